@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import { KubeObject, resource, untyped } from './kubernetes.ts';
+
+/** Built-in kinds the programs use. */
+export const Namespace = untyped('v1', 'Namespace', 'namespaces', false);
+export const Node = untyped('v1', 'Node', 'nodes', false);
+export const Pod = untyped('v1', 'Pod', 'pods');
+export const ServiceAccount = untyped('v1', 'ServiceAccount', 'serviceaccounts');
+export const Role = untyped('rbac.authorization.k8s.io/v1', 'Role', 'roles');
+export const RoleBinding = untyped('rbac.authorization.k8s.io/v1', 'RoleBinding', 'rolebindings');
+export const ClusterRole = untyped('rbac.authorization.k8s.io/v1', 'ClusterRole', 'clusterroles', false);
+export const ClusterRoleBinding = untyped('rbac.authorization.k8s.io/v1', 'ClusterRoleBinding', 'clusterrolebindings', false);
+export const Job = untyped('batch/v1', 'Job', 'jobs');
+export const Deployment = untyped('apps/v1', 'Deployment', 'deployments');
+export const CustomResourceDefinition = untyped('apiextensions.k8s.io/v1', 'CustomResourceDefinition', 'customresourcedefinitions', false);
+
+const ConfigMapSchema = KubeObject.extend({ data: z.record(z.string(), z.string()).nullish() });
+export type ConfigMap = z.output<typeof ConfigMapSchema>;
+export const ConfigMap = resource('v1', 'ConfigMap', 'configmaps', true, ConfigMapSchema);
+
+const SecretSchema = KubeObject.extend({ data: z.record(z.string(), z.string()).nullish(), type: z.string().optional() });
+export type Secret = z.output<typeof SecretSchema>;
+export const Secret = resource('v1', 'Secret', 'secrets', true, SecretSchema);
+
+const LeaseSchema = KubeObject.extend({
+  spec: z
+    .looseObject({
+      holderIdentity: z.string().nullish(),
+      leaseDurationSeconds: z.number().nullish(),
+      acquireTime: z.string().nullish(),
+      renewTime: z.string().nullish(),
+      leaseTransitions: z.number().nullish(),
+    })
+    .optional(),
+});
+export type Lease = z.output<typeof LeaseSchema>;
+export const Lease = resource('coordination.k8s.io/v1', 'Lease', 'leases', true, LeaseSchema);
+
+const JobStatusSchema = z.looseObject({
+  active: z.number().optional(),
+  succeeded: z.number().optional(),
+  failed: z.number().optional(),
+  conditions: z.array(z.looseObject({ type: z.string(), status: z.string(), reason: z.string().optional(), message: z.string().optional() })).nullish(),
+});
+/** `status` of a batch/v1 Job as far as a verdict needs it. */
+export type JobStatus = z.output<typeof JobStatusSchema>;
+export const JobStatus = JobStatusSchema;

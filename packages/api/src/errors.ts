@@ -1,0 +1,31 @@
+/** An error with a stable code that a caller can act on, also across process boundaries. */
+export class FlotillaError extends Error {
+  readonly code: string;
+  constructor(code: string, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = new.target.name;
+    this.code = code;
+  }
+}
+
+/** The input is wrong and trying again does not help: becomes a condition, is not retried. */
+export class TerminalError extends FlotillaError {}
+
+/** Not a failure: something else has to happen first. Look again after `retryAfterMs`. */
+export class WaitingError extends FlotillaError {
+  readonly retryAfterMs: number;
+  constructor(code: string, message: string, retryAfterMs: number) {
+    super(code, message);
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** Message of whatever was thrown, its causes included, on one line and at most 1 KiB. */
+export function errorMessage(error: unknown): string {
+  const parts: string[] = [];
+  for (let e: unknown = error; e !== undefined && e !== null && parts.length < 4; e = e instanceof Error ? e.cause : undefined) {
+    const text = e instanceof Error ? e.message : String(e);
+    if (text && !parts.some((part) => part.includes(text))) parts.push(text);
+  }
+  return parts.join(': ').replaceAll(/\s+/g, ' ').slice(0, 1024);
+}

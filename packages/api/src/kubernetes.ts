@@ -1,0 +1,88 @@
+import { z } from 'zod';
+
+/** Name and, for namespaced kinds, namespace of one object. */
+export interface Ref {
+  readonly namespace?: string;
+  readonly name: string;
+}
+
+/** `metadata` as far as the programs read it; everything else is kept as it came. */
+export const ObjectMeta = z.looseObject({
+  name: z.string().default(''),
+  generateName: z.string().optional(),
+  namespace: z.string().optional(),
+  uid: z.string().optional(),
+  resourceVersion: z.string().optional(),
+  generation: z.number().optional(),
+  creationTimestamp: z.string().nullish(),
+  deletionTimestamp: z.string().optional(),
+  labels: z.record(z.string(), z.string()).optional(),
+  annotations: z.record(z.string(), z.string()).optional(),
+  finalizers: z.array(z.string()).optional(),
+});
+export type ObjectMeta = z.output<typeof ObjectMeta>;
+
+/** metav1.Condition. */
+export const Condition = z.object({
+  type: z.string().describe('Type of the condition, in CamelCase.'),
+  status: z.enum(['True', 'False', 'Unknown']).describe('Status of the condition.'),
+  reason: z.string().describe('Reason for the last transition, in CamelCase.'),
+  message: z.string().describe('What happened, and what to do about it.'),
+  lastTransitionTime: z.string().meta({ format: 'date-time' }).describe('When the status last changed.'),
+  observedGeneration: z.int().optional().describe('Generation of the object the condition was computed for.'),
+});
+export type Condition = z.output<typeof Condition>;
+
+/** Any Kubernetes object; unknown fields are kept. */
+export const KubeObject = z.looseObject({ apiVersion: z.string().optional(), kind: z.string().optional(), metadata: ObjectMeta });
+export type KubeObject = z.output<typeof KubeObject>;
+
+/** What a client needs to know about a kind: where it is served and how its objects are read. */
+export interface Resource<T extends KubeObject = KubeObject> {
+  /** `group/version`, or `v1` for the core group. */
+  readonly apiVersion: string;
+  readonly kind: string;
+  /** Plural in the URL. */
+  readonly plural: string;
+  readonly namespaced: boolean;
+  /** Parses one object as it came from a server; throws a ZodError that names the field. */
+  readonly schema: z.ZodType<T>;
+}
+
+/** Declares a kind. */
+export function resource<T extends KubeObject>(
+  apiVersion: string,
+  kind: string,
+  plural: string,
+  namespaced: boolean,
+  schema: z.ZodType<T>,
+): Resource<T> {
+  return { apiVersion, kind, plural, namespaced, schema };
+}
+
+/** Declares a kind whose objects are read untyped. */
+export const untyped = (apiVersion: string, kind: string, plural: string, namespaced = true): Resource =>
+  resource(apiVersion, kind, plural, namespaced, KubeObject);
+
+/** `namespace/name`, or the name alone for cluster-scoped objects. */
+export const refKey = (ref: Ref): string => (ref.namespace ? `${ref.namespace}/${ref.name}` : ref.name);
+
+/** The condition of a type, if the object has one. */
+export const findCondition = <C extends { type: string }>(conditions: readonly C[] | undefined, type: string): C | undefined =>
+  conditions?.find((condition) => condition.type === type);
+
+/** A label selector as metav1 defines it. Operators are not enum-checked (spec/talm 1.1). */
+export const LabelSelector = z.object({
+  matchLabels: z.record(z.string(), z.string()).optional().describe('Labels that must be equal.'),
+  matchExpressions: z
+    .array(
+      z.object({
+        key: z.string().describe('Label key the requirement applies to.'),
+        operator: z.string().describe('In, NotIn, Exists or DoesNotExist.'),
+        values: z.array(z.string()).optional().describe('Values for In and NotIn.'),
+      }),
+    )
+    .optional()
+    .describe('Requirements that must all hold.'),
+});
+export type LabelSelector = z.output<typeof LabelSelector>;

@@ -1,0 +1,177 @@
+import { z } from 'zod';
+import { Condition, KubeObject, LabelSelector, ObjectMeta, resource } from '../kubernetes.ts';
+import { PrecacheProgress, PrecacheState } from '../precache.ts';
+
+/** Edits of ManagedCluster labels and annotations at one moment of the upgrade. */
+const ClusterActions = {
+  addClusterLabels: z.record(z.string(), z.string()).optional().describe('Labels to add to every cluster of the upgrade.'),
+  deleteClusterLabels: z
+    .record(z.string(), z.string())
+    .optional()
+    .describe('Deprecated, use removeClusterLabels. Labels to delete; only the keys are used.'),
+  removeClusterLabels: z.array(z.string()).optional().describe('Keys of labels to remove.'),
+  addClusterAnnotations: z.record(z.string(), z.string()).optional().describe('Annotations to add to every cluster of the upgrade.'),
+  removeClusterAnnotations: z.array(z.string()).optional().describe('Keys of annotations to remove.'),
+};
+
+/** What a user asks for (spec/talm 1.1). */
+export const ClusterGroupUpgradeSpec = z.object({
+  backup: z.boolean().default(false).describe('Deprecated. Back up each cluster before it is remediated.'),
+  preCaching: z.boolean().default(false).describe('Pull the images of the upgrade into each cluster first, whether or not enable is set.'),
+  preCachingConfigRef: z
+    .object({
+      name: z.string().optional().describe('Name of the PreCachingConfig; empty for none.'),
+      namespace: z.string().optional().describe('Namespace of the PreCachingConfig; empty for that of the ClusterGroupUpgrade.'),
+    })
+    .optional()
+    .describe('PreCachingConfig that overrides what the policies say.'),
+  enable: z.boolean().default(true).describe('Start the remediation. Pre-caching does not wait for it.'),
+  clusters: z.array(z.string()).optional().describe('Names of ManagedClusters, in the order they are upgraded.'),
+  clusterSelector: z
+    .array(z.string())
+    .optional()
+    .describe('Deprecated, use clusterLabelSelectors. key=value or key, each selecting the clusters with that label.'),
+  clusterLabelSelectors: z.array(LabelSelector).optional().describe('Label selectors over ManagedClusters; a cluster that matches any is selected.'),
+  remediationStrategy: z
+    .object({
+      canaries: z.array(z.string()).optional().describe('Clusters upgraded first, each in a batch of its own.'),
+      maxConcurrency: z.int().describe('Clusters upgraded at the same time; 0 or less means all.'),
+      timeout: z.int().default(240).describe('Minutes until the upgrade times out.'),
+    })
+    .describe('How the clusters are divided into batches, and how long it may take.'),
+  managedPolicies: z.array(z.string()).optional().describe('Names of parent policies, in the order they are remediated.'),
+  manifestWorkTemplates: z
+    .array(z.string())
+    .optional()
+    .describe('Names of ManifestWorkReplicaSets in the namespace of the ClusterGroupUpgrade, rolled out in order instead of policies.'),
+  blockingCRs: z
+    .array(
+      z.object({
+        name: z.string().optional().describe('Name of the ClusterGroupUpgrade to wait for.'),
+        namespace: z.string().optional().describe('Namespace of the ClusterGroupUpgrade to wait for.'),
+      }),
+    )
+    .optional()
+    .describe('ClusterGroupUpgrades that must complete first.'),
+  actions: z
+    .object({
+      beforeEnable: z.object(ClusterActions).optional().describe('Edits of ManagedClusters when the remediation starts.'),
+      afterCompletion: z
+        .object({
+          ...ClusterActions,
+          deleteObjects: z.boolean().default(true).optional().describe('Delete what the upgrade created on the hub when it completes.'),
+        })
+        .optional()
+        .describe('Edits of each ManagedCluster when it completes.'),
+    })
+    .optional()
+    .describe('Edits of ManagedClusters before and after the remediation.'),
+  batchTimeoutAction: z.string().optional().describe('What to do when a batch times out: Continue (default) or Abort.'),
+});
+export type ClusterGroupUpgradeSpec = z.output<typeof ClusterGroupUpgradeSpec>;
+
+/** The images an upgrade needs, as found in policies and overrides (spec/talm 1.2, 3.2, 3.3). */
+export const PrecachingSpec = z.object({
+  platformImage: z.string().optional().describe('Release image to pre-cache.'),
+  operatorsIndexes: z.array(z.string()).optional().describe('Operator index images.'),
+  operatorsPackagesAndChannels: z.array(z.string()).optional().describe('package:channel entries to pre-cache from the indexes.'),
+  excludePrecachePatterns: z.array(z.string()).optional().describe('Basic regular expressions; release images that match are left out.'),
+  spaceRequired: z.string().optional().describe('Free space each cluster must have, in GiB.'),
+  additionalImages: z.array(z.string()).optional().describe('Further images to pre-cache.'),
+});
+export type PrecachingSpec = z.output<typeof PrecachingSpec>;
+
+const CurrentItem = z.object({ name: z.string().describe('Name.'), status: z.unknown().describe('Its status when the cluster was recorded.') });
+
+/** What the hub reports (spec/talm 1.2); additions to the reference's fields are said so in their description. */
+export const ClusterGroupUpgradeStatus = z.object({
+  conditions: z.array(Condition).optional().describe('The last element is the current state: the order is part of the contract.'),
+  computedMaxConcurrency: z.int().optional().describe('Effective size of a batch.'),
+  remediationPlan: z.array(z.array(z.string())).optional().describe('The batches, in order.'),
+  managedPoliciesNs: z.record(z.string(), z.string()).optional().describe('Namespace of each managed policy.'),
+  managedPoliciesForUpgrade: z
+    .array(z.object({ name: z.string().describe('Policy.'), namespace: z.string().describe('Its namespace.') }))
+    .optional()
+    .describe('Policies that will be enforced, in order.'),
+  managedPoliciesCompliantBeforeUpgrade: z.array(z.string()).optional().describe('Policies every cluster already complies with.'),
+  managedPoliciesContent: z.record(z.string(), z.string()).optional().describe('Subscriptions found in each policy, as JSON.'),
+  safeResourceNames: z.record(z.string(), z.string()).optional().describe('Actual name of each object created on the hub.'),
+  placements: z.array(z.string()).optional().describe('Placements of this upgrade.'),
+  placementBindings: z.array(z.string()).optional().describe('PlacementBindings of this upgrade.'),
+  copiedPolicies: z.array(z.string()).optional().describe('Deprecated, never written.'),
+  clusters: z
+    .array(
+      z.object({
+        name: z.string().describe('Cluster.'),
+        state: z.string().describe('complete, timedout or failed.'),
+        currentPolicy: CurrentItem.optional().describe('Policy it was at.'),
+        currentManifestWork: CurrentItem.optional().describe('ManifestWork it was at.'),
+      }),
+    )
+    .optional()
+    .describe('Clusters whose part in the upgrade has ended.'),
+  status: z
+    .object({
+      startedAt: z.string().meta({ format: 'date-time' }).optional().describe('When the remediation started.'),
+      completedAt: z.string().meta({ format: 'date-time' }).optional().describe('When the upgrade ended.'),
+      currentBatch: z.int().optional().describe('Batch being remediated, from 1.'),
+      currentBatchStartedAt: z.string().meta({ format: 'date-time' }).optional().describe('When that batch started.'),
+      currentBatchRemediationProgress: z
+        .record(
+          z.string(),
+          z.object({
+            state: z.string().optional().describe('NotStarted, InProgress or Completed.'),
+            policyIndex: z.int().optional().describe('Index of its current policy.'),
+            manifestWorkIndex: z.int().optional().describe('Index of its current ManifestWork.'),
+            firstCompliantAt: z.string().meta({ format: 'date-time' }).optional().describe('When the current policy was first compliant (soak).'),
+          }),
+        )
+        .optional()
+        .describe('Progress of each cluster of the batch.'),
+    })
+    .default({})
+    .describe('Times and progress of the remediation; always an object.'),
+  precaching: z
+    .object({
+      spec: PrecachingSpec.optional().describe('The images to pre-cache.'),
+      status: z.record(z.string(), PrecacheState).optional().describe('Pre-caching state of each cluster.'),
+      clusters: z.array(z.string()).optional().describe('Deprecated, always empty.'),
+      messages: z
+        .record(z.string(), z.string())
+        .optional()
+        .describe('Flotilla: why a cluster waits or failed, in a sentence; absent when there is nothing to say.'),
+      progress: z
+        .record(z.string(), PrecacheProgress)
+        .optional()
+        .describe('Flotilla: progress of clusters that are pulling now, at most 1000 of them.'),
+      summary: z
+        .object({
+          imagesDone: z.int().describe('Images present, over all clusters that reported.'),
+          imagesTotal: z.int().describe('Images needed, over all clusters that reported.'),
+          bytesDone: z.int().describe('Bytes present.'),
+          bytesTotal: z.int().describe('Bytes needed.'),
+        })
+        .optional()
+        .describe('Flotilla: progress summed over all clusters that reported.'),
+    })
+    .optional()
+    .describe('Pre-caching.'),
+  backup: z
+    .object({
+      startedAt: z.string().meta({ format: 'date-time' }).optional().describe('When the backup started.'),
+      status: z.record(z.string(), z.string()).optional().describe('Backup state of each cluster.'),
+      clusters: z.array(z.string()).optional().describe('Deprecated, always empty.'),
+    })
+    .optional()
+    .describe('Backup.'),
+});
+export type ClusterGroupUpgradeStatus = z.output<typeof ClusterGroupUpgradeStatus>;
+
+const Schema = KubeObject.extend({
+  metadata: ObjectMeta,
+  spec: ClusterGroupUpgradeSpec.optional(),
+  status: ClusterGroupUpgradeStatus.optional(),
+});
+/** An upgrade of a group of clusters. */
+export type ClusterGroupUpgrade = z.output<typeof Schema>;
+export const ClusterGroupUpgrade = resource('ran.openshift.io/v1alpha1', 'ClusterGroupUpgrade', 'clustergroupupgrades', true, Schema);

@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { Condition, KubeObject, resource } from '../kubernetes.ts';
+
+/** One imperative operation on a spoke (spec/ocm 1.2). `actionType` is Create, Update or Delete; nothing enforces it but the agent. */
+export const ManagedClusterActionSpec = z.looseObject({
+  actionType: z.string().optional(),
+  kube: z
+    .looseObject({
+      resource: z.string().optional(),
+      name: z.string().optional(),
+      namespace: z.string().optional(),
+      template: z.looseObject({}).optional(),
+    })
+    .optional(),
+});
+const Schema = KubeObject.extend({
+  spec: ManagedClusterActionSpec.optional(),
+  status: z.looseObject({ conditions: z.array(Condition).nullish(), result: z.unknown() }).nullish(),
+});
+export type ManagedClusterAction = z.output<typeof Schema>;
+export const ManagedClusterAction = resource(
+  'action.open-cluster-management.io/v1beta1',
+  'ManagedClusterAction',
+  'managedclusteractions',
+  true,
+  Schema,
+);
+
+/** The one condition type of an action, and its reasons (spec/ocm 1.3). */
+export const ACTION_COMPLETED = 'Completed';
+export const ActionReason = {
+  done: 'ActionDone',
+  createFailed: 'CreateResourceFailed',
+  updateFailed: 'UpdateResourceFailed',
+  deleteFailed: 'DeleteResourceFailed',
+  typeInvalid: 'ActionTypeInvalid',
+} as const;

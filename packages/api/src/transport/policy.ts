@@ -1,0 +1,24 @@
+import { z } from 'zod';
+import { KubeObject, resource } from '../kubernetes.ts';
+
+/** One entry of a root policy's roll-up: JSON names are lower-case (spec/ocm 3.3). */
+export const CompliancePerCluster = z.looseObject({
+  clustername: z.string(),
+  clusternamespace: z.string().optional(),
+  compliant: z.string().optional(),
+});
+
+const Schema = KubeObject.extend({
+  spec: z
+    .looseObject({
+      disabled: z.boolean().optional(),
+      remediationAction: z.string().optional(),
+      dependencies: z.array(z.unknown()).nullish(),
+      'policy-templates': z.array(z.unknown()).nullish(),
+    })
+    .optional(),
+  status: z.looseObject({ compliant: z.string().optional(), status: z.array(CompliancePerCluster).nullish() }).optional(),
+});
+/** A policy of the policy framework, root or replicated (spec/ocm 3.1, 3.2). What is inside its templates is read with its own care. */
+export type Policy = z.output<typeof Schema>;
+export const Policy = resource('policy.open-cluster-management.io/v1', 'Policy', 'policies', true, Schema);

@@ -1,0 +1,41 @@
+#!/usr/bin/env node
+'use strict';
+// Runs a TypeScript program of this repository from a clean clone: installs the locked npm packages when they are
+// missing or older than the lock, then hands over to the pinned Node 24. Plain CommonJS: the Node that starts it may be 20.
+const { existsSync, readFileSync, writeFileSync } = require('node:fs');
+const { spawn, spawnSync } = require('node:child_process');
+const { createHash } = require('node:crypto');
+const path = require('node:path');
+
+const root = path.dirname(__dirname);
+const stamp = path.join(root, 'node_modules', '.flotilla-lock');
+const lock = createHash('sha256').update(readFileSync(path.join(root, 'package-lock.json'))).digest('hex');
+
+if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== lock) {
+  process.stderr.write('Installing npm packages (about 20 s from an empty cache) ...\n');
+  const npm = spawnSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: root, stdio: ['ignore', 2, 2] });
+  if (npm.status !== 0) {
+    process.stderr.write('npm ci failed: check that the npm registry is reachable, then run the same command again.\n');
+    process.exit(npm.status ?? 1);
+  }
+  writeFileSync(stamp, lock);
+}
+
+/** Path of Node 24: the pinned package where there is one, else the running Node when it is new enough. */
+function node24() {
+  const pinned = path.join(root, 'node_modules', `node-${process.platform}-${process.arch}`, 'bin', 'node');
+  if (existsSync(pinned)) return pinned;
+  if (Number(process.versions.node.split('.')[0]) >= 24) return process.execPath;
+  process.stderr.write(`No packaged Node 24 for ${process.platform}-${process.arch}: install Node 24 and run the same command again.\n`);
+  process.exit(1);
+}
+
+const [program, ...args] = process.argv.slice(2);
+const node = node24();
+const child = spawn(node, ['--disable-warning=ExperimentalWarning', path.join(root, program), ...args], {
+  stdio: 'inherit',
+  env: { ...process.env, PATH: `${path.dirname(node)}${path.delimiter}${path.join(root, 'node_modules', '.bin')}${path.delimiter}${process.env.PATH}` },
+});
+// A Ctrl-C reaches the whole process group; a signal sent to this process alone is passed on.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+child.on('exit', (code, signal) => process.exit(code ?? 128 + (require('node:os').constants.signals[signal] ?? 1)));

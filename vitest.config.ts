@@ -1,0 +1,23 @@
+import { defineConfig } from 'vitest/config';
+
+/** Test tiers by question: unit (is the decision right?), integration (does the world converge?), e2e (does the install work?). */
+export default defineConfig({
+  test: {
+    projects: [
+      { test: { name: 'unit', include: ['packages/*/src/**/*.test.ts', 'apps/*/src/**/*.test.ts', 'tools/src/**/*.test.ts', 'demo/src/**/*.test.ts'] } },
+      { test: { name: 'architecture', include: ['test/architecture/**/*.test.ts'] } },
+      {
+        test: {
+          name: 'integration',
+          include: ['test/integration/**/*.test.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 180_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], testTimeout: 600_000, hookTimeout: 600_000, fileParallelism: false },
+      },
+    ],
+  },
+});
