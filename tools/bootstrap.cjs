@@ -30,9 +30,12 @@ function node24() {
   process.exit(1);
 }
 
-const [program, ...args] = process.argv.slice(2);
+// Leading flags are Node's own: bootstrap.cjs [--node-flag ...] PROGRAM [ARGUMENT ...]
+const given = process.argv.slice(2);
+const at = given.findIndex((argument) => !argument.startsWith('--'));
+const [flags, program, args] = [given.slice(0, at), given[at], given.slice(at + 1)];
 const node = node24();
-const child = spawn(node, ['--disable-warning=ExperimentalWarning', path.join(root, program), ...args], {
+const child = spawn(node, ['--disable-warning=ExperimentalWarning', ...flags, path.join(root, program), ...args], {
   stdio: 'inherit',
   env: { ...process.env, PATH: `${path.dirname(node)}${path.delimiter}${path.join(root, 'node_modules', '.bin')}${path.delimiter}${process.env.PATH}` },
 });

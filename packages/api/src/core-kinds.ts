@@ -40,7 +40,9 @@ const JobStatusSchema = z.looseObject({
   active: z.number().optional(),
   succeeded: z.number().optional(),
   failed: z.number().optional(),
-  conditions: z.array(z.looseObject({ type: z.string(), status: z.string(), reason: z.string().optional(), message: z.string().optional() })).nullish(),
+  conditions: z
+    .array(z.looseObject({ type: z.string(), status: z.string(), reason: z.string().optional(), message: z.string().optional() }))
+    .nullish(),
 });
 /** `status` of a batch/v1 Job as far as a verdict needs it. */
 export type JobStatus = z.output<typeof JobStatusSchema>;

@@ -24,7 +24,7 @@ export class WaitingError extends FlotillaError {
 export function errorMessage(error: unknown): string {
   const parts: string[] = [];
   for (let e: unknown = error; e !== undefined && e !== null && parts.length < 4; e = e instanceof Error ? e.cause : undefined) {
-    const text = e instanceof Error ? e.message : String(e);
+    const text = e instanceof Error ? e.message : typeof e === 'string' ? e : JSON.stringify(e);
     if (text && !parts.some((part) => part.includes(text))) parts.push(text);
   }
   return parts.join(': ').replaceAll(/\s+/g, ' ').slice(0, 1024);

@@ -1,7 +1,11 @@
 import { ClusterGroupUpgrade } from './ran/cluster-group-upgrade.ts';
 
 /** A ClusterGroupUpgrade with the real schema's defaults; `spec` is merged over one cluster and maxConcurrency 1. */
-export function buildUpgrade(name: string, spec: Record<string, unknown> = {}, metadata: Record<string, unknown> = {}): ClusterGroupUpgrade {
+export function buildUpgrade(
+  name: string,
+  spec: Record<string, unknown> = {},
+  metadata: Record<string, unknown> = {},
+): ClusterGroupUpgrade {
   return ClusterGroupUpgrade.schema.parse({
     apiVersion: ClusterGroupUpgrade.apiVersion,
     kind: ClusterGroupUpgrade.kind,

@@ -1,14 +1,32 @@
 import type { KubeObject, Ref, Resource } from '@flotilla/api';
 
+/** An object that its kind's schema refused. */
+export interface InvalidObject {
+  readonly kind: string;
+  readonly ref: Ref;
+  /** Empty when the object had none. */
+  readonly resourceVersion: string;
+  /** The object is gone: it came in a DELETED event. */
+  readonly deleted: boolean;
+  /** The schema's verdict; names the field. */
+  readonly error: Error;
+}
+
+/** Options of a call that reads many objects. */
+export interface ManyOptions {
+  /** Called for each object that its schema refuses; the object is skipped. Default: logged once per object and version. */
+  readonly onInvalid?: (invalid: InvalidObject) => void;
+}
+
 /** Options every call takes. */
 export interface CallOptions {
   /** Ends the call early. */
   readonly signal?: AbortSignal;
-  /** Milliseconds until the call fails with `FLOTILLA_API_TIMEOUT`; default 30 000. */
+  /** Milliseconds until the call fails with `FLOTILLA_API_TIMEOUT`, retries included; of a list, each page. Default 30 000. */
   readonly timeoutMs?: number;
 }
 
-export interface ListOptions extends CallOptions {
+export interface ListOptions extends CallOptions, ManyOptions {
   /** All namespaces when absent. */
   readonly namespace?: string;
   readonly labelSelector?: string;
@@ -40,7 +58,8 @@ export type WatchEvent<T> =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: T }
   | { readonly type: 'BOOKMARK'; readonly resourceVersion: string };
 
-export interface WatchOptions extends CallOptions {
+/** `timeoutMs` covers the time until the server accepts the watch; a watch itself has no idle time-out. */
+export interface WatchOptions extends CallOptions, ManyOptions {
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
@@ -55,21 +74,37 @@ export interface Client {
   /** Base URL of the server, for messages. */
   readonly server: string;
   get<T extends KubeObject>(kind: Resource<T>, ref: Ref, options?: CallOptions): Promise<T | undefined>;
-  list<T extends KubeObject>(kind: Resource<T>, options?: ListOptions): Promise<{ items: T[]; resourceVersion: string }>;
-  create<T extends KubeObject>(kind: Resource<T>, object: KubeObject, options?: CallOptions & { readonly fieldManager?: string }): Promise<T>;
+  /** `transform` is applied to each object as it comes in, before the next page is read. */
+  list<T extends KubeObject>(
+    kind: Resource<T>,
+    options?: ListOptions & { readonly transform?: (object: T) => T },
+  ): Promise<{ items: T[]; resourceVersion: string }>;
+  create<T extends KubeObject>(
+    kind: Resource<T>,
+    object: KubeObject,
+    options?: CallOptions & { readonly fieldManager?: string },
+  ): Promise<T>;
   /** PUT; the object carries its resourceVersion. */
-  replace<T extends KubeObject>(kind: Resource<T>, object: KubeObject, options?: CallOptions & { readonly subresource?: string }): Promise<T>;
+  replace<T extends KubeObject>(
+    kind: Resource<T>,
+    object: KubeObject,
+    options?: CallOptions & { readonly subresource?: string },
+  ): Promise<T>;
   patch<T extends KubeObject>(kind: Resource<T>, ref: Ref, patch: unknown, options: PatchOptions): Promise<T>;
   /** Server-side apply. */
   apply<T extends KubeObject>(kind: Resource<T>, object: KubeObject, options: ApplyOptions): Promise<T>;
   /** False when there was nothing to delete. */
   delete(kind: Resource, ref: Ref, options?: DeleteOptions): Promise<boolean>;
   deleteCollection(kind: Resource, options: { readonly namespace: string; readonly labelSelector: string } & CallOptions): Promise<void>;
-  /** Ends (without an error) when the server closes the stream; throws `ApiError` 410 when the version is too old. */
+  /** Ends (without an error) when the server closes the stream or `signal` aborts; throws `ApiError` 410 when the version is too old. */
   watch<T extends KubeObject>(kind: Resource<T>, options: WatchOptions): AsyncIterable<WatchEvent<T>>;
   /** GET of any path, at most `maxBytes` (default 16 MiB) of it, as text: `/metrics`, `/readyz`. */
   getText(path: string, options?: CallOptions & { readonly maxBytes?: number }): Promise<string>;
   /** JSON request of any path, for what the methods above do not cover (discovery, subresources). */
-  request(method: string, path: string, options?: CallOptions & { readonly body?: unknown; readonly contentType?: string }): Promise<unknown>;
+  request(
+    method: string,
+    path: string,
+    options?: CallOptions & { readonly body?: unknown; readonly contentType?: string },
+  ): Promise<unknown>;
   close(): Promise<void>;
 }

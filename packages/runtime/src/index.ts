@@ -1,1 +1,32 @@
-export type { ApplyOptions, CallOptions, Client, DeleteOptions, ListOptions, PatchOptions, WatchEvent, WatchOptions } from './client.ts';
+export { type BackOff, backOffMs } from './back-off.ts';
+export type {
+  ApplyOptions,
+  CallOptions,
+  Client,
+  DeleteOptions,
+  InvalidObject,
+  ListOptions,
+  ManyOptions,
+  PatchOptions,
+  WatchEvent,
+  WatchOptions,
+} from './client.ts';
+export { type Clock, pause, systemClock } from './clock.ts';
+export { type Controller, type ControllerOptions, type ReconcileContext, type ReconcileResult, startController } from './controller.ts';
+export { type ClientOptions, createClient } from './create-client.ts';
+export {
+  ApiError,
+  type ApiErrorDetails,
+  isAlreadyExists,
+  isConflict,
+  isExpired,
+  isNotFound,
+  isTimeout,
+  RuntimeErrorCode,
+} from './errors.ts';
+export { type LeaseOptions, runWithLease } from './leader-election.ts';
+export { createLogger, type Logger, type LoggerOptions, REDACT_PATHS } from './logger.ts';
+export { createMetrics, type Metrics, type MetricsOptions } from './metrics.ts';
+export type { Change, Index } from './object-store.ts';
+export { WatchCache, type WatchCacheOptions } from './watch-cache.ts';
+export { WorkQueue, type WorkQueueOptions } from './work-queue.ts';

@@ -31,7 +31,10 @@ export const ClusterGroupUpgradeSpec = z.object({
     .array(z.string())
     .optional()
     .describe('Deprecated, use clusterLabelSelectors. key=value or key, each selecting the clusters with that label.'),
-  clusterLabelSelectors: z.array(LabelSelector).optional().describe('Label selectors over ManagedClusters; a cluster that matches any is selected.'),
+  clusterLabelSelectors: z
+    .array(LabelSelector)
+    .optional()
+    .describe('Label selectors over ManagedClusters; a cluster that matches any is selected.'),
   remediationStrategy: z
     .object({
       canaries: z.array(z.string()).optional().describe('Clusters upgraded first, each in a batch of its own.'),
@@ -81,7 +84,10 @@ export const PrecachingSpec = z.object({
 });
 export type PrecachingSpec = z.output<typeof PrecachingSpec>;
 
-const CurrentItem = z.object({ name: z.string().describe('Name.'), status: z.unknown().describe('Its status when the cluster was recorded.') });
+const CurrentItem = z.object({
+  name: z.string().describe('Name.'),
+  status: z.unknown().optional().describe('Its status when the cluster was recorded.'),
+});
 
 /** What the hub reports (spec/talm 1.2); additions to the reference's fields are said so in their description. */
 export const ClusterGroupUpgradeStatus = z.object({
@@ -123,7 +129,11 @@ export const ClusterGroupUpgradeStatus = z.object({
             state: z.string().optional().describe('NotStarted, InProgress or Completed.'),
             policyIndex: z.int().optional().describe('Index of its current policy.'),
             manifestWorkIndex: z.int().optional().describe('Index of its current ManifestWork.'),
-            firstCompliantAt: z.string().meta({ format: 'date-time' }).optional().describe('When the current policy was first compliant (soak).'),
+            firstCompliantAt: z
+              .string()
+              .meta({ format: 'date-time' })
+              .optional()
+              .describe('When the current policy was first compliant (soak).'),
           }),
         )
         .optional()

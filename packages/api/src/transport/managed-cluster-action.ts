@@ -15,7 +15,7 @@ export const ManagedClusterActionSpec = z.looseObject({
 });
 const Schema = KubeObject.extend({
   spec: ManagedClusterActionSpec.optional(),
-  status: z.looseObject({ conditions: z.array(Condition).nullish(), result: z.unknown() }).nullish(),
+  status: z.looseObject({ conditions: z.array(Condition).nullish(), result: z.unknown().optional() }).nullish(),
 });
 export type ManagedClusterAction = z.output<typeof Schema>;
 export const ManagedClusterAction = resource(

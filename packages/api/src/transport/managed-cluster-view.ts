@@ -15,11 +15,17 @@ export type ViewScope = z.output<typeof ViewScope>;
 
 const Schema = KubeObject.extend({
   spec: z.looseObject({ scope: ViewScope.optional() }).optional(),
-  status: z.looseObject({ conditions: z.array(Condition).nullish(), result: z.unknown() }).nullish(),
+  status: z.looseObject({ conditions: z.array(Condition).nullish(), result: z.unknown().optional() }).nullish(),
 });
 /** A polled read of one object on a spoke. */
 export type ManagedClusterView = z.output<typeof Schema>;
-export const ManagedClusterView = resource('view.open-cluster-management.io/v1beta1', 'ManagedClusterView', 'managedclusterviews', true, Schema);
+export const ManagedClusterView = resource(
+  'view.open-cluster-management.io/v1beta1',
+  'ManagedClusterView',
+  'managedclusterviews',
+  true,
+  Schema,
+);
 
 /** The one condition type of a view, and its reasons (spec/ocm 1.10). */
 export const VIEW_PROCESSING = 'Processing';

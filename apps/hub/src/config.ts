@@ -1,0 +1,102 @@
+import { FlotillaError } from '@flotilla/api';
+import { Command, Option } from 'commander';
+import { z } from 'zod';
+
+const whole = (least: number, most: number) => z.coerce.number().int().min(least).max(most);
+const flag = z
+  .union([z.boolean(), z.enum(['true', 'false', '1', '0', ''])])
+  .default(false)
+  .transform((value) => value === true || value === 'true' || value === '1');
+
+/** What is in it is the puller's business; that it can be read at all is seen here, not on every spoke. */
+function isJsonOrEmpty(text: string): boolean {
+  try {
+    return text === '' || JSON.parse(text) !== undefined;
+  } catch {
+    return false; // the caller says what was expected
+  }
+}
+
+const Config = z.object({
+  kubeconfig: z.string().optional(),
+  installCrds: flag,
+  standalone: flag,
+  talmStrict: flag,
+  updateGraphUrl: z.url().optional(),
+  precacheImage: z.string().default(''),
+  precacheJobProfile: z.enum(['least-privilege', 'talm']).default('least-privilege'),
+  precacheRegistryConfig: z.string().refine(isJsonOrEmpty, 'expected JSON').default(''),
+  jobViewSeconds: whole(1, 3600).default(4),
+  progressViewSeconds: whole(1, 3600).default(5),
+  precacheGraceSeconds: whole(0, 86_400).default(120),
+  stepConcurrency: whole(1, 1024).default(24),
+  queueStore: z.enum(['auto', 'redis', 'embedded']).default('auto'),
+  redisUrl: z.string().optional(),
+  httpPort: whole(0, 65_535).default(8080),
+  httpHost: z.string().default('0.0.0.0'),
+  namespace: z.string().default('default'),
+  leaseName: z.string().default('flotilla-hub'),
+  logLevel: z.enum(['error', 'warn', 'info', 'debug', 'silent']).default('info'),
+  insecureGraphCall: flag,
+  proxy: z.object({ http: z.string().optional(), https: z.string().optional(), no: z.string().optional() }),
+});
+/** Everything the hub can be told, with its defaults. */
+export type HubConfig = Readonly<z.output<typeof Config>>;
+
+/** Option → environment variable → meaning; the README's table is this one. */
+export const options = [
+  ['--kubeconfig <file>', 'KUBECONFIG', 'hub API server; in-cluster when absent'],
+  ['--install-crds', 'INSTALL_CRDS', 'install or update the CRDs of ClusterGroupUpgrade and PreCachingConfig at start'],
+  [
+    '--standalone',
+    'STANDALONE',
+    'with --install-crds, also those of the transport (ManagedCluster, actions, views, Policy), for a hub without RHACM',
+  ],
+  ['--talm-strict', 'TALM_STRICT', 'decide as the reference does where Flotilla differs'],
+  ['--update-graph-url <url>', 'UPDATE_GRAPH_URL', 'update graph to ask instead of the one a policy names'],
+  ['--precache-image <image>', 'PRECACHE_IMAGE', 'image of the puller; PRECACHE_IMG is read too'],
+  ['--precache-job-profile <profile>', 'PRECACHE_JOB_PROFILE', 'least-privilege, or talm for the job shape of the reference'],
+  ['--precache-registry-config <json>', 'PRECACHE_REGISTRY_CONFIG', 'registry mirrors and plain HTTP for the puller, as JSON'],
+  ['--job-view-seconds <n>', 'JOB_VIEW_SECONDS', 'how often a spoke reports its job (default 4)'],
+  ['--progress-view-seconds <n>', 'PROGRESS_VIEW_SECONDS', 'how often a spoke reports its progress (default 5)'],
+  [
+    '--precache-grace-seconds <n>',
+    'PRECACHE_GRACE_SECONDS',
+    'how long after the timeout the hub gives up on a spoke that does not answer (default 120)',
+  ],
+  ['--step-concurrency <n>', 'STEP_CONCURRENCY', 'spokes stepped at the same time (default 24)'],
+  ['--queue-store <store>', 'QUEUE_STORE', 'auto, redis or embedded'],
+  ['--redis-url <url>', 'REDIS_URL', 'Redis or Valkey that holds the queue'],
+  ['--http-port <port>', 'HTTP_PORT', 'port of /healthz, /readyz and /metrics, 0 for any free one (default 8080)'],
+  ['--http-host <host>', 'HTTP_HOST', 'address it listens on (default 0.0.0.0)'],
+  ['--namespace <namespace>', 'POD_NAMESPACE', 'namespace of the leader election Lease (default default)'],
+  ['--lease-name <name>', 'LEASE_NAME', 'name of that Lease (default flotilla-hub)'],
+  ['--log-level <level>', 'LOG_LEVEL', 'error, warn, info, debug or silent'],
+] as const;
+
+/**
+ * Reads options and environment; an option wins. Throws `FLOTILLA_CONFIG` naming the option, the value and what is expected.
+ */
+export function readConfig(argv: readonly string[] = process.argv.slice(2), env: NodeJS.ProcessEnv = process.env): HubConfig {
+  const command = new Command('hub').description('Flotilla hub: reconciles ClusterGroupUpgrades of one hub cluster.');
+  for (const [flags, variable, description] of options) command.addOption(new Option(flags, `${description} [env ${variable}]`));
+  command.parse(argv, { from: 'user' });
+  const given: Record<string, unknown> = command.opts();
+  for (const [flags, variable] of options) {
+    const key = new Option(flags).attributeName();
+    const value = env[variable];
+    if (given[key] === undefined && value !== undefined && value !== '') given[key] = value;
+  }
+  given.precacheImage ??= env.PRECACHE_IMG;
+  given.insecureGraphCall = env.INSECURE_GRAPH_CALL ?? false;
+  given.proxy = { http: env.HTTP_PROXY ?? env.http_proxy, https: env.HTTPS_PROXY ?? env.https_proxy, no: env.NO_PROXY ?? env.no_proxy };
+  const parsed = Config.safeParse(given);
+  if (parsed.success) return Object.freeze(parsed.data);
+  const issue = parsed.error.issues[0];
+  const key = String(issue?.path[0] ?? '');
+  const [flags, variable] = options.find(([f]) => new Option(f).attributeName() === key) ?? [key, key];
+  throw new FlotillaError(
+    'FLOTILLA_CONFIG',
+    `${flags.split(' ')[0]} (or ${variable}) is ${JSON.stringify(given[key])}: ${issue?.message ?? 'invalid'}`,
+  );
+}

@@ -1,0 +1,283 @@
+import { describe, expect, test } from 'vitest';
+import { createAction, createView, deleteAction } from './hub-objects.ts';
+import { precacheManifests, specData } from './manifests.ts';
+import { UPGRADE } from './observation-builders.ts';
+import { spokeRuntime } from './spoke-runtime.ts';
+import type { WorkloadInputs } from './workload-inputs.ts';
+
+const inputs: WorkloadInputs = {
+  upgradeUid: UPGRADE.uid,
+  spec: { platformImage: 'registry.example/release@sha256:1', additionalImages: ['a', 'b'], spaceRequired: '35' },
+  image: 'registry.example/puller:1',
+  deadlineSeconds: 14_400,
+  profile: 'talm',
+  runtime: spokeRuntime(undefined),
+  registryConfig: '',
+};
+const management = { 'target.workload.openshift.io/management': '{"effect":"PreferredDuringScheduling"}' };
+const manifests = (change: Partial<WorkloadInputs> = {}) => precacheManifests({ ...inputs, ...change });
+const template = (action: string, change: Partial<WorkloadInputs> = {}) =>
+  manifests(change).find((each) => each.action === action)?.template;
+
+const readOnly = [
+  ['host-etc-containers', '/etc/containers'],
+  ['host-etc-pki-ca-trust', '/etc/pki/ca-trust'],
+  ['host-etc-resolv-conf', '/etc/resolv.conf'],
+  ['host-lib64', '/lib64'],
+  ['host-proc', '/proc'],
+  ['host-usr-bin', '/usr/bin'],
+  ['host-usr-lib', '/usr/lib'],
+  ['host-usr-lib64', '/usr/lib64'],
+  ['host-usr-libexec', '/usr/libexec'],
+  ['host-usr-share-containers', '/usr/share/containers'],
+  ['host-var-lib-cni', '/var/lib/cni'],
+  ['host-var-lib-kubelet', '/var/lib/kubelet'],
+  ['sys-fs-cgroup', '/sys/fs/cgroup'],
+] as const;
+const writable = [
+  ['host-run', '/run'],
+  ['host-tmp', '/tmp'],
+  ['host-var-lib-containers', '/var/lib/containers'],
+  ['host-var-tmp', '/var/tmp'],
+] as const;
+
+describe('profile talm (spec/talm 3.5, 3.6)', () => {
+  test('the objects, in the order of the reference', () => {
+    expect(manifests().map(({ action, template: { kind } }) => [action, kind])).toEqual([
+      ['precache-ns-create', 'Namespace'],
+      ['precache-sa-create', 'ServiceAccount'],
+      ['precache-crb-create', 'ClusterRoleBinding'],
+      ['precache-spec-cm-create', 'ConfigMap'],
+      ['precache-job-create', 'Job'],
+    ]);
+  });
+
+  test('the job, field by field', () => {
+    expect(template('precache-job-create')).toEqual({
+      apiVersion: 'batch/v1',
+      kind: 'Job',
+      metadata: { name: 'pre-cache', namespace: 'openshift-talo-pre-cache', annotations: management },
+      spec: {
+        activeDeadlineSeconds: 14_400,
+        backoffLimit: 0,
+        template: {
+          metadata: { name: 'pre-cache', annotations: management },
+          spec: {
+            containers: [
+              {
+                name: 'pre-cache-container',
+                image: 'registry.example/puller:1',
+                command: ['/bin/bash', '-c'],
+                args: ['/opt/precache/precache.sh'],
+                env: [
+                  { name: 'config_volume_path', value: '/tmp/precache/config' },
+                  { name: 'NODE_NAME', valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath: 'spec.nodeName' } } },
+                ],
+                resources: {},
+                securityContext: { privileged: true, runAsUser: 0 },
+                terminationMessagePath: '/dev/termination-log',
+                terminationMessagePolicy: 'File',
+                volumeMounts: [
+                  { name: 'config-volume', mountPath: '/etc/config', readOnly: true },
+                  { name: 'host', mountPath: '/host' },
+                  ...readOnly.map(([name, path]) => ({ name, mountPath: `/host${path}`, readOnly: true })),
+                  ...writable.map(([name, path]) => ({ name, mountPath: `/host${path}` })),
+                ],
+              },
+            ],
+            dnsPolicy: 'ClusterFirst',
+            priorityClassName: 'system-cluster-critical',
+            restartPolicy: 'Never',
+            schedulerName: 'default-scheduler',
+            securityContext: {},
+            serviceAccountName: 'pre-cache-agent',
+            volumes: [
+              { name: 'config-volume', configMap: { name: 'pre-cache-spec', defaultMode: 420 } },
+              { name: 'host', emptyDir: {} },
+              ...[...readOnly, ...writable].map(([name, path]) => ({
+                name,
+                hostPath: { path, type: path === '/etc/resolv.conf' ? 'File' : 'Directory' },
+              })),
+            ],
+          },
+        },
+      },
+    });
+  });
+
+  test('the binding to cluster-admin', () => {
+    expect(template('precache-crb-create')).toEqual({
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRoleBinding',
+      metadata: { name: 'pre-cache-crb' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
+      subjects: [{ kind: 'ServiceAccount', name: 'pre-cache-agent', namespace: 'openshift-talo-pre-cache' }],
+    });
+  });
+});
+
+describe('profile least-privilege', () => {
+  const job = (change: Partial<WorkloadInputs> = {}) => template('precache-job-create', { profile: 'least-privilege', ...change });
+
+  test('a Role of its own instead of cluster-admin', () => {
+    const all = manifests({ profile: 'least-privilege' });
+    expect(all.map(({ action }) => action)).toEqual([
+      'precache-ns-create',
+      'precache-sa-create',
+      'precache-role-create',
+      'precache-rb-create',
+      'precache-spec-cm-create',
+      'precache-job-create',
+    ]);
+    expect(JSON.stringify(all)).not.toContain('cluster-admin');
+    expect(template('precache-role-create', { profile: 'least-privilege' })).toMatchObject({
+      rules: [
+        { apiGroups: [''], resources: ['configmaps'], verbs: ['create'] },
+        { apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'update', 'patch'], resourceNames: ['pre-cache-progress'] },
+      ],
+    });
+  });
+
+  test('a container without privileges that sees the socket and the store, read-only', () => {
+    expect(job()).toMatchObject({
+      spec: {
+        activeDeadlineSeconds: 14_400,
+        backoffLimit: 0,
+        template: {
+          spec: {
+            restartPolicy: 'Never',
+            containers: [
+              {
+                name: 'pre-cache-container',
+                image: 'registry.example/puller:1',
+                securityContext: {
+                  privileged: false,
+                  allowPrivilegeEscalation: false,
+                  readOnlyRootFilesystem: true,
+                  capabilities: { drop: ['ALL'] },
+                },
+                volumeMounts: [
+                  { name: 'config', mountPath: '/etc/config', readOnly: true },
+                  { name: 'runtime-socket', mountPath: '/run/runtime.sock' },
+                  { name: 'runtime-storage', mountPath: '/host/storage', readOnly: true },
+                ],
+              },
+            ],
+          },
+        },
+      },
+    });
+  });
+
+  test('pull secret and registry settings only when there are any', () => {
+    expect(JSON.stringify(job())).not.toMatch(/PULL_SECRET_PATH|REGISTRY_CONFIG/);
+    const full = JSON.stringify(
+      job({ runtime: { ...inputs.runtime, pullSecret: '/var/lib/kubelet/config.json' }, registryConfig: '{"mirrors":{}}' }),
+    );
+    expect(full).toContain('"hostPath":{"path":"/var/lib/kubelet/config.json","type":"File"}');
+    expect(full).toContain('{"name":"REGISTRY_CONFIG","value":"{\\"mirrors\\":{}}"}');
+  });
+});
+
+test.each(['talm', 'least-privilege'] as const)('profile %s: namespace first, with the upgrade it belongs to', (profile) => {
+  expect(manifests({ profile })[0]?.template).toEqual({
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: {
+      name: 'openshift-talo-pre-cache',
+      labels: { 'pod-security.kubernetes.io/enforce': 'privileged' },
+      annotations: { 'workload.openshift.io/allowed': 'management', 'flotilla.io/upgrade-uid': 'uid-1' },
+    },
+  });
+});
+
+describe('ConfigMap pre-cache-spec', () => {
+  const keys = [
+    'additionalImages',
+    'excludePrecachePatterns',
+    'operators.indexes',
+    'operators.packagesAndChannels',
+    'platform.image',
+    'spaceRequired',
+  ];
+
+  test('all keys are there when nothing is asked for', () =>
+    expect(specData({})).toEqual(Object.fromEntries(keys.map((key) => [key, '']))));
+
+  test('lists are joined by newlines without a final one', () => {
+    expect(
+      specData({
+        platformImage: 'p',
+        operatorsIndexes: ['i1', 'i2'],
+        operatorsPackagesAndChannels: ['a:1', 'b:2'],
+        excludePrecachePatterns: ['x', 'y'],
+        additionalImages: ['z'],
+        spaceRequired: '35',
+      }),
+    ).toEqual({
+      'platform.image': 'p',
+      'operators.indexes': 'i1\ni2',
+      'operators.packagesAndChannels': 'a:1\nb:2',
+      excludePrecachePatterns: 'x\ny',
+      additionalImages: 'z',
+      spaceRequired: '35',
+    });
+  });
+});
+
+describe('hub objects (spec/talm 3.5)', () => {
+  const created = () => manifests().map((manifest) => createAction(UPGRADE, 'spoke', manifest));
+
+  test('actions that create', () => {
+    const job = template('precache-job-create');
+    expect(created().map((action) => [action.metadata.name, action.spec])).toMatchObject([
+      ['precache-ns-create', { actionType: 'Create', kube: { resource: 'namespace' } }],
+      ['precache-sa-create', { actionType: 'Create', kube: { resource: 'serviceaccount' } }],
+      ['precache-crb-create', { actionType: 'Create', kube: { resource: 'clusterrolebinding' } }],
+      ['precache-spec-cm-create', { actionType: 'Create', kube: { resource: 'configmap' } }],
+      ['precache-job-create', { actionType: 'Create', kube: { resource: 'job', namespace: 'openshift-talo-pre-cache', template: job } }],
+    ]);
+  });
+
+  test('actions that delete', () => {
+    expect(deleteAction(UPGRADE, 'spoke', 'precache-ns-delete').spec).toEqual({
+      actionType: 'Delete',
+      kube: { resource: 'namespace', name: 'openshift-talo-pre-cache' },
+    });
+    expect(deleteAction(UPGRADE, 'spoke', 'precache-crb-delete').spec).toEqual({
+      actionType: 'Delete',
+      kube: { resource: 'clusterrolebinding', name: 'pre-cache-crb' },
+    });
+  });
+
+  test('views', () => {
+    expect(createView(UPGRADE, 'spoke', 'view-precache-namespace', 0).spec).toEqual({
+      scope: { resource: 'namespaces', name: 'openshift-talo-pre-cache' },
+    });
+    expect(createView(UPGRADE, 'spoke', 'view-precache-job', 30).spec).toEqual({
+      scope: { resource: 'jobs', name: 'pre-cache', namespace: 'openshift-talo-pre-cache', updateIntervalSeconds: 30 },
+    });
+  });
+
+  test('everything carries our labels', () => {
+    const labels = {
+      'openshift-cluster-group-upgrades/clusterGroupUpgrade': 'upgrade',
+      'openshift-cluster-group-upgrades/clusterGroupUpgradeNamespace': 'default',
+      'flotilla.io/upgrade-uid': 'uid-1',
+      'flotilla.io/work': 'precache',
+    };
+    for (const object of [
+      ...created(),
+      deleteAction(UPGRADE, 'spoke', 'precache-ns-delete'),
+      createView(UPGRADE, 'spoke', 'view-precache-job', 4),
+    ])
+      expect(object.metadata).toMatchObject({ namespace: 'spoke', labels });
+  });
+
+  test('an action made from another spec has another digest', () => {
+    const digest = (spec: WorkloadInputs['spec']) =>
+      manifests({ spec }).map((manifest) => createAction(UPGRADE, 'spoke', manifest).metadata.annotations?.['flotilla.io/template'])[3];
+    expect(digest({ platformImage: 'a' })).toMatch(/^[0-9a-f]{16}$/);
+    expect(digest({ platformImage: 'a' })).not.toBe(digest({ platformImage: 'b' }));
+  });
+});

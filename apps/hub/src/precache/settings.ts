@@ -1,0 +1,18 @@
+import type { JobProfile } from './workload-inputs.ts';
+
+/** What the operator of the hub decides about pre-caching; from the configuration, the same for every upgrade. */
+export interface PrecacheSettings {
+  /** Image of the puller; empty when none is configured. */
+  readonly image: string;
+  readonly profile: JobProfile;
+  /** Registry settings handed to the puller, as JSON; empty for none. */
+  readonly registryConfig: string;
+  /** Seconds between a spoke agent's polls of the job; bounds how late a verdict is seen. */
+  readonly jobViewSeconds: number;
+  /** Seconds between its polls of the progress ConfigMap; each change costs one write on the hub. */
+  readonly progressViewSeconds: number;
+  /** Milliseconds the hub waits for a verdict beyond the job's own deadline. */
+  readonly graceMs: number;
+  /** Steps of different spokes that run at the same time. */
+  readonly concurrency: number;
+}

@@ -1,0 +1,19 @@
+import type { PrecachingSpec } from '@flotilla/api';
+import type { SpokeRuntime } from './spoke-runtime.ts';
+
+/** `least-privilege`: the runtime's socket and one Role. `talm`: the reference's shape, cluster-admin and host mounts. */
+export type JobProfile = 'least-privilege' | 'talm';
+
+/** What the objects are made from. */
+export interface WorkloadInputs {
+  readonly upgradeUid: string;
+  readonly spec: PrecachingSpec;
+  /** Image of the puller. */
+  readonly image: string;
+  /** Seconds the job may run. */
+  readonly deadlineSeconds: number;
+  readonly profile: JobProfile;
+  readonly runtime: SpokeRuntime;
+  /** Registry settings for the puller (mirrors, plain HTTP), as JSON; empty for none. */
+  readonly registryConfig: string;
+}

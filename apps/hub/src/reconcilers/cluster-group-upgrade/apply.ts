@@ -1,0 +1,25 @@
+import { CLEANUP_FINALIZER, ClusterGroupUpgrade, type ClusterGroupUpgradeStatus, type Ref } from '@flotilla/api';
+import type { Client } from '@flotilla/runtime';
+import { mergePatch } from './merge-patch.ts';
+
+/** Patches what changed in the status, or nothing. Refused with a conflict when the name belongs to another object by now. */
+export async function writeStatus(
+  upgrade: ClusterGroupUpgrade,
+  desired: ClusterGroupUpgradeStatus,
+  client: Client,
+): Promise<ClusterGroupUpgrade | undefined> {
+  const status = mergePatch(upgrade.status ?? {}, desired);
+  if (status === undefined) return undefined;
+  const patch = { metadata: { uid: upgrade.metadata.uid }, status };
+  return client.patch(ClusterGroupUpgrade, refOf(upgrade), patch, { type: 'merge', subresource: 'status' });
+}
+
+/** Adds or removes our finalizer; the resourceVersion guards against losing somebody else's. */
+export async function writeFinalizer(upgrade: ClusterGroupUpgrade, wanted: boolean, client: Client): Promise<void> {
+  const { uid, resourceVersion, finalizers = [] } = upgrade.metadata;
+  const others = finalizers.filter((finalizer) => finalizer !== CLEANUP_FINALIZER);
+  const patch = { metadata: { uid, resourceVersion, finalizers: wanted ? [...others, CLEANUP_FINALIZER] : others } };
+  await client.patch(ClusterGroupUpgrade, refOf(upgrade), patch, { type: 'merge' });
+}
+
+const refOf = ({ metadata }: ClusterGroupUpgrade): Ref => ({ namespace: metadata.namespace ?? '', name: metadata.name });

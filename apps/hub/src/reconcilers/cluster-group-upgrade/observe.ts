@@ -1,0 +1,63 @@
+import {
+  type ClusterGroupUpgrade,
+  type ConfigMap,
+  Label,
+  type ManagedCluster,
+  OVERRIDES_CONFIG_MAP,
+  type Policy,
+  type PreCachingConfig,
+} from '@flotilla/api';
+import type { WatchCache } from '@flotilla/runtime';
+import { BY_CLUSTER } from '../../precache/caches.ts';
+import { searchText } from '../../upgrade/json-value.ts';
+
+/** The watches a ClusterGroupUpgrade is judged from. */
+export interface UpgradeCaches {
+  readonly upgrades: WatchCache<ClusterGroupUpgrade>;
+  readonly clusters: WatchCache<ManagedCluster>;
+  readonly configs: WatchCache<PreCachingConfig>;
+  /** ConfigMaps named `cluster-group-upgrade-overrides`. */
+  readonly overrides: WatchCache<ConfigMap>;
+  /** Policies as their authors wrote them. */
+  readonly parents: WatchCache<Policy>;
+  /** Replicated policies in the clusters' namespaces, indexed by cluster. */
+  readonly children: WatchCache<Policy>;
+}
+
+/** Everything one pass looks at, read from caches alone. */
+export interface ObservedUpgrade {
+  readonly upgrade: ClusterGroupUpgrade;
+  readonly managed: readonly ManagedCluster[];
+  readonly childrenOf: (clusters: readonly string[]) => Policy[];
+  readonly parent: (namespace: string, name: string) => Policy | undefined;
+  readonly config: PreCachingConfig | undefined;
+  readonly overrides: ConfigMap | undefined;
+}
+
+/** Gathers what concerns one upgrade. */
+export function observeUpgrade(upgrade: ClusterGroupUpgrade, caches: UpgradeCaches): ObservedUpgrade {
+  const namespace = upgrade.metadata.namespace ?? '';
+  const ref = upgrade.spec?.preCachingConfigRef;
+  return {
+    upgrade,
+    managed: caches.clusters.list(),
+    childrenOf: (clusters) => clusters.flatMap((cluster) => caches.children.byIndex(BY_CLUSTER, cluster)),
+    parent: (ns, name) => caches.parents.get({ namespace: ns, name }),
+    config: ref?.name ? caches.configs.get({ namespace: ref.namespace || namespace, name: ref.name }) : undefined,
+    overrides: caches.overrides.get({ namespace, name: OVERRIDES_CONFIG_MAP }),
+  };
+}
+
+/** Selector of replicated policies; the parents are all others. */
+export const CHILD_POLICIES = Label.rootPolicy;
+
+/** A replicated policy is only asked whether it is there, whether it enforces, and whether a hub template is left in it. */
+export function trimChild(child: Policy): Policy {
+  // Bounded: a copy that is too deep or too large to be searched counts as one that is not resolved.
+  const unresolved = searchText(child.spec?.['policy-templates'], '{{hub') !== 'absent';
+  const { name, namespace, labels, resourceVersion, uid } = child.metadata;
+  return {
+    metadata: { name, namespace, labels, resourceVersion, uid },
+    spec: { remediationAction: child.spec?.remediationAction, 'policy-templates': unresolved ? ['{{hub'] : [] },
+  };
+}

@@ -1,0 +1,121 @@
+import { type ClusterGroupUpgradeSpec, findCondition, type PrecachingSpec, UpgradeCondition } from '@flotilla/api';
+import { computeMaxConcurrency, planBatches } from '../../upgrade/batches.ts';
+import { type ClusterSelection, selectClusters } from '../../upgrade/cluster-selection.ts';
+import { createComplianceTest, isManifestWorkMode } from '../../upgrade/compliance.ts';
+import { examinePolicies, type PolicyExamination } from '../../upgrade/policies.ts';
+import { derivePrecachingSpec, type SoftwareFailure } from '../../upgrade/software-spec.ts';
+import type { ResolvePlatformImage } from '../../upgrade/update-graph.ts';
+import { type Validation, validateUpgrade } from '../../upgrade/validation.ts';
+import type { ObservedUpgrade } from './observe.ts';
+
+/** What planning needs besides the observation. */
+export interface PlanDeps {
+  readonly talmStrict: boolean;
+  readonly updateGraphUrl: string | undefined;
+  readonly resolvePlatformImage: ResolvePlatformImage;
+}
+
+/** What one pass wants. `stopped` names the check that refused, in the order of the gates. */
+export interface UpgradePlan {
+  readonly selection: ClusterSelection;
+  readonly computedMaxConcurrency: number;
+  readonly policies: PolicyExamination;
+  readonly validation: Validation | undefined;
+  readonly batches: string[][];
+  /** Absent when nothing is to be pre-cached. */
+  readonly precaching:
+    | { readonly spec?: PrecachingSpec; readonly image?: string | undefined; readonly failure?: SoftwareFailure }
+    | undefined;
+  /** Clusters of the plan, canaries first. */
+  readonly precachingClusters: readonly string[];
+  readonly stopped: 'selection' | 'validation' | 'precacheSpec' | undefined;
+  /** Look again after so many milliseconds even if nothing changes. */
+  readonly recheckAfterMs: number | undefined;
+}
+
+const noPolicies: PolicyExamination = {
+  forUpgrade: [],
+  compliantBefore: [],
+  enforced: [],
+  missing: [],
+  invalid: [],
+  ambiguous: {},
+  namespaces: {},
+};
+const RECHECK_MS = 60_000;
+
+/** Plans one pass (spec/talm 2.5–2.7, 3.1–3.3). Network only through `resolvePlatformImage`. */
+export async function planUpgrade(observed: ObservedUpgrade, spec: ClusterGroupUpgradeSpec, deps: PlanDeps): Promise<UpgradePlan> {
+  const selection = selectClusters(spec, observed.managed);
+  const clusters = selection.failure ? [] : selection.clusters;
+  const computedMaxConcurrency = computeMaxConcurrency(spec.remediationStrategy.maxConcurrency, clusters.length);
+  const base = {
+    selection,
+    computedMaxConcurrency,
+    policies: noPolicies,
+    validation: undefined,
+    batches: [],
+    precaching: undefined,
+    precachingClusters: [],
+  };
+  if (selection.failure) return { ...base, stopped: 'selection', recheckAfterMs: undefined };
+
+  const policies = isManifestWorkMode(spec) ? noPolicies : examine(observed, spec, clusters);
+  const validation = await validate(spec, policies, deps);
+  if (validation.status !== 'True')
+    return { ...base, policies, validation, stopped: 'validation', recheckAfterMs: validation.recheckAfterMs };
+
+  const isCompliant = createComplianceTest({ spec, examination: policies, talmStrict: deps.talmStrict });
+  const { canaries, maxConcurrency } = spec.remediationStrategy;
+  const { batches } = planBatches({ clusters, canaries, maxConcurrency, isCompliant });
+  const planned = { ...base, policies, validation, batches };
+  if (!spec.preCaching || batches.length === 0) return { ...planned, stopped: undefined, recheckAfterMs: undefined };
+
+  const software = await derive(observed, spec, policies, deps);
+  const precachingClusters = batches.flat();
+  if (software.failure) {
+    const recheckAfterMs = software.failure.transient ? RECHECK_MS : undefined;
+    return { ...planned, precaching: { failure: software.failure }, precachingClusters, stopped: 'precacheSpec', recheckAfterMs };
+  }
+  return {
+    ...planned,
+    precaching: { spec: software.spec, image: software.workloadImage },
+    precachingClusters,
+    stopped: undefined,
+    recheckAfterMs: undefined,
+  };
+}
+
+function examine(observed: ObservedUpgrade, spec: ClusterGroupUpgradeSpec, clusters: readonly string[]): PolicyExamination {
+  const children = observed.childrenOf(clusters);
+  return examinePolicies({ managedPolicies: spec.managedPolicies, clusters, children, parents: observed.parent });
+}
+
+/** Templates belong to the rollout: until it looks at them, ManifestWork mode has nothing to refuse here. */
+const validate = (spec: ClusterGroupUpgradeSpec, examination: PolicyExamination, deps: PlanDeps): Promise<Validation> =>
+  isManifestWorkMode(spec)
+    ? validateUpgrade({ mode: 'manifestWork', templates: [], templateExists: () => true })
+    : validateUpgrade({
+        mode: 'policy',
+        examination,
+        preCaching: spec.preCaching,
+        updateGraphUrl: deps.updateGraphUrl,
+        resolvePlatformImage: deps.resolvePlatformImage,
+      });
+
+/** The spec is derived anew until all spokes are done with it, so that edits count; strictly, it is frozen once valid. */
+async function derive(observed: ObservedUpgrade, spec: ClusterGroupUpgradeSpec, policies: PolicyExamination, deps: PlanDeps) {
+  const { status } = observed.upgrade;
+  const frozenBy = deps.talmStrict ? UpgradeCondition.precacheSpecValid : UpgradeCondition.precachingSucceeded;
+  const frozen = status?.precaching?.spec;
+  if (frozen && findCondition(status.conditions, frozenBy)?.status === 'True') return { spec: frozen, workloadImage: undefined };
+  return derivePrecachingSpec({
+    policies: [...policies.forUpgrade, ...policies.compliantBefore],
+    configRef: spec.preCachingConfigRef,
+    config: observed.config,
+    overrides: observed.overrides,
+    talmStrict: deps.talmStrict,
+    updateGraphUrl: deps.updateGraphUrl,
+    resolvePlatformImage: deps.resolvePlatformImage,
+  });
+}

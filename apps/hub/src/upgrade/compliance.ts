@@ -1,0 +1,34 @@
+import type { ClusterGroupUpgradeSpec } from '@flotilla/api';
+import type { PolicyExamination } from './policies.ts';
+
+/** What decides whether a cluster has to be worked on. */
+export interface WorkInput {
+  readonly spec: Pick<ClusterGroupUpgradeSpec, 'managedPolicies' | 'manifestWorkTemplates' | 'preCaching'>;
+  /** Ignored in ManifestWork mode. */
+  readonly examination: Pick<PolicyExamination, 'forUpgrade'>;
+  /** Decide as the reference does where we differ. */
+  readonly talmStrict: boolean;
+}
+
+/** True when the upgrade rolls out ManifestWorks; its policies, if any, are then never looked at (spec/talm 1.1). */
+export const isManifestWorkMode = (spec: Pick<ClusterGroupUpgradeSpec, 'manifestWorkTemplates'>): boolean =>
+  (spec.manifestWorkTemplates?.length ?? 0) > 0;
+
+/**
+ * True for an upgrade that only pre-caches: it names neither policies nor ManifestWorks. The reference calls its clusters
+ * compliant and pulls nothing; we pull what its PreCachingConfig names onto all of them, so that a plain Kubernetes hub
+ * without the policy framework can pre-cache too. With `talmStrict` it is as in the reference.
+ */
+export const isPrecacheOnly = ({ spec, talmStrict }: Omit<WorkInput, 'examination'>): boolean =>
+  spec.preCaching && !talmStrict && !isManifestWorkMode(spec) && (spec.managedPolicies?.length ?? 0) === 0;
+
+/**
+ * The test that `planBatches` asks of each cluster (spec/talm 2.7). ManifestWork mode: none is compliant. Policies: a
+ * cluster is compliant unless some policy for upgrade is NonCompliant there; not matched counts as compliant. Neither:
+ * all are compliant, except where `isPrecacheOnly`.
+ */
+export function createComplianceTest(input: WorkInput): (cluster: string) => boolean {
+  if (isManifestWorkMode(input.spec) || isPrecacheOnly(input)) return () => false;
+  const { forUpgrade } = input.examination;
+  return (cluster) => !forUpgrade.some(({ compliance }) => compliance(cluster) === 'NonCompliant');
+}

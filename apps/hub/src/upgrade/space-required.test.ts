@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { parseSpaceRequired } from './space-required.ts';
+
+test.each([
+  ['40 GB', '38'],
+  ['40 GiB', '40'],
+  ['40GiB', '40'],
+  ['35.5 GiB', '36'],
+  ['1073741824', '1'],
+  ['1073741825', '2'],
+  ['0', '0'],
+  ['1 b', '1'],
+  ['500 MiB', '1'],
+  ['1 TB', '932'],
+  ['2TiB', '2048'],
+  ['40g', '38'],
+  ['40 GIB', '40'],
+  [' 40 GiB\n', '40'],
+])('%j is %s GiB', (value, gib) => {
+  expect(parseSpaceRequired(value, 'spec.spaceRequired')).toEqual({ gib });
+});
+
+test.each(['-1 GB', 'lots', '', 'GiB', '4 XB', '40  GB', '40 iB', '1e3', 'Infinity', '0x10', '4.0.1 GB', '4 GBB', '40Gi'])(
+  '%j is refused with the field and the fix',
+  (value) => {
+    expect(parseSpaceRequired(value, 'spec.spaceRequired').problem).toBe(
+      `spec.spaceRequired ${JSON.stringify(value)} is not a size; write a number and a unit, for example 40 GiB`,
+    );
+  },
+);
+
+test('a size no disk has is refused', () =>
+  expect(parseSpaceRequired('99999 PiB', 'f').problem).toMatch(/^f "99999 PiB" is more than any disk has/));

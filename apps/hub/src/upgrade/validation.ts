@@ -1,0 +1,112 @@
+import { errorMessage, FlotillaError } from '@flotilla/api';
+import { findUnresolvableDependency } from './dependencies.ts';
+import { formatSlice, formatSortedJson } from './go-format.ts';
+import { findPlatformImage } from './platform-image.ts';
+import type { PolicyExamination } from './policies.ts';
+import type { ResolvePlatformImage } from './update-graph.ts';
+
+/** What is validated: ManifestWork mode looks at templates alone, policy mode at policies alone. */
+export type ValidationInput =
+  | { readonly mode: 'manifestWork'; readonly templates: readonly string[]; readonly templateExists: (name: string) => boolean }
+  | {
+      readonly mode: 'policy';
+      readonly examination: PolicyExamination;
+      /** The image must be known now: the upgrade pre-caches, and no override names the image. */
+      readonly preCaching: boolean;
+      /** Asked instead of the upstream that policies name. */
+      readonly updateGraphUrl?: string | undefined;
+      readonly resolvePlatformImage: ResolvePlatformImage;
+    };
+
+/** Condition Validated, and what goes with it. */
+export interface Validation {
+  readonly status: 'True' | 'False';
+  readonly reason: ValidationReason;
+  /** Word for word the reference's, trailing spaces included. */
+  readonly message: string;
+  /** More than the contract of `message` has room for, for an event or a log: why each policy is invalid. */
+  readonly detail?: string;
+  /** When to look again even if nothing changes: what was asked for is outside the cluster. */
+  readonly recheckAfterMs?: number;
+}
+
+/** Reasons of condition Validated (spec/talm 2.3). */
+export const ValidationReason = {
+  completed: 'ValidationCompleted',
+  policiesMissing: 'NotAllManagedPoliciesExist',
+  policiesAmbiguous: 'AmbiguousManagedPoliciesNames',
+  templatesMissing: 'NotAllManifestTemplatesExist',
+  platformImage: 'InvalidPlatformImage',
+  /** The spelling is the reference's. */
+  dependency: 'UnresolvableDenpendency',
+} as const;
+export type ValidationReason = (typeof ValidationReason)[keyof typeof ValidationReason];
+
+const LOOK_UP_AGAIN_MS = 300_000;
+
+type PolicyInput = Extract<ValidationInput, { mode: 'policy' }>;
+type Refusal = Omit<Validation, 'status'>;
+type Check = (input: PolicyInput) => Refusal | undefined | Promise<Refusal | undefined>;
+
+const namesUnique: Check = ({ examination: { ambiguous } }) =>
+  Object.keys(ambiguous).length === 0
+    ? undefined
+    : {
+        reason: ValidationReason.policiesAmbiguous,
+        message: `Managed policy name should be unique, but was found in multiple namespaces: ${formatSortedJson(ambiguous)} `,
+      };
+
+const policiesValid: Check = ({ examination: { invalid } }) =>
+  invalid.length === 0
+    ? undefined
+    : {
+        reason: ValidationReason.policiesMissing,
+        message: `Invalid managed policies: ${formatSlice(invalid.map(({ name }) => name))} `,
+        detail: invalid.map(({ name, reason }) => `${name}: ${reason}`).join('; '),
+      };
+
+const policiesExist: Check = ({ examination: { missing } }) =>
+  missing.length === 0
+    ? undefined
+    : { reason: ValidationReason.policiesMissing, message: `Missing managed policies: ${formatSlice(missing)} ` };
+
+const platformImageKnown: Check = async ({ examination, preCaching, updateGraphUrl, resolvePlatformImage }) => {
+  const source = findPlatformImage(examination.forUpgrade, { preCaching, updateGraphUrl });
+  if (source.kind === 'invalid') return { reason: ValidationReason.platformImage, message: source.message };
+  if (source.kind !== 'graph') return undefined;
+  try {
+    await resolvePlatformImage(source);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof FlotillaError)) throw error;
+    return { reason: ValidationReason.platformImage, message: errorMessage(error.message), recheckAfterMs: LOOK_UP_AGAIN_MS };
+  }
+};
+
+const dependenciesInOrder: Check = ({ examination }) => {
+  const found = findUnresolvableDependency(examination.forUpgrade);
+  return (
+    found && {
+      reason: ValidationReason.dependency,
+      message: `Managed Policy ${found.policy} depends on ${found.dependency}, which is to be remediated later`,
+    }
+  );
+};
+
+/** First refusal wins; an invalid policy is reported before a missing one (spec/talm 2.3). */
+const policyChecks: readonly Check[] = [namesUnique, policiesValid, policiesExist, platformImageKnown, dependenciesInOrder];
+
+/** Condition Validated of an upgrade (spec/talm 2.3, 2.6). Network is used only through `resolvePlatformImage`. */
+export async function validateUpgrade(input: ValidationInput): Promise<Validation> {
+  if (input.mode === 'manifestWork') {
+    const missing = input.templates.filter((name) => !input.templateExists(name));
+    if (missing.length > 0)
+      return { status: 'False', reason: ValidationReason.templatesMissing, message: `Missing manifest templates: ${formatSlice(missing)}` };
+  } else {
+    for (const check of policyChecks) {
+      const refusal = await check(input);
+      if (refusal) return { status: 'False', ...refusal };
+    }
+  }
+  return { status: 'True', reason: ValidationReason.completed, message: 'Completed validation' };
+}

@@ -1,0 +1,88 @@
+import { compileExcludePatterns, type ExcludePatterns } from '@flotilla/release';
+import { forEachParallel } from '../parallel.ts';
+import type { PullSpec } from '../spec/spec.ts';
+import type { ImageSource, Layer, ResolvedImage } from './image-source.ts';
+import { listOperatorHeads } from './operator-images.ts';
+import { listReleaseImages } from './release-images.ts';
+
+/** One image to have in the store, under every pull spec that names it. */
+export interface WantedImage {
+  readonly digest: string;
+  /** Pods name images by these; a store knows an image only under the names it was pulled by. */
+  readonly pullSpecs: readonly PullName[];
+  readonly layers: readonly Layer[];
+}
+
+/** A pull spec and the digest it stands for. */
+export interface PullName {
+  readonly pullSpec: string;
+  readonly referenceDigest: string;
+}
+
+/** A pull spec that the registry does not resolve. */
+export interface UnresolvedImage {
+  readonly pullSpec: string;
+  readonly error: unknown;
+}
+
+/** What to pull, in the order of the spec: release, components, indexes, operators, additional images. */
+export interface ImageList {
+  readonly images: readonly WantedImage[];
+  /** The rest is pulled without these. */
+  readonly unresolved: readonly UnresolvedImage[];
+}
+
+/** Manifests fetched at once while the list is built. */
+const PARALLEL_RESOLVES = 8;
+
+/**
+ * Builds the list from the registry: release image and its components, index images and the related images of the wanted
+ * channels' heads, additional images. Exclude patterns apply to components and related images.
+ * @throws what reading the release image, an index or a pattern threw; a component that cannot be resolved is in `unresolved`
+ */
+export async function buildImageList(spec: PullSpec, source: ImageSource, signal: AbortSignal): Promise<ImageList> {
+  const patterns = compileExcludePatterns(spec.excludePatterns);
+  const pullSpecs = [
+    ...(spec.platformImage ? [spec.platformImage, ...(await releaseSpecs(spec.platformImage, source, patterns, signal))] : []),
+    ...spec.operatorIndexes,
+    ...(await operatorSpecs(spec, source, patterns, signal)),
+    ...spec.additionalImages,
+  ];
+  return resolveAll([...new Set(pullSpecs)], source, signal);
+}
+
+async function releaseSpecs(image: string, source: ImageSource, patterns: ExcludePatterns, signal: AbortSignal): Promise<string[]> {
+  const components = await listReleaseImages(source, image, signal);
+  return components.filter((component) => !patterns.excludes(component)).map(({ pullSpec }) => pullSpec);
+}
+
+async function operatorSpecs(spec: PullSpec, source: ImageSource, patterns: ExcludePatterns, signal: AbortSignal): Promise<string[]> {
+  if (spec.operatorIndexes.length === 0) return [];
+  const heads = await listOperatorHeads(source, { indexes: spec.operatorIndexes, packages: spec.packages }, signal);
+  return heads.flatMap(({ images }) => images.filter((image) => !patterns.excludes(image)).map(({ pullSpec }) => pullSpec));
+}
+
+async function resolveAll(pullSpecs: readonly string[], source: ImageSource, signal: AbortSignal): Promise<ImageList> {
+  const resolved: (ResolvedImage | undefined)[] = [];
+  const unresolved: UnresolvedImage[] = [];
+  await forEachParallel(pullSpecs.entries(), PARALLEL_RESOLVES, async ([i, pullSpec]) => {
+    try {
+      resolved[i] = await source.resolve(pullSpec, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      unresolved.push({ pullSpec, error });
+    }
+  });
+  return { images: byDigest(resolved.filter((image) => image !== undefined)), unresolved };
+}
+
+/** Joins the images of the same digest. */
+export function byDigest(resolved: readonly ResolvedImage[]): WantedImage[] {
+  const images = new Map<string, { digest: string; pullSpecs: PullName[]; layers: readonly Layer[] }>();
+  for (const { digest, pullSpec, referenceDigest, layers } of resolved) {
+    const known = images.get(digest);
+    if (known) known.pullSpecs.push({ pullSpec, referenceDigest });
+    else images.set(digest, { digest, pullSpecs: [{ pullSpec, referenceDigest }], layers });
+  }
+  return [...images.values()];
+}

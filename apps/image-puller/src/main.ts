@@ -1,0 +1,113 @@
+import { writeSync } from 'node:fs';
+import { stat, writeFile } from 'node:fs/promises';
+import { errorMessage, PullerExit } from '@flotilla/api';
+import { type Client, createLogger, type Logger, systemClock } from '@flotilla/runtime';
+import { type Config, loadConfig } from './config.ts';
+import { createRegistrySource, openRegistryClient, readPullSecret } from './list/registry-source.ts';
+import { configMapSink, connectToCluster } from './progress/config-map.ts';
+import { Progress } from './progress/progress.ts';
+import { Reporter, type ReportSinks } from './progress/reporter.ts';
+import { openCriStore } from './pull/cri-store.ts';
+import { openLayoutStore } from './pull/layout-store.ts';
+import { runPuller } from './run.ts';
+import { readPullSpec } from './spec/spec-files.ts';
+import { exitCodeOf } from './verdict.ts';
+
+/** A registry that does not answer while the list is built is waited for this long. */
+const LIST_RETRY_MS = 120_000;
+/** Kubernetes sends SIGKILL 30 s after SIGTERM; whoever ends us by hand waits less. */
+const STOP_MS = 4_500;
+
+const write = (fd: number, text: string): void => {
+  try {
+    writeSync(fd, text);
+  } catch {
+    // a closed pipe must not end the pull
+  }
+};
+
+async function main(): Promise<number> {
+  const config = loadConfig();
+  // stdout carries the reports alone
+  const logger = createLogger({ name: 'image-puller', level: config.logLevel, destination: { write: (line) => write(2, line) } }).child({
+    node: config.nodeName,
+  });
+  const stop = new AbortController();
+  for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => onSignal(name, stop, logger));
+
+  const progress = new Progress(() => systemClock.now());
+  const cluster = connect(config, logger);
+  const reporter = new Reporter({ report: () => progress.report(), sinks: sinks(config, cluster), clock: systemClock, logger });
+  reporter.start();
+  const code = await run(config, { progress, logger, signal: stop.signal });
+  await reporter.finish();
+  await cluster?.close();
+  return code;
+}
+
+async function run(config: Config, deps: { progress: Progress; logger: Logger; signal: AbortSignal }): Promise<number> {
+  const { signal } = deps;
+  const retry = { refusedTries: 1, retryForMs: Math.min(config.retryForMs, LIST_RETRY_MS), clock: systemClock, random: Math.random };
+  // opened when first needed: a bad secret or CA then has its exit code and report
+  const registry = lazy(async () => {
+    const credentials = await readPullSecret(config.pullSecretPath);
+    return { credentials, client: await openRegistryClient(config, credentials) };
+  });
+  const code = await runPuller({
+    ...deps,
+    config,
+    readSpec: () => readPullSpec(config.specDir),
+    openSource: async () => createRegistrySource((await registry()).client, retry),
+    openStore: async () => {
+      const { client, credentials } = await registry();
+      return config.store === 'layout'
+        ? openLayoutStore(config.layoutDir, client)
+        : openCriStore({ sockets: config.sockets, storePath: config.storePath, credentials, signal });
+    },
+    clock: systemClock,
+    random: Math.random,
+  });
+  return code;
+}
+
+function lazy<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => (made ??= make());
+}
+
+function onSignal(name: string, stop: AbortController, logger: Logger): void {
+  logger.info({ signal: name }, 'Stopping');
+  stop.abort(new Error(name));
+  setTimeout(() => process.exit(PullerExit.interrupted), STOP_MS).unref();
+}
+
+/** Progress in the cluster is a courtesy: without a cluster the pull runs all the same. */
+function connect(config: Config, logger: Logger): Client | undefined {
+  if (!config.progressConfigMap) return undefined;
+  try {
+    return connectToCluster(config.kubeconfigPath);
+  } catch (error) {
+    logger.warn({ err: errorMessage(error) }, 'No cluster to write progress to');
+    return undefined;
+  }
+}
+
+function sinks(config: Config, cluster: Client | undefined): ReportSinks {
+  return {
+    line: (text) => write(1, `${text}\n`),
+    async terminationMessage(text) {
+      // the kubelet made the file; elsewhere there is none to write
+      if (await stat(config.terminationLog).catch(() => undefined)) await writeFile(config.terminationLog, text);
+    },
+    configMap: cluster && configMapSink(cluster, config.namespace),
+  };
+}
+
+try {
+  process.exitCode = await main();
+} catch (error) {
+  write(2, `${JSON.stringify({ level: 'error', name: 'image-puller', msg: 'Starting failed', err: errorMessage(error) })}\n`);
+  process.exitCode = exitCodeOf(error);
+}
+// connections that are kept alive must not keep the pod alive
+process.exit();

@@ -1,0 +1,74 @@
+import { PullerReport } from '@flotilla/api';
+import { expect, test } from 'vitest';
+import type { WantedImage } from '../list/image-list.ts';
+import { fitReport, Progress } from './progress.ts';
+
+const image = (name: string, ...layers: [string, number][]): WantedImage => ({
+  digest: name,
+  pullSpecs: [{ pullSpec: `host/${name}`, referenceDigest: name }],
+  layers: layers.map(([digest, size]) => ({ digest, size })),
+});
+const a = image('a', ['base', 100], ['a1', 10]);
+const b = image('b', ['base', 100], ['b1', 20]);
+
+test('a shared layer counts once, in the total and in what is done', () => {
+  const progress = new Progress(() => 0);
+  progress.expect([a, b], 1);
+  expect(progress.report()).toMatchObject({ imagesTotal: 3, bytesTotal: 130, bytesDone: 0 });
+  progress.imageDone(a);
+  expect(progress.report()).toMatchObject({ imagesDone: 1, bytesDone: 110 });
+  progress.imageDone(b);
+  expect(progress.report()).toMatchObject({ imagesDone: 2, bytesDone: 130 });
+  expect(progress.bytes).toEqual({ cached: 130, missing: 0 });
+});
+
+test('bytes on their way in count, never fall, never exceed the layer, and strangers do not count', () => {
+  const progress = new Progress(() => 0);
+  progress.expect([a], 0);
+  progress.sawLayers(
+    new Map([
+      ['base', 40],
+      ['stranger', 1_000],
+    ]),
+  );
+  progress.sawLayers(new Map([['base', 30]]));
+  expect(progress.report().bytesDone).toBe(40);
+  progress.sawLayers(new Map([['base', 5_000]]));
+  expect(progress.report().bytesDone).toBe(100);
+});
+
+test('the rate is that of the last ten seconds, without what was there before', () => {
+  let now = 0;
+  const progress = new Progress(() => now);
+  progress.expect([image('c', ['c1', 10_000])], 0);
+  progress.sawLayers(new Map([['c1', 1_000]]));
+  progress.enter('pulling');
+  for (let second = 1; second <= 20; second++) {
+    now = second * 1_000;
+    progress.sawLayers(new Map([['c1', 1_000 + Math.min(second, 10) * 100]]));
+    if (second === 5) expect(progress.report().bytesPerSecond).toBe(100);
+    if (second === 15) expect(progress.report().bytesPerSecond).toBe(50);
+    progress.report();
+  }
+  expect(progress.report().bytesPerSecond).toBe(0);
+});
+
+test('a report parses and keeps ten failures of 256 characters', () => {
+  const progress = new Progress(() => Date.UTC(2026, 0, 1));
+  for (let i = 0; i < 30; i++) progress.imageFailed(`host/${i}${'x'.repeat(400)}`, new Error('e'.repeat(400)));
+  progress.enter('failed', 'why');
+  const report = PullerReport.parse(progress.report());
+  expect(report).toMatchObject({ phase: 'failed', message: 'why', at: '2026-01-01T00:00:00.000Z' });
+  expect(report.failures.map(({ image: name, error }) => [name.length, error.length])).toEqual(
+    Array.from({ length: 10 }, () => [256, 256]),
+  );
+});
+
+test.each([['é'.repeat(2_000)], ['"\\\n'.repeat(800)], ['short']])('a termination message of %j fits and is still a report', (message) => {
+  const progress = new Progress(() => 0);
+  for (let i = 0; i < 10; i++) progress.imageFailed(`${i}${'"'.repeat(300)}`, new Error('é'.repeat(300)));
+  progress.enter('failed', message);
+  const text = fitReport(progress.report(), 4_096);
+  expect(Buffer.byteLength(text)).toBeLessThanOrEqual(4_096);
+  expect(PullerReport.parse(JSON.parse(text)).message?.length).toBeGreaterThan(0);
+});

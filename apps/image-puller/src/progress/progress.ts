@@ -1,0 +1,106 @@
+import { errorMessage, type PullerPhase, type PullerReport } from '@flotilla/api';
+import type { WantedImage } from '../list/image-list.ts';
+
+/** The rate is taken over this long. */
+const RATE_WINDOW_MS = 10_000;
+const MAX_FAILURES = 10;
+const MAX_TEXT = 256;
+
+/** How far the pull is: images by their verdict, bytes by layer, each layer counted once. No I/O. */
+export class Progress {
+  readonly #now: () => number;
+  #phase: PullerPhase = 'listing';
+  #message: string | undefined;
+  readonly #sizes = new Map<string, number>();
+  readonly #have = new Map<string, number>();
+  readonly #failures = new Map<string, string>();
+  #imagesTotal = 0;
+  #imagesDone = 0;
+  #bytesTotal = 0;
+  #bytesDone = 0;
+  readonly #samples: { at: number; bytes: number }[] = [];
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  enter(phase: PullerPhase, message?: string): void {
+    this.#phase = phase;
+    this.#message = message;
+    // what was there before the pull is no rate
+    if (phase === 'pulling') this.#samples.splice(0, this.#samples.length, { at: this.#now(), bytes: this.#bytesDone });
+  }
+
+  /** The images of the list; those that cannot be resolved count as images too. */
+  expect(images: readonly WantedImage[], unresolved: number): void {
+    this.#imagesTotal = images.length + unresolved;
+    for (const { digest, size } of images.flatMap(({ layers }) => layers)) {
+      if (!this.#sizes.has(digest)) this.#bytesTotal += size;
+      this.#sizes.set(digest, size);
+    }
+  }
+
+  /** Bytes of layers that are there or on their way in. A layer never shrinks: a broken transfer goes on where it stopped. */
+  sawLayers(bytes: ReadonlyMap<string, number>): void {
+    for (const [digest, have] of bytes) {
+      const size = this.#sizes.get(digest);
+      const known = this.#have.get(digest) ?? 0;
+      if (size === undefined || have <= known) continue;
+      const next = Math.min(have, size);
+      this.#have.set(digest, next);
+      this.#bytesDone += next - known;
+    }
+  }
+
+  /** An image is in the store under all its names. */
+  imageDone({ layers }: WantedImage): void {
+    this.#imagesDone++;
+    this.sawLayers(new Map(layers.map(({ digest, size }) => [digest, size])));
+  }
+
+  imageFailed(pullSpec: string, error: unknown): void {
+    this.#failures.set(pullSpec, errorMessage(error));
+  }
+
+  /** Compressed bytes in the store and not, each layer once. */
+  get bytes(): { cached: number; missing: number } {
+    return { cached: this.#bytesDone, missing: this.#bytesTotal - this.#bytesDone };
+  }
+
+  report(): PullerReport {
+    const now = this.#now();
+    return {
+      phase: this.#phase,
+      imagesDone: this.#imagesDone,
+      imagesTotal: this.#imagesTotal,
+      bytesDone: this.#bytesDone,
+      bytesTotal: this.#bytesTotal,
+      bytesPerSecond: this.#rate(now),
+      failures: [...this.#failures]
+        .slice(0, MAX_FAILURES)
+        .map(([image, error]) => ({ image: image.slice(0, MAX_TEXT), error: error.slice(0, MAX_TEXT) })),
+      ...(this.#message === undefined ? {} : { message: this.#message }),
+      at: new Date(now).toISOString(),
+    };
+  }
+
+  #rate(now: number): number {
+    if (this.#samples.length === 0) return 0;
+    this.#samples.push({ at: now, bytes: this.#bytesDone });
+    while (this.#samples.length > 2 && (this.#samples[1]?.at ?? now) <= now - RATE_WINDOW_MS) this.#samples.shift();
+    const [first] = this.#samples;
+    if (!first || now <= first.at) return 0;
+    return Math.round(((this.#bytesDone - first.bytes) * 1_000) / (now - first.at));
+  }
+}
+
+/** The report as JSON of at most `maxBytes`: failures are left out from the end, then the message is cut. */
+export function fitReport(report: PullerReport, maxBytes: number): string {
+  const size = (text: string): number => Buffer.byteLength(text);
+  let text = JSON.stringify(report);
+  for (let keep = report.failures.length - 1; size(text) > maxBytes && keep >= 0; keep--)
+    text = JSON.stringify({ ...report, failures: report.failures.slice(0, keep) });
+  for (let length = 512; size(text) > maxBytes && length >= 1; length = Math.floor(length / 2))
+    text = JSON.stringify({ ...report, failures: [], message: report.message?.slice(0, length) });
+  return text;
+}

@@ -1,0 +1,90 @@
+import { errorMessage, type PullerReport } from '@flotilla/api';
+import type { Clock, Logger } from '@flotilla/runtime';
+import { fitReport } from './progress.ts';
+
+/** Kubernetes reads this much of a termination message. */
+const TERMINATION_BYTES = 4_096;
+const LINE_MS = 1_000;
+const CONFIG_MAP_MS = 3_000;
+const WRITE_MS = 10_000;
+/** The last write may not hold up the end of the pod. */
+const LAST_WRITE_MS = 2_500;
+
+/** Where reports go. */
+export interface ReportSinks {
+  /** One line of JSON, without its newline. */
+  line(text: string): void;
+  /** The pod's termination message. */
+  terminationMessage(text: string): Promise<void>;
+  /** ConfigMap `pre-cache-progress`; absent when switched off or outside a cluster. */
+  configMap?: ((text: string, signal: AbortSignal) => Promise<void>) | undefined;
+}
+
+export interface ReporterOptions {
+  readonly report: () => PullerReport;
+  readonly sinks: ReportSinks;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Prints the report once a second and writes it to the ConfigMap at most every three, when it changed. Never fails the pull. */
+export class Reporter {
+  readonly #options: ReporterOptions;
+  #timer: Disposable | undefined;
+  #written = '';
+  #writtenAt = Number.NEGATIVE_INFINITY;
+  #writing: Promise<void> | undefined;
+  #stopWriting = new AbortController();
+
+  constructor(options: ReporterOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#timer = this.#options.clock.setTimer(LINE_MS, () => {
+      this.#tick();
+      this.start();
+    });
+  }
+
+  /** Ends the timer and writes the last report everywhere, within three seconds. */
+  async finish(): Promise<void> {
+    this.#timer?.[Symbol.dispose]();
+    const { sinks, logger } = this.#options;
+    const report = this.#options.report();
+    sinks.line(JSON.stringify(report));
+    try {
+      await sinks.terminationMessage(fitReport(report, TERMINATION_BYTES));
+    } catch (error) {
+      logger.debug({ err: errorMessage(error) }, 'No termination message');
+    }
+    // a write under way would come in after the last one
+    this.#stopWriting.abort();
+    await this.#writing;
+    await this.#write(report, LAST_WRITE_MS);
+  }
+
+  #tick(): void {
+    const report = this.#options.report();
+    this.#options.sinks.line(JSON.stringify(report));
+    if (this.#writing || this.#options.clock.now() - this.#writtenAt < CONFIG_MAP_MS) return;
+    this.#writing = this.#write(report, WRITE_MS, this.#stopWriting.signal).finally(() => {
+      this.#writing = undefined;
+    });
+  }
+
+  async #write(report: PullerReport, timeoutMs: number, stop?: AbortSignal): Promise<void> {
+    const { sinks, clock, logger } = this.#options;
+    const { at: _, ...content } = report;
+    const text = JSON.stringify(content);
+    if (!sinks.configMap || text === this.#written) return;
+    this.#writtenAt = clock.now();
+    const deadline = AbortSignal.timeout(timeoutMs);
+    try {
+      await sinks.configMap(JSON.stringify(report), stop ? AbortSignal.any([stop, deadline]) : deadline);
+      this.#written = text;
+    } catch (error) {
+      if (!stop?.aborted) logger.warn({ err: errorMessage(error) }, 'Writing progress failed');
+    }
+  }
+}

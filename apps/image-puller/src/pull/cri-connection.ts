@@ -1,0 +1,99 @@
+import { Client, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js';
+import type { z } from 'zod';
+import { NoSpaceError, PullerErrorCode, StoreError } from '../errors.ts';
+import type { ProtocolMethod } from './cri-protocol.ts';
+
+/** How a call is made. */
+export interface CallOptions {
+  readonly signal: AbortSignal;
+  readonly deadlineMs: number;
+  readonly metadata?: Metadata;
+}
+
+/** A runtime's unix socket. */
+export class CriConnection implements Disposable {
+  readonly socket: string;
+  readonly #client: Client;
+
+  constructor(socket: string) {
+    this.socket = socket;
+    this.#client = new Client(`unix://${socket}`, credentials.createInsecure(), {
+      // Go servers refuse a socket path as authority
+      'grpc.default_authority': 'localhost',
+      'grpc.max_receive_message_length': 16 * 1024 * 1024,
+      'grpc.initial_reconnect_backoff_ms': 200,
+      'grpc.max_reconnect_backoff_ms': 2_000,
+    });
+  }
+
+  /**
+   * One call, its answer parsed.
+   * @throws StoreError or NoSpaceError; `undefined` is the answer to a call that the server does not have or whose object is not there
+   */
+  async call<T>(method: ProtocolMethod, request: object, schema: z.ZodType<T>, options: CallOptions): Promise<T> {
+    const answer = await new Promise<unknown>((resolve, reject) => {
+      const call = this.#client.makeUnaryRequest(
+        method.path,
+        method.requestSerialize,
+        method.responseDeserialize,
+        request,
+        options.metadata ?? new Metadata(),
+        { deadline: Date.now() + options.deadlineMs },
+        (error, value) => (error ? reject(error) : resolve(value)),
+      );
+      const cancel = (): void => call.cancel();
+      options.signal.addEventListener('abort', cancel, { once: true });
+      call.on('status', () => options.signal.removeEventListener('abort', cancel));
+      if (options.signal.aborted) cancel();
+    }).catch((error: unknown) => {
+      options.signal.throwIfAborted();
+      throw isServiceError(error) ? toStoreError(error, this.socket) : error;
+    });
+    const parsed = schema.safeParse(answer);
+    if (parsed.success) return parsed.data;
+    throw new StoreError(PullerErrorCode.storeUnreachable, `the runtime at ${this.socket} answered ${method.path} in an unknown way`, {
+      transient: false,
+      cause: parsed.error,
+    });
+  }
+
+  [Symbol.dispose](): void {
+    this.#client.close();
+  }
+}
+
+const isServiceError = (error: unknown): error is ServiceError =>
+  error instanceof Error && 'code' in error && 'details' in error && 'metadata' in error;
+
+/** Codes after which the same call may succeed later; the runtime reports broken downloads as UNKNOWN. */
+const transientCodes: ReadonlySet<number> = new Set([
+  status.UNAVAILABLE,
+  status.UNKNOWN,
+  status.DEADLINE_EXCEEDED,
+  status.CANCELLED,
+  status.ABORTED,
+  status.RESOURCE_EXHAUSTED,
+  status.INTERNAL,
+]);
+/** What registries say through the runtime when asking again does not help. */
+const refusal =
+  /\b(401|403|404)\b|unauthorized|forbidden|access denied|authorization failed|requested access to the resource is denied|manifest unknown|not found|no match for platform/i;
+
+/** What a runtime's refusal means. Exported for its table test. */
+export function toStoreError(error: Pick<ServiceError, 'code' | 'details'>, socket: string): StoreError | NoSpaceError {
+  const details = error.details.replaceAll(/\s+/g, ' ').slice(0, 800);
+  if (/no space left on device|disk quota exceeded/i.test(details))
+    return new NoSpaceError(`the node's image store is full: ${details}`, { cause: error });
+  const name = status[error.code] ?? String(error.code);
+  if (error.code === status.UNAVAILABLE)
+    return new StoreError(PullerErrorCode.storeUnreachable, `the runtime at ${socket} does not answer: ${details}`, {
+      transient: true,
+      cause: error,
+    });
+  const transient = transientCodes.has(error.code) && !(error.code === status.UNKNOWN && refusal.test(details));
+  return new StoreError(PullerErrorCode.storeRefused, `${name}: ${details}`, { transient, cause: error });
+}
+
+/** Whether an error says that the server does not have the call, or not the object. */
+export const isAbsent = (error: unknown, code: 'NOT_FOUND' | 'UNIMPLEMENTED'): boolean =>
+  error instanceof StoreError && error.cause instanceof Error && 'code' in error.cause && error.cause.code === status[code];

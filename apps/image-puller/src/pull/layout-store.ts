@@ -1,0 +1,50 @@
+import { statfs } from 'node:fs/promises';
+import { downloadImages, OciLayout, parseImageReference, type RegistryClient } from '@flotilla/registry';
+import { NoSpaceError } from '../errors.ts';
+import type { StoreUsage } from '../space/space.ts';
+import type { ImageStore } from './store.ts';
+
+/** Blobs of one image at once; images run in parallel besides. */
+const PARALLEL_BLOBS = 3;
+
+/** A store that is an OCI layout directory, filled by the own downloader. */
+export async function openLayoutStore(directory: string, client: RegistryClient): Promise<ImageStore> {
+  const layout = await OciLayout.open(directory);
+  return {
+    description: `OCI layout ${directory}`,
+    async has({ pullSpec, referenceDigest }) {
+      return (await layout.findImage(pullSpec))?.digest === referenceDigest;
+    },
+    async pull({ pullSpec }, _layers, signal) {
+      const [result] = await downloadImages({
+        client,
+        layout,
+        images: [parseImageReference(pullSpec)],
+        parallelBlobs: PARALLEL_BLOBS,
+        signal,
+      });
+      if (result?.error) throw isFull(result.error) ? new NoSpaceError(result.error.message, { cause: result.error }) : result.error;
+    },
+    usage: () => measure(directory),
+    async layerBytes(layers) {
+      const found = await Promise.all(
+        layers.map(async ({ digest, size }) => [digest, (await layout.has(digest)) ? size : await layout.partialSize(digest)] as const),
+      );
+      return new Map(found.filter(([, bytes]) => bytes > 0));
+    },
+    async [Symbol.asyncDispose]() {},
+  };
+}
+
+/** Size and use of the file system that holds a path, as `df` counts them. */
+export async function measure(path: string): Promise<StoreUsage> {
+  const { bsize, blocks, bfree, bavail } = await statfs(path);
+  return { path, sizeBytes: blocks * bsize, usedBytes: (blocks - bfree) * bsize, availableBytes: bavail * bsize };
+}
+
+/** Whether a write failed for want of room. */
+function isFull(error: unknown): boolean {
+  for (let e: unknown = error; e instanceof Error; e = e.cause)
+    if ('code' in e && (e.code === 'ENOSPC' || e.code === 'EDQUOT')) return true;
+  return error instanceof Error && /ENOSPC|no space left/i.test(error.message);
+}

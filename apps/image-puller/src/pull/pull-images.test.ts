@@ -1,0 +1,119 @@
+import { createLogger, systemClock } from '@flotilla/runtime';
+import { expect, test } from 'vitest';
+import { NoSpaceError, PullerErrorCode, StoreError } from '../errors.ts';
+import type { WantedImage } from '../list/image-list.ts';
+import { Progress } from '../progress/progress.ts';
+import { findMissing, pullImages } from './pull-images.ts';
+import type { ImageStore } from './store.ts';
+
+const image = (name: string, size: number, ...more: string[]): WantedImage => ({
+  digest: name,
+  pullSpecs: [name, ...more].map((pullSpec) => ({ pullSpec, referenceDigest: name })),
+  layers: [{ digest: `${name}-layer`, size }],
+});
+
+/** A store in memory that records its pulls; `pulling` decides how each ends. */
+function fakeStore(pulling: (name: string, signal: AbortSignal) => Promise<void> = async () => {}) {
+  const held = new Set<string>();
+  const pulls: string[] = [];
+  const store: ImageStore = {
+    description: 'memory',
+    has: async ({ pullSpec }) => held.has(pullSpec),
+    async pull({ pullSpec }, _layers, signal) {
+      pulls.push(pullSpec);
+      await pulling(pullSpec, signal);
+      held.add(pullSpec);
+    },
+    usage: async () => ({ path: '/', sizeBytes: 1, usedBytes: 0, availableBytes: 1 }),
+    layerBytes: async () => new Map(),
+    async [Symbol.asyncDispose]() {},
+  };
+  return { store, held, pulls };
+}
+
+const pull = (store: ImageStore, images: WantedImage[], options: { parallel?: number; signal?: AbortSignal } = {}) => {
+  const progress = new Progress(() => 0);
+  progress.expect(images, 0);
+  const deps = {
+    store,
+    images,
+    parallel: 2,
+    retryForMs: 60_000,
+    clock: systemClock,
+    random: () => 0,
+    signal: new AbortController().signal,
+    ...options,
+  };
+  return { progress, outcome: pullImages({ ...deps, progress, logger: createLogger({ name: 'test', level: 'silent' }) }) };
+};
+
+test('the largest first, never more at once than allowed, and the next as soon as one ends', async () => {
+  const gates = new Map<string, () => void>();
+  const { store, pulls } = fakeStore((name) => new Promise((resolve) => gates.set(name, resolve)));
+  const { outcome } = pull(store, [image('small', 1), image('large', 3), image('middle', 2)]);
+  await expect.poll(() => pulls).toEqual(['large', 'middle']);
+  gates.get('middle')?.();
+  await expect.poll(() => pulls).toEqual(['large', 'middle', 'small']);
+  gates.get('small')?.();
+  gates.get('large')?.();
+  expect(await outcome).toEqual({ pulled: 3, failures: [] });
+});
+
+test('an image is pulled under each of its names that is not there', async () => {
+  const { store, held, pulls } = fakeStore();
+  held.add('a');
+  const { outcome, progress } = pull(store, [image('a', 1, 'b', 'c')]);
+  await outcome;
+  expect(pulls).toEqual(['b', 'c']);
+  expect(progress.report()).toMatchObject({ imagesDone: 1, bytesDone: 1 });
+});
+
+test('a refused image is tried three times and does not stop the others', async () => {
+  const { store, pulls } = fakeStore(async (name) => {
+    if (name === 'bad') throw new StoreError(PullerErrorCode.storeRefused, 'NOT_FOUND: no such image', { transient: false });
+  });
+  const { outcome, progress } = pull(store, [image('bad', 9), image('good', 1)]);
+  expect((await outcome).failures).toHaveLength(1);
+  expect(pulls.filter((name) => name === 'bad')).toHaveLength(3);
+  expect(progress.report()).toMatchObject({ imagesDone: 1, failures: [{ image: 'bad', error: 'NOT_FOUND: no such image' }] });
+});
+
+test('a broken transfer is tried again', async () => {
+  let failures = 4;
+  const { store } = fakeStore(async () => {
+    if (failures-- > 0) throw new StoreError(PullerErrorCode.storeRefused, 'connection reset', { transient: true });
+  });
+  expect(await pull(store, [image('a', 1)]).outcome).toEqual({ pulled: 1, failures: [] });
+});
+
+test('a full disk stops everything', async () => {
+  const { store, pulls } = fakeStore(async () => {
+    throw new NoSpaceError('full');
+  });
+  await expect(pull(store, [image('a', 3), image('b', 2), image('c', 1)], { parallel: 1 }).outcome).rejects.toThrow('full');
+  expect(pulls).toEqual(['a']);
+});
+
+test('an abort reaches the pulls under way and starts no other', async () => {
+  const stop = new AbortController();
+  const { store, pulls } = fakeStore(
+    (_, signal) => new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('cancelled')))),
+  );
+  const { outcome } = pull(store, [image('a', 3), image('b', 2), image('c', 1)], { signal: stop.signal });
+  const rejected = expect(outcome).rejects.toThrow('SIGTERM');
+  await expect.poll(() => pulls).toEqual(['a', 'b']);
+  stop.abort(new Error('SIGTERM'));
+  await rejected;
+  expect(pulls).toEqual(['a', 'b']);
+});
+
+test('what is there under all its names is not missing', async () => {
+  const { store, held } = fakeStore();
+  held.add('a').add('b');
+  const images = [image('a', 10), image('b', 20, 'b2'), image('c', 30)];
+  const progress = new Progress(() => 0);
+  progress.expect(images, 0);
+  const missing = await findMissing(store, images, { progress, signal: new AbortController().signal });
+  expect(missing.map(({ digest }) => digest)).toEqual(['b', 'c']);
+  expect(progress.report()).toMatchObject({ imagesDone: 1, bytesDone: 10, bytesTotal: 60 });
+});

@@ -1,0 +1,90 @@
+import { errorMessage, PullerExit } from '@flotilla/api';
+import type { Clock, Logger } from '@flotilla/runtime';
+import type { Config } from './config.ts';
+import { buildImageList, type ImageList } from './list/image-list.ts';
+import type { ImageSource } from './list/image-source.ts';
+import type { Progress } from './progress/progress.ts';
+import { findMissing, pullImages } from './pull/pull-images.ts';
+import type { ImageStore } from './pull/store.ts';
+import { requiredBytes, requireSpace } from './space/space.ts';
+import type { PullSpec } from './spec/spec.ts';
+import { type ExitCode, exitCodeOf, exitCodeOfPull } from './verdict.ts';
+
+/** What a run works with. */
+export interface RunDeps {
+  readonly config: Pick<Config, 'parallelPulls' | 'retryForMs' | 'gcThresholdPercent' | 'expansion'>;
+  readonly readSpec: () => Promise<PullSpec>;
+  /** Opened inside the run, so that a failure has its exit code and report. */
+  readonly openSource: () => Promise<ImageSource>;
+  readonly openStore: () => Promise<ImageStore>;
+  readonly progress: Progress;
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly logger: Logger;
+}
+
+/** Spec → list → space → pull → space → verdict. Never throws: the exit code and the last report say what happened. */
+export async function runPuller(deps: RunDeps): Promise<ExitCode> {
+  const { progress, logger, signal } = deps;
+  try {
+    return await pullEverything(deps);
+  } catch (error) {
+    if (signal.aborted) {
+      progress.enter('failed', 'interrupted; what is pulled stays, run again to pull the rest');
+      return PullerExit.interrupted;
+    }
+    progress.enter('failed', errorMessage(error));
+    logger.error(
+      { err: errorMessage(error), code: error instanceof Error && 'code' in error ? error.code : undefined },
+      'Pre-caching failed',
+    );
+    return exitCodeOf(error);
+  }
+}
+
+async function pullEverything(deps: RunDeps): Promise<ExitCode> {
+  const { progress, logger, signal, config } = deps;
+  const spec = await deps.readSpec();
+  await using store = await deps.openStore();
+  const list = await buildImageList(spec, await deps.openSource(), signal);
+  recordList(list, deps);
+
+  progress.enter('checking-space');
+  const missing = await findMissing(store, list.images, deps);
+  const { cached, missing: missingBytes } = progress.bytes;
+  const usage = await store.usage(signal);
+  const required = requiredBytes({
+    missingBytes,
+    cachedBytes: cached,
+    expansion: config.expansion,
+    spaceRequiredGiB: spec.spaceRequiredGiB,
+  });
+  logger.info({ store: store.description, ...usage, required, missingImages: missing.length, missingBytes }, 'Checking space');
+  requireSpace(usage, required, config.gcThresholdPercent);
+
+  progress.enter('pulling');
+  const { retryForMs } = config;
+  const outcome = await pullImages({ ...deps, store, images: missing, parallel: config.parallelPulls, retryForMs });
+  // without a requirement: something must be left, or the kubelet starts to remove what was pulled
+  requireSpace(await store.usage(signal), 0, config.gcThresholdPercent);
+  return conclude(deps, outcome.failures.length + list.unresolved.length);
+}
+
+function recordList({ images, unresolved }: ImageList, { progress, logger }: RunDeps): void {
+  progress.expect(images, unresolved.length);
+  for (const { pullSpec, error } of unresolved) {
+    progress.imageFailed(pullSpec, error);
+    logger.error({ image: pullSpec, err: errorMessage(error) }, 'Resolving failed');
+  }
+  logger.info({ images: images.length, unresolved: unresolved.length }, 'Listed');
+}
+
+function conclude({ progress, logger }: RunDeps, failed: number): ExitCode {
+  const { imagesDone, imagesTotal } = progress.report();
+  const code = exitCodeOfPull({ done: imagesDone, failed });
+  const message = failed === 0 ? undefined : `${failed} of ${imagesTotal} images could not be pulled`;
+  progress.enter(code === PullerExit.done ? 'done' : 'failed', message);
+  logger.info({ imagesDone, imagesTotal, failed, exitCode: code }, 'Finished');
+  return code;
+}

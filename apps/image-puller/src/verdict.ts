@@ -1,0 +1,35 @@
+import { PullerExit, TerminalError } from '@flotilla/api';
+import { RegistryError, RegistryErrorCode } from '@flotilla/registry';
+import { ReleaseError } from '@flotilla/release';
+import { NoSpaceError, PullerErrorCode, SpecError, StoreError } from './errors.ts';
+
+/** Exit code of the program. */
+export type ExitCode = (typeof PullerExit)[keyof typeof PullerExit];
+
+/** What registries serve that is no usable image: the spec names the wrong thing. */
+const unusableImage: ReadonlySet<string> = new Set([
+  RegistryErrorCode.badReference,
+  RegistryErrorCode.badManifest,
+  RegistryErrorCode.badLayer,
+  RegistryErrorCode.noPlatform,
+  RegistryErrorCode.tooLarge,
+]);
+
+/** The exit code that an error that ended the run stands for. */
+export function exitCodeOf(error: unknown): ExitCode {
+  if (error instanceof NoSpaceError) return PullerExit.noSpace;
+  if (error instanceof SpecError || error instanceof ReleaseError) return PullerExit.badSpec;
+  if (error instanceof TerminalError && error.code === PullerErrorCode.configInvalid) return PullerExit.badSpec;
+  if (error instanceof StoreError) return PullerExit.internal;
+  if (!(error instanceof RegistryError)) return PullerExit.internal;
+  if (unusableImage.has(error.code)) return PullerExit.badSpec;
+  return error.code === RegistryErrorCode.storeFailed || error.code === RegistryErrorCode.badLayout
+    ? PullerExit.internal
+    : PullerExit.registryRefused;
+}
+
+/** Exit code of a run that went through: partly done when images are missing, refused when none is there. */
+export function exitCodeOfPull({ done, failed }: { readonly done: number; readonly failed: number }): ExitCode {
+  if (failed === 0) return PullerExit.done;
+  return done === 0 ? PullerExit.registryRefused : PullerExit.partlyDone;
+}

@@ -1,0 +1,81 @@
+import { type KubeObject, ManagedClusterAction, ManagedClusterView, type Resource } from '@flotilla/api';
+import {
+  type Client,
+  type Clock,
+  type Logger,
+  type ReconcileContext,
+  type ReconcileResult,
+  startController,
+  systemClock,
+  WatchCache,
+  WorkQueue,
+} from '@flotilla/runtime';
+import { createHubLimiter } from './hub-limiter.ts';
+import { reconcileAction } from './reconcilers/managed-cluster-action/reconciler.ts';
+import { reconcileView } from './reconcilers/managed-cluster-view/reconciler.ts';
+import { reportAvailability } from './registration/availability.ts';
+import { keepLease } from './registration/lease.ts';
+import { createSpokeAccess } from './spoke/access.ts';
+
+/** What an agent is made of. */
+export interface AgentOptions {
+  readonly hub: Client;
+  readonly spoke: Client;
+  readonly clusterName: string;
+  readonly registration: boolean;
+  readonly logger: Logger;
+  readonly clock?: Clock;
+}
+
+/** A running agent. */
+export interface Agent {
+  /** Both kinds of the hub namespace are watched. */
+  isReady(): boolean;
+  /** Resolves after the abort, when what was under way has ended. */
+  readonly stopped: Promise<void>;
+}
+
+/** Starts to watch the hub namespace and works until the signal aborts. One worker per kind (spec/ocm 1.6). */
+export function startAgent(options: AgentOptions, signal: AbortSignal): Agent {
+  const { hub, spoke: spokeClient, clusterName, logger, clock = systemClock } = options;
+  const spoke = createSpokeAccess(spokeClient);
+  const limit = createHubLimiter(clock);
+  const actions = startKind(options, signal, ManagedClusterAction, (name, get, context) =>
+    reconcileAction(name, { hub, spoke, clock, limit, get }, context),
+  );
+  const views = startKind(options, signal, ManagedClusterView, (name, get, context) =>
+    reconcileView(name, { hub, spoke, clock, limit, get }, context),
+  );
+  const registration = options.registration
+    ? [
+        keepLease({ hub, clusterName, clock, logger: logger.child({ controller: 'lease' }) }, signal),
+        reportAvailability({ hub, spoke: spokeClient, clusterName, clock, logger: logger.child({ controller: 'availability' }) }, signal),
+      ]
+    : [];
+  return {
+    isReady: () => actions.cache.hasSynced && views.cache.hasSynced,
+    stopped: Promise.all([actions.stopped, views.stopped, ...registration]).then(() => undefined),
+  };
+}
+
+type ReconcileKind<T> = (name: string, get: (name: string) => T | undefined, context: ReconcileContext) => Promise<ReconcileResult>;
+
+/** The first tries after a lost write race are quick, as the stock agent's. */
+const BACK_OFF = { baseMs: 20, maxMs: 60_000 };
+
+function startKind<T extends KubeObject>(options: AgentOptions, signal: AbortSignal, kind: Resource<T>, reconcile: ReconcileKind<T>) {
+  const { hub, clusterName: namespace, logger, clock } = options;
+  const cache = new WatchCache(hub, kind, { namespace, logger, clock });
+  const queue = new WorkQueue({ name: kind.plural, concurrency: 1, clock, backOff: BACK_OFF });
+  cache.subscribe(({ object }) => queue.add(object.metadata.name));
+  const get = (name: string): T | undefined => cache.get({ namespace, name });
+  const controller = startController({
+    name: kind.plural,
+    queue,
+    logger,
+    signal,
+    reconcile: (name, context) => reconcile(name, get, context),
+  });
+  cache.start(signal);
+  return { cache, stopped: Promise.all([controller.stopped, cache.stopped()]) };
+}

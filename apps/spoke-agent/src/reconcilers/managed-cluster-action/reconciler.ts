@@ -1,0 +1,50 @@
+import {
+  ACTION_COMPLETED,
+  executeAction,
+  findCondition,
+  isSameJson,
+  ManagedClusterAction,
+  type SpokeAccess,
+  withCondition,
+} from '@flotilla/api';
+import { type Client, type Clock, isNotFound, type ReconcileContext, type ReconcileResult } from '@flotilla/runtime';
+import type { HubLimiter } from '../../hub-limiter.ts';
+
+/** What a reconcile of an action works with. */
+export interface ActionDeps {
+  readonly hub: Client;
+  readonly spoke: SpokeAccess;
+  readonly clock: Clock;
+  readonly limit: HubLimiter;
+  /** The last known version. */
+  readonly get: (name: string) => ManagedClusterAction | undefined;
+}
+
+/**
+ * Executes one action, unless it is done (spec/ocm 1.6). A done action is frozen, also when it is edited. A failed one runs again
+ * whenever it is looked at: its own status write wakes it once, later a touch or a restart does. Nothing retries by time.
+ */
+export async function reconcileAction(name: string, deps: ActionDeps, { logger, signal }: ReconcileContext): Promise<ReconcileResult> {
+  const action = deps.get(name);
+  if (!action) return {};
+  if (findCondition(action.status?.conditions ?? undefined, ACTION_COMPLETED)?.status === 'True') return {};
+
+  const { condition, result } = await executeAction(action, deps.spoke);
+  const conditions = withCondition(action.status?.conditions, condition, deps.clock.now());
+  logger.info({ managedClusterAction: name, actionType: action.spec?.actionType, reason: condition.reason }, 'Executed an action');
+  if (isSameJson(conditions, action.status?.conditions ?? [])) return {};
+
+  await deps.limit(signal);
+  await writeStatus(deps.hub, { ...action, status: { conditions, result: result ?? null } });
+  return {};
+}
+
+/** PUT with the version that was executed: a conflict means the action changed meanwhile, and is thrown. */
+async function writeStatus(hub: Client, action: ManagedClusterAction): Promise<void> {
+  try {
+    await hub.replace(ManagedClusterAction, action, { subresource: 'status' });
+  } catch (error) {
+    // Deleted while it ran: nobody waits for the verdict.
+    if (!isNotFound(error)) throw error;
+  }
+}

@@ -1,0 +1,45 @@
+import { decidePoll, findCondition, isSameStatus, ManagedClusterView, readView, type SpokeAccess, VIEW_PROCESSING } from '@flotilla/api';
+import { type Client, type Clock, isNotFound, type ReconcileContext, type ReconcileResult } from '@flotilla/runtime';
+import type { HubLimiter } from '../../hub-limiter.ts';
+
+/** What a reconcile of a view works with. */
+export interface ViewDeps {
+  readonly hub: Client;
+  readonly spoke: SpokeAccess;
+  readonly clock: Clock;
+  readonly limit: HubLimiter;
+  /** The last known version. */
+  readonly get: (name: string) => ManagedClusterView | undefined;
+}
+
+/** Reads a view's object when it is due and writes what changed; a read that finds no change writes nothing (spec/ocm 1.11). */
+export async function reconcileView(name: string, deps: ViewDeps, { logger, signal }: ReconcileContext): Promise<ReconcileResult> {
+  const view = deps.get(name);
+  if (!view) return {};
+  const condition = findCondition(view.status?.conditions ?? undefined, VIEW_PROCESSING);
+  const poll = decidePoll(
+    { intervalSeconds: view.spec?.scope?.updateIntervalSeconds, lastTransitionTime: condition?.lastTransitionTime },
+    deps.clock.now(),
+  );
+  if (!poll.query) return { requeueAfterMs: poll.requeueAfterMs };
+
+  const status = await readView(view, deps.spoke, deps.clock.now());
+  if (!isSameStatus(status, view.status)) {
+    logger.debug(
+      { managedClusterView: name, reason: status.conditions?.find(({ type }) => type === VIEW_PROCESSING)?.reason },
+      'Writing what a view shows',
+    );
+    await deps.limit(signal);
+    await writeStatus(deps.hub, { ...view, status });
+  }
+  return { requeueAfterMs: poll.requeueAfterMs };
+}
+
+/** PUT with the version the read was for: an answer to an older question must not reach the view. */
+async function writeStatus(hub: Client, view: ManagedClusterView): Promise<void> {
+  try {
+    await hub.replace(ManagedClusterView, view, { subresource: 'status' });
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+}

@@ -1,0 +1,52 @@
+import { Lease, ManagedCluster } from '@flotilla/api';
+import { type Client, type Clock, isNotFound, type Logger, pause } from '@flotilla/runtime';
+
+/** Name of the lease in the cluster's namespace on the hub (spec/ocm 2.1). */
+export const LEASE_NAME = 'managed-cluster-lease';
+
+const DEFAULT_LEASE_SECONDS = 60;
+/** Spreads the fleet's renewals: up to a quarter later. */
+const JITTER = 0.25;
+
+/** What the renewal works with. */
+export interface LeaseDeps {
+  readonly hub: Client;
+  readonly clusterName: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly random?: () => number;
+}
+
+/** Renews the lease until the signal aborts. The hub holds the spoke for unreachable five durations after the last renewal. */
+export async function keepLease(deps: LeaseDeps, signal: AbortSignal): Promise<void> {
+  let seconds = DEFAULT_LEASE_SECONDS;
+  while (!signal.aborted) {
+    try {
+      seconds = await leaseSeconds(deps);
+      await renew(deps, seconds);
+    } catch (err) {
+      if (!signal.aborted) deps.logger.warn({ err, lease: `${deps.clusterName}/${LEASE_NAME}` }, 'Renewing the lease failed');
+    }
+    await pause(deps.clock, seconds * 1000 * (1 + JITTER * (deps.random ?? Math.random)()), signal);
+  }
+}
+
+async function leaseSeconds({ hub, clusterName }: LeaseDeps): Promise<number> {
+  const cluster = await hub.get(ManagedCluster, { name: clusterName });
+  return cluster?.spec?.leaseDurationSeconds || DEFAULT_LEASE_SECONDS;
+}
+
+async function renew({ hub, clusterName, clock }: LeaseDeps, leaseDurationSeconds: number): Promise<void> {
+  const ref = { namespace: clusterName, name: LEASE_NAME };
+  const spec = { leaseDurationSeconds, holderIdentity: LEASE_NAME, renewTime: microTime(clock.now()) };
+  try {
+    await hub.patch(Lease, ref, { spec }, { type: 'merge' });
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    const labels = { 'open-cluster-management.io/cluster-name': clusterName };
+    await hub.create(Lease, { apiVersion: Lease.apiVersion, kind: Lease.kind, metadata: { ...ref, labels }, spec });
+  }
+}
+
+/** metav1.MicroTime. */
+const microTime = (ms: number): string => new Date(ms).toISOString().replace('Z', '000Z');

@@ -1,0 +1,70 @@
+import { describe, expect, it, test } from 'vitest';
+import { z } from 'zod';
+import { type CrdManifest, transportCrds, upgradeCrds } from './crds.ts';
+import { lintStructural } from './structural.ts';
+
+const Version = z.object({
+  schema: z.object({ openAPIV3Schema: z.looseObject({}) }),
+  subresources: z.unknown().optional(),
+  additionalPrinterColumns: z.unknown().optional(),
+});
+const Spec = z.looseObject({
+  names: z.looseObject({ shortNames: z.array(z.string()).optional() }),
+  scope: z.string(),
+  versions: z.tuple([Version]),
+});
+const read = (crd: CrdManifest) => Spec.parse(crd.spec);
+const find = (name: string) => {
+  const found = [...upgradeCrds(), ...transportCrds()].find((crd) => crd.metadata.name === name);
+  if (!found) throw new Error(`no CRD ${name}`);
+  return read(found);
+};
+
+describe('CRDs', () => {
+  test.each([...upgradeCrds(), ...transportCrds()].map((crd) => ({ name: crd.metadata.name, crd })))('$name is structural', ({ crd }) => {
+    expect(lintStructural(read(crd).versions[0].schema.openAPIV3Schema)).toEqual([]);
+  });
+
+  it('describes every field of the kinds a user writes', () => {
+    const bare: string[] = [];
+    const visit = (node: unknown, path: string): void => {
+      const fields = z
+        .record(z.string(), z.looseObject({ description: z.string().optional() }))
+        .safeParse(z.looseObject({}).parse(node).properties);
+      for (const [key, field] of Object.entries(fields.data ?? {})) {
+        if (!field.description) bare.push(`${path}.${key}`);
+        visit(field, `${path}.${key}`);
+        if (field.items) visit(field.items, `${path}.${key}[]`);
+      }
+    };
+    for (const crd of upgradeCrds()) {
+      const top = z
+        .looseObject({ spec: z.unknown(), status: z.unknown().optional() })
+        .parse(read(crd).versions[0].schema.openAPIV3Schema.properties);
+      for (const part of ['spec', 'status'] as const) if (top[part]) visit(top[part], `${crd.metadata.name}.${part}`);
+    }
+    expect(bare).toEqual([]);
+  });
+
+  it('shows the columns and the short name of the reference', () => {
+    const { names, versions } = find('clustergroupupgrades.ran.openshift.io');
+    expect(names.shortNames).toEqual(['cgu']);
+    expect(versions[0].subresources).toEqual({ status: {} });
+    expect(versions[0].additionalPrinterColumns).toEqual([
+      { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+      { name: 'State', type: 'string', jsonPath: '.status.conditions[-1:].reason' },
+      { name: 'Details', type: 'string', jsonPath: '.status.conditions[-1:].message' },
+    ]);
+  });
+
+  it('gives PreCachingConfig no status subresource', () => {
+    const version = find('precachingconfigs.ran.openshift.io').versions[0];
+    expect(version.subresources).toBeUndefined();
+    expect(version.schema.openAPIV3Schema.properties).not.toHaveProperty('status');
+  });
+
+  it('makes only ManagedCluster cluster-scoped', () => {
+    const scoped = [...upgradeCrds(), ...transportCrds()].filter((crd) => read(crd).scope === 'Cluster').map((crd) => crd.metadata.name);
+    expect(scoped).toEqual(['managedclusters.cluster.open-cluster-management.io']);
+  });
+});

@@ -1,0 +1,130 @@
+import { z } from 'zod';
+import { FlotillaError } from './errors.ts';
+
+/** A JSON schema node in the form Kubernetes accepts in a CustomResourceDefinition. */
+export type StructuralSchema = { readonly [key: string]: unknown };
+
+/** Keywords copied as they are; everything else zod emits is either handled below or has no place in a CRD. */
+const KEPT = [
+  'description',
+  'type',
+  'nullable',
+  'default',
+  'enum',
+  'pattern',
+  'minimum',
+  'maximum',
+  'exclusiveMinimum',
+  'exclusiveMaximum',
+  'multipleOf',
+  'minLength',
+  'maxLength',
+  'minItems',
+  'maxItems',
+  'required',
+] as const;
+
+/** Keywords that make a schema non-structural, and what to write instead. */
+const REFUSED: Record<string, string> = {
+  $ref: 'drop .meta({ id }) and recursion',
+  oneOf: 'use optional fields and a CEL rule',
+  anyOf: 'use optional fields and a CEL rule',
+  allOf: 'spread the shapes into one z.object',
+  prefixItems: 'use an object instead of a tuple',
+  not: 'use a CEL rule',
+};
+
+/** Formats the API server checks itself; zod's patterns for them are not RE2, so the format stands alone. */
+const SERVER_FORMATS = new Set(['uri', 'email', 'hostname', 'ipv4', 'ipv6', 'cidr', 'uuid', 'byte', 'date', 'date-time']);
+
+const INT32 = 2 ** 31;
+
+/**
+ * The structural OpenAPI v3 schema of a zod schema, for a CustomResourceDefinition. The input side is described: fields
+ * with a default are optional, and the server fills them in. Every `x-kubernetes-*` given by `.meta()` passes through.
+ * @throws FlotillaError `FLOTILLA_SCHEMA_NOT_STRUCTURAL` naming the path of what a CRD cannot express.
+ */
+export function toStructural(schema: z.ZodType): StructuralSchema {
+  return convert(z.toJSONSchema(schema, { target: 'openapi-3.0', io: 'input', reused: 'inline', unrepresentable: 'throw' }), '$');
+}
+
+function convert(node: unknown, path: string): StructuralSchema {
+  if (!isNode(node)) throw notStructural(path, 'true/false schema', 'give the field a type');
+  if (node['x-kubernetes-int-or-string']) return intOrString(node);
+  for (const [keyword, fix] of Object.entries(REFUSED)) if (keyword in node) throw notStructural(path, keyword, fix);
+  return defined({ ...kept(node), ...numeric(node), ...textual(node, path), ...children(node, path) });
+}
+
+/** The one use of `anyOf` the server accepts, in exactly this shape. */
+function intOrString(node: StructuralSchema): StructuralSchema {
+  const { type: _, minimum: _min, maximum: _max, ...rest } = kept(node);
+  return { ...rest, anyOf: [{ type: 'integer' }, { type: 'string' }] };
+}
+
+/** The parts merged above take a keyword back by setting it to undefined. */
+const defined = (node: StructuralSchema): StructuralSchema =>
+  Object.fromEntries(Object.entries(node).filter(([, value]) => value !== undefined));
+
+function kept(node: StructuralSchema): StructuralSchema {
+  const isKept = (key: string) => key.startsWith('x-kubernetes-') || KEPT.some((name) => name === key);
+  return Object.fromEntries(Object.entries(node).filter(([key]) => isKept(key)));
+}
+
+/** zod bounds every integer by what a double or an int32 can hold; Kubernetes says that with a format. */
+function numeric({ type, minimum, maximum }: StructuralSchema): StructuralSchema {
+  if (type !== 'integer') return {};
+  const bounds = { minimum: minimum === -INT32 || minimum === Number.MIN_SAFE_INTEGER ? undefined : minimum };
+  if (maximum === INT32 - 1) return { ...bounds, maximum: undefined, format: 'int32' };
+  return { ...bounds, maximum: maximum === Number.MAX_SAFE_INTEGER ? undefined : maximum, format: 'int64' };
+}
+
+function textual({ type, format, pattern }: StructuralSchema, path: string): StructuralSchema {
+  if (type !== 'string') return {};
+  if (typeof format === 'string' && SERVER_FORMATS.has(format)) return { format, pattern: undefined };
+  if (typeof pattern === 'string' && /\(\?[=!<]|\\[1-9]/.test(pattern)) throw notStructural(path, `pattern ${pattern}`, 'use RE2 syntax');
+  return {};
+}
+
+function children(node: StructuralSchema, path: string): StructuralSchema {
+  if (node.type === 'array') return { items: convert(node.items, `${path}[]`) };
+  const { properties, additionalProperties: rest } = node;
+  const open =
+    node['x-kubernetes-preserve-unknown-fields'] || (isNode(rest) && Object.keys(rest).length === 0) || (!node.type && !node.enum);
+  const fields = isNode(properties) && Object.keys(properties).length > 0 ? properties : undefined;
+  const isMap = !open && isNode(rest);
+  if (isMap && fields) throw notStructural(path, 'properties beside additionalProperties', 'use either z.object or z.record');
+  return {
+    ...(fields && {
+      properties: Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, convert(value, `${path}.${key}`)])),
+    }),
+    ...(isMap && { additionalProperties: convert(rest, `${path}{}`) }),
+    ...(open && { 'x-kubernetes-preserve-unknown-fields': true }),
+  };
+}
+
+const isNode = (value: unknown): value is StructuralSchema => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const notStructural = (path: string, what: string, fix: string) =>
+  new FlotillaError('FLOTILLA_SCHEMA_NOT_STRUCTURAL', `${path}: ${what} is not possible in a CRD; ${fix}`);
+
+/**
+ * What the API server would refuse in a schema, one line per finding (the structural rules of apiextensions, as far as
+ * schemas made here can break them). Empty when it is structural.
+ */
+export function lintStructural(schema: unknown, path = '$'): string[] {
+  if (!isNode(schema)) return [`${path}: not a schema`];
+  const found = Object.keys(REFUSED)
+    .filter((keyword) => keyword in schema && !(keyword === 'anyOf' && schema['x-kubernetes-int-or-string']))
+    .map((keyword) => `${path}: ${keyword}`);
+  const { type, properties, items, additionalProperties } = schema;
+  if (!type && !schema['x-kubernetes-int-or-string'] && !schema['x-kubernetes-preserve-unknown-fields'])
+    found.push(`${path}: type missing`);
+  if (additionalProperties === false) found.push(`${path}: additionalProperties: false`);
+  if (properties && additionalProperties) found.push(`${path}: properties and additionalProperties`);
+  if (type === 'array' && !items) found.push(`${path}: items missing`);
+  if (schema['x-kubernetes-embedded-resource'] && type !== 'object') found.push(`${path}: embedded resource that is not an object`);
+  if (isNode(properties)) for (const [key, value] of Object.entries(properties)) found.push(...lintStructural(value, `${path}.${key}`));
+  if (items) found.push(...lintStructural(items, `${path}[]`));
+  if (isNode(additionalProperties)) found.push(...lintStructural(additionalProperties, `${path}{}`));
+  return found;
+}

@@ -1,0 +1,172 @@
+import { z } from 'zod';
+import {
+  type ActionVerdict,
+  actionDone,
+  actionFailed,
+  checkScope,
+  fullReplacePatch,
+  isSameJson,
+  noMatchesForKind,
+  parseResourceSpelling,
+  type ServedResource,
+  SpokeRefusal,
+  viewCondition,
+  withCondition,
+  writeNamespace,
+} from './agent-semantics.ts';
+import type { ManagedClusterAction } from './managed-cluster-action.ts';
+import { type ManagedClusterView, ViewReason } from './managed-cluster-view.ts';
+
+type Json = Record<string, unknown>;
+
+/**
+ * A spoke's API server as the agent uses it: a real one, or a simulated spoke's store. Every method throws an error whose message is
+ * the server's own, word for word: it goes into the condition.
+ */
+export interface SpokeAccess {
+  /** Finds a kind by its `apiVersion` and kind; undefined when the spoke does not serve it. */
+  findKind(apiVersion: string, kind: string): Promise<ServedResource | undefined>;
+  /** Finds a kind by any spelling of spec/ocm 1.9; undefined when nothing matches. */
+  findResource(spelling: string): Promise<ServedResource | undefined>;
+  get(served: ServedResource, namespace: string | undefined, name: string): Promise<Json>;
+  create(served: ServedResource, namespace: string | undefined, object: Json): Promise<void>;
+  mergePatch(served: ServedResource, namespace: string | undefined, name: string, patch: Json): Promise<void>;
+  /** Foreground. */
+  delete(served: ServedResource, namespace: string | undefined, name: string): Promise<void>;
+}
+
+/** Message of a failed call. The agent's own refusals and the server's words pass unchanged. */
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+type Kube = NonNullable<NonNullable<ManagedClusterAction['spec']>['kube']>;
+
+/** Executes one action on a spoke and says what to write into its status (spec/ocm 1.3 to 1.5). Never throws for a refusal of the spoke. */
+export async function executeAction(action: ManagedClusterAction, spoke: SpokeAccess): Promise<ActionVerdict> {
+  const type = action.spec?.actionType ?? '';
+  const execute = EXECUTORS[type];
+  if (!execute) return actionFailed(type, 'invalid action type');
+  const kube = action.spec?.kube;
+  // The stock agent panics here and leaves no status; a clear verdict loses nothing.
+  if (!kube) return actionFailed(type, 'spec.kube is required: name the object or give its template');
+  try {
+    return await execute(kube, spoke);
+  } catch (error) {
+    return actionFailed(type, textOf(error));
+  }
+}
+
+const EXECUTORS: Record<string, (kube: Kube, spoke: SpokeAccess) => Promise<ActionVerdict>> = {
+  Create: executeCreate,
+  Update: executeUpdate,
+  Delete: executeDelete,
+};
+
+async function executeCreate(kube: Kube, spoke: SpokeAccess): Promise<ActionVerdict> {
+  const target = await templateTarget(kube, spoke);
+  await spoke.create(target.served, target.namespace, target.template);
+  return actionDone(target.template);
+}
+
+async function executeUpdate(kube: Kube, spoke: SpokeAccess): Promise<ActionVerdict> {
+  const { served, namespace, name, template } = await templateTarget(kube, spoke);
+  if (name === '') throw new SpokeRefusal('name is required');
+  const current = await spoke.get(served, namespace, name);
+  const patch = fullReplacePatch(current, template);
+  if (!patch) return actionDone(null);
+  await spoke.mergePatch(served, namespace, name, patch);
+  return actionDone(template);
+}
+
+async function executeDelete(kube: Kube, spoke: SpokeAccess): Promise<ActionVerdict> {
+  // The stock agent panics on this one too.
+  if (!kube.resource) throw new SpokeRefusal('spec.kube.resource is required: name the kind, for example "jobs.v1.batch"');
+  if (!kube.name) throw new SpokeRefusal('name is required');
+  const served = await spoke.findResource(kube.resource);
+  if (!served) throw new SpokeRefusal(parseResourceSpelling(kube.resource).failure);
+  checkScope(served, kube.namespace);
+  await spoke.delete(served, kube.namespace || undefined, kube.name);
+  return actionDone(null);
+}
+
+const TemplateHead = z.looseObject({
+  apiVersion: z.string(),
+  kind: z.string(),
+  metadata: z.looseObject({ name: z.string().default(''), namespace: z.string().optional() }).default({ name: '' }),
+});
+
+async function templateTarget(kube: Kube, spoke: SpokeAccess) {
+  const { template } = kube;
+  if (!template || Object.keys(template).length === 0) throw new SpokeRefusal('unexpected end of JSON input');
+  const head = TemplateHead.safeParse(template);
+  if (!head.success)
+    throw new SpokeRefusal(`spec.kube.template: ${head.error.issues[0]?.path.join('.')}: ${head.error.issues[0]?.message}`);
+  const { apiVersion, kind, metadata } = head.data;
+  const served = await spoke.findKind(apiVersion, kind);
+  if (!served) throw new SpokeRefusal(noMatchesForKind(kind, apiVersion));
+  return { served, namespace: writeNamespace(served, kube.namespace, metadata.namespace), name: metadata.name, template };
+}
+
+/** What a view's status becomes after one read. */
+export type ViewStatus = NonNullable<ManagedClusterView['status']>;
+
+/** Reads a view's object once and returns its next status; an error keeps the old result (spec/ocm 1.10, 1.11). */
+export async function readView(view: ManagedClusterView, spoke: SpokeAccess, nowMs: number): Promise<ViewStatus> {
+  const failed = (reason: (typeof ViewReason)[keyof typeof ViewReason], text: string): ViewStatus => ({
+    ...view.status,
+    conditions: withCondition(view.status?.conditions, viewCondition(reason, text), nowMs),
+  });
+  const target = await viewTarget(view, spoke);
+  if ('reason' in target) return failed(target.reason, target.text);
+  try {
+    checkScope(target.served, target.namespace);
+    const result = await spoke.get(target.served, target.namespace, target.name);
+    const condition = viewCondition(ViewReason.getting, 'Watching resources successfully');
+    return { ...view.status, conditions: withCondition(view.status?.conditions, condition, nowMs), result };
+  } catch (error) {
+    return failed(ViewReason.getFailed, PREFIX + textOf(error));
+  }
+}
+
+/** Whether two statuses say the same: a read that finds no change writes nothing, there is no heartbeat. */
+export const isSameStatus = (a: ViewStatus | null | undefined, b: ViewStatus | null | undefined): boolean =>
+  isSameJson(a?.conditions ?? null, b?.conditions ?? null) && isSameJson(a?.result ?? null, b?.result ?? null);
+
+const PREFIX = 'failed to get resource with err: ';
+type Refused = { reason: (typeof ViewReason)[keyof typeof ViewReason]; text: string };
+type Target = { served: ServedResource; namespace: string | undefined; name: string };
+
+async function viewTarget(view: ManagedClusterView, spoke: SpokeAccess): Promise<Target | Refused> {
+  const scope = view.spec?.scope ?? {};
+  if (!scope.name) return { reason: ViewReason.nameInvalid, text: `${PREFIX}invalid resource name` };
+  const found = await viewKind(scope, spoke);
+  if ('reason' in found) return found;
+  if (found.plural === 'secrets') return { reason: ViewReason.typeInvalid, text: 'viewing secrets is not allowed' };
+  return { served: found, namespace: scope.namespace || undefined, name: scope.name };
+}
+
+async function viewKind(
+  scope: NonNullable<NonNullable<ManagedClusterView['spec']>['scope']>,
+  spoke: SpokeAccess,
+): Promise<ServedResource | Refused> {
+  try {
+    if (scope.resource) {
+      return (
+        (await spoke.findResource(scope.resource)) ?? {
+          reason: ViewReason.typeInvalid,
+          text: PREFIX + parseResourceSpelling(scope.resource).failure,
+        }
+      );
+    }
+    if (!scope.kind || !scope.version) return { reason: ViewReason.typeInvalid, text: `${PREFIX}invalid resource type` };
+    const apiVersion = scope.apiGroup ? `${scope.apiGroup}/${scope.version}` : scope.version;
+    return (
+      (await spoke.findKind(apiVersion, scope.kind)) ?? {
+        reason: ViewReason.gvkInvalid,
+        text: PREFIX + noMatchesForKind(scope.kind, apiVersion),
+      }
+    );
+  } catch (error) {
+    // Discovery itself failed: the spoke is not reachable, which says nothing about the scope.
+    return { reason: ViewReason.getFailed, text: PREFIX + textOf(error) };
+  }
+}

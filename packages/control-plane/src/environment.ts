@@ -1,0 +1,41 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { z } from 'zod';
+
+const Environment = z.object({
+  KUBEBUILDER_ASSETS: z.string().min(1).optional(),
+  FLOTILLA_CACHE: z.string().min(1).optional(),
+  XDG_CACHE_HOME: z.string().min(1).optional(),
+  FLOTILLA_DEBUG: z.string().optional(),
+  PATH: z.string().default('/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'),
+});
+
+/** What this package takes from the environment, parsed once per call: it runs in tests and demos, which have no config file of their own. */
+export interface ControlPlaneEnvironment {
+  /** Folder with ready-made programs (`KUBEBUILDER_ASSETS`). */
+  readonly assetsDir?: string;
+  /** Folder that keeps built tools between runs: `FLOTILLA_CACHE`, else `$XDG_CACHE_HOME/flotilla`, else `~/.cache/flotilla`. */
+  readonly cacheDir: string;
+  /** `FLOTILLA_DEBUG`: keep the folders of ended servers and clusters. */
+  readonly keepFolders: boolean;
+  /** Search path, with the system folders that a user's PATH may lack. */
+  readonly path: string;
+}
+
+/** Reads the environment. Throws a ZodError that names the variable. */
+export function readEnvironment(): ControlPlaneEnvironment {
+  const env = Environment.parse(process.env);
+  return {
+    ...(env.KUBEBUILDER_ASSETS && { assetsDir: env.KUBEBUILDER_ASSETS }),
+    cacheDir: env.FLOTILLA_CACHE ?? join(env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'flotilla'),
+    keepFolders: Boolean(env.FLOTILLA_DEBUG),
+    path: `${env.PATH}:/usr/local/sbin:/usr/sbin:/sbin:/usr/local/go/bin`,
+  };
+}
+
+/** Environment for child processes: ours, with the completed search path. */
+export const childEnvironment = (extra: Readonly<Record<string, string>> = {}): Record<string, string | undefined> => ({
+  ...process.env,
+  PATH: readEnvironment().path,
+  ...extra,
+});

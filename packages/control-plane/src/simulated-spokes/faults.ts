@@ -1,0 +1,35 @@
+/** What goes wrong on one simulated spoke. Everything is off by default. */
+export interface SpokeFaults {
+  /** Slow: milliseconds before every execution of an action and every read of a view, beside the run's own. */
+  readonly latencyMs?: number;
+  /** Out of reach between these moments, in milliseconds since the start; no end: for good. Jobs go on. */
+  readonly offline?: { readonly fromMs: number; readonly untilMs?: number };
+  /** The status of this view is written once; then the view is deleted, or never refreshed. */
+  readonly lostView?: { readonly name: string; readonly how: 'deleted' | 'frozen' };
+  /** Jobs fail with BackoffLimitExceeded at their end. A number: only so many of them. */
+  readonly failJob?: boolean | number;
+  /** Jobs reach their deadline after so many seconds, or their own `activeDeadlineSeconds`, whichever is less. */
+  readonly deadlineJobSeconds?: number;
+  /** Executions of these actions that fail, by the name of the action. A failing action runs twice, so an odd number shows False, then True. */
+  readonly failActions?: Readonly<Record<string, number>>;
+  /** The status of a Job stays empty. */
+  readonly jobNeverStarts?: boolean;
+  /** The spoke's clock is ahead by so many milliseconds: times in conditions and objects. */
+  readonly clockSkewMs?: number;
+}
+
+/** The size and time of the Jobs on simulated spokes. */
+export interface JobShape {
+  /** Seconds from active to the end. */
+  readonly seconds: number;
+  /** Part of `seconds` that varies: 0.2 is plus or minus 20 %. */
+  readonly jitter: number;
+  /** Milliseconds from creation to active; default 1 000. */
+  readonly startupMs?: number;
+  /** Milliseconds between two reports of progress; default 5 000. */
+  readonly progressMs?: number;
+  /** Images of the release; default 12. */
+  readonly images?: number;
+  /** Bytes of the release; default 200 MB. */
+  readonly bytes?: number;
+}

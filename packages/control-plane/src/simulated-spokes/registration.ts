@@ -1,0 +1,51 @@
+import { CLUSTER_AVAILABLE, type KubeObject, ManagedCluster, Namespace, type Resource } from '@flotilla/api';
+import { type Client, isAlreadyExists } from '@flotilla/runtime';
+
+const AT_ONCE = 24;
+
+/** What is registered. */
+export interface RegistrationOptions {
+  /** Labels of the ManagedClusters besides `name`. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** Report them available; default true. */
+  readonly available?: boolean;
+}
+
+/** Creates hub namespaces and ManagedClusters for spokes, as a registration would; what exists stays. */
+export async function registerSpokes(client: Client, names: readonly string[], options: RegistrationOptions = {}): Promise<void> {
+  const left = names[Symbol.iterator]();
+  const worker = async (): Promise<void> => {
+    for (const name of left) await registerSpoke(client, name, options);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+}
+
+async function registerSpoke(client: Client, name: string, { labels, available = true }: RegistrationOptions): Promise<void> {
+  const meta = { name, labels: { 'open-cluster-management.io/cluster-name': name } };
+  await ensure(client, Namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: meta });
+  await ensure(client, ManagedCluster, {
+    apiVersion: ManagedCluster.apiVersion,
+    kind: ManagedCluster.kind,
+    // Placements of a rollout select by the label `name`.
+    metadata: { name, labels: { name, ...labels } },
+    spec: { hubAcceptsClient: true, leaseDurationSeconds: 60 },
+  });
+  if (!available) return;
+  const lastTransitionTime = `${new Date().toISOString().slice(0, 19)}Z`;
+  const condition = {
+    type: CLUSTER_AVAILABLE,
+    status: 'True',
+    reason: 'ManagedClusterAvailable',
+    message: 'Managed cluster is available',
+    lastTransitionTime,
+  };
+  await client.patch(ManagedCluster, { name }, { status: { conditions: [condition] } }, { type: 'merge', subresource: 'status' });
+}
+
+async function ensure(client: Client, kind: Resource, object: KubeObject): Promise<void> {
+  try {
+    await client.create(kind, object);
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+  }
+}

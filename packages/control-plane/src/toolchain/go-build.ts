@@ -1,0 +1,86 @@
+import { mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { errorMessage } from '@flotilla/api';
+import { ToolsUnavailableError } from '../errors.ts';
+import { findProgram, runCommand } from '../processes/command.ts';
+import { takeLock } from './build-lock.ts';
+import { moduleFolder, type ToolSet } from './tool-sets.ts';
+
+/** Tells the user what goes on; one line per call. */
+export type Log = (line: string) => void;
+
+/** One Go build: what becomes the folder `target`. */
+interface GoBuild {
+  readonly label: string;
+  readonly target: string;
+  readonly moduleDir: string;
+  /** File name in `target` → Go package. */
+  readonly packages: Readonly<Record<string, string>>;
+  readonly coldBuild: string;
+  readonly linkerFlags?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Builds a tool set into a folder, once for all processes of the machine: the others wait for it. The folder appears whole or
+ * not at all. Throws ToolsUnavailableError (`FLOTILLA_TOOLS_UNAVAILABLE`) that says what to do.
+ */
+export const buildToolSet = (set: ToolSet, target: string, log: Log): Promise<void> =>
+  goBuild({ ...set, label: `${set.name} tools`, target, moduleDir: moduleFolder(set.name) }, log);
+
+/** Builds Go programs into `build.target` unless it is there; see buildToolSet. */
+export async function goBuild(build: GoBuild, log: Log): Promise<void> {
+  await using _lock = await takeLock(`${build.target}.lock`, (pid) => log(`Waiting for process ${pid}, which builds the ${build.label}`));
+  if (await stat(build.target).catch(() => undefined)) return;
+  const go = await findProgram('go');
+  if (!go) throw new ToolsUnavailableError(`the ${build.label} are not there and Go is not installed to build them. ${WHAT_TO_DO}`);
+  const parent = dirname(build.target);
+  await mkdir(parent, { recursive: true });
+  const folder = await mkdtemp(join(parent, '.building-'));
+  try {
+    await runGo(go, build, folder, log);
+    await rename(folder, build.target);
+  } catch (cause) {
+    throw new ToolsUnavailableError(`building the ${build.label} with ${go} failed: ${errorMessage(cause)}. ${WHAT_TO_DO}`, { cause });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const WHAT_TO_DO =
+  'Install Go 1.26 or later and let it reach its module proxy, or set KUBEBUILDER_ASSETS to a folder that has the programs, or FLOTILLA_CACHE to a cache filled on another machine';
+
+async function runGo(go: string, build: GoBuild, folder: string, log: Log): Promise<void> {
+  const packages = Object.entries(build.packages);
+  log(
+    `Building the ${build.label} (${Object.keys(build.packages).join(', ')}): ${build.coldBuild} from an empty Go cache, seconds from a full one`,
+  );
+  const start = performance.now();
+  const seen = { compiled: 0, downloaded: 0 };
+  const ticker = setInterval(() => {
+    const seconds = Math.round((performance.now() - start) / 1000);
+    log(`  ${build.label}: ${seconds} s, ${seen.downloaded} modules downloaded, ${seen.compiled} packages compiled`);
+  }, 5_000);
+  try {
+    const flags = ['-v', ...(build.linkerFlags ? ['-ldflags', build.linkerFlags] : [])];
+    await runCommand(go, ['build', ...flags, '-o', `${folder}/`, ...packages.map(([, path]) => path)], {
+      cwd: build.moduleDir,
+      timeoutMs: 30 * 60_000,
+      ...(build.env && { env: build.env }),
+      onLine: (line) => {
+        if (line.startsWith('go: downloading')) seen.downloaded += 1;
+        else seen.compiled += 1;
+      },
+    });
+    for (const [name, path] of packages) await renameProgram(folder, path, name);
+  } finally {
+    clearInterval(ticker);
+  }
+  log(`Built the ${build.label} in ${((performance.now() - start) / 1000).toFixed(1)} s`);
+}
+
+/** Go names a program after the last element of its package, major version suffix left out: etcd is called `server`. */
+async function renameProgram(folder: string, goPackage: string, name: string): Promise<void> {
+  const built = basename(goPackage.replace(/\/v\d+$/, ''));
+  if (built !== name) await rename(join(folder, built), join(folder, name));
+}

@@ -1,0 +1,88 @@
+import { access, constants } from 'node:fs/promises';
+import { join } from 'node:path';
+import { readEnvironment } from '../environment.ts';
+import { ToolsUnavailableError } from '../errors.ts';
+import { buildToolSet, type Log } from './go-build.ts';
+import { buildKey, TOOL_SETS, type ToolName, type ToolSet } from './tool-sets.ts';
+
+/** Where a tool came from. */
+export type ToolSource = 'KUBEBUILDER_ASSETS' | 'cache' | 'build';
+
+/** Tools that are ready to run. */
+export interface Tools {
+  /** Path of a program; only those that were asked for. */
+  path(name: ToolName): string;
+  readonly source: Readonly<Partial<Record<ToolName, ToolSource>>>;
+}
+
+const stderrLog: Log = (line) => void process.stderr.write(`${line}\n`);
+
+/**
+ * Makes sure that tools are there: from `KUBEBUILDER_ASSETS`, else from the cache, else built with Go.
+ * `log` (default: standard error) gets progress lines for what takes long.
+ * Throws ToolsUnavailableError that says what to do when no source works.
+ */
+export async function ensureTools(names: readonly ToolName[], options: { readonly log?: Log } = {}): Promise<Tools> {
+  const log = options.log ?? stderrLog;
+  const paths = new Map<ToolName, string>();
+  const source: Partial<Record<ToolName, ToolSource>> = {};
+  for (const name of names) {
+    const asset = await assetOf(name);
+    if (!asset) continue;
+    paths.set(name, asset);
+    source[name] = 'KUBEBUILDER_ASSETS';
+  }
+  for (const set of TOOL_SETS) {
+    const wanted = names.filter((name) => name in set.packages && !paths.has(name));
+    if (wanted.length === 0) continue;
+    const ready = await ensureToolSet(set, log);
+    for (const name of wanted) {
+      paths.set(name, join(ready.folder, name));
+      source[name] = ready.source;
+    }
+  }
+  return {
+    source,
+    path(name) {
+      const path = paths.get(name);
+      if (!path)
+        throw new ToolsUnavailableError(
+          `${name} is not among the tools for ${process.platform}, or was not asked for: ${names.join(', ')}`,
+        );
+      return path;
+    },
+  };
+}
+
+/** One line for the user: which source gave which tools. */
+export function describeTools(tools: Tools): string {
+  const groups = Object.groupBy(Object.entries(tools.source), ([, source]) => source);
+  return Object.entries(groups)
+    .map(([source, entries]) => `${entries?.map(([name]) => name).join(', ')} from ${source === 'build' ? 'a Go build' : source}`)
+    .join('; ');
+}
+
+async function assetOf(name: ToolName): Promise<string | undefined> {
+  const { assetsDir } = readEnvironment();
+  if (!assetsDir) return undefined;
+  const path = join(assetsDir, name);
+  return (await isExecutable(path)) ? path : undefined;
+}
+
+async function ensureToolSet(set: ToolSet, log: Log): Promise<{ folder: string; source: ToolSource }> {
+  const folder = join(readEnvironment().cacheDir, 'tools', await buildKey(set), set.name);
+  const isComplete = async () =>
+    (await Promise.all(Object.keys(set.packages).map((name) => isExecutable(join(folder, name))))).every(Boolean);
+  if (await isComplete()) return { folder, source: 'cache' };
+  await buildToolSet(set, folder, log);
+  if (await isComplete()) return { folder, source: 'build' };
+  throw new ToolsUnavailableError(
+    `the cached ${set.name} tools in ${folder} are incomplete: delete that folder and run the same command again`,
+  );
+}
+
+const isExecutable = (path: string): Promise<boolean> =>
+  access(path, constants.X_OK).then(
+    () => true,
+    () => false,
+  );

@@ -1,0 +1,69 @@
+import { errorMessage } from '@flotilla/api';
+import { Queue, Worker } from 'bullmq';
+import { Redis, type RedisOptions } from 'ioredis';
+import { QUEUE_OPTIONS, toConsumer, toProcessor, toProducer, WORKER_OPTIONS, within } from './bullmq-queue.ts';
+import { StoreUnavailableError } from './errors.ts';
+import type { Log, QueueStore } from './job-store.ts';
+
+/** Longest wait for a server that was named to answer for the first time, in milliseconds. */
+const FIRST_ANSWER_MS = 10_000;
+
+/** Where a Redis or Valkey is, and what is said of it. */
+export interface RedisTarget {
+  readonly kind: 'redis' | 'local-redis';
+  readonly description: string;
+  /** URL, or path of a unix socket. */
+  readonly address: string;
+  readonly serverPid: () => number | undefined;
+  /** Ends the server, if this process started it. */
+  readonly stop: () => Promise<void>;
+}
+
+/** Queues on a Redis or Valkey server. Throws StoreUnavailableError when it does not answer. */
+export async function openRedisStore(target: RedisTarget, log: Log): Promise<QueueStore> {
+  // Producers fail at once when the server is away; workers wait for it to come back.
+  const producers = connect(target.address, { maxRetriesPerRequest: 1, enableOfflineQueue: false }, log);
+  const workers = connect(target.address, { maxRetriesPerRequest: null }, log);
+  const disconnect = () => {
+    producers.disconnect();
+    workers.disconnect();
+  };
+  try {
+    await within(FIRST_ANSWER_MS, workers.ping(), new Error(`no answer within ${FIRST_ANSWER_MS} ms`));
+  } catch (cause) {
+    disconnect();
+    await target.stop();
+    throw new StoreUnavailableError(
+      `${target.description} does not answer; check that it runs and that this address and password are right`,
+      { cause },
+    );
+  }
+  const close = async () => {
+    disconnect();
+    await target.stop();
+  };
+  return {
+    kind: target.kind,
+    description: target.description,
+    serverPid: target.serverPid,
+    flush: async () => void (await workers.flushall()),
+    producer: (name) => toProducer(new Queue(name, { ...QUEUE_OPTIONS, connection: producers }), log),
+    consumer: (name, options) =>
+      toConsumer(new Worker(name, toProcessor(options), { ...WORKER_OPTIONS, concurrency: options.concurrency, connection: workers }), log),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+function connect(address: string, options: RedisOptions, log: Log): Redis {
+  const all: RedisOptions = {
+    ...options,
+    connectTimeout: 5_000,
+    keepAlive: 10_000,
+    retryStrategy: (times) => Math.min(25 * 2 ** times, 2_000),
+  };
+  const client = address.startsWith('/') ? new Redis({ ...all, path: address }) : new Redis(address, all);
+  // Without a listener ioredis prints to the console; every failed command carries its error to its caller anyway.
+  client.on('error', (error: unknown) => log.debug({ reason: errorMessage(error) }, 'Redis connection failed'));
+  return client;
+}

@@ -1,0 +1,62 @@
+import { errorMessage } from '@flotilla/api';
+import { StoreUnavailableError } from './errors.ts';
+import type { Log, QueueStore } from './job-store.ts';
+import { findRedisProgram, startRedisServer } from './redis-server.ts';
+import { openRedisStore } from './redis-store.ts';
+
+export interface StoreOptions {
+  /** `redis://` or `rediss://` URL of a server that may be shared. */
+  readonly redisUrl?: string;
+  /** Folder of the embedded store; in memory when absent, since a queue holds only work. */
+  readonly embeddedDir?: string;
+  /** `auto` (default): the URL, else a server on PATH, else embedded. `redis`: never embedded. `embedded`: nothing else. */
+  readonly preference?: 'auto' | 'redis' | 'embedded';
+  readonly log: Log;
+}
+
+/**
+ * Opens the queue's store and logs which it is. A URL that was given is never replaced by another store.
+ * @throws StoreUnavailableError when the one chosen cannot be opened.
+ */
+export async function openStore(options: StoreOptions): Promise<QueueStore> {
+  const store = await chooseStore(options);
+  options.log.info({ store: store.kind, description: store.description }, 'Opened the queue store');
+  return store;
+}
+
+async function chooseStore({ redisUrl, embeddedDir, preference = 'auto', log }: StoreOptions): Promise<QueueStore> {
+  if (preference !== 'embedded') {
+    if (redisUrl) return openUrl(redisUrl, log);
+    const program = await findRedisProgram();
+    const local = program && (await openLocal(program, preference, log));
+    if (local) return local;
+    if (preference === 'redis') {
+      throw new StoreUnavailableError('no Redis URL is set and neither redis-server nor valkey-server is on PATH; set one or install one');
+    }
+  }
+  // Loaded only when used: it brings PGlite along.
+  const { openEmbeddedStore } = await import('./embedded-store.ts');
+  return openEmbeddedStore(embeddedDir, log);
+}
+
+function openUrl(redisUrl: string, log: Log): Promise<QueueStore> {
+  if (!URL.canParse(redisUrl) || !/^rediss?:$/.test(new URL(redisUrl).protocol)) {
+    throw new StoreUnavailableError('the Redis URL is not one: write redis://[user:password@]host:port[/database], or rediss:// for TLS');
+  }
+  const { protocol, host, pathname } = new URL(redisUrl);
+  const description = `the Redis at ${protocol}//${host}${pathname}`;
+  return openRedisStore({ kind: 'redis', description, address: redisUrl, serverPid: () => undefined, stop: async () => {} }, log);
+}
+
+/** Undefined when the server on PATH cannot be started and another store may be used instead. */
+async function openLocal(program: string, preference: 'auto' | 'redis', log: Log): Promise<QueueStore | undefined> {
+  try {
+    const { socket, pid, stop } = await startRedisServer(program, log);
+    const description = `a ${program} of this process's own`;
+    return await openRedisStore({ kind: 'local-redis', description, address: socket, serverPid: pid, stop }, log);
+  } catch (cause) {
+    if (preference === 'redis') throw new StoreUnavailableError(`${program} is on PATH but could not be started`, { cause });
+    log.warn({ program, reason: errorMessage(cause) }, 'Starting a queue server failed, using the embedded store');
+    return undefined;
+  }
+}

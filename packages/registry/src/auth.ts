@@ -1,0 +1,174 @@
+import { z } from 'zod';
+import { readBounded } from './body.ts';
+import type { Credential, DockerConfig } from './credentials.ts';
+import { findCredential } from './credentials.ts';
+import type { Endpoint } from './endpoint.ts';
+import { RegistryError, RegistryErrorCode } from './errors.ts';
+import type { Answer, Call, Transport } from './transport.ts';
+
+/** What a registry asks for in `WWW-Authenticate`. */
+export interface Challenge {
+  scheme: 'basic' | 'bearer';
+  parameters: Record<string, string>;
+}
+
+const TokenAnswer = z.object({
+  token: z.string().optional(),
+  access_token: z.string().optional(),
+  expires_in: z.number().positive().optional(),
+});
+
+const MAX_TOKEN_BYTES = 256 * 1024;
+/** What the token specification prescribes when the answer does not say. */
+const DEFAULT_TOKEN_SECONDS = 60;
+
+/** Parses one `WWW-Authenticate` header; undefined when it names no scheme we speak. */
+export function parseChallenge(header: string | undefined): Challenge | undefined {
+  const scheme = /^\s*(basic|bearer)\b/i.exec(header ?? '')?.[1]?.toLowerCase();
+  if (header === undefined || (scheme !== 'basic' && scheme !== 'bearer')) return undefined;
+  const parameters: Record<string, string> = {};
+  for (const [, key = '', quoted, bare] of header.slice(0, 4096).matchAll(/([a-zA-Z]+)=(?:"([^"]*)"|([^\s",]+))/g)) {
+    parameters[key.toLowerCase()] = quoted ?? bare ?? '';
+  }
+  return { scheme, parameters };
+}
+
+/** Answers 401 challenges and remembers the outcome per server and scope. */
+export class Authenticator {
+  readonly #transport: Transport;
+  readonly #credentials: DockerConfig;
+  readonly #now: () => number;
+  readonly #documentMs: number;
+  /** By `host scope`: header value and when it stops being good. */
+  readonly #headers = new Map<string, { value: string; until: number }>();
+  /** Token requests in flight, so that parallel blobs share one. */
+  readonly #pending = new Map<string, Promise<string | undefined>>();
+
+  constructor(options: { transport: Transport; credentials: DockerConfig; now: () => number; documentMs: number }) {
+    this.#transport = options.transport;
+    this.#credentials = options.credentials;
+    this.#now = options.now;
+    this.#documentMs = options.documentMs;
+  }
+
+  /** Sends the call with what is known, and once more with what the server asks for. A second 401 is returned as it is. */
+  async send(call: Call, { endpoint, actions, reopen }: SendOptions): Promise<Answer> {
+    const scope = `repository:${endpoint.repository}:${actions}`;
+    const key = `${endpoint.host} ${scope}`;
+    const known = this.#headers.get(key);
+    const usable = known && known.until > this.#now() ? known.value : undefined;
+    const first = await this.#transport.send(withAuthorization(call, usable));
+    if (first.status !== 401 || first.redirected) return first;
+    const challenge = parseChallenge(first.headers['www-authenticate']);
+    if (!challenge) return first;
+    const value = await this.#authorize(key, { challenge, scope, endpoint, image: call.image, rejected: usable });
+    if (value === undefined) return first;
+    first.body.destroy();
+    return this.#transport.send(withAuthorization(reopen ? { ...call, body: reopen() } : call, value));
+  }
+
+  async #authorize(key: string, asked: AuthorizationRequest): Promise<string | undefined> {
+    // Another call may have renewed the token while ours was under way.
+    const current = this.#headers.get(key);
+    if (current && current.value !== asked.rejected && current.until > this.#now()) return current.value;
+    const pending = this.#pending.get(key);
+    if (pending) return pending;
+    const started = this.#request(key, asked).finally(() => this.#pending.delete(key));
+    this.#pending.set(key, started);
+    return started;
+  }
+
+  async #request(key: string, { challenge, scope, endpoint, image }: AuthorizationRequest): Promise<string | undefined> {
+    const host = endpoint.host === 'registry-1.docker.io' ? 'docker.io' : endpoint.host;
+    const credential = findCredential(this.#credentials, host, endpoint.repository);
+    if (challenge.scheme === 'basic') {
+      if (!credential) return undefined;
+      const value = basic(credential);
+      this.#headers.set(key, { value, until: Number.POSITIVE_INFINITY });
+      return value;
+    }
+    const realm = URL.parse(challenge.parameters.realm ?? '');
+    if (!realm || (realm.protocol !== 'https:' && !(realm.protocol === 'http:' && endpoint.insecure))) {
+      const problem = `token server "${challenge.parameters.realm?.slice(0, 200) ?? ''}" is not an HTTPS URL`;
+      throw new RegistryError(RegistryErrorCode.badResponse, `${endpoint.host}: ${problem}`, { image, host: endpoint.host });
+    }
+    const call = tokenCall(realm, { service: challenge.parameters.service, scope: challenge.parameters.scope ?? scope, credential, image });
+    const { token, seconds } = await this.#fetchToken(call);
+    const value = `Bearer ${token}`;
+    // A tenth early: a token that ends during a request costs a round trip.
+    this.#headers.set(key, { value, until: this.#now() + seconds * 900 });
+    return value;
+  }
+
+  async #fetchToken(call: Call): Promise<{ token: string; seconds: number }> {
+    const details = { image: call.image, host: call.url.host };
+    const answer = await this.#transport.send({ ...call, deadlineMs: this.#documentMs });
+    if (answer.status !== 200) {
+      answer.body.destroy();
+      const code =
+        answer.status >= 500
+          ? RegistryErrorCode.unavailable
+          : answer.status === 429
+            ? RegistryErrorCode.rateLimited
+            : RegistryErrorCode.unauthorized;
+      throw new RegistryError(code, `${call.image}: token server ${call.url.host} answered ${answer.status}; check the pull secret`, {
+        ...details,
+        status: answer.status,
+      });
+    }
+    const bytes = await readBounded(answer.body, MAX_TOKEN_BYTES, 'token answer', details);
+    const parsed = TokenAnswer.safeParse(parseJson(bytes));
+    const token = parsed.data?.token ?? parsed.data?.access_token;
+    if (!token) throw new RegistryError(RegistryErrorCode.badResponse, `token server ${call.url.host} answered without a token`, details);
+    return { token, seconds: parsed.data?.expires_in ?? DEFAULT_TOKEN_SECONDS };
+  }
+}
+
+interface SendOptions {
+  endpoint: Endpoint;
+  actions: 'pull' | 'pull,push';
+  /** Makes the body anew: the first one is spent when the 401 comes. */
+  reopen?: () => Call['body'];
+}
+
+interface AuthorizationRequest {
+  challenge: Challenge;
+  scope: string;
+  endpoint: Endpoint;
+  image: string;
+  /** Header value that was just refused. */
+  rejected: string | undefined;
+}
+
+function tokenCall(
+  realm: URL,
+  { service, scope, credential, image }: { service?: string; scope: string; credential?: Credential; image: string },
+): Call {
+  if (credential?.identityToken) {
+    const form = new URLSearchParams({
+      grant_type: 'refresh_token',
+      refresh_token: credential.identityToken,
+      client_id: 'flotilla',
+      scope,
+    });
+    if (service) form.set('service', service);
+    return { method: 'POST', url: realm, headers: { 'content-type': 'application/x-www-form-urlencoded' }, body: form.toString(), image };
+  }
+  const url = new URL(realm);
+  if (service) url.searchParams.set('service', service);
+  for (const one of scope.split(' ').slice(0, 8)) url.searchParams.append('scope', one);
+  return { method: 'GET', url, headers: credential ? { authorization: basic(credential) } : {}, image };
+}
+
+const basic = ({ username, password }: Credential) => `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
+
+const withAuthorization = (call: Call, value: string | undefined): Call =>
+  value === undefined ? call : { ...call, headers: { ...call.headers, authorization: value } };
+
+function parseJson(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}

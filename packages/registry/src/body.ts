@@ -1,0 +1,85 @@
+import type { Readable } from 'node:stream';
+import type { RegistryErrorDetails } from './errors.ts';
+import { RegistryError, RegistryErrorCode } from './errors.ts';
+
+/** Reads a whole body of at most `maxBytes`; a longer one is cut off and refused with `FLOTILLA_REGISTRY_TOO_LARGE`. */
+export async function readBounded(
+  body: AsyncIterable<Buffer>,
+  maxBytes: number,
+  what: string,
+  details: RegistryErrorDetails,
+): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    // Leaving the loop destroys the body, so an endless one costs at most the bound.
+    if (size > maxBytes) throw new RegistryError(RegistryErrorCode.tooLarge, `${what} is larger than ${maxBytes} bytes`, details);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** How slow a body may be before it counts as broken. */
+export interface StallLimits {
+  /** Length of one observation, milliseconds. */
+  windowMs: number;
+  /** Bytes that must arrive in it, unless the reader itself is the slow one. */
+  minBytes: number;
+}
+
+// Generous: what waits here at a cut is kept, what waits in the socket behind it is lost.
+const HIGH_WATER = 512 * 1024;
+const LOW_WATER = 128 * 1024;
+
+/**
+ * Yields every byte that arrived, also those that arrived just before the connection broke: async iteration of a stream
+ * drops what it had buffered at the error, and those bytes would have to be served again.
+ */
+export async function* drainBody(body: Readable, limits: StallLimits): AsyncGenerator<Buffer> {
+  const queue: Buffer[] = [];
+  const state = { queued: 0, received: 0, paused: false, ended: false, failure: undefined as unknown, wake: () => {} };
+  body.on('data', (chunk: Buffer) => {
+    queue.push(chunk);
+    state.queued += chunk.length;
+    state.received += chunk.length;
+    if (state.queued > HIGH_WATER) {
+      state.paused = true;
+      body.pause();
+    }
+    state.wake();
+  });
+  const finish = (failure?: unknown) => {
+    state.ended = true;
+    state.failure ??= failure;
+    state.wake();
+  };
+  body.on('end', () => finish());
+  body.on('error', (error) => finish(error));
+  body.on('close', () => finish(state.ended ? undefined : new Error('connection closed')));
+  const stall = setInterval(() => {
+    if (!state.paused && state.received < limits.minBytes)
+      body.destroy(new Error(`fewer than ${limits.minBytes} bytes in ${limits.windowMs} ms`));
+    state.received = 0;
+  }, limits.windowMs);
+  try {
+    for (;;) {
+      for (let chunk = queue.shift(); chunk; chunk = queue.shift()) {
+        state.queued -= chunk.length;
+        if (state.paused && state.queued < LOW_WATER) {
+          state.paused = false;
+          body.resume();
+        }
+        yield chunk;
+      }
+      if (state.failure) throw state.failure;
+      if (state.ended) return;
+      await new Promise<void>((resolve) => {
+        state.wake = resolve;
+      });
+    }
+  } finally {
+    clearInterval(stall);
+    body.destroy();
+  }
+}

@@ -1,0 +1,288 @@
+import { randomBytes } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { RegistryClientOptions } from './client.ts';
+import { RegistryClient } from './client.ts';
+import type { HostileRegistry } from './hostile-registry.ts';
+import { startHostileRegistry } from './hostile-registry.ts';
+import type { ImageReference } from './image-reference.ts';
+import { parseImageReference } from './image-reference.ts';
+import { MediaType } from './manifest.ts';
+import { resolveImage } from './resolve.ts';
+
+const MANIFEST = { schemaVersion: 2, mediaType: MediaType.ociManifest, layers: [] };
+
+let registry: HostileRegistry;
+let image: ImageReference;
+const clients: RegistryClient[] = [];
+const waits: number[] = [];
+
+function makeClient(options: RegistryClientOptions = {}): RegistryClient {
+  const sleep = async (ms: number) => void waits.push(ms);
+  const client = new RegistryClient({
+    insecureHosts: [registry.host, 'localhost:1'],
+    timeouts: { headersMs: 400, bodyIdleMs: 400, documentMs: 1500 },
+    ...options,
+    retry: { attempts: 3, random: () => 0.5, sleep, ...options.retry },
+  });
+  clients.push(client);
+  return client;
+}
+
+beforeEach(async () => {
+  registry = await startHostileRegistry();
+  image = parseImageReference(`${registry.host}/team/app:1`);
+  waits.length = 0;
+});
+afterEach(async () => {
+  for (const client of clients.splice(0)) await client.close();
+  await registry[Symbol.asyncDispose]();
+});
+
+const readAll = (client: RegistryClient, descriptor: { digest: string; size: number }) =>
+  Array.fromAsync(client.streamBlob(image, { mediaType: 'x', ...descriptor })).then((chunks) => Buffer.concat(chunks));
+
+describe('blobs from a bad server', () => {
+  test('a connection cut several times is continued with Range and nothing is asked for twice', async () => {
+    const bytes = randomBytes(600_000);
+    const blob = registry.serve(bytes);
+    const starts: number[] = [];
+    registry.handlers.push((request, response) => {
+      const start = Number(/^bytes=(\d+)-/.exec(request.headers.range ?? '')?.[1] ?? 0);
+      starts.push(start);
+      if (start > 400_000) return false;
+      response.writeHead(start ? 206 : 200, { 'content-length': bytes.length - start, 'content-range': `bytes ${start}-/${bytes.length}` });
+      response.write(bytes.subarray(start, start + 150_000), () => setImmediate(() => response.destroy()));
+      return true;
+    });
+    expect((await readAll(makeClient(), blob)).equals(bytes)).toBe(true);
+    expect(starts).toEqual([0, 150_000, 300_000, 450_000]);
+  });
+
+  test('a server without ranges is read again from the start and the known part skipped', async () => {
+    const bytes = randomBytes(200_000);
+    const blob = registry.serve(bytes);
+    let first = true;
+    registry.handlers.push((_request, response) => {
+      response.writeHead(200, { 'content-length': bytes.length });
+      if (first) response.write(bytes.subarray(0, 90_000), () => setImmediate(() => response.destroy()));
+      else response.end(bytes);
+      first = false;
+      return true;
+    });
+    expect((await readAll(makeClient(), blob)).equals(bytes)).toBe(true);
+  });
+
+  test.each([
+    { name: 'wrong bytes', code: 'DIGEST_MISMATCH', body: Buffer.alloc(100, 'y') },
+    { name: 'a body longer than its descriptor', code: 'TOO_LARGE', body: Buffer.alloc(200, 'x') },
+    { name: 'a body that always ends early', code: 'UNREACHABLE', body: Buffer.alloc(50, 'x') },
+  ])('$name end as $code', async ({ code, body }) => {
+    const blob = registry.serve(Buffer.alloc(100, 'x'));
+    registry.handlers.push((_request, response) => {
+      response.writeHead(200).end(body);
+      return true;
+    });
+    const failure = expect.objectContaining({
+      code: `FLOTILLA_REGISTRY_${code}`,
+      host: registry.host,
+      image: `${registry.host}/team/app:1`,
+    });
+    await expect(readAll(makeClient(), blob)).rejects.toEqual(failure);
+  });
+
+  test('an endless body is left at the descriptor’s size', async () => {
+    const blob = registry.serve(Buffer.alloc(1000, 'x'));
+    let sent = 0;
+    registry.handlers.push((_request, response) => {
+      response.writeHead(200);
+      const more = () => {
+        while (!response.destroyed && response.write(Buffer.alloc(16_384))) sent += 16_384;
+      };
+      response.on('drain', more);
+      more();
+      return true;
+    });
+    await expect(readAll(makeClient(), blob)).rejects.toThrow(/longer than its 1000 bytes/);
+    expect(sent).toBeLessThan(16 * 2 ** 20);
+  });
+
+  test('a server that drips a byte at a time is given up, although it is never silent', async () => {
+    const blob = registry.serve(Buffer.alloc(1000, 'x'));
+    registry.handlers.push((_request, response) => {
+      response.writeHead(200);
+      const drip = setInterval(() => response.write('x'), 20);
+      response.on('close', () => clearInterval(drip));
+      return true;
+    });
+    await expect(readAll(makeClient({ stall: { windowMs: 150, minBytes: 500 } }), blob)).rejects.toThrow(/fewer than 500 bytes in 150 ms/);
+  });
+
+  test('a silent server is given up after the header time-out', async () => {
+    registry.handlers.push(() => true);
+    await expect(makeClient({ retry: { attempts: 1 } }).fetchManifest(image)).rejects.toMatchObject({
+      code: 'FLOTILLA_REGISTRY_UNREACHABLE',
+    });
+  });
+
+  test('an abort ends the stream with ABORTED', async () => {
+    const blob = registry.serve(Buffer.alloc(1000, 'x'));
+    const stop = new AbortController();
+    registry.handlers.push((_request, response) => {
+      response.writeHead(200).write('x', () => stop.abort());
+      return true;
+    });
+    const stream = makeClient().streamBlob(image, blob, { signal: stop.signal });
+    await expect(Array.fromAsync(stream)).rejects.toMatchObject({ code: 'FLOTILLA_REGISTRY_ABORTED' });
+  });
+});
+
+describe('manifests from a bad server', () => {
+  const answerWith = (body: string, headers: Record<string, string> = {}) =>
+    registry.handlers.push((_request, response) => {
+      response.writeHead(200, { 'content-type': MediaType.ociManifest, ...headers }).end(body);
+      return true;
+    });
+
+  test.each([
+    { name: 'no JSON', body: '<html>', code: 'BAD_MANIFEST' },
+    { name: 'wrong types', body: JSON.stringify({ ...MANIFEST, layers: 'none' }), code: 'BAD_MANIFEST' },
+    {
+      name: 'a negative size',
+      body: JSON.stringify({ ...MANIFEST, config: { mediaType: 'x', digest: `sha256:${'0'.repeat(64)}`, size: -1 } }),
+      code: 'BAD_MANIFEST',
+    },
+    {
+      name: 'a digest with a path in it',
+      body: JSON.stringify({ ...MANIFEST, config: { mediaType: 'x', digest: 'sha256:../../x', size: 1 } }),
+      code: 'BAD_MANIFEST',
+    },
+    {
+      name: 'an old schema',
+      body: JSON.stringify({ schemaVersion: 1, mediaType: 'application/vnd.docker.distribution.manifest.v1+json' }),
+      code: 'BAD_MANIFEST',
+    },
+    { name: 'very deep JSON', body: `{"layers":${'['.repeat(500_000)}${']'.repeat(500_000)}}`, code: 'BAD_MANIFEST' },
+    { name: 'more than 4 MiB', body: ' '.repeat(5 * 2 ** 20), code: 'TOO_LARGE' },
+  ])('$name: $code', async ({ body, code }) => {
+    answerWith(body);
+    await expect(resolveImage(makeClient(), image)).rejects.toMatchObject({ code: `FLOTILLA_REGISTRY_${code}` });
+  });
+
+  test('a tag’s manifest that differs from the server’s own digest header is refused', async () => {
+    answerWith('{}', { 'docker-content-digest': `sha256:${'1'.repeat(64)}` });
+    await expect(makeClient().fetchManifest(image)).rejects.toMatchObject({ code: 'FLOTILLA_REGISTRY_DIGEST_MISMATCH' });
+  });
+
+  test('indexes nested without end are refused', async () => {
+    const platform = { os: 'linux', architecture: 'amd64' };
+    let inner = registry.serve(Buffer.from('{}'), MediaType.ociManifest);
+    for (let depth = 0; depth < 6; depth++) {
+      const index = { schemaVersion: 2, mediaType: MediaType.ociIndex, manifests: [{ ...inner, platform }] };
+      inner = registry.serve(Buffer.from(JSON.stringify(index)), MediaType.ociIndex, '1');
+    }
+    await expect(resolveImage(makeClient(), image, { platform })).rejects.toThrow(/nested deeper/);
+  });
+
+  test('a missing platform is named with those there are', async () => {
+    const index = {
+      schemaVersion: 2,
+      manifests: [{ ...registry.serve(Buffer.from('{}')), platform: { os: 'linux', architecture: 's390x' } }],
+    };
+    registry.serve(Buffer.from(JSON.stringify(index)), MediaType.ociIndex, '1');
+    await expect(resolveImage(makeClient(), image)).rejects.toThrow(/it has linux\/s390x/);
+  });
+});
+
+describe('retries, mirrors and redirects', () => {
+  const refuse = (status: number, times: number, headers: Record<string, string> = {}) =>
+    registry.handlers.push((_request, response) => {
+      if (times-- <= 0) return false;
+      response.writeHead(status, headers).end();
+      return true;
+    });
+
+  test('429 is tried again after what Retry-After asks, plus jitter', async () => {
+    registry.serve(Buffer.from(JSON.stringify(MANIFEST)), MediaType.ociManifest, '1');
+    refuse(429, 2, { 'retry-after': '7' });
+    await makeClient().fetchManifest(image);
+    expect(waits).toEqual([7125, 7250]);
+  });
+
+  test.each([
+    { status: 401, code: 'UNAUTHORIZED', requests: 1 },
+    { status: 403, code: 'UNAUTHORIZED', requests: 1 },
+    { status: 404, code: 'NOT_FOUND', requests: 1 },
+    { status: 400, code: 'BAD_RESPONSE', requests: 1 },
+    { status: 429, code: 'RATE_LIMITED', requests: 3 },
+    { status: 503, code: 'UNAVAILABLE', requests: 3 },
+  ])('$status is $code after $requests requests', async ({ status, code, requests }) => {
+    refuse(status, 99);
+    await expect(makeClient().fetchManifest(image)).rejects.toMatchObject({ code: `FLOTILLA_REGISTRY_${code}`, status });
+    expect(registry.requests).toHaveLength(requests);
+  });
+
+  test('mirrors are asked in order, the source last, and a dead one is asked last afterwards', async () => {
+    registry.serve(Buffer.from(JSON.stringify(MANIFEST)), MediaType.ociManifest, '1');
+    const mirrors = [{ source: 'quay.io/team', mirrors: ['localhost:1/dead', `${registry.host}/none`, `${registry.host}/copy`] }];
+    refuse(404, 1);
+    const client = makeClient({ mirrors });
+    await client.fetchManifest(parseImageReference('quay.io/team/app:1'));
+    expect(registry.requests).toEqual(['GET /v2/none/app/manifests/1', 'GET /v2/copy/app/manifests/1']);
+    expect(waits).toHaveLength(1);
+    await client.fetchManifest(parseImageReference('quay.io/team/app:1'));
+    expect(waits).toHaveLength(1);
+  });
+
+  test('a redirect loop ends, and a redirect to another host does not take the credentials along', async () => {
+    await using other = await startHostileRegistry();
+    other.serve(Buffer.from(JSON.stringify(MANIFEST)), MediaType.ociManifest, '1');
+    let target = `http://${registry.host}/v2/loop`;
+    registry.handlers.push((request, response) => {
+      if (!request.headers.authorization) response.writeHead(401, { 'www-authenticate': 'Basic realm="x"' }).end();
+      else response.writeHead(307, { location: target }).end();
+      return true;
+    });
+    const client = makeClient({ credentials: { auths: { [registry.host]: { username: 'u', password: 'p' } } } });
+    await expect(client.fetchManifest(image)).rejects.toThrow(/more than 5 redirects/);
+    target = `http://${other.host}/v2/x/manifests/1`;
+    await client.fetchManifest(image);
+    expect(other.authorizations).toEqual([undefined]);
+    expect(registry.authorizations.filter(Boolean).length).toBeGreaterThan(0);
+  });
+});
+
+describe('authentication', () => {
+  test('a bearer token is fetched once for parallel calls and renewed when it ends', async () => {
+    const blob = registry.serve(Buffer.from('x'));
+    let tokens = 0;
+    let now = 1_000_000;
+    registry.handlers.push((request, response, path) => {
+      if (path.startsWith('/token')) {
+        response.end(JSON.stringify({ token: `t${++tokens}`, expires_in: 100 }));
+        return true;
+      }
+      if (request.headers.authorization === `Bearer t${tokens}`) return false;
+      const challenge = `Bearer realm="http://${registry.host}/token",service="s",scope="repository:team/app:pull"`;
+      response.writeHead(401, { 'www-authenticate': challenge }).end();
+      return true;
+    });
+    const credentials = { auths: { [registry.host]: { username: 'u', password: 'p' } } };
+    const client = makeClient({ credentials, now: () => now });
+    await Promise.all([readAll(client, blob), readAll(client, blob), readAll(client, blob)]);
+    expect(tokens).toBe(1);
+    const token = registry.requests.find((r) => r.includes('/token'));
+    expect(token).toBe('GET /token?service=s&scope=repository%3Ateam%2Fapp%3Apull');
+    expect(registry.authorizations).toContain(`Basic ${Buffer.from('u:p').toString('base64')}`);
+    now += 95_000;
+    await readAll(client, blob);
+    expect(tokens).toBe(2);
+  });
+
+  test('credentials are not sent to a token server over plain HTTP for an HTTPS registry', async () => {
+    registry.handlers.push((_request, response) => {
+      response.writeHead(401, { 'www-authenticate': 'Bearer realm="ftp://elsewhere/token"' }).end();
+      return true;
+    });
+    await expect(makeClient().fetchManifest(image)).rejects.toThrow(/is not an HTTPS URL/);
+  });
+});

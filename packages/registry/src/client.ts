@@ -1,0 +1,322 @@
+import type { Hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
+import { Authenticator } from './auth.ts';
+import type { StallLimits } from './body.ts';
+import { drainBody, readBounded } from './body.ts';
+import type { DockerConfig } from './credentials.ts';
+import type { Endpoint, Mirror } from './endpoint.ts';
+import { endpointUrl, listEndpoints } from './endpoint.ts';
+import { isTransient, RegistryError, RegistryErrorCode } from './errors.ts';
+import type { ImageReference } from './image-reference.ts';
+import { formatImageReference } from './image-reference.ts';
+import type { Descriptor } from './manifest.ts';
+import { MANIFEST_ACCEPT, MAX_MANIFEST_BYTES, manifestTypeOf } from './manifest.ts';
+import { requireSuccess } from './response.ts';
+import type { RetryPolicy } from './retry.ts';
+import { backOff, defaultRetryPolicy } from './retry.ts';
+import type { Answer, Call, Timeouts } from './transport.ts';
+import { defaultTimeouts, Transport, toNetworkError } from './transport.ts';
+
+/** Options of a RegistryClient; all are optional. */
+export interface RegistryClientOptions {
+  /** Pull secret; default none. */
+  credentials?: DockerConfig;
+  /** Default none. */
+  mirrors?: readonly Mirror[];
+  /** PEM certificates trusted besides the system's. */
+  ca?: string;
+  /** `host[:port]` spoken to over plain HTTP. */
+  insecureHosts?: readonly string[];
+  /** Default `flotilla`. */
+  userAgent?: string;
+  timeouts?: Partial<Timeouts>;
+  retry?: Partial<RetryPolicy>;
+  /** Default: 16 KiB in 60 s. */
+  stall?: StallLimits;
+  /** Clock in milliseconds; default `Date.now`. */
+  now?: () => number;
+}
+
+/** A manifest or index as served. */
+export interface FetchedManifest {
+  digest: string;
+  mediaType: string;
+  bytes: Buffer;
+}
+
+/** One request below `/v2/<repository>/`. */
+export interface RepositoryCall {
+  method: Call['method'];
+  path: string;
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+  /** Bound of one try, milliseconds; default none. */
+  deadlineMs?: number;
+  actions?: 'pull' | 'pull,push';
+  /** Tries in all; default the client's retry policy. */
+  attempts?: number;
+  /** Makes the body anew for each try. */
+  body?: () => Call['body'];
+}
+
+/** A server that failed is tried last for this long, milliseconds. */
+const PENALTY_MS = 30_000;
+/** Progress that resets the count of failures inside one blob, bytes. */
+const PROGRESS_BYTES = 64 * 1024;
+/** Tries on a mirror before the next server is asked. */
+const MIRROR_ATTEMPTS = 2;
+
+/** An OCI distribution client: credentials, mirrors, retries, verification. Close it when done. */
+export class RegistryClient {
+  readonly #transport: Transport;
+  readonly #authenticator: Authenticator;
+  readonly #mirrors: readonly Mirror[];
+  readonly #insecureHosts: ReadonlySet<string>;
+  readonly #retry: RetryPolicy;
+  readonly #stall: StallLimits;
+  readonly #timeouts: Timeouts;
+  readonly #now: () => number;
+  readonly #penalties = new Map<string, number>();
+
+  constructor(options: RegistryClientOptions = {}) {
+    this.#timeouts = { ...defaultTimeouts, ...options.timeouts };
+    this.#now = options.now ?? Date.now;
+    this.#transport = new Transport({ ca: options.ca, timeouts: this.#timeouts, userAgent: options.userAgent ?? 'flotilla' });
+    this.#authenticator = new Authenticator({
+      transport: this.#transport,
+      credentials: options.credentials ?? { auths: {} },
+      now: this.#now,
+      documentMs: this.#timeouts.documentMs,
+    });
+    this.#mirrors = options.mirrors ?? [];
+    this.#insecureHosts = new Set(options.insecureHosts);
+    this.#retry = { ...defaultRetryPolicy, ...options.retry };
+    this.#stall = options.stall ?? { windowMs: 60_000, minBytes: 16 * 1024 };
+  }
+
+  /**
+   * Fetches what the reference points to, at most 4 MiB, verified against the reference's digest or the server's header.
+   * @throws RegistryError any code; `image` and `host` say where.
+   */
+  async fetchManifest(reference: ImageReference, options: { signal?: AbortSignal } = {}): Promise<FetchedManifest> {
+    const target = reference.digest ?? reference.tag ?? 'latest';
+    const image = formatImageReference(reference);
+    const call = {
+      method: 'GET',
+      path: `manifests/${target}`,
+      headers: { accept: MANIFEST_ACCEPT },
+      ...this.#document(options.signal),
+    } as const;
+    return this.callMirrors(reference, call, async (answer, endpoint) => {
+      const details = { image, host: endpoint.host };
+      const bytes = await readBounded(answer.body, MAX_MANIFEST_BYTES, `manifest of ${image}`, details);
+      const digest = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+      const header = answer.headers['docker-content-digest'];
+      const expected = reference.digest ?? (header?.startsWith('sha256:') ? header : digest);
+      if (digest !== expected) throw mismatch(`manifest of ${image}`, { expected, found: digest, ...details });
+      return { digest, mediaType: manifestTypeOf(bytes, answer.headers['content-type'], details), bytes };
+    });
+  }
+
+  /** Digest the reference points to now, without its content; undefined when the registry does not have it. */
+  async headManifest(reference: ImageReference, options: { signal?: AbortSignal } = {}): Promise<string | undefined> {
+    const path = `manifests/${reference.digest ?? reference.tag ?? 'latest'}`;
+    const call = { method: 'HEAD', path, headers: { accept: MANIFEST_ACCEPT }, ...this.#document(options.signal) } as const;
+    try {
+      return await this.callMirrors(reference, call, async (answer) => answer.headers['docker-content-digest']);
+    } catch (error) {
+      if (error instanceof RegistryError && error.code === RegistryErrorCode.notFound) return undefined;
+      throw error;
+    }
+  }
+
+  /** A whole small blob, verified. */
+  async readBlob(reference: ImageReference, descriptor: Descriptor, options: { maxBytes: number; signal?: AbortSignal }): Promise<Buffer> {
+    const details = { image: formatImageReference(reference), host: reference.host };
+    const what = `blob ${descriptor.digest} of ${details.image}`;
+    if (descriptor.size > options.maxBytes) {
+      throw new RegistryError(
+        RegistryErrorCode.tooLarge,
+        `${what} has ${descriptor.size} bytes; at most ${options.maxBytes} are read`,
+        details,
+      );
+    }
+    return readBounded(this.streamBlob(reference, descriptor, { signal: options.signal }), options.maxBytes, what, details);
+  }
+
+  /**
+   * Streams a blob from `offset`, going on with `Range` after broken connections, and verifies size and digest at the end:
+   * the last bytes are good only when the generator returns. `hash` has already seen the bytes before `offset`.
+   */
+  async *streamBlob(
+    reference: ImageReference,
+    descriptor: Descriptor,
+    { offset = 0, hash = createHash('sha256'), signal }: { offset?: number; hash?: Hash; signal?: AbortSignal } = {},
+  ): AsyncGenerator<Buffer> {
+    const image = formatImageReference(reference);
+    const state = { position: offset, mark: offset, failures: 0, host: reference.host };
+    while (state.position < descriptor.size) {
+      try {
+        for await (const chunk of this.#readOnce(reference, descriptor, { state, signal })) {
+          hash.update(chunk);
+          yield chunk;
+        }
+      } catch (error) {
+        const failure = toNetworkError(error, { image, host: state.host, signal });
+        const moved = state.position - state.mark >= PROGRESS_BYTES;
+        state.failures = moved ? 1 : state.failures + 1;
+        if (moved) state.mark = state.position;
+        if (!isTransient(failure) || state.failures >= this.#retry.attempts) throw failure;
+        this.#penalize(state.host);
+        await backOff(this.#retry, state.failures, failure, signal);
+      }
+    }
+    const found = `sha256:${hash.digest('hex')}`;
+    const details = { image, host: state.host, expected: descriptor.digest, found };
+    if (found !== descriptor.digest) throw mismatch(`blob of ${image}`, details);
+  }
+
+  /** One connection's worth of a blob, from `state.position` on. */
+  async *#readOnce(reference: ImageReference, descriptor: Descriptor, { state, signal }: { state: BlobPosition; signal?: AbortSignal }) {
+    const opened = await this.#openBlob(reference, descriptor, { offset: state.position, signal });
+    state.host = opened.host;
+    let skip = opened.skip;
+    for await (const whole of drainBody(opened.body, this.#stall)) {
+      const chunk = skip > 0 ? whole.subarray(skip) : whole;
+      skip -= whole.length - chunk.length;
+      if (chunk.length === 0) continue;
+      if (state.position + chunk.length > descriptor.size) throw tooLong(descriptor, formatImageReference(reference), state.host);
+      state.position += chunk.length;
+      yield chunk;
+    }
+    if (state.position < descriptor.size)
+      throw new Error(`blob ${descriptor.digest} ended at byte ${state.position} of ${descriptor.size}`);
+  }
+
+  async #openBlob(reference: ImageReference, descriptor: Descriptor, { offset, signal }: { offset: number; signal?: AbortSignal }) {
+    const headers = offset > 0 ? { range: `bytes=${offset}-` } : undefined;
+    const call = { method: 'GET', path: `blobs/${descriptor.digest}`, headers, signal } as const;
+    return this.callMirrors(reference, call, async (answer, endpoint) => {
+      const start = answer.status === 206 ? /^bytes (\d+)-/.exec(answer.headers['content-range'] ?? '')?.[1] : '0';
+      // A server without ranges sends all again (200): what we have is skipped.
+      if (start === undefined || Number(start) > offset) {
+        answer.body.destroy();
+        throw new RegistryError(RegistryErrorCode.badResponse, `${endpoint.host} answered another range than bytes ${offset}-`, {
+          host: endpoint.host,
+        });
+      }
+      return { body: answer.body, skip: offset - Number(start), host: endpoint.host };
+    });
+  }
+
+  /** Asks mirrors and source in turn, each with retries, until `read` succeeds; the last failure is thrown. */
+  async callMirrors<T>(
+    reference: ImageReference,
+    call: RepositoryCall,
+    read: (answer: Answer, endpoint: Endpoint) => Promise<T>,
+  ): Promise<T> {
+    const endpoints = this.#order(listEndpoints(reference, this.#mirrors, this.#insecureHosts));
+    const skipped: string[] = [];
+    for (const [index, endpoint] of endpoints.entries()) {
+      const isLast = index === endpoints.length - 1;
+      try {
+        return await this.#attempt(endpoint, call, {
+          reference,
+          read,
+          attempts: isLast ? this.#retry.attempts : Math.min(MIRROR_ATTEMPTS, this.#retry.attempts),
+        });
+      } catch (error) {
+        if (isTransient(error)) this.#penalize(endpoint.host);
+        if (call.signal?.aborted || (isLast && skipped.length === 0)) throw error;
+        if (isLast) throw withSkipped(error, skipped);
+        skipped.push(`${endpoint.host}/${endpoint.repository}: ${error instanceof Error ? error.message : String(error)}`);
+      }
+    }
+    throw new RegistryError(RegistryErrorCode.unreachable, 'no server to ask', { image: formatImageReference(reference) });
+  }
+
+  /** Sends one call to the reference's own registry, never to a mirror, with retries. For pushes. */
+  async callSource<T>(
+    reference: ImageReference,
+    call: RepositoryCall,
+    read: (answer: Answer, endpoint: Endpoint) => Promise<T>,
+  ): Promise<T> {
+    const [endpoint] = listEndpoints(reference, [], this.#insecureHosts);
+    if (!endpoint) throw new RegistryError(RegistryErrorCode.unreachable, 'no server to ask');
+    return this.#attempt(endpoint, call, { reference, read, attempts: call.attempts ?? this.#retry.attempts });
+  }
+
+  async #attempt<T>(endpoint: Endpoint, call: RepositoryCall, { reference, read, attempts }: AttemptOptions<T>): Promise<T> {
+    const image = formatImageReference(reference);
+    const url = /^https?:/.test(call.path) ? new URL(call.path) : endpointUrl(endpoint, `${endpoint.repository}/${call.path}`);
+    for (let failures = 0; ; ) {
+      try {
+        const { method, headers, signal, deadlineMs, body, actions = 'pull' } = call;
+        const request = { method, url, headers, body: body?.(), signal, deadlineMs, image };
+        const answer = await this.#authenticator.send(request, { endpoint, actions, reopen: body });
+        await requireSuccess(answer, { image, host: endpoint.host });
+        return await read(answer, endpoint);
+      } catch (error) {
+        const failure = toNetworkError(error, { image, host: endpoint.host, signal: call.signal });
+        failures++;
+        if (!isTransient(failure) || call.signal?.aborted || failures >= attempts) throw failure;
+        await backOff(this.#retry, failures, failure, call.signal);
+      }
+    }
+  }
+
+  #order(endpoints: Endpoint[]): Endpoint[] {
+    const now = this.#now();
+    const isDown = ({ host }: Endpoint) => (this.#penalties.get(host) ?? 0) > now;
+    return [...endpoints.filter((e) => !isDown(e)), ...endpoints.filter(isDown)];
+  }
+
+  #penalize(host: string): void {
+    this.#penalties.set(host, this.#now() + PENALTY_MS);
+  }
+
+  #document(signal: AbortSignal | undefined) {
+    return { signal, deadlineMs: this.#timeouts.documentMs };
+  }
+
+  /** Closes all connections; calls under way fail. */
+  async close(): Promise<void> {
+    await this.#transport.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}
+
+interface BlobPosition {
+  position: number;
+  /** Server of the last connection. */
+  host: string;
+}
+
+interface AttemptOptions<T> {
+  reference: ImageReference;
+  read: (answer: Answer, endpoint: Endpoint) => Promise<T>;
+  attempts: number;
+}
+
+function mismatch(what: string, { expected, found, image, host }: { expected: string; found: string; image: string; host: string }) {
+  return new RegistryError(RegistryErrorCode.digestMismatch, `${what} from ${host} has digest ${found}, expected ${expected}`, {
+    image,
+    host,
+  });
+}
+
+function tooLong({ digest, size }: Descriptor, image: string, host: string) {
+  return new RegistryError(RegistryErrorCode.tooLarge, `blob ${digest} of ${image} from ${host} is longer than its ${size} bytes`, {
+    image,
+    host,
+  });
+}
+
+function withSkipped(error: unknown, skipped: string[]): unknown {
+  if (!(error instanceof RegistryError)) return error;
+  const { code, image, host, status, cause } = error;
+  return new RegistryError(code, `${error.message} (before it: ${skipped.join('; ').slice(0, 500)})`, { image, host, status, cause });
+}

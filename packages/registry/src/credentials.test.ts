@@ -1,0 +1,49 @@
+import { describe, expect, test } from 'vitest';
+import { findCredential, parseDockerConfig } from './credentials.ts';
+
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+
+describe('findCredential', () => {
+  const config = parseDockerConfig(
+    JSON.stringify({
+      auths: {
+        'quay.io': { auth: base64('all:1') },
+        'quay.io/team': { username: 'team', password: '2' },
+        'https://index.docker.io/v1/': { auth: base64('hub:with:colon') },
+        'token.example': { identitytoken: 'refresh' },
+        'empty.example': {},
+      },
+    }),
+  );
+  test.each([
+    { name: 'takes the host entry', host: 'quay.io', repository: 'other/app', want: { username: 'all', password: '1' } },
+    { name: 'prefers the longest path', host: 'quay.io', repository: 'team/app', want: { username: 'team', password: '2' } },
+    { name: 'matches whole path words only', host: 'quay.io', repository: 'teammate/app', want: { username: 'all', password: '1' } },
+    {
+      name: 'knows the old key of Docker Hub',
+      host: 'docker.io',
+      repository: 'library/redis',
+      want: { username: 'hub', password: 'with:colon' },
+    },
+    {
+      name: 'reads an identity token',
+      host: 'token.example',
+      repository: 'a',
+      want: { username: '', password: '', identityToken: 'refresh' },
+    },
+    { name: 'ignores an empty entry', host: 'empty.example', repository: 'a', want: undefined },
+    { name: 'has nothing for a stranger', host: 'evilquay.io', repository: 'team/app', want: undefined },
+  ])('$name', ({ host, repository, want }) => {
+    expect(findCredential(config, host, repository)).toEqual(want);
+  });
+
+  test('never repeats the secret in an error', () => {
+    for (const text of ['{"auths": hunter2', '{"auths":{"a":{"auth":{"x":"hunter2"}}}}']) {
+      expect(() => parseDockerConfig(text)).toThrow(
+        expect.objectContaining({ code: 'FLOTILLA_REGISTRY_BAD_CREDENTIALS', message: expect.not.stringContaining('hunter2') }),
+      );
+    }
+    const broken = parseDockerConfig(JSON.stringify({ auths: { 'a.b': { auth: base64('hunter2') } } }));
+    expect(() => findCredential(broken, 'a.b', 'c')).toThrow(expect.objectContaining({ message: expect.not.stringContaining('hunter2') }));
+  });
+});

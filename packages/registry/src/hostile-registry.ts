@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
+import type { BlobStore } from './blob-store.ts';
+import { listImageParts } from './image-graph.ts';
+import type { Descriptor } from './manifest.ts';
+
+/** Answers a request and returns true, or leaves it to the honest part. */
+export type Handler = (request: IncomingMessage, response: ServerResponse, path: string) => boolean | Promise<boolean>;
+
+/** An in-process registry for unit tests that serves what it is given and misbehaves as told. */
+export interface HostileRegistry extends AsyncDisposable {
+  host: string;
+  /** `METHOD path` of every request. */
+  requests: string[];
+  /** `Authorization` of every request. */
+  authorizations: (string | undefined)[];
+  /** Tried in order before the honest part. */
+  handlers: Handler[];
+  /** Serves bytes as a blob (or manifest, with its type) under its digest and the names given. */
+  serve(bytes: Buffer, mediaType?: string, ...names: string[]): Descriptor;
+  /** Serves all parts of an image from a store, the top under `name`. */
+  serveImage(store: BlobStore, top: Descriptor, name: string): Promise<void>;
+}
+
+/** Starts one on a random loopback port. */
+export async function startHostileRegistry(): Promise<HostileRegistry> {
+  const content = new Map<string, { bytes: Buffer; mediaType: string }>();
+  const registry = { requests: [] as string[], authorizations: [] as (string | undefined)[], handlers: [] as Handler[] };
+  const server = createServer((request, response) => {
+    void answer(request, response).catch(() => response.destroy());
+  });
+  async function answer(request: IncomingMessage, response: ServerResponse) {
+    const path = request.url ?? '';
+    registry.requests.push(`${request.method} ${path}`);
+    registry.authorizations.push(request.headers.authorization);
+    for (const handler of registry.handlers) if (await handler(request, response, path)) return;
+    const found = content.get(decodeURIComponent(path.split('/').at(-1) ?? ''));
+    if (!found) {
+      response.writeHead(404).end(JSON.stringify({ errors: [{ code: 'MANIFEST_UNKNOWN', message: 'not here' }] }));
+      return;
+    }
+    const start = Number(/^bytes=(\d+)-/.exec(request.headers.range ?? '')?.[1] ?? 0);
+    const body = found.bytes.subarray(start);
+    response.writeHead(start > 0 ? 206 : 200, {
+      'content-type': found.mediaType,
+      'content-length': body.length,
+      ...(start > 0 ? { 'content-range': `bytes ${start}-${found.bytes.length - 1}/${found.bytes.length}` } : {}),
+    });
+    response.end(request.method === 'HEAD' ? undefined : body);
+  }
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  const serve = (bytes: Buffer, mediaType = 'application/octet-stream', ...names: string[]): Descriptor => {
+    const digest = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+    for (const name of [digest, ...names]) content.set(name, { bytes, mediaType });
+    return { mediaType, digest, size: bytes.length };
+  };
+  return {
+    ...registry,
+    host: `127.0.0.1:${address.port}`,
+    serve,
+    async serveImage(store, top, name) {
+      const { manifests, blobs } = await listImageParts(store, top);
+      for (const part of [...manifests, ...blobs]) serve(await store.readBlob(part.digest, Number.POSITIVE_INFINITY), part.mediaType);
+      serve(await store.readBlob(top.digest, Number.POSITIVE_INFINITY), top.mediaType, name);
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

@@ -1,0 +1,45 @@
+import { describe, expect, test } from 'vitest';
+import { formatImageReference, parseImageReference } from './image-reference.ts';
+
+const digest = `sha256:${'a'.repeat(64)}`;
+
+describe('parseImageReference', () => {
+  test.each([
+    { text: 'quay.io/team/app:1.0', want: { host: 'quay.io', repository: 'team/app', tag: '1.0' } },
+    { text: 'quay.io/team/app', want: { host: 'quay.io', repository: 'team/app', tag: 'latest' } },
+    { text: `hub:5000/a/b@${digest}`, want: { host: 'hub:5000', repository: 'a/b', digest } },
+    { text: `localhost/app:x@${digest}`, want: { host: 'localhost', repository: 'app', tag: 'x', digest } },
+    { text: '[::1]:5000/app', want: { host: '[::1]:5000', repository: 'app', tag: 'latest' } },
+    { text: 'docker.io/redis', want: { host: 'docker.io', repository: 'library/redis', tag: 'latest' } },
+    { text: ' 127.0.0.1:5000/a__b/c-d.e \n', want: { host: '127.0.0.1:5000', repository: 'a__b/c-d.e', tag: 'latest' } },
+  ])('reads $text', ({ text, want }) => {
+    const parsed = parseImageReference(text);
+    expect(parsed).toEqual(want);
+    expect(parseImageReference(formatImageReference(parsed))).toEqual(want);
+  });
+
+  test('completes a bare name only with a default registry', () => {
+    expect(parseImageReference('redis:7', { defaultRegistry: 'docker.io' })).toEqual({
+      host: 'docker.io',
+      repository: 'library/redis',
+      tag: '7',
+    });
+    expect(() => parseImageReference('redis:7')).toThrow(/"redis:7": names no registry/);
+  });
+
+  test.each([
+    { name: 'an empty text', text: '  ', message: /is empty/ },
+    { name: 'a URL', text: 'https://quay.io/a', message: /URL scheme/ },
+    { name: 'upper case', text: 'quay.io/Team/app', message: /lower-case/ },
+    { name: 'a short digest', text: 'quay.io/a@sha256:abc', message: /digest/ },
+    { name: 'two digests', text: `quay.io/a@${digest}@${digest}`, message: /more than one "@"/ },
+    { name: 'a bad tag', text: 'quay.io/a:b$', message: /tag/ },
+    { name: 'path tricks', text: 'quay.io/../etc', message: /repository/ },
+    { name: 'a huge text', text: `quay.io/${'a'.repeat(10_000)}`, message: /longer than 255/ },
+    { name: 'a bad port', text: 'quay.io:port/a', message: /registry host/ },
+  ])('refuses $name and says the fix', ({ text, message }) => {
+    expect(() => parseImageReference(text)).toThrow(
+      expect.objectContaining({ code: 'FLOTILLA_REGISTRY_BAD_REFERENCE', message: expect.stringMatching(message) }),
+    );
+  });
+});

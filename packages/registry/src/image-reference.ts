@@ -1,0 +1,74 @@
+import { RegistryError, RegistryErrorCode } from './errors.ts';
+
+/** Where an image is: `host/repository[:tag][@digest]`. At least one of tag and digest is set; the digest wins. */
+export interface ImageReference {
+  /** Host with its port, as written (`docker.io` stays `docker.io`). */
+  host: string;
+  /** Repository path without the host. */
+  repository: string;
+  tag?: string;
+  /** `sha256:` and 64 hexadecimal digits. */
+  digest?: string;
+}
+
+const HOST = /^(?:\[[0-9a-fA-F:]+\]|[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?)(?::[0-9]{1,5})?$/;
+const REPOSITORY = /^[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*$/;
+const TAG = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$/;
+const DIGEST = /^sha256:[a-f0-9]{64}$/;
+const MAX_REPOSITORY = 255;
+
+/** Whether `text` is a digest this package can verify (sha256). */
+export const isDigest = (text: string): boolean => DIGEST.test(text);
+
+/**
+ * Parses an image reference with Docker's rules. A name without a registry host is completed with `defaultRegistry` and
+ * refused when there is none; without tag and digest the tag is `latest`.
+ * @throws RegistryError `FLOTILLA_REGISTRY_BAD_REFERENCE`, naming the text and the fix.
+ */
+export function parseImageReference(text: string, options: { defaultRegistry?: string } = {}): ImageReference {
+  const refuse = (fix: string) =>
+    new RegistryError(RegistryErrorCode.badReference, `image reference "${text.slice(0, 300)}": ${fix}`, { image: text.slice(0, 300) });
+  const trimmed = text.trim();
+  if (trimmed === '') throw refuse('is empty; write host/repository:tag or host/repository@sha256:...');
+  if (trimmed.includes('://')) throw refuse('has a URL scheme; leave "…://" out');
+
+  const [nameAndTag = '', digest, ...more] = trimmed.split('@');
+  if (more.length > 0) throw refuse('has more than one "@"; write at most one digest');
+  if (digest !== undefined && !isDigest(digest)) throw refuse('its digest is not sha256: followed by 64 lower-case hexadecimal digits');
+
+  const colon = nameAndTag.lastIndexOf(':');
+  const hasTag = colon > nameAndTag.lastIndexOf('/');
+  // `host:5000` alone would read as name and tag; it then has no repository and is refused below for lack of a registry.
+  const tag = hasTag ? nameAndTag.slice(colon + 1) : undefined;
+  const name = hasTag ? nameAndTag.slice(0, colon) : nameAndTag;
+  if (tag !== undefined && !TAG.test(tag)) throw refuse('its tag may have letters, digits, "_", "." and "-" only, 128 at most');
+
+  const { host, repository } = splitName(name, options.defaultRegistry, refuse);
+  if (!HOST.test(host)) throw refuse(`its registry host "${host}" is not host or host:port`);
+  if (repository.length > MAX_REPOSITORY) throw refuse(`its repository is longer than ${MAX_REPOSITORY} characters`);
+  if (!REPOSITORY.test(repository)) throw refuse('its repository must be lower-case words joined by "/", ".", "_" or "-"');
+  return { host, repository, ...((tag ?? digest) ? {} : { tag: 'latest' }), ...(tag ? { tag } : {}), ...(digest ? { digest } : {}) };
+}
+
+function splitName(name: string, defaultRegistry: string | undefined, refuse: (fix: string) => RegistryError) {
+  const slash = name.indexOf('/');
+  const first = slash < 0 ? '' : name.slice(0, slash);
+  if (first.includes('.') || first.includes(':') || first === 'localhost') return normalizeDocker(first, name.slice(slash + 1));
+  if (defaultRegistry === undefined) throw refuse('names no registry; write it with its host, as in registry.example.com/team/app:1.0');
+  return normalizeDocker(defaultRegistry, name);
+}
+
+/** On Docker Hub a one-word repository means `library/<word>`. */
+function normalizeDocker(host: string, repository: string) {
+  return { host, repository: host === 'docker.io' && !repository.includes('/') ? `library/${repository}` : repository };
+}
+
+/** The reference as text; parsing it again gives the same reference. */
+export function formatImageReference({ host, repository, tag, digest }: ImageReference): string {
+  return `${host}/${repository}${tag ? `:${tag}` : ''}${digest ? `@${digest}` : ''}`;
+}
+
+/** The same repository, at a digest and without a tag. */
+export function pinImageReference({ host, repository }: ImageReference, digest: string): ImageReference {
+  return { host, repository, digest };
+}

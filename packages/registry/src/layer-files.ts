@@ -1,0 +1,247 @@
+import { pipeline, Readable } from 'node:stream';
+import { createGunzip, createZstdDecompress } from 'node:zlib';
+import { errorMessage } from '@flotilla/api';
+import type { RegistryClient } from './client.ts';
+import { RegistryError, RegistryErrorCode } from './errors.ts';
+import { formatImageReference } from './image-reference.ts';
+import type { FileNode, LayerEntry } from './layer-tree.ts';
+import { LayerTree, normalizeEntryPath, parseWhiteout } from './layer-tree.ts';
+import type { Descriptor } from './manifest.ts';
+import type { ResolvedImage } from './resolve.ts';
+import type { EntrySink, TarEntry } from './tar-scanner.ts';
+import { TarScanner } from './tar-scanner.ts';
+
+/** What to read from an image's file system, and the bounds. Give `match` or `paths`. */
+export interface ReadLayerFilesOptions {
+  /** Chooses files by their path in the image, links to directories followed (`configs/pkg/catalog.json`). */
+  match?: (path: string) => boolean;
+  /** Exact paths. Layers below the one that settles all of them are not read. */
+  paths?: readonly string[];
+  /** Largest single file, bytes; default 64 MiB. */
+  maxFileBytes?: number;
+  /** All files together, bytes; default 512 MiB. */
+  maxTotalBytes?: number;
+  /** Tar entries over all layers, and names visited through links; default 500,000. */
+  maxEntries?: number;
+  /** Unpacked bytes over all layers: the guard against decompression bombs; default 8 GiB. */
+  maxUnpackedBytes?: number;
+  signal?: AbortSignal;
+}
+
+/**
+ * Files of an image as a container would see them: layers in order, whiteouts and opaque directories applied, links
+ * followed inside the image. Every layer that is used is verified. A path that is not there is missing in the result.
+ * @throws RegistryError `_BAD_LAYER` for path tricks and broken archives, `_TOO_LARGE` for any bound, and what fetching throws.
+ */
+export async function readLayerFiles(
+  client: RegistryClient,
+  image: ResolvedImage,
+  options: ReadLayerFilesOptions,
+): Promise<Map<string, Buffer>> {
+  const reading = new LayerReading(client, image, options);
+  return reading.run();
+}
+
+class LayerReading {
+  readonly #client: RegistryClient;
+  readonly #image: ResolvedImage;
+  readonly #options: ReadLayerFilesOptions;
+  readonly #paths: ReadonlySet<string> | undefined;
+  readonly #limits;
+  /** By layer, then by path in the archive. */
+  readonly #captured = new Map<number, Map<string, Buffer>>();
+  readonly #entries = new Map<number, LayerEntry[]>();
+  readonly #covered = new Covered();
+  #entryCount = 0;
+  #unpacked = 0;
+  #kept = 0;
+
+  constructor(client: RegistryClient, image: ResolvedImage, options: ReadLayerFilesOptions) {
+    this.#client = client;
+    this.#image = image;
+    this.#options = options;
+    this.#paths = options.paths && new Set(options.paths.map(normalizeEntryPath));
+    this.#limits = {
+      file: options.maxFileBytes ?? 64 * 2 ** 20,
+      total: options.maxTotalBytes ?? 512 * 2 ** 20,
+      entries: options.maxEntries ?? 500_000,
+      unpacked: options.maxUnpackedBytes ?? 8 * 2 ** 30,
+    };
+  }
+
+  async run(): Promise<Map<string, Buffer>> {
+    for (let layer = this.#image.layers.length - 1; layer >= 0; layer--) {
+      await this.#scan(layer, (path) => this.#wants(path) && !this.#covered.has(path), { keepEntries: true });
+      const early = this.#settled();
+      if (early) return early;
+      this.#covered.addLayer(this.#entries.get(layer) ?? []);
+    }
+    const found = this.#resolveWanted();
+    await this.#rescanMissing(found);
+    return new Map([...found].map(([path, file]) => [path, this.#captured.get(file.layer)?.get(file.path) ?? Buffer.alloc(0)]));
+  }
+
+  #wants(path: string): boolean {
+    return this.#paths ? this.#paths.has(path) : (this.#options.match?.(path) ?? false);
+  }
+
+  /** All exact paths seen as plain files in the layers read so far: nothing below can change them. */
+  #settled(): Map<string, Buffer> | undefined {
+    if (!this.#paths) return undefined;
+    const found = new Map<string, Buffer>();
+    for (const files of this.#captured.values()) for (const [path, bytes] of files) if (!found.has(path)) found.set(path, bytes);
+    return found.size === this.#paths.size ? found : undefined;
+  }
+
+  #resolveWanted(): Map<string, FileNode> {
+    const tree = new LayerTree();
+    for (let layer = 0; layer < this.#image.layers.length; layer++) tree.addLayer(layer, this.#entries.get(layer) ?? []);
+    const found = new Map<string, FileNode>();
+    if (this.#paths) {
+      for (const path of this.#paths) {
+        const file = tree.findFile(path);
+        if (file) found.set(path, file);
+      }
+      return found;
+    }
+    for (const { path, file } of tree.files(this.#limits.entries)) if (this.#wants(path)) found.set(path, file);
+    return found;
+  }
+
+  /** Files that are wanted under a link's name were passed over: the links are known only now. */
+  async #rescanMissing(found: ReadonlyMap<string, FileNode>): Promise<void> {
+    const missing = Map.groupBy(
+      [...found.values()].filter((file) => !this.#captured.get(file.layer)?.has(file.path)),
+      (file) => file.layer,
+    );
+    for (const [layer, files] of missing) {
+      const wanted = new Set(files.map((file) => file.path));
+      await this.#scan(layer, (path) => wanted.has(path), { keepEntries: false });
+    }
+  }
+
+  async #scan(layer: number, capture: (path: string) => boolean, { keepEntries }: { keepEntries: boolean }): Promise<void> {
+    const descriptor = this.#image.layers[layer];
+    if (!descriptor) return;
+    const entries: LayerEntry[] = [];
+    const captured = this.#captured.get(layer) ?? new Map<string, Buffer>();
+    this.#captured.set(layer, captured);
+    const scanner = new TarScanner((raw) => {
+      const entry = toLayerEntry(raw);
+      if (!entry) return undefined;
+      if (++this.#entryCount > this.#limits.entries * (keepEntries ? 1 : 2))
+        throw this.#tooLarge(`more than ${this.#limits.entries} entries`);
+      entries.push(entry);
+      if (entry.type === 'file' && capture(entry.path)) return this.#keep(captured, entry);
+      // A later entry of the same name wins, also when it is no file.
+      if (keepEntries && entry.type !== 'directory') captured.delete(entry.path);
+      return undefined;
+    });
+    await this.#unpack(descriptor, scanner);
+    if (keepEntries) this.#entries.set(layer, entries);
+  }
+
+  #keep(captured: Map<string, Buffer>, { path, size }: LayerEntry): EntrySink {
+    if (size > this.#limits.file)
+      throw this.#tooLarge(`file "${path.slice(0, 200)}" has ${size} bytes, at most ${this.#limits.file} are read`);
+    this.#kept += size - (captured.get(path)?.length ?? 0);
+    if (this.#kept > this.#limits.total) throw this.#tooLarge(`the files to read have more than ${this.#limits.total} bytes`);
+    // Grown as bytes come: a header that lies about its size must not allocate.
+    const pieces: Buffer[] = [];
+    let have = 0;
+    captured.set(path, Buffer.alloc(0));
+    return (piece) => {
+      pieces.push(Buffer.from(piece));
+      have += piece.length;
+      if (have === size) captured.set(path, Buffer.concat(pieces));
+    };
+  }
+
+  async #unpack(descriptor: Descriptor, scanner: TarScanner): Promise<void> {
+    const state = { verified: false };
+    const source = verifiedStream(this.#client.streamBlob(this.#image.reference, descriptor, { signal: this.#options.signal }), state);
+    try {
+      for await (const chunk of decompress(source)) {
+        this.#unpacked += chunk.length;
+        if (this.#unpacked > this.#limits.unpacked) throw this.#tooLarge(`its layers unpack to more than ${this.#limits.unpacked} bytes`);
+        scanner.write(chunk);
+      }
+      scanner.end();
+    } catch (error) {
+      throw this.#located(error, descriptor);
+    }
+    if (!state.verified) throw this.#located(new Error('it has data after its end'), descriptor);
+  }
+
+  #tooLarge(problem: string): RegistryError {
+    const image = formatImageReference(this.#image.reference);
+    return new RegistryError(RegistryErrorCode.tooLarge, `${image}: ${problem}`, { image, host: this.#image.reference.host });
+  }
+
+  #located(error: unknown, descriptor: Descriptor): RegistryError {
+    const image = formatImageReference(this.#image.reference);
+    const isOurs = error instanceof RegistryError;
+    if (isOurs && error.image !== undefined) return error;
+    const code = isOurs ? error.code : RegistryErrorCode.badLayer;
+    const message = `${image}: layer ${descriptor.digest}: ${errorMessage(error)}`;
+    return new RegistryError(code, message, { image, host: this.#image.reference.host, cause: error });
+  }
+}
+
+/** Paths that upper layers already decide. */
+class Covered {
+  /** Decided themselves and with all below: files, links, whiteouts. */
+  readonly #hidden = new Set<string>();
+  /** Opaque directories: all below is decided. */
+  readonly #opaque = new Set<string>();
+
+  has(path: string): boolean {
+    if (this.#hidden.has(path) || this.#opaque.has('')) return true;
+    for (let slash = path.indexOf('/'); slash >= 0; slash = path.indexOf('/', slash + 1)) {
+      const parent = path.slice(0, slash);
+      if (this.#hidden.has(parent) || this.#opaque.has(parent)) return true;
+    }
+    return false;
+  }
+
+  addLayer(entries: readonly LayerEntry[]): void {
+    for (const { path, type } of entries) {
+      const whiteout = parseWhiteout(path);
+      if (whiteout) (whiteout.childrenOnly ? this.#opaque : this.#hidden).add(whiteout.hides);
+      else if (type !== 'directory') this.#hidden.add(path);
+    }
+  }
+}
+
+function toLayerEntry({ name, type, linkName, size }: TarEntry): LayerEntry | undefined {
+  const path = normalizeEntryPath(name);
+  if (path === '') return undefined;
+  return { path, type, target: type === 'hardlink' ? normalizeEntryPath(linkName) : linkName.slice(0, 4096), size };
+}
+
+async function* verifiedStream(source: AsyncIterable<Buffer>, state: { verified: boolean }): AsyncGenerator<Buffer> {
+  yield* source;
+  // The client's stream throws before it ends when the digest is wrong.
+  state.verified = true;
+}
+
+/** By the first bytes, not by media type: registries hold layers whose type lies. */
+async function* decompress(source: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  const first = await source.next();
+  if (first.done) return;
+  const magic = first.value.toString('hex', 0, 4);
+  const whole = Readable.from(prepend(first.value, source), { objectMode: false, highWaterMark: 64 * 1024 });
+  const unpacker = magic.startsWith('1f8b') ? createGunzip() : magic === '28b52ffd' ? createZstdDecompress() : undefined;
+  if (!unpacker) {
+    yield* whole;
+    return;
+  }
+  // The callback is where pipeline wants it; the error itself arrives through the iteration.
+  pipeline(whole, unpacker, () => {});
+  yield* unpacker;
+}
+
+async function* prepend(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  yield first;
+  yield* rest;
+}

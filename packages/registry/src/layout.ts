@@ -1,0 +1,266 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { errorMessage } from '@flotilla/api';
+import type { BlobContent, BlobStore } from './blob-store.ts';
+import { readBounded } from './body.ts';
+import type { RegistryClient } from './client.ts';
+import { abortedError, RegistryError, RegistryErrorCode } from './errors.ts';
+import type { ImageReference } from './image-reference.ts';
+import { isDigest } from './image-reference.ts';
+import type { Descriptor } from './manifest.ts';
+import { ImageIndex, MediaType, parseDocument } from './manifest.ts';
+import { isAborted } from './retry.ts';
+
+/** Annotation of `index.json` entries that holds the image's name (OCI image-layout). */
+export const REF_NAME = 'org.opencontainers.image.ref.name';
+/** The same for containerd's importer, which takes full names from here. */
+export const CONTAINERD_NAME = 'io.containerd.image.name';
+
+/** Options of fetchBlob. */
+export interface FetchBlobOptions {
+  signal?: AbortSignal;
+  /** Called with the bytes of this blob now on disk: those found first, then as they come, 0 when a bad file is dropped. */
+  onBytes?: (onDisk: number) => void;
+}
+
+const MAX_INDEX_BYTES = 64 * 1024 * 1024;
+
+/**
+ * An OCI image layout directory. Files appear whole or not at all; a download that was killed goes on where it stopped.
+ * Any number of calls in one process may share it; one process at a time may write.
+ */
+export class OciLayout implements BlobStore {
+  readonly directory: string;
+  readonly #inFlight = new Map<string, Promise<'present' | 'fetched'>>();
+  #indexWrites: Promise<unknown> = Promise.resolve();
+
+  private constructor(directory: string) {
+    this.directory = directory;
+  }
+
+  /** Opens a layout, making what is missing and removing temporary files of a killed process. */
+  static async open(directory: string): Promise<OciLayout> {
+    const layout = new OciLayout(directory);
+    await mkdir(join(directory, 'blobs', 'sha256'), { recursive: true });
+    await mkdir(join(directory, 'ingest'), { recursive: true });
+    for (const name of await readdir(join(directory, 'ingest'))) {
+      if (name.endsWith('.tmp')) await rm(join(directory, 'ingest', name), { force: true });
+    }
+    if (!(await exists(join(directory, 'oci-layout'))))
+      await layout.#writeFile('oci-layout', JSON.stringify({ imageLayoutVersion: '1.0.0' }));
+    if (!(await exists(layout.#indexPath))) await layout.#writeIndex([]);
+    return layout;
+  }
+
+  get #indexPath(): string {
+    return join(this.directory, 'index.json');
+  }
+
+  /** Path of a blob, there or not. */
+  blobPath(digest: string): string {
+    if (!isDigest(digest)) throw new RegistryError(RegistryErrorCode.badLayout, `"${digest.slice(0, 100)}" is not a sha256 digest`);
+    return join(this.directory, 'blobs', 'sha256', digest.slice('sha256:'.length));
+  }
+
+  #partialPath(digest: string): string {
+    return join(this.directory, 'ingest', `${digest.slice('sha256:'.length)}.partial`);
+  }
+
+  async has(digest: string): Promise<boolean> {
+    return exists(this.blobPath(digest));
+  }
+
+  /** Bytes of an unfinished download that are on disk already. */
+  async partialSize(digest: string): Promise<number> {
+    return (await stat(this.#partialPath(digest)).catch(() => undefined))?.size ?? 0;
+  }
+
+  openBlob(digest: string): AsyncIterable<Buffer> {
+    return createReadStream(this.blobPath(digest), { highWaterMark: 256 * 1024 });
+  }
+
+  async readBlob(digest: string, maxBytes: number): Promise<Buffer> {
+    const bytes = await readBounded(this.openBlob(digest), maxBytes, `blob ${digest}`, {});
+    if (sha256(bytes) === digest) return bytes;
+    // Bit rot or a half-written disk: without the file the next reader fetches it again.
+    await rm(this.blobPath(digest), { force: true });
+    throw new RegistryError(RegistryErrorCode.digestMismatch, `blob ${digest} in ${this.directory} was damaged and is removed; run again`);
+  }
+
+  async putBlob(content: BlobContent): Promise<{ digest: string; size: number }> {
+    const temporary = join(this.directory, 'ingest', `${randomUUID()}.tmp`);
+    const hash = createHash('sha256');
+    let size = 0;
+    try {
+      await using file = await open(temporary, 'wx');
+      for await (const chunk of Buffer.isBuffer(content) ? [content] : content) {
+        hash.update(chunk);
+        size += chunk.length;
+        await file.writeFile(chunk);
+      }
+      await file.datasync();
+      const digest = `sha256:${hash.digest('hex')}`;
+      await rename(temporary, this.blobPath(digest));
+      return { digest, size };
+    } finally {
+      await rm(temporary, { force: true });
+    }
+  }
+
+  /**
+   * Makes sure a blob is in the layout. Calls for the same digest share one download; a partial file is hashed again and
+   * continued with `Range`. Content with a wrong digest is removed and fetched once more from the start.
+   * @throws RegistryError of the client, or `FLOTILLA_REGISTRY_STORE_FAILED` when the disk refuses.
+   */
+  async fetchBlob(
+    client: RegistryClient,
+    reference: ImageReference,
+    descriptor: Descriptor,
+    options: FetchBlobOptions = {},
+  ): Promise<'present' | 'fetched'> {
+    for (;;) {
+      if (await this.has(descriptor.digest)) return 'present';
+      if (options.signal?.aborted) throw abortedError(options.signal);
+      const shared = this.#inFlight.get(descriptor.digest);
+      if (!shared) {
+        const started = this.#fetchTwice(client, { reference, descriptor, ...options });
+        this.#inFlight.set(descriptor.digest, started);
+        return await started.finally(() => this.#inFlight.delete(descriptor.digest));
+      }
+      try {
+        await shared;
+        return 'present';
+      } catch (error) {
+        // The one who downloaded gave up; that is no reason for us to.
+        if (!isAborted(error)) throw error;
+      }
+    }
+  }
+
+  async #fetchTwice(client: RegistryClient, job: BlobJob): Promise<'fetched'> {
+    try {
+      return await this.#fetchOnce(client, job);
+    } catch (error) {
+      if (!(error instanceof RegistryError) || error.code !== RegistryErrorCode.digestMismatch) throw error;
+      return await this.#fetchOnce(client, job);
+    }
+  }
+
+  async #fetchOnce(client: RegistryClient, { reference, descriptor, signal, onBytes }: BlobJob): Promise<'fetched'> {
+    const path = this.#partialPath(descriptor.digest);
+    const { hash, offset } = await this.#rehash(path, descriptor.size);
+    let onDisk = offset;
+    onBytes?.(onDisk);
+    try {
+      await using file = await openForAppend(path);
+      for await (const chunk of client.streamBlob(reference, descriptor, { offset, hash, signal })) {
+        await writeAll(file, chunk);
+        onDisk += chunk.length;
+        onBytes?.(onDisk);
+      }
+      await file.datasync();
+      await rename(path, this.blobPath(descriptor.digest));
+      return 'fetched';
+    } catch (error) {
+      if (error instanceof RegistryError) {
+        const { digestMismatch, tooLarge } = RegistryErrorCode;
+        if (error.code === digestMismatch || error.code === tooLarge) {
+          await rm(path, { force: true });
+          onBytes?.(0);
+        }
+        throw error;
+      }
+      throw new RegistryError(
+        RegistryErrorCode.storeFailed,
+        `writing blob ${descriptor.digest} to ${this.directory}: ${errorMessage(error)}`,
+        { cause: error },
+      );
+    }
+  }
+
+  /** Only bytes read back from the disk are believed. */
+  async #rehash(path: string, size: number) {
+    const found = await stat(path).catch(() => undefined);
+    const hash = createHash('sha256');
+    if (!found || found.size > size) {
+      await rm(path, { force: true });
+      return { hash, offset: 0 };
+    }
+    let offset = 0;
+    for await (const chunk of createReadStream(path, { highWaterMark: 256 * 1024 })) {
+      hash.update(chunk);
+      offset += chunk.length;
+    }
+    return { hash, offset };
+  }
+
+  /** Entries of `index.json`. */
+  async images(): Promise<Descriptor[]> {
+    return parseDocument('index.json', await readFile(this.#indexPath), ImageIndex).manifests;
+  }
+
+  /** The entry with this full name, or with this digest. */
+  async findImage(nameOrDigest: string): Promise<Descriptor | undefined> {
+    return (await this.images()).find((entry) => entry.digest === nameOrDigest || entry.annotations?.[REF_NAME] === nameOrDigest);
+  }
+
+  /** Names an image whose blobs are all there; a name that exists moves to the new image. */
+  async addImage(descriptor: Descriptor, name: string): Promise<void> {
+    const annotations = { ...descriptor.annotations, [REF_NAME]: name, [CONTAINERD_NAME]: name };
+    await this.#changeIndex((entries) => {
+      const same = entries.some((entry) => entry.digest === descriptor.digest && entry.annotations?.[REF_NAME] === name);
+      if (same) return undefined;
+      const next = [...entries.filter((entry) => entry.annotations?.[REF_NAME] !== name), { ...descriptor, annotations }];
+      // By name: the file is the same whichever image was ready first.
+      return next.sort((a, b) => ((a.annotations?.[REF_NAME] ?? '') < (b.annotations?.[REF_NAME] ?? '') ? -1 : 1));
+    });
+  }
+
+  /** One writer at a time: reading, changing and renaming is not atomic together. */
+  async #changeIndex(change: (entries: Descriptor[]) => Descriptor[] | undefined): Promise<void> {
+    const turn = this.#indexWrites.then(async () => {
+      const next = change(await this.images());
+      if (next) await this.#writeIndex(next);
+    });
+    this.#indexWrites = turn.catch(() => {});
+    await turn;
+  }
+
+  async #writeIndex(manifests: Descriptor[]): Promise<void> {
+    const text = JSON.stringify({ schemaVersion: 2, mediaType: MediaType.ociIndex, manifests });
+    if (text.length > MAX_INDEX_BYTES)
+      throw new RegistryError(RegistryErrorCode.tooLarge, `index.json of ${this.directory} grows past 64 MiB`);
+    await this.#writeFile('index.json', text);
+  }
+
+  async #writeFile(name: string, text: string): Promise<void> {
+    const temporary = join(this.directory, 'ingest', `${randomUUID()}.tmp`);
+    {
+      await using file = await open(temporary, 'wx');
+      await file.writeFile(text);
+      await file.datasync();
+    }
+    await rename(temporary, join(this.directory, name));
+  }
+}
+
+interface BlobJob extends FetchBlobOptions {
+  reference: ImageReference;
+  descriptor: Descriptor;
+}
+
+const sha256 = (bytes: Buffer) => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+
+async function exists(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined)) !== undefined;
+}
+
+const openForAppend = (path: string) => open(path, 'a');
+
+/** `write` may write less than asked. */
+async function writeAll(file: FileHandle, chunk: Buffer): Promise<void> {
+  for (let done = 0; done < chunk.length; ) done += (await file.write(chunk, done)).bytesWritten;
+}

@@ -1,0 +1,144 @@
+import { z } from 'zod';
+import type { RegistryErrorDetails } from './errors.ts';
+import { RegistryError, RegistryErrorCode } from './errors.ts';
+
+/** Media types this package reads and writes. */
+export const MediaType = {
+  ociIndex: 'application/vnd.oci.image.index.v1+json',
+  ociManifest: 'application/vnd.oci.image.manifest.v1+json',
+  ociConfig: 'application/vnd.oci.image.config.v1+json',
+  ociLayer: 'application/vnd.oci.image.layer.v1.tar',
+  ociLayerGzip: 'application/vnd.oci.image.layer.v1.tar+gzip',
+  ociLayerZstd: 'application/vnd.oci.image.layer.v1.tar+zstd',
+  dockerIndex: 'application/vnd.docker.distribution.manifest.list.v2+json',
+  dockerManifest: 'application/vnd.docker.distribution.manifest.v2+json',
+} as const;
+
+/** Largest manifest or index read, bytes: the limit registries themselves use. */
+export const MAX_MANIFEST_BYTES = 4 * 1024 * 1024;
+/** Largest image configuration read, bytes. */
+export const MAX_CONFIG_BYTES = 8 * 1024 * 1024;
+
+const digest = z.string().regex(/^sha256:[a-f0-9]{64}$/, 'must be sha256: and 64 hexadecimal digits');
+const annotations = z.record(z.string(), z.string()).optional();
+
+/** An operating system and a processor, in Go's words (`linux`, `amd64`). */
+export const Platform = z.object({ os: z.string(), architecture: z.string(), variant: z.string().optional() });
+export type Platform = z.output<typeof Platform>;
+
+/** A typed pointer to content (OCI image-spec, descriptor). */
+export const Descriptor = z.object({
+  mediaType: z.string().max(255).describe('What the content is.'),
+  digest: digest.describe('sha256 of the content.'),
+  size: z
+    .int()
+    .min(0)
+    .max(2 ** 40)
+    .describe('Bytes as transferred (compressed).'),
+  annotations,
+  platform: Platform.optional(),
+});
+export type Descriptor = z.output<typeof Descriptor>;
+
+/** An image manifest, OCI or Docker schema 2. */
+export const ImageManifest = z.object({
+  schemaVersion: z.literal(2),
+  mediaType: z.string().optional(),
+  config: Descriptor,
+  layers: z.array(Descriptor).max(1024),
+  annotations,
+});
+export type ImageManifest = z.output<typeof ImageManifest>;
+
+/** An image index or Docker manifest list. */
+export const ImageIndex = z.object({
+  schemaVersion: z.literal(2),
+  mediaType: z.string().optional(),
+  manifests: z.array(Descriptor).max(4096),
+  annotations,
+});
+export type ImageIndex = z.output<typeof ImageIndex>;
+
+/** The part of an image configuration that readers here need. Artifacts may have an empty one. */
+export const ImageConfig = z.looseObject({
+  os: z.string().optional(),
+  architecture: z.string().optional(),
+  created: z.string().optional(),
+  config: z
+    .looseObject({
+      Env: z.array(z.string()).nullish(),
+      Entrypoint: z.array(z.string()).nullish(),
+      Cmd: z.array(z.string()).nullish(),
+      User: z.string().nullish(),
+      WorkingDir: z.string().nullish(),
+      Labels: z.record(z.string(), z.string()).nullish(),
+    })
+    .nullish(),
+  rootfs: z.looseObject({ type: z.string(), diff_ids: z.array(z.string()) }).optional(),
+});
+export type ImageConfig = z.output<typeof ImageConfig>;
+
+/** Whether a media type is an index of several images. */
+export const isIndexType = (mediaType: string): boolean => mediaType === MediaType.ociIndex || mediaType === MediaType.dockerIndex;
+
+/** `Accept` of every manifest request. */
+export const MANIFEST_ACCEPT = [MediaType.ociIndex, MediaType.dockerIndex, MediaType.ociManifest, MediaType.dockerManifest].join(', ');
+
+/**
+ * Parses JSON that came from a registry.
+ * @throws RegistryError `FLOTILLA_REGISTRY_BAD_MANIFEST` naming the first wrong field.
+ */
+export function parseDocument<T>(what: string, bytes: Buffer, schema: z.ZodType<T>, details: RegistryErrorDetails = {}): T {
+  const refuse = (problem: string, cause?: unknown) =>
+    new RegistryError(RegistryErrorCode.badManifest, `${what}${details.image ? ` of ${details.image}` : ''}: ${problem}`, {
+      ...details,
+      cause,
+    });
+  let json: unknown;
+  try {
+    json = JSON.parse(bytes.toString('utf8'));
+  } catch (error) {
+    throw refuse('is not JSON', error);
+  }
+  const parsed = schema.safeParse(json);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  throw refuse(`${issue?.path.join('.') || 'document'}: ${issue?.message ?? 'does not fit'}`);
+}
+
+/** Media type a manifest has by its content, when header and document say nothing useful. */
+export function manifestTypeOf(bytes: Buffer, declared: string | undefined, details: RegistryErrorDetails): string {
+  const shape = z.object({ mediaType: z.string().optional(), manifests: z.unknown().optional(), layers: z.unknown().optional() });
+  const document = parseDocument('manifest', bytes, shape, details);
+  const known: readonly string[] = [MediaType.ociIndex, MediaType.dockerIndex, MediaType.ociManifest, MediaType.dockerManifest];
+  const type = document.mediaType ?? declared?.split(';')[0]?.trim();
+  if (type !== undefined && known.includes(type)) return type;
+  if (document.mediaType === undefined && document.manifests !== undefined) return MediaType.ociIndex;
+  if (document.mediaType === undefined && document.layers !== undefined) return MediaType.ociManifest;
+  throw new RegistryError(
+    RegistryErrorCode.badManifest,
+    `manifest of ${details.image}: type "${type ?? 'none'}" is not supported; push the image again as OCI or Docker schema 2`,
+    details,
+  );
+}
+
+/** The platform of the running process: what is pulled unless another is asked for. */
+export function currentPlatform(): Platform {
+  return { os: 'linux', architecture: process.arch === 'x64' ? 'amd64' : process.arch };
+}
+
+/**
+ * Picks a platform's manifest from an index. Attestations (platform unknown) never match.
+ * @throws RegistryError `FLOTILLA_REGISTRY_NO_PLATFORM` listing what there is.
+ */
+export function selectPlatform(index: ImageIndex, platform: Platform, details: RegistryErrorDetails): Descriptor {
+  const fits = index.manifests.filter((m) => m.platform?.os === platform.os && m.platform.architecture === platform.architecture);
+  const found = platform.variant ? fits.find((m) => m.platform?.variant === platform.variant) : fits[0];
+  if (found) return found;
+  const offered = index.manifests.map((m) => `${m.platform?.os}/${m.platform?.architecture}`).slice(0, 20);
+  throw new RegistryError(
+    RegistryErrorCode.noPlatform,
+    `${details.image} has no image for ${platform.os}/${platform.architecture}; it has ${offered.join(', ') || 'none'}`,
+    details,
+  );
+}

@@ -1,0 +1,143 @@
+import { Readable } from 'node:stream';
+import type { BlobStore } from './blob-store.ts';
+import type { RegistryClient } from './client.ts';
+import { mapConcurrently } from './concurrency.ts';
+import { isTransient, RegistryError, RegistryErrorCode } from './errors.ts';
+import { listImageParts } from './image-graph.ts';
+import type { ImageReference } from './image-reference.ts';
+import { formatImageReference } from './image-reference.ts';
+import type { Descriptor } from './manifest.ts';
+import { MAX_MANIFEST_BYTES } from './manifest.ts';
+
+/** What to push and where. */
+export interface PushOptions {
+  client: RegistryClient;
+  /** Holds the image's blobs: an OciLayout or MemoryBlobs. */
+  store: BlobStore;
+  /** Manifest or index, as writeImage, writeIndex or OciLayout.findImage give it. */
+  image: Descriptor;
+  /** Target; its tag is set, or the digest alone when it has none. */
+  reference: ImageReference;
+  /** Repositories of the same registry that may hold blobs already. */
+  mountFrom?: readonly string[];
+  /** Default 4. */
+  parallelBlobs?: number;
+  signal?: AbortSignal;
+}
+
+/** What a push did. */
+export interface PushResult {
+  digest: string;
+  /** Blobs sent. */
+  uploaded: number;
+  /** Blobs mounted from another repository. */
+  mounted: number;
+  /** Bytes of the blobs sent. */
+  bytes: number;
+}
+
+const UPLOAD_ATTEMPTS = 3;
+/** Answers to upload steps, milliseconds. */
+const STEP_MS = 60_000;
+
+/** Pushes an image: blobs that are missing, then manifests, children first, so that a name never points to something partial. */
+export async function pushImage(options: PushOptions): Promise<PushResult> {
+  const { client, store, image, reference, signal } = options;
+  const { manifests, blobs } = await listImageParts(store, image);
+  const outcomes = await mapConcurrently(blobs, options.parallelBlobs ?? 4, (blob) => pushBlob(blob, options));
+  for (const manifest of manifests) {
+    const bytes = await store.readBlob(manifest.digest, MAX_MANIFEST_BYTES);
+    const target = manifest.digest === image.digest ? (reference.tag ?? manifest.digest) : manifest.digest;
+    const headers = { 'content-type': manifest.mediaType };
+    const call = {
+      method: 'PUT',
+      path: `manifests/${target}`,
+      headers,
+      body: () => bytes,
+      actions: 'pull,push',
+      deadlineMs: STEP_MS,
+      signal,
+    } as const;
+    await client.callSource(reference, call, async (answer) => void answer.body.resume());
+  }
+  return {
+    digest: image.digest,
+    uploaded: outcomes.filter((o) => o === 'uploaded').length,
+    mounted: outcomes.filter((o) => o === 'mounted').length,
+    bytes: blobs.reduce((sum, blob, index) => sum + (outcomes[index] === 'uploaded' ? blob.size : 0), 0),
+  };
+}
+
+type BlobOutcome = 'present' | 'mounted' | 'uploaded';
+
+async function pushBlob(blob: Descriptor, options: PushOptions): Promise<BlobOutcome> {
+  for (let tries = 1; ; tries++) {
+    try {
+      if (await hasBlob(blob, options)) return 'present';
+      return await upload(blob, options);
+    } catch (error) {
+      // An upload's session does not survive a failure: begin again from the question whether it is there.
+      const isSpent = error instanceof RegistryError && error.code === RegistryErrorCode.notFound;
+      if (tries >= UPLOAD_ATTEMPTS || !(isTransient(error) || isSpent)) throw error;
+    }
+  }
+}
+
+async function hasBlob(blob: Descriptor, { client, reference, signal }: PushOptions): Promise<boolean> {
+  const call = { method: 'HEAD', path: `blobs/${blob.digest}`, actions: 'pull,push', deadlineMs: STEP_MS, signal } as const;
+  try {
+    await client.callSource(reference, call, async (answer) => void answer.body.resume());
+    return true;
+  } catch (error) {
+    if (error instanceof RegistryError && error.code === RegistryErrorCode.notFound) return false;
+    throw error;
+  }
+}
+
+async function upload(blob: Descriptor, { client, store, reference, mountFrom = [], signal }: PushOptions): Promise<BlobOutcome> {
+  const base = { actions: 'pull,push', signal } as const;
+  let location: URL | undefined;
+  // A mount that does not work out starts an upload instead, so no further request is needed for one.
+  const mounts = mountFrom.map((from) => `?mount=${blob.digest}&from=${encodeURIComponent(from)}`);
+  for (const query of mounts.length > 0 ? mounts : ['']) {
+    const call = {
+      ...base,
+      method: 'POST',
+      path: `blobs/uploads/${query}`,
+      headers: { 'content-length': '0' },
+      deadlineMs: STEP_MS,
+    } as const;
+    const started = await client.callSource(reference, call, async (answer, { host }) => {
+      answer.body.resume();
+      return answer.status === 201 ? 'mounted' : uploadLocation(answer.headers.location, { base: answer.url, host, reference });
+    });
+    if (started === 'mounted') return 'mounted';
+    location = started;
+  }
+  location?.searchParams.set('digest', blob.digest);
+  const put = {
+    ...base,
+    method: 'PUT',
+    path: String(location),
+    headers: { 'content-type': 'application/octet-stream', 'content-length': String(blob.size) },
+    body: () => Readable.from(store.openBlob(blob.digest), { objectMode: false }),
+    attempts: 1,
+  } as const;
+  await client.callSource(reference, put, async (answer) => void answer.body.resume());
+  return 'uploaded';
+}
+
+/** Our credentials go with the upload, so it must stay on the server they are for. */
+function uploadLocation(
+  location: string | undefined,
+  { base, host, reference }: { base: URL; host: string; reference: ImageReference },
+): URL {
+  const url = URL.parse(location ?? '', base.href);
+  if (location !== undefined && url?.host === base.host && url.protocol === base.protocol) return url;
+  const image = formatImageReference(reference);
+  throw new RegistryError(
+    RegistryErrorCode.badResponse,
+    `${image}: ${host} wants the upload sent elsewhere ("${location?.slice(0, 200)}")`,
+    { image, host },
+  );
+}

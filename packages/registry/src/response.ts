@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import { readBounded } from './body.ts';
+import { RegistryError, RegistryErrorCode } from './errors.ts';
+import { parseRetryAfter } from './retry.ts';
+import type { Answer } from './transport.ts';
+
+/** Error body of the distribution specification. */
+const ErrorBody = z.object({ errors: z.array(z.object({ code: z.string(), message: z.string().optional() })).min(1) });
+
+const MAX_ERROR_BYTES = 16 * 1024;
+
+/**
+ * Returns for 2xx; else reads the server's words (bounded) and throws.
+ * @throws RegistryError `_UNAUTHORIZED` (401, 403), `_NOT_FOUND`, `_RATE_LIMITED`, `_UNAVAILABLE` (408, 5xx), `_BAD_RESPONSE` (the rest).
+ */
+export async function requireSuccess(answer: Answer, { image, host }: { image: string; host: string }): Promise<void> {
+  const { status } = answer;
+  if (status >= 200 && status < 300) return;
+  const words = await serverWords(answer);
+  const details = { image, host, status, retryAfterMs: parseRetryAfter(answer.headers['retry-after']) };
+  const { code, text } = verdict(status);
+  throw new RegistryError(code, `${image}: ${host} answered ${status}${words ? ` (${words})` : ''}; ${text}`, details);
+}
+
+function verdict(status: number): { code: RegistryErrorCode; text: string } {
+  if (status === 401) return { code: RegistryErrorCode.unauthorized, text: 'check the pull secret for this registry' };
+  if (status === 403) return { code: RegistryErrorCode.unauthorized, text: 'the pull secret does not allow this repository' };
+  if (status === 404) return { code: RegistryErrorCode.notFound, text: 'check the name, tag or digest' };
+  if (status === 429) return { code: RegistryErrorCode.rateLimited, text: 'the registry limits our rate' };
+  if (status === 408 || status >= 500) return { code: RegistryErrorCode.unavailable, text: 'the registry has a problem' };
+  return { code: RegistryErrorCode.badResponse, text: 'this is not an answer a registry gives' };
+}
+
+async function serverWords(answer: Answer): Promise<string | undefined> {
+  try {
+    const bytes = await readBounded(answer.body, MAX_ERROR_BYTES, 'error', {});
+    const first = ErrorBody.parse(JSON.parse(bytes.toString('utf8'))).errors[0];
+    return first ? `${first.code}${first.message ? ` ${first.message}` : ''}`.slice(0, 256) : undefined;
+  } catch {
+    // The words are a courtesy: a page of HTML, a cut body or none at all leaves the status to speak.
+    return undefined;
+  }
+}

@@ -1,0 +1,161 @@
+import { describe, expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import { type Catalogue, readCatalogue, unknownPackage } from './catalogue.ts';
+import { catalogueLimits, isCataloguePath } from './documents.ts';
+
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+const pack = { schema: 'olm.package', name: 'ptp', defaultChannel: 'stable' };
+const channel = {
+  schema: 'olm.channel',
+  package: 'ptp',
+  name: 'stable',
+  entries: [{ name: 'ptp.v1' }, { name: 'ptp.v2', replaces: 'ptp.v1' }],
+};
+const bundle = (name: string, images: unknown, version = '1.0.0'): object => ({
+  schema: 'olm.bundle',
+  package: 'ptp',
+  name,
+  image: 'host/bundle:1',
+  properties: [
+    { type: 'olm.package', value: { packageName: 'ptp', version } },
+    { type: 'olm.gvk', value: { group: 'g' } },
+  ],
+  relatedImages: images,
+});
+const related = [
+  { name: 'operator', image: 'host/op@sha256:1' },
+  { name: '', image: ' host/daemon:2 ' },
+  { image: '' },
+  { name: 'again', image: 'host/op@sha256:1' },
+];
+const objects = [
+  pack,
+  channel,
+  bundle('ptp.v1', [{ name: 'old', image: 'host/old:1' }]),
+  bundle('ptp.v2', related),
+  { schema: 'custom.thing', anything: [1] },
+];
+const wanted = { package: 'ptp', channel: 'stable' };
+const read = (...contents: string[]): Catalogue =>
+  readCatalogue(
+    contents.map((text, i) => ({ path: `configs/ptp/${i}.json`, content: bytes(text) })),
+    ['ptp'],
+  );
+const images = [
+  { name: 'operator', pullSpec: 'host/op@sha256:1' },
+  { name: '', pullSpec: 'host/daemon:2' },
+];
+
+test.each([
+  ['JSON objects one after the other', [objects.map((object) => JSON.stringify(object, null, 2)).join('\n')]],
+  ['JSON objects without anything between', [objects.map((object) => JSON.stringify(object)).join('')]],
+  ['YAML documents', [objects.map((object) => stringify(object)).join('---\n')]],
+  [
+    'YAML with markers, comments and an empty document',
+    [`# a comment\n---\n${objects.map((object) => stringify(object)).join('\n--- # next\n')}\n---\n`],
+  ],
+  ['one file for each object', objects.map((object) => JSON.stringify(object))],
+  ['objects in the reverse order', objects.toReversed().map((object) => JSON.stringify(object))],
+  ['a byte order mark', [`\uFEFF${objects.map((object) => JSON.stringify(object)).join('\n')}`]],
+])('%s: the head of the channel and its images', (_, contents) => {
+  expect(read(...contents).head(wanted)).toEqual({ ...wanted, bundle: 'ptp.v2', images });
+});
+
+test('braces, quotes and backslashes in strings do not end an object', () => {
+  const tricky = { schema: 'custom', text: '}"]{\\', more: ['\\"}'] };
+  expect(read([JSON.stringify(tricky), ...objects.map((object) => JSON.stringify(object))].join('\n')).head(wanted)?.bundle).toBe('ptp.v2');
+});
+
+test('broken objects of another package disturb nobody', () => {
+  const broken = [
+    { schema: 'olm.channel', package: 'other', name: 7 },
+    { schema: 'olm.bundle', package: 'other', name: 'x', relatedImages: 'no' },
+    { schema: 'olm.bundle', package: 7 },
+  ];
+  expect(read(...[...broken, ...objects].map((object) => JSON.stringify(object))).head(wanted)?.bundle).toBe('ptp.v2');
+});
+
+test('a package that the index does not have is undefined, and the error for it says what there is', () => {
+  const catalogue = read(...objects.map((object) => JSON.stringify(object)));
+  expect(catalogue.head({ package: 'sriov', channel: 'stable' })).toBeUndefined();
+  expect(unknownPackage('sriov', catalogue.packages)).toMatchObject({
+    code: 'FLOTILLA_CATALOGUE_PACKAGE_UNKNOWN',
+    message: 'operators.packagesAndChannels: no index has package "sriov"; the indexes have ptp',
+  });
+});
+
+test.each([
+  ['an unknown channel', objects, 'beta', 'FLOTILLA_CATALOGUE_CHANNEL_UNKNOWN', /"ptp" has no channel "beta"; its channels are stable/],
+  ['a head without a bundle', [pack, channel], 'stable', 'FLOTILLA_CATALOGUE_BUNDLE_UNKNOWN', /"ptp.v2"/],
+])('%s', (_, content, name, code, message) => {
+  const catalogue = read(...content.map((object) => JSON.stringify(object)));
+  expect(() => catalogue.head({ package: 'ptp', channel: name })).toThrow(
+    expect.objectContaining({ code, message: expect.stringMatching(message) }),
+  );
+});
+
+describe('refused, naming the file', () => {
+  const deep = (open: string, close: string, times: number): string => open.repeat(times) + close.repeat(times);
+  test.each<[string, string, RegExp]>([
+    ['cut off', '{"schema":"olm.package"', /ends inside the object/],
+    ['cut off in a string', '{"schema":"olm', /ends inside the object/],
+    ['text between objects', '{"schema":"x"} nonsense {"schema":"y"}', /between objects/],
+    ['a wrong token', '{"schema": nope}', /is not JSON/],
+    ['no schema', '{"name":"x"}', /without the field schema/],
+    ['a schema of the wrong type', '{"schema":7}', /without the field schema/],
+    ['a YAML scalar', 'just text', /without the field schema/],
+    ['a YAML list', '- a\n- b', /without the field schema/],
+    ['YAML that is none', 'a: [1, 2\nb: "', /is not YAML/],
+    ['YAML with a key twice', 'schema: a\nschema: b', /is not YAML/],
+    ['a package without a name', '{"schema":"olm.package"}', /olm\.package: name/],
+    [
+      'a channel whose entries are text',
+      JSON.stringify({ ...channel, entries: 'ptp.v1' }),
+      /olm\.channel "stable" of package "ptp": entries/,
+    ],
+    ['an entry without a name', JSON.stringify({ ...channel, entries: [{ replaces: 'x' }] }), /entries\.0\.name/],
+    ['skips of the wrong type', JSON.stringify({ ...channel, entries: [{ name: 'a', skips: 'b' }] }), /entries\.0\.skips/],
+    ['a channel twice', JSON.stringify(channel).repeat(2), /a second time/],
+    ['a bundle twice', JSON.stringify(bundle('a', [])).repeat(2), /a second time/],
+    ['related images of the wrong type', JSON.stringify(bundle('a', 'x')), /relatedImages/],
+    ['a related image that is a number', JSON.stringify(bundle('a', [{ image: 1 }])), /relatedImages\.0\.image/],
+    ['a related image that is an option', JSON.stringify(bundle('a', [{ image: '--help' }])), /no pull spec/],
+    ['JSON of 100,000 levels', `{"a":${deep('[', ']', 100_000)}}`, /nests deeper/],
+    ['flow YAML of 20,000 levels', `a: ${deep('[', ']', 20_000)}`, /is not YAML|without the field schema/],
+    [
+      'an alias bomb',
+      `a0: &a0 [x, x, x, x, x, x, x, x, x]\n${Array.from({ length: 12 }, (_, i) => `a${i + 1}: &a${i + 1} [${Array.from({ length: 9 }, () => `*a${i}`).join(', ')}]`).join('\n')}`,
+      /is not YAML/,
+    ],
+    ['an object that is too large', `{"a":"${'x'.repeat(catalogueLimits.documentBytes)}"}`, /more than/],
+  ])('%s', (_, content, message) => {
+    expect(() => read(content)).toThrow(
+      expect.objectContaining({ code: 'FLOTILLA_CATALOGUE_INVALID', message: expect.stringMatching(message) }),
+    );
+    expect(() => read(content)).toThrow(/"configs\/ptp\/0\.json"/);
+  });
+
+  test('bytes that are not UTF-8', () => {
+    expect(() => readCatalogue([{ path: 'a.json', content: Uint8Array.of(0x7b, 0xff, 0x7d) }], [])).toThrow(/not UTF-8/);
+  });
+});
+
+test('names from Object.prototype are ordinary names', () => {
+  const text = [
+    { schema: 'olm.package', name: '__proto__' },
+    { schema: 'olm.channel', package: '__proto__', name: 'constructor', entries: [{ name: 'toString' }] },
+    { schema: 'olm.bundle', package: '__proto__', name: 'toString', relatedImages: [] },
+  ].map((object) => JSON.stringify(object));
+  const catalogue = readCatalogue([{ path: 'a.json', content: bytes(text.join('')) }], ['__proto__']);
+  expect(catalogue.head({ package: '__proto__', channel: 'constructor' })).toMatchObject({ bundle: 'toString', images: [] });
+});
+
+test.each([
+  ['configs/a/catalog.json', true],
+  ['x.yaml', true],
+  ['x.yml', true],
+  ['README.md', false],
+  ['.indexignore', false],
+])('%s is read: %s', (path, wantedAnswer) => {
+  expect(isCataloguePath(path)).toBe(wantedAnswer);
+});

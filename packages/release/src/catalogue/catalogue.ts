@@ -1,0 +1,168 @@
+import { z } from 'zod';
+import { namesOf, quoted, ReleaseError, ReleaseErrorCode } from '../errors.ts';
+import { isPullSpecShaped } from '../image-references.ts';
+import { type Channel, headOfChannel } from './channel-head.ts';
+import { type CatalogueFile, catalogueLimits, invalidFile, readDocuments } from './documents.ts';
+
+/** A package and one of its channels. */
+export interface PackageChannel {
+  readonly package: string;
+  readonly channel: string;
+}
+
+/** An image that a bundle uses. */
+export interface RelatedImage {
+  /** Name within the bundle; often empty. */
+  readonly name: string;
+  readonly pullSpec: string;
+}
+
+/** The head of a channel and what it needs. */
+export interface ChannelHead extends PackageChannel {
+  readonly bundle: string;
+  readonly images: readonly RelatedImage[];
+}
+
+const name = z.string().min(1).max(512);
+const entry = z.object({
+  name,
+  replaces: z.string().max(512).optional(),
+  skips: z.array(z.string().max(512)).max(catalogueLimits.entriesPerChannel).optional(),
+  skipRange: z.string().optional(),
+});
+const PackageObject = z.object({ name });
+const ChannelObject = z.object({ package: name, name, entries: z.array(entry).max(catalogueLimits.entriesPerChannel) });
+const BundleObject = z.object({
+  package: name,
+  name,
+  properties: z.array(z.looseObject({ type: z.string(), value: z.unknown().optional() })).nullish(),
+  relatedImages: z
+    .array(z.object({ name: z.string().max(512).nullish(), image: z.string().nullish() }))
+    .max(5_000)
+    .nullish(),
+});
+const PackageProperty = z.object({ version: z.string() });
+/** Which package an object belongs to, before anything else of it is checked. */
+const Header = z.object({ schema: z.string(), package: z.unknown().optional(), name: z.unknown().optional() });
+
+interface Bundle {
+  readonly version: string | undefined;
+  readonly images: readonly RelatedImage[];
+}
+
+/** The wanted part of one index's file-based catalogue. */
+export interface Catalogue {
+  /** Every package of the index. */
+  readonly packages: ReadonlySet<string>;
+  /**
+   * Head of a channel and its related images; undefined when the index does not have the package.
+   * @throws ReleaseError when the package has no such channel, the channel no single head, or the head no bundle
+   */
+  head(wanted: PackageChannel): ChannelHead | undefined;
+}
+
+/**
+ * Reads a file-based catalogue: concatenated JSON or YAML with `olm.package`, `olm.channel` and `olm.bundle` objects. Only the
+ * objects of `packages` are kept and checked field by field, so a broken object of another package disturbs nobody.
+ * @throws ReleaseError `FLOTILLA_CATALOGUE_INVALID` naming file, object and field
+ */
+export function readCatalogue(files: Iterable<CatalogueFile>, packages: Iterable<string>): Catalogue {
+  const content = new Content(new Set(packages));
+  for (const file of files) for (const document of readDocuments(file)) content.add(file, document);
+  return { packages: content.packages, head: (wanted) => content.head(wanted) };
+}
+
+class Content {
+  readonly packages = new Set<string>();
+  readonly #wanted: ReadonlySet<string>;
+  readonly #channels = new Map<string, Map<string, Channel>>();
+  readonly #bundles = new Map<string, Map<string, Bundle>>();
+  #objects = 0;
+
+  constructor(wanted: ReadonlySet<string>) {
+    this.#wanted = wanted;
+  }
+
+  add(file: CatalogueFile, document: unknown): void {
+    if (++this.#objects > catalogueLimits.objects) throw invalidFile(file, `is beyond the first ${catalogueLimits.objects} objects`);
+    const header = Header.safeParse(document);
+    if (!header.success) throw invalidFile(file, `has an object without the field schema (object ${this.#objects})`);
+    const { schema, name, package: owner } = header.data;
+    if (schema === 'olm.package') this.packages.add(read(file, PackageObject, document, 'olm.package').name);
+    if (typeof owner !== 'string' || !this.#wanted.has(owner)) return;
+    const label = `${schema} ${quoted(typeof name === 'string' ? name : '')} of package ${quoted(owner)}`;
+    if (schema === 'olm.channel') this.#addChannel(file, read(file, ChannelObject, document, label), label);
+    if (schema === 'olm.bundle') this.#addBundle(file, read(file, BundleObject, document, label), label);
+  }
+
+  #addChannel(file: CatalogueFile, channel: Channel, label: string): void {
+    // a package may be known by its channels alone
+    this.packages.add(channel.package);
+    const channels = ofPackage(this.#channels, channel.package);
+    if (channels.has(channel.name)) throw invalidFile(file, `has ${label} a second time`);
+    channels.set(channel.name, channel);
+  }
+
+  #addBundle(file: CatalogueFile, bundle: z.output<typeof BundleObject>, label: string): void {
+    const bundles = ofPackage(this.#bundles, bundle.package);
+    if (bundles.has(bundle.name)) throw invalidFile(file, `has ${label} a second time`);
+    const property = PackageProperty.safeParse(bundle.properties?.find(({ type }) => type === 'olm.package')?.value);
+    bundles.set(bundle.name, { version: property.data?.version, images: relatedImages(file, bundle, label) });
+  }
+
+  head({ package: owner, channel: wanted }: PackageChannel): ChannelHead | undefined {
+    if (!this.packages.has(owner)) return undefined;
+    const channel = this.#channels.get(owner)?.get(wanted);
+    if (!channel) throw unknownChannel(owner, wanted, this.#channels.get(owner)?.keys() ?? []);
+    const bundles = this.#bundles.get(owner);
+    const { name } = headOfChannel(channel, (bundle) => bundles?.get(bundle)?.version);
+    const bundle = bundles?.get(name);
+    if (!bundle)
+      throw new ReleaseError(
+        ReleaseErrorCode.bundleUnknown,
+        `head ${quoted(name)} of channel ${quoted(wanted)} of package ${quoted(owner)} has no olm.bundle; use a corrected index`,
+      );
+    return { package: owner, channel: wanted, bundle: name, images: bundle.images };
+  }
+}
+
+function ofPackage<T>(map: Map<string, Map<string, T>>, owner: string): Map<string, T> {
+  const found = map.get(owner) ?? new Map<string, T>();
+  map.set(owner, found);
+  return found;
+}
+
+function unknownChannel(owner: string, channel: string, known: Iterable<string>): ReleaseError {
+  return new ReleaseError(
+    ReleaseErrorCode.channelUnknown,
+    `operators.packagesAndChannels: package ${quoted(owner)} has no channel ${quoted(channel)}; its channels are ${namesOf(known)}`,
+  );
+}
+
+/** No index has the package: what is wrong and what there is. */
+export function unknownPackage(owner: string, known: Iterable<string>): ReleaseError {
+  return new ReleaseError(
+    ReleaseErrorCode.packageUnknown,
+    `operators.packagesAndChannels: no index has package ${quoted(owner)}; the indexes have ${namesOf([...known].sort())}`,
+  );
+}
+
+/** Related images without the empty ones that real bundles carry, each pull spec once. */
+function relatedImages(file: CatalogueFile, bundle: z.output<typeof BundleObject>, label: string): RelatedImage[] {
+  const images = new Map<string, RelatedImage>();
+  for (const { name, image } of bundle.relatedImages ?? []) {
+    const pullSpec = image?.trim() ?? '';
+    if (pullSpec === '') continue;
+    if (!isPullSpecShaped(pullSpec))
+      throw invalidFile(file, `has ${quoted(pullSpec)}, which is no pull spec, in relatedImages of ${label}`);
+    if (!images.has(pullSpec)) images.set(pullSpec, { name: name ?? '', pullSpec });
+  }
+  return [...images.values()];
+}
+
+function read<T>(file: CatalogueFile, schema: z.ZodType<T>, document: unknown, label: string): T {
+  const parsed = schema.safeParse(document);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw invalidFile(file, `has a wrong field in ${label}: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`);
+}

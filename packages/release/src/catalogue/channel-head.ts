@@ -1,0 +1,64 @@
+import { namesOf, quoted, ReleaseError, ReleaseErrorCode } from '../errors.ts';
+import { isInRange, parseVersion, type Version } from './version-range.ts';
+
+/** One entry of an `olm.channel`. */
+export interface ChannelEntry {
+  readonly name: string;
+  readonly replaces?: string | undefined;
+  readonly skips?: readonly string[] | undefined;
+  readonly skipRange?: string | undefined;
+}
+
+/** A channel of a package. */
+export interface Channel {
+  readonly package: string;
+  readonly name: string;
+  readonly entries: readonly ChannelEntry[];
+}
+
+/**
+ * The head of a channel as opm means it: the one entry that no other entry replaces or skips. Where that leaves several, an
+ * entry whose version lies in the `skipRange` of another of them is no head either.
+ * @param versionOf version of a bundle by its name, when known
+ * @throws ReleaseError `FLOTILLA_CATALOGUE_CHANNEL_HEAD` naming package, channel and the heads
+ */
+export function headOfChannel(channel: Channel, versionOf: (bundle: string) => string | undefined = () => undefined): ChannelEntry {
+  const refuse = (why: string): ReleaseError =>
+    new ReleaseError(
+      ReleaseErrorCode.channelHead,
+      `channel ${quoted(channel.name)} of package ${quoted(channel.package)} ${why}; use another channel or a corrected index`,
+    );
+  if (channel.entries.length === 0) throw refuse('has no entries');
+  const passed = new Set(channel.entries.flatMap(({ replaces, skips }) => [...(replaces ? [replaces] : []), ...(skips ?? [])]));
+  const heads = channel.entries.filter(({ name }) => !passed.has(name));
+  if (heads.length === 0) throw refuse(`has no head: its entries replace each other in a cycle (${namesOf(cycleIn(channel.entries))})`);
+  const left = heads.length === 1 ? heads : withoutSkipped(heads, versionOf);
+  const [head, another] = left.length === 0 ? heads : left;
+  if (!head || another) throw refuse(`has several heads: ${namesOf((left.length === 0 ? heads : left).map(({ name }) => name))}`);
+  return head;
+}
+
+function withoutSkipped(heads: readonly ChannelEntry[], versionOf: (bundle: string) => string | undefined): ChannelEntry[] {
+  const versions = new Map<string, Version>();
+  for (const { name } of heads) {
+    const version = parseVersion(versionOf(name) ?? '');
+    if (version) versions.set(name, version);
+  }
+  return heads.filter(({ name }) => {
+    const version = versions.get(name);
+    return !version || !heads.some((other) => other.name !== name && other.skipRange && isInRange(version, other.skipRange));
+  });
+}
+
+/** Names along a cycle of `replaces`, or every name when `skips` close it. */
+function cycleIn(entries: readonly ChannelEntry[]): string[] {
+  const replaces = new Map(entries.map((entry) => [entry.name, entry.replaces]));
+  const seen = new Set<string>();
+  let at: string | undefined = entries[0]?.name;
+  while (at !== undefined && replaces.has(at) && !seen.has(at)) {
+    seen.add(at);
+    at = replaces.get(at);
+  }
+  if (at === undefined || !seen.has(at)) return entries.map(({ name }) => name);
+  return [...[...seen].slice([...seen].indexOf(at)), at];
+}

@@ -1,0 +1,119 @@
+import { errorMessage } from '@flotilla/api';
+import { parseAllDocuments } from 'yaml';
+import { quoted, ReleaseError, ReleaseErrorCode } from '../errors.ts';
+
+/** Limits of a catalogue. The largest public indexes have about 100 MB in 20,000 objects. */
+export const catalogueLimits = {
+  fileBytes: 256 * 1024 * 1024,
+  documentBytes: 16 * 1024 * 1024,
+  depth: 200,
+  objects: 200_000,
+  entriesPerChannel: 20_000,
+} as const;
+
+/** One file of an index image's catalogue folder. */
+export interface CatalogueFile {
+  readonly path: string;
+  readonly content: Uint8Array;
+}
+
+/** Whether a path is one that a catalogue is read from: JSON or YAML by its ending; read-me files and the like are not. */
+export const isCataloguePath = (path: string): boolean => /\.(json|ya?ml)$/i.test(path);
+
+/**
+ * The objects of a catalogue file in order: JSON objects one after the other, or YAML documents.
+ * @throws ReleaseError `FLOTILLA_CATALOGUE_INVALID` naming the file
+ */
+export function* readDocuments(file: CatalogueFile): Generator<unknown> {
+  if (file.content.byteLength > catalogueLimits.fileBytes)
+    throw invalidFile(file, `has ${file.content.byteLength} bytes, at most ${catalogueLimits.fileBytes} are read`);
+  const text = decode(file).replace(/^\uFEFF/, '');
+  // as opm decides it: what starts with a brace is JSON, whatever the file is called
+  yield* text.trimStart().startsWith('{') ? readJson(file, text) : readYaml(file, text);
+}
+
+/** A catalogue file that cannot be used. */
+export function invalidFile(file: CatalogueFile, why: string, cause?: unknown): ReleaseError {
+  return new ReleaseError(ReleaseErrorCode.catalogueInvalid, `catalogue file ${quoted(file.path)} ${why}; check the index image`, {
+    cause,
+  });
+}
+
+function decode(file: CatalogueFile): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(file.content);
+  } catch (cause) {
+    throw invalidFile(file, 'is not UTF-8 text', cause);
+  }
+}
+
+function* readJson(file: CatalogueFile, text: string): Generator<unknown> {
+  for (let at = nextObject(file, text, 0); at < text.length; ) {
+    const end = endOfObject(file, text, at);
+    if (end - at > catalogueLimits.documentBytes)
+      throw invalidFile(file, `has an object of more than ${catalogueLimits.documentBytes} characters`);
+    try {
+      yield JSON.parse(text.slice(at, end));
+    } catch (cause) {
+      throw cause instanceof SyntaxError ? invalidFile(file, `is not JSON in the object at character ${at}`, cause) : cause;
+    }
+    at = nextObject(file, text, end);
+  }
+}
+
+function nextObject(file: CatalogueFile, text: string, from: number): number {
+  let at = from;
+  while (at < text.length && ' \t\r\n'.includes(text.charAt(at))) at++;
+  if (at < text.length && text.charAt(at) !== '{')
+    throw invalidFile(file, `has ${quoted(text.slice(at, at + 20))} between objects, at character ${at}`);
+  return at;
+}
+
+/** Index behind the brace that closes the object at `start`. Strings are skipped; JSON.parse checks the rest. */
+function endOfObject(file: CatalogueFile, text: string, start: number): number {
+  let depth = 0;
+  for (let at = start; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === 0x22) at = endOfString(text, at);
+    else if (code === 0x7b || code === 0x5b) {
+      if (++depth > catalogueLimits.depth) throw invalidFile(file, `nests deeper than ${catalogueLimits.depth} levels`);
+    } else if ((code === 0x7d || code === 0x5d) && --depth === 0) return at + 1;
+  }
+  throw invalidFile(file, `ends inside the object at character ${start}`);
+}
+
+/** Index of the quote that closes the string at `start`. */
+function endOfString(text: string, start: number): number {
+  for (let at = start + 1; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === 0x5c) at++;
+    else if (code === 0x22) return at;
+  }
+  return text.length;
+}
+
+function* readYaml(file: CatalogueFile, text: string): Generator<unknown> {
+  // a line that starts with --- always begins a document, so big streams are parsed one document at a time
+  for (const part of text.split(/^---(?=\s|$)/m)) {
+    if (part.trim() === '') continue;
+    if (part.length > catalogueLimits.documentBytes)
+      throw invalidFile(file, `has a document of more than ${catalogueLimits.documentBytes} characters`);
+    yield* parseYaml(file, part);
+  }
+}
+
+function parseYaml(file: CatalogueFile, text: string): unknown[] {
+  try {
+    const parsed = parseAllDocuments(text, { logLevel: 'silent', uniqueKeys: true });
+    const documents = Array.isArray(parsed) ? parsed : [];
+    const [problem] = documents.flatMap((document) => document.errors);
+    if (problem) throw problem;
+    // aliases are bounded, so that a few lines cannot become gigabytes
+    return documents
+      .map((document): unknown => document.toJS({ maxAliasCount: 100 }))
+      .filter((value) => value !== null && value !== undefined);
+  } catch (cause) {
+    // the parser recurses: what nests too deep ends in a RangeError, which is an answer as well
+    throw invalidFile(file, `is not YAML: ${errorMessage(cause).slice(0, 200)}`, cause);
+  }
+}

@@ -1,0 +1,39 @@
+import { TerminalError } from '@flotilla/api';
+
+/** Codes of everything this package refuses; all are `TerminalError`: the same input fails the same way again. */
+export const ReleaseErrorCode = {
+  /** `release-manifests/image-references` is not an ImageStream that names images. */
+  imageReferencesInvalid: 'FLOTILLA_IMAGE_REFERENCES_INVALID',
+  /** A catalogue file is not JSON or YAML, breaks a limit, or a wanted object has fields of the wrong type. */
+  catalogueInvalid: 'FLOTILLA_CATALOGUE_INVALID',
+  packageUnknown: 'FLOTILLA_CATALOGUE_PACKAGE_UNKNOWN',
+  channelUnknown: 'FLOTILLA_CATALOGUE_CHANNEL_UNKNOWN',
+  /** A channel has no head (a cycle) or several. */
+  channelHead: 'FLOTILLA_CATALOGUE_CHANNEL_HEAD',
+  /** The head of a channel has no `olm.bundle`. */
+  bundleUnknown: 'FLOTILLA_CATALOGUE_BUNDLE_UNKNOWN',
+  patternInvalid: 'FLOTILLA_EXCLUDE_PATTERN_INVALID',
+} as const;
+export type ReleaseErrorCode = (typeof ReleaseErrorCode)[keyof typeof ReleaseErrorCode];
+
+/** Input of a release or a catalogue that cannot be used; the message names the input and the fix. */
+export class ReleaseError extends TerminalError {
+  declare readonly code: ReleaseErrorCode;
+  constructor(code: ReleaseErrorCode, message: string, options?: { cause?: unknown }) {
+    super(code, message, options);
+  }
+}
+
+/** A value of the input as it appears in a message: quoted, on one line, at most 120 characters. */
+export function quoted(value: string): string {
+  const text = JSON.stringify(value);
+  return text.length > 120 ? `${text.slice(0, 117)}..."` : text;
+}
+
+/** A list of names as it appears in a message: the first ten and how many more there are. */
+export function namesOf(names: Iterable<string>): string {
+  const all = [...names];
+  if (all.length === 0) return 'none';
+  const shown = all.slice(0, 10).map((name) => (name.length > 80 ? `${name.slice(0, 77)}...` : name));
+  return shown.join(', ') + (all.length > shown.length ? ` and ${all.length - shown.length} more` : '');
+}

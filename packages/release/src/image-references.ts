@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import { namesOf, quoted, ReleaseError, ReleaseErrorCode } from './errors.ts';
+
+/** Where a release image keeps its image references. */
+export const IMAGE_REFERENCES_PATH = 'release-manifests/image-references';
+
+/** Limits of one `image-references` file. Today's releases: about 200 tags in 120 KB. */
+export const imageReferencesLimits = { bytes: 8 * 1024 * 1024, tags: 5_000, pullSpecLength: 1_024 } as const;
+
+/** One component of a release. */
+export interface ComponentImage {
+  /** Name of the component in the release, such as `etcd`. */
+  readonly name: string;
+  /** Pull spec as the release writes it. */
+  readonly pullSpec: string;
+}
+
+/** What a release image says it consists of. */
+export interface ImageReferences {
+  /** `metadata.name`: the version, when given. */
+  readonly version: string | undefined;
+  readonly images: readonly ComponentImage[];
+}
+
+const ImageStream = z.object({
+  kind: z.literal('ImageStream'),
+  metadata: z.object({ name: z.string().optional() }).optional(),
+  spec: z.object({
+    tags: z
+      .array(z.object({ name: z.string().min(1).max(256), from: z.object({ name: z.string() }) }))
+      .min(1)
+      .max(imageReferencesLimits.tags),
+  }),
+});
+
+/** No blanks, control characters, quotes or shell signs; what it means is for the registry client to parse. */
+const pullSpecShape = /^[A-Za-z0-9][A-Za-z0-9._:/@+[\]-]*$/;
+
+/** Whether a text can be a pull spec at all: its characters and its length. */
+export const isPullSpecShaped = (text: string): boolean => text.length <= imageReferencesLimits.pullSpecLength && pullSpecShape.test(text);
+
+/**
+ * Parses `release-manifests/image-references` (an ImageStream as JSON).
+ * @param source the release image, for messages
+ * @throws ReleaseError `FLOTILLA_IMAGE_REFERENCES_INVALID` naming the field
+ */
+export function parseImageReferences(content: Uint8Array, source: string): ImageReferences {
+  const invalid = (why: string, cause?: unknown): ReleaseError =>
+    new ReleaseError(
+      ReleaseErrorCode.imageReferencesInvalid,
+      `${IMAGE_REFERENCES_PATH} of release image ${quoted(source)} ${why}; use an image that was built as a release`,
+      { cause },
+    );
+  if (content.byteLength > imageReferencesLimits.bytes)
+    throw invalid(`has ${content.byteLength} bytes, at most ${imageReferencesLimits.bytes} are read`);
+  const parsed = ImageStream.safeParse(parseJson(content, invalid));
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    throw invalid(`is not an ImageStream of images: ${issue?.path.join('.') || 'the document'}: ${issue?.message ?? 'wrong type'}`);
+  }
+  const images = parsed.data.spec.tags.map(({ name, from }) => ({ name, pullSpec: from.name.trim() }));
+  const bad = images.filter(({ pullSpec }) => !isPullSpecShaped(pullSpec));
+  if (bad.length > 0) throw invalid(`has no usable pull spec (spec.tags[].from.name) for ${namesOf(bad.map(({ name }) => quoted(name)))}`);
+  return { version: parsed.data.metadata?.name, images };
+}
+
+function parseJson(content: Uint8Array, invalid: (why: string, cause?: unknown) => ReleaseError): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(content));
+  } catch (cause) {
+    throw invalid('is not JSON', cause);
+  }
+}

@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest';
+import { pause, systemClock } from './clock.ts';
+import { ManualClock } from './testing.ts';
+
+test('the system clock is never early and can be cancelled', async () => {
+  const started = performance.now();
+  let cancelled = false;
+  systemClock
+    .setTimer(5, () => {
+      cancelled = true;
+    })
+    [Symbol.dispose]();
+  await pause(systemClock, 20);
+  expect(performance.now() - started).toBeGreaterThanOrEqual(20);
+  expect(cancelled).toBe(false);
+});
+
+test('a timer longer than setTimeout allows does not fire at once', async () => {
+  let fired = false;
+  using _timer = systemClock.setTimer(2 ** 40, () => {
+    fired = true;
+  });
+  await pause(systemClock, 10);
+  expect(fired).toBe(false);
+});
+
+test('a pause ends with its signal and leaves no timer', async () => {
+  const clock = new ManualClock();
+  const stop = new AbortController();
+  const pausing = pause(clock, 1_000, stop.signal);
+  expect(clock.pending).toBe(1);
+  stop.abort();
+  await pausing;
+  expect(clock.pending).toBe(0);
+  await pause(clock, 1_000, stop.signal);
+});
+
+test('the manual clock fires in order, each at its own time, also what is set on the way', async () => {
+  const clock = new ManualClock(0);
+  const fired: [string, number][] = [];
+  const note = (name: string) => () => void fired.push([name, clock.now()]);
+  clock.setTimer(20, note('b'));
+  clock.setTimer(10, () => {
+    note('a')();
+    clock.setTimer(5, note('a2'));
+  });
+  clock.setTimer(20, note('c'));
+  clock.setTimer(50, note('later'));
+  await clock.advance(30);
+  expect(fired).toEqual([
+    ['a', 10],
+    ['a2', 15],
+    ['b', 20],
+    ['c', 20],
+  ]);
+  expect([clock.now(), clock.pending, clock.nextAt]).toEqual([30, 1, 50]);
+});

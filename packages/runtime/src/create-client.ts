@@ -1,0 +1,69 @@
+import { refKey } from '@flotilla/api';
+import type { Client, InvalidObject } from './client.ts';
+import { Connection } from './connection.ts';
+import { type KubeconfigSource, loadKubeconfig } from './kubeconfig.ts';
+import type { Logger } from './logger.ts';
+import type { Metrics } from './metrics.ts';
+import { invalidKey, RestClient } from './rest-client.ts';
+import type { Call } from './transport.ts';
+
+export interface ClientOptions extends KubeconfigSource {
+  /** Default `flotilla`. */
+  readonly userAgent?: string;
+  readonly logger?: Logger;
+  /** Counts the requests. */
+  readonly metrics?: Metrics;
+  /** HTTP proxy towards the server, when the kubeconfig names none. Default: none. */
+  readonly proxy?: string;
+  /** Replaces the log line for objects that their schema refuses. */
+  readonly onInvalid?: (invalid: InvalidObject) => void;
+}
+
+/** How many invalid objects are remembered as reported. */
+const REPORTED = 1_000;
+
+/**
+ * A client for the server of a kubeconfig (path or text), or in a pod of the cluster it runs in. Opens no connection yet.
+ * Throws `FLOTILLA_KUBECONFIG_INVALID` when the source cannot be used. Close it, or its connections keep the process alive.
+ */
+export function createClient(options: ClientOptions = {}): Client {
+  const { config, server } = loadKubeconfig(options);
+  return new RestClient({
+    server,
+    connection: new Connection(config, options.proxy),
+    userAgent: options.userAgent ?? 'flotilla',
+    onInvalid: options.onInvalid ?? logOnce(options.logger),
+    onAnswer: options.metrics && countRequests(options.metrics),
+  });
+}
+
+/** Logs each version of an invalid object once. */
+export function logOnce(logger: Logger | undefined): (invalid: InvalidObject) => void {
+  const reported = new Set<string>();
+  return (invalid) => {
+    const key = invalidKey(invalid);
+    if (reported.has(key)) return;
+    if (reported.size >= REPORTED) reported.clear();
+    reported.add(key);
+    logger?.warn(
+      { kind: invalid.kind, object: refKey(invalid.ref), resourceVersion: invalid.resourceVersion, err: invalid.error },
+      'Skipping an invalid object',
+    );
+  };
+}
+
+/** `/apis/g/v/namespaces/x/jobs/y/status` → `jobs`; paths that are no resources count as `other`. */
+export function resourceOf(path: string): string {
+  const [, root, ...rest] = (path.split('?', 1)[0] ?? '').split('/');
+  const parts = root === 'api' ? rest.slice(1) : root === 'apis' ? rest.slice(2) : [];
+  const inNamespace = parts[0] === 'namespaces' && parts.length > 2;
+  return (inNamespace ? parts[2] : parts[0]) ?? 'other';
+}
+
+const countRequests =
+  (metrics: Metrics) =>
+  (call: Call, status: number, seconds: number): void => {
+    const labels = { verb: call.path.includes('watch=true') ? 'WATCH' : call.method, resource: resourceOf(call.path) };
+    metrics.apiRequests.inc({ ...labels, code: String(status) });
+    metrics.apiRequestSeconds.observe(labels, seconds);
+  };

@@ -1,0 +1,82 @@
+import { FlotillaError } from '@flotilla/api';
+
+/** Codes of this package. One per condition a caller can act on. */
+export const RuntimeErrorCode = {
+  kubeconfig: 'FLOTILLA_KUBECONFIG_INVALID',
+  invalidRef: 'FLOTILLA_REF_INVALID',
+  timeout: 'FLOTILLA_API_TIMEOUT',
+  unreachable: 'FLOTILLA_API_UNREACHABLE',
+  tooLarge: 'FLOTILLA_API_TOO_LARGE',
+  badAnswer: 'FLOTILLA_API_BAD_ANSWER',
+  unauthorized: 'FLOTILLA_API_UNAUTHORIZED',
+  forbidden: 'FLOTILLA_API_FORBIDDEN',
+  notFound: 'FLOTILLA_API_NOT_FOUND',
+  conflict: 'FLOTILLA_API_CONFLICT',
+  alreadyExists: 'FLOTILLA_API_ALREADY_EXISTS',
+  expired: 'FLOTILLA_API_EXPIRED',
+  invalid: 'FLOTILLA_API_INVALID',
+  throttled: 'FLOTILLA_API_THROTTLED',
+  unavailable: 'FLOTILLA_API_UNAVAILABLE',
+  refused: 'FLOTILLA_API_REFUSED',
+  stopped: 'FLOTILLA_STOPPED',
+} as const;
+
+const codeOfStatus: Readonly<Record<number, string>> = {
+  401: RuntimeErrorCode.unauthorized,
+  403: RuntimeErrorCode.forbidden,
+  404: RuntimeErrorCode.notFound,
+  409: RuntimeErrorCode.conflict,
+  410: RuntimeErrorCode.expired,
+  422: RuntimeErrorCode.invalid,
+  429: RuntimeErrorCode.throttled,
+};
+
+export interface ApiErrorDetails {
+  /** HTTP status, or 0 when no usable answer came. */
+  readonly status: number;
+  /** `reason` of the server's Status, such as `AlreadyExists`; empty when it gave none. */
+  readonly reason: string;
+  /** What the server said. */
+  readonly serverMessage: string;
+  /** From the answer's Retry-After, in milliseconds. */
+  readonly retryAfterMs?: number;
+}
+
+/** An API server refused a call, or no usable answer came (`status` 0). */
+export class ApiError extends FlotillaError {
+  readonly status: number;
+  readonly reason: string;
+  readonly serverMessage: string;
+  readonly retryAfterMs: number | undefined;
+  constructor(code: string, what: string, details: ApiErrorDetails, options?: { cause?: unknown }) {
+    super(code, [what, details.status || undefined, details.reason, details.serverMessage].filter(Boolean).join(': '), options);
+    this.status = details.status;
+    this.reason = details.reason;
+    this.serverMessage = details.serverMessage;
+    this.retryAfterMs = details.retryAfterMs;
+  }
+}
+
+/** The code for a refusal. */
+export function codeOf(status: number, reason: string): string {
+  if (reason === 'AlreadyExists') return RuntimeErrorCode.alreadyExists;
+  if (reason === 'Expired' || reason === 'Gone') return RuntimeErrorCode.expired;
+  return codeOfStatus[status] ?? (status >= 500 ? RuntimeErrorCode.unavailable : RuntimeErrorCode.refused);
+}
+
+/** No usable answer: time-out, connection lost, too large, not JSON. */
+export const transportError = (code: string, what: string, serverMessage: string, cause?: unknown): ApiError =>
+  new ApiError(code, what, { status: 0, reason: '', serverMessage }, { cause });
+
+const hasCode = (error: unknown, code: string): boolean => error instanceof FlotillaError && error.code === code;
+
+/** The object (or the kind) does not exist. */
+export const isNotFound = (error: unknown): error is ApiError => hasCode(error, RuntimeErrorCode.notFound);
+/** Somebody else wrote first, or owns the field (server-side apply). */
+export const isConflict = (error: unknown): error is ApiError => hasCode(error, RuntimeErrorCode.conflict);
+/** An object of that name exists. */
+export const isAlreadyExists = (error: unknown): error is ApiError => hasCode(error, RuntimeErrorCode.alreadyExists);
+/** 410: the resourceVersion or continue token is too old; list again. */
+export const isExpired = (error: unknown): error is ApiError => hasCode(error, RuntimeErrorCode.expired);
+/** The call's own time-out ended it. */
+export const isTimeout = (error: unknown): error is ApiError => hasCode(error, RuntimeErrorCode.timeout);

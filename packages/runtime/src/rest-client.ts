@@ -1,0 +1,294 @@
+import { FlotillaError, type KubeObject, type Ref, type Resource, refKey } from '@flotilla/api';
+import { z } from 'zod';
+import type {
+  ApplyOptions,
+  CallOptions,
+  Client,
+  DeleteOptions,
+  InvalidObject,
+  ListOptions,
+  PatchOptions,
+  WatchEvent,
+  WatchOptions,
+} from './client.ts';
+import type { Connection } from './connection.ts';
+import { isConflict, isExpired, isNotFound, RuntimeErrorCode, transportError } from './errors.ts';
+import { collectionPath, needNamespace, objectPath, query } from './resource-path.ts';
+import { type Call, describe, OBJECT_BYTES, Transport, type TransportOptions } from './transport.ts';
+import { lines, nameOf, parseEvent } from './watch-stream.ts';
+
+const PAGE_BYTES = 64 * 1024 * 1024;
+const PAGE_SIZE = 500;
+/** The server ends a watch after 5 to 10 minutes (client-go's spread); one that outlives that by this margin is dead. */
+const WATCH_MARGIN_MS = 30_000;
+const FULL_LISTS = 3;
+
+const Page = z.looseObject({
+  metadata: z.looseObject({ resourceVersion: z.string().default(''), continue: z.string().optional() }),
+  items: z.array(z.unknown()).nullish(),
+});
+
+export interface RestClientOptions extends TransportOptions {
+  readonly connection: Connection;
+  readonly onInvalid: (invalid: InvalidObject) => void;
+}
+
+/** The `Client` over HTTP. */
+export class RestClient implements Client {
+  readonly server: string;
+  readonly #transport: Transport;
+  readonly #connection: Connection;
+  readonly #onInvalid: (invalid: InvalidObject) => void;
+
+  constructor(options: RestClientOptions) {
+    this.server = options.server;
+    this.#transport = new Transport(options);
+    this.#connection = options.connection;
+    this.#onInvalid = options.onInvalid;
+  }
+
+  async get<T extends KubeObject>(kind: Resource<T>, ref: Ref, options?: CallOptions): Promise<T | undefined> {
+    try {
+      return await this.#object(kind, { ...bounds(options), method: 'GET', path: objectPath(kind, ref), idempotent: true });
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async list<T extends KubeObject>(
+    kind: Resource<T>,
+    options: ListOptions & { readonly transform?: (object: T) => T } = {},
+  ): Promise<{ items: T[]; resourceVersion: string }> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#allPages(kind, options);
+      } catch (error) {
+        // The continue token ran out between two pages: begin again.
+        if (!isExpired(error) || attempt >= FULL_LISTS) throw error;
+      }
+    }
+  }
+
+  async create<T extends KubeObject>(
+    kind: Resource<T>,
+    object: KubeObject,
+    options: CallOptions & { readonly fieldManager?: string } = {},
+  ): Promise<T> {
+    const path = collectionPath(kind, needNamespace(kind, object.metadata)) + query({ fieldManager: options.fieldManager });
+    return this.#object(kind, { ...bounds(options), method: 'POST', path, body: withType(kind, object), idempotent: false });
+  }
+
+  async replace<T extends KubeObject>(
+    kind: Resource<T>,
+    object: KubeObject,
+    options: CallOptions & { readonly subresource?: string } = {},
+  ): Promise<T> {
+    const path = objectPath(kind, object.metadata, options.subresource);
+    return this.#object(kind, { ...bounds(options), method: 'PUT', path, body: withType(kind, object), idempotent: true });
+  }
+
+  async patch<T extends KubeObject>(kind: Resource<T>, ref: Ref, patch: unknown, options: PatchOptions): Promise<T> {
+    const contentType = options.type === 'json' ? 'application/json-patch+json' : 'application/merge-patch+json';
+    const path = objectPath(kind, ref, options.subresource);
+    return this.#object(kind, { ...bounds(options), method: 'PATCH', path, body: patch, contentType, idempotent: false });
+  }
+
+  async apply<T extends KubeObject>(kind: Resource<T>, object: KubeObject, options: ApplyOptions): Promise<T> {
+    const path =
+      objectPath(kind, object.metadata, options.subresource) +
+      query({ fieldManager: options.fieldManager, force: options.force || undefined });
+    return this.#object(kind, {
+      ...bounds(options),
+      method: 'PATCH',
+      path,
+      body: withType(kind, object),
+      contentType: 'application/apply-patch+yaml',
+      idempotent: true,
+    });
+  }
+
+  async delete(kind: Resource, ref: Ref, options: DeleteOptions = {}): Promise<boolean> {
+    const body = {
+      apiVersion: 'v1',
+      kind: 'DeleteOptions',
+      ...(options.uid ? { preconditions: { uid: options.uid } } : {}),
+      propagationPolicy: options.propagationPolicy ?? 'Background',
+    };
+    try {
+      await this.#transport.send({ ...bounds(options), method: 'DELETE', path: objectPath(kind, ref), body, idempotent: true });
+      return true;
+    } catch (error) {
+      // 409 answers the precondition: an object of that name exists, but it is another one.
+      if (isNotFound(error) || (options.uid !== undefined && isConflict(error))) return false;
+      throw error;
+    }
+  }
+
+  async deleteCollection(
+    kind: Resource,
+    options: { readonly namespace: string; readonly labelSelector: string } & CallOptions,
+  ): Promise<void> {
+    if (options.labelSelector === '')
+      throw new FlotillaError(
+        RuntimeErrorCode.invalidRef,
+        `labelSelector of deleteCollection of ${kind.plural} is empty: name one, or everything would go`,
+      );
+    const path =
+      collectionPath(kind, needNamespace(kind, options)) + query({ labelSelector: options.labelSelector, propagationPolicy: 'Background' });
+    await this.#transport.send({ ...bounds(options), method: 'DELETE', path, maxBytes: PAGE_BYTES, idempotent: true });
+  }
+
+  async *watch<T extends KubeObject>(kind: Resource<T>, options: WatchOptions): AsyncGenerator<WatchEvent<T>, void, undefined> {
+    const timeoutSeconds = Math.round(300 * (1 + Math.random()));
+    const { labelSelector, fieldSelector, resourceVersion } = options;
+    const path =
+      collectionPath(kind, options.namespace) +
+      query({ watch: true, allowWatchBookmarks: true, labelSelector, fieldSelector, resourceVersion, timeoutSeconds });
+    const call: Call = { ...bounds(options), method: 'GET', path, idempotent: false };
+    const body = await this.#transport.open(call).catch((error: unknown) => {
+      if (options.signal?.aborted) return undefined;
+      throw error;
+    });
+    if (!body) return;
+    const end = (): void => void body.destroy();
+    let ended = false;
+    // Ends as if the server had closed it, so that the next watch goes on from the last version.
+    const dead = setTimeout(
+      () => {
+        ended = true;
+        end();
+      },
+      timeoutSeconds * 1000 + WATCH_MARGIN_MS,
+    );
+    options.signal?.addEventListener('abort', end, { once: true });
+    try {
+      if (options.signal?.aborted) return;
+      for await (const line of lines(body)) {
+        const event = parseEvent(kind, line, options.onInvalid ?? this.#onInvalid);
+        if (event) yield event;
+      }
+    } catch (error) {
+      if (ended || options.signal?.aborted) return;
+      if (error instanceof FlotillaError) throw error;
+      throw transportError(RuntimeErrorCode.unreachable, `watch of ${kind.plural} at ${this.server}`, 'the connection was lost', error);
+    } finally {
+      clearTimeout(dead);
+      options.signal?.removeEventListener('abort', end);
+      // Without a listener the error of a body destroyed after its end would be nobody's.
+      body.on('error', () => undefined);
+      body.destroy();
+    }
+  }
+
+  getText(path: string, options: CallOptions & { readonly maxBytes?: number } = {}): Promise<string> {
+    return this.#transport.send({
+      ...bounds(options),
+      method: 'GET',
+      path: rooted(path),
+      maxBytes: options.maxBytes ?? OBJECT_BYTES,
+      idempotent: true,
+    });
+  }
+
+  async request(
+    method: string,
+    path: string,
+    options: CallOptions & { readonly body?: unknown; readonly contentType?: string } = {},
+  ): Promise<unknown> {
+    const verb = z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']).parse(method.toUpperCase());
+    const { body, contentType } = options;
+    const call: Call = {
+      ...bounds(options),
+      method: verb,
+      path: rooted(path),
+      body,
+      contentType,
+      idempotent: verb !== 'POST' && verb !== 'PATCH',
+    };
+    return this.#json(call);
+  }
+
+  close(): Promise<void> {
+    return this.#connection.close();
+  }
+
+  async #allPages<T extends KubeObject>(
+    kind: Resource<T>,
+    options: ListOptions & { readonly transform?: (object: T) => T },
+  ): Promise<{ items: T[]; resourceVersion: string }> {
+    const { namespace, labelSelector, fieldSelector, transform } = options;
+    const onInvalid = options.onInvalid ?? this.#onInvalid;
+    const items: T[] = [];
+    let limit = Math.max(1, options.pageSize ?? PAGE_SIZE);
+    let next: string | undefined;
+    for (;;) {
+      const path = collectionPath(kind, namespace) + query({ labelSelector, fieldSelector, limit, continue: next });
+      let page: z.output<typeof Page>;
+      try {
+        page = await this.#page({ ...bounds(options), method: 'GET', path, maxBytes: PAGE_BYTES, idempotent: true });
+      } catch (error) {
+        if (!(error instanceof FlotillaError) || error.code !== RuntimeErrorCode.tooLarge || limit === 1) throw error;
+        limit = Math.ceil(limit / 8);
+        continue;
+      }
+      for (const raw of page.items ?? []) {
+        const item = parseItem(kind, raw, onInvalid);
+        if (item) items.push(transform ? transform(item) : item);
+      }
+      next = page.metadata.continue || undefined;
+      if (next === undefined) return { items, resourceVersion: page.metadata.resourceVersion };
+    }
+  }
+
+  async #page(call: Call): Promise<z.output<typeof Page>> {
+    const parsed = Page.safeParse(await this.#json(call));
+    if (parsed.success) return parsed.data;
+    throw transportError(RuntimeErrorCode.badAnswer, describe(call), 'the answer is no list', parsed.error);
+  }
+
+  async #object<T extends KubeObject>(kind: Resource<T>, call: Call): Promise<T> {
+    const parsed = kind.schema.safeParse(await this.#json(call));
+    if (parsed.success) return parsed.data;
+    throw transportError(
+      RuntimeErrorCode.badAnswer,
+      describe(call),
+      `the answer is no valid ${kind.kind}: ${z.prettifyError(parsed.error)}`,
+      parsed.error,
+    );
+  }
+
+  async #json(call: Call): Promise<unknown> {
+    const text = await this.#transport.send(call);
+    if (text === '') return {};
+    try {
+      return JSON.parse(text);
+    } catch (error) {
+      throw transportError(RuntimeErrorCode.badAnswer, describe(call), 'the answer is no JSON', error);
+    }
+  }
+}
+
+const bounds = (options: CallOptions = {}): Pick<Call, 'signal' | 'timeoutMs'> => ({
+  signal: options.signal,
+  timeoutMs: options.timeoutMs,
+});
+
+/** Items of a list come without kind and apiVersion for built-in kinds; writes need them. */
+const withType = (kind: Resource, object: KubeObject): KubeObject => ({ apiVersion: kind.apiVersion, kind: kind.kind, ...object });
+
+const rooted = (path: string): string => {
+  if (path.startsWith('/')) return path;
+  throw new FlotillaError(RuntimeErrorCode.invalidRef, `path ${JSON.stringify(path.slice(0, 80))} does not begin with "/"`);
+};
+
+function parseItem<T extends KubeObject>(kind: Resource<T>, raw: unknown, onInvalid: (invalid: InvalidObject) => void): T | undefined {
+  const parsed = kind.schema.safeParse(raw);
+  if (parsed.success) return parsed.data;
+  const named = nameOf(raw) ?? { ref: { name: '' }, resourceVersion: '' };
+  onInvalid({ kind: kind.kind, ...named, deleted: false, error: parsed.error });
+  return undefined;
+}
+
+/** Key under which an invalid object is reported once. */
+export const invalidKey = (invalid: InvalidObject): string => `${invalid.kind} ${refKey(invalid.ref)} ${invalid.resourceVersion}`;

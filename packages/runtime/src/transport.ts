@@ -1,0 +1,202 @@
+import { errorMessage } from '@flotilla/api';
+import type { Dispatcher } from 'undici';
+import { z } from 'zod';
+import type { Connection, Dispatchers } from './connection.ts';
+import { Deadline } from './deadline.ts';
+import { ApiError, codeOf, RuntimeErrorCode, transportError } from './errors.ts';
+
+/** One request. */
+export interface Call {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Path and query. */
+  readonly path: string;
+  readonly body?: unknown;
+  readonly contentType?: string;
+  readonly signal?: AbortSignal;
+  /** For the whole call, retries and body included; for a stream until its headers. Default 30 000. */
+  readonly timeoutMs?: number;
+  /** Bytes of the answer that are read at most. Default 16 MiB. */
+  readonly maxBytes?: number;
+  /** Sent again after a 503 or a lost connection. A 429 is always sent again: the server did nothing. */
+  readonly idempotent: boolean;
+}
+
+export interface TransportOptions {
+  readonly server: string;
+  readonly connection: Connection;
+  readonly userAgent: string;
+  /** Called once per HTTP answer (`status` 0: none came). */
+  readonly onAnswer?: (call: Call, status: number, seconds: number) => void;
+}
+
+const DEFAULT_TIMEOUT_MS = 30_000;
+export const OBJECT_BYTES = 16 * 1024 * 1024;
+const ERROR_BYTES = 256 * 1024;
+const MAX_ATTEMPTS = 6;
+const STATUS = z.looseObject({ reason: z.string().catch(''), message: z.string().catch('') });
+
+type Answer = Dispatcher.ResponseData;
+
+/** HTTP to one API server: credentials, time-outs, bounded reads, retries, refusals as `ApiError`. */
+export class Transport {
+  readonly #options: TransportOptions;
+  readonly #base: URL;
+
+  constructor(options: TransportOptions) {
+    this.#options = options;
+    this.#base = new URL(options.server);
+  }
+
+  /** Sends a call and returns the body of its 2xx answer. */
+  async send(call: Call): Promise<string> {
+    using deadline = new Deadline(call.timeoutMs ?? DEFAULT_TIMEOUT_MS, call.signal);
+    // Awaited here: the deadline lasts as long as this block.
+    return await this.#withRetries(call, deadline, (answer) => readText(call, answer, call.maxBytes ?? OBJECT_BYTES, deadline));
+  }
+
+  /** Opens a stream; the time-out covers everything until its headers. The caller reads or destroys the body. */
+  async open(call: Call): Promise<Answer['body']> {
+    using deadline = new Deadline(call.timeoutMs ?? DEFAULT_TIMEOUT_MS, call.signal);
+    return await this.#withRetries(call, deadline, async (answer) => answer.body, 'watches');
+  }
+
+  async #withRetries<R>(
+    call: Call,
+    deadline: Deadline,
+    read: (answer: Answer) => Promise<R>,
+    lane: keyof Dispatchers = 'calls',
+  ): Promise<R> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#once(call, deadline, read, lane);
+      } catch (error) {
+        const waitMs = retryDelayMs(call, error, attempt);
+        if (waitMs === undefined || waitMs >= deadline.leftMs) throw error;
+        await deadline.race(new Promise<void>((resolve) => setTimeout(resolve, waitMs))).catch((reason: unknown) => {
+          throw deadline.timedOut ? error : reason;
+        });
+      }
+    }
+  }
+
+  async #once<R>(call: Call, deadline: Deadline, read: (answer: Answer) => Promise<R>, lane: keyof Dispatchers): Promise<R> {
+    const started = performance.now();
+    let dispatchers: Dispatchers | undefined;
+    let status = 0;
+    try {
+      const current = await deadline.race(this.#options.connection.current());
+      dispatchers = current.dispatchers;
+      const answer = await this.#dispatch(call, current.headers, dispatchers[lane], deadline);
+      status = answer.statusCode;
+      if (status >= 200 && status < 300) return await read(answer);
+      if (status === 401) this.#options.connection.forgetCredentials();
+      throw await refusal(call, answer, deadline);
+    } catch (error) {
+      if (error instanceof ApiError) throw error;
+      if (deadline.signal.aborted && !deadline.timedOut) throw call.signal?.reason;
+      // Silence until the time-out may be a connection that died without a word: never wait for it twice.
+      if (deadline.timedOut && status === 0 && dispatchers) this.#options.connection.abandon(dispatchers);
+      throw this.#failure(call, error, deadline);
+    } finally {
+      this.#options.onAnswer?.(call, status, (performance.now() - started) / 1000);
+    }
+  }
+
+  #dispatch(call: Call, headers: Readonly<Record<string, string>>, dispatcher: Dispatcher, deadline: Deadline): Promise<Answer> {
+    const body = call.body === undefined ? undefined : JSON.stringify(call.body);
+    return dispatcher.request({
+      origin: this.#base.origin,
+      path: `${this.#base.pathname.replace(/\/$/, '')}${call.path}`,
+      method: call.method,
+      headers: {
+        ...headers,
+        accept: 'application/json, */*;q=0.1',
+        'user-agent': this.#options.userAgent,
+        ...(body === undefined ? {} : { 'content-type': call.contentType ?? 'application/json' }),
+      },
+      body,
+      signal: deadline.signal,
+    });
+  }
+
+  #failure(call: Call, error: unknown, deadline: Deadline): unknown {
+    const what = `${describe(call)} at ${this.#options.server}`;
+    if (deadline.timedOut)
+      return transportError(RuntimeErrorCode.timeout, what, `no answer within ${call.timeoutMs ?? DEFAULT_TIMEOUT_MS} ms`);
+    if (error instanceof Error && 'code' in error && String(error.code).startsWith('FLOTILLA_')) return error;
+    return transportError(RuntimeErrorCode.unreachable, what, errorMessage(error), error);
+  }
+}
+
+/** Verb and path without its query. */
+export const describe = (call: Pick<Call, 'method' | 'path'>): string => `${call.method} ${call.path.split('?', 1)[0]}`;
+
+/** Milliseconds until the same call may be sent again; undefined: give up. */
+function retryDelayMs(call: Call, error: unknown, attempt: number): number | undefined {
+  if (!(error instanceof ApiError) || attempt >= MAX_ATTEMPTS) return undefined;
+  const spread = 0.5 + Math.random();
+  const backOff = 100 * 2 ** (attempt - 1) * spread;
+  if (error.status === 429) return (error.retryAfterMs ?? backOff) + 50 * spread;
+  if (error.status === 503 && call.idempotent) return (error.retryAfterMs ?? backOff) + 50 * spread;
+  if (error.status === 401 && attempt === 1) return 0;
+  // A kept-alive connection may have been closed under us; more than twice is an outage, which is the caller's business.
+  if (error.code === RuntimeErrorCode.unreachable && call.idempotent && attempt <= 2 && isLost(error.cause)) return 20 * spread;
+  return undefined;
+}
+
+const LOST = new Set([
+  'UND_ERR_SOCKET',
+  'ECONNRESET',
+  'EPIPE',
+  'UND_ERR_INFO',
+  'UND_ERR_ABORTED',
+  'UND_ERR_CLOSED',
+  'UND_ERR_DESTROYED',
+  'ERR_HTTP2_STREAM_ERROR',
+  'ERR_HTTP2_SESSION_ERROR',
+  'ERR_HTTP2_GOAWAY_SESSION',
+]);
+const isLost = (cause: unknown): boolean => cause instanceof Error && 'code' in cause && LOST.has(String(cause.code));
+
+async function refusal(call: Call, answer: Answer, deadline: Deadline): Promise<ApiError> {
+  const text = await readText(call, answer, ERROR_BYTES, deadline).catch((error: unknown) => {
+    if (error instanceof ApiError) return '';
+    throw error;
+  });
+  const { reason, message } = parseStatus(text);
+  const retryAfter = Number(answer.headers['retry-after']);
+  return new ApiError(codeOf(answer.statusCode, reason), describe(call), {
+    status: answer.statusCode,
+    reason,
+    serverMessage: message,
+    ...(Number.isFinite(retryAfter) && retryAfter >= 0 ? { retryAfterMs: Math.min(retryAfter, 600) * 1000 } : {}),
+  });
+}
+
+function parseStatus(text: string): { reason: string; message: string } {
+  try {
+    const { reason, message } = STATUS.parse(JSON.parse(text));
+    return { reason, message: message.slice(0, 4096) };
+  } catch {
+    // Proxies and load balancers answer in their own words.
+    return { reason: '', message: text.slice(0, 512).trim() };
+  }
+}
+
+async function readText(call: Call, answer: Answer, maxBytes: number, deadline: Deadline): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  const stop = (): void => void answer.body.destroy(new Error('the call was ended'));
+  deadline.signal.addEventListener('abort', stop, { once: true });
+  try {
+    for await (const chunk of answer.body) {
+      const bytes = Buffer.from(chunk);
+      size += bytes.length;
+      if (size > maxBytes) throw transportError(RuntimeErrorCode.tooLarge, describe(call), `the answer is larger than ${maxBytes} bytes`);
+      chunks.push(bytes);
+    }
+  } finally {
+    deadline.signal.removeEventListener('abort', stop);
+  }
+  return Buffer.concat(chunks, size).toString('utf8');
+}

@@ -1,0 +1,328 @@
+import { errorMessage, FlotillaError, type KubeObject, type Ref, type Resource, refKey } from '@flotilla/api';
+import { type BackOff, backOffMs } from './back-off.ts';
+import type { Client, InvalidObject, WatchEvent } from './client.ts';
+import { type Clock, pause, systemClock } from './clock.ts';
+import { logOnce } from './create-client.ts';
+import { ApiError, isExpired, isNotFound, RuntimeErrorCode } from './errors.ts';
+import type { Logger } from './logger.ts';
+import type { Metrics } from './metrics.ts';
+import { type Change, type Index, ObjectStore } from './object-store.ts';
+
+export interface WatchCacheOptions<T extends KubeObject> {
+  /** All namespaces when absent. */
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+  /** Trims an object before it is kept. Default: drops `metadata.managedFields`. */
+  readonly transform?: (object: T) => T;
+  /** Pure functions; `byIndex` finds the objects by their values. */
+  readonly indexes?: Readonly<Record<string, Index<T>>>;
+  /** The kind may not be installed: then the cache is empty and synced, and looks again. Default false. */
+  readonly optional?: boolean;
+  /** How often a missing optional kind is looked for. Default 30 000. */
+  readonly absentRetryMs?: number;
+  /** Delays after failures. Default 200 ms to 10 s. */
+  readonly backOff?: BackOff;
+  readonly logger?: Logger;
+  readonly metrics?: Metrics;
+  readonly clock?: Clock;
+  /** Replaces the log line for objects that their schema refuses. */
+  readonly onInvalid?: (invalid: InvalidObject) => void;
+}
+
+type Listener<T> = (change: Change<T>) => void;
+
+const BACK_OFF: BackOff = { baseMs: 200, maxMs: 10_000 };
+/** After a watch that simply ended: at once, but not in a tight loop when the server ends each one at once. */
+const REOPEN: BackOff = { baseMs: 20, maxMs: 2_000 };
+/** A watch that lived this long was a healthy one. */
+const HEALTHY_MS = 5_000;
+/** So many short watches in a row without any event: read everything again, something is wrong with this version. */
+const FRUITLESS_WATCHES = 8;
+const LOG_EVERY_MS = 60_000;
+
+/**
+ * All objects of a kind, kept current by list and watch. Never gives up: whatever the server does, the last known objects stay
+ * readable and the next answer repairs them. An object in a version that its schema refuses keeps its last good version.
+ */
+export class WatchCache<T extends KubeObject> {
+  readonly #client: Client;
+  readonly #kind: Resource<T>;
+  readonly #options: WatchCacheOptions<T>;
+  readonly #clock: Clock;
+  readonly #store: ObjectStore<T>;
+  readonly #listeners = new Set<Listener<T>>();
+  readonly #synced = Promise.withResolvers<void>();
+  readonly #reportInvalid: (invalid: InvalidObject) => void;
+  #running: Promise<void> | undefined;
+  #version: string | undefined;
+  #hasSynced = false;
+  #present = false;
+  #failures = 0;
+  #fruitless = 0;
+  #troubled = false;
+  #loggedAt = Number.NEGATIVE_INFINITY;
+  #wake: (() => void) | undefined;
+
+  constructor(client: Client, kind: Resource<T>, options: WatchCacheOptions<T> = {}) {
+    this.#client = client;
+    this.#kind = kind;
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#reportInvalid = options.onInvalid ?? logOnce(options.logger);
+    this.#store = new ObjectStore(options.indexes ?? {}, (index, object, err) =>
+      options.logger?.error({ kind: kind.kind, object: refKey(object.metadata), index, err }, 'Indexing an object failed'),
+    );
+    // Nobody may be waiting for it.
+    this.#synced.promise.catch(() => undefined);
+  }
+
+  /** Begins to read, until the signal aborts. The second and later calls do nothing. */
+  start(signal: AbortSignal): void {
+    this.#running ??= this.#run(signal);
+  }
+
+  /** Resolves when the loop has ended, after the abort of `start`'s signal. */
+  async stopped(): Promise<void> {
+    await this.#running;
+  }
+
+  /** Resolves after the first full list; rejects with `FLOTILLA_STOPPED` when stopped before. */
+  synced(): Promise<void> {
+    return this.#synced.promise;
+  }
+
+  /** The first full list was read. */
+  get hasSynced(): boolean {
+    return this.#hasSynced;
+  }
+
+  /** The kind is served, as of the last list. */
+  get present(): boolean {
+    return this.#present;
+  }
+
+  get size(): number {
+    return this.#store.size;
+  }
+
+  /** The last known version. Shared, not a copy: do not change it. */
+  get(ref: Ref): T | undefined {
+    return this.#store.get(refKey(ref));
+  }
+
+  list(): T[] {
+    return this.#store.values();
+  }
+
+  /** Objects whose index function gave `value`; throws for an index that was not declared. */
+  byIndex(name: string, value: string): T[] {
+    const found = this.#store.byIndex(name, value);
+    if (found) return found;
+    throw new FlotillaError(
+      RuntimeErrorCode.invalidRef,
+      `index ${JSON.stringify(name)} of the ${this.#kind.kind} cache is not declared: add it to indexes`,
+    );
+  }
+
+  /** Calls the listener for each change from now on (subscribe before `start` to see the first list); returns the way to end it. */
+  subscribe(listener: Listener<T>): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** Ends the pause before the next attempt: for a missing optional kind that was just installed. */
+  recheck(): void {
+    this.#wake?.();
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const waitMs = await this.#round(signal);
+      if (waitMs > 0 && !signal.aborted) await this.#wait(waitMs, signal);
+    }
+    if (!this.#hasSynced)
+      this.#synced.reject(new FlotillaError(RuntimeErrorCode.stopped, `the ${this.#kind.kind} cache was stopped before its first list`));
+  }
+
+  /** One list or one watch; milliseconds until the next. */
+  async #round(signal: AbortSignal): Promise<number> {
+    const from = this.#version;
+    const started = this.#clock.now();
+    let failure: unknown;
+    try {
+      if (from === undefined) await this.#readAll(signal);
+      else await this.#follow(from, signal);
+    } catch (error) {
+      failure = error;
+    }
+    if (signal.aborted || (from === undefined && failure === undefined)) return 0;
+    if (from !== undefined && (this.#version !== from || this.#clock.now() - started >= HEALTHY_MS)) {
+      this.#failures = 0;
+      this.#fruitless = 0;
+    }
+    if (from !== undefined) this.#fruitless++;
+    return failure === undefined ? this.#ended() : this.#failed(failure, from !== undefined);
+  }
+
+  /** The server ended the watch: under load it does, without a word. */
+  #ended(): number {
+    if (this.#fruitless > FRUITLESS_WATCHES) this.#listNext();
+    else this.#options.metrics?.watchRestarts.inc({ resource: this.#kind.plural, how: 'watch' });
+    return backOffMs(REOPEN, this.#fruitless);
+  }
+
+  #failed(error: unknown, watching: boolean): number {
+    const { optional, absentRetryMs = 30_000, backOff = BACK_OFF } = this.#options;
+    if (watching && (needsList(error) || this.#fruitless > FRUITLESS_WATCHES)) this.#listNext();
+    if (optional && isNotFound(error)) {
+      if (watching) return 0;
+      this.#becomeAbsent();
+      return absentRetryMs;
+    }
+    this.#failures++;
+    // Everyday life of a quiet kind.
+    if (isExpired(error)) return backOffMs(REOPEN, this.#failures);
+    this.#logFailure(error);
+    const askedForMs = error instanceof ApiError ? Math.min(error.retryAfterMs ?? 0, 30_000) : 0;
+    return Math.max(backOffMs(backOff, this.#failures), askedForMs);
+  }
+
+  #listNext(): void {
+    this.#version = undefined;
+    this.#fruitless = 0;
+    this.#options.metrics?.watchRestarts.inc({ resource: this.#kind.plural, how: 'list' });
+  }
+
+  #logFailure(err: unknown): void {
+    const { logger } = this.#options;
+    const fields = { kind: this.#kind.kind, failures: this.#failures, reason: errorMessage(err) };
+    // One lost watch is everyday life too; an outage is said once a minute.
+    const serious = this.#failures > 1 || this.#version === undefined;
+    const now = this.#clock.now();
+    if (!serious || now - this.#loggedAt < LOG_EVERY_MS) {
+      logger?.debug(fields, 'Watching failed, trying again');
+      return;
+    }
+    this.#troubled = true;
+    this.#loggedAt = now;
+    logger?.warn(fields, 'Watching failed, trying again');
+  }
+
+  #recovered(): void {
+    if (!this.#troubled) return;
+    this.#troubled = false;
+    this.#options.logger?.info({ kind: this.#kind.kind }, 'Watching again');
+  }
+
+  async #readAll(signal: AbortSignal): Promise<void> {
+    const { namespace, labelSelector, fieldSelector } = this.#options;
+    const seen = new Set<string>();
+    const { items, resourceVersion } = await this.#client.list(this.#kind, {
+      namespace,
+      labelSelector,
+      fieldSelector,
+      signal,
+      timeoutMs: 60_000,
+      transform: this.#transform,
+      onInvalid: (invalid) => {
+        seen.add(refKey(invalid.ref));
+        this.#reportInvalid(invalid);
+      },
+    });
+    this.#version = resourceVersion;
+    this.#present = true;
+    this.#recovered();
+    for (const item of items) {
+      seen.add(refKey(item.metadata));
+      this.#emit(this.#store.set(item));
+    }
+    for (const key of [...this.#store.keys()]) if (!seen.has(key)) this.#drop(key);
+    this.#becomeSynced();
+  }
+
+  async #follow(resourceVersion: string, signal: AbortSignal): Promise<void> {
+    const { namespace, labelSelector, fieldSelector } = this.#options;
+    const onInvalid = (invalid: InvalidObject): void => {
+      this.#reportInvalid(invalid);
+      if (invalid.deleted) this.#emit(this.#store.delete(invalid.ref));
+      if (invalid.resourceVersion) this.#version = invalid.resourceVersion;
+    };
+    for await (const event of this.#client.watch(this.#kind, {
+      namespace,
+      labelSelector,
+      fieldSelector,
+      resourceVersion,
+      signal,
+      onInvalid,
+    }))
+      this.#take(event);
+  }
+
+  #take(event: WatchEvent<T>): void {
+    this.#recovered();
+    if (event.type === 'BOOKMARK') {
+      this.#version = event.resourceVersion;
+      return;
+    }
+    this.#version = event.object.metadata.resourceVersion ?? this.#version;
+    const object = this.#transform(event.object);
+    this.#emit(event.type === 'DELETED' ? this.#store.delete(object.metadata, object) : this.#store.set(object));
+  }
+
+  readonly #transform = (object: T): T => {
+    try {
+      return (this.#options.transform ?? dropManagedFields)(object);
+    } catch (err) {
+      this.#options.logger?.error({ kind: this.#kind.kind, object: refKey(object.metadata), err }, 'Trimming an object failed');
+      return object;
+    }
+  };
+
+  #emit(change: Change<T> | undefined): void {
+    if (!change) return;
+    for (const listener of this.#listeners) {
+      try {
+        listener(change);
+      } catch (err) {
+        this.#options.logger?.error({ kind: this.#kind.kind, object: refKey(change.object.metadata), err }, 'Handling a change failed');
+      }
+    }
+  }
+
+  #drop(key: string): void {
+    const object = this.#store.get(key);
+    if (object) this.#emit(this.#store.delete(object.metadata));
+  }
+
+  #becomeAbsent(): void {
+    this.#present = false;
+    for (const key of [...this.#store.keys()]) this.#drop(key);
+    this.#becomeSynced();
+  }
+
+  #becomeSynced(): void {
+    this.#hasSynced = true;
+    this.#synced.resolve();
+  }
+
+  async #wait(ms: number, signal: AbortSignal): Promise<void> {
+    const waiting = new AbortController();
+    const end = (): void => waiting.abort();
+    signal.addEventListener('abort', end, { once: true });
+    this.#wake = end;
+    await pause(this.#clock, ms, waiting.signal);
+    this.#wake = undefined;
+    signal.removeEventListener('abort', end);
+  }
+}
+
+/** 404: the kind went away. 400: the version is unusable. Garbage and oversize: events may have been missed. */
+const needsList = (error: unknown): boolean =>
+  error instanceof ApiError &&
+  ([400, 404, 410].includes(error.status) || error.code === RuntimeErrorCode.badAnswer || error.code === RuntimeErrorCode.tooLarge);
+
+function dropManagedFields<T extends KubeObject>(object: T): T {
+  delete object.metadata.managedFields;
+  return object;
+}

@@ -1,0 +1,143 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { dirname, join, relative, resolve, sep } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { findCycle, importsOf, packageOf } from './source-imports.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+/** Whoever may use what tests and the demo alone are for. */
+const WORKBENCHES = ['demo', 'tools', 'test'];
+/** Libraries, and what of ours each may import. */
+const LIBRARIES: Record<string, readonly string[]> = {
+  api: [],
+  'control-plane': ['api', 'runtime'],
+  runtime: ['api'],
+  machines: ['api'],
+  queues: ['api'],
+  registry: ['api'],
+  release: ['api'],
+};
+
+interface Source {
+  /** Path from the root, with slashes. */
+  readonly file: string;
+  /** Folder that owns it: `packages/api`, `apps/hub`, `tools`. */
+  readonly home: string;
+  readonly text: string;
+  readonly imports: readonly string[];
+}
+
+const Manifest = z.looseObject({
+  name: z.string(),
+  dependencies: z.record(z.string(), z.string()).default({}),
+  devDependencies: z.record(z.string(), z.string()).default({}),
+  optionalDependencies: z.record(z.string(), z.string()).default({}),
+});
+
+const sources = await readSources();
+const isTest = ({ file }: Source) => /\.test\.ts$/.test(file) || file.startsWith('test/');
+const inspect = (broken: (source: Source, to: string) => boolean) =>
+  sources.flatMap((source) => source.imports.filter((to) => broken(source, to)).map((to) => `${source.file} → ${to}`));
+
+async function readSources(): Promise<Source[]> {
+  const found: Source[] = [];
+  for (const top of ['packages', 'apps', 'demo', 'tools', 'test']) {
+    const entries = await readdir(join(root, top), { recursive: true, withFileTypes: true }).catch(() => []);
+    for (const entry of entries) {
+      const path = join(entry.parentPath, entry.name);
+      if (!entry.isFile() || !entry.name.endsWith('.ts') || path.includes(`${sep}node_modules${sep}`)) continue;
+      const file = relative(root, path).replaceAll(sep, '/');
+      const text = await readFile(path, 'utf8');
+      const home = file
+        .split('/')
+        .slice(0, top === 'packages' || top === 'apps' ? 2 : 1)
+        .join('/');
+      found.push({ file, home, text, imports: importsOf(text) });
+    }
+  }
+  return found;
+}
+
+/** May this source import that package of ours? */
+function mayImport({ home }: Source, dependency: string): boolean {
+  const [kind, owner = ''] = home.split('/');
+  if (owner === dependency && kind === 'packages') return true;
+  if (!(dependency in LIBRARIES)) return false;
+  if (kind === 'packages') return LIBRARIES[owner]?.includes(dependency) ?? false;
+  if (WORKBENCHES.includes(home)) return true;
+  if (home === 'apps/console') return dependency === 'api';
+  return dependency !== 'control-plane';
+}
+
+describe('the sources', () => {
+  it('are found', () => {
+    expect(sources.length).toBeGreaterThan(30);
+    expect(sources.flatMap(({ imports }) => imports)).toContain('@flotilla/api');
+  });
+
+  it('keep the dependency rule', () => {
+    const broken = inspect((source, to) => {
+      const dependency = /^@flotilla\/([^/]+)/.exec(to)?.[1];
+      return dependency !== undefined && !mayImport(source, dependency) && !(isTest(source) && dependency === 'control-plane');
+    });
+    expect(broken).toEqual([]);
+  });
+
+  it('leave their package through its public door alone', () => {
+    const broken = inspect(({ file, home }, to) => {
+      if (!to.startsWith('.')) return false;
+      const target = relative(root, resolve(root, dirname(file), to)).replaceAll(sep, '/');
+      // Demo, tools and tests are used by nobody else and share fixtures; everything else goes through a package's exports.
+      const sharesWorkbench = WORKBENCHES.includes(home) && WORKBENCHES.some((other) => target.startsWith(`${other}/`));
+      return !target.startsWith(`${home}/`) && !sharesWorkbench;
+    });
+    expect(broken).toEqual([]);
+  });
+
+  it('import what their package declares', async () => {
+    const declared = new Map<string, Set<string>>();
+    const top = Manifest.parse(JSON.parse(await readFile(join(root, 'package.json'), 'utf8')));
+    for (const home of new Set(sources.map((source) => source.home))) {
+      const text = home === 'test' ? '{"name":"test"}' : await readFile(join(root, home, 'package.json'), 'utf8');
+      const { name, dependencies, devDependencies, optionalDependencies } = Manifest.parse(JSON.parse(text));
+      declared.set(home, new Set([name, ...[dependencies, devDependencies, optionalDependencies].flatMap(Object.keys)]));
+    }
+    const broken = inspect((source, to) => {
+      const dependency = packageOf(to);
+      if (dependency === undefined || declared.get(source.home)?.has(dependency)) return false;
+      // Tests run with the root's tools, and those of no package use what the workspaces have.
+      if (!isTest(source)) return true;
+      return !(dependency in top.devDependencies) && ![...declared.values()].some((names) => names.has(dependency));
+    });
+    expect(broken).toEqual([]);
+  });
+
+  it('have no import cycles', () => {
+    const graph = new Map<string, string[]>();
+    for (const { file, imports } of sources) {
+      const local = imports.filter((to) => to.startsWith('.')).map((to) => relative(root, resolve(root, dirname(file), to)));
+      graph.set(
+        file,
+        local.map((path) => path.replaceAll(sep, '/')),
+      );
+    }
+    expect(findCycle(graph)).toEqual([]);
+  });
+
+  it('read the environment in config.ts alone', () => {
+    const mayRead = ({ file, home }: Source) => WORKBENCHES.includes(home) || /^apps\/[^/]+\/src\/config\.ts$/.test(file);
+    const broken = sources.filter((source) => /\bprocess\.env\b/.test(source.text) && !mayRead(source) && !isTest(source));
+    // What only tests and the demo use has one place of its own.
+    expect(broken.map(({ file }) => file).filter((file) => file !== 'packages/control-plane/src/environment.ts')).toEqual([]);
+  });
+
+  it('export by name', () => {
+    const broken = sources.filter(({ file, text }) => /^export \* from/m.test(text) && file !== 'packages/api/src/index.ts');
+    expect(broken.map(({ file }) => file)).toEqual([]);
+  });
+
+  it('have an index.ts only where a package is entered', () => {
+    const indexes = sources.map(({ file }) => file).filter((file) => file.endsWith('/index.ts'));
+    expect(indexes.filter((file) => !/^packages\/[^/]+\/src\/index\.ts$/.test(file))).toEqual([]);
+  });
+});

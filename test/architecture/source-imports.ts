@@ -1,0 +1,37 @@
+/**
+ * Specifiers a TypeScript source imports or re-exports, `import()` with a literal included. TypeScript 7 has no parser to call
+ * from JavaScript; the formatter keeps one statement shape, which is what this reads.
+ */
+export function importsOf(source: string): string[] {
+  const code = source.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/^\s*\/\/.*$/gm, '');
+  const statements = /^\s*(?:import|export)\s(?:[^'"`;]*?\sfrom\s*)?['"]([^'"]+)['"]/gm;
+  const calls = /\bimport\(\s*['"]([^'"]+)['"]\s*\)/g;
+  return [...code.matchAll(statements), ...code.matchAll(calls)].flatMap(([, to]) => (to === undefined ? [] : [to]));
+}
+
+/** The npm package of a specifier; undefined for files and Node's own modules. */
+export function packageOf(specifier: string): string | undefined {
+  if (/^(\.|\/|node:)/.test(specifier)) return undefined;
+  const [scope = '', name = ''] = specifier.split('/');
+  return scope.startsWith('@') ? `${scope}/${name}` : scope;
+}
+
+/** One cycle of a graph, first node repeated at its end, or nothing. */
+export function findCycle(graph: ReadonlyMap<string, readonly string[]>): string[] {
+  const done = new Set<string>();
+  const visit = (node: string, path: readonly string[]): string[] => {
+    if (path.includes(node)) return [...path.slice(path.indexOf(node)), node];
+    if (done.has(node)) return [];
+    for (const next of graph.get(node) ?? []) {
+      const cycle = visit(next, [...path, node]);
+      if (cycle.length > 0) return cycle;
+    }
+    done.add(node);
+    return [];
+  };
+  for (const node of graph.keys()) {
+    const cycle = visit(node, []);
+    if (cycle.length > 0) return cycle;
+  }
+  return [];
+}

@@ -1,0 +1,137 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { ClusterRole, ClusterRoleBinding, type KubeObject, type Resource, Role, RoleBinding } from '@flotilla/api';
+import { freePorts, registerSpokes, type ServerProcess, startApiServer, startServerProcess } from '@flotilla/control-plane';
+import type { Client } from '@flotilla/runtime';
+import { expect, vi } from 'vitest';
+import { installTransport } from './hub-setup.ts';
+import { countRefusedCreates, observeServer } from './observer.ts';
+import type { TransportSubject } from './transport-subject.ts';
+
+const CLUSTER = 'spoke-1';
+const AGENT = 'agent';
+const MAIN = fileURLToPath(new URL('../../apps/spoke-agent/src/main.ts', import.meta.url));
+
+/** Our agent, with the ends a test of its registration needs. */
+export interface AgentSubject extends TransportSubject {
+  /** Asks the agent to end and returns its log. */
+  endAgent(): Promise<string>;
+  /** The spoke's API server stops to answer. */
+  cutSpoke(): Promise<void>;
+}
+
+/** Our agent as a process, between a real hub API server and a real spoke API server, with the least rights it documents. */
+export async function startAgentSubject(): Promise<AgentSubject> {
+  const [hubServer, spokeServer] = await Promise.all([
+    startApiServer({ users: [{ name: AGENT }] }),
+    startApiServer({ users: [{ name: AGENT }] }),
+  ]);
+  const [hub, spoke] = [await hubServer.client(), await spokeServer.client()];
+  await installTransport(hub);
+  await registerSpokes(hub, [CLUSTER], { available: false });
+  await grantHub(hub);
+  await grantSpoke(spoke);
+  const agent = new AgentProcess(
+    await hubServer.kubeconfigFor(AGENT),
+    await spokeServer.kubeconfigFor(AGENT),
+    join(hubServer.dir, 'spoke-agent.log'),
+  );
+  await agent.start();
+  return {
+    hub,
+    cluster: CLUSTER,
+    spoke: observeServer(spoke),
+    stopAgent: () => agent.stop(),
+    startAgent: () => agent.start(),
+    endAgent: () => agent.end(),
+    cutSpoke: () => spokeServer.stop(),
+    refusedCreates: () => countRefusedCreates(spoke),
+    async [Symbol.asyncDispose]() {
+      await agent.stop();
+      await Promise.all([hubServer.stop(), spokeServer.stop()]);
+    },
+  };
+}
+
+class AgentProcess {
+  readonly #environment: Record<string, string>;
+  readonly #logFile: string;
+  #process: ServerProcess | undefined;
+
+  constructor(hubKubeconfig: string, spokeKubeconfig: string, logFile: string) {
+    this.#environment = { CLUSTER_NAME: CLUSTER, HUB_KUBECONFIG: hubKubeconfig, SPOKE_KUBECONFIG: spokeKubeconfig, LOG_LEVEL: 'info' };
+    this.#logFile = logFile;
+  }
+
+  async start(): Promise<void> {
+    const [port] = await freePorts(1);
+    const args = [MAIN, '--health-port', String(port)];
+    const agent = await startServerProcess({
+      name: 'spoke-agent',
+      program: process.execPath,
+      args,
+      env: this.#environment,
+      logFile: this.#logFile,
+    });
+    this.#process = agent;
+    await vi.waitFor(
+      async () => {
+        if (agent.hasExited()) throw new Error(`the agent ended: ${await readFile(this.#logFile, 'utf8')}`);
+        expect((await fetch(`http://127.0.0.1:${port}/readyz`, { signal: AbortSignal.timeout(2000) })).status).toBe(200);
+      },
+      { timeout: 20_000, interval: 50 },
+    );
+  }
+
+  /** Ends in order; throws when it takes longer than five seconds. */
+  async end(): Promise<string> {
+    const startedAt = Date.now();
+    await this.#process?.stop();
+    this.#process = undefined;
+    expect(Date.now() - startedAt).toBeLessThan(5000);
+    return readFile(this.#logFile, 'utf8');
+  }
+
+  /** Dies at once: no last write. */
+  async stop(): Promise<void> {
+    await this.#process?.stop({ signal: 'SIGKILL' });
+    this.#process = undefined;
+  }
+}
+
+const rbac = 'rbac.authorization.k8s.io';
+const subjects = [{ apiGroup: rbac, kind: 'User', name: AGENT }];
+
+/** What the agent may do on the hub: the README's list. */
+async function grantHub(hub: Client): Promise<void> {
+  const namespaced = [
+    { apiGroups: ['action.open-cluster-management.io'], resources: ['managedclusteractions'], verbs: ['list', 'watch'] },
+    { apiGroups: ['action.open-cluster-management.io'], resources: ['managedclusteractions/status'], verbs: ['update'] },
+    { apiGroups: ['view.open-cluster-management.io'], resources: ['managedclusterviews'], verbs: ['list', 'watch'] },
+    { apiGroups: ['view.open-cluster-management.io'], resources: ['managedclusterviews/status'], verbs: ['update'] },
+    { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['create'] },
+    { apiGroups: ['coordination.k8s.io'], resources: ['leases'], resourceNames: ['managed-cluster-lease'], verbs: ['patch'] },
+  ];
+  const group = ['cluster.open-cluster-management.io'];
+  const wide = [
+    { apiGroups: group, resources: ['managedclusters'], resourceNames: [CLUSTER], verbs: ['get'] },
+    { apiGroups: group, resources: ['managedclusters/status'], resourceNames: [CLUSTER], verbs: ['patch'] },
+  ];
+  await grant(hub, Role, RoleBinding, namespaced, CLUSTER);
+  await grant(hub, ClusterRole, ClusterRoleBinding, wide);
+}
+
+/** On the spoke: the four verbs on any kind; never list or watch. */
+async function grantSpoke(spoke: Client): Promise<void> {
+  await grant(spoke, ClusterRole, ClusterRoleBinding, [
+    { apiGroups: ['*'], resources: ['*'], verbs: ['get', 'create', 'patch', 'delete'] },
+  ]);
+}
+
+async function grant(client: Client, role: Resource, binding: Resource, rules: unknown[], namespace?: string): Promise<void> {
+  const metadata: KubeObject['metadata'] = { name: 'spoke-agent', ...(namespace === undefined ? {} : { namespace }) };
+  await client.create(role, { apiVersion: role.apiVersion, kind: role.kind, metadata, rules });
+  const roleRef = { apiGroup: rbac, kind: role.kind, name: 'spoke-agent' };
+  await client.create(binding, { apiVersion: binding.apiVersion, kind: binding.kind, metadata, roleRef, subjects });
+}

@@ -1,0 +1,53 @@
+import { CLUSTER_AVAILABLE, findCondition, Lease, ManagedCluster } from '@flotilla/api';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import type { AgentSubject } from './agent-subject.ts';
+
+/** The registration part of our agent (spec/ocm 2.1): its lease, the condition of its ManagedCluster, and how it ends. */
+export function describeRegistration(setup: () => Promise<AgentSubject>): void {
+  describe('registration of our agent', () => {
+    let subject: AgentSubject;
+    beforeAll(async () => {
+      subject = await setup();
+    });
+    afterAll(async () => {
+      await subject?.[Symbol.asyncDispose]();
+    });
+    const condition = async () => {
+      const cluster = await subject.hub.get(ManagedCluster, { name: subject.cluster });
+      return findCondition(cluster?.status?.conditions ?? undefined, CLUSTER_AVAILABLE);
+    };
+    const lease = () => subject.hub.get(Lease, { namespace: subject.cluster, name: 'managed-cluster-lease' });
+    const within = { timeout: 40_000, interval: 100 };
+
+    test('reports the spoke available when it starts', async () => {
+      await vi.waitFor(async () => expect(await condition()).toMatchObject({ status: 'True', reason: 'ManagedClusterAvailable' }), within);
+    });
+
+    test('holds a lease of the duration the ManagedCluster names and renews it', async () => {
+      await vi.waitFor(async () => expect((await lease())?.spec?.leaseDurationSeconds).toBe(60), within);
+      expect((await lease())?.metadata.labels).toEqual({ 'open-cluster-management.io/cluster-name': subject.cluster });
+      await subject.hub.patch(ManagedCluster, { name: subject.cluster }, { spec: { leaseDurationSeconds: 1 } }, { type: 'merge' });
+      await subject.stopAgent();
+      await subject.startAgent();
+      const renewals = new Set<unknown>();
+      await vi.waitFor(async () => {
+        renewals.add((await lease())?.spec?.renewTime);
+        expect(renewals.size).toBeGreaterThan(3);
+      }, within);
+    });
+
+    test('reports the spoke unavailable when its API server has not answered for twenty seconds, not before', async () => {
+      const cutAt = Date.now();
+      await subject.cutSpoke();
+      await vi.waitFor(
+        async () => expect(await condition()).toMatchObject({ status: 'False', reason: 'ManagedClusterKubeAPIServerUnavailable' }),
+        within,
+      );
+      expect(Date.now() - cutAt).toBeGreaterThanOrEqual(15_000);
+    });
+
+    test('ends in order at SIGTERM', async () => {
+      expect(await subject.endAgent()).toContain('"msg":"Stopped"');
+    });
+  });
+}

@@ -1,0 +1,175 @@
+import {
+  ACTION_COMPLETED,
+  findCondition,
+  JobStatus,
+  ManagedClusterAction,
+  ManagedClusterView,
+  PullerReport,
+  SpokeName,
+  VIEW_PROCESSING,
+} from '@flotilla/api';
+import { type ApiServer, registerSpokes, type SimulatedSpokes, startApiServer, startSimulatedSpokes } from '@flotilla/control-plane';
+import type { Client } from '@flotilla/runtime';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { installTransport } from './hub-setup.ts';
+
+const { namespace } = SpokeName;
+const NAMES = ['well', 'failing', 'deadline', 'stuck', 'offline', 'blind', 'refusing', 'slow'];
+const within = { timeout: 30_000, interval: 50 };
+
+/** Faults of the simulated spokes, each on a spoke of its own beside a healthy one. */
+export function describeSimulatedFaults(): void {
+  describe('faults of simulated spokes', () => {
+    let server: ApiServer;
+    let hub: Client;
+    let spokes: SimulatedSpokes;
+    beforeAll(async () => {
+      server = await startApiServer();
+      hub = await server.client();
+      await installTransport(hub);
+      await registerSpokes(hub, NAMES);
+      spokes = await startSimulatedSpokes({
+        client: hub,
+        names: NAMES,
+        seed: 7,
+        job: { seconds: 1, jitter: 0.2, startupMs: 100, progressMs: 100 },
+        collectActionsAfterMs: 4000,
+        faults: {
+          failing: { failJob: true },
+          deadline: { deadlineJobSeconds: 1 },
+          stuck: { jobNeverStarts: true },
+          offline: { offline: { fromMs: 0, untilMs: 3000 } },
+          blind: { lostView: { name: 'view-job', how: 'deleted' } },
+          refusing: { failActions: { 'make-ns': 3 } },
+          slow: { latencyMs: 700 },
+        },
+      });
+    });
+    afterAll(async () => {
+      await spokes?.stop();
+      await server?.stop();
+    });
+
+    const act = (spoke: string, name: string, template: Record<string, unknown>) =>
+      hub.create(ManagedClusterAction, {
+        apiVersion: ManagedClusterAction.apiVersion,
+        kind: ManagedClusterAction.kind,
+        metadata: { namespace: spoke, name },
+        spec: { actionType: 'Create', kube: { template } },
+      });
+    const see = (spoke: string, name: string, kind: string, object: string) =>
+      hub.create(ManagedClusterView, {
+        apiVersion: ManagedClusterView.apiVersion,
+        kind: ManagedClusterView.kind,
+        metadata: { namespace: spoke, name },
+        spec: { scope: { resource: kind, name: object, namespace, updateIntervalSeconds: 1 } },
+      });
+    const completed = async (spoke: string, name: string) =>
+      findCondition((await hub.get(ManagedClusterAction, { namespace: spoke, name }))?.status?.conditions ?? undefined, ACTION_COMPLETED);
+    const startJob = async (spoke: string): Promise<void> => {
+      await act(spoke, 'make-ns', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
+      await vi.waitFor(async () => expect((await completed(spoke, 'make-ns'))?.status).toBe('True'), within);
+      const metadata = { name: SpokeName.job, namespace, annotations: { attempt: '1' } };
+      await act(spoke, 'make-job', { apiVersion: 'batch/v1', kind: 'Job', metadata, spec: { activeDeadlineSeconds: 600 } });
+      await see(spoke, 'view-job', 'jobs.v1.batch', SpokeName.job);
+    };
+    const jobShown = async (spoke: string) => {
+      const view = await hub.get(ManagedClusterView, { namespace: spoke, name: 'view-job' });
+      return { view, status: JobStatus.parse(Object(view?.status?.result).status ?? {}) };
+    };
+
+    test('a healthy spoke creates one job, and its end and progress reach the hub through views', async () => {
+      await startJob('well');
+      await vi.waitFor(async () => expect((await jobShown('well')).status).toMatchObject({ succeeded: 1 }), within);
+      await see('well', 'view-progress', 'configmap', SpokeName.progressConfigMap);
+      await vi.waitFor(async () => {
+        const view = await hub.get(ManagedClusterView, { namespace: 'well', name: 'view-progress' });
+        expect(PullerReport.parse(JSON.parse(Object(view?.status?.result).data?.progress))).toMatchObject({
+          phase: 'done',
+          imagesDone: 12,
+        });
+      }, within);
+      expect(spokes.jobsCreated('well')).toMatchObject([{ name: SpokeName.job, namespace, annotations: { attempt: '1' } }]);
+      const types = spokes.events('well').map(({ type }) => type);
+      expect(types.filter((type) => type.startsWith('job-'))).toEqual(['job-created', 'job-started', 'job-succeeded']);
+    });
+
+    test.each([
+      { spoke: 'failing', reason: 'BackoffLimitExceeded' },
+      { spoke: 'deadline', reason: 'DeadlineExceeded' },
+    ])('the job of $spoke ends with $reason', async ({ spoke, reason }) => {
+      await startJob(spoke);
+      await vi.waitFor(async () => {
+        const { status } = await jobShown(spoke);
+        expect(findCondition(status.conditions ?? undefined, 'Failed')).toMatchObject({ status: 'True', reason });
+      }, within);
+    });
+
+    test('the job of a stuck spoke keeps its empty status', async () => {
+      await startJob('stuck');
+      await vi.waitFor(
+        async () =>
+          expect(findCondition((await jobShown('stuck')).view?.status?.conditions ?? undefined, VIEW_PROCESSING)?.status).toBe('True'),
+        within,
+      );
+      expect((await jobShown('stuck')).status).toEqual({});
+      expect(spokes.events('stuck').some(({ type }) => type === 'job-started')).toBe(false);
+    });
+
+    test('a spoke out of reach does what was asked when it is back', async () => {
+      spokes.disconnect('offline');
+      await act('offline', 'make-late', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'late' } });
+      await act('well', 'make-late', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'late' } });
+      await vi.waitFor(async () => expect((await completed('well', 'make-late'))?.status).toBe('True'), within);
+      expect(await completed('offline', 'make-late')).toBeUndefined();
+      spokes.reconnect('offline');
+      await vi.waitFor(async () => expect((await completed('offline', 'make-late'))?.status).toBe('True'), within);
+    });
+
+    test('a lost view was answered once and is gone', async () => {
+      await startJob('blind');
+      await vi.waitFor(async () => expect((await jobShown('blind')).view).toBeUndefined(), within);
+      expect(spokes.events('blind').filter(({ type }) => type === 'view-read')).toHaveLength(1);
+    });
+
+    test('an action that is made to fail three times is False after two runs; two touches later it works', async () => {
+      await act('refusing', 'make-ns', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
+      const failures = () => spokes.events('refusing').filter(({ type }) => type === 'action-failed').length;
+      await vi.waitFor(() => expect(failures()).toBe(2), within);
+      expect(await completed('refusing', 'make-ns')).toMatchObject({
+        status: 'False',
+        message: 'failed to handle Create action with err: injected fault',
+      });
+      for (const touch of ['1', '2'])
+        await hub.patch(
+          ManagedClusterAction,
+          { namespace: 'refusing', name: 'make-ns' },
+          { metadata: { annotations: { touch } } },
+          { type: 'merge' },
+        );
+      await vi.waitFor(async () => expect((await completed('refusing', 'make-ns'))?.status).toBe('True'), within);
+    });
+
+    test('a slow spoke answers late and delays nobody', async () => {
+      const startedAt = Date.now();
+      await act('slow', 'make-ns', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
+      await act('well', 'make-other', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'other' } });
+      await vi.waitFor(async () => expect((await completed('well', 'make-other'))?.status).toBe('True'), within);
+      expect(await completed('slow', 'make-ns')).toBeUndefined();
+      await vi.waitFor(async () => expect((await completed('slow', 'make-ns'))?.status).toBe('True'), within);
+      expect(Date.now() - startedAt).toBeGreaterThanOrEqual(700);
+    });
+
+    test('a completed action vanishes after its time, one without a condition never', async () => {
+      spokes.disconnect('offline');
+      await act('offline', 'make-never', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'never' } });
+      await act('well', 'make-short', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'short' } });
+      await vi.waitFor(async () => expect(await completed('well', 'make-short')).toBeDefined(), within);
+      await vi.waitFor(
+        async () => expect(await hub.get(ManagedClusterAction, { namespace: 'well', name: 'make-short' })).toBeUndefined(),
+        within,
+      );
+      expect(await hub.get(ManagedClusterAction, { namespace: 'offline', name: 'make-never' })).toBeDefined();
+    });
+  });
+}

@@ -1,0 +1,57 @@
+import type { KubeObject, Resource } from '@flotilla/api';
+import { registerSpokes, startApiServer, startSimulatedSpokes } from '@flotilla/control-plane';
+import { installTransport } from './hub-setup.ts';
+import type { SpokeObserver, TransportSubject } from './transport-subject.ts';
+
+const CLUSTER = 'simulated-1';
+
+/** A simulated spoke on a real hub API server. */
+export async function startSimulatedSubject(): Promise<TransportSubject> {
+  const server = await startApiServer();
+  const hub = await server.client();
+  await installTransport(hub);
+  await registerSpokes(hub, [CLUSTER]);
+  const spokes = await startSimulatedSpokes({ client: hub, names: [CLUSTER], seed: 1, job: { seconds: 1, jitter: 0 } });
+  return {
+    hub,
+    cluster: CLUSTER,
+    spoke: observeStore(() => spokes.store(CLUSTER)),
+    async stopAgent() {
+      spokes.disconnect(CLUSTER);
+    },
+    async startAgent() {
+      spokes.restartAgent(CLUSTER);
+      spokes.reconnect(CLUSTER);
+    },
+    refusedCreates: async () =>
+      spokes.events(CLUSTER).filter(({ type, name }) => type === 'action-failed' && name.startsWith('action-')).length,
+    async [Symbol.asyncDispose]() {
+      await spokes.stop();
+      await server.stop();
+    },
+  };
+}
+
+type Store = ReturnType<Awaited<ReturnType<typeof startSimulatedSpokes>>['store']>;
+
+function observeStore(store: () => Store): SpokeObserver {
+  const served = async (kind: Resource) => {
+    const found = await store().findKind(kind.apiVersion, kind.kind);
+    if (!found) throw new Error(`the simulated spoke does not serve ${kind.kind}`);
+    return found;
+  };
+  return {
+    async get(kind, { namespace, name }): Promise<KubeObject | undefined> {
+      return store().read(await served(kind), namespace, name);
+    },
+    async create(kind, object) {
+      store().put(await served(kind), object.metadata.namespace, object);
+    },
+    async patch(kind, { namespace, name }, patch) {
+      store().patch(await served(kind), namespace, name, patch);
+    },
+    async delete(kind, { namespace, name }) {
+      store().remove(await served(kind), namespace, name);
+    },
+  };
+}

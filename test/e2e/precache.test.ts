@@ -1,0 +1,162 @@
+import { clusterObstacle, createRandom, parseRate, type Served } from '@flotilla/control-plane';
+import { parseImageReference, resolveImage } from '@flotilla/registry';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { followPrecaching, type SpokeProgress } from '../../demo/src/upgrade-progress.ts';
+import { eventually } from '../fixtures/eventually.ts';
+import { createUpgrade, deleteUpgrade, type PrecacheFleet, startPrecacheFleet } from '../fixtures/precache-fleet.ts';
+import { killPuller, PullerObserver } from '../fixtures/puller-observer.ts';
+import type { FixtureImage, ReleaseFixture } from '../fixtures/release-fixture.ts';
+
+const obstacle = clusterObstacle();
+if (obstacle) console.log(`skipped: ${obstacle}`);
+
+const SPOKES = ['spoke-1', 'spoke-2'] as const;
+const RATE = '40mbit';
+const DISRUPTIONS = 5;
+/** What may be sent and not arrive when something is cut: what stands in buffers. */
+const TOLERANCE = 1.02;
+
+let world: PrecacheFleet;
+const cluster = (name: string) => world.fleet.clusters.get(name) ?? expect.fail(`no cluster ${name}`);
+const client = (name: string) => world.fleet.spokes.find((spoke) => spoke.name === name)?.client ?? expect.fail(`no spoke ${name}`);
+
+/** Waits until pre-caching has ended there. */
+const follow = (name: string, spokes: readonly string[], withinMs = 180_000): Promise<SpokeProgress[]> =>
+  followPrecaching(world.fleet.hub.client, { namespace: 'default', name }, { spokes, withinMs, signal: new AbortController().signal });
+
+/** Bytes of these images' layers that were sent. */
+function layerBytes(served: Served, images: readonly FixtureImage[]): number {
+  const digests = new Set(images.flatMap(({ layers }) => layers.map(({ digest }) => digest)));
+  return [...digests].reduce((sum, digest) => sum + (served.byDigest.get(digest) ?? 0), 0);
+}
+
+const imagesOf = (release: ReleaseFixture): FixtureImage[] => [release.release, ...release.components];
+const seconds = (value: number) => `${value.toFixed(1)} s`;
+const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;
+
+describe.skipIf(obstacle !== undefined)('pre-caching on whole clusters', () => {
+  beforeAll(async () => {
+    const start = performance.now();
+    world = await startPrecacheFleet(SPOKES.length);
+    console.log(`fleet with hub and agents up after ${seconds((performance.now() - start) / 1000)}`);
+  });
+  afterAll(async () => {
+    await world?.[Symbol.asyncDispose]();
+  });
+
+  test('puts every image of a release onto both spokes at the speed of their links, and all of it starts with the links cut', async () => {
+    const release = await world.pushRelease({});
+    for (const spoke of world.fleet.spokes) await spoke.setRate(RATE);
+    const { length: since } = (await world.fleet.registry.served()).requests;
+    await using first = new PullerObserver(client('spoke-1'));
+    await using second = new PullerObserver(client('spoke-2'));
+    await createUpgrade(world, 'whole', release.release.pullSpec, SPOKES);
+    expect((await follow('whole', SPOKES)).map(({ state }) => state)).toEqual(['Succeeded', 'Succeeded']);
+
+    const sent = layerBytes(await world.fleet.registry.served({ since }), imagesOf(release));
+    const byLink = (release.releaseBytes * 8) / parseRate(RATE);
+    console.log(`${megabytes(release.releaseBytes)} at ${RATE}: ${seconds(byLink)} by arithmetic; ${megabytes(sent)} sent to two spokes`);
+    expect(sent).toBeLessThanOrEqual(TOLERANCE * SPOKES.length * release.releaseBytes);
+    for (const [index, observer] of [first, second].entries()) {
+      const [run] = observer.runs;
+      console.log(`  ${SPOKES[index]}: pod start to end ${run?.seconds} s, ${((run?.seconds ?? 0) / byLink).toFixed(2)} times the link's`);
+      expect(run?.exitCode).toBe(0);
+      expect(run?.seconds).toBeLessThanOrEqual(1.25 * byLink);
+    }
+
+    for (const name of SPOKES) await expectDigests(name, imagesOf(release));
+    for (const spoke of world.fleet.spokes) await spoke.cutLink();
+    const started = await Promise.all(world.fleet.spokes.map((spoke) => spoke.startImages(release.components, 90_000)));
+    console.log(
+      `links cut: ${started.map(({ up, total, seconds: took }) => `${up} of ${total} images started in ${seconds(took)}`).join(', ')}`,
+    );
+    for (const { up, failures } of started) expect({ up, failures }).toEqual({ up: release.components.length, failures: {} });
+    for (const spoke of world.fleet.spokes) await spoke.restoreLink();
+    await deleteUpgrade(world, 'whole');
+  });
+
+  describe('disturbed in mid-pull', () => {
+    test.concurrent('a cut link, five times in one pull: ends with all images, none pulled twice', async ({ expect: expectHere }) => {
+      const release = await world.pushRelease({ seed: 2, totalBytes: 40_000_000 });
+      const spoke = world.fleet.spokes[0] ?? expect.fail('no spoke');
+      await spoke.setRate('16mbit');
+      const { length: since } = (await world.fleet.registry.served()).requests;
+      await using puller = new PullerObserver(spoke.client);
+      await createUpgrade(world, 'cut', release.release.pullSpec, [spoke.name]);
+      const cuts: number[] = [];
+      for (let i = 0; i < DISRUPTIONS; i += 1) {
+        cuts.push(await reach(puller, ((i + 0.5) / (DISRUPTIONS + 1)) * release.releaseBytes));
+        await spoke.cutLink();
+        await new Promise((resolve) => setTimeout(resolve, 2_000));
+        await spoke.restoreLink();
+      }
+      const [end] = await follow('cut', [spoke.name]);
+      expectHere(end?.state).toBe('Succeeded');
+      await expectDigests(spoke.name, imagesOf(release));
+      const sent = layerBytes(await world.fleet.registry.served({ since }), imagesOf(release));
+      console.log(`link cut at ${cuts.map(megabytes).join(', ')}: ${megabytes(sent)} sent for ${megabytes(release.releaseBytes)}`);
+      expectHere(sent).toBeLessThanOrEqual(TOLERANCE * release.releaseBytes);
+      expectHere(puller.runs.map(({ exitCode }) => exitCode)).toEqual([0]);
+      await deleteUpgrade(world, 'cut');
+    });
+
+    test.concurrent('a killed puller, in five attempts: the sixth ends with all images, none that was there pulled again', async ({
+      expect: expectHere,
+    }) => {
+      const release = await world.pushRelease({ seed: 3, totalBytes: 40_000_000 });
+      const random = createRandom(7);
+      const spoke = world.fleet.spokes[1] ?? expect.fail('no spoke');
+      await spoke.setRate('16mbit');
+      const { length: since } = (await world.fleet.registry.served()).requests;
+      await using puller = new PullerObserver(spoke.client);
+      const kills: string[] = [];
+      for (let i = 0; i < DISRUPTIONS; i += 1) {
+        const { length: before } = (await world.fleet.registry.served()).requests;
+        const present = await presentImages(spoke.name, imagesOf(release));
+        await createUpgrade(world, `kill-${i}`, release.release.pullSpec, [spoke.name]);
+        const at = await reach(puller, ((i + 0.3 + 0.6 * random()) / (DISRUPTIONS + 1)) * release.releaseBytes);
+        expectHere(await killPuller(cluster(spoke.name))).toBe(true);
+        kills.push(megabytes(at));
+        const [end] = await follow(`kill-${i}`, [spoke.name]);
+        expectHere(end?.state).toBe('UnrecoverableError');
+        expectHere(layerBytes(await world.fleet.registry.served({ since: before }), present)).toBe(0);
+        await deleteUpgrade(world, `kill-${i}`);
+      }
+      await createUpgrade(world, 'killed', release.release.pullSpec, [spoke.name]);
+      const [end] = await follow('killed', [spoke.name]);
+      expectHere(end?.state).toBe('Succeeded');
+      await expectDigests(spoke.name, imagesOf(release));
+      const sent = layerBytes(await world.fleet.registry.served({ since }), imagesOf(release));
+      console.log(`puller killed at ${kills.join(', ')}: ${megabytes(sent)} sent for ${megabytes(release.releaseBytes)}`);
+      expectHere(puller.runs.map(({ exitCode }) => exitCode)).toEqual([137, 137, 137, 137, 137, 0]);
+      await deleteUpgrade(world, 'killed');
+    });
+  });
+});
+
+/** Waits until the running puller has that many bytes, and returns how many it has. */
+async function reach(puller: PullerObserver, bytes: number): Promise<number> {
+  const isThere = async () => {
+    const report = await puller.report();
+    return report?.phase === 'pulling' && report.bytesDone >= bytes ? report.bytesDone : undefined;
+  };
+  return eventually(isThere, 90_000, `the puller to have ${bytes} bytes`);
+}
+
+/** Those of the images that containerd has under their digests. */
+async function presentImages(name: string, images: readonly FixtureImage[]): Promise<FixtureImage[]> {
+  const stored = new Map((await cluster(name).images()).map((image) => [image.name, image.digest]));
+  return images.filter(({ pullSpec, digest }) => stored.get(pullSpec) === digest);
+}
+
+/** Every image is in containerd with the digest under which the registry has it. */
+async function expectDigests(name: string, images: readonly FixtureImage[]): Promise<void> {
+  const stored = new Map((await cluster(name).images()).map((image) => [image.name, image.digest]));
+  for (const { pullSpec } of images) {
+    const { digest } = await resolveImage(
+      world.registry,
+      parseImageReference(pullSpec.replace(world.fleet.registryName, world.fleet.pushHost)),
+    );
+    expect([pullSpec, stored.get(pullSpec)]).toEqual([pullSpec, digest]);
+  }
+}

@@ -1,0 +1,50 @@
+import type { Cluster } from '@flotilla/control-plane';
+import { clusterObstacle } from '@flotilla/control-plane';
+import { describe, test } from 'vitest';
+import { NAMESPACE } from '../../demo/src/installation.ts';
+import { countRefusedCreates, observeServer } from '../conformance/observer.ts';
+import { describeTransport } from '../conformance/transport.ts';
+import type { TransportSubject } from '../conformance/transport-subject.ts';
+import { startPrecacheFleet } from '../fixtures/precache-fleet.ts';
+
+const obstacle = clusterObstacle();
+const AGENT = ['-n', NAMESPACE, 'deployment/flotilla-spoke'];
+
+/** The suite asks about kinds and namespaces that pre-caching has nothing to do with. */
+const ANYTHING = {
+  confinement: { enabled: false },
+  rbac: { extraRules: [{ apiGroups: ['*'], resources: ['*'], verbs: ['get', 'create', 'patch', 'delete'] }] },
+};
+
+/** The agent as the chart installs it, a pod of a whole cluster; the hub is another. */
+async function startPodSubject(): Promise<TransportSubject> {
+  const world = await startPrecacheFleet(1, ANYTHING);
+  const { fleet } = world;
+  const [spoke] = fleet.spokes;
+  const cluster = fleet.clusters.get('spoke-1');
+  if (!spoke || !cluster) throw new TypeError('the fleet has no spoke');
+  return {
+    hub: fleet.hub.client,
+    cluster: spoke.name,
+    spoke: observeServer(spoke.client),
+    stopAgent: () => killAgent(cluster),
+    async startAgent() {
+      await cluster.kubectl(['scale', '--replicas=1', ...AGENT]);
+      await cluster.kubectl(['rollout', 'status', ...AGENT, '--timeout=60s'], { timeoutMs: 70_000 });
+    },
+    refusedCreates: () => countRefusedCreates(spoke.client),
+    [Symbol.asyncDispose]: () => world[Symbol.asyncDispose](),
+  };
+}
+
+/** Frozen first: then it cannot say anything between the kubelet's SIGTERM and SIGKILL. */
+async function killAgent(cluster: Cluster): Promise<void> {
+  const script = 'for f in $(grep -lz "^HUB_KUBECONFIG=" /proc/[0-9]*/environ 2>/dev/null); do kill -STOP $(basename $(dirname $f)); done';
+  await cluster.run('/bin/sh', ['-c', script]);
+  await cluster.kubectl(['scale', '--replicas=0', ...AGENT]);
+  const pods = ['-n', NAMESPACE, 'pods', '-l', 'app.kubernetes.io/instance=flotilla-spoke'];
+  await cluster.kubectl(['delete', ...pods, '--force', '--grace-period=0', '--wait=true']);
+}
+
+if (obstacle) describe('transport: our agent on a whole cluster', () => test.skip(`cannot run: ${obstacle}`));
+else describeTransport({ name: 'our agent as a pod of a whole cluster', setup: startPodSubject });

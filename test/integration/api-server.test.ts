@@ -1,0 +1,95 @@
+import { type KubeObject, KubeObject as KubeObjectSchema, Namespace, resource, untyped } from '@flotilla/api';
+import { type ApiServer, currentRun, leftovers, startApiServer, startControllerManager } from '@flotilla/control-plane';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+
+const CustomResourceDefinition = untyped('apiextensions.k8s.io/v1', 'CustomResourceDefinition', 'customresourcedefinitions', false);
+const Widget = resource('test.flotilla.io/v1', 'Widget', 'widgets', true, KubeObjectSchema);
+
+const widgets: KubeObject = {
+  metadata: { name: 'widgets.test.flotilla.io' },
+  spec: {
+    group: 'test.flotilla.io',
+    scope: 'Namespaced',
+    names: { kind: 'Widget', plural: 'widgets', singular: 'widget', listKind: 'WidgetList' },
+    versions: [
+      {
+        name: 'v1',
+        served: true,
+        storage: true,
+        schema: {
+          openAPIV3Schema: { type: 'object', properties: { spec: { type: 'object', properties: { size: { type: 'integer' } } } } },
+        },
+      },
+    ],
+  },
+};
+
+describe('an API server alone', () => {
+  let server: ApiServer;
+
+  beforeAll(async () => {
+    server = await startApiServer({ users: [{ name: 'reader' }] });
+    console.log(`etcd and kube-apiserver ready in ${server.startedInMs} ms`);
+  });
+  afterAll(() => server?.stop());
+
+  test('is ready and serves an administrator', async () => {
+    const client = await server.client();
+    expect(await client.getText('/readyz')).toBe('ok');
+    expect((await client.list(Namespace)).items.map(({ metadata }) => metadata.name)).toContain('kube-system');
+  });
+
+  test('refuses a user without a role', async () => {
+    const client = await server.client('reader');
+    await expect(client.list(Namespace)).rejects.toMatchObject({ status: 403 });
+  });
+
+  test('names the users there are when asked for another', async () => {
+    await expect(server.kubeconfigFor('nobody')).rejects.toThrow('there are admin, reader');
+  });
+
+  test('keeps definitions and objects over a restart of all of it, at the same address', async () => {
+    const client = await server.client();
+    await client.create(CustomResourceDefinition, widgets);
+    const widget = {
+      apiVersion: 'test.flotilla.io/v1',
+      kind: 'Widget',
+      metadata: { name: 'one', namespace: 'default' },
+      spec: { size: 3 },
+    };
+    const created = await vi.waitFor(() => client.create(Widget, widget), { timeout: 20_000, interval: 100 });
+    const { url } = server;
+    await server.restart({ etcd: true });
+    expect(server.url).toBe(url);
+    const again = await server.client();
+    const found = await vi.waitFor(() => again.get(Widget, { namespace: 'default', name: 'one' }), { timeout: 20_000, interval: 100 });
+    expect(found?.metadata.uid).toBe(created.metadata.uid);
+  });
+
+  test('deletes namespaces for real beside a controller manager', async () => {
+    await using _controllers = await startControllerManager(server);
+    const client = await server.client();
+    await client.create(Namespace, { metadata: { name: 'short-lived' } });
+    await client.delete(Namespace, { name: 'short-lived' });
+    await vi.waitFor(async () => expect(await client.get(Namespace, { name: 'short-lived' })).toBeUndefined(), {
+      timeout: 30_000,
+      interval: 200,
+    });
+  });
+});
+
+test('a stopped API server leaves no process and no folder', async () => {
+  const server = await startApiServer();
+  const run = await currentRun();
+  expect((await leftovers(run)).processes.length).toBeGreaterThanOrEqual(2);
+  await server.stop();
+  const left = await leftovers(run);
+  expect(left.processes).toEqual([]);
+  expect(left.folders).toEqual([]);
+});
+
+test('an API server with a wrong flag fails with the reason and leaves nothing', async () => {
+  const run = await currentRun();
+  await expect(startApiServer({ flags: ['--no-such-flag'] })).rejects.toThrow(/kube-apiserver ended while it started.*no-such-flag/s);
+  expect(await leftovers(run)).toMatchObject({ processes: [], folders: [] });
+});

@@ -1,0 +1,377 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { SpokeName, transportCrds } from '@flotilla/api';
+import { type ApiServer, ensureTools, runCommand, startApiServer, type Tools } from '@flotilla/control-plane';
+import type { Client } from '@flotilla/runtime';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { z } from 'zod';
+
+const charts = fileURLToPath(new URL('../../charts', import.meta.url));
+const NAMESPACE = 'flotilla';
+const AGENT = `system:serviceaccount:${NAMESPACE}:agent-flotilla-spoke`;
+const HUB = `system:serviceaccount:${NAMESPACE}:hub-flotilla-hub`;
+const DIGEST = `sha256:${'a'.repeat(64)}`;
+
+/** Values that a chart cannot do without. */
+const required = { hub: [], spoke: ['clusterName=spoke-1', 'hub.kubeconfigSecret=hub-kubeconfig'] } as const;
+type Chart = keyof typeof required;
+
+const Rendered = z.looseObject({
+  kind: z.string(),
+  metadata: z.looseObject({ name: z.string(), namespace: z.string().optional(), annotations: z.record(z.string(), z.string()).optional() }),
+});
+const DeploymentObject = z.object({
+  spec: z.object({
+    template: z.object({
+      spec: z.object({
+        containers: z.tuple([
+          z.looseObject({ image: z.string(), env: z.array(z.looseObject({ name: z.string(), value: z.string().optional() })) }),
+        ]),
+      }),
+    }),
+  }),
+});
+
+let tools: Tools;
+let server: ApiServer;
+let admin: Client;
+let home: string;
+
+beforeAll(async () => {
+  tools = await ensureTools(['helm', 'kubectl']);
+  home = await mkdtemp(join(tmpdir(), 'flotilla-helm-'));
+  server = await startApiServer({
+    users: [AGENT, HUB].map((name) => ({ name, groups: ['system:serviceaccounts', 'system:authenticated'] })),
+  });
+  admin = await server.client();
+  await admin.request('POST', '/api/v1/namespaces', { body: { metadata: { name: NAMESPACE } } });
+  for (const name of ['spoke-1', 'spoke-2']) await admin.request('POST', '/api/v1/namespaces', { body: { metadata: { name } } });
+  for (const crd of transportCrds()) await admin.request('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', { body: crd });
+});
+
+afterAll(async () => {
+  await server?.stop();
+  if (home) await rm(home, { recursive: true, force: true });
+});
+
+const helm = (...args: string[]) =>
+  runCommand(tools.path('helm'), args, {
+    // Helm keeps its cache and settings here; a release's record is on the server.
+    env: { HELM_CACHE_HOME: home, HELM_CONFIG_HOME: home, HELM_DATA_HOME: home, KUBECONFIG: server.kubeconfig },
+    timeoutMs: 60_000,
+  });
+const sets = (values: readonly string[]) => values.flatMap((value) => ['--set', value]);
+
+async function render(chart: Chart, ...values: string[]) {
+  const text = await helm(
+    'template',
+    chart === 'hub' ? 'hub' : 'agent',
+    join(charts, chart),
+    '-n',
+    NAMESPACE,
+    ...sets([...required[chart], ...values]),
+  );
+  const objects = parseAllDocuments(text).flatMap((document) => (document.contents === null ? [] : [Rendered.parse(document.toJS())]));
+  return { text, objects, deployment: () => DeploymentObject.parse(objects.find((object) => object.kind === 'Deployment')) };
+}
+
+describe('rendering', () => {
+  const variants: { name: string; chart: Chart; values: string[] }[] = [
+    { name: 'hub with defaults', chart: 'hub', values: [] },
+    {
+      name: 'hub with everything set',
+      chart: 'hub',
+      values: [
+        `image.digest=${DIGEST}`,
+        `precacheImage.digest=${DIGEST}`,
+        'imagePullSecrets={pull}',
+        'replicas=2',
+        'redis.existingSecret=queue',
+        'talmStrict=true',
+        'precacheJobProfile=talm',
+        'updateGraphUrl=https://graph.example.com/v1/graph',
+        'extraEnv[0].name=EXTRA',
+        'extraEnv[0].value=yes',
+        'agents.clusters={spoke-1,spoke-2}',
+        'service.annotations.prometheus\\.io/scrape=true',
+        'serviceAccount.annotations.purpose=test',
+        'podLabels.purpose=test',
+        'podAnnotations.purpose=test',
+        'nodeSelector.purpose=test',
+        'tolerations[0].operator=Exists',
+        'priorityClassName=system-cluster-critical',
+      ].map((value) => value.replace('scrape=true', 'scrape=yes')),
+    },
+    { name: 'spoke with defaults', chart: 'spoke', values: [] },
+    {
+      name: 'spoke with everything set',
+      chart: 'spoke',
+      values: [
+        `image.digest=${DIGEST}`,
+        'imagePullSecrets={pull}',
+        'rbac.talmProfile=true',
+        'rbac.extraRules[0].apiGroups={operators.coreos.com}',
+        'rbac.extraRules[0].resources={installplans}',
+        'rbac.extraRules[0].verbs={get,patch}',
+        'confinement.namespaces={openshift-talo-pre-cache,openshift-talo-backup}',
+        'podLabels.purpose=test',
+        'priorityClassName=system-cluster-critical',
+      ],
+    },
+  ];
+
+  test.each(variants)('$name passes lint and a strict dry run on the API server', async ({ chart, values }) => {
+    await helm('lint', '--strict', join(charts, chart), ...sets([...required[chart], ...values]));
+    const { text, objects } = await render(chart, ...values);
+    const printed = await runCommand(
+      tools.path('kubectl'),
+      ['--kubeconfig', server.kubeconfig, 'apply', '--server-side', '--dry-run=server', '--validate=strict', '-f', '-'],
+      { input: text, timeoutMs: 60_000 },
+    );
+    expect(printed.trim().split('\n')).toHaveLength(objects.length);
+  });
+
+  test('an image is named by digest when there is one, else by tag, else by the chart version', async () => {
+    const image = async (...values: string[]) => (await render('spoke', ...values)).deployment().spec.template.spec.containers[0].image;
+    expect(await image()).toBe('registry.example.com/flotilla/spoke-agent:0.1.0');
+    expect(await image('image.tag=v2')).toBe('registry.example.com/flotilla/spoke-agent:v2');
+    expect(await image('image.tag=v2', `image.digest=${DIGEST}`)).toBe(`registry.example.com/flotilla/spoke-agent@${DIGEST}`);
+  });
+
+  test('the CRDs can be left out, and are kept on uninstall unless told otherwise', async () => {
+    const crds = async (...values: string[]) =>
+      (await render('hub', ...values)).objects.filter((object) => object.kind === 'CustomResourceDefinition');
+    const kept = await crds();
+    expect(kept.map((crd) => crd.metadata.name).toSorted()).toEqual([
+      'clustergroupupgrades.ran.openshift.io',
+      'precachingconfigs.ran.openshift.io',
+    ]);
+    expect(kept.map((crd) => crd.metadata.annotations?.['helm.sh/resource-policy'])).toEqual(['keep', 'keep']);
+    expect((await crds('crds.keep=false')).map((crd) => crd.metadata.annotations)).toEqual([undefined, undefined]);
+    expect(await crds('crds.enabled=false')).toEqual([]);
+  });
+
+  test('the queue store comes by value, from a Secret, or not at all', async () => {
+    const redis = async (...values: string[]) =>
+      (await render('hub', ...values)).deployment().spec.template.spec.containers[0].env.find((one) => one.name === 'REDIS_URL');
+    expect(await redis()).toBeUndefined();
+    expect(await redis('redis.url=redis://queue:6379')).toEqual({ name: 'REDIS_URL', value: 'redis://queue:6379' });
+    expect(await redis('redis.url=redis://queue:6379', 'redis.existingSecret=queue')).toEqual({
+      name: 'REDIS_URL',
+      valueFrom: { secretKeyRef: { name: 'queue', key: 'url' } },
+    });
+  });
+
+  test.each([
+    { name: 'a misspelt value', chart: 'hub', values: ['replica=2'], why: 'replica' },
+    { name: 'two hubs on the embedded store', chart: 'hub', values: ['replicas=2'], why: 'redis.url' },
+    { name: 'a queue store that is no Redis URL', chart: 'hub', values: ['redis.url=queue:6379'], why: '/redis/url' },
+    { name: 'a digest that is none', chart: 'spoke', values: ['image.digest=sha256:abc'], why: '/image/digest' },
+    { name: 'no cluster name', chart: 'spoke', values: ['clusterName='], why: '/clusterName' },
+    { name: 'no kubeconfig for the hub', chart: 'spoke', values: ['hub.kubeconfigSecret='], why: '/hub/kubeconfigSecret' },
+  ] as const)('refuses $name and says so', async ({ chart, values, why }) => {
+    await expect(render(chart, ...values)).rejects.toThrow(why);
+  });
+});
+
+/** What a user may do, asked by doing it without effect. Answers the HTTP status of a refusal, or `allowed`. */
+async function attempt(client: Client, method: string, path: string, body?: unknown): Promise<string> {
+  try {
+    const dryRun = method === 'GET' ? '' : `${path.includes('?') ? '&' : '?'}dryRun=All`;
+    const contentType = method === 'PATCH' ? { contentType: 'application/merge-patch+json' } : {};
+    await client.request(method, `${path}${dryRun}`, { ...(body !== undefined && { body }), ...contentType });
+    return 'allowed';
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    if (/not found/i.test(message)) return 'allowed';
+    return /forbidden|may not write/i.test(message) ? 'forbidden' : message;
+  }
+}
+
+describe('the installed spoke agent', () => {
+  let agent: Client;
+  const namespace = SpokeName.namespace;
+  const inNamespace = (name: string) => ({ metadata: { name, namespace } });
+  const configMaps = `/api/v1/namespaces/${namespace}/configmaps`;
+  const rbac = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`;
+  const rules = [
+    { apiGroups: [''], resources: ['configmaps'], verbs: ['create'] },
+    { apiGroups: [''], resources: ['configmaps'], resourceNames: [SpokeName.progressConfigMap], verbs: ['get', 'update', 'patch'] },
+  ];
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: SpokeName.role };
+  const subjects = [{ kind: 'ServiceAccount', name: SpokeName.serviceAccount, namespace }];
+  const pod = { restartPolicy: 'Never', containers: [{ name: SpokeName.container, image: 'registry.example.com/puller@sha256:0' }] };
+
+  beforeAll(async () => {
+    await helm('install', 'agent', join(charts, 'spoke'), '-n', NAMESPACE, ...sets(required.spoke));
+    agent = await server.client(AGENT);
+    // The admission policy takes effect a moment after it was created.
+    const elsewhere = () => attempt(agent, 'POST', '/api/v1/namespaces/default/configmaps', { metadata: { name: 'probe' } });
+    const permitted = () => attempt(agent, 'POST', '/api/v1/namespaces', { metadata: { name: namespace } });
+    await vi.waitUntil(async () => (await permitted()) === 'allowed' && (await elsewhere()) === 'forbidden', { timeout: 30_000 });
+  });
+
+  test('creates everything a pre-cache needs, and reads it back', async () => {
+    await agent.request('POST', '/api/v1/namespaces', { body: { metadata: { name: namespace } } });
+    await agent.request('POST', `/api/v1/namespaces/${namespace}/serviceaccounts`, { body: inNamespace(SpokeName.serviceAccount) });
+    await agent.request('POST', `${rbac}/roles`, { body: { ...inNamespace(SpokeName.role), rules } });
+    await agent.request('POST', `${rbac}/rolebindings`, { body: { ...inNamespace(SpokeName.roleBinding), roleRef, subjects } });
+    await agent.request('POST', configMaps, { body: inNamespace(SpokeName.specConfigMap) });
+    const jobs = `/apis/batch/v1/namespaces/${namespace}/jobs`;
+    await agent.request('POST', jobs, { body: { ...inNamespace(SpokeName.job), spec: { template: { spec: pod } } } });
+    for (const path of [
+      `/api/v1/namespaces/${namespace}`,
+      `/api/v1/namespaces/${namespace}/serviceaccounts/${SpokeName.serviceAccount}`,
+      `${rbac}/roles/${SpokeName.role}`,
+      `${rbac}/rolebindings/${SpokeName.roleBinding}`,
+      `${configMaps}/${SpokeName.specConfigMap}`,
+      `${jobs}/${SpokeName.job}`,
+    ]) {
+      expect(await agent.request('GET', path)).toMatchObject({ metadata: { uid: expect.any(String) } });
+    }
+    expect(await attempt(agent, 'GET', `${configMaps}/${SpokeName.progressConfigMap}`)).toBe('allowed');
+  });
+
+  test.each([
+    {
+      name: 'a ConfigMap in another namespace',
+      method: 'POST',
+      path: '/api/v1/namespaces/default/configmaps',
+      body: { metadata: { name: 'x' } },
+    },
+    {
+      name: 'a Job in another namespace',
+      method: 'POST',
+      path: '/apis/batch/v1/namespaces/default/jobs',
+      body: { metadata: { name: 'x' }, spec: { template: { spec: pod } } },
+    },
+    { name: 'another namespace', method: 'POST', path: '/api/v1/namespaces', body: { metadata: { name: 'x' } } },
+    { name: 'deleting another namespace', method: 'DELETE', path: '/api/v1/namespaces/default' },
+    { name: 'reading Secrets', method: 'GET', path: `/api/v1/namespaces/${NAMESPACE}/secrets` },
+    {
+      name: 'reading other ConfigMaps',
+      method: 'GET',
+      path: '/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication',
+    },
+    {
+      name: 'a ClusterRoleBinding',
+      method: 'POST',
+      path: '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings',
+      body: {
+        metadata: { name: SpokeName.clusterRoleBinding },
+        roleRef: { ...roleRef, kind: 'ClusterRole', name: 'cluster-admin' },
+        subjects,
+      },
+    },
+    {
+      name: 'a Role that grants more than the agent has',
+      method: 'POST',
+      path: `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/roles`,
+      body: { metadata: { name: 'more' }, rules: [{ apiGroups: [''], resources: ['secrets'], verbs: ['get'] }] },
+    },
+  ])('is refused $name', async ({ method, path, body }) => {
+    expect(await attempt(agent, method, path, body)).toBe('forbidden');
+  });
+
+  test('removes the namespace', async () => {
+    await agent.request('DELETE', `/api/v1/namespaces/${namespace}`, { body: { propagationPolicy: 'Foreground' } });
+    expect(await agent.request('GET', `/api/v1/namespaces/${namespace}`)).toMatchObject({ status: { phase: 'Terminating' } });
+  });
+});
+
+describe('the installed hub', () => {
+  let hub: Client;
+  const actions = '/apis/action.open-cluster-management.io/v1beta1/namespaces/spoke-1/managedclusteractions';
+  const views = '/apis/view.open-cluster-management.io/v1beta1/namespaces/spoke-1/managedclusterviews';
+  const upgrades = '/apis/ran.openshift.io/v1alpha1/namespaces/default/clustergroupupgrades';
+  const overrides = 'cluster-group-upgrade-overrides';
+
+  beforeAll(async () => {
+    await helm('install', 'hub', join(charts, 'hub'), '-n', NAMESPACE, ...sets(['agents.clusters={spoke-1}']));
+    hub = await server.client(HUB);
+    // RBAC and new CRDs take effect a moment after they were created.
+    await vi.waitUntil(async () => (await attempt(hub, 'GET', upgrades)) === 'allowed', { timeout: 30_000 });
+  });
+
+  test.each([
+    { name: 'watch every kind it reconciles', method: 'GET', path: '/apis/ran.openshift.io/v1alpha1/precachingconfigs' },
+    { name: 'report status', method: 'PATCH', path: `${upgrades}/x/status`, body: { status: {} } },
+    { name: 'put its finalizer', method: 'PATCH', path: `${upgrades}/x`, body: { metadata: { finalizers: [] } } },
+    { name: 'list clusters', method: 'GET', path: '/apis/cluster.open-cluster-management.io/v1/managedclusters' },
+    { name: 'list policies', method: 'GET', path: '/apis/policy.open-cluster-management.io/v1/policies' },
+    { name: 'sweep its actions on a spoke', method: 'DELETE', path: `${actions}?labelSelector=flotilla.io/work` },
+    { name: 'sweep its views of a spoke', method: 'DELETE', path: `${views}?labelSelector=flotilla.io/work` },
+    { name: 'watch the overrides by name', method: 'GET', path: `/api/v1/configmaps?fieldSelector=metadata.name%3D${overrides}` },
+    {
+      name: 'record events',
+      method: 'POST',
+      path: '/api/v1/namespaces/default/events',
+      body: { metadata: { name: 'x' }, involvedObject: { namespace: 'default' } },
+    },
+    {
+      name: 'lead',
+      method: 'POST',
+      path: `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases`,
+      body: { metadata: { name: 'x' } },
+    },
+  ])('may $name', async ({ method, path, body }) => {
+    expect(await attempt(hub, method, path, body)).toBe('allowed');
+  });
+
+  test.each([
+    { name: 'read Secrets', method: 'GET', path: `/api/v1/namespaces/${NAMESPACE}/secrets` },
+    { name: 'read other ConfigMaps', method: 'GET', path: '/api/v1/configmaps' },
+    { name: 'create upgrades', method: 'POST', path: upgrades, body: { metadata: { name: 'x' } } },
+    { name: 'delete upgrades', method: 'DELETE', path: `${upgrades}/x` },
+    { name: 'change clusters', method: 'PATCH', path: '/apis/cluster.open-cluster-management.io/v1/managedclusters/x', body: {} },
+    {
+      name: 'lead elsewhere',
+      method: 'POST',
+      path: '/apis/coordination.k8s.io/v1/namespaces/default/leases',
+      body: { metadata: { name: 'x' } },
+    },
+  ])('may not $name', async ({ method, path, body }) => {
+    expect(await attempt(hub, method, path, body)).toBe('forbidden');
+  });
+
+  test.each([
+    { what: 'watch managedclusteractions.action.open-cluster-management.io', namespace: 'spoke-1', may: true },
+    { what: 'patch managedclusteractions.action.open-cluster-management.io --subresource=status', namespace: 'spoke-1', may: true },
+    { what: 'patch managedclusterviews.view.open-cluster-management.io --subresource=status', namespace: 'spoke-1', may: true },
+    { what: 'patch leases.coordination.k8s.io/managed-cluster-lease', namespace: 'spoke-1', may: true },
+    { what: 'get managedclusters.cluster.open-cluster-management.io/spoke-1', namespace: 'spoke-1', may: true },
+    { what: 'patch managedclusters.cluster.open-cluster-management.io/spoke-1 --subresource=status', namespace: 'spoke-1', may: true },
+    { what: 'create managedclusteractions.action.open-cluster-management.io', namespace: 'spoke-1', may: false },
+    { what: 'watch managedclusteractions.action.open-cluster-management.io', namespace: 'spoke-2', may: false },
+    { what: 'patch managedclusters.cluster.open-cluster-management.io/spoke-2 --subresource=status', namespace: 'spoke-2', may: false },
+  ])('an agent of spoke-1 may $what in $namespace: $may', async ({ what, namespace, may }) => {
+    const args = [
+      '--kubeconfig',
+      server.kubeconfig,
+      'auth',
+      'can-i',
+      ...what.split(' '),
+      '--as',
+      'system:serviceaccount:spoke-1:spoke-agent',
+    ];
+    // kubectl says no by its exit code.
+    const answer = await runCommand(tools.path('kubectl'), [...args, '-n', namespace]).catch((error: unknown) => String(error));
+    expect(answer).toMatch(may ? /^yes/ : /ended with 1/);
+  });
+
+  test('is uninstalled without taking the upgrades with it', async () => {
+    await admin.request('POST', upgrades, {
+      body: {
+        apiVersion: 'ran.openshift.io/v1alpha1',
+        kind: 'ClusterGroupUpgrade',
+        metadata: { name: 'kept' },
+        spec: { remediationStrategy: { maxConcurrency: 1 } },
+      },
+    });
+    await helm('uninstall', 'hub', '-n', NAMESPACE, '--wait=hookOnly');
+    expect(await admin.request('GET', `${upgrades}/kept`)).toMatchObject({ metadata: { name: 'kept' } });
+  });
+});

@@ -1,0 +1,154 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { CustomResourceDefinition, KubeObject, PreCachingConfig, transportCrds, upgradeCrds } from '@flotilla/api';
+import { type ApiServer, ensureTools, runCommand, startApiServer } from '@flotilla/control-plane';
+import { ApiError, type Client } from '@flotilla/runtime';
+import { afterAll, beforeAll, describe, expect, it, test, vi } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { z } from 'zod';
+
+const examplesDir = join(import.meta.dirname, '../../examples');
+const examples = (await readdir(examplesDir, { recursive: true })).filter((file) => /\.ya?ml$/.test(file));
+const UPGRADES = '/apis/ran.openshift.io/v1alpha1/namespaces/default/clustergroupupgrades';
+const upgrade = (name: string, spec: Record<string, unknown>) => ({
+  apiVersion: 'ran.openshift.io/v1alpha1',
+  kind: 'ClusterGroupUpgrade',
+  metadata: { name, namespace: 'default' },
+  spec,
+});
+
+describe('the CRDs on a real API server', () => {
+  let server: ApiServer;
+  let client: Client;
+  const kubectl = async (...args: string[]) => {
+    const tools = await ensureTools(['kubectl']);
+    return runCommand(tools.path('kubectl'), ['--kubeconfig', server.kubeconfig, ...args]);
+  };
+  const post = (path: string, body: unknown) => client.request('POST', `${path}?fieldValidation=Strict`, { body });
+  const patchStatus = (name: string, status: unknown) =>
+    client.request('PATCH', `${UPGRADES}/${name}/status?fieldValidation=Strict`, {
+      body: { status },
+      contentType: 'application/merge-patch+json',
+    });
+
+  beforeAll(async () => {
+    server = await startApiServer();
+    client = await server.client();
+    for (const crd of [...upgradeCrds(), ...transportCrds()]) await client.create(CustomResourceDefinition, KubeObject.parse(crd));
+  });
+  afterAll(() => server?.stop());
+
+  test.each([...upgradeCrds(), ...transportCrds()].map((crd) => crd.metadata.name))('%s is established and structural', async (name) => {
+    const Conditions = z.looseObject({
+      status: z.looseObject({ conditions: z.array(z.looseObject({ type: z.string(), status: z.string() })) }),
+    });
+    await vi.waitFor(
+      async () => {
+        const { conditions } = Conditions.parse(await client.get(CustomResourceDefinition, { name })).status;
+        const states = Object.fromEntries(conditions.map((condition) => [condition.type, condition.status]));
+        expect(states).toMatchObject({ NamesAccepted: 'True', Established: 'True' });
+        expect(states).not.toHaveProperty('NonStructuralSchema');
+      },
+      { timeout: 15_000, interval: 50 },
+    );
+  });
+
+  it('fills in the defaults', async () => {
+    const created = await post(
+      UPGRADES,
+      upgrade('defaults', { remediationStrategy: { maxConcurrency: 0 }, actions: { afterCompletion: {} } }),
+    );
+    expect(created).toMatchObject({
+      spec: {
+        enable: true,
+        preCaching: false,
+        backup: false,
+        remediationStrategy: { maxConcurrency: 0, timeout: 240 },
+        actions: { afterCompletion: { deleteObjects: true } },
+      },
+    });
+  });
+
+  it('accepts an upgrade without a spec, and one with negative numbers', async () => {
+    const { apiVersion, kind, metadata } = upgrade('bare', {});
+    await post(UPGRADES, { apiVersion, kind, metadata });
+    await post(UPGRADES, upgrade('negative', { remediationStrategy: { maxConcurrency: -1, timeout: 0 } }));
+  });
+
+  it('shows the last condition in the columns of kubectl get cgu', async () => {
+    await post(UPGRADES, upgrade('columns', { remediationStrategy: { maxConcurrency: 1 } }));
+    const condition = (type: string, reason: string, message: string) => ({
+      type,
+      reason,
+      message,
+      status: 'True',
+      lastTransitionTime: '2026-01-01T00:00:00Z',
+    });
+    await patchStatus('columns', {
+      conditions: [condition('A', 'First', 'Not shown'), condition('B', 'InProgress', 'Precaching in progress')],
+    });
+    const [header = '', row = ''] = (await kubectl('get', 'cgu', 'columns')).split('\n');
+    expect(header.split(/\s+/).filter(Boolean)).toEqual(['NAME', 'AGE', 'STATE', 'DETAILS']);
+    expect(row).toMatch(/^columns\s+\S+\s+InProgress\s+Precaching in progress\s*$/);
+  });
+
+  it('keeps whatever a cluster was at, and gives status its times', async () => {
+    await post(UPGRADES, upgrade('kept', { remediationStrategy: { maxConcurrency: 1 } }));
+    const at = { deep: { list: [1, { x: null, y: 'z' }] } };
+    const clusters = [
+      { name: 'spoke', state: 'complete', currentPolicy: { name: 'p', status: at }, currentManifestWork: { name: 'w', status: at } },
+    ];
+    const patched = await patchStatus('kept', { clusters, precaching: { status: { spoke: 'Active' }, spec: {} } });
+    expect(patched).toMatchObject({ status: { status: {}, precaching: { spec: {}, status: { spoke: 'Active' } } } });
+    const Kept = z.looseObject({ status: z.looseObject({ clusters: z.array(z.unknown()) }) });
+    const list = { list: [1, { y: 'z' }] };
+    expect(Kept.parse(patched).status.clusters).toMatchObject([
+      { name: 'spoke', state: 'complete', currentPolicy: { status: { deep: list } }, currentManifestWork: { status: { deep: list } } },
+    ]);
+  });
+
+  test.each([
+    { name: 'a string for a boolean', spec: { preCaching: 'yes', remediationStrategy: { maxConcurrency: 1 } }, field: 'spec.preCaching' },
+    { name: 'a missing number', spec: { remediationStrategy: {} }, field: 'spec.remediationStrategy.maxConcurrency' },
+    { name: 'a fraction', spec: { remediationStrategy: { maxConcurrency: 1.5 } }, field: 'spec.remediationStrategy.maxConcurrency' },
+    { name: 'a missing object', spec: { clusters: ['a'] }, field: 'spec.remediationStrategy' },
+    { name: 'a string for a list', spec: { clusters: 'a', remediationStrategy: { maxConcurrency: 1 } }, field: 'spec.clusters' },
+    { name: 'a field that does not exist', spec: { preCache: true, remediationStrategy: { maxConcurrency: 1 } }, field: 'spec.preCache' },
+  ])('refuses $name and names the field', async ({ spec, field }) => {
+    const refused = post(UPGRADES, upgrade('refused', spec));
+    await expect(refused).rejects.toBeInstanceOf(ApiError);
+    await expect(refused).rejects.toThrow(field);
+  });
+
+  it('stores a PreCachingConfig and gives it no status', async () => {
+    const config = { apiVersion: PreCachingConfig.apiVersion, kind: PreCachingConfig.kind, metadata: { name: 'c', namespace: 'default' } };
+    const path = '/apis/ran.openshift.io/v1alpha1/namespaces/default/precachingconfigs';
+    await post(path, { ...config, spec: { overrides: { platformImage: 'registry.example/release@sha256:1' }, spaceRequired: '10 GiB' } });
+    const patch = client.request('PATCH', `${path}/c/status`, { body: {}, contentType: 'application/merge-patch+json' });
+    await expect(patch).rejects.toMatchObject({ status: 404 });
+  });
+
+  it('wants a kind in the template of an action, and keeps the rest of it', async () => {
+    const path = '/apis/action.open-cluster-management.io/v1beta1/namespaces/default/managedclusteractions';
+    const action = (name: string, template: unknown) => ({
+      apiVersion: 'action.open-cluster-management.io/v1beta1',
+      kind: 'ManagedClusterAction',
+      metadata: { name },
+      spec: { actionType: 'Create', kube: { resource: 'configmaps', template } },
+    });
+    const template = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x' }, data: { key: 'value' } };
+    expect(await post(path, action('whole', template))).toMatchObject({ spec: { kube: { template } } });
+    await expect(post(path, action('bare', { data: {} }))).rejects.toThrow('spec.kube.template.apiVersion');
+  });
+
+  test.runIf(examples.length > 0).each(examples)('examples/%s passes a strict dry run', async (file) => {
+    const documents = parseAllDocuments(await readFile(join(examplesDir, file), 'utf8'));
+    expect(documents.length).toBeGreaterThan(0);
+    for (const namespace of new Set(documents.map((document) => document.getIn(['metadata', 'namespace'])))) {
+      if (typeof namespace !== 'string' || namespace === 'default') continue;
+      // A dry run still wants the namespace to be there; two examples may share it.
+      await kubectl('create', 'namespace', namespace).catch((error: unknown) => expect(String(error)).toContain('AlreadyExists'));
+    }
+    await kubectl('apply', '--dry-run=server', '--validate=strict', '-f', join(examplesDir, file));
+  });
+});

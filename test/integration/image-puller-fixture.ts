@@ -1,0 +1,213 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PullerReport } from '@flotilla/api';
+import { startServerProcess } from '@flotilla/control-plane';
+import {
+  currentPlatform,
+  type Descriptor,
+  MemoryBlobs,
+  parseImageReference,
+  pushImage,
+  RegistryClient,
+  writeImage,
+  writeLayer,
+} from '@flotilla/registry';
+
+/** The registry as pull specs name it; nodes reach it through a mirror. */
+export const REGISTRY_NAME = 'registry.test';
+
+/** Images of a small release, pushed. */
+export interface SmallRelease {
+  readonly release: string;
+  readonly index: string;
+  /** Component name to pull spec; the first two are one image under two names. */
+  readonly components: Readonly<Record<string, string>>;
+  readonly operator: string;
+  /** Layer digest to compressed size, of every image. */
+  readonly layers: ReadonlyMap<string, number>;
+}
+
+/** Pushes a release image with `sizes.length` components that share a base layer, and an index with one operator. */
+export async function pushSmallRelease(registryUrl: string, sizes: readonly number[]): Promise<SmallRelease> {
+  const store = new MemoryBlobs();
+  const host = new URL(registryUrl).host;
+  await using client = new RegistryClient({ insecureHosts: [host] });
+  const layers = new Map<string, number>();
+  const layer = async (path: string, bytes: Buffer | string) => {
+    const written = await writeLayer(store, { content: { files: [{ path, content: { bytes } }] }, compression: 'gzip', level: 1 });
+    layers.set(written.descriptor.digest, written.descriptor.size);
+    return written;
+  };
+  const push = async (repository: string, image: Descriptor): Promise<string> => {
+    await pushImage({ client, store, image, reference: parseImageReference(`${host}/${repository}:v1`) });
+    return `${REGISTRY_NAME}/${repository}@${image.digest}`;
+  };
+  const base = await layer('base', randomBytes(1_000_000));
+  const build = async (path: string, bytes: Buffer | string) =>
+    writeImage(store, { layers: [base, await layer(path, bytes)], platform: currentPlatform() });
+
+  const components: Record<string, string> = {};
+  for (const [i, size] of sizes.entries()) {
+    const image = await build(`component-${i}`, randomBytes(size));
+    components[`component-${i}`] = await push(`release/component-${i}`, image);
+    if (i === 0) components['component-alias'] = await push('release/alias', image);
+  }
+  const operator = await push('operators/ptp', await build('operator', randomBytes(50_000)));
+  const tags = Object.entries(components).map(([name, pullSpec]) => ({ name, from: { kind: 'DockerImage', name: pullSpec } }));
+  const references = JSON.stringify({ kind: 'ImageStream', metadata: { name: '4.20.1' }, spec: { tags } });
+  const catalogue = [
+    { schema: 'olm.package', name: 'ptp' },
+    { schema: 'olm.channel', package: 'ptp', name: 'stable', entries: [{ name: 'ptp.v2', replaces: 'ptp.v1' }, { name: 'ptp.v1' }] },
+    { schema: 'olm.bundle', package: 'ptp', name: 'ptp.v1', relatedImages: [{ name: 'old', image: `${REGISTRY_NAME}/operators/gone:v1` }] },
+    { schema: 'olm.bundle', package: 'ptp', name: 'ptp.v2', relatedImages: [{ name: 'ptp', image: operator }] },
+  ];
+  const release = await push('release/release', await build('release-manifests/image-references', references));
+  await push('operators/index', await build('configs/ptp/catalog.json', catalogue.map((object) => JSON.stringify(object)).join('\n')));
+  return { release, index: `${REGISTRY_NAME}/operators/index:v1`, components, operator, layers };
+}
+
+/** A temporary folder that goes with its scope. */
+export async function temporaryFolder(name: string): Promise<AsyncDisposable & { readonly path: string }> {
+  const path = await mkdtemp(join(tmpdir(), `flotilla-${name}-`));
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true, maxRetries: 5 }) };
+}
+
+/** What a run of the program left. */
+export interface PullerRun {
+  readonly exitCode: number | null;
+  readonly reports: readonly PullerReport[];
+  readonly last: PullerReport;
+  readonly termination: PullerReport | undefined;
+  readonly log: string;
+}
+
+/** The program under way. */
+export interface RunningPuller {
+  readonly child: ChildProcess;
+  readonly reports: PullerReport[];
+  readonly finished: Promise<PullerRun>;
+}
+
+/** Starts the program as a process on a spec of its own. */
+export async function startPuller(
+  dir: string,
+  spec: Readonly<Record<string, string>>,
+  env: Readonly<Record<string, string>>,
+): Promise<RunningPuller> {
+  const config = await mkdtemp(join(dir, 'config-'));
+  for (const [key, value] of Object.entries(spec)) await writeFile(join(config, key), value);
+  const termination = join(config, 'termination-log');
+  await writeFile(termination, '');
+  const defaults = {
+    CONFIG_VOLUME_PATH: config,
+    TERMINATION_LOG: termination,
+    PULL_SECRET_PATH: join(config, 'no-secret'),
+    PROGRESS_CONFIG_MAP: 'off',
+  };
+  const main = new URL('../../apps/image-puller/src/main.ts', import.meta.url).pathname;
+  const child = spawn(process.execPath, [main], {
+    env: { PATH: process.env.PATH, ...defaults, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const reports: PullerReport[] = [];
+  let rest = '';
+  let log = '';
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop() ?? '';
+    // every line of stdout is a report: anything else fails here
+    reports.push(...lines.map((line) => PullerReport.parse(JSON.parse(line))));
+  });
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    log += text;
+  });
+  const finished = (async (): Promise<PullerRun> => {
+    const [exitCode] = (await once(child, 'close')) as [number | null];
+    const message = await readFile(termination, 'utf8');
+    const last = reports.at(-1);
+    if (!last) throw new Error(`the program printed no report:\n${log}`);
+    return { exitCode, reports, last, termination: message === '' ? undefined : PullerReport.parse(JSON.parse(message)), log };
+  })();
+  return { child, reports, finished };
+}
+
+/** A proxy that lets through so many bytes a second towards the client, over all connections. */
+export async function startSlowProxy(target: string, bytesPerSecond: number): Promise<AsyncDisposable & { readonly host: string }> {
+  const { hostname, port } = new URL(target);
+  let free = 0;
+  const waiting: (() => void)[] = [];
+  const timer = setInterval(() => {
+    free = bytesPerSecond / 20;
+    for (const go of waiting.splice(0)) go();
+  }, 50);
+  const server = createServer((client) => {
+    const upstream = connect(Number(port), hostname);
+    client.on('error', () => upstream.destroy()).pipe(upstream);
+    upstream.on('error', () => client.destroy()).on('close', () => client.destroy());
+    void (async () => {
+      for await (const chunk of upstream as AsyncIterable<Buffer>) {
+        for (let at = 0; at < chunk.length; ) {
+          if (free <= 0) await new Promise<void>((resolve) => waiting.push(resolve));
+          const part = chunk.subarray(at, at + Math.max(1, Math.ceil(free)));
+          free -= part.length;
+          at += part.length;
+          client.write(part);
+        }
+      }
+    })().catch(() => client.destroy());
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no address');
+  return {
+    host: `127.0.0.1:${address.port}`,
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer);
+      for (const go of waiting.splice(0)) go();
+      server.close();
+    },
+  };
+}
+
+/** A containerd of its own, whose mirror of REGISTRY_NAME is the given host over plain HTTP. Needs root. */
+export async function startContainerd(
+  dir: string,
+  mirror: string,
+): Promise<AsyncDisposable & { readonly socket: string; readonly state: string }> {
+  const socket = join(dir, 'containerd.sock');
+  const certs = join(dir, 'certs.d', REGISTRY_NAME);
+  await mkdir(certs, { recursive: true });
+  await writeFile(
+    join(certs, 'hosts.toml'),
+    `server = "https://${REGISTRY_NAME}"\n[host."http://${mirror}"]\n  capabilities = ["pull", "resolve"]\n`,
+  );
+  await writeFile(
+    join(dir, 'config.toml'),
+    `version = 2
+root = "${dir}/root"
+state = "${dir}/state"
+[grpc]
+  address = "${socket}"
+[plugins."io.containerd.grpc.v1.cri"]
+  disable_apparmor = true
+  [plugins."io.containerd.grpc.v1.cri".containerd]
+    snapshotter = "native"
+  [plugins."io.containerd.grpc.v1.cri".cni]
+    conf_dir = "${dir}/cni"
+  [plugins."io.containerd.grpc.v1.cri".registry]
+    config_path = "${dir}/certs.d"
+`,
+  );
+  const server = await startServerProcess({
+    name: 'containerd',
+    program: 'containerd',
+    args: ['-c', join(dir, 'config.toml')],
+    logFile: join(dir, 'containerd.log'),
+  });
+  return { socket, state: dir, [Symbol.asyncDispose]: () => server.stop() };
+}

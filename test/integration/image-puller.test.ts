@@ -1,0 +1,274 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { ConfigMap, Namespace, PullerExit, PullerReport, SpokeName } from '@flotilla/api';
+import { type Registry, startApiServer, startFaultProxy, startRegistry } from '@flotilla/control-plane';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  pushSmallRelease,
+  REGISTRY_NAME,
+  type SmallRelease,
+  startContainerd,
+  startPuller,
+  startSlowProxy,
+  temporaryFolder,
+} from './image-puller-fixture.ts';
+
+let registry: Registry;
+let release: SmallRelease;
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+
+beforeAll(async () => {
+  folder = await temporaryFolder('puller');
+  registry = await startRegistry({ log: () => undefined });
+  release = await pushSmallRelease(registry.url, [400_000, 800_000, 1_200_000, 300_000, 600_000]);
+});
+afterAll(async () => {
+  await registry?.stop();
+  await folder?.[Symbol.asyncDispose]();
+});
+
+const mirrorTo = (host: string): Record<string, string> => ({
+  REGISTRY_CONFIG: JSON.stringify([{ source: REGISTRY_NAME, mirrors: [host], insecure: true }]),
+});
+const hostOf = (url: string): string => new URL(url).host;
+const layoutEnv = (dir: string): Record<string, string> => ({ STORE: 'layout', LAYOUT_DIR: dir, ...mirrorTo(hostOf(registry.url)) });
+const fullSpec = (): Record<string, string> => ({
+  'platform.image': release.release,
+  'operators.indexes': release.index,
+  'operators.packagesAndChannels': 'ptp:stable',
+  excludePrecachePatterns: '',
+  additionalImages: '',
+  spaceRequired: '1',
+});
+const freshLayout = async () => await temporaryFolder('layout');
+const run = async (spec: Record<string, string>, env: Record<string, string>) => (await startPuller(folder.path, spec, env)).finished;
+const blobPath = (dir: string, digest: string): string => join(dir, 'blobs', 'sha256', digest.slice('sha256:'.length));
+const allBytes = (): number => [...release.layers.values()].reduce((sum, size) => sum + size, 0);
+/** Component images, one of them under two names; release, index and operator. */
+const IMAGES = 5 + 3;
+
+describe('into an OCI layout', () => {
+  test('pulls every image of release and operators, and a second run pulls nothing', async () => {
+    await using layout = await freshLayout();
+    const first = await run(fullSpec(), layoutEnv(layout.path));
+    expect(first.exitCode, first.log).toBe(PullerExit.done);
+    expect(first.last).toMatchObject({
+      phase: 'done',
+      imagesDone: IMAGES,
+      imagesTotal: IMAGES,
+      bytesDone: allBytes(),
+      bytesTotal: allBytes(),
+      failures: [],
+    });
+    expect(first.termination).toEqual(first.last);
+    for (const [digest, size] of release.layers) expect((await stat(blobPath(layout.path, digest))).size).toBe(size);
+    const names = JSON.parse(await readFile(join(layout.path, 'index.json'), 'utf8')).manifests.map(
+      (entry: { annotations: Record<string, string> }) => entry.annotations['org.opencontainers.image.ref.name'],
+    );
+    expect(names.toSorted()).toEqual([release.release, release.index, release.operator, ...Object.values(release.components)].toSorted());
+
+    const since = (await registry.served()).requests.length;
+    const second = await run(fullSpec(), layoutEnv(layout.path));
+    expect(second.exitCode).toBe(PullerExit.done);
+    expect(second.last).toMatchObject({ imagesDone: IMAGES, bytesDone: allBytes() });
+    const { byDigest } = await registry.served({ since });
+    // the layers of release and index image are read for their lists, nothing else is
+    expect([...byDigest.keys()].filter((digest) => (release.layers.get(digest) ?? 0) >= 50_000 && digest !== baseLayer())).toEqual([]);
+  });
+
+  test('leaves out what a pattern names, and takes the last additional image without a final newline', async () => {
+    await using layout = await freshLayout();
+    const spec = {
+      'platform.image': release.release,
+      excludePrecachePatterns: '\ncomponent-[0-9]\ncomponent-alias\n',
+      additionalImages: `\n${release.operator} \n${release.index}`,
+    };
+    const { exitCode, last, log } = await run(spec, layoutEnv(layout.path));
+    expect(exitCode, log).toBe(PullerExit.done);
+    expect(last).toMatchObject({ imagesDone: 3, imagesTotal: 3 });
+  });
+
+  test('goes on after SIGTERM and SIGKILL: what is pulled stays, and the rest alone is pulled', { timeout: 120_000 }, async () => {
+    await using layout = await freshLayout();
+    await using slow = await startSlowProxy(registry.url, 700_000);
+    const env = { ...layoutEnv(layout.path), ...mirrorTo(slow.host), MAX_PARALLEL_PULLS: '2' };
+    for (const [signal, exitCode, share] of [
+      ['SIGTERM', PullerExit.interrupted, 0.5],
+      ['SIGKILL', null, 0.75],
+    ] as const) {
+      const running = await startPuller(folder.path, fullSpec(), env);
+      await expect
+        .poll(() => (running.reports.at(-1)?.bytesDone ?? 0) / allBytes(), { timeout: 60_000, interval: 100 })
+        .toBeGreaterThan(share);
+      const stopped = performance.now();
+      running.child.kill(signal);
+      const ended = await running.finished;
+      expect(ended.exitCode, ended.log).toBe(exitCode);
+      expect(performance.now() - stopped).toBeLessThan(5_000);
+      if (signal === 'SIGTERM')
+        expect(ended.termination).toMatchObject({ phase: 'failed', message: expect.stringContaining('interrupted') });
+    }
+    const held = [...release.layers.keys()].filter((digest) => existsSync(blobPath(layout.path, digest)));
+    expect(held.length).toBeGreaterThan(0);
+    const since = (await registry.served()).requests.length;
+    const last = await run(fullSpec(), layoutEnv(layout.path));
+    expect(last.exitCode, last.log).toBe(PullerExit.done);
+    expect(last.last.imagesDone).toBe(IMAGES);
+    const { byDigest } = await registry.served({ since });
+    const listed = (digest: string): boolean => digest === baseLayer() || (release.layers.get(digest) ?? 0) < 50_000;
+    expect(held.filter((digest) => byDigest.has(digest) && !listed(digest))).toEqual([]);
+  });
+
+  test('an image that only the mirror can deny is not waited for while the registry answers for others', async () => {
+    await using layout = await freshLayout();
+    const started = performance.now();
+    const result = await run({ additionalImages: `${release.operator}\n${REGISTRY_NAME}/operators/gone:v1` }, layoutEnv(layout.path));
+    expect(result.exitCode, result.log).toBe(PullerExit.partlyDone);
+    expect(performance.now() - started).toBeLessThan(60_000);
+  });
+
+  test('goes through cut connections', async () => {
+    await using layout = await freshLayout();
+    await using proxy = await startFaultProxy(registry.url, { seed: 7, faults: { cutAfterBytes: [50_000, 900_000], cuts: 12 } });
+    const { exitCode, log } = await run(fullSpec(), { ...layoutEnv(layout.path), ...mirrorTo(hostOf(proxy.url)) });
+    expect(exitCode, log).toBe(PullerExit.done);
+    expect(proxy.counts().cut).toBeGreaterThan(5);
+  });
+
+  test.each<[string, Record<string, string>, number, RegExp]>([
+    ['an empty spec', { 'platform.image': '\n' }, PullerExit.badSpec, /platform\.image is empty/],
+    ['an image that is no release', { 'platform.image': 'OPERATOR' }, PullerExit.badSpec, /has no file release-manifests/],
+    [
+      'an unknown package',
+      { 'operators.indexes': 'INDEX', 'operators.packagesAndChannels': 'sriov:stable' },
+      PullerExit.badSpec,
+      /the indexes have ptp/,
+    ],
+    [
+      'a release image that is not there',
+      { 'platform.image': `${REGISTRY_NAME}/release/gone:v1` },
+      PullerExit.registryRefused,
+      /release\/gone/,
+    ],
+    [
+      'more space than there is',
+      { 'platform.image': 'RELEASE', spaceRequired: '99999999' },
+      PullerExit.noSpace,
+      /not enough space for precaching/,
+    ],
+    [
+      'one image of two that is not there',
+      { additionalImages: `OPERATOR\n${REGISTRY_NAME}/operators/gone:v1` },
+      PullerExit.partlyDone,
+      /1 of 2 images/,
+    ],
+    ['no image that is there', { additionalImages: `${REGISTRY_NAME}/operators/gone:v1` }, PullerExit.registryRefused, /1 of 1 images/],
+  ])('%s has its exit code and says why', async (_, spec, exitCode, message) => {
+    await using layout = await freshLayout();
+    const named = Object.entries(spec).map(([key, value]) => [
+      key,
+      value.replace('RELEASE', release.release).replace('OPERATOR', release.operator).replace('INDEX', release.index),
+    ]);
+    // the source behind the mirror does not exist, which alone looks like a broken link
+    const result = await run(Object.fromEntries(named), { ...layoutEnv(layout.path), RETRY_FOR_SECONDS: '3' });
+    expect(result.exitCode, result.log).toBe(exitCode);
+    expect(result.last).toMatchObject({ phase: 'failed', message: expect.stringMatching(message) });
+    expect(result.termination).toEqual(result.last);
+  });
+
+  test('no folder with a spec, and a bad variable, are a bad spec; no runtime is an internal error', async () => {
+    await using layout = await freshLayout();
+    expect((await run({}, { ...layoutEnv(layout.path), CONFIG_VOLUME_PATH: '/nonexistent' })).exitCode).toBe(PullerExit.badSpec);
+    const noRuntime = await run(fullSpec(), { ...mirrorTo(hostOf(registry.url)), CRI_SOCKET: '/nonexistent.sock' });
+    expect(noRuntime.exitCode).toBe(PullerExit.internal);
+    expect(noRuntime.last.message).toContain('mount the runtime');
+  });
+
+  test('progress is written to the ConfigMap, and a refused write does not fail the pull', async () => {
+    await using server = await startApiServer({ users: [{ name: 'stranger' }], log: () => undefined });
+    const client = await server.client();
+    await client.create(Namespace, { metadata: { name: SpokeName.namespace } });
+    await using slow = await startSlowProxy(registry.url, 2_000_000);
+    const env = { ...mirrorTo(slow.host), STORE: 'layout', PROGRESS_CONFIG_MAP: 'on' };
+    await using layout = await freshLayout();
+    const done = await run(fullSpec(), { ...env, LAYOUT_DIR: layout.path, KUBECONFIG: server.kubeconfig });
+    expect(done.exitCode, done.log).toBe(PullerExit.done);
+    const written = await client.get(ConfigMap, { namespace: SpokeName.namespace, name: SpokeName.progressConfigMap });
+    expect(PullerReport.parse(JSON.parse(written?.data?.progress ?? ''))).toMatchObject({ phase: 'done', imagesDone: IMAGES });
+
+    const refused = await run(fullSpec(), { ...env, LAYOUT_DIR: layout.path, KUBECONFIG: await server.kubeconfigFor('stranger') });
+    expect(refused.exitCode, refused.log).toBe(PullerExit.done);
+    expect(refused.log).toContain('Writing progress failed');
+  });
+});
+
+const canRunContainerd = process.getuid?.() === 0 && ['/usr/bin/containerd', '/usr/local/bin/containerd'].some((path) => existsSync(path));
+
+describe.skipIf(!canRunContainerd)('through the CRI of a real containerd', () => {
+  test('images are there under every name with the right digest, and a second run pulls nothing', async () => {
+    await using dir = await temporaryFolder('containerd');
+    await using containerd = await startContainerd(dir.path, hostOf(registry.url));
+    await expect.poll(() => existsSync(containerd.socket), { timeout: 20_000 }).toBe(true);
+    const env = { STORE: 'cri', CRI_SOCKET: containerd.socket, ...mirrorTo(hostOf(registry.url)) };
+    const first = await run(fullSpec(), env);
+    expect(first.exitCode, first.log).toBe(PullerExit.done);
+    expect(first.last).toMatchObject({ imagesDone: IMAGES, bytesDone: allBytes() });
+
+    const ctr = async (...args: string[]): Promise<string> =>
+      (await promisify(execFile)('ctr', ['-a', containerd.socket, '-n', 'k8s.io', ...args])).stdout;
+    const held = new Map(
+      (await ctr('images', 'ls'))
+        .split('\n')
+        .map((line) => line.split(/\s+/))
+        .map(([name = '', , digest = '']) => [name, digest]),
+    );
+    for (const name of [release.release, release.operator, ...Object.values(release.components)])
+      expect(held.get(name)).toBe(name.split('@')[1]);
+    expect(held.has(release.index)).toBe(true);
+    const content = await ctr('content', 'ls', '-q');
+    for (const digest of release.layers.keys()) expect(content).toContain(digest);
+
+    const since = (await registry.served()).requests.length;
+    const second = await run(fullSpec(), env);
+    expect(second.exitCode, second.log).toBe(PullerExit.done);
+    expect(second.log).not.toContain('"msg":"Pulled"');
+    const { byDigest } = await registry.served({ since });
+    expect([...byDigest.keys()].filter((digest) => (release.layers.get(digest) ?? 0) >= 50_000 && digest !== baseLayer())).toEqual([]);
+  });
+
+  test('SIGTERM in mid-pull ends it cleanly, and the next run pulls only the rest', { timeout: 120_000 }, async () => {
+    // containerd counts what is on its way in by the mebibyte
+    const large = await pushSmallRelease(registry.url, [6_000_000, 4_000_000, 500_000]);
+    const spec = { 'platform.image': large.release };
+    await using dir = await temporaryFolder('containerd');
+    await using slow = await startSlowProxy(registry.url, 1_500_000);
+    await using containerd = await startContainerd(dir.path, slow.host);
+    await expect.poll(() => existsSync(containerd.socket), { timeout: 20_000 }).toBe(true);
+    const env = { STORE: 'cri', CRI_SOCKET: containerd.socket, MAX_PARALLEL_PULLS: '2', ...mirrorTo(hostOf(registry.url)) };
+    const running = await startPuller(folder.path, spec, env);
+    await expect.poll(() => running.reports.at(-1)?.imagesDone ?? 0, { timeout: 60_000, interval: 100 }).toBeGreaterThan(0);
+    running.child.kill('SIGTERM');
+    const ended = await running.finished;
+    expect(ended.exitCode, ended.log).toBe(PullerExit.interrupted);
+    const before = ended.last.imagesDone;
+    const second = await run(spec, env);
+    expect(second.exitCode, second.log).toBe(PullerExit.done);
+    const pulling = ended.reports.filter(({ phase }) => phase === 'pulling');
+    const growsWithinAnImage = pulling.some(
+      (report, i) => report.imagesDone === pulling[i - 1]?.imagesDone && report.bytesDone > (pulling[i - 1]?.bytesDone ?? 0),
+    );
+    expect(growsWithinAnImage, JSON.stringify(pulling)).toBe(true);
+    const pulled = second.log.split('\n').filter((line) => line.includes('"msg":"Pulled"')).length;
+    // one image has two names
+    expect(second.last.imagesTotal).toBe(4);
+    expect(pulled).toBeLessThanOrEqual(4 + 1 - before);
+  });
+});
+
+/** The layer that all images share. */
+function baseLayer(): string {
+  return [...release.layers.keys()][0] ?? '';
+}

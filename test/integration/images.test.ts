@@ -1,0 +1,124 @@
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findProgram, type Registry, runCommand, startRegistry } from '@flotilla/control-plane';
+import { currentPlatform, type Platform, parseImageReference, RegistryClient, type ResolvedImage, resolveImage } from '@flotilla/registry';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type AppName, appNames } from '../../tools/src/images/apps.ts';
+import { type BuiltImages, buildImages } from '../../tools/src/images/build-images.ts';
+import { pushImages } from '../../tools/src/images/push-images.ts';
+
+const canBuild = (await findProgram('apt-get')) !== undefined && (await findProgram('dpkg-deb')) !== undefined;
+const canChroot = process.platform === 'linux' && process.getuid?.() === 0;
+
+let scratch: string;
+let built: BuiltImages;
+let registry: Registry;
+let client: RegistryClient;
+let pushHost: string;
+
+const build = (folder: string) =>
+  buildImages({ output: join(scratch, folder), log: (message) => void process.stderr.write(`${message}\n`) });
+const resolve = (app: AppName, platform: Platform = currentPlatform()): Promise<ResolvedImage> =>
+  resolveImage(client, parseImageReference(`${pushHost}/flotilla/${app}:test`), { platform });
+
+describe.skipIf(!canBuild)('images of the programs', () => {
+  beforeAll(async () => {
+    scratch = await mkdtemp(join(tmpdir(), 'flotilla-images-'));
+    registry = await startRegistry();
+    pushHost = new URL(registry.url).host;
+    client = new RegistryClient({ insecureHosts: [pushHost] });
+    const started = performance.now();
+    built = await build('first');
+    console.log(`built ${appNames.length} images for 2 architectures in ${((performance.now() - started) / 1000).toFixed(1)} s`);
+  }, 900_000);
+
+  afterAll(async () => {
+    await client?.close();
+    await registry?.stop();
+    if (scratch) await rm(scratch, { recursive: true, force: true });
+  });
+
+  test('have the same digests when built again', async () => {
+    const started = performance.now();
+    const again = await build('second');
+    console.log(`built again from the cache in ${((performance.now() - started) / 1000).toFixed(1)} s`);
+    for (const app of appNames) expect(again.images[app]).toEqual(built.images[app]);
+  });
+
+  test('go to a registry with their common layer sent once, and nothing is sent twice', async () => {
+    const target = { client, prefix: `${pushHost}/flotilla`, tag: 'test' };
+    const sent = (await pushImages(built, target)).reduce((sum, image) => sum + image.bytes, 0);
+    const layers = new Map<string, number>();
+    for (const app of appNames)
+      for (const architecture of ['amd64', 'arm64'])
+        for (const { digest, size } of (await resolve(app, { os: 'linux', architecture })).layers) layers.set(digest, size);
+    // A base for each architecture, and one layer for each program; the rest of what was sent are configurations.
+    expect(layers.size).toBe(2 + appNames.length);
+    const layerBytes = [...layers.values()].reduce((sum, size) => sum + size, 0);
+    expect(sent).toBeGreaterThanOrEqual(layerBytes);
+    expect(sent - layerBytes).toBeLessThan(20_000);
+    expect((await pushImages(built, target)).map((image) => image.bytes)).toEqual([0, 0, 0]);
+  });
+
+  test.each([
+    { app: 'hub', user: '65532:65532' },
+    { app: 'spoke-agent', user: '65532:65532' },
+    { app: 'image-puller', user: '0:0' },
+  ] as const)('$app runs its bundle as user $user', async ({ app, user }) => {
+    const { config } = await resolve(app);
+    expect(config.config).toMatchObject({ User: user, Entrypoint: ['/usr/local/bin/node', '/app/main.mjs'] });
+  });
+
+  test('hold files of root with no times, and no path of this machine', async () => {
+    for (const { digest } of (await resolve('spoke-agent')).layers) {
+      const listing = await runCommand('tar', [
+        '--list',
+        '--verbose',
+        '--numeric-owner',
+        '--utc',
+        '--full-time',
+        '--file',
+        built.layout.blobPath(digest),
+      ]);
+      const lines = listing.trim().split('\n');
+      expect(lines.filter((line) => !/ 0\/0 +\d+ 1970-01-01 00:00:00 /.test(line))).toEqual([]);
+    }
+    const root = await unpack('spoke-agent', currentPlatform());
+    expect(await readFile(join(root, 'app/main.mjs'), 'utf8')).not.toContain(process.cwd());
+  });
+
+  test('carry a Node for their own processor', async () => {
+    const machines = { amd64: 62, arm64: 183 };
+    for (const [architecture, machine] of Object.entries(machines)) {
+      const node = await readFile(join(await unpack('spoke-agent', { os: 'linux', architecture }), 'usr/local/bin/node'));
+      expect(node.readUInt16LE(18)).toBe(machine);
+    }
+  });
+
+  // Another file system root needs root; the end-to-end tests run the same images as pods.
+  describe.skipIf(!canChroot)('in a root of their own', () => {
+    const run = async (app: AppName, user: string, args: readonly string[] = []) =>
+      runCommand('chroot', [`--userspec=${user}`, await unpack(app, currentPlatform()), '/usr/local/bin/node', '/app/main.mjs', ...args]);
+
+    test('the hub and the agent say how they are used', async () => {
+      expect(await run('hub', '65532:65532', ['--help'])).toContain('--update-graph-url');
+      expect(await run('spoke-agent', '65532:65532', ['--help'])).toContain('--hub-kubeconfig');
+    });
+
+    test('the puller says that it has no spec, by its exit code', async () => {
+      await expect(run('image-puller', '0:0')).rejects.toThrow(/ended with 10/);
+    });
+  });
+});
+
+/** Unpacks an image into a folder, once. */
+async function unpack(app: AppName, platform: Platform): Promise<string> {
+  const root = join(scratch, `${app}-${platform.architecture}`);
+  if (await mkdir(root, { recursive: true })) {
+    for (const { digest } of (await resolve(app, platform)).layers) {
+      await runCommand('tar', ['--extract', '--file', built.layout.blobPath(digest), '--directory', root]);
+    }
+  }
+  return root;
+}

@@ -1,0 +1,60 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { appFiles } from './app-bundle.ts';
+
+let root: string;
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'flotilla-bundle-'));
+});
+afterEach(() => rm(root, { recursive: true, force: true }));
+
+/** Writes a small program and bundles it; resolves to path and text of every file. */
+async function bundle(sources: Record<string, string>): Promise<Record<string, string>> {
+  for (const [path, text] of Object.entries(sources)) {
+    await mkdir(dirname(join(root, path)), { recursive: true });
+    await writeFile(join(root, path), text);
+  }
+  const files = await appFiles(root, { entry: 'main.ts', user: '0:0', description: '' });
+  return Object.fromEntries(
+    files.map(({ path, content }) => [path, typeof content === 'object' && 'bytes' in content ? String(content.bytes) : '']),
+  );
+}
+
+const locating = (file: string) => `console.log(new URL('${file}', import.meta.url));`;
+
+test('a program becomes one module without paths of this machine', async () => {
+  const files = await bundle({ 'main.ts': "import { x } from './lib/x.ts'; console.log(x);", 'lib/x.ts': 'export const x: number = 42;' });
+  expect(Object.keys(files)).toEqual(['app/main.mjs']);
+  expect(files['app/main.mjs']).toContain('42');
+  expect(files['app/main.mjs']).not.toContain(root);
+});
+
+test('a file that a module finds by path lies beside the bundle under the same words', async () => {
+  const files = await bundle({
+    'main.ts': "import './store/cri.ts';",
+    'store/cri.ts': locating('./cri.proto'),
+    'store/cri.proto': 'syntax',
+  });
+  expect(files['app/cri.proto']).toBe('syntax');
+});
+
+test.each([
+  { name: 'two files of one name', second: './data.bin', why: /another file has its place/ },
+  { name: 'a file above its module', second: '../data.bin', why: /outside \/app/ },
+])('$name are refused', async ({ second, why }) => {
+  const sources = { 'main.ts': "import './a/a.ts'; import './b/b.ts';", 'a/a.ts': locating('./data.bin'), 'b/b.ts': locating(second) };
+  await expect(bundle({ ...sources, 'a/data.bin': 'a', 'b/data.bin': 'b', 'data.bin': 'c' })).rejects.toThrow(why);
+});
+
+test('a missing module and a missing program are named', async () => {
+  await expect(bundle({ 'main.ts': "import './gone.ts';" })).rejects.toMatchObject({
+    code: 'FLOTILLA_IMAGES_BUNDLE',
+    cause: { message: expect.stringContaining('gone.ts') },
+  });
+  await expect(appFiles(root, { entry: 'apps/none/main.ts', user: '0:0', description: '' })).rejects.toThrow(
+    'apps/none/main.ts does not exist',
+  );
+});

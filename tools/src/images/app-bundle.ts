@@ -1,0 +1,73 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { dirname, join, posix, resolve } from 'node:path';
+import { FlotillaError } from '@flotilla/api';
+import type { LayerFile } from '@flotilla/registry';
+import { build } from 'esbuild';
+import { type AppImage, EXTERNALS } from './apps.ts';
+
+/** Packages written for CommonJS call `require`, which an ES module does not have. */
+const BANNER = "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);";
+
+/**
+ * Bundles one program into `/app/main.mjs`, with the files it finds by path beside it.
+ * Independent of the machine: the same sources give the same bytes wherever the repository lies.
+ * Throws `FLOTILLA_IMAGES_BUNDLE` naming the module that is missing or the file that cannot be placed.
+ */
+export async function appFiles(root: string, app: AppImage): Promise<LayerFile[]> {
+  if (!existsSync(join(root, app.entry))) throw new FlotillaError('FLOTILLA_IMAGES_BUNDLE', `${app.entry} does not exist`);
+  const result = await build({
+    absWorkingDir: root,
+    entryPoints: [app.entry],
+    outfile: 'main.mjs',
+    write: false,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node24',
+    banner: { js: BANNER },
+    external: [...EXTERNALS],
+    // Names stay: stack traces and error classes are read by people and by code.
+    minifySyntax: true,
+    minifyWhitespace: true,
+    legalComments: 'eof',
+    metafile: true,
+    logLevel: 'silent',
+  }).catch((cause: unknown) => {
+    throw new FlotillaError('FLOTILLA_IMAGES_BUNDLE', `cannot bundle ${app.entry}`, { cause });
+  });
+  const [bundle] = result.outputFiles;
+  if (!bundle) throw new FlotillaError('FLOTILLA_IMAGES_BUNDLE', `bundling ${app.entry} gave no output`);
+  return [
+    { path: 'app/main.mjs', content: { bytes: Buffer.from(bundle.contents) } },
+    ...(await locatedFiles(root, Object.keys(result.metafile.inputs))),
+  ];
+}
+
+/** How a module names a file that lies beside it. In a bundle the same words mean a file beside the bundle. */
+const LOCATED = /new URL\(\s*(['"])(?<path>\.{1,2}\/[^'"]+)\1\s*,\s*import\.meta\.url\s*\)/g;
+
+/** Files the bundled modules find by `new URL('./x', import.meta.url)`: `.proto`, `.wasm`, data. */
+async function locatedFiles(root: string, inputs: readonly string[]): Promise<LayerFile[]> {
+  const origins = new Map<string, string>();
+  const files: LayerFile[] = [];
+  for (const input of inputs.filter((one) => /\.[cm]?[jt]s$/.test(one))) {
+    const source = await readFile(resolve(root, input), 'utf8');
+    for (const { groups } of source.matchAll(LOCATED)) {
+      const named = groups?.path ?? '';
+      const file = resolve(root, dirname(input), named);
+      // Modules are in the bundle already (worker files would not be: none of our dependencies has one it needs).
+      if (!existsSync(file) || /\.[cm]?[jt]s$/.test(named)) continue;
+      const path = posix.join('app', named);
+      const earlier = origins.get(path);
+      if (earlier === file) continue;
+      if (earlier !== undefined || !path.startsWith('app/')) {
+        const why = earlier === undefined ? 'it would lie outside /app' : `another file has its place: ${earlier}`;
+        throw new FlotillaError('FLOTILLA_IMAGES_BUNDLE', `${input} locates ${named}, but ${why}; name it './<unique name>'`);
+      }
+      origins.set(path, file);
+      files.push({ path, content: { bytes: await readFile(file) } });
+    }
+  }
+  return files;
+}

@@ -1,0 +1,72 @@
+import { join } from 'node:path';
+import { FlotillaError } from '@flotilla/api';
+import type { LayerFile } from '@flotilla/registry';
+import type { Architecture } from './cache-folder.ts';
+import { debianFiles, debianPackages } from './debian-packages.ts';
+import { type CachedLayer, cachedLayer } from './layer.ts';
+import { nodeFiles, nodeProgram } from './node-program.ts';
+
+/** Bump when what this file puts into the base layer changes. */
+const RECIPE = 1;
+
+/** The layer all images share, and what went into it. */
+export interface BaseLayer {
+  readonly layer: CachedLayer;
+  readonly nodeVersion: string;
+  /** `name=version`, sorted. */
+  readonly debianPackages: readonly string[];
+}
+
+/** What the base layer is made from. */
+export interface BaseOptions {
+  /** The repository, for its lock file. */
+  readonly root: string;
+  /** Cache folder. */
+  readonly folder: string;
+  readonly architecture: Architecture;
+  readonly refresh?: boolean;
+  readonly log: (message: string) => void;
+}
+
+/** Node, the C libraries, certificates and the few files of `/etc` a program looks for. One blob per architecture. */
+export async function baseLayer(options: BaseOptions): Promise<BaseLayer> {
+  const node = await nodeProgram(options.root, options.folder, options.architecture, options.log);
+  const packages = await debianPackages(options);
+  const key = JSON.stringify([RECIPE, options.architecture, node.integrity, packages.map((one) => [one.name, one.version, one.sha256])]);
+
+  const layer = await cachedLayer(join(options.folder, 'layers'), key, async () => {
+    options.log(`Writing the base layer for ${options.architecture} (about 10 s)`);
+    const files = [...systemFiles(), ...(await nodeFiles(node, options.architecture))];
+    for (const one of packages) files.push(...(await debianFiles(options.folder, options.architecture, one)));
+    return [...files, certificateBundle(files)];
+  });
+  return { layer, nodeVersion: node.version, debianPackages: packages.map((one) => `${one.name}=${one.version}`) };
+}
+
+/** User and group of programs that need no root. */
+export const NON_ROOT = '65532:65532';
+
+const text = (path: string, content: string): LayerFile => ({ path, content: { bytes: content } });
+const folder = (path: string, mode: number): LayerFile => ({ path, mode, content: 'directory' });
+
+const systemFiles = (): LayerFile[] => [
+  text('etc/passwd', 'root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin\n'),
+  text('etc/group', 'root:x:0:\nnonroot:x:65532:\n'),
+  text('etc/hosts', '127.0.0.1 localhost\n::1 localhost\n'),
+  text('etc/nsswitch.conf', 'hosts: files dns\n'),
+  text('etc/os-release', 'ID=flotilla\nNAME="Flotilla"\nID_LIKE=debian\n'),
+  folder('tmp', 0o1777),
+  folder('root', 0o700),
+  // Open to all, as the numeric user may be replaced by the pod's (runAsUser) and owners in a layer are root.
+  folder('home/nonroot', 0o1777),
+];
+
+/** What Debian's update-ca-certificates would write after installing the package. */
+function certificateBundle(files: readonly LayerFile[]): LayerFile {
+  const certificates = files
+    .filter(({ path }) => path.startsWith('usr/share/ca-certificates/') && path.endsWith('.crt'))
+    .toSorted((a, b) => (a.path < b.path ? -1 : 1))
+    .map(({ content }) => (typeof content === 'object' && 'bytes' in content ? `${content.bytes.toString().trim()}\n` : ''));
+  if (certificates.length === 0) throw new FlotillaError('FLOTILLA_IMAGES_DEBIAN', 'the ca-certificates package holds no certificates');
+  return text('etc/ssl/certs/ca-certificates.crt', certificates.join(''));
+}

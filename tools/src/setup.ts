@@ -1,0 +1,47 @@
+import { errorMessage } from '@flotilla/api';
+import {
+  cleanupOnExit,
+  clusterObstacle,
+  describeTools,
+  ensureDebianPackages,
+  ensureTools,
+  findProgram,
+  type Log,
+  NODE_PACKAGES,
+  sweepLeftovers,
+  type ToolName,
+} from '@flotilla/control-plane';
+
+const EVERYWHERE: readonly ToolName[] = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kubectl', 'registry', 'helm'];
+const FOR_CLUSTERS: readonly ToolName[] = ['kube-scheduler', 'kubelet', 'kube-proxy'];
+
+/**
+ * Does all set-up of this machine for tests and the demo: Debian packages (as root), programs built or found in the cache,
+ * leftovers of killed runs removed. Says what it does. Throws PackagesMissingError or ToolsUnavailableError.
+ */
+export async function setUp(log: Log): Promise<void> {
+  const swept = await sweepLeftovers();
+  if (swept.length > 0) log(`Removed what ${swept.length} killed ${swept.length === 1 ? 'run' : 'runs'} left behind`);
+  const obstacle = clusterObstacle();
+  if (obstacle) {
+    log(`No whole clusters here: ${obstacle}`);
+    if (!(await findProgram('redis-server')))
+      log('No redis-server on PATH: tests that need it are skipped; install the package redis-server');
+  } else {
+    await ensureDebianPackages([...NODE_PACKAGES, 'redis-server'], log);
+  }
+  const tools = await ensureTools(obstacle ? EVERYWHERE : [...EVERYWHERE, ...FOR_CLUSTERS], { log });
+  log(`Programs: ${describeTools(tools)}`);
+}
+
+if (import.meta.main) {
+  cleanupOnExit();
+  const log: Log = (line) => void process.stdout.write(`${line}\n`);
+  try {
+    await setUp(log);
+    log('Set-up is complete');
+  } catch (error) {
+    process.stderr.write(`Set-up failed: ${errorMessage(error)}\n`);
+    process.exitCode = 1;
+  }
+}

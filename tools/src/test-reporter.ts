@@ -1,0 +1,46 @@
+import { writeFileSync } from 'node:fs';
+import type { Reporter, SerializedError, TestModule } from 'vitest/node';
+import { z } from 'zod';
+
+/** Environment variable that names the file for the report. */
+export const REPORT_VARIABLE = 'FLOTILLA_TEST_REPORT';
+
+/** What one vitest run came to; written as JSON, read back by the test command. */
+export const TestReport = z.object({
+  passed: z.int(),
+  /** Failed tests, files that could not be loaded, failed hooks and errors outside of tests: one sentence each. */
+  failures: z.array(z.string()),
+  /** Skipped tests with the reason that the test gave. */
+  skips: z.array(z.object({ name: z.string(), reason: z.string().optional() })),
+});
+export type TestReport = z.output<typeof TestReport>;
+
+/** Adds up the tests of finished modules. */
+export function summarize(modules: readonly TestModule[], unhandled: readonly SerializedError[]): TestReport {
+  const report: TestReport = { passed: 0, failures: unhandled.map((error) => `outside of a test: ${firstLine(error.message)}`), skips: [] };
+  for (const module of modules) {
+    const suiteErrors = [...module.children.allSuites()].flatMap((suite) => suite.errors());
+    for (const error of [...module.errors(), ...suiteErrors])
+      report.failures.push(`${module.relativeModuleId}: ${firstLine(error.message)}`);
+    for (const test of module.children.allTests()) {
+      const name = `${module.relativeModuleId} > ${test.fullName}`;
+      const result = test.result();
+      if (result.state === 'passed') report.passed += 1;
+      else if (result.state === 'failed') report.failures.push(`${name}: ${firstLine(result.errors[0]?.message ?? 'failed')}`);
+      else if (result.state === 'skipped') report.skips.push({ name, ...(result.note && { reason: result.note }) });
+      // Neither: the run was broken off before this test.
+      else report.failures.push(`${name}: did not run to its end`);
+    }
+  }
+  return report;
+}
+
+const firstLine = (text: string): string => (text.split('\n', 1)[0] ?? '').slice(0, 300);
+
+/** Vitest reporter that writes a TestReport. vitest's own JSON report lacks the reasons of skips. */
+export default class TestReporter implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[], unhandled: readonly SerializedError[]): void {
+    const file = process.env[REPORT_VARIABLE];
+    if (file) writeFileSync(file, JSON.stringify(summarize(modules, unhandled)));
+  }
+}

@@ -1,0 +1,62 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { REPORT_VARIABLE, TestReport } from './test-reporter.ts';
+
+/** Folder of the repository. */
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Result of a stage: like that of a vitest run, with nothing counted when it only checks. */
+export type StageResult = TestReport;
+
+/** Runs a program of `node_modules/.bin` with this Node; resolves with its exit code, 1 when it was killed. */
+export function runProgram(
+  program: string,
+  args: readonly string[],
+  options: { env?: Record<string, string>; timeoutMs: number },
+): Promise<number> {
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', join(ROOT, program), ...args], {
+    cwd: ROOT,
+    stdio: 'inherit',
+    env: { ...process.env, ...options.env },
+    timeout: options.timeoutMs,
+  });
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code) => resolve(code ?? 1));
+  });
+}
+
+/** A check that only passes or fails. */
+export async function runCheck(name: string, program: string, args: readonly string[]): Promise<StageResult> {
+  const code = await runProgram(program, args, { timeoutMs: 10 * 60_000 });
+  return { passed: 0, skips: [], failures: code === 0 ? [] : [`${name} failed (exit code ${code}); its messages are above`] };
+}
+
+/** Runs vitest projects and reads what they came to. */
+export async function runTests(projects: readonly string[]): Promise<StageResult> {
+  const folder = await mkdtemp(join(tmpdir(), 'flotilla-report-'));
+  try {
+    const file = join(folder, 'report.json');
+    const selected = projects.flatMap((project) => ['--project', project]);
+    const reporters = ['--reporter=default', `--reporter=${join(ROOT, 'tools/src/test-reporter.ts')}`];
+    const code = await runProgram('node_modules/.bin/vitest', ['run', '--passWithNoTests', ...selected, ...reporters], {
+      env: { [REPORT_VARIABLE]: file },
+      timeoutMs: 45 * 60_000,
+    });
+    return checkReport(await readFile(file, 'utf8').catch(() => undefined), code, projects);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** A run without a report, or that fails without a failed test, is a failure too. */
+export function checkReport(text: string | undefined, code: number, projects: readonly string[]): StageResult {
+  const name = projects.join(' and ');
+  if (text === undefined) return { passed: 0, skips: [], failures: [`${name}: vitest ended with ${code} and no report`] };
+  const report = TestReport.parse(JSON.parse(text));
+  if (code !== 0 && report.failures.length === 0) report.failures.push(`${name}: vitest ended with ${code} though no test failed`);
+  return report;
+}

@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'vitest';
+import { closingSummary, parseTier, stagesOf } from './test.ts';
+import { checkReport } from './test-stages.ts';
+
+describe('closing summary', () => {
+  test('ends with the three numbers alone on the last line', () => {
+    const total = { passed: 12, failures: ['tsc failed'], skips: [{ name: 'a > b', reason: 'needs root' }] };
+    expect(closingSummary(total, undefined)).toEqual([
+      'Failed:',
+      '  tsc failed',
+      'Skipped:',
+      '  a > b: needs root',
+      '12 passed, 1 failed, 1 skipped',
+    ]);
+  });
+
+  test.each([
+    { name: 'the reason of the test itself comes first', reason: 'no network', obstacle: 'needs root', want: 'no network' },
+    { name: 'else why there are no clusters', reason: undefined, obstacle: 'needs root', want: 'needs root' },
+    { name: 'else it says that the reason is missing', reason: undefined, obstacle: undefined, want: 'gives no reason' },
+  ])('$name', ({ reason, obstacle, want }) => {
+    const lines = closingSummary({ passed: 0, failures: [], skips: [{ name: 'x', reason }] }, obstacle);
+    expect(lines[1]).toContain(want);
+  });
+});
+
+describe('a vitest run', () => {
+  const clean = JSON.stringify({ passed: 3, failures: [], skips: [] });
+
+  test.each([
+    { name: 'passes with a clean report and exit code 0', text: clean, code: 0, failures: 0 },
+    { name: 'fails without a report', text: undefined, code: 0, failures: 1 },
+    { name: 'fails with an exit code that no failed test explains', text: clean, code: 1, failures: 1 },
+    { name: 'counts its failed tests once', text: JSON.stringify({ passed: 0, failures: ['a', 'b'], skips: [] }), code: 1, failures: 2 },
+  ])('$name', ({ text, code, failures }) => {
+    expect(checkReport(text, code, ['unit']).failures).toHaveLength(failures);
+  });
+});
+
+describe('arguments', () => {
+  test('run everything by default, set-up first', () => {
+    const names = stagesOf(parseTier([])).map(({ name }) => name);
+    expect(names).toEqual([
+      'set-up',
+      'types',
+      'format and lint',
+      'type-aware lint',
+      'generated files',
+      'unit tests',
+      'integration tests',
+      'end-to-end tests',
+    ]);
+  });
+
+  test('select one tier', () => {
+    expect(stagesOf(parseTier(['--only', 'unit'])).map(({ name }) => name)).toEqual(['unit tests']);
+    expect(stagesOf(parseTier(['--only', 'e2e'])).map(({ name }) => name)).toEqual(['set-up', 'end-to-end tests']);
+  });
+
+  test('refuse a tier that does not exist, naming those that do', () => {
+    expect(() => parseTier(['--only', 'all'])).toThrow('unit, integration, e2e');
+  });
+});

@@ -1,0 +1,91 @@
+import { parseArgs } from 'node:util';
+import { errorMessage } from '@flotilla/api';
+import { cleanupOnExit, clusterObstacle, sweepLeftovers } from '@flotilla/control-plane';
+import { setUp } from './setup.ts';
+import { runCheck, runTests, type StageResult } from './test-stages.ts';
+
+/** One step of the test command. */
+interface Stage {
+  readonly name: string;
+  readonly run: () => Promise<StageResult>;
+}
+
+const TIERS = ['unit', 'integration', 'e2e'] as const;
+type Tier = (typeof TIERS)[number];
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+const setUpStage: Stage = {
+  name: 'set-up',
+  async run() {
+    await setUp(say);
+    return { passed: 0, failures: [], skips: [] };
+  },
+};
+
+const checks: readonly Stage[] = [
+  { name: 'types', run: () => runCheck('tsc', 'node_modules/.bin/tsc', ['-p', 'tsconfig.json']) },
+  { name: 'format and lint', run: () => runCheck('biome', 'node_modules/.bin/biome', ['check', '.']) },
+  { name: 'type-aware lint', run: () => runCheck('oxlint', 'node_modules/.bin/oxlint', ['--type-aware', '.']) },
+  { name: 'generated files', run: () => runCheck('npm run generate -- --check', 'tools/src/generate.ts', ['--check']) },
+];
+
+const tests: Readonly<Record<Tier, Stage>> = {
+  unit: { name: 'unit tests', run: () => runTests(['unit', 'architecture']) },
+  integration: { name: 'integration tests', run: () => runTests(['integration']) },
+  e2e: { name: 'end-to-end tests', run: () => runTests(['e2e']) },
+};
+
+/** Stages of a run; `only` leaves out the checks and the other tiers. */
+export function stagesOf(only: Tier | undefined): readonly Stage[] {
+  if (!only) return [setUpStage, ...checks, ...TIERS.map((tier) => tests[tier])];
+  return only === 'unit' ? [tests.unit] : [setUpStage, tests[only]];
+}
+
+/** Runs the stages one after the other, each also when an earlier one failed, and says how long each took. */
+async function runStages(stages: readonly Stage[]): Promise<StageResult> {
+  const total: StageResult = { passed: 0, failures: [], skips: [] };
+  for (const [i, { name, run }] of stages.entries()) {
+    say(`\n[${i + 1}/${stages.length}] ${name}`);
+    const start = performance.now();
+    const result = await run().catch((error: unknown) => ({ passed: 0, skips: [], failures: [`${name}: ${errorMessage(error)}`] }));
+    total.passed += result.passed;
+    total.failures.push(...result.failures);
+    total.skips.push(...result.skips);
+    say(
+      `[${i + 1}/${stages.length}] ${name}: ${result.failures.length === 0 ? 'ok' : 'FAILED'} after ${((performance.now() - start) / 1000).toFixed(1)} s`,
+    );
+  }
+  return total;
+}
+
+/** Lines that close a run; the last one holds the three numbers and nothing else. */
+export function closingSummary(total: StageResult, obstacle: string | undefined): string[] {
+  const reasonOf = (reason: string | undefined) => reason ?? obstacle ?? 'the test gives no reason: use context.skip(reason)';
+  return [
+    ...(total.failures.length > 0 ? ['Failed:', ...total.failures.map((failure) => `  ${failure}`)] : []),
+    ...(total.skips.length > 0 ? ['Skipped:', ...total.skips.map(({ name, reason }) => `  ${name}: ${reasonOf(reason)}`)] : []),
+    `${total.passed} passed, ${total.failures.length} failed, ${total.skips.length} skipped`,
+  ];
+}
+
+/** Reads the arguments. Throws RangeError that names the tiers. */
+export function parseTier(args: readonly string[]): Tier | undefined {
+  const { only } = parseArgs({ args: [...args], options: { only: { type: 'string' } } }).values;
+  const tier = TIERS.find((name) => name === only);
+  if (only !== undefined && !tier) throw new RangeError(`--only ${only}: must be one of ${TIERS.join(', ')}`);
+  return tier;
+}
+
+if (import.meta.main) {
+  cleanupOnExit();
+  try {
+    const total = await runStages(stagesOf(parseTier(process.argv.slice(2))));
+    await sweepLeftovers();
+    process.exitCode = total.failures.length === 0 ? 0 : 1;
+    say(`\n${closingSummary(total, clusterObstacle()).join('\n')}`);
+  } catch (error) {
+    process.stderr.write(`${errorMessage(error)}\n`);
+    process.exitCode = 1;
+  }
+}
