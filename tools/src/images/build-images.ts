@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { type Descriptor, type LayerFile, OciLayout, writeImage, writeIndex } from '@flotilla/registry';
 import { z } from 'zod';
 import { appFiles } from './app-bundle.ts';
-import { type AppName, appImages, appNames } from './apps.ts';
+import { type AppImage, type AppName, appImages, appNames } from './apps.ts';
 import { type BaseLayer, baseLayer } from './base-layer.ts';
 import { type Architecture, architectureNames, imagesCacheFolder } from './cache-folder.ts';
 import { type CachedLayer, cachedLayer, placeLayer } from './layer.ts';
@@ -107,14 +107,14 @@ interface PlatformImage {
 }
 
 async function buildOne(layout: OciLayout, { app, architecture, base, layer, version }: ImageParts): Promise<PlatformImage> {
-  const { user, description } = appImages[app];
+  const { user, description, nodeFlags = [] }: AppImage = appImages[app];
   const descriptor = await writeImage(layout, {
     platform: { os: 'linux', architecture },
     layers: [base.layer, layer].map(({ descriptor, diffId }) => ({ descriptor, diffId })),
     config: {
       User: user,
       WorkingDir: '/app',
-      Entrypoint: ['/usr/local/bin/node', '/app/main.mjs'],
+      Entrypoint: ['/usr/local/bin/node', ...nodeFlags, '/app/main.mjs'],
       Env: [
         'PATH=/usr/local/bin:/usr/bin:/bin',
         'NODE_ENV=production',

@@ -11,7 +11,15 @@ import {
 } from '@flotilla/api';
 import type { PrecacheEffect } from '@flotilla/machines';
 import { type Client, isAlreadyExists } from '@flotilla/runtime';
-import { createAction, createView, deleteAction, templateDigest, type UpgradeIdentity, upgradeSelector } from './hub-objects.ts';
+import {
+  createAction,
+  createView,
+  type DeletionTime,
+  deleteAction,
+  templateDigest,
+  type UpgradeIdentity,
+  upgradeSelector,
+} from './hub-objects.ts';
 import { RETRY_BUDGET } from './interpret.ts';
 import { precacheManifests, type SpokeManifest } from './manifests.ts';
 import type { ActionObservation, SpokeObservation } from './observe.ts';
@@ -23,6 +31,8 @@ export interface SpokeWork {
   readonly upgrade: UpgradeIdentity;
   readonly cluster: string;
   readonly inputs: WorkloadInputs;
+  /** Seconds between the agent's polls of the progress ConfigMap. */
+  readonly progressViewSeconds: number;
 }
 
 export interface EffectDeps {
@@ -71,8 +81,8 @@ export class EffectRun {
 
   /** Deletes an earlier attempt's namespace, and with it the reference's ClusterRoleBinding, which would make our puller cluster-admin. */
   async requestCleanup(): Promise<void> {
-    const gone = await this.ensureDeleted(PrecacheAction.deleteNamespace);
-    await this.ensureDeleted(PrecacheAction.deleteClusterRoleBinding);
+    const gone = await this.ensureDeleted(PrecacheAction.deleteNamespace, 'before');
+    await this.ensureDeleted(PrecacheAction.deleteClusterRoleBinding, 'before');
     const view = this.spoke.namespaceView;
     if (!gone || !view || view.intervalSeconds === CLEANUP_POLL_SECONDS) return;
     // The first view is polled every 30 s; a namespace is gone in a few. A new view also answers at once (spec/ocm 1.12).
@@ -80,12 +90,14 @@ export class EffectRun {
     await this.create(ManagedClusterView, this.view(PrecacheView.namespace, CLEANUP_POLL_SECONDS));
   }
 
-  /** Creates all actions of the workload at once and in order: the agent takes them one after the other. */
+  /** Creates the actions of the workload at once and in order: the agent takes them one after the other. */
   async ensureWorkload(): Promise<void> {
     const { jobView, available } = this.spoke;
     if (!available || (jobView?.ours && jobView.answer.kind !== 'absent')) return;
     const lost = jobView?.ours === true;
+    const jobCreated = this.spoke.actions.get(PrecacheAction.createJob)?.outcome === 'executed';
     for (const manifest of precacheManifests(this.work.inputs)) {
+      if (manifest.afterJob && !jobCreated) continue;
       const action = this.spoke.actions.get(manifest.action);
       if (lost && manifest.action === PrecacheAction.createJob && action) await this.recreateLostJob(manifest, action, jobView.uid);
       else await this.ensureAction(manifest, action);
@@ -119,23 +131,23 @@ export class EffectRun {
     if (!created) return;
     if (!jobView?.ours) await this.create(ManagedClusterView, this.view(PrecacheView.job, settings.jobViewSeconds));
     if (!progressView?.ours && this.work.inputs.profile === 'least-privilege')
-      await this.create(ManagedClusterView, this.view(PrecacheView.progress, settings.progressViewSeconds));
+      await this.create(ManagedClusterView, this.view(PrecacheView.progress, this.work.progressViewSeconds));
   }
 
   /** Deletes the spoke's namespace first: as long as hub objects are left, it is known that the spoke is not clean. */
   async cleanUp(): Promise<void> {
     const { spoke } = this;
     if (!this.anythingLeft()) return;
-    let clean = await this.ensureDeleted(PrecacheAction.deleteNamespace);
-    if (this.work.inputs.profile === 'talm') clean = (await this.ensureDeleted(PrecacheAction.deleteClusterRoleBinding)) && clean;
+    const clean = await this.cleanUpSpoke();
     if (spoke.namespaceView?.ours || spoke.jobView?.ours || spoke.progressView?.ours) await this.deleteAll(ManagedClusterView);
     if (clean) await this.deleteAll(ManagedClusterAction);
   }
 
-  /** Asks for the deletion on the spoke, whether or not anything is left on the hub. */
-  async cleanUpSpoke(): Promise<void> {
-    await this.ensureDeleted(PrecacheAction.deleteNamespace);
-    if (this.work.inputs.profile === 'talm') await this.ensureDeleted(PrecacheAction.deleteClusterRoleBinding);
+  /** Asks for the deletion on the spoke, whether or not anything is left on the hub. True once all of it was executed. */
+  async cleanUpSpoke(): Promise<boolean> {
+    const clean = await this.ensureDeleted(PrecacheAction.deleteNamespace, 'after');
+    if (this.work.inputs.profile !== 'talm') return clean;
+    return (await this.ensureDeleted(PrecacheAction.deleteClusterRoleBinding, 'after')) && clean;
   }
 
   async cleanUpHub(): Promise<void> {
@@ -149,15 +161,20 @@ export class EffectRun {
     return [namespaceView, jobView, progressView, ...actions.values()].some((object) => object?.ours);
   }
 
-  /** True once the deletion was executed. Nothing is created for a spoke that is away: it would fire when it returns (spec/ocm 1.6). */
-  private async ensureDeleted(name: PrecacheAction): Promise<boolean> {
+  /**
+   * True once the deletion was executed. One from before the workload says nothing about what the workload left behind.
+   * Nothing is created for a spoke that is away: it would fire when it returns (spec/ocm 1.6).
+   */
+  private async ensureDeleted(name: PrecacheAction, when: DeletionTime): Promise<boolean> {
     const { upgrade, cluster } = this.work;
     const action = this.spoke.actions.get(name);
-    if (!action?.ours) {
-      if (this.spoke.available) await this.create(ManagedClusterAction, deleteAction(upgrade, cluster, name));
+    if (!action?.ours || action.deletes !== when) {
+      if (!this.spoke.available) return false;
+      if (action?.ours) await this.recreate(action, name, deleteAction(upgrade, cluster, name, { when }));
+      else await this.create(ManagedClusterAction, deleteAction(upgrade, cluster, name, { when }));
       return false;
     }
-    if (action.outcome === 'failed') await this.retry(action, name, (n) => deleteAction(upgrade, cluster, name, n));
+    if (action.outcome === 'failed') await this.retry(action, name, (retries) => deleteAction(upgrade, cluster, name, { when, retries }));
     return action.outcome === 'executed';
   }
 

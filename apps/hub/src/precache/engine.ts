@@ -25,12 +25,15 @@ export interface EngineDeps extends EffectDeps {
   readonly onChange: (upgrade: UpgradeIdentity) => void;
 }
 
-/** Work nearest the pull goes first; cleaning up goes last. */
+/**
+ * Work nearest the pull goes first: a spoke that can get its job now, then one that can begin. A spoke that has its job needs the
+ * hub for nothing but being watched, and cleaning up has all the time there is.
+ */
 const priorities: Record<PrecacheState, number> = {
   PreparingToStart: 1,
-  Starting: 2,
-  Active: 3,
-  NotStarted: 4,
+  NotStarted: 2,
+  Starting: 3,
+  Active: 4,
   Succeeded: 5,
   PrecacheTimeout: 5,
   UnrecoverableError: 5,
@@ -132,7 +135,15 @@ export class PrecacheEngine {
     );
     const patienceMs = jobSeconds * 1000 + settings.graceMs;
     const context = { upgradeUid: upgrade.uid, now: this.#deps.now(), deadlineAt: startedAt + patienceMs, patienceMs, heldBy };
-    return runStep({ upgrade, cluster, inputs }, { current: record.state, stored: record.stored }, spoke, context, this.#deps);
+    // Each change of progress is a write on the hub: many spokes report more rarely, so that all together stay within 50 a second.
+    const progressViewSeconds = Math.max(settings.progressViewSeconds, Math.ceil(run.request.clusters.length / 50));
+    return runStep(
+      { upgrade, cluster, inputs, progressViewSeconds },
+      { current: record.state, stored: record.stored },
+      spoke,
+      context,
+      this.#deps,
+    );
   };
 
   /** Takes the outcome of a step over into what this process knows. */

@@ -28,7 +28,12 @@ export const ActionAnnotation = {
   template: 'flotilla.io/template',
   /** How often the action was created anew after a failure. */
   retries: 'flotilla.io/retries',
+  /** On deletions: `before` or `after` the workload. */
+  deletes: 'flotilla.io/deletes',
 } as const;
+
+/** Whether a deletion removes what an earlier attempt left, or what this one leaves. */
+export type DeletionTime = 'before' | 'after';
 
 const labels = (upgrade: UpgradeIdentity) => ({
   [Label.upgradeName]: upgrade.name,
@@ -80,7 +85,12 @@ const createdResource: Partial<Record<PrecacheAction, string>> = {
 };
 
 /** The action that deletes the pre-cache namespace, or the reference's ClusterRoleBinding, from the spoke. */
-export function deleteAction(upgrade: UpgradeIdentity, cluster: string, name: PrecacheAction, retries = 0): KubeObject {
+export function deleteAction(
+  upgrade: UpgradeIdentity,
+  cluster: string,
+  name: PrecacheAction,
+  { when, retries = 0 }: { readonly when: DeletionTime; readonly retries?: number },
+): KubeObject {
   const kube =
     name === PrecacheAction.deleteClusterRoleBinding
       ? { resource: 'clusterrolebinding', name: SpokeName.clusterRoleBinding }
@@ -92,7 +102,7 @@ export function deleteAction(upgrade: UpgradeIdentity, cluster: string, name: Pr
       name,
       namespace: cluster,
       labels: labels(upgrade),
-      ...(retries > 0 && { annotations: { [ActionAnnotation.retries]: String(retries) } }),
+      annotations: { [ActionAnnotation.deletes]: when, ...(retries > 0 && { [ActionAnnotation.retries]: String(retries) }) },
     },
     spec: { actionType: 'Delete', kube },
   };

@@ -133,7 +133,7 @@ describe('profile least-privilege', () => {
     expect(template('precache-role-create', { profile: 'least-privilege' })).toMatchObject({
       rules: [
         { apiGroups: [''], resources: ['configmaps'], verbs: ['create'] },
-        { apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'update', 'patch'], resourceNames: ['pre-cache-progress'] },
+        { apiGroups: [''], resources: ['configmaps'], verbs: ['patch'], resourceNames: ['pre-cache-progress'] },
       ],
     });
   });
@@ -240,11 +240,11 @@ describe('hub objects (spec/talm 3.5)', () => {
   });
 
   test('actions that delete', () => {
-    expect(deleteAction(UPGRADE, 'spoke', 'precache-ns-delete').spec).toEqual({
+    expect(deleteAction(UPGRADE, 'spoke', 'precache-ns-delete', { when: 'after' }).spec).toEqual({
       actionType: 'Delete',
       kube: { resource: 'namespace', name: 'openshift-talo-pre-cache' },
     });
-    expect(deleteAction(UPGRADE, 'spoke', 'precache-crb-delete').spec).toEqual({
+    expect(deleteAction(UPGRADE, 'spoke', 'precache-crb-delete', { when: 'after' }).spec).toEqual({
       actionType: 'Delete',
       kube: { resource: 'clusterrolebinding', name: 'pre-cache-crb' },
     });
@@ -268,7 +268,7 @@ describe('hub objects (spec/talm 3.5)', () => {
     };
     for (const object of [
       ...created(),
-      deleteAction(UPGRADE, 'spoke', 'precache-ns-delete'),
+      deleteAction(UPGRADE, 'spoke', 'precache-ns-delete', { when: 'after' }),
       createView(UPGRADE, 'spoke', 'view-precache-job', 4),
     ])
       expect(object.metadata).toMatchObject({ namespace: 'spoke', labels });

@@ -7,6 +7,8 @@ import type { JobProfile, WorkloadInputs } from './workload-inputs.ts';
 export interface SpokeManifest {
   readonly action: PrecacheAction;
   readonly template: Record<string, unknown>;
+  /** Not needed for the job to start: created once the job is, so that the pull begins two round trips earlier. */
+  readonly afterJob?: true;
 }
 
 const namespace = SpokeName.namespace;
@@ -55,13 +57,14 @@ function rbac(profile: JobProfile): SpokeManifest[] {
   // `create` cannot be limited by name; everything else is limited to the one ConfigMap the puller writes.
   const rules = [
     { apiGroups: [''], resources: ['configmaps'], verbs: ['create'] },
-    { apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'update', 'patch'], resourceNames: [SpokeName.progressConfigMap] },
+    { apiGroups: [''], resources: ['configmaps'], verbs: ['patch'], resourceNames: [SpokeName.progressConfigMap] },
   ];
   const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: SpokeName.role };
   return [
     { action: PrecacheAction.createRole, template: { ...object('rbac.authorization.k8s.io/v1', 'Role', SpokeName.role), rules } },
     {
       action: PrecacheAction.createRoleBinding,
+      afterJob: true,
       template: {
         ...object('rbac.authorization.k8s.io/v1', 'RoleBinding', SpokeName.roleBinding),
         roleRef,
@@ -100,7 +103,7 @@ function jobTemplate(inputs: WorkloadInputs): Record<string, unknown> {
   const env = [
     { name: 'CONFIG_VOLUME_PATH', value: '/etc/config' },
     { name: 'CRI_SOCKET', value: '/run/runtime.sock' },
-    { name: 'STORAGE_PATH', value: '/host/storage' },
+    { name: 'STORE_PATH', value: '/host/storage' },
     { name: 'NODE_NAME', valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } } },
     { name: 'NAMESPACE', valueFrom: { fieldRef: { fieldPath: 'metadata.namespace' } } },
   ];

@@ -44,6 +44,7 @@ export const buildAction = (parts: Partial<ActionObservation> = {}): ActionObser
   ours: true,
   template: undefined,
   retries: 0,
+  deletes: undefined,
   outcome: 'executed',
   message: '',
   createdAt: 0,

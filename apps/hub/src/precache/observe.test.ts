@@ -103,6 +103,20 @@ describe('readAnswer follows spec/ocm 1.12', () => {
     }
   });
 
+  test('a malformed job status stays malformed, a huge one becomes small', () => {
+    const trimmed = (status: unknown) => trimView(viewObject('view-precache-job', getting({ ...job, status }))).status?.result;
+    expect(trimmed({ succeeded: 'yes' })).toMatchObject({ status: 'malformed' });
+    expect(trimmed(undefined)).toMatchObject({ status: {} });
+    const conditions = Array.from({ length: 10_000 }, (_, i) => ({
+      type: i === 9_999 ? 'Failed' : `Type${i}`,
+      status: 'True',
+      reason: 'DeadlineExceeded',
+    }));
+    const small = trimmed({ active: 1, uncountedTerminatedPods: { failed: Array.from({ length: 10_000 }, String) }, conditions });
+    expect(small).toMatchObject({ status: { active: 1, conditions: [{ type: 'Failed', reason: 'DeadlineExceeded' }] } });
+    expect(JSON.stringify(small).length).toBeLessThan(500);
+  });
+
   test('what is kept of a hostile answer is small', () => {
     const hostile = {
       ...job,

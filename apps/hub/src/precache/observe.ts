@@ -39,6 +39,8 @@ export interface ActionObservation {
   readonly ours: boolean;
   readonly template: string | undefined;
   readonly retries: number;
+  /** Of a deletion: `before` or `after` the workload. */
+  readonly deletes: string | undefined;
   /** `executed` also when the object was there already, or gone already: the post-condition holds. */
   readonly outcome: 'pending' | 'executed' | 'failed';
   readonly message: string;
@@ -80,10 +82,19 @@ export function trimView(view: ManagedClusterView): ManagedClusterView {
   const trimmed = {
     kind,
     metadata: { ...metadata, annotations: upgradeUid === undefined ? undefined : { [Annotation.upgradeUid]: upgradeUid } },
-    status: kind === 'Job' ? JobStatus.safeParse(status).data : undefined,
+    status: kind === 'Job' ? trimJobStatus(status) : undefined,
     data: kind === 'ConfigMap' ? { progress: data?.progress ?? '' } : undefined,
   };
   return { ...view, status: { conditions: view.status?.conditions, result: trimmed } };
+}
+
+/** What a verdict needs; a malformed status stays one. */
+function trimJobStatus(status: unknown): unknown {
+  const parsed = JobStatus.safeParse(status ?? {});
+  if (!parsed.success) return 'malformed';
+  const { active, succeeded, conditions } = parsed.data;
+  const failed = conditions?.find((condition) => condition.type === 'Failed' && condition.status === 'True');
+  return { active, succeeded, ...(failed && { conditions: [{ ...failed, message: failed.message?.slice(0, 256) }] }) };
 }
 
 /** Drops templates and echoes, which no step reads. */
@@ -152,6 +163,7 @@ function observeAction(upgradeUid: string, action: ManagedClusterAction): Action
     ours: action.metadata.labels?.[Label.upgradeUid] === upgradeUid,
     template: action.metadata.annotations?.[ActionAnnotation.template],
     retries: Number.isSafeInteger(retries) ? retries : 0,
+    deletes: action.metadata.annotations?.[ActionAnnotation.deletes],
     outcome: condition ? (condition.status === 'True' || isPostConditionMet(condition) ? 'executed' : 'failed') : 'pending',
     message: condition?.message ?? '',
     createdAt: Date.parse(action.metadata.creationTimestamp ?? '') || 0,

@@ -9,7 +9,7 @@ export interface PrecacheSettings {
   readonly registryConfig: string;
   /** Seconds between a spoke agent's polls of the job; bounds how late a verdict is seen. */
   readonly jobViewSeconds: number;
-  /** Seconds between its polls of the progress ConfigMap; each change costs one write on the hub. */
+  /** Least seconds between its polls of the progress ConfigMap; more with many spokes, because each change costs one write on the hub. */
   readonly progressViewSeconds: number;
   /** Milliseconds the hub waits for a verdict beyond the job's own deadline. */
   readonly graceMs: number;

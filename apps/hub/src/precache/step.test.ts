@@ -30,6 +30,7 @@ const settings = {
 const work: SpokeWork = {
   upgrade: UPGRADE,
   cluster: 'spoke',
+  progressViewSeconds: 5,
   inputs: {
     upgradeUid: UPGRADE.uid,
     spec: {},
@@ -61,7 +62,7 @@ async function step(
 }
 
 const executed = new Map([['precache-job-create', buildAction()]]);
-const creations = ['ns', 'sa', 'role', 'rb', 'spec-cm', 'job'].map((name) => `create managedclusteractions precache-${name}-create`);
+const creations = ['ns', 'sa', 'role', 'spec-cm', 'job'].map((name) => `create managedclusteractions precache-${name}-create`);
 
 describe('what a step writes', () => {
   const rows: { name: string; states: States; spoke: Partial<SpokeObservation>; writes: string[]; work?: SpokeWork }[] = [
@@ -101,8 +102,8 @@ describe('what a step writes', () => {
       spoke: {
         namespaceView: buildView(foundNamespace()),
         actions: new Map([
-          ['precache-ns-delete', buildAction()],
-          ['precache-crb-delete', buildAction()],
+          ['precache-ns-delete', buildAction({ deletes: 'before' })],
+          ['precache-crb-delete', buildAction({ deletes: 'before' })],
         ]),
       },
       writes: ['delete managedclusterviews view-precache-namespace view-uid', 'create managedclusterviews view-precache-namespace'],
@@ -113,8 +114,8 @@ describe('what a step writes', () => {
       spoke: {
         namespaceView: buildView(foundNamespace(), { intervalSeconds: 2 }),
         actions: new Map([
-          ['precache-ns-delete', buildAction()],
-          ['precache-crb-delete', buildAction()],
+          ['precache-ns-delete', buildAction({ deletes: 'before' })],
+          ['precache-crb-delete', buildAction({ deletes: 'before' })],
         ]),
       },
       writes: [],
@@ -124,6 +125,16 @@ describe('what a step writes', () => {
       states: { current: 'Starting', stored: 'Starting' },
       spoke: { actions: allExecuted() },
       writes: ['create managedclusterviews view-precache-job', 'create managedclusterviews view-precache-progress'],
+    },
+    {
+      name: 'job created: what only its progress needs follows',
+      states: { current: 'Starting', stored: 'Starting' },
+      spoke: { actions: withoutBinding() },
+      writes: [
+        'create managedclusteractions precache-rb-create',
+        'create managedclusterviews view-precache-job',
+        'create managedclusterviews view-precache-progress',
+      ],
     },
     {
       name: 'job created, profile talm: no view of a progress that is not reported',
@@ -172,13 +183,19 @@ describe('what a step writes', () => {
     {
       name: 'succeeded and the spoke is clean: the hub',
       states: { current: 'Succeeded', stored: 'Succeeded' },
-      spoke: { actions: new Map([['precache-ns-delete', buildAction()]]) },
+      spoke: { actions: new Map([['precache-ns-delete', buildAction({ deletes: 'after' })]]) },
       writes: ['deleteCollection managedclusteractions flotilla.io/work=precache,flotilla.io/upgrade-uid=uid-1'],
+    },
+    {
+      name: 'succeeded, and the deletion of an earlier attempt is still there: another',
+      states: { current: 'Succeeded', stored: 'Succeeded' },
+      spoke: { actions: new Map([['precache-ns-delete', buildAction({ deletes: 'before' })]]) },
+      writes: ['delete managedclusteractions precache-ns-delete action-uid', 'create managedclusteractions precache-ns-delete'],
     },
     {
       name: 'succeeded, profile talm: the binding to cluster-admin goes too',
       states: { current: 'Succeeded', stored: 'Succeeded' },
-      spoke: { actions: new Map([['precache-ns-delete', buildAction()]]) },
+      spoke: { actions: new Map([['precache-ns-delete', buildAction({ deletes: 'after' })]]) },
       writes: ['create managedclusteractions precache-crb-delete'],
       work: talm,
     },
@@ -296,4 +313,10 @@ describe('when a step wants to be looked at again', () => {
 function allExecuted(profile: 'talm' | 'least-privilege' = 'least-privilege') {
   const names = profile === 'talm' ? ['ns', 'sa', 'crb', 'spec-cm', 'job'] : ['ns', 'sa', 'role', 'rb', 'spec-cm', 'job'];
   return new Map(names.map((name) => [`precache-${name}-create`, buildAction()]));
+}
+
+function withoutBinding() {
+  const actions = allExecuted();
+  actions.delete('precache-rb-create');
+  return actions;
 }

@@ -1,4 +1,4 @@
-import { Label, PrecacheAction, type PrecacheState } from '@flotilla/api';
+import { Label, type PrecacheState } from '@flotilla/api';
 import { BY_CLUSTER, BY_SPOKE, type PrecacheCaches } from './caches.ts';
 import { type EffectDeps, EffectRun } from './effects.ts';
 import type { UpgradeIdentity } from './hub-objects.ts';
@@ -69,9 +69,13 @@ export class Teardown {
       runtime: spokeRuntime(managed),
       registryConfig: '',
     };
-    const run = new EffectRun({ upgrade: this.#upgrade, cluster, inputs }, spoke, state ?? 'NotStarted', this.#deps);
-    const deletion = spoke.actions.get(PrecacheAction.deleteNamespace);
-    if (spoke.available && !force && deletion?.outcome !== 'executed' && !this.#isAnothers(cluster)) return run.cleanUpSpoke();
+    const run = new EffectRun(
+      { upgrade: this.#upgrade, cluster, inputs, progressViewSeconds: 0 },
+      spoke,
+      state ?? 'NotStarted',
+      this.#deps,
+    );
+    if (spoke.available && !force && !this.#isAnothers(cluster) && !(await run.cleanUpSpoke())) return;
     await run.cleanUpHub();
     this.#done.add(cluster);
   }
