@@ -4,7 +4,12 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: 'unit', include: ['packages/*/src/**/*.test.ts', 'apps/*/src/**/*.test.ts', 'tools/src/**/*.test.ts', 'demo/src/**/*.test.ts'] } },
+      {
+        test: {
+          name: 'unit',
+          include: ['packages/*/src/**/*.test.ts', 'apps/*/src/**/*.test.ts', 'tools/src/**/*.test.ts', 'demo/src/**/*.test.ts'],
+        },
+      },
       { test: { name: 'architecture', include: ['test/architecture/**/*.test.ts'] } },
       {
         test: {

@@ -9,7 +9,9 @@ const path = require('node:path');
 
 const root = path.dirname(__dirname);
 const stamp = path.join(root, 'node_modules', '.flotilla-lock');
-const lock = createHash('sha256').update(readFileSync(path.join(root, 'package-lock.json'))).digest('hex');
+const lock = createHash('sha256')
+  .update(readFileSync(path.join(root, 'package-lock.json')))
+  .digest('hex');
 
 if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== lock) {
   process.stderr.write('Installing npm packages (about 20 s from an empty cache) ...\n');
@@ -37,7 +39,10 @@ const [flags, program, args] = [given.slice(0, at), given[at], given.slice(at + 
 const node = node24();
 const child = spawn(node, ['--disable-warning=ExperimentalWarning', ...flags, path.join(root, program), ...args], {
   stdio: 'inherit',
-  env: { ...process.env, PATH: `${path.dirname(node)}${path.delimiter}${path.join(root, 'node_modules', '.bin')}${path.delimiter}${process.env.PATH}` },
+  env: {
+    ...process.env,
+    PATH: `${path.dirname(node)}${path.delimiter}${path.join(root, 'node_modules', '.bin')}${path.delimiter}${process.env.PATH}`,
+  },
 });
 // A Ctrl-C reaches the whole process group; a signal sent to this process alone is passed on.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));

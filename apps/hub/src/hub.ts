@@ -86,6 +86,7 @@ export async function lead({ client, store, config, logger, metrics }: HubDeps, 
     logger,
     now: Date.now,
     talmStrict: config.talmStrict,
+    precacheImage: settings.image,
     updateGraphUrl: config.updateGraphUrl,
     resolvePlatformImage: graph.resolvePlatformImage,
   });

@@ -13,6 +13,8 @@ export interface PlanDeps {
   readonly talmStrict: boolean;
   readonly updateGraphUrl: string | undefined;
   readonly resolvePlatformImage: ResolvePlatformImage;
+  /** Image of the puller from the configuration; empty when there is none. */
+  readonly precacheImage: string;
 }
 
 /** What one pass wants. `stopped` names the check that refused, in the order of the gates. */
@@ -43,6 +45,13 @@ const noPolicies: PolicyExamination = {
   namespaces: {},
 };
 const RECHECK_MS = 60_000;
+/** Without it every spoke's job would be refused, one after the other. */
+const NO_IMAGE: SoftwareFailure = {
+  reason: 'PrecacheSpecIncomplete',
+  message:
+    'Precaching spec is incomplete: no image of the puller is configured; start the hub with --precache-image (PRECACHE_IMAGE) or set overrides.preCacheImage in the PreCachingConfig',
+  transient: false,
+};
 
 /** Plans one pass (spec/talm 2.5–2.7, 3.1–3.3). Network only through `resolvePlatformImage`. */
 export async function planUpgrade(observed: ObservedUpgrade, spec: ClusterGroupUpgradeSpec, deps: PlanDeps): Promise<UpgradePlan> {
@@ -109,7 +118,7 @@ async function derive(observed: ObservedUpgrade, spec: ClusterGroupUpgradeSpec, 
   const frozenBy = deps.talmStrict ? UpgradeCondition.precacheSpecValid : UpgradeCondition.precachingSucceeded;
   const frozen = status?.precaching?.spec;
   if (frozen && findCondition(status.conditions, frozenBy)?.status === 'True') return { spec: frozen, workloadImage: undefined };
-  return derivePrecachingSpec({
+  const software = await derivePrecachingSpec({
     policies: [...policies.forUpgrade, ...policies.compliantBefore],
     configRef: spec.preCachingConfigRef,
     config: observed.config,
@@ -118,4 +127,5 @@ async function derive(observed: ObservedUpgrade, spec: ClusterGroupUpgradeSpec, 
     updateGraphUrl: deps.updateGraphUrl,
     resolvePlatformImage: deps.resolvePlatformImage,
   });
+  return software.failure || software.workloadImage || deps.precacheImage !== '' ? software : { failure: NO_IMAGE };
 }

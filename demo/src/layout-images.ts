@@ -1,0 +1,53 @@
+import { errorMessage } from '@flotilla/api';
+import { downloadImages, listImageParts, OciLayout, parseImageReference, RegistryClient } from '@flotilla/registry';
+import type { ComponentImage, Started } from './fleet.ts';
+import { REGISTRY_NAME } from './fleet.ts';
+
+/** Where images are, and where they come from when they are not there. */
+export interface LayoutStartOptions {
+  /** The node's OCI layout. */
+  readonly storeDir: string;
+  /** Registry as the node reaches it. */
+  readonly mirror: string;
+  readonly withinMs: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * What stands for starting a pod where there is no container runtime: the image must be in the layout, whole, every blob read
+ * and its digest right. A missing image is downloaded first, as a kubelet would.
+ */
+export async function startFromLayout(images: readonly ComponentImage[], options: LayoutStartOptions): Promise<Started> {
+  const limit = AbortSignal.any([AbortSignal.timeout(options.withinMs), options.signal]);
+  const layout = await OciLayout.open(options.storeDir);
+  await using client = new RegistryClient({ mirrors: [{ source: REGISTRY_NAME, mirrors: [options.mirror], insecure: true }] });
+  const start = performance.now();
+  const failures: Record<string, string> = {};
+  await Promise.all(
+    images.map(async (image) => {
+      const reason = await bringUp(image, layout, client, limit).catch(errorMessage);
+      if (reason) failures[image.name] = reason;
+    }),
+  );
+  const up = images.length - Object.keys(failures).length;
+  return { up, total: images.length, seconds: (performance.now() - start) / 1000, failures };
+}
+
+/** Why the image cannot be used; undefined when it can. */
+async function bringUp(
+  { pullSpec }: ComponentImage,
+  layout: OciLayout,
+  client: RegistryClient,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if (!(await layout.findImage(pullSpec))) {
+    const [result] = await downloadImages({ client, layout, images: [parseImageReference(pullSpec)], signal });
+    if (result?.error) return errorMessage(result.error);
+  }
+  const top = await layout.findImage(pullSpec);
+  if (!top) return 'not in the store';
+  const { manifests, blobs } = await listImageParts(layout, top);
+  // readBlob verifies: a wrong digest throws.
+  for (const { digest, size } of [...manifests, ...blobs]) await layout.readBlob(digest, size);
+  return undefined;
+}

@@ -1,0 +1,61 @@
+import { parseArgs } from 'node:util';
+import { FlotillaError } from '@flotilla/api';
+import { parseRate } from '@flotilla/control-plane';
+
+/** What the demo was asked for. */
+export interface DemoOptions {
+  /** Leave everything running at the end, until Ctrl-C. */
+  readonly keep: boolean;
+  /** Rate of the link to each spoke, as `tc` writes it. */
+  readonly rate: string;
+  /** Spokes that are pre-cached; one more is not. */
+  readonly spokes: number;
+  /** API servers and a node that runs pods as processes, also where whole clusters would work. */
+  readonly apiOnly: boolean;
+  readonly help: boolean;
+}
+
+/** Slow enough to watch, fast enough for the story to take two minutes. */
+export const DEFAULT_RATE = '50mbit';
+
+export const HELP = `usage: npm run demo -- [options]
+Pre-caches a release on a small fleet, cuts the links, and starts every image of the release there.
+
+  --rate RATE    rate of the link to each spoke, as in 20mbit; default ${DEFAULT_RATE}
+  --spokes N     spokes that are pre-cached, 1 to 4; default 2. One more is not, for comparison
+  --api-only     API servers and a node that runs pods as processes, instead of whole clusters (needs no root)
+  --keep         leave it running at the end and print how to look around; ends with Ctrl-C
+  --help         this text
+`;
+
+/** Parses the command line. Throws `FLOTILLA_DEMO_USAGE` that names the option and what it takes. */
+export function parseOptions(args: readonly string[]): DemoOptions {
+  const { values } = parse(args);
+  const spokes = Number(values.spokes);
+  if (!Number.isInteger(spokes) || spokes < 1 || spokes > 4) throw usage(`--spokes ${values.spokes}: must be a whole number from 1 to 4`);
+  try {
+    parseRate(values.rate);
+  } catch (cause) {
+    throw usage(`--rate ${values.rate}: must be a number and kbit, mbit or gbit, as in ${DEFAULT_RATE}`, cause);
+  }
+  return { keep: values.keep, rate: values.rate, spokes, apiOnly: values['api-only'], help: values.help };
+}
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      options: {
+        keep: { type: 'boolean', default: false },
+        rate: { type: 'string', default: DEFAULT_RATE },
+        spokes: { type: 'string', default: '2' },
+        'api-only': { type: 'boolean', default: false },
+        help: { type: 'boolean', default: false },
+      },
+    });
+  } catch (cause) {
+    throw usage(cause instanceof Error ? cause.message : String(cause), cause);
+  }
+}
+
+const usage = (message: string, cause?: unknown) => new FlotillaError('FLOTILLA_DEMO_USAGE', `${message}; see --help`, { cause });

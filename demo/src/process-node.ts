@@ -1,0 +1,120 @@
+import { mkdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { errorMessage, Pod } from '@flotilla/api';
+import { type Client, WatchCache } from '@flotilla/runtime';
+import { NodePod, type Volume, volumeFiles, writeFiles } from './node-pod.ts';
+import { type NodeProgram, programOf, startNodeProgram } from './node-program.ts';
+
+/** What a node is made with. */
+export interface ProcessNodeOptions {
+  readonly name: string;
+  readonly client: Client;
+  /** The cluster's API server, for the programs' own access. */
+  readonly server: { readonly url: string; readonly certificateAuthority: string };
+  /** Folder of pods. */
+  readonly dir: string;
+  /** Folder of the image store, an OCI layout. */
+  readonly storeDir: string;
+  /** What a text about the outside world is on this side of the link. */
+  readonly translate: (text: string) => string;
+  readonly say: (line: string) => void;
+}
+
+/**
+ * A node where there is no container runtime: it watches the pods of its API server and runs those of our own images as
+ * processes, with their environment, ConfigMaps, Secrets and the rights of their ServiceAccount. Images go to an OCI layout.
+ */
+export class ProcessNode {
+  readonly #options: ProcessNodeOptions;
+  readonly #running = new Map<string, Promise<void>>();
+  readonly #programs = new Map<string, NodeProgram>();
+  #signal: AbortSignal = AbortSignal.abort();
+
+  constructor(options: ProcessNodeOptions) {
+    this.#options = options;
+  }
+
+  /** Begins to run pods, until the signal aborts. */
+  start(signal: AbortSignal): void {
+    this.#signal = signal;
+    const pods = new WatchCache(this.#options.client, NodePod, {});
+    pods.subscribe(({ type, object }) => {
+      const { uid = '', deletionTimestamp } = object.metadata;
+      if (type === 'deleted' || deletionTimestamp) void this.#programs.get(uid)?.stop();
+      else if (!this.#running.has(uid))
+        this.#running.set(
+          uid,
+          this.#run(object).catch((error: unknown) => this.#report(object, error)),
+        );
+    });
+    pods.start(signal);
+  }
+
+  /** Ends every program and waits until all are gone. */
+  async stop(): Promise<void> {
+    await Promise.all([...this.#programs.values()].map((program) => program.stop()));
+    await Promise.all(this.#running.values());
+  }
+
+  async #run(pod: NodePod): Promise<void> {
+    const [container] = pod.spec.containers;
+    const app = container && programOf(container.image);
+    if (!container || !app) throw new RangeError(`no program for image ${container?.image}`);
+    const dir = join(this.#options.dir, pod.metadata.uid ?? pod.metadata.name);
+    await mkdir(dir, { recursive: true });
+    const mounts = await this.#mount(pod, dir);
+    const program = await startNodeProgram({ ...this.#options, app, pod, container, dir, mounts });
+    this.#programs.set(pod.metadata.uid ?? '', program);
+    const startedAt = new Date().toISOString();
+    await this.#patch(pod, { phase: 'Running', ready: true, state: { running: { startedAt } } });
+    const exitCode = await program.exited;
+    if (this.#signal.aborted) return;
+    const message = (await readFile(program.terminationLog, 'utf8').catch(() => '')).slice(0, 4096);
+    const terminated = {
+      exitCode,
+      message,
+      startedAt,
+      finishedAt: new Date().toISOString(),
+      reason: exitCode === 0 ? 'Completed' : 'Error',
+    };
+    await this.#patch(pod, { phase: exitCode === 0 ? 'Succeeded' : 'Failed', ready: false, state: { terminated } });
+  }
+
+  /** Writes the files of ConfigMaps and Secrets; returns mount path → folder. */
+  async #mount(pod: NodePod, dir: string): Promise<ReadonlyMap<string, string>> {
+    const mounts = new Map<string, string>();
+    for (const { name, mountPath } of pod.spec.containers[0]?.volumeMounts ?? []) {
+      const volume: Volume | undefined = pod.spec.volumes.find((candidate) => candidate.name === name);
+      const files = volume && (await volumeFiles(this.#options.client, pod.metadata.namespace ?? '', volume));
+      if (!files) continue;
+      const folder = join(dir, 'volumes', name);
+      await writeFiles(folder, files, this.#options.translate);
+      mounts.set(mountPath, folder);
+    }
+    return mounts;
+  }
+
+  async #patch(pod: NodePod, { phase, ready, state }: { phase: string; ready: boolean; state: unknown }): Promise<void> {
+    const { name, namespace } = pod.metadata;
+    const container = pod.spec.containers[0];
+    const status = {
+      phase,
+      startTime: new Date().toISOString(),
+      conditions: ['Ready', 'ContainersReady'].map((type) => ({ type, status: ready ? 'True' : 'False' })),
+      containerStatuses: [{ name: container?.name, image: container?.image, imageID: '', ready, restartCount: 0, state }],
+    };
+    // A pod that was deleted meanwhile has no status to write.
+    await this.#options.client
+      .patch(Pod, { name, namespace }, { status }, { type: 'merge', subresource: 'status' })
+      .catch((error: unknown) => {
+        if (!this.#signal.aborted && !/not found/.test(errorMessage(error))) throw error;
+      });
+  }
+
+  async #report(pod: NodePod, error: unknown): Promise<void> {
+    if (this.#signal.aborted) return;
+    this.#options.say(`${this.#options.name}: pod ${pod.metadata.name} cannot run: ${errorMessage(error)}`);
+    const terminated = { exitCode: 128, reason: 'StartError', message: errorMessage(error) };
+    await this.#patch(pod, { phase: 'Failed', ready: false, state: { terminated } }).catch(() => undefined);
+  }
+}

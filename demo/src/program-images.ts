@@ -1,0 +1,34 @@
+import { join } from 'node:path';
+import type { RegistryClient } from '@flotilla/registry';
+import { buildImages } from '../../tools/src/images/build-images.ts';
+import { hostArchitecture } from '../../tools/src/images/cache-folder.ts';
+import { pushImages } from '../../tools/src/images/push-images.ts';
+
+/** Digests of our programs' images, by program. */
+export interface ProgramImages {
+  readonly hub: string;
+  readonly 'spoke-agent': string;
+  readonly 'image-puller': string;
+}
+
+/** Where program images are pushed. */
+export interface ProgramImagesOptions {
+  readonly client: RegistryClient;
+  /** `host:port` */
+  readonly pushHost: string;
+  /** Folder for the layout they are built in. */
+  readonly dir: string;
+  readonly say: (line: string) => void;
+}
+
+/** Builds the images of our programs for this machine, as `npm run images` does, and pushes them. */
+export async function pushProgramImages({ client, pushHost, dir, say }: ProgramImagesOptions): Promise<ProgramImages> {
+  const built = await buildImages({ output: join(dir, 'images'), architectures: [hostArchitecture()], log: say });
+  const pushed = await pushImages(built, { client, prefix: `${pushHost}/flotilla`, tag: 'demo' });
+  const digestOf = (app: keyof ProgramImages): string => {
+    const digest = pushed.find((image) => image.app === app)?.pullSpec.split('@')[1];
+    if (!digest) throw new TypeError(`no image was built for ${app}`);
+    return digest;
+  };
+  return { hub: digestOf('hub'), 'spoke-agent': digestOf('spoke-agent'), 'image-puller': digestOf('image-puller') };
+}
