@@ -39,6 +39,11 @@ const priorities: Record<PrecacheState, number> = {
   UnrecoverableError: 5,
 };
 
+/** One spoke is cleaned every so many milliseconds: a dozen deletions each, that must not delay the verdicts of the others. */
+const CLEANING_PACE_MS = 200;
+/** So many spokes are cleaned at once after a pause. */
+const CLEANING_BURST = 20;
+
 /** Actions whose end moves a spoke on; the end of the others is seen when these end. */
 const decisive: ReadonlySet<string> = new Set([
   PrecacheAction.createJob,
@@ -53,6 +58,8 @@ export class PrecacheEngine {
   /** Upgrade uid that works on a cluster now. */
   readonly #claims = new Map<string, string>();
   #queue: StepQueue<PrecacheStep> | undefined;
+  /** Turn of the spoke to be cleaned last, milliseconds since the epoch. */
+  #cleaningAt = 0;
 
   constructor(deps: EngineDeps) {
     this.#deps = deps;
@@ -74,14 +81,14 @@ export class PrecacheEngine {
     const { uid } = request.upgrade;
     const run = this.#runs.get(uid);
     if (run) {
-      for (const cluster of run.take(request)) this.#wake(run, cluster);
+      for (const cluster of run.take(request)) this.#begin(run, cluster);
       return run;
     }
     const begun = new PrecacheRun(request);
     this.#runs.set(uid, begun);
     for (const cluster of begun.spokes.keys()) {
       if (begun.isUnderWay(cluster)) this.#claims.set(cluster, uid);
-      this.#wake(begun, cluster);
+      this.#begin(begun, cluster);
     }
     return begun;
   }
@@ -201,7 +208,7 @@ export class PrecacheEngine {
     if (!found) return this.#onForeign(type, view);
     if (type === 'set' && view.metadata.name === PrecacheView.progress) return this.#onProgress(found.run, found.record, view);
     if (type === 'deleted') return this.#onDeleted(found.run, found.record, found.cluster);
-    if (view.status?.conditions) this.#wake(found.run, found.cluster);
+    if (view.status?.conditions && !isFinalPrecacheState(found.record.state)) this.#wake(found.run, found.cluster);
   }
 
   #onAction(type: 'set' | 'deleted', action: ManagedClusterAction): void {
@@ -238,6 +245,14 @@ export class PrecacheEngine {
     const cluster = metadata.namespace ?? '';
     const record = run?.spokes.get(cluster);
     return run && record ? { run, record, cluster } : undefined;
+  }
+
+  /** Wakes a spoke that is new or whose verdict was just stored: the first at once, the second when its turn to be cleaned comes. */
+  #begin(run: PrecacheRun, cluster: string): void {
+    const state = run.spokes.get(cluster)?.state ?? 'NotStarted';
+    if (!isFinalPrecacheState(state)) return this.#wake(run, cluster);
+    this.#cleaningAt = Math.max(this.#cleaningAt + CLEANING_PACE_MS, this.#deps.now() - CLEANING_BURST * CLEANING_PACE_MS);
+    this.#queue?.wakeAt({ upgrade: run.request.upgrade, cluster }, this.#cleaningAt, { priority: priorities[state] });
   }
 
   #wakeCluster(cluster: string): void {

@@ -1,0 +1,90 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Lease } from '@flotilla/api';
+import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { eventually } from '../../fixtures/eventually.ts';
+import type { RunningProgram } from '../../fixtures/programs.ts';
+import { startRelay } from './relay.ts';
+import { spokeNames, World } from './world.ts';
+
+const COMPLETED = 'True PrecachingCompleted: Precaching is completed for all clusters';
+const spokes = spokeNames(10);
+
+let world: World | undefined;
+const others: RunningProgram[] = [];
+afterEach(async () => {
+  await world?.stop();
+  world = undefined;
+});
+afterAll(async () => {
+  for (const other of others) await other.stop();
+});
+
+const expectOneJobEach = (subject: World) => {
+  for (const spoke of spokes) expect(subject.spokes.jobsCreated(spoke), spoke).toHaveLength(1);
+};
+
+describe('the API server', () => {
+  test('loses every connection, watches and writes alike, every two seconds', async () => {
+    world = await World.start({ spokes, job: { seconds: 4 }, withoutHub: true });
+    await using relay = await startRelay(Number(new URL(world.server.url).port));
+    const kubeconfig = join(world.dir, 'relayed.kubeconfig');
+    await writeFile(
+      kubeconfig,
+      (await readFile(world.server.kubeconfig, 'utf8')).replace(world.server.url, `https://127.0.0.1:${relay.port}`),
+    );
+    await world.startHub({ kubeconfig });
+    let cuts = 0;
+    const cutting = setInterval(() => {
+      cuts += relay.cut();
+    }, 2000);
+    try {
+      await world.upgrade('run', spokes);
+      await world.untilCondition('run', 'PrecachingSuceeded', COMPLETED, 90_000);
+    } finally {
+      clearInterval(cutting);
+    }
+    await world.untilClean(spokes);
+    expectOneJobEach(world);
+    expect(cuts).toBeGreaterThan(3);
+  });
+
+  test('is restarted in mid-run, and has forgotten the versions that were watched', async () => {
+    world = await World.start({ spokes, job: { seconds: 6 } });
+    await world.upgrade('run', spokes);
+    await world.untilStates('run', { 'spoke-1': 'Active' });
+    await world.server.restart({ etcd: true });
+    await world.untilCondition('run', 'PrecachingSuceeded', COMPLETED, 90_000);
+    await world.untilClean(spokes);
+    expectOneJobEach(world);
+    expect(world.hub?.hasExited()).toBe(false);
+    // Versions from before are gone (410): everything was read anew.
+    expect(await lists(world)).toBeGreaterThan(0);
+  });
+});
+
+test('the leader is killed and the other hub takes over', async () => {
+  world = await World.start({ spokes, job: { seconds: 6 }, withoutHub: true });
+  const leader = await world.startHub();
+  const standby = await world.startHub({ standby: true });
+  others.push(leader);
+  await eventually(async () => (await standby.output()).includes('Waiting for the lease'), 20_000, 'the other to wait');
+  await world.upgrade('run', spokes);
+  await world.untilStates('run', { 'spoke-1': 'Starting' }).catch(() => undefined);
+  await leader.stop({ signal: 'SIGKILL' });
+  await world.untilCondition('run', 'PrecachingSuceeded', COMPLETED, 90_000);
+  await world.untilClean(spokes);
+  expectOneJobEach(world);
+  const lease = await world.client.get(Lease, { namespace: 'default', name: 'flotilla-hub' });
+  expect(lease?.spec?.holderIdentity).toMatch(new RegExp(`-${standby.pid}$`));
+});
+
+/** How often the hub gave up a version it watched from and read everything again, over all kinds. */
+async function lists({ hub }: World): Promise<number> {
+  const ready = (await hub?.output())?.split('\n').find((line) => line.includes('Hub is ready')) ?? '{}';
+  const { port } = z.object({ port: z.number() }).parse(JSON.parse(ready));
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`, { signal: AbortSignal.timeout(5_000) })).text();
+  const counts = [...text.matchAll(/^flotilla_watch_restarts_total\{[^}]*how="list"[^}]*\} (\d+)$/gm)].map(([, count]) => Number(count));
+  return counts.reduce((sum, count) => sum + count, 0);
+}

@@ -1,0 +1,72 @@
+import { type KubeObject, ManagedClusterAction, ManagedClusterView, type Resource } from '@flotilla/api';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { eventually } from '../../fixtures/eventually.ts';
+import { World } from './world.ts';
+
+let world: World;
+
+beforeAll(async () => {
+  world = await World.start({ spokes: ['dirty', 'foreign'] });
+});
+afterAll(() => world?.stop());
+
+test('what an earlier attempt left on the spoke goes before the job is created', async () => {
+  const namespace = world.namespaceOn('dirty');
+  namespace.put();
+  await world.upgrade('dirty', ['dirty']);
+  await world.untilStates('dirty', { dirty: 'Succeeded' });
+  const executed = world.spokes
+    .events('dirty')
+    .filter(({ type }) => type === 'action-executed')
+    .map(({ name }) => name);
+  expect(executed.indexOf('precache-ns-delete')).toBe(0);
+  expect(executed).toContain('precache-ns-create');
+  expect(world.spokes.jobsCreated('dirty')).toHaveLength(1);
+  await eventually(() => !namespace.exists(), 30_000, 'the namespace to be gone');
+});
+
+test("another program's objects of the same names prove nothing and are replaced", async () => {
+  world.spokes.disconnect('foreign');
+  const condition = (type: string, reason: string, status: 'True' | 'False', message: string) => ({
+    type,
+    status,
+    reason,
+    message,
+    lastTransitionTime: '2026-01-01T00:00:00Z',
+  });
+  const job = {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: { name: 'pre-cache', namespace: 'openshift-talo-pre-cache' },
+    status: { succeeded: 1 },
+  };
+  await leave(ManagedClusterAction, 'precache-ns-create', { conditions: [condition('Completed', 'ActionDone', 'True', 'done')] });
+  await leave(ManagedClusterAction, 'precache-job-create', { conditions: [condition('Completed', 'ActionDone', 'True', 'done')] });
+  await leave(ManagedClusterAction, 'precache-ns-delete', { conditions: [condition('Completed', 'ActionDone', 'True', 'done')] });
+  await leave(ManagedClusterView, 'view-precache-namespace', {
+    conditions: [condition('Processing', 'GetResourceFailed', 'False', 'namespaces "openshift-talo-pre-cache" not found')],
+  });
+  await leave(ManagedClusterView, 'view-precache-job', {
+    conditions: [condition('Processing', 'GetResourceProcessing', 'True', 'ok')],
+    result: job,
+  });
+  world.namespaceOn('foreign').put();
+
+  await world.upgrade('foreign', ['foreign']);
+  await world.untilStates('foreign', { foreign: 'PreparingToStart' });
+  const view = await world.client.get(ManagedClusterView, { namespace: 'foreign', name: 'view-precache-namespace' });
+  expect(view?.metadata.labels?.['flotilla.io/work']).toBe('precache');
+  expect(view?.status).toBeUndefined();
+
+  world.spokes.reconnect('foreign');
+  await world.untilStates('foreign', { foreign: 'Succeeded' });
+  expect(world.spokes.jobsCreated('foreign')).toHaveLength(1);
+  await world.untilClean(['foreign']);
+});
+
+/** An object without our labels, with a status as if it had been carried out long ago. */
+async function leave(kind: Resource, name: string, status: unknown): Promise<void> {
+  const object: KubeObject = { metadata: { name, namespace: 'foreign' }, spec: {} };
+  await world.client.create(kind, object);
+  await world.client.patch(kind, { namespace: 'foreign', name }, { status }, { type: 'merge', subresource: 'status' });
+}

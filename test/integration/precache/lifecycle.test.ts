@@ -1,0 +1,78 @@
+import { ManagedCluster } from '@flotilla/api';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { eventually } from '../../fixtures/eventually.ts';
+import { World } from './world.ts';
+
+let world: World;
+const away = 'the cluster is not available; pre-caching goes on when it is';
+
+beforeAll(async () => {
+  const spokes = ['deleted-1', 'deleted-2', 'deleted-away', 'never', 'returns', 'leaves', 'stays-1', 'stays-2', 'detached'];
+  world = await World.start({ spokes, job: { seconds: 4 }, hubArgs: ['--precache-grace-seconds', '0'] });
+});
+afterAll(() => world?.stop());
+
+test.concurrent('an upgrade that is deleted while it runs leaves nothing behind', async () => {
+  const clusters = ['deleted-1', 'deleted-2', 'deleted-away'];
+  await world.upgrade('deleted', clusters);
+  await world.untilStates('deleted', Object.fromEntries(clusters.map((cluster) => [cluster, 'Active'])));
+  await world.setAvailable('deleted-away', false);
+  await world.delete('deleted');
+  await eventually(async () => (await world.get('deleted')) === undefined, 30_000, 'the upgrade to be gone');
+  await world.untilClean(clusters);
+  for (const cluster of ['deleted-1', 'deleted-2'])
+    await eventually(() => !world.namespaceOn(cluster).exists(), 10_000, `${cluster} to be clean`);
+  expect(clusters.map((cluster) => world.spokes.jobsCreated(cluster).length)).toEqual([1, 1, 1]);
+});
+
+describe('a spoke that is away', () => {
+  test.concurrent('from the start and for good: nothing is created on it, it times out, and nothing goes off when it returns', async () => {
+    await world.setAvailable('never', false);
+    await world.upgrade('never', ['never'], { remediationStrategy: { maxConcurrency: 1, timeout: 0 } });
+    await world.untilStates('never', { never: 'PrecacheTimeout' });
+    expect(await world.message('never', 'never')).toBe('timed out: the cluster is not available');
+    await world.untilCondition('never', 'Succeeded', /^False Failed/);
+    await world.untilClean(['never']);
+    await world.setAvailable('never', true);
+    await eventually(async () => (await world.get('never'))?.status?.status.completedAt !== undefined);
+    expect(world.spokes.jobsCreated('never')).toHaveLength(0);
+    expect(world.spokes.events('never')).toEqual([]);
+  });
+
+  test.concurrent('from the start, and comes back: it goes on', async () => {
+    await world.setAvailable('returns', false);
+    await world.upgrade('returns', ['returns']);
+    await eventually(async () => (await world.message('returns', 'returns')) === away, 30_000, 'the message');
+    expect(await world.hubObjects('returns')).toEqual(['view-precache-namespace']);
+    await world.setAvailable('returns', true);
+    await world.untilStates('returns', { returns: 'Succeeded' });
+    expect(world.spokes.jobsCreated('returns')).toHaveLength(1);
+  });
+
+  test.concurrent('in the middle, and comes back: the same job counts', async () => {
+    await world.upgrade('leaves', ['leaves']);
+    await world.untilStates('leaves', { leaves: 'Active' });
+    await world.setAvailable('leaves', false);
+    await eventually(
+      async () => (await world.message('leaves', 'leaves')) === 'the cluster is not available; last seen pulling',
+      30_000,
+      'the message',
+    );
+    await world.setAvailable('leaves', true);
+    await world.untilStates('leaves', { leaves: 'Succeeded' });
+    expect(world.spokes.jobsCreated('leaves')).toHaveLength(1);
+  });
+});
+
+test.concurrent('a cluster that is detached while it runs does not hold up the rest', async () => {
+  const clusters = ['stays-1', 'detached', 'stays-2'];
+  for (const name of clusters)
+    await world.client.patch(ManagedCluster, { name }, { metadata: { labels: { group: 'mixed' } } }, { type: 'merge' });
+  world.spokes.setFaults('detached', { jobNeverStarts: true });
+  await world.upgrade('mixed', undefined, { clusterLabelSelectors: [{ matchLabels: { group: 'mixed' } }] });
+  await world.untilStates('mixed', { detached: 'Starting' });
+  await world.client.delete(ManagedCluster, { name: 'detached' });
+  await world.untilCondition('mixed', 'PrecachingSuceeded', 'True PrecachingCompleted: Precaching is completed for all clusters');
+  expect(await world.states('mixed')).toMatchObject({ 'stays-1': 'Succeeded', 'stays-2': 'Succeeded' });
+  expect((await world.get('mixed'))?.status?.remediationPlan).toEqual([['stays-1', 'stays-2']]);
+});

@@ -1,0 +1,41 @@
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+/** A TCP relay whose connections can be cut. */
+export interface Relay extends AsyncDisposable {
+  readonly port: number;
+  /** Breaks every connection, in the middle of whatever it carries; returns how many there were. */
+  cut(): number;
+}
+
+/** Relays a free port of this machine to another. */
+export async function startRelay(targetPort: number): Promise<Relay> {
+  const sockets = new Set<Socket>();
+  const keep = (socket: Socket, other: Socket): void => {
+    sockets.add(socket);
+    socket.on('error', () => other.destroy());
+    socket.on('close', () => {
+      sockets.delete(socket);
+      other.destroy();
+    });
+    socket.pipe(other);
+  };
+  const server = createServer((near) => {
+    const far = connect(targetPort, '127.0.0.1');
+    keep(near, far);
+    keep(far, near);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const cut = (): number => {
+    const count = sockets.size / 2;
+    for (const socket of sockets) socket.resetAndDestroy();
+    return count;
+  };
+  return {
+    port: (server.address() as AddressInfo).port,
+    cut,
+    async [Symbol.asyncDispose]() {
+      cut();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
