@@ -44,6 +44,10 @@ const CLEANING_PACE_MS = 200;
 /** So many spokes are cleaned at once after a pause. */
 const CLEANING_BURST = 20;
 
+/** From so many spokes without a job on, those that have one wait this long until they are watched; a pull takes minutes. */
+const MANY_BEGINNING = 50;
+const WATCH_DELAY_MS = 10_000;
+
 /** Actions whose end moves a spoke on; the end of the others is seen when these end. */
 const decisive: ReadonlySet<string> = new Set([
   PrecacheAction.createJob,
@@ -216,7 +220,16 @@ export class PrecacheEngine {
     if (!found) return this.#onForeign(type, action);
     if (type === 'deleted') return this.#onDeleted(found.run, found.record, found.cluster);
     const condition = action.status?.conditions?.[0];
+    if (condition?.status === 'True' && action.metadata.name === PrecacheAction.createJob)
+      return this.#onJobCreated(found.run, found.cluster);
     if (condition && (condition.status === 'False' || decisive.has(action.metadata.name))) this.#wake(found.run, found.cluster);
+  }
+
+  /** A job that has just begun has nothing to say yet: while many spokes still wait for theirs, watching it can wait. */
+  #onJobCreated(run: PrecacheRun, cluster: string): void {
+    if (run.countBeginning() <= MANY_BEGINNING) return this.#wake(run, cluster);
+    const { upgrade } = run.request;
+    this.#queue?.wakeAt({ upgrade, cluster }, this.#deps.now() + WATCH_DELAY_MS, { priority: priorities.Starting });
   }
 
   /** The last object of a spoke that is done frees the spoke; one that is missing too early is created again. */

@@ -49,6 +49,13 @@ export class PrecacheRun {
     return changed;
   }
 
+  /** Spokes that have no job yet. */
+  countBeginning(): number {
+    let count = 0;
+    for (const { state } of this.spokes.values()) if (state === 'NotStarted' || state === 'PreparingToStart') count += 1;
+    return count;
+  }
+
   /** True while the spoke is being worked on: no other upgrade may touch it. */
   isUnderWay(cluster: string): boolean {
     const state = this.spokes.get(cluster)?.state ?? 'NotStarted';

@@ -89,6 +89,12 @@ const CurrentItem = z.object({
   status: z.unknown().optional().describe('Its status when the cluster was recorded.'),
 });
 
+/**
+ * A map that one writer owns. Otherwise the server keeps an entry of managedFields for every cluster, which costs as much room and
+ * more time than the map itself. A merge patch still changes single keys.
+ */
+const writtenWhole = { 'x-kubernetes-map-type': 'atomic' };
+
 /** What the hub reports (spec/talm 1.2); additions to the reference's fields are said so in their description. */
 export const ClusterGroupUpgradeStatus = z.object({
   conditions: z.array(Condition).optional().describe('The last element is the current state: the order is part of the contract.'),
@@ -144,16 +150,18 @@ export const ClusterGroupUpgradeStatus = z.object({
   precaching: z
     .object({
       spec: PrecachingSpec.optional().describe('The images to pre-cache.'),
-      status: z.record(z.string(), PrecacheState).optional().describe('Pre-caching state of each cluster.'),
+      status: z.record(z.string(), PrecacheState).optional().describe('Pre-caching state of each cluster.').meta(writtenWhole),
       clusters: z.array(z.string()).optional().describe('Deprecated, always empty.'),
       messages: z
         .record(z.string(), z.string())
         .optional()
-        .describe('Flotilla: why a cluster waits or failed, in a sentence; absent when there is nothing to say.'),
+        .describe('Flotilla: why a cluster waits or failed, in a sentence; absent when there is nothing to say.')
+        .meta(writtenWhole),
       progress: z
         .record(z.string(), PrecacheProgress)
         .optional()
-        .describe('Flotilla: progress of clusters that are pulling now, at most 1000 of them.'),
+        .describe('Flotilla: progress of clusters that are pulling now, at most 1000 of them.')
+        .meta(writtenWhole),
       summary: z
         .object({
           imagesDone: z.int().describe('Images present, over all clusters that reported.'),
