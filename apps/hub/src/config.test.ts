@@ -13,7 +13,7 @@ describe('readConfig', () => {
       jobViewSeconds: 4,
       progressViewSeconds: 5,
       precacheGraceSeconds: 120,
-      stepConcurrency: 24,
+      stepConcurrency: 12,
       queueStore: 'auto',
       httpPort: 8080,
       namespace: 'default',

@@ -132,6 +132,21 @@ export class EffectRun {
     if (!jobView?.ours) await this.create(ManagedClusterView, this.view(PrecacheView.job, settings.jobViewSeconds));
     if (!progressView?.ours && this.work.inputs.profile === 'least-privilege')
       await this.create(ManagedClusterView, this.view(PrecacheView.progress, this.work.progressViewSeconds));
+    await this.retryProgressRights();
+  }
+
+  /** The job does without its right to publish progress, so its failure is no verdict; it is tried again all the same. */
+  private async retryProgressRights(): Promise<void> {
+    const { upgrade, cluster, inputs } = this.work;
+    const failed = (name: string) => {
+      const action = this.spoke.actions.get(name);
+      return action?.ours && action.outcome === 'failed' && action.retries < RETRY_BUDGET ? action : undefined;
+    };
+    if (!failed(PrecacheAction.createRole) && !failed(PrecacheAction.createRoleBinding)) return;
+    for (const manifest of precacheManifests(inputs)) {
+      const action = manifest.afterJob && failed(manifest.action);
+      if (action) await this.retry(action, manifest.action, (n) => createAction(upgrade, cluster, manifest, n));
+    }
   }
 
   /** Deletes the spoke's namespace first: as long as hub objects are left, it is known that the spoke is not clean. */

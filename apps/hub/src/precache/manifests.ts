@@ -61,7 +61,11 @@ function rbac(profile: JobProfile): SpokeManifest[] {
   ];
   const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: SpokeName.role };
   return [
-    { action: PrecacheAction.createRole, template: { ...object('rbac.authorization.k8s.io/v1', 'Role', SpokeName.role), rules } },
+    {
+      action: PrecacheAction.createRole,
+      afterJob: true,
+      template: { ...object('rbac.authorization.k8s.io/v1', 'Role', SpokeName.role), rules },
+    },
     {
       action: PrecacheAction.createRoleBinding,
       afterJob: true,

@@ -62,7 +62,7 @@ async function step(
 }
 
 const executed = new Map([['precache-job-create', buildAction()]]);
-const creations = ['ns', 'sa', 'role', 'spec-cm', 'job'].map((name) => `create managedclusteractions precache-${name}-create`);
+const creations = ['ns', 'sa', 'spec-cm', 'job'].map((name) => `create managedclusteractions precache-${name}-create`);
 
 describe('what a step writes', () => {
   const rows: { name: string; states: States; spoke: Partial<SpokeObservation>; writes: string[]; work?: SpokeWork }[] = [
@@ -129,8 +129,9 @@ describe('what a step writes', () => {
     {
       name: 'job created: what only its progress needs follows',
       states: { current: 'Starting', stored: 'Starting' },
-      spoke: { actions: withoutBinding() },
+      spoke: { actions: withoutProgressRights() },
       writes: [
+        'create managedclusteractions precache-role-create',
         'create managedclusteractions precache-rb-create',
         'create managedclusterviews view-precache-job',
         'create managedclusterviews view-precache-progress',
@@ -299,6 +300,20 @@ describe('when a step wants to be looked at again', () => {
     expect(writes).not.toContain('create managedclusteractions precache-ns-create');
   });
 
+  test('the right to publish progress is tried again, also when the job is watched already', async () => {
+    const actions = new Map([
+      ...allExecuted(),
+      ['precache-rb-create', buildAction({ outcome: 'failed', retries: 1, completedAt: now - 60_000 })] as const,
+    ]);
+    const views = { jobView: buildView(foundJob({ active: 1 })), progressView: buildView({ kind: 'absent' }) };
+    const { writes, outcome } = await step({ current: 'Active', stored: 'Active' }, { actions, ...views });
+    expect(outcome.state).toBe('Active');
+    expect(writes).toEqual([
+      'delete managedclusteractions precache-rb-create action-uid',
+      'create managedclusteractions precache-rb-create',
+    ]);
+  });
+
   test('an action whose pause is over is created anew, and counts', async () => {
     const { created } = await step(
       { current: 'Starting', stored: 'Starting' },
@@ -315,8 +330,9 @@ function allExecuted(profile: 'talm' | 'least-privilege' = 'least-privilege') {
   return new Map(names.map((name) => [`precache-${name}-create`, buildAction()]));
 }
 
-function withoutBinding() {
+function withoutProgressRights() {
   const actions = allExecuted();
+  actions.delete('precache-role-create');
   actions.delete('precache-rb-create');
   return actions;
 }
