@@ -62,12 +62,12 @@ describe.skipIf(!canBuild)('images of the programs', () => {
   });
 
   test.each([
-    { app: 'hub', user: '65532:65532' },
-    { app: 'spoke-agent', user: '65532:65532' },
-    { app: 'image-puller', user: '0:0' },
-  ] as const)('$app runs its bundle as user $user', async ({ app, user }) => {
+    { app: 'hub', user: '65532:65532', flags: ['--max-semi-space-size=4'] },
+    { app: 'spoke-agent', user: '65532:65532', flags: [] },
+    { app: 'image-puller', user: '0:0', flags: [] },
+  ] as const)('$app runs its bundle as user $user', async ({ app, user, flags }) => {
     const { config } = await resolve(app);
-    expect(config.config).toMatchObject({ User: user, Entrypoint: ['/usr/local/bin/node', '/app/main.mjs'] });
+    expect(config.config).toMatchObject({ User: user, Entrypoint: ['/usr/local/bin/node', ...flags, '/app/main.mjs'] });
   });
 
   test('hold files of root with no times, and no path of this machine', async () => {
