@@ -3,6 +3,8 @@ import { defineConfig } from 'vitest/config';
 /** Test tiers by question: unit (is the decision right?), integration (does the world converge?), e2e (does the install work?). */
 export default defineConfig({
   test: {
+    // Integration files mostly wait for servers: three at a time keep two cores busy and no more.
+    maxWorkers: 3,
     projects: [
       {
         test: {
@@ -17,7 +19,7 @@ export default defineConfig({
           include: ['test/integration/**/*.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 180_000,
-          fileParallelism: false,
+          fileParallelism: true,
         },
       },
       {

@@ -23,10 +23,13 @@ export function runProgram(
     env: { ...process.env, ...options.env },
     timeout: options.timeoutMs,
   });
-  return new Promise((resolve, reject) => {
+  // However this process ends, what it started ends with it.
+  const end = () => void child.kill('SIGTERM');
+  process.once('exit', end);
+  return new Promise<number>((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', (code) => resolve(code ?? 1));
-  });
+  }).finally(() => process.off('exit', end));
 }
 
 /** A check that only passes or fails. */
