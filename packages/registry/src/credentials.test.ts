@@ -7,8 +7,8 @@ describe('findCredential', () => {
   const config = parseDockerConfig(
     JSON.stringify({
       auths: {
-        'quay.io': { auth: base64('all:1') },
-        'quay.io/team': { username: 'team', password: '2' },
+        'registry.example': { auth: base64('all:1') },
+        'registry.example/team': { username: 'team', password: '2' },
         'https://index.docker.io/v1/': { auth: base64('hub:with:colon') },
         'token.example': { identitytoken: 'refresh' },
         'empty.example': {},
@@ -16,9 +16,9 @@ describe('findCredential', () => {
     }),
   );
   test.each([
-    { name: 'takes the host entry', host: 'quay.io', repository: 'other/app', want: { username: 'all', password: '1' } },
-    { name: 'prefers the longest path', host: 'quay.io', repository: 'team/app', want: { username: 'team', password: '2' } },
-    { name: 'matches whole path words only', host: 'quay.io', repository: 'teammate/app', want: { username: 'all', password: '1' } },
+    { name: 'takes the host entry', host: 'registry.example', repository: 'other/app', want: { username: 'all', password: '1' } },
+    { name: 'prefers the longest path', host: 'registry.example', repository: 'team/app', want: { username: 'team', password: '2' } },
+    { name: 'matches whole path words only', host: 'registry.example', repository: 'teammate/app', want: { username: 'all', password: '1' } },
     {
       name: 'knows the old key of Docker Hub',
       host: 'docker.io',
@@ -32,7 +32,7 @@ describe('findCredential', () => {
       want: { username: '', password: '', identityToken: 'refresh' },
     },
     { name: 'ignores an empty entry', host: 'empty.example', repository: 'a', want: undefined },
-    { name: 'has nothing for a stranger', host: 'evilquay.io', repository: 'team/app', want: undefined },
+    { name: 'has nothing for a stranger', host: 'evilregistry.example', repository: 'team/app', want: undefined },
   ])('$name', ({ host, repository, want }) => {
     expect(findCredential(config, host, repository)).toEqual(want);
   });

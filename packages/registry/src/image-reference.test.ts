@@ -5,8 +5,8 @@ const digest = `sha256:${'a'.repeat(64)}`;
 
 describe('parseImageReference', () => {
   test.each([
-    { text: 'quay.io/team/app:1.0', want: { host: 'quay.io', repository: 'team/app', tag: '1.0' } },
-    { text: 'quay.io/team/app', want: { host: 'quay.io', repository: 'team/app', tag: 'latest' } },
+    { text: 'registry.example/team/app:1.0', want: { host: 'registry.example', repository: 'team/app', tag: '1.0' } },
+    { text: 'registry.example/team/app', want: { host: 'registry.example', repository: 'team/app', tag: 'latest' } },
     { text: `hub:5000/a/b@${digest}`, want: { host: 'hub:5000', repository: 'a/b', digest } },
     { text: `localhost/app:x@${digest}`, want: { host: 'localhost', repository: 'app', tag: 'x', digest } },
     { text: '[::1]:5000/app', want: { host: '[::1]:5000', repository: 'app', tag: 'latest' } },
@@ -29,14 +29,14 @@ describe('parseImageReference', () => {
 
   test.each([
     { name: 'an empty text', text: '  ', message: /is empty/ },
-    { name: 'a URL', text: 'https://quay.io/a', message: /URL scheme/ },
-    { name: 'upper case', text: 'quay.io/Team/app', message: /lower-case/ },
-    { name: 'a short digest', text: 'quay.io/a@sha256:abc', message: /digest/ },
-    { name: 'two digests', text: `quay.io/a@${digest}@${digest}`, message: /more than one "@"/ },
-    { name: 'a bad tag', text: 'quay.io/a:b$', message: /tag/ },
-    { name: 'path tricks', text: 'quay.io/../etc', message: /repository/ },
-    { name: 'a huge text', text: `quay.io/${'a'.repeat(10_000)}`, message: /longer than 255/ },
-    { name: 'a bad port', text: 'quay.io:port/a', message: /registry host/ },
+    { name: 'a URL', text: 'https://registry.example/a', message: /URL scheme/ },
+    { name: 'upper case', text: 'registry.example/Team/app', message: /lower-case/ },
+    { name: 'a short digest', text: 'registry.example/a@sha256:abc', message: /digest/ },
+    { name: 'two digests', text: `registry.example/a@${digest}@${digest}`, message: /more than one "@"/ },
+    { name: 'a bad tag', text: 'registry.example/a:b$', message: /tag/ },
+    { name: 'path tricks', text: 'registry.example/../etc', message: /repository/ },
+    { name: 'a huge text', text: `registry.example/${'a'.repeat(10_000)}`, message: /longer than 255/ },
+    { name: 'a bad port', text: 'registry.example:port/a', message: /registry host/ },
   ])('refuses $name and says the fix', ({ text, message }) => {
     expect(() => parseImageReference(text)).toThrow(
       expect.objectContaining({ code: 'FLOTILLA_REGISTRY_BAD_REFERENCE', message: expect.stringMatching(message) }),

@@ -185,7 +185,7 @@ describe('the directory', () => {
     await writeFile(join((await OciLayout.open(directory)).directory, 'ingest', 'left.tmp'), 'x');
     const layout = await OciLayout.open(directory);
     const image = await writeImage(layout, { layers: [], platform });
-    await Promise.all(Array.from({ length: 20 }, (_, i) => layout.addImage(image, `quay.io/a:${i}`)));
+    await Promise.all(Array.from({ length: 20 }, (_, i) => layout.addImage(image, `registry.example/a:${i}`)));
     expect(await layout.images()).toHaveLength(20);
     await expect(stat(join(directory, 'ingest', 'left.tmp'))).rejects.toThrow(/ENOENT/);
   });
