@@ -18,7 +18,12 @@ describe('findCredential', () => {
   test.each([
     { name: 'takes the host entry', host: 'registry.example', repository: 'other/app', want: { username: 'all', password: '1' } },
     { name: 'prefers the longest path', host: 'registry.example', repository: 'team/app', want: { username: 'team', password: '2' } },
-    { name: 'matches whole path words only', host: 'registry.example', repository: 'teammate/app', want: { username: 'all', password: '1' } },
+    {
+      name: 'matches whole path words only',
+      host: 'registry.example',
+      repository: 'teammate/app',
+      want: { username: 'all', password: '1' },
+    },
     {
       name: 'knows the old key of Docker Hub',
       host: 'docker.io',

@@ -7,7 +7,13 @@ const matches = (pattern: string, line: string): boolean => {
   return compileExcludePatterns([pattern]).excludes({ name, pullSpec });
 };
 
-const lines = ['etcd$registry.example/r/etcd@sha256:abc', 'aws-driver$registry.example/r/aws:v1.2', 'a+b$x(y)|{z}', 'vSphere_csi$host:2000/v', 'aaa$bb'];
+const lines = [
+  'etcd$registry.example/r/etcd@sha256:abc',
+  'aws-driver$registry.example/r/aws:v1.2',
+  'a+b$x(y)|{z}',
+  'vSphere_csi$host:2000/v',
+  'aaa$bb',
+];
 const patterns = [
   'aws',
   '^aws',
