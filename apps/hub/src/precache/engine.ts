@@ -39,7 +39,7 @@ const priorities: Record<PrecacheState, number> = {
   UnrecoverableError: 5,
 };
 
-/** One spoke is cleaned every so many milliseconds: a dozen deletions each, that must not delay the verdicts of the others. */
+/** While others pull, one spoke is cleaned every so many milliseconds: a dozen deletions each, that must not delay a verdict. */
 const CLEANING_PACE_MS = 200;
 /** So many spokes are cleaned at once after a pause. */
 const CLEANING_BURST = 20;
@@ -85,7 +85,10 @@ export class PrecacheEngine {
     const { uid } = request.upgrade;
     const run = this.#runs.get(uid);
     if (run) {
-      for (const cluster of run.take(request)) this.#begin(run, cluster);
+      const changed = run.take(request);
+      // With the last verdict stored nobody is left whom cleaning could delay.
+      if (changed.length > 0 && run.isSettled()) this.#cleanAll(run);
+      else for (const cluster of changed) this.#begin(run, cluster);
       return run;
     }
     const begun = new PrecacheRun(request);
@@ -266,6 +269,10 @@ export class PrecacheEngine {
     if (!isFinalPrecacheState(state)) return this.#wake(run, cluster);
     this.#cleaningAt = Math.max(this.#cleaningAt + CLEANING_PACE_MS, this.#deps.now() - CLEANING_BURST * CLEANING_PACE_MS);
     this.#queue?.wakeAt({ upgrade: run.request.upgrade, cluster }, this.#cleaningAt, { priority: priorities[state] });
+  }
+
+  #cleanAll(run: PrecacheRun): void {
+    for (const cluster of run.spokes.keys()) if (this.hasHubObjects(run.request.upgrade.uid, cluster)) this.#wake(run, cluster);
   }
 
   #wakeCluster(cluster: string): void {

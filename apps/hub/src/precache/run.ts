@@ -56,6 +56,11 @@ export class PrecacheRun {
     return count;
   }
 
+  /** True when every spoke has its verdict, and the verdict is in the status. */
+  isSettled(): boolean {
+    return [...this.spokes.values()].every(({ state, stored }) => isFinalPrecacheState(state) && stored === state);
+  }
+
   /** True while the spoke is being worked on: no other upgrade may touch it. */
   isUnderWay(cluster: string): boolean {
     const state = this.spokes.get(cluster)?.state ?? 'NotStarted';
