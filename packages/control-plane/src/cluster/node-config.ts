@@ -94,5 +94,7 @@ export const kubeProxyConfig = (kubeconfig: string) => ({
   mode: 'iptables',
   clientConnection: { kubeconfig },
   conntrack: { maxPerCore: 0, min: 0 },
+  // A write of the rules that failed is tried again after this; the default of 30 s is long for a cluster that lives for a minute.
+  iptables: { syncPeriod: '5s' },
   metricsBindAddress: '127.0.0.1:10249',
 });
