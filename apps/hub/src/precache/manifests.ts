@@ -7,7 +7,7 @@ import type { JobProfile, WorkloadInputs } from './workload-inputs.ts';
 export interface SpokeManifest {
   readonly action: PrecacheAction;
   readonly template: Record<string, unknown>;
-  /** Not needed for the job to start: created once the job is, so that the pull begins two round trips earlier. */
+  /** Not needed for the job to start: created once the job is, so that the pull begins earlier. */
   readonly afterJob?: true;
 }
 
@@ -63,7 +63,6 @@ function rbac(profile: JobProfile): SpokeManifest[] {
   return [
     {
       action: PrecacheAction.createRole,
-      afterJob: true,
       template: { ...object('rbac.authorization.k8s.io/v1', 'Role', SpokeName.role), rules },
     },
     {

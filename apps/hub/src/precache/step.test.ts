@@ -62,7 +62,7 @@ async function step(
 }
 
 const executed = new Map([['precache-job-create', buildAction()]]);
-const creations = ['ns', 'sa', 'spec-cm', 'job'].map((name) => `create managedclusteractions precache-${name}-create`);
+const creations = ['ns', 'sa', 'role', 'spec-cm', 'job'].map((name) => `create managedclusteractions precache-${name}-create`);
 
 describe('what a step writes', () => {
   const rows: { name: string; states: States; spoke: Partial<SpokeObservation>; writes: string[]; work?: SpokeWork }[] = [
@@ -129,9 +129,8 @@ describe('what a step writes', () => {
     {
       name: 'job created: what only its progress needs follows',
       states: { current: 'Starting', stored: 'Starting' },
-      spoke: { actions: withoutProgressRights() },
+      spoke: { actions: withoutBinding() },
       writes: [
-        'create managedclusteractions precache-role-create',
         'create managedclusteractions precache-rb-create',
         'create managedclusterviews view-precache-job',
         'create managedclusterviews view-precache-progress',
@@ -330,9 +329,8 @@ function allExecuted(profile: 'talm' | 'least-privilege' = 'least-privilege') {
   return new Map(names.map((name) => [`precache-${name}-create`, buildAction()]));
 }
 
-function withoutProgressRights() {
+function withoutBinding() {
   const actions = allExecuted();
-  actions.delete('precache-role-create');
   actions.delete('precache-rb-create');
   return actions;
 }
