@@ -2,11 +2,13 @@ import {
   ClusterGroupUpgrade,
   ConfigMap,
   errorMessage,
+  Label,
   ManagedCluster,
   OVERRIDES_CONFIG_MAP,
   Policy,
   PreCachingConfig,
   refKey,
+  UpgradeCondition,
 } from '@flotilla/api';
 import { type QueueStore, queues, startStepQueue } from '@flotilla/queues';
 import { type Client, type Logger, type Metrics, startController, WatchCache, WorkQueue } from '@flotilla/runtime';
@@ -143,9 +145,10 @@ function enqueueOnChange(caches: Caches, queue: WorkQueue): void {
   // While an upgrade is torn down, it goes on when its last objects change.
   for (const cache of [caches.actions, caches.views])
     cache.subscribe(({ object }) => {
-      const uid = object.metadata.labels?.['flotilla.io/upgrade-uid'];
+      const uid = object.metadata.labels?.[Label.upgradeUid];
       const upgrade = caches.upgrades.list().find(({ metadata }) => metadata.uid === uid);
-      if (upgrade?.metadata.deletionTimestamp || upgrade?.status?.conditions?.some(({ type }) => type === 'Succeeded')) lookAt(upgrade);
+      if (upgrade?.metadata.deletionTimestamp || upgrade?.status?.conditions?.some(({ type }) => type === UpgradeCondition.succeeded))
+        lookAt(upgrade);
     });
   lookAtAll();
 }

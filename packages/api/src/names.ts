@@ -33,9 +33,6 @@ export type PrecacheAction = (typeof PrecacheAction)[keyof typeof PrecacheAction
 /** ManagedClusterViews of a pre-cache, in the hub namespace of the spoke. */
 export const PrecacheView = {
   namespace: 'view-precache-namespace',
-  specConfigMap: 'view-precache-spec-configmap',
-  serviceAccount: 'view-precache-service-acct',
-  clusterRoleBinding: 'view-precache-cluster-role-binding',
   job: 'view-precache-job',
   progress: 'view-precache-progress',
 } as const;
