@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { type Cluster, clusterObstacle, currentRun, leftovers, startCluster, sweepLeftovers } from '@flotilla/control-plane';
+import { type Cluster, clusterObstacle, currentRun, leftovers, type Run, startCluster, sweepLeftovers } from '@flotilla/control-plane';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 
 const obstacle = clusterObstacle();
@@ -133,16 +133,14 @@ describe.skipIf(obstacle !== undefined)('a cluster whose program dies', () => {
     });
     const exited = once(program, 'exit');
     const [line] = (await once(createInterface({ input: program.stdout }), 'line')) as [string];
-    const run = JSON.parse(line) as { id: string; dir: string; containers: string[] };
-    const known = { ...run, containers: new Set(run.containers) };
-    expect((await leftovers(known)).processes.length).toBeGreaterThan(5);
+    const run = JSON.parse(line) as Run;
+    expect((await leftovers(run)).processes.length).toBeGreaterThan(5);
     program.kill(signal);
     await exited;
-    await vi.waitFor(async () => expect((await leftovers(known)).processes).toEqual([]), { timeout: 20_000, interval: 100 });
+    await vi.waitFor(async () => expect((await leftovers(run)).processes).toEqual([]), { timeout: 20_000, interval: 100 });
     if (signal === 'SIGKILL') expect(await sweepLeftovers()).toContain(run.id);
     await vi.waitFor(
-      async () =>
-        expect(await leftovers(known)).toEqual({ processes: [], mounts: [], links: [], namespaces: [], cgroups: [], folders: [] }),
+      async () => expect(await leftovers(run)).toEqual({ processes: [], mounts: [], links: [], namespaces: [], cgroups: [], folders: [] }),
       {
         timeout: 20_000,
         interval: 100,

@@ -7,8 +7,9 @@ import { ADMIN, type ApiUser, createCredentials, renderKubeconfig } from '../api
 import { PackagesMissingError } from '../errors.ts';
 import { type CommandOptions, runCommand } from '../processes/command.ts';
 import { waitUntilReady } from '../processes/readiness.ts';
+import { removeClusterCgroups } from '../runs/cgroups.ts';
 import { registerCleanup } from '../runs/exit-cleanup.ts';
-import { createRunFolder, currentRun, removeContainers, removeRunFolder } from '../runs/run.ts';
+import { createRunFolder, currentRun, removeRunFolder } from '../runs/run.ts';
 import { missingPrograms, NODE_PACKAGES } from '../toolchain/debian-packages.ts';
 import type { Log } from '../toolchain/go-build.ts';
 import type { ToolName } from '../toolchain/tool-sets.ts';
@@ -138,6 +139,7 @@ class RunningCluster implements Cluster {
   readonly #unregister = registerCleanup(() => this.stop());
   #space: NodeSpace | undefined;
   #network: ClusterNetwork | undefined;
+  #stopped: Promise<void> | undefined;
 
   constructor(options: ClusterOptions, tools: Tools, dir: string) {
     this.name = options.name;
@@ -254,13 +256,18 @@ class RunningCluster implements Cluster {
     await runCommand('ctr', ['-a', this.containerdSocket, '-n', 'k8s.io', 'images', 'import', archive], { timeoutMs: 300_000 });
   }
 
-  async stop(): Promise<void> {
-    this.#unregister();
+  /** Whoever asks waits for the same end: at a signal the owner and the clean-up both do, and the program exits after the latter. */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#end().finally(this.#unregister);
+    return this.#stopped;
+  }
+
+  async #end(): Promise<void> {
     await Promise.all([...this.#clients].map((client) => client.close()));
     this.#clients.clear();
     await this.#space?.stop();
     await this.#network?.remove();
-    await removeContainers(this.dir);
+    await removeClusterCgroups(this.dir);
     await removeRunFolder(this.dir);
   }
 

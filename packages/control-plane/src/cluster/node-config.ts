@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { clusterCgroup } from '../runs/cgroups.ts';
 import { PAUSE_IMAGE } from './pause-image.ts';
 
 /** The runtime's socket as the node sees it, where every node has it. */
@@ -21,6 +22,22 @@ export async function writeRegistryMirror(certsDir: string, mirror: RegistryMirr
   await writeFile(join(certsDir, mirror.host, 'hosts.toml'), text);
 }
 
+/** Path of the program that containerd runs as runc. */
+export const runtimeProgram = (dir: string): string => join(dir, 'runc');
+
+/**
+ * runc, but containers get the cluster's cgroup for a parent: by it they are found again, whatever became of them. containerd
+ * has the same parent for all clusters of a machine, and a kubelet without quality-of-service groups ignores its `cgroupRoot`.
+ */
+export const runtimeScript = (dir: string): string => `#!/bin/sh -e
+last=
+for arg; do
+  if [ "$last" = --bundle ]; then sed -i 's|"cgroupsPath":"/k8s.io/|"cgroupsPath":"${clusterCgroup(dir)}/|' "$arg/config.json"; fi
+  last=$arg
+done
+exec runc "$@"
+`;
+
 /** Configuration of containerd 1.6 or later. */
 export const containerdConfig = (dir: string): string => `version = 2
 root = "/var/lib/containerd"
@@ -38,6 +55,8 @@ state = "/run/containerd/state"
     snapshotter = "overlayfs"
   [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
     runtime_type = "io.containerd.runc.v2"
+    [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
+      BinaryName = "${runtimeProgram(dir)}"
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = "/usr/lib/cni"
     conf_dir = "${dir}/cni"

@@ -10,7 +10,7 @@ import type { ServerProcess } from '../processes/server-process.ts';
 import type { Tools } from '../toolchain/tools.ts';
 import type { ServerCertificate } from './certificate.ts';
 import type { ClusterNetwork } from './network.ts';
-import { cniConfig, containerdConfig, kubeletConfig, kubeProxyConfig } from './node-config.ts';
+import { cniConfig, containerdConfig, kubeletConfig, kubeProxyConfig, runtimeProgram, runtimeScript } from './node-config.ts';
 import type { NodeSpace } from './node-space.ts';
 import { PAUSE_IMAGE, writeProgramImage } from './pause-image.ts';
 
@@ -72,6 +72,7 @@ async function startApiServerParts(parts: ClusterParts): Promise<{ keyFile: stri
 async function startContainerd({ dir, space, podCidr }: ClusterParts): Promise<ServerProcess> {
   for (const folder of ['cni', 'certs.d', 'volume-plugins']) await mkdir(join(dir, folder), { recursive: true });
   await writeFile(join(dir, 'cni', '10-pods.conflist'), JSON.stringify(cniConfig(podCidr)));
+  await writeFile(runtimeProgram(dir), runtimeScript(dir), { mode: 0o755 });
   await writeFile(join(dir, 'containerd.toml'), containerdConfig(dir));
   return await space.start('containerd', 'containerd', ['-c', join(dir, 'containerd.toml')]);
 }

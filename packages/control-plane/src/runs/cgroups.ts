@@ -1,53 +1,70 @@
-import { readdir, rmdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { existsSync, readdirSync } from 'node:fs';
+import { readdir, readFile, rmdir } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const ROOT = '/sys/fs/cgroup';
 
-/** Folder in which containerd's runtime keeps one folder per container; it outlives a killed runtime. */
-const TASKS = 'run/containerd/state/io.containerd.runtime.v2.task/k8s.io';
+/** On a busy machine killed processes leave their cgroup late. */
+const REMOVE_WITHIN_MS = 20_000;
 
-/** Ids of the containers a cluster ran when it was ended; `dir` is the cluster's folder. */
-export const containersOf = (dir: string): Promise<string[]> => foldersIn(join(dir, TASKS));
+/** Cgroup of a run: everything its clusters' containers are in lies below. */
+export const runCgroup = (runId: string): string => `/flotilla-${runId}`;
 
-/** The cgroups of containers that are still there, in every hierarchy (one in cgroup v2, one per controller in v1). */
-export async function findCgroups(containers: Iterable<string>): Promise<string[]> {
-  const wanted = new Set(containers);
-  if (wanted.size === 0) return [];
-  const found: string[] = [];
-  for (const parent of await containerParents()) {
-    for (const name of await foldersIn(parent)) if (wanted.has(name)) found.push(join(parent, name));
-  }
-  return found;
+/** Cgroup of a cluster, the parent of all its containers; `dir` is the cluster's folder in the run's. */
+export const clusterCgroup = (dir: string): string => `${runCgroup(basename(dirname(dir)))}/${basename(dir)}`;
+
+/** A cgroup and all below it, parents first, in every hierarchy (one in cgroup v2, one per controller in v1). */
+export async function findCgroups(cgroup: string): Promise<string[]> {
+  return (await Promise.all((await hierarchies()).map((root) => treeOf(join(root, cgroup))))).flat();
 }
 
-/** Removes the cgroups of containers whose processes are gone, and their parent when it is empty then. */
-export async function removeCgroups(containers: Iterable<string>): Promise<void> {
-  const wanted = [...containers];
-  // The kernel empties a cgroup a moment after its last process has ended.
-  for (let attempt = 0; attempt < 40; attempt += 1) {
-    const folders = await findCgroups(wanted);
-    if (folders.length === 0) break;
-    for (const folder of folders) await removeTree(folder);
-    await delay(attempt && 50);
-  }
+/** Whether a cgroup is there in any hierarchy; for the end of a process, where nothing can be awaited. */
+export function hasCgroup(cgroup: string): boolean {
+  return existsSync(ROOT) && ['', ...readdirSync(ROOT)].some((name) => existsSync(join(ROOT, name, cgroup)));
+}
+
+/** Removes the cgroups of a cluster, and those of its run when it was the last one with containers. */
+export async function removeClusterCgroups(dir: string): Promise<void> {
+  const cgroup = clusterCgroup(dir);
+  await removeCgroups(cgroup);
   // Fails, as it should, while another cluster has containers.
-  for (const parent of await containerParents()) await rmdir(parent).catch(() => undefined);
+  for (const root of await hierarchies()) await rmdir(join(root, dirname(cgroup))).catch(() => undefined);
 }
 
-/** runc's parent of all pods' containers when the kubelet keeps no quality-of-service groups. */
-async function containerParents(): Promise<string[]> {
-  const roots = [ROOT, ...(await foldersIn(ROOT)).map((name) => join(ROOT, name))];
-  const parents = await Promise.all(roots.map(async (root) => ((await foldersIn(root)).includes('k8s.io') ? [join(root, 'k8s.io')] : [])));
-  return parents.flat();
+/** Kills every process in a cgroup and below, and removes all of it; what cannot be removed in time stays. */
+export async function removeCgroups(cgroup: string): Promise<void> {
+  const end = performance.now() + REMOVE_WITHIN_MS;
+  for (let wait = 0; ; wait = 50) {
+    const folders = await findCgroups(cgroup);
+    if (folders.length === 0 || performance.now() > end) return;
+    for (const folder of folders) await killProcesses(folder);
+    for (const folder of folders.reverse()) await rmdir(folder).catch(() => undefined);
+    await delay(wait);
+  }
 }
 
-async function removeTree(folder: string): Promise<void> {
-  for (const name of await foldersIn(folder)) await removeTree(join(folder, name));
-  await rmdir(folder).catch(() => undefined);
+async function killProcesses(folder: string): Promise<void> {
+  const pids = (await readFile(join(folder, 'cgroup.procs'), 'utf8').catch(() => '')).split('\n').map(Number);
+  for (const pid of pids) {
+    // 0 is a process of another pid namespace, and would be our own group to `kill`.
+    if (!(pid > 0)) continue;
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      // It has ended meanwhile, or may not be killed: then its cgroup stays.
+    }
+  }
 }
 
-async function foldersIn(folder: string): Promise<string[]> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
-  return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+async function hierarchies(): Promise<string[]> {
+  const entries = await readdir(ROOT, { withFileTypes: true }).catch(() => []);
+  return [ROOT, ...entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(ROOT, name))];
+}
+
+async function treeOf(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => undefined);
+  if (!entries) return [];
+  const below = await Promise.all(entries.filter((entry) => entry.isDirectory()).map(({ name }) => treeOf(join(folder, name))));
+  return [folder, ...below.flat()];
 }

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { runCommand } from '../processes/command.ts';
-import { containersOf, findCgroups } from './cgroups.ts';
+import { findCgroups, runCgroup } from './cgroups.ts';
 import { linkAlias, type Run } from './run.ts';
 
 /** What of a run is still on the machine; every list is empty after everything was stopped. */
@@ -20,17 +20,15 @@ export interface Leftovers {
 /** Looks for what a run left, on the whole machine. */
 export async function leftovers(run: Run): Promise<Leftovers> {
   const folders = (await readdir(run.dir, { withFileTypes: true }).catch(() => [])).filter((entry) => entry.isDirectory());
-  const running = (await Promise.all(folders.map(({ name }) => containersOf(`${run.dir}/${name}`)))).flat();
-  const containers = [...run.containers, ...running];
   const [processes, mounts, links, namespaces, cgroups] = await Promise.all([
-    findProcesses(run, containers),
+    findProcesses(run),
     readFile('/proc/mounts', 'utf8').then(
       (text) => text.split('\n').filter((line) => line.includes(run.dir)),
       () => [],
     ),
     findLinks(linkAlias(run.id)),
     readdir('/run/netns').catch(() => []),
-    findCgroups(containers),
+    findCgroups(runCgroup(run.id)),
   ]);
   return {
     processes,
@@ -42,13 +40,13 @@ export async function leftovers(run: Run): Promise<Leftovers> {
   };
 }
 
-/** Processes that name the run's folder, and those in the cgroup of one of its containers. */
-async function findProcesses(run: Run, containers: readonly string[]): Promise<string[]> {
+/** Processes that name the run's folder, and those in its cgroups. */
+async function findProcesses(run: Run): Promise<string[]> {
   const pids = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name) && name !== String(process.pid));
   const found = await Promise.all(
     pids.map(async (pid) => {
       const [command, groups] = await Promise.all([read(`/proc/${pid}/cmdline`), read(`/proc/${pid}/cgroup`)]);
-      const isOurs = command.includes(run.dir) || containers.some((id) => groups.includes(id));
+      const isOurs = command.includes(run.dir) || groups.includes(`${runCgroup(run.id)}/`);
       return isOurs ? [`${pid} ${command.replaceAll('\0', ' ').slice(0, 200)}`] : [];
     }),
   );

@@ -7,15 +7,13 @@ import { z } from 'zod';
 import { readEnvironment } from '../environment.ts';
 import { ServerStartError } from '../errors.ts';
 import { identify, isAlive, ProcessIdentity } from '../processes/identity.ts';
-import { containersOf, removeCgroups } from './cgroups.ts';
+import { hasCgroup, removeCgroups, runCgroup } from './cgroups.ts';
 
-/** One process that starts servers: everything it makes lies in `dir` or carries `id` in its name. */
+/** One process that starts servers: everything it makes lies in `dir`, or below a name with `id` in it. */
 export interface Run {
   /** Six hexadecimal digits. */
   readonly id: string;
   readonly dir: string;
-  /** Containers of its stopped clusters. */
-  readonly containers: Set<string>;
 }
 
 /** Text by which a network link is found again: the run it belongs to. */
@@ -42,14 +40,6 @@ export async function createRunFolder(name: string): Promise<string> {
   return dir;
 }
 
-/** Removes the cgroups of a cluster whose processes have ended; before its folder goes. */
-export async function removeContainers(dir: string): Promise<void> {
-  const containers = await containersOf(dir);
-  const run = await currentRun();
-  for (const id of containers) run.containers.add(id);
-  await removeCgroups(containers);
-}
-
 /** Removes such a folder; with `FLOTILLA_DEBUG` it stays for a look. */
 export async function removeRunFolder(dir: string): Promise<void> {
   if (!readEnvironment().keepFolders) await rm(dir, { recursive: true, force: true, maxRetries: 5 });
@@ -69,12 +59,13 @@ async function createRun(): Promise<Run> {
   await mkdir(making, { recursive: true, mode: 0o755 });
   await writeFile(join(making, OWNER_FILE), JSON.stringify(await identify(process.pid)));
   await rename(making, dir);
-  process.once('exit', () => removeAtExit(dir));
-  return { id, dir, containers: new Set() };
+  process.once('exit', () => removeAtExit({ id, dir }));
+  return { id, dir };
 }
 
-function removeAtExit(dir: string): void {
-  if (readEnvironment().keepFolders) return;
+function removeAtExit({ id, dir }: Run): void {
+  // The containers of a cluster that nobody stopped end after this: by the folder the next run finds their cgroups.
+  if (readEnvironment().keepFolders || hasCgroup(runCgroup(id))) return;
   try {
     rmSync(dir, { recursive: true, force: true, maxRetries: 3 });
   } catch {
@@ -93,7 +84,7 @@ export async function sweepLeftovers(): Promise<string[]> {
   for (const id of await readdir(runsFolder()).catch(() => [])) {
     const dir = join(runsFolder(), id);
     if (id.startsWith('.') || (await hasLivingOwner(dir))) continue;
-    for (const name of await readdir(dir).catch(() => [])) await removeCgroups(await containersOf(join(dir, name)));
+    await removeCgroups(runCgroup(id));
     await rm(dir, { recursive: true, force: true, maxRetries: 5 });
     swept.push(id);
   }
