@@ -1,11 +1,21 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CustomResourceDefinition, KubeObject, PreCachingConfig, transportCrds, upgradeCrds } from '@flotilla/api';
+import {
+  CustomResourceDefinition,
+  KubeObject,
+  ManifestWork,
+  Placement,
+  PreCachingConfig,
+  policyCrds,
+  transportCrds,
+  upgradeCrds,
+} from '@flotilla/api';
 import { type ApiServer, ensureTools, runCommand, startApiServer } from '@flotilla/control-plane';
 import { ApiError, type Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, describe, expect, it, test, vi } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
+import { refusals, roundTrips } from '../fixtures/transport-objects.ts';
 
 const examplesDir = join(import.meta.dirname, '../../examples');
 const examples = (await readdir(examplesDir, { recursive: true })).filter((file) => /\.ya?ml$/.test(file));
@@ -16,6 +26,8 @@ const upgrade = (name: string, spec: Record<string, unknown>) => ({
   metadata: { name, namespace: 'default' },
   spec,
 });
+
+let created = 0;
 
 describe('the CRDs on a real API server', () => {
   let server: ApiServer;
@@ -34,24 +46,28 @@ describe('the CRDs on a real API server', () => {
   beforeAll(async () => {
     server = await startApiServer();
     client = await server.client();
-    for (const crd of [...upgradeCrds(), ...transportCrds()]) await client.create(CustomResourceDefinition, KubeObject.parse(crd));
+    for (const crd of [...upgradeCrds(), ...transportCrds(), ...policyCrds()])
+      await client.create(CustomResourceDefinition, KubeObject.parse(crd));
   });
   afterAll(() => server?.stop());
 
-  test.each([...upgradeCrds(), ...transportCrds()].map((crd) => crd.metadata.name))('%s is established and structural', async (name) => {
-    const Conditions = z.looseObject({
-      status: z.looseObject({ conditions: z.array(z.looseObject({ type: z.string(), status: z.string() })) }),
-    });
-    await vi.waitFor(
-      async () => {
-        const { conditions } = Conditions.parse(await client.get(CustomResourceDefinition, { name })).status;
-        const states = Object.fromEntries(conditions.map((condition) => [condition.type, condition.status]));
-        expect(states).toMatchObject({ NamesAccepted: 'True', Established: 'True' });
-        expect(states).not.toHaveProperty('NonStructuralSchema');
-      },
-      { timeout: 15_000, interval: 50 },
-    );
-  });
+  test.each([...upgradeCrds(), ...transportCrds(), ...policyCrds()].map((crd) => crd.metadata.name))(
+    '%s is established and structural',
+    async (name) => {
+      const Conditions = z.looseObject({
+        status: z.looseObject({ conditions: z.array(z.looseObject({ type: z.string(), status: z.string() })) }),
+      });
+      await vi.waitFor(
+        async () => {
+          const { conditions } = Conditions.parse(await client.get(CustomResourceDefinition, { name })).status;
+          const states = Object.fromEntries(conditions.map((condition) => [condition.type, condition.status]));
+          expect(states).toMatchObject({ NamesAccepted: 'True', Established: 'True' });
+          expect(states).not.toHaveProperty('NonStructuralSchema');
+        },
+        { timeout: 15_000, interval: 50 },
+      );
+    },
+  );
 
   it('fills in the defaults', async () => {
     const created = await post(
@@ -139,6 +155,46 @@ describe('the CRDs on a real API server', () => {
     const template = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x' }, data: { key: 'value' } };
     expect(await post(path, action('whole', template))).toMatchObject({ spec: { kube: { template } } });
     await expect(post(path, action('bare', { data: {} }))).rejects.toThrow('spec.kube.template.apiVersion');
+  });
+
+  test.each(roundTrips)('$resource.kind keeps $name', async ({ resource, fields, status }) => {
+    const { apiVersion, kind, plural } = resource;
+    const path = `/apis/${apiVersion}/namespaces/default/${plural}`;
+    const name = `round-trip-${++created}`;
+    await post(path, { apiVersion, kind, metadata: { name }, ...fields });
+    if (status)
+      await client.request('PATCH', `${path}/${name}/status?fieldValidation=Strict`, {
+        body: { status },
+        contentType: 'application/merge-patch+json',
+      });
+    // Through the schema the programs read with, so that it is known to keep what the server keeps.
+    const read = await client.get<KubeObject>(resource, { namespace: 'default', name });
+    expect(read).toMatchObject({ ...fields, ...(status && { status }) });
+  });
+
+  test.each(refusals)('refuses a $resource.kind $name', async ({ resource, fields, field }) => {
+    const { apiVersion, kind, plural } = resource;
+    const refused = post(`/apis/${apiVersion}/namespaces/default/${plural}`, {
+      apiVersion,
+      kind,
+      metadata: { name: 'refused' },
+      ...fields,
+    });
+    await expect(refused).rejects.toBeInstanceOf(ApiError);
+    await expect(refused).rejects.toThrow(field);
+  });
+
+  it('fills in what the kinds of the transport default', async () => {
+    const works = '/apis/work.open-cluster-management.io/v1/namespaces/default/manifestworks';
+    const work = { apiVersion: ManifestWork.apiVersion, kind: ManifestWork.kind, metadata: { name: 'defaults' } };
+    expect(await post(works, { ...work, spec: { deleteOption: {} } })).toMatchObject({
+      spec: { deleteOption: { propagationPolicy: 'Foreground' } },
+    });
+    const placements = '/apis/cluster.open-cluster-management.io/v1beta1/namespaces/default/placements';
+    const placement = { apiVersion: Placement.apiVersion, kind: Placement.kind, metadata: { name: 'defaults' } };
+    expect(await post(placements, { ...placement, spec: { tolerations: [{ key: 'x' }] } })).toMatchObject({
+      spec: { tolerations: [{ key: 'x', operator: 'Equal' }] },
+    });
   });
 
   test.runIf(examples.length > 0).each(examples)('examples/%s passes a strict dry run', async (file) => {

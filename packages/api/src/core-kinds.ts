@@ -36,6 +36,31 @@ const LeaseSchema = KubeObject.extend({
 export type Lease = z.output<typeof LeaseSchema>;
 export const Lease = resource('coordination.k8s.io/v1', 'Lease', 'leases', true, LeaseSchema);
 
+const ObjectReference = z.looseObject({
+  apiVersion: z.string().optional(),
+  kind: z.string().optional(),
+  namespace: z.string().optional(),
+  name: z.string().optional(),
+  uid: z.string().optional(),
+  resourceVersion: z.string().optional(),
+});
+const EventSchema = KubeObject.extend({
+  /** RFC 3339 with microseconds. */
+  eventTime: z.string().nullish(),
+  /** Normal or Warning. */
+  type: z.string().optional(),
+  reason: z.string().optional(),
+  action: z.string().optional(),
+  note: z.string().optional(),
+  reportingController: z.string().optional(),
+  reportingInstance: z.string().optional(),
+  regarding: ObjectReference.optional(),
+  related: ObjectReference.nullish(),
+});
+/** Something that happened, in the newer of the two APIs that serve events. */
+export type Event = z.output<typeof EventSchema>;
+export const Event = resource('events.k8s.io/v1', 'Event', 'events', true, EventSchema);
+
 const JobStatusSchema = z.looseObject({
   active: z.number().optional(),
   succeeded: z.number().optional(),

@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
-import { type CrdManifest, transportCrds, upgradeCrds } from './crds.ts';
+import { type CrdManifest, policyCrds, transportCrds, upgradeCrds } from './crds.ts';
 import { lintStructural } from './structural.ts';
 
 const Version = z.object({
@@ -15,15 +15,18 @@ const Spec = z.looseObject({
 });
 const read = (crd: CrdManifest) => Spec.parse(crd.spec);
 const find = (name: string) => {
-  const found = [...upgradeCrds(), ...transportCrds()].find((crd) => crd.metadata.name === name);
+  const found = [...upgradeCrds(), ...transportCrds(), ...policyCrds()].find((crd) => crd.metadata.name === name);
   if (!found) throw new Error(`no CRD ${name}`);
   return read(found);
 };
 
 describe('CRDs', () => {
-  test.each([...upgradeCrds(), ...transportCrds()].map((crd) => ({ name: crd.metadata.name, crd })))('$name is structural', ({ crd }) => {
-    expect(lintStructural(read(crd).versions[0].schema.openAPIV3Schema)).toEqual([]);
-  });
+  test.each([...upgradeCrds(), ...transportCrds(), ...policyCrds()].map((crd) => ({ name: crd.metadata.name, crd })))(
+    '$name is structural',
+    ({ crd }) => {
+      expect(lintStructural(read(crd).versions[0].schema.openAPIV3Schema)).toEqual([]);
+    },
+  );
 
   it('describes every field of the kinds a user writes', () => {
     const bare: string[] = [];
@@ -64,7 +67,9 @@ describe('CRDs', () => {
   });
 
   it('makes only ManagedCluster cluster-scoped', () => {
-    const scoped = [...upgradeCrds(), ...transportCrds()].filter((crd) => read(crd).scope === 'Cluster').map((crd) => crd.metadata.name);
+    const scoped = [...upgradeCrds(), ...transportCrds(), ...policyCrds()]
+      .filter((crd) => read(crd).scope === 'Cluster')
+      .map((crd) => crd.metadata.name);
     expect(scoped).toEqual(['managedclusters.cluster.open-cluster-management.io']);
   });
 });

@@ -2,18 +2,27 @@ import type { KubeObject, Resource } from './kubernetes.ts';
 import { ClusterGroupUpgrade, ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus } from './ran/cluster-group-upgrade.ts';
 import { PreCachingConfig, PreCachingConfigSpec } from './ran/pre-caching-config.ts';
 import { type StructuralSchema, toStructural } from './structural.ts';
-import { managedClusterActionSchema, managedClusterSchema, managedClusterViewSchema, policySchema } from './transport/crd-schemas.ts';
+import { managedClusterActionSchema, managedClusterSchema, managedClusterViewSchema } from './transport/crd-schemas.ts';
 import { ManagedCluster } from './transport/managed-cluster.ts';
 import { ManagedClusterAction } from './transport/managed-cluster-action.ts';
 import { ManagedClusterView } from './transport/managed-cluster-view.ts';
+import { ManifestWork, ManifestWorkReplicaSet } from './transport/manifest-work.ts';
+import { Placement, PlacementDecision } from './transport/placement.ts';
+import { PlacementBinding } from './transport/placement-binding.ts';
 import { Policy } from './transport/policy.ts';
+import { placementBindingSchema, placementDecisionSchema, placementSchema, policySchema } from './transport/policy-crd-schemas.ts';
+import { manifestWorkReplicaSetSchema, manifestWorkSchema } from './transport/work-crd-schemas.ts';
 
 /** A CustomResourceDefinition manifest with one served and stored version. Apply it as plain JSON: typed clients drop `x-kubernetes-*`. */
 export type CrdManifest = { apiVersion: string; kind: string; metadata: { name: string }; spec: { [key: string]: unknown } };
 
 interface CrdOptions {
   readonly description: string;
-  readonly spec: StructuralSchema;
+  readonly spec?: StructuralSchema;
+  /** Fields at the top level, of a kind that does not keep them under `spec`. */
+  readonly fields?: Readonly<Record<string, StructuralSchema>>;
+  /** Fields at the top level that an object must have. */
+  readonly required?: readonly string[];
   /** Absent: the kind has no status subresource. */
   readonly status?: StructuralSchema;
   readonly shortNames?: readonly string[];
@@ -43,19 +52,31 @@ export function upgradeCrds(): CrdManifest[] {
 }
 
 /**
- * CRDs of the kinds a hub already has where a fleet is managed today (spec/ocm 1.2, 1.8, 2.1, 3.1). For hubs without them:
- * a plain Kubernetes hub, tests and the demo.
+ * CRDs of what a hub and its spokes talk through (spec/ocm 1.2, 1.8, 2.1, 4): what a plain Kubernetes hub needs where no fleet
+ * management has installed them.
  */
 export function transportCrds(): CrdManifest[] {
   return [
     crd(ManagedCluster, { description: 'A spoke, as the hub knows it.', ...managedClusterSchema, shortNames: ['mcl', 'mcls'] }),
     crd(ManagedClusterAction, { description: 'One operation to carry out on a spoke.', ...managedClusterActionSchema }),
     crd(ManagedClusterView, { description: 'A repeated read of one object on a spoke.', ...managedClusterViewSchema }),
-    crd(Policy, { description: 'A policy and how the clusters comply with it.', ...policySchema, shortNames: ['plc'] }),
+    crd(ManifestWork, { description: 'Objects to keep on a spoke.', ...manifestWorkSchema }),
+    crd(ManifestWorkReplicaSet, { description: 'A template of works.', ...manifestWorkReplicaSetSchema, shortNames: ['mwrs'] }),
   ];
 }
 
-function crd<T extends KubeObject>(resource: Resource<T>, { description, spec, status, shortNames, columns }: CrdOptions): CrdManifest {
+/** CRDs of the policy framework and of placements (spec/ocm 2.4, 3): hubs that have the framework have them; for tests and the demo. */
+export function policyCrds(): CrdManifest[] {
+  return [
+    crd(Policy, { description: 'A policy and how the clusters comply with it.', ...policySchema, shortNames: ['plc'] }),
+    crd(PlacementBinding, { description: 'Binds policies to a placement.', ...placementBindingSchema, shortNames: ['pb'] }),
+    crd(Placement, { description: 'A choice of clusters.', ...placementSchema }),
+    crd(PlacementDecision, { description: 'Clusters that a placement chose.', ...placementDecisionSchema }),
+  ];
+}
+
+function crd<T extends KubeObject>(resource: Resource<T>, options: CrdOptions): CrdManifest {
+  const { status, shortNames, columns } = options;
   const [group, version] = resource.apiVersion.split('/');
   const singular = resource.kind.toLowerCase();
   return {
@@ -77,7 +98,7 @@ function crd<T extends KubeObject>(resource: Resource<T>, { description, spec, s
           name: version,
           served: true,
           storage: true,
-          schema: { openAPIV3Schema: objectSchema(description, spec, status) },
+          schema: { openAPIV3Schema: objectSchema(options) },
           ...(status && { subresources: { status: {} } }),
           ...(columns && { additionalPrinterColumns: columns }),
         },
@@ -86,8 +107,15 @@ function crd<T extends KubeObject>(resource: Resource<T>, { description, spec, s
   };
 }
 
-function objectSchema(description: string, spec: StructuralSchema, status?: StructuralSchema): StructuralSchema {
+function objectSchema({ description, spec, fields, required, status }: CrdOptions): StructuralSchema {
   const text = { type: 'string' };
-  const properties = { apiVersion: text, kind: text, metadata: { type: 'object' }, spec, ...(status && { status }) };
-  return { description, type: 'object', properties };
+  const properties = {
+    apiVersion: text,
+    kind: text,
+    metadata: { type: 'object' },
+    ...(spec && { spec }),
+    ...fields,
+    ...(status && { status }),
+  };
+  return { description, type: 'object', properties, ...(required && { required }) };
 }

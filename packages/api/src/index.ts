@@ -1,9 +1,11 @@
+export { BackupAction, BackupName, BackupState, BackupView, isFinalBackupState } from './backup.ts';
 export {
   ClusterRole,
   ClusterRoleBinding,
   ConfigMap,
   CustomResourceDefinition,
   Deployment,
+  Event,
   Job,
   JobStatus,
   Lease,
@@ -15,7 +17,7 @@ export {
   Secret,
   ServiceAccount,
 } from './core-kinds.ts';
-export { type CrdManifest, transportCrds, upgradeCrds } from './crds.ts';
+export { type CrdManifest, policyCrds, transportCrds, upgradeCrds } from './crds.ts';
 export { errorMessage, FlotillaError, TerminalError, WaitingError } from './errors.ts';
 export {
   Condition,
@@ -53,6 +55,7 @@ export { ClusterGroupUpgrade, ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus
 export { PreCachingConfig, PreCachingConfigSpec } from './ran/pre-caching-config.ts';
 export { lintStructural, type StructuralSchema, toStructural } from './structural.ts';
 export { executeAction, isSameStatus, readView, type SpokeAccess, type ViewStatus } from './transport/agent-execution.ts';
+export { type JsonPath, parseJsonPath, valuesAt } from './transport/agent-json-path.ts';
 export {
   type ActionVerdict,
   AGENT_FIELD_MANAGER,
@@ -84,7 +87,35 @@ export {
   withCondition,
   writeNamespace,
 } from './transport/agent-semantics.ts';
+export { passWork } from './transport/agent-work.ts';
+export type { ApplyFields, WorkAccess } from './transport/agent-work-access.ts';
+export { WORK_FIELD_MANAGER } from './transport/agent-work-apply.ts';
+export { FeedbackReason, STATUS_FEEDBACK_SYNCED } from './transport/agent-work-feedback.ts';
+export { MAX_WORK_BYTES } from './transport/agent-work-manifests.ts';
+export {
+  DEFAULT_WORK_CADENCE,
+  WORK_FINALIZER,
+  WORK_HUB_BURST,
+  WORK_HUB_QPS,
+  type WorkCadence,
+  type WorkMemory,
+  type WorkMoment,
+  type WorkPass,
+} from './transport/agent-work-pass.ts';
+export { WORK_DELETING, type WorkStatus } from './transport/agent-work-status.ts';
 export { CLUSTER_AVAILABLE, ManagedCluster } from './transport/managed-cluster.ts';
 export { ACTION_COMPLETED, ActionReason, ManagedClusterAction, ManagedClusterActionSpec } from './transport/managed-cluster-action.ts';
 export { ManagedClusterView, VIEW_PROCESSING, ViewReason, ViewScope } from './transport/managed-cluster-view.ts';
+export {
+  FeedbackValue,
+  ManifestConfig,
+  ManifestStatus,
+  ManifestWork,
+  ManifestWorkReplicaSet,
+  ManifestWorkSpec,
+  WORK_APPLIED,
+  WORK_AVAILABLE,
+} from './transport/manifest-work.ts';
+export { PLACEMENT_SATISFIED, Placement, PlacementDecision, PlacementSpec } from './transport/placement.ts';
+export { PlacementBinding } from './transport/placement-binding.ts';
 export { CompliancePerCluster, Policy } from './transport/policy.ts';

@@ -47,6 +47,18 @@ export const Label = {
   /** What the object is part of: `precache` (later `backup`, …). */
   work: 'flotilla.io/work',
   rootPolicy: 'policy.open-cluster-management.io/root-policy',
+  /** On a Placement: the policy it is for. */
+  forPolicy: 'openshift-cluster-group-upgrades/forPolicy',
+  app: 'app',
+  /** `"true"`: Velero leaves the object out. */
+  excludeFromBackup: 'velero.io/exclude-from-backup',
+  /** On the hub namespace of a spoke: the spoke's name. */
+  clusterName: 'open-cluster-management.io/cluster-name',
+  /** On a PlacementDecision: the Placement it answers. */
+  placement: 'cluster.open-cluster-management.io/placement',
+  /** On a ManagedCluster: its first upgrade after the import is done, or runs (spec/talm 5.2). */
+  ztpDone: 'ztp-done',
+  ztpRunning: 'ztp-running',
 } as const;
 
 /** Annotations. */
@@ -54,6 +66,21 @@ export const Annotation = {
   /** On objects created on a spoke: uid of the ClusterGroupUpgrade they belong to. */
   upgradeUid: 'flotilla.io/upgrade-uid',
   nameSuffix: 'cluster-group-upgrades-operator/name-suffix',
+  /** On hub objects with a safe name: `<namespace>/<desired name>`. */
+  resourceName: 'cluster-group-upgrades-operator/rname',
+  /** On a ManifestWork and its template: feedback values that end it, as a JSON list of `{manifestIndex, name, value}`. */
+  expectedValues: 'openshift-cluster-group-upgrades/expectedValues',
+  /** On a policy: seconds it must stay compliant. */
+  soakSeconds: 'ran.openshift.io/soak-seconds',
+  /** `partial`: a blocking upgrade that ended in any way no longer blocks. */
+  blockingCompletionMode: 'ran.openshift.io/blocking-cgu-completion-mode',
+  /** `"true"`, with `partial`: only clusters that completed in every blocking upgrade are upgraded. */
+  blockingClusterFiltering: 'ran.openshift.io/blocking-cgu-cluster-filtering',
+  /** On a policy: its place in an automatically created upgrade. */
+  deployWave: 'ran.openshift.io/ztp-deploy-wave',
+  /** On a ClusterGroupUpgrade: RFC 3339 times with zone between which batches may start. */
+  windowStart: 'flotilla.io/window-start',
+  windowEnd: 'flotilla.io/window-end',
 } as const;
 
 /** Finalizer of a ClusterGroupUpgrade. */

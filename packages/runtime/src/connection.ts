@@ -16,7 +16,8 @@ const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelay: 30_000 };
 
 /** The connections to one server, made anew when the certificates rotate or the old ones turn out dead. */
 export class Connection {
-  readonly #config: KubeConfig;
+  #config: KubeConfig;
+  readonly #reload: (() => KubeConfig) | undefined;
   readonly #proxy: string | undefined;
   #credentials: Promise<Credentials> | undefined;
   #readAt = 0;
@@ -26,8 +27,10 @@ export class Connection {
   readonly #retired = new Set<Dispatcher>();
   #closed = false;
 
-  constructor(config: KubeConfig, proxy?: string) {
+  /** `reload` reads the file again that `config` is from: whoever rotates a token there need not restart anything. */
+  constructor(config: KubeConfig, proxy?: string, reload?: () => KubeConfig) {
     this.#config = config;
+    this.#reload = reload;
     this.#proxy = proxy;
   }
 
@@ -67,6 +70,7 @@ export class Connection {
     const now = performance.now();
     if (this.#credentials === undefined || now - this.#readAt > CREDENTIALS_MS) {
       this.#readAt = now;
+      this.#config = this.#reloaded();
       const reading = readCredentials(this.#config);
       this.#credentials = reading;
       reading.catch(() => {
@@ -74,6 +78,15 @@ export class Connection {
       });
     }
     return this.#credentials;
+  }
+
+  /** A file that cannot be read right now, because it is being written, leaves the last one in force. */
+  #reloaded(): KubeConfig {
+    try {
+      return this.#reload?.() ?? this.#config;
+    } catch {
+      return this.#config;
+    }
   }
 
   /** Requests under way may finish; each has a time-out, and watches end by themselves. */

@@ -1,6 +1,8 @@
-import { refKey } from '@flotilla/api';
+import { FlotillaError, refKey } from '@flotilla/api';
+import type { KubeConfig } from '@kubernetes/client-node';
 import type { Client, InvalidObject } from './client.ts';
 import { Connection } from './connection.ts';
+import { RuntimeErrorCode } from './errors.ts';
 import { type KubeconfigSource, loadKubeconfig } from './kubeconfig.ts';
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
@@ -23,18 +25,26 @@ export interface ClientOptions extends KubeconfigSource {
 const REPORTED = 1_000;
 
 /**
- * A client for the server of a kubeconfig (path or text), or in a pod of the cluster it runs in. Opens no connection yet.
+ * A client for the server of a kubeconfig (path or text), or in a pod of the cluster it runs in. Opens no connection yet. A file is
+ * read again every 30 s and after a 401, for its credentials; the server stays the one it named first.
  * Throws `FLOTILLA_KUBECONFIG_INVALID` when the source cannot be used. Close it, or its connections keep the process alive.
  */
 export function createClient(options: ClientOptions = {}): Client {
   const { config, server } = loadKubeconfig(options);
   return new RestClient({
     server,
-    connection: new Connection(config, options.proxy),
+    connection: new Connection(config, options.proxy, options.kubeconfigPath === undefined ? undefined : () => reload(options, server)),
     userAgent: options.userAgent ?? 'flotilla',
     onInvalid: options.onInvalid ?? logOnce(options.logger),
     onAnswer: options.metrics && countRequests(options.metrics),
   });
+}
+
+/** Throws when the file names another server by now: its credentials are not for the one we talk to. */
+function reload(source: KubeconfigSource, server: string): KubeConfig {
+  const next = loadKubeconfig(source);
+  if (next.server === server) return next.config;
+  throw new FlotillaError(RuntimeErrorCode.kubeconfig, `the kubeconfig names ${next.server} instead of ${server}: start the program again`);
 }
 
 /** Logs each version of an invalid object once. */

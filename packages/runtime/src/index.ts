@@ -24,6 +24,9 @@ export {
   isTimeout,
   RuntimeErrorCode,
 } from './errors.ts';
+export { createEventRecorder, type EventRecorder, type EventRecorderOptions } from './event-recorder.ts';
+export type { EventSubject, EventToRecord } from './event-recorder-object.ts';
+export { type KubeconfigSource, readServerAddress, type ServerAddress } from './kubeconfig.ts';
 export { type LeaseOptions, runWithLease } from './leader-election.ts';
 export { createLogger, type Logger, type LoggerOptions, REDACT_PATHS } from './logger.ts';
 export { createMetrics, type Metrics, type MetricsOptions } from './metrics.ts';

@@ -50,6 +50,28 @@ export function loadKubeconfig(source: KubeconfigSource): { config: KubeConfig; 
   return { config, server: server.replace(/\/+$/, '') };
 }
 
+/** How others reach the server of a kubeconfig. */
+export interface ServerAddress {
+  readonly server: string;
+  /** PEM in base64; undefined: the public authorities. */
+  readonly certificateAuthority: string | undefined;
+  /** The kubeconfig accepts any certificate. */
+  readonly skipsVerification: boolean;
+}
+
+/** Reads what is public of a kubeconfig. Throws `FLOTILLA_KUBECONFIG_INVALID` as `createClient` does, or when its authority cannot be read. */
+export function readServerAddress(source: KubeconfigSource): ServerAddress {
+  const { config, server } = loadKubeconfig(source);
+  const cluster = config.getCurrentCluster();
+  const skipsVerification = cluster?.skipTLSVerify === true;
+  if (cluster?.caData || !cluster?.caFile) return { server, certificateAuthority: cluster?.caData || undefined, skipsVerification };
+  try {
+    return { server, certificateAuthority: readFileSync(cluster.caFile).toString('base64'), skipsVerification };
+  } catch (error) {
+    throw invalid(`certificate-authority ${cluster.caFile} cannot be read: ${errorMessage(error)}`, error);
+  }
+}
+
 function loadFile(config: KubeConfig, path: string): void {
   if (statSync(path).size > MAX_KUBECONFIG_BYTES) throw new FlotillaError(RuntimeErrorCode.kubeconfig, 'is larger than 4 MiB');
   config.loadFromString(readFileSync(path, 'utf8'));

@@ -13,6 +13,8 @@ export interface Metrics {
   readonly apiRequestSeconds: Histogram<'verb' | 'resource'>;
   /** Label `how`: `watch` (went on from the last version) or `list` (read everything again). */
   readonly watchRestarts: Counter<'resource' | 'how'>;
+  /** Kubernetes events. Labels `controller` and `result` (`created`, `failed`, `dropped`). */
+  readonly events: Counter<'controller' | 'result'>;
   /** 1 while this process leads. */
   readonly leader: Gauge<'lease'>;
 }
@@ -54,6 +56,12 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
       name: 'flotilla_watch_restarts_total',
       help: 'Watches that began again',
       labelNames: ['resource', 'how'],
+      registers,
+    }),
+    events: new Counter({
+      name: 'flotilla_events_total',
+      help: 'Kubernetes events by what became of them',
+      labelNames: ['controller', 'result'],
       registers,
     }),
     leader: new Gauge({ name: 'flotilla_leader', help: '1 while this process leads', labelNames: ['lease'], registers }),

@@ -106,6 +106,11 @@ export class WatchCache<T extends KubeObject> {
     return this.#store.size;
   }
 
+  /** resourceVersion up to which the cache has seen its kind: of the last event, bookmark or list. */
+  get resourceVersion(): string | undefined {
+    return this.#version;
+  }
+
   /** The last known version. Shared, not a copy: do not change it. */
   get(ref: Ref): T | undefined {
     return this.#store.get(refKey(ref));

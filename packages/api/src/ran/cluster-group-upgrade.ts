@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { BackupState } from '../backup.ts';
 import { Condition, KubeObject, LabelSelector, ObjectMeta, resource } from '../kubernetes.ts';
 import { PrecacheProgress, PrecacheState } from '../precache.ts';
 
@@ -100,16 +101,28 @@ export const ClusterGroupUpgradeStatus = z.object({
   conditions: z.array(Condition).optional().describe('The last element is the current state: the order is part of the contract.'),
   computedMaxConcurrency: z.int().optional().describe('Effective size of a batch.'),
   remediationPlan: z.array(z.array(z.string())).optional().describe('The batches, in order.'),
-  managedPoliciesNs: z.record(z.string(), z.string()).optional().describe('Namespace of each managed policy.'),
+  managedPoliciesNs: z.record(z.string(), z.string()).optional().describe('Namespace of each managed policy.').meta(writtenWhole),
   managedPoliciesForUpgrade: z
     .array(z.object({ name: z.string().describe('Policy.'), namespace: z.string().describe('Its namespace.') }))
     .optional()
     .describe('Policies that will be enforced, in order.'),
   managedPoliciesCompliantBeforeUpgrade: z.array(z.string()).optional().describe('Policies every cluster already complies with.'),
-  managedPoliciesContent: z.record(z.string(), z.string()).optional().describe('Subscriptions found in each policy, as JSON.'),
-  safeResourceNames: z.record(z.string(), z.string()).optional().describe('Actual name of each object created on the hub.'),
-  placements: z.array(z.string()).optional().describe('Placements of this upgrade.'),
-  placementBindings: z.array(z.string()).optional().describe('PlacementBindings of this upgrade.'),
+  managedPoliciesContent: z
+    .record(z.string(), z.string())
+    .optional()
+    .describe('Subscriptions found in each policy, as JSON.')
+    .meta(writtenWhole),
+  manifestWorkTemplates: z
+    .array(z.string())
+    .optional()
+    .describe('Flotilla: the templates that are rolled out, in order; edits of the spec change nothing once the rollout has started.'),
+  safeResourceNames: z
+    .record(z.string(), z.string())
+    .optional()
+    .describe('Actual name of each object created on the hub, by namespace/desired name.')
+    .meta(writtenWhole),
+  placements: z.array(z.string()).optional().describe('Names of the Placements of this upgrade, sorted.'),
+  placementBindings: z.array(z.string()).optional().describe('Names of the PlacementBindings of this upgrade, sorted.'),
   copiedPolicies: z.array(z.string()).optional().describe('Deprecated, never written.'),
   clusters: z
     .array(
@@ -143,7 +156,8 @@ export const ClusterGroupUpgradeStatus = z.object({
           }),
         )
         .optional()
-        .describe('Progress of each cluster of the batch.'),
+        .describe('Progress of each cluster of the batch.')
+        .meta(writtenWhole),
     })
     .default({})
     .describe('Times and progress of the remediation; always an object.'),
@@ -177,8 +191,13 @@ export const ClusterGroupUpgradeStatus = z.object({
   backup: z
     .object({
       startedAt: z.string().meta({ format: 'date-time' }).optional().describe('When the backup started.'),
-      status: z.record(z.string(), z.string()).optional().describe('Backup state of each cluster.'),
+      status: z.record(z.string(), BackupState).optional().describe('Backup state of each cluster.').meta(writtenWhole),
       clusters: z.array(z.string()).optional().describe('Deprecated, always empty.'),
+      messages: z
+        .record(z.string(), z.string())
+        .optional()
+        .describe('Flotilla: why a cluster waits or failed, in a sentence; absent when there is nothing to say.')
+        .meta(writtenWhole),
     })
     .optional()
     .describe('Backup.'),

@@ -1,0 +1,80 @@
+import { isJsonObject, qualifiedName, SpokeRefusal } from './agent-semantics.ts';
+import type { WorkAccess } from './agent-work-access.ts';
+import { textOf, type WorkManifest } from './agent-work-manifests.ts';
+import { markedManifest } from './agent-work-marks.ts';
+
+/** Field manager of works on a spoke, and what the managers that a work may choose begin with (spec/ocm 4.1). */
+export const WORK_FIELD_MANAGER = 'work-agent';
+
+/** How applying one manifest ended; `error` undefined: it is applied. */
+export interface Applied {
+  readonly error: string | undefined;
+  readonly reason: (typeof AppliedReason)[keyof typeof AppliedReason];
+}
+
+/** Reasons of a manifest's condition `Applied` (spec/ocm 4.2). */
+export const AppliedReason = {
+  complete: 'AppliedManifestComplete',
+  failed: 'AppliedManifestFailed',
+  ignoreFields: 'AppliedManifestSSAIgnoreFieldError',
+} as const;
+
+/** Applies one manifest the way its update strategy says. Never throws for a refusal of the spoke. */
+export async function applyManifest(manifest: WorkManifest, key: string, access: WorkAccess): Promise<Applied> {
+  const { target, config, refusal } = manifest;
+  if (refusal !== undefined || !target) return { error: refusal ?? 'the manifest names nothing', reason: AppliedReason.failed };
+  const strategy = config?.updateStrategy;
+  if (strategy?.serverSideApply?.ignoreFields)
+    return { error: 'serverSideApply.ignoreFields is not supported by this agent: remove it', reason: AppliedReason.ignoreFields };
+  try {
+    await applyBy(strategy?.type || 'Update', { ...manifest, target }, key, access);
+    return { error: undefined, reason: AppliedReason.complete };
+  } catch (error) {
+    return { error: textOf(error), reason: AppliedReason.failed };
+  }
+}
+
+type Ready = WorkManifest & { readonly target: NonNullable<WorkManifest['target']> };
+
+async function applyBy(type: string, manifest: Ready, key: string, access: WorkAccess): Promise<void> {
+  const { served, namespace, name } = manifest.target;
+  switch (type) {
+    // There is nothing to apply; `Available` says whether the object is there.
+    case 'ReadOnly':
+      return;
+    case 'CreateOnly':
+      if (await access.find(served, namespace, name)) return;
+      await access.create(served, namespace, markedManifest(manifest.object, manifest.target, key, undefined));
+      return;
+    case 'Update':
+      await applyFields(manifest, key, access, { fieldManager: WORK_FIELD_MANAGER, force: true });
+      return;
+    case 'ServerSideApply':
+      await applyFields(manifest, key, access, chosenFields(manifest));
+      return;
+    default:
+      throw new SpokeRefusal(`updateStrategy.type ${JSON.stringify(type)} is unknown: use Update, CreateOnly, ServerSideApply or ReadOnly`);
+  }
+}
+
+function chosenFields({ config }: Ready) {
+  const { force = false, fieldManager = WORK_FIELD_MANAGER } = config?.updateStrategy?.serverSideApply ?? {};
+  if (fieldManager.startsWith(WORK_FIELD_MANAGER)) return { fieldManager, force };
+  throw new SpokeRefusal(
+    `serverSideApply.fieldManager ${JSON.stringify(fieldManager)} is not allowed: let it begin with ${WORK_FIELD_MANAGER}`,
+  );
+}
+
+/** What the manifest says is made true and what it no longer says is taken away; fields it never named are left to others. */
+async function applyFields(
+  { target, object }: Ready,
+  key: string,
+  access: WorkAccess,
+  fields: { fieldManager: string; force: boolean },
+): Promise<void> {
+  const { served, namespace, name } = target;
+  const live = await access.find(served, namespace, name);
+  if (isJsonObject(live?.metadata) && live.metadata.deletionTimestamp)
+    throw new SpokeRefusal(`${qualifiedName(served, name)} is being deleted: it is created again when it is gone`);
+  await access.apply(served, namespace, name, markedManifest(object, target, key, live), fields);
+}

@@ -1,0 +1,112 @@
+import { type Condition, findCondition } from '../kubernetes.ts';
+import { isSameJson } from './agent-semantics.ts';
+import type { WorkAccess } from './agent-work-access.ts';
+import {
+  identityOf,
+  isSameResource,
+  type ResourceMeta,
+  readManifests,
+  targetOf,
+  textOf,
+  type WorkManifest,
+} from './agent-work-manifests.ts';
+import { markKey, release } from './agent-work-marks.ts';
+import { applyDelay, WORK_FINALIZER, type WorkMemory, type WorkMoment, type WorkPass } from './agent-work-pass.ts';
+import { refusedWork, WORK_DELETING, withApplied, withWorkCondition } from './agent-work-status.ts';
+import type { ManifestStatus, ManifestWork } from './manifest-work.ts';
+
+/** Whether the deletion policy of the work leaves this object on the spoke. */
+function isOrphaned({ spec }: ManifestWork, meta: ResourceMeta): boolean {
+  const { propagationPolicy, selectivelyOrphans } = spec?.deleteOption ?? {};
+  if (propagationPolicy === 'Orphan') return true;
+  const rules = propagationPolicy === 'SelectivelyOrphan' ? selectivelyOrphans?.orphaningRules : undefined;
+  return rules?.some((rule) => isSameResource(rule, meta)) ?? false;
+}
+
+/** Entries of the last status whose objects the spec no longer names. */
+export function removedEntries(work: ManifestWork, manifests: readonly WorkManifest[]): ManifestStatus[] {
+  const kept = new Set(manifests.map(({ meta }) => identityOf(meta)));
+  return (work.status?.resourceStatus?.manifests ?? []).filter(({ resourceMeta }) => !kept.has(identityOf(resourceMeta)));
+}
+
+/** Lets go of what the work no longer names. What cannot be removed stays in the status, behind the manifests: nothing else knows of it. */
+export async function dropEntries(
+  work: ManifestWork,
+  entries: readonly ManifestStatus[],
+  firstOrdinal: number,
+  access: WorkAccess,
+  nowMs: number,
+): Promise<ManifestStatus[]> {
+  const left: ManifestStatus[] = [];
+  for (const entry of entries) {
+    const { problem } = await letGo(work, entry.resourceMeta, access);
+    if (problem === undefined) continue;
+    const resourceMeta = { ...entry.resourceMeta, ordinal: firstOrdinal + left.length };
+    const outcome = refusedWork(`it is no longer part of the work and could not be removed: ${problem}`);
+    left.push(withApplied({ ...entry, resourceMeta }, outcome, nowMs));
+  }
+  return left;
+}
+
+async function letGo(work: ManifestWork, meta: ResourceMeta, access: WorkAccess): Promise<{ isDeleting: boolean; problem?: string }> {
+  try {
+    const target = await targetOf(meta, access);
+    const end = target && (await release(target, markKey(work.metadata.name), isOrphaned(work, meta), access));
+    return { isDeleting: end === 'deleting' };
+  } catch (error) {
+    return { isDeleting: false, problem: textOf(error) };
+  }
+}
+
+/** Ends a work that is being deleted: its finalizer goes when its objects are gone, or left where they are (spec/ocm 4.1). */
+export async function endWork(
+  work: ManifestWork,
+  memory: WorkMemory | undefined,
+  access: WorkAccess,
+  moment: WorkMoment,
+): Promise<WorkPass> {
+  const finalizers = work.metadata.finalizers ?? [];
+  if (!finalizers.includes(WORK_FINALIZER)) return {};
+  const { uid, generation } = work.metadata;
+  const known = memory?.isEnding && memory.uid === uid && memory.generation === generation ? memory : undefined;
+  if (known && moment.nowMs < known.nextApplyAtMs) return { memory: known, requeueAfterMs: known.nextApplyAtMs - moment.nowMs };
+  const remaining = await releaseAll(work, access);
+  if (remaining.length === 0) return { finalizers: finalizers.filter((other) => other !== WORK_FINALIZER) };
+
+  const failures = (known?.failures ?? 0) + 1;
+  const requeueAfterMs = Math.min(applyDelay(failures, moment), moment.cadence.statusSyncMs);
+  const nextApplyAtMs = moment.nowMs + requeueAfterMs;
+  const status = { ...work.status, conditions: withDeleting(work, remaining, moment.nowMs) };
+  return {
+    ...(!isSameJson(status, work.status ?? {}) && { status }),
+    memory: { uid, generation, isEnding: true, failures, quietReads: 0, nextApplyAtMs, nextReadAtMs: nextApplyAtMs },
+    requeueAfterMs,
+  };
+}
+
+/** What is still there, the last of the manifests first. */
+async function releaseAll(work: ManifestWork, access: WorkAccess): Promise<string[]> {
+  const remaining: string[] = [];
+  for (const meta of (await namedBy(work, access)).toReversed()) {
+    const { isDeleting, problem } = await letGo(work, meta, access);
+    // What stays anyway holds nothing up.
+    if (problem !== undefined && !isOrphaned(work, meta)) remaining.push(`${identityOf(meta)}: ${problem}`);
+    else if (isDeleting) remaining.push(`${identityOf(meta)} is being deleted`);
+  }
+  return remaining;
+}
+
+/** Every object the work names now, or named when its status was written. */
+async function namedBy(work: ManifestWork, access: WorkAccess): Promise<ResourceMeta[]> {
+  const written = (work.status?.resourceStatus?.manifests ?? []).map(({ resourceMeta }) => resourceMeta);
+  const named = (await readManifests(work, access)).map(({ meta }) => meta);
+  return [...new Map([...written, ...named].map((meta) => [identityOf(meta), meta])).values()];
+}
+
+function withDeleting(work: ManifestWork, remaining: readonly string[], nowMs: number): Condition[] {
+  const message = `Waiting for ${remaining.length} resources: ${remaining.join('; ')}`;
+  const condition = { type: WORK_DELETING, status: 'True' as const, reason: 'ResourcesRemaining', message };
+  const old = findCondition(work.status?.conditions ?? undefined, WORK_DELETING);
+  if (old?.message === message) return [...(work.status?.conditions ?? [])];
+  return withWorkCondition(work.status?.conditions, condition, nowMs);
+}

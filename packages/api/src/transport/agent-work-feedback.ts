@@ -1,0 +1,122 @@
+import type { Condition } from '../kubernetes.ts';
+import { parseJsonPath, valuesAt } from './agent-json-path.ts';
+import { isJsonObject } from './agent-semantics.ts';
+import type { FeedbackValue, ManifestConfig } from './manifest-work.ts';
+
+type Json = Record<string, unknown>;
+type FeedbackRules = ManifestConfig['feedbackRules'];
+interface NamedPath {
+  readonly name: string;
+  readonly path: string;
+  readonly version?: string | undefined;
+}
+
+/** Condition type of a manifest whose status is read back, and its reasons (spec/ocm 4.2). */
+export const STATUS_FEEDBACK_SYNCED = 'StatusFeedbackSynced';
+export const FeedbackReason = {
+  synced: 'StatusFeedbackSynced',
+  none: 'NoStatusFeedbackSynced',
+  failed: 'StatusFeedbackSyncFailed',
+} as const;
+
+/** What was read back from one object. */
+export interface Feedback {
+  readonly values: readonly FeedbackValue[];
+  readonly condition: Omit<Condition, 'lastTransitionTime' | 'observedGeneration'>;
+}
+
+/** Values that every kind of these reports without naming paths, by `group/kind` (spec/ocm 4.2). */
+const WELL_KNOWN: Readonly<Record<string, readonly NamedPath[]>> = {
+  'apps/Deployment': [
+    { name: 'ReadyReplicas', path: '.status.readyReplicas' },
+    { name: 'Replicas', path: '.status.replicas' },
+    { name: 'AvailableReplicas', path: '.status.availableReplicas' },
+  ],
+  'apps/DaemonSet': [
+    { name: 'NumberReady', path: '.status.numberReady' },
+    { name: 'DesiredNumberScheduled', path: '.status.desiredNumberScheduled' },
+    { name: 'NumberAvailable', path: '.status.numberAvailable' },
+  ],
+  'batch/Job': [
+    { name: 'JobComplete', path: '.status.conditions[?(@.type=="Complete")].status' },
+    { name: 'JobSucceeded', path: '.status.succeeded' },
+  ],
+  '/Pod': [
+    { name: 'PodReady', path: '.status.conditions[?(@.type=="Ready")].status' },
+    { name: 'PodPhase', path: '.status.phase' },
+  ],
+};
+
+/** The condition of a manifest whose object cannot be read: old values are not kept, nobody may take them for today's. */
+export const feedbackFailed = (message: string): Feedback => ({
+  values: [],
+  condition: { type: STATUS_FEEDBACK_SYNCED, status: 'False', reason: FeedbackReason.failed, message },
+});
+
+/** Reads what the rules ask for. A missing key leaves its value out; a value that is no text, integer or boolean is an error of its path alone. */
+export function readFeedback(object: Json, kind: { group: string; version: string; kind: string }, rules: FeedbackRules): Feedback {
+  const synced = (reason: string): Feedback['condition'] => ({ type: STATUS_FEEDBACK_SYNCED, status: 'True', reason, message: '' });
+  if (!rules || rules.length === 0) return { values: [], condition: synced(FeedbackReason.none) };
+  const lag = kind.group === 'apps' ? lagOf(object) : undefined;
+  if (lag) return feedbackFailed(`Sync status feedback failed with error ${lag}`);
+  const values = new Map<string, FeedbackValue>();
+  const problems: string[] = [];
+  for (const rule of rules) {
+    const paths = pathsOf(rule, kind);
+    if (typeof paths === 'string') problems.push(paths);
+    else for (const path of paths) collect(path, object, kind.version, { values, problems });
+  }
+  const found = [...values.values()];
+  if (problems.length === 0) return { values: found, condition: synced(FeedbackReason.synced) };
+  return { ...feedbackFailed(`Sync status feedback failed with error ${problems.join('; ')}`), values: found };
+}
+
+/**
+ * A workload whose controller has not looked at its spec yet still reports that the old one is available: right after an image was
+ * changed that would end a rollout before it began. The stock agent hands such values on.
+ */
+function lagOf({ metadata, status }: Json): string | undefined {
+  const generation = isJsonObject(metadata) ? metadata.generation : undefined;
+  const seen = isJsonObject(status) ? status.observedGeneration : undefined;
+  if (typeof generation !== 'number' || typeof seen !== 'number' || seen >= generation) return undefined;
+  return `status is of generation ${seen}, the object is at ${generation}`;
+}
+
+function pathsOf(
+  rule: NonNullable<FeedbackRules>[number],
+  { group, kind }: { group: string; kind: string },
+): readonly NamedPath[] | string {
+  if (rule.type === 'JSONPaths') return rule.jsonPaths ?? [];
+  if (rule.type !== 'WellKnownStatus') return `feedback rule type ${JSON.stringify(rule.type)}: use WellKnownStatus or JSONPaths`;
+  return WELL_KNOWN[`${group}/${kind}`] ?? `${kind} has no well-known status: name its values by JSONPaths`;
+}
+
+function collect(
+  { name, path, version }: NamedPath,
+  object: Json,
+  servedVersion: string,
+  into: { values: Map<string, FeedbackValue>; problems: string[] },
+): void {
+  if (version && version !== servedVersion) {
+    into.problems.push(`${name}: version ${version} is not ${servedVersion}, in which the manifest is`);
+    return;
+  }
+  try {
+    const [value] = valuesAt(parseJsonPath(path), object);
+    if (value === undefined || value === null) return;
+    const fieldValue = fieldValueOf(value);
+    if (fieldValue) into.values.set(name, { name, fieldValue });
+    else into.problems.push(`${name}: ${path} is ${typeName(value)}, only a text, an integer or a boolean can be read back`);
+  } catch (error) {
+    into.problems.push(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+function fieldValueOf(value: unknown): FeedbackValue['fieldValue'] | undefined {
+  if (typeof value === 'string') return { type: 'String', string: value };
+  if (typeof value === 'boolean') return { type: 'Boolean', boolean: value };
+  return typeof value === 'number' && Number.isSafeInteger(value) ? { type: 'Integer', integer: value } : undefined;
+}
+
+const typeName = (value: unknown): string =>
+  Array.isArray(value) ? 'a list' : typeof value === 'object' ? 'an object' : `the ${typeof value} ${JSON.stringify(value)}`;

@@ -1,0 +1,118 @@
+import { z } from 'zod';
+import { groupVersion, isJsonObject, noMatchesForKind, type ServedResource, writeNamespace } from './agent-semantics.ts';
+import type { WorkAccess } from './agent-work-access.ts';
+import type { ManifestConfig, ManifestStatus, ManifestWork } from './manifest-work.ts';
+
+type Json = Record<string, unknown>;
+
+/** Bytes that the manifests of a work may take together (spec/ocm 4.1). */
+export const MAX_WORK_BYTES = 500 * 1024;
+
+/** One object that a work names on its spoke. */
+export interface WorkTarget {
+  readonly served: ServedResource;
+  readonly namespace: string | undefined;
+  readonly name: string;
+}
+
+/** `status.resourceStatus.manifests[].resourceMeta`. */
+export type ResourceMeta = ManifestStatus['resourceMeta'];
+
+/** One manifest as the agent understands it. */
+export interface WorkManifest {
+  readonly meta: ResourceMeta;
+  /** Undefined: the manifest names nothing that the spoke serves. */
+  readonly target: WorkTarget | undefined;
+  readonly object: Json;
+  readonly config: ManifestConfig | undefined;
+  /** Why it cannot be applied; undefined: it can. */
+  readonly refusal: string | undefined;
+}
+
+const Head = z.looseObject({
+  apiVersion: z.string().min(1),
+  kind: z.string().min(1),
+  metadata: z.looseObject({ name: z.string().optional(), generateName: z.string().optional(), namespace: z.string().optional() }),
+});
+
+/** Reads every manifest of a work, in order; what is wrong with one says nothing about the others. */
+export async function readManifests(work: ManifestWork, access: WorkAccess): Promise<WorkManifest[]> {
+  const manifests: WorkManifest[] = [];
+  const seen = new Set<string>();
+  for (const [ordinal, object] of (work.spec?.workload?.manifests ?? []).entries()) {
+    const manifest = await readManifest(ordinal, object, access);
+    const key = identityOf(manifest.meta);
+    const isTwice = manifest.target !== undefined && seen.has(key);
+    seen.add(key);
+    const config = work.spec?.manifestConfigs?.find(({ resourceIdentifier }) => isSameResource(resourceIdentifier, manifest.meta));
+    manifests.push({
+      ...manifest,
+      config,
+      ...(isTwice && { refusal: `manifest ${ordinal} names ${key}, which an earlier manifest has: name it once` }),
+    });
+  }
+  return manifests;
+}
+
+/** Why nothing of a work can be applied, whatever its manifests are; undefined: nothing stands against it. */
+export function refusalOfWork({ spec }: ManifestWork): string | undefined {
+  const manifests = spec?.workload?.manifests ?? [];
+  if (isJsonObject(spec?.executor) && spec.executor.subject)
+    return 'spec.executor.subject is not supported by this agent, which applies with its own rights: remove spec.executor';
+  const bytes = manifests.reduce((sum, manifest) => sum + JSON.stringify(manifest).length, 0);
+  return bytes > MAX_WORK_BYTES
+    ? `spec.workload.manifests take ${bytes} bytes, more than the ${MAX_WORK_BYTES} allowed: split the work`
+    : undefined;
+}
+
+async function readManifest(ordinal: number, object: Json, access: WorkAccess): Promise<WorkManifest> {
+  const head = Head.safeParse(object);
+  const bare = { ordinal, group: '', version: '', kind: '', resource: '', name: '', namespace: '' };
+  const refused = (meta: ResourceMeta, refusal: string): WorkManifest => ({ meta, target: undefined, object, config: undefined, refusal });
+  if (!head.success) {
+    const [issue] = head.error.issues;
+    return refused(bare, `manifest ${ordinal}: ${issue?.path.join('.') || 'it'} is missing or wrong: ${issue?.message}`);
+  }
+  const { apiVersion, kind, metadata } = head.data;
+  const [group = '', version = ''] = apiVersion.includes('/') ? apiVersion.split('/', 2) : ['', apiVersion];
+  const meta = { ...bare, group, version, kind, name: metadata.name ?? '', namespace: metadata.namespace ?? '' };
+  if (!metadata.name || metadata.generateName)
+    return refused(meta, `manifest ${ordinal}: metadata.name is required and metadata.generateName forbidden: give the object a name`);
+  try {
+    const served = await access.findKind(apiVersion, kind);
+    if (!served) return refused(meta, noMatchesForKind(kind, apiVersion));
+    const whole = { ...meta, resource: served.plural };
+    const namespace = writeNamespace(served, metadata.namespace, undefined);
+    return { meta: whole, target: { served, namespace, name: metadata.name }, object, config: undefined, refusal: undefined };
+  } catch (error) {
+    return refused(meta, textOf(error));
+  }
+}
+
+/** The object of an entry of a status, as the spoke serves it now; undefined when it does not. */
+export async function targetOf(
+  { group, version, kind, name, namespace }: ResourceMeta,
+  access: WorkAccess,
+): Promise<WorkTarget | undefined> {
+  if (!kind || !name || !version) return undefined;
+  const served = await access.findKind(groupVersion(group ?? '', version), kind);
+  // A scope that does not fit was refused when it was to be applied: there is nothing.
+  return served?.namespaced === Boolean(namespace) ? { served, namespace: namespace || undefined, name } : undefined;
+}
+
+/** What an object is named by, whatever its version. By kind: the plural is not known before the spoke serves it. */
+export const identityOf = ({ group = '', kind = '', namespace = '', name = '' }: ResourceMeta): string =>
+  [group === '' ? kind : `${kind}.${group}`, namespace, name].join('/');
+
+/** Whether an identifier of a work's options names this manifest. */
+export const isSameResource = (
+  identifier: { group?: string | undefined; resource: string; name: string; namespace?: string | undefined },
+  meta: ResourceMeta,
+): boolean =>
+  (identifier.group ?? '') === meta.group &&
+  identifier.resource === meta.resource &&
+  identifier.name === meta.name &&
+  (identifier.namespace ?? '') === (meta.namespace ?? '');
+
+/** What was said by whoever failed. */
+export const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

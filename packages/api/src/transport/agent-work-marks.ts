@@ -1,0 +1,100 @@
+import { isJsonObject } from './agent-semantics.ts';
+import type { WorkAccess } from './agent-work-access.ts';
+import type { WorkTarget } from './agent-work-manifests.ts';
+
+type Json = Record<string, unknown>;
+
+/**
+ * Which works hold an object of the spoke, and which of them created it: one annotation per work on the object itself. It takes the
+ * place of the stock agent's AppliedManifestWork and owner references, which need a CRD and a garbage collector.
+ */
+const PREFIX = 'flotilla.io/work.';
+/** Longest name of an annotation behind its `/`, less the prefix's part of it. */
+const LONGEST = 63 - 'work.'.length;
+
+/** Whether the work made the object, or found it. */
+export type Mark = 'created' | 'found';
+
+/** Key of a work's mark: its name, shortened and made unique when it is long. */
+export const markKey = (work: string): string =>
+  PREFIX + (work.length <= LONGEST ? work : `${work.slice(0, LONGEST - 9).replace(/[.-]+$/, '')}-${hashOf(work)}`);
+
+/** FNV-1a, 32 bits, in hexadecimal. */
+function hashOf(text: string): string {
+  let hash = 0x811c9dc5;
+  for (const char of text) hash = Math.imul(hash ^ (char.codePointAt(0) ?? 0), 0x01000193);
+  return (hash >>> 0).toString(16).padStart(8, '0');
+}
+
+/** The marks an object carries. */
+export function marksOf(object: Json): ReadonlyMap<string, Mark> {
+  const marks = new Map<string, Mark>();
+  for (const [key, value] of Object.entries(textsOf(object, 'annotations')))
+    if (key.startsWith(PREFIX)) marks.set(key, value === 'created' ? 'created' : 'found');
+  return marks;
+}
+
+const textsOf = (object: Json, field: 'labels' | 'annotations'): Json => {
+  const metadata = isJsonObject(object.metadata) ? object.metadata : {};
+  const texts = metadata[field];
+  return isJsonObject(texts) ? texts : {};
+};
+
+/** Metadata that the server decides; a manifest that carries some of it was copied from a live object. */
+const OF_THE_SERVER = new Set([
+  'uid',
+  'resourceVersion',
+  'generation',
+  'creationTimestamp',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
+  'managedFields',
+  'selfLink',
+]);
+
+/**
+ * What a work applies: its manifest and its mark. Where another work holds the object too, both apply as the same field manager: the
+ * other's marks, labels and annotations are kept, else the two would take them away from each other in turns.
+ */
+export function markedManifest(manifest: Json, target: WorkTarget, key: string, live: Json | undefined): Json {
+  const marks = live ? marksOf(live) : new Map<string, Mark>();
+  const isShared = live !== undefined && [...marks.keys()].some((other) => other !== key);
+  const mark: Mark = marks.get(key) ?? (live ? 'found' : 'created');
+  const labels = { ...(isShared ? textsOf(live, 'labels') : {}), ...textsOf(manifest, 'labels') };
+  const annotations = { ...(isShared ? textsOf(live, 'annotations') : {}), ...textsOf(manifest, 'annotations'), [key]: mark };
+  const own = Object.entries(isJsonObject(manifest.metadata) ? manifest.metadata : {}).filter(([field]) => !OF_THE_SERVER.has(field));
+  const metadata = {
+    ...Object.fromEntries(own),
+    name: target.name,
+    ...(target.namespace !== undefined && { namespace: target.namespace }),
+    ...(Object.keys(labels).length > 0 && { labels }),
+    annotations,
+  };
+  return { ...manifest, metadata };
+}
+
+/** What became of an object that a work let go of. */
+export type Release = 'gone' | 'left' | 'deleting';
+
+/**
+ * Ends a work's hold on an object. It is deleted when this work made it, no other holds it and it is not to be left; the last work
+ * that holds it inherits the duty to delete it.
+ */
+export async function release(target: WorkTarget, key: string, isLeft: boolean, access: WorkAccess): Promise<Release> {
+  const { served, namespace, name } = target;
+  const live = await access.find(served, namespace, name);
+  if (!live) return 'gone';
+  const marks = marksOf(live);
+  const mine = marks.get(key);
+  if (mine === undefined) return 'left';
+  const [heir] = [...marks.keys()].filter((other) => other !== key);
+  const metadata = isJsonObject(live.metadata) ? live.metadata : {};
+  if (isLeft || mine !== 'created' || heir !== undefined) {
+    const inherited = heir !== undefined && mine === 'created' && !isLeft ? { [heir]: 'created' } : {};
+    await access.mergePatch(served, namespace, name, { metadata: { annotations: { [key]: null, ...inherited } } });
+    return 'left';
+  }
+  if (!metadata.deletionTimestamp) await access.deleteExactly(served, namespace, name, String(metadata.uid));
+  const after = await access.find(served, namespace, name);
+  return after && isJsonObject(after.metadata) && after.metadata.uid === metadata.uid ? 'deleting' : 'gone';
+}

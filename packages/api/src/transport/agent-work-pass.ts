@@ -1,0 +1,67 @@
+import type { WorkStatus } from './agent-work-status.ts';
+
+/** Holds a ManifestWork until its objects are dealt with (spec/ocm 4.1). */
+export const WORK_FINALIZER = 'cluster.open-cluster-management.io/manifest-work-cleanup';
+
+/** Hub writes of one agent about works: the stock agent's limit, apart from actions and views (spec/ocm 4.3). */
+export const WORK_HUB_QPS = 50;
+export const WORK_HUB_BURST = 100;
+
+/** How often a work is looked at. */
+export interface WorkCadence {
+  /** Milliseconds between two reads of feedback and availability while nothing changes. */
+  readonly statusSyncMs: number;
+  /** Milliseconds between two repairs of drift; up to half as much is added. */
+  readonly resyncMs: number;
+}
+export const DEFAULT_WORK_CADENCE: WorkCadence = { statusSyncMs: 10_000, resyncMs: 240_000 };
+
+/** What an agent remembers of a work between two passes; losing it means one more apply. */
+export interface WorkMemory {
+  readonly uid: string | undefined;
+  readonly generation: number | undefined;
+  /** It is being deleted: the objects are released, not applied. */
+  readonly isEnding: boolean;
+  readonly nextApplyAtMs: number;
+  readonly nextReadAtMs: number;
+  /** Reads in a row that found no change. */
+  readonly quietReads: number;
+  /** Applies in a row with a manifest that failed. */
+  readonly failures: number;
+}
+
+/** What a pass wants written to the hub, in this order, and when to look again. */
+export interface WorkPass {
+  /** New `metadata.finalizers`. */
+  readonly finalizers?: string[];
+  readonly status?: WorkStatus;
+  readonly memory?: WorkMemory | undefined;
+  /** Undefined: when the work changes. */
+  readonly requeueAfterMs?: number;
+}
+
+/** When and how a pass is made. */
+export interface WorkMoment {
+  readonly nowMs: number;
+  /** In [0, 1). */
+  readonly random: number;
+  readonly cadence: WorkCadence;
+}
+
+const FIRST_READ_MS = 1000;
+const LAST_RETRY_MS = 60_000;
+const MAX_DOUBLINGS = 16;
+
+/** Milliseconds until a work is due again. */
+export const untilNext = ({ nextApplyAtMs, nextReadAtMs }: WorkMemory, nowMs: number): number =>
+  Math.max(0, Math.min(nextApplyAtMs, nextReadAtMs) - nowMs);
+
+/** Soon after a change, then less and less often, at last at the steady pace. */
+export const readDelay = (quietReads: number, { random, cadence }: WorkMoment): number =>
+  Math.min(FIRST_READ_MS * 2 ** Math.min(quietReads, MAX_DOUBLINGS), cadence.statusSyncMs * (1 + random / 10));
+
+/** A failed manifest is tried again soon: what it lacks is often on its way. */
+export const applyDelay = (failures: number, { random, cadence }: WorkMoment): number =>
+  failures === 0
+    ? cadence.resyncMs * (1 + random / 2)
+    : Math.min(FIRST_READ_MS * 2 ** Math.min(failures - 1, MAX_DOUBLINGS), LAST_RETRY_MS, cadence.resyncMs);

@@ -1,0 +1,136 @@
+import { type Condition, findCondition } from '../kubernetes.ts';
+import { conditionTime } from './agent-semantics.ts';
+import type { WorkAccess } from './agent-work-access.ts';
+import { type Applied, AppliedReason } from './agent-work-apply.ts';
+import { type Feedback, feedbackFailed, readFeedback } from './agent-work-feedback.ts';
+import { identityOf, type ResourceMeta, textOf, type WorkManifest } from './agent-work-manifests.ts';
+import { type ManifestStatus, type ManifestWork, WORK_APPLIED, WORK_AVAILABLE } from './manifest-work.ts';
+
+/** Condition type of a work that is being deleted: what is waited for. */
+export const WORK_DELETING = 'Deleting';
+
+type Verdict = Omit<Condition, 'lastTransitionTime' | 'observedGeneration'>;
+/** `status` of a ManifestWork. */
+export type WorkStatus = NonNullable<ManifestWork['status']>;
+
+const LONGEST_MESSAGE = 4096;
+
+/** Sets a condition; `lastTransitionTime` moves only when the status flips. */
+export function withWorkCondition(
+  conditions: readonly Condition[] | null | undefined,
+  next: Verdict & { observedGeneration?: number | undefined },
+  nowMs: number,
+): Condition[] {
+  const old = findCondition(conditions ?? undefined, next.type);
+  const { observedGeneration, ...rest } = next;
+  const condition: Condition = {
+    ...rest,
+    message: next.message.slice(0, LONGEST_MESSAGE),
+    lastTransitionTime: old?.status === next.status ? old.lastTransitionTime : conditionTime(nowMs),
+    ...(observedGeneration === undefined ? {} : { observedGeneration }),
+  };
+  // In its old place: a list that changes its order is a write that says nothing.
+  if (!old) return [...(conditions ?? []), condition];
+  return (conditions ?? []).map((other) => (other.type === next.type ? condition : other));
+}
+
+/** The `Applied` condition of one manifest. */
+export const appliedVerdict = ({ error, reason }: Applied): Verdict => ({
+  type: WORK_APPLIED,
+  status: error === undefined ? 'True' : 'False',
+  reason,
+  message: error === undefined ? 'Apply manifest complete' : `Failed to apply manifest: ${error}`,
+});
+
+/** What one look at a manifest's object showed. */
+export interface Observation {
+  readonly available: Verdict;
+  /** Undefined: there was nothing to read back from. */
+  readonly feedback: Feedback | undefined;
+}
+
+/** Looks whether the object of a manifest is there, and reads its feedback. "Available" means that it exists, no more (spec/ocm 4.2). */
+export async function observeManifest({ meta, target, config }: WorkManifest, access: WorkAccess): Promise<Observation> {
+  const rules = config?.feedbackRules;
+  const unread = (status: 'False' | 'Unknown', reason: string, message: string): Observation => ({
+    available: { type: WORK_AVAILABLE, status, reason, message },
+    feedback: rules && rules.length > 0 ? feedbackFailed(message) : undefined,
+  });
+  if (!target) return unread('Unknown', 'IncompleteResourceMeta', 'Resource meta is incomplete');
+  try {
+    const object = await access.find(target.served, target.namespace, target.name);
+    if (!object) return unread('False', 'ResourceNotAvailable', 'Resource is not available');
+    return {
+      available: { type: WORK_AVAILABLE, status: 'True', reason: 'ResourceAvailable', message: 'Resource is available' },
+      feedback: readFeedback(object, { ...target.served, kind: meta.kind ?? target.served.kind }, rules),
+    };
+  } catch (error) {
+    return unread('Unknown', 'FetchingResourceFailed', `Failed to fetch resource: ${textOf(error)}`);
+  }
+}
+
+/** The status of one manifest; without `applied` its last `Applied` condition stands. */
+export function manifestStatus(
+  meta: ResourceMeta,
+  previous: ManifestStatus | undefined,
+  seen: { applied?: Applied | undefined; observation: Observation },
+  nowMs: number,
+): ManifestStatus {
+  const { applied, observation } = seen;
+  const verdicts = [applied && appliedVerdict(applied), observation.available, observation.feedback?.condition];
+  let conditions: Condition[] = [...(previous?.conditions ?? [])];
+  for (const verdict of verdicts) if (verdict) conditions = withWorkCondition(conditions, verdict, nowMs);
+  const values = observation.feedback?.values ?? [];
+  return { resourceMeta: meta, conditions, statusFeedback: values.length > 0 ? { values: [...values] } : {} };
+}
+
+/** An entry with the outcome of one more try, and all else as it was. */
+export const withApplied = (entry: ManifestStatus, applied: Applied, nowMs: number): ManifestStatus => ({
+  ...entry,
+  conditions: withWorkCondition(entry.conditions, appliedVerdict(applied), nowMs),
+});
+
+/** The last status of a manifest; the place in the list alone would hand one object's conditions to another. */
+export const previousOf = (work: ManifestWork, meta: ResourceMeta): ManifestStatus | undefined =>
+  work.status?.resourceStatus?.manifests?.find(
+    ({ resourceMeta }) => resourceMeta.ordinal === meta.ordinal && identityOf(resourceMeta) === identityOf(meta),
+  );
+
+/** The status of a work whose manifests are in these states. */
+export function workStatus(work: ManifestWork, manifests: readonly ManifestStatus[], nowMs: number): WorkStatus {
+  const observedGeneration = work.metadata.generation;
+  let conditions: Condition[] = [...(work.status?.conditions ?? [])];
+  for (const verdict of [appliedWork(manifests), availableWork(manifests)])
+    conditions = withWorkCondition(conditions, { ...verdict, observedGeneration }, nowMs);
+  return { ...work.status, conditions, resourceStatus: { ...work.status?.resourceStatus, manifests: [...manifests] } };
+}
+
+const countOf = (manifests: readonly ManifestStatus[], type: string, status: Condition['status']): number =>
+  manifests.filter(({ conditions }) => findCondition(conditions ?? undefined, type)?.status === status).length;
+
+function appliedWork(manifests: readonly ManifestStatus[]): Verdict {
+  if (manifests.length > 0 && countOf(manifests, WORK_APPLIED, 'True') === manifests.length)
+    return { type: WORK_APPLIED, status: 'True', reason: 'AppliedManifestWorkComplete', message: 'Apply manifest work complete' };
+  // Of a work without manifests nobody else can say what is wrong.
+  const why = manifests.length === 0 ? ': spec.workload.manifests is empty: name at least one manifest' : '';
+  return { type: WORK_APPLIED, status: 'False', reason: 'AppliedManifestWorkFailed', message: `Failed to apply manifest work${why}` };
+}
+
+function availableWork(manifests: readonly ManifestStatus[]): Verdict {
+  const total = manifests.length;
+  const missing = countOf(manifests, WORK_AVAILABLE, 'False');
+  const unknown = total - missing - countOf(manifests, WORK_AVAILABLE, 'True');
+  const verdict = (status: Condition['status'], reason: string, message: string): Verdict => ({
+    type: WORK_AVAILABLE,
+    status,
+    reason,
+    message,
+  });
+  if (missing > 0) return verdict('False', 'ResourcesNotAvailable', `${missing} of ${total} resources are not available`);
+  if (unknown > 0 || total === 0)
+    return verdict('Unknown', 'ResourcesStatusUnknown', `${unknown} of ${total} resources have unknown status`);
+  return verdict('True', 'ResourcesAvailable', 'All resources are available');
+}
+
+/** The outcome for every manifest of a work of which nothing can be applied. */
+export const refusedWork = (refusal: string): Applied => ({ error: refusal, reason: AppliedReason.failed });

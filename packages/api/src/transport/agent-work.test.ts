@@ -1,0 +1,323 @@
+import { expect, test } from 'vitest';
+import { findCondition } from '../kubernetes.ts';
+import { mergePatched, type ServedResource } from './agent-semantics.ts';
+import { passWork } from './agent-work.ts';
+import type { WorkAccess } from './agent-work-access.ts';
+import { markKey } from './agent-work-marks.ts';
+import { DEFAULT_WORK_CADENCE, WORK_FINALIZER, type WorkMemory } from './agent-work-pass.ts';
+import { ManifestWork } from './manifest-work.ts';
+
+type Json = Record<string, unknown>;
+
+const kind = (name: string, namespaced = true, group = ''): ServedResource => ({
+  group,
+  version: 'v1',
+  kind: name,
+  plural: `${name.toLowerCase()}s`,
+  singular: name.toLowerCase(),
+  namespaced,
+});
+
+/** A spoke of plain objects; what is applied replaces what was there. */
+class PlainSpoke implements WorkAccess {
+  readonly objects = new Map<string, Json>();
+  kinds = [kind('ConfigMap'), kind('Namespace', false)];
+  /** Every call but reads of kinds, as `verb key`. */
+  readonly calls: string[] = [];
+  refusal: string | undefined;
+  keepsDeleted = false;
+
+  findKind(apiVersion: string, name: string) {
+    return Promise.resolve(this.kinds.find((served) => served.kind === name && apiVersion.endsWith(served.version)));
+  }
+
+  find(...where: Where) {
+    return Promise.resolve(this.objects.get(this.#call('find', where)));
+  }
+
+  create(served: ServedResource, namespace: string | undefined, object: Json) {
+    return this.apply(served, namespace, String(Object(object.metadata).name), object);
+  }
+
+  apply(served: ServedResource, namespace: string | undefined, name: string, object: Json) {
+    const key = this.#call('apply', [served, namespace, name]);
+    const metadata = { uid: `uid of ${key}`, ...Object(object.metadata) };
+    this.objects.set(key, { ...object, metadata });
+    return Promise.resolve();
+  }
+
+  mergePatch(served: ServedResource, namespace: string | undefined, name: string, patch: Json) {
+    const key = this.#call('patch', [served, namespace, name]);
+    this.objects.set(key, Object(mergePatched(this.objects.get(key), patch)));
+    return Promise.resolve();
+  }
+
+  deleteExactly(...where: Where) {
+    const key = this.#call('delete', where);
+    if (!this.keepsDeleted) this.objects.delete(key);
+    return Promise.resolve();
+  }
+
+  #call(verb: string, [served, namespace = '', name]: Where): string {
+    const key = `${served.kind}/${namespace}/${name}`;
+    if (served.namespaced !== (namespace !== '')) throw new Error('the server could not find the requested resource');
+    this.calls.push(`${verb} ${key}`);
+    if (this.refusal && verb !== 'find') throw new Error(this.refusal);
+    return key;
+  }
+}
+type Where = [served: ServedResource, namespace: string | undefined, name: string];
+
+const configMap = (name: string, data: Json = { a: '1' }) => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name, namespace: 'ns' },
+  data,
+});
+
+/** A work with its agent's memory, on a clock that the test moves. */
+class Hub {
+  readonly spoke = new PlainSpoke();
+  nowMs = Date.parse('2026-01-01T00:00:00Z');
+  random = 0;
+  work: ManifestWork;
+  memory: WorkMemory | undefined;
+
+  constructor(manifests: readonly Json[], spec: Json = {}) {
+    this.work = ManifestWork.schema.parse({
+      apiVersion: ManifestWork.apiVersion,
+      kind: ManifestWork.kind,
+      metadata: { name: 'work', namespace: 'spoke-1', uid: 'uid-1', generation: 1, finalizers: [WORK_FINALIZER] },
+      spec: { workload: { manifests }, ...spec },
+    });
+  }
+
+  edit(spec: Json, metadata: Json = {}): void {
+    const generation = (this.work.metadata.generation ?? 0) + 1;
+    this.work = ManifestWork.schema.parse(mergePatched(this.work, { metadata: { generation, ...metadata }, spec }));
+  }
+
+  /** One pass, written to the hub; says what was written and when the next is due. */
+  async pass() {
+    const moment = { nowMs: this.nowMs, random: this.random, cadence: DEFAULT_WORK_CADENCE };
+    const { finalizers, status, memory, requeueAfterMs } = await passWork(this.work, this.memory, this.spoke, moment);
+    this.work = ManifestWork.schema.parse({
+      ...this.work,
+      metadata: { ...this.work.metadata, ...(finalizers && { finalizers }) },
+      ...(status && { status }),
+    });
+    this.memory = memory;
+    return { finalizers, hasWritten: status !== undefined, requeueAfterMs };
+  }
+
+  /** Passes until the clock has moved on by so much; the moments of the passes, in milliseconds from now. */
+  async run(ms: number): Promise<number[]> {
+    const from = this.nowMs;
+    const moments: number[] = [];
+    for (;;) {
+      const { requeueAfterMs = Number.POSITIVE_INFINITY } = await this.pass();
+      moments.push(this.nowMs - from);
+      if (this.nowMs + requeueAfterMs > from + ms) return moments;
+      this.nowMs += requeueAfterMs;
+    }
+  }
+
+  condition(type: string) {
+    return findCondition(this.work.status?.conditions ?? undefined, type);
+  }
+
+  manifest(ordinal: number) {
+    return this.work.status?.resourceStatus?.manifests?.find(({ resourceMeta }) => resourceMeta.ordinal === ordinal);
+  }
+
+  count(verb: string): number {
+    return this.spoke.calls.filter((call) => call.startsWith(verb)).length;
+  }
+}
+
+test('the finalizer is written before anything reaches the spoke', async () => {
+  const hub = new Hub([configMap('one')]);
+  hub.work = { ...hub.work, metadata: { ...hub.work.metadata, finalizers: ['other'] } };
+  expect(await hub.pass()).toEqual({ finalizers: ['other', WORK_FINALIZER], hasWritten: false, requeueAfterMs: undefined });
+  expect(hub.spoke.calls).toEqual([]);
+  expect(await hub.pass()).toMatchObject({ hasWritten: true });
+  expect([...hub.spoke.objects.keys()]).toEqual(['ConfigMap/ns/one']);
+});
+
+test('reads follow a change after 1, 2, 4 and 8 s, then every 10 s, and write nothing', async () => {
+  const hub = new Hub([configMap('one')]);
+  expect(await hub.run(60_000)).toEqual([0, 1000, 3000, 7000, 15_000, 25_000, 35_000, 45_000, 55_000]);
+  expect(hub.count('apply')).toBe(1);
+  expect((await hub.pass()).hasWritten).toBe(false);
+});
+
+test('a value that changes makes the next reads quick again', async () => {
+  const identifier = { group: '', resource: 'configmaps', name: 'one', namespace: 'ns' };
+  const feedbackRules = [{ type: 'JSONPaths', jsonPaths: [{ name: 'a', path: '.data.b' }] }];
+  const hub = new Hub([configMap('one')], { manifestConfigs: [{ resourceIdentifier: identifier, feedbackRules }] });
+  await hub.run(60_000);
+  hub.spoke.objects.set('ConfigMap/ns/one', { ...hub.spoke.objects.get('ConfigMap/ns/one'), data: { b: 'new' } });
+  hub.nowMs += 10_000;
+  expect(await hub.run(8000)).toEqual([0, 1000, 3000, 7000]);
+  expect(hub.manifest(0)?.statusFeedback?.values).toEqual([{ name: 'a', fieldValue: { type: 'String', string: 'new' } }]);
+});
+
+test.each([
+  { random: 0, minutes: 4 },
+  { random: 0.999, minutes: 6 },
+])('drift is repaired after $minutes minutes when the dice say $random', async ({ random, minutes }) => {
+  const hub = new Hub([configMap('one')]);
+  hub.random = random;
+  const [first, second] = await applyMoments(hub, 10 * 60_000);
+  expect(first).toBe(0);
+  expect((second ?? 0) / 60).toBeCloseTo(minutes, 1);
+  expect(hub.work.status?.conditions?.[0]?.lastTransitionTime).toBe('2026-01-01T00:00:00Z');
+});
+
+/** When the work was applied, in seconds from now. */
+async function applyMoments(hub: Hub, ms: number): Promise<number[]> {
+  const from = hub.nowMs;
+  const moments: number[] = [];
+  while (hub.nowMs < from + ms) {
+    const before = hub.count('apply');
+    const { requeueAfterMs = Number.POSITIVE_INFINITY } = await hub.pass();
+    if (hub.count('apply') > before) moments.push((hub.nowMs - from) / 1000);
+    hub.nowMs += requeueAfterMs;
+  }
+  return moments;
+}
+
+test('a manifest that fails is tried again after 1, 2, 4 … 60 s, and the work says when it failed first', async () => {
+  const hub = new Hub([configMap('one')]);
+  hub.spoke.refusal = 'the server is full';
+  expect(await applyMoments(hub, 250_000)).toEqual([0, 1, 3, 7, 15, 31, 63, 123, 183, 243]);
+  expect(hub.condition('Applied')).toMatchObject({ status: 'False', lastTransitionTime: '2026-01-01T00:00:00Z' });
+  expect(findCondition(hub.manifest(0)?.conditions ?? undefined, 'Applied')?.message).toBe('Failed to apply manifest: the server is full');
+  hub.spoke.refusal = undefined;
+  await hub.run(60_000);
+  expect(hub.condition('Applied')?.status).toBe('True');
+});
+
+test('a change is applied at once, whatever was due when', async () => {
+  const hub = new Hub([configMap('one')]);
+  await hub.run(100_000);
+  hub.edit({ workload: { manifests: [configMap('one', { a: '2' })] } });
+  await hub.pass();
+  expect(hub.spoke.objects.get('ConfigMap/ns/one')).toMatchObject({ data: { a: '2' } });
+  expect(hub.condition('Applied')).toMatchObject({ observedGeneration: 2 });
+});
+
+test('a work of the same name is another work', async () => {
+  const hub = new Hub([configMap('one')]);
+  await hub.pass();
+  hub.work = { ...hub.work, metadata: { ...hub.work.metadata, uid: 'uid-2' } };
+  await hub.pass();
+  expect(hub.count('apply')).toBe(2);
+});
+
+test('an object stays when its kind is served late: the entry of before is the same object', async () => {
+  const hub = new Hub([{ ...configMap('one'), apiVersion: 'late/v1', kind: 'Late' }]);
+  await hub.pass();
+  expect(hub.condition('Available')?.status).toBe('Unknown');
+  hub.spoke.kinds.push(kind('Late', true, 'late'));
+  await hub.run(5000);
+  expect(hub.condition('Applied')?.status).toBe('True');
+  expect(hub.spoke.objects.has('Late/ns/one')).toBe(true);
+  expect(hub.count('delete')).toBe(0);
+});
+
+test('a manifest whose scope was wrong leaves nothing behind when it is mended', async () => {
+  const wrong = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'made', namespace: 'ns' } };
+  const hub = new Hub([wrong]);
+  await hub.pass();
+  expect(hub.condition('Applied')?.status).toBe('False');
+  hub.edit({ workload: { manifests: [{ ...wrong, metadata: { name: 'made' } }] } });
+  await hub.pass();
+  expect(hub.condition('Applied')?.status).toBe('True');
+  expect(hub.work.status?.resourceStatus?.manifests).toHaveLength(1);
+});
+
+test('what cannot be removed stays in the status behind the manifests until it is removed', async () => {
+  const hub = new Hub([configMap('gone'), configMap('kept')]);
+  await hub.pass();
+  hub.edit({ workload: { manifests: [configMap('kept')] } });
+  const remove = hub.spoke.deleteExactly.bind(hub.spoke);
+  hub.spoke.deleteExactly = () => Promise.reject(new Error('deletion is forbidden'));
+  await hub.pass();
+  expect(hub.manifest(0)?.resourceMeta.name).toBe('kept');
+  expect(hub.manifest(1)?.resourceMeta.name).toBe('gone');
+  expect(findCondition(hub.manifest(1)?.conditions ?? undefined, 'Applied')?.message).toContain(
+    'could not be removed: deletion is forbidden',
+  );
+  hub.spoke.deleteExactly = remove;
+  await hub.run(10_000);
+  expect(hub.work.status?.resourceStatus?.manifests).toHaveLength(1);
+  expect(hub.spoke.objects.has('ConfigMap/ns/gone')).toBe(false);
+});
+
+test('a work that ends is looked at at once and waits for its objects with growing pauses', async () => {
+  const hub = new Hub([configMap('one')]);
+  await hub.run(60_000);
+  hub.spoke.keepsDeleted = true;
+  hub.edit({}, { deletionTimestamp: '2026-01-01T00:02:00Z' });
+  expect(await hub.run(40_000)).toEqual([0, 1000, 3000, 7000, 15_000, 25_000, 35_000]);
+  expect(hub.condition('Deleting')).toMatchObject({
+    status: 'True',
+    message: 'Waiting for 1 resources: ConfigMap/ns/one is being deleted',
+  });
+  expect(hub.count('apply')).toBe(1);
+  hub.spoke.keepsDeleted = false;
+  hub.nowMs += 10_000;
+  expect((await hub.pass()).finalizers).toEqual([]);
+  expect(hub.spoke.objects.size).toBe(0);
+  expect(await hub.pass()).toEqual({ finalizers: undefined, hasWritten: false, requeueAfterMs: undefined });
+});
+
+test('a work that ends does not wait for what was due, even when its generation stays', async () => {
+  const hub = new Hub([configMap('one')]);
+  await hub.run(60_000);
+  hub.edit({}, { deletionTimestamp: '2026-01-01T00:02:00Z', generation: 1 });
+  expect((await hub.pass()).finalizers).toEqual([]);
+});
+
+test('a work that ends without ever having reported removes what its spec names', async () => {
+  const hub = new Hub([configMap('one')]);
+  await hub.pass();
+  hub.work = { ...hub.work, status: undefined };
+  hub.memory = undefined;
+  hub.edit({}, { deletionTimestamp: '2026-01-01T00:02:00Z' });
+  expect((await hub.pass()).finalizers).toEqual([]);
+  expect(hub.spoke.objects.size).toBe(0);
+});
+
+test('a spoke that refuses holds up the end of a work, but not of one whose objects stay', async () => {
+  for (const [propagationPolicy, finalizers] of [
+    ['Foreground', undefined],
+    ['Orphan', []],
+  ] as const) {
+    const hub = new Hub([configMap('one')], { deleteOption: { propagationPolicy } });
+    await hub.pass();
+    hub.spoke.refusal = 'forbidden';
+    hub.edit({}, { deletionTimestamp: '2026-01-01T00:02:00Z' });
+    expect((await hub.pass()).finalizers).toEqual(finalizers);
+  }
+});
+
+test('an empty work is refused, and says so of itself', async () => {
+  const hub = new Hub([]);
+  await hub.pass();
+  expect(hub.condition('Applied')).toMatchObject({ status: 'False', message: expect.stringContaining('spec.workload.manifests is empty') });
+});
+
+test.each(['short', 'a'.repeat(58), 'a'.repeat(59), `${'a'.repeat(48)}.${'b'.repeat(200)}`])(
+  'the mark of work %s is a valid name of an annotation',
+  (name) => {
+    const [prefix, rest = ''] = markKey(name).split('/');
+    expect(prefix).toBe('flotilla.io');
+    expect(rest.length).toBeLessThanOrEqual(63);
+    expect(rest).toMatch(/^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/);
+  },
+);
+
+test('long names that begin alike have different marks', () =>
+  expect(markKey(`${'a'.repeat(100)}-1`)).not.toBe(markKey(`${'a'.repeat(100)}-2`)));

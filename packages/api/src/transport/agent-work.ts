@@ -1,0 +1,65 @@
+import { isSameJson } from './agent-semantics.ts';
+import type { WorkAccess } from './agent-work-access.ts';
+import { type Applied, applyManifest } from './agent-work-apply.ts';
+import { dropEntries, endWork, removedEntries } from './agent-work-end.ts';
+import { readManifests, refusalOfWork, type WorkManifest } from './agent-work-manifests.ts';
+import { markKey } from './agent-work-marks.ts';
+import { applyDelay, readDelay, untilNext, WORK_FINALIZER, type WorkMemory, type WorkMoment, type WorkPass } from './agent-work-pass.ts';
+import { manifestStatus, observeManifest, previousOf, refusedWork, workStatus } from './agent-work-status.ts';
+import type { ManifestStatus, ManifestWork } from './manifest-work.ts';
+
+/**
+ * One look at a work: applies it when it is new, changed, failed or due for repair; else reads its objects when that is due (spec/ocm
+ * 4.1 to 4.3). Says what to write; writes nothing to the hub. Refusals of the spoke end in conditions, never in an error.
+ */
+export async function passWork(
+  work: ManifestWork,
+  memory: WorkMemory | undefined,
+  access: WorkAccess,
+  moment: WorkMoment,
+): Promise<WorkPass> {
+  if (work.metadata.deletionTimestamp) return endWork(work, memory, access, moment);
+  const finalizers = work.metadata.finalizers ?? [];
+  // Before anything reaches the spoke: a work that is deleted right after must not leave it behind. The write wakes the next pass.
+  if (!finalizers.includes(WORK_FINALIZER)) return { finalizers: [...finalizers, WORK_FINALIZER] };
+  const { uid, generation } = work.metadata;
+  const known = memory && !memory.isEnding && memory.uid === uid && memory.generation === generation ? memory : undefined;
+  const { nowMs } = moment;
+  const isApplyDue = !known || nowMs >= known.nextApplyAtMs;
+  if (known && !isApplyDue && nowMs < known.nextReadAtMs) return { memory: known, requeueAfterMs: untilNext(known, nowMs) };
+
+  const manifests = await lookAtManifests(work, access, isApplyDue, nowMs);
+  const status = workStatus(work, manifests.statuses, nowMs);
+  const hasChanged = !isSameJson(status, work.status ?? {});
+  const quietReads = hasChanged || !known ? 0 : known.quietReads + 1;
+  const failures = !isApplyDue ? (known?.failures ?? 0) : manifests.hasFailed ? (known?.failures ?? 0) + 1 : 0;
+  const next: WorkMemory = {
+    uid,
+    generation,
+    isEnding: false,
+    failures,
+    quietReads,
+    nextApplyAtMs: isApplyDue || !known ? nowMs + applyDelay(failures, moment) : known.nextApplyAtMs,
+    nextReadAtMs: nowMs + readDelay(quietReads, moment),
+  };
+  return { ...(hasChanged && { status }), memory: next, requeueAfterMs: untilNext(next, nowMs) };
+}
+
+async function lookAtManifests(work: ManifestWork, access: WorkAccess, isApplyDue: boolean, nowMs: number) {
+  const manifests = await readManifests(work, access);
+  const refusal = isApplyDue ? refusalOfWork(work) : undefined;
+  const statuses: ManifestStatus[] = [];
+  let hasFailed = false;
+  for (const manifest of manifests) {
+    const applied = isApplyDue ? await applyUnless(refusal, manifest, markKey(work.metadata.name), access) : undefined;
+    hasFailed ||= applied?.error !== undefined;
+    const observation = await observeManifest(manifest, access);
+    statuses.push(manifestStatus(manifest.meta, previousOf(work, manifest.meta), { applied, observation }, nowMs));
+  }
+  const removed = removedEntries(work, manifests);
+  const left = isApplyDue ? await dropEntries(work, removed, manifests.length, access, nowMs) : removed;
+  return { statuses: [...statuses, ...left], hasFailed: hasFailed || left.length > 0 };
+}
+
+const applyUnless = (refusal: string | undefined, manifest: WorkManifest, key: string, access: WorkAccess): Promise<Applied> | Applied =>
+  refusal === undefined ? applyManifest(manifest, key, access) : refusedWork(refusal);

@@ -1,0 +1,114 @@
+import { z } from 'zod';
+import { Condition, KubeObject, resource } from '../kubernetes.ts';
+
+/** Names one manifest of a work on the spoke. */
+const ResourceIdentifier = z.looseObject({
+  group: z.string().optional(),
+  resource: z.string(),
+  name: z.string(),
+  namespace: z.string().optional(),
+});
+
+/** How one manifest is applied and what is read back from it. */
+export const ManifestConfig = z.looseObject({
+  resourceIdentifier: ResourceIdentifier,
+  feedbackRules: z
+    .array(
+      z.looseObject({
+        /** WellKnownStatus or JSONPaths. */
+        type: z.string(),
+        jsonPaths: z.array(z.looseObject({ name: z.string(), path: z.string(), version: z.string().optional() })).nullish(),
+      }),
+    )
+    .nullish(),
+  updateStrategy: z
+    .looseObject({
+      /** Update (default), CreateOnly, ServerSideApply or ReadOnly. */
+      type: z.string().optional(),
+      serverSideApply: z.looseObject({ force: z.boolean().optional(), fieldManager: z.string().optional() }).nullish(),
+    })
+    .nullish(),
+});
+export type ManifestConfig = z.output<typeof ManifestConfig>;
+
+/** Objects to keep on a spoke, and how (spec/ocm 4.1). */
+export const ManifestWorkSpec = z.looseObject({
+  workload: z.looseObject({ manifests: z.array(z.looseObject({})).nullish() }).optional(),
+  deleteOption: z
+    .looseObject({
+      /** Foreground (default), Orphan or SelectivelyOrphan. */
+      propagationPolicy: z.string().optional(),
+      selectivelyOrphans: z.looseObject({ orphaningRules: z.array(ResourceIdentifier).nullish() }).nullish(),
+      /** Seconds. */
+      ttlSecondsAfterFinished: z.number().nullish(),
+    })
+    .nullish(),
+  manifestConfigs: z.array(ManifestConfig).nullish(),
+  executor: z.looseObject({}).nullish(),
+});
+export type ManifestWorkSpec = z.output<typeof ManifestWorkSpec>;
+
+/** One value read back from a manifest; the field that `type` names holds it. */
+export const FeedbackValue = z.looseObject({
+  name: z.string(),
+  fieldValue: z.looseObject({
+    /** Integer, String, Boolean or JsonRaw. */
+    type: z.string(),
+    integer: z.number().optional(),
+    string: z.string().optional(),
+    boolean: z.boolean().optional(),
+    jsonRaw: z.string().optional(),
+  }),
+});
+export type FeedbackValue = z.output<typeof FeedbackValue>;
+
+/** What became of one manifest; `resourceMeta.ordinal` is its index in the spec (spec/ocm 4.2). */
+export const ManifestStatus = z.looseObject({
+  resourceMeta: z.looseObject({
+    ordinal: z.number(),
+    group: z.string().optional(),
+    version: z.string().optional(),
+    kind: z.string().optional(),
+    resource: z.string().optional(),
+    name: z.string().optional(),
+    namespace: z.string().optional(),
+  }),
+  conditions: z.array(Condition).nullish(),
+  statusFeedback: z.looseObject({ values: z.array(FeedbackValue).nullish() }).nullish(),
+});
+export type ManifestStatus = z.output<typeof ManifestStatus>;
+
+const Schema = KubeObject.extend({
+  spec: ManifestWorkSpec.optional(),
+  status: z
+    .looseObject({
+      conditions: z.array(Condition).nullish(),
+      resourceStatus: z.looseObject({ manifests: z.array(ManifestStatus).nullish() }).nullish(),
+    })
+    .nullish(),
+});
+/** Objects that a spoke's agent applies and keeps as they are, in the hub namespace of the spoke (spec/ocm 4.1, 4.2). */
+export type ManifestWork = z.output<typeof Schema>;
+export const ManifestWork = resource('work.open-cluster-management.io/v1', 'ManifestWork', 'manifestworks', true, Schema);
+
+/** Condition types of a work and of each of its manifests. `Available` means that it exists, not that it is healthy. */
+export const WORK_APPLIED = 'Applied';
+export const WORK_AVAILABLE = 'Available';
+
+const ReplicaSetSchema = KubeObject.extend({
+  spec: z
+    .looseObject({
+      manifestWorkTemplate: ManifestWorkSpec.optional(),
+      placementRefs: z.array(z.looseObject({ name: z.string() })).nullish(),
+    })
+    .optional(),
+});
+/** A template of ManifestWorks; a ClusterGroupUpgrade reads `manifestWorkTemplate` alone (spec/ocm 4.4, 4.5). */
+export type ManifestWorkReplicaSet = z.output<typeof ReplicaSetSchema>;
+export const ManifestWorkReplicaSet = resource(
+  'work.open-cluster-management.io/v1alpha1',
+  'ManifestWorkReplicaSet',
+  'manifestworkreplicasets',
+  true,
+  ReplicaSetSchema,
+);

@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import { Condition, KubeObject, resource } from '../kubernetes.ts';
+
+/** A label selector as it comes from a server: lists may be null. */
+const Selector = z.looseObject({
+  matchLabels: z.record(z.string(), z.string()).nullish(),
+  matchExpressions: z.array(z.looseObject({ key: z.string(), operator: z.string(), values: z.array(z.string()).nullish() })).nullish(),
+});
+
+/** What a Placement selects: predicates are ORed, what is inside one is ANDed (spec/ocm 2.4). */
+export const PlacementSpec = z.looseObject({
+  clusterSets: z.array(z.string()).nullish(),
+  numberOfClusters: z.number().nullish(),
+  predicates: z.array(z.looseObject({ requiredClusterSelector: z.looseObject({ labelSelector: Selector.nullish() }).nullish() })).nullish(),
+  tolerations: z.array(z.looseObject({ key: z.string().optional(), operator: z.string().optional() })).nullish(),
+});
+export type PlacementSpec = z.output<typeof PlacementSpec>;
+
+const PlacementSchema = KubeObject.extend({
+  spec: PlacementSpec.optional(),
+  status: z.looseObject({ numberOfSelectedClusters: z.number().optional(), conditions: z.array(Condition).nullish() }).nullish(),
+});
+/** A choice of clusters (spec/ocm 2.4). */
+export type Placement = z.output<typeof PlacementSchema>;
+export const Placement = resource('cluster.open-cluster-management.io/v1beta1', 'Placement', 'placements', true, PlacementSchema);
+
+/** Condition type that says whether a Placement found clusters. */
+export const PLACEMENT_SATISFIED = 'PlacementSatisfied';
+
+const DecisionSchema = KubeObject.extend({
+  status: z
+    .looseObject({ decisions: z.array(z.looseObject({ clusterName: z.string(), reason: z.string().optional() })).nullish() })
+    .nullish(),
+});
+/** At most 100 of the clusters a Placement chose; all that carry its label together are its answer (spec/ocm 2.4). */
+export type PlacementDecision = z.output<typeof DecisionSchema>;
+export const PlacementDecision = resource(
+  'cluster.open-cluster-management.io/v1beta1',
+  'PlacementDecision',
+  'placementdecisions',
+  true,
+  DecisionSchema,
+);
