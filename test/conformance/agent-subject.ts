@@ -1,8 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ClusterRole, ClusterRoleBinding, type KubeObject, type Resource, Role, RoleBinding } from '@flotilla/api';
-import { freePorts, registerSpokes, type ServerProcess, startApiServer, startServerProcess } from '@flotilla/control-plane';
+import { ClusterRole, ClusterRoleBinding, type KubeObject, type Resource, Role, RoleBinding, type WorkCadence } from '@flotilla/api';
+import {
+  freePorts,
+  registerSpokes,
+  type ServerProcess,
+  startApiServer,
+  startControllerManager,
+  startServerProcess,
+} from '@flotilla/control-plane';
 import type { Client } from '@flotilla/runtime';
 import { expect, vi } from 'vitest';
 import { installTransport } from './hub-setup.ts';
@@ -21,8 +28,15 @@ export interface AgentSubject extends TransportSubject {
   cutSpoke(): Promise<void>;
 }
 
+/** What a suite may ask of the subject. */
+export interface AgentSubjectOptions {
+  readonly works?: WorkCadence;
+  /** Beside the spoke's API server run the controllers that remove namespaces and what is deleted in the foreground. */
+  readonly garbageCollection?: boolean;
+}
+
 /** Our agent as a process, between a real hub API server and a real spoke API server, with the least rights it documents. */
-export async function startAgentSubject(): Promise<AgentSubject> {
+export async function startAgentSubject({ works, garbageCollection }: AgentSubjectOptions = {}): Promise<AgentSubject> {
   const [hubServer, spokeServer] = await Promise.all([
     startApiServer({ users: [{ name: AGENT }] }),
     startApiServer({ users: [{ name: AGENT }] }),
@@ -32,9 +46,13 @@ export async function startAgentSubject(): Promise<AgentSubject> {
   await registerSpokes(hub, [CLUSTER], { available: false });
   await grantHub(hub);
   await grantSpoke(spoke);
+  const controllers = garbageCollection ? await startControllerManager(spokeServer) : undefined;
   const agent = new AgentProcess(
-    await hubServer.kubeconfigFor(AGENT),
-    await spokeServer.kubeconfigFor(AGENT),
+    {
+      HUB_KUBECONFIG: await hubServer.kubeconfigFor(AGENT),
+      SPOKE_KUBECONFIG: await spokeServer.kubeconfigFor(AGENT),
+      ...(works && { WORK_STATUS_SYNC_SECONDS: `${works.statusSyncMs / 1000}`, WORK_RESYNC_SECONDS: `${works.resyncMs / 1000}` }),
+    },
     join(hubServer.dir, 'spoke-agent.log'),
   );
   await agent.start();
@@ -49,6 +67,7 @@ export async function startAgentSubject(): Promise<AgentSubject> {
     refusedCreates: () => countRefusedCreates(spoke),
     async [Symbol.asyncDispose]() {
       await agent.stop();
+      await controllers?.stop();
       await Promise.all([hubServer.stop(), spokeServer.stop()]);
     },
   };
@@ -59,8 +78,8 @@ class AgentProcess {
   readonly #logFile: string;
   #process: ServerProcess | undefined;
 
-  constructor(hubKubeconfig: string, spokeKubeconfig: string, logFile: string) {
-    this.#environment = { CLUSTER_NAME: CLUSTER, HUB_KUBECONFIG: hubKubeconfig, SPOKE_KUBECONFIG: spokeKubeconfig, LOG_LEVEL: 'info' };
+  constructor(environment: Record<string, string>, logFile: string) {
+    this.#environment = { CLUSTER_NAME: CLUSTER, LOG_LEVEL: 'info', ...environment };
     this.#logFile = logFile;
   }
 
@@ -110,6 +129,8 @@ async function grantHub(hub: Client): Promise<void> {
     { apiGroups: ['action.open-cluster-management.io'], resources: ['managedclusteractions/status'], verbs: ['update'] },
     { apiGroups: ['view.open-cluster-management.io'], resources: ['managedclusterviews'], verbs: ['list', 'watch'] },
     { apiGroups: ['view.open-cluster-management.io'], resources: ['managedclusterviews/status'], verbs: ['update'] },
+    { apiGroups: ['work.open-cluster-management.io'], resources: ['manifestworks'], verbs: ['list', 'watch', 'patch'] },
+    { apiGroups: ['work.open-cluster-management.io'], resources: ['manifestworks/status'], verbs: ['patch'] },
     { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['create'] },
     { apiGroups: ['coordination.k8s.io'], resources: ['leases'], resourceNames: ['managed-cluster-lease'], verbs: ['patch'] },
   ];

@@ -13,6 +13,9 @@ export const observeServer = (client: Client): SpokeObserver => ({
   async delete(kind, ref) {
     await client.delete(kind, ref);
   },
+  async setStatus(kind, ref, status) {
+    await client.patch(kind, ref, { status }, { type: 'merge', subresource: 'status' });
+  },
 });
 
 /** ConfigMap creations an API server refused because they exist: from its own metrics. */

@@ -1,17 +1,24 @@
-import type { KubeObject, Resource } from '@flotilla/api';
+import type { KubeObject, Resource, WorkCadence } from '@flotilla/api';
 import { registerSpokes, startApiServer, startSimulatedSpokes } from '@flotilla/control-plane';
 import { installTransport } from './hub-setup.ts';
 import type { SpokeObserver, TransportSubject } from './transport-subject.ts';
 
 const CLUSTER = 'simulated-1';
 
-/** A simulated spoke on a real hub API server. */
-export async function startSimulatedSubject(): Promise<TransportSubject> {
+/** A simulated spoke on a real hub API server. Nobody but the suite writes the status of what works apply, as on a bare API server. */
+export async function startSimulatedSubject(workCadence?: WorkCadence): Promise<TransportSubject> {
   const server = await startApiServer();
   const hub = await server.client();
   await installTransport(hub);
   await registerSpokes(hub, [CLUSTER]);
-  const spokes = await startSimulatedSpokes({ client: hub, names: [CLUSTER], seed: 1, job: { seconds: 1, jitter: 0 } });
+  const spokes = await startSimulatedSpokes({
+    client: hub,
+    names: [CLUSTER],
+    seed: 1,
+    job: { seconds: 1, jitter: 0 },
+    faults: { [CLUSTER]: { statusNeverChanges: true } },
+    workCadence,
+  });
   return {
     hub,
     cluster: CLUSTER,
@@ -52,6 +59,10 @@ function observeStore(store: () => Store): SpokeObserver {
     },
     async delete(kind, { namespace, name }) {
       store().remove(await served(kind), namespace, name);
+    },
+    async setStatus(kind, { namespace, name }, status) {
+      const object = store().read(await served(kind), namespace, name);
+      if (!object || !store().setStatus(await served(kind), object.metadata, status)) throw new Error(`no ${kind.kind} ${name}`);
     },
   };
 }

@@ -209,7 +209,8 @@ export const viewOf = (name: string, updateIntervalSeconds?: number): Record<str
   ...(updateIntervalSeconds === undefined ? {} : { updateIntervalSeconds }),
 });
 
-const widgetDefinition: KubeObject = {
+/** Of the Widgets. */
+export const widgetDefinition: KubeObject = {
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
   metadata: { name: 'widgets.example.com' },

@@ -8,6 +8,8 @@ export interface SpokeObserver {
   /** Merge patch. */
   patch(kind: Resource, ref: Ref, patch: Record<string, unknown>): Promise<void>;
   delete(kind: Resource, ref: Ref): Promise<void>;
+  /** What a controller on the spoke writes into `status`. */
+  setStatus(kind: Resource, ref: Ref, status: Record<string, unknown>): Promise<void>;
 }
 
 /** One agent with its hub and its spoke, ready to be asked. */

@@ -1,4 +1,15 @@
-import { type KubeObject, ManagedClusterAction, ManagedClusterView, type Resource } from '@flotilla/api';
+import {
+  type KubeObject,
+  ManagedClusterAction,
+  ManagedClusterView,
+  ManifestWork,
+  type Resource,
+  WORK_HUB_BURST,
+  WORK_HUB_QPS,
+  type WorkAccess,
+  type WorkCadence,
+  type WorkMemory,
+} from '@flotilla/api';
 import {
   type Client,
   type Clock,
@@ -13,6 +24,7 @@ import {
 import { createHubLimiter } from './hub-limiter.ts';
 import { reconcileAction } from './reconcilers/managed-cluster-action/reconciler.ts';
 import { reconcileView } from './reconcilers/managed-cluster-view/reconciler.ts';
+import { reconcileWork } from './reconcilers/manifest-work/reconciler.ts';
 import { reportAvailability } from './registration/availability.ts';
 import { keepLease } from './registration/lease.ts';
 import { createSpokeAccess } from './spoke/access.ts';
@@ -23,13 +35,15 @@ export interface AgentOptions {
   readonly spoke: Client;
   readonly clusterName: string;
   readonly registration: boolean;
+  /** How often ManifestWorks are looked at; undefined: another agent executes them. */
+  readonly works: WorkCadence | undefined;
   readonly logger: Logger;
   readonly clock?: Clock;
 }
 
 /** A running agent. */
 export interface Agent {
-  /** Both kinds of the hub namespace are watched. */
+  /** Actions and views of the hub namespace are watched. */
   isReady(): boolean;
   /** Resolves after the abort, when what was under way has ended. */
   readonly stopped: Promise<void>;
@@ -46,6 +60,7 @@ export function startAgent(options: AgentOptions, signal: AbortSignal): Agent {
   const views = startKind(options, signal, ManagedClusterView, (name, get, context) =>
     reconcileView(name, { hub, spoke, clock, limit, get }, context),
   );
+  const works = options.works && startWorks({ ...options, works: options.works }, spoke, signal);
   const registration = options.registration
     ? [
         keepLease({ hub, clusterName, clock, logger: logger.child({ controller: 'lease' }) }, signal),
@@ -53,9 +68,24 @@ export function startAgent(options: AgentOptions, signal: AbortSignal): Agent {
       ]
     : [];
   return {
+    // Not the works: on a hub that does not let the agent at them everything else goes on.
     isReady: () => actions.cache.hasSynced && views.cache.hasSynced,
-    stopped: Promise.all([actions.stopped, views.stopped, ...registration]).then(() => undefined),
+    stopped: Promise.all([actions.stopped, views.stopped, works?.stopped, ...registration]).then(() => undefined),
   };
+}
+
+/** Works have hub writes of their own, as the stock agents have: a flood of views does not hold them up (spec/ocm 4.3). */
+function startWorks(options: AgentOptions & { readonly works: WorkCadence }, spoke: WorkAccess, signal: AbortSignal) {
+  const { hub, works: cadence, clock = systemClock } = options;
+  const limit = createHubLimiter(clock, WORK_HUB_QPS, WORK_HUB_BURST);
+  const memories = new Map<string, WorkMemory>();
+  return startKind(
+    options,
+    signal,
+    ManifestWork,
+    (name, get, context) => reconcileWork(name, { hub, spoke, clock, limit, cadence, memories, random: Math.random, get }, context),
+    { optional: true },
+  );
 }
 
 type ReconcileKind<T> = (name: string, get: (name: string) => T | undefined, context: ReconcileContext) => Promise<ReconcileResult>;
@@ -63,9 +93,15 @@ type ReconcileKind<T> = (name: string, get: (name: string) => T | undefined, con
 /** The first tries after a lost write race are quick, as the stock agent's. */
 const BACK_OFF = { baseMs: 20, maxMs: 60_000 };
 
-function startKind<T extends KubeObject>(options: AgentOptions, signal: AbortSignal, kind: Resource<T>, reconcile: ReconcileKind<T>) {
+function startKind<T extends KubeObject>(
+  options: AgentOptions,
+  signal: AbortSignal,
+  kind: Resource<T>,
+  reconcile: ReconcileKind<T>,
+  { optional = false } = {},
+) {
   const { hub, clusterName: namespace, logger, clock } = options;
-  const cache = new WatchCache(hub, kind, { namespace, logger, clock });
+  const cache = new WatchCache(hub, kind, { namespace, optional, logger, clock });
   const queue = new WorkQueue({ name: kind.plural, concurrency: 1, clock, backOff: BACK_OFF });
   cache.subscribe(({ object }) => queue.add(object.metadata.name));
   const get = (name: string): T | undefined => cache.get({ namespace, name });

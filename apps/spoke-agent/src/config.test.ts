@@ -15,8 +15,15 @@ test('flags win over the environment and the rest has defaults', () => {
     logLevel: 'info',
     healthPort: 8080,
     registration: false,
+    works: { statusSyncMs: 10_000, resyncMs: 240_000 },
   });
   expect(Object.isFrozen(config)).toBe(true);
+});
+
+test('works are executed unless they are not, as often as said', () => {
+  const env = { CLUSTER_NAME: 'spoke-1', HUB_KUBECONFIG: '/hub', WORK_STATUS_SYNC_SECONDS: '5' };
+  expect(readConfig(argv('--work-resync-seconds', '0.5'), env).works).toEqual({ statusSyncMs: 5000, resyncMs: 500 });
+  expect(readConfig(argv(), { ...env, WORKS: 'false' }).works).toBeUndefined();
 });
 
 test.each([
@@ -28,5 +35,10 @@ test.each([
     want: /CLUSTER_NAME\): must be a namespace name/,
   },
   { name: 'a wrong port', env: { CLUSTER_NAME: 's', HUB_KUBECONFIG: '/hub', HEALTH_PORT: '99999' }, want: /HEALTH_PORT/ },
+  {
+    name: 'a time between repairs of nothing',
+    env: { CLUSTER_NAME: 's', HUB_KUBECONFIG: '/hub', WORK_RESYNC_SECONDS: '0' },
+    want: /--work-resync-seconds/,
+  },
   { name: 'a wrong level', env: { CLUSTER_NAME: 's', HUB_KUBECONFIG: '/hub', LOG_LEVEL: 'loud' }, want: /LOG_LEVEL/ },
 ])('$name is refused by name', ({ env, want }) => expect(() => readConfig(argv(), env)).toThrow(want));

@@ -1,8 +1,9 @@
 import { errorMessage } from '@flotilla/api';
-import { createClient, createLogger } from '@flotilla/runtime';
+import { createClient, createLogger, systemClock } from '@flotilla/runtime';
 import { startAgent } from './agent.ts';
 import { readConfig } from './config.ts';
 import { startHealthServer } from './health-server.ts';
+import { keepToken } from './registration/token.ts';
 
 /** Milliseconds what is under way may take after SIGTERM. */
 const STOP_WITHIN_MS = 10_000;
@@ -15,12 +16,15 @@ async function main(): Promise<void> {
 
   const hub = createClient({ kubeconfigPath: config.hubKubeconfig, userAgent: 'flotilla-spoke-agent', logger });
   const spoke = createClient({ kubeconfigPath: config.spokeKubeconfig, userAgent: 'flotilla-spoke-agent', logger });
-  const agent = startAgent({ hub, spoke, clusterName: config.clusterName, registration: config.registration, logger }, stopping.signal);
+  const { clusterName, registration, works } = config;
+  const agent = startAgent({ hub, spoke, clusterName, registration, works, logger }, stopping.signal);
   await using health = await startHealthServer(config.healthPort, () => agent.isReady());
   logger.info({ cluster: config.clusterName, hub: hub.server, spoke: spoke.server, healthPort: health.port }, 'Watching the hub');
 
   stopping.signal.addEventListener('abort', () => setTimeout(() => process.exit(1), STOP_WITHIN_MS).unref());
-  await agent.stopped;
+  const { hubKubeconfigSecret: secret, hubKubeconfig: kubeconfigPath } = config;
+  const token = secret && keepToken({ hub, spoke, clusterName, kubeconfigPath, secret, clock: systemClock, logger }, stopping.signal);
+  await Promise.all([agent.stopped, token]);
   await Promise.all([hub.close(), spoke.close()]);
   logger.info('Stopped');
 }

@@ -1,12 +1,12 @@
-import { AGENT_FIELD_MANAGER, groupVersion, type ServedResource, type SpokeAccess, SpokeRefusal } from '@flotilla/api';
-import { ApiError, type Client, RuntimeErrorCode } from '@flotilla/runtime';
+import { AGENT_FIELD_MANAGER, groupVersion, type ServedResource, type SpokeAccess, SpokeRefusal, type WorkAccess } from '@flotilla/api';
+import { ApiError, type Client, isConflict, isNotFound, RuntimeErrorCode } from '@flotilla/runtime';
 import { z } from 'zod';
 import { createDiscovery } from './discovery.ts';
 
 const AnyObject = z.record(z.string(), z.unknown());
 
 /** The spoke's API server, through one client. Errors carry the server's own words, which the hub's clients match on (spec/ocm 1.3). */
-export function createSpokeAccess(client: Client): SpokeAccess {
+export function createSpokeAccess(client: Client): SpokeAccess & WorkAccess {
   const discovery = createDiscovery(client);
   const call = (method: string, path: string, options?: { body?: unknown; contentType?: string }) =>
     inServerWords(() => client.request(method, path, options));
@@ -16,6 +16,16 @@ export function createSpokeAccess(client: Client): SpokeAccess {
     findResource: (spelling) => inServerWords(() => discovery.findResource(spelling)),
     async get(served, namespace, name) {
       return AnyObject.parse(await call('GET', objectPath(served, namespace, name)));
+    },
+    async find(served, namespace, name) {
+      return AnyObject.optional().parse(await orUndefined(() => call('GET', objectPath(served, namespace, name))));
+    },
+    async apply(served, namespace, name, object, { fieldManager, force }) {
+      const query = `fieldManager=${encodeURIComponent(fieldManager)}&force=${force}`;
+      await call('PATCH', `${objectPath(served, namespace, name)}?${query}`, { body: object, contentType: 'application/apply-patch+yaml' });
+    },
+    async deleteExactly(served, namespace, name, uid) {
+      await orUndefined(() => call('DELETE', objectPath(served, namespace, name), { body: foreground({ preconditions: { uid } }) }));
     },
     async create(served, namespace, object) {
       await call('POST', `${collectionPath(served, namespace)}?${manager}`, { body: object });
@@ -27,11 +37,27 @@ export function createSpokeAccess(client: Client): SpokeAccess {
       });
     },
     async delete(served, namespace, name) {
-      await call('DELETE', objectPath(served, namespace, name), {
-        body: { kind: 'DeleteOptions', apiVersion: 'v1', propagationPolicy: 'Foreground' },
-      });
+      await call('DELETE', objectPath(served, namespace, name), { body: foreground({}) });
     },
   };
+}
+
+const foreground = (options: Record<string, unknown>) => ({
+  kind: 'DeleteOptions',
+  apiVersion: 'v1',
+  propagationPolicy: 'Foreground',
+  ...options,
+});
+
+/** There is no such object, or the one of that name has another uid. A path the server does not know is an error all the same. */
+async function orUndefined<T>(call: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await call();
+  } catch (error) {
+    const { cause } = error instanceof SpokeRefusal ? error : {};
+    if ((isNotFound(cause) && cause.reason !== '') || isConflict(cause)) return undefined;
+    throw error;
+  }
 }
 
 function collectionPath(served: ServedResource, namespace: string | undefined): string {

@@ -1,3 +1,5 @@
+import type { StoredObject } from './spoke-store.ts';
+
 /** What goes wrong on one simulated spoke. Everything is off by default. */
 export interface SpokeFaults {
   /** Slow: milliseconds before every execution of an action and every read of a view, beside the run's own. */
@@ -14,9 +16,37 @@ export interface SpokeFaults {
   readonly failActions?: Readonly<Record<string, number>>;
   /** The status of a Job stays empty. */
   readonly jobNeverStarts?: boolean;
+  /** The three faults above are about Jobs of this name alone; default: about all. */
+  readonly faultyJob?: string;
+  /** Manifests of works cannot be applied; a text is what the spoke says. */
+  readonly failWork?: boolean | string;
+  /** What works apply is never there when it is looked for. */
+  readonly workNeverAvailable?: boolean;
+  /** Seconds until objects take their next status, in place of `WorkShape.seconds`; jitter comes on top. */
+  readonly workSeconds?: number;
+  /** Objects never take the status that `WorkShape` gives them: no Deployment becomes ready, no expected value appears. */
+  readonly statusNeverChanges?: boolean;
   /** The spoke's clock is ahead by so many milliseconds: times in conditions and objects. */
   readonly clockSkewMs?: number;
 }
+
+/** What becomes of objects on simulated spokes, whoever put them there. */
+export interface WorkShape {
+  /** Seconds from an object's creation, or a change of its spec, to its next status. */
+  readonly seconds: number;
+  /** Part of `seconds` that varies: 0.2 is plus or minus 20 %. */
+  readonly jitter: number;
+  /**
+   * The status an object takes then, by its kind; it is merged into the one it has, and undefined leaves it alone. Deployments,
+   * StatefulSets and DaemonSets become ready, and approved InstallPlans complete, without being named here.
+   */
+  readonly status?: Readonly<Record<string, NextStatus>>;
+}
+
+/** A status, or how it follows from the object and the name of its spoke. */
+export type NextStatus =
+  | Readonly<Record<string, unknown>>
+  | ((object: StoredObject, spoke: string) => Readonly<Record<string, unknown>> | undefined);
 
 /** The size and time of the Jobs on simulated spokes. */
 export interface JobShape {

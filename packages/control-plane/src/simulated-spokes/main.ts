@@ -6,7 +6,8 @@ import { registerSpokes } from './registration.ts';
 import { startSimulatedSpokes } from './simulated-spokes.ts';
 
 const USAGE = `simulated spokes: --kubeconfig FILE --spokes N [--prefix spoke-] [--first 1] [--seed 1] [--job-seconds 20] [--job-jitter 0.2]
-  [--job-startup-ms 1000] [--latency-ms 5] [--namespace-deletion-ms 2000] [--faults JSON] [--register] [--report FILE] [--log-level warn]
+  [--job-startup-ms 1000] [--latency-ms 5] [--namespace-deletion-ms 2000] [--work-seconds 1]
+  [--work-jitter 0] [--work-status JSON, by kind] [--faults JSON] [--register] [--report FILE] [--log-level warn]
 Prints {"ready":true,...} when watching; SIGUSR2 and the end write the counters to --report.`;
 
 const text = { type: 'string' } as const;
@@ -20,6 +21,9 @@ const { values } = parseArgs({
     'job-seconds': text,
     'job-jitter': text,
     'job-startup-ms': text,
+    'work-seconds': text,
+    'work-jitter': text,
+    'work-status': text,
     'latency-ms': text,
     'namespace-deletion-ms': text,
     faults: text,
@@ -31,7 +35,7 @@ const { values } = parseArgs({
 });
 
 const amount = (byDefault: number) => z.coerce.number().nonnegative().default(byDefault);
-const Faults = z.record(z.string(), z.looseObject({}));
+const JsonByName = z.record(z.string(), z.looseObject({}));
 const Arguments = z.object({
   kubeconfig: z.string(),
   spokes: z.coerce.number().int().positive(),
@@ -41,12 +45,18 @@ const Arguments = z.object({
   'job-seconds': amount(20),
   'job-jitter': amount(0.2),
   'job-startup-ms': amount(1000),
+  'work-seconds': amount(1),
+  'work-jitter': amount(0),
+  'work-status': z
+    .string()
+    .default('{}')
+    .transform((json) => JsonByName.parse(JSON.parse(json))),
   'latency-ms': amount(5),
   'namespace-deletion-ms': amount(2000),
   faults: z
     .string()
     .default('{}')
-    .transform((json) => Faults.parse(JSON.parse(json))),
+    .transform((json) => JsonByName.parse(JSON.parse(json))),
   report: z.string().optional(),
   'log-level': z.enum(['error', 'warn', 'info', 'debug', 'silent']).default('warn'),
   register: z.boolean().default(false),
@@ -70,6 +80,7 @@ async function main(): Promise<void> {
     names,
     seed: args.seed,
     job: { seconds: args['job-seconds'], jitter: args['job-jitter'], startupMs: args['job-startup-ms'] },
+    work: { seconds: args['work-seconds'], jitter: args['work-jitter'], status: args['work-status'] },
     executeLatencyMs: args['latency-ms'],
     namespaceDeletionMs: args['namespace-deletion-ms'],
     faults: args.faults,

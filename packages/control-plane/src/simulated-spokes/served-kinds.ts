@@ -37,8 +37,10 @@ export const OPENSHIFT_KINDS: readonly ServedResource[] = [
   served('config.openshift.io', 'v1', 'ClusterVersion', 'clusterversions', false),
   served('config.openshift.io', 'v1', 'ClusterOperator', 'clusteroperators', false),
   served('operators.coreos.com', 'v1alpha1', 'CatalogSource', 'catalogsources'),
+  served('operators.coreos.com', 'v1alpha1', 'ClusterServiceVersion', 'clusterserviceversions'),
   served('operators.coreos.com', 'v1alpha1', 'InstallPlan', 'installplans'),
   served('operators.coreos.com', 'v1alpha1', 'Subscription', 'subscriptions'),
+  served('lca.openshift.io', 'v1', 'ImageBasedUpgrade', 'imagebasedupgrades', false),
 ];
 
 const builtInGroups = new Set(BUILT_IN_KINDS.map(({ group }) => group));

@@ -94,10 +94,10 @@ function endStatus(outcome: JobOutcome, startTime: string, at: string): Record<s
 
 const ALMOST = 0.99;
 
-/** Puts ConfigMap `pre-cache-progress`. Its content follows from the time at which it is read. */
+/** Puts ConfigMap `pre-cache-progress` beside Job `pre-cache`. Its content follows from the time at which it is read. */
 function publishProgress(job: StoredObject, around: JobSurroundings, runMs: number, outcome: JobOutcome): void {
   const { namespace } = job.metadata;
-  if (!namespace) return;
+  if (!namespace || job.metadata.name !== SpokeName.job) return;
   const startedAt = around.now();
   const stepMs = around.shape.progressMs ?? 5000;
   const shell = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: SpokeName.progressConfigMap } };

@@ -8,18 +8,22 @@ import {
   isJsonObject,
   ManagedClusterAction,
   ManagedClusterView,
+  type ManifestWork,
   readView,
   type ServedResource,
   type TokenBucket,
   VIEW_PROCESSING,
+  type WorkCadence,
   withCondition,
 } from '@flotilla/api';
 import { ApiError, isNotFound } from '@flotilla/runtime';
-import type { JobShape, SpokeFaults } from './faults.ts';
+import type { JobShape, SpokeFaults, WorkShape } from './faults.ts';
 import type { HubWriter } from './hub-writer.ts';
 import { Lane } from './lane.ts';
 import { createRandom } from './random.ts';
 import { type JobEvent, runJob } from './simulated-job.ts';
+import { playControllers } from './simulated-status.ts';
+import { SimulatedWorks, type WorkEvent } from './simulated-works.ts';
 import { SpokeStore, type StoredObject } from './spoke-store.ts';
 import { actionStatusPatch, isViewUnchanged, viewStatusPatch } from './status-patch.ts';
 import type { HeapTimer, TimerHeap } from './timer-heap.ts';
@@ -28,8 +32,8 @@ import type { HeapTimer, TimerHeap } from './timer-heap.ts';
 export interface SpokeEvent {
   /** Milliseconds since the epoch, by the process's clock. */
   readonly at: number;
-  readonly type: JobEvent | 'action-executed' | 'action-failed' | 'view-read';
-  /** Name of the Job, action or view. */
+  readonly type: JobEvent | WorkEvent | 'action-executed' | 'action-failed' | 'view-read';
+  /** Name of the Job, action, view or work. */
   readonly name: string;
   /** Of the Job. */
   readonly uid?: string;
@@ -51,10 +55,13 @@ export interface SpokeSurroundings {
   readonly seed: number;
   readonly kinds: readonly ServedResource[];
   readonly job: JobShape;
+  readonly work: WorkShape;
+  readonly workCadence: WorkCadence | undefined;
   readonly executeLatencyMs: number;
   readonly namespaceDeletionMs: number;
   readonly getAction: (namespace: string, name: string) => ManagedClusterAction | undefined;
   readonly getView: (namespace: string, name: string) => ManagedClusterView | undefined;
+  readonly getWork: (namespace: string, name: string) => ManifestWork | undefined;
   /** An error nobody expects; the run goes on. */
   readonly onError: (error: unknown, spoke: string) => void;
 }
@@ -69,8 +76,11 @@ export class SimulatedSpoke {
   readonly #around: SpokeSurroundings;
   readonly #bucket: TokenBucket = createTokenBucket();
   readonly #random: () => number;
+  /** Apart, so that works do not change the run times of Jobs. */
+  readonly #workRandom: () => number;
   readonly #actions: Lane;
   readonly #views: Lane;
+  readonly #works: SimulatedWorks;
   /** When a view is due again. */
   readonly #due = new Map<string, HeapTimer>();
   readonly #frozen = new Set<string>();
@@ -81,14 +91,30 @@ export class SimulatedSpoke {
     this.faults = faults;
     this.#around = around;
     this.#random = createRandom(around.seed, name);
+    this.#workRandom = createRandom(around.seed, `${name}/works`);
     this.store = new SpokeStore({
       kinds: around.kinds,
       random: this.#random,
       now: () => this.now(),
       later: (fn) => void around.timers.after(around.namespaceDeletionMs, fn),
       onCreated: (served, object) => this.#onCreated(served, object),
+      onChanged: (served, object) => this.#onChanged(served, object),
     });
     const onError = (error: unknown): void => around.onError(error, name);
+    this.#works = new SimulatedWorks({
+      spoke: name,
+      store: this.store,
+      timers: around.timers,
+      writer: around.writer,
+      random: this.#workRandom,
+      now: () => this.now(),
+      latencyMs: () => this.#latency(),
+      faults: () => this.faults,
+      cadence: around.workCadence,
+      getWork: around.getWork,
+      onEvent: (type, work) => this.#record({ type, name: work }),
+      onError,
+    });
     this.#actions = new Lane((key) => this.#reconcileAction(key), around.timers, onError);
     this.#views = new Lane((key) => this.#reconcileView(key), around.timers, onError);
     this.#seedNamespaces();
@@ -109,20 +135,33 @@ export class SimulatedSpoke {
     this.#views.add(name);
   }
 
+  /** A work came, changed or went. */
+  wakeWork(name: string): void {
+    this.#works.wake(name);
+  }
+
+  /** The agent forgets what it did. */
+  restart(): void {
+    this.#works.restart();
+  }
+
   /** Out of the hub's reach until `reconnect`; what was asked meanwhile is done then. Jobs go on. */
   disconnect(): void {
     this.#actions.pause();
     this.#views.pause();
+    this.#works.pause();
   }
 
   reconnect(): void {
     this.#actions.resume();
     this.#views.resume();
+    this.#works.resume();
   }
 
   stop(): void {
     this.#actions.stop();
     this.#views.stop();
+    this.#works.stop();
   }
 
   async #reconcileAction(name: string): Promise<void> {
@@ -212,12 +251,27 @@ export class SimulatedSpoke {
     this.events.push({ at: this.#around.timers.now(), ...event });
   }
 
+  #onChanged(served: ServedResource, object: StoredObject): void {
+    const { timers, work } = this.#around;
+    playControllers(served, object, {
+      spoke: this.name,
+      store: this.store,
+      timers,
+      random: this.#workRandom,
+      shape: work,
+      faults: this.faults,
+    });
+  }
+
   #onCreated(served: ServedResource, object: StoredObject): void {
+    this.#onChanged(served, object);
     const configMaps = this.store.kinds.find(({ group, kind }) => group === '' && kind === 'ConfigMap');
     if (served.kind !== 'Job' || served.group !== 'batch' || !configMaps) return;
     const { uid, namespace = '', name, annotations } = object.metadata;
     this.jobs.push({ at: this.#around.timers.now(), uid, namespace, name, annotations: isJsonObject(annotations) ? annotations : {} });
-    const { failJob } = this.faults;
+    const faults = jobFaults(this.faults, name);
+    const { failJob } = faults;
+    const created = this.jobs.filter((job) => job.name === name).length;
     runJob(object, {
       store: this.store,
       served,
@@ -226,8 +280,8 @@ export class SimulatedSpoke {
       now: () => this.now(),
       random: this.#random,
       shape: this.#around.job,
-      faults: this.faults,
-      fails: failJob === true || (typeof failJob === 'number' && this.jobs.length <= failJob),
+      faults,
+      fails: failJob === true || (typeof failJob === 'number' && created <= failJob),
       onEvent: (type) => this.#record({ type, name, uid }),
     });
   }
@@ -239,6 +293,12 @@ export class SimulatedSpoke {
       this.store.put(namespaces, undefined, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
   }
 }
+
+/** The faults of a spoke as far as they are about Jobs of a name. */
+const jobFaults = (faults: SpokeFaults, name: string): SpokeFaults =>
+  faults.faultyJob === undefined || faults.faultyJob === name
+    ? faults
+    : { ...faults, failJob: undefined, deadlineJobSeconds: undefined, jobNeverStarts: undefined };
 
 const viewKey = (view: ManagedClusterView): string => view.metadata.uid ?? view.metadata.name;
 

@@ -1,11 +1,19 @@
-import { ACTION_COMPLETED, findCondition, ManagedClusterAction, ManagedClusterView, type ServedResource } from '@flotilla/api';
+import {
+  ACTION_COMPLETED,
+  findCondition,
+  ManagedClusterAction,
+  ManagedClusterView,
+  ManifestWork,
+  type ServedResource,
+  type WorkCadence,
+} from '@flotilla/api';
 import { type Client, type Clock, isNotFound, type Logger, systemClock, WatchCache } from '@flotilla/runtime';
-import type { JobShape, SpokeFaults } from './faults.ts';
+import type { JobShape, SpokeFaults, WorkShape } from './faults.ts';
 import { createHubWriter, type HubWriter } from './hub-writer.ts';
 import { BUILT_IN_KINDS, OPENSHIFT_KINDS } from './served-kinds.ts';
 import { isLostRace, type JobCreation, SimulatedSpoke, type SpokeEvent, type SpokeSurroundings } from './simulated-spoke.ts';
 import type { SpokeStore } from './spoke-store.ts';
-import { leanAction, leanView } from './status-patch.ts';
+import { leanAction, leanView, leanWork } from './status-patch.ts';
 import { createTimerHeap, type TimerHeap } from './timer-heap.ts';
 
 /** What a run of simulated spokes is made of. */
@@ -17,6 +25,10 @@ export interface SimulatedSpokesOptions {
   /** The same seed gives the same run times and uids. */
   readonly seed: number;
   readonly job: JobShape;
+  /** What becomes of objects; default: their status comes after one second. */
+  readonly work?: WorkShape;
+  /** How often works are looked at; default: as the agent does. */
+  readonly workCadence?: WorkCadence;
   /** By the name of the spoke. */
   readonly faults?: Readonly<Record<string, SpokeFaults>>;
   /** Milliseconds every action and read takes on a spoke; default 5. */
@@ -27,7 +39,7 @@ export interface SimulatedSpokesOptions {
   readonly customKinds?: readonly ServedResource[];
   /** Play the hub's garbage collector too: delete an action so long after its verdict (60 000 on RHACM). Default: never. */
   readonly collectActionsAfterMs?: number;
-  /** Only actions and views with these labels are seen. */
+  /** Only actions, views and works with these labels are seen. */
   readonly labelSelector?: string;
   readonly logger?: Logger;
   readonly clock?: Clock;
@@ -50,7 +62,7 @@ export interface SimulatedSpokes extends AsyncDisposable {
   /** Cuts the spoke from the hub; Jobs go on. What is asked meanwhile is done at `reconnect`. */
   disconnect(name: string): void;
   reconnect(name: string): void;
-  /** The agent starts anew: it looks at every action and view again, failed actions run again. */
+  /** The agent starts anew: it looks at every action, view and work again, failed actions run again. */
   restartAgent(name: string): void;
   setFaults(name: string, faults: SpokeFaults): void;
   report(): Record<string, SpokeRecord>;
@@ -64,13 +76,14 @@ export async function startSimulatedSpokes(options: SimulatedSpokesOptions): Pro
   const stopping = new AbortController();
   run.actions.start(stopping.signal);
   run.views.start(stopping.signal);
-  await Promise.all([run.actions.synced(), run.views.synced()]);
+  run.works.start(stopping.signal);
+  await Promise.all([run.actions.synced(), run.views.synced(), run.works.synced()]);
   for (const [name, { faults }] of run.spokes) scheduleOffline(run, name, faults);
   const stop = async (): Promise<void> => {
     stopping.abort();
     run.timers.stop();
     for (const spoke of run.spokes.values()) spoke.stop();
-    await Promise.all([run.actions.stopped(), run.views.stopped()]);
+    await Promise.all([run.actions.stopped(), run.views.stopped(), run.works.stopped()]);
   };
   return { ...controls(run), stop, [Symbol.asyncDispose]: stop };
 }
@@ -79,6 +92,7 @@ interface Run {
   readonly spokes: ReadonlyMap<string, SimulatedSpoke>;
   readonly actions: WatchCache<ManagedClusterAction>;
   readonly views: WatchCache<ManagedClusterView>;
+  readonly works: WatchCache<ManifestWork>;
   readonly timers: TimerHeap;
 }
 
@@ -88,26 +102,32 @@ function createRun(options: SimulatedSpokesOptions): Run {
   const writer = createHubWriter(client);
   const actions = new WatchCache(client, ManagedClusterAction, { labelSelector, logger, clock, transform: leanAction });
   const views = new WatchCache(client, ManagedClusterView, { labelSelector, logger, clock, transform: leanView });
+  // A hub may be without this kind.
+  const works = new WatchCache(client, ManifestWork, { labelSelector, logger, clock, transform: leanWork, optional: true });
   const around: SpokeSurroundings = {
     timers,
     writer,
     seed: options.seed,
     kinds: [...BUILT_IN_KINDS, ...(options.customKinds ?? OPENSHIFT_KINDS)],
     job: options.job,
+    work: options.work ?? { seconds: 1, jitter: 0 },
+    workCadence: options.workCadence,
     executeLatencyMs: options.executeLatencyMs ?? 5,
     namespaceDeletionMs: options.namespaceDeletionMs ?? 2000,
     getAction: (namespace, name) => actions.get({ namespace, name }),
     getView: (namespace, name) => views.get({ namespace, name }),
+    getWork: (namespace, name) => works.get({ namespace, name }),
     onError: (err, spoke) => logger?.[isLostRace(err) ? 'debug' : 'warn']({ spoke, err }, 'Simulated spoke starts over'),
   };
   const spokes = new Map(options.names.map((name) => [name, new SimulatedSpoke(name, options.faults?.[name] ?? {}, around)]));
   actions.subscribe(({ object }) => spokes.get(object.metadata.namespace ?? '')?.wakeAction(object.metadata.name));
   views.subscribe(({ object }) => spokes.get(object.metadata.namespace ?? '')?.wakeView(object.metadata.name));
+  works.subscribe(({ object }) => spokes.get(object.metadata.namespace ?? '')?.wakeWork(object.metadata.name));
   if (options.collectActionsAfterMs !== undefined) collectActions(actions, timers, writer, options.collectActionsAfterMs);
-  return { spokes, actions, views, timers };
+  return { spokes, actions, views, works, timers };
 }
 
-function controls({ spokes, actions, views }: Run): Omit<SimulatedSpokes, 'stop' | typeof Symbol.asyncDispose> {
+function controls({ spokes, actions, views, works }: Run): Omit<SimulatedSpokes, 'stop' | typeof Symbol.asyncDispose> {
   const spoke = (name: string): SimulatedSpoke => {
     const found = spokes.get(name);
     if (!found) throw new RangeError(`no simulated spoke ${JSON.stringify(name)}: it is not among the names given at the start`);
@@ -123,6 +143,8 @@ function controls({ spokes, actions, views }: Run): Omit<SimulatedSpokes, 'stop'
     restartAgent(name) {
       for (const { metadata } of actions.list()) if (metadata.namespace === name) spoke(name).wakeAction(metadata.name);
       for (const { metadata } of views.list()) if (metadata.namespace === name) spoke(name).wakeView(metadata.name);
+      spoke(name).restart();
+      for (const { metadata } of works.list()) if (metadata.namespace === name) spoke(name).wakeWork(metadata.name);
     },
     setFaults(name, faults) {
       spoke(name).faults = faults;

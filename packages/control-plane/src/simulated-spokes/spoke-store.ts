@@ -1,17 +1,22 @@
 import {
+  type ApplyFields,
   checkScope,
   conditionTime,
   fullReplacePatch,
   groupVersion,
   isJsonObject,
+  isSameJson,
   matchesLookup,
   mergePatched,
+  noMatchesForKind,
   parseResourceSpelling,
   qualifiedName,
   type ServedResource,
   type SpokeAccess,
   SpokeRefusal,
+  type WorkAccess,
 } from '@flotilla/api';
+import { applyFields } from './applied-fields.ts';
 import { randomUid } from './random.ts';
 import { isCustom } from './served-kinds.ts';
 
@@ -33,6 +38,8 @@ interface Entry {
   object: StoredObject;
   /** Computes the object when it is read: progress costs nothing while nobody looks. */
   render?: () => StoredObject;
+  /** What each field manager applied last. */
+  applied?: Map<string, Json>;
 }
 
 /** What a store needs from its spoke. */
@@ -43,10 +50,12 @@ export interface SpokeStoreOptions {
   /** Ends the deletion of a namespace. */
   readonly later: (fn: () => void) => void;
   readonly onCreated: (served: ServedResource, object: StoredObject) => void;
+  /** More than metadata and status changed. */
+  readonly onChanged?: (served: ServedResource, object: StoredObject) => void;
 }
 
 /** The objects of one simulated spoke; answers and refuses with an API server's words. */
-export class SpokeStore implements SpokeAccess {
+export class SpokeStore implements SpokeAccess, WorkAccess {
   readonly #options: SpokeStoreOptions;
   readonly #entries = new Map<string, Entry>();
   /** Kinds that came with CustomResourceDefinitions, and those served from the start. */
@@ -64,7 +73,7 @@ export class SpokeStore implements SpokeAccess {
   }
 
   async findKind(apiVersion: string, kind: string): Promise<ServedResource | undefined> {
-    return this.#kinds.find((served) => served.kind === kind && groupVersion(served.group, served.version) === apiVersion);
+    return this.#served(apiVersion, kind);
   }
 
   async findResource(spelling: string): Promise<ServedResource | undefined> {
@@ -89,6 +98,52 @@ export class SpokeStore implements SpokeAccess {
 
   async delete(served: ServedResource, namespace: string | undefined, name: string): Promise<void> {
     if (!this.remove(served, namespace, name)) refuse(`${qualifiedName(served, name)} not found`);
+  }
+
+  async find(served: ServedResource, namespace: string | undefined, name: string): Promise<StoredObject | undefined> {
+    return this.read(served, namespace, name);
+  }
+
+  /** Server-side apply; see `applyFields` for how far it goes. */
+  async apply(served: ServedResource, namespace: string | undefined, name: string, object: Json, options: ApplyFields): Promise<void> {
+    const { status: _, ...wanted } = object;
+    const key = keyOf(served, namespace, name);
+    const live = this.#entries.get(key);
+    if (!live) this.put(served, namespace, wanted);
+    else {
+      const { object: next, conflicts } = applyFields(live.object, live.applied?.get(options.fieldManager), wanted);
+      if (conflicts.length > 0 && !options.force)
+        refuse(
+          `Apply failed with ${conflicts.length} conflict${conflicts.length > 1 ? 's' : ''}: conflict with another manager: ${conflicts.join(', ')}`,
+        );
+      this.#change(live, next);
+    }
+    const entry = this.#entries.get(key);
+    if (entry) entry.applied = new Map(entry.applied).set(options.fieldManager, wanted);
+  }
+
+  async deleteExactly(served: ServedResource, namespace: string | undefined, name: string, uid: string): Promise<void> {
+    if (this.read(served, namespace, name)?.metadata.uid === uid) this.remove(served, namespace, name);
+  }
+
+  /** Every object of a kind. */
+  list(served: ServedResource): StoredObject[] {
+    return [...this.#entries.values()]
+      .filter((entry) => entry.served.group === served.group && entry.served.plural === served.plural)
+      .map(({ object }) => object);
+  }
+
+  /** Makes an object exactly this, `status` too, as another actor on the spoke does; a missing namespace is made. Throws for a kind not served. */
+  set(object: Json): StoredObject {
+    const [apiVersion, kind] = [String(object.apiVersion), String(object.kind)];
+    const served = this.#served(apiVersion, kind) ?? refuse(noMatchesForKind(kind, apiVersion));
+    const { name, namespace } = metaOf(object);
+    const where = !served.namespaced ? undefined : typeof namespace === 'string' ? namespace : 'default';
+    const namespaces = this.#served('v1', 'Namespace');
+    if (where !== undefined && namespaces && !this.read(namespaces, undefined, where))
+      this.put(namespaces, undefined, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: where } });
+    const entry = this.#entries.get(keyOf(served, where, String(name)));
+    return entry ? this.#change(entry, object) : this.put(served, where, object);
   }
 
   /** The object now, or undefined. */
@@ -128,20 +183,35 @@ export class SpokeStore implements SpokeAccess {
     if (!isJsonObject(next)) return refuse('the patch is not an object');
     const meta = metaOf(next);
     checkVersion(served, name, meta.resourceVersion, current.metadata.resourceVersion);
-    const { uid, creationTimestamp, deletionTimestamp, generation } = current.metadata;
+    return this.#change(entry, { ...next, ...(current.status === undefined ? {} : { status: current.status }) });
+  }
+
+  /** Stores the next state of an object: what the server decides stays, a new version, a new generation when its spec is another. */
+  #change(entry: Entry, next: Json): StoredObject {
+    const current = entry.object;
+    const { name, namespace, uid, creationTimestamp, deletionTimestamp } = current.metadata;
+    const generation = Number(current.metadata.generation ?? 1);
+    const isNewSpec = !isSameJson(specOf(current), specOf(next));
     const metadata: StoredMeta = {
-      ...meta,
+      ...metaOf(next),
       ...(namespace === undefined ? {} : { namespace }),
       ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
       name,
       uid,
       creationTimestamp,
-      generation,
-      resourceVersion: this.#nextVersion(),
+      generation: isNewSpec ? generation + 1 : generation,
+      resourceVersion: current.metadata.resourceVersion,
     };
-    entry.object = { ...next, ...(current.status === undefined ? {} : { status: current.status }), metadata };
-    if (deletionTimestamp && finalizersOf(entry.object).length === 0) this.#entries.delete(keyOf(served, namespace, name));
+    const changed: StoredObject = { ...next, metadata };
+    if (isSameJson(current, changed)) return current;
+    entry.object = { ...changed, metadata: { ...metadata, resourceVersion: this.#nextVersion() } };
+    if (deletionTimestamp && finalizersOf(entry.object).length === 0) this.#entries.delete(keyOf(entry.served, namespace, name));
+    else if (isNewSpec) this.#options.onChanged?.(entry.served, entry.object);
     return entry.object;
+  }
+
+  #served(apiVersion: string, kind: string): ServedResource | undefined {
+    return this.#kinds.find((served) => served.kind === kind && groupVersion(served.group, served.version) === apiVersion);
   }
 
   /** Sets `status`, as a controller on the spoke does; nothing when the object is gone. */
@@ -237,6 +307,12 @@ export class SpokeStore implements SpokeAccess {
 
 const keyOf = (served: ServedResource, namespace: string | undefined, name: string): string =>
   `${served.group}/${served.plural}/${namespace ?? ''}/${name}`;
+
+/** All that counts for the generation. */
+function specOf(object: Json): Json {
+  const { metadata: _, status: __, ...spec } = object;
+  return spec;
+}
 
 const metaOf = (object: Json): Json => (isJsonObject(object.metadata) ? object.metadata : {});
 

@@ -4,6 +4,7 @@ import {
   isSameJson,
   type ManagedClusterAction,
   type ManagedClusterView,
+  type ManifestWork,
   type ViewStatus,
 } from '@flotilla/api';
 
@@ -62,4 +63,10 @@ export function leanView(view: ManagedClusterView): ManagedClusterView {
   const { managedFields: _, ...metadata } = view.metadata;
   if (!view.status) return { ...view, metadata };
   return { ...view, metadata, status: { conditions: view.status.conditions, result: traceOf(view.status.result) } };
+}
+
+/** What a cache keeps of a work: all but who wrote it. */
+export function leanWork(work: ManifestWork): ManifestWork {
+  const { managedFields: _, ...metadata } = work.metadata;
+  return { ...work, metadata };
 }

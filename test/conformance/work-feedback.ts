@@ -1,0 +1,117 @@
+import { ConfigMap, Deployment } from '@flotilla/api';
+import { expect, test } from 'vitest';
+import { eventually, SPOKE_NAMESPACE, Widget, widget } from './transport-driver.ts';
+import { configOf, manifest, type WorkDriver } from './work-driver.ts';
+
+const paths = (...jsonPaths: { name: string; path: string; version?: string }[]) => ({ feedbackRules: [{ type: 'JSONPaths', jsonPaths }] });
+const widgetConfig = (name: string, options: Record<string, unknown>) => ({
+  resourceIdentifier: { group: 'example.com', resource: 'widgets', name, namespace: SPOKE_NAMESPACE },
+  ...options,
+});
+const deployment = (name: string) => ({
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name, namespace: SPOKE_NAMESPACE },
+  spec: {
+    selector: { matchLabels: { app: name } },
+    template: { metadata: { labels: { app: name } }, spec: { containers: [{ name: 'main', image: 'registry.example/app:1' }] } },
+  },
+});
+
+/** What is read back from the spoke (spec/ocm 4.2, 4.3). */
+export function feedbackTests(get: () => WorkDriver): void {
+  test('Available means that the object exists: a Deployment of which nothing runs is available', async () => {
+    const driver = get();
+    const object = driver.name('deploy');
+    const resourceIdentifier = { group: 'apps', resource: 'deployments', name: object, namespace: SPOKE_NAMESPACE };
+    const manifestConfigs = [{ resourceIdentifier, feedbackRules: [{ type: 'WellKnownStatus' }] }];
+    const name = await driver.work([deployment(object)], { manifestConfigs });
+    await driver.settled(name, 'Available', 'True');
+    expect(await driver.feedback(name)).toEqual({});
+    expect(await driver.manifestCondition(name, 'StatusFeedbackSynced')).toMatchObject({ status: 'True', reason: 'StatusFeedbackSynced' });
+
+    const ref = { namespace: SPOKE_NAMESPACE, name: object };
+    await driver.subject.spoke.setStatus(Deployment, ref, { replicas: 1, readyReplicas: 1, availableReplicas: 1 });
+    await eventually(async () => expect(await driver.feedback(name)).toEqual({ ReadyReplicas: 1, Replicas: 1, AvailableReplicas: 1 }));
+  });
+
+  test('JSON paths give texts, integers and booleans, each with its type; what is missing is left out', async () => {
+    const driver = get();
+    const object = driver.name('widget');
+    const rules = paths(
+      { name: 'text', path: '.status.phase' },
+      { name: 'number', path: '.status.count' },
+      { name: 'flag', path: '.status.done' },
+      { name: 'prepared', path: '.status.conditions[?(@.type=="Prepared")].status' },
+      { name: 'second', path: '.status.steps[1].name' },
+      { name: 'quoted', path: ".metadata.labels['example.com/colour']" },
+      { name: 'missing', path: '.status.nothing.here' },
+      // A stray quote at the end is part of a key that nobody has.
+      { name: 'stray', path: ".status.phase'" },
+    );
+    const labelled = widget(object, { labels: { 'example.com/colour': 'red' } });
+    const name = await driver.work([labelled], { manifestConfigs: [widgetConfig(object, rules)] });
+    await driver.applied(name);
+    const conditions = [
+      { type: 'Idle', status: 'False' },
+      { type: 'Prepared', status: 'True' },
+    ];
+    const status = { phase: 'Running', count: 3, done: false, conditions, steps: [{ name: 'one' }, { name: 'two' }] };
+    await driver.subject.spoke.setStatus(Widget, { namespace: SPOKE_NAMESPACE, name: object }, status);
+    await eventually(async () =>
+      expect((await driver.manifest(name)).statusFeedback?.values).toEqual([
+        { name: 'text', fieldValue: { type: 'String', string: 'Running' } },
+        { name: 'number', fieldValue: { type: 'Integer', integer: 3 } },
+        { name: 'flag', fieldValue: { type: 'Boolean', boolean: false } },
+        { name: 'prepared', fieldValue: { type: 'String', string: 'True' } },
+        { name: 'second', fieldValue: { type: 'String', string: 'two' } },
+        { name: 'quoted', fieldValue: { type: 'String', string: 'red' } },
+      ]),
+    );
+    expect(await driver.manifestCondition(name, 'StatusFeedbackSynced')).toMatchObject({ status: 'True', reason: 'StatusFeedbackSynced' });
+  });
+
+  test.each([
+    { name: 'a list', path: '.data', says: '.data is an object' },
+    { name: 'a path that is no path', path: 'data.a', says: 'expected "." or "["' },
+    { name: 'another version', path: '.data.a', version: 'v2', says: 'version v2 is not v1' },
+  ])('$name fails the feedback, and the other values are there', async ({ path, version, says }) => {
+    const driver = get();
+    const object = driver.name('cm');
+    const rules = paths({ name: 'bad', path, version: version ?? 'v1' }, { name: 'good', path: '.data.a' });
+    const name = await driver.work([manifest(object)], { manifestConfigs: [configOf(object, rules)] });
+    await driver.settled(name, 'Available', 'True');
+    const condition = await driver.manifestCondition(name, 'StatusFeedbackSynced');
+    expect(condition).toMatchObject({ status: 'False', reason: 'StatusFeedbackSyncFailed' });
+    expect(condition.message).toContain(says);
+    expect(await driver.feedback(name)).toEqual({ good: '1' });
+  });
+
+  test('a value that changes reaches the hub within two reads: the best of three', async () => {
+    const driver = get();
+    const object = driver.name('cm');
+    const name = await driver.work([manifest(object)], { manifestConfigs: [configOf(object, paths({ name: 'b', path: '.data.b' }))] });
+    await driver.applied(name);
+    const took: number[] = [];
+    for (const value of ['1', '2', '3']) {
+      await driver.subject.spoke.patch(ConfigMap, { namespace: SPOKE_NAMESPACE, name: object }, { data: { b: value } });
+      const changedAt = Date.now();
+      await eventually(async () => expect(await driver.feedback(name)).toEqual({ b: value }));
+      took.push(Date.now() - changedAt);
+    }
+    expect(Math.min(...took)).toBeLessThan(2500);
+  });
+
+  test('values of an object that is gone are not kept', async () => {
+    const driver = get();
+    const object = driver.name('cm');
+    const options = { ...paths({ name: 'a', path: '.data.a' }), updateStrategy: { type: 'ReadOnly' } };
+    await driver.subject.spoke.create(ConfigMap, manifest(object));
+    const name = await driver.work([manifest(object)], { manifestConfigs: [configOf(object, options)] });
+    await eventually(async () => expect(await driver.feedback(name)).toEqual({ a: '1' }));
+    await driver.subject.spoke.delete(ConfigMap, { namespace: SPOKE_NAMESPACE, name: object });
+    await driver.settled(name, 'Available', 'False');
+    expect(await driver.feedback(name)).toEqual({});
+    expect(await driver.manifestCondition(name, 'StatusFeedbackSynced')).toMatchObject({ status: 'False' });
+  });
+}

@@ -1,0 +1,36 @@
+import { afterAll, beforeAll, describe } from 'vitest';
+import type { TransportSubject } from './transport-subject.ts';
+import { applyTests } from './work-apply.ts';
+import { WorkDriver } from './work-driver.ts';
+import { endTests } from './work-end.ts';
+import { feedbackTests } from './work-feedback.ts';
+
+/** How a subject is made. */
+export interface WorkSuiteOptions {
+  readonly name: string;
+  readonly setup: () => Promise<TransportSubject>;
+}
+
+/** How often the subjects of the suite look at works: soon enough for a test, with several reads between two repairs. */
+export const SUITE_CADENCE = { statusSyncMs: 1000, resyncMs: 3000 };
+
+/** The conformance suite of ManifestWorks: the same questions to every agent, through the hub (spec/ocm 4.1 to 4.3). */
+export function describeWorks({ name, setup }: WorkSuiteOptions): void {
+  describe(`works: ${name}`, () => {
+    let driver: WorkDriver | undefined;
+    const get = (): WorkDriver => {
+      if (!driver) throw new Error('the subject did not start');
+      return driver;
+    };
+    beforeAll(async () => {
+      driver = new WorkDriver(await setup());
+      await driver.prepare();
+    });
+    afterAll(async () => {
+      await driver?.subject[Symbol.asyncDispose]();
+    });
+    describe('applying', () => applyTests(get));
+    describe('reading back', () => feedbackTests(get));
+    describe('ending', () => endTests(get));
+  });
+}
