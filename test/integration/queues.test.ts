@@ -1,13 +1,28 @@
 import { spawn } from 'node:child_process';
 import { TerminalError, WaitingError } from '@flotilla/api';
 import { freePorts } from '@flotilla/control-plane';
-import { type Outcome, openStore, type PrecacheStep, type QueueStore, queues, type StepQueue, startStepQueue } from '@flotilla/queues';
+import {
+  type Outcome,
+  openStore,
+  type PrecacheStep,
+  type QueueStore,
+  queues,
+  type Reserve,
+  type StepQueue,
+  startStepQueue,
+} from '@flotilla/queues';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 
 const log = { info: () => {}, warn: () => {}, debug: () => {} };
 /** Short times, so that what a lost job costs is short too. */
 const queue = { ...queues.precacheStep, watchdogMs: 400, runTimeoutMs: 10_000, backoff: { baseMs: 40, maxMs: 1_000 } };
-const step = (cluster: string): PrecacheStep => ({ upgrade: { namespace: 'default', name: 'upgrade', uid: 'uid-1' }, cluster });
+const step = (cluster: string): PrecacheStep => ({
+  upgrade: { namespace: 'default', name: 'upgrade', uid: 'uid-1' },
+  cluster,
+  known: { state: 'NotStarted', revision: 1 },
+  clusters: 1,
+  inputs: { spec: {}, image: 'puller', profile: 'least-privilege', jobSeconds: 60 },
+});
 const until = (assertion: () => void, timeout = 30_000) => vi.waitFor(assertion, { timeout, interval: 10 });
 
 describe.each(['redis', 'embedded'] as const)('a step queue on the %s store', (preference) => {
@@ -26,7 +41,12 @@ describe.each(['redis', 'embedded'] as const)('a step queue on the %s store', (p
 
   function start(
     process: (payload: PrecacheStep, signal: AbortSignal) => Promise<void>,
-    options: { concurrency?: number; onOutcome?: (payload: PrecacheStep, outcome: Outcome<void>) => void; graceMs?: number } = {},
+    options: {
+      concurrency?: number;
+      reserve?: Reserve;
+      onOutcome?: (payload: PrecacheStep, outcome: Outcome<void>) => void;
+      graceMs?: number;
+    } = {},
   ): StepQueue<PrecacheStep> {
     const { signal } = new AbortController();
     const created = startStepQueue({ store, queue, log, signal, concurrency: 20, onOutcome: () => {}, ...options, process });
@@ -112,6 +132,24 @@ describe.each(['redis', 'embedded'] as const)('a step queue on the %s store', (p
     await until(() => expect(runs).toEqual(['blocker', 'nearest', 'promoted', 'near', 'far-1', 'far-2']));
     await until(() => expect(steps.size()).toMatchObject({ waiting: 0, running: 0 }));
     expect(runs).toHaveLength(6);
+  });
+
+  it('gives every fourth run to the step that has been overtaken longest', async () => {
+    const { runs, process, open } = gate();
+    const steps = start(process, { concurrency: 1, reserve: { from: 4, every: 4 } });
+    await steps.wake(step('blocker'), { priority: 0 });
+    await until(() => expect(runs).toEqual(['blocker']));
+    await steps.wake(step('late-5'), { priority: 5 });
+    await steps.wake(step('late-4'), { priority: 4 });
+    await Promise.all(Array.from({ length: 20 }, (_, i) => steps.wake(step(`urgent-${i}`), { priority: 1 })));
+    open();
+    await until(() => expect(runs).toHaveLength(23));
+    const [first, second] = [runs.indexOf('late-5'), runs.indexOf('late-4')];
+    // Their turns are the fourth and the eighth run; some may have been fetched before a promotion arrived. Alone they would be the last.
+    expect(first).toBeGreaterThanOrEqual(4);
+    expect(first).toBeLessThanOrEqual(12);
+    expect(second).toBeGreaterThanOrEqual(Math.max(8, first));
+    expect(second).toBeLessThanOrEqual(16);
   });
 
   it('wakes at an exact time, at the earliest that was asked for', async () => {

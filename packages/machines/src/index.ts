@@ -1,3 +1,4 @@
+export { backupJobMachine } from './backup.ts';
 export { stateDiagram } from './diagram.ts';
 export {
   advancePrecache,
@@ -5,6 +6,8 @@ export {
   type PrecacheAdvance,
   type PrecacheEffect,
   type PrecacheEvent,
+  precacheJobMachine,
   precacheMachine,
   precacheTransitions,
 } from './precache.ts';
+export type { SpokeJobAdvance, SpokeJobEffect, SpokeJobEvent, SpokeJobMachine } from './spoke-job.ts';

@@ -1,5 +1,5 @@
-import { createPostgresBackend, Queue, runMigrations, Worker } from 'bullmq';
-import { QUEUE_OPTIONS, toConsumer, toProcessor, toProducer, WORKER_OPTIONS } from './bullmq-queue.ts';
+import { createPostgresBackend, FlowProducer, Queue, runMigrations, Worker } from 'bullmq';
+import { QUEUE_OPTIONS, toCallbacks, toConsumer, toFlowProducer, toProducer, workerOptions } from './bullmq-queue.ts';
 import type { Log, QueueStore } from './job-store.ts';
 import { PglitePool } from './pglite-pool.ts';
 
@@ -29,9 +29,11 @@ export async function openEmbeddedStore(dir: string | undefined, log: Log): Prom
     },
     producer: (name) => toProducer(new Queue(name, { ...QUEUE_OPTIONS, connection: pool }, createPostgresBackend), log, BULK_FROM),
     consumer: (name, options) => {
-      const settings = { ...WORKER_OPTIONS, concurrency: options.concurrency, connection: pool };
-      return toConsumer(new Worker(name, toProcessor(options), settings, createPostgresBackend), log);
+      const { processor, completed } = toCallbacks(options);
+      const settings = { ...workerOptions(options), connection: pool };
+      return toConsumer(new Worker(name, processor, settings, createPostgresBackend).on('completed', completed), log);
     },
+    flows: () => toFlowProducer(new FlowProducer({ prefix: QUEUE_OPTIONS.prefix, connection: pool }, createPostgresBackend), log),
     close,
     [Symbol.asyncDispose]: close,
   };

@@ -1,6 +1,10 @@
+export { type BatchQueue, type BatchQueueOptions, type BatchWorkerOptions, startBatchQueue, startBatchWorker } from './batch-queue.ts';
 export { StepTimeoutError, StoreUnavailableError } from './errors.ts';
-export type { ConsumerOptions, JobConsumer, JobProducer, Log, NewJob, QueueStore } from './job-store.ts';
-export { type StepQueue, type StepQueueOptions, type StepQueueSize, startStepQueue } from './step-queue.ts';
+export type { ConsumerOptions, FlowProducer, JobConsumer, JobProducer, Log, NewFlow, NewJob, QueueStore, TakenJob } from './job-store.ts';
+export type { Reserve } from './late-lane.ts';
+export { startStepQueue } from './step-queue.ts';
+export type { StepQueue, StepQueueOptions, StepQueueSize } from './step-queue-options.ts';
+export { type StepWorkerOptions, startStepWorker, type WorkerHandle } from './step-worker.ts';
 export { openStore, type StoreOptions } from './store.ts';
-export { PrecacheStep, type QueueDefinition, queues } from './table.ts';
+export { BackupStep, PrecacheStep, type QueueDefinition, queues, RolloutBatch, RolloutStep, type StepQueueDefinition } from './table.ts';
 export { backoffMs, type Outcome } from './worker.ts';

@@ -1,7 +1,7 @@
 import { errorMessage } from '@flotilla/api';
-import { Queue, Worker } from 'bullmq';
+import { FlowProducer, Queue, Worker } from 'bullmq';
 import { Redis, type RedisOptions } from 'ioredis';
-import { QUEUE_OPTIONS, toConsumer, toProcessor, toProducer, WORKER_OPTIONS, within } from './bullmq-queue.ts';
+import { QUEUE_OPTIONS, toCallbacks, toConsumer, toFlowProducer, toProducer, within, workerOptions } from './bullmq-queue.ts';
 import { StoreUnavailableError } from './errors.ts';
 import type { Log, QueueStore } from './job-store.ts';
 
@@ -48,8 +48,11 @@ export async function openRedisStore(target: RedisTarget, log: Log): Promise<Que
     serverPid: target.serverPid,
     flush: async () => void (await workers.flushall()),
     producer: (name) => toProducer(new Queue(name, { ...QUEUE_OPTIONS, connection: producers }), log),
-    consumer: (name, options) =>
-      toConsumer(new Worker(name, toProcessor(options), { ...WORKER_OPTIONS, concurrency: options.concurrency, connection: workers }), log),
+    consumer: (name, options) => {
+      const { processor, completed } = toCallbacks(options);
+      return toConsumer(new Worker(name, processor, { ...workerOptions(options), connection: workers }).on('completed', completed), log);
+    },
+    flows: () => toFlowProducer(new FlowProducer({ prefix: QUEUE_OPTIONS.prefix, connection: producers }), log),
     close,
     [Symbol.asyncDispose]: close,
   };

@@ -1,7 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { errorMessage } from '@flotilla/api';
-import type { JobConsumer, JobProducer, Log, NewJob, QueueStore } from './job-store.ts';
-import type { QueueDefinition } from './table.ts';
+import type { z } from 'zod';
+import { Coalescer } from './coalescer.ts';
+import { GracefulStop } from './graceful-stop.ts';
+import type { JobConsumer, JobProducer, TakenJob } from './job-store.ts';
+import { LateLane } from './late-lane.ts';
+import { answerQueue, fromEnd, parseJobId, type StepAnswer, StepAnswers, toJobId } from './step-outcome.ts';
+import type { StepQueue, StepQueueOptions, StepQueueSize } from './step-queue-options.ts';
 import { WakeTimers } from './wake-timers.ts';
 import { type Outcome, runOnce } from './worker.ts';
 
@@ -12,60 +17,34 @@ const MAX_PRIORITY = 2_097_151;
 /** Longest a watchdog waits, in milliseconds. */
 const MAX_PATIENCE_MS = 60_000;
 
-export interface StepQueueOptions<P, R> {
-  readonly store: QueueStore;
-  readonly queue: QueueDefinition<P>;
-  /** Runs at the same time in this process, each for a key of its own. */
-  readonly concurrency: number;
-  /** One run for a key: idempotent, and free to observe that there is nothing to do. */
-  readonly process: (payload: P, signal: AbortSignal) => Promise<R>;
-  /** Called once after every run, before a wake that came meanwhile is queued. Must not throw. */
-  readonly onOutcome: (payload: P, outcome: Outcome<R>) => void;
-  /** Closes the queue. */
-  readonly signal: AbortSignal;
-  readonly log: Log;
-  /** Uniform in [0, 1), for jitter; default Math.random. */
-  readonly random?: () => number;
-  /** How long running steps may go on after close, in milliseconds; default 5 000. */
-  readonly graceMs?: number;
-}
-
-/** What the queue holds, from this process's memory (no round trip). */
-export interface StepQueueSize {
-  readonly waiting: number;
-  readonly running: number;
-  readonly timers: number;
-}
-
-/** Work per key: woken, deduplicated, run by priority, never two runs of a key at once in this process. */
-export interface StepQueue<P> {
-  /**
-   * Asks for a run of the payload's key; lower priorities go first, equal ones in order. While one waits it is free (a more
-   * urgent priority is taken over); while one runs, one more follows. Resolves when the store has been asked; a store that is
-   * away is asked again by the watchdog. Rejects only when the payload is invalid.
-   */
-  wake(payload: P, options?: { readonly priority?: number }): Promise<void>;
-  /** As wake, at an epoch millisecond. A key has one such time, the earliest asked for; a run sets the next. */
-  wakeAt(payload: P, epochMs: number, options?: { readonly priority?: number }): void;
-  /** Drops the timers and the failure count of a key that is of no more interest. */
-  forget(payload: P): void;
-  size(): StepQueueSize;
-  /** Stops taking work, waits for running steps (at most the grace), closes. Idempotent. */
-  close(): Promise<void>;
-}
-
 /** What is known of a key that waits or runs. */
 interface Entry<P> {
-  readonly payload: P;
+  /** As of the last wake. */
+  payload: P;
+  /** What the job in the store, or the run, was given. */
+  given: P;
+  /** A run in another process counts as waiting: nobody says when one begins. */
   state: 'waiting' | 'running';
   priority: number;
   /** Serial number of the job that stands for it; jobs with another number are left-overs. */
   serial: number;
-  /** Priority of the run that has to follow the running one. */
+  /** The store has been asked; wakes from now on may come while another process runs it. */
+  sent: boolean;
+  /** Has the highest priority, whatever it was woken with. */
+  promoted: boolean;
+  /** Priority of the run that has to follow: the present one may not have seen what a wake came for. */
   again?: number;
   watchdog?: NodeJS.Timeout;
   /** Milliseconds the next watchdog waits. */
   patience: number;
+  /** Since when another process must have it, milliseconds since the epoch. */
+  awaySince?: number;
+}
+
+/** What the store is asked for. */
+interface Request {
+  readonly key: string;
+  readonly what: 'add' | 'promote';
 }
 
 /** Starts the queue and its worker in this process. */
@@ -76,48 +55,54 @@ export function startStepQueue<P, R>(options: StepQueueOptions<P, R>): StepQueue
 class RunningStepQueue<P, R> implements StepQueue<P> {
   readonly #options: StepQueueOptions<P, R>;
   readonly #producer: JobProducer;
-  readonly #consumer: JobConsumer;
+  readonly #consumers: JobConsumer[];
   readonly #entries = new Map<string, Entry<P>>();
   readonly #failures = new Map<string, number>();
   readonly #timers = new WakeTimers();
-  readonly #abort = new AbortController();
+  readonly #late: LateLane;
+  readonly #stop: GracefulStop;
+  readonly #requests = new Coalescer<Request>((requests) => this.#ask(requests));
+  readonly #random: () => number;
   /** Sets this process's jobs apart from those a former process left in the store. */
   readonly #boot = randomBytes(4).toString('hex');
   #serial = 0;
   #running = 0;
-  #batch: string[] = [];
-  /** The add that waits for its turn, and the one on its way. */
-  #flushing: Promise<void> | undefined;
-  #adding: Promise<void> = Promise.resolve();
-  #closing: Promise<void> | undefined;
 
   constructor(options: StepQueueOptions<P, R>) {
     this.#options = options;
-    const { store, queue, concurrency, signal } = options;
+    const { store, queue, concurrency, signal, result } = options;
+    this.#random = options.random ?? Math.random;
+    this.#late = new LateLane(options.reserve);
+    this.#stop = new GracefulStop(options.graceMs);
     this.#producer = store.producer(queue.name);
-    this.#consumer = store.consumer(queue.name, { concurrency, process: (job) => this.#runJob(job) });
+    this.#consumers = [store.consumer(queue.name, { concurrency, lockMs: queue.lockMs, process: (job) => this.#runJob(job) })];
+    if (result) {
+      const process = (job: TakenJob) => this.#takeAnswers(job, result);
+      this.#consumers.push(store.consumer(answerQueue(queue), { concurrency: 1, process }));
+    }
     if (signal.aborted) void this.close();
     else signal.addEventListener('abort', () => void this.close(), { once: true });
   }
 
   async wake(payload: P, options: { readonly priority?: number } = {}): Promise<void> {
     const parsed = this.#options.queue.payload.parse(payload);
-    if (this.#closing) return;
+    if (this.#stop.closing) return;
     const priority = toPriority(options.priority);
     const key = this.#options.queue.key(parsed);
     const entry = this.#entries.get(key);
-    if (entry?.state === 'running') {
-      entry.again = Math.min(entry.again ?? priority, priority);
-      return;
-    }
-    if (entry && entry.priority <= priority) return;
-    this.#enqueue(key, parsed, priority);
-    await this.#flushing;
+    if (!entry) return this.#enqueue(key, parsed, priority);
+    entry.payload = parsed;
+    if (entry.state === 'running' || (entry.sent && this.#options.result)) entry.again = Math.min(entry.again ?? priority, priority);
+    if (entry.state === 'running' || entry.priority <= priority) return;
+    entry.priority = priority;
+    if (entry.promoted) return;
+    this.#late.waits(key, priority - 1);
+    if (entry.sent) await this.#requests.submit({ key, what: 'promote' });
   }
 
   wakeAt(payload: P, epochMs: number, options?: { readonly priority?: number }): void {
     const parsed = this.#options.queue.payload.parse(payload);
-    if (!this.#closing) this.#timers.set(this.#options.queue.key(parsed), epochMs, () => void this.wake(parsed, options));
+    if (!this.#stop.closing) this.#timers.set(this.#options.queue.key(parsed), epochMs, () => void this.wake(parsed, options));
   }
 
   forget(payload: P): void {
@@ -132,63 +117,51 @@ class RunningStepQueue<P, R> implements StepQueue<P> {
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#close();
-    return this.#closing;
-  }
-
-  async #close(): Promise<void> {
-    this.#timers.clearAll();
-    for (const entry of this.#entries.values()) clearTimeout(entry.watchdog);
-    const graceMs = this.#options.graceMs ?? 5_000;
-    const timer = setTimeout(() => this.#abort.abort(new Error('queue closed')), graceMs);
-    try {
-      await this.#consumer.close(graceMs + 500);
-      await this.#flushing;
-      await this.#adding;
+    if (!this.#stop.closing) {
+      this.#timers.clearAll();
+      for (const entry of this.#entries.values()) clearTimeout(entry.watchdog);
+    }
+    return this.#stop.close(this.#consumers, async () => {
+      await this.#requests.idle();
       await this.#producer.close();
-    } finally {
-      clearTimeout(timer);
       this.#entries.clear();
-    }
+    });
   }
 
-  /** A new serial number makes a job that already waits with a lesser priority a left-over. */
-  #enqueue(key: string, payload: P, priority: number): void {
-    const replaced = this.#entries.get(key);
-    clearTimeout(replaced?.watchdog);
-    this.#entries.set(key, { payload, state: 'waiting', priority, serial: ++this.#serial, patience: this.#options.queue.watchdogMs });
-    this.#submit(key);
+  /** Puts a new job in place of whatever stood for the key. */
+  async #enqueue(key: string, payload: P, priority: number): Promise<void> {
+    const patience = this.#options.queue.watchdogMs;
+    const entry = { payload, given: payload, priority, serial: ++this.#serial, sent: false, promoted: false, patience };
+    this.#entries.set(key, { ...entry, state: 'waiting' });
+    this.#late.waits(key, priority - 1);
+    await this.#requests.submit({ key, what: 'add' });
   }
 
-  /** Wakes of one turn of the event loop travel together, and so do all that come while an add is on its way. */
-  #submit(key: string): void {
-    this.#batch.push(key);
-    this.#flushing ??= this.#adding.then(() => new Promise((resolve) => setImmediate(resolve))).then(() => this.#flush());
-  }
-
-  #flush(): Promise<void> {
-    const keys = new Set(this.#batch);
-    this.#batch = [];
-    this.#flushing = undefined;
-    const jobs: NewJob[] = [];
-    for (const key of keys) {
+  async #ask(requests: readonly Request[]): Promise<void> {
+    const adds = new Map<string, Entry<P>>();
+    const promotions = new Map<string, Entry<P>>();
+    for (const { key, what } of requests) {
       const entry = this.#entries.get(key);
-      if (entry?.state !== 'waiting' || this.#closing) continue;
-      this.#watch(key, entry);
-      jobs.push({ name: 'step', data: entry.payload, opts: { jobId: `${this.#boot}-${entry.serial}`, priority: entry.priority } });
+      if (entry?.state !== 'waiting' || this.#stop.closing) continue;
+      (what === 'add' ? adds : promotions).set(key, entry);
     }
-    this.#adding = this.#add(jobs);
-    return this.#adding;
-  }
-
-  async #add(jobs: readonly NewJob[]): Promise<void> {
-    if (jobs.length === 0) return;
+    for (const [key, entry] of adds) {
+      if (!entry.sent) entry.given = entry.payload;
+      entry.sent = true;
+      this.#watch(key, entry);
+    }
     const { queue, log } = this.#options;
     try {
-      await this.#producer.add(jobs);
+      if (adds.size > 0) await this.#producer.add([...adds.values()].map((entry) => this.#toJob(entry)));
     } catch (error) {
-      log.warn({ queue: queue.name, jobs: jobs.length, reason: errorMessage(error) }, 'Adding jobs failed, trying again later');
+      log.warn({ queue: queue.name, jobs: adds.size, reason: errorMessage(error) }, 'Adding jobs failed, trying again later');
     }
+    const promoted = [...promotions.values()].map((entry) => this.#toJob(entry).opts);
+    if (promoted.length > 0) await this.#producer.promote(promoted.map(({ jobId, priority }) => ({ id: jobId, priority })));
+  }
+
+  #toJob({ given, serial, priority, promoted }: Entry<P>) {
+    return { name: 'step', data: given, opts: { jobId: toJobId(this.#boot, serial), priority: promoted ? 1 : priority } };
   }
 
   /**
@@ -197,33 +170,42 @@ class RunningStepQueue<P, R> implements StepQueue<P> {
    */
   #watch(key: string, entry: Entry<P>): void {
     clearTimeout(entry.watchdog);
-    entry.watchdog = setTimeout(() => this.#submit(key), entry.patience);
+    entry.watchdog = setTimeout(() => this.#look(key, entry), entry.patience);
     entry.patience = Math.min(entry.patience * 2, MAX_PATIENCE_MS);
   }
 
-  async #runJob(job: { readonly id: string; readonly data: unknown }): Promise<void> {
+  /** With a free place here, a job that waits would have been taken: another process has it, and loses it when that takes too long. */
+  #look(key: string, entry: Entry<P>): void {
+    const { queue, concurrency } = this.#options;
+    if (this.#running >= concurrency) delete entry.awaySince;
+    else entry.awaySince ??= Date.now();
+    if (entry.awaySince !== undefined && Date.now() - entry.awaySince >= queue.remoteTimeoutMs) {
+      entry.serial = ++this.#serial;
+      entry.sent = false;
+      entry.patience = queue.watchdogMs;
+      delete entry.awaySince;
+    }
+    void this.#requests.submit({ key, what: 'add' });
+  }
+
+  async #runJob(job: TakenJob): Promise<void> {
     const claimed = this.#claim(job);
     if (!claimed) return;
     const [key, entry] = claimed;
     this.#running++;
-    const { queue, process, onOutcome } = this.#options;
+    this.#late.leaves(key);
+    this.#serveLate();
+    const { queue, process } = this.#options;
     const failures = this.#failures.get(key) ?? 0;
-    const random = this.#options.random ?? Math.random;
-    const outcome = await runOnce({ queue, payload: entry.payload, failures, process, signal: this.#abort.signal, random });
+    const run = { queue, payload: entry.given, failures, process, signal: this.#stop.signal, random: this.#random };
+    const outcome = await runOnce(run);
     this.#running--;
-    this.#entries.delete(key);
-    if (this.#abort.signal.aborted) return;
-    this.#settle(key, entry, outcome);
-    try {
-      onOutcome(entry.payload, outcome);
-    } catch (error) {
-      this.#options.log.warn({ queue: queue.name, key, reason: errorMessage(error) }, 'Handling an outcome failed');
-    }
-    if (entry.again !== undefined) void this.wake(entry.payload, { priority: entry.again - 1 });
+    if (this.#stop.signal.aborted) this.#entries.delete(key);
+    else this.#end(key, entry, outcome);
   }
 
   /** The key a job stands for, now marked as running; undefined when the job is a left-over. */
-  #claim({ id, data }: { readonly id: string; readonly data: unknown }): [string, Entry<P>] | undefined {
+  #claim({ id, data }: TakenJob): [string, Entry<P>] | undefined {
     const parsed = this.#options.queue.payload.safeParse(data);
     if (!parsed.success) {
       this.#options.log.warn(
@@ -233,26 +215,81 @@ class RunningStepQueue<P, R> implements StepQueue<P> {
       return undefined;
     }
     const key = this.#options.queue.key(parsed.data);
-    const [boot, serial] = id.split('-');
+    const { asker, serial } = parseJobId(id);
     const entry = this.#entries.get(key);
-    if (boot === this.#boot) {
-      if (entry?.state !== 'waiting' || entry.serial !== Number(serial)) return undefined;
+    if (asker === this.#boot) {
+      if (entry?.state !== 'waiting' || entry.serial !== serial) return undefined;
       clearTimeout(entry.watchdog);
       entry.state = 'running';
+      entry.given = entry.payload;
+      // What came while it waited is seen by this run.
+      delete entry.again;
       return [key, entry];
     }
     // Left by a former process: its key is run unless this process has it in hand already.
     if (entry) return undefined;
-    const adopted: Entry<P> = { payload: parsed.data, state: 'running', priority: DEFAULT_PRIORITY, serial: ++this.#serial, patience: 0 };
+    const adopted: Entry<P> = {
+      payload: parsed.data,
+      given: parsed.data,
+      state: 'running',
+      priority: DEFAULT_PRIORITY,
+      serial: ++this.#serial,
+      sent: true,
+      promoted: false,
+      patience: 0,
+    };
     this.#entries.set(key, adopted);
     return [key, adopted];
+  }
+
+  /** Answers to jobs that do not stand for their key any more, or to another process's, are left-overs like such jobs. */
+  async #takeAnswers({ data }: TakenJob, result: z.ZodType<R>): Promise<void> {
+    const parsed = StepAnswers.safeParse(data);
+    if (!parsed.success) {
+      this.#options.log.warn({ queue: this.#options.queue.name, reason: errorMessage(parsed.error) }, 'Dropping an invalid answer');
+      return;
+    }
+    for (const answer of parsed.data.answers) this.#takeAnswer(answer, result);
+  }
+
+  #takeAnswer({ jobId, key, end }: StepAnswer, result: z.ZodType<R>): void {
+    const { asker, serial } = parseJobId(jobId);
+    const entry = this.#entries.get(key);
+    if (asker !== this.#boot || entry?.state !== 'waiting' || entry.serial !== serial || this.#stop.closing) return;
+    clearTimeout(entry.watchdog);
+    this.#late.leaves(key);
+    const failures = this.#failures.get(key) ?? 0;
+    this.#end(key, entry, fromEnd(end, { backoff: this.#options.queue.backoff, result, failures, random: this.#random }));
+    this.#serveLate();
+  }
+
+  /** Makes the step whose turn it is the most urgent. */
+  #serveLate(): void {
+    const key = this.#late.next(this.#entries.size - this.#running);
+    const entry = key === undefined ? undefined : this.#entries.get(key);
+    if (key === undefined || !entry) return;
+    entry.promoted = true;
+    if (entry.sent) void this.#requests.submit({ key, what: 'promote' });
+  }
+
+  /** A run is over, wherever it was. */
+  #end(key: string, entry: Entry<P>, outcome: Outcome<R>): void {
+    this.#entries.delete(key);
+    this.#settle(key, entry, outcome);
+    const { queue, onOutcome, log } = this.#options;
+    try {
+      onOutcome(entry.given, outcome);
+    } catch (error) {
+      log.warn({ queue: queue.name, key, reason: errorMessage(error) }, 'Handling an outcome failed');
+    }
+    if (entry.again !== undefined) void this.wake(entry.payload, { priority: entry.again - 1 });
   }
 
   #settle(key: string, entry: Entry<P>, outcome: Outcome<R>): void {
     if (outcome.kind === 'failed') this.#failures.set(key, outcome.attempt);
     else this.#failures.delete(key);
     this.#timers.clear(retrySlot(key));
-    if ((outcome.kind === 'failed' || outcome.kind === 'waiting') && !this.#closing) {
+    if ((outcome.kind === 'failed' || outcome.kind === 'waiting') && !this.#stop.closing) {
       this.#timers.set(retrySlot(key), outcome.retryAt, () => void this.wake(entry.payload, { priority: entry.priority - 1 }));
     }
     if (outcome.kind === 'terminal') this.#timers.clear(key);

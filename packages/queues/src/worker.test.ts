@@ -1,11 +1,17 @@
 import { TerminalError, WaitingError } from '@flotilla/api';
 import { describe, expect, it, test } from 'vitest';
 import { StepTimeoutError } from './errors.ts';
-import { queues } from './table.ts';
+import { type PrecacheStep, queues } from './table.ts';
 import { backoffMs, type Run, runOnce } from './worker.ts';
 
 const backoff = { baseMs: 500, maxMs: 60_000 };
-const payload = { upgrade: { namespace: 'default', name: 'upgrade', uid: 'uid-1' }, cluster: 'spoke' };
+const payload: PrecacheStep = {
+  upgrade: { namespace: 'default', name: 'upgrade', uid: 'uid-1' },
+  cluster: 'spoke',
+  known: { state: 'NotStarted', revision: 1 },
+  clusters: 1,
+  inputs: { spec: {}, image: 'puller', profile: 'least-privilege', jobSeconds: 60 },
+};
 const run = (overrides: Partial<Run<typeof payload, string>>) =>
   runOnce({
     queue: queues.precacheStep,

@@ -9,6 +9,9 @@ export type Outcome<R> =
   | { readonly kind: 'failed'; readonly error: unknown; readonly attempt: number; readonly retryAt: number }
   | { readonly kind: 'terminal'; readonly error: TerminalError };
 
+/** First and longest delay after failures in a row, in milliseconds. */
+export type Backoff = QueueDefinition<unknown>['backoff'];
+
 /** What a run is made of. */
 export interface Run<P, R> {
   readonly queue: QueueDefinition<P>;
@@ -29,13 +32,23 @@ export async function runOnce<P, R>(run: Run<P, R>): Promise<Outcome<R>> {
   } catch (error) {
     if (error instanceof TerminalError) return { kind: 'terminal', error };
     if (error instanceof WaitingError) return { kind: 'waiting', error, retryAt: Date.now() + error.retryAfterMs };
-    const attempt = run.failures + 1;
-    return { kind: 'failed', error, attempt, retryAt: Date.now() + backoffMs(attempt, run.queue.backoff, run.random) };
+    return failedOutcome(error, run.failures, run.queue.backoff, run.random);
   }
 }
 
+/** The failure that follows `failures` others in a row. */
+export function failedOutcome(
+  error: unknown,
+  failures: number,
+  backoff: Backoff,
+  random: () => number,
+): Outcome<never> & { kind: 'failed' } {
+  const attempt = failures + 1;
+  return { kind: 'failed', error, attempt, retryAt: Date.now() + backoffMs(attempt, backoff, random) };
+}
+
 /** Exponential back-off of the n-th failure in a row (from 1), between half and all of it. */
-export function backoffMs(attempt: number, { baseMs, maxMs }: QueueDefinition<unknown>['backoff'], random: () => number): number {
+export function backoffMs(attempt: number, { baseMs, maxMs }: Backoff, random: () => number): number {
   const full = Math.min(baseMs * 2 ** Math.min(attempt - 1, 30), maxMs);
   return Math.round(full * (0.5 + random() / 2));
 }

@@ -1,0 +1,59 @@
+import { BackupState } from '@flotilla/api';
+import { describe, expect, test } from 'vitest';
+import { backupJobMachine } from './backup.ts';
+import { stateDiagram } from './diagram.ts';
+import type { SpokeJobEvent } from './spoke-job.ts';
+
+const { advance, ensured, isFinal, initial, machine } = backupJobMachine;
+const events: SpokeJobEvent['type'][] = ['START', 'CLEANUP_REQUESTED', 'NAMESPACE_GONE', 'JOB_ACTIVE', 'SUCCEEDED', 'DEADLINE', 'FAILED'];
+
+const transitions: { from: BackupState; event: SpokeJobEvent['type']; to: BackupState; effects?: string[] }[] = [
+  { from: 'PreparingToStart', event: 'CLEANUP_REQUESTED', to: 'PreparingToStart', effects: ['requestCleanup'] },
+  { from: 'PreparingToStart', event: 'NAMESPACE_GONE', to: 'Starting' },
+  { from: 'PreparingToStart', event: 'DEADLINE', to: 'BackupTimeout' },
+  { from: 'Starting', event: 'JOB_ACTIVE', to: 'Active' },
+  { from: 'Starting', event: 'SUCCEEDED', to: 'Succeeded' },
+  { from: 'Starting', event: 'FAILED', to: 'UnrecoverableError' },
+  { from: 'Starting', event: 'DEADLINE', to: 'BackupTimeout' },
+  { from: 'Active', event: 'JOB_ACTIVE', to: 'Active' },
+  { from: 'Active', event: 'SUCCEEDED', to: 'Succeeded' },
+  { from: 'Active', event: 'FAILED', to: 'UnrecoverableError' },
+  { from: 'Active', event: 'DEADLINE', to: 'BackupTimeout' },
+];
+
+describe('the transitions', () => {
+  test.each(transitions)('$from on $event becomes $to', ({ from, event, to, effects = [] }) => {
+    expect(advance(from, { type: event })).toEqual({ state: to, effects });
+  });
+
+  const known = new Set(transitions.map(({ from, event }) => `${from} ${event}`));
+  const others = BackupState.options
+    .flatMap((from) => events.map((event) => ({ from, event })))
+    .filter(({ from, event }) => !known.has(`${from} ${event}`));
+  test.each(others)('$from ignores $event', ({ from, event }) => {
+    expect(advance(from, { type: event })).toEqual({ state: from, effects: [] });
+  });
+
+  test('the diagram shows every one of them, and no other', () => {
+    const drawn = stateDiagram(machine)
+      .split('\n')
+      .filter((line) => / --> \w/.test(line) && !line.includes('[*] -->'));
+    expect(drawn.sort()).toEqual(transitions.map(({ from, event, to }) => `  ${from} --> ${to}: ${event}`).sort());
+  });
+});
+
+test('the states are those of the API, and the first is the one the reference begins with', () => {
+  expect(Object.keys(machine.states).sort()).toEqual([...BackupState.options].sort());
+  expect(initial).toBe('PreparingToStart');
+});
+
+test('what has to hold in each state, and which end it', () => {
+  expect(BackupState.options.map((state) => [state, ensured(state), isFinal(state)])).toEqual([
+    ['PreparingToStart', ['ensureNamespaceView'], false],
+    ['Starting', ['ensureWorkload', 'ensureJobViews'], false],
+    ['Active', ['ensureJobViews'], false],
+    ['Succeeded', ['cleanUp'], true],
+    ['BackupTimeout', ['cleanUpHub'], true],
+    ['UnrecoverableError', ['cleanUpHub'], true],
+  ]);
+});

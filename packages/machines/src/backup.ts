@@ -1,0 +1,11 @@
+/** Backup of one spoke (spec/talm 5.1; the diagram in apps/hub/README.md is generated from this machine). */
+import { BackupState } from '@flotilla/api';
+import { createSpokeJobMachine } from './spoke-job.ts';
+
+/** Backup of one spoke. The reference knows no state before PreparingToStart: a spoke that waits for another upgrade waits there. */
+export const backupJobMachine = createSpokeJobMachine<BackupState>({
+  id: 'backup',
+  states: BackupState,
+  initial: 'PreparingToStart',
+  timeout: 'BackupTimeout',
+});

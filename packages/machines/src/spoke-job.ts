@@ -1,0 +1,144 @@
+/**
+ * A job on one spoke, from the first look at the spoke to the verdict (spec/talm 3.4 and 5.1, without their defects).
+ *
+ *   NotStarted ─START▶ PreparingToStart ─NAMESPACE_GONE▶ Starting ─JOB_ACTIVE▶ Active ─SUCCEEDED▶ Succeeded
+ *                        ↺ CLEANUP_REQUESTED                 │ SUCCEEDED ▶ Succeeded      ↺ JOB_ACTIVE
+ *                                                            │ DEADLINE  ▶ PrecacheTimeout or BackupTimeout
+ *                                                            │ FAILED    ▶ UnrecoverableError
+ *
+ * States carry in `meta.ensure` the effects that must hold while a spoke is in them. They are idempotent: a step runs
+ * them again whenever it looks, so a killed process or a lost wake-up costs time, never state.
+ */
+import { type AnyStateMachine, setup, transition } from 'xstate';
+
+/** What an observation can mean to a machine. */
+export type SpokeJobEvent =
+  /** The spoke is free: nothing else runs such a job on it. */
+  | { type: 'START' }
+  /** The namespace of an earlier attempt is still on the spoke. */
+  | { type: 'CLEANUP_REQUESTED' }
+  /** Nothing of an earlier attempt is on the spoke. */
+  | { type: 'NAMESPACE_GONE' }
+  /** The job has a running pod. */
+  | { type: 'JOB_ACTIVE' }
+  | { type: 'SUCCEEDED' }
+  /** The job's deadline, or the hub's for a spoke that does not answer. */
+  | { type: 'DEADLINE' }
+  | { type: 'FAILED' };
+
+/** What a step must do for a spoke; each is idempotent. */
+export type SpokeJobEffect =
+  | 'ensureNamespaceView'
+  | 'requestCleanup'
+  | 'ensureWorkload'
+  | 'ensureJobViews'
+  /** Removes what is on the spoke, then what is on the hub. */
+  | 'cleanUp'
+  /** Removes what is on the hub; the spoke keeps the job for whoever wants to know why it failed. */
+  | 'cleanUpHub';
+
+/** What one event does to one state. */
+export interface SpokeJobAdvance<S extends string> {
+  readonly state: S;
+  readonly effects: readonly SpokeJobEffect[];
+}
+
+/** A machine, and what callers ask of it. */
+export interface SpokeJobMachine<S extends string> {
+  /** For the diagram. */
+  readonly machine: AnyStateMachine;
+  /** State of a spoke that nothing was done for. */
+  readonly initial: S;
+  /** One transition: the next state and the effects of taking it. An event the state does not know changes nothing. */
+  readonly advance: (state: S, event: SpokeJobEvent) => SpokeJobAdvance<S>;
+  /** The effects that must hold while a spoke is in a state. */
+  readonly ensured: (state: S) => readonly SpokeJobEffect[];
+  /** Nothing leads out of such a state. */
+  readonly isFinal: (state: S) => boolean;
+}
+
+interface StateMeta {
+  readonly ensure: readonly SpokeJobEffect[];
+}
+
+/** What sets one kind of job apart from another. */
+export interface SpokeJobShape<S extends string> {
+  readonly id: string;
+  /** All its states; throws for what is none of them. */
+  readonly states: { readonly parse: (value: unknown) => S };
+  /** The first. A machine that begins in `NotStarted` leaves it by START. */
+  readonly initial: S & ('NotStarted' | 'PreparingToStart');
+  /** Where DEADLINE leads. */
+  readonly timeout: S;
+}
+
+/** The machine of one kind of job. */
+export function createSpokeJobMachine<S extends string>(shape: SpokeJobShape<S>): SpokeJobMachine<S> {
+  const machine = buildMachine(shape);
+  const ensured = new Map<string, readonly SpokeJobEffect[]>(
+    Object.entries(machine.states).map(([state, node]) => [state, (node.meta as StateMeta | undefined)?.ensure ?? []]),
+  );
+  return {
+    machine,
+    initial: shape.initial,
+    advance: remembered((state, event) => {
+      const { state: next, effects } = ask(machine, state, event);
+      return { state: shape.states.parse(next), effects };
+    }),
+    ensured: (state) => ensured.get(state) ?? [],
+    isFinal: (state) => state === 'Succeeded' || state === 'UnrecoverableError' || state === shape.timeout,
+  };
+}
+
+function buildMachine({ id, initial, timeout }: Pick<SpokeJobShape<string>, 'id' | 'initial' | 'timeout'>) {
+  const verdicts = { SUCCEEDED: 'Succeeded', FAILED: 'UnrecoverableError', DEADLINE: timeout };
+  return setup({
+    types: { events: {} as SpokeJobEvent, meta: {} as StateMeta },
+    actions: { requestCleanup: () => undefined },
+  }).createMachine({
+    id,
+    initial,
+    states: {
+      ...(initial === 'NotStarted' && { NotStarted: { meta: { ensure: [] }, on: { START: 'PreparingToStart' } } }),
+      PreparingToStart: {
+        meta: { ensure: ['ensureNamespaceView'] },
+        on: {
+          CLEANUP_REQUESTED: { target: 'PreparingToStart', actions: 'requestCleanup' },
+          NAMESPACE_GONE: 'Starting',
+          // A spoke that never answered: the same verdict, one state earlier.
+          DEADLINE: timeout,
+        },
+      },
+      Starting: { meta: { ensure: ['ensureWorkload', 'ensureJobViews'] }, on: { JOB_ACTIVE: 'Active', ...verdicts } },
+      Active: { meta: { ensure: ['ensureJobViews'] }, on: { JOB_ACTIVE: 'Active', ...verdicts } },
+      Succeeded: { type: 'final', meta: { ensure: ['cleanUp'] } },
+      [timeout]: { type: 'final', meta: { ensure: ['cleanUpHub'] } },
+      UnrecoverableError: { type: 'final', meta: { ensure: ['cleanUpHub'] } },
+    },
+  });
+}
+
+function ask(
+  machine: ReturnType<typeof buildMachine>,
+  state: string,
+  event: SpokeJobEvent,
+): { state: unknown; effects: readonly SpokeJobEffect[] } {
+  const snapshot = machine.resolveState({ value: state });
+  if (!snapshot.can(event)) return { state, effects: [] };
+  const [next, actions] = transition(machine, snapshot, event);
+  return {
+    state: next.value,
+    effects: actions.some((action) => action.type === 'requestCleanup') ? ['requestCleanup'] : [],
+  };
+}
+
+/** Pure and without context, so each of the few dozen answers is asked of the machine once: thousands of spokes take the same steps. */
+function remembered<S extends string>(advance: SpokeJobMachine<S>['advance']): SpokeJobMachine<S>['advance'] {
+  const answers = new Map<string, SpokeJobAdvance<S>>();
+  return (state, event) => {
+    const key = `${state} ${event.type}`;
+    const answer = answers.get(key) ?? advance(state, event);
+    answers.set(key, answer);
+    return answer;
+  };
+}
