@@ -10,13 +10,15 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['packages/*/src/**/*.test.ts', 'apps/*/src/**/*.test.ts', 'tools/src/**/*.test.ts', 'demo/src/**/*.test.ts'],
+          exclude: ['**/*.integration.test.ts'],
         },
       },
       { test: { name: 'architecture', include: ['test/architecture/**/*.test.ts'] } },
       {
         test: {
           name: 'integration',
-          include: ['test/integration/**/*.test.ts'],
+          // Beside the source where a part of an app runs on a real server: nobody imports an app.
+          include: ['test/integration/**/*.test.ts', 'apps/*/src/**/*.integration.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 180_000,
           fileParallelism: true,

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { SpokeName, transportCrds } from '@flotilla/api';
+import { policyCrds, SpokeName, transportCrds } from '@flotilla/api';
 import { type ApiServer, ensureTools, runCommand, startApiServer, type Tools } from '@flotilla/control-plane';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -35,6 +35,17 @@ const DeploymentObject = z.object({
   }),
 });
 
+const WorkerObject = z.object({
+  spec: z.object({
+    replicas: z.number().optional(),
+    template: z.object({ metadata: z.object({ labels: z.record(z.string(), z.string()) }), spec: z.looseObject({}) }),
+  }),
+});
+const SelectingObject = z.object({ spec: z.looseObject({ selector: z.record(z.string(), z.string()) }) });
+const NetworkPolicyObject = z.object({
+  spec: z.looseObject({ egress: z.array(z.looseObject({ ports: z.array(z.looseObject({ port: z.number() })) })) }),
+});
+
 let tools: Tools;
 let server: ApiServer;
 let admin: Client;
@@ -49,7 +60,8 @@ beforeAll(async () => {
   admin = await server.client();
   await admin.request('POST', '/api/v1/namespaces', { body: { metadata: { name: NAMESPACE } } });
   for (const name of ['spoke-1', 'spoke-2']) await admin.request('POST', '/api/v1/namespaces', { body: { metadata: { name } } });
-  for (const crd of transportCrds()) await admin.request('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', { body: crd });
+  for (const crd of [...transportCrds(), ...policyCrds()])
+    await admin.request('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', { body: crd });
 });
 
 afterAll(async () => {
@@ -103,8 +115,14 @@ describe('rendering', () => {
         'nodeSelector.purpose=test',
         'tolerations[0].operator=Exists',
         'priorityClassName=system-cluster-critical',
+        'backupImage=registry.example.com/backup:1',
+        'workers.enabled=true',
+        'workers.autoscaling.enabled=true',
+        'networkPolicy.enabled=true',
+        'networkPolicy.from[0].podSelector.matchLabels.purpose=metrics',
       ].map((value) => value.replace('scrape=true', 'scrape=yes')),
     },
+    { name: 'hub without RHACM', chart: 'hub', values: ['standalone=true', 'autoUpgrades=false'] },
     { name: 'spoke with defaults', chart: 'spoke', values: [] },
     {
       name: 'spoke with everything set',
@@ -113,6 +131,10 @@ describe('rendering', () => {
         `image.digest=${DIGEST}`,
         'imagePullSecrets={pull}',
         'rbac.talmProfile=true',
+        'hub.renewToken=true',
+        'works.rules[0].apiGroups={apps}',
+        'works.rules[0].resources={deployments}',
+        'works.rules[0].verbs={get,create,patch,delete}',
         'rbac.extraRules[0].apiGroups={operators.coreos.com}',
         'rbac.extraRules[0].resources={installplans}',
         'rbac.extraRules[0].verbs={get,patch}',
@@ -154,6 +176,63 @@ describe('rendering', () => {
     expect(await crds('crds.enabled=false')).toEqual([]);
   });
 
+  test('the CRDs of the transport come with standalone alone', async () => {
+    const crds = async (...values: string[]) =>
+      (await render('hub', ...values)).objects
+        .filter(({ kind }) => kind === 'CustomResourceDefinition')
+        .map(({ metadata }) => metadata.name);
+    expect(await crds('standalone=true')).toEqual(expect.arrayContaining(transportCrds().map(({ metadata }) => metadata.name)));
+    expect(await crds('standalone=true', 'crds.enabled=false')).toEqual([]);
+  });
+
+  test('workers are pods of their own, which the Service of the hub does not select', async () => {
+    const { objects } = await render('hub', 'workers.enabled=true', 'workers.replicas=3', 'redis.url=redis://queue:6379');
+    const worker = WorkerObject.parse(objects.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name.endsWith('-worker')));
+    expect(worker.spec.replicas).toBe(3);
+    expect(worker.spec.template.spec).toMatchObject({
+      serviceAccountName: 'hub-flotilla-hub-worker',
+      containers: [{ args: ['--role', 'worker'], image: 'registry.example.com/flotilla/hub:0.1.0' }],
+    });
+    const { selector } = SelectingObject.parse(objects.find(({ kind }) => kind === 'Service')).spec;
+    expect(worker.spec.template.metadata.labels).not.toMatchObject(selector);
+    expect((await render('hub')).objects.filter(({ kind }) => kind === 'Deployment')).toHaveLength(1);
+  });
+
+  test("the number of workers is the autoscaler's when there is one", async () => {
+    const values = ['workers.enabled=true', 'workers.autoscaling.enabled=true', 'redis.url=redis://queue:6379'];
+    const { objects } = await render('hub', ...values);
+    const worker = WorkerObject.parse(objects.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name.endsWith('-worker')));
+    expect(worker.spec.replicas).toBeUndefined();
+    expect(objects.find(({ kind }) => kind === 'HorizontalPodAutoscaler')).toMatchObject({
+      spec: { minReplicas: 1, maxReplicas: 8, scaleTargetRef: { name: 'hub-flotilla-hub-worker' } },
+    });
+  });
+
+  test('a ServiceMonitor finds the Services of hub and workers', async () => {
+    const values = [
+      'serviceMonitor.enabled=true',
+      'serviceMonitor.labels.team=fleet',
+      'workers.enabled=true',
+      'redis.url=redis://queue:6379',
+    ];
+    const { objects } = await render('hub', ...values);
+    expect(objects.filter(({ kind }) => kind === 'Service')).toHaveLength(2);
+    expect(objects.find(({ kind }) => kind === 'ServiceMonitor')).toMatchObject({
+      metadata: { labels: { team: 'fleet' } },
+      spec: { endpoints: [{ port: 'http', path: '/metrics', interval: '30s' }] },
+    });
+  });
+
+  test('the network is closed when told so, but for what the hub needs', async () => {
+    expect((await render('hub')).objects.some(({ kind }) => kind === 'NetworkPolicy')).toBe(false);
+    const ports = async (...values: string[]) => {
+      const policy = (await render('hub', 'networkPolicy.enabled=true', ...values)).objects.find(({ kind }) => kind === 'NetworkPolicy');
+      return NetworkPolicyObject.parse(policy).spec.egress.map((rule) => rule.ports.map(({ port }) => port));
+    };
+    expect(await ports()).toEqual([[53, 53, 5353, 5353], [443, 6443], [443]]);
+    expect(await ports('redis.url=redis://queue:6379')).toEqual([[53, 53, 5353, 5353], [443, 6443], [6379], [443]]);
+  });
+
   test('the queue store comes by value, from a Secret, or not at all', async () => {
     const redis = async (...values: string[]) =>
       (await render('hub', ...values)).deployment().spec.template.spec.containers[0].env.find((one) => one.name === 'REDIS_URL');
@@ -168,6 +247,14 @@ describe('rendering', () => {
   test.each([
     { name: 'a misspelt value', chart: 'hub', values: ['replica=2'], why: 'replica' },
     { name: 'two hubs on the embedded store', chart: 'hub', values: ['replicas=2'], why: 'redis.url' },
+    { name: 'workers on the embedded store', chart: 'hub', values: ['workers.enabled=true'], why: 'redis.url' },
+    {
+      name: 'agents of clusters that a standalone hub lets in itself',
+      chart: 'hub',
+      values: ['standalone=true', 'agents.clusters={spoke-1}'],
+      why: 'agents.clusters',
+    },
+    { name: 'a rule for works without verbs', chart: 'spoke', values: ['works.rules[0].apiGroups={apps}'], why: '/works/rules/0' },
     { name: 'a queue store that is no Redis URL', chart: 'hub', values: ['redis.url=queue:6379'], why: '/redis/url' },
     { name: 'a digest that is none', chart: 'spoke', values: ['image.digest=sha256:abc'], why: '/image/digest' },
     { name: 'no cluster name', chart: 'spoke', values: ['clusterName='], why: '/clusterName' },
@@ -290,7 +377,14 @@ describe('the installed hub', () => {
   const overrides = 'cluster-group-upgrade-overrides';
 
   beforeAll(async () => {
-    await helm('install', 'hub', join(charts, 'hub'), '-n', NAMESPACE, ...sets(['agents.clusters={spoke-1}']));
+    await helm(
+      'install',
+      'hub',
+      join(charts, 'hub'),
+      '-n',
+      NAMESPACE,
+      ...sets(['agents.clusters={spoke-1}', 'workers.enabled=true', 'redis.url=redis://queue:6379']),
+    );
     hub = await server.client(HUB);
     // RBAC and new CRDs take effect a moment after they were created.
     await vi.waitUntil(async () => (await attempt(hub, 'GET', upgrades)) === 'allowed', { timeout: 30_000 });
@@ -301,6 +395,24 @@ describe('the installed hub', () => {
     { name: 'report status', method: 'PATCH', path: `${upgrades}/x/status`, body: { status: {} } },
     { name: 'put its finalizer', method: 'PATCH', path: `${upgrades}/x`, body: { metadata: { finalizers: [] } } },
     { name: 'list clusters', method: 'GET', path: '/apis/cluster.open-cluster-management.io/v1/managedclusters' },
+    {
+      name: 'label clusters',
+      method: 'PATCH',
+      path: '/apis/cluster.open-cluster-management.io/v1/managedclusters/x',
+      body: { metadata: { labels: {} } },
+    },
+    {
+      name: 'make a namespace for the upgrades of imported clusters',
+      method: 'POST',
+      path: '/api/v1/namespaces',
+      body: { metadata: { name: 'ztp-install' } },
+    },
+    {
+      name: 'sweep its placements',
+      method: 'DELETE',
+      path: '/apis/cluster.open-cluster-management.io/v1beta1/namespaces/default/placements/x',
+    },
+    { name: 'remove its works', method: 'DELETE', path: '/apis/work.open-cluster-management.io/v1/namespaces/spoke-1/manifestworks/x' },
     { name: 'list policies', method: 'GET', path: '/apis/policy.open-cluster-management.io/v1/policies' },
     { name: 'sweep its actions on a spoke', method: 'DELETE', path: `${actions}?labelSelector=flotilla.io/work` },
     { name: 'sweep its views of a spoke', method: 'DELETE', path: `${views}?labelSelector=flotilla.io/work` },
@@ -324,9 +436,26 @@ describe('the installed hub', () => {
   test.each([
     { name: 'read Secrets', method: 'GET', path: `/api/v1/namespaces/${NAMESPACE}/secrets` },
     { name: 'read other ConfigMaps', method: 'GET', path: '/api/v1/configmaps' },
-    { name: 'create upgrades', method: 'POST', path: upgrades, body: { metadata: { name: 'x' } } },
     { name: 'delete upgrades', method: 'DELETE', path: `${upgrades}/x` },
-    { name: 'change clusters', method: 'PATCH', path: '/apis/cluster.open-cluster-management.io/v1/managedclusters/x', body: {} },
+    {
+      name: 'report on clusters, which is for RHACM',
+      method: 'PATCH',
+      path: '/apis/cluster.open-cluster-management.io/v1/managedclusters/x/status',
+      body: {},
+    },
+    { name: 'delete clusters', method: 'DELETE', path: '/apis/cluster.open-cluster-management.io/v1/managedclusters/x' },
+    {
+      name: 'change policies',
+      method: 'PATCH',
+      path: '/apis/policy.open-cluster-management.io/v1/namespaces/default/policies/x',
+      body: {},
+    },
+    {
+      name: 'hand out rights',
+      method: 'PATCH',
+      path: '/apis/rbac.authorization.k8s.io/v1/clusterroles/x',
+      body: {},
+    },
     {
       name: 'lead elsewhere',
       method: 'POST',
@@ -335,6 +464,24 @@ describe('the installed hub', () => {
     },
   ])('may not $name', async ({ method, path, body }) => {
     expect(await attempt(hub, method, path, body)).toBe('forbidden');
+  });
+
+  test.each([
+    { what: 'create managedclusteractions.action.open-cluster-management.io', may: true },
+    { what: 'create manifestworks.work.open-cluster-management.io', may: true },
+    { what: 'patch placements.cluster.open-cluster-management.io', may: true },
+    { what: 'patch managedclusters.cluster.open-cluster-management.io', may: true },
+    { what: 'watch clustergroupupgrades.ran.openshift.io', may: true },
+    { what: 'patch clustergroupupgrades.ran.openshift.io --subresource=status', may: false },
+    { what: 'create clustergroupupgrades.ran.openshift.io', may: false },
+    { what: 'create leases.coordination.k8s.io', may: false },
+    { what: 'create namespaces', may: false },
+    { what: 'get secrets', may: false },
+  ])('a worker may $what: $may', async ({ what, may }) => {
+    const args = ['--kubeconfig', server.kubeconfig, 'auth', 'can-i', ...what.split(' '), '-n', NAMESPACE];
+    const as = ['--as', `system:serviceaccount:${NAMESPACE}:hub-flotilla-hub-worker`];
+    const answer = await runCommand(tools.path('kubectl'), [...args, ...as]).catch((error: unknown) => String(error));
+    expect(answer).toMatch(may ? /^yes/ : /ended with 1/);
   });
 
   test.each([

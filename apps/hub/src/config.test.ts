@@ -6,6 +6,7 @@ import { options, readConfig } from './config.ts';
 describe('readConfig', () => {
   test('has a default for everything', () => {
     expect(readConfig([], {})).toMatchObject({
+      role: 'hub',
       installCrds: false,
       talmStrict: false,
       precacheImage: '',
@@ -29,6 +30,8 @@ describe('readConfig', () => {
   test("the reference's name of the image variable is read, after ours", () => {
     expect(readConfig([], { PRECACHE_IMG: 'theirs' }).precacheImage).toBe('theirs');
     expect(readConfig([], { PRECACHE_IMG: 'theirs', PRECACHE_IMAGE: 'ours' }).precacheImage).toBe('ours');
+    expect(readConfig([], { RECOVERY_IMG: 'theirs' }).backupImage).toBe('theirs');
+    expect(readConfig([], { RECOVERY_IMG: 'theirs', BACKUP_IMAGE: 'ours' }).backupImage).toBe('ours');
   });
 
   test.each([
@@ -45,6 +48,8 @@ describe('readConfig', () => {
     { argv: [], env: { QUEUE_STORE: 'mysql' }, want: ['--queue-store', 'QUEUE_STORE', '"mysql"', 'embedded'] },
     { argv: ['--precache-job-profile', 'root'], env: {}, want: ['--precache-job-profile', '"root"', 'least-privilege'] },
     { argv: [], env: { UPDATE_GRAPH_URL: 'graph' }, want: ['--update-graph-url', 'UPDATE_GRAPH_URL', '"graph"', 'URL'] },
+    { argv: ['--role', 'boss'], env: {}, want: ['--role', 'ROLE', '"boss"', 'worker'] },
+    { argv: [], env: { ROLE: 'worker' }, want: ['--redis-url', 'REDIS_URL', 'a worker needs the Redis'] },
     { argv: [], env: { TALM_STRICT: 'maybe' }, want: ['--talm-strict', 'TALM_STRICT', '"maybe"'] },
     { argv: ['--precache-grace-seconds', '-1'], env: {}, want: ['--precache-grace-seconds', '"-1"', '>=0'] },
     { argv: ['--precache-registry-config', '{mirrors'], env: {}, want: ['--precache-registry-config', 'PRECACHE_REGISTRY_CONFIG', 'JSON'] },

@@ -8,6 +8,11 @@ const flag = z
   .default(false)
   .transform((value) => value === true || value === 'true' || value === '1');
 
+const onUnlessSaid = z
+  .union([z.boolean(), z.enum(['true', 'false', '1', '0', ''])])
+  .default(true)
+  .transform((value) => value === true || value === 'true' || value === '1' || value === '');
+
 /** What is in it is the puller's business; that it can be read at all is seen here, not on every spoke. */
 function isJsonOrEmpty(text: string): boolean {
   try {
@@ -17,47 +22,62 @@ function isJsonOrEmpty(text: string): boolean {
   }
 }
 
-const Config = z.object({
-  kubeconfig: z.string().optional(),
-  installCrds: flag,
-  standalone: flag,
-  talmStrict: flag,
-  updateGraphUrl: z.url().optional(),
-  precacheImage: z.string().default(''),
-  precacheJobProfile: z.enum(['least-privilege', 'talm']).default('least-privilege'),
-  precacheRegistryConfig: z.string().refine(isJsonOrEmpty, 'expected JSON').default(''),
-  jobViewSeconds: whole(1, 3600).default(4),
-  progressViewSeconds: whole(1, 3600).default(5),
-  precacheGraceSeconds: whole(0, 86_400).default(120),
-  stepConcurrency: whole(1, 1024).default(12),
-  queueStore: z.enum(['auto', 'redis', 'embedded']).default('auto'),
-  redisUrl: z.string().optional(),
-  httpPort: whole(0, 65_535).default(8080),
-  httpHost: z.string().default('0.0.0.0'),
-  namespace: z.string().default('default'),
-  leaseName: z.string().default('flotilla-hub'),
-  logLevel: z.enum(['error', 'warn', 'info', 'debug', 'silent']).default('info'),
-  insecureGraphCall: flag,
-  proxy: z.object({ http: z.string().optional(), https: z.string().optional(), no: z.string().optional() }),
-});
+const Config = z
+  .object({
+    kubeconfig: z.string().optional(),
+    role: z.enum(['hub', 'worker']).default('hub'),
+    installCrds: flag,
+    standalone: flag,
+    autoUpgrades: onUnlessSaid,
+    talmStrict: flag,
+    updateGraphUrl: z.url().optional(),
+    precacheImage: z.string().default(''),
+    precacheJobProfile: z.enum(['least-privilege', 'talm']).default('least-privilege'),
+    precacheRegistryConfig: z.string().refine(isJsonOrEmpty, 'expected JSON').default(''),
+    backupImage: z.string().default(''),
+    jobViewSeconds: whole(1, 3600).default(4),
+    progressViewSeconds: whole(1, 3600).default(5),
+    precacheGraceSeconds: whole(0, 86_400).default(120),
+    stepConcurrency: whole(1, 1024).default(12),
+    queueStore: z.enum(['auto', 'redis', 'embedded']).default('auto'),
+    redisUrl: z.string().optional(),
+    httpPort: whole(0, 65_535).default(8080),
+    httpHost: z.string().default('0.0.0.0'),
+    namespace: z.string().default('default'),
+    leaseName: z.string().default('flotilla-hub'),
+    logLevel: z.enum(['error', 'warn', 'info', 'debug', 'silent']).default('info'),
+    insecureGraphCall: flag,
+    proxy: z.object({ http: z.string().optional(), https: z.string().optional(), no: z.string().optional() }),
+  })
+  .refine(({ role, redisUrl }) => role === 'hub' || redisUrl !== undefined, {
+    path: ['redisUrl'],
+    message: 'a worker needs the Redis that its hub uses',
+  });
 /** Everything the hub can be told, with its defaults. */
 export type HubConfig = Readonly<z.output<typeof Config>>;
 
 /** Option → environment variable → meaning; the README's table is this one. */
 export const options = [
   ['--kubeconfig <file>', 'KUBECONFIG', 'hub API server; in-cluster when absent'],
+  ['--role <role>', 'ROLE', 'hub, or worker to run steps that a hub on the same Redis asks for (default hub)'],
   ['--install-crds', 'INSTALL_CRDS', 'install or update the CRDs of ClusterGroupUpgrade and PreCachingConfig at start'],
   [
     '--standalone',
     'STANDALONE',
-    'with --install-crds, also those of the transport (ManagedCluster, actions, views, Policy), for a hub without RHACM',
+    'for a hub without RHACM: let spokes in and notice lost ones; with --install-crds also the CRDs of the transport (ManagedCluster, actions, views, works)',
+  ],
+  [
+    '--auto-upgrades [on]',
+    'AUTO_UPGRADES',
+    'create the first upgrade of each newly imported cluster in namespace ztp-install, as the reference does, where policies are served (default true)',
   ],
   ['--talm-strict', 'TALM_STRICT', 'decide as the reference does where Flotilla differs'],
   ['--update-graph-url <url>', 'UPDATE_GRAPH_URL', 'update graph to ask instead of the one a policy names'],
   ['--precache-image <image>', 'PRECACHE_IMAGE', 'image of the puller; PRECACHE_IMG is read too'],
   ['--precache-job-profile <profile>', 'PRECACHE_JOB_PROFILE', 'least-privilege, or talm for the job shape of the reference'],
   ['--precache-registry-config <json>', 'PRECACHE_REGISTRY_CONFIG', 'registry mirrors and plain HTTP for the puller, as JSON'],
-  ['--job-view-seconds <n>', 'JOB_VIEW_SECONDS', 'how often a spoke reports its job (default 4)'],
+  ['--backup-image <image>', 'BACKUP_IMAGE', 'image that backs a cluster up; RECOVERY_IMG is read too'],
+  ['--job-view-seconds <n>', 'JOB_VIEW_SECONDS', 'how often a spoke reports its job, or an operator that is upgraded (default 4)'],
   ['--progress-view-seconds <n>', 'PROGRESS_VIEW_SECONDS', 'how often a spoke reports its progress (default 5)'],
   [
     '--precache-grace-seconds <n>',
@@ -88,6 +108,7 @@ export function readConfig(argv: readonly string[] = process.argv.slice(2), env:
     if (given[key] === undefined && value !== undefined && value !== '') given[key] = value;
   }
   given.precacheImage ??= env.PRECACHE_IMG;
+  given.backupImage ??= env.RECOVERY_IMG;
   given.insecureGraphCall = env.INSECURE_GRAPH_CALL ?? false;
   given.proxy = { http: env.HTTP_PROXY ?? env.http_proxy, https: env.HTTPS_PROXY ?? env.https_proxy, no: env.NO_PROXY ?? env.no_proxy };
   const parsed = Config.safeParse(given);

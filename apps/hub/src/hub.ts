@@ -1,23 +1,23 @@
-import {
-  ClusterGroupUpgrade,
-  ConfigMap,
-  errorMessage,
-  Label,
-  ManagedCluster,
-  OVERRIDES_CONFIG_MAP,
-  Policy,
-  PreCachingConfig,
-  refKey,
-  UpgradeCondition,
-} from '@flotilla/api';
-import { type QueueStore, queues, startStepQueue } from '@flotilla/queues';
-import { type Client, type Logger, type Metrics, startController, WatchCache, WorkQueue } from '@flotilla/runtime';
+import { once } from 'node:events';
+import { hostname } from 'node:os';
+import { ClusterGroupUpgrade, refKey } from '@flotilla/api';
+import { type QueueStore, queues } from '@flotilla/queues';
+import { type Client, createEventRecorder, type Logger, type Metrics, startController, WorkQueue } from '@flotilla/runtime';
+import { createBackupJob } from './backup/job.ts';
+import type { BackupSettings } from './backup/settings.ts';
+import { createCaches, createWorkerCaches, fillCaches } from './caches.ts';
 import type { HubConfig } from './config.ts';
-import { BY_CLUSTER, transportCaches } from './precache/caches.ts';
-import { PrecacheEngine } from './precache/engine.ts';
+import { createPrecacheJob } from './precache/job.ts';
 import type { PrecacheSettings } from './precache/settings.ts';
-import { CHILD_POLICIES, trimChild } from './reconcilers/cluster-group-upgrade/observe.ts';
+import { UpgradeJobs } from './reconcilers/cluster-group-upgrade/jobs.ts';
 import { UpgradeReconciler } from './reconcilers/cluster-group-upgrade/reconciler.ts';
+import { wakeOnChange } from './reconcilers/cluster-group-upgrade/wakes.ts';
+import { startAutoUpgrades } from './reconcilers/managed-cluster/reconciler.ts';
+import { startRegistration } from './registration/registration.ts';
+import { RolloutEngine } from './rollout/engine.ts';
+import { openRolloutQueue, startRolloutWorker } from './rollout/queue.ts';
+import { SpokeJobEngine } from './spoke-job/engine.ts';
+import { startSpokeJobQueue, startSpokeJobWorker } from './spoke-job/queue.ts';
 import { createUpdateGraph } from './upgrade/update-graph.ts';
 
 export interface HubDeps {
@@ -28,63 +28,40 @@ export interface HubDeps {
   readonly metrics: Metrics;
 }
 
-/** All watches of the hub. */
-function createCaches(client: Client, logger: Logger, metrics: Metrics) {
-  const shared = { logger, metrics };
-  const byCluster = { [BY_CLUSTER]: ({ metadata }: Policy) => [metadata.namespace ?? ''] };
-  return {
-    upgrades: new WatchCache(client, ClusterGroupUpgrade, shared),
-    clusters: new WatchCache(client, ManagedCluster, shared),
-    configs: new WatchCache(client, PreCachingConfig, shared),
-    overrides: new WatchCache(client, ConfigMap, { ...shared, fieldSelector: `metadata.name=${OVERRIDES_CONFIG_MAP}` }),
-    parents: new WatchCache(client, Policy, { ...shared, labelSelector: `!${CHILD_POLICIES}`, optional: true }),
-    children: new WatchCache(client, Policy, {
-      ...shared,
-      labelSelector: CHILD_POLICIES,
-      transform: trimChild,
-      indexes: byCluster,
-      optional: true,
-    }),
-    ...transportCaches(client, shared),
-  };
-}
-
-type Caches = ReturnType<typeof createCaches>;
-
 /** Leads: reconciles until the signal aborts. */
 export async function lead({ client, store, config, logger, metrics }: HubDeps, signal: AbortSignal): Promise<void> {
   const caches = createCaches(client, logger, metrics);
   const settings = precacheSettings(config);
   const queue = new WorkQueue({ name: 'cluster-group-upgrade', concurrency: 4, metrics });
   const look = (upgrade: { readonly namespace?: string; readonly name: string }) => queue.add(refKey(upgrade));
-  const engine = new PrecacheEngine({ client, caches, settings, logger, now: Date.now, onChange: look });
-  for (const cache of Object.values(caches)) cache.start(signal);
-  await Promise.all(Object.values(caches).map((cache) => cache.synced()));
-  logger.info({ upgrades: caches.upgrades.size, clusters: caches.clusters.size, views: caches.views.size }, 'Caches are filled');
+  const engineDeps = { client, caches, logger, now: Date.now, onChange: look };
+  const engine = new SpokeJobEngine(createPrecacheJob(settings), engineDeps);
+  const backup = new SpokeJobEngine(createBackupJob(backupSettings(config)), engineDeps);
+  await fillCaches(caches, logger, signal);
 
-  const steps = startStepQueue({
-    store,
-    queue: queues.precacheStep,
-    concurrency: settings.concurrency,
-    process: engine.process,
-    onOutcome: (step, outcome) => {
-      if (outcome.kind === 'done') engine.settle(step, outcome.result);
-      else if ('error' in outcome)
-        logger.warn(
-          { cluster: step.cluster, upgrade: step.upgrade.name, reason: errorMessage(outcome.error) },
-          'Step failed, trying again',
-        );
-    },
-    signal,
-    log: logger,
-  });
-  engine.start(steps);
+  const steps = { store, concurrency: settings.concurrency, signal, logger };
+  const precacheSteps = startSpokeJobQueue(engine, { ...steps, queue: queues.precacheStep });
+  const backupSteps = startSpokeJobQueue(backup, { ...steps, queue: queues.backupStep });
+  const viewSeconds = config.jobViewSeconds;
+  const rolloutDeps = { store, client, caches, logger, signal, now: Date.now, concurrency: settings.concurrency, viewSeconds };
+  const rolloutQueue = openRolloutQueue(rolloutDeps);
+  const rolloutSteps = startRolloutWorker(rolloutDeps);
+  const rollout = new RolloutEngine({ caches, queue: rolloutQueue, now: Date.now, logger });
+  const recorder = createEventRecorder({ client, controller: ClusterGroupUpgrade.kind, instance: hostname(), logger, metrics });
   const graph = createUpdateGraph({ proxy: config.proxy, insecure: config.insecureGraphCall });
   const reconciler = new UpgradeReconciler({
     client,
     caches,
-    engine,
-    settings,
+    jobs: new UpgradeJobs({
+      client,
+      caches,
+      now: Date.now,
+      precaching: { engine, settings },
+      backup: { engine: backup, settings: backupSettings(config) },
+    }),
+    rollout,
+    recorder,
+    standalone: config.standalone,
     logger,
     now: Date.now,
     talmStrict: config.talmStrict,
@@ -92,7 +69,8 @@ export async function lead({ client, store, config, logger, metrics }: HubDeps, 
     updateGraphUrl: config.updateGraphUrl,
     resolvePlatformImage: graph.resolvePlatformImage,
   });
-  enqueueOnChange(caches, queue);
+  rollout.start(signal);
+  wakeOnChange(caches, queue);
   const controller = startController({
     name: 'cluster-group-upgrade',
     queue,
@@ -101,9 +79,35 @@ export async function lead({ client, store, config, logger, metrics }: HubDeps, 
     signal,
     metrics,
   });
-  await controller.stopped;
-  await steps.close();
+  const shared = { client, logger, metrics };
+  const autoUpgrades = config.autoUpgrades ? startAutoUpgrades({ ...shared, caches, recorder }, signal) : undefined;
+  const registration = config.standalone ? startRegistration({ ...shared, clusters: caches.clusters }, signal) : undefined;
+  await Promise.all([controller.stopped, autoUpgrades?.stopped, registration?.stopped]);
+  await Promise.all([
+    precacheSteps.close(),
+    backupSteps.close(),
+    rolloutSteps.close(),
+    rolloutQueue[Symbol.asyncDispose](),
+    recorder.close(),
+  ]);
   await graph.close();
+}
+
+/** Runs steps that a leader elsewhere asks for, until the signal aborts. Decides nothing, writes no status. */
+export async function runWorker({ client, store, config, logger, metrics }: HubDeps, signal: AbortSignal): Promise<void> {
+  const caches = createWorkerCaches(client, logger, metrics);
+  await fillCaches(caches, logger, signal);
+  const settings = precacheSettings(config);
+  const deps = { client, caches, logger, now: Date.now };
+  const steps = { store, concurrency: settings.concurrency, signal, logger };
+  const workers = [
+    startSpokeJobWorker(createPrecacheJob(settings), deps, { ...steps, queue: queues.precacheStep }),
+    startSpokeJobWorker(createBackupJob(backupSettings(config)), deps, { ...steps, queue: queues.backupStep }),
+    startRolloutWorker({ ...deps, ...steps, viewSeconds: config.jobViewSeconds }),
+  ];
+  logger.info({ concurrency: settings.concurrency }, 'Worker takes steps');
+  if (!signal.aborted) await once(signal, 'abort');
+  await Promise.all(workers.map((worker) => worker.close()));
 }
 
 function precacheSettings(config: HubConfig): PrecacheSettings {
@@ -118,37 +122,4 @@ function precacheSettings(config: HubConfig): PrecacheSettings {
   };
 }
 
-/** What changes what an upgrade should say: itself, and whatever its plan is made from. */
-function enqueueOnChange(caches: Caches, queue: WorkQueue): void {
-  const lookAt = (upgrade: ClusterGroupUpgrade) => queue.add(refKey(upgrade.metadata));
-  const lookAtAll = () => caches.upgrades.list().forEach(lookAt);
-  const lookAtNamespace = (namespace: string | undefined) =>
-    caches.upgrades
-      .list()
-      .filter((upgrade) => upgrade.metadata.namespace === namespace)
-      .forEach(lookAt);
-  caches.upgrades.subscribe(({ object }) => lookAt(object));
-  caches.clusters.subscribe(({ type, object, previous }) => {
-    // A heartbeat changes neither what is selected nor how it is planned.
-    const same = type === 'set' && previous && JSON.stringify(object.metadata.labels) === JSON.stringify(previous.metadata.labels);
-    if (!same) lookAtAll();
-  });
-  caches.configs.subscribe(({ object }) => {
-    for (const upgrade of caches.upgrades.list()) if (upgrade.spec?.preCachingConfigRef?.name === object.metadata.name) lookAt(upgrade);
-  });
-  caches.overrides.subscribe(({ object }) => lookAtNamespace(object.metadata.namespace));
-  const policyChanged = (name: string) => {
-    for (const upgrade of caches.upgrades.list()) if (upgrade.spec?.managedPolicies?.includes(name)) lookAt(upgrade);
-  };
-  caches.parents.subscribe(({ object }) => policyChanged(object.metadata.name));
-  caches.children.subscribe(({ object }) => policyChanged(object.metadata.name.slice(object.metadata.name.indexOf('.') + 1)));
-  // While an upgrade is torn down, it goes on when its last objects change.
-  for (const cache of [caches.actions, caches.views])
-    cache.subscribe(({ object }) => {
-      const uid = object.metadata.labels?.[Label.upgradeUid];
-      const upgrade = caches.upgrades.list().find(({ metadata }) => metadata.uid === uid);
-      if (upgrade?.metadata.deletionTimestamp || upgrade?.status?.conditions?.some(({ type }) => type === UpgradeCondition.succeeded))
-        lookAt(upgrade);
-    });
-  lookAtAll();
-}
+const backupSettings = ({ backupImage, jobViewSeconds }: HubConfig): BackupSettings => ({ image: backupImage, jobViewSeconds });

@@ -5,7 +5,7 @@ import { createClient, createLogger, createMetrics, runWithLease } from '@flotil
 import { type HubConfig, readConfig } from './config.ts';
 import { installCrds } from './crd-installer.ts';
 import { serveHttp } from './http.ts';
-import { lead } from './hub.ts';
+import { lead, runWorker } from './hub.ts';
 
 /** Wires the hub and runs it until a signal asks it to stop. */
 async function main(config: HubConfig): Promise<void> {
@@ -22,14 +22,16 @@ async function main(config: HubConfig): Promise<void> {
   const client = createClient({ kubeconfigPath: config.kubeconfig, userAgent: 'flotilla-hub', logger, metrics });
   const store = await openStore({ redisUrl: config.redisUrl, preference: config.queueStore, log: logger });
   try {
-    if (config.installCrds) await installCrds(client, { transport: config.standalone }, logger);
+    if (config.installCrds && config.role === 'hub') await installCrds(client, { transport: config.standalone }, logger);
     starting = undefined;
     logger.info({ server: client.server, port: http.port, store: store.description }, 'Hub is ready');
+    const deps = { client, store, config, logger, metrics };
+    if (config.role === 'worker') return await runWorker(deps, stop.signal);
     await runWithLease({
       client,
       ref: { namespace: config.namespace, name: config.leaseName },
       identity: `${hostname()}-${process.pid}`,
-      onStartedLeading: (signal) => lead({ client, store, config, logger, metrics }, signal),
+      onStartedLeading: (signal) => lead(deps, signal),
       signal: stop.signal,
       logger,
       metrics,

@@ -20,6 +20,24 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 
+{{- /* Not a superset of the hub's: neither its Deployment nor its Service may select workers. */ -}}
+{{- define "hub.workerSelectorLabels" -}}
+app.kubernetes.io/name: {{ .Chart.Name }}-worker
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "hub.workerLabels" -}}
+{{ include "hub.workerSelectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/part-of: flotilla
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- end -}}
+
+{{- define "hub.workerServiceAccountName" -}}
+{{ .Values.workers.serviceAccountName | default (printf "%s-worker" (include "hub.fullname" .)) }}
+{{- end -}}
+
 {{- define "hub.serviceAccountName" -}}
 {{ .Values.serviceAccount.name | default (include "hub.fullname" .) }}
 {{- end -}}

@@ -1,84 +1,22 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import {
-  CLUSTER_AVAILABLE,
-  ClusterGroupUpgrade,
-  findCondition,
-  type KubeObject,
-  ManagedCluster,
-  ManagedClusterAction,
-  ManagedClusterView,
-  PreCachingConfig,
-  type PrecacheState,
-  type Resource,
-  SpokeName,
-} from '@flotilla/api';
-import {
-  type ApiServer,
-  type JobShape,
-  registerSpokes,
-  type SimulatedSpokes,
-  startApiServer,
-  startSimulatedSpokes,
-} from '@flotilla/control-plane';
-import { type Client, WatchCache } from '@flotilla/runtime';
-import { applyCrds } from '../../fixtures/crds.ts';
+import { ClusterGroupUpgrade, type PrecacheState, SpokeName } from '@flotilla/api';
+import { WatchCache } from '@flotilla/runtime';
 import { eventually } from '../../fixtures/eventually.ts';
-import { type RunningProgram, startHub } from '../../fixtures/programs.ts';
+import { HubWorld, type Surroundings, startSurroundings, upgradeRef, type WorldOptions } from '../world.ts';
 
-/** What a world is made of. */
-export interface WorldOptions {
-  readonly spokes: readonly string[];
-  /** Default: 3 s without jitter. */
-  readonly job?: Partial<JobShape>;
-  /** Arguments of the hub besides those every hub here gets. */
-  readonly hubArgs?: readonly string[];
-  readonly seed?: number;
-  /** Start no hub. */
-  readonly withoutHub?: boolean;
-}
+export { PLATFORM, PULLER, spokeNames, type WorldOptions } from '../world.ts';
 
-/** The hub's image of the puller in every world. */
-export const PULLER = 'registry.test/image-puller:1';
-/** The platform image that PreCachingConfig `config` names. */
-export const PLATFORM = `registry.test/release@sha256:${'a'.repeat(64)}`;
-
-const HUB_ARGS = ['--job-view-seconds', '1', '--progress-view-seconds', '1', '--precache-image', PULLER, '--log-level', 'debug'];
-
-/** A real API server, simulated spokes in this process, and the hub as a process of its own. */
-export class World {
-  readonly server: ApiServer;
-  readonly client: Client;
-  readonly spokes: SimulatedSpokes;
-  readonly dir: string;
-  hub: RunningProgram | undefined;
-  readonly #args: readonly string[];
+/** A world whose upgrades pre-cache and are not enabled. */
+export class World extends HubWorld {
   readonly #seen = new Map<string, PrecacheState[]>();
   readonly #stop = new AbortController();
 
-  private constructor(parts: { server: ApiServer; client: Client; spokes: SimulatedSpokes; dir: string }, args: readonly string[]) {
-    this.server = parts.server;
-    this.client = parts.client;
-    this.spokes = parts.spokes;
-    this.dir = parts.dir;
-    this.#args = args;
+  private constructor(parts: Surroundings) {
+    super(parts);
+    this.#record();
   }
 
   static async start(options: WorldOptions): Promise<World> {
-    const dir = await mkdtemp(join(tmpdir(), 'flotilla-precache-'));
-    const server = await startApiServer();
-    const client = await server.client();
-    await applyCrds(client);
-    await registerSpokes(client, options.spokes);
-    await client.create(PreCachingConfig, {
-      metadata: { name: 'config', namespace: 'default' },
-      spec: { overrides: { platformImage: PLATFORM } },
-    });
-    const job = { seconds: 3, jitter: 0, startupMs: 500, progressMs: 1000, ...options.job };
-    const spokes = await startSimulatedSpokes({ client, names: options.spokes, seed: options.seed ?? 1, job, namespaceDeletionMs: 500 });
-    const world = new World({ server, client, spokes, dir }, [...HUB_ARGS, ...(options.hubArgs ?? [])]);
-    world.#record();
+    const world = new World(await startSurroundings(options));
     try {
       if (!options.withoutHub) await world.startHub();
       return world;
@@ -88,33 +26,15 @@ export class World {
     }
   }
 
-  async stop(): Promise<void> {
+  override async stop(): Promise<void> {
     this.#stop.abort();
-    await this.hub?.stop();
-    await this.spokes.stop();
-    await this.server.stop();
-    await rm(this.dir, { recursive: true, force: true });
-  }
-
-  /** Starts another hub; resolves when it leads, unless `standby`. */
-  async startHub(
-    options: { args?: readonly string[]; kubeconfig?: string; env?: Readonly<Record<string, string>>; standby?: boolean } = {},
-  ): Promise<RunningProgram> {
-    const hub = await startHub(
-      options.kubeconfig ?? this.server.kubeconfig,
-      this.dir,
-      [...this.#args, ...(options.args ?? [])],
-      options.env,
-    );
-    this.hub = hub;
-    if (!options.standby) await eventually(async () => (await hub.output()).includes('Caches are filled'), 60_000, 'the hub to lead');
-    return hub;
+    await super.stop();
   }
 
   /** Creates an upgrade that pre-caches `clusters` as PreCachingConfig `config` says. All names may be `namespace/name`; else it is `default`. */
   async upgrade(name: string, clusters: readonly string[] | undefined, spec: Record<string, unknown> = {}): Promise<ClusterGroupUpgrade> {
     return this.client.create(ClusterGroupUpgrade, {
-      metadata: refOf(name),
+      metadata: upgradeRef(name),
       spec: {
         preCaching: true,
         enable: false,
@@ -126,26 +46,12 @@ export class World {
     });
   }
 
-  async get(name: string): Promise<ClusterGroupUpgrade | undefined> {
-    return this.client.get(ClusterGroupUpgrade, refOf(name));
-  }
-
-  async delete(name: string): Promise<void> {
-    await this.client.delete(ClusterGroupUpgrade, refOf(name));
-  }
-
   async states(name: string): Promise<Record<string, PrecacheState>> {
     return (await this.get(name))?.status?.precaching?.status ?? {};
   }
 
   async message(name: string, cluster: string): Promise<string | undefined> {
     return (await this.get(name))?.status?.precaching?.messages?.[cluster];
-  }
-
-  /** `Status Reason: Message` of a condition. */
-  async condition(name: string, type: string): Promise<string | undefined> {
-    const condition = findCondition((await this.get(name))?.status?.conditions, type);
-    return condition && `${condition.status} ${condition.reason}: ${condition.message}`;
   }
 
   /** Waits until these clusters are in these states. */
@@ -160,34 +66,9 @@ export class World {
     });
   }
 
-  /** Waits until a condition has this text. */
-  async untilCondition(name: string, type: string, want: string | RegExp, timeoutMs = 60_000): Promise<void> {
-    let last: string | undefined;
-    const ask = async () => {
-      last = await this.condition(name, type);
-      return typeof want === 'string' ? last === want : last !== undefined && want.test(last);
-    };
-    await eventually(ask, timeoutMs).catch((cause: unknown) => {
-      throw new Error(`${name}: condition ${type} should be ${want}, is ${last}`, { cause });
-    });
-  }
-
   /** The states a cluster was seen in by a watch of the upgrade, each once in a row. */
   seen(name: string, cluster: string): readonly PrecacheState[] {
     return this.#seen.get(`${name}/${cluster}`) ?? [];
-  }
-
-  /** Names of the actions and views in a cluster's namespace. */
-  async hubObjects(cluster: string): Promise<string[]> {
-    const list = async (kind: Resource) =>
-      (await this.client.list(kind, { namespace: cluster })).items.map(({ metadata }: KubeObject) => metadata.name);
-    return [...(await list(ManagedClusterAction)), ...(await list(ManagedClusterView))].sort();
-  }
-
-  /** Waits until there are none. */
-  async untilClean(clusters: readonly string[]): Promise<void> {
-    for (const cluster of clusters)
-      await eventually(async () => (await this.hubObjects(cluster)).length === 0, 60_000, `the hub objects of ${cluster} to be gone`);
   }
 
   /** An object in the spoke's pre-cache namespace. */
@@ -208,25 +89,6 @@ export class World {
     };
   }
 
-  /** Says in the ManagedCluster whether the spoke's agent is alive, and connects or disconnects it. */
-  async setAvailable(cluster: string, available: boolean): Promise<void> {
-    if (available) this.spokes.reconnect(cluster);
-    else this.spokes.disconnect(cluster);
-    const condition = {
-      type: CLUSTER_AVAILABLE,
-      status: available ? 'True' : 'Unknown',
-      reason: 'Test',
-      message: 'set by a test',
-      lastTransitionTime: `${new Date().toISOString().slice(0, 19)}Z`,
-    };
-    await this.client.patch(
-      ManagedCluster,
-      { name: cluster },
-      { status: { conditions: [condition] } },
-      { type: 'merge', subresource: 'status' },
-    );
-  }
-
   #record(): void {
     const cache = new WatchCache(this.client, ClusterGroupUpgrade, {});
     cache.subscribe(({ type, object }) => {
@@ -240,12 +102,3 @@ export class World {
     cache.start(this.#stop.signal);
   }
 }
-
-function refOf(name: string): { namespace: string; name: string } {
-  const [first = '', second] = name.split('/');
-  return second === undefined ? { namespace: 'default', name: first } : { namespace: first, name: second };
-}
-
-/** `spoke-1` to `spoke-n`, or with another prefix. */
-export const spokeNames = (count: number, prefix = 'spoke'): string[] =>
-  Array.from({ length: count }, (_, index) => `${prefix}-${index + 1}`);

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { createAction, createView, deleteAction } from './hub-objects.ts';
+import { createAction, createView, deleteAction } from '../spoke-job/hub-objects.ts';
+import { UPGRADE } from '../spoke-job/observation-builders.ts';
+import { precacheNames } from './job.ts';
 import { precacheManifests, specData } from './manifests.ts';
-import { UPGRADE } from './observation-builders.ts';
 import { spokeRuntime } from './spoke-runtime.ts';
 import type { WorkloadInputs } from './workload-inputs.ts';
 
@@ -14,6 +15,7 @@ const inputs: WorkloadInputs = {
   runtime: spokeRuntime(undefined),
   registryConfig: '',
 };
+const place = { job: { work: 'precache', names: precacheNames }, upgrade: UPGRADE, cluster: 'spoke' };
 const management = { 'target.workload.openshift.io/management': '{"effect":"PreferredDuringScheduling"}' };
 const manifests = (change: Partial<WorkloadInputs> = {}) => precacheManifests({ ...inputs, ...change });
 const template = (action: string, change: Partial<WorkloadInputs> = {}) =>
@@ -226,7 +228,7 @@ describe('ConfigMap pre-cache-spec', () => {
 });
 
 describe('hub objects (spec/talm 3.5)', () => {
-  const created = () => manifests().map((manifest) => createAction(UPGRADE, 'spoke', manifest));
+  const created = () => manifests().map((manifest) => createAction(place, manifest));
 
   test('actions that create', () => {
     const job = template('precache-job-create');
@@ -240,21 +242,21 @@ describe('hub objects (spec/talm 3.5)', () => {
   });
 
   test('actions that delete', () => {
-    expect(deleteAction(UPGRADE, 'spoke', 'precache-ns-delete', { when: 'after' }).spec).toEqual({
+    expect(deleteAction(place, 'precache-ns-delete', { when: 'after' }).spec).toEqual({
       actionType: 'Delete',
       kube: { resource: 'namespace', name: 'openshift-talo-pre-cache' },
     });
-    expect(deleteAction(UPGRADE, 'spoke', 'precache-crb-delete', { when: 'after' }).spec).toEqual({
+    expect(deleteAction(place, 'precache-crb-delete', { when: 'after' }).spec).toEqual({
       actionType: 'Delete',
       kube: { resource: 'clusterrolebinding', name: 'pre-cache-crb' },
     });
   });
 
   test('views', () => {
-    expect(createView(UPGRADE, 'spoke', 'view-precache-namespace', 0).spec).toEqual({
+    expect(createView(place, precacheNames.views.namespace, 0).spec).toEqual({
       scope: { resource: 'namespaces', name: 'openshift-talo-pre-cache' },
     });
-    expect(createView(UPGRADE, 'spoke', 'view-precache-job', 30).spec).toEqual({
+    expect(createView(place, precacheNames.views.job, 30).spec).toEqual({
       scope: { resource: 'jobs', name: 'pre-cache', namespace: 'openshift-talo-pre-cache', updateIntervalSeconds: 30 },
     });
   });
@@ -268,15 +270,15 @@ describe('hub objects (spec/talm 3.5)', () => {
     };
     for (const object of [
       ...created(),
-      deleteAction(UPGRADE, 'spoke', 'precache-ns-delete', { when: 'after' }),
-      createView(UPGRADE, 'spoke', 'view-precache-job', 4),
+      deleteAction(place, 'precache-ns-delete', { when: 'after' }),
+      createView(place, precacheNames.views.job, 4),
     ])
       expect(object.metadata).toMatchObject({ namespace: 'spoke', labels });
   });
 
   test('an action made from another spec has another digest', () => {
     const digest = (spec: WorkloadInputs['spec']) =>
-      manifests({ spec }).map((manifest) => createAction(UPGRADE, 'spoke', manifest).metadata.annotations?.['flotilla.io/template'])[3];
+      manifests({ spec }).map((manifest) => createAction(place, manifest).metadata.annotations?.['flotilla.io/template'])[3];
     expect(digest({ platformImage: 'a' })).toMatch(/^[0-9a-f]{16}$/);
     expect(digest({ platformImage: 'a' })).not.toBe(digest({ platformImage: 'b' }));
   });

@@ -1,15 +1,9 @@
 /** The objects a pre-cache puts on a spoke, in the order they must be created (spec/talm 3.5, 3.6). Pure. */
 import { Annotation, PrecacheAction, PrecacheSpecKey, type PrecachingSpec, SpokeName } from '@flotilla/api';
-import { MANAGEMENT_ANNOTATION, talmJobTemplate } from './talm-job.ts';
+import type { SpokeManifest } from '../spoke-job/definition.ts';
+import { MANAGEMENT_ANNOTATION } from '../spoke-job/management.ts';
+import { talmJobTemplate } from './talm-job.ts';
 import type { JobProfile, WorkloadInputs } from './workload-inputs.ts';
-
-/** One object to create on a spoke, and the action that does it. */
-export interface SpokeManifest {
-  readonly action: PrecacheAction;
-  readonly template: Record<string, unknown>;
-  /** Not needed for the job to start: created once the job is, so that the pull begins earlier. */
-  readonly afterJob?: true;
-}
 
 const namespace = SpokeName.namespace;
 
@@ -29,7 +23,7 @@ export function precacheManifests(inputs: WorkloadInputs): SpokeManifest[] {
 
 const object = (apiVersion: string, kind: string, name: string) => ({ apiVersion, kind, metadata: { name, namespace } });
 
-function namespaceTemplate(upgradeUid: string): Record<string, unknown> {
+function namespaceTemplate(upgradeUid: string): SpokeManifest['template'] {
   return {
     apiVersion: 'v1',
     kind: 'Namespace',
@@ -90,7 +84,7 @@ export function specData(spec: PrecachingSpec): Record<string, string> {
   };
 }
 
-function jobTemplate(inputs: WorkloadInputs): Record<string, unknown> {
+function jobTemplate(inputs: WorkloadInputs): SpokeManifest['template'] {
   const { runtime } = inputs;
   const hostPath = (name: string, path: string, type: string) => ({ name, hostPath: { path, type } });
   const volumes: Record<string, unknown>[] = [

@@ -1,15 +1,9 @@
 /** The reference's job, field by field (spec/talm 3.6), for workload images that expect the host under /host. Pure. */
 import { SpokeName } from '@flotilla/api';
+import type { SpokeManifest } from '../spoke-job/definition.ts';
+import { type HostMount, mountHost } from '../spoke-job/host-mounts.ts';
+import { MANAGEMENT_ANNOTATION } from '../spoke-job/management.ts';
 import type { WorkloadInputs } from './workload-inputs.ts';
-
-/** Lets the pod run on the management cores of a partitioned node. */
-export const MANAGEMENT_ANNOTATION = { 'target.workload.openshift.io/management': '{"effect":"PreferredDuringScheduling"}' };
-
-interface HostMount {
-  readonly path: string;
-  readonly readOnly?: true;
-  readonly type?: 'File';
-}
 
 const hostMounts: readonly HostMount[] = [
   { path: '/etc/containers', readOnly: true },
@@ -24,18 +18,16 @@ const hostMounts: readonly HostMount[] = [
   { path: '/usr/share/containers', readOnly: true },
   { path: '/var/lib/cni', readOnly: true },
   { path: '/var/lib/kubelet', readOnly: true },
-  { path: '/sys/fs/cgroup', readOnly: true },
+  { path: '/sys/fs/cgroup', readOnly: true, name: 'sys-fs-cgroup' },
   { path: '/run' },
   { path: '/tmp' },
   { path: '/var/lib/containers' },
   { path: '/var/tmp' },
 ];
 
-/** `host-etc-resolv.conf` is no volume name, so dots become dashes; the cgroup mount has a name of its own. */
-const volumeName = (path: string): string => (path === '/sys/fs/cgroup' ? 'sys-fs-cgroup' : `host${path.replaceAll(/[/.]/g, '-')}`);
-
 /** Job `pre-cache` as the reference writes it. */
-export function talmJobTemplate(inputs: WorkloadInputs): Record<string, unknown> {
+export function talmJobTemplate(inputs: WorkloadInputs): SpokeManifest['template'] {
+  const host = mountHost(hostMounts);
   return {
     apiVersion: 'batch/v1',
     kind: 'Job',
@@ -60,15 +52,7 @@ export function talmJobTemplate(inputs: WorkloadInputs): Record<string, unknown>
               securityContext: { privileged: true, runAsUser: 0 },
               terminationMessagePath: '/dev/termination-log',
               terminationMessagePolicy: 'File',
-              volumeMounts: [
-                { name: 'config-volume', mountPath: '/etc/config', readOnly: true },
-                { name: 'host', mountPath: '/host' },
-                ...hostMounts.map(({ path, readOnly }) => ({
-                  name: volumeName(path),
-                  mountPath: `/host${path}`,
-                  ...(readOnly && { readOnly }),
-                })),
-              ],
+              volumeMounts: [{ name: 'config-volume', mountPath: '/etc/config', readOnly: true }, ...host.volumeMounts],
             },
           ],
           dnsPolicy: 'ClusterFirst',
@@ -77,11 +61,7 @@ export function talmJobTemplate(inputs: WorkloadInputs): Record<string, unknown>
           schedulerName: 'default-scheduler',
           securityContext: {},
           serviceAccountName: SpokeName.serviceAccount,
-          volumes: [
-            { name: 'config-volume', configMap: { name: SpokeName.specConfigMap, defaultMode: 420 } },
-            { name: 'host', emptyDir: {} },
-            ...hostMounts.map(({ path, type }) => ({ name: volumeName(path), hostPath: { path, type: type ?? 'Directory' } })),
-          ],
+          volumes: [{ name: 'config-volume', configMap: { name: SpokeName.specConfigMap, defaultMode: 420 } }, ...host.volumes],
         },
       },
     },

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { ClusterGroupUpgrade, Policy, PreCachingConfig } from '@flotilla/api';
+import { ClusterGroupUpgrade, ManifestWorkReplicaSet, Policy, PreCachingConfig } from '@flotilla/api';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { findTemplateProblem } from '../rollout/spoke/manifest-works.ts';
+import { judgeWindow } from '../rollout/window.ts';
 import { planBatches } from './batches.ts';
 import { selectClusters } from './cluster-selection.ts';
 import { createComplianceTest } from './compliance.ts';
@@ -11,7 +13,14 @@ import { derivePrecachingSpec } from './software-spec.ts';
 
 const release = 'registry.example.com/release@sha256:1';
 const tool = 'registry.example.com/tool@sha256:2';
-const images: Readonly<Record<string, string>> = { RELEASE_IMAGE: release, ADDITIONAL_IMAGE: tool };
+const windowStart = '2027-01-31T22:00:00Z';
+const apps = ['GATEWAY', 'STORE', 'CONSOLE', 'METRICS'].map((app) => [`${app}_IMAGE`, `registry.example.com/app@sha256:${app}`]);
+const images: Readonly<Record<string, string>> = {
+  RELEASE_IMAGE: release,
+  ADDITIONAL_IMAGE: tool,
+  WINDOW_START: windowStart,
+  ...Object.fromEntries(apps),
+};
 const read = (file: string): unknown => {
   const text = readFileSync(new URL(`../../../../examples/${file}`, import.meta.url), 'utf8');
   return parse(text.replaceAll(/\$\{(\w+)\}/g, (_, name: string) => images[name] ?? expect.fail(`${file} has an unknown ${name}`)));
@@ -50,4 +59,20 @@ test('the policy example pulls what the policy names onto the clusters that do n
   expect(plan.batches).toEqual([['spoke-1'], ['spoke-2']]);
   const derived = await derivePrecachingSpec({ ...offline, policies: examination.forUpgrade });
   expect(derived).toEqual({ spec: { platformImage: release, spaceRequired: '35' }, workloadImage: undefined });
+});
+
+test('the rollout example pulls the very images that its template rolls out, and waits for its window', async () => {
+  const { spec, plan } = follow('rollout');
+  expect(plan.batches).toEqual([['spoke-1'], ['spoke-2']]);
+  const config = PreCachingConfig.schema.parse(read('rollout/pre-caching-config.yaml'));
+  const derived = await derivePrecachingSpec({ ...offline, policies: [], configRef: spec.preCachingConfigRef, config });
+  const template = ManifestWorkReplicaSet.schema.parse(read('rollout/manifest-work-replica-set.yaml'));
+  expect(spec.manifestWorkTemplates).toEqual([template.metadata.name]);
+  expect(findTemplateProblem(template)).toBeUndefined();
+  const manifests = template.spec?.manifestWorkTemplate?.workload?.manifests ?? [];
+  const rolledOut = [...JSON.stringify(manifests).matchAll(/"image":"([^"]+)"/g)].map(([, image]) => image);
+  expect(rolledOut).toHaveLength(4);
+  expect(derived).toMatchObject({ spec: { platformImage: release, additionalImages: rolledOut, spaceRequired: '1' } });
+  const upgrade = ClusterGroupUpgrade.schema.parse(read('rollout/cluster-group-upgrade.yaml'));
+  expect(judgeWindow(upgrade, Date.parse(windowStart) - 1)).toMatchObject({ kind: 'closed', opensAt: Date.parse(windowStart) });
 });

@@ -1,4 +1,4 @@
-import { FlotillaError } from '@flotilla/api';
+import { Annotation, FlotillaError, ManifestWorkReplicaSet } from '@flotilla/api';
 import { expect, test } from 'vitest';
 import type { ManagedPolicy, PolicyExamination } from './policies.ts';
 import { buildPolicy, clusterVersion } from './policy-builders.ts';
@@ -30,10 +30,24 @@ const withPolicies = (examination: Partial<PolicyExamination>): ValidationInput 
 const release = (version: string) =>
   managed('a', { objects: [clusterVersion({ upstream: 'http://g', channel: 'c', desiredUpdate: { version } })] });
 const dependent = managed('a', { spec: { dependencies: [{ name: 'b' }] } });
-const templates = (exist: string[]): ValidationInput => ({
+const templates = (exist: string[], annotations: Record<string, string> = {}): ValidationInput => ({
   mode: 'manifestWork',
   templates: ['a', 'b', 'c'],
-  templateExists: (name) => exist.includes(name),
+  template: (name) =>
+    exist.includes(name)
+      ? ManifestWorkReplicaSet.schema.parse({
+          metadata: { name, namespace: 'default', annotations },
+          spec: { manifestWorkTemplate: { workload: { manifests: [{ kind: 'ConfigMap' }] } } },
+        })
+      : undefined,
+});
+
+test('refuses a template that could never complete, naming annotation, value and fix', async () => {
+  const validation = await validateUpgrade(templates(['a', 'b', 'c'], { [Annotation.expectedValues]: 'ready' }));
+  expect(validation).toMatchObject({ status: 'False', reason: 'InvalidManifestTemplate' });
+  expect(validation.message).toContain('ManifestWorkReplicaSet default/a');
+  expect(validation.message).toContain('"ready"');
+  expect(validation.message).toContain('expected a JSON list');
 });
 
 test.each<{ name: string; input: ValidationInput; reason: string; message: string; more?: object }>([

@@ -1,4 +1,5 @@
-import { errorMessage, FlotillaError } from '@flotilla/api';
+import { errorMessage, FlotillaError, type ManifestWorkReplicaSet } from '@flotilla/api';
+import { findTemplateProblem } from '../rollout/spoke/manifest-works.ts';
 import { findUnresolvableDependency } from './dependencies.ts';
 import { formatSlice, formatSortedJson } from './go-format.ts';
 import { findPlatformImage } from './platform-image.ts';
@@ -7,7 +8,11 @@ import type { ResolvePlatformImage } from './update-graph.ts';
 
 /** What is validated: ManifestWork mode looks at templates alone, policy mode at policies alone. */
 export type ValidationInput =
-  | { readonly mode: 'manifestWork'; readonly templates: readonly string[]; readonly templateExists: (name: string) => boolean }
+  | {
+      readonly mode: 'manifestWork';
+      readonly templates: readonly string[];
+      readonly template: (name: string) => ManifestWorkReplicaSet | undefined;
+    }
   | {
       readonly mode: 'policy';
       readonly examination: PolicyExamination;
@@ -36,6 +41,16 @@ export const ValidationReason = {
   policiesMissing: 'NotAllManagedPoliciesExist',
   policiesAmbiguous: 'AmbiguousManagedPoliciesNames',
   templatesMissing: 'NotAllManifestTemplatesExist',
+  /** Ours: a template that could never complete. */
+  templatesInvalid: 'InvalidManifestTemplate',
+  /** Ours: the API server serves no policies. */
+  frameworkMissing: 'PolicyFrameworkMissing',
+  /** Ours: annotations of the window. */
+  window: 'InvalidWindow',
+  /** Ours: edits of ManagedClusters that an API server would refuse. */
+  actions: 'InvalidActions',
+  /** Ours: annotation of the name suffix. */
+  nameSuffix: 'InvalidNameSuffix',
   platformImage: 'InvalidPlatformImage',
   /** The spelling is the reference's. */
   dependency: 'UnresolvableDenpendency',
@@ -96,12 +111,23 @@ const dependenciesInOrder: Check = ({ examination }) => {
 /** First refusal wins; an invalid policy is reported before a missing one (spec/talm 2.3). */
 const policyChecks: readonly Check[] = [namesUnique, policiesValid, policiesExist, platformImageKnown, dependenciesInOrder];
 
+function checkTemplates({ templates, template }: Extract<ValidationInput, { mode: 'manifestWork' }>): Refusal | undefined {
+  const missing = templates.filter((name) => !template(name));
+  if (missing.length > 0)
+    return { reason: ValidationReason.templatesMissing, message: `Missing manifest templates: ${formatSlice(missing)}` };
+  for (const name of templates) {
+    const found = template(name);
+    const problem = found && findTemplateProblem(found);
+    if (problem !== undefined) return { reason: ValidationReason.templatesInvalid, message: `Invalid manifest template: ${problem}` };
+  }
+  return undefined;
+}
+
 /** Condition Validated of an upgrade (spec/talm 2.3, 2.6). Network is used only through `resolvePlatformImage`. */
 export async function validateUpgrade(input: ValidationInput): Promise<Validation> {
   if (input.mode === 'manifestWork') {
-    const missing = input.templates.filter((name) => !input.templateExists(name));
-    if (missing.length > 0)
-      return { status: 'False', reason: ValidationReason.templatesMissing, message: `Missing manifest templates: ${formatSlice(missing)}` };
+    const refusal = checkTemplates(input);
+    if (refusal) return { status: 'False', ...refusal };
   } else {
     for (const check of policyChecks) {
       const refusal = await check(input);

@@ -1,8 +1,11 @@
 import { CLEANUP_FINALIZER, ClusterGroupUpgrade, type ClusterGroupUpgradeStatus, type Ref } from '@flotilla/api';
 import type { Client } from '@flotilla/runtime';
-import { mergePatch } from './merge-patch.ts';
+import { mergePatch } from '../../merge-patch.ts';
 
-/** Patches what changed in the status, or nothing. Refused with a conflict when the name belongs to another object by now. */
+/**
+ * Patches what changed in the status, or nothing. Refused with a conflict when the name belongs to another object by now, or when the
+ * object has changed since: a cache that is behind our own last write must not have it undone.
+ */
 export async function writeStatus(
   upgrade: ClusterGroupUpgrade,
   desired: ClusterGroupUpgradeStatus,
@@ -10,7 +13,8 @@ export async function writeStatus(
 ): Promise<ClusterGroupUpgrade | undefined> {
   const status = mergePatch(upgrade.status ?? {}, desired);
   if (status === undefined) return undefined;
-  const patch = { metadata: { uid: upgrade.metadata.uid }, status };
+  const { uid, resourceVersion } = upgrade.metadata;
+  const patch = { metadata: { uid, resourceVersion }, status };
   return client.patch(ClusterGroupUpgrade, refOf(upgrade), patch, { type: 'merge', subresource: 'status' });
 }
 

@@ -1,15 +1,21 @@
 import {
+  Annotation,
   type ClusterGroupUpgrade,
   type ConfigMap,
   Label,
   type ManagedCluster,
+  type ManifestWorkReplicaSet,
   OVERRIDES_CONFIG_MAP,
+  type Placement,
   type Policy,
   type PreCachingConfig,
 } from '@flotilla/api';
 import type { WatchCache } from '@flotilla/runtime';
-import { BY_CLUSTER } from '../../precache/caches.ts';
+import type { BlockingRef } from '../../rollout/blocking.ts';
 import { searchText } from '../../upgrade/json-value.ts';
+
+/** Index of replicated policies by cluster. */
+export const BY_CLUSTER = 'cluster';
 
 /** The watches a ClusterGroupUpgrade is judged from. */
 export interface UpgradeCaches {
@@ -22,6 +28,9 @@ export interface UpgradeCaches {
   readonly parents: WatchCache<Policy>;
   /** Replicated policies in the clusters' namespaces, indexed by cluster. */
   readonly children: WatchCache<Policy>;
+  /** Templates of ManifestWorks. */
+  readonly templates: WatchCache<ManifestWorkReplicaSet>;
+  readonly placements: WatchCache<Placement>;
 }
 
 /** Everything one pass looks at, read from caches alone. */
@@ -32,6 +41,11 @@ export interface ObservedUpgrade {
   readonly parent: (namespace: string, name: string) => Policy | undefined;
   readonly config: PreCachingConfig | undefined;
   readonly overrides: ConfigMap | undefined;
+  /** A template of the upgrade's namespace. */
+  readonly template: (name: string) => ManifestWorkReplicaSet | undefined;
+  /** The API server serves Policies and Placements. */
+  readonly servesPolicies: boolean;
+  readonly upgradeAt: (ref: BlockingRef) => ClusterGroupUpgrade | undefined;
 }
 
 /** Gathers what concerns one upgrade. */
@@ -45,19 +59,30 @@ export function observeUpgrade(upgrade: ClusterGroupUpgrade, caches: UpgradeCach
     parent: (ns, name) => caches.parents.get({ namespace: ns, name }),
     config: ref?.name ? caches.configs.get({ namespace: ref.namespace || namespace, name: ref.name }) : undefined,
     overrides: caches.overrides.get({ namespace, name: OVERRIDES_CONFIG_MAP }),
+    template: (name) => caches.templates.get({ namespace, name }),
+    servesPolicies: caches.parents.present && caches.placements.present,
+    upgradeAt: (blocker) => caches.upgrades.get(blocker),
   };
 }
 
 /** Selector of replicated policies; the parents are all others. */
 export const CHILD_POLICIES = Label.rootPolicy;
 
-/** A replicated policy is only asked whether it is there, whether it enforces, and whether a hub template is left in it. */
+/** A replicated policy is only asked whether it is there, its wave, whether it enforces, and whether a hub template is left in it. */
 export function trimChild(child: Policy): Policy {
   // Bounded: a copy that is too deep or too large to be searched counts as one that is not resolved.
   const unresolved = searchText(child.spec?.['policy-templates'], '{{hub') !== 'absent';
-  const { name, namespace, labels, resourceVersion, uid } = child.metadata;
+  const { name, namespace, labels, resourceVersion, uid, annotations } = child.metadata;
+  const wave = annotations?.[Annotation.deployWave];
   return {
-    metadata: { name, namespace, labels, resourceVersion, uid },
+    metadata: {
+      name,
+      namespace,
+      labels,
+      resourceVersion,
+      uid,
+      ...(wave !== undefined && { annotations: { [Annotation.deployWave]: wave } }),
+    },
     spec: { remediationAction: child.spec?.remediationAction, 'policy-templates': unresolved ? ['{{hub'] : [] },
   };
 }

@@ -1,4 +1,5 @@
 import { type ClusterGroupUpgradeSpec, findCondition, type PrecachingSpec, UpgradeCondition } from '@flotilla/api';
+import { policyFrameworkMissing, validateInput } from '../../rollout/input-checks.ts';
 import { computeMaxConcurrency, planBatches } from '../../upgrade/batches.ts';
 import { type ClusterSelection, selectClusters } from '../../upgrade/cluster-selection.ts';
 import { createComplianceTest, isManifestWorkMode } from '../../upgrade/compliance.ts';
@@ -13,6 +14,10 @@ export interface PlanDeps {
   readonly talmStrict: boolean;
   readonly updateGraphUrl: string | undefined;
   readonly resolvePlatformImage: ResolvePlatformImage;
+  /** The hub was started for a fleet without the policy framework. */
+  readonly standalone: boolean;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
   /** Image of the puller from the configuration; empty when there is none. */
   readonly precacheImage: string;
 }
@@ -30,6 +35,10 @@ export interface UpgradePlan {
     | undefined;
   /** Clusters of the plan, canaries first. */
   readonly precachingClusters: readonly string[];
+  /** Who has nothing to do in the rollout. */
+  readonly isCompliant: (cluster: string) => boolean;
+  /** Clusters of the upgrade that have nothing to do, canaries first. */
+  readonly compliant: readonly string[];
   readonly stopped: 'selection' | 'validation' | 'precacheSpec' | undefined;
   /** Look again after so many milliseconds even if nothing changes. */
   readonly recheckAfterMs: number | undefined;
@@ -66,18 +75,25 @@ export async function planUpgrade(observed: ObservedUpgrade, spec: ClusterGroupU
     batches: [],
     precaching: undefined,
     precachingClusters: [],
+    isCompliant: () => false,
+    compliant: [],
   };
   if (selection.failure) return { ...base, stopped: 'selection', recheckAfterMs: undefined };
 
   const policies = isManifestWorkMode(spec) ? noPolicies : examine(observed, spec, clusters);
-  const validation = await validate(spec, policies, deps);
+  const validation = await validate(observed, spec, policies, deps);
   if (validation.status !== 'True')
     return { ...base, policies, validation, stopped: 'validation', recheckAfterMs: validation.recheckAfterMs };
 
-  const isCompliant = createComplianceTest({ spec, examination: policies, talmStrict: deps.talmStrict });
   const { canaries, maxConcurrency } = spec.remediationStrategy;
-  const { batches } = planBatches({ clusters, canaries, maxConcurrency, isCompliant });
-  const planned = { ...base, policies, validation, batches };
+  const planFor = (talmStrict: boolean) => {
+    const isCompliant = createComplianceTest({ spec, examination: policies, talmStrict });
+    return { isCompliant, ...planBatches({ clusters, canaries, maxConcurrency, isCompliant }) };
+  };
+  const { batches } = planFor(deps.talmStrict);
+  // The rollout has nothing to do for an upgrade that only pre-caches, as in the reference.
+  const { isCompliant, compliant } = planFor(true);
+  const planned = { ...base, policies, validation, batches, isCompliant, compliant };
   if (!spec.preCaching || batches.length === 0) return { ...planned, stopped: undefined, recheckAfterMs: undefined };
 
   const software = await derive(observed, spec, policies, deps);
@@ -100,17 +116,26 @@ function examine(observed: ObservedUpgrade, spec: ClusterGroupUpgradeSpec, clust
   return examinePolicies({ managedPolicies: spec.managedPolicies, clusters, children, parents: observed.parent });
 }
 
-/** Templates belong to the rollout: until it looks at them, ManifestWork mode has nothing to refuse here. */
-const validate = (spec: ClusterGroupUpgradeSpec, examination: PolicyExamination, deps: PlanDeps): Promise<Validation> =>
-  isManifestWorkMode(spec)
-    ? validateUpgrade({ mode: 'manifestWork', templates: [], templateExists: () => true })
-    : validateUpgrade({
+async function validate(
+  observed: ObservedUpgrade,
+  spec: ClusterGroupUpgradeSpec,
+  examination: PolicyExamination,
+  deps: PlanDeps,
+): Promise<Validation> {
+  const { upgrade, template, servesPolicies } = observed;
+  const isPolicyMode = !isManifestWorkMode(spec);
+  if (isPolicyMode && (spec.managedPolicies?.length ?? 0) > 0 && !servesPolicies) return policyFrameworkMissing(deps.standalone);
+  const validation = isPolicyMode
+    ? await validateUpgrade({
         mode: 'policy',
         examination,
         preCaching: spec.preCaching,
         updateGraphUrl: deps.updateGraphUrl,
         resolvePlatformImage: deps.resolvePlatformImage,
-      });
+      })
+    : await validateUpgrade({ mode: 'manifestWork', templates: spec.manifestWorkTemplates ?? [], template });
+  return validation.status === 'True' ? (validateInput(upgrade, spec, deps.now()) ?? validation) : validation;
+}
 
 /** The spec is derived anew until all spokes are done with it, so that edits count; strictly, it is frozen once valid. */
 async function derive(observed: ObservedUpgrade, spec: ClusterGroupUpgradeSpec, policies: PolicyExamination, deps: PlanDeps) {

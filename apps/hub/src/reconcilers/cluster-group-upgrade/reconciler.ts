@@ -2,36 +2,58 @@ import {
   CLEANUP_FINALIZER,
   type ClusterGroupUpgrade,
   ClusterGroupUpgradeSpec,
+  type ClusterGroupUpgradeStatus,
   findCondition,
   type Ref,
   refKey,
   UpgradeCondition,
 } from '@flotilla/api';
-import type { Client, Logger, ReconcileResult } from '@flotilla/runtime';
-import type { PrecacheCaches } from '../../precache/caches.ts';
-import type { PrecacheEngine } from '../../precache/engine.ts';
-import { rollUp } from '../../precache/rollup.ts';
-import type { PrecacheRun } from '../../precache/run.ts';
-import type { PrecacheSettings } from '../../precache/settings.ts';
-import { Teardown } from '../../precache/teardown.ts';
+import type { Client, EventRecorder, Logger, ReconcileResult } from '@flotilla/runtime';
+import { advanceRollout } from '../../rollout/advance.ts';
+import { judgeBlocking } from '../../rollout/blocking.ts';
+import type { RolloutCaches } from '../../rollout/caches.ts';
+import type { RolloutEngine } from '../../rollout/engine.ts';
+import { type GateInput, judgeGates, remainingClusters } from '../../rollout/gates.ts';
+import { observeRollout } from '../../rollout/observe.ts';
+import { readSoak } from '../../rollout/policy-mode.ts';
+import { startRollout } from '../../rollout/start.ts';
+import { isRunning, keepsObjects } from '../../rollout/targets.ts';
+import { isTurningPoint } from '../../rollout/turning-point.ts';
+import { judgeWindow } from '../../rollout/window.ts';
+import type { SpokeJobCaches } from '../../spoke-job/caches.ts';
+import { eventsBetween } from '../../upgrade/events-between.ts';
+import type { ValidationFacts } from '../../upgrade/events-validation.ts';
 import { writeFinalizer, writeStatus } from './apply.ts';
-import { observeUpgrade, type UpgradeCaches } from './observe.ts';
+import type { Teardowns, UpgradeJobs } from './jobs.ts';
+import { type ObservedUpgrade, observeUpgrade, type UpgradeCaches } from './observe.ts';
 import { type PlanDeps, planUpgrade, type UpgradePlan } from './plan.ts';
-import { describeStatus, type PrecachingReport } from './status.ts';
+import { describeEnd, describePreparation, describeRollout, type PrecachingReport } from './status.ts';
 
 export interface ReconcilerDeps extends PlanDeps {
   readonly client: Client;
-  readonly caches: UpgradeCaches & PrecacheCaches;
-  readonly engine: PrecacheEngine;
-  readonly settings: PrecacheSettings;
+  readonly caches: UpgradeCaches & SpokeJobCaches & RolloutCaches;
+  readonly rollout: Pick<RolloutEngine, 'isClean'>;
+  readonly jobs: UpgradeJobs;
+  readonly recorder: Pick<EventRecorder, 'record'>;
   readonly now: () => number;
   readonly logger: Logger;
 }
 
-/** One status write per upgrade and second at most. */
-const WRITE_INTERVAL_MS = 1000;
+/** One status write per upgrade and second, but for those that all clusters wait for; and one pass that plans. */
+const PASS_INTERVAL_MS = 1000;
+/** How often a rollout that may not write yet is looked at for such a moment. */
+const LOOK_INTERVAL_MS = 200;
 /** How long spokes are waited for when an upgrade is deleted. */
 const TEARDOWN_MS = 60_000;
+
+/** What a pass ends with. */
+interface PassResult {
+  readonly status: ClusterGroupUpgradeStatus;
+  /** Milliseconds since the epoch. */
+  readonly wakeAt: number | undefined;
+  /** For events. */
+  readonly facts?: ValidationFacts;
+}
 
 /** What this process remembers of an upgrade; all of it can be had again. */
 interface Memory {
@@ -39,7 +61,11 @@ interface Memory {
   writtenAt: number;
   /** The last write, and the version it replaced: the cache shows that version until the write arrives. */
   written?: { readonly replaced: string | undefined; readonly upgrade: ClusterGroupUpgrade };
-  teardown?: Teardown;
+  /** When the last pass before the start was made. */
+  preparedAt?: number;
+  /** When the last pass of the rollout was made. */
+  lookedAt?: number;
+  teardowns?: Teardowns;
 }
 
 /** Carries ClusterGroupUpgrades: gone, deleting, finalizer, ended, plan, pre-cache, status. The only writer of their status. */
@@ -66,7 +92,11 @@ export class UpgradeReconciler {
       return {};
     }
     if (findCondition(upgrade.status?.conditions, UpgradeCondition.succeeded)) return this.#complete(upgrade, memory);
-    const waitMs = memory.writtenAt + WRITE_INTERVAL_MS - this.#deps.now();
+    // What an upgrade that waits is planned from can change a thousand times a second, while others are rolled out.
+    const nextAt = isRunning(upgrade)
+      ? (memory.lookedAt ?? 0) + LOOK_INTERVAL_MS
+      : Math.max(memory.writtenAt, memory.preparedAt ?? 0) + PASS_INTERVAL_MS;
+    const waitMs = nextAt - this.#deps.now();
     if (waitMs > 0) return { requeueAfterMs: waitMs };
     return this.#advance(upgrade, memory);
   }
@@ -77,47 +107,92 @@ export class UpgradeReconciler {
       this.#deps.logger.warn({ upgrade: refKey(upgrade.metadata), reason: spec.error.issues[0]?.message }, 'Spec cannot be read');
       return {};
     }
-    const observed = observeUpgrade(upgrade, this.#deps.caches);
-    const plan = await planUpgrade(observed, spec.data, this.#deps);
-    const run = this.#requestPrecaching(upgrade, spec.data, plan);
-    const report = run && this.#report(run, plan);
-    const desired = describeStatus(upgrade, plan, report, new Date(this.#deps.now()));
-    await this.#write(upgrade, desired, memory);
-    return plan.recheckAfterMs === undefined ? {} : { requeueAfterMs: plan.recheckAfterMs };
+    const running = isRunning(upgrade);
+    if (running) {
+      memory.lookedAt = this.#deps.now();
+      this.#deps.jobs.resumeCleaning(upgrade, spec.data);
+    } else memory.preparedAt = this.#deps.now();
+    const { status, wakeAt, facts } = running ? this.#rollOut(upgrade, spec.data) : await this.#prepare(upgrade, spec.data);
+    const again = (at: number | undefined) => (at === undefined ? {} : { requeueAfterMs: Math.max(at - this.#deps.now(), 0) });
+    const mayWriteAt = memory.writtenAt + PASS_INTERVAL_MS;
+    if (running && mayWriteAt > this.#deps.now() && !isTurningPoint(upgrade.status ?? { status: {} }, status))
+      return again(earliest(mayWriteAt, wakeAt));
+    await this.#write(upgrade, status, memory, facts);
+    return again(wakeAt);
   }
 
-  /** Hands the plan to the engine; while the plan is refused, what was begun goes on as it was. */
-  #requestPrecaching(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec, plan: UpgradePlan): PrecacheRun | undefined {
-    const { engine, settings } = this.#deps;
-    const { uid = '', name, namespace = '' } = upgrade.metadata;
-    const existing = engine.run(uid);
-    const wanted = plan.precaching?.spec;
-    const stored = upgrade.status?.precaching?.status ?? {};
-    if (!wanted && !existing) return undefined;
-    if (!wanted) return existing && engine.request({ ...existing.request, stored });
-    const clusters = new Set(plan.precachingClusters);
-    for (const cluster of Object.keys(stored)) if (stored[cluster] !== 'NotStarted') clusters.add(cluster);
-    return engine.request({
-      upgrade: { uid, name, namespace },
-      clusters: [...clusters],
-      stored,
-      spec: wanted,
-      image: plan.precaching?.image ?? settings.image,
-      profile: settings.profile,
-      jobSeconds: spec.remediationStrategy.timeout * 60,
+  /** Everything before the start, and the start itself once no gate refuses any more. */
+  async #prepare(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec): Promise<PassResult> {
+    const { caches, jobs, now, talmStrict } = this.#deps;
+    const observed = observeUpgrade(upgrade, caches);
+    const plan = await planUpgrade(observed, spec, this.#deps);
+    const precaching = jobs.precache(upgrade, spec, plan);
+    const gates = this.#gateInput(upgrade, spec, plan, precaching, observed);
+    const backup = jobs.backUp(upgrade, gates);
+    const final = { ...gates, backup: backup?.rollUp };
+    const refusal = plan.stopped === undefined ? judgeGates(final) : undefined;
+    const status = describePreparation({ upgrade, plan, precaching, backup, refusal, talmStrict, now: new Date(now()) });
+    const recheckAt = plan.recheckAfterMs === undefined ? undefined : now() + plan.recheckAfterMs;
+    if (plan.stopped !== undefined || refusal) {
+      const facts = { missingClusters: plan.selection.failure?.missing };
+      return { status, wakeAt: earliest(recheckAt, refusal?.wakeAt), facts };
+    }
+    this.#warnOfSoaks(upgrade, plan);
+    const { canaries, maxConcurrency } = spec.remediationStrategy;
+    const { isCompliant, compliant } = plan;
+    const started = startRollout(status, {
+      clusters: remainingClusters(final),
+      compliant,
+      isCompliant,
+      canaries,
+      maxConcurrency,
+      now: now(),
     });
+    return this.#rollOut({ ...upgrade, status: started }, spec);
   }
 
-  #report(run: PrecacheRun, plan: UpgradePlan): PrecachingReport {
-    const planned = plan.stopped === undefined ? plan.precachingClusters : run.request.clusters;
-    const states = new Map([...run.spokes].map(([cluster, { state }]) => [cluster, state]));
-    return { rollUp: rollUp(planned, states), clusters: run.request.clusters, spokes: run.spokes };
+  #warnOfSoaks(upgrade: ClusterGroupUpgrade, plan: UpgradePlan): void {
+    for (const { policy } of plan.policies.forUpgrade) {
+      const { problem } = readSoak(policy);
+      if (problem !== undefined) this.#deps.logger.warn({ upgrade: refKey(upgrade.metadata), reason: problem }, 'Soak is left out');
+    }
+  }
+
+  /** One pass of a rollout that has started, from its status alone. */
+  #rollOut(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec): PassResult {
+    const { caches, now } = this.#deps;
+    const at = now();
+    const status = upgrade.status ?? { status: {} };
+    const observation = observeRollout(upgrade, caches);
+    const advance = advanceRollout({ spec, status, observation, window: judgeWindow(upgrade, at), now: at });
+    return { status: describeRollout(status, advance, new Date(at)), wakeAt: advance.wakeAt };
+  }
+
+  #gateInput(
+    upgrade: ClusterGroupUpgrade,
+    spec: ClusterGroupUpgradeSpec,
+    plan: UpgradePlan,
+    precaching: PrecachingReport | undefined,
+    observed: ObservedUpgrade,
+  ): GateInput {
+    return {
+      enabled: spec.enable,
+      canaries: spec.remediationStrategy.canaries ?? [],
+      planned: plan.batches.flat(),
+      precaching: precaching?.rollUp,
+      window: judgeWindow(upgrade, this.#deps.now()),
+      blocking: judgeBlocking(upgrade, observed.upgradeAt),
+      wantsBackup: spec.backup && plan.batches.length > 0,
+      backup: undefined,
+    };
   }
 
   async #finalize(upgrade: ClusterGroupUpgrade, memory: Memory): Promise<ReconcileResult> {
     if (!upgrade.metadata.finalizers?.includes(CLEANUP_FINALIZER)) return {};
     const since = this.#deps.now() - Date.parse(upgrade.metadata.deletionTimestamp ?? '');
-    if (!(await this.#tearDown(upgrade, memory, since > TEARDOWN_MS))) return { requeueAfterMs: Math.max(TEARDOWN_MS - since, 1000) };
+    const isGone = await this.#tearDown(upgrade, memory, since > TEARDOWN_MS);
+    const isClean = since > TEARDOWN_MS || this.#deps.rollout.isClean(upgrade);
+    if (!isGone || !isClean) return { requeueAfterMs: Math.max(TEARDOWN_MS - since, 1000) };
     await writeFinalizer(upgrade, false, this.#deps.client);
     return {};
   }
@@ -125,32 +200,35 @@ export class UpgradeReconciler {
   /** After the verdict: `completedAt`, once everything is cleaned that this upgrade wants cleaned (spec/talm 2.4, 2.14). */
   async #complete(upgrade: ClusterGroupUpgrade, memory: Memory): Promise<ReconcileResult> {
     if (upgrade.status?.status.completedAt) return {};
-    const keep = upgrade.spec?.actions?.afterCompletion?.deleteObjects === false;
     const ended = findCondition(upgrade.status?.conditions, UpgradeCondition.succeeded)?.lastTransitionTime ?? '';
     const since = this.#deps.now() - Date.parse(ended);
-    if (!keep && !(await this.#tearDown(upgrade, memory, since > TEARDOWN_MS)))
-      return { requeueAfterMs: Math.max(TEARDOWN_MS - since, 1000) };
-    const completedAt = new Date(this.#deps.now()).toISOString().replace(/\.\d+Z$/, 'Z');
-    await this.#write(upgrade, { ...upgrade.status, status: { ...upgrade.status?.status, completedAt } }, memory);
+    const isGone = keepsObjects(upgrade) || (await this.#tearDown(upgrade, memory, since > TEARDOWN_MS));
+    const isClean = since > TEARDOWN_MS || this.#deps.rollout.isClean(upgrade);
+    if (!isGone || !isClean) return { requeueAfterMs: Math.max(TEARDOWN_MS - since, 1000) };
+    await this.#write(upgrade, describeEnd(upgrade, new Date(this.#deps.now())), memory);
     return {};
   }
 
   #tearDown(upgrade: ClusterGroupUpgrade, memory: Memory, force: boolean): Promise<boolean> {
-    const { uid = '', name, namespace = '' } = upgrade.metadata;
-    const { client, settings, now, caches, engine } = this.#deps;
-    engine.end(uid);
-    memory.teardown ??= new Teardown({ uid, name, namespace }, settings.profile, { client, settings, now, caches });
-    return memory.teardown.advance(upgrade.status?.precaching?.status ?? {}, force);
+    const { jobs } = this.#deps;
+    memory.teardowns ??= jobs.teardowns(upgrade);
+    return jobs.tearDown(memory.teardowns, upgrade, force);
   }
 
-  async #write(upgrade: ClusterGroupUpgrade, desired: NonNullable<ClusterGroupUpgrade['status']>, memory: Memory): Promise<void> {
+  /** One status write, and the events that tell of it. */
+  async #write(
+    upgrade: ClusterGroupUpgrade,
+    desired: ClusterGroupUpgradeStatus,
+    memory: Memory,
+    facts: ValidationFacts = {},
+  ): Promise<void> {
     const written = await writeStatus(upgrade, desired, this.#deps.client);
     if (!written) return;
     memory.writtenAt = this.#deps.now();
     memory.written = { replaced: upgrade.metadata.resourceVersion, upgrade: written };
-    const { uid = '' } = upgrade.metadata;
-    const run = this.#deps.engine.run(uid);
-    if (run) this.#deps.engine.request({ ...run.request, stored: written.status?.precaching?.status ?? {} });
+    const { jobs, recorder } = this.#deps;
+    jobs.noteStored(upgrade.metadata.uid ?? '', written.status);
+    for (const event of eventsBetween(upgrade.status, written.status ?? { status: {} }, written, facts)) recorder.record(event);
   }
 
   /** The upgrade as last written by us, until the cache has seen that write. */
@@ -165,7 +243,7 @@ export class UpgradeReconciler {
     const uid = upgrade.metadata.uid ?? '';
     const known = this.#memory.get(key);
     if (known?.uid === uid) return known;
-    if (known) this.#deps.engine.end(known.uid);
+    if (known) this.#deps.jobs.end(known.uid);
     const memory: Memory = { uid, writtenAt: 0 };
     this.#memory.set(key, memory);
     return memory;
@@ -173,7 +251,12 @@ export class UpgradeReconciler {
 
   #forget(key: string): void {
     const memory = this.#memory.get(key);
-    if (memory) this.#deps.engine.end(memory.uid);
+    if (memory) this.#deps.jobs.end(memory.uid);
     this.#memory.delete(key);
   }
 }
+
+const earliest = (...times: readonly (number | undefined)[]): number | undefined => {
+  const known = times.filter((time) => time !== undefined);
+  return known.length > 0 ? Math.min(...known) : undefined;
+};

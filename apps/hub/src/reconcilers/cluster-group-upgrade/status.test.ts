@@ -1,9 +1,10 @@
 import { ClusterGroupUpgrade, type ClusterGroupUpgradeStatus, type PrecacheState } from '@flotilla/api';
 import { describe, expect, test } from 'vitest';
 import { rollUp } from '../../precache/rollup.ts';
-import type { SpokeRecord } from '../../precache/run.ts';
+import { judgeGates } from '../../rollout/gates.ts';
+import type { SpokeRecord } from '../../spoke-job/run.ts';
 import type { UpgradePlan } from './plan.ts';
-import { describeStatus, type PrecachingReport } from './status.ts';
+import { describeEnd, describePreparation, describeRollout, type PrecachingReport } from './status.ts';
 
 const at = new Date('2026-01-01T00:00:00.123Z');
 const later = new Date('2026-01-01T00:05:00.456Z');
@@ -24,17 +25,35 @@ const planOf = (clusters: string[], parts: Partial<UpgradePlan> = {}): UpgradePl
   batches: clusters.map((cluster) => [cluster]),
   precaching: { spec: { platformImage: 'image' } },
   precachingClusters: clusters,
+  isCompliant: () => false,
+  compliant: [],
   stopped: undefined,
   recheckAfterMs: undefined,
   ...parts,
 });
 
-function reportOf(states: Readonly<Record<string, PrecacheState>>, parts: Partial<SpokeRecord> = {}): PrecachingReport {
+function reportOf(states: Readonly<Record<string, PrecacheState>>, parts: Partial<SpokeRecord<PrecacheState>> = {}): PrecachingReport {
   const clusters = Object.keys(states);
   const spokes = new Map(
     Object.entries(states).map(([name, state]) => [name, { state, stored: state, message: undefined, progress: undefined, ...parts }]),
   );
   return { rollUp: rollUp(clusters, new Map(Object.entries(states))), clusters, spokes };
+}
+
+/** One pass before the start, with the gates as they are for this upgrade. */
+function describeStatus(given: ClusterGroupUpgrade, plan: UpgradePlan, precaching: PrecachingReport | undefined, now: Date) {
+  const refusal = judgeGates({
+    enabled: given.spec?.enable ?? true,
+    canaries: given.spec?.remediationStrategy.canaries ?? [],
+    planned: plan.batches.flat(),
+    precaching: precaching?.rollUp,
+    window: { kind: 'open' },
+    blocking: { missing: [], incomplete: [], eligible: undefined },
+    wantsBackup: false,
+    backup: undefined,
+  });
+  const passed = plan.stopped === undefined ? refusal : undefined;
+  return describePreparation({ upgrade: given, plan, precaching, backup: undefined, refusal: passed, talmStrict: false, now });
 }
 
 const lines = (status: ClusterGroupUpgradeStatus) =>
@@ -223,5 +242,56 @@ describe('the rest of the status', () => {
     const kib = JSON.stringify({ ...upgrade({ clusters: fiveThousand }), status }).length / 1024;
     process.stdout.write(`5,000 spokes ${name}: ${kib.toFixed(0)} KiB\n`);
     expect(kib).toBeLessThan(512);
+  });
+});
+
+describe('after the start', () => {
+  const inProgress = { status: 'True', reason: 'InProgress', message: 'Remediating non-compliant policies' } as const;
+  const done = { status: 'False', reason: 'Completed', message: 'done' } as const;
+  const prepared = describeStatus(
+    upgrade({ preCaching: false }),
+    planOf(['a'], { precaching: undefined, precachingClusters: [] }),
+    undefined,
+    at,
+  );
+  const pass = (parts: object) => ({
+    status: { startedAt: 's' },
+    clusters: [],
+    progressing: inProgress,
+    succeeded: undefined,
+    wakeAt: undefined,
+    ...parts,
+  });
+
+  test('Progressing is told while it runs, and the verdict comes last', () => {
+    const running = describeRollout(prepared, pass({}), at);
+    expect(lines(running)).toEqual([SELECTED, VALIDATED, 'Progressing True InProgress: Remediating non-compliant policies']);
+    const clusters = [{ name: 'a', state: 'complete' }];
+    const ended = describeRollout(running, pass({ clusters, progressing: done, succeeded: { ...done, status: 'True' } }), later);
+    expect(lines(ended).slice(-2)).toEqual(['Progressing False Completed: done', 'Succeeded True Completed: done']);
+    expect([running.clusters, ended.clusters]).toEqual([undefined, clusters]);
+  });
+
+  test('a pass that changes nothing gives the very same status', () => {
+    const running = describeRollout(prepared, pass({}), at);
+    expect(describeRollout(running, pass({}), later)).toEqual(running);
+  });
+
+  test('at the end the batch is forgotten, and the names with the objects', () => {
+    const status = {
+      ...prepared,
+      safeResourceNames: { 'ns/a': 'a-1' },
+      status: {
+        startedAt: '2026-01-01T00:00:00Z',
+        currentBatch: 2,
+        currentBatchStartedAt: '2026-01-01T00:00:00Z',
+        currentBatchRemediationProgress: { a: {} },
+      },
+    };
+    const times = { startedAt: '2026-01-01T00:00:00Z', completedAt: '2026-01-01T00:05:00Z' };
+    const ended = describeEnd(upgrade({}, status), later);
+    expect([ended.status, ended.safeResourceNames]).toEqual([times, undefined]);
+    const kept = describeEnd(upgrade({ actions: { afterCompletion: { deleteObjects: false } } }, status), later);
+    expect([kept.status, kept.safeResourceNames]).toEqual([times, { 'ns/a': 'a-1' }]);
   });
 });

@@ -5,10 +5,21 @@ import {
   type Condition,
   isFinalPrecacheState,
   type PrecacheProgress,
+  type PrecacheState,
   UpgradeCondition,
 } from '@flotilla/api';
+import { type BackupReport, describeBackup } from '../../backup/report.ts';
 import type { RollUp } from '../../precache/rollup.ts';
-import type { SpokeRecord } from '../../precache/run.ts';
+import type { Advance } from '../../rollout/advance.ts';
+import { toTime } from '../../rollout/cluster-progress.ts';
+import type { Refusal } from '../../rollout/gates.ts';
+import { RecordState } from '../../rollout/model.ts';
+import { placementNames } from '../../rollout/placements.ts';
+import { desiredWorkName, resourceName, safeNameKey } from '../../rollout/safe-names.ts';
+import { boundDetails } from '../../rollout/spoke/record-details.ts';
+import { policyContent } from '../../rollout/spoke/subscriptions.ts';
+import { keepsObjects, templatesOf } from '../../rollout/targets.ts';
+import type { SpokeRecord } from '../../spoke-job/run.ts';
 import { setCondition } from '../../upgrade/conditions.ts';
 import { PRECACHE_SPEC_VALID } from '../../upgrade/software-spec.ts';
 import type { UpgradePlan } from './plan.ts';
@@ -18,33 +29,56 @@ const PROGRESS_LIMIT = 1000;
 /** Bytes up to which messages and progress are added: the object stays below 512 KiB with 5 000 spokes, whatever goes wrong with them. */
 const SIZE_LIMIT = 500 * 1024;
 
-const ALL_FAILED = 'No clusters available for remediation (Precaching failed)';
-const CANARY_FAILED = 'Precaching failed on canary clusters';
-
 /** What is known of the pre-caching of an upgrade. */
 export interface PrecachingReport {
   readonly rollUp: RollUp;
   /** Clusters of the plan, and those that left it while they were under way. */
   readonly clusters: readonly string[];
-  readonly spokes: ReadonlyMap<string, SpokeRecord>;
+  readonly spokes: ReadonlyMap<string, SpokeRecord<PrecacheState>>;
 }
 
-/** The status an upgrade should have after a pass. */
-export function describeStatus(
-  upgrade: ClusterGroupUpgrade,
-  plan: UpgradePlan,
-  report: PrecachingReport | undefined,
-  now: Date,
-): ClusterGroupUpgradeStatus {
+/** What a pass before the start of the rollout found. */
+export interface PreparationInput {
+  readonly upgrade: ClusterGroupUpgrade;
+  readonly plan: UpgradePlan;
+  readonly precaching: PrecachingReport | undefined;
+  readonly backup: BackupReport | undefined;
+  /** The gate that refuses; undefined when the rollout may start, or when the plan was refused. */
+  readonly refusal: Refusal | undefined;
+  /** Decide as the reference does: the clock runs while other upgrades and the backup are waited for. */
+  readonly talmStrict: boolean;
+  readonly now: Date;
+}
+
+/** The status of an upgrade whose rollout has not started. */
+export function describePreparation(input: PreparationInput): ClusterGroupUpgradeStatus {
+  const { upgrade, plan, precaching, backup, refusal, now } = input;
   const before = upgrade.status ?? { status: {} };
   const status: ClusterGroupUpgradeStatus = { ...before };
   const conditions = new Conditions(before.conditions ?? [], now);
-  describePreparation(status, conditions, plan);
-  if (report) describePrecaching(status, conditions, report);
-  if (plan.stopped === undefined && (!report || report.rollUp.finished)) describeGate(status, conditions, upgrade, plan, report);
+  describePlan(status, conditions, upgrade, plan);
+  if (precaching) describePrecaching(status, conditions, precaching);
+  if (backup) describeBackUp(status, conditions, backup, now);
+  if (refusal) describeRefusal(status, conditions, input, refusal);
   status.conditions = conditions.all;
-  if (report) describeSpokes(status, upgrade, report);
+  if (precaching) describeSpokes(status, upgrade, precaching);
   return status;
+}
+
+/** The status of an upgrade after a pass of its rollout. */
+export function describeRollout(before: ClusterGroupUpgradeStatus, advance: Advance, now: Date): ClusterGroupUpgradeStatus {
+  const conditions = new Conditions(before.conditions ?? [], now);
+  conditions.set(UpgradeCondition.progressing, advance.progressing.status === 'True', advance.progressing);
+  if (advance.succeeded) conditions.set(UpgradeCondition.succeeded, advance.succeeded.status === 'True', advance.succeeded);
+  return { ...before, conditions: conditions.all, clusters: orAbsent(boundDetails(advance.clusters)), status: advance.status };
+}
+
+/** The status of an upgrade that has ended and is cleaned. */
+export function describeEnd(upgrade: ClusterGroupUpgrade, now: Date): ClusterGroupUpgradeStatus {
+  const { status, ...before } = upgrade.status ?? { status: {} };
+  const names = keepsObjects(upgrade) ? before.safeResourceNames : undefined;
+  const { startedAt } = status;
+  return { ...before, safeResourceNames: names, status: { startedAt, completedAt: toTime(now.getTime()) } };
 }
 
 /** Conditions under construction; the order rule is setCondition's. */
@@ -62,7 +96,7 @@ class Conditions {
   }
 }
 
-function describePreparation(status: ClusterGroupUpgradeStatus, conditions: Conditions, plan: UpgradePlan): void {
+function describePlan(status: ClusterGroupUpgradeStatus, conditions: Conditions, upgrade: ClusterGroupUpgrade, plan: UpgradePlan): void {
   conditions.set(UpgradeCondition.clustersSelected, plan.selection.failure === undefined, plan.selection.failure ?? SELECTED);
   if (plan.selection.failure) return;
   status.computedMaxConcurrency = plan.computedMaxConcurrency;
@@ -71,12 +105,37 @@ function describePreparation(status: ClusterGroupUpgradeStatus, conditions: Cond
   status.managedPoliciesNs = orAbsent(plan.policies.namespaces);
   status.managedPoliciesForUpgrade = orAbsent(plan.policies.forUpgrade.map(({ name, namespace }) => ({ name, namespace })));
   status.managedPoliciesCompliantBeforeUpgrade = orAbsent(plan.policies.compliantBefore.map(({ name }) => name));
+  status.managedPoliciesContent = orAbsent(contentOf(plan));
   status.remediationPlan = orAbsent(plan.batches);
+  describeNames(status, upgrade, plan);
   if (plan.precaching) {
     const { spec, failure } = plan.precaching;
     conditions.set(UpgradeCondition.precacheSpecValid, failure === undefined, failure ?? PRECACHE_SPEC_VALID);
     status.precaching = { ...status.precaching, spec: spec ?? {} };
   }
+}
+
+function contentOf({ policies }: UpgradePlan): Record<string, string> {
+  const contents: Record<string, string> = {};
+  for (const { name, objects } of policies.forUpgrade) {
+    const content = policyContent(objects);
+    if (content !== undefined) contents[name] = content;
+  }
+  return contents;
+}
+
+/** Names are given once and kept: a name in use is never changed, whatever becomes of the annotation it was made from. */
+function describeNames(status: ClusterGroupUpgradeStatus, upgrade: ClusterGroupUpgrade, { policies }: UpgradePlan): void {
+  const { namespace = '' } = upgrade.metadata;
+  const named = placementNames(upgrade, policies.forUpgrade);
+  const works = templatesOf(upgrade).map((template) => {
+    const desired = desiredWorkName(namespace, template);
+    return [safeNameKey(desired, ''), resourceName(upgrade, desired, '')];
+  });
+  status.manifestWorkTemplates = orAbsent([...templatesOf(upgrade)]);
+  status.safeResourceNames = orAbsent({ ...status.safeResourceNames, ...named.safeResourceNames, ...Object.fromEntries(works) });
+  status.placements = orAbsent(named.placements);
+  status.placementBindings = orAbsent(named.placementBindings);
 }
 
 const SELECTED = { reason: 'ClusterSelectionCompleted', message: 'All selected clusters are valid' };
@@ -87,7 +146,7 @@ function describePrecaching(
   { rollUp, clusters, spokes }: PrecachingReport,
 ): void {
   conditions.set(UpgradeCondition.precachingSucceeded, rollUp.status === 'True', rollUp);
-  const states: Record<string, SpokeRecord['state']> = {};
+  const states: Record<string, PrecacheState> = {};
   const sum = { imagesDone: 0, imagesTotal: 0, bytesDone: 0, bytesTotal: 0 };
   let reported = 0;
   for (const cluster of clusters) {
@@ -100,8 +159,19 @@ function describePrecaching(
   }
   const summary = reported > 0 ? sum : undefined;
   status.precaching = { ...status.precaching, status: states, messages: undefined, progress: undefined, summary };
+  if (rollUp.finished) recordFailed(status, rollUp.failed);
+}
+
+function describeBackUp(status: ClusterGroupUpgradeStatus, conditions: Conditions, report: BackupReport, now: Date): void {
+  const { rollUp } = report;
+  conditions.set(UpgradeCondition.backupSucceeded, rollUp.status === 'True', rollUp);
+  status.backup = describeBackup(status.backup, report, { now });
+  if (rollUp.finished) recordFailed(status, rollUp.failed);
+}
+
+function recordFailed(status: ClusterGroupUpgradeStatus, failed: readonly string[]): void {
   const ended = new Map((status.clusters ?? []).map((cluster) => [cluster.name, cluster]));
-  if (rollUp.finished) for (const name of rollUp.failed) if (!ended.has(name)) ended.set(name, { name, state: 'failed' });
+  for (const name of failed) if (!ended.has(name)) ended.set(name, { name, state: RecordState.failed });
   status.clusters = orAbsent([...ended.values()]);
 }
 
@@ -131,25 +201,21 @@ function describeSpokes(status: ClusterGroupUpgradeStatus, upgrade: ClusterGroup
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
-/** What comes after pre-caching: the verdict when nobody is left, else the `enable` gate. The rollout goes on from here. */
-function describeGate(
+/** Why the rollout does not start, and who has left its plan by now. */
+function describeRefusal(
   status: ClusterGroupUpgradeStatus,
   conditions: Conditions,
-  upgrade: ClusterGroupUpgrade,
-  plan: UpgradePlan,
-  report: PrecachingReport | undefined,
+  { plan, precaching, backup, talmStrict, now }: PreparationInput,
+  { gate, progressing, outcome }: Refusal,
 ): void {
-  const failed = new Set(report?.rollUp.failed);
+  const failed = new Set([precaching, backup].flatMap((job) => (job?.rollUp.finished ? job.rollUp.failed : [])));
   if (failed.size > 0)
     status.remediationPlan = orAbsent(plan.batches.map((batch) => batch.filter((c) => !failed.has(c))).filter((b) => b.length > 0));
-  const canaryFailed = (upgrade.spec?.remediationStrategy.canaries ?? []).some((canary) => failed.has(canary));
-  if (report?.rollUp.reason === 'Failed' || canaryFailed) {
-    const message = report?.rollUp.reason === 'Failed' ? ALL_FAILED : CANARY_FAILED;
-    conditions.set(UpgradeCondition.progressing, false, { reason: 'Completed', message });
-    conditions.set(UpgradeCondition.succeeded, false, { reason: 'Failed', message });
-  } else if (upgrade.spec?.enable === false) {
-    conditions.set(UpgradeCondition.progressing, false, { reason: 'NotEnabled', message: 'Not enabled' });
-  }
+  const said = outcome?.progressing ?? progressing;
+  if (said) conditions.set(UpgradeCondition.progressing, said.status === 'True', said);
+  if (outcome) conditions.set(UpgradeCondition.succeeded, outcome.succeeded.status === 'True', outcome.succeeded);
+  const clockRuns = talmStrict && (gate === 'blocking' || gate === 'backup' || gate === 'filter');
+  if (clockRuns) status.status = { ...status.status, startedAt: status.status.startedAt ?? toTime(now.getTime()) };
 }
 
 /** Empty lists and maps are left out, as the reference's serialisation does. */

@@ -1,0 +1,66 @@
+import { Namespace, Secret } from '@flotilla/api';
+import { createClient } from '@flotilla/runtime';
+import { Command } from 'commander';
+import { hubAddress, renderKubeconfig, secretObjects } from './agent-secret.ts';
+import { helmArguments, helmCommand, runHelm } from './helm.ts';
+import { acceptCluster, requestToken, untilLetIn } from './hub-side.ts';
+import { flags, type JoinOptions, readOptions } from './options.ts';
+
+const FIELD_MANAGER = 'flotilla-cli';
+
+/** `flotilla join`: registers a spoke with a hub that has no RHACM. */
+export function joinCommand(): Command {
+  const command = new Command('join').description('Registers a spoke with a standalone hub. May be repeated: it renews what is there.');
+  for (const [flag, meaning] of flags) command.option(flag, meaning);
+  return command.action((given: unknown) => join(readOptions(given)));
+}
+
+async function join(options: JoinOptions): Promise<void> {
+  const { name } = options;
+  const address = await hubAddress(options);
+  const hub = createClient({ kubeconfigPath: options.hubKubeconfig, userAgent: 'flotilla-cli' });
+  try {
+    await acceptCluster(hub, name, options.label);
+    await untilLetIn(hub, name, options.timeoutSeconds * 1000);
+    say(`${hub.server} has let ${name} in.`);
+    const token = await requestToken(hub, name, options.tokenDays * 86_400);
+    const objects = secretObjects(options.namespace, renderKubeconfig(address, name, token));
+    const args = helmArguments(options, address);
+    await (options.print ? print(objects, args) : install(options, objects, args));
+  } finally {
+    await hub.close();
+  }
+}
+
+async function install({ spokeKubeconfig, name }: JoinOptions, [namespace, secret]: Objects, args: readonly string[]): Promise<void> {
+  const spoke = createClient({ kubeconfigPath: spokeKubeconfig, userAgent: 'flotilla-cli' });
+  try {
+    await spoke.apply(Namespace, namespace, { fieldManager: FIELD_MANAGER });
+    // Taken over from the agent, which has renewed the token.
+    await spoke.apply(Secret, secret, { fieldManager: FIELD_MANAGER, force: true });
+    const isInstalled = (await runHelm(args)) !== undefined;
+    say(
+      isInstalled
+        ? `The agent is installed. It is up when the hub says so:`
+        : `There is no helm here. Install the agent with:\n\n  ${helmCommand(args)}\n\nThen:`,
+    );
+    say(`\n  kubectl wait --for=condition=ManagedClusterConditionAvailable managedcluster/${name} --timeout=120s`);
+  } finally {
+    await spoke.close();
+  }
+}
+
+type Objects = ReturnType<typeof secretObjects>;
+
+async function print(objects: Objects, args: readonly string[]): Promise<void> {
+  const agent = await runHelm(args);
+  // JSON is YAML too.
+  for (const object of objects) process.stdout.write(`---\n${JSON.stringify(object)}\n`);
+  if (agent === undefined)
+    say(`There is no helm here, so the agent itself is not among the objects. Print it with:\n\n  ${helmCommand(args)}\n`);
+  else process.stdout.write(agent);
+  say('What was printed holds a credential of the spoke: pipe it to kubectl apply --server-side -f -, keep it nowhere.');
+}
+
+/** To people; standard output is for objects. */
+const say = (line: string): void => void process.stderr.write(`${line}\n`);

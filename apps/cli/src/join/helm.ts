@@ -1,0 +1,50 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { errorMessage, FlotillaError } from '@flotilla/api';
+import type { ServerAddress } from '@flotilla/runtime';
+import { SECRET, SECRET_KEY } from './agent-secret.ts';
+import type { JoinOptions } from './options.ts';
+
+const RELEASE = 'flotilla-spoke';
+const run = promisify(execFile);
+
+/** Arguments of helm that install the agent, or with `template` print its objects. */
+export function helmArguments(options: JoinOptions, address: ServerAddress): string[] {
+  const { name, image, namespace, values, chart, print, spokeKubeconfig } = options;
+  // A pod reads the address once: another one takes a new pod. The token is no part of this.
+  const hash = createHash('sha256').update(`${address.server} ${address.certificateAuthority}`).digest('hex').slice(0, 16);
+  const set: [string, string | undefined][] = [
+    ['clusterName', name],
+    ['hub.kubeconfigSecret', SECRET],
+    ['hub.kubeconfigKey', SECRET_KEY],
+    ['image.repository', image?.repository],
+    ['image.tag', image?.tag],
+    ['image.digest', image?.digest],
+    ['podAnnotations.flotilla\\.io/hub', hash],
+  ];
+  return [
+    ...(print ? ['template', RELEASE, chart] : ['upgrade', '--install', RELEASE, chart, '--kubeconfig', spokeKubeconfig ?? '']),
+    '--namespace',
+    namespace,
+    ...(values === undefined ? [] : ['--values', values]),
+    '--set',
+    'hub.renewToken=true',
+    ...set.flatMap(([key, value]) => (value === undefined ? [] : ['--set-string', `${key}=${value}`])),
+  ];
+}
+
+/** Runs helm and returns what it printed; undefined when there is no helm on this machine. Throws `FLOTILLA_HELM` with its complaint. */
+export async function runHelm(args: readonly string[]): Promise<string | undefined> {
+  try {
+    const { stdout } = await run('helm', args, { timeout: 120_000, maxBuffer: 16 * 1024 * 1024 });
+    return stdout;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw new FlotillaError('FLOTILLA_HELM', `helm ${args[0]} failed: ${errorMessage(error)}`);
+  }
+}
+
+/** The same as a command for a shell. */
+export const helmCommand = (args: readonly string[]): string =>
+  ['helm', ...args].map((arg) => (/^[\w./:=@%+,-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", "'\\''")}'`)).join(' ');

@@ -1,0 +1,78 @@
+import { fileURLToPath } from 'node:url';
+import { FlotillaError } from '@flotilla/api';
+import { z } from 'zod';
+
+/** Flag → meaning; `--help` and the README's table are this one. */
+export const flags = [
+  ['--hub-kubeconfig <file>', 'kubeconfig of an administrator of the hub'],
+  ['--spoke-kubeconfig <file>', 'kubeconfig of an administrator of the spoke; not needed with --print'],
+  ['--name <name>', 'name of the spoke: its ManagedCluster, and its namespace on the hub'],
+  ['--label <key=value...>', 'labels of the ManagedCluster'],
+  ['--hub-server <url>', 'address of the hub as the spoke reaches it; default that of --hub-kubeconfig'],
+  ['--hub-ca <file>', 'PEM of the authority of that address; default that of --hub-kubeconfig'],
+  ['--token-days <n>', 'days until the token runs out unless the agent renews it, which it does from half of them on (default 30)'],
+  ['--image <image>', "the agent's image: repository[:tag][@sha256:…]; default the chart's"],
+  ['--namespace <namespace>', "the agent's namespace on the spoke (default flotilla)"],
+  ['--values <file>', 'more values for the chart'],
+  ['--chart <folder>', 'chart of the agent (default charts/spoke of this repository)'],
+  ['--timeout-seconds <n>', 'how long to wait for the hub to let the spoke in (default 60)'],
+  ['--print', 'write the objects for the spoke to standard output, for kubectl apply -f -, instead of installing them'],
+] as const;
+
+const CHART = fileURLToPath(new URL('../../../../charts/spoke', import.meta.url));
+const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+const name = z.string({ error: 'is required' }).regex(DNS_LABEL, { error: 'must be at most 63 lower-case letters, digits and "-"' });
+const file = z.string({ error: 'is required: path of a kubeconfig' }).min(1, { error: 'is empty: give a path' });
+
+const Image = z
+  .string()
+  .regex(/^[^@\s]+(@sha256:[a-f0-9]{64})?$/, { error: 'must be repository[:tag][@sha256:<64 hexadecimal digits>]' })
+  .transform((image) => {
+    const [rest = '', digest] = image.split('@');
+    const tagAt = rest.indexOf(':', rest.lastIndexOf('/') + 1);
+    return { repository: tagAt < 0 ? rest : rest.slice(0, tagAt), tag: tagAt < 0 ? undefined : rest.slice(tagAt + 1), digest };
+  });
+/** An image, in the parts that the chart takes. */
+export type AgentImage = z.output<typeof Image>;
+
+const Options = z
+  .object({
+    hubKubeconfig: file,
+    spokeKubeconfig: file.optional(),
+    name,
+    label: z
+      .array(z.string().regex(/^[^=]+=[^=]*$/, { error: 'must be key=value' }))
+      .default([])
+      .transform((pairs) =>
+        Object.fromEntries(pairs.map((pair): [string, string] => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)])),
+      ),
+    hubServer: z.url({ protocol: /^https$/, error: 'must be an https URL' }).optional(),
+    hubCa: z.string().min(1).optional(),
+    tokenDays: z.coerce
+      .number({ error: 'must be a number of days' })
+      .min(1 / 24, { error: 'must be at least an hour, 0.042' })
+      .max(3650)
+      .default(30),
+    image: Image.optional(),
+    namespace: name.default('flotilla'),
+    values: z.string().min(1).optional(),
+    chart: z.string().min(1).default(CHART),
+    timeoutSeconds: z.coerce.number({ error: 'must be a number of seconds' }).positive().default(60),
+    print: z.boolean().default(false),
+  })
+  .refine(({ print, spokeKubeconfig }) => print || spokeKubeconfig !== undefined, {
+    path: ['spokeKubeconfig'],
+    error: 'is required: path of a kubeconfig for the spoke, or use --print',
+  });
+/** What a spoke is registered with; complete. */
+export type JoinOptions = z.output<typeof Options>;
+
+/** Checks what commander parsed. Throws `FLOTILLA_CONFIG` naming every wrong option and its fix. */
+export function readOptions(given: unknown): JoinOptions {
+  const parsed = Options.safeParse(given);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map(({ path, message }) => `${flagOf(String(path[0]))}: ${message}`);
+  throw new FlotillaError('FLOTILLA_CONFIG', problems.join('; '));
+}
+
+const flagOf = (key: string): string => `--${key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;

@@ -1,0 +1,11 @@
+import { errorMessage } from '@flotilla/api';
+import { Command } from 'commander';
+import { joinCommand } from './join/command.ts';
+
+const program = new Command('flotilla').description('Manages a fleet from the command line.').addCommand(joinCommand());
+try {
+  await program.parseAsync();
+} catch (error) {
+  process.stderr.write(`flotilla: ${errorMessage(error)}\n`);
+  process.exitCode = 1;
+}

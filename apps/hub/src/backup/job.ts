@@ -1,0 +1,80 @@
+/** Backup as a job on spokes (spec/talm 5.1). */
+import { BackupAction, BackupName, BackupState, BackupView } from '@flotilla/api';
+import { backupJobMachine } from '@flotilla/machines';
+import type { BackupStep } from '@flotilla/queues';
+import type { SpokeJob, SpokeJobNames } from '../spoke-job/definition.ts';
+import type { SpokeJobEngine } from '../spoke-job/engine.ts';
+import type { SpokeJobRun } from '../spoke-job/run.ts';
+import type { TeardownJob } from '../spoke-job/teardown.ts';
+import { BACKUP_JOB_SECONDS, backupManifests } from './manifests.ts';
+import type { BackupSettings } from './settings.ts';
+
+/** How one upgrade wants its clusters backed up. */
+export type BackupInputs = Readonly<BackupStep['inputs']>;
+export type BackupJob = SpokeJob<BackupState, BackupInputs>;
+export type BackupEngine = SpokeJobEngine<BackupState, BackupInputs>;
+export type BackupRun = SpokeJobRun<BackupState, BackupInputs>;
+
+/** Seconds the hub waits for a verdict beyond the job's own deadline. */
+const GRACE_SECONDS = 720;
+
+/** As in pre-caching: a spoke that can get its job goes first, cleaning up has all the time there is. */
+const priorities: Record<BackupState, number> = {
+  PreparingToStart: 1,
+  Starting: 3,
+  Active: 4,
+  Succeeded: 5,
+  BackupTimeout: 5,
+  UnrecoverableError: 5,
+};
+
+const { namespace, job, clusterRoleBinding } = BackupName;
+const deletions = [BackupAction.deleteNamespace, BackupAction.deleteClusterRoleBinding];
+
+/** Names of a backup on spoke and hub. */
+export const backupNames: SpokeJobNames = {
+  namespace,
+  job,
+  clusterRoleBinding,
+  actions: {
+    deleteNamespace: BackupAction.deleteNamespace,
+    deleteClusterRoleBinding: BackupAction.deleteClusterRoleBinding,
+    createJob: BackupAction.createJob,
+  },
+  views: {
+    namespace: {
+      name: BackupView.namespace,
+      scope: { resource: 'namespaces', name: namespace },
+      target: { kind: 'Namespace', name: namespace },
+    },
+    job: { name: BackupView.job, scope: { resource: 'jobs', name: job, namespace }, target: { kind: 'Job', name: job, namespace } },
+  },
+};
+
+/** The job with the settings of this hub. */
+export function createBackupJob({ jobViewSeconds }: Pick<BackupSettings, 'jobViewSeconds'>): BackupJob {
+  return {
+    work: 'backup',
+    machine: backupJobMachine,
+    states: BackupState,
+    names: backupNames,
+    words: { work: 'the backup', doing: 'backing up', active: 'running' },
+    priorities,
+    statesIn: (status) => status?.backup?.status,
+    workload: ({ image }, { upgradeUid }) => ({
+      manifests: () => backupManifests({ upgradeUid, image }),
+      deletions,
+      jobViewSeconds,
+      progressViewSeconds: undefined,
+      patienceMs: (BACKUP_JOB_SECONDS + GRACE_SECONDS) * 1000,
+    }),
+  };
+}
+
+/** What has to be removed when an upgrade ends or is deleted. Nothing is on a spoke that is still being prepared. */
+export const backupTeardown: TeardownJob = {
+  work: 'backup',
+  names: backupNames,
+  deletions,
+  isUnclean: (state) => state !== backupJobMachine.initial && state !== 'Succeeded',
+};

@@ -1,0 +1,100 @@
+/** What an upgrade's reconciler asks of the backup, and what its status says of it (spec/talm 2.3, 5.1). */
+import { type BackupState, type ClusterGroupUpgradeStatus, isFinalBackupState } from '@flotilla/api';
+import type { UpgradeIdentity } from '../spoke-job/definition.ts';
+import { type RollUp, rollUpSpokes } from '../spoke-job/rollup.ts';
+import type { SpokeRecord } from '../spoke-job/run.ts';
+import type { BackupEngine, BackupRun } from './job.ts';
+import type { BackupSettings } from './settings.ts';
+
+/** Status, reason and message of condition BackupSuceeded. */
+export type BackupRollUp = RollUp<'BackupCompleted' | 'BackupImageMissing'>;
+
+/** What is known of the backup of an upgrade. */
+export interface BackupReport {
+  /** `finished` when every cluster has its verdict; `failed` are those that leave the plan. */
+  readonly rollUp: BackupRollUp;
+  /** Clusters asked for, and those whose backup had begun before. */
+  readonly clusters: readonly string[];
+  readonly spokes: ReadonlyMap<string, SpokeRecord<BackupState>>;
+}
+
+/** What the reconciler wants backed up, from one pass over one upgrade. */
+export interface BackupRequest {
+  readonly upgrade: UpgradeIdentity;
+  /** Clusters of the remediation plan. */
+  readonly clusters: readonly string[];
+  /** `status.backup.status`, as the API server has it. */
+  readonly stored: Readonly<Record<string, BackupState>>;
+}
+
+/**
+ * Begins the backup, or goes on with it, and tells how it stands. To be called in every pass while the backup is wanted, and after it too
+ * while anything of it may be left: spokes are cleaned after their verdict is stored. Not a verdict on a hub without an image: whoever
+ * starts the hub with one lets the upgrade go on.
+ */
+export function requestBackup(engine: BackupEngine, { image }: Pick<BackupSettings, 'image'>, request: BackupRequest): BackupReport {
+  const { upgrade, clusters, stored } = request;
+  const begun = engine.run(upgrade.uid) ?? (Object.keys(stored).length > 0 || image !== '');
+  if (!begun) return { rollUp: IMAGE_MISSING, clusters, spokes: new Map() };
+  const isUnderWay = (cluster: string) => stored[cluster] !== engine.job.machine.initial || engine.hasHubObjects(upgrade.uid, cluster);
+  const all = [...new Set([...clusters, ...Object.keys(stored).filter(isUnderWay)])];
+  const run = engine.request({ upgrade, clusters: all, stored, inputs: { image } });
+  return reportBackup(run, clusters);
+}
+
+/** How a backup that was requested before stands, over the clusters of the plan. */
+export function reportBackup(run: BackupRun, plan: readonly string[]): BackupReport {
+  const states = new Map([...run.spokes].map(([cluster, { state }]) => [cluster, state]));
+  return { rollUp: rollUpBackup(plan, states), clusters: run.request.clusters, spokes: run.spokes };
+}
+
+/** Tells the engine what a status write stored: only then are spokes cleaned. */
+export function noteStoredBackup(engine: BackupEngine, uid: string, stored: Readonly<Record<string, BackupState>>): void {
+  const run = engine.run(uid);
+  if (run) engine.request({ ...run.request, stored });
+}
+
+/** Rolls up the states of the spokes in the plan. */
+export const rollUpBackup = (plan: readonly string[], states: ReadonlyMap<string, BackupState>): BackupRollUp =>
+  rollUpSpokes<BackupState, 'BackupCompleted'>(plan, states, {
+    work: 'Backup',
+    completed: 'BackupCompleted',
+    isFinal: isFinalBackupState,
+  });
+
+const IMAGE_MISSING: BackupRollUp = {
+  status: 'False',
+  reason: 'BackupImageMissing',
+  message:
+    'Backup cannot start: no backup image is configured; start the hub with --backup-image (BACKUP_IMAGE) or set backup to false in the ClusterGroupUpgrade',
+  failed: [],
+  finished: false,
+};
+
+/**
+ * `status.backup` of an upgrade; what it was while nothing has begun.
+ * @param room bytes that messages may take; those of clusters that ended come first
+ */
+export function describeBackup(
+  before: ClusterGroupUpgradeStatus['backup'],
+  { clusters, spokes }: BackupReport,
+  { now, room = 64 * 1024 }: { readonly now: Date; readonly room?: number },
+): ClusterGroupUpgradeStatus['backup'] {
+  if (spokes.size === 0) return before;
+  const status: Record<string, BackupState> = {};
+  const said: [string, string, boolean][] = [];
+  for (const cluster of clusters) {
+    const spoke = spokes.get(cluster);
+    if (!spoke) continue;
+    status[cluster] = spoke.state;
+    if (spoke.message) said.push([cluster, spoke.message.slice(0, 256), isFinalBackupState(spoke.state)]);
+  }
+  const messages: Record<string, string> = {};
+  let left = room;
+  for (const [cluster, message] of said.toSorted(([, , a], [, , b]) => Number(b) - Number(a))) {
+    left -= Buffer.byteLength(JSON.stringify({ [cluster]: message }));
+    if (left >= 0) messages[cluster] = message;
+  }
+  const startedAt = before?.startedAt ?? `${now.toISOString().slice(0, 19)}Z`;
+  return { startedAt, status, ...(Object.keys(messages).length > 0 && { messages }) };
+}

@@ -1,0 +1,7 @@
+/** What the operator of the hub decides about backups; from the configuration, the same for every upgrade. */
+export interface BackupSettings {
+  /** Image that takes the backup; empty when none is configured. */
+  readonly image: string;
+  /** Seconds between a spoke agent's polls of the job; bounds how late a verdict is seen. */
+  readonly jobViewSeconds: number;
+}

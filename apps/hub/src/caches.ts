@@ -1,0 +1,49 @@
+import { ClusterGroupUpgrade, ConfigMap, ManagedCluster, OVERRIDES_CONFIG_MAP, Policy, PreCachingConfig } from '@flotilla/api';
+import { type Client, type Logger, type Metrics, WatchCache } from '@flotilla/runtime';
+import { BY_CLUSTER, CHILD_POLICIES, trimChild } from './reconcilers/cluster-group-upgrade/observe.ts';
+import { wakeIndexes } from './reconcilers/cluster-group-upgrade/wakes.ts';
+import { placementCaches } from './rollout/caches.ts';
+import { upgradeLabelIndexes } from './rollout/engine.ts';
+import { rolloutCaches } from './rollout/spoke/caches.ts';
+import { transportCaches, upgradeIndexes } from './spoke-job/caches.ts';
+
+/** What steps read, in whichever process they run. */
+export function createWorkerCaches(client: Client, logger: Logger, metrics: Metrics) {
+  const shared = { logger, metrics };
+  return {
+    upgrades: new WatchCache(client, ClusterGroupUpgrade, {
+      ...shared,
+      indexes: { ...upgradeIndexes, ...upgradeLabelIndexes, ...wakeIndexes },
+    }),
+    clusters: new WatchCache(client, ManagedCluster, shared),
+    ...transportCaches(client, shared),
+    ...rolloutCaches(client, shared),
+    ...placementCaches(client, shared),
+  };
+}
+
+/** All watches of the leader. */
+export function createCaches(client: Client, logger: Logger, metrics: Metrics) {
+  const shared = { logger, metrics };
+  const byCluster = { [BY_CLUSTER]: ({ metadata }: Policy) => [metadata.namespace ?? ''] };
+  return {
+    ...createWorkerCaches(client, logger, metrics),
+    configs: new WatchCache(client, PreCachingConfig, shared),
+    overrides: new WatchCache(client, ConfigMap, { ...shared, fieldSelector: `metadata.name=${OVERRIDES_CONFIG_MAP}` }),
+    parents: new WatchCache(client, Policy, { ...shared, labelSelector: `!${CHILD_POLICIES}`, optional: true }),
+    children: new WatchCache(client, Policy, {
+      ...shared,
+      labelSelector: CHILD_POLICIES,
+      transform: trimChild,
+      indexes: byCluster,
+      optional: true,
+    }),
+  };
+}
+
+/** Starts the watches and waits for the first list of each. */
+export async function fillCaches(caches: ReturnType<typeof createWorkerCaches>, logger: Logger, signal: AbortSignal): Promise<void> {
+  for (const cache of Object.values(caches)) cache.start(signal);
+  await Promise.all(Object.values(caches).map((cache) => cache.synced()));
+  logger.info({ upgrades: caches.upgrades.size, clusters: caches.clusters.size, views: caches.views.size }, 'Caches are filled');
+}

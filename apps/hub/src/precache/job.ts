@@ -1,0 +1,101 @@
+/** Pre-caching as a job on spokes (spec/talm 3.4 to 3.6). */
+import { PrecacheAction, PrecacheState, PrecacheView, SpokeName } from '@flotilla/api';
+import { precacheJobMachine } from '@flotilla/machines';
+import type { PrecacheStep } from '@flotilla/queues';
+import type { SpokeJob, SpokeJobNames } from '../spoke-job/definition.ts';
+import type { SpokeJobEngine } from '../spoke-job/engine.ts';
+import type { SpokeJobRun } from '../spoke-job/run.ts';
+import type { TeardownJob } from '../spoke-job/teardown.ts';
+import { precacheManifests } from './manifests.ts';
+import type { PrecacheSettings } from './settings.ts';
+import { spokeRuntime } from './spoke-runtime.ts';
+import type { JobProfile } from './workload-inputs.ts';
+
+/** What one upgrade wants pre-cached, and how. */
+export type PrecacheInputs = Readonly<PrecacheStep['inputs']>;
+export type PrecacheJob = SpokeJob<PrecacheState, PrecacheInputs>;
+export type PrecacheEngine = SpokeJobEngine<PrecacheState, PrecacheInputs>;
+export type PrecacheRun = SpokeJobRun<PrecacheState, PrecacheInputs>;
+
+/**
+ * Work nearest the pull goes first: a spoke that can get its job now, then one that can begin. A spoke that has its job needs the
+ * hub for nothing but being watched, and cleaning up has all the time there is.
+ */
+const priorities: Record<PrecacheState, number> = {
+  PreparingToStart: 1,
+  NotStarted: 2,
+  Starting: 3,
+  Active: 4,
+  Succeeded: 5,
+  PrecacheTimeout: 5,
+  UnrecoverableError: 5,
+};
+
+const { namespace, job, progressConfigMap, clusterRoleBinding } = SpokeName;
+
+/** Names of a pre-cache on spoke and hub. */
+export const precacheNames: SpokeJobNames = {
+  namespace,
+  job,
+  clusterRoleBinding,
+  actions: {
+    deleteNamespace: PrecacheAction.deleteNamespace,
+    deleteClusterRoleBinding: PrecacheAction.deleteClusterRoleBinding,
+    createJob: PrecacheAction.createJob,
+  },
+  views: {
+    namespace: {
+      name: PrecacheView.namespace,
+      scope: { resource: 'namespaces', name: namespace },
+      target: { kind: 'Namespace', name: namespace },
+    },
+    job: { name: PrecacheView.job, scope: { resource: 'jobs', name: job, namespace }, target: { kind: 'Job', name: job, namespace } },
+    progress: {
+      name: PrecacheView.progress,
+      scope: { resource: 'configmap', name: progressConfigMap, namespace },
+      target: { kind: 'ConfigMap', name: progressConfigMap, namespace },
+    },
+  },
+};
+
+/** The job with the settings of this hub. */
+export function createPrecacheJob(settings: PrecacheSettings): PrecacheJob {
+  return {
+    work: 'precache',
+    machine: precacheJobMachine,
+    states: PrecacheState,
+    names: precacheNames,
+    words: { work: 'pre-caching', doing: 'pre-caching', active: 'pulling' },
+    priorities,
+    statesIn: (status) => status?.precaching?.status,
+    workload: ({ spec, image, profile, jobSeconds }, { upgradeUid, managed, clusters }) => ({
+      manifests: () =>
+        precacheManifests({
+          upgradeUid,
+          spec,
+          image,
+          profile,
+          deadlineSeconds: jobSeconds,
+          runtime: spokeRuntime(managed),
+          registryConfig: settings.registryConfig,
+        }),
+      deletions: deletionsOf(profile),
+      jobViewSeconds: settings.jobViewSeconds,
+      // Each change of progress is a write on the hub: many spokes report more rarely, so that all together stay within 50 a second.
+      progressViewSeconds: profile === 'talm' ? undefined : Math.max(settings.progressViewSeconds, Math.ceil(clusters / 50)),
+      patienceMs: jobSeconds * 1000 + settings.graceMs,
+    }),
+  };
+}
+
+/** What has to be removed when an upgrade ends or is deleted. */
+export const precacheTeardown = (profile: JobProfile): TeardownJob => ({
+  work: 'precache',
+  names: precacheNames,
+  deletions: deletionsOf(profile),
+  isUnclean: (state) => state !== 'NotStarted' && state !== 'Succeeded',
+});
+
+/** Only the reference's shape has a ClusterRoleBinding, which outlives the namespace. */
+const deletionsOf = (profile: JobProfile): string[] =>
+  profile === 'talm' ? [PrecacheAction.deleteNamespace, PrecacheAction.deleteClusterRoleBinding] : [PrecacheAction.deleteNamespace];

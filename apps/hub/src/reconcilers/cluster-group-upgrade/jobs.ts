@@ -1,0 +1,133 @@
+import type { ClusterGroupUpgrade, ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus } from '@flotilla/api';
+import { isFinalBackupState, isFinalPrecacheState } from '@flotilla/api';
+import type { Client } from '@flotilla/runtime';
+import { type BackupEngine, backupTeardown } from '../../backup/job.ts';
+import { type BackupReport, noteStoredBackup, requestBackup } from '../../backup/report.ts';
+import type { BackupSettings } from '../../backup/settings.ts';
+import { type PrecacheEngine, type PrecacheRun, precacheTeardown } from '../../precache/job.ts';
+import { rollUp } from '../../precache/rollup.ts';
+import type { PrecacheSettings } from '../../precache/settings.ts';
+import { type GateInput, judgeGates, remainingClusters } from '../../rollout/gates.ts';
+import { identityOf } from '../../rollout/spoke/spoke-plan.ts';
+import type { SpokeJobCaches } from '../../spoke-job/caches.ts';
+import { Teardown } from '../../spoke-job/teardown.ts';
+import type { UpgradePlan } from './plan.ts';
+import type { PrecachingReport } from './status.ts';
+
+export interface UpgradeJobsDeps {
+  readonly client: Client;
+  readonly caches: SpokeJobCaches;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly precaching: { readonly engine: PrecacheEngine; readonly settings: PrecacheSettings };
+  readonly backup: { readonly engine: BackupEngine; readonly settings: BackupSettings };
+}
+
+/** What removes the jobs of one upgrade; kept until that is done. */
+export interface Teardowns {
+  readonly precaching: Teardown;
+  readonly backup: Teardown;
+}
+
+/** The jobs that an upgrade runs on its spokes, pre-caching and backup, as its reconciler asks for them. */
+export class UpgradeJobs {
+  readonly #deps: UpgradeJobsDeps;
+
+  constructor(deps: UpgradeJobsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Hands the plan to the engine, and tells how it stands; while the plan is refused, what was begun goes on as it was. */
+  precache(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec, plan: UpgradePlan): PrecachingReport | undefined {
+    const run = this.#requestPrecaching(upgrade, spec, plan);
+    if (!run) return undefined;
+    const planned = plan.stopped === undefined ? plan.precachingClusters : run.request.clusters;
+    const states = new Map([...run.spokes].map(([cluster, { state }]) => [cluster, state]));
+    return { rollUp: rollUp(planned, states), clusters: run.request.clusters, spokes: run.spokes };
+  }
+
+  #requestPrecaching(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec, plan: UpgradePlan): PrecacheRun | undefined {
+    const { engine, settings } = this.#deps.precaching;
+    const existing = engine.run(upgrade.metadata.uid ?? '');
+    const wanted = plan.precaching?.spec;
+    const stored = upgrade.status?.precaching?.status ?? {};
+    if (!wanted) return existing && engine.request({ ...existing.request, stored });
+    const clusters = new Set(plan.precachingClusters);
+    for (const cluster of Object.keys(stored)) if (stored[cluster] !== 'NotStarted') clusters.add(cluster);
+    const { image = settings.image } = plan.precaching ?? {};
+    const jobSeconds = spec.remediationStrategy.timeout * 60;
+    const inputs = { spec: wanted, image, profile: settings.profile, jobSeconds };
+    return engine.request({ upgrade: identityOf(upgrade), clusters: [...clusters], stored, inputs });
+  }
+
+  /** Begins the backup when it is its turn; what was begun goes on, whichever gate has closed since. */
+  backUp(upgrade: ClusterGroupUpgrade, gates: GateInput): BackupReport | undefined {
+    const { engine, settings } = this.#deps.backup;
+    const identity = identityOf(upgrade);
+    const stored = upgrade.status?.backup?.status ?? {};
+    const isBegun = engine.run(identity.uid) !== undefined || Object.keys(stored).length > 0;
+    const isNext = judgeGates(gates)?.gate === 'backup';
+    if (!gates.wantsBackup || !(isBegun || isNext)) return undefined;
+    return requestBackup(engine, settings, { upgrade: identity, clusters: remainingClusters(gates), stored });
+  }
+
+  /** Spokes are cleaned after their verdict: a hub that was started in mid-rollout goes on with those that still are to be. */
+  resumeCleaning(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec): void {
+    const { precaching, backup } = this.#deps;
+    const identity = identityOf(upgrade);
+    const images = upgrade.status?.precaching;
+    if (images?.status && !precaching.engine.run(identity.uid)) {
+      const stored = pick(
+        images.status,
+        (cluster, state) => isFinalPrecacheState(state) && precaching.engine.hasHubObjects(identity.uid, cluster),
+      );
+      const { image, profile } = precaching.settings;
+      const inputs = { spec: images.spec ?? {}, image, profile, jobSeconds: spec.remediationStrategy.timeout * 60 };
+      precaching.engine.request({ upgrade: identity, clusters: Object.keys(stored), stored, inputs });
+    }
+    const copies = upgrade.status?.backup?.status;
+    if (copies && !backup.engine.run(identity.uid)) {
+      const stored = pick(copies, (cluster, state) => isFinalBackupState(state) && backup.engine.hasHubObjects(identity.uid, cluster));
+      if (Object.keys(stored).length > 0) requestBackup(backup.engine, backup.settings, { upgrade: identity, clusters: [], stored });
+    }
+  }
+
+  /** Tells the engines what a status write stored: only then are spokes cleaned. */
+  noteStored(uid: string, status: ClusterGroupUpgradeStatus | undefined): void {
+    const { precaching, backup } = this.#deps;
+    const run = precaching.engine.run(uid);
+    if (run) precaching.engine.request({ ...run.request, stored: status?.precaching?.status ?? {} });
+    noteStoredBackup(backup.engine, uid, status?.backup?.status ?? {});
+  }
+
+  /** Ends the jobs of an upgrade. */
+  end(uid: string): void {
+    this.#deps.precaching.engine.end(uid);
+    this.#deps.backup.engine.end(uid);
+  }
+
+  /** What removes the jobs of an upgrade from spokes and hub. */
+  teardowns(upgrade: ClusterGroupUpgrade): Teardowns {
+    const { client, now, caches, precaching } = this.#deps;
+    const deps = { client, now, caches };
+    const identity = identityOf(upgrade);
+    return {
+      precaching: new Teardown(identity, precacheTeardown(precaching.settings.profile), deps),
+      backup: new Teardown(identity, backupTeardown, deps),
+    };
+  }
+
+  /** True when nothing is left to remove. @param force drop what is on the hub without waiting for the spokes any longer */
+  async tearDown({ precaching, backup }: Teardowns, upgrade: ClusterGroupUpgrade, force: boolean): Promise<boolean> {
+    this.end(upgrade.metadata.uid ?? '');
+    const { status } = upgrade;
+    const done = await Promise.all([
+      precaching.advance(status?.precaching?.status ?? {}, force),
+      backup.advance(status?.backup?.status ?? {}, force),
+    ]);
+    return done.every(Boolean);
+  }
+}
+
+const pick = <S>(states: Readonly<Record<string, S>>, wanted: (cluster: string, state: S) => boolean): Record<string, S> =>
+  Object.fromEntries(Object.entries(states).filter(([cluster, state]) => wanted(cluster, state)));

@@ -1,0 +1,60 @@
+import { Annotation, ClusterGroupUpgrade, type KubeObject, Label, ManagedCluster, type Policy } from '@flotilla/api';
+import { AUTO_NAMESPACE, type ObservedCluster } from './observe.ts';
+
+/** What has to be done for one cluster. */
+export type ClusterPlan =
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'create'; readonly upgrade: KubeObject }
+  /** A policy's wave cannot be read: without it the order is not known. */
+  | { readonly kind: 'refuse'; readonly policy: string; readonly wave: string };
+
+/** A cluster that is available, not done and has no upgrade gets one over its policies, in the order of their waves. Pure. */
+export function planCluster(observed: ObservedCluster): ClusterPlan {
+  const { cluster, isAvailable, isDone, hasUpgrade, servesPolicies } = observed;
+  if (!servesPolicies || isDone || hasUpgrade || !isAvailable) return { kind: 'nothing' };
+  const waves: { readonly policy: string; readonly wave: number }[] = [];
+  for (const child of observed.policies) {
+    const wave = child.metadata.annotations?.[Annotation.deployWave];
+    if (wave === undefined || enforces(child)) continue;
+    if (!/^[+-]?\d+$/.test(wave)) return { kind: 'refuse', policy: child.metadata.name, wave };
+    waves.push({ policy: parentName(child), wave: Number(wave) });
+  }
+  const inOrder = waves.toSorted((a, b) => a.wave - b.wave || (a.policy < b.policy ? -1 : 1));
+  return {
+    kind: 'create',
+    upgrade: firstUpgrade(
+      cluster,
+      inOrder.map(({ policy }) => policy),
+    ),
+  };
+}
+
+/** Enforcing policies need no upgrade. */
+const enforces = ({ spec }: Policy): boolean => spec?.remediationAction?.toLowerCase() === 'enforce';
+
+/** Replicated policies are named `namespace.name` after their parent; neither part of a namespace holds a dot. */
+const parentName = ({ metadata: { name } }: Policy): string => name.slice(name.indexOf('.') + 1);
+
+/** The upgrade of a newly imported cluster, as the reference creates it (spec/talm 5.2). It goes with its cluster. */
+function firstUpgrade({ metadata: { name, uid } }: ManagedCluster, managedPolicies: readonly string[]): KubeObject {
+  const { apiVersion, kind } = ManagedCluster;
+  return {
+    apiVersion: ClusterGroupUpgrade.apiVersion,
+    kind: ClusterGroupUpgrade.kind,
+    metadata: {
+      name,
+      namespace: AUTO_NAMESPACE,
+      ownerReferences: [{ apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true }],
+    },
+    spec: {
+      enable: true,
+      clusters: [name],
+      remediationStrategy: { maxConcurrency: 1 },
+      managedPolicies: [...managedPolicies],
+      actions: {
+        beforeEnable: { addClusterLabels: { [Label.ztpRunning]: '' } },
+        afterCompletion: { addClusterLabels: { [Label.ztpDone]: '' }, removeClusterLabels: [Label.ztpRunning] },
+      },
+    },
+  };
+}

@@ -1,0 +1,15 @@
+import { Annotation, ManagedCluster } from '@flotilla/api';
+import type { EventToRecord } from '@flotilla/runtime';
+import type { ClusterPlan } from './plan.ts';
+
+/** The event that tells why a cluster gets no upgrade: a ManagedCluster has no status of ours. */
+export function refusalEvent(cluster: ManagedCluster, { policy, wave }: Extract<ClusterPlan, { kind: 'refuse' }>): EventToRecord {
+  const { name, uid, resourceVersion } = cluster.metadata;
+  return {
+    type: 'Warning',
+    reason: 'CguNotCreated',
+    action: 'CreatingUpgrade',
+    note: `No ClusterGroupUpgrade is created for ${name}: annotation ${Annotation.deployWave} of policy ${policy} is ${JSON.stringify(wave)}: set it to a whole number on the parent policy`,
+    regarding: { apiVersion: ManagedCluster.apiVersion, kind: ManagedCluster.kind, name, uid, resourceVersion },
+  };
+}

@@ -1,0 +1,67 @@
+import { type KubeObject, Label, Lease, Namespace, type Resource } from '@flotilla/api';
+import { type Client, type Logger, type Metrics, WatchCache } from '@flotilla/runtime';
+import { AGENT_LEASE, clusterAccess, clusterNamespace, isAsWanted, REGISTRATION } from './access.ts';
+
+/** What is known of spokes besides their ManagedClusters. */
+export interface RegistrationCaches {
+  readonly namespaces: WatchCache<KubeObject>;
+  /** What lets agents in, by the plural of its kind; everything else about the objects is dropped. */
+  readonly access: ReadonlyMap<string, WatchCache<KubeObject>>;
+  /** All that agents renew, and nothing of them but the time. */
+  readonly leases: WatchCache<Lease>;
+}
+
+/** Index of access objects by their cluster. */
+export const BY_CLUSTER = 'cluster';
+
+/**
+ * One watch per kind over all clusters. Leases are renewed 58 times a second at 3,500 clusters: nobody is called for a renewal,
+ * it replaces one small object in a map.
+ */
+export function createRegistrationCaches(client: Client, logger: Logger, metrics: Metrics): RegistrationCaches {
+  const shared = { logger, metrics };
+  const labelSelector = `${Label.work}=${REGISTRATION}`;
+  const indexes = { [BY_CLUSTER]: (object: KubeObject) => [clusterOf(object)] };
+  const access = clusterAccess('any').map(({ kind }): [string, WatchCache<KubeObject>] => [
+    kind.plural,
+    new WatchCache(client, kind, { ...shared, labelSelector, indexes, transform: (object) => trimAccess(kind, object) }),
+  ]);
+  return {
+    namespaces: new WatchCache(client, Namespace, { ...shared, labelSelector: Label.clusterName, transform: trimNamespace }),
+    access: new Map(access),
+    leases: new WatchCache(client, Lease, { ...shared, fieldSelector: `metadata.name=${AGENT_LEASE}`, transform: trimLease }),
+  };
+}
+
+/** All of them. */
+export const everyCache = ({ namespaces, access, leases }: RegistrationCaches) => [namespaces, ...access.values(), leases];
+
+/** The cluster that an access object is for. */
+export const clusterOf = ({ metadata }: KubeObject): string => metadata.labels?.[Label.clusterName] ?? '';
+
+/** Field of a trimmed object: it is what it has to be. */
+const AS_WANTED = 'asWanted';
+
+/** The cached object is there and as it has to be. */
+export const isInOrder = (cached: KubeObject | undefined): boolean => cached?.[AS_WANTED] === true;
+
+function trimAccess(kind: Resource, object: KubeObject): KubeObject {
+  const wanted = clusterAccess(clusterOf(object)).find(({ kind: { plural } }) => plural === kind.plural);
+  return trimmed(object, wanted !== undefined && isAsWanted(object, wanted.object));
+}
+
+const trimNamespace = (object: KubeObject): KubeObject =>
+  trimmed(object, isAsWanted(object, clusterNamespace(object.metadata.name).object));
+
+function trimmed({ metadata }: KubeObject, isRight: boolean): KubeObject {
+  const { name, namespace, uid, resourceVersion, deletionTimestamp, labels } = metadata;
+  const label = labels?.[Label.clusterName];
+  return {
+    metadata: { name, namespace, uid, resourceVersion, labels: label === undefined ? {} : { [Label.clusterName]: label } },
+    [AS_WANTED]: isRight && deletionTimestamp === undefined,
+  };
+}
+
+function trimLease({ metadata: { name, namespace, uid, resourceVersion }, spec }: Lease): Lease {
+  return { metadata: { name, namespace, uid, resourceVersion }, spec: { renewTime: spec?.renewTime } };
+}

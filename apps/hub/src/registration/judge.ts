@@ -1,0 +1,119 @@
+import { CLUSTER_AVAILABLE, type Condition, findCondition, type ManagedCluster, withCondition } from '@flotilla/api';
+import { z } from 'zod';
+
+/** The other conditions of a ManagedCluster that the hub writes (spec/ocm 2.1). */
+export const HUB_ACCEPTED = 'HubAcceptedManagedCluster';
+const JOINED = 'ManagedClusterJoined';
+
+const UNREACHABLE = 'cluster.open-cluster-management.io/unreachable';
+const UNAVAILABLE = 'cluster.open-cluster-management.io/unavailable';
+
+const DEFAULT_LEASE_SECONDS = 60;
+/** A spoke is lost when it has missed so many renewals. */
+const MISSED_LEASES = 5;
+
+/** What a verdict is made from. */
+export interface Registration {
+  readonly cluster: ManagedCluster;
+  /** `renewTime` of the Lease, as it came; undefined: there is none. */
+  readonly renewTime: string | undefined;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+/** What a ManagedCluster has to say. */
+export interface RegistrationVerdict {
+  readonly isAccepted: boolean;
+  /** The whole list; undefined: it is right as it is. */
+  readonly conditions: Condition[] | undefined;
+  /** Merge patch of labels and taints; undefined: they are right as they are. */
+  readonly edits: { readonly metadata?: unknown; readonly spec?: unknown } | undefined;
+  /** When the lease runs out, in milliseconds since the epoch; undefined: it has. */
+  readonly leaseEndsAt: number | undefined;
+}
+
+/** Judges one cluster: is it let in, is it alive, may something be placed on it. Pure. */
+export function judgeRegistration({ cluster, renewTime, now }: Registration): RegistrationVerdict {
+  const conditions = cluster.status?.conditions ?? [];
+  const refusal = refusalOf(cluster);
+  const endsAt = leaseEnd(cluster, renewTime);
+  let wanted = withStatus(conditions, accepted(refusal), now);
+  if (renewTime !== undefined && !refusal) wanted = withStatus(wanted, joined, now);
+  // Whether it is available again, only the agent can tell.
+  if (now >= endsAt && (!refusal || findCondition(wanted, CLUSTER_AVAILABLE))) wanted = withStatus(wanted, leaseStopped, now);
+  return {
+    isAccepted: refusal === undefined,
+    conditions: wanted === conditions ? undefined : wanted,
+    edits: refusal ? undefined : editsOf(cluster, findCondition(wanted, CLUSTER_AVAILABLE)?.status, now),
+    leaseEndsAt: now < endsAt ? endsAt : undefined,
+  };
+}
+
+type Wanted = Omit<Condition, 'lastTransitionTime'>;
+
+const leaseStopped: Wanted = {
+  type: CLUSTER_AVAILABLE,
+  status: 'Unknown',
+  reason: 'ManagedClusterLeaseUpdateStopped',
+  message: 'Registration agent stopped updating its lease.',
+};
+const joined: Wanted = { type: JOINED, status: 'True', reason: 'ManagedClusterJoined', message: 'Managed cluster joined' };
+
+const accepted = (refusal: Pick<Condition, 'reason' | 'message'> | undefined): Wanted =>
+  refusal
+    ? { type: HUB_ACCEPTED, status: 'False', ...refusal }
+    : { type: HUB_ACCEPTED, status: 'True', reason: 'HubClusterAdminAccepted', message: 'Accepted by hub cluster admin' };
+
+/** The name becomes that of a namespace. */
+const NAMESPACE_NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+/** Namespaces that are somebody else's: nobody is let into them. */
+const RESERVED = /^(default$|kube-|openshift-)/;
+
+function refusalOf({ metadata, spec }: ManagedCluster): Pick<Condition, 'reason' | 'message'> | undefined {
+  if (!NAMESPACE_NAME.test(metadata.name) || RESERVED.test(metadata.name))
+    return {
+      reason: 'Error',
+      message: `metadata.name ${JSON.stringify(metadata.name)} cannot be the name of the cluster's namespace: create the ManagedCluster under a name of at most 63 lower-case letters, digits and "-" that is not default and begins with neither kube- nor openshift-`,
+    };
+  if (spec?.hubAcceptsClient !== true)
+    return { reason: 'HubClusterAdminDenied', message: 'Denied by hub cluster admin: set spec.hubAcceptsClient to true to let it in' };
+  return undefined;
+}
+
+/** A cluster that never had a lease, or was created anew under its old name, has as long as one whose agent has just gone. */
+function leaseEnd({ metadata, spec }: ManagedCluster, renewTime: string | undefined): number {
+  const renewed = Date.parse(renewTime ?? '');
+  const created = Date.parse(metadata.creationTimestamp ?? '');
+  const from = Math.max(Number.isNaN(renewed) ? 0 : renewed, Number.isNaN(created) ? 0 : created);
+  return from + (spec?.leaseDurationSeconds || DEFAULT_LEASE_SECONDS) * MISSED_LEASES * 1000;
+}
+
+/** The same list when nothing changes. */
+function withStatus(conditions: Condition[], wanted: Wanted, now: number): Condition[] {
+  const current = findCondition(conditions, wanted.type);
+  const isRight = current?.status === wanted.status && current.reason === wanted.reason && current.message === wanted.message;
+  return isRight ? conditions : withCondition(conditions, wanted, now);
+}
+
+const Taints = z.array(z.looseObject({ key: z.string(), effect: z.string() })).catch([]);
+
+/** RHACM's label that placements select by, and the taints that keep placements away from what is not available. */
+function editsOf(
+  { metadata, spec }: ManagedCluster,
+  available: Condition['status'] | undefined,
+  now: number,
+): RegistrationVerdict['edits'] {
+  const taints = Taints.parse(spec?.taints ?? []);
+  const wanted = available === 'True' ? undefined : available === 'False' ? UNAVAILABLE : UNREACHABLE;
+  const others = taints.filter(({ key }) => key === wanted || (key !== UNREACHABLE && key !== UNAVAILABLE));
+  const isTainted = wanted === undefined || others.some(({ key }) => key === wanted);
+  const timeAdded = new Date(now).toISOString().replace(/\.\d+Z$/, 'Z');
+  const next = isTainted ? others : [...others, { key: wanted, effect: 'NoSelect', timeAdded }];
+  const isLabelled = metadata.labels?.name === metadata.name;
+  const areRight = isTainted && others.length === taints.length;
+  if (isLabelled && areRight) return undefined;
+  return {
+    ...(!isLabelled && { metadata: { labels: { name: metadata.name } } }),
+    ...(!areRight && { spec: { taints: next.length > 0 ? next : null } }),
+  };
+}

@@ -1,0 +1,132 @@
+import { FIELD_MANAGER, type KubeObject, ManagedCluster } from '@flotilla/api';
+import {
+  type Client,
+  type Clock,
+  type Controller,
+  type Logger,
+  type Metrics,
+  type ReconcileContext,
+  type ReconcileResult,
+  startController,
+  systemClock,
+  type WatchCache,
+  WorkQueue,
+} from '@flotilla/runtime';
+import { AGENT_LEASE, clusterAccess, clusterNamespace } from './access.ts';
+import { BY_CLUSTER, clusterOf, createRegistrationCaches, everyCache, isInOrder, type RegistrationCaches } from './caches.ts';
+import { judgeRegistration } from './judge.ts';
+
+/** What the registration works with. */
+export interface RegistrationDeps {
+  readonly client: Client;
+  /** Filled. */
+  readonly clusters: WatchCache<ManagedCluster>;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly clock?: Clock;
+}
+
+/**
+ * For a hub without RHACM: lets agents of accepted ManagedClusters in, each into its own namespace, and notices those that stop
+ * renewing their lease; what belongs to a ManagedCluster that is denied or gone is removed, the namespace stays (spec/ocm 2.1).
+ * Begins when its watches are filled; runs until the signal aborts.
+ */
+export function startRegistration(deps: RegistrationDeps, signal: AbortSignal): Controller {
+  const { client, clusters, logger, metrics, clock = systemClock } = deps;
+  const caches = createRegistrationCaches(client, logger, metrics);
+  const queue = new WorkQueue({ name: 'registration', concurrency: 8, clock, metrics });
+  clusters.subscribe(({ object }) => queue.add(object.metadata.name));
+  caches.namespaces.subscribe(({ object }) => isInOrder(object) || queue.add(object.metadata.name));
+  // What belongs to a cluster that went while no hub ran is in order, and has to go.
+  for (const cache of caches.access.values())
+    cache.subscribe(
+      ({ type, object }) =>
+        (type === 'set' && isInOrder(object) && clusters.get({ name: clusterOf(object) })) || queue.add(clusterOf(object)),
+    );
+  // A renewal only moves the end, which the timer looks up; the first one says that the spoke has joined.
+  caches.leases.subscribe((change) => {
+    if (change.type === 'set' && !change.previous) queue.add(change.object.metadata.namespace ?? '');
+  });
+  for (const { metadata } of clusters.list()) queue.add(metadata.name);
+  const reconcile = (name: string, context: ReconcileContext) => reconcileRegistration(name, { client, clusters, caches, clock }, context);
+  // Before its watches are filled everything would look missing.
+  const filled = fill(caches, signal);
+  return {
+    stopped: filled.then((isFilled) =>
+      isFilled ? startController({ name: 'registration', queue, reconcile, logger, signal, metrics }).stopped : undefined,
+    ),
+  };
+}
+
+/** False when the signal aborted first. */
+async function fill(caches: RegistrationCaches, signal: AbortSignal): Promise<boolean> {
+  const all = everyCache(caches);
+  for (const cache of all) cache.start(signal);
+  try {
+    await Promise.all(all.map((cache) => cache.synced()));
+    return true;
+  } catch (error) {
+    if (signal.aborted) return false;
+    throw error;
+  }
+}
+
+interface Deps extends Pick<RegistrationDeps, 'client' | 'clusters'> {
+  readonly caches: RegistrationCaches;
+  readonly clock: Clock;
+}
+
+async function reconcileRegistration(name: string, deps: Deps, { logger }: ReconcileContext): Promise<ReconcileResult> {
+  const { client, clusters, caches, clock } = deps;
+  const cluster = clusters.get({ name });
+  if (!cluster || cluster.metadata.deletionTimestamp) {
+    if (await revokeAccess(name, deps)) logger.info({ managedCluster: name }, 'Revoked the access of a deleted cluster');
+    return {};
+  }
+  const renewTime = caches.leases.get({ namespace: name, name: AGENT_LEASE })?.spec?.renewTime ?? undefined;
+  const verdict = judgeRegistration({ cluster, renewTime, now: clock.now() });
+  if (verdict.isAccepted) {
+    if (await ensureAccess(name, deps)) logger.info({ managedCluster: name }, 'Let a cluster in');
+  } else if (await revokeAccess(name, deps)) logger.info({ managedCluster: name }, 'Revoked the access of a denied cluster');
+  // Labels, taints and conditions are read, changed and written whole: the version guards what others wrote meanwhile.
+  const { resourceVersion } = cluster.metadata;
+  const { edits, conditions } = verdict;
+  let version = resourceVersion;
+  if (edits) {
+    const patch = { ...edits, metadata: { ...asObject(edits.metadata), resourceVersion } };
+    version = (await client.patch(ManagedCluster, { name }, patch, { type: 'merge' })).metadata.resourceVersion;
+  }
+  if (conditions) {
+    const patch = { metadata: { resourceVersion: version }, status: { conditions } };
+    await client.patch(ManagedCluster, { name }, patch, { type: 'merge', subresource: 'status' });
+  }
+  return verdict.leaseEndsAt === undefined ? {} : { requeueAfterMs: Math.max(0, verdict.leaseEndsAt - clock.now()) };
+}
+
+const asObject = (value: unknown): object => (typeof value === 'object' && value !== null ? value : {});
+
+/** True when something was missing. Server-side apply: creates what is not there, mends what somebody changed. */
+async function ensureAccess(cluster: string, { client, caches }: Deps): Promise<boolean> {
+  const missing = [
+    ...(isInOrder(caches.namespaces.get({ name: cluster })) ? [] : [clusterNamespace(cluster)]),
+    ...clusterAccess(cluster).filter(({ kind, object }) => !isInOrder(caches.access.get(kind.plural)?.get(object.metadata))),
+  ];
+  for (const { kind, object } of missing) await client.apply(kind, object, { fieldManager: FIELD_MANAGER, force: true });
+  return missing.length > 0;
+}
+
+/** True when something was there. Without its ServiceAccount a token is worth nothing, so that goes first. */
+async function revokeAccess(cluster: string, { client, caches }: Deps): Promise<boolean> {
+  let found = false;
+  for (const { kind, cached } of accessOf(cluster, caches)) {
+    const { name, namespace, uid } = cached.metadata;
+    found = (await client.delete(kind, { name, ...(namespace !== undefined && { namespace }) }, { uid })) || found;
+  }
+  return found;
+}
+
+function accessOf(cluster: string, { access }: RegistrationCaches) {
+  return clusterAccess(cluster)
+    .toReversed()
+    .flatMap(({ kind }) => (access.get(kind.plural)?.byIndex(BY_CLUSTER, cluster) ?? []).map((cached: KubeObject) => ({ kind, cached })));
+}

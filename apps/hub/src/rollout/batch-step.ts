@@ -1,0 +1,55 @@
+/** The processor of `rolloutBatch`: makes Placements and PlacementBindings what the stored status says. */
+import { type ClusterGroupUpgrade, type KubeObject, refKey } from '@flotilla/api';
+import type { Client, Logger } from '@flotilla/runtime';
+import { BY_UPGRADE_NAME, type PlacementCaches } from './caches.ts';
+import type { BatchStep } from './model.ts';
+import { planPlacements, upgradeIndexOf, upgradeIndexValue } from './placements.ts';
+import type { PolicyRef } from './policy-mode.ts';
+import type { SpokeCaches } from './spoke/caches.ts';
+import { applyWrite, type HubWrite, type Standing } from './spoke/hub-write.ts';
+import { isEnding, keepsObjects } from './targets.ts';
+
+export interface BatchStepDeps {
+  readonly client: Client;
+  readonly caches: Pick<SpokeCaches, 'upgrades'> & PlacementCaches;
+  readonly logger: Logger;
+}
+
+/**
+ * What is left to write for an upgrade's Placements and PlacementBindings, by the caches: empty when all is as its stored status wants
+ * it. An upgrade that has ended enforces nothing: what it keeps is emptied, what it does not keep is deleted.
+ */
+export function placementWrites(upgrade: ClusterGroupUpgrade, caches: PlacementCaches): HubWrite[] {
+  const { namespace = '', name } = upgrade.metadata;
+  const value = upgradeIndexValue({ namespace, name });
+  const existing = {
+    placements: caches.placements.byIndex(BY_UPGRADE_NAME, value),
+    bindings: caches.bindings.byIndex(BY_UPGRADE_NAME, value),
+  };
+  if (isEnding(upgrade) && !keepsObjects(upgrade)) return planPlacements(upgrade, [], existing);
+  const writes = planPlacements(upgrade, enforcedPolicies(upgrade), existing);
+  return isEnding(upgrade) ? writes.filter(({ verb }) => verb === 'patch') : writes;
+}
+
+/** Policies with a Placement: all that the status names for the upgrade, once its names were stored there. */
+const enforcedPolicies = ({ status }: ClusterGroupUpgrade): readonly PolicyRef[] =>
+  status?.placements ? (status.managedPoliciesForUpgrade ?? []) : [];
+
+/** Idempotent; a write that is refused because the object has changed since is made anew from the next look. */
+export function createBatchStep({ client, caches, logger }: BatchStepDeps): (step: BatchStep) => Promise<void> {
+  return async ({ upgrade: identity, batch }) => {
+    const upgrade = caches.upgrades.get(identity);
+    if (upgrade?.metadata.uid !== identity.uid) return;
+    const judge = (existing: KubeObject): Standing =>
+      upgradeIndexOf(existing) === upgradeIndexValue(identity)
+        ? 'ours'
+        : { takenBy: `ClusterGroupUpgrade ${upgradeIndexOf(existing)}; delete it, or give one of the two another name suffix` };
+    await Promise.all(
+      placementWrites(upgrade, caches).map(async (write) => {
+        await applyWrite(write, { client, judge });
+        const object = write.verb === 'create' ? write.object.metadata : write.ref;
+        logger.debug({ upgrade: refKey(identity), batch, verb: write.verb, kind: write.kind.kind, object: refKey(object) }, 'Batch wrote');
+      }),
+    );
+  };
+}

@@ -1,0 +1,29 @@
+import { Label, type ManagedCluster, Placement, PlacementBinding, type Policy } from '@flotilla/api';
+import { type Client, type Logger, type Metrics, WatchCache } from '@flotilla/runtime';
+import { PLACEMENT_APP, upgradeIndexOf } from './placements.ts';
+import type { SpokeCaches } from './spoke/caches.ts';
+
+/** The watches of the objects that enforce policies. */
+export interface PlacementCaches {
+  readonly placements: WatchCache<Placement>;
+  readonly bindings: WatchCache<PlacementBinding>;
+}
+
+/** Everything a rollout is judged from. */
+export interface RolloutCaches extends SpokeCaches, PlacementCaches {
+  readonly clusters: WatchCache<ManagedCluster>;
+  readonly parents: WatchCache<Policy>;
+}
+
+/** Index of Placements and PlacementBindings by the labels that name their upgrade (`upgradeIndexValue`). */
+export const BY_UPGRADE_NAME = 'upgrade-name';
+
+/** Caches of Placements and PlacementBindings of upgrades. A hub without the policy framework has neither kind. */
+export function placementCaches(client: Client, shared: { readonly logger: Logger; readonly metrics: Metrics }): PlacementCaches {
+  const ours = { ...shared, labelSelector: `${Label.app}=${PLACEMENT_APP}`, optional: true };
+  const indexes = { [BY_UPGRADE_NAME]: (object: Placement | PlacementBinding) => [upgradeIndexOf(object)] };
+  return {
+    placements: new WatchCache(client, Placement, { ...ours, indexes }),
+    bindings: new WatchCache(client, PlacementBinding, { ...ours, indexes }),
+  };
+}

@@ -1,0 +1,124 @@
+import { ClusterGroupUpgrade, type KubeObject, ManagedCluster, ManifestWork, ManifestWorkReplicaSet, Placement } from '@flotilla/api';
+import { createLogger, createMetrics } from '@flotilla/runtime';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { createCaches, fillCaches } from '../caches.ts';
+import { MemoryHub } from '../spoke-job/memory-hub.ts';
+import { placementWrites } from './batch-step.ts';
+import { RolloutEngine } from './engine.ts';
+import { buildCluster, buildUpgrade, UPGRADE } from './spoke/spoke-builders.ts';
+
+const SPOKES = ['a', 'b', 'c'];
+/** A watchdog that a test waits for, and one that it does not. */
+const SHORT_MS = 80;
+const LONG_MS = 600_000;
+const condition = { type: 'Progressing', status: 'True', reason: 'InProgress', message: '', lastTransitionTime: '2026-01-01T00:00:00Z' };
+const logger = createLogger({ name: 'test', level: 'silent' });
+
+let hub: MemoryHub;
+let stop: AbortController;
+/** What the engine asked for, in order. */
+let asked: string[];
+let start: (watchdogMs: number) => void;
+let caches: ReturnType<typeof createCaches>;
+
+beforeEach(async () => {
+  hub = new MemoryHub();
+  stop = new AbortController();
+  asked = [];
+  const { client } = await hub.process();
+  caches = createCaches(client, logger, createMetrics());
+  await fillCaches(caches, logger, stop.signal);
+  const queue = {
+    addBatch: ({ batch }: { batch: number }, steps: readonly { phase: string; cluster: string }[]) =>
+      void asked.push(`batch ${batch}: ${steps.map(({ phase, cluster }) => `${phase} ${cluster}`).join(', ')}`),
+    addStep: ({ phase, cluster }: { phase: string; cluster: string }) => void asked.push(`${phase} ${cluster}`),
+  };
+  start = (watchdogMs) => new RolloutEngine({ caches, queue, now: Date.now, logger, watchdogMs }).start(stop.signal);
+});
+afterEach(() => {
+  stop.abort();
+  hub.stop();
+});
+
+const put = (status: Record<string, unknown>, spec: Record<string, unknown> = {}) =>
+  hub.put(ClusterGroupUpgrade, buildUpgrade({ spec, status: { conditions: [condition], remediationPlan: [SPOKES], ...status } }));
+const putCluster = (name: string, labels: Record<string, string>) =>
+  hub.put(ManagedCluster, buildCluster({ metadata: { name, uid: `uid-${name}`, labels } }));
+const inProgress = (...clusters: string[]) => ({
+  currentBatch: 1,
+  currentBatchRemediationProgress: Object.fromEntries(clusters.map((cluster) => [cluster, { state: 'InProgress' }])),
+});
+const until = (want: string[]) => vi.waitFor(() => expect(asked).toEqual(want), { timeout: 2000, interval: 5 });
+/** Everything that was put by now has been looked at: the caches have what comes last, and the event loop has gone round. */
+async function settled(): Promise<void> {
+  const { metadata } = hub.put(ManagedCluster, buildCluster({ metadata: { name: 'last', uid: 'uid-last' } }));
+  await vi.waitFor(() => expect(caches.clusters.get({ name: 'last' })?.metadata.resourceVersion).toBe(metadata.resourceVersion));
+  await new Promise((resolve) => setImmediate(resolve));
+}
+
+test('clusters that still have to be edited are one batch, and are asked for again while they are not', async () => {
+  start(SHORT_MS);
+  putCluster('a', { name: 'a' });
+  for (const cluster of ['b', 'c']) putCluster(cluster, {});
+  put({ status: {} });
+  const all = 'batch 0: prepare b, prepare c';
+  await until([all, all]);
+  putCluster('b', { name: 'b' });
+  await vi.waitFor(() => expect(asked.at(-1)).toBe('prepare c'));
+});
+
+test('an upgrade that changes does not ask again for what was asked for a moment ago', async () => {
+  start(LONG_MS);
+  putCluster('a', {});
+  put({ status: {}, remediationPlan: [['a']] });
+  await until(['prepare a']);
+  put({ status: {}, remediationPlan: [['a']], computedMaxConcurrency: 1 });
+  await vi.waitFor(() => expect(caches.upgrades.get(UPGRADE)?.status?.computedMaxConcurrency).toBe(1));
+  await settled();
+  expect(asked).toEqual(['prepare a']);
+});
+
+test('the Placements of a batch come first, the Subscriptions of its clusters when the policy is enforced', async () => {
+  start(LONG_MS);
+  for (const cluster of SPOKES) putCluster(cluster, { name: cluster });
+  const content = JSON.stringify([{ kind: 'Subscription', name: 's', apiVersion: 'operators.coreos.com/v1alpha1', namespace: 'o' }]);
+  const policies = {
+    managedPoliciesForUpgrade: [{ name: 'p', namespace: 'policies' }],
+    managedPoliciesContent: { p: content },
+    placements: ['x'],
+  };
+  put({ ...policies, status: inProgress('a', 'b') });
+  await until(['batch 1: ']);
+  const upgrade = caches.upgrades.get(UPGRADE);
+  for (const write of upgrade ? placementWrites(upgrade, caches) : []) if (write.verb === 'create') hub.put(write.kind, write.object);
+  await until(['batch 1: ', 'batch 1: remediate a, remediate b']);
+  expect(hub.names(Placement)).toHaveLength(1);
+});
+
+test('what happens in a cluster is looked at alone, and what does not belong to the batch any more is cleaned', async () => {
+  start(LONG_MS);
+  for (const cluster of SPOKES) putCluster(cluster, { name: cluster });
+  hub.put(ManifestWorkReplicaSet, {
+    metadata: { name: 't', namespace: UPGRADE.namespace },
+    spec: { manifestWorkTemplate: { workload: { manifests: [{ kind: 'ConfigMap' }] } } },
+  });
+  put({ status: inProgress('a', 'b') }, { manifestWorkTemplates: ['t'] });
+  await until(['batch 1: remediate a, remediate b']);
+  const labels = {
+    'openshift-cluster-group-upgrades/clusterGroupUpgrade': UPGRADE.name,
+    'openshift-cluster-group-upgrades/clusterGroupUpgradeNamespace': UPGRADE.namespace,
+    'flotilla.io/upgrade-uid': UPGRADE.uid,
+  };
+  hub.put(ManifestWork, { metadata: { name: 'left', namespace: 'c', labels } } satisfies KubeObject);
+  await until(['batch 1: remediate a, remediate b', 'cleanup c']);
+});
+
+test('somebody who undoes everything at once is not followed at his pace', async () => {
+  start(LONG_MS);
+  put({ status: {}, remediationPlan: [['a']] });
+  for (let round = 0; round < 20; round += 1) {
+    putCluster('a', { round: String(round) });
+    await settled();
+  }
+  expect(asked).toEqual(Array.from({ length: 12 }, () => 'prepare a'));
+});

@@ -1,0 +1,290 @@
+import {
+  CLUSTER_AVAILABLE,
+  type ClusterGroupUpgrade,
+  findCondition,
+  type KubeObject,
+  Label,
+  type ManagedCluster,
+  type Ref,
+  refKey,
+} from '@flotilla/api';
+import type { Logger } from '@flotilla/runtime';
+import { BY_UID } from '../spoke-job/caches.ts';
+import { placementWrites } from './batch-step.ts';
+import { BY_UPGRADE_NAME, type RolloutCaches } from './caches.ts';
+import type { BatchStep, SpokeStep, SpokeTarget } from './model.ts';
+import { upgradeIndexOf, upgradeIndexValue } from './placements.ts';
+import { BY_UPGRADE } from './spoke/caches.ts';
+import { identityOf } from './spoke/spoke-plan.ts';
+import { spokeNeed } from './spoke/spoke-step.ts';
+import { isRunning, keepsObjects, targetOf, targetsOf, templatesOf } from './targets.ts';
+
+/** Takes work for any process of the hub; adding what waits already is free, and what runs is run once more. */
+export interface RolloutQueue {
+  /** A batch, which runs when these steps have ended. */
+  readonly addBatch: (batch: BatchStep, steps: readonly SpokeStep[]) => void;
+  readonly addStep: (step: SpokeStep) => void;
+}
+
+export interface RolloutEngineDeps {
+  /** The cache of upgrades has the indexes `BY_UID` and `BY_LABELS`. */
+  readonly caches: RolloutCaches;
+  readonly queue: RolloutQueue;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly logger: Logger;
+  /** Milliseconds after which what is still not true is added again. Default 15 000. */
+  readonly watchdogMs?: number;
+}
+
+/** Index of upgrades by what the labels of their hub objects say (`upgradeIndexValue`). */
+export const BY_LABELS = 'labels';
+/** Indexes that the cache of upgrades needs. */
+export const upgradeLabelIndexes = {
+  [BY_LABELS]: ({ metadata: { namespace = '', name } }: ClusterGroupUpgrade) => [upgradeIndexValue({ namespace, name })],
+};
+
+/** What has been asked for lately: how it was called, when last (milliseconds since the epoch), and how often in a row. */
+interface Asked {
+  readonly what: string;
+  readonly at: number;
+  readonly times: number;
+}
+
+/** What one look has to go through. */
+interface Look {
+  all: boolean;
+  /** Spokes something happened on: asked for even if they were a moment ago. */
+  readonly spokes: Set<string>;
+  placements: boolean;
+}
+
+interface Memory {
+  /** What was asked for within the last time of the watchdog, whether it is true by now or not. */
+  readonly asked: Map<string, Asked>;
+  /** What is not true yet. */
+  readonly due: Set<string>;
+  timer?: NodeJS.Timeout;
+  /** When the timer fires, milliseconds since the epoch. */
+  lookAt?: number | undefined;
+}
+
+const WATCHDOG_MS = 15_000;
+/** So often the same is asked for within the time of the watchdog. An approval takes four steps. */
+const MOST_AT_ONCE = 12;
+/** Stands for the Placements among the spokes that were asked for. */
+const PLACEMENTS = '';
+
+/**
+ * Wakes what is not true yet: compares what the stored status of every upgrade wants with the caches, on every change of either, and
+ * adds a step for each spoke, and a batch for the Placements, that differs. Keeps nothing that cannot be had again.
+ */
+export class RolloutEngine {
+  readonly #deps: RolloutEngineDeps;
+  readonly #memory = new Map<string, Memory>();
+  readonly #looks = new Map<string, Look>();
+  #flush: NodeJS.Immediate | undefined;
+  #stopped = false;
+
+  constructor(deps: RolloutEngineDeps) {
+    this.#deps = deps;
+  }
+
+  /** Begins to wake, until the signal aborts. */
+  start(signal: AbortSignal): void {
+    const { upgrades, clusters, works, rolloutViews, rolloutActions, templates, placements, bindings } = this.#deps.caches;
+    upgrades.subscribe(({ type, object }) => (type === 'deleted' ? this.#forget(refKey(object.metadata)) : this.#lookAt(object)));
+    clusters.subscribe(({ type, object, previous }) => {
+      if (type === 'deleted' || !previous || isEdited(object, previous)) this.#onCluster(object.metadata.name);
+    });
+    for (const cache of [works, rolloutViews, rolloutActions]) cache.subscribe(({ object }) => this.#onHubObject(object));
+    for (const cache of [placements, bindings]) cache.subscribe(({ object }) => this.#onPlacement(object));
+    templates.subscribe(({ object: { metadata } }) => {
+      for (const upgrade of upgrades.list())
+        if (upgrade.metadata.namespace === metadata.namespace && templatesOf(upgrade).includes(metadata.name)) this.#lookAt(upgrade);
+    });
+    for (const upgrade of upgrades.list()) this.#lookAt(upgrade);
+    signal.addEventListener('abort', () => this.#stop(), { once: true });
+    if (signal.aborted) this.#stop();
+  }
+
+  /** True when nothing of a rollout is left on the hub that the upgrade's end has to wait for. */
+  isClean(upgrade: ClusterGroupUpgrade): boolean {
+    return placementWrites(upgrade, this.#deps.caches).length === 0 && !this.#hasPlacements(upgrade) && this.#leftovers(upgrade).size === 0;
+  }
+
+  #hasPlacements(upgrade: ClusterGroupUpgrade): boolean {
+    if (keepsObjects(upgrade)) return false;
+    const { namespace = '', name } = upgrade.metadata;
+    const value = upgradeIndexValue({ namespace, name });
+    const { placements, bindings } = this.#deps.caches;
+    return placements.byIndex(BY_UPGRADE_NAME, value).length + bindings.byIndex(BY_UPGRADE_NAME, value).length > 0;
+  }
+
+  /** Clusters with anything of the upgrade that should not be there. */
+  #leftovers(upgrade: ClusterGroupUpgrade): Set<string> {
+    const { works, rolloutViews, rolloutActions } = this.#deps.caches;
+    const uid = upgrade.metadata.uid ?? '';
+    const targets = targetsOf(upgrade);
+    const found = [...rolloutViews.byIndex(BY_UPGRADE, uid), ...rolloutActions.byIndex(BY_UPGRADE, uid)].map(namespaceOf);
+    const kept = keepsObjects(upgrade) ? [] : works.byIndex(BY_UPGRADE, uid).map(namespaceOf);
+    return new Set([...found, ...kept].filter((cluster) => !targets.has(cluster)));
+  }
+
+  #onCluster(cluster: string): void {
+    for (const upgrade of this.#deps.caches.upgrades.list())
+      if (isRunning(upgrade) && targetsOf(upgrade).has(cluster)) this.#schedule(upgrade).spokes.add(cluster);
+  }
+
+  #onHubObject({ metadata }: KubeObject): void {
+    const [upgrade] = this.#deps.caches.upgrades.byIndex(BY_UID, metadata.labels?.[Label.upgradeUid] ?? '');
+    if (upgrade) this.#schedule(upgrade).spokes.add(metadata.namespace ?? '');
+  }
+
+  #onPlacement(object: KubeObject): void {
+    for (const upgrade of this.#deps.caches.upgrades.byIndex(BY_LABELS, upgradeIndexOf(object))) {
+      const look = this.#schedule(upgrade);
+      look.placements = true;
+      // Steps wait until their policy is enforced.
+      look.all = true;
+    }
+  }
+
+  #lookAt(upgrade: ClusterGroupUpgrade): void {
+    this.#schedule(upgrade).all = true;
+  }
+
+  /** Everything that happens in one turn of the event loop is one look. */
+  #schedule({ metadata }: ClusterGroupUpgrade): Look {
+    const key = refKey(metadata);
+    const look = this.#looks.get(key) ?? { all: false, spokes: new Set(), placements: false };
+    this.#looks.set(key, look);
+    if (!this.#stopped) this.#flush ??= setImmediate(() => this.#runLooks());
+    return look;
+  }
+
+  #runLooks(): void {
+    this.#flush = undefined;
+    const looks = [...this.#looks];
+    this.#looks.clear();
+    for (const [key, look] of looks) {
+      try {
+        this.#look(key, look);
+      } catch (err) {
+        this.#deps.logger.error({ upgrade: key, err }, 'Looking at a rollout failed');
+      }
+    }
+  }
+
+  #look(key: string, look: Look): void {
+    const upgrade = this.#deps.caches.upgrades.get(refOf(key));
+    if (!upgrade) return this.#forget(key);
+    const memory = this.#memory.get(key) ?? { asked: new Map(), due: new Set() };
+    this.#memory.set(key, memory);
+    if (look.all) memory.due.clear();
+    const spokes = look.all ? new Set([...targetsOf(upgrade).keys(), ...this.#leftovers(upgrade), ...look.spokes]) : look.spokes;
+
+    const placementsDue = placementWrites(upgrade, this.#deps.caches).length > 0;
+    const steps: SpokeStep[] = [];
+    let wakeAt = Number.POSITIVE_INFINITY;
+    for (const cluster of spokes) {
+      const target = targetOf(upgrade, cluster);
+      const need = spokeNeed(upgrade, cluster, this.#deps);
+      wakeAt = Math.min(wakeAt, need.wakeAt ?? wakeAt);
+      // A view made before its object is there is blind for an interval: the policy is enforced first.
+      const isEarly = placementsDue && target.phase === 'remediate' && target.mode === 'policy';
+      if (!need.isDue || isEarly) memory.due.delete(cluster);
+      else if (this.#shouldAsk(memory, cluster, describe(target), look.spokes.has(cluster)))
+        steps.push({ upgrade: identityOf(upgrade), cluster, phase: target.phase });
+    }
+    this.#add(
+      upgrade,
+      steps,
+      placementsDue && this.#shouldAsk(memory, PLACEMENTS, upgrade.metadata.resourceVersion ?? '', look.placements),
+    );
+    if (!placementsDue) memory.due.delete(PLACEMENTS);
+    this.#watch(key, memory, wakeAt);
+  }
+
+  #add(upgrade: ClusterGroupUpgrade, steps: readonly SpokeStep[], placementsDue: boolean): void {
+    const { queue } = this.#deps;
+    const isOfBatch = ({ phase }: SpokeStep) => phase === 'prepare' || phase === 'remediate';
+    const ofBatch = steps.filter(isOfBatch);
+    for (const step of steps) if (!isOfBatch(step)) queue.addStep(step);
+    const batch = { upgrade: identityOf(upgrade), batch: upgrade.status?.status.currentBatch ?? 0 };
+    if (placementsDue || ofBatch.length > 1) queue.addBatch(batch, ofBatch);
+    else for (const step of ofBatch) queue.addStep(step);
+  }
+
+  /**
+   * Whether to ask: at once when something happened there or something else is wanted, else when the last time is long ago. Somebody
+   * who undoes each time what we do is followed a few times, then at the pace of the watchdog.
+   */
+  #shouldAsk({ asked, due }: Memory, name: string, what: string, happened: boolean): boolean {
+    const { now, watchdogMs = WATCHDOG_MS } = this.#deps;
+    const at = now();
+    due.add(name);
+    const last = asked.get(name);
+    if (last?.what !== what || at - last.at >= watchdogMs) {
+      asked.set(name, { what, at, times: 1 });
+      return true;
+    }
+    if (!happened || last.times >= MOST_AT_ONCE) return false;
+    asked.set(name, { ...last, at, times: last.times + 1 });
+    return true;
+  }
+
+  /** Looks again when a pause ends, and while anything that was asked for is not true. */
+  #watch(key: string, memory: Memory, wakeAt: number): void {
+    const { now, watchdogMs = WATCHDOG_MS } = this.#deps;
+    for (const [name, { at }] of memory.asked) if (now() - at >= watchdogMs && !memory.due.has(name)) memory.asked.delete(name);
+    const at = Math.min(wakeAt, memory.due.size > 0 ? now() + watchdogMs : Number.POSITIVE_INFINITY);
+    // The earliest of several looks stays: this one may not have gone through all spokes.
+    if (at === Number.POSITIVE_INFINITY || this.#stopped || (memory.lookAt !== undefined && memory.lookAt <= at)) return;
+    clearTimeout(memory.timer);
+    memory.lookAt = at;
+    const look = () => {
+      memory.lookAt = undefined;
+      const upgrade = this.#deps.caches.upgrades.get(refOf(key));
+      if (upgrade) this.#lookAt(upgrade);
+    };
+    memory.timer = setTimeout(look, Math.max(at - now(), 0));
+  }
+
+  #forget(key: string): void {
+    clearTimeout(this.#memory.get(key)?.timer);
+    this.#memory.delete(key);
+    this.#looks.delete(key);
+  }
+
+  #stop(): void {
+    this.#stopped = true;
+    if (this.#flush) clearImmediate(this.#flush);
+    for (const key of [...this.#memory.keys()]) this.#forget(key);
+  }
+}
+
+/** What of a ManagedCluster a step looks at. */
+function isEdited(after: ManagedCluster, before: ManagedCluster): boolean {
+  const facts = ({ metadata, status }: ManagedCluster) =>
+    JSON.stringify([
+      metadata.labels,
+      metadata.annotations,
+      metadata.deletionTimestamp,
+      findCondition(status?.conditions ?? undefined, CLUSTER_AVAILABLE)?.status,
+    ]);
+  return facts(after) !== facts(before);
+}
+
+/** What a step is asked for, as far as it differs from another one of the same phase. */
+function describe(target: SpokeTarget): string {
+  if (target.phase !== 'remediate') return target.phase;
+  return target.mode === 'policy' ? `remediate ${target.policy}` : `remediate ${target.template}`;
+}
+
+const namespaceOf = ({ metadata }: KubeObject): string => metadata.namespace ?? '';
+
+function refOf(key: string): Ref {
+  const [namespace = '', name = ''] = key.split('/');
+  return { namespace, name };
+}

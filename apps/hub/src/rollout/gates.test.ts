@@ -1,0 +1,168 @@
+import { ClusterGroupUpgrade } from '@flotilla/api';
+import { describe, expect, test } from 'vitest';
+import { judgeBlocking } from './blocking.ts';
+import { type GateInput, judgeGates, remainingClusters } from './gates.ts';
+
+const open: GateInput = {
+  enabled: true,
+  canaries: [],
+  planned: ['a', 'b'],
+  precaching: undefined,
+  window: { kind: 'open' },
+  blocking: { missing: [], incomplete: [], eligible: undefined },
+  wantsBackup: false,
+  backup: undefined,
+};
+const shut: GateInput = {
+  ...open,
+  enabled: false,
+  window: { kind: 'closed', message: 'Waiting for the window', opensAt: 7 },
+  blocking: { missing: ['x', 'y'], incomplete: ['z'], eligible: undefined },
+  wantsBackup: true,
+};
+const failedOn = (...failed: string[]) => ({ finished: true, failed });
+
+describe('the first gate that refuses is the one that is told', () => {
+  test.each<{ name: string; input: GateInput; want: string | undefined }>([
+    {
+      name: 'pre-caching says how it is by its own condition',
+      input: { ...shut, precaching: { finished: false, failed: [] } },
+      want: 'precaching',
+    },
+    { name: 'then enable', input: { ...shut, precaching: failedOn('a') }, want: 'enable False NotEnabled: Not enabled' },
+    { name: 'then the window', input: { ...shut, enabled: true }, want: 'window False WaitingForWindow: Waiting for the window' },
+    {
+      name: 'then blocking upgrades that are missing',
+      input: { ...shut, enabled: true, window: open.window },
+      want: 'blocking False MissingBlockingCR: Missing blocking CRs: [x y]',
+    },
+    {
+      name: 'then those that are not completed',
+      input: { ...open, wantsBackup: true, blocking: { missing: [], incomplete: ['z', 'y'], eligible: undefined } },
+      want: 'blocking False IncompleteBlockingCR: Blocking CRs that are not completed: [z y]',
+    },
+    {
+      name: 'then the backup',
+      input: { ...open, wantsBackup: true, backup: { finished: false, failed: ['a'] } },
+      want: 'backup False NotStarted: Cluster backup is in progress',
+    },
+    { name: 'and then none', input: { ...open, wantsBackup: true, precaching: failedOn('a'), backup: failedOn() }, want: undefined },
+  ])('$name', ({ input, want }) => {
+    const refusal = judgeGates(input);
+    const said = refusal?.progressing;
+    expect(refusal && [refusal.gate, ...(said ? [`${said.status} ${said.reason}: ${said.message}`] : [])].join(' ')).toBe(want);
+  });
+
+  test('a window that is yet to open says when to look again', () => expect(judgeGates({ ...shut, enabled: true })?.wakeAt).toBe(7));
+});
+
+describe('an upgrade that has nobody left ends there', () => {
+  const NOBODY = 'No clusters available for remediation';
+  test.each<{ name: string; input: GateInput; want: string }>([
+    { name: 'all failed pre-caching', input: { ...shut, precaching: failedOn('a', 'b') }, want: `${NOBODY} (Precaching failed)` },
+    {
+      name: 'a canary failed pre-caching',
+      input: { ...shut, canaries: ['b'], precaching: failedOn('b') },
+      want: 'Precaching failed on canary clusters',
+    },
+    { name: 'all failed the backup', input: { ...open, wantsBackup: true, backup: failedOn('a', 'b') }, want: `${NOBODY} (Backup failed)` },
+    {
+      name: 'a canary failed the backup',
+      input: { ...open, canaries: ['a'], wantsBackup: true, backup: failedOn('a') },
+      want: 'Backup failed on canary clusters',
+    },
+    {
+      name: 'none is eligible',
+      input: { ...open, blocking: { missing: [], incomplete: [], eligible: new Set(['c']) } },
+      want: `${NOBODY} after filtering out non-completed clusters from blocking CGUs`,
+    },
+    {
+      name: 'the eligible ones failed',
+      input: { ...open, precaching: failedOn('a'), blocking: { missing: [], incomplete: [], eligible: new Set(['a']) } },
+      want: `${NOBODY} after filtering out non-completed clusters from blocking CGUs`,
+    },
+  ])('$name', ({ input, want }) => {
+    expect(judgeGates(input)?.outcome).toEqual({
+      progressing: { status: 'False', reason: 'Completed', message: want },
+      succeeded: { status: 'False', reason: 'Failed', message: want },
+    });
+  });
+});
+
+test('who failed a job or is not eligible leaves the plan, the others keep their order', () => {
+  const input = { ...open, planned: ['d', 'c', 'b', 'a'], precaching: failedOn('c'), backup: failedOn('b') };
+  expect(remainingClusters(input)).toEqual(['d', 'a']);
+  expect(remainingClusters({ ...input, blocking: { ...open.blocking, eligible: new Set(['a', 'b']) } })).toEqual(['a']);
+});
+
+describe('blocking upgrades', () => {
+  const build = (
+    name: string,
+    options: { blocks?: object[]; annotations?: Record<string, string>; succeeded?: string; complete?: string[] } = {},
+  ) =>
+    ClusterGroupUpgrade.schema.parse({
+      metadata: { name, namespace: 'ns', annotations: options.annotations },
+      spec: { remediationStrategy: { maxConcurrency: 1 }, blockingCRs: options.blocks },
+      status: {
+        clusters: options.complete?.map((cluster) => ({ name: cluster, state: 'complete' })),
+        conditions: options.succeeded && [
+          { type: 'Succeeded', status: options.succeeded, reason: 'r', message: 'm', lastTransitionTime: '2026-01-01T00:00:00Z' },
+        ],
+      },
+    });
+  const others = [
+    build('good', { succeeded: 'True', complete: ['a', 'b', 'b'] }),
+    build('bad', { succeeded: 'False', complete: ['b', 'c'] }),
+    build('busy', { complete: ['a'] }),
+  ];
+  const judge = (names: string[], annotations: Record<string, string> = {}) => {
+    const upgrade = build('mine', { blocks: names.map((name) => ({ name, namespace: 'ns' })), annotations });
+    const found = judgeBlocking(upgrade, (ref) =>
+      others.find(({ metadata }) => metadata.name === ref.name && metadata.namespace === ref.namespace),
+    );
+    return { ...found, eligible: found.eligible && [...found.eligible] };
+  };
+  const partial: Record<string, string> = { 'ran.openshift.io/blocking-cgu-completion-mode': 'partial' };
+  const filtering = { ...partial, 'ran.openshift.io/blocking-cgu-cluster-filtering': 'true' };
+
+  test.each<{ name: string; names: string[]; annotations: Record<string, string>; want: object }>([
+    {
+      name: 'one that is not there is missing, one that has not succeeded is incomplete',
+      names: ['good', 'gone', 'bad', 'busy'],
+      annotations: {},
+      want: { missing: ['gone'], incomplete: ['bad', 'busy'] },
+    },
+    {
+      name: 'with partial completion one that failed is over',
+      names: ['good', 'bad', 'busy'],
+      annotations: partial,
+      want: { missing: [], incomplete: ['busy'] },
+    },
+    {
+      name: 'with filtering only who completed in each of them is eligible, by name and not by count',
+      names: ['good', 'bad'],
+      annotations: filtering,
+      want: { missing: [], incomplete: [], eligible: ['b'] },
+    },
+    {
+      name: 'filtering without partial completion filters nothing',
+      names: ['good'],
+      annotations: { 'ran.openshift.io/blocking-cgu-cluster-filtering': 'true' },
+      want: { missing: [], incomplete: [] },
+    },
+    {
+      name: 'filtering without blocking upgrades filters nothing',
+      names: [],
+      annotations: filtering,
+      want: { missing: [], incomplete: [] },
+    },
+  ])('$name', ({ names, annotations, want }) => expect(judge(names, annotations)).toEqual({ eligible: undefined, ...want }));
+
+  test('one without a namespace is looked for beside the upgrade', () => {
+    const upgrade = build('mine', { blocks: [{ name: 'good' }] });
+    expect(judgeBlocking(upgrade, ({ namespace, name }) => (namespace === 'ns' && name === 'good' ? others[0] : undefined))).toMatchObject({
+      missing: [],
+      incomplete: [],
+    });
+  });
+});

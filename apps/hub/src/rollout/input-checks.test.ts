@@ -1,0 +1,56 @@
+import { Annotation, ClusterGroupUpgrade, ClusterGroupUpgradeSpec } from '@flotilla/api';
+import { expect, test } from 'vitest';
+import { policyFrameworkMissing, validateInput } from './input-checks.ts';
+
+const NOW = Date.parse('2026-01-01T00:00:00Z');
+const validate = (annotations: Readonly<Record<string, string>>, actions?: object) =>
+  validateInput(
+    ClusterGroupUpgrade.schema.parse({ metadata: { name: 'u', annotations } }),
+    ClusterGroupUpgradeSpec.parse({ remediationStrategy: { maxConcurrency: 1 }, actions }),
+    NOW,
+  );
+
+test('an upgrade without oddities is fine', () => {
+  expect(validate({ [Annotation.nameSuffix]: 'kuttl', [Annotation.windowStart]: '2026-01-02T00:00:00Z' })).toBeUndefined();
+});
+
+test.each<{ name: string; annotations: Record<string, string>; actions: object | undefined; want: string[] }>([
+  {
+    name: 'a window',
+    annotations: { [Annotation.windowEnd]: 'soon' },
+    actions: undefined,
+    want: ['InvalidWindow', Annotation.windowEnd, '"soon"', 'RFC 3339'],
+  },
+  {
+    name: 'a name suffix',
+    annotations: { [Annotation.nameSuffix]: 'Not_OK' },
+    actions: undefined,
+    want: ['InvalidNameSuffix', Annotation.nameSuffix, '"Not_OK"', 'lower-case'],
+  },
+  {
+    name: 'a label that no server takes',
+    annotations: {},
+    actions: { beforeEnable: { addClusterLabels: { a: 'b c' } } },
+    want: ['InvalidActions', 'spec.actions.beforeEnable.addClusterLabels', '"b c"', 'at most 63'],
+  },
+  {
+    name: 'the same after completion',
+    annotations: {},
+    actions: { afterCompletion: { addClusterAnnotations: { 'a/b/c': '' } } },
+    want: ['InvalidActions', 'spec.actions.afterCompletion.addClusterAnnotations', '"a/b/c"'],
+  },
+])('$name is refused with field, value and fix', ({ annotations, actions, want }) => {
+  const validation = validate(annotations, actions);
+  expect(validation).toMatchObject({ status: 'False', reason: want[0] });
+  for (const part of want.slice(1)) expect(validation?.message).toContain(part);
+});
+
+test.each([
+  { name: 'by choice', standalone: true, want: '--standalone' },
+  { name: 'without a choice', standalone: false, want: 'does not serve Policy' },
+])('a hub without policies $name says so, and looks again', ({ standalone, want }) => {
+  const validation = policyFrameworkMissing(standalone);
+  expect(validation).toMatchObject({ status: 'False', reason: 'PolicyFrameworkMissing' });
+  for (const part of ['spec.managedPolicies', want, 'spec.manifestWorkTemplates']) expect(validation.message).toContain(part);
+  expect(validation.recheckAfterMs).toBeGreaterThan(0);
+});

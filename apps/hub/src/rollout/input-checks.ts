@@ -1,0 +1,39 @@
+/** What a user can get wrong besides policies and templates: named in condition Validated with field, value and fix. Pure. */
+import { Annotation, type ClusterGroupUpgrade, type ClusterGroupUpgradeSpec } from '@flotilla/api';
+import { type Validation, ValidationReason } from '../upgrade/validation.ts';
+import { findEditProblem } from './spoke/cluster-edits.ts';
+import { judgeWindow } from './window.ts';
+
+/** A watch of a kind that is not served looks again this often; so does whoever waits for it. */
+const SERVED_AGAIN_MS = 30_000;
+
+/** An upgrade by policies on a hub that has none. */
+export function policyFrameworkMissing(standalone: boolean): Validation {
+  const why = standalone
+    ? 'this hub runs without the policy framework (--standalone)'
+    : 'the API server does not serve Policy (policy.open-cluster-management.io/v1) and Placement (cluster.open-cluster-management.io/v1beta1)';
+  return {
+    status: 'False',
+    reason: ValidationReason.frameworkMissing,
+    message: `spec.managedPolicies cannot be remediated: ${why}; use spec.manifestWorkTemplates, or install the policy framework`,
+    recheckAfterMs: SERVED_AGAIN_MS,
+  };
+}
+
+/** The first thing that is wrong, or undefined. @param now milliseconds since the epoch */
+export function validateInput(upgrade: ClusterGroupUpgrade, { actions }: ClusterGroupUpgradeSpec, now: number): Validation | undefined {
+  const window = judgeWindow(upgrade, now);
+  if (window.kind === 'invalid') return { status: 'False', reason: ValidationReason.window, message: window.message };
+  const edits =
+    findEditProblem(actions?.beforeEnable, 'spec.actions.beforeEnable') ??
+    findEditProblem(actions?.afterCompletion, 'spec.actions.afterCompletion');
+  if (edits !== undefined) return { status: 'False', reason: ValidationReason.actions, message: edits };
+  const suffix = upgrade.metadata.annotations?.[Annotation.nameSuffix];
+  if (suffix && !/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(suffix))
+    return {
+      status: 'False',
+      reason: ValidationReason.nameSuffix,
+      message: `Annotation ${Annotation.nameSuffix} is ${JSON.stringify(suffix)}; give it at most 63 lower-case letters, digits and "-", beginning and ending with a letter or digit`,
+    };
+  return undefined;
+}

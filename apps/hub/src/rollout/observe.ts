@@ -1,0 +1,48 @@
+import type { ClusterGroupUpgrade, ManifestWork } from '@flotilla/api';
+import { BY_UPGRADE_NAME, type RolloutCaches } from './caches.ts';
+import { manifestWorkMode } from './manifest-work-mode.ts';
+import type { RolloutMode, RolloutObservation } from './model.ts';
+import { findPlacementProblem, upgradeIndexValue } from './placements.ts';
+import { policyMode } from './policy-mode.ts';
+import { desiredWorkName, resourceName } from './safe-names.ts';
+import { areEditsApplied } from './spoke/cluster-edits.ts';
+import { isOurs } from './spoke/labels.ts';
+import { templatesOf } from './targets.ts';
+
+/** Everything one pass of a running rollout looks at, read from caches alone. @param upgrade with the status the rollout runs by */
+export function observeRollout(upgrade: ClusterGroupUpgrade, caches: RolloutCaches): RolloutObservation {
+  const { actions } = upgrade.spec ?? {};
+  const mode = modeOf(upgrade, caches);
+  const nameLabel = mode.kind === 'policy';
+  const find = (name: string) => {
+    const cluster = caches.clusters.get({ name });
+    return cluster?.metadata.deletionTimestamp === undefined ? cluster : undefined;
+  };
+  const { namespace = '', name } = upgrade.metadata;
+  const placements = nameLabel ? caches.placements.byIndex(BY_UPGRADE_NAME, upgradeIndexValue({ namespace, name })) : [];
+  return {
+    mode,
+    exists: (cluster) => find(cluster) !== undefined,
+    isPrepared: (cluster) => {
+      const managed = find(cluster);
+      return managed === undefined || areEditsApplied(managed, actions?.beforeEnable, { nameLabel });
+    },
+    isEdited: (cluster) => {
+      const managed = find(cluster);
+      return managed === undefined || areEditsApplied(managed, actions?.afterCompletion);
+    },
+    placementProblem: findPlacementProblem(placements),
+  };
+}
+
+function modeOf(upgrade: ClusterGroupUpgrade, caches: RolloutCaches): RolloutMode {
+  const templates = templatesOf(upgrade);
+  if (templates.length === 0) return policyMode(upgrade.status?.managedPoliciesForUpgrade ?? [], (ref) => caches.parents.get(ref));
+  const { namespace = '', name, uid = '' } = upgrade.metadata;
+  const names = new Map(templates.map((template) => [template, resourceName(upgrade, desiredWorkName(namespace, template), '')]));
+  return manifestWorkMode(templates, (cluster, template): ManifestWork | undefined => {
+    const work = caches.works.get({ namespace: cluster, name: names.get(template) ?? '' });
+    const usable = work && isOurs(work, { namespace, name, uid }) && work.metadata.deletionTimestamp === undefined;
+    return usable ? work : undefined;
+  });
+}

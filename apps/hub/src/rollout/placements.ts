@@ -1,0 +1,195 @@
+/** Placements and PlacementBindings of an upgrade: what they must be, and what is to be written for it (spec/talm 2.8). Pure. */
+import {
+  Annotation,
+  type ClusterGroupUpgrade,
+  findCondition,
+  type KubeObject,
+  Label,
+  PLACEMENT_SATISFIED,
+  Placement,
+  PlacementBinding,
+  type Resource,
+} from '@flotilla/api';
+import { mergePatch } from '../merge-patch.ts';
+import { indexOf } from './cluster-progress.ts';
+import { ProgressState, RecordState } from './model.ts';
+import type { PolicyRef } from './policy-mode.ts';
+import { desiredPlacementName, resourceName, safeNameKey } from './safe-names.ts';
+import { deletionOf, type HubWrite } from './spoke/hub-write.ts';
+import { labelValue } from './spoke/labels.ts';
+import { isRunning } from './targets.ts';
+
+/** Value of label `app` on Placements and PlacementBindings of upgrades. */
+export const PLACEMENT_APP = 'openshift-cluster-group-upgrades';
+/** Label of ManagedClusters by which Placements select. */
+export const NAME_LABEL = 'name';
+
+/** What is in the caches of an upgrade's own objects, found by its labels. */
+export interface PlacementObjects {
+  readonly placements: readonly Placement[];
+  readonly bindings: readonly PlacementBinding[];
+}
+
+/** Value of an index of Placements and PlacementBindings: the labels that name their upgrade. */
+export const upgradeIndexValue = ({ namespace, name }: { readonly namespace: string; readonly name: string }): string =>
+  `${labelValue(namespace)}/${labelValue(name)}`;
+
+/** The same value, from an object. */
+export const upgradeIndexOf = ({ metadata }: KubeObject): string =>
+  `${metadata.labels?.[Label.upgradeNamespace] ?? ''}/${metadata.labels?.[Label.upgradeName] ?? ''}`;
+
+/** What the status says of the objects of these policies: their names, and the lists of them. */
+export function placementNames(upgrade: ClusterGroupUpgrade, policies: readonly PolicyRef[]) {
+  const { name } = upgrade.metadata;
+  const named = policies.map((policy) => {
+    const desired = desiredPlacementName(name, policy.name);
+    return { key: safeNameKey(desired, policy.namespace), actual: resourceName(upgrade, desired, policy.namespace) };
+  });
+  const actual = named.map((each) => each.actual).toSorted();
+  return {
+    safeResourceNames: Object.fromEntries(named.map((each) => [each.key, each.actual])),
+    placements: actual,
+    placementBindings: actual,
+  };
+}
+
+/**
+ * What has to be written so that the upgrade has, for each policy of its stored status, one Placement with the clusters that the
+ * policy is enforced on and one PlacementBinding, and no others. Empty when all is so. For an upgrade that is to have none, pass none.
+ */
+export function planPlacements(upgrade: ClusterGroupUpgrade, policies: readonly PolicyRef[], existing: PlacementObjects): HubWrite[] {
+  const writes: HubWrite[] = [];
+  const wanted = { placements: new Set<string>(), bindings: new Set<string>() };
+  for (const [index, policy] of policies.entries()) {
+    const name = resourceName(upgrade, desiredPlacementName(upgrade.metadata.name, policy.name), policy.namespace);
+    const isIt = ({ metadata }: KubeObject) => metadata.name === name && metadata.namespace === policy.namespace;
+    const placement = existing.placements.find(isIt);
+    const binding = existing.bindings.find(isIt);
+    const clusters = membership(upgrade, index, placement);
+    writes.push(...planObject(Placement, desiredPlacement(upgrade, policy, { name, clusters }), placement));
+    writes.push(...planObject(PlacementBinding, desiredBinding(upgrade, policy, name), binding));
+    wanted.placements.add(`${policy.namespace}/${name}`);
+    wanted.bindings.add(`${policy.namespace}/${name}`);
+  }
+  for (const placement of existing.placements) writes.push(...planRemoval(Placement, placement, wanted.placements));
+  for (const binding of existing.bindings) writes.push(...planRemoval(PlacementBinding, binding, wanted.bindings));
+  return writes;
+}
+
+/**
+ * Clusters of the current batch that are at the policy now, and those that were and still are there: who is done with a policy keeps
+ * it enforced until the batch ends. Whoever has timed out or failed leaves.
+ */
+function membership(upgrade: ClusterGroupUpgrade, index: number, existing: Placement | undefined): string[] {
+  if (!isRunning(upgrade)) return [];
+  const { status } = upgrade;
+  const left = new Set((status?.clusters ?? []).filter(({ state }) => state !== RecordState.complete).map(({ name }) => name));
+  const present = new Set(selectedBy(existing));
+  return Object.entries(status?.status.currentBatchRemediationProgress ?? {})
+    .filter(([cluster, progress]) => {
+      if (left.has(cluster)) return false;
+      return present.has(cluster) || (progress.state === ProgressState.inProgress && indexOf(progress, 'policy') === index);
+    })
+    .map(([cluster]) => cluster)
+    .toSorted();
+}
+
+/** Clusters a Placement of ours selects. */
+export const selectedBy = (placement: Placement | undefined): readonly string[] =>
+  placement?.spec?.predicates?.[0]?.requiredClusterSelector?.labelSelector?.matchExpressions?.[0]?.values ?? [];
+
+function desiredPlacement(
+  upgrade: ClusterGroupUpgrade,
+  policy: PolicyRef,
+  { name, clusters }: { name: string; clusters: string[] },
+): KubeObject {
+  const values = clusters.length > 0 ? { values: clusters } : {};
+  return {
+    apiVersion: Placement.apiVersion,
+    kind: Placement.kind,
+    metadata: metadataOf(upgrade, policy, name, { [Label.forPolicy]: labelValue(policy.name) }),
+    spec: {
+      predicates: [{ requiredClusterSelector: { labelSelector: { matchExpressions: [{ key: NAME_LABEL, operator: 'In', ...values }] } } }],
+      tolerations: [
+        { key: 'cluster.open-cluster-management.io/unavailable', operator: 'Exists' },
+        { key: 'cluster.open-cluster-management.io/unreachable', operator: 'Exists' },
+      ],
+    },
+  };
+}
+
+const desiredBinding = (upgrade: ClusterGroupUpgrade, policy: PolicyRef, name: string): KubeObject => ({
+  apiVersion: PlacementBinding.apiVersion,
+  kind: PlacementBinding.kind,
+  metadata: metadataOf(upgrade, policy, name, {}),
+  bindingOverrides: { remediationAction: 'enforce' },
+  placementRef: { apiGroup: 'cluster.open-cluster-management.io', kind: Placement.kind, name },
+  subFilter: 'restricted',
+  subjects: [{ apiGroup: 'policy.open-cluster-management.io', kind: 'Policy', name: policy.name }],
+});
+
+const metadataOf = ({ metadata }: ClusterGroupUpgrade, policy: PolicyRef, name: string, more: Readonly<Record<string, string>>) => ({
+  name,
+  namespace: policy.namespace,
+  labels: {
+    [Label.app]: PLACEMENT_APP,
+    [Label.upgradeName]: labelValue(metadata.name),
+    [Label.upgradeNamespace]: labelValue(metadata.namespace ?? ''),
+    ...more,
+    [Label.excludeFromBackup]: 'true',
+  },
+  annotations: { [Annotation.resourceName]: safeNameKey(desiredPlacementName(metadata.name, policy.name), policy.namespace) },
+});
+
+/** Creates, or mends what differs from what we want; fields we say nothing about stay, but those that would narrow the selection. */
+function planObject(kind: Resource, desired: KubeObject, existing: KubeObject | undefined): HubWrite[] {
+  if (!existing) return [{ verb: 'create', kind, object: desired }];
+  // Created again once the cache has seen it go.
+  if (existing.metadata.deletionTimestamp !== undefined) return [];
+  const { namespace, name, labels, annotations, resourceVersion } = existing.metadata;
+  const { metadata, apiVersion: _, kind: __, ...body } = desired;
+  const current: Record<string, unknown> = { labels, annotations };
+  const wanted: Record<string, unknown> = {
+    labels: { ...labels, ...metadata.labels },
+    annotations: { ...annotations, ...metadata.annotations },
+  };
+  const changes = mergePatch(current, wanted);
+  const patch: Record<string, unknown> = {};
+  for (const [field, value] of Object.entries(body)) {
+    const change = field === 'spec' ? patchSpec(existing.spec, value) : mergePatch(existing[field], value);
+    if (change !== undefined) patch[field] = change;
+  }
+  if (changes === undefined && Object.keys(patch).length === 0) return [];
+  // The version guards a membership that another process has changed since.
+  return [
+    {
+      verb: 'patch',
+      kind,
+      ref: { namespace, name },
+      patch: { metadata: { resourceVersion, ...(isObject(changes) && changes) }, ...patch },
+    },
+  ];
+}
+
+function patchSpec(current: unknown, desired: unknown): unknown {
+  if (!isObject(current) || !isObject(desired)) return mergePatch(current, desired);
+  const narrowing: Record<string, unknown> = { clusterSets: undefined, numberOfClusters: undefined };
+  return mergePatch(current, { ...current, ...narrowing, ...desired });
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const planRemoval = (kind: Resource, object: KubeObject, wanted: ReadonlySet<string>): HubWrite[] =>
+  wanted.has(`${object.metadata.namespace}/${object.metadata.name}`) || object.metadata.deletionTimestamp !== undefined
+    ? []
+    : [deletionOf(kind, object)];
+
+/** Condition Progressing's message when a Placement finds no clusters because its namespace is bound to no cluster set. */
+export function findPlacementProblem(placements: readonly Placement[]): string | undefined {
+  for (const { metadata, status } of placements.toSorted((a, b) => a.metadata.name.localeCompare(b.metadata.name))) {
+    const satisfied = findCondition(status?.conditions ?? undefined, PLACEMENT_SATISFIED);
+    if (satisfied?.status !== 'False' || satisfied.reason !== 'NoManagedClusterSetBindings') continue;
+    return `Placement "${metadata.name}" in namespace "${metadata.namespace}" cannot select clusters: ${satisfied.message}. Create a ManagedClusterSetBinding for the "default" ManagedClusterSet in the policy namespace.`;
+  }
+  return undefined;
+}

@@ -1,0 +1,46 @@
+import { Annotation, Policy } from '@flotilla/api';
+import { expect, test } from 'vitest';
+import { buildPolicy } from '../upgrade/policy-builders.ts';
+import { policyMode, readSoak } from './policy-mode.ts';
+
+const soaking = (given?: string): Policy => {
+  const policy = buildPolicy('p', { compliant: { a: 'Compliant', b: 'NonCompliant', c: 'Pending', d: '' } });
+  const annotations = given === undefined ? {} : { [Annotation.soakSeconds]: given };
+  return Policy.schema.parse({ ...policy, metadata: { ...policy.metadata, annotations } });
+};
+const REF = { name: 'p', namespace: 'policies' };
+
+test('a cluster is through with a policy when the roll-up says Compliant; not being in it is no compliance, but nothing to do', () => {
+  const mode = policyMode([REF], () => soaking());
+  expect(['a', 'b', 'c', 'd', 'e'].map((cluster) => mode.standing(cluster, 0))).toEqual([
+    'done',
+    'pending',
+    'pending',
+    'pending',
+    'notMatched',
+  ]);
+  expect(mode.detail('b', 0)).toEqual({ currentPolicy: { name: 'p', status: 'NonCompliant' } });
+});
+
+test('a policy that is gone, or has reported nothing, holds its clusters', () => {
+  expect(policyMode([REF], () => undefined).standing('a', 0)).toBe('pending');
+  expect(policyMode([REF], () => buildPolicy('p')).standing('a', 0)).toBe('pending');
+});
+
+test.each([
+  { given: undefined, seconds: 0, isOdd: false },
+  { given: '0', seconds: 0, isOdd: false },
+  { given: '30', seconds: 30, isOdd: false },
+  { given: '-1', seconds: 0, isOdd: true },
+  { given: '1.5', seconds: 0, isOdd: true },
+  { given: '', seconds: 0, isOdd: true },
+  { given: 'soon', seconds: 0, isOdd: true },
+  { given: '99999999999', seconds: 0, isOdd: true },
+])('a soak of $given is $seconds s', ({ given, seconds, isOdd }) => {
+  const soak = readSoak(soaking(given));
+  expect(soak.seconds).toBe(seconds);
+  expect(policyMode([REF], () => soaking(given)).soakSeconds(0)).toBe(seconds);
+  if (isOdd)
+    for (const part of [Annotation.soakSeconds, 'policies/p', JSON.stringify(given), 'whole number']) expect(soak.problem).toContain(part);
+  else expect(soak.problem).toBeUndefined();
+});

@@ -1,0 +1,85 @@
+/** The approval of an InstallPlan as an action carries it out, and when one that failed is made anew (spec/ocm 1.3, 1.6). Pure. */
+import { ACTION_COMPLETED, findCondition, type KubeObject, ManagedClusterAction } from '@flotilla/api';
+import type { UpgradeIdentity } from '../model.ts';
+import type { InstallPlan } from './answers.ts';
+import { actionLabels } from './labels.ts';
+
+/** Annotations that carry what a later step must know of an attempt without reading its template. */
+export const AttemptAnnotation = {
+  /** How often the action was made anew after a failure. */
+  retries: 'flotilla.io/retries',
+  /** uid of the view whose answer it was made from. */
+  view: 'flotilla.io/view',
+} as const;
+
+/** An action that was made to approve an InstallPlan. */
+export interface Attempt {
+  readonly outcome: 'pending' | 'executed' | 'failed';
+  readonly retries: number;
+  /** uid of the view whose answer it was made from; an answer of that view says nothing about what the action did. */
+  readonly view: string | undefined;
+  /** Milliseconds since the epoch from which on it may be made anew. */
+  readonly retryAt: number;
+}
+
+/** The agent executes a failing action a second time at once, so the first retry leaves it time to. */
+const RETRY_BASE_MS = 2_000;
+const RETRY_MAX_MS = 60_000;
+/** From here on the pause is the longest one. */
+const RETRIES_COUNTED = 10;
+
+/** Reads an attempt from its action. @param now milliseconds since the epoch */
+export function observeAttempt({ metadata, status }: ManagedClusterAction, now: number): Attempt {
+  const condition = findCondition(status?.conditions ?? undefined, ACTION_COMPLETED);
+  const counted = Number(metadata.annotations?.[AttemptAnnotation.retries] ?? 0);
+  const retries = Number.isSafeInteger(counted) && counted >= 0 ? counted : 0;
+  const createdAt = Date.parse(metadata.creationTimestamp ?? '') || 0;
+  const completedAt = (condition && Date.parse(condition.lastTransitionTime)) || 0;
+  // A spoke whose clock is ahead must not be waited for, nor one that is behind be asked without a pause.
+  const endedAt = completedAt > now ? createdAt : Math.max(completedAt, createdAt);
+  return {
+    outcome: condition ? (condition.status === 'True' ? 'executed' : 'failed') : 'pending',
+    retries,
+    view: metadata.annotations?.[AttemptAnnotation.view],
+    retryAt: endedAt + Math.min(RETRY_BASE_MS * 2 ** Math.min(retries, RETRIES_COUNTED), RETRY_MAX_MS),
+  };
+}
+
+/** The action that approves an InstallPlan as it was seen; refused by the spoke's API server when the plan has changed since. */
+export function approvalAction(input: {
+  readonly upgrade: UpgradeIdentity;
+  readonly cluster: string;
+  readonly plan: InstallPlan;
+  /** uid of the view that showed the plan. */
+  readonly view: string;
+  readonly retries: number;
+}): KubeObject {
+  const { upgrade, cluster, plan, view, retries } = input;
+  const { name, namespace } = plan.metadata;
+  return {
+    apiVersion: ManagedClusterAction.apiVersion,
+    kind: ManagedClusterAction.kind,
+    metadata: {
+      name,
+      namespace: cluster,
+      labels: actionLabels(upgrade),
+      annotations: { [AttemptAnnotation.view]: view, ...(retries > 0 && { [AttemptAnnotation.retries]: String(retries) }) },
+    },
+    spec: { actionType: 'Update', kube: { resource: 'installplan', namespace, template: approvedPlan(plan) } },
+  };
+}
+
+/**
+ * The InstallPlan, approved. An update removes what it does not name: where the reference's template, which names only what is
+ * approved, would take the plan's labels, owners and annotations away, they are named too.
+ */
+function approvedPlan({ apiVersion, kind, metadata, spec }: InstallPlan): KubeObject {
+  const { name, namespace: _, resourceVersion, ...kept } = metadata;
+  const present = Object.fromEntries(Object.entries(kept).filter(([, value]) => value !== undefined && value !== null));
+  return {
+    apiVersion,
+    kind,
+    metadata: { name, resourceVersion, ...present },
+    spec: { ...spec, approval: 'Manual', approved: true, clusterServiceVersionNames: spec.clusterServiceVersionNames ?? [] },
+  };
+}

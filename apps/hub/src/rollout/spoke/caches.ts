@@ -1,0 +1,67 @@
+import {
+  type ClusterGroupUpgrade,
+  Label,
+  type ManagedCluster,
+  ManagedClusterAction,
+  ManagedClusterView,
+  ManifestWork,
+  ManifestWorkReplicaSet,
+} from '@flotilla/api';
+import { type Client, type Logger, type Metrics, WatchCache } from '@flotilla/runtime';
+import { trimRolloutView } from './answers.ts';
+import { ROLLOUT_WORK } from './labels.ts';
+import { trimWork } from './manifest-works.ts';
+
+/** The watches a spoke's step reads from; there are no other reads. */
+export interface SpokeCaches {
+  readonly upgrades: WatchCache<ClusterGroupUpgrade>;
+  readonly clusters: WatchCache<ManagedCluster>;
+  readonly works: WatchCache<ManifestWork>;
+  /** Templates of ManifestWorks. */
+  readonly templates: WatchCache<ManifestWorkReplicaSet>;
+  /** Views of rollouts, of Subscriptions and InstallPlans. */
+  readonly rolloutViews: WatchCache<ManagedClusterView>;
+  /** Actions of rollouts, approvals of InstallPlans. */
+  readonly rolloutActions: WatchCache<ManagedClusterAction>;
+}
+
+/** Index of works, views and actions by the cluster whose namespace they are in. */
+export const BY_CLUSTER = 'cluster';
+/** Index of works, views and actions by the uid of their upgrade; empty for those that say none. */
+export const BY_UPGRADE = 'upgrade';
+
+/** Caches of what a rollout creates on the hub, without what nothing reads. A hub may lack works, actions and views. */
+export function rolloutCaches(
+  client: Client,
+  shared: { readonly logger: Logger; readonly metrics: Metrics },
+): Omit<SpokeCaches, 'upgrades' | 'clusters'> {
+  const indexes = {
+    [BY_CLUSTER]: ({ metadata }: ManifestWork | ManagedClusterView) => [metadata.namespace ?? ''],
+    [BY_UPGRADE]: ({ metadata }: ManifestWork | ManagedClusterView) => [metadata.labels?.[Label.upgradeUid] ?? ''],
+  };
+  const ours = { ...shared, labelSelector: `${Label.work}=${ROLLOUT_WORK}`, optional: true, indexes };
+  return {
+    // By the reference's label: what it began is seen too.
+    works: new WatchCache(client, ManifestWork, { ...ours, labelSelector: Label.upgradeName, transform: trimWork }),
+    templates: new WatchCache(client, ManifestWorkReplicaSet, { ...shared, optional: true, transform: trimTemplate }),
+    rolloutViews: new WatchCache(client, ManagedClusterView, { ...ours, transform: trimRolloutView }),
+    rolloutActions: new WatchCache(client, ManagedClusterAction, { ...ours, transform: trimAction }),
+  };
+}
+
+/** Drops the status of a template, which no step reads. */
+function trimTemplate({ apiVersion, kind, metadata, spec }: ManifestWorkReplicaSet): ManifestWorkReplicaSet {
+  const { managedFields: _, ...kept } = metadata;
+  return { apiVersion, kind, metadata: kept, spec };
+}
+
+/** Drops template and echo. */
+function trimAction(action: ManagedClusterAction): ManagedClusterAction {
+  const { managedFields: _, ...metadata } = action.metadata;
+  return {
+    ...action,
+    metadata,
+    spec: { actionType: action.spec?.actionType },
+    ...(action.status && { status: { conditions: action.status.conditions, result: undefined } }),
+  };
+}

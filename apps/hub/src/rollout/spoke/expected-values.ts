@@ -1,0 +1,58 @@
+/** The feedback values that end a ManifestWork, as its annotation states them (spec/talm 2.12). Pure. */
+import { Annotation } from '@flotilla/api';
+import { z } from 'zod';
+
+/** One value that a manifest must report. */
+export interface ExpectedValue {
+  /** Index of the manifest in the work. */
+  readonly manifestIndex: number;
+  /** Name of the feedback value. */
+  readonly name: string;
+  /** Its value as a text. */
+  readonly value: string;
+}
+
+/** The list, or what is wrong with the annotation. */
+export type ExpectedValues =
+  | { readonly values: readonly ExpectedValue[]; readonly problem?: undefined }
+  | { readonly problem: string; readonly values?: undefined };
+
+const List = z
+  .array(
+    z.object({
+      manifestIndex: z.int().min(0),
+      name: z.string().min(1),
+      // The reference wants a text; a number or a truth value can only mean its text.
+      value: z.union([z.string(), z.number(), z.boolean()]).transform(String),
+    }),
+  )
+  .nullable()
+  .transform((list) => list ?? []);
+
+const SHAPE = 'expected a JSON list of {"manifestIndex": number, "name": text, "value": text}';
+
+/** Reads the annotation; absent and empty mean that nothing is expected. The problem names field, value and fix. */
+export function parseExpectedValues(text: string | undefined): ExpectedValues {
+  if (text === undefined || text.trim() === '') return { values: [] };
+  const at = `annotation ${Annotation.expectedValues}`;
+  const json = parseJson(text);
+  if (json === undefined) return { problem: `${at} ${shorten(text)} is no JSON: ${SHAPE}` };
+  const list = List.safeParse(json.value);
+  if (list.success) return { values: list.data };
+  const [issue] = list.error.issues;
+  const where =
+    issue && issue.path.length > 0
+      ? ` at ${issue.path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('')}`
+      : '';
+  return { problem: `${at} ${shorten(text)} is malformed${where}: ${SHAPE}` };
+}
+
+function parseJson(text: string): { readonly value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return undefined; // the caller says what was expected
+  }
+}
+
+const shorten = (text: string): string => JSON.stringify(text.length > 120 ? `${text.slice(0, 120)}…` : text);

@@ -1,0 +1,42 @@
+/** What marks a hub object as part of a rollout (spec/talm 2.12, 2.13). Pure. */
+import { createHash } from 'node:crypto';
+import { type KubeObject, Label } from '@flotilla/api';
+import type { UpgradeIdentity } from '../model.ts';
+
+/** Value of `flotilla.io/work` on every ManifestWork, action and view of a rollout. */
+export const ROLLOUT_WORK = 'rollout';
+
+/** Labels of a rollout's ManifestWorks and views. */
+export const upgradeLabels = ({ namespace, name, uid }: UpgradeIdentity): Record<string, string> => ({
+  [Label.upgradeName]: labelValue(name),
+  [Label.upgradeNamespace]: labelValue(namespace),
+  [Label.upgradeUid]: uid,
+  [Label.work]: ROLLOUT_WORK,
+});
+
+/** Labels of a rollout's actions: the reference gives one label, `<namespace>-<name>` (spec/talm 2.13). */
+export const actionLabels = ({ namespace, name, uid }: UpgradeIdentity): Record<string, string> => ({
+  [Label.upgradeName]: labelValue(`${namespace}-${name}`),
+  [Label.upgradeUid]: uid,
+  [Label.work]: ROLLOUT_WORK,
+});
+
+/** True for what this very upgrade created. */
+export const isOurs = ({ metadata }: KubeObject, { uid }: UpgradeIdentity): boolean => metadata.labels?.[Label.upgradeUid] === uid;
+
+/**
+ * True for what the labels attribute to an upgrade of this name: created by this one, by an earlier one of the same name, or by
+ * the reference, which writes no uid.
+ */
+export const isAttributed = ({ metadata }: KubeObject, { namespace, name }: UpgradeIdentity): boolean =>
+  metadata.labels?.[Label.upgradeName] === labelValue(name) && metadata.labels[Label.upgradeNamespace] === labelValue(namespace);
+
+const LABEL_LENGTH = 63;
+const DIGEST_LENGTH = 8;
+
+/** A text as a label value: itself, or its beginning and a digest when it is longer than the 63 characters a label may have. */
+export function labelValue(text: string): string {
+  if (text.length <= LABEL_LENGTH) return text;
+  const digest = createHash('sha256').update(text).digest('hex').slice(0, DIGEST_LENGTH);
+  return `${text.slice(0, LABEL_LENGTH - DIGEST_LENGTH - 1)}-${digest}`;
+}

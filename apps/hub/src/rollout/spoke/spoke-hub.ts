@@ -1,0 +1,249 @@
+import {
+  CLUSTER_AVAILABLE,
+  ClusterGroupUpgrade,
+  CustomResourceDefinition,
+  KubeObject,
+  ManagedCluster,
+  ManagedClusterAction,
+  ManagedClusterView,
+  ManifestWork,
+  ManifestWorkReplicaSet,
+  Namespace,
+  type Resource,
+  transportCrds,
+  upgradeCrds,
+  WaitingError,
+} from '@flotilla/api';
+import { type Client, createLogger, createMetrics, isNotFound, WatchCache } from '@flotilla/runtime';
+import type { RolloutPhase, SpokeStep } from '../model.ts';
+import { rolloutCaches, type SpokeCaches } from './caches.ts';
+import { createSpokeStep, isSpokeDone } from './spoke-step.ts';
+
+const logger = createLogger({ name: 'test', level: 'silent' });
+
+/** A process of the hub as far as steps of spokes go: its own caches and its own processor. */
+export interface StepProcess {
+  readonly caches: SpokeCaches;
+  /** The processor of the queue. */
+  readonly process: (step: SpokeStep) => Promise<void>;
+}
+
+/** For tests: a real API server on which the test plays the leader. It writes the status, and steps make it true. */
+export class SpokeHub {
+  readonly client: Client;
+  readonly #stop = new AbortController();
+
+  private constructor(client: Client) {
+    this.client = client;
+  }
+
+  /** Installs the CRDs. @param client of an API server that is the caller's to stop */
+  static async start(client: Client): Promise<SpokeHub> {
+    for (const crd of [...upgradeCrds(), ...transportCrds()])
+      await client.apply(CustomResourceDefinition, KubeObject.parse(crd), { fieldManager: 'test' });
+    const kinds = [ClusterGroupUpgrade, ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork, ManifestWorkReplicaSet];
+    for (const kind of kinds) await until(() => isServed(client, kind), 'the kinds to be served');
+    return new SpokeHub(client);
+  }
+
+  /** Ends the processes. */
+  stop(): void {
+    this.#stop.abort();
+  }
+
+  /** Starts a process with caches of its own. @param writesUntilCrash its writes fail after so many; default never */
+  async startProcess(writesUntilCrash = Number.POSITIVE_INFINITY): Promise<StepProcess> {
+    const client = crashing(this.client, writesUntilCrash);
+    const shared = { logger, metrics: createMetrics({ process: false }) };
+    const caches = {
+      upgrades: new WatchCache(client, ClusterGroupUpgrade, shared),
+      clusters: new WatchCache(client, ManagedCluster, shared),
+      ...rolloutCaches(client, shared),
+    };
+    for (const cache of Object.values(caches)) cache.start(this.#stop.signal);
+    await Promise.all(Object.values(caches).map((cache) => cache.synced()));
+    return { caches, process: createSpokeStep({ client, caches, now: Date.now, logger, viewSeconds: 1 }) };
+  }
+
+  /** Registers a spoke of its own for a story. */
+  async spoke(name: string, labels: Readonly<Record<string, string>> = {}): Promise<string> {
+    await this.client.create(Namespace, { metadata: { name } });
+    await this.client.create(ManagedCluster, { metadata: { name, labels: { name, ...labels } }, spec: { hubAcceptsClient: true } });
+    await this.setAvailable(name, true);
+    return name;
+  }
+
+  /** Says in the ManagedCluster whether the spoke's agent is alive. */
+  async setAvailable(name: string, available: boolean): Promise<void> {
+    const conditions = [condition(CLUSTER_AVAILABLE, available ? 'True' : 'False', 'Test')];
+    await this.client.patch(ManagedCluster, { name }, { status: { conditions } }, { type: 'merge', subresource: 'status' });
+  }
+
+  /** Creates an upgrade with a status. */
+  async upgrade(name: string, spec: Record<string, unknown>, status: UpgradeStatus, namespace = 'default'): Promise<ClusterGroupUpgrade> {
+    await this.client.create(ClusterGroupUpgrade, {
+      metadata: { name, namespace },
+      spec: { remediationStrategy: { maxConcurrency: 1 }, ...spec },
+    });
+    return this.store(name, status, namespace);
+  }
+
+  /** Stores a status, as the leader does. */
+  store(name: string, status: UpgradeStatus, namespace = 'default'): Promise<ClusterGroupUpgrade> {
+    return this.client.patch(ClusterGroupUpgrade, { namespace, name }, { status }, { type: 'merge', subresource: 'status' });
+  }
+
+  async template(name: string, annotations: Record<string, string> = {}): Promise<void> {
+    const manifest = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'default' } };
+    await this.client.create(ManifestWorkReplicaSet, {
+      metadata: { name, namespace: 'default', annotations },
+      spec: { placementRefs: [{ name: 'dummy' }], manifestWorkTemplate: { workload: { manifests: [manifest] } } },
+    });
+  }
+
+  async cluster(name: string): Promise<ManagedCluster | undefined> {
+    return this.client.get(ManagedCluster, { name });
+  }
+
+  works(cluster: string): Promise<ManifestWork[]> {
+    return this.#list(ManifestWork, cluster);
+  }
+
+  views(cluster: string): Promise<ManagedClusterView[]> {
+    return this.#list(ManagedClusterView, cluster);
+  }
+
+  actions(cluster: string): Promise<ManagedClusterAction[]> {
+    return this.#list(ManagedClusterAction, cluster);
+  }
+
+  async #list<T extends KubeObject>(kind: Resource<T>, namespace: string): Promise<T[]> {
+    return (await this.client.list(kind, { namespace })).items;
+  }
+}
+
+/** What a test stores; conditions by `running` and `ended`. */
+export type UpgradeStatus = Readonly<Record<string, unknown>>;
+
+const condition = (type: string, status: string, reason: string) => ({
+  type,
+  status,
+  reason,
+  message: reason,
+  lastTransitionTime: '2026-01-01T00:00:00Z',
+});
+
+/** The status of a rollout that is under way: `progress` of the current batch, by cluster. */
+export const running = (progress: Record<string, unknown>, more: UpgradeStatus = {}): UpgradeStatus => ({
+  conditions: [condition('Progressing', 'True', 'InProgress')],
+  remediationPlan: [Object.keys(progress)],
+  status: { currentBatch: 1, currentBatchRemediationProgress: progress },
+  ...more,
+});
+
+/** The status of a rollout that is about to begin with these clusters. */
+export const preparing = (clusters: readonly string[]): UpgradeStatus => ({
+  conditions: [condition('Progressing', 'True', 'InProgress')],
+  remediationPlan: [clusters],
+  status: {},
+});
+
+/** The status of a rollout that has ended. */
+export const ended = (more: UpgradeStatus = {}): UpgradeStatus => ({
+  conditions: [condition('Progressing', 'False', 'Completed'), condition('Succeeded', 'True', 'Completed')],
+  status: { currentBatch: null, currentBatchRemediationProgress: null },
+  ...more,
+});
+
+/** The job of a phase. */
+export const stepOf = ({ metadata }: ClusterGroupUpgrade, cluster: string, phase: RolloutPhase): SpokeStep => ({
+  upgrade: { namespace: metadata.namespace ?? '', name: metadata.name, uid: metadata.uid ?? '' },
+  cluster,
+  phase,
+});
+
+/** Runs a job as the queue does: again whenever it waits. Resolves when it neither waits nor has anything left to do. */
+export async function runStep(
+  { caches, process }: StepProcess,
+  upgrade: ClusterGroupUpgrade,
+  cluster: string,
+  phase: RolloutPhase,
+): Promise<void> {
+  const step = stepOf(upgrade, cluster, phase);
+  await until(() => isCurrent(caches, upgrade), 'the cache to have the upgrade as stored');
+  await until(async () => {
+    const waiting = await attempt(process, step);
+    const stored = caches.upgrades.get(step.upgrade);
+    return waiting === undefined && stored !== undefined && isSpokeDone(stored, cluster, { caches, now: Date.now });
+  }, `${phase} of ${cluster} to be done`);
+}
+
+/** Runs a job once; what it waits for, if it does. */
+export async function attempt(process: StepProcess['process'], step: SpokeStep): Promise<string | undefined> {
+  try {
+    await process(step);
+    return undefined;
+  } catch (error) {
+    if (error instanceof WaitingError) return `${error.code}: ${error.message}`;
+    throw error;
+  }
+}
+
+/** The cache has this version of the upgrade, or a later one. */
+export function isCurrent(caches: SpokeCaches, { metadata }: ClusterGroupUpgrade): boolean {
+  const version = caches.upgrades.get(metadata)?.metadata.resourceVersion;
+  return version !== undefined && Number(version) >= Number(metadata.resourceVersion);
+}
+
+/** Asks until the answer is true; throws after 30 s. */
+export async function until(ask: () => boolean | Promise<boolean>, what = 'the condition'): Promise<void> {
+  const deadline = Date.now() + 30_000;
+  while (!(await ask())) {
+    if (Date.now() > deadline) throw new Error(`waited 30 s for ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+}
+
+async function isServed(client: Client, kind: Resource): Promise<boolean> {
+  try {
+    await client.list(kind);
+    return true;
+  } catch (error) {
+    if (isNotFound(error)) return false;
+    throw error;
+  }
+}
+
+/** A client of a process that dies: writes after the first so many never reach the server. */
+function crashing(client: Client, writes: number): Client {
+  let left = writes;
+  const die =
+    <A extends unknown[], R>(call: (...args: A) => R) =>
+    (...args: A): R => {
+      if (left <= 0) throw new Error('the process is dead');
+      left -= 1;
+      return call(...args);
+    };
+  return {
+    ...bound(client),
+    create: die(client.create.bind(client)),
+    patch: die(client.patch.bind(client)),
+    delete: die(client.delete.bind(client)),
+  };
+}
+
+const bound = (client: Client): Client => ({
+  server: client.server,
+  get: client.get.bind(client),
+  list: client.list.bind(client),
+  create: client.create.bind(client),
+  replace: client.replace.bind(client),
+  patch: client.patch.bind(client),
+  apply: client.apply.bind(client),
+  delete: client.delete.bind(client),
+  deleteCollection: client.deleteCollection.bind(client),
+  watch: client.watch.bind(client),
+  getText: client.getText.bind(client),
+  request: client.request.bind(client),
+  close: client.close.bind(client),
+});

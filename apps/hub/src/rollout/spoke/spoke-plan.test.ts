@@ -1,0 +1,201 @@
+import { Label, type ManagedClusterAction, type ManagedClusterView, type ManifestWork, ManifestWorkReplicaSet } from '@flotilla/api';
+import { describe, expect, test } from 'vitest';
+import type { SpokeTarget } from '../model.ts';
+import { desiredWorkName, resourceName } from '../safe-names.ts';
+import { actionLabels, upgradeLabels } from './labels.ts';
+import {
+  buildAction,
+  buildCluster,
+  buildUpgrade,
+  buildView,
+  buildWork,
+  CREATED_AT,
+  describeWrite,
+  SPOKE,
+  UPGRADE,
+} from './spoke-builders.ts';
+import { planSpoke, type SpokeObservation } from './spoke-plan.ts';
+
+const upgrade = buildUpgrade();
+const workName = (template: string) => resourceName(upgrade, desiredWorkName(UPGRADE.namespace, template), '');
+const [FIRST, SECOND] = [workName('first'), workName('second')];
+const template = (name: string) =>
+  ManifestWorkReplicaSet.schema.parse({
+    metadata: { name, namespace: 'ns' },
+    spec: { manifestWorkTemplate: { workload: { manifests: [{}] } } },
+  });
+const leaving = { deletionTimestamp: '2026-01-01T00:00:00Z' };
+const other = { namespace: 'other', name: 'other', uid: 'uid-other' };
+const scope = { resource: 'InstallPlan', name: 'p', namespace: 'n' };
+const view = (name: string, labels = upgradeLabels(UPGRADE)): ManagedClusterView => {
+  const built = buildView(name, scope);
+  return { ...built, metadata: { ...built.metadata, labels } };
+};
+const action = (name: string, labels = actionLabels(UPGRADE)): ManagedClusterAction => {
+  const built = buildAction(name);
+  return { ...built, metadata: { ...built.metadata, labels } };
+};
+
+const prepare = (edits?: Extract<SpokeTarget, { phase: 'prepare' }>['edits'], nameLabel = false): SpokeTarget => ({
+  phase: 'prepare',
+  edits,
+  nameLabel,
+});
+const complete = (edits?: Extract<SpokeTarget, { phase: 'complete' }>['edits']): SpokeTarget => ({ phase: 'complete', edits });
+const cleanup = (keepWorks = false): SpokeTarget => ({ phase: 'cleanup', keepWorks });
+const work = (name: string): SpokeTarget => ({ phase: 'remediate', mode: 'manifestWork', template: name });
+const policy: SpokeTarget = {
+  phase: 'remediate',
+  mode: 'policy',
+  policy: 'p',
+  subscriptions: [{ kind: 'Subscription', name: 'operator', apiVersion: 'operators.coreos.com/v1alpha1', namespace: 'operators' }],
+};
+
+interface Row {
+  readonly name: string;
+  readonly target: SpokeTarget;
+  readonly spoke?: Partial<SpokeObservation>;
+  readonly works?: readonly ManifestWork[];
+  readonly want: readonly string[];
+}
+
+const rows: Row[] = [
+  { name: 'prepare without edits writes nothing', target: prepare(), want: [] },
+  { name: 'prepare edits the cluster', target: prepare({ addClusterLabels: { a: '1' } }), want: ['patch ManagedCluster spoke'] },
+  {
+    name: 'prepare gives the cluster the label name',
+    target: prepare(undefined, true),
+    spoke: { managed: buildCluster({ metadata: { labels: {} } }) },
+    want: ['patch ManagedCluster spoke'],
+  },
+  {
+    name: 'prepare of a cluster that is gone writes nothing',
+    target: prepare({ addClusterLabels: { a: '1' } }),
+    spoke: { managed: undefined },
+    want: [],
+  },
+
+  { name: 'the work of the first template is created', target: work('first'), want: [`create ManifestWork ${FIRST}`] },
+  { name: 'a work that is there is left alone', target: work('first'), works: [buildWork(FIRST)], want: [] },
+  { name: 'a work that somebody deletes is waited for', target: work('first'), works: [buildWork(FIRST, leaving)], want: [] },
+  {
+    name: 'the work before goes first',
+    target: work('second'),
+    works: [buildWork(FIRST)],
+    want: [`delete ManifestWork ${FIRST} uid-${FIRST}`],
+  },
+  { name: 'the work before is deleted once', target: work('second'), works: [buildWork(FIRST, leaving)], want: [] },
+  {
+    name: 'with the work before gone, the next one is created',
+    target: work('second'),
+    want: [`create ManifestWork ${SECOND}`],
+  },
+  {
+    name: 'both works are there after a crash: the one before goes',
+    target: work('second'),
+    works: [buildWork(FIRST), buildWork(SECOND)],
+    want: [`delete ManifestWork ${FIRST} uid-${FIRST}`],
+  },
+  {
+    name: 'works of other upgrades are left alone',
+    target: work('first'),
+    works: [buildWork('x', { labels: upgradeLabels(other) })],
+    want: [`create ManifestWork ${FIRST}`],
+  },
+  {
+    name: 'a work that an earlier upgrade of the name left goes first',
+    target: work('first'),
+    works: [buildWork(FIRST, { labels: upgradeLabels({ ...UPGRADE, uid: 'uid-earlier' }) })],
+    want: [`delete ManifestWork ${FIRST} uid-${FIRST}`],
+  },
+  {
+    name: 'a work that the reference created for this upgrade is gone on with',
+    target: work('first'),
+    works: [buildWork(FIRST, { labels: { [Label.upgradeName]: UPGRADE.name, [Label.upgradeNamespace]: UPGRADE.namespace } })],
+    want: [`patch ManifestWork ${FIRST}`],
+  },
+  { name: 'without its template nothing is created', target: work('first'), spoke: { template: () => undefined }, want: [] },
+  { name: 'nothing is created for a cluster that is gone', target: work('first'), spoke: { managed: undefined }, want: [] },
+  {
+    name: 'a work is created also while the cluster is away: it is applied when it is back',
+    target: work('first'),
+    spoke: { managed: buildCluster({ available: false }) },
+    want: [`create ManifestWork ${FIRST}`],
+  },
+
+  {
+    name: 'the Subscription of a policy is looked at',
+    target: policy,
+    want: [`create ManagedClusterView ${resourceName(upgrade, 'upgrade-ns-subscription-operator', '')}`],
+  },
+  { name: 'nothing is looked at on a cluster that is gone', target: policy, spoke: { managed: undefined }, want: [] },
+
+  { name: 'complete without edits and leftovers writes nothing', target: complete(), works: [buildWork(FIRST)], want: [] },
+  {
+    name: 'complete edits the cluster and removes views and actions; the work stays',
+    target: complete({ addClusterLabels: { done: '' } }),
+    works: [buildWork(FIRST)],
+    spoke: { views: [view('v')], actions: [action('a')] },
+    want: ['patch ManagedCluster spoke', 'delete ManagedClusterView v uid-v', 'delete ManagedClusterAction a uid-action-a'],
+  },
+  {
+    name: 'complete leaves views and actions of others',
+    target: complete(),
+    spoke: { views: [view('v', upgradeLabels(other))], actions: [action('a', actionLabels(other))] },
+    want: [],
+  },
+  {
+    name: 'views and actions are removed also of a cluster that is gone',
+    target: complete({ addClusterLabels: { done: '' } }),
+    spoke: { managed: undefined, views: [view('v')] },
+    want: ['delete ManagedClusterView v uid-v'],
+  },
+
+  {
+    name: 'cleanup removes works, views and actions',
+    target: cleanup(),
+    works: [buildWork(FIRST), buildWork(SECOND, leaving), buildWork('x', { labels: upgradeLabels(other) })],
+    spoke: { views: [view('v'), view('w', upgradeLabels(other))], actions: [action('a')] },
+    want: [`delete ManifestWork ${FIRST} uid-${FIRST}`, 'delete ManagedClusterView v uid-v', 'delete ManagedClusterAction a uid-action-a'],
+  },
+  {
+    name: 'cleanup keeps works that are to be kept',
+    target: cleanup(true),
+    works: [buildWork(FIRST)],
+    spoke: { views: [view('v')] },
+    want: ['delete ManagedClusterView v uid-v'],
+  },
+  { name: 'cleanup of a clean spoke writes nothing', target: cleanup(), want: [] },
+];
+
+describe('planSpoke', () => {
+  test.each(rows)('$name', ({ target, spoke, works = [], want }) => {
+    const observation: SpokeObservation = {
+      upgrade,
+      cluster: SPOKE,
+      managed: buildCluster(),
+      template,
+      works,
+      views: [],
+      actions: [],
+      ...spoke,
+    };
+    const { writes } = planSpoke(target, observation, { now: CREATED_AT, viewSeconds: 10 });
+    expect(writes.map(describeWrite)).toEqual(want);
+  });
+
+  test('a work has the name that the status remembers', () => {
+    const stored = buildUpgrade({ status: { safeResourceNames: { '/ns.first': 'ns.first-taken' } } });
+    const observation: SpokeObservation = {
+      upgrade: stored,
+      cluster: SPOKE,
+      managed: buildCluster(),
+      template,
+      works: [],
+      views: [],
+      actions: [],
+    };
+    const { writes } = planSpoke(work('first'), observation, { now: CREATED_AT, viewSeconds: 10 });
+    expect(writes.map(describeWrite)).toEqual(['create ManifestWork ns.first-taken']);
+  });
+});

@@ -1,0 +1,148 @@
+/** What has to be written on the hub to make a spoke's target true. Pure. */
+import {
+  type ClusterGroupUpgrade,
+  Label,
+  ManagedCluster,
+  ManagedClusterAction,
+  ManagedClusterView,
+  ManifestWork,
+  type ManifestWorkReplicaSet,
+} from '@flotilla/api';
+import { isAvailable } from '../../spoke-job/observe.ts';
+import type { ClusterEdits, SpokeTarget, UpgradeIdentity } from '../model.ts';
+import { desiredWorkName, resourceName } from '../safe-names.ts';
+import { BY_CLUSTER, type SpokeCaches } from './caches.ts';
+import { clusterPatch, type EditOptions } from './cluster-edits.ts';
+import { deletionOf, type HubWrite } from './hub-write.ts';
+import { isAttributed, isOurs, upgradeLabels } from './labels.ts';
+import { desiredWork } from './manifest-works.ts';
+import { planApprovals, type SpokePlan } from './subscriptions.ts';
+
+/** One spoke of one upgrade, as the watch caches show it. */
+export interface SpokeObservation {
+  readonly upgrade: ClusterGroupUpgrade;
+  readonly cluster: string;
+  /** Undefined when the cluster is gone, or about to be. */
+  readonly managed: ManagedCluster | undefined;
+  readonly template: (name: string) => ManifestWorkReplicaSet | undefined;
+  /** Works of any upgrade in the cluster's namespace. */
+  readonly works: readonly ManifestWork[];
+  /** Views and actions of any rollout in the cluster's namespace. */
+  readonly views: readonly ManagedClusterView[];
+  readonly actions: readonly ManagedClusterAction[];
+}
+
+/** Gathers what concerns one spoke. */
+export function observeSpoke(upgrade: ClusterGroupUpgrade, cluster: string, caches: SpokeCaches): SpokeObservation {
+  const managed = caches.clusters.get({ name: cluster });
+  return {
+    upgrade,
+    cluster,
+    managed: managed?.metadata.deletionTimestamp === undefined ? managed : undefined,
+    template: (name) => caches.templates.get({ namespace: upgrade.metadata.namespace, name }),
+    works: caches.works.byIndex(BY_CLUSTER, cluster),
+    views: caches.rolloutViews.byIndex(BY_CLUSTER, cluster),
+    actions: caches.rolloutActions.byIndex(BY_CLUSTER, cluster),
+  };
+}
+
+export interface PlanSettings {
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  /** Seconds between an agent's polls of a view. */
+  readonly viewSeconds: number;
+}
+
+/** The writes that are due now. None: the target is true, or something else has to happen first, which a watch event will tell. */
+export function planSpoke(target: SpokeTarget, spoke: SpokeObservation, settings: PlanSettings): SpokePlan {
+  switch (target.phase) {
+    case 'prepare':
+      return { writes: editCluster(spoke, target.edits, { nameLabel: target.nameLabel }) };
+    case 'remediate':
+      // A cluster that is gone is recorded by the leader; whatever were created for it would be left behind.
+      if (!spoke.managed) return { writes: [] };
+      return target.mode === 'manifestWork' ? { writes: placeWork(spoke, target.template) } : approve(spoke, target, settings);
+    case 'complete':
+      return { writes: [...editCluster(spoke, target.edits), ...removeTransport(spoke)] };
+    case 'cleanup':
+      return { writes: [...(target.keepWorks ? [] : removeWorks(spoke)), ...removeTransport(spoke)] };
+  }
+}
+
+function editCluster({ managed, cluster }: SpokeObservation, edits: ClusterEdits | undefined, options?: EditOptions): HubWrite[] {
+  const patch = managed && clusterPatch(managed, edits, options);
+  return patch ? [{ verb: 'patch', kind: ManagedCluster, ref: { name: cluster }, patch }] : [];
+}
+
+/** The work of one template, once no other work of the upgrade is left there (spec/talm 2.12). */
+function placeWork(spoke: SpokeObservation, templateName: string): HubWrite[] {
+  const { upgrade, cluster } = spoke;
+  const identity = identityOf(upgrade);
+  const name = resourceName(upgrade, desiredWorkName(identity.namespace, templateName), '');
+  const own = ownWorks(spoke);
+  const found = own.find(({ metadata }) => metadata.name === name && !isAnEarliers(metadata.labels, identity));
+  const others = own.filter((work) => work !== found);
+  if (others.length > 0) return others.flatMap(unlessLeaving);
+  if (found) return adopt(found, identity);
+  const template = spoke.template(templateName);
+  // Validation names a template that is missing; here it went missing on the way, and may come back.
+  return template ? [{ verb: 'create', kind: ManifestWork, object: desiredWork({ upgrade: identity, cluster, template, name }) }] : [];
+}
+
+/** Created by an earlier upgrade of the same name, which is gone. */
+const isAnEarliers = (labels: Readonly<Record<string, string>> = {}, { uid }: UpgradeIdentity): boolean =>
+  labels[Label.upgradeUid] !== undefined && labels[Label.upgradeUid] !== uid;
+
+/** What the reference created for this upgrade before we took over is gone on with: deleting it would undo it on the cluster. */
+function adopt(work: ManifestWork, identity: UpgradeIdentity): HubWrite[] {
+  const { name, namespace, uid } = work.metadata;
+  if (isOurs(work, identity) || work.metadata.deletionTimestamp !== undefined) return [];
+  const patch = { metadata: { uid, labels: upgradeLabels(identity) } };
+  return [{ verb: 'patch', kind: ManifestWork, ref: { namespace, name }, patch }];
+}
+
+function approve(
+  spoke: SpokeObservation,
+  { subscriptions }: Extract<SpokeTarget, { mode: 'policy' }>,
+  { now, viewSeconds }: PlanSettings,
+): SpokePlan {
+  const { upgrade, cluster, managed, views, actions } = spoke;
+  return planApprovals({
+    upgrade: identityOf(upgrade),
+    cluster,
+    subscriptions,
+    safeName: (desired) => resourceName(upgrade, desired, ''),
+    views,
+    actions,
+    available: isAvailable(managed),
+    now,
+    viewSeconds,
+  });
+}
+
+/** Works of this upgrade, those of an earlier one of the same name included. */
+const ownWorks = ({ upgrade, works }: SpokeObservation): ManifestWork[] => {
+  const identity = identityOf(upgrade);
+  return works.filter((work) => isOurs(work, identity) || isAttributed(work, identity));
+};
+
+const removeWorks = (spoke: SpokeObservation): HubWrite[] => ownWorks(spoke).flatMap(unlessLeaving);
+
+/** A deletion that was asked for goes on by itself: the agent has to let the work go. */
+const unlessLeaving = (work: ManifestWork): HubWrite[] =>
+  work.metadata.deletionTimestamp === undefined ? [deletionOf(ManifestWork, work)] : [];
+
+function removeTransport({ upgrade, views, actions }: SpokeObservation): HubWrite[] {
+  const identity = identityOf(upgrade);
+  return [
+    ...views.filter((view) => isOurs(view, identity)).map((view) => deletionOf(ManagedClusterView, view)),
+    ...actions.filter((action) => isOurs(action, identity)).map((action) => deletionOf(ManagedClusterAction, action)),
+  ];
+}
+
+/** An upgrade as labels name it. */
+export const identityOf = ({ metadata }: ClusterGroupUpgrade): UpgradeIdentity => ({
+  namespace: metadata.namespace ?? '',
+  name: metadata.name,
+  uid: metadata.uid ?? '',
+});

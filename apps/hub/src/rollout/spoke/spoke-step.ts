@@ -1,0 +1,143 @@
+import { ClusterGroupUpgrade, findCondition, type KubeObject, Label, refKey, UpgradeCondition, WaitingError } from '@flotilla/api';
+import type { Client, Logger } from '@flotilla/runtime';
+import type { RolloutPhase, SpokeStep, SpokeTarget } from '../model.ts';
+import { targetOf } from '../targets.ts';
+import type { SpokeCaches } from './caches.ts';
+import { applyWrite, type Standing } from './hub-write.ts';
+import { isAttributed, isOurs } from './labels.ts';
+import { identityOf, observeSpoke, planSpoke } from './spoke-plan.ts';
+
+export interface SpokeStepDeps {
+  readonly client: Client;
+  readonly caches: SpokeCaches;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly logger: Logger;
+  /** Seconds between an agent's polls of a Subscription or InstallPlan; default 10. */
+  readonly viewSeconds?: number;
+}
+
+/** What a spoke needs from the hub now. */
+export interface SpokeNeed {
+  /** A step has something to write. */
+  readonly isDue: boolean;
+  /** When it will have, even if nothing happens, milliseconds since the epoch. */
+  readonly wakeAt: number | undefined;
+}
+
+const DEFAULT_VIEW_SECONDS = 10;
+
+/**
+ * What is left to write for one spoke, by the caches: nothing when its target is true, and nothing while it waits for what a change
+ * of `works`, `rolloutViews`, `rolloutActions`, `templates` or `clusters` will tell.
+ * @param upgrade as stored
+ */
+export function spokeNeed(upgrade: ClusterGroupUpgrade, cluster: string, deps: Omit<SpokeStepDeps, 'client' | 'logger'>): SpokeNeed {
+  const { writes, wakeAt } = planNow(upgrade, cluster, targetOf(upgrade, cluster), deps);
+  return { isDue: writes.length > 0, wakeAt };
+}
+
+/** True when no step of the spoke has anything to do, now or later by itself. */
+export function isSpokeDone(upgrade: ClusterGroupUpgrade, cluster: string, deps: Omit<SpokeStepDeps, 'client' | 'logger'>): boolean {
+  const { isDue, wakeAt } = spokeNeed(upgrade, cluster, deps);
+  return !isDue && wakeAt === undefined;
+}
+
+/**
+ * The processor of `rolloutStep`: makes true what the stored status says of one spoke. Idempotent; safe to stop anywhere.
+ *
+ * A job says what it was made for; what is done follows from the status in this process's cache. A cache that is behind the leader's
+ * write is waited for, for a few seconds; a job that the status has left behind does nothing.
+ */
+export function createSpokeStep(deps: SpokeStepDeps): (step: SpokeStep) => Promise<void> {
+  const behind = new Lag();
+  return async (step) => {
+    const { upgrade: identity, cluster, phase } = step;
+    const key = `${identity.uid}/${cluster}/${phase}`;
+    const upgrade = deps.caches.upgrades.get(identity);
+    const target = upgrade?.metadata.uid === identity.uid ? targetOf(upgrade, cluster) : undefined;
+    if (!upgrade || target?.phase !== phase) {
+      if (!target || !upgrade || isBefore(upgrade, target, step)) behind.wait(key);
+      return;
+    }
+    behind.forget(key);
+    const { writes, wakeAt } = planNow(upgrade, cluster, target, deps);
+    const judge = (existing: KubeObject) => judgeStanding(existing, upgrade, deps);
+    for (const write of writes) {
+      await applyWrite(write, { client: deps.client, judge });
+      const name = write.verb === 'create' ? write.object.metadata.name : write.ref.name;
+      deps.logger.debug({ upgrade: identity.name, cluster, phase, verb: write.verb, kind: write.kind.kind, name }, 'Rollout step wrote');
+    }
+    if (writes.length === 0 && wakeAt !== undefined)
+      throw new WaitingError(
+        'FLOTILLA_WAITING_FOR_RETRY',
+        'the spoke refused; trying again after a pause',
+        Math.max(wakeAt - deps.now(), 0),
+      );
+  };
+}
+
+function planNow(upgrade: ClusterGroupUpgrade, cluster: string, target: SpokeTarget, deps: Omit<SpokeStepDeps, 'client' | 'logger'>) {
+  const settings = { now: deps.now(), viewSeconds: deps.viewSeconds ?? DEFAULT_VIEW_SECONDS };
+  return planSpoke(target, observeSpoke(upgrade, cluster, deps.caches), settings);
+}
+
+const order: Record<RolloutPhase, number> = { prepare: 0, remediate: 1, complete: 2, cleanup: 3 };
+
+/** True when the status does not show yet what the job was made for; false when it is past that. */
+function isBefore({ metadata, status }: ClusterGroupUpgrade, target: SpokeTarget, { cluster, phase }: SpokeStep): boolean {
+  if (metadata.deletionTimestamp || findCondition(status?.conditions, UpgradeCondition.succeeded)) return false;
+  // A cluster whose turn has not come is to be clean, and so is one whose turn is over.
+  if (target.phase === 'cleanup') return !status?.clusters?.some(({ name }) => name === cluster);
+  return order[target.phase] < order[phase];
+}
+
+/** Whose an object is that is in the way of one of ours. */
+async function judgeStanding(existing: KubeObject, upgrade: ClusterGroupUpgrade, deps: SpokeStepDeps): Promise<Standing> {
+  const identity = identityOf(upgrade);
+  if (isOurs(existing, identity)) return 'ours';
+  const owner = existing.metadata.labels?.[Label.upgradeUid];
+  if (owner === undefined && !isAttributed(existing, identity)) return { takenBy: 'no ClusterGroupUpgrade; delete or rename it' };
+  const living = owner === undefined ? undefined : await findOwner(owner, existing, deps);
+  return living
+    ? { takenBy: `ClusterGroupUpgrade ${refKey(living.metadata)}, which is still there; it is replaced when that upgrade has ended` }
+    : 'leftover';
+}
+
+/** The upgrade of a uid. One that is too new for the cache must not be taken for dead. */
+async function findOwner(
+  uid: string,
+  { metadata }: KubeObject,
+  { client, caches }: SpokeStepDeps,
+): Promise<ClusterGroupUpgrade | undefined> {
+  const cached = caches.upgrades.list().find((upgrade) => upgrade.metadata.uid === uid);
+  const [namespace, name] = [metadata.labels?.[Label.upgradeNamespace], metadata.labels?.[Label.upgradeName]];
+  if (cached || !namespace || !name) return cached;
+  const found = await client.get(ClusterGroupUpgrade, { namespace, name });
+  return found?.metadata.uid === uid ? found : undefined;
+}
+
+/** How long a cache may be behind the writer of the status. */
+const LAG_MS = [100, 200, 400, 800, 1600, 3200];
+
+/** Counts how often a job came before its time, so that one whose time never comes does not come for ever. */
+class Lag {
+  readonly #waits = new Map<string, number>();
+
+  /** Throws `WaitingError` a few times, then returns: the leader adds what is still not true again. */
+  wait(key: string): void {
+    const count = this.#waits.get(key) ?? 0;
+    const delayMs = LAG_MS[count];
+    if (delayMs === undefined) return this.forget(key);
+    if (count === 0 && this.#waits.size >= MAX_WAITS) this.#waits.clear();
+    this.#waits.set(key, count + 1);
+    throw new WaitingError('FLOTILLA_CACHE_BEHIND', 'the status of the upgrade does not show this step yet', delayMs);
+  }
+
+  forget(key: string): void {
+    this.#waits.delete(key);
+  }
+}
+
+/** Jobs remembered; one that waits in another process next time is never forgotten otherwise. */
+const MAX_WAITS = 10_000;

@@ -1,0 +1,37 @@
+/** The start of a rollout: its final plan, and its first stored status (spec/talm 2.9). Pure. */
+import type { ClusterGroupUpgradeStatus } from '@flotilla/api';
+import { planBatches } from '../upgrade/batches.ts';
+import { toTime } from './cluster-progress.ts';
+import { type ClusterProgress, ProgressState } from './model.ts';
+
+/** What is rolled out to whom. */
+export interface StartInput {
+  /** Clusters that are left after pre-caching, backup and blocking upgrades, in the order of the plan. */
+  readonly clusters: readonly string[];
+  /** Clusters that had nothing to do from the beginning. */
+  readonly compliant: readonly string[];
+  readonly isCompliant: (cluster: string) => boolean;
+  readonly canaries: readonly string[] | undefined;
+  readonly maxConcurrency: number;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+/**
+ * The status of an upgrade whose rollout starts now. There is no current batch yet: the clusters of the plan are prepared first, and
+ * those that comply already stand in the progress as Completed until their last edits are seen on them.
+ */
+export function startRollout(before: ClusterGroupUpgradeStatus, input: StartInput): ClusterGroupUpgradeStatus {
+  const { clusters, canaries, maxConcurrency, isCompliant, now } = input;
+  const { batches, compliant } = planBatches({ clusters, canaries, maxConcurrency, isCompliant });
+  const recorded = new Set((before.clusters ?? []).map(({ name }) => name));
+  const done = [...new Set([...input.compliant, ...compliant])].filter((cluster) => !recorded.has(cluster));
+  const progress: Record<string, ClusterProgress> = Object.fromEntries(
+    done.map((cluster) => [cluster, { state: ProgressState.completed }]),
+  );
+  return {
+    ...before,
+    remediationPlan: batches.length > 0 ? batches : undefined,
+    status: { startedAt: before.status.startedAt ?? toTime(now), currentBatchRemediationProgress: done.length > 0 ? progress : undefined },
+  };
+}

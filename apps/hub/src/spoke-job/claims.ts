@@ -1,0 +1,49 @@
+import { Label } from '@flotilla/api';
+import { BY_UID, BY_WORK_AND_CLUSTER, type SpokeJobCaches } from './caches.ts';
+
+/** Which upgrade has a spoke, for one kind of job: never two at a time. Kept by the leader alone. */
+export class Claims {
+  readonly #work: string;
+  readonly #caches: SpokeJobCaches;
+  /** Upgrade uid that works on a cluster now. */
+  readonly #holders = new Map<string, string>();
+
+  constructor(work: string, caches: SpokeJobCaches) {
+    this.#work = work;
+    this.#caches = caches;
+  }
+
+  /** Takes a cluster over without asking: its job has begun. */
+  set(uid: string, cluster: string): void {
+    this.#holders.set(cluster, uid);
+  }
+
+  /** Takes the cluster for this upgrade, or tells `namespace/name` of the one that has it. */
+  take(uid: string, cluster: string): string | undefined {
+    const holder = this.#holders.get(cluster) ?? this.#ownerOfObjects(cluster, uid);
+    if (holder === undefined || holder === uid) {
+      this.#holders.set(cluster, uid);
+      return undefined;
+    }
+    const upgrade = this.#caches.upgrades.byIndex(BY_UID, holder)[0];
+    return upgrade ? `${upgrade.metadata.namespace}/${upgrade.metadata.name}` : 'that is being deleted';
+  }
+
+  /** Gives the cluster up; true when others may have it now. One without a claim may have held it by its objects alone: it was there before this process. */
+  release(uid: string, cluster: string): boolean {
+    if ((this.#holders.get(cluster) ?? uid) !== uid) return false;
+    this.#holders.delete(cluster);
+    return true;
+  }
+
+  /** Another living upgrade whose objects are in the cluster's namespace: it was there before this process was. */
+  #ownerOfObjects(cluster: string, uid: string): string | undefined {
+    const { views, actions, upgrades } = this.#caches;
+    const key = `${this.#work}/${cluster}`;
+    for (const { metadata } of [...views.byIndex(BY_WORK_AND_CLUSTER, key), ...actions.byIndex(BY_WORK_AND_CLUSTER, key)]) {
+      const owner = metadata.labels?.[Label.upgradeUid];
+      if (owner !== undefined && owner !== uid && upgrades.byIndex(BY_UID, owner).length > 0) return owner;
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,86 @@
+/** What sets one kind of job on spokes apart from another; everything else in this folder is the same for all of them. Types alone. */
+import type { ClusterGroupUpgradeStatus, ManagedCluster, ViewScope } from '@flotilla/api';
+import type { SpokeJobMachine } from '@flotilla/machines';
+import type { z } from 'zod';
+
+/** The upgrade an object belongs to. */
+export interface UpgradeIdentity {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** One object to create on a spoke, and the action that does it. */
+export interface SpokeManifest {
+  /** Name of the action. */
+  readonly action: string;
+  readonly template: Readonly<Record<string, unknown>> & { readonly kind: string };
+  /** Not needed for the job to start: created once the job is, so that the job begins earlier. */
+  readonly afterJob?: true;
+}
+
+/** A view: its name in the spoke's hub namespace, and what it asks for. */
+export interface ViewDefinition {
+  readonly name: string;
+  readonly scope: ViewScope;
+  /** Kind and identity of the object asked for; an answer about anything else is no answer. */
+  readonly target: { readonly kind: string; readonly name: string; readonly namespace?: string };
+}
+
+/** Names on spoke and hub. */
+export interface SpokeJobNames {
+  /** On the spoke. */
+  readonly namespace: string;
+  readonly job: string;
+  readonly clusterRoleBinding: string;
+  /** Actions that every kind of job has. */
+  readonly actions: { readonly deleteNamespace: string; readonly deleteClusterRoleBinding: string; readonly createJob: string };
+  readonly views: { readonly namespace: ViewDefinition; readonly job: ViewDefinition; readonly progress?: ViewDefinition };
+}
+
+/** Words for sentences in a status. */
+export interface SpokeJobWords {
+  /** `… goes on when it is` */
+  readonly work: string;
+  /** `… which is … this cluster` */
+  readonly doing: string;
+  /** `last seen …` */
+  readonly active: string;
+}
+
+/** What is done on one spoke. */
+export interface Workload {
+  /** Objects to create, in order; the namespace is the first, the job the last. */
+  readonly manifests: () => readonly SpokeManifest[];
+  /** Actions whose execution leaves the spoke clean after the job. */
+  readonly deletions: readonly string[];
+  /** Seconds between the agent's polls of the job. */
+  readonly jobViewSeconds: number;
+  /** Seconds between its polls of the progress; absent when there is none to see. */
+  readonly progressViewSeconds: number | undefined;
+  /** Milliseconds the hub waits for a verdict, from the spoke's first view on. */
+  readonly patienceMs: number;
+}
+
+/** The spoke a workload is for. */
+export interface WorkloadTarget {
+  readonly upgradeUid: string;
+  readonly managed: ManagedCluster | undefined;
+  /** Clusters of the upgrade. */
+  readonly clusters: number;
+}
+
+/** A kind of job that the hub runs on spokes. `S` are its states, `I` is what one upgrade wants of it. */
+export interface SpokeJob<S extends string, I> {
+  /** Value of `flotilla.io/work` on everything it creates on the hub. */
+  readonly work: string;
+  readonly machine: SpokeJobMachine<S>;
+  readonly states: z.ZodType<S>;
+  readonly names: SpokeJobNames;
+  readonly words: SpokeJobWords;
+  /** Queue priority of a step, by state; lower goes first. */
+  readonly priorities: Readonly<Record<S, number>>;
+  /** The spokes' states in an upgrade's status. */
+  readonly statesIn: (status: ClusterGroupUpgradeStatus | undefined) => Readonly<Record<string, S>> | undefined;
+  readonly workload: (inputs: I, target: WorkloadTarget) => Workload;
+}

@@ -1,0 +1,239 @@
+/** The effects of a job's machine on the hub's API server. Each is idempotent: it writes only what is missing. */
+import { type KubeObject, Label, ManagedClusterAction, ManagedClusterView, type Resource } from '@flotilla/api';
+import type { SpokeJobEffect } from '@flotilla/machines';
+import { type Client, isAlreadyExists } from '@flotilla/runtime';
+import type { SpokeManifest, ViewDefinition, Workload } from './definition.ts';
+import {
+  createAction,
+  createView,
+  type DeletionTime,
+  deleteAction,
+  type ObjectPlace,
+  templateDigest,
+  upgradeSelector,
+} from './hub-objects.ts';
+import { RETRY_BUDGET } from './interpret.ts';
+import type { ActionObservation, SpokeObservation } from './observe.ts';
+
+/** One spoke's part of one upgrade. */
+export interface SpokeTask extends ObjectPlace {
+  readonly workload: Workload;
+}
+
+export interface EffectDeps {
+  readonly client: Client;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Nothing more is written once it aborts: somebody else may have the spoke by then. */
+  readonly signal?: AbortSignal;
+}
+
+/** Everything an effect works on. `wakeAt` collects the earliest moment the spoke must be looked at again. */
+export class EffectRun {
+  readonly task: SpokeTask;
+  readonly spoke: SpokeObservation;
+  readonly state: string;
+  readonly deps: EffectDeps;
+  wakeAt: number | undefined;
+
+  constructor(task: SpokeTask, spoke: SpokeObservation, state: string, deps: EffectDeps) {
+    this.task = task;
+    this.spoke = spoke;
+    this.state = state;
+    this.deps = deps;
+  }
+
+  /** Carries one effect out. */
+  async apply(effect: SpokeJobEffect): Promise<void> {
+    switch (effect) {
+      case 'ensureNamespaceView':
+        return this.ensureNamespaceView();
+      case 'requestCleanup':
+        return this.requestCleanup();
+      case 'ensureWorkload':
+        return this.ensureWorkload();
+      case 'ensureJobViews':
+        return this.ensureJobViews();
+      case 'cleanUp':
+        return this.cleanUp();
+      case 'cleanUpHub':
+        return this.cleanUpHub();
+    }
+  }
+
+  async ensureNamespaceView(): Promise<void> {
+    if (!this.spoke.namespaceView?.ours) await this.create(ManagedClusterView, this.view(this.names.views.namespace, 0));
+  }
+
+  /** Deletes an earlier attempt's namespace, and with it the ClusterRoleBinding, which would make our job's account cluster-admin. */
+  async requestCleanup(): Promise<void> {
+    const { actions, views } = this.names;
+    const gone = await this.ensureDeleted(actions.deleteNamespace, 'before');
+    await this.ensureDeleted(actions.deleteClusterRoleBinding, 'before');
+    const view = this.spoke.namespaceView;
+    if (!gone || !view || view.intervalSeconds === CLEANUP_POLL_SECONDS) return;
+    // The first view is polled every 30 s; a namespace is gone in a few. A new view also answers at once (spec/ocm 1.12).
+    await this.client.delete(ManagedClusterView, this.ref(views.namespace.name), { uid: view.uid });
+    await this.create(ManagedClusterView, this.view(views.namespace, CLEANUP_POLL_SECONDS));
+  }
+
+  /** Creates the actions of the workload at once and in order: the agent takes them one after the other. */
+  async ensureWorkload(): Promise<void> {
+    const { jobView, available } = this.spoke;
+    if (!available || (jobView?.ours && jobView.answer.kind !== 'absent')) return;
+    const lost = jobView?.ours === true;
+    const { createJob } = this.names.actions;
+    const jobCreated = this.spoke.actions.get(createJob)?.outcome === 'executed';
+    for (const manifest of this.task.workload.manifests()) {
+      if (manifest.afterJob && !jobCreated) continue;
+      const action = this.spoke.actions.get(manifest.action);
+      if (lost && manifest.action === createJob && action) await this.recreateLostJob(manifest, action, jobView.uid);
+      else await this.ensureAction(manifest, action);
+    }
+  }
+
+  private async ensureAction(manifest: SpokeManifest, action: ActionObservation | undefined): Promise<void> {
+    if (!action?.ours) return this.create(ManagedClusterAction, createAction(this.task, manifest));
+    if (action.outcome === 'executed') return;
+    if (action.outcome === 'failed') return this.retry(action, manifest.action, (n) => createAction(this.task, manifest, n));
+    // Not executed yet: it follows the spec. A new object, because the agent freezes what it has executed (spec/ocm 1.6).
+    if (action.template !== templateDigest(manifest.template))
+      await this.recreate(action, manifest.action, createAction(this.task, manifest));
+  }
+
+  private async recreateLostJob(manifest: SpokeManifest, action: ActionObservation, viewUid: string): Promise<void> {
+    await this.retry(action, manifest.action, async (n) => {
+      await this.client.delete(ManagedClusterView, this.ref(this.names.views.job.name), { uid: viewUid });
+      return createAction(this.task, manifest, n);
+    });
+  }
+
+  /** Views of the job and of its progress, once the job is there: a view created earlier answers `not found` and is then blind for an interval. */
+  async ensureJobViews(): Promise<void> {
+    const { jobView, progressView, actions } = this.spoke;
+    const { jobViewSeconds, progressViewSeconds } = this.task.workload;
+    const { views } = this.names;
+    // A spoke that is Active has its job, whether or not the action is still there to say so.
+    const created = this.state === 'Active' || actions.get(this.names.actions.createJob)?.outcome === 'executed';
+    if (!created) return;
+    if (!jobView?.ours) await this.create(ManagedClusterView, this.view(views.job, jobViewSeconds));
+    if (views.progress && progressViewSeconds !== undefined && !progressView?.ours)
+      await this.create(ManagedClusterView, this.view(views.progress, progressViewSeconds));
+    await this.retryAfterJob();
+  }
+
+  /** The job does without what comes after it, so a failure there is no verdict; it is tried again all the same. */
+  private async retryAfterJob(): Promise<void> {
+    const failed = [...this.spoke.actions].filter(
+      ([, action]) => action.ours && action.outcome === 'failed' && action.retries < RETRY_BUDGET,
+    );
+    if (failed.length === 0) return;
+    for (const manifest of this.task.workload.manifests()) {
+      const action = manifest.afterJob && failed.find(([name]) => name === manifest.action)?.[1];
+      if (action) await this.retry(action, manifest.action, (n) => createAction(this.task, manifest, n));
+    }
+  }
+
+  /** Deletes the spoke's namespace first: as long as hub objects are left, it is known that the spoke is not clean. */
+  async cleanUp(): Promise<void> {
+    const { spoke } = this;
+    if (!this.anythingLeft()) return;
+    const clean = await this.cleanUpSpoke();
+    if (spoke.namespaceView?.ours || spoke.jobView?.ours || spoke.progressView?.ours) await this.deleteAll(ManagedClusterView);
+    if (clean) await this.deleteAll(ManagedClusterAction);
+  }
+
+  /** Asks for the deletion on the spoke, whether or not anything is left on the hub. True once all of it was executed. */
+  async cleanUpSpoke(): Promise<boolean> {
+    let clean = true;
+    for (const name of this.task.workload.deletions) clean = (await this.ensureDeleted(name, 'after')) && clean;
+    return clean;
+  }
+
+  async cleanUpHub(): Promise<void> {
+    if (!this.anythingLeft()) return;
+    await this.deleteAll(ManagedClusterView);
+    await this.deleteAll(ManagedClusterAction);
+  }
+
+  private anythingLeft(): boolean {
+    const { namespaceView, jobView, progressView, actions } = this.spoke;
+    return [namespaceView, jobView, progressView, ...actions.values()].some((object) => object?.ours);
+  }
+
+  /**
+   * True once the deletion was executed. One from before the workload says nothing about what the workload left behind.
+   * Nothing is created for a spoke that is away: it would fire when it returns (spec/ocm 1.6).
+   */
+  private async ensureDeleted(name: string, when: DeletionTime): Promise<boolean> {
+    const action = this.spoke.actions.get(name);
+    if (!action?.ours || action.deletes !== when) {
+      if (!this.spoke.available) return false;
+      if (action?.ours) await this.recreate(action, name, deleteAction(this.task, name, { when }));
+      else await this.create(ManagedClusterAction, deleteAction(this.task, name, { when }));
+      return false;
+    }
+    if (action.outcome === 'failed') await this.retry(action, name, (retries) => deleteAction(this.task, name, { when, retries }));
+    return action.outcome === 'executed';
+  }
+
+  /** Creates a failed action anew after 1, 2, 4, … s (at most 60), so that the second execution of spec/ocm 1.6 is over. */
+  private async retry(
+    action: ActionObservation,
+    name: string,
+    build: (retries: number) => KubeObject | Promise<KubeObject>,
+  ): Promise<void> {
+    // A spoke whose clock is ahead or behind must not be waited for, nor be asked without a pause.
+    const failedAt = action.completedAt > this.deps.now() ? action.createdAt : Math.max(action.completedAt, action.createdAt);
+    const dueAt = failedAt + Math.min(1000 * 2 ** Math.min(action.retries, RETRY_BUDGET + 1), 60_000);
+    if (this.deps.now() < dueAt) {
+      this.wakeAt = Math.min(this.wakeAt ?? dueAt, dueAt);
+      return;
+    }
+    await this.recreate(action, name, await build(action.retries + 1));
+  }
+
+  private async recreate(action: ActionObservation, name: string, object: KubeObject): Promise<void> {
+    await this.client.delete(ManagedClusterAction, this.ref(name), { uid: action.uid });
+    await this.create(ManagedClusterAction, object);
+  }
+
+  /** Creates an object; one of the same name that another upgrade or another program left is replaced. */
+  private async create(kind: Resource, object: KubeObject): Promise<void> {
+    try {
+      await this.client.create(kind, object);
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+      const ref = this.ref(object.metadata.name);
+      const existing = await this.client.get(kind, ref);
+      if (existing?.metadata.labels?.[Label.upgradeUid] === this.task.upgrade.uid) return;
+      if (existing?.metadata.uid) await this.client.delete(kind, ref, { uid: existing.metadata.uid });
+      await this.client.create(kind, object);
+    }
+  }
+
+  private async deleteAll(kind: Resource): Promise<void> {
+    const { job, upgrade, cluster } = this.task;
+    await this.client.deleteCollection(kind, { namespace: cluster, labelSelector: upgradeSelector(job.work, upgrade.uid) });
+  }
+
+  private view(view: ViewDefinition, intervalSeconds: number): KubeObject {
+    return createView(this.task, view, intervalSeconds);
+  }
+
+  private ref(name: string) {
+    return { namespace: this.task.cluster, name };
+  }
+
+  private get names() {
+    return this.task.job.names;
+  }
+
+  private get client(): Client {
+    this.deps.signal?.throwIfAborted();
+    return this.deps.client;
+  }
+}
+
+/** Seconds between polls while a namespace is being removed. */
+const CLEANUP_POLL_SECONDS = 2;

@@ -1,0 +1,99 @@
+/** The actions and views of a job, as the hub creates them in a spoke's namespace (spec/talm 3.5, 5.1). Pure. */
+import { createHash } from 'node:crypto';
+import { type KubeObject, Label, ManagedClusterAction, ManagedClusterView } from '@flotilla/api';
+import type { SpokeJob, SpokeManifest, UpgradeIdentity, ViewDefinition } from './definition.ts';
+
+/** What building an object needs of a kind of job. */
+export type NamedJob = Pick<SpokeJob<string, never>, 'work' | 'names'>;
+
+/** Annotations that carry what a later step must know of an action without reading its template. */
+export const ActionAnnotation = {
+  /** Digest of the template, to see whether the spec changed since. */
+  template: 'flotilla.io/template',
+  /** How often the action was created anew after a failure. */
+  retries: 'flotilla.io/retries',
+  /** On deletions: `before` or `after` the workload. */
+  deletes: 'flotilla.io/deletes',
+} as const;
+
+/** Whether a deletion removes what an earlier attempt left, or what this one leaves. */
+export type DeletionTime = 'before' | 'after';
+
+const labels = (work: string, upgrade: UpgradeIdentity) => ({
+  [Label.upgradeName]: upgrade.name,
+  [Label.upgradeNamespace]: upgrade.namespace,
+  [Label.upgradeUid]: upgrade.uid,
+  [Label.work]: work,
+});
+
+/** Selector of everything a kind of job created on the hub for this upgrade. */
+export const upgradeSelector = (work: string, uid: string): string => `${Label.work}=${work},${Label.upgradeUid}=${uid}`;
+
+/** First 16 hex digits of a template's SHA-256. */
+export const templateDigest = (template: unknown): string =>
+  createHash('sha256').update(JSON.stringify(template)).digest('hex').slice(0, 16);
+
+/** Where an object of a job goes. */
+export interface ObjectPlace {
+  readonly job: NamedJob;
+  readonly upgrade: UpgradeIdentity;
+  readonly cluster: string;
+}
+
+/** The action that creates one object on the spoke. */
+export function createAction({ job, upgrade, cluster }: ObjectPlace, manifest: SpokeManifest, retries = 0): KubeObject {
+  return {
+    apiVersion: ManagedClusterAction.apiVersion,
+    kind: ManagedClusterAction.kind,
+    metadata: {
+      name: manifest.action,
+      namespace: cluster,
+      labels: labels(job.work, upgrade),
+      annotations: {
+        [ActionAnnotation.template]: templateDigest(manifest.template),
+        ...(retries > 0 && { [ActionAnnotation.retries]: String(retries) }),
+      },
+    },
+    spec: {
+      actionType: 'Create',
+      kube: {
+        resource: manifest.template.kind.toLowerCase(),
+        ...(manifest.action === job.names.actions.createJob && { namespace: job.names.namespace }),
+        template: manifest.template,
+      },
+    },
+  };
+}
+
+/** The action that deletes the job's namespace, or its ClusterRoleBinding, from the spoke. */
+export function deleteAction(
+  { job, upgrade, cluster }: ObjectPlace,
+  name: string,
+  { when, retries = 0 }: { readonly when: DeletionTime; readonly retries?: number },
+): KubeObject {
+  const kube =
+    name === job.names.actions.deleteClusterRoleBinding
+      ? { resource: 'clusterrolebinding', name: job.names.clusterRoleBinding }
+      : { resource: 'namespace', name: job.names.namespace };
+  return {
+    apiVersion: ManagedClusterAction.apiVersion,
+    kind: ManagedClusterAction.kind,
+    metadata: {
+      name,
+      namespace: cluster,
+      labels: labels(job.work, upgrade),
+      annotations: { [ActionAnnotation.deletes]: when, ...(retries > 0 && { [ActionAnnotation.retries]: String(retries) }) },
+    },
+    spec: { actionType: 'Delete', kube },
+  };
+}
+
+/** A view, polled by the spoke's agent every `intervalSeconds` (0: the agent's default of 30). */
+export function createView({ job, upgrade, cluster }: ObjectPlace, view: ViewDefinition, intervalSeconds: number): KubeObject {
+  return {
+    apiVersion: ManagedClusterView.apiVersion,
+    kind: ManagedClusterView.kind,
+    metadata: { name: view.name, namespace: cluster, labels: labels(job.work, upgrade) },
+    spec: { scope: { ...view.scope, ...(intervalSeconds > 0 && { updateIntervalSeconds: intervalSeconds }) } },
+  };
+}

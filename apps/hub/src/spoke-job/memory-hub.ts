@@ -1,0 +1,159 @@
+/** A hub's API server in memory, for the tests of this folder: what processes see of it can be held back, each for itself. */
+import { ClusterGroupUpgrade, type KubeObject, Label, ManagedCluster, type Ref, type Resource, refKey } from '@flotilla/api';
+import { ApiError, type Client, createLogger, createMetrics, WatchCache, type WatchEvent } from '@flotilla/runtime';
+import { type SpokeJobCaches, transportCaches, upgradeIndexes } from './caches.ts';
+
+interface Entry {
+  readonly kind: string;
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  readonly object: KubeObject;
+  readonly version: number;
+}
+
+/** One process's sight of the hub. */
+export interface HubProcess {
+  readonly client: Client;
+  readonly caches: SpokeJobCaches;
+  /** Holds back events of these kinds (plurals) from now on, and lets all others come. */
+  hold(...kinds: readonly string[]): void;
+}
+
+/** Plurals of the kinds whose events do not come. */
+interface Sight {
+  held: readonly string[];
+}
+
+export class MemoryHub {
+  readonly #objects = new Map<string, KubeObject>();
+  readonly #log: Entry[] = [];
+  #waiting: (() => void)[] = [];
+  /** Every write by a client, as `verb plural name`. */
+  readonly writes: string[] = [];
+  readonly #stop = new AbortController();
+
+  /** A process with caches of its own, filled. */
+  async process(): Promise<HubProcess> {
+    const sight: Sight = { held: [] };
+    const client = this.#client(sight);
+    const shared = { logger: createLogger({ name: 'test', level: 'silent' }), metrics: createMetrics() };
+    const caches: SpokeJobCaches = {
+      clusters: new WatchCache(client, ManagedCluster),
+      upgrades: new WatchCache(client, ClusterGroupUpgrade, { indexes: upgradeIndexes }),
+      ...transportCaches(client, shared),
+    };
+    for (const cache of Object.values(caches)) cache.start(this.#stop.signal);
+    await Promise.all(Object.values(caches).map((cache) => cache.synced()));
+    const hold = (...kinds: readonly string[]): void => {
+      sight.held = kinds;
+      this.#notify();
+    };
+    return { client, caches, hold };
+  }
+
+  stop(): void {
+    this.#stop.abort();
+    this.#notify();
+  }
+
+  /** Creates or replaces an object. */
+  put(kind: Resource, object: KubeObject): KubeObject {
+    const key = `${kind.plural} ${refKey(object.metadata)}`;
+    const before = this.#objects.get(key);
+    const version = this.#log.length + 1;
+    const { uid = before?.metadata.uid ?? `uid-${version}`, creationTimestamp = '2026-01-01T00:00:00Z' } = object.metadata;
+    const stored = { ...object, metadata: { ...object.metadata, uid, creationTimestamp, resourceVersion: String(version) } };
+    this.#objects.set(key, stored);
+    this.#append({ kind: kind.plural, type: before ? 'MODIFIED' : 'ADDED', object: stored, version });
+    return stored;
+  }
+
+  get(kind: Resource, ref: Ref): KubeObject | undefined {
+    return this.#objects.get(`${kind.plural} ${refKey(ref)}`);
+  }
+
+  remove(kind: Resource, ref: Ref): void {
+    const object = this.get(kind, ref);
+    if (!object) return;
+    const version = this.#log.length + 1;
+    this.#objects.delete(`${kind.plural} ${refKey(ref)}`);
+    const metadata = { ...object.metadata, resourceVersion: String(version) };
+    this.#append({ kind: kind.plural, type: 'DELETED', object: { ...object, metadata }, version });
+  }
+
+  /** Names of the objects of a kind. */
+  names(kind: Resource): string[] {
+    const prefix = `${kind.plural} `;
+    return [...this.#objects].filter(([key]) => key.startsWith(prefix)).map(([, { metadata }]) => metadata.name);
+  }
+
+  #append(entry: Entry): void {
+    this.#log.push(entry);
+    this.#notify();
+  }
+
+  #notify(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const wake of waiting) wake();
+  }
+
+  async *#follow<T extends KubeObject>(sight: Sight, kind: Resource<T>, after: string, signal?: AbortSignal) {
+    let at = Number(after);
+    while (!signal?.aborted && !this.#stop.signal.aborted) {
+      const next = sight.held.includes(kind.plural)
+        ? undefined
+        : this.#log.find((entry) => entry.kind === kind.plural && entry.version > at);
+      if (next) {
+        at = next.version;
+        yield { type: next.type, object: kind.schema.parse(next.object) } satisfies WatchEvent<T>;
+      } else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    }
+  }
+
+  #client(sight: Sight): Client {
+    const refuse = (): never => {
+      throw new Error('a step must not make this call');
+    };
+    return {
+      server: 'https://hub.test',
+      get: async (kind, ref) => {
+        const found = this.get(kind, ref);
+        return found && kind.schema.parse(found);
+      },
+      list: async (kind, { transform } = {}) => {
+        const prefix = `${kind.plural} `;
+        const items = [...this.#objects].filter(([key]) => key.startsWith(prefix)).map(([, object]) => kind.schema.parse(object));
+        return { items: transform ? items.map(transform) : items, resourceVersion: String(this.#log.length) };
+      },
+      watch: (kind, { resourceVersion, signal }) => this.#follow(sight, kind, resourceVersion, signal),
+      create: async (kind, object) => {
+        const key = refKey(object.metadata);
+        this.writes.push(`create ${kind.plural} ${object.metadata.name}`);
+        if (this.get(kind, object.metadata))
+          throw new ApiError('FLOTILLA_API_ALREADY_EXISTS', key, { status: 409, reason: 'AlreadyExists', serverMessage: 'already exists' });
+        return kind.schema.parse(this.put(kind, object));
+      },
+      delete: async (kind, ref, { uid } = {}) => {
+        this.writes.push(`delete ${kind.plural} ${ref.name}`);
+        const found = this.get(kind, ref);
+        if (!found || (uid !== undefined && found.metadata.uid !== uid)) return false;
+        this.remove(kind, ref);
+        return true;
+      },
+      deleteCollection: async (kind, { namespace, labelSelector }) => {
+        this.writes.push(`deleteCollection ${kind.plural}`);
+        for (const [key, { metadata }] of [...this.#objects]) {
+          const selected =
+            labelSelector === [Label.work, Label.upgradeUid].map((label) => `${label}=${metadata.labels?.[label]}`).join(',');
+          if (key.startsWith(`${kind.plural} `) && metadata.namespace === namespace && selected) this.remove(kind, metadata);
+        }
+      },
+      replace: refuse,
+      patch: refuse,
+      apply: refuse,
+      getText: refuse,
+      request: refuse,
+      close: async () => {},
+    };
+  }
+}

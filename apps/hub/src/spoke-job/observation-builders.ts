@@ -1,0 +1,164 @@
+/** What a spoke may look like. Everything here is for the tests of this folder. */
+import {
+  CLUSTER_AVAILABLE,
+  type KubeObject,
+  Label,
+  ManagedCluster,
+  ManagedClusterAction,
+  ManagedClusterView,
+  type Ref,
+  type Resource,
+  refKey,
+  SpokeName,
+} from '@flotilla/api';
+import { ApiError, type Client } from '@flotilla/runtime';
+import type { PrecacheSettings } from '../precache/settings.ts';
+import type { UpgradeIdentity } from './definition.ts';
+import type { ActionObservation, Answer, SpokeObservation, ViewedObject, ViewObservation } from './observe.ts';
+
+/** The upgrade under test. */
+export const UPGRADE: UpgradeIdentity = { namespace: 'default', name: 'upgrade', uid: 'uid-1' };
+
+/** Settings of a hub for pre-caching. */
+export const buildPrecacheSettings = (parts: Partial<PrecacheSettings> = {}): PrecacheSettings => ({
+  image: '',
+  profile: 'least-privilege',
+  registryConfig: '',
+  jobViewSeconds: 4,
+  progressViewSeconds: 5,
+  graceMs: 0,
+  concurrency: 1,
+  ...parts,
+});
+
+/** A spoke that is available and of which nothing else is known. */
+export const buildSpoke = (parts: Partial<SpokeObservation> = {}): SpokeObservation => ({
+  available: true,
+  namespaceView: undefined,
+  jobView: undefined,
+  progressView: undefined,
+  actions: new Map(),
+  ...parts,
+});
+
+/** A view of ours with an answer. */
+export const buildView = (answer: Answer, parts: Partial<ViewObservation> = {}): ViewObservation => ({
+  uid: 'view-uid',
+  createdAt: 0,
+  ours: true,
+  intervalSeconds: 0,
+  answer,
+  ...parts,
+});
+
+/** An action of ours that was executed. */
+export const buildAction = (parts: Partial<ActionObservation> = {}): ActionObservation => ({
+  uid: 'action-uid',
+  ours: true,
+  template: undefined,
+  retries: 0,
+  deletes: undefined,
+  outcome: 'executed',
+  message: '',
+  createdAt: 0,
+  completedAt: 0,
+  ...parts,
+});
+
+/** Job `pre-cache` with a status. */
+export const foundJob = (status: unknown): Answer => ({
+  kind: 'found',
+  object: { kind: 'Job', metadata: { name: SpokeName.job, namespace: SpokeName.namespace }, status },
+});
+
+/** Namespace `openshift-talo-pre-cache`. */
+export const foundNamespace = (metadata: Partial<ViewedObject['metadata']> = {}): Answer => ({
+  kind: 'found',
+  object: { kind: 'Namespace', metadata: { name: SpokeName.namespace, ...metadata } },
+});
+
+/** A ManagedClusterView as the API server has it; of ours unless labels say otherwise. */
+export const viewObject = (
+  name: string,
+  status?: unknown,
+  labels: Record<string, string> = { [Label.upgradeUid]: UPGRADE.uid },
+): ManagedClusterView =>
+  ManagedClusterView.schema.parse({
+    metadata: { name, namespace: 'spoke', uid: `${name}-uid`, labels, creationTimestamp: '2026-01-01T00:00:00Z' },
+    spec: { scope: {} },
+    ...(status !== undefined && { status }),
+  });
+
+/** A condition as agents write it. */
+export const agentCondition = (type: string, status: 'True' | 'False', reason: string, message = '') => ({
+  type,
+  status,
+  reason,
+  message,
+  lastTransitionTime: '2026-01-01T00:01:00Z',
+});
+
+/** A ManagedClusterAction of ours with an outcome, or without. */
+export const actionObject = (
+  name: string,
+  condition?: ReturnType<typeof agentCondition>,
+  annotations: Record<string, string> = {},
+): ManagedClusterAction =>
+  ManagedClusterAction.schema.parse({
+    metadata: {
+      name,
+      namespace: 'spoke',
+      uid: `${name}-uid`,
+      labels: { [Label.upgradeUid]: UPGRADE.uid },
+      annotations,
+      creationTimestamp: '2026-01-01T00:00:00Z',
+    },
+    ...(condition && { status: { conditions: [condition] } }),
+  });
+
+/** A ManagedCluster that is available, or not. */
+export const clusterObject = (available: boolean): ManagedCluster =>
+  ManagedCluster.schema.parse({
+    metadata: { name: 'spoke' },
+    status: { conditions: [agentCondition(CLUSTER_AVAILABLE, available ? 'True' : 'False', 'Test')] },
+  });
+
+/** A client that keeps what is created and notes every write as `verb plural name`. */
+export function recordingClient(existing: readonly KubeObject[] = []): { client: Client; writes: string[]; created: KubeObject[] } {
+  const writes: string[] = [];
+  const created: KubeObject[] = [];
+  const objects = new Map(existing.map((object) => [refKey(object.metadata), object]));
+  const refuse = (): never => {
+    throw new Error('a step must not make this call');
+  };
+  const client: Client = {
+    server: 'https://hub.test',
+    get: async <T extends KubeObject>(kind: Resource<T>, ref: Ref) => {
+      const found = objects.get(refKey(ref));
+      return found && kind.schema.parse(found);
+    },
+    create: async <T extends KubeObject>(kind: Resource<T>, object: KubeObject) => {
+      const key = refKey(object.metadata);
+      writes.push(`create ${kind.plural} ${object.metadata.name}`);
+      if (objects.has(key))
+        throw new ApiError('FLOTILLA_API_ALREADY_EXISTS', key, { status: 409, reason: 'AlreadyExists', serverMessage: 'already exists' });
+      objects.set(key, object);
+      created.push(object);
+      return kind.schema.parse(object);
+    },
+    delete: async (kind, ref, options) => {
+      writes.push(`delete ${kind.plural} ${ref.name} ${options?.uid ?? ''}`.trim());
+      return objects.delete(refKey(ref));
+    },
+    deleteCollection: async (kind, { labelSelector }) => void writes.push(`deleteCollection ${kind.plural} ${labelSelector}`),
+    list: refuse,
+    replace: refuse,
+    patch: refuse,
+    apply: refuse,
+    watch: refuse,
+    getText: refuse,
+    request: refuse,
+    close: async () => {},
+  };
+  return { client, writes, created };
+}

@@ -1,0 +1,194 @@
+/** What the hub can know of one spoke, read from watch caches alone. */
+import {
+  ACTION_COMPLETED,
+  ActionReason,
+  Annotation,
+  CLUSTER_AVAILABLE,
+  findCondition,
+  JobStatus,
+  Label,
+  type ManagedCluster,
+  type ManagedClusterAction,
+  type ManagedClusterView,
+  PullerReport,
+  VIEW_PROCESSING,
+  ViewReason,
+} from '@flotilla/api';
+import { z } from 'zod';
+import type { SpokeJobNames, ViewDefinition } from './definition.ts';
+import { ActionAnnotation } from './hub-objects.ts';
+
+/** What a view says (spec/ocm 1.12): anything that is neither the object nor its certain absence is unknown. */
+export type Answer =
+  | { readonly kind: 'pending' }
+  | { readonly kind: 'found'; readonly object: ViewedObject }
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'unknown'; readonly message: string };
+
+export interface ViewObservation {
+  readonly uid: string;
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number;
+  readonly ours: boolean;
+  readonly intervalSeconds: number;
+  readonly answer: Answer;
+}
+
+export interface ActionObservation {
+  readonly uid: string;
+  readonly ours: boolean;
+  readonly template: string | undefined;
+  readonly retries: number;
+  /** Of a deletion: `before` or `after` the workload. */
+  readonly deletes: string | undefined;
+  /** `executed` also when the object was there already, or gone already: the post-condition holds. */
+  readonly outcome: 'pending' | 'executed' | 'failed';
+  readonly message: string;
+  /** Milliseconds since the epoch, by the hub's API server. */
+  readonly createdAt: number;
+  /** Milliseconds since the epoch when the outcome was reported, by the spoke's own clock. */
+  readonly completedAt: number;
+}
+
+/** One spoke, for one upgrade. */
+export interface SpokeObservation {
+  readonly available: boolean;
+  readonly namespaceView: ViewObservation | undefined;
+  readonly jobView: ViewObservation | undefined;
+  readonly progressView: ViewObservation | undefined;
+  readonly actions: ReadonlyMap<string, ActionObservation>;
+}
+
+/** The parts of a viewed object that decide something. */
+const ViewedObject = z.object({
+  kind: z.string(),
+  metadata: z.object({
+    name: z.string(),
+    namespace: z.string().optional(),
+    deletionTimestamp: z.string().optional(),
+    annotations: z.record(z.string(), z.string()).optional(),
+  }),
+  status: z.unknown().optional(),
+  data: z.record(z.string(), z.string()).nullish(),
+});
+export type ViewedObject = z.output<typeof ViewedObject>;
+
+/** Drops what no step reads, so that thousands of views fit in memory. */
+export function trimView(view: ManagedClusterView): ManagedClusterView {
+  const parsed = ViewedObject.safeParse(view.status?.result);
+  if (!parsed.success) return { ...view, ...(view.status && { status: { conditions: view.status.conditions, result: undefined } }) };
+  const { kind, metadata, status, data } = parsed.data;
+  const upgradeUid = metadata.annotations?.[Annotation.upgradeUid];
+  const trimmed = {
+    kind,
+    metadata: { ...metadata, annotations: upgradeUid === undefined ? undefined : { [Annotation.upgradeUid]: upgradeUid } },
+    status: kind === 'Job' ? trimJobStatus(status) : undefined,
+    data: kind === 'ConfigMap' ? { progress: data?.progress ?? '' } : undefined,
+  };
+  return { ...view, status: { conditions: view.status?.conditions, result: trimmed } };
+}
+
+/** What a verdict needs; a malformed status stays one. */
+function trimJobStatus(status: unknown): unknown {
+  const parsed = JobStatus.safeParse(status ?? {});
+  if (!parsed.success) return 'malformed';
+  const { active, succeeded, conditions } = parsed.data;
+  const failed = conditions?.find((condition) => condition.type === 'Failed' && condition.status === 'True');
+  return { active, succeeded, ...(failed && { conditions: [{ ...failed, message: failed.message?.slice(0, 256) }] }) };
+}
+
+/** Drops templates and echoes, which no step reads. */
+export function trimAction(action: ManagedClusterAction): ManagedClusterAction {
+  return {
+    ...action,
+    spec: { actionType: action.spec?.actionType },
+    ...(action.status && { status: { conditions: action.status.conditions, result: undefined } }),
+  };
+}
+
+/** True when the spoke's agent is known to be alive. */
+export const isAvailable = (cluster: ManagedCluster | undefined): boolean =>
+  findCondition(cluster?.status?.conditions ?? undefined, CLUSTER_AVAILABLE)?.status === 'True';
+
+/** A spoke's objects as the caches hold them: those of one kind of job, of one upgrade. */
+export interface CachedSpoke {
+  readonly cluster: ManagedCluster | undefined;
+  readonly views: readonly ManagedClusterView[];
+  readonly actions: readonly ManagedClusterAction[];
+}
+
+/** Builds the observation of one spoke from its cached objects. */
+export function observeSpoke(names: SpokeJobNames, upgradeUid: string, { cluster, views, actions }: CachedSpoke): SpokeObservation {
+  const view = (wanted: ViewDefinition | undefined) => {
+    const found = views.find(({ metadata }) => metadata.name === wanted?.name);
+    return found && wanted && observeView(upgradeUid, found, wanted);
+  };
+  return {
+    available: isAvailable(cluster),
+    namespaceView: view(names.views.namespace),
+    jobView: view(names.views.job),
+    progressView: view(names.views.progress),
+    actions: new Map(actions.map((action) => [action.metadata.name, observeAction(upgradeUid, action)])),
+  };
+}
+
+function observeView(upgradeUid: string, view: ManagedClusterView, { target }: ViewDefinition): ViewObservation {
+  return {
+    uid: view.metadata.uid ?? '',
+    createdAt: Date.parse(view.metadata.creationTimestamp ?? '') || 0,
+    ours: view.metadata.labels?.[Label.upgradeUid] === upgradeUid,
+    intervalSeconds: view.spec?.scope?.updateIntervalSeconds ?? 0,
+    answer: readAnswer(view, target),
+  };
+}
+
+/** Reads a view by the rules of spec/ocm 1.12. */
+export function readAnswer(view: ManagedClusterView, target: ViewDefinition['target']): Answer {
+  const condition = findCondition(view.status?.conditions ?? undefined, VIEW_PROCESSING);
+  if (!condition) return { kind: 'pending' };
+  if (condition.status === 'True' && condition.reason === ViewReason.getting) {
+    const object = ViewedObject.safeParse(view.status?.result);
+    if (!object.success) return { kind: 'unknown', message: `the answer is no Kubernetes object: ${z.prettifyError(object.error)}` };
+    const { kind, metadata } = object.data;
+    const same = kind === target.kind && metadata.name === target.name && metadata.namespace === target.namespace;
+    return same ? { kind: 'found', object: object.data } : { kind: 'unknown', message: `the answer is about ${kind} ${metadata.name}` };
+  }
+  if (condition.reason === ViewReason.getFailed && condition.message.endsWith('not found')) return { kind: 'absent' };
+  return { kind: 'unknown', message: condition.message };
+}
+
+function observeAction(upgradeUid: string, action: ManagedClusterAction): ActionObservation {
+  const condition = findCondition(action.status?.conditions ?? undefined, ACTION_COMPLETED);
+  const retries = Number(action.metadata.annotations?.[ActionAnnotation.retries] ?? 0);
+  return {
+    uid: action.metadata.uid ?? '',
+    ours: action.metadata.labels?.[Label.upgradeUid] === upgradeUid,
+    template: action.metadata.annotations?.[ActionAnnotation.template],
+    retries: Number.isSafeInteger(retries) ? retries : 0,
+    deletes: action.metadata.annotations?.[ActionAnnotation.deletes],
+    outcome: condition ? (condition.status === 'True' || isPostConditionMet(condition) ? 'executed' : 'failed') : 'pending',
+    message: condition?.message ?? '',
+    createdAt: Date.parse(action.metadata.creationTimestamp ?? '') || 0,
+    completedAt: (condition && Date.parse(condition.lastTransitionTime)) || 0,
+  };
+}
+
+/** Create of what exists, delete of what is gone: refused, and yet what was asked for holds (spec/ocm 1.3). */
+function isPostConditionMet({ reason, message }: { reason: string; message: string }): boolean {
+  return (
+    (reason === ActionReason.createFailed && message.endsWith('already exists')) ||
+    (reason === ActionReason.deleteFailed && message.endsWith('not found'))
+  );
+}
+
+/** The puller's report in an answer about its ConfigMap; undefined when there is none or it is malformed. */
+export function readReport(answer: Answer | undefined): PullerReport | undefined {
+  if (answer?.kind !== 'found') return undefined;
+  const text = answer.object.data?.progress ?? '';
+  if (text.length === 0 || text.length > 65_536) return undefined;
+  try {
+    return PullerReport.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined; // no JSON: an older or foreign puller; progress is not shown, nothing else depends on it
+  }
+}

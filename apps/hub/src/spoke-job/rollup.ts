@@ -1,0 +1,45 @@
+/** The roll-up of all spokes (spec/talm 3.4, 5.1 and the decisions of the design). Pure. */
+
+/** Status, reason and message of the condition of a kind of job. */
+export interface RollUp<R extends string = string> {
+  readonly status: 'True' | 'False';
+  readonly reason: R | 'PartiallyDone' | 'Failed' | 'InProgress';
+  readonly message: string;
+  /** Spokes that ended without success. */
+  readonly failed: readonly string[];
+  readonly finished: boolean;
+}
+
+/** What the condition of a kind of job says. */
+export interface RollUpTexts<S extends string, R extends string> {
+  /** `… in progress for 3 clusters` */
+  readonly work: string;
+  /** Reason when every spoke succeeded. */
+  readonly completed: R;
+  readonly isFinal: (state: S) => boolean;
+}
+
+/**
+ * Rolls up the states of the spokes in the plan. Unlike the reference, a spoke that has not started counts as in
+ * progress, and spokes that left the plan do not count at all.
+ */
+export function rollUpSpokes<S extends string, R extends string>(
+  plan: readonly string[],
+  states: ReadonlyMap<string, S>,
+  { work, completed, isFinal }: RollUpTexts<S, R>,
+): RollUp<R> {
+  const failed: string[] = [];
+  let succeeded = 0;
+  for (const cluster of plan) {
+    const state = states.get(cluster);
+    if (state === 'Succeeded') succeeded += 1;
+    else if (state !== undefined && isFinal(state)) failed.push(cluster);
+  }
+  const running = plan.length - succeeded - failed.length;
+  if (running > 0)
+    return { status: 'False', reason: 'InProgress', message: `${work} in progress for ${running} clusters`, failed, finished: false };
+  if (failed.length === 0)
+    return { status: 'True', reason: completed, message: `${work} is completed for all clusters`, failed, finished: true };
+  if (succeeded === 0) return { status: 'False', reason: 'Failed', message: `${work} failed for all clusters`, failed, finished: true };
+  return { status: 'True', reason: 'PartiallyDone', message: `${work} failed for ${failed.length} clusters`, failed, finished: true };
+}

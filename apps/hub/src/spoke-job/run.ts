@@ -1,0 +1,81 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { PrecacheProgress } from '@flotilla/api';
+import type { SpokeJobMachine } from '@flotilla/machines';
+import type { UpgradeIdentity } from './definition.ts';
+import type { CacheVersions } from './processor.ts';
+
+/** What the reconciler wants of a kind of job, from one pass over one upgrade. */
+export interface RunRequest<S extends string, I> {
+  readonly upgrade: UpgradeIdentity;
+  /** Spokes of the remediation plan, and those whose job has begun. */
+  readonly clusters: readonly string[];
+  /** States in the upgrade's status, as the API server has them. */
+  readonly stored: Readonly<Record<string, S>>;
+  readonly inputs: I;
+}
+
+/** One spoke of a run, as this process knows it. */
+export interface SpokeRecord<S extends string> {
+  state: S;
+  stored: S | undefined;
+  message: string | undefined;
+  progress: PrecacheProgress | undefined;
+}
+
+/** A record with what only the engine reads. */
+export interface TrackedSpoke<S extends string> extends SpokeRecord<S> {
+  /** Versions of the last changes that concern the spoke: a step whose caches were not as far has to be repeated. */
+  readonly changed: { -readonly [K in keyof CacheVersions]: number };
+}
+
+/** One upgrade whose spokes run a job. Nothing in it that cannot be had again from the API server. */
+export class SpokeJobRun<S extends string, I> {
+  request: RunRequest<S, I>;
+  /** Counts changes of the request's inputs. */
+  revision = 1;
+  readonly spokes = new Map<string, TrackedSpoke<S>>();
+  readonly #machine: SpokeJobMachine<S>;
+
+  /** @param since versions of the caches the run begins with */
+  constructor(machine: SpokeJobMachine<S>, request: RunRequest<S, I>, since: CacheVersions) {
+    this.#machine = machine;
+    this.request = request;
+    this.take(request, since);
+  }
+
+  /** Takes over a newer request; spokes already under way keep what they know. Returns those that need a look: new ones, and those whose verdict is stored. */
+  take(request: RunRequest<S, I>, since: CacheVersions): string[] {
+    if (!isDeepStrictEqual(request.inputs, this.request.inputs)) this.revision += 1;
+    this.request = request;
+    const changed: string[] = [];
+    for (const cluster of request.clusters) {
+      const stored = request.stored[cluster];
+      const record = this.spokes.get(cluster);
+      if (!record) {
+        const state = stored ?? this.#machine.initial;
+        this.spokes.set(cluster, { state, stored, message: undefined, progress: undefined, changed: { ...since } });
+      }
+      if (!record || (stored !== undefined && record.stored !== stored && this.#machine.isFinal(stored))) changed.push(cluster);
+      if (record) record.stored = stored;
+    }
+    return changed;
+  }
+
+  /** Spokes that have no job yet. */
+  countBeginning(): number {
+    let count = 0;
+    for (const { state } of this.spokes.values()) if (state === this.#machine.initial || state === 'PreparingToStart') count += 1;
+    return count;
+  }
+
+  /** True when every spoke has its verdict, and the verdict is in the status. */
+  isSettled(): boolean {
+    return [...this.spokes.values()].every(({ state, stored }) => this.#machine.isFinal(state) && stored === state);
+  }
+
+  /** True while the spoke is being worked on: no other upgrade may touch it. */
+  isUnderWay(cluster: string): boolean {
+    const state = this.spokes.get(cluster)?.state ?? this.#machine.initial;
+    return state !== this.#machine.initial && !this.#machine.isFinal(state);
+  }
+}

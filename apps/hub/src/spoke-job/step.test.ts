@@ -1,0 +1,333 @@
+import { Label, type PrecacheState } from '@flotilla/api';
+import { describe, expect, test } from 'vitest';
+import { createPrecacheJob } from '../precache/job.ts';
+import type { JobProfile } from '../precache/workload-inputs.ts';
+import type { SpokeTask } from './effects.ts';
+import { RETRY_BUDGET, type StepContext } from './interpret.ts';
+import {
+  actionObject,
+  buildAction,
+  buildPrecacheSettings,
+  buildSpoke,
+  buildView,
+  foundJob,
+  foundNamespace,
+  recordingClient,
+  UPGRADE,
+} from './observation-builders.ts';
+import type { SpokeObservation } from './observe.ts';
+import { runStep } from './step.ts';
+
+const now = 10_000_000;
+const job = createPrecacheJob(buildPrecacheSettings());
+const context: StepContext<PrecacheState> = {
+  job,
+  upgradeUid: UPGRADE.uid,
+  now,
+  deadlineAt: now + 60_000,
+  patienceMs: 120_000,
+  heldBy: undefined,
+};
+const taskOf = (profile: JobProfile): SpokeTask => ({
+  job,
+  upgrade: UPGRADE,
+  cluster: 'spoke',
+  workload: job.workload(
+    { spec: {}, image: 'puller', profile, jobSeconds: 60 },
+    { upgradeUid: UPGRADE.uid, managed: undefined, clusters: 1 },
+  ),
+});
+const task = taskOf('least-privilege');
+const talm = taskOf('talm');
+
+type States = Parameters<typeof runStep<PrecacheState>>[1];
+
+async function step(
+  states: States,
+  spoke: Partial<SpokeObservation>,
+  options: { task?: SpokeTask; context?: Partial<StepContext<PrecacheState>>; existing?: Parameters<typeof recordingClient>[0] } = {},
+) {
+  const { client, writes, created } = recordingClient(options.existing);
+  const outcome = await runStep(
+    options.task ?? task,
+    states,
+    buildSpoke(spoke),
+    { ...context, ...options.context },
+    { client, now: () => now },
+  );
+  return { outcome, writes, created };
+}
+
+const executed = new Map([['precache-job-create', buildAction()]]);
+const creations = ['ns', 'sa', 'role', 'spec-cm', 'job'].map((name) => `create managedclusteractions precache-${name}-create`);
+
+describe('what a step writes', () => {
+  const rows: { name: string; states: States; spoke: Partial<SpokeObservation>; writes: string[]; task?: SpokeTask }[] = [
+    {
+      name: 'start: one view',
+      states: { current: 'NotStarted', stored: undefined },
+      spoke: {},
+      writes: ['create managedclusterviews view-precache-namespace'],
+    },
+    {
+      name: 'preparing with its view: nothing',
+      states: { current: 'PreparingToStart', stored: undefined },
+      spoke: { namespaceView: buildView({ kind: 'pending' }) },
+      writes: [],
+    },
+    {
+      name: 'namespace gone: all actions at once, in order',
+      states: { current: 'PreparingToStart', stored: 'PreparingToStart' },
+      spoke: { namespaceView: buildView({ kind: 'absent' }) },
+      writes: creations,
+    },
+    {
+      name: 'namespace gone on a spoke that went away: nothing',
+      states: { current: 'PreparingToStart', stored: 'PreparingToStart' },
+      spoke: { available: false, namespaceView: buildView({ kind: 'absent' }) },
+      writes: [],
+    },
+    {
+      name: 'namespace there: both deletions',
+      states: { current: 'PreparingToStart', stored: 'PreparingToStart' },
+      spoke: { namespaceView: buildView(foundNamespace()) },
+      writes: ['create managedclusteractions precache-ns-delete', 'create managedclusteractions precache-crb-delete'],
+    },
+    {
+      name: 'namespace there, deletion executed: a view that looks oftener',
+      states: { current: 'PreparingToStart', stored: 'PreparingToStart' },
+      spoke: {
+        namespaceView: buildView(foundNamespace()),
+        actions: new Map([
+          ['precache-ns-delete', buildAction({ deletes: 'before' })],
+          ['precache-crb-delete', buildAction({ deletes: 'before' })],
+        ]),
+      },
+      writes: ['delete managedclusterviews view-precache-namespace view-uid', 'create managedclusterviews view-precache-namespace'],
+    },
+    {
+      name: 'namespace going, looked at often: nothing more',
+      states: { current: 'PreparingToStart', stored: 'PreparingToStart' },
+      spoke: {
+        namespaceView: buildView(foundNamespace(), { intervalSeconds: 2 }),
+        actions: new Map([
+          ['precache-ns-delete', buildAction({ deletes: 'before' })],
+          ['precache-crb-delete', buildAction({ deletes: 'before' })],
+        ]),
+      },
+      writes: [],
+    },
+    {
+      name: 'job created: its views',
+      states: { current: 'Starting', stored: 'Starting' },
+      spoke: { actions: allExecuted() },
+      writes: ['create managedclusterviews view-precache-job', 'create managedclusterviews view-precache-progress'],
+    },
+    {
+      name: 'job created: what only its progress needs follows',
+      states: { current: 'Starting', stored: 'Starting' },
+      spoke: { actions: withoutBinding() },
+      writes: [
+        'create managedclusteractions precache-rb-create',
+        'create managedclusterviews view-precache-job',
+        'create managedclusterviews view-precache-progress',
+      ],
+    },
+    {
+      name: 'job created, profile talm: no view of a progress that is not reported',
+      states: { current: 'Starting', stored: 'Starting' },
+      spoke: { actions: allExecuted('talm') },
+      writes: ['create managedclusterviews view-precache-job'],
+      task: talm,
+    },
+    {
+      name: 'a lost job: its view and its action anew',
+      states: { current: 'Starting', stored: 'Starting' },
+      spoke: { jobView: buildView({ kind: 'absent' }), progressView: buildView({ kind: 'absent' }), actions: allExecuted() },
+      writes: [
+        'delete managedclusterviews view-precache-job view-uid',
+        'delete managedclusteractions precache-job-create action-uid',
+        'create managedclusteractions precache-job-create',
+      ],
+    },
+    {
+      name: 'active: nothing',
+      states: { current: 'Active', stored: 'Active' },
+      spoke: { jobView: buildView(foundJob({ active: 1 })), progressView: buildView({ kind: 'pending' }), actions: executed },
+      writes: [],
+    },
+    {
+      name: 'active without its view: a new one, and no job',
+      states: { current: 'Active', stored: 'Active' },
+      spoke: { progressView: buildView({ kind: 'pending' }) },
+      writes: ['create managedclusterviews view-precache-job'],
+    },
+    {
+      name: 'succeeded, not stored yet: nothing is cleaned',
+      states: { current: 'Active', stored: 'Active' },
+      spoke: { jobView: buildView(foundJob({ succeeded: 1 })) },
+      writes: [],
+    },
+    {
+      name: 'succeeded and stored: the spoke first',
+      states: { current: 'Succeeded', stored: 'Succeeded' },
+      spoke: { jobView: buildView(foundJob({ succeeded: 1 })) },
+      writes: [
+        'create managedclusteractions precache-ns-delete',
+        'deleteCollection managedclusterviews flotilla.io/work=precache,flotilla.io/upgrade-uid=uid-1',
+      ],
+    },
+    {
+      name: 'succeeded and the spoke is clean: the hub',
+      states: { current: 'Succeeded', stored: 'Succeeded' },
+      spoke: { actions: new Map([['precache-ns-delete', buildAction({ deletes: 'after' })]]) },
+      writes: ['deleteCollection managedclusteractions flotilla.io/work=precache,flotilla.io/upgrade-uid=uid-1'],
+    },
+    {
+      name: 'succeeded, and the deletion of an earlier attempt is still there: another',
+      states: { current: 'Succeeded', stored: 'Succeeded' },
+      spoke: { actions: new Map([['precache-ns-delete', buildAction({ deletes: 'before' })]]) },
+      writes: ['delete managedclusteractions precache-ns-delete action-uid', 'create managedclusteractions precache-ns-delete'],
+    },
+    {
+      name: 'succeeded, profile talm: the binding to cluster-admin goes too',
+      states: { current: 'Succeeded', stored: 'Succeeded' },
+      spoke: { actions: new Map([['precache-ns-delete', buildAction({ deletes: 'after' })]]) },
+      writes: ['create managedclusteractions precache-crb-delete'],
+      task: talm,
+    },
+    {
+      name: 'succeeded and the spoke is away: no action that would fire when it returns',
+      states: { current: 'Succeeded', stored: 'Succeeded' },
+      spoke: { available: false, actions: executed },
+      writes: [],
+    },
+    { name: 'all clean: nothing', states: { current: 'Succeeded', stored: 'Succeeded' }, spoke: {}, writes: [] },
+    {
+      name: 'failed and stored: the hub alone, the job stays for whoever asks why',
+      states: { current: 'UnrecoverableError', stored: 'UnrecoverableError' },
+      spoke: { jobView: buildView(foundJob({})) },
+      writes: [
+        'deleteCollection managedclusterviews flotilla.io/work=precache,flotilla.io/upgrade-uid=uid-1',
+        'deleteCollection managedclusteractions flotilla.io/work=precache,flotilla.io/upgrade-uid=uid-1',
+      ],
+    },
+  ];
+
+  test.each(rows)('$name', async ({ states, spoke, writes, task: given }) => {
+    expect((await step(states, spoke, given && { task: given })).writes).toEqual(writes);
+  });
+
+  test('an action that waits follows the spec when the spec changes', async () => {
+    const actions = new Map([['precache-spec-cm-create', buildAction({ outcome: 'pending', template: 'older' })]]);
+    const { writes } = await step({ current: 'Starting', stored: 'Starting' }, { actions });
+    expect(writes.filter((write) => write.includes('spec-cm'))).toEqual([
+      'delete managedclusteractions precache-spec-cm-create action-uid',
+      'create managedclusteractions precache-spec-cm-create',
+    ]);
+  });
+
+  test('an object that somebody else left under our name is replaced', async () => {
+    const foreign = { metadata: { name: 'view-precache-namespace', namespace: 'spoke', uid: 'foreign-uid' } };
+    const { writes } = await step({ current: 'NotStarted', stored: undefined }, {}, { existing: [foreign] });
+    expect(writes).toEqual([
+      'create managedclusterviews view-precache-namespace',
+      'delete managedclusterviews view-precache-namespace foreign-uid',
+      'create managedclusterviews view-precache-namespace',
+    ]);
+  });
+
+  test('an object of ours that the cache has not seen yet stays', async () => {
+    const ours = {
+      metadata: { name: 'view-precache-namespace', namespace: 'spoke', uid: 'uid-x', labels: { [Label.upgradeUid]: UPGRADE.uid } },
+    };
+    const { writes } = await step({ current: 'NotStarted', stored: undefined }, {}, { existing: [ours] });
+    expect(writes).toEqual(['create managedclusterviews view-precache-namespace']);
+  });
+});
+
+describe('when a step wants to be looked at again', () => {
+  test('at the deadline', async () => {
+    const { outcome } = await step({ current: 'PreparingToStart', stored: undefined }, { namespaceView: buildView({ kind: 'pending' }) });
+    expect(outcome.wakeAt).toBe(context.deadlineAt);
+  });
+
+  test('for a spoke that has not been asked anything yet, when its deadline will have passed', async () => {
+    const { outcome } = await step(
+      { current: 'NotStarted', stored: undefined },
+      { available: false },
+      { context: { deadlineAt: Number.POSITIVE_INFINITY } },
+    );
+    expect(outcome).toMatchObject({ state: 'PreparingToStart', wakeAt: now + 120_000 });
+  });
+
+  test('never in the past, when there is no patience at all', async () => {
+    const { outcome } = await step(
+      { current: 'NotStarted', stored: undefined },
+      { available: false },
+      { context: { deadlineAt: Number.POSITIVE_INFINITY, patienceMs: 0 } },
+    );
+    expect(outcome.wakeAt).toBe(now + 1000);
+  });
+
+  test('not at all once it has ended', async () => {
+    expect((await step({ current: 'Succeeded', stored: 'Succeeded' }, {})).outcome.wakeAt).toBeUndefined();
+  });
+
+  const failedAction = (parts: Parameters<typeof buildAction>[0]) =>
+    new Map([['precache-ns-create', buildAction({ outcome: 'failed', ...parts })]]);
+  test.each([
+    { name: 'the first time after 1 s', parts: { retries: 0, completedAt: now }, wakeAt: now + 1000 },
+    { name: 'the third time after 4 s', parts: { retries: 2, completedAt: now }, wakeAt: now + 4000 },
+    { name: 'at most after 60 s', parts: { retries: RETRY_BUDGET - 1, completedAt: now }, wakeAt: now + 16_000 },
+    {
+      name: 'by the hub when the clock of the spoke is ahead',
+      parts: { retries: 0, createdAt: now - 500, completedAt: now + 3_600_000 },
+      wakeAt: now + 500,
+    },
+    {
+      name: 'by the hub when the clock of the spoke is behind',
+      parts: { retries: 0, createdAt: now - 500, completedAt: now - 3_600_000 },
+      wakeAt: now + 500,
+    },
+  ])('for an action that failed: $name', async ({ parts, wakeAt }) => {
+    const { outcome, writes } = await step({ current: 'Starting', stored: 'Starting' }, { actions: failedAction(parts) });
+    expect(outcome.wakeAt).toBe(wakeAt);
+    expect(writes).not.toContain('create managedclusteractions precache-ns-create');
+  });
+
+  test('the right to publish progress is tried again, also when the job is watched already', async () => {
+    const actions = new Map([
+      ...allExecuted(),
+      ['precache-rb-create', buildAction({ outcome: 'failed', retries: 1, completedAt: now - 60_000 })] as const,
+    ]);
+    const views = { jobView: buildView(foundJob({ active: 1 })), progressView: buildView({ kind: 'absent' }) };
+    const { writes, outcome } = await step({ current: 'Active', stored: 'Active' }, { actions, ...views });
+    expect(outcome.state).toBe('Active');
+    expect(writes).toEqual([
+      'delete managedclusteractions precache-rb-create action-uid',
+      'create managedclusteractions precache-rb-create',
+    ]);
+  });
+
+  test('an action whose pause is over is created anew, and counts', async () => {
+    const { created } = await step(
+      { current: 'Starting', stored: 'Starting' },
+      { actions: failedAction({ retries: 2, completedAt: now - 4000 }) },
+      { existing: [actionObject('precache-ns-create')] },
+    );
+    const again = created.find(({ metadata }) => metadata.name === 'precache-ns-create');
+    expect(again?.metadata.annotations).toMatchObject({ 'flotilla.io/retries': '3' });
+  });
+});
+
+function allExecuted(profile: 'talm' | 'least-privilege' = 'least-privilege') {
+  const names = profile === 'talm' ? ['ns', 'sa', 'crb', 'spec-cm', 'job'] : ['ns', 'sa', 'role', 'rb', 'spec-cm', 'job'];
+  return new Map(names.map((name) => [`precache-${name}-create`, buildAction()]));
+}
+
+function withoutBinding() {
+  const actions = allExecuted();
+  actions.delete('precache-rb-create');
+  return actions;
+}

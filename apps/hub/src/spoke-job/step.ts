@@ -1,0 +1,66 @@
+import type { SpokeJobEffect } from '@flotilla/machines';
+import { type EffectDeps, EffectRun, type SpokeTask } from './effects.ts';
+import { interpret, type StepContext } from './interpret.ts';
+import type { SpokeObservation } from './observe.ts';
+
+/** What a step decided and when it wants to look again. */
+export interface StepResult<S extends string> {
+  readonly state: S;
+  /** Why the spoke waits or failed. */
+  readonly message?: string;
+  /** When the spoke must be looked at again even if nothing happens, milliseconds since the epoch. */
+  readonly wakeAt?: number;
+}
+
+/** As many transitions as the observation allows, without any effect: pure. */
+export function decide<S extends string>(
+  state: S,
+  spoke: SpokeObservation,
+  context: StepContext<S>,
+): { state: S; message: string | undefined; effects: SpokeJobEffect[] } {
+  const effects: SpokeJobEffect[] = [];
+  let current = state;
+  let message: string | undefined;
+  for (;;) {
+    const meaning = interpret(current, spoke, context);
+    message = meaning.message ?? message;
+    if (!meaning.event) break;
+    const next = context.job.machine.advance(current, meaning.event);
+    effects.push(...next.effects);
+    if (next.state === current) break;
+    message = meaning.message;
+    current = next.state;
+  }
+  return { state: current, message, effects };
+}
+
+/**
+ * One step of one spoke: decide, then make what the new state requires true. Idempotent; safe to stop anywhere.
+ * @param stored the state in the upgrade's status: a spoke is cleaned only after its verdict is stored.
+ */
+export async function runStep<S extends string>(
+  task: SpokeTask,
+  states: { readonly current: S; readonly stored: S | undefined },
+  spoke: SpokeObservation,
+  context: StepContext<S>,
+  deps: EffectDeps,
+): Promise<StepResult<S>> {
+  const decision = decide(states.current, spoke, context);
+  // Another upgrade's spoke: nothing is created on it, and time does not count.
+  if (context.heldBy !== undefined) return { state: decision.state, message: decision.message, wakeAt: undefined };
+  const run = new EffectRun(task, spoke, decision.state, deps);
+  const { machine } = context.job;
+  for (const effect of [...decision.effects, ...machine.ensured(decision.state)]) {
+    const cleaning = effect === 'cleanUp' || effect === 'cleanUpHub';
+    if (!cleaning || states.stored === decision.state) await run.apply(effect);
+  }
+  const deadline = machine.isFinal(decision.state) ? undefined : nextDeadline(context);
+  const wakeAt = run.wakeAt === undefined ? deadline : Math.min(run.wakeAt, deadline ?? Number.POSITIVE_INFINITY);
+  return { state: decision.state, message: decision.message, wakeAt };
+}
+
+/** The deadline while it lies ahead. Before the first view there is none yet, and a spoke that never answers wakes nobody: then a look is due when it will have passed. */
+function nextDeadline({ now, deadlineAt, patienceMs }: Pick<StepContext, 'now' | 'deadlineAt' | 'patienceMs'>): number | undefined {
+  if (!Number.isFinite(deadlineAt)) return now + Math.max(patienceMs, 1000);
+  return now < deadlineAt ? deadlineAt : undefined;
+}

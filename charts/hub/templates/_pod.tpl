@@ -1,0 +1,143 @@
+{{- /*
+Pod template of the hub and of its workers, which are the same program. Takes a dictionary: root, role (hub or worker),
+account (its ServiceAccount), resources.
+*/ -}}
+{{- define "hub.pod" -}}
+{{- with .root }}
+metadata:
+  labels:
+    {{- if eq $.role "worker" }}
+    {{- include "hub.workerLabels" . | nindent 4 }}
+    {{- else }}
+    {{- include "hub.labels" . | nindent 4 }}
+    {{- end }}
+    {{- with .Values.podLabels }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  {{- with .Values.podAnnotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+spec:
+  serviceAccountName: {{ $.account }}
+  {{- with .Values.imagePullSecrets }}
+  imagePullSecrets:
+    {{- range . }}
+    - name: {{ . }}
+    {{- end }}
+  {{- end }}
+  {{- with .Values.priorityClassName }}
+  priorityClassName: {{ . }}
+  {{- end }}
+  # Longer than the hub's own limit for handing over its work.
+  terminationGracePeriodSeconds: 30
+  securityContext:
+    runAsNonRoot: true
+    seccompProfile:
+      type: RuntimeDefault
+  containers:
+    - name: {{ $.role }}
+      {{- if eq $.role "worker" }}
+      args: [--role, worker]
+      {{- end }}
+      image: {{ include "hub.image" (list .Values.image .Chart.AppVersion) }}
+      imagePullPolicy: {{ .Values.image.pullPolicy }}
+      env:
+        - name: POD_NAMESPACE
+          valueFrom:
+            fieldRef:
+              fieldPath: metadata.namespace
+        - name: POD_NAME
+          valueFrom:
+            fieldRef:
+              fieldPath: metadata.name
+        - name: PRECACHE_IMAGE
+          value: {{ include "hub.image" (list .Values.precacheImage .Chart.AppVersion) | quote }}
+        - name: PRECACHE_JOB_PROFILE
+          value: {{ .Values.precacheJobProfile }}
+        - name: TALM_STRICT
+          value: {{ .Values.talmStrict | quote }}
+        - name: STANDALONE
+          value: {{ .Values.standalone | quote }}
+        - name: AUTO_UPGRADES
+          value: {{ .Values.autoUpgrades | quote }}
+        {{- with .Values.backupImage }}
+        - name: BACKUP_IMAGE
+          value: {{ . | quote }}
+        {{- end }}
+        {{- with .Values.updateGraphUrl }}
+        - name: UPDATE_GRAPH_URL
+          value: {{ . | quote }}
+        {{- end }}
+        {{- with .Values.precacheRegistryConfig }}
+        - name: PRECACHE_REGISTRY_CONFIG
+          value: {{ . | quote }}
+        {{- end }}
+        {{- if .Values.redis.existingSecret }}
+        - name: REDIS_URL
+          valueFrom:
+            secretKeyRef:
+              name: {{ .Values.redis.existingSecret }}
+              key: {{ .Values.redis.secretKey }}
+        {{- else if .Values.redis.url }}
+        - name: REDIS_URL
+          value: {{ .Values.redis.url | quote }}
+        {{- end }}
+        - name: LOG_LEVEL
+          value: {{ .Values.logLevel }}
+        {{- with .Values.extraEnv }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+      ports:
+        - name: http
+          containerPort: 8080
+          protocol: TCP
+      # The embedded store is made at the first start, which takes a few seconds on a busy node.
+      startupProbe:
+        httpGet:
+          path: /healthz
+          port: http
+        periodSeconds: 2
+        failureThreshold: 30
+      livenessProbe:
+        httpGet:
+          path: /healthz
+          port: http
+        periodSeconds: 15
+        timeoutSeconds: 5
+      readinessProbe:
+        httpGet:
+          path: /readyz
+          port: http
+        periodSeconds: 5
+        timeoutSeconds: 5
+      {{- with $.resources }}
+      resources:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      securityContext:
+        allowPrivilegeEscalation: false
+        readOnlyRootFilesystem: true
+        capabilities:
+          drop: [ALL]
+      volumeMounts:
+        # The embedded store's files. They hold work, no state: losing them costs time alone.
+        - name: scratch
+          mountPath: /tmp
+  volumes:
+    - name: scratch
+      emptyDir: {}
+  {{- with .Values.nodeSelector }}
+  nodeSelector:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with .Values.tolerations }}
+  tolerations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with .Values.affinity }}
+  affinity:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- end }}
+{{- end -}}

@@ -1,0 +1,149 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ManifestWork } from '@flotilla/api';
+import { createRandom } from '@flotilla/control-plane';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { eventually } from '../../fixtures/eventually.ts';
+import { startRedis, type TestRedis } from '../precache/redis.ts';
+import { type AuditedUpgrade, auditWrites, HUB_USER, readRollout } from './audited.ts';
+import { Chaos, drawStrikes } from './chaos.ts';
+import { readChaosConfig } from './chaos-config.ts';
+import { expectOrderlyBatches } from './orderly.ts';
+import { createTemplate } from './templates.ts';
+import { startWatchRelay, type WatchRelay } from './watch-relay.ts';
+import { RolloutWorld, spokeNames } from './world.ts';
+
+const { moments, seed } = readChaosConfig();
+const CLUSTERS = spokeNames(100);
+const BATCH = 20;
+const PLAN = Array.from({ length: CLUSTERS.length / BATCH }, (_, index) => CLUSTERS.slice(index * BATCH, (index + 1) * BATCH));
+const RUN_MS = 180_000;
+
+type Mode = 'policy' | 'manifestwork';
+
+let dir: string;
+let auditLog: string;
+let world: RolloutWorld;
+let redis: TestRedis | undefined;
+let relay: WatchRelay;
+let chaos: Chaos;
+const random = createRandom(seed);
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'flotilla-chaos-'));
+  redis = await startRedis(dir);
+  if (!redis) return;
+  auditLog = join(dir, 'audit.log');
+  world = await RolloutWorld.start({
+    spokes: CLUSTERS,
+    simulated: { work: { seconds: 1, jitter: 0.5 } },
+    apiServer: auditWrites(auditLog),
+    withoutHub: true,
+    seed,
+  });
+  relay = await startWatchRelay(world.server, HUB_USER);
+  chaos = new Chaos({ world, redis, relay });
+  await chaos.startHub();
+});
+afterAll(async () => {
+  await world?.stop();
+  await relay?.[Symbol.asyncDispose]();
+  await redis?.[Symbol.asyncDispose]();
+  await rm(dir, { recursive: true, force: true });
+});
+
+/** Two policies or templates for all clusters, and an upgrade of that name with labels at its beginning and end. */
+async function begin(name: string, mode: Mode): Promise<AuditedUpgrade> {
+  const steps = [`${name}-a`, `${name}-b`];
+  if (mode === 'policy') {
+    await world.policies(CLUSTERS, Object.fromEntries(steps.map((step) => [step, {}])));
+    for (const step of steps)
+      for (const cluster of CLUSTERS) world.propagator.script(`policies/${step}`, cluster, { seconds: 0.3 + random() * 1.5 });
+  } else for (const step of steps) await createTemplate(world.client, step);
+  const sinceMs = Date.now();
+  await world.upgrade(name, CLUSTERS, mode === 'policy' ? steps : [], {
+    ...(mode === 'manifestwork' && { manifestWorkTemplates: steps }),
+    remediationStrategy: { maxConcurrency: BATCH, timeout: 240 },
+    actions: {
+      beforeEnable: { addClusterLabels: { upgrading: name } },
+      afterCompletion: { addClusterLabels: { upgraded: name }, removeClusterLabels: ['upgrading'] },
+    },
+  });
+  return { upgrade: name, steps, sinceMs };
+}
+
+const hasEnded = async (name: string) => (await world.get(name))?.status?.status.completedAt !== undefined;
+
+/** All of the status that does not tell of times. */
+async function endOf(name: string) {
+  const { status } = (await world.get(name)) ?? {};
+  const { placements, bindings } = await world.objectsOf(name);
+  return {
+    conditions: status?.conditions?.map(({ type, status: value, reason, message }) => ({ type, value, reason, message })),
+    clusters: (await world.recorded(name)).toSorted(),
+    plan: status?.remediationPlan,
+    concurrency: status?.computedMaxConcurrency,
+    status: { ...status?.status, startedAt: typeof status?.status.startedAt, completedAt: typeof status?.status.completedAt },
+    left: [...placements, ...bindings, ...(await world.client.list(ManifestWork, {})).items].map(({ metadata }) => metadata.name),
+    labels: new Set(await Promise.all(CLUSTERS.map(async (each) => JSON.stringify({ ...(await world.labels(each)), name: '' })))),
+  };
+}
+
+/** Nothing twice, and nobody before the turn of its batch; by the API server's record alone. */
+async function expectOrder(audited: AuditedUpgrade, mode: Mode, after: string): Promise<void> {
+  if (mode === 'policy') await expectOrderlyBatches(world, audited.upgrade);
+  const { begun, done, edits, batches } = await readRollout(auditLog, audited);
+  expect(batches, `batches ${after}`).toEqual(PLAN.map((_, index) => index + 1));
+  for (const cluster of CLUSTERS) {
+    for (const step of audited.steps) expect(begun.get(`${step} ${cluster}`), `${step} on ${cluster} ${after}`).toHaveLength(1);
+    expect(edits.get(cluster), `edits of ${cluster} ${after}`).toHaveLength(2);
+    expect(done.get(cluster), `end of ${cluster} ${after}`).toBeGreaterThan(0);
+  }
+  expect(begun.size, `steps ${after}`).toBe(audited.steps.length * CLUSTERS.length);
+  const beginOf = (cluster: string) => begun.get(`${audited.steps[0]} ${cluster}`)?.[0] ?? Number.NaN;
+  for (const [index, batch] of PLAN.slice(1).entries()) {
+    const ended = Math.max(...(PLAN[index] ?? []).map((cluster) => done.get(cluster) ?? Number.NaN));
+    expect(Math.min(...batch.map(beginOf)), `beginning of batch ${index + 2} ${after}`).toBeGreaterThan(ended);
+  }
+}
+
+test.each(['policy', 'manifestwork'] as const)(
+  `%s: half of ${moments} random strikes, seed ${seed}: same end as without, nothing twice, nobody before its turn`,
+  async (mode) => {
+    const calm = await begin(`calm-${mode}`, mode);
+    await eventually(() => hasEnded(calm.upgrade), RUN_MS, 'the undisturbed upgrade to end');
+    const expected = await endOf(calm.upgrade);
+    expect(expected.clusters).toEqual(CLUSTERS.map((cluster) => `${cluster}: complete`).toSorted());
+    expect(expected.conditions).toContainEqual(expect.objectContaining({ type: 'Succeeded', value: 'True', reason: 'Completed' }));
+    expect(expected.plan).toEqual(PLAN);
+    await expectOrder(calm, mode, 'undisturbed');
+
+    const strikes = drawStrikes(mode === 'policy' ? Math.ceil(moments / 2) : Math.floor(moments / 2), random);
+    const log: string[] = [];
+    for (let run = 1; strikes.length > 0; run += 1) {
+      const audited = await begin(`${mode}-${run}`, mode);
+      const name = audited.upgrade;
+      await eventually(async () => (await world.get(name))?.status?.status.startedAt, 60_000, `${name} to start`);
+      while (strikes.length > 0) {
+        await new Promise((resolve) => setTimeout(resolve, 200 + random() * 3_000));
+        if (await hasEnded(name)) break;
+        const strike = strikes.pop();
+        const { currentBatch = 0 } = (await world.get(name))?.status?.status ?? {};
+        log.push(`${strike} in batch ${currentBatch} of ${name}`);
+        if (strike) await chaos.strike(strike);
+      }
+      const after = `after ${log.join(', ')}`;
+      await eventually(() => hasEnded(name), RUN_MS, `${name} to end ${after}`);
+      const end = JSON.parse(JSON.stringify(await endOf(name), named(name)));
+      expect(end, after).toEqual(JSON.parse(JSON.stringify(expected, named(calm.upgrade))));
+      await expectOrder(audited, mode, after);
+    }
+    process.stdout.write(`${mode}: ${log.join(', ')}\n`);
+  },
+  RUN_MS * 2 + moments * 30_000,
+);
+
+/** The name of the upgrade is all that differs between the texts of two. */
+const named = (name: string) => (_: string, value: unknown) =>
+  value instanceof Set ? [...value] : typeof value === 'string' ? value.replaceAll(name, 'UPGRADE') : value;

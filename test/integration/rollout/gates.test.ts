@@ -1,0 +1,196 @@
+import { Annotation } from '@flotilla/api';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { eventually } from '../../fixtures/eventually.ts';
+import { placePolicy } from './policies.ts';
+import { REMEDIATING, RolloutWorld, spokeNames } from './world.ts';
+
+const PARTIAL = { [Annotation.blockingCompletionMode]: 'partial' };
+const FILTERING = { ...PARTIAL, [Annotation.blockingClusterFiltering]: 'true' };
+
+let world: RolloutWorld;
+
+beforeAll(async () => {
+  const fleets = { wait: 1, first: 2, part: 3, same: 3, none: 2, cached: 3, uncached: 2, opens: 1, closes: 2, broken: 1, unbound: 1 };
+  world = await RolloutWorld.start({
+    spokes: Object.entries(fleets).flatMap(([name, count]) => spokeNames(count, name)),
+    job: { seconds: 1, startupMs: 200 },
+  });
+});
+afterAll(() => world?.stop());
+
+const on = (name: string, namespace = 'default') => [{ name, namespace }];
+/** RFC 3339 in whole seconds. */
+const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString().replace(/\.\d+Z$/, 'Z');
+const startedAt = async (name: string) => (await world.get(name))?.status?.status.startedAt;
+
+/** Runs an upgrade in which `failing` never gets there, and ends it: the others are complete, `failing` timed out. */
+async function endPartially(name: string, clusters: readonly string[], failing: string): Promise<void> {
+  await world.policies(clusters, { [`${name}-p`]: {} });
+  world.propagator.script(`policies/${name}-p`, failing, { never: true });
+  await world.upgrade(name, clusters, [`${name}-p`]);
+  await eventually(async () => (await world.recorded(name)).length === clusters.length - 1, 60_000, `all but ${failing} to be complete`);
+  await world.edit(name, { remediationStrategy: { timeout: 0 } });
+  await world.untilCondition(name, 'Succeeded', 'False TimedOut: Policy remediation took too long');
+  await world.untilEnded(name);
+}
+
+test.concurrent('an upgrade waits for one that is not there, then for its end, and its own time starts after that', async () => {
+  await world.policies(['wait-1'], { 'wait-p': {} });
+  await world.policies(spokeNames(2, 'first'), { 'first-p': {} });
+  await world.upgrade('wait', ['wait-1'], ['wait-p'], {
+    blockingCRs: [...on('first'), ...on('nobody')],
+    remediationStrategy: { maxConcurrency: 1, timeout: 1 },
+  });
+  await world.untilCondition('wait', 'Progressing', 'False MissingBlockingCR: Missing blocking CRs: [first nobody]');
+  await world.upgrade('first', spokeNames(2, 'first'), ['first-p'], { enable: false });
+  await world.untilCondition('wait', 'Progressing', 'False MissingBlockingCR: Missing blocking CRs: [nobody]');
+  await world.edit('wait', { blockingCRs: on('first') });
+  await world.untilCondition('wait', 'Progressing', 'False IncompleteBlockingCR: Blocking CRs that are not completed: [first]');
+  expect(await startedAt('wait')).toBeUndefined();
+  await world.edit('first', { enable: true });
+  await world.untilCompleted('first');
+  await world.untilCompleted('wait');
+  const ended = Date.parse(
+    (await world.get('first'))?.status?.conditions?.find(({ type }) => type === 'Succeeded')?.lastTransitionTime ?? '',
+  );
+  expect(Date.parse((await startedAt('wait')) ?? '')).toBeGreaterThanOrEqual(ended);
+  // It looked again when the other ended, not at some later time.
+  expect(Date.parse((await startedAt('wait')) ?? '')).toBeLessThan(ended + 5000);
+});
+
+test.concurrent('an upgrade that ended partially blocks, unless partial completion is enough', async () => {
+  await endPartially('part', ['part-1', 'part-2'], 'part-2');
+  await world.policies(spokeNames(3, 'part'), { 'after-part': {} });
+  await world.upgrade('strict', ['part-3'], ['after-part'], { blockingCRs: on('part') });
+  await world.upgrade('lenient', ['part-1', 'part-2'], ['after-part'], { blockingCRs: on('part') }, PARTIAL);
+  await world.untilCompleted('lenient');
+  expect((await world.recorded('lenient')).sort()).toEqual(['part-1: complete', 'part-2: complete']);
+  expect(await world.condition('strict', 'Progressing')).toBe('False IncompleteBlockingCR: Blocking CRs that are not completed: [part]');
+  await world.annotate('strict', PARTIAL);
+  await world.untilCompleted('strict');
+});
+
+test.concurrent('with cluster filtering only clusters that completed in every blocking upgrade go on', async () => {
+  const clusters = spokeNames(3, 'same');
+  await Promise.all([endPartially('same-a', clusters, 'same-1'), endPartially('same-b', clusters, 'same-2')]);
+  await world.policies(clusters, { 'after-same': {} });
+  await world.upgrade('filtered', clusters, ['after-same'], { blockingCRs: [...on('same-a'), ...on('same-b')] }, FILTERING);
+  await world.untilCompleted('filtered');
+  expect(await world.recorded('filtered')).toContain('same-3: complete');
+  expect((await world.get('filtered'))?.status?.remediationPlan).toEqual([['same-3']]);
+  for (const cluster of ['same-1', 'same-2']) expect(world.happened('after-same', cluster)).toEqual(['NonCompliant']);
+});
+
+test.concurrent('when no cluster is left after filtering, the upgrade fails and says why', async () => {
+  await endPartially('none', ['none-1', 'none-2'], 'none-2');
+  await world.policies(['none-2'], { 'after-none': {} });
+  await world.upgrade('left', ['none-2'], ['after-none'], { blockingCRs: on('none') }, FILTERING);
+  const why = 'No clusters available for remediation after filtering out non-completed clusters from blocking CGUs';
+  await world.untilCondition('left', 'Succeeded', `False Failed: ${why}`);
+  expect(await world.condition('left', 'Progressing')).toBe(`False Completed: ${why}`);
+  expect(world.happened('after-none', 'none-2')).toEqual(['NonCompliant']);
+});
+
+test.concurrent('clusters that fail to pre-cache are recorded and left out; the others are upgraded', async () => {
+  const clusters = spokeNames(3, 'cached');
+  await world.policies(clusters, { 'cached-p': {} });
+  world.spokes.setFaults('cached-2', { failJob: true });
+  const caching = { preCaching: true, preCachingConfigRef: { name: 'config' } };
+  await world.upgrade('cached', clusters, ['cached-p'], { ...caching, enable: false });
+  await world.untilCondition('cached', 'PrecachingSuceeded', 'True PartiallyDone: Precaching failed for 1 clusters');
+  await world.untilCondition('cached', 'Progressing', 'False NotEnabled: Not enabled');
+  for (const cluster of clusters) expect(world.happened('cached-p', cluster)).toEqual(['NonCompliant']);
+  await world.edit('cached', { enable: true });
+  await world.untilCompleted('cached');
+  const { status } = (await world.get('cached')) ?? {};
+  expect(status?.remediationPlan).toEqual([['cached-1', 'cached-3']]);
+  expect((await world.recorded('cached')).sort()).toEqual(['cached-1: complete', 'cached-2: failed', 'cached-3: complete']);
+  expect(world.happened('cached-p', 'cached-2')).toEqual(['NonCompliant']);
+});
+
+test.concurrent('a canary that fails to pre-cache ends the upgrade', async () => {
+  const clusters = spokeNames(2, 'uncached');
+  await world.policies(clusters, { 'uncached-p': {} });
+  world.spokes.setFaults('uncached-1', { failJob: true });
+  const caching = { preCaching: true, preCachingConfigRef: { name: 'config' } };
+  const remediationStrategy = { canaries: ['uncached-1'], maxConcurrency: 1, timeout: 240 };
+  await world.upgrade('uncached', clusters, ['uncached-p'], { ...caching, remediationStrategy });
+  await world.untilCondition('uncached', 'Succeeded', 'False Failed: Precaching failed on canary clusters');
+  expect(await world.recorded('uncached')).toContain('uncached-1: failed');
+  for (const cluster of clusters) expect(world.happened('uncached-p', cluster)).toEqual(['NonCompliant']);
+});
+
+test.concurrent('an upgrade with a window waits for its start, and starts then', async () => {
+  await world.policies(['opens-1'], { 'opens-p': {} });
+  const start = inSeconds(10);
+  await world.upgrade('opens', ['opens-1'], ['opens-p'], {}, { [Annotation.windowStart]: start });
+  await eventually(async () => (await world.condition('opens', 'Progressing'))?.startsWith('False WaitingForWindow: '), 9_000, 'the wait');
+  const text = await world.condition('opens', 'Progressing');
+  expect(text).toContain(start);
+  expect(text).toContain(Annotation.windowStart);
+  await world.untilCompleted('opens');
+  const started = Date.parse((await startedAt('opens')) ?? '');
+  expect(started).toBeGreaterThanOrEqual(Date.parse(start));
+  expect(started).toBeLessThan(Date.parse(start) + 3000);
+});
+
+test.concurrent('a batch that runs when the window ends is finished; the next one waits until the window is moved', async () => {
+  const clusters = spokeNames(2, 'closes');
+  await world.policies(clusters, { 'closes-p': {} });
+  world.propagator.script('policies/closes-p', 'closes-1', { never: true });
+  const window = { [Annotation.windowStart]: inSeconds(-60), [Annotation.windowEnd]: inSeconds(10) };
+  await world.upgrade('closes', clusters, ['closes-p'], { remediationStrategy: { maxConcurrency: 1, timeout: 240 } }, window);
+  await world.untilInProgress('closes', 'closes-1');
+  await eventually(() => Date.now() > Date.parse(window[Annotation.windowEnd]), 15_000, 'the window to end');
+  expect(await world.condition('closes', 'Progressing')).toBe(REMEDIATING);
+  world.propagator.script('policies/closes-p', 'closes-1', {});
+  await eventually(async () => (await world.condition('closes', 'Progressing'))?.startsWith('True WaitingForWindow: '), 20_000, 'the wait');
+  const text = await world.condition('closes', 'Progressing');
+  expect(text).toContain(window[Annotation.windowEnd]);
+  expect(text).toContain(Annotation.windowEnd);
+  expect(await world.recorded('closes')).toEqual(['closes-1: complete']);
+  expect(
+    world
+      .history('closes')
+      .batchStarts()
+      .map(({ batch }) => batch),
+  ).toEqual([1]);
+  await world.annotate('closes', { [Annotation.windowEnd]: inSeconds(3600) });
+  await world.untilCompleted('closes');
+});
+
+test.concurrent('a window that cannot be read is refused with the annotation, the value and the fix', async () => {
+  await world.policies(['broken-1'], { 'broken-p': {} });
+  await world.upgrade('broken', ['broken-1'], ['broken-p'], {}, { [Annotation.windowStart]: 'tonight' });
+  await eventually(async () => (await world.condition('broken', 'Validated'))?.startsWith('False InvalidWindow: '), 30_000, 'the refusal');
+  const refusal = await world.condition('broken', 'Validated');
+  expect(refusal).toContain(Annotation.windowStart);
+  expect(refusal).toContain('"tonight"');
+  expect(refusal).toContain('RFC 3339');
+  await world.annotate('broken', { [Annotation.windowStart]: inSeconds(60), [Annotation.windowEnd]: inSeconds(30) });
+  await world.untilCondition('broken', 'Validated', /^False InvalidWindow: .*flotilla\.io\/window-end.*flotilla\.io\/window-start/);
+  expect(world.happened('broken-p', 'broken-1')).toEqual(['NonCompliant']);
+  await world.annotate('broken', { [Annotation.windowStart]: null, [Annotation.windowEnd]: null });
+  await world.untilCompleted('broken');
+});
+
+test.concurrent('a single batch says that its Placement finds no cluster set, and goes on when there is one', async () => {
+  const namespace = 'unbound-policies';
+  world.propagator.setBound(namespace, false);
+  // Slow enough for the second between two status writes.
+  world.propagator.script(`${namespace}/unbound-p`, 'unbound-1', { seconds: 3 });
+  await placePolicy(world.client, 'unbound-p', { namespace, clusters: ['unbound-1'], decided: true });
+  await world.untilRolledUp(`${namespace}/unbound-p`, 1);
+  await world.upgrade('unbound', ['unbound-1'], ['unbound-p'], {}, { [Annotation.nameSuffix]: 'x1y2z' });
+  await world.untilCondition(
+    'unbound',
+    'Progressing',
+    `True WaitingForPlacement: Placement "unbound-unbound-p-placement-x1y2z" in namespace "${namespace}" cannot select clusters: ` +
+      'No valid ManagedClusterSetBindings found in placement namespace. ' +
+      'Create a ManagedClusterSetBinding for the "default" ManagedClusterSet in the policy namespace.',
+  );
+  world.propagator.setBound(namespace, true);
+  await world.untilCompleted('unbound');
+  const texts = world.history('unbound').texts('Progressing');
+  expect(texts.lastIndexOf(REMEDIATING)).toBeGreaterThan(texts.findIndex((text) => text.startsWith('True WaitingForPlacement')));
+});

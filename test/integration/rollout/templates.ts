@@ -1,0 +1,41 @@
+import { Annotation, findCondition, type ManifestWork, ManifestWorkReplicaSet, WORK_APPLIED, WORK_AVAILABLE } from '@flotilla/api';
+import type { Client } from '@flotilla/runtime';
+
+/** Replicas that a cluster must report ready before the template is done there. */
+export const READY_REPLICAS = '2';
+
+/** Creates a template of one Deployment, which is done when its two replicas are ready. */
+export async function createTemplate(client: Client, name: string): Promise<void> {
+  const expected = [{ manifestIndex: 0, name: 'ReadyReplicas', value: READY_REPLICAS }];
+  const deployment = {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name, namespace: 'default' },
+    spec: { replicas: Number(READY_REPLICAS) },
+  };
+  const feedback = {
+    resourceIdentifier: { group: 'apps', resource: 'deployments', name, namespace: 'default' },
+    feedbackRules: [{ type: 'WellKnownStatus' }],
+  };
+  await client.create(ManifestWorkReplicaSet, {
+    metadata: { name, namespace: 'default', annotations: { [Annotation.expectedValues]: JSON.stringify(expected) } },
+    spec: {
+      placementRefs: [{ name: 'dummy' }],
+      manifestWorkTemplate: { workload: { manifests: [deployment] }, manifestConfigs: [feedback] },
+    },
+  });
+}
+
+/** Whether a work of such a template says that its cluster is there: applied, available, and the replicas are ready. */
+export function isTemplateDone({ metadata, status }: ManifestWork): boolean {
+  const holds = (type: string) => {
+    const condition = findCondition(status?.conditions ?? undefined, type);
+    return condition?.status === 'True' && condition.observedGeneration === metadata.generation;
+  };
+  const values = status?.resourceStatus?.manifests?.[0]?.statusFeedback?.values ?? [];
+  const ready = values.find(({ name }) => name === 'ReadyReplicas')?.fieldValue.integer;
+  return holds(WORK_APPLIED) && holds(WORK_AVAILABLE) && ready === Number(READY_REPLICAS);
+}
+
+/** Name of the template that a work of the upgrade was made from: without namespace and suffix. */
+export const templateOf = (work: string): string => work.replace(/^default\./, '').replace(/-[a-z0-9]{5}$/, '');

@@ -1,0 +1,187 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  CLUSTER_AVAILABLE,
+  ClusterGroupUpgrade,
+  findCondition,
+  type KubeObject,
+  ManagedCluster,
+  ManagedClusterAction,
+  ManagedClusterView,
+  PreCachingConfig,
+  type Resource,
+} from '@flotilla/api';
+import {
+  type ApiServer,
+  type ApiServerOptions,
+  type JobShape,
+  registerSpokes,
+  type SimulatedSpokes,
+  type SimulatedSpokesOptions,
+  startApiServer,
+  startSimulatedSpokes,
+} from '@flotilla/control-plane';
+import type { Client } from '@flotilla/runtime';
+import { applyCrds } from '../fixtures/crds.ts';
+import { eventually } from '../fixtures/eventually.ts';
+import { type RunningProgram, startHub } from '../fixtures/programs.ts';
+
+/** What a world is made of. */
+export interface WorldOptions {
+  readonly spokes: readonly string[];
+  /** Default: 3 s without jitter. */
+  readonly job?: Partial<JobShape>;
+  /** More of what the simulated spokes are made of. */
+  readonly simulated?: Partial<SimulatedSpokesOptions>;
+  /** Arguments of the hub besides those every hub here gets. */
+  readonly hubArgs?: readonly string[];
+  readonly seed?: number;
+  /** How the API server is started. */
+  readonly apiServer?: ApiServerOptions;
+  /** Start no hub. */
+  readonly withoutHub?: boolean;
+  /** CRDs that are installed; default: all of ours. */
+  readonly crds?: readonly unknown[];
+}
+
+/** The hub's image of the puller in every world. */
+export const PULLER = 'registry.test/image-puller:1';
+/** The platform image that PreCachingConfig `config` names. */
+export const PLATFORM = `registry.test/release@sha256:${'a'.repeat(64)}`;
+
+const HUB_ARGS = ['--job-view-seconds', '1', '--progress-view-seconds', '1', '--precache-image', PULLER, '--log-level', 'debug'];
+
+/** What `startSurroundings` started. */
+export interface Surroundings {
+  readonly server: ApiServer;
+  readonly client: Client;
+  readonly spokes: SimulatedSpokes;
+  readonly dir: string;
+  readonly hubArgs: readonly string[];
+}
+
+/** Everything but the hub. */
+export async function startSurroundings(options: WorldOptions): Promise<Surroundings> {
+  const dir = await mkdtemp(join(tmpdir(), 'flotilla-world-'));
+  const server = await startApiServer(options.apiServer);
+  const client = await server.client();
+  await applyCrds(client, options.crds);
+  await registerSpokes(client, options.spokes);
+  await client.create(PreCachingConfig, {
+    metadata: { name: 'config', namespace: 'default' },
+    spec: { overrides: { platformImage: PLATFORM } },
+  });
+  const job = { seconds: 3, jitter: 0, startupMs: 500, progressMs: 1000, ...options.job };
+  const shape = { seed: options.seed ?? 1, job, namespaceDeletionMs: 500, ...options.simulated };
+  const spokes = await startSimulatedSpokes({ client, names: options.spokes, ...shape });
+  return { server, client, spokes, dir, hubArgs: [...HUB_ARGS, ...(options.hubArgs ?? [])] };
+}
+
+/** A real API server, simulated spokes in this process, and the hub as a process of its own. Upgrades are named `name` or `namespace/name`. */
+export class HubWorld {
+  readonly server: ApiServer;
+  readonly client: Client;
+  readonly spokes: SimulatedSpokes;
+  readonly dir: string;
+  hub: RunningProgram | undefined;
+  readonly #args: readonly string[];
+
+  constructor({ server, client, spokes, dir, hubArgs }: Surroundings) {
+    this.server = server;
+    this.client = client;
+    this.spokes = spokes;
+    this.dir = dir;
+    this.#args = hubArgs;
+  }
+
+  async stop(): Promise<void> {
+    await this.hub?.stop();
+    await this.spokes.stop();
+    await this.server.stop();
+    await rm(this.dir, { recursive: true, force: true });
+  }
+
+  /** Starts another hub; resolves when it leads, unless `standby`. */
+  async startHub(
+    options: { args?: readonly string[]; kubeconfig?: string; env?: Readonly<Record<string, string>>; standby?: boolean } = {},
+  ): Promise<RunningProgram> {
+    const hub = await startHub(
+      options.kubeconfig ?? this.server.kubeconfig,
+      this.dir,
+      [...this.#args, ...(options.args ?? [])],
+      options.env,
+    );
+    this.hub = hub;
+    if (!options.standby) await eventually(async () => (await hub.output()).includes('Caches are filled'), 60_000, 'the hub to lead');
+    return hub;
+  }
+
+  async get(name: string): Promise<ClusterGroupUpgrade | undefined> {
+    return this.client.get(ClusterGroupUpgrade, upgradeRef(name));
+  }
+
+  async delete(name: string): Promise<void> {
+    await this.client.delete(ClusterGroupUpgrade, upgradeRef(name));
+  }
+
+  /** `Status Reason: Message` of a condition. */
+  async condition(name: string, type: string): Promise<string | undefined> {
+    const condition = findCondition((await this.get(name))?.status?.conditions, type);
+    return condition && `${condition.status} ${condition.reason}: ${condition.message}`;
+  }
+
+  /** Waits until a condition has this text. */
+  async untilCondition(name: string, type: string, want: string | RegExp, timeoutMs = 60_000): Promise<void> {
+    let last: string | undefined;
+    const ask = async () => {
+      last = await this.condition(name, type);
+      return typeof want === 'string' ? last === want : last !== undefined && want.test(last);
+    };
+    await eventually(ask, timeoutMs).catch((cause: unknown) => {
+      throw new Error(`${name}: condition ${type} should be ${want}, is ${last}`, { cause });
+    });
+  }
+
+  /** Names of the actions and views in a cluster's namespace. */
+  async hubObjects(cluster: string): Promise<string[]> {
+    const list = async (kind: Resource) =>
+      (await this.client.list(kind, { namespace: cluster })).items.map(({ metadata }: KubeObject) => metadata.name);
+    return [...(await list(ManagedClusterAction)), ...(await list(ManagedClusterView))].sort();
+  }
+
+  /** Waits until there are none. */
+  async untilClean(clusters: readonly string[]): Promise<void> {
+    for (const cluster of clusters)
+      await eventually(async () => (await this.hubObjects(cluster)).length === 0, 60_000, `the hub objects of ${cluster} to be gone`);
+  }
+
+  /** Says in the ManagedCluster whether the spoke's agent is alive, and connects or disconnects it. */
+  async setAvailable(cluster: string, available: boolean): Promise<void> {
+    if (available) this.spokes.reconnect(cluster);
+    else this.spokes.disconnect(cluster);
+    const condition = {
+      type: CLUSTER_AVAILABLE,
+      status: available ? 'True' : 'Unknown',
+      reason: 'Test',
+      message: 'set by a test',
+      lastTransitionTime: `${new Date().toISOString().slice(0, 19)}Z`,
+    };
+    await this.client.patch(
+      ManagedCluster,
+      { name: cluster },
+      { status: { conditions: [condition] } },
+      { type: 'merge', subresource: 'status' },
+    );
+  }
+}
+
+/** What `name` or `namespace/name` refers to; the namespace is `default` when there is none. */
+export function upgradeRef(name: string): { namespace: string; name: string } {
+  const [first = '', second] = name.split('/');
+  return second === undefined ? { namespace: 'default', name: first } : { namespace: first, name: second };
+}
+
+/** `spoke-1` to `spoke-n`, or with another prefix. */
+export const spokeNames = (count: number, prefix = 'spoke'): string[] =>
+  Array.from({ length: count }, (_, index) => `${prefix}-${index + 1}`);
