@@ -12,12 +12,15 @@ export const TestReport = z.object({
   failures: z.array(z.string()),
   /** Skipped tests with the reason that the test gave. */
   skips: z.array(z.object({ name: z.string(), reason: z.string().optional() })),
+  /** Tests that failed first and passed when they were run again: on a busy machine, or because something is wrong with them. */
+  unsteady: z.array(z.string()).default([]),
 });
 export type TestReport = z.output<typeof TestReport>;
 
 /** Adds up the tests of finished modules. */
 export function summarize(modules: readonly TestModule[], unhandled: readonly SerializedError[]): TestReport {
-  const report: TestReport = { passed: 0, failures: unhandled.map((error) => `outside of a test: ${firstLine(error.message)}`), skips: [] };
+  const failures = unhandled.map((error) => `outside of a test: ${firstLine(error.message)}`);
+  const report: TestReport = { passed: 0, failures, skips: [], unsteady: [] };
   for (const module of modules) {
     const suiteErrors = [...module.children.allSuites()].flatMap((suite) => suite.errors());
     for (const error of [...module.errors(), ...suiteErrors])
@@ -25,6 +28,7 @@ export function summarize(modules: readonly TestModule[], unhandled: readonly Se
     for (const test of module.children.allTests()) {
       const name = `${module.relativeModuleId} > ${test.fullName}`;
       const result = test.result();
+      if (test.diagnostic()?.flaky) report.unsteady.push(name);
       if (result.state === 'passed') report.passed += 1;
       else if (result.state === 'failed') report.failures.push(`${name}: ${firstLine(result.errors[0]?.message ?? 'failed')}`);
       else if (result.state === 'skipped') report.skips.push({ name, ...(result.note && { reason: result.note }) });

@@ -4,10 +4,12 @@ import { checkReport } from './test-stages.ts';
 
 describe('closing summary', () => {
   test('ends with the three numbers alone on the last line', () => {
-    const total = { passed: 12, failures: ['tsc failed'], skips: [{ name: 'a > b', reason: 'needs root' }] };
+    const total = { passed: 12, failures: ['tsc failed'], skips: [{ name: 'a > b', reason: 'needs root' }], unsteady: ['c > d'] };
     expect(closingSummary(total, undefined)).toEqual([
       'Failed:',
       '  tsc failed',
+      'Passed at the second attempt:',
+      '  c > d',
       'Skipped:',
       '  a > b: needs root',
       '12 passed, 1 failed, 1 skipped',
@@ -19,7 +21,7 @@ describe('closing summary', () => {
     { name: 'else why there are no clusters', reason: undefined, obstacle: 'needs root', want: 'needs root' },
     { name: 'else it says that the reason is missing', reason: undefined, obstacle: undefined, want: 'gives no reason' },
   ])('$name', ({ reason, obstacle, want }) => {
-    const lines = closingSummary({ passed: 0, failures: [], skips: [{ name: 'x', reason }] }, obstacle);
+    const lines = closingSummary({ passed: 0, failures: [], skips: [{ name: 'x', reason }], unsteady: [] }, obstacle);
     expect(lines[1]).toContain(want);
   });
 });

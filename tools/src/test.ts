@@ -19,7 +19,7 @@ const setUpStage: Stage = {
   name: 'set-up',
   async run() {
     await setUp(say);
-    return { passed: 0, failures: [], skips: [] };
+    return { passed: 0, failures: [], skips: [], unsteady: [] };
   },
 };
 
@@ -44,14 +44,20 @@ export function stagesOf(only: Tier | undefined): readonly Stage[] {
 
 /** Runs the stages one after the other, each also when an earlier one failed, and says how long each took. */
 async function runStages(stages: readonly Stage[]): Promise<StageResult> {
-  const total: StageResult = { passed: 0, failures: [], skips: [] };
+  const total: StageResult = { passed: 0, failures: [], skips: [], unsteady: [] };
   for (const [i, { name, run }] of stages.entries()) {
     say(`\n[${i + 1}/${stages.length}] ${name}`);
     const start = performance.now();
-    const result = await run().catch((error: unknown) => ({ passed: 0, skips: [], failures: [`${name}: ${errorMessage(error)}`] }));
+    const result = await run().catch((error: unknown) => ({
+      passed: 0,
+      skips: [],
+      unsteady: [],
+      failures: [`${name}: ${errorMessage(error)}`],
+    }));
     total.passed += result.passed;
     total.failures.push(...result.failures);
     total.skips.push(...result.skips);
+    total.unsteady.push(...result.unsteady);
     say(
       `[${i + 1}/${stages.length}] ${name}: ${result.failures.length === 0 ? 'ok' : 'FAILED'} after ${((performance.now() - start) / 1000).toFixed(1)} s`,
     );
@@ -64,6 +70,7 @@ export function closingSummary(total: StageResult, obstacle: string | undefined)
   const reasonOf = (reason: string | undefined) => reason ?? obstacle ?? 'the test gives no reason: use context.skip(reason)';
   return [
     ...(total.failures.length > 0 ? ['Failed:', ...total.failures.map((failure) => `  ${failure}`)] : []),
+    ...(total.unsteady.length > 0 ? ['Passed at the second attempt:', ...total.unsteady.map((name) => `  ${name}`)] : []),
     ...(total.skips.length > 0 ? ['Skipped:', ...total.skips.map(({ name, reason }) => `  ${name}: ${reasonOf(reason)}`)] : []),
     `${total.passed} passed, ${total.failures.length} failed, ${total.skips.length} skipped`,
   ];
