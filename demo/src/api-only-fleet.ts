@@ -51,14 +51,14 @@ export async function startApiOnlyFleet(options: FleetOptions): Promise<Fleet> {
     const spokes: SpokeSite[] = [];
     for (let i = 1; i <= count; i += 1) spokes.push(await startSpoke(`spoke-${i}`, hub, parts));
     return {
-      description: `API servers only: ${['hub', ...spokes.map(({ name }) => name)].join(', ')}; pods run as processes, images are stored in OCI layouts, links are relays`,
+      description: `API servers only: ${['hub', ...spokes.map(({ name }) => name)].join(', ')}; pods of our programs run as processes, others only wait for their images; stores are OCI layouts, links are relays`,
       hub,
       spokes: spokes.slice(0, options.spokes),
       bystander: spokes[options.spokes],
       registry,
-      pushHost: `127.0.0.1:${registry.port}`,
+      pushHost: addressOf(registry),
       registryName: REGISTRY_NAME,
-      registryConfig: mirrorConfig(`127.0.0.1:${registry.port}`),
+      registryConfig: mirrorConfig(addressOf(registry)),
       dir,
       [Symbol.asyncDispose]: () => stack.disposeAsync(),
     };
@@ -72,25 +72,26 @@ async function startHub(parts: Parts): Promise<HubSite> {
   const server = await startServer(parts);
   const site = await describeSite('hub', server, parts);
   await startNode('hub', server, site, parts, (text) => text);
-  return { ...site, url: server.url, certificateAuthority: await readAuthority(server) };
+  return { ...site, url: server.url };
 }
 
 async function startSpoke(name: string, hub: HubSite, parts: Parts): Promise<SpokeSite> {
   const link = parts.stack.use(new PacedLink());
-  await link.start([new URL(hub.url).host, `127.0.0.1:${parts.registry.port}`]);
+  await link.start([new URL(hub.url).host, addressOf(parts.registry)]);
   const server = await startServer(parts);
   const site = await describeSite(name, server, parts);
   const storeDir = await startNode(name, server, site, parts, (text) => link.translate(text));
-  const mirror = () => link.translate(`127.0.0.1:${parts.registry.port}`);
+  const mirror = () => link.translate(addressOf(parts.registry));
   return {
     ...site,
-    annotations: {},
     setRate: async (rate) => link.setRate(rate),
     cutLink: async () => link.cut(),
     restoreLink: async () => link.restore(),
     startImages: (images, withinMs) => startFromLayout(images, { storeDir, mirror: mirror(), withinMs, signal: parts.signal }),
   };
 }
+
+const addressOf = ({ port }: Registry): string => `127.0.0.1:${port}`;
 
 async function startServer({ stack, say }: Parts): Promise<ApiServer> {
   const server = stack.use(await startApiServer({ log: say }));
@@ -117,7 +118,8 @@ async function startNode(name: string, server: ApiServer, site: Site, parts: Par
   const dir = join(parts.dir, name);
   const storeDir = join(dir, 'store');
   const access = { url: server.url, certificateAuthority: await readAuthority(server) };
-  const node = new ProcessNode({ name, client: site.client, server: access, dir, storeDir, translate, say: parts.say });
+  const mirror = () => translate(addressOf(parts.registry));
+  const node = new ProcessNode({ name, client: site.client, server: access, dir, storeDir, translate, mirror, say: parts.say });
   const stop = new AbortController();
   node.start(stop.signal);
   parts.stack.defer(async () => {

@@ -2,31 +2,34 @@ import { readFile } from 'node:fs/promises';
 import { FlotillaError } from '@flotilla/api';
 import type { Site } from './fleet.ts';
 
-/** The files a user applies for pre-caching, in order. */
-const FILES = ['namespace', 'pre-caching-config', 'cluster-group-upgrade'] as const;
+/** Namespace and name of the ClusterGroupUpgrade in `examples/rollout`. */
+export const EXAMPLE_UPGRADE = { namespace: 'fleet-upgrades', name: 'rollout' } as const;
+/** Files of `examples/rollout` for the hub, in the order a user applies them. */
+export const HUB_EXAMPLES = [
+  'rollout/namespace',
+  'rollout/pre-caching-config',
+  'rollout/manifest-work-replica-set',
+  'rollout/cluster-group-upgrade',
+] as const;
+/** What the rollout changes, as it is on a spoke before. */
+export const SPOKE_EXAMPLE = 'rollout/spoke/deployments';
 
-/** Namespace and name of the ClusterGroupUpgrade in `examples/precaching`. */
-export const EXAMPLE_UPGRADE = { namespace: 'fleet-upgrades', name: 'release' } as const;
+/** Placeholder → what stands for it. */
+export type ExampleValues = Readonly<Record<string, string>>;
 
-/** What stands for the placeholders of the examples. */
-export interface ExampleImages {
-  readonly RELEASE_IMAGE: string;
-  readonly ADDITIONAL_IMAGE: string;
+/** Applies files of `examples/` with kubectl, their placeholders filled in, as `envsubst` does; returns kubectl's words. */
+export async function applyExamples(site: Site, files: readonly string[], values: ExampleValues): Promise<string> {
+  let output = '';
+  for (const file of files) output += await site.kubectl(['apply', '-f', '-'], { input: await readExample(file, values) });
+  return output.trim();
 }
 
-/** Applies `examples/precaching` with kubectl, its placeholders filled in, as `envsubst` does; returns kubectl's words. */
-export async function applyExamples(hub: Site, images: ExampleImages): Promise<string> {
-  const values: Readonly<Record<string, string>> = { ...images };
-  let output = '';
-  for (const file of FILES) {
-    const text = await readFile(new URL(`../../examples/precaching/${file}.yaml`, import.meta.url), 'utf8');
-    const input = text.replaceAll(/\$\{(\w+)\}/g, (_, name: string) => {
-      const value = values[name];
-      if (value === undefined)
-        throw new FlotillaError('FLOTILLA_DEMO_EXAMPLE', `examples/precaching/${file}.yaml has an unknown \${${name}}`);
-      return value;
-    });
-    output += await hub.kubectl(['apply', '-f', '-'], { input });
-  }
-  return output.trim();
+/** A file of `examples/` with its placeholders filled in. Throws `FLOTILLA_DEMO_EXAMPLE` when one is unknown. */
+export async function readExample(file: string, values: ExampleValues): Promise<string> {
+  const text = await readFile(new URL(`../../examples/${file}.yaml`, import.meta.url), 'utf8');
+  return text.replaceAll(/\$\{(\w+)\}/g, (_, name: string) => {
+    const value = values[name];
+    if (value === undefined) throw new FlotillaError('FLOTILLA_DEMO_EXAMPLE', `examples/${file}.yaml has an unknown \${${name}}`);
+    return value;
+  });
 }

@@ -11,12 +11,10 @@ export interface Site {
   kubectl(args: readonly string[], options?: CommandOptions): Promise<string>;
 }
 
-/** The hub: also how agents on other clusters reach it. */
+/** The hub: also how agents on other clusters reach it. Its kubeconfig has the authority of that address. */
 export interface HubSite extends Site {
   /** API server as spokes reach it. */
   readonly url: string;
-  /** PEM. */
-  readonly certificateAuthority: string;
 }
 
 /** An image to start. */
@@ -38,8 +36,6 @@ export interface Started {
 
 /** A spoke, with the link to it in our hands. */
 export interface SpokeSite extends Site {
-  /** Annotations of its ManagedCluster: where its runtime is, where that is not the usual place. */
-  readonly annotations: Readonly<Record<string, string>>;
   /** Shapes the link, or takes the limit off. */
   setRate(rate: string | undefined): Promise<void>;
   cutLink(): Promise<void>;

@@ -20,7 +20,7 @@ export interface LayoutStartOptions {
 export async function startFromLayout(images: readonly ComponentImage[], options: LayoutStartOptions): Promise<Started> {
   const limit = AbortSignal.any([AbortSignal.timeout(options.withinMs), options.signal]);
   const layout = await OciLayout.open(options.storeDir);
-  await using client = new RegistryClient({ mirrors: [{ source: REGISTRY_NAME, mirrors: [options.mirror], insecure: true }] });
+  await using client = registryBehind(options.mirror);
   const start = performance.now();
   const failures: Record<string, string> = {};
   await Promise.all(
@@ -32,6 +32,15 @@ export async function startFromLayout(images: readonly ComponentImage[], options
   const up = images.length - Object.keys(failures).length;
   return { up, total: images.length, seconds: (performance.now() - start) / 1000, failures };
 }
+
+/** Brings one image into a layout, as a kubelet does before it starts a container; why it cannot be used, or undefined when it can. */
+export async function placeInLayout(pullSpec: string, { storeDir, mirror, signal }: Omit<LayoutStartOptions, 'withinMs'>) {
+  await using client = registryBehind(mirror);
+  return await bringUp({ name: pullSpec, pullSpec }, await OciLayout.open(storeDir), client, signal);
+}
+
+const registryBehind = (mirror: string): RegistryClient =>
+  new RegistryClient({ mirrors: [{ source: REGISTRY_NAME, mirrors: [mirror], insecure: true }] });
 
 /** Why the image cannot be used; undefined when it can. */
 async function bringUp(

@@ -15,11 +15,11 @@ export interface DemoOptions {
   readonly help: boolean;
 }
 
-/** Slow enough to watch, fast enough for the story to take two minutes. */
+/** Slow enough to watch, fast enough for the story to take less than three minutes. */
 export const DEFAULT_RATE = '50mbit';
 
 export const HELP = `usage: npm run demo -- [options]
-Pre-caches a release on a small fleet, cuts the links, and starts every image of the release there.
+Pre-caches a release on a small fleet, rolls it out when its window starts, cuts the links, and starts every image of it there.
 
   --rate RATE    rate of the link to each spoke, as in 20mbit; default ${DEFAULT_RATE}
   --spokes N     spokes that are pre-cached, 1 to 4; default 2. One more is not, for comparison

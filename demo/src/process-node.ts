@@ -1,7 +1,9 @@
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { errorMessage, Pod } from '@flotilla/api';
 import { type Client, WatchCache } from '@flotilla/runtime';
+import { placeInLayout } from './layout-images.ts';
 import { NodePod, type Volume, volumeFiles, writeFiles } from './node-pod.ts';
 import { type NodeProgram, programOf, startNodeProgram } from './node-program.ts';
 
@@ -17,18 +19,26 @@ export interface ProcessNodeOptions {
   readonly storeDir: string;
   /** What a text about the outside world is on this side of the link. */
   readonly translate: (text: string) => string;
+  /** `host:port` of the registry on this side of the link, at this moment. */
+  readonly mirror: () => string;
   readonly say: (line: string) => void;
 }
 
+/** Milliseconds between two tries to get an image. */
+const PULL_AGAIN_MS = 1_000;
+
 /**
  * A node where there is no container runtime: it watches the pods of its API server and runs those of our own images as
- * processes, with their environment, ConfigMaps, Secrets and the rights of their ServiceAccount. Images go to an OCI layout.
+ * processes, with their environment, ConfigMaps, Secrets and the rights of their ServiceAccount. Images go to an OCI layout: a pod
+ * of any other image is Ready when its image is there, whole, and nothing runs in it.
  */
 export class ProcessNode {
   readonly #options: ProcessNodeOptions;
   readonly #running = new Map<string, Promise<void>>();
   readonly #programs = new Map<string, NodeProgram>();
   #signal: AbortSignal = AbortSignal.abort();
+  readonly #waiting = new Map<string, AbortController>();
+  #pulls: Promise<unknown> = Promise.resolve();
 
   constructor(options: ProcessNodeOptions) {
     this.#options = options;
@@ -40,7 +50,7 @@ export class ProcessNode {
     const pods = new WatchCache(this.#options.client, NodePod, {});
     pods.subscribe(({ type, object }) => {
       const { uid = '', deletionTimestamp } = object.metadata;
-      if (type === 'deleted' || deletionTimestamp) void this.#programs.get(uid)?.stop();
+      if (type === 'deleted' || deletionTimestamp) this.#end(uid);
       else if (!this.#running.has(uid))
         this.#running.set(
           uid,
@@ -56,10 +66,16 @@ export class ProcessNode {
     await Promise.all(this.#running.values());
   }
 
+  #end(uid: string): void {
+    void this.#programs.get(uid)?.stop();
+    this.#waiting.get(uid)?.abort();
+  }
+
   async #run(pod: NodePod): Promise<void> {
     const [container] = pod.spec.containers;
-    const app = container && programOf(container.image);
-    if (!container || !app) throw new RangeError(`no program for image ${container?.image}`);
+    if (!container) throw new RangeError('it has no container');
+    const app = programOf(container.image);
+    if (!app) return this.#place(pod, container.image);
     const dir = join(this.#options.dir, pod.metadata.uid ?? pod.metadata.name);
     await mkdir(dir, { recursive: true });
     const mounts = await this.#mount(pod, dir);
@@ -78,6 +94,27 @@ export class ProcessNode {
       reason: exitCode === 0 ? 'Completed' : 'Error',
     };
     await this.#patch(pod, { phase: exitCode === 0 ? 'Succeeded' : 'Failed', ready: false, state: { terminated } });
+  }
+
+  /** Waits for the image, one after the other, as a kubelet pulls them; tries again until the pod is gone. */
+  async #place(pod: NodePod, image: string): Promise<void> {
+    const { storeDir, mirror, name, say } = this.#options;
+    const gone = new AbortController();
+    this.#waiting.set(pod.metadata.uid ?? '', gone);
+    const signal = AbortSignal.any([this.#signal, gone.signal]);
+    let told = false;
+    for (;;) {
+      const place = () => (signal.aborted ? undefined : placeInLayout(image, { storeDir, mirror: mirror(), signal }).catch(errorMessage));
+      const placed = this.#pulls.then(place);
+      this.#pulls = placed;
+      const problem = await placed;
+      if (signal.aborted) return;
+      if (problem === undefined) break;
+      if (!told) say(`${name}: pod ${pod.metadata.name} waits for its image: ${problem}`);
+      told = true;
+      await delay(PULL_AGAIN_MS, undefined, { signal }).catch(() => undefined);
+    }
+    await this.#patch(pod, { phase: 'Running', ready: true, state: { running: { startedAt: new Date().toISOString() } } });
   }
 
   /** Writes the files of ConfigMaps and Secrets; returns mount path → folder. */

@@ -69,15 +69,12 @@ function site(cluster: Cluster, signal: AbortSignal): Site {
 const hubSite = (cluster: Cluster, signal: AbortSignal): HubSite => ({
   ...site(cluster, signal),
   url: cluster.url,
-  certificateAuthority: cluster.certificateAuthority,
 });
 
-/** A cluster as a spoke; its runtime is where every containerd node has it, so no annotations. */
 function spokeSite(cluster: Cluster, signal: AbortSignal): SpokeSite {
   const base = site(cluster, signal);
   return {
     ...base,
-    annotations: {},
     setRate: (rate) => cluster.setRate(rate),
     cutLink: () => cluster.cutLink(),
     restoreLink: () => cluster.restoreLink(),

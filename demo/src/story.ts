@@ -1,13 +1,16 @@
 import { FlotillaError } from '@flotilla/api';
 import { parseRate } from '@flotilla/control-plane';
 import { RegistryClient } from '@flotilla/registry';
-import { buildReleaseFixture, type ReleaseFixture } from '../../test/fixtures/release-fixture.ts';
-import { applyExamples, EXAMPLE_UPGRADE } from './examples.ts';
-import type { Fleet, SpokeSite, Started } from './fleet.ts';
-import { installFlotilla } from './installation.ts';
+import { buildReleaseFixture, distinctBytes, type ReleaseFixture } from '../../test/fixtures/release-fixture.ts';
+import { applyExamples, EXAMPLE_UPGRADE, HUB_EXAMPLES } from './examples.ts';
+import type { Fleet } from './fleet.ts';
+import { installFlotilla, joinOptions } from './installation.ts';
+import { type Outcome, startWithoutLinks } from './link-cut.ts';
 import { pushProgramImages } from './program-images.ts';
 import { ProgressView, type Screen } from './progress-view.ts';
+import { type Gap, rollOut } from './rollout.ts';
 import { followPrecaching } from './upgrade-progress.ts';
+import { imagePlaceholders, startWorkloads, workloadImages } from './workloads.ts';
 
 /** What the story is told with. */
 export interface StoryOptions {
@@ -17,128 +20,128 @@ export interface StoryOptions {
   readonly signal: AbortSignal;
 }
 
-/** What came out: a spoke, and how its images started. */
-export interface Outcome {
-  readonly spoke: string;
-  readonly how: string;
-  readonly started: Started;
+/** What came out. */
+export interface StoryEnd {
+  readonly gaps: readonly Gap[];
+  readonly outcomes: readonly Outcome[];
 }
 
-/** Milliseconds in which images must come up where they are in the store, and for which the spoke without them is tried. */
-const START_WITHIN_MS = 60_000;
-const HOPELESS_FOR_MS = 10_000;
+/** What the Deployments run before: small, for nobody waits for it. */
+const OLD_VERSION = { version: '4.98.0', seed: 98, components: 4, totalBytes: 4_000_000 };
+/** Seconds beside the link's for pre-caching: the puller's start, its list, unpacking. The window starts after them. */
+const PRECACHE_EXTRA_SECONDS = 8;
 
 /**
- * The main job, from an empty fleet to images that start with the links cut. Throws with the reason when a step does not end well:
- * `FLOTILLA_DEMO_*`, or the error of the part that failed.
+ * The main job, from an empty fleet to a new version in service, and images that start with the links cut. Throws with the reason when
+ * a step does not end well: `FLOTILLA_DEMO_*`, or the error of the part that failed.
  */
-export async function tellStory(fleet: Fleet, { rate, screen, signal }: StoryOptions): Promise<Outcome[]> {
-  const say = (line: string) => screen.write(`${line}\n`);
-  const release = await fillRegistry(fleet, say, signal);
-  await shapeLinks(fleet, rate, say);
-  await precache(fleet, release, { rate, screen, signal });
-
-  const outcomes = await startWithoutLinks(fleet, release, say);
-  if (fleet.bystander) outcomes.push(await startOverLink(fleet.bystander, release, rate, say));
-  report(outcomes, say);
-  check(outcomes);
-  return outcomes;
+export async function tellStory(fleet: Fleet, options: StoryOptions): Promise<StoryEnd> {
+  const say = (line: string) => options.screen.write(`${line}\n`);
+  const release = await setTheScene(fleet, say, options.signal);
+  await shapeLinks(fleet, options.rate, say);
+  const images = workloadImages(largestFirst(release));
+  const windowStart = await applyUpgrade(fleet, release, images, { ...options, say });
+  await precache(fleet, release, { ...options, say });
+  const gaps = await rollOutInWindow(fleet, release, { ...options, images, windowStart, say });
+  const outcomes = await startWithoutLinks(fleet, release.components, new Set(Object.values(images)), say);
+  return { gaps, outcomes };
 }
 
-/** Pushes our programs and the release, and installs the hub and the agents from them. */
-async function fillRegistry(fleet: Fleet, say: (line: string) => void, signal: AbortSignal): Promise<ReleaseFixture> {
-  const { pushHost, registryName, dir } = fleet;
+type Say = { readonly say: (line: string) => void };
+
+/** Pushes our programs and both versions, installs hub and agents, and starts what runs on the spokes. */
+async function setTheScene(fleet: Fleet, say: (line: string) => void, signal: AbortSignal): Promise<ReleaseFixture> {
+  const { pushHost, registryName, dir, spokes, bystander } = fleet;
   await using client = new RegistryClient({ insecureHosts: [pushHost] });
-  say('\nImages of our programs, and hub and agents from charts/hub and charts/spoke');
+  say('\nImages of our programs, a standalone hub from charts/hub, and every spoke joined with the command for it:');
+  const [first] = spokes;
+  if (first) say(`  npm run join -- ${Object.entries(joinOptions(fleet, first)).flat().map(asOption).join(' ')} …`);
   const images = await pushProgramImages({ client, pushHost, dir, say: (line) => say(`  ${line}`) });
-  const [release] = await Promise.all([
-    buildReleaseFixture({ client, pushHost, registryName, log: (line) => say(`  ${line}`) }),
-    installFlotilla({ fleet, images, signal }),
-  ]);
-  say(`  release ${release.version}: ${release.components.length} component images, ${(release.releaseBytes / 1e6).toFixed(0)} MB`);
-  say(`  hub is up, ${fleet.spokes.map(({ name }) => name).join(' and ')} available`);
+  const fixture = { client, pushHost, registryName, log: (line: string) => say(`  ${line}`) };
+  const install = installFlotilla({ fleet, images, signal });
+  const pushAndStart = async (): Promise<ReleaseFixture> => {
+    const old = await buildReleaseFixture({ ...fixture, ...OLD_VERSION });
+    const all = [...spokes, ...(bystander ? [bystander] : [])];
+    const [release] = await Promise.all([
+      buildReleaseFixture(fixture),
+      ...all.map((spoke) => startWorkloads(spoke, workloadImages(old.components))),
+    ]);
+    return release;
+  };
+  const [release] = await Promise.all([pushAndStart(), install]);
+  say(`  hub is up, ${spokes.map(({ name }) => name).join(' and ')} joined and available; each spoke runs 4 Deployments of 4.98.0`);
+  say(`  release ${release.version}: ${release.components.length} component images, ${megabytes(release.releaseBytes)}`);
   return release;
 }
+
+const asOption = (text: string, index: number): string => (index % 2 === 0 ? `--${text}` : text);
 
 async function shapeLinks({ spokes, bystander }: Fleet, rate: string, say: (line: string) => void): Promise<void> {
   for (const spoke of [...spokes, ...(bystander ? [bystander] : [])]) await spoke.setRate(rate);
   say(`  the link to each spoke now carries ${rate}`);
 }
 
-/** Applies the examples as a user would, and shows the progress until every spoke has everything. */
-async function precache(fleet: Fleet, release: ReleaseFixture, { rate, screen, signal }: StoryOptions): Promise<void> {
-  const say = (line: string) => screen.write(`${line}\n`);
-  const { hub, spokes } = fleet;
-  say('\nApplying examples/precaching');
-  const additional = release.operators.images[0]?.pullSpec ?? release.release.pullSpec;
-  const words = await applyExamples(hub, { RELEASE_IMAGE: release.release.pullSpec, ADDITIONAL_IMAGE: additional });
-  say(words.replaceAll(/^/gm, '  '));
+const largestFirst = ({ components }: ReleaseFixture) => components.toSorted((a, b) => distinctBytes([b]) - distinctBytes([a]));
 
-  say('\nPre-caching');
+/** Applies the examples as a user would, ahead of the window; returns when that starts, in milliseconds since the epoch. */
+async function applyUpgrade(
+  { hub }: Fleet,
+  release: ReleaseFixture,
+  images: Readonly<Record<string, string>>,
+  { rate, say }: StoryOptions & Say,
+): Promise<number> {
+  const linkSeconds = (release.releaseBytes * 8) / parseRate(rate);
+  // The annotation has whole seconds.
+  const windowStart = Math.ceil(Date.now() / 1000 + 1.1 * linkSeconds + PRECACHE_EXTRA_SECONDS) * 1000;
+  const WINDOW_START = new Date(windowStart).toISOString().replace('.000Z', 'Z');
+  say(`\nApplying examples/rollout, whose window starts at ${WINDOW_START}`);
+  const values = { RELEASE_IMAGE: release.release.pullSpec, WINDOW_START, ...imagePlaceholders(images) };
+  say((await applyExamples(hub, HUB_EXAMPLES, values)).replaceAll(/^/gm, '  '));
+  return windowStart;
+}
+
+/** Shows the progress until every spoke has everything. */
+async function precache({ hub, spokes }: Fleet, release: ReleaseFixture, options: StoryOptions & Say): Promise<void> {
+  const { rate, screen, signal, say } = options;
+  say('\nPre-caching, ahead of the window');
   const view = new ProgressView(screen);
   const start = performance.now();
-  const names = spokes.map(({ name }) => name);
-  const linkSeconds = Math.ceil((release.totalBytes * 8) / parseRate(rate));
   const ended = await followPrecaching(hub.client, EXAMPLE_UPGRADE, {
-    spokes: names,
+    spokes: spokes.map(({ name }) => name),
     onChange: (states) => view.show(states),
-    withinMs: 120_000 + 3_000 * linkSeconds,
+    withinMs: limitMs(release, rate),
     signal,
   });
   say(`  ended after ${seconds((performance.now() - start) / 1000)}`);
-  say(`\n$ kubectl -n ${EXAMPLE_UPGRADE.namespace} get cgu`);
-  say((await hub.kubectl(['-n', EXAMPLE_UPGRADE.namespace, 'get', 'cgu'])).trimEnd());
   const bad = ended.filter(({ state }) => state !== 'Succeeded');
-  if (bad.length > 0) {
-    const reasons = bad.map(({ name, state, message }) => `${name} ended as ${state}: ${message ?? 'no reason given'}`);
-    throw new FlotillaError('FLOTILLA_DEMO_PRECACHING_FAILED', reasons.join('; '));
-  }
+  if (bad.length === 0) return;
+  const reasons = bad.map(({ name, state, message }) => `${name} ended as ${state}: ${message ?? 'no reason given'}`);
+  throw new FlotillaError('FLOTILLA_DEMO_PRECACHING_FAILED', reasons.join('; '));
 }
 
-/** Cuts every link and starts all component images everywhere; the spoke that has none is tried for a short while. */
-async function startWithoutLinks(fleet: Fleet, release: ReleaseFixture, say: (line: string) => void): Promise<Outcome[]> {
-  const { spokes, bystander } = fleet;
-  const all = [...spokes, ...(bystander ? [bystander] : [])];
-  await Promise.all(all.map((spoke) => spoke.cutLink()));
-  say(`\nThe links are cut. Starting ${release.components.length} component images on ${all.map(({ name }) => name).join(', ')}`);
-  const start = async (spoke: SpokeSite, how: string, withinMs: number): Promise<Outcome> => ({
-    spoke: spoke.name,
-    how,
-    started: await spoke.startImages(release.components, withinMs),
-  });
-  return Promise.all([
-    ...spokes.map((spoke) => start(spoke, 'pre-cached, link cut', START_WITHIN_MS)),
-    ...(bystander ? [start(bystander, 'not pre-cached, link cut', HOPELESS_FOR_MS)] : []),
-  ]);
+/** Three times what the link takes, and two minutes. */
+const limitMs = (release: ReleaseFixture, rate: string): number => 120_000 + 3_000 * Math.ceil((release.totalBytes * 8) / parseRate(rate));
+
+interface InWindow extends StoryOptions, Say {
+  readonly images: Readonly<Record<string, string>>;
+  readonly windowStart: number;
 }
 
-async function startOverLink(spoke: SpokeSite, release: ReleaseFixture, rate: string, say: (line: string) => void): Promise<Outcome> {
-  say(`For comparison, ${spoke.name} pulls them over its link of ${rate} now`);
-  await spoke.restoreLink();
-  const withinMs = 60_000 + Math.ceil((4_000 * release.releaseBytes * 8) / parseRate(rate));
-  return { spoke: spoke.name, how: `not pre-cached, link ${rate}`, started: await spoke.startImages(release.components, withinMs) };
-}
-
-function report(outcomes: readonly Outcome[], say: (line: string) => void): void {
-  say('');
-  for (const { spoke, how, started } of outcomes) {
-    const when = started.up === started.total ? `in ${seconds(started.seconds)}` : `within ${seconds(started.seconds)}`;
-    say(`  ${spoke}  ${how.padEnd(28)}  ${started.up} of ${started.total} images started ${when}`);
-  }
-}
-
-/** Pre-cached means: everything starts. Not pre-cached and cut means: nothing does, or the link was not cut. */
-function check(outcomes: readonly Outcome[]): void {
-  for (const { spoke, how, started } of outcomes) {
-    const wanted = how === 'not pre-cached, link cut' ? 0 : started.total;
-    if (started.up === wanted) continue;
-    const [name, reason] = Object.entries(started.failures)[0] ?? ['', ''];
-    const why = name ? `; ${name}: ${reason}` : '';
-    throw new FlotillaError(
-      'FLOTILLA_DEMO_START',
-      `${spoke} (${how}): ${started.up} of ${started.total} images started, not ${wanted}${why}`,
-    );
-  }
+/** The rollout, with what it did to the spokes. */
+async function rollOutInWindow(fleet: Fleet, release: ReleaseFixture, options: InWindow): Promise<Gap[]> {
+  const { rate, images, windowStart, say, signal } = options;
+  const { hub, spokes, bystander } = fleet;
+  const bytes = distinctBytes(release.components.filter(({ pullSpec }) => Object.values(images).includes(pullSpec)));
+  say(`\nThe rollout: 4 Deployments to images of ${megabytes(bytes)}, on ${spokes.map(({ name }) => name).join(' and ')}`);
+  if (bystander) say(`  when the window starts, ${bystander.name}, which was not pre-cached, gets the same by hand`);
+  const gaps = await rollOut(fleet, { images, windowStart, say, withinMs: limitMs(release, rate), signal });
+  const { namespace } = EXAMPLE_UPGRADE;
+  say(`\n$ kubectl -n ${namespace} get cgu`);
+  say((await hub.kubectl(['-n', namespace, 'get', 'cgu'])).trimEnd());
+  say('\nTime in which not every Deployment was available and up to date:');
+  for (const gap of gaps) say(`  ${gap.spoke}  ${(gap.isPrecached ? 'pre-cached' : 'not pre-cached').padEnd(14)}  ${seconds(gap.seconds)}`);
+  return gaps;
 }
 
 const seconds = (value: number): string => `${value.toFixed(1)} s`;
+const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(0)} MB`;

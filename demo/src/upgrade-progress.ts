@@ -1,12 +1,13 @@
 import {
-  ClusterGroupUpgrade,
-  FlotillaError,
+  type ClusterGroupUpgrade,
+  findCondition,
   isFinalPrecacheState,
   type PrecacheProgress,
   type PrecacheState,
   type Ref,
 } from '@flotilla/api';
-import { type Client, WatchCache } from '@flotilla/runtime';
+import type { Client } from '@flotilla/runtime';
+import { followUpgrade } from './follow-upgrade.ts';
 
 /** What the ClusterGroupUpgrade says of one spoke. */
 export interface SpokeProgress {
@@ -16,7 +17,7 @@ export interface SpokeProgress {
   readonly message: string | undefined;
 }
 
-/** How an upgrade is followed. */
+/** How pre-caching is followed. */
 export interface FollowOptions {
   /** Names of the spokes that are to end. */
   readonly spokes: readonly string[];
@@ -32,28 +33,23 @@ export interface FollowOptions {
  * upgrade itself says so. Throws `FLOTILLA_DEMO_TIMEOUT` with the last state.
  */
 export async function followPrecaching(client: Client, ref: Required<Ref>, options: FollowOptions): Promise<SpokeProgress[]> {
-  const stop = new AbortController();
-  const limit = AbortSignal.timeout(options.withinMs);
-  const cache = new WatchCache(client, ClusterGroupUpgrade, { namespace: ref.namespace });
-  const ended = Promise.withResolvers<SpokeProgress[]>();
-  const read = () => readProgress(cache.get(ref), options.spokes);
-  cache.subscribe(() => {
-    const spokes = read();
-    options.onChange?.(spokes);
-    if (spokes.every(({ state }) => isFinalPrecacheState(state)) && saysEnded(cache.get(ref))) ended.resolve(spokes);
+  const { spokes, onChange, withinMs, signal } = options;
+  const ended = await followUpgrade(client, ref, {
+    onChange(upgrade) {
+      const progress = readProgress(upgrade, spokes);
+      onChange?.(progress);
+      return progress.every(({ state }) => isFinalPrecacheState(state)) && saysEnded(upgrade);
+    },
+    explain(upgrade) {
+      const states = readProgress(upgrade, spokes).map(
+        ({ name, state, message }) => `${name} is ${state}${message ? ` (${message})` : ''}`,
+      );
+      return `pre-caching did not end (${states.join(', ')})`;
+    },
+    withinMs,
+    signal,
   });
-  const giveUp = () => ended.reject(new FlotillaError('FLOTILLA_DEMO_TIMEOUT', explain(read(), cache.get(ref), options.withinMs)));
-  limit.addEventListener('abort', giveUp, { once: true });
-  const interrupt = () => ended.reject(options.signal.reason);
-  options.signal.addEventListener('abort', interrupt, { once: true });
-  try {
-    cache.start(stop.signal);
-    return await ended.promise;
-  } finally {
-    stop.abort();
-    limit.removeEventListener('abort', giveUp);
-    options.signal.removeEventListener('abort', interrupt);
-  }
+  return readProgress(ended, spokes);
 }
 
 function readProgress(upgrade: ClusterGroupUpgrade | undefined, spokes: readonly string[]): SpokeProgress[] {
@@ -67,13 +63,7 @@ function readProgress(upgrade: ClusterGroupUpgrade | undefined, spokes: readonly
 }
 
 /** The condition has left `InProgress`: the roll-up was written. */
-function saysEnded(upgrade: ClusterGroupUpgrade | undefined): boolean {
-  const condition = upgrade?.status?.conditions?.find(({ type }) => type === 'PrecachingSuceeded');
+function saysEnded(upgrade: ClusterGroupUpgrade): boolean {
+  const condition = findCondition(upgrade.status?.conditions, 'PrecachingSuceeded');
   return condition !== undefined && condition.reason !== 'InProgress';
-}
-
-function explain(spokes: readonly SpokeProgress[], upgrade: ClusterGroupUpgrade | undefined, withinMs: number): string {
-  const states = spokes.map(({ name, state, message }) => `${name} is ${state}${message ? ` (${message})` : ''}`);
-  const conditions = (upgrade?.status?.conditions ?? []).map(({ type, status, message }) => `${type}=${status}: ${message}`);
-  return `pre-caching did not end within ${withinMs / 1000} s: ${[...states, ...conditions].join('; ')}`;
 }

@@ -11,6 +11,7 @@ const DEMO = fileURLToPath(new URL('../../demo/src/main.ts', import.meta.url));
 const NOTHING = { processes: [], mounts: [], links: [], namespaces: [], cgroups: [], folders: [] };
 /** From the signal to the end of the program. */
 const END_WITHIN_MS = 45_000;
+const ENDED = Symbol('ended');
 
 /** A running demo and what it makes on this machine. */
 interface Demo {
@@ -31,12 +32,13 @@ async function interrupt(args: readonly string[], isMoment: (demo: Demo) => Prom
   });
   try {
     const output = () => readFile(logFile, 'utf8');
-    const whileItRuns = async <T>(look: () => Promise<T>) => {
-      if (demo.hasExited()) throw new Error(`the demo ended early: ${await output()}`);
-      return await look();
+    const whileItRuns = async <T>(look: () => Promise<T | false | undefined>, withinMs: number, what: string): Promise<T> => {
+      const answer = await eventually(async () => (demo.hasExited() ? ENDED : await look()), withinMs, what);
+      if (answer === ENDED) throw new Error(`the demo ended early: ${await output()}`);
+      return answer;
     };
-    const run = await eventually(() => whileItRuns(() => runOf(demo.pid)), 60_000, 'the demo to begin');
-    await eventually(() => whileItRuns(() => isMoment({ output, run })), 150_000, 'the moment');
+    const run = await whileItRuns(() => runOf(demo.pid), 60_000, 'the demo to begin');
+    await whileItRuns(() => isMoment({ output, run }), 300_000, 'the moment');
     const start = performance.now();
     await demo.stop({ signal, graceMs: END_WITHIN_MS });
     const tookMs = performance.now() - start;

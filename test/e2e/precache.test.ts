@@ -6,6 +6,7 @@ import { eventually } from '../fixtures/eventually.ts';
 import { createUpgrade, deleteUpgrade, type PrecacheFleet, startPrecacheFleet } from '../fixtures/precache-fleet.ts';
 import { killPuller, PullerObserver } from '../fixtures/puller-observer.ts';
 import type { FixtureImage, ReleaseFixture } from '../fixtures/release-fixture.ts';
+import { describeRollout } from './rollout.ts';
 
 const obstacle = clusterObstacle();
 if (obstacle) console.log(`skipped: ${obstacle}`);
@@ -38,7 +39,7 @@ const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;
 describe.skipIf(obstacle !== undefined)('pre-caching on whole clusters', () => {
   beforeAll(async () => {
     const start = performance.now();
-    world = await startPrecacheFleet(SPOKES.length);
+    world = await startPrecacheFleet(SPOKES.length, { workers: 2 });
     console.log(`fleet with hub and agents up after ${seconds((performance.now() - start) / 1000)}`);
   });
   afterAll(async () => {
@@ -138,6 +139,9 @@ describe.skipIf(obstacle !== undefined)('pre-caching on whole clusters', () => {
       await deleteUpgrade(world, 'killed');
     });
   });
+
+  // Here, and not in a file of its own: a fleet takes longer to start than the story does.
+  describeRollout(() => world);
 });
 
 /** Waits until the puller that was started after a moment has that many bytes, and returns how many it has. */

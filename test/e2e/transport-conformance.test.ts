@@ -18,7 +18,7 @@ const ANYTHING = {
 
 /** The agent as the chart installs it, a pod of a whole cluster; the hub is another. */
 async function startPodSubject(): Promise<TransportSubject> {
-  const world = await startPrecacheFleet(1, ANYTHING);
+  const world = await startPrecacheFleet(1, { agentValues: ANYTHING });
   const { fleet } = world;
   const [spoke] = fleet.spokes;
   const cluster = fleet.clusters.get('spoke-1');

@@ -1,0 +1,56 @@
+import { FlotillaError } from '@flotilla/api';
+import type { ComponentImage, Fleet, SpokeSite, Started } from './fleet.ts';
+
+/** What came out: a spoke, and how its images started. */
+export interface Outcome {
+  readonly spoke: string;
+  readonly isPrecached: boolean;
+  readonly started: Started;
+}
+
+/** Milliseconds in which images must come up where they are in the store, and for which the spoke without them is tried. */
+const START_WITHIN_MS = 60_000;
+const HOPELESS_FOR_MS = 10_000;
+
+/**
+ * Cuts every link and starts all images everywhere. The bystander, which has none but those it already `has`, is tried for a short
+ * while with the others. Throws `FLOTILLA_DEMO_START` when an image that was pre-cached does not start, or one that was not does.
+ */
+export async function startWithoutLinks(
+  { spokes, bystander }: Fleet,
+  images: readonly ComponentImage[],
+  has: ReadonlySet<string>,
+  say: (line: string) => void,
+): Promise<Outcome[]> {
+  const all = [...spokes, ...(bystander ? [bystander] : [])];
+  await Promise.all(all.map((spoke) => spoke.cutLink()));
+  say(`\nThe links are cut. Starting ${images.length} component images on ${all.map(({ name }) => name).join(', ')}`);
+  const start = async (spoke: SpokeSite, isPrecached: boolean): Promise<Outcome> => ({
+    spoke: spoke.name,
+    isPrecached,
+    started: isPrecached
+      ? await spoke.startImages(images, START_WITHIN_MS)
+      : await spoke.startImages(
+          images.filter(({ pullSpec }) => !has.has(pullSpec)),
+          HOPELESS_FOR_MS,
+        ),
+  });
+  const outcomes = await Promise.all([...spokes.map((spoke) => start(spoke, true)), ...(bystander ? [start(bystander, false)] : [])]);
+  for (const outcome of outcomes) say(`  ${describe(outcome)}`);
+  for (const outcome of outcomes) check(outcome);
+  return outcomes;
+}
+
+function describe({ spoke, isPrecached, started: { up, total, seconds } }: Outcome): string {
+  const when = `${up === total ? 'in' : 'within'} ${seconds.toFixed(1)} s`;
+  return `${spoke}  ${(isPrecached ? 'pre-cached' : 'not pre-cached').padEnd(14)}  ${up} of ${total} images started ${when}`;
+}
+
+/** Not pre-cached and cut means: nothing starts, or the link was not cut. */
+function check(outcome: Outcome): void {
+  const { isPrecached, started } = outcome;
+  const wanted = isPrecached ? started.total : 0;
+  if (started.up === wanted) return;
+  const [name, reason] = Object.entries(started.failures)[0] ?? ['', ''];
+  throw new FlotillaError('FLOTILLA_DEMO_START', `${describe(outcome)}, not ${wanted}${name && `; ${name}: ${reason}`}`);
+}
