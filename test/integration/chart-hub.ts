@@ -2,12 +2,18 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type ApiServer, ensureTools, runCommand, startApiServer } from '@flotilla/control-plane';
+import { type ApiServer, type ApiServerOptions, ensureTools, runCommand, startApiServer } from '@flotilla/control-plane';
 import { type RunningProgram, startHub } from '../fixtures/programs.ts';
 
-const charts = fileURLToPath(new URL('../../charts', import.meta.url));
-const NAMESPACE = 'flotilla';
-const HUB = `system:serviceaccount:${NAMESPACE}:hub-flotilla-hub`;
+/** Folder of the charts. */
+export const CHARTS = fileURLToPath(new URL('../../charts', import.meta.url));
+/** Namespace of all releases. */
+export const NAMESPACE = 'flotilla';
+/** User of the hub. */
+export const HUB = `system:serviceaccount:${NAMESPACE}:hub-flotilla-hub`;
+
+/** Groups of every ServiceAccount. */
+export const SERVICE_ACCOUNT = ['system:serviceaccounts', 'system:authenticated'];
 
 /** A real API server on which the hub's chart is installed, and hubs that have no rights but those the chart grants. */
 export interface ChartHub extends AsyncDisposable {
@@ -16,6 +22,8 @@ export interface ChartHub extends AsyncDisposable {
   readonly helm: string;
   /** Gone after the disposal. */
   readonly dir: string;
+  /** Runs helm against the server; returns what it prints. */
+  runHelm(args: readonly string[]): Promise<string>;
   /** Starts a hub; resolves when it leads. */
   startHub(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<RunningProgram>;
 }
@@ -24,6 +32,8 @@ export interface ChartHub extends AsyncDisposable {
 export async function startChartHub(options: {
   readonly values: readonly string[];
   readonly flags?: readonly string[];
+  /** More of how the API server is started; `users` are beside the hub's. */
+  readonly apiServer?: ApiServerOptions;
   readonly prepare?: (server: ApiServer) => Promise<void>;
 }): Promise<ChartHub> {
   const stack = new AsyncDisposableStack();
@@ -31,20 +41,21 @@ export async function startChartHub(options: {
     const tools = await ensureTools(['helm']);
     const dir = await mkdtemp(join(tmpdir(), 'flotilla-chart-hub-'));
     stack.defer(() => rm(dir, { recursive: true, force: true }));
-    const users = [{ name: HUB, groups: ['system:serviceaccounts', 'system:authenticated'] }];
-    const server = stack.use(await startApiServer({ users, ...(options.flags && { flags: options.flags }) }));
+    const { apiServer, flags = [] } = options;
+    const users = [...(apiServer?.users ?? []), { name: HUB, groups: SERVICE_ACCOUNT }];
+    const server = stack.use(await startApiServer({ ...apiServer, users, flags: [...flags, ...(apiServer?.flags ?? [])] }));
     await options.prepare?.(server);
-    const args = ['install', 'hub', join(charts, 'hub'), '-n', NAMESPACE, '--create-namespace'];
-    await runCommand(tools.path('helm'), [...args, ...options.values.flatMap((value) => ['--set', value])], {
-      env: { HELM_CACHE_HOME: dir, HELM_CONFIG_HOME: dir, HELM_DATA_HOME: dir, KUBECONFIG: server.kubeconfig },
-      timeoutMs: 60_000,
-    });
+    const env = { HELM_CACHE_HOME: dir, HELM_CONFIG_HOME: dir, HELM_DATA_HOME: dir, KUBECONFIG: server.kubeconfig };
+    const runHelm = (args: readonly string[]) => runCommand(tools.path('helm'), args, { env, timeoutMs: 60_000 });
+    const args = ['install', 'hub', join(CHARTS, 'hub'), '-n', NAMESPACE, '--create-namespace'];
+    await runHelm([...args, ...options.values.flatMap((value) => ['--set', value])]);
     const kubeconfig = await server.kubeconfigFor(HUB);
     let running: RunningProgram | undefined;
     stack.defer(async () => running?.stop());
     return {
       server,
       helm: tools.path('helm'),
+      runHelm,
       dir,
       async startHub(more, env) {
         running = await startHub(kubeconfig, dir, ['--namespace', NAMESPACE, ...more], env);

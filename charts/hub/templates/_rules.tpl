@@ -6,45 +6,47 @@
 # Which clusters there are; steps write labels and annotations that an upgrade asks for.
 - apiGroups: [cluster.open-cluster-management.io]
   resources: [managedclusters]
-  verbs: [get, list, watch, patch]
-# All that is done on spokes goes through these, in the namespaces of the clusters.
+  verbs: [list, watch, patch]
+# All that is done on spokes goes through these, in the namespaces of the clusters. They are never edited, but made anew.
 - apiGroups: [action.open-cluster-management.io]
   resources: [managedclusteractions]
-  verbs: [get, list, watch, create, update, patch, delete, deletecollection]
+  verbs: [get, list, watch, create, delete, deletecollection]
 - apiGroups: [view.open-cluster-management.io]
   resources: [managedclusterviews]
-  verbs: [get, list, watch, create, update, patch, delete, deletecollection]
+  verbs: [get, list, watch, create, delete, deletecollection]
+# patch: a work that the reference has begun is adopted.
 - apiGroups: [work.open-cluster-management.io]
   resources: [manifestworks]
-  verbs: [get, list, watch, create, patch, delete, deletecollection]
+  verbs: [get, list, watch, create, patch, delete]
 - apiGroups: [work.open-cluster-management.io]
   resources: [manifestworkreplicasets]
-  verbs: [get, list, watch]
+  verbs: [list, watch]
 # Which clusters a policy is enforced on.
 - apiGroups: [cluster.open-cluster-management.io]
   resources: [placements]
-  verbs: [get, list, watch, create, update, patch, delete, deletecollection]
+  verbs: [get, list, watch, create, patch, delete]
 - apiGroups: [policy.open-cluster-management.io]
   resources: [placementbindings]
-  verbs: [get, list, watch, create, update, patch, delete, deletecollection]
+  verbs: [get, list, watch, create, patch, delete]
 {{- end -}}
 
 {{- /* What letting spokes in needs (value standalone). */ -}}
 {{- define "hub.standaloneRules" -}}
-# Clusters get conditions, a namespace and an account for their agent.
+# Clusters get conditions, a namespace and an account for their agent. What is to be there is applied: create where it is missing,
+# patch where it differs.
 - apiGroups: [cluster.open-cluster-management.io]
   resources: [managedclusters/status]
-  verbs: [get, update, patch]
+  verbs: [patch]
 - apiGroups: [""]
   resources: [namespaces]
-  verbs: [get, list, watch, create, patch]
+  verbs: [list, watch, create, patch]
 - apiGroups: [""]
   resources: [serviceaccounts]
   verbs: [list, watch]
 - apiGroups: [""]
   resources: [serviceaccounts]
   resourceNames: [spoke-agent]
-  verbs: [get, create, patch, delete]
+  verbs: [create, patch, delete]
 # Roles of agents, by their one name. The names of ClusterRoles end in that of the cluster, which no rule can say: there the hub may
 # write and delete any, but RBAC itself forbids it to grant what it does not have. For that it needs neither escalate nor bind:
 # those would let it make itself an administrator.
@@ -54,32 +56,42 @@
 - apiGroups: [rbac.authorization.k8s.io]
   resources: [roles, rolebindings]
   resourceNames: ["flotilla:spoke-agent"]
-  verbs: [get, create, patch, delete]
+  verbs: [create, patch, delete]
 - apiGroups: [rbac.authorization.k8s.io]
   resources: [clusterroles, clusterrolebindings]
-  verbs: [get, list, watch, create, patch, delete]
-# Signs of life: read by the hub, and written by agents.
+  verbs: [list, watch, create, patch, delete]
+# Signs of life.
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
   resourceNames: [managed-cluster-lease]
-  verbs: [get, list, watch, update, patch]
-# From here on: held only because agents are granted it, and nobody may grant what he does not have. The same list is in
-# apps/hub/src/registration/access.ts.
+  verbs: [list, watch]
+# From here on: what agents are granted beyond the rules above. The same list is in apps/hub/src/registration/access.ts.
+# Held because nobody may grant what he does not have.
+- apiGroups: [cluster.open-cluster-management.io]
+  resources: [managedclusters]
+  verbs: [get]
+# Held because nobody may grant what he does not have.
+- apiGroups: [action.open-cluster-management.io]
+  resources: [managedclusteractions/status]
+  verbs: [update]
+# Held because nobody may grant what he does not have.
+- apiGroups: [view.open-cluster-management.io]
+  resources: [managedclusterviews/status]
+  verbs: [update]
+# Held because nobody may grant what he does not have.
+- apiGroups: [work.open-cluster-management.io]
+  resources: [manifestworks/status]
+  verbs: [patch]
+# Held because nobody may grant what he does not have. (In its own namespace the hub creates one for its election by another rule.)
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
   verbs: [create]
-- apiGroups: [action.open-cluster-management.io]
-  resources: [managedclusteractions/status]
-  verbs: [update, patch]
-- apiGroups: [view.open-cluster-management.io]
-  resources: [managedclusterviews/status]
-  verbs: [update, patch]
-- apiGroups: [work.open-cluster-management.io]
-  resources: [manifestworks/finalizers]
-  verbs: [update]
-- apiGroups: [work.open-cluster-management.io]
-  resources: [manifestworks/status]
-  verbs: [update, patch]
+# Held because nobody may grant what he does not have.
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  resourceNames: [managed-cluster-lease]
+  verbs: [patch]
+# Held because nobody may grant what he does not have.
 - apiGroups: [""]
   resources: [serviceaccounts/token]
   resourceNames: [spoke-agent]

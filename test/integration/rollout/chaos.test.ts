@@ -14,11 +14,13 @@ import { createTemplate } from './templates.ts';
 import { startWatchRelay, type WatchRelay } from './watch-relay.ts';
 import { RolloutWorld, spokeNames } from './world.ts';
 
-const { moments, seed } = readChaosConfig();
-const CLUSTERS = spokeNames(100);
-const BATCH = 20;
-const PLAN = Array.from({ length: CLUSTERS.length / BATCH }, (_, index) => CLUSTERS.slice(index * BATCH, (index + 1) * BATCH));
+const { moments, spokes, seed } = readChaosConfig();
+const CLUSTERS = spokeNames(spokes);
+const BATCH = Math.ceil(spokes / 5);
+const PLAN = Array.from({ length: Math.ceil(CLUSTERS.length / BATCH) }, (_, index) => CLUSTERS.slice(index * BATCH, (index + 1) * BATCH));
 const RUN_MS = 180_000;
+/** Strikes in one run. */
+const MOST_PER_RUN = 6;
 
 type Mode = 'policy' | 'manifestwork';
 
@@ -29,6 +31,7 @@ let redis: TestRedis | undefined;
 let relay: WatchRelay;
 let chaos: Chaos;
 const random = createRandom(seed);
+const drawn = drawStrikes(moments, random);
 
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'flotilla-chaos-'));
@@ -37,7 +40,7 @@ beforeAll(async () => {
   auditLog = join(dir, 'audit.log');
   world = await RolloutWorld.start({
     spokes: CLUSTERS,
-    simulated: { work: { seconds: 1, jitter: 0.5 } },
+    simulated: { work: { seconds: 0.5, jitter: 0.5 } },
     apiServer: auditWrites(auditLog),
     withoutHub: true,
     seed,
@@ -113,20 +116,23 @@ test.each(['policy', 'manifestwork'] as const)(
   async (mode) => {
     const calm = await begin(`calm-${mode}`, mode);
     await eventually(() => hasEnded(calm.upgrade), RUN_MS, 'the undisturbed upgrade to end');
+    const calmMs = Date.now() - calm.sinceMs;
     const expected = await endOf(calm.upgrade);
     expect(expected.clusters).toEqual(CLUSTERS.map((cluster) => `${cluster}: complete`).toSorted());
     expect(expected.conditions).toContainEqual(expect.objectContaining({ type: 'Succeeded', value: 'True', reason: 'Completed' }));
     expect(expected.plan).toEqual(PLAN);
     await expectOrder(calm, mode, 'undisturbed');
 
-    const strikes = drawStrikes(mode === 'policy' ? Math.ceil(moments / 2) : Math.floor(moments / 2), random);
+    const strikes = drawn.filter((_, index) => (index % 2 === 0) === (mode === 'policy'));
     const log: string[] = [];
     for (let run = 1; strikes.length > 0; run += 1) {
       const audited = await begin(`${mode}-${run}`, mode);
       const name = audited.upgrade;
       await eventually(async () => (await world.get(name))?.status?.status.startedAt, 60_000, `${name} to start`);
       while (strikes.length > 0) {
-        await new Promise((resolve) => setTimeout(resolve, 200 + random() * 3_000));
+        // Spread over the run, and no more than it has room for.
+        const share = calmMs / (Math.min(strikes.length, MOST_PER_RUN) + 1);
+        await new Promise((resolve) => setTimeout(resolve, 200 + random() * 2 * share));
         if (await hasEnded(name)) break;
         const strike = strikes.pop();
         const { currentBatch = 0 } = (await world.get(name))?.status?.status ?? {};

@@ -55,8 +55,15 @@ export class Chaos {
       case 'API server restart':
         return world.server.restart();
       case 'expired watches':
-        if (relay.expireWatches() === 0) throw new Error('the hub watched nothing');
+        return this.#expireWatches(relay);
     }
+  }
+
+  async #expireWatches(relay: WatchRelay): Promise<void> {
+    const before = relay.refused();
+    const watches = relay.expireWatches();
+    if (watches === 0) throw new Error('the hub watched nothing');
+    await eventually(() => relay.refused() - before >= watches / 2, 30_000, 'most watches to be refused');
   }
 
   async #start(standby = false): Promise<RunningProgram> {

@@ -10,6 +10,8 @@ export interface WatchRelay extends AsyncDisposable {
   readonly kubeconfig: string;
   /** Ends every watch, and tells whoever comes back for one that its version is too old (410). Returns how many watches there were. */
   expireWatches(): number;
+  /** Watches that were refused so. */
+  refused(): number;
 }
 
 const EXPIRED = {
@@ -24,9 +26,11 @@ export async function startWatchRelay(api: ApiServer, user: string): Promise<Wat
   const agent = new Agent({ keepAlive: true, ca: cert });
   const watches = new Map<ServerResponse, string>();
   const expired = new Set<string>();
+  let refused = 0;
   const server = createServer({ cert, key }, (request, response) => {
     const watch = watchedPath(request.url ?? '');
     if (watch !== undefined && expired.delete(watch)) {
+      refused += 1;
       response.writeHead(200, { 'content-type': 'application/json' }).end(`${JSON.stringify(EXPIRED)}\n`);
       return;
     }
@@ -53,6 +57,7 @@ export async function startWatchRelay(api: ApiServer, user: string): Promise<Wat
   await writeFile(kubeconfig, direct.replace(api.url, `https://127.0.0.1:${address.port}`), { mode: 0o600 });
   return {
     kubeconfig,
+    refused: () => refused,
     expireWatches() {
       const open = [...watches];
       for (const [response, path] of open) {

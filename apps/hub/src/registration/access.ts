@@ -34,16 +34,15 @@ const RBAC = 'rbac.authorization.k8s.io';
  * charts/hub grants the hub the same when `standalone` is set: change both.
  */
 const inNamespace = [
-  { apiGroups: ['action.open-cluster-management.io'], resources: ['managedclusteractions'], verbs: ['get', 'list', 'watch'] },
-  { apiGroups: ['action.open-cluster-management.io'], resources: ['managedclusteractions/status'], verbs: ['update', 'patch'] },
-  { apiGroups: ['view.open-cluster-management.io'], resources: ['managedclusterviews'], verbs: ['get', 'list', 'watch'] },
-  { apiGroups: ['view.open-cluster-management.io'], resources: ['managedclusterviews/status'], verbs: ['update', 'patch'] },
+  { apiGroups: ['action.open-cluster-management.io'], resources: ['managedclusteractions'], verbs: ['list', 'watch'] },
+  { apiGroups: ['action.open-cluster-management.io'], resources: ['managedclusteractions/status'], verbs: ['update'] },
+  { apiGroups: ['view.open-cluster-management.io'], resources: ['managedclusterviews'], verbs: ['list', 'watch'] },
+  { apiGroups: ['view.open-cluster-management.io'], resources: ['managedclusterviews/status'], verbs: ['update'] },
   // Patch is for its finalizer.
-  { apiGroups: ['work.open-cluster-management.io'], resources: ['manifestworks'], verbs: ['get', 'list', 'watch', 'patch'] },
-  { apiGroups: ['work.open-cluster-management.io'], resources: ['manifestworks/finalizers'], verbs: ['update'] },
-  { apiGroups: ['work.open-cluster-management.io'], resources: ['manifestworks/status'], verbs: ['update', 'patch'] },
+  { apiGroups: ['work.open-cluster-management.io'], resources: ['manifestworks'], verbs: ['list', 'watch', 'patch'] },
+  { apiGroups: ['work.open-cluster-management.io'], resources: ['manifestworks/status'], verbs: ['patch'] },
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['create'] },
-  { apiGroups: ['coordination.k8s.io'], resources: ['leases'], resourceNames: [AGENT_LEASE], verbs: ['get', 'update', 'patch'] },
+  { apiGroups: ['coordination.k8s.io'], resources: ['leases'], resourceNames: [AGENT_LEASE], verbs: ['patch'] },
   // Its own next token.
   { apiGroups: [''], resources: ['serviceaccounts/token'], resourceNames: [AGENT_ACCOUNT], verbs: ['create'] },
 ];
@@ -54,7 +53,7 @@ const ofItself = (cluster: string) => [
     apiGroups: ['cluster.open-cluster-management.io'],
     resources: ['managedclusters/status'],
     resourceNames: [cluster],
-    verbs: ['update', 'patch'],
+    verbs: ['patch'],
   },
 ];
 

@@ -113,6 +113,22 @@ test('what happens in a cluster is looked at alone, and what does not belong to 
   await until(['batch 1: remediate a, remediate b', 'cleanup c']);
 });
 
+test('what is left of a batch yields to the next one', async () => {
+  for (const cluster of SPOKES) putCluster(cluster, { name: cluster });
+  hub.put(ManifestWorkReplicaSet, {
+    metadata: { name: 't', namespace: UPGRADE.namespace },
+    spec: { manifestWorkTemplate: { workload: { manifests: [{ kind: 'ConfigMap' }] } } },
+  });
+  const labels = { 'flotilla.io/upgrade-uid': UPGRADE.uid };
+  hub.put(ManifestWork, { metadata: { name: 'left', namespace: 'a', labels } } satisfies KubeObject);
+  put({ status: inProgress('b', 'c') }, { manifestWorkTemplates: ['t'] });
+  await vi.waitFor(() => expect([caches.works.size, caches.templates.size, caches.upgrades.size]).toEqual([1, 1, 1]));
+  await settled();
+  start(LONG_MS);
+  await until(['batch 1: remediate b, remediate c']);
+  await until(['batch 1: remediate b, remediate c', 'cleanup a']);
+});
+
 test('somebody who undoes everything at once is not followed at his pace', async () => {
   start(LONG_MS);
   put({ status: {}, remediationPlan: [['a']] });

@@ -72,6 +72,8 @@ interface Memory {
 const WATCHDOG_MS = 15_000;
 /** So often the same is asked for within the time of the watchdog. An approval takes four steps. */
 const MOST_AT_ONCE = 12;
+/** So long what is left of a batch yields to the next one. */
+const CLEANUP_DELAY_MS = 1000;
 /** Stands for the Placements among the spokes that were asked for. */
 const PLACEMENTS = '';
 
@@ -83,6 +85,7 @@ export class RolloutEngine {
   readonly #deps: RolloutEngineDeps;
   readonly #memory = new Map<string, Memory>();
   readonly #looks = new Map<string, Look>();
+  readonly #later = new Set<NodeJS.Timeout>();
   #flush: NodeJS.Immediate | undefined;
   #stopped = false;
 
@@ -124,10 +127,12 @@ export class RolloutEngine {
   /** Clusters with anything of the upgrade that should not be there. */
   #leftovers(upgrade: ClusterGroupUpgrade): Set<string> {
     const { works, rolloutViews, rolloutActions } = this.#deps.caches;
-    const uid = upgrade.metadata.uid ?? '';
+    const { namespace = '', name, uid = '' } = upgrade.metadata;
+    const clustersIn = (cache: { byIndex(index: string, value: string): readonly KubeObject[] }) =>
+      [uid, upgradeIndexValue({ namespace, name })].flatMap((value) => cache.byIndex(BY_UPGRADE, value)).map(namespaceOf);
     const targets = targetsOf(upgrade);
-    const found = [...rolloutViews.byIndex(BY_UPGRADE, uid), ...rolloutActions.byIndex(BY_UPGRADE, uid)].map(namespaceOf);
-    const kept = keepsObjects(upgrade) ? [] : works.byIndex(BY_UPGRADE, uid).map(namespaceOf);
+    const found = [...clustersIn(rolloutViews), ...clustersIn(rolloutActions)];
+    const kept = keepsObjects(upgrade) ? [] : clustersIn(works);
     return new Set([...found, ...kept].filter((cluster) => !targets.has(cluster)));
   }
 
@@ -210,10 +215,21 @@ export class RolloutEngine {
     const { queue } = this.#deps;
     const isOfBatch = ({ phase }: SpokeStep) => phase === 'prepare' || phase === 'remediate';
     const ofBatch = steps.filter(isOfBatch);
-    for (const step of steps) if (!isOfBatch(step)) queue.addStep(step);
+    for (const step of steps)
+      if (step.phase === 'cleanup' && ofBatch.length > 0) this.#addLater(step);
+      else if (!isOfBatch(step)) queue.addStep(step);
     const batch = { upgrade: identityOf(upgrade), batch: upgrade.status?.status.currentBatch ?? 0 };
     if (placementsDue || ofBatch.length > 1) queue.addBatch(batch, ofBatch);
     else for (const step of ofBatch) queue.addStep(step);
+  }
+
+  /** The queue is first come, first served: whoever waits to be upgraded goes before what is left of the batch before. */
+  #addLater(step: SpokeStep): void {
+    const timer = setTimeout(() => {
+      this.#later.delete(timer);
+      this.#deps.queue.addStep(step);
+    }, CLEANUP_DELAY_MS);
+    this.#later.add(timer);
   }
 
   /**
@@ -260,6 +276,7 @@ export class RolloutEngine {
   #stop(): void {
     this.#stopped = true;
     if (this.#flush) clearImmediate(this.#flush);
+    for (const timer of this.#later) clearTimeout(timer);
     for (const key of [...this.#memory.keys()]) this.#forget(key);
   }
 }

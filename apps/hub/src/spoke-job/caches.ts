@@ -20,8 +20,8 @@ export const BY_WORK_AND_CLUSTER = 'work-and-cluster';
 /** Index of actions and views by `work/upgradeUid`. */
 export const BY_WORK_AND_UPGRADE = 'work-and-upgrade';
 
-/** Kinds of job whose actions and views are watched. */
-const WORKS = ['precache', 'backup'];
+/** Values of `flotilla.io/work` on actions and views of jobs, which are watched here. */
+export const SPOKE_JOBS = ['precache', 'backup'];
 
 /** Key of one spoke's part of one upgrade. */
 export const spokeKey = (work: string, upgradeUid: string, cluster: string): string => `${work}/${upgradeUid}/${cluster}`;
@@ -34,7 +34,7 @@ export function transportCaches(
   client: Client,
   shared: { readonly logger: Logger; readonly metrics: Metrics },
 ): Pick<SpokeJobCaches, 'views' | 'actions'> {
-  const labelSelector = `${Label.work} in (${WORKS.join(',')})`;
+  const labelSelector = `${Label.work} in (${SPOKE_JOBS.join(',')})`;
   const workOf = ({ metadata }: ManagedClusterView) => metadata.labels?.[Label.work] ?? '';
   const uidOf = ({ metadata }: ManagedClusterView) => metadata.labels?.[Label.upgradeUid] ?? '';
   const indexes = {

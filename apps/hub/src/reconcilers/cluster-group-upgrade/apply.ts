@@ -1,18 +1,19 @@
 import { CLEANUP_FINALIZER, ClusterGroupUpgrade, type ClusterGroupUpgradeStatus, type Ref } from '@flotilla/api';
 import type { Client } from '@flotilla/runtime';
 import { mergePatch } from '../../merge-patch.ts';
+import { type DroppedFields, isAllDropped } from './dropped-fields.ts';
 
 /**
- * Patches what changed in the status, or nothing. Refused with a conflict when the name belongs to another object by now, or when the
+ * Patches what changed in the status, or nothing; fields that the server is known to drop are no change. Refused with a conflict when the name belongs to another object by now, or when the
  * object has changed since: a cache that is behind our own last write must not have it undone.
  */
 export async function writeStatus(
   upgrade: ClusterGroupUpgrade,
   desired: ClusterGroupUpgradeStatus,
-  client: Client,
+  { client, dropped }: { readonly client: Client; readonly dropped: DroppedFields },
 ): Promise<ClusterGroupUpgrade | undefined> {
   const status = mergePatch(upgrade.status ?? {}, desired);
-  if (status === undefined) return undefined;
+  if (status === undefined || isAllDropped(status, dropped)) return undefined;
   const { uid, resourceVersion } = upgrade.metadata;
   const patch = { metadata: { uid, resourceVersion }, status };
   return client.patch(ClusterGroupUpgrade, refOf(upgrade), patch, { type: 'merge', subresource: 'status' });

@@ -24,6 +24,7 @@ import type { SpokeJobCaches } from '../../spoke-job/caches.ts';
 import { eventsBetween } from '../../upgrade/events-between.ts';
 import type { ValidationFacts } from '../../upgrade/events-validation.ts';
 import { writeFinalizer, writeStatus } from './apply.ts';
+import { type DroppedFields, findDropped } from './dropped-fields.ts';
 import type { Teardowns, UpgradeJobs } from './jobs.ts';
 import { type ObservedUpgrade, observeUpgrade, type UpgradeCaches } from './observe.ts';
 import { type PlanDeps, planUpgrade, type UpgradePlan } from './plan.ts';
@@ -61,6 +62,8 @@ interface Memory {
   writtenAt: number;
   /** The last write, and the version it replaced: the cache shows that version until the write arrives. */
   written?: { readonly replaced: string | undefined; readonly upgrade: ClusterGroupUpgrade };
+  /** What the server did not keep of the last write. */
+  dropped: DroppedFields;
   /** When the last pass before the start was made. */
   preparedAt?: number;
   /** When the last pass of the rollout was made. */
@@ -222,8 +225,9 @@ export class UpgradeReconciler {
     memory: Memory,
     facts: ValidationFacts = {},
   ): Promise<void> {
-    const written = await writeStatus(upgrade, desired, this.#deps.client);
+    const written = await writeStatus(upgrade, desired, { client: this.#deps.client, dropped: memory.dropped });
     if (!written) return;
+    memory.dropped = findDropped(desired, written.status);
     memory.writtenAt = this.#deps.now();
     memory.written = { replaced: upgrade.metadata.resourceVersion, upgrade: written };
     const { jobs, recorder } = this.#deps;
@@ -244,7 +248,7 @@ export class UpgradeReconciler {
     const known = this.#memory.get(key);
     if (known?.uid === uid) return known;
     if (known) this.#deps.jobs.end(known.uid);
-    const memory: Memory = { uid, writtenAt: 0 };
+    const memory: Memory = { uid, writtenAt: 0, dropped: {} };
     this.#memory.set(key, memory);
     return memory;
   }

@@ -8,6 +8,8 @@ import {
   ManifestWorkReplicaSet,
 } from '@flotilla/api';
 import { type Client, type Logger, type Metrics, WatchCache } from '@flotilla/runtime';
+import { SPOKE_JOBS } from '../../spoke-job/caches.ts';
+import { upgradeIndexOf } from '../placements.ts';
 import { trimRolloutView } from './answers.ts';
 import { ROLLOUT_WORK } from './labels.ts';
 import { trimWork } from './manifest-works.ts';
@@ -27,7 +29,7 @@ export interface SpokeCaches {
 
 /** Index of works, views and actions by the cluster whose namespace they are in. */
 export const BY_CLUSTER = 'cluster';
-/** Index of works, views and actions by the uid of their upgrade; empty for those that say none. */
+/** Index of works, views and actions by the uid of their upgrade; the reference's say none, they are found by `upgradeIndexValue`. */
 export const BY_UPGRADE = 'upgrade';
 
 /** Caches of what a rollout creates on the hub, without what nothing reads. A hub may lack works, actions and views. */
@@ -37,14 +39,21 @@ export function rolloutCaches(
 ): Omit<SpokeCaches, 'upgrades' | 'clusters'> {
   const indexes = {
     [BY_CLUSTER]: ({ metadata }: ManifestWork | ManagedClusterView) => [metadata.namespace ?? ''],
-    [BY_UPGRADE]: ({ metadata }: ManifestWork | ManagedClusterView) => [metadata.labels?.[Label.upgradeUid] ?? ''],
+    [BY_UPGRADE]: ({ metadata }: ManifestWork | ManagedClusterView) => [
+      metadata.labels?.[Label.upgradeUid] ?? upgradeIndexOf({ metadata }),
+    ],
   };
   const ours = { ...shared, labelSelector: `${Label.work}=${ROLLOUT_WORK}`, optional: true, indexes };
   return {
     // By the reference's label: what it began is seen too.
     works: new WatchCache(client, ManifestWork, { ...ours, labelSelector: Label.upgradeName, transform: trimWork }),
     templates: new WatchCache(client, ManifestWorkReplicaSet, { ...shared, optional: true, transform: trimTemplate }),
-    rolloutViews: new WatchCache(client, ManagedClusterView, { ...ours, transform: trimRolloutView }),
+    // What the reference labels is of rollouts.
+    rolloutViews: new WatchCache(client, ManagedClusterView, {
+      ...ours,
+      labelSelector: `${Label.upgradeName},${Label.work} notin (${SPOKE_JOBS.join(',')})`,
+      transform: trimRolloutView,
+    }),
     rolloutActions: new WatchCache(client, ManagedClusterAction, { ...ours, transform: trimAction }),
   };
 }

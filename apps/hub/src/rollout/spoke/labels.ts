@@ -31,6 +31,10 @@ export const isOurs = ({ metadata }: KubeObject, { uid }: UpgradeIdentity): bool
 export const isAttributed = ({ metadata }: KubeObject, { namespace, name }: UpgradeIdentity): boolean =>
   metadata.labels?.[Label.upgradeName] === labelValue(name) && metadata.labels[Label.upgradeNamespace] === labelValue(namespace);
 
+/** True for what the reference created for an upgrade of this name. */
+export const isReferences = (object: KubeObject, upgrade: UpgradeIdentity): boolean =>
+  object.metadata.labels?.[Label.upgradeUid] === undefined && isAttributed(object, upgrade);
+
 const LABEL_LENGTH = 63;
 const DIGEST_LENGTH = 8;
 

@@ -26,8 +26,9 @@ const template = (name: string) =>
   });
 const leaving = { deletionTimestamp: '2026-01-01T00:00:00Z' };
 const other = { namespace: 'other', name: 'other', uid: 'uid-other' };
+const ofReference = { [Label.upgradeName]: UPGRADE.name, [Label.upgradeNamespace]: UPGRADE.namespace };
 const scope = { resource: 'InstallPlan', name: 'p', namespace: 'n' };
-const view = (name: string, labels = upgradeLabels(UPGRADE)): ManagedClusterView => {
+const view = (name: string, labels: Record<string, string> = upgradeLabels(UPGRADE)): ManagedClusterView => {
   const built = buildView(name, scope);
   return { ...built, metadata: { ...built.metadata, labels } };
 };
@@ -111,7 +112,7 @@ const rows: Row[] = [
   {
     name: 'a work that the reference created for this upgrade is gone on with',
     target: work('first'),
-    works: [buildWork(FIRST, { labels: { [Label.upgradeName]: UPGRADE.name, [Label.upgradeNamespace]: UPGRADE.namespace } })],
+    works: [buildWork(FIRST, { labels: ofReference })],
     want: [`patch ManifestWork ${FIRST}`],
   },
   { name: 'without its template nothing is created', target: work('first'), spoke: { template: () => undefined }, want: [] },
@@ -126,6 +127,12 @@ const rows: Row[] = [
   {
     name: 'the Subscription of a policy is looked at',
     target: policy,
+    want: [`create ManagedClusterView ${resourceName(upgrade, 'upgrade-ns-subscription-operator', '')}`],
+  },
+  {
+    name: 'a view that the reference created for this upgrade is in the way',
+    target: policy,
+    spoke: { views: [view(resourceName(upgrade, 'upgrade-ns-subscription-operator', ''), ofReference)] },
     want: [`create ManagedClusterView ${resourceName(upgrade, 'upgrade-ns-subscription-operator', '')}`],
   },
   { name: 'nothing is looked at on a cluster that is gone', target: policy, spoke: { managed: undefined }, want: [] },
@@ -143,6 +150,12 @@ const rows: Row[] = [
     target: complete(),
     spoke: { views: [view('v', upgradeLabels(other))], actions: [action('a', actionLabels(other))] },
     want: [],
+  },
+  {
+    name: 'complete removes views that the reference created for this upgrade',
+    target: complete(),
+    spoke: { views: [view('v', ofReference), view('w', { ...ofReference, [Label.upgradeNamespace]: 'other' })] },
+    want: ['delete ManagedClusterView v uid-v'],
   },
   {
     name: 'views and actions are removed also of a cluster that is gone',

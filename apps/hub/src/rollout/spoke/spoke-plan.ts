@@ -14,7 +14,7 @@ import { desiredWorkName, resourceName } from '../safe-names.ts';
 import { BY_CLUSTER, type SpokeCaches } from './caches.ts';
 import { clusterPatch, type EditOptions } from './cluster-edits.ts';
 import { deletionOf, type HubWrite } from './hub-write.ts';
-import { isAttributed, isOurs, upgradeLabels } from './labels.ts';
+import { isAttributed, isOurs, isReferences, upgradeLabels } from './labels.ts';
 import { desiredWork } from './manifest-works.ts';
 import { planApprovals, type SpokePlan } from './subscriptions.ts';
 
@@ -112,7 +112,8 @@ function approve(
     cluster,
     subscriptions,
     safeName: (desired) => resourceName(upgrade, desired, ''),
-    views,
+    // Nobody is woken for the reference's: one that is in the way is replaced.
+    views: views.filter((view) => !isReferences(view, identityOf(upgrade))),
     actions,
     available: isAvailable(managed),
     now,
@@ -135,7 +136,7 @@ const unlessLeaving = (work: ManifestWork): HubWrite[] =>
 function removeTransport({ upgrade, views, actions }: SpokeObservation): HubWrite[] {
   const identity = identityOf(upgrade);
   return [
-    ...views.filter((view) => isOurs(view, identity)).map((view) => deletionOf(ManagedClusterView, view)),
+    ...views.filter((view) => isOurs(view, identity) || isReferences(view, identity)).map((view) => deletionOf(ManagedClusterView, view)),
     ...actions.filter((action) => isOurs(action, identity)).map((action) => deletionOf(ManagedClusterAction, action)),
   ];
 }

@@ -1,0 +1,193 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ClusterGroupUpgrade, Policy } from '@flotilla/api';
+import { registerCleanup, startApiServer } from '@flotilla/control-plane';
+import type { Client } from '@flotilla/runtime';
+import { applyCrds } from '../fixtures/crds.ts';
+import { eventually } from '../fixtures/eventually.ts';
+import { bundleHub, type RunningProgram, startHub, startPropagator, startSpokes } from '../fixtures/programs.ts';
+import { placePolicy } from '../integration/rollout/policies.ts';
+import { createTemplate } from '../integration/rollout/templates.ts';
+import { countRequests, recordRequestsOf, type UserRequests } from './hub-requests.ts';
+import { type HandOver, RolloutWatch, type Steps } from './rollout-watch.ts';
+import { readProcess, round } from './statistics.ts';
+
+/** One rollout to measure. */
+export interface RolloutRun {
+  readonly spokes: number;
+  /** Spokes at the same time. */
+  readonly batch: number;
+  readonly mode: Steps['mode'];
+  /** Policies or templates that every spoke goes through. */
+  readonly steps: number;
+  /** How long a spoke takes for one of them, plus or minus a fifth. */
+  readonly stepSeconds: number;
+  readonly store: string;
+  readonly seed: number;
+  readonly cpuProfile: string | undefined;
+}
+
+/** What was measured. */
+export interface RolloutFigures {
+  readonly run: RolloutRun;
+  readonly handOvers: readonly HandOver[];
+  readonly requests: UserRequests;
+  readonly statusBytes: number;
+  readonly statusVersions: number;
+  readonly hubPeakMiB: number;
+  readonly cpuSeconds: Readonly<Record<string, number>>;
+  /** From the creation of the upgrade to its start, its verdict, and nothing of it being left on the hub. */
+  readonly startSeconds: number;
+  readonly verdictSeconds: number;
+  readonly cleanSeconds: number;
+  /** Of these, seconds in which some spoke was released and not done. */
+  readonly spokeSeconds: number;
+}
+
+const HUB = 'hub';
+const AT_LEAST_MS = 300_000;
+/** Of what the spokes alone would take. */
+const PATIENCE = 5;
+
+/** One whole rollout on fresh servers. Throws when it does not succeed in five times the time that the spokes need, and five minutes. */
+export async function runRollout(run: RolloutRun): Promise<RolloutFigures> {
+  const dir = await mkdtemp(join(tmpdir(), 'flotilla-bench-'));
+  const removeDir = () => rm(dir, { recursive: true, force: true });
+  const unregister = registerCleanup(removeDir);
+  const auditLog = join(dir, 'audit.log');
+  try {
+    await using server = await startApiServer(recordRequestsOf(HUB, auditLog));
+    const client = await server.client();
+    await applyCrds(client);
+    const work = ['--work-seconds', String(run.stepSeconds), '--work-jitter', '0.2'];
+    await using spokes = await startSpokes(server.kubeconfig, dir, run.spokes, ['--seed', String(run.seed), ...work]);
+    await using propagator = await startCompliance(server.kubeconfig, dir, run);
+    const steps = await createSteps(client, run);
+    await using hub = await startHub(
+      await server.kubeconfigFor(HUB),
+      dir,
+      ['--queue-store', run.store],
+      run.cpuProfile ? { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${run.cpuProfile}` } : {},
+      await bundleHub(dir),
+    );
+    await eventually(async () => (await hub.output()).includes('Caches are filled'), 60_000, 'the hub to lead');
+    const pids = {
+      hub: hub.pid,
+      spokes: spokes.pid,
+      ...(propagator && { propagator: propagator.pid }),
+      apiServer: server.apiServerPid,
+      etcd: server.etcdPid,
+      bench: process.pid,
+    };
+    await untilQuiet([hub.pid, server.apiServerPid, ...(propagator ? [propagator.pid] : [])]);
+    const watch = new RolloutWatch(client, steps);
+    try {
+      return await measure({ run, client, steps, watch, hubPid: hub.pid, pids, auditLog });
+    } finally {
+      watch.stop();
+      await client.close();
+    }
+  } finally {
+    unregister();
+    await removeDir();
+  }
+}
+
+interface Measured {
+  readonly run: RolloutRun;
+  readonly client: Client;
+  readonly steps: Steps;
+  readonly watch: RolloutWatch;
+  readonly hubPid: number;
+  readonly pids: Readonly<Record<string, number>>;
+  readonly auditLog: string;
+}
+
+async function measure({ run, client, steps, watch, hubPid, pids, auditLog }: Measured): Promise<RolloutFigures> {
+  const cpuBefore = cpuOf(pids);
+  const start = Date.now();
+  await client.create(ClusterGroupUpgrade, upgradeOf(run, steps));
+  const batches = Math.ceil(run.spokes / run.batch);
+  const timeoutMs = AT_LEAST_MS + PATIENCE * batches * run.steps * run.stepSeconds * 1000;
+  const verdict = await eventually(() => watch.succeeded, timeoutMs, `the verdict after ${run.spokes} spokes`);
+  const verdictMs = Date.now();
+  if (!verdict.startsWith('True ')) throw new Error(`the upgrade ended with Succeeded=${verdict}`);
+  await eventually(() => watch.completedMs, AT_LEAST_MS, 'completedAt');
+  const cpuAfter = cpuOf(pids);
+  const seconds = (at: number | undefined) => round(((at ?? Number.NaN) - start) / 1000);
+  return {
+    run,
+    handOvers: watch.handOvers(),
+    requests: await countRequests(auditLog, HUB, start),
+    statusBytes: watch.statusBytes,
+    statusVersions: watch.versions,
+    hubPeakMiB: readProcess(hubPid).peakMiB,
+    cpuSeconds: Object.fromEntries(Object.entries(cpuAfter).map(([name, after]) => [name, round(after - (cpuBefore[name] ?? 0))])),
+    startSeconds: seconds(watch.startedMs),
+    verdictSeconds: seconds(verdictMs),
+    cleanSeconds: seconds(watch.completedMs),
+    spokeSeconds: round(busySeconds(watch)),
+  };
+}
+
+/** In policy mode somebody has to place policies and say who complies; works are the spokes' own. */
+async function startCompliance(
+  kubeconfig: string,
+  dir: string,
+  { mode, stepSeconds, seed }: RolloutRun,
+): Promise<RunningProgram | undefined> {
+  if (mode === 'manifestwork') return undefined;
+  return startPropagator(kubeconfig, dir, ['--seconds', String(stepSeconds), '--jitter', '0.2', '--seed', String(seed)]);
+}
+
+async function createSteps(client: Client, { mode, steps, spokes }: RolloutRun): Promise<Steps> {
+  const names = Array.from({ length: steps }, (_, index) => `bench-${index + 1}`);
+  if (mode === 'manifestwork') for (const name of names) await createTemplate(client, name);
+  else {
+    for (const name of names) await placePolicy(client, name, { clusters: spokeNames(spokes) });
+    const reported = async (name: string) =>
+      ((await client.get(Policy, { namespace: 'policies', name }))?.status?.status ?? []).filter(({ compliant }) => compliant).length;
+    for (const name of names)
+      await eventually(async () => (await reported(name)) === spokes, AT_LEAST_MS, `policy ${name} to be rolled up`);
+  }
+  return { mode, names };
+}
+
+const spokeNames = (count: number): string[] => Array.from({ length: count }, (_, index) => `spoke-${index + 1}`);
+
+const upgradeOf = ({ spokes, batch }: RolloutRun, { mode, names }: Steps) => ({
+  metadata: { name: 'bench', namespace: 'default' },
+  spec: {
+    clusters: spokeNames(spokes),
+    ...(mode === 'policy' ? { managedPolicies: names } : { manifestWorkTemplates: names }),
+    remediationStrategy: { maxConcurrency: batch, timeout: 240 },
+    actions: {
+      beforeEnable: { addClusterLabels: { upgrading: '' } },
+      afterCompletion: { addClusterLabels: { upgraded: '' }, removeClusterLabels: ['upgrading'] },
+    },
+  },
+});
+
+/** Seconds in which somebody was at work. */
+function busySeconds({ plan, released, done }: RolloutWatch): number {
+  const bounds = plan.map((clusters) => [
+    Math.min(...clusters.map((name) => released.get(name) ?? Number.NaN)),
+    Math.max(...clusters.map((name) => done.get(name) ?? Number.NaN)),
+  ]);
+  return bounds.reduce((sum, [from = 0, to = 0]) => sum + to - from, 0) / 1000;
+}
+
+const cpuOf = (pids: Readonly<Record<string, number>>): Record<string, number> =>
+  Object.fromEntries(Object.entries(pids).map(([name, pid]) => [name, readProcess(pid).cpuSeconds]));
+
+/** Resolves when what was set up is digested: less than a fifth of a core for a second, or after a minute. */
+async function untilQuiet(pids: readonly number[]): Promise<void> {
+  const used = () => pids.reduce((sum, pid) => sum + readProcess(pid).cpuSeconds, 0);
+  for (let tries = 0, last = used(); tries < 60; tries += 1) {
+    await new Promise((done) => setTimeout(done, 1000));
+    const now = used();
+    if (now - last < 0.2) return;
+    last = now;
+  }
+}
