@@ -6,7 +6,10 @@ import {
   findCondition,
   Lease,
   ManagedCluster,
+  ManagedClusterAction,
+  ManagedClusterView,
   Namespace,
+  type Resource,
   Role,
   RoleBinding,
   Secret,
@@ -105,6 +108,7 @@ const views = (cluster: string) => `/apis/view.open-cluster-management.io/v1beta
 const works = (cluster: string) => `/apis/work.open-cluster-management.io/v1/namespaces/${cluster}/manifestworks`;
 const leases = (cluster: string) => `/apis/coordination.k8s.io/v1/namespaces/${cluster}/leases`;
 const managed = '/apis/cluster.open-cluster-management.io/v1/managedclusters';
+const emptyOf = ({ apiVersion, kind }: Resource) => ({ apiVersion, kind, metadata: { name: 'x', resourceVersion: '1' } });
 const lease = { metadata: { name: 'managed-cluster-lease' }, spec: { leaseDurationSeconds: 60 } };
 
 describe('a spoke that joined', () => {
@@ -127,8 +131,8 @@ describe('a spoke that joined', () => {
     { name: 'watch its actions', method: 'GET', path: `${actions('spoke-1')}` },
     { name: 'watch its views', method: 'GET', path: `${views('spoke-1')}` },
     { name: 'watch its works', method: 'GET', path: `${works('spoke-1')}` },
-    { name: 'report on an action', method: 'PUT', path: `${actions('spoke-1')}/x/status`, body: { metadata: { name: 'x' } } },
-    { name: 'report on a view', method: 'PUT', path: `${views('spoke-1')}/x/status`, body: { metadata: { name: 'x' } } },
+    { name: 'report on an action', method: 'PUT', path: `${actions('spoke-1')}/x/status`, body: emptyOf(ManagedClusterAction) },
+    { name: 'report on a view', method: 'PUT', path: `${views('spoke-1')}/x/status`, body: emptyOf(ManagedClusterView) },
     { name: 'report on a work', method: 'PATCH', path: `${works('spoke-1')}/x/status`, body: { status: {} } },
     { name: 'show a sign of life', method: 'POST', path: leases('spoke-1'), body: lease },
     { name: 'renew it', method: 'PATCH', path: `${leases('spoke-1')}/managed-cluster-lease`, body: { spec: { leaseDurationSeconds: 61 } } },

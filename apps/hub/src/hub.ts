@@ -45,7 +45,7 @@ export async function lead({ client, store, config, logger, metrics }: HubDeps, 
   const viewSeconds = config.jobViewSeconds;
   const rolloutDeps = { store, client, caches, logger, signal, now: Date.now, concurrency: settings.concurrency, viewSeconds };
   const rolloutQueue = openRolloutQueue(rolloutDeps);
-  const rolloutSteps = startRolloutWorker(rolloutDeps);
+  const rolloutSteps = startRolloutWorker({ ...rolloutDeps, isRemote: false });
   const rollout = new RolloutEngine({ caches, queue: rolloutQueue, now: Date.now, logger });
   const recorder = createEventRecorder({ client, controller: ClusterGroupUpgrade.kind, instance: hostname(), logger, metrics });
   const graph = createUpdateGraph({ proxy: config.proxy, insecure: config.insecureGraphCall });
@@ -103,7 +103,7 @@ export async function runWorker({ client, store, config, logger, metrics }: HubD
   const workers = [
     startSpokeJobWorker(createPrecacheJob(settings), deps, { ...steps, queue: queues.precacheStep }),
     startSpokeJobWorker(createBackupJob(backupSettings(config)), deps, { ...steps, queue: queues.backupStep }),
-    startRolloutWorker({ ...deps, ...steps, viewSeconds: config.jobViewSeconds }),
+    startRolloutWorker({ ...deps, ...steps, viewSeconds: config.jobViewSeconds, isRemote: true }),
   ];
   logger.info({ concurrency: settings.concurrency }, 'Worker takes steps');
   if (!signal.aborted) await once(signal, 'abort');

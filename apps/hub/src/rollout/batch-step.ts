@@ -35,21 +35,23 @@ export function placementWrites(upgrade: ClusterGroupUpgrade, caches: PlacementC
 const enforcedPolicies = ({ status }: ClusterGroupUpgrade): readonly PolicyRef[] =>
   status?.placements ? (status.managedPoliciesForUpgrade ?? []) : [];
 
-/** Idempotent; a write that is refused because the object has changed since is made anew from the next look. */
-export function createBatchStep({ client, caches, logger }: BatchStepDeps): (step: BatchStep) => Promise<void> {
+/** Idempotent; a write that is refused because the object has changed since is made anew from the next look. True when it wrote. */
+export function createBatchStep({ client, caches, logger }: BatchStepDeps): (step: BatchStep) => Promise<boolean> {
   return async ({ upgrade: identity, batch }) => {
     const upgrade = caches.upgrades.get(identity);
-    if (upgrade?.metadata.uid !== identity.uid) return;
+    if (upgrade?.metadata.uid !== identity.uid) return false;
     const judge = (existing: KubeObject): Standing =>
       upgradeIndexOf(existing) === upgradeIndexValue(identity)
         ? 'ours'
         : { takenBy: `ClusterGroupUpgrade ${upgradeIndexOf(existing)}; delete it, or give one of the two another name suffix` };
+    const writes = placementWrites(upgrade, caches);
     await Promise.all(
-      placementWrites(upgrade, caches).map(async (write) => {
+      writes.map(async (write) => {
         await applyWrite(write, { client, judge });
         const object = write.verb === 'create' ? write.object.metadata : write.ref;
         logger.debug({ upgrade: refKey(identity), batch, verb: write.verb, kind: write.kind.kind, object: refKey(object) }, 'Batch wrote');
       }),
     );
+    return writes.length > 0;
   };
 }

@@ -70,6 +70,8 @@ interface Memory {
 }
 
 const WATCHDOG_MS = 15_000;
+/** So often, at most, all spokes are looked at within the time of the watchdog because something is late. */
+const LOOKS_PER_WATCHDOG = 15;
 /** So often the same is asked for within the time of the watchdog. An approval takes four steps. */
 const MOST_AT_ONCE = 12;
 /** So long what is left of a batch yields to the next one. */
@@ -254,7 +256,10 @@ export class RolloutEngine {
   #watch(key: string, memory: Memory, wakeAt: number): void {
     const { now, watchdogMs = WATCHDOG_MS } = this.#deps;
     for (const [name, { at }] of memory.asked) if (now() - at >= watchdogMs && !memory.due.has(name)) memory.asked.delete(name);
-    const at = Math.min(wakeAt, memory.due.size > 0 ? now() + watchdogMs : Number.POSITIVE_INFINITY);
+    let askAt = Number.POSITIVE_INFINITY;
+    for (const name of memory.due) askAt = Math.min(askAt, (memory.asked.get(name)?.at ?? now()) + watchdogMs);
+    // A look goes through all spokes: not one for each that is late.
+    const at = Math.min(wakeAt, Math.max(askAt, now() + watchdogMs / LOOKS_PER_WATCHDOG));
     // The earliest of several looks stays: this one may not have gone through all spokes.
     if (at === Number.POSITIVE_INFINITY || this.#stopped || (memory.lookAt !== undefined && memory.lookAt <= at)) return;
     clearTimeout(memory.timer);

@@ -3,6 +3,7 @@ import type { Client, Logger } from '@flotilla/runtime';
 import { createBatchStep } from './batch-step.ts';
 import type { PlacementCaches } from './caches.ts';
 import type { RolloutQueue } from './engine.ts';
+import { lookAgain } from './look-again.ts';
 import type { SpokeCaches } from './spoke/caches.ts';
 import { createSpokeStep } from './spoke/spoke-step.ts';
 
@@ -37,16 +38,19 @@ export function startRolloutWorker(
     readonly viewSeconds: number;
     /** Steps of different spokes that run at the same time in this process. */
     readonly concurrency: number;
+    /** The watches that steps are asked for by are another process's: this one's may be behind. */
+    readonly isRemote: boolean;
   },
 ): WorkerHandle {
-  const { store, logger, signal, concurrency } = deps;
+  const { store, logger, signal, concurrency, isRemote } = deps;
+  const [batch, step] = [createBatchStep(deps), createSpokeStep(deps)];
   return startBatchWorker({
     ...ends,
     store,
     signal,
     log: logger,
     concurrency,
-    processBatch: createBatchStep(deps),
-    processChild: createSpokeStep(deps),
+    processBatch: isRemote ? lookAgain(batch, queues.rolloutBatch.key) : batch,
+    processChild: isRemote ? lookAgain(step, queues.rolloutStep.key) : step,
   });
 }

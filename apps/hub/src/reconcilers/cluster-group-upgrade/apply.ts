@@ -4,8 +4,9 @@ import { mergePatch } from '../../merge-patch.ts';
 import { type DroppedFields, isAllDropped } from './dropped-fields.ts';
 
 /**
- * Patches what changed in the status, or nothing; fields that the server is known to drop are no change. Refused with a conflict when the name belongs to another object by now, or when the
- * object has changed since: a cache that is behind our own last write must not have it undone.
+ * Patches what changed in the status, or nothing; fields that the server is known to drop are no change. Refused with a conflict when
+ * the name belongs to another object by now, or when the object has changed since: a cache that is behind our own last write must not
+ * have it undone.
  */
 export async function writeStatus(
   upgrade: ClusterGroupUpgrade,

@@ -9,6 +9,13 @@ test('what the server kept or was not sent is not dropped', () => {
   expect(findDropped(stored, stored)).toEqual({});
 });
 
+test('what is known stays known while it is not sent, until the server keeps it', () => {
+  const known = findDropped(sent, stored);
+  expect(findDropped(stored, stored, known)).toEqual(known);
+  expect(findDropped({ state: 'a' }, { state: 'a' }, known)).toEqual(known);
+  expect(findDropped(sent, { ...sent, part: { state: 'b' } }, known)).toEqual({ part: { ours: true } });
+});
+
 test.each([
   { name: 'a dropped field with another value', patch: { ours: ['z'] }, want: true },
   { name: 'dropped fields of a part', patch: { part: { ours: { other: 'z' } } }, want: true },

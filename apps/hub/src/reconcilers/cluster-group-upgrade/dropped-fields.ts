@@ -6,17 +6,15 @@ export interface DroppedFields {
   readonly [field: string]: true | DroppedFields;
 }
 
-/** What of `sent` is not in `stored`, the server's answer to it. */
-export function findDropped(sent: unknown, stored: unknown): DroppedFields {
-  if (!isJsonObject(sent) || !isJsonObject(stored)) return {};
+/** What of `sent` is not in `stored`, the server's answer to it; and what was known to be dropped before and was not sent this time. */
+export function findDropped(sent: unknown, stored: unknown, known: DroppedFields = {}): DroppedFields {
+  if (!isJsonObject(sent) || !isJsonObject(stored)) return known;
   const dropped: Record<string, true | DroppedFields> = {};
-  for (const [field, value] of Object.entries(sent)) {
-    if (value === undefined || value === null) continue;
-    if (!(field in stored)) dropped[field] = true;
-    else if (isJsonObject(value)) {
-      const inside = findDropped(value, stored[field]);
-      if (Object.keys(inside).length > 0) dropped[field] = inside;
-    }
+  for (const field of new Set([...Object.keys(known), ...Object.keys(sent)])) {
+    const [value, before] = [sent[field] ?? undefined, known[field]];
+    const inside = field in stored ? findDropped(value, stored[field], typeof before === 'object' ? before : {}) : (before ?? {});
+    if (value !== undefined && !(field in stored)) dropped[field] = true;
+    else if (inside === true || Object.keys(inside).length > 0) dropped[field] = inside;
   }
   return dropped;
 }

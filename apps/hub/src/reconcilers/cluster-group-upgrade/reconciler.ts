@@ -62,7 +62,7 @@ interface Memory {
   writtenAt: number;
   /** The last write, and the version it replaced: the cache shows that version until the write arrives. */
   written?: { readonly replaced: string | undefined; readonly upgrade: ClusterGroupUpgrade };
-  /** What the server did not keep of the last write. */
+  /** What the server does not keep of what was written. */
   dropped: DroppedFields;
   /** When the last pass before the start was made. */
   preparedAt?: number;
@@ -227,7 +227,7 @@ export class UpgradeReconciler {
   ): Promise<void> {
     const written = await writeStatus(upgrade, desired, { client: this.#deps.client, dropped: memory.dropped });
     if (!written) return;
-    memory.dropped = findDropped(desired, written.status);
+    memory.dropped = findDropped(desired, written.status, memory.dropped);
     memory.writtenAt = this.#deps.now();
     memory.written = { replaced: upgrade.metadata.resourceVersion, upgrade: written };
     const { jobs, recorder } = this.#deps;

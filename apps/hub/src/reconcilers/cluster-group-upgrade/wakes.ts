@@ -86,7 +86,9 @@ function wakeOnPolicies({ upgrades, parents, children, placements }: Caches, loo
 function wakeOnHubObjects(caches: Caches, lookAt: (upgrade: ClusterGroupUpgrade) => void): void {
   const { upgrades } = caches;
   const lookAtOwner = ({ metadata }: KubeObject, when: (upgrade: ClusterGroupUpgrade) => boolean) => {
-    const [upgrade] = upgrades.byIndex(BY_UID, metadata.labels?.[Label.upgradeUid] ?? '');
+    const uid = metadata.labels?.[Label.upgradeUid];
+    // What the reference created says no uid.
+    const [upgrade] = uid === undefined ? upgrades.byIndex(BY_LABELS, upgradeIndexOf({ metadata })) : upgrades.byIndex(BY_UID, uid);
     if (upgrade && when(upgrade)) lookAt(upgrade);
   };
   caches.works.subscribe(({ object }) => lookAtOwner(object, () => true));

@@ -25,7 +25,7 @@ const logger = createLogger({ name: 'test', level: 'silent' });
 export interface StepProcess {
   readonly caches: SpokeCaches;
   /** The processor of the queue. */
-  readonly process: (step: SpokeStep) => Promise<void>;
+  readonly process: (step: SpokeStep) => Promise<unknown>;
 }
 
 /** For tests: a real API server on which the test plays the leader. It writes the status, and steps make it true. */

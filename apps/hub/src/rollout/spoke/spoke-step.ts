@@ -47,9 +47,9 @@ export function isSpokeDone(upgrade: ClusterGroupUpgrade, cluster: string, deps:
  * The processor of `rolloutStep`: makes true what the stored status says of one spoke. Idempotent; safe to stop anywhere.
  *
  * A job says what it was made for; what is done follows from the status in this process's cache. A cache that is behind the leader's
- * write is waited for, for a few seconds; a job that the status has left behind does nothing.
+ * write is waited for, for a few seconds; a job that the status has left behind does nothing. Resolves to true when it wrote.
  */
-export function createSpokeStep(deps: SpokeStepDeps): (step: SpokeStep) => Promise<void> {
+export function createSpokeStep(deps: SpokeStepDeps): (step: SpokeStep) => Promise<boolean> {
   const behind = new Lag();
   return async (step) => {
     const { upgrade: identity, cluster, phase } = step;
@@ -58,7 +58,7 @@ export function createSpokeStep(deps: SpokeStepDeps): (step: SpokeStep) => Promi
     const target = upgrade?.metadata.uid === identity.uid ? targetOf(upgrade, cluster) : undefined;
     if (!upgrade || target?.phase !== phase) {
       if (!target || !upgrade || isBefore(upgrade, target, step)) behind.wait(key);
-      return;
+      return false;
     }
     behind.forget(key);
     const { writes, wakeAt } = planNow(upgrade, cluster, target, deps);
@@ -74,6 +74,7 @@ export function createSpokeStep(deps: SpokeStepDeps): (step: SpokeStep) => Promi
         'the spoke refused; trying again after a pause',
         Math.max(wakeAt - deps.now(), 0),
       );
+    return writes.length > 0;
   };
 }
 
