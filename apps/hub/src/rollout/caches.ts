@@ -13,6 +13,8 @@ export interface PlacementCaches {
 export interface RolloutCaches extends SpokeCaches, PlacementCaches {
   readonly clusters: WatchCache<ManagedCluster>;
   readonly parents: WatchCache<Policy>;
+  /** Copies in the clusters' namespaces. */
+  readonly children: WatchCache<Policy>;
 }
 
 /** Index of Placements and PlacementBindings by the labels that name their upgrade (`upgradeIndexValue`). */

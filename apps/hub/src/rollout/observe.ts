@@ -37,7 +37,11 @@ export function observeRollout(upgrade: ClusterGroupUpgrade, caches: RolloutCach
 
 function modeOf(upgrade: ClusterGroupUpgrade, caches: RolloutCaches): RolloutMode {
   const templates = templatesOf(upgrade);
-  if (templates.length === 0) return policyMode(upgrade.status?.managedPoliciesForUpgrade ?? [], (ref) => caches.parents.get(ref));
+  if (templates.length === 0)
+    return policyMode(upgrade.status?.managedPoliciesForUpgrade ?? [], {
+      parent: (ref) => caches.parents.get(ref),
+      hasCopy: (ref, cluster) => caches.children.get({ namespace: cluster, name: `${ref.namespace}.${ref.name}` }) !== undefined,
+    });
   const { namespace = '', name, uid = '' } = upgrade.metadata;
   const names = new Map(templates.map((template) => [template, resourceName(upgrade, desiredWorkName(namespace, template), '')]));
   return manifestWorkMode(templates, (cluster, template): ManifestWork | undefined => {

@@ -9,9 +9,10 @@ const soaking = (given?: string): Policy => {
   return Policy.schema.parse({ ...policy, metadata: { ...policy.metadata, annotations } });
 };
 const REF = { name: 'p', namespace: 'policies' };
+const modeOf = (policy: Policy | undefined) => policyMode([REF], { parent: () => policy, hasCopy: (_, cluster) => cluster === 'f' });
 
 test('a cluster is through with a policy when the roll-up says Compliant; not being in it is no compliance, but nothing to do', () => {
-  const mode = policyMode([REF], () => soaking());
+  const mode = modeOf(soaking());
   expect(['a', 'b', 'c', 'd', 'e'].map((cluster) => mode.standing(cluster, 0))).toEqual([
     'done',
     'pending',
@@ -22,9 +23,13 @@ test('a cluster is through with a policy when the roll-up says Compliant; not be
   expect(mode.detail('b', 0)).toEqual({ currentPolicy: { name: 'p', status: 'NonCompliant' } });
 });
 
+test('a cluster that has its copy of a policy and is not in the roll-up yet is waited for', () => {
+  expect(modeOf(soaking()).standing('f', 0)).toBe('pending');
+});
+
 test('a policy that is gone, or has reported nothing, holds its clusters', () => {
-  expect(policyMode([REF], () => undefined).standing('a', 0)).toBe('pending');
-  expect(policyMode([REF], () => buildPolicy('p')).standing('a', 0)).toBe('pending');
+  expect(modeOf(undefined).standing('a', 0)).toBe('pending');
+  expect(modeOf(buildPolicy('p')).standing('a', 0)).toBe('pending');
 });
 
 test.each([
@@ -39,7 +44,7 @@ test.each([
 ])('a soak of $given is $seconds s', ({ given, seconds, isOdd }) => {
   const soak = readSoak(soaking(given));
   expect(soak.seconds).toBe(seconds);
-  expect(policyMode([REF], () => soaking(given)).soakSeconds(0)).toBe(seconds);
+  expect(modeOf(soaking(given)).soakSeconds(0)).toBe(seconds);
   if (isOdd)
     for (const part of [Annotation.soakSeconds, 'policies/p', JSON.stringify(given), 'whole number']) expect(soak.problem).toContain(part);
   else expect(soak.problem).toBeUndefined();

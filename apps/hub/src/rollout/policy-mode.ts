@@ -11,12 +11,19 @@ export interface PolicyRef {
 
 const standings: Record<Compliance, Standing> = { Compliant: 'done', NonCompliant: 'pending', NotMatchedWithPolicy: 'notMatched' };
 
+/** Where the policies of a rollout are read. */
+export interface PolicySource {
+  readonly parent: (ref: PolicyRef) => Policy | undefined;
+  /** The policy's copy is in the cluster's namespace. */
+  readonly hasCopy: (ref: PolicyRef, cluster: string) => boolean;
+}
+
 /** The policies of a running rollout, in order. A policy that is gone holds its clusters: nothing says that they comply. */
-export function policyMode(policies: readonly PolicyRef[], parent: (ref: PolicyRef) => Policy | undefined): RolloutMode {
+export function policyMode(policies: readonly PolicyRef[], { parent, hasCopy }: PolicySource): RolloutMode {
   const found = policies.map((ref) => {
     const policy = parent(ref);
     const soak = policy ? readSoak(policy) : { seconds: 0 };
-    return { name: ref.name, compliance: policy && indexCompliance(policy), soakSeconds: soak.seconds };
+    return { name: ref.name, compliance: policy && indexCompliance(policy, (cluster) => hasCopy(ref, cluster)), soakSeconds: soak.seconds };
   });
   const complianceOf = (cluster: string, index: number): Compliance => found[index]?.compliance?.(cluster) ?? 'NonCompliant';
   return {

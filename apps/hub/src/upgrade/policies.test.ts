@@ -149,11 +149,18 @@ test.each([
   { name: 'counts Pending as non-compliant', status: { status: [{ clustername: 'spoke-1', compliant: 'Pending' }] }, want: 'NonCompliant' },
   { name: 'counts Compliant as compliant', status: { status: [{ clustername: 'spoke-1', compliant: 'Compliant' }] }, want: 'Compliant' },
 ])('compliance $name', ({ status, want }) => {
-  expect(indexCompliance(Policy.schema.parse({ metadata: { name: 'p' }, status }))('spoke-1')).toBe(want);
+  expect(indexCompliance(Policy.schema.parse({ metadata: { name: 'p' }, status }), () => false)('spoke-1')).toBe(want);
+});
+
+test('a cluster that has its copy of a policy has work to do, though the roll-up has not got to it yet', () => {
+  const late = buildPolicy('p', { compliant: { 'spoke-1': 'Compliant' } });
+  const [found] = examine(['p'], [late]).found.forUpgrade;
+  expect(clusters.map((cluster) => found?.compliance(cluster))).toEqual(['Compliant', 'NonCompliant']);
 });
 
 describe('who has to be worked on', () => {
-  const { found } = examine(['p'], [buildPolicy('p', { compliant: { 'spoke-1': 'NonCompliant' } })]);
+  const placed = buildPolicy('p', { compliant: { 'spoke-1': 'NonCompliant' } });
+  const { found } = examine(['p'], [placed], [buildChild(placed, 'spoke-1')]);
   const precacheOnly = { preCaching: true };
   test.each<{
     name: string;

@@ -34,6 +34,7 @@ export interface PolicyExamination {
 
 /** What is known of a managed policy from its children on the selected clusters. */
 interface Placed {
+  readonly clusters: Set<string>;
   /** Namespaces of the parents of children that are not enforced. */
   readonly namespaces: Set<string>;
   problem?: string;
@@ -77,7 +78,8 @@ export function examinePolicies(input: {
         invalid.push({ name, reason: read.invalid });
         continue;
       }
-      const found: ManagedPolicy = { name, namespace, policy, objects: read.objects, compliance: indexCompliance(policy) };
+      const compliance = indexCompliance(policy, (cluster) => seen.clusters.has(cluster));
+      const found: ManagedPolicy = { name, namespace, policy, objects: read.objects, compliance };
       (isDone(found, input.clusters) ? compliantBefore : forUpgrade).push(found);
     }
   }
@@ -91,8 +93,9 @@ function findPlaced(names: ReadonlySet<string>, clusters: ReadonlySet<string>, c
   for (const child of children) {
     const parent = parentOf(child);
     if (!parent || !names.has(parent.name) || !clusters.has(child.metadata.namespace ?? '')) continue;
-    const entry = placed.get(parent.name) ?? { namespaces: new Set() };
+    const entry = placed.get(parent.name) ?? { clusters: new Set(), namespaces: new Set() };
     placed.set(parent.name, entry);
+    entry.clusters.add(child.metadata.namespace ?? '');
     if (isEnforced(child)) continue;
     entry.namespaces.add(parent.namespace);
     entry.problem ??= hubTemplateProblem(child);
@@ -138,9 +141,10 @@ const isDone = ({ objects, compliance }: ManagedPolicy, clusters: readonly strin
 
 /**
  * Compliance per cluster from the parent's roll-up (spec/talm 2.6.8): only `Compliant` counts as such; without a roll-up
- * every cluster is non-compliant; with one, a cluster that is not in it is not matched.
+ * every cluster is non-compliant; with one, a cluster that is not in it is not matched. Where the reference stops there we ask for the
+ * policy's copy: a cluster that has one is matched, and the roll-up has only not got to it yet.
  */
-export function indexCompliance(policy: Policy): (cluster: string) => Compliance {
+export function indexCompliance(policy: Policy, hasCopy: (cluster: string) => boolean): (cluster: string) => Compliance {
   const entries: unknown = policy.status?.status;
   if (!Array.isArray(entries)) return () => 'NonCompliant';
   const index = new Map<unknown, Compliance>();
@@ -149,5 +153,5 @@ export function indexCompliance(policy: Policy): (cluster: string) => Compliance
     if (isRecord(entry) && !index.has(entry.clustername))
       index.set(entry.clustername, entry.compliant === 'Compliant' ? 'Compliant' : 'NonCompliant');
   }
-  return (cluster) => index.get(cluster) ?? 'NotMatchedWithPolicy';
+  return (cluster) => index.get(cluster) ?? (hasCopy(cluster) ? 'NonCompliant' : 'NotMatchedWithPolicy');
 }
