@@ -111,7 +111,8 @@ describe.skipIf(obstacle !== undefined)('pre-caching on whole clusters', () => {
       const release = await world.pushRelease({ seed: 3, totalBytes: 40_000_000 });
       const random = createRandom(7);
       const spoke = world.fleet.spokes[1] ?? expect.fail('no spoke');
-      await spoke.setRate('24mbit');
+      // Slow, and the last kill well before the end: a progress report comes once a second.
+      await spoke.setRate('12mbit');
       const { length: since } = (await world.fleet.registry.served()).requests;
       await using puller = new PullerObserver(spoke.client);
       const kills: string[] = [];
@@ -120,7 +121,7 @@ describe.skipIf(obstacle !== undefined)('pre-caching on whole clusters', () => {
         const present = await presentImages(spoke.name, imagesOf(release));
         const begin = Date.now();
         await createUpgrade(world, `kill-${i}`, release.release.pullSpec, [spoke.name]);
-        const at = await reach(puller, ((i + 0.3 + 0.6 * random()) / (DISRUPTIONS + 1)) * release.releaseBytes, begin);
+        const at = await reach(puller, ((i + 0.3 + 0.6 * random()) / (DISRUPTIONS + 2)) * release.releaseBytes, begin);
         expectHere(await killPuller(cluster(spoke.name))).toBe(true);
         kills.push(megabytes(at));
         const [end] = await follow(`kill-${i}`, [spoke.name]);
