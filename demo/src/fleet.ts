@@ -64,6 +64,10 @@ export interface Fleet extends AsyncDisposable {
   readonly dir: string;
 }
 
+/** Spokes with the one that nobody registers, if there is one. */
+export const allSpokes = ({ spokes, bystander }: Pick<Fleet, 'spokes' | 'bystander'>): readonly SpokeSite[] =>
+  bystander ? [...spokes, bystander] : spokes;
+
 /** How a fleet is started. */
 export interface FleetOptions {
   readonly spokes: number;

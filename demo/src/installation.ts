@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ensureTools, runCommand } from '@flotilla/control-plane';
+import { ensureTools, readEnvironment, runCommand } from '@flotilla/control-plane';
 import type { Fleet, SpokeSite } from './fleet.ts';
 import type { ProgramImages } from './program-images.ts';
 
@@ -73,7 +73,7 @@ async function joinSpoke(spoke: SpokeSite, { fleet, images, signal, agentValues 
   };
   const args = Object.entries(options).flatMap(([option, value]) => [`--${option}`, value]);
   await runCommand(process.execPath, ['--disable-warning=ExperimentalWarning', join(ROOT, 'apps/cli/src/main.ts'), 'join', ...args], {
-    env: { ...env, PATH: [dirname(program), process.env.PATH].join(delimiter) },
+    env: { ...env, PATH: [dirname(program), readEnvironment().path].join(delimiter) },
     timeoutMs: (START_SECONDS + 60) * 1000,
     signal,
   });

@@ -1,8 +1,8 @@
 import { FlotillaError } from '@flotilla/api';
-import type { ComponentImage, Fleet, SpokeSite, Started } from './fleet.ts';
+import { allSpokes, type ComponentImage, type Fleet, type SpokeSite, type Started } from './fleet.ts';
 
-/** What came out: a spoke, and how its images started. */
-export interface Outcome {
+/** A spoke, and how its images started. */
+interface Outcome {
   readonly spoke: string;
   readonly isPrecached: boolean;
   readonly started: Started;
@@ -17,28 +17,23 @@ const HOPELESS_FOR_MS = 10_000;
  * while with the others. Throws `FLOTILLA_DEMO_START` when an image that was pre-cached does not start, or one that was not does.
  */
 export async function startWithoutLinks(
-  { spokes, bystander }: Fleet,
+  fleet: Fleet,
   images: readonly ComponentImage[],
   has: ReadonlySet<string>,
   say: (line: string) => void,
-): Promise<Outcome[]> {
-  const all = [...spokes, ...(bystander ? [bystander] : [])];
+): Promise<void> {
+  const all = allSpokes(fleet);
   await Promise.all(all.map((spoke) => spoke.cutLink()));
   say(`\nThe links are cut. Starting ${images.length} component images on ${all.map(({ name }) => name).join(', ')}`);
-  const start = async (spoke: SpokeSite, isPrecached: boolean): Promise<Outcome> => ({
-    spoke: spoke.name,
-    isPrecached,
-    started: isPrecached
-      ? await spoke.startImages(images, START_WITHIN_MS)
-      : await spoke.startImages(
-          images.filter(({ pullSpec }) => !has.has(pullSpec)),
-          HOPELESS_FOR_MS,
-        ),
-  });
-  const outcomes = await Promise.all([...spokes.map((spoke) => start(spoke, true)), ...(bystander ? [start(bystander, false)] : [])]);
+  const missing = images.filter(({ pullSpec }) => !has.has(pullSpec));
+  const start = async (spoke: SpokeSite): Promise<Outcome> => {
+    const isPrecached = spoke !== fleet.bystander;
+    const started = isPrecached ? spoke.startImages(images, START_WITHIN_MS) : spoke.startImages(missing, HOPELESS_FOR_MS);
+    return { spoke: spoke.name, isPrecached, started: await started };
+  };
+  const outcomes = await Promise.all(all.map(start));
   for (const outcome of outcomes) say(`  ${describe(outcome)}`);
   for (const outcome of outcomes) check(outcome);
-  return outcomes;
 }
 
 function describe({ spoke, isPrecached, started: { up, total, seconds } }: Outcome): string {

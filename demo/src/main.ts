@@ -4,7 +4,7 @@ import { cleanupOnExit, clusterObstacle, ensureTools } from '@flotilla/control-p
 import { setUp } from '../../tools/src/setup.ts';
 import { startApiOnlyFleet } from './api-only-fleet.ts';
 import { EXAMPLE_UPGRADE } from './examples.ts';
-import type { Fleet } from './fleet.ts';
+import { allSpokes, type Fleet } from './fleet.ts';
 import { type DemoOptions, HELP, parseOptions } from './options.ts';
 import { startRealFleet } from './real-fleet.ts';
 import { tellStory } from './story.ts';
@@ -37,15 +37,15 @@ async function main(options: DemoOptions, signal: AbortSignal): Promise<void> {
 const elapsed = (start: number): string => `${((performance.now() - start) / 1000).toFixed(1)} s`;
 
 /** Says how to look around and waits for Ctrl-C. */
-async function keepRunning({ hub, spokes, bystander }: Fleet, signal: AbortSignal): Promise<void> {
-  for (const spoke of spokes) await spoke.restoreLink();
+async function keepRunning(fleet: Fleet, signal: AbortSignal): Promise<void> {
+  const { hub } = fleet;
+  for (const spoke of allSpokes(fleet)) await spoke.restoreLink();
   const kubectl = (await ensureTools(['kubectl'])).path('kubectl');
   say('\nThe links are up again, and everything stays until Ctrl-C. Look around with');
   say(`  export KUBECONFIG=${hub.kubeconfig} PATH=${dirname(kubectl)}:$PATH`);
   say(`  kubectl -n ${EXAMPLE_UPGRADE.namespace} get cgu ${EXAMPLE_UPGRADE.name} -o yaml`);
   say('  kubectl get managedclusters; kubectl get managedclusteractions,managedclusterviews -A');
-  for (const { name, kubeconfig } of [...spokes, ...(bystander ? [bystander] : [])])
-    say(`  kubectl --kubeconfig ${kubeconfig} get pods -A   # ${name}`);
+  for (const { name, kubeconfig } of allSpokes(fleet)) say(`  kubectl --kubeconfig ${kubeconfig} get pods -A   # ${name}`);
   // The signal handler ends the program; a timer keeps it alive until then.
   const timer = setInterval(() => undefined, 60_000);
   await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));

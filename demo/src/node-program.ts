@@ -1,8 +1,10 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { open, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { readEnvironment } from '@flotilla/control-plane';
 import type { Client } from '@flotilla/runtime';
 import { z } from 'zod';
 import { renderKubeconfig } from './kubeconfig.ts';
@@ -50,8 +52,8 @@ export async function startNodeProgram(options: NodeProgramOptions): Promise<Nod
   const terminationLog = join(dir, 'termination-log');
   await writeFile(terminationLog, '');
   const env = {
-    PATH: process.env.PATH,
-    HOME: process.env.HOME,
+    PATH: readEnvironment().path,
+    HOME: homedir(),
     ...podEnvironment(options),
     ...(await nodeEnvironment(options, terminationLog)),
   };

@@ -2,7 +2,7 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { errorMessage, Pod } from '@flotilla/api';
-import { type Client, WatchCache } from '@flotilla/runtime';
+import { type Client, isNotFound, WatchCache } from '@flotilla/runtime';
 import { placeInLayout } from './layout-images.ts';
 import { NodePod, type Volume, volumeFiles, writeFiles } from './node-pod.ts';
 import { type NodeProgram, programOf, startNodeProgram } from './node-program.ts';
@@ -144,7 +144,7 @@ export class ProcessNode {
     await this.#options.client
       .patch(Pod, { name, namespace }, { status }, { type: 'merge', subresource: 'status' })
       .catch((error: unknown) => {
-        if (!this.#signal.aborted && !/not found/.test(errorMessage(error))) throw error;
+        if (!this.#signal.aborted && !isNotFound(error)) throw error;
       });
   }
 

@@ -3,12 +3,12 @@ import { parseRate } from '@flotilla/control-plane';
 import { RegistryClient } from '@flotilla/registry';
 import { buildReleaseFixture, distinctBytes, type ReleaseFixture } from '../../test/fixtures/release-fixture.ts';
 import { applyExamples, EXAMPLE_UPGRADE, HUB_EXAMPLES } from './examples.ts';
-import type { Fleet } from './fleet.ts';
+import { allSpokes, type Fleet } from './fleet.ts';
 import { installFlotilla, joinOptions } from './installation.ts';
-import { type Outcome, startWithoutLinks } from './link-cut.ts';
+import { startWithoutLinks } from './link-cut.ts';
 import { pushProgramImages } from './program-images.ts';
 import { ProgressView, type Screen } from './progress-view.ts';
-import { type Gap, rollOut } from './rollout.ts';
+import { rollOut } from './rollout.ts';
 import { followPrecaching } from './upgrade-progress.ts';
 import { imagePlaceholders, startWorkloads, workloadImages } from './workloads.ts';
 
@@ -20,12 +20,6 @@ export interface StoryOptions {
   readonly signal: AbortSignal;
 }
 
-/** What came out. */
-export interface StoryEnd {
-  readonly gaps: readonly Gap[];
-  readonly outcomes: readonly Outcome[];
-}
-
 /** What the Deployments run before: small, for nobody waits for it. */
 const OLD_VERSION = { version: '4.98.0', seed: 98, components: 4, totalBytes: 4_000_000 };
 /** Seconds beside the link's for pre-caching: the puller's start, its list, unpacking. The window starts after them. */
@@ -35,40 +29,37 @@ const PRECACHE_EXTRA_SECONDS = 8;
  * The main job, from an empty fleet to a new version in service, and images that start with the links cut. Throws with the reason when
  * a step does not end well: `FLOTILLA_DEMO_*`, or the error of the part that failed.
  */
-export async function tellStory(fleet: Fleet, options: StoryOptions): Promise<StoryEnd> {
+export async function tellStory(fleet: Fleet, options: StoryOptions): Promise<void> {
   const say = (line: string) => options.screen.write(`${line}\n`);
   const release = await setTheScene(fleet, say, options.signal);
   await shapeLinks(fleet, options.rate, say);
   const images = workloadImages(largestFirst(release));
   const windowStart = await applyUpgrade(fleet, release, images, { ...options, say });
   await precache(fleet, release, { ...options, say });
-  const gaps = await rollOutInWindow(fleet, release, { ...options, images, windowStart, say });
-  const outcomes = await startWithoutLinks(fleet, release.components, new Set(Object.values(images)), say);
-  return { gaps, outcomes };
+  await rollOutInWindow(fleet, release, { ...options, images, windowStart, say });
+  await startWithoutLinks(fleet, release.components, new Set(Object.values(images)), say);
 }
 
 type Say = { readonly say: (line: string) => void };
 
 /** Pushes our programs and both versions, installs hub and agents, and starts what runs on the spokes. */
 async function setTheScene(fleet: Fleet, say: (line: string) => void, signal: AbortSignal): Promise<ReleaseFixture> {
-  const { pushHost, registryName, dir, spokes, bystander } = fleet;
+  const { pushHost, registryName, dir, spokes } = fleet;
   await using client = new RegistryClient({ insecureHosts: [pushHost] });
   say('\nImages of our programs, a standalone hub from charts/hub, and every spoke joined with the command for it:');
   const [first] = spokes;
   if (first) say(`  npm run join -- ${Object.entries(joinOptions(fleet, first)).flat().map(asOption).join(' ')} …`);
   const images = await pushProgramImages({ client, pushHost, dir, say: (line) => say(`  ${line}`) });
   const fixture = { client, pushHost, registryName, log: (line: string) => say(`  ${line}`) };
-  const install = installFlotilla({ fleet, images, signal });
   const pushAndStart = async (): Promise<ReleaseFixture> => {
     const old = await buildReleaseFixture({ ...fixture, ...OLD_VERSION });
-    const all = [...spokes, ...(bystander ? [bystander] : [])];
     const [release] = await Promise.all([
       buildReleaseFixture(fixture),
-      ...all.map((spoke) => startWorkloads(spoke, workloadImages(old.components))),
+      ...allSpokes(fleet).map((spoke) => startWorkloads(spoke, workloadImages(old.components))),
     ]);
     return release;
   };
-  const [release] = await Promise.all([pushAndStart(), install]);
+  const [release] = await Promise.all([pushAndStart(), installFlotilla({ fleet, images, signal })]);
   say(`  hub is up, ${spokes.map(({ name }) => name).join(' and ')} joined and available; each spoke runs 4 Deployments of 4.98.0`);
   say(`  release ${release.version}: ${release.components.length} component images, ${megabytes(release.releaseBytes)}`);
   return release;
@@ -76,8 +67,8 @@ async function setTheScene(fleet: Fleet, say: (line: string) => void, signal: Ab
 
 const asOption = (text: string, index: number): string => (index % 2 === 0 ? `--${text}` : text);
 
-async function shapeLinks({ spokes, bystander }: Fleet, rate: string, say: (line: string) => void): Promise<void> {
-  for (const spoke of [...spokes, ...(bystander ? [bystander] : [])]) await spoke.setRate(rate);
+async function shapeLinks(fleet: Fleet, rate: string, say: (line: string) => void): Promise<void> {
+  for (const spoke of allSpokes(fleet)) await spoke.setRate(rate);
   say(`  the link to each spoke now carries ${rate}`);
 }
 
@@ -128,7 +119,7 @@ interface InWindow extends StoryOptions, Say {
 }
 
 /** The rollout, with what it did to the spokes. */
-async function rollOutInWindow(fleet: Fleet, release: ReleaseFixture, options: InWindow): Promise<Gap[]> {
+async function rollOutInWindow(fleet: Fleet, release: ReleaseFixture, options: InWindow): Promise<void> {
   const { rate, images, windowStart, say, signal } = options;
   const { hub, spokes, bystander } = fleet;
   const bytes = distinctBytes(release.components.filter(({ pullSpec }) => Object.values(images).includes(pullSpec)));
@@ -140,7 +131,6 @@ async function rollOutInWindow(fleet: Fleet, release: ReleaseFixture, options: I
   say((await hub.kubectl(['-n', namespace, 'get', 'cgu'])).trimEnd());
   say('\nTime in which not every Deployment was available and up to date:');
   for (const gap of gaps) say(`  ${gap.spoke}  ${(gap.isPrecached ? 'pre-cached' : 'not pre-cached').padEnd(14)}  ${seconds(gap.seconds)}`);
-  return gaps;
 }
 
 const seconds = (value: number): string => `${value.toFixed(1)} s`;

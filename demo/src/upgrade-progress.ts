@@ -5,6 +5,7 @@ import {
   type PrecacheProgress,
   type PrecacheState,
   type Ref,
+  UpgradeCondition,
 } from '@flotilla/api';
 import type { Client } from '@flotilla/runtime';
 import { followUpgrade } from './follow-upgrade.ts';
@@ -64,6 +65,6 @@ function readProgress(upgrade: ClusterGroupUpgrade | undefined, spokes: readonly
 
 /** The condition has left `InProgress`: the roll-up was written. */
 function saysEnded(upgrade: ClusterGroupUpgrade): boolean {
-  const condition = findCondition(upgrade.status?.conditions, 'PrecachingSuceeded');
+  const condition = findCondition(upgrade.status?.conditions, UpgradeCondition.precachingSucceeded);
   return condition !== undefined && condition.reason !== 'InProgress';
 }

@@ -1,7 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ClusterRole, ClusterRoleBinding, type KubeObject, type Resource, Role, RoleBinding, type WorkCadence } from '@flotilla/api';
+import {
+  ClusterRole,
+  ClusterRoleBinding,
+  type KubeObject,
+  type Resource,
+  Role,
+  RoleBinding,
+  transportCrds,
+  type WorkCadence,
+} from '@flotilla/api';
 import {
   freePorts,
   registerSpokes,
@@ -12,7 +21,7 @@ import {
 } from '@flotilla/control-plane';
 import type { Client } from '@flotilla/runtime';
 import { expect, vi } from 'vitest';
-import { installTransport } from './hub-setup.ts';
+import { applyCrds } from '../fixtures/crds.ts';
 import { countRefusedCreates, observeServer } from './observer.ts';
 import type { TransportSubject } from './transport-subject.ts';
 
@@ -42,7 +51,7 @@ export async function startAgentSubject({ works, garbageCollection }: AgentSubje
     startApiServer({ users: [{ name: AGENT }] }),
   ]);
   const [hub, spoke] = [await hubServer.client(), await spokeServer.client()];
-  await installTransport(hub);
+  await applyCrds(hub, transportCrds());
   await registerSpokes(hub, [CLUSTER], { available: false });
   await grantHub(hub);
   await grantSpoke(spoke);

@@ -8,10 +8,10 @@ import {
   SpokeName,
   VIEW_PROCESSING,
 } from '@flotilla/api';
-import { type ApiServer, registerSpokes, type SimulatedSpokes, startApiServer, startSimulatedSpokes } from '@flotilla/control-plane';
+import type { SimulatedSpokes } from '@flotilla/control-plane';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { installTransport } from './hub-setup.ts';
+import { type SimulatedFleet, startSimulatedFleet } from './simulated-fleet.ts';
 
 const { namespace } = SpokeName;
 const NAMES = ['well', 'failing', 'deadline', 'stuck', 'offline', 'blind', 'refusing', 'slow'];
@@ -20,16 +20,11 @@ const within = { timeout: 30_000, interval: 50 };
 /** Faults of the simulated spokes, each on a spoke of its own beside a healthy one. */
 export function describeSimulatedFaults(): void {
   describe('faults of simulated spokes', () => {
-    let server: ApiServer;
+    let fleet: SimulatedFleet;
     let hub: Client;
     let spokes: SimulatedSpokes;
     beforeAll(async () => {
-      server = await startApiServer();
-      hub = await server.client();
-      await installTransport(hub);
-      await registerSpokes(hub, NAMES);
-      spokes = await startSimulatedSpokes({
-        client: hub,
+      fleet = await startSimulatedFleet({
         names: NAMES,
         seed: 7,
         job: { seconds: 1, jitter: 0.2, startupMs: 100, progressMs: 100 },
@@ -44,10 +39,10 @@ export function describeSimulatedFaults(): void {
           slow: { latencyMs: 700 },
         },
       });
+      ({ hub, spokes } = fleet);
     });
     afterAll(async () => {
-      await spokes?.stop();
-      await server?.stop();
+      await fleet?.[Symbol.asyncDispose]();
     });
 
     const act = (spoke: string, name: string, template: Record<string, unknown>) =>

@@ -1,24 +1,20 @@
 import type { KubeObject, Resource, WorkCadence } from '@flotilla/api';
-import { registerSpokes, startApiServer, startSimulatedSpokes } from '@flotilla/control-plane';
-import { installTransport } from './hub-setup.ts';
+import type { SpokeStore } from '@flotilla/control-plane';
+import { startSimulatedFleet } from './simulated-fleet.ts';
 import type { SpokeObserver, TransportSubject } from './transport-subject.ts';
 
 const CLUSTER = 'simulated-1';
 
 /** A simulated spoke on a real hub API server. Nobody but the suite writes the status of what works apply, as on a bare API server. */
 export async function startSimulatedSubject(workCadence?: WorkCadence): Promise<TransportSubject> {
-  const server = await startApiServer();
-  const hub = await server.client();
-  await installTransport(hub);
-  await registerSpokes(hub, [CLUSTER]);
-  const spokes = await startSimulatedSpokes({
-    client: hub,
+  const fleet = await startSimulatedFleet({
     names: [CLUSTER],
     seed: 1,
     job: { seconds: 1, jitter: 0 },
     faults: { [CLUSTER]: { statusNeverChanges: true } },
     workCadence,
   });
+  const { hub, spokes } = fleet;
   return {
     hub,
     cluster: CLUSTER,
@@ -32,16 +28,11 @@ export async function startSimulatedSubject(workCadence?: WorkCadence): Promise<
     },
     refusedCreates: async () =>
       spokes.events(CLUSTER).filter(({ type, name }) => type === 'action-failed' && name.startsWith('action-')).length,
-    async [Symbol.asyncDispose]() {
-      await spokes.stop();
-      await server.stop();
-    },
+    [Symbol.asyncDispose]: () => fleet[Symbol.asyncDispose](),
   };
 }
 
-type Store = ReturnType<Awaited<ReturnType<typeof startSimulatedSpokes>>['store']>;
-
-function observeStore(store: () => Store): SpokeObserver {
+function observeStore(store: () => SpokeStore): SpokeObserver {
   const served = async (kind: Resource) => {
     const found = await store().findKind(kind.apiVersion, kind.kind);
     if (!found) throw new Error(`the simulated spoke does not serve ${kind.kind}`);

@@ -1,8 +1,8 @@
 import { findCondition, isJsonObject, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api';
-import { type ApiServer, registerSpokes, type SimulatedSpokes, startApiServer, startSimulatedSpokes } from '@flotilla/control-plane';
+import type { SimulatedSpokes } from '@flotilla/control-plane';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { installTransport } from './hub-setup.ts';
+import { type SimulatedFleet, startSimulatedFleet } from './simulated-fleet.ts';
 
 const NAMES = ['well', 'late', 'never', 'failing', 'absent', 'offline'];
 const within = { timeout: 30_000, interval: 50 };
@@ -21,16 +21,11 @@ const resourceIdentifier = { group: 'lca.openshift.io', resource: 'imagebasedupg
 /** What only simulated spokes do with works: statuses that come after a while, or not, and faults; each on a spoke of its own. */
 export function describeSimulatedWorkFaults(): void {
   describe('works on simulated spokes', () => {
-    let server: ApiServer;
+    let fleet: SimulatedFleet;
     let hub: Client;
     let spokes: SimulatedSpokes;
     beforeAll(async () => {
-      server = await startApiServer();
-      hub = await server.client();
-      await installTransport(hub);
-      await registerSpokes(hub, NAMES);
-      spokes = await startSimulatedSpokes({
-        client: hub,
+      fleet = await startSimulatedFleet({
         names: NAMES,
         seed: 7,
         job: { seconds: 1, jitter: 0 },
@@ -50,10 +45,10 @@ export function describeSimulatedWorkFaults(): void {
           absent: { workNeverAvailable: true },
         },
       });
+      ({ hub, spokes } = fleet);
     });
     afterAll(async () => {
-      await spokes?.stop();
-      await server?.stop();
+      await fleet?.[Symbol.asyncDispose]();
     });
 
     const start = (namespace: string, name = 'prep') =>

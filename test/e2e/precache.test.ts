@@ -3,7 +3,7 @@ import { parseImageReference, resolveImage } from '@flotilla/registry';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { followPrecaching, type SpokeProgress } from '../../demo/src/upgrade-progress.ts';
 import { eventually } from '../fixtures/eventually.ts';
-import { createUpgrade, deleteUpgrade, type PrecacheFleet, startPrecacheFleet } from '../fixtures/precache-fleet.ts';
+import { createUpgrade, type PrecacheFleet, seedOf, startPrecacheFleet } from '../fixtures/precache-fleet.ts';
 import { killPuller, PullerObserver } from '../fixtures/puller-observer.ts';
 import type { FixtureImage, ReleaseFixture } from '../fixtures/release-fixture.ts';
 import { describeRollout } from './rollout.ts';
@@ -46,13 +46,13 @@ describe.skipIf(obstacle !== undefined)('pre-caching on whole clusters', () => {
     await world?.[Symbol.asyncDispose]();
   });
 
-  test('puts every image of a release onto both spokes at the speed of their links, and all of it starts with the links cut', async () => {
-    const release = await world.pushRelease({});
+  test('puts every image of a release onto both spokes at the speed of their links, and all of it starts with the links cut', async (context) => {
+    const release = await world.pushRelease({ seed: seedOf(context, 1) });
     for (const spoke of world.fleet.spokes) await spoke.setRate(RATE);
     const { length: since } = (await world.fleet.registry.served()).requests;
     await using first = new PullerObserver(client('spoke-1'));
     await using second = new PullerObserver(client('spoke-2'));
-    await createUpgrade(world, 'whole', release.release.pullSpec, SPOKES);
+    await using _upgrade = await createUpgrade(world, 'whole', release.release.pullSpec, SPOKES);
     expect((await follow('whole', SPOKES)).map(({ state }) => state)).toEqual(['Succeeded', 'Succeeded']);
 
     const sent = layerBytes(await world.fleet.registry.served({ since }), imagesOf(release));
@@ -77,17 +77,16 @@ describe.skipIf(obstacle !== undefined)('pre-caching on whole clusters', () => {
     } finally {
       for (const spoke of world.fleet.spokes) await spoke.restoreLink();
     }
-    await deleteUpgrade(world, 'whole');
   });
 
   describe('disturbed in mid-pull', () => {
-    test.concurrent('a cut link, five times in one pull: ends with all images, none pulled twice', async ({ expect: expectHere }) => {
-      const release = await world.pushRelease({ seed: 2, totalBytes: 40_000_000 });
+    test.concurrent('a cut link, five times in one pull: ends with all images, none pulled twice', async ({ expect: expectHere, task }) => {
+      const release = await world.pushRelease({ seed: seedOf({ task }, 2), totalBytes: 40_000_000 });
       const spoke = world.fleet.spokes[0] ?? expect.fail('no spoke');
       await spoke.setRate('16mbit');
       const { length: since } = (await world.fleet.registry.served()).requests;
       await using puller = new PullerObserver(spoke.client);
-      await createUpgrade(world, 'cut', release.release.pullSpec, [spoke.name]);
+      await using _upgrade = await createUpgrade(world, 'cut', release.release.pullSpec, [spoke.name]);
       const cuts: number[] = [];
       for (let i = 0; i < DISRUPTIONS; i += 1) {
         cuts.push(await reach(puller, ((i + 0.5) / (DISRUPTIONS + 1)) * release.releaseBytes, 0));
@@ -102,13 +101,13 @@ describe.skipIf(obstacle !== undefined)('pre-caching on whole clusters', () => {
       console.log(`link cut at ${cuts.map(megabytes).join(', ')}: ${megabytes(sent)} sent for ${megabytes(release.releaseBytes)}`);
       expectHere(sent).toBeLessThanOrEqual(TOLERANCE * release.releaseBytes);
       expectHere(puller.runs.map(({ exitCode }) => exitCode)).toEqual([0]);
-      await deleteUpgrade(world, 'cut');
     });
 
     test.concurrent('a killed puller, in five attempts: the sixth ends with all images, none that was there pulled again', async ({
       expect: expectHere,
+      task,
     }) => {
-      const release = await world.pushRelease({ seed: 3, totalBytes: 40_000_000 });
+      const release = await world.pushRelease({ seed: seedOf({ task }, 3), totalBytes: 40_000_000 });
       const random = createRandom(7);
       const spoke = world.fleet.spokes[1] ?? expect.fail('no spoke');
       // Slow, and the last kill well before the end: a progress report comes once a second.
@@ -120,7 +119,7 @@ describe.skipIf(obstacle !== undefined)('pre-caching on whole clusters', () => {
         const { length: before } = (await world.fleet.registry.served()).requests;
         const present = await presentImages(spoke.name, imagesOf(release));
         const begin = Date.now();
-        await createUpgrade(world, `kill-${i}`, release.release.pullSpec, [spoke.name]);
+        await using _upgrade = await createUpgrade(world, `kill-${i}`, release.release.pullSpec, [spoke.name]);
         const at = await reach(puller, ((i + 0.3 + 0.6 * random()) / (DISRUPTIONS + 2)) * release.releaseBytes, begin);
         expectHere(await killPuller(cluster(spoke.name))).toBe(true);
         kills.push(megabytes(at));
@@ -128,16 +127,14 @@ describe.skipIf(obstacle !== undefined)('pre-caching on whole clusters', () => {
         expectHere(end?.state).toBe('UnrecoverableError');
         // Every attempt reads the release image to make its list.
         expectHere(layerBytes(await world.fleet.registry.served({ since: before }), present, release.release)).toBe(0);
-        await deleteUpgrade(world, `kill-${i}`);
       }
-      await createUpgrade(world, 'killed', release.release.pullSpec, [spoke.name]);
+      await using _upgrade = await createUpgrade(world, 'killed', release.release.pullSpec, [spoke.name]);
       const [end] = await follow('killed', [spoke.name]);
       expectHere(end?.state).toBe('Succeeded');
       await expectDigests(spoke.name, imagesOf(release));
       const sent = layerBytes(await world.fleet.registry.served({ since }), imagesOf(release));
       console.log(`puller killed at ${kills.join(', ')}: ${megabytes(sent)} sent for ${megabytes(release.releaseBytes)}`);
       expectHere(puller.runs.map(({ exitCode }) => exitCode)).toEqual([137, 137, 137, 137, 137, 0]);
-      await deleteUpgrade(world, 'killed');
     });
   });
 

@@ -1,4 +1,4 @@
-import { type KubeObject, ManifestWork, Pod } from '@flotilla/api';
+import { Annotation, type KubeObject, ManifestWork, Pod } from '@flotilla/api';
 import { parseRate } from '@flotilla/control-plane';
 import { WatchCache } from '@flotilla/runtime';
 import { describe, expect, test } from 'vitest';
@@ -11,12 +11,11 @@ import { followRollout, type RolloutEnd } from '../../demo/src/rollout-progress.
 import { followPrecaching } from '../../demo/src/upgrade-progress.ts';
 import { imagePlaceholders, startWorkloads, WORKLOADS, workloadImages } from '../../demo/src/workloads.ts';
 import { eventually } from '../fixtures/eventually.ts';
-import type { PrecacheFleet } from '../fixtures/precache-fleet.ts';
+import { type PrecacheFleet, seedOf } from '../fixtures/precache-fleet.ts';
 import { distinctBytes, type ReleaseFixture } from '../fixtures/release-fixture.ts';
 
 const RATE = '32mbit';
 const HOUR_MS = 3_600_000;
-const ANNOTATION = 'flotilla.io/window-start';
 const { signal } = new AbortController();
 
 /** Creations of ManifestWorks on the hub, as they were seen. */
@@ -32,10 +31,11 @@ const toTime = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+
 /** The whole story of `examples/rollout` on a fleet of two spokes with workers, which other tests may have used before. */
 export function describeRollout(world: () => PrecacheFleet): void {
   describe('a rollout in a window', () => {
-    test('waits for it, goes canary first, pulls nothing again, and outlives a killed worker', async () => {
+    test('waits for it, goes canary first, pulls nothing again, and outlives a killed worker', async (context) => {
       const { fleet, pushRelease } = world();
       const { hub, spokes } = fleet;
-      const release = await pushRelease({ seed: 4, totalBytes: 40_000_000, components: 6 });
+      const release = await pushRelease({ seed: seedOf(context, 4), totalBytes: 40_000_000, components: 6 });
+      await deleteUpgrades(world());
       const images = await prepareSpokes(world(), release);
       await using works = watchWorks(world());
 
@@ -54,15 +54,15 @@ export function describeRollout(world: () => PrecacheFleet): void {
       const { length: since } = (await fleet.registry.served()).requests;
       const windowStart = wholeSeconds(Date.now()) + 4_000;
       const { namespace, name } = EXAMPLE_UPGRADE;
-      await hub.kubectl(['-n', namespace, 'annotate', 'cgu', name, '--overwrite', `${ANNOTATION}=${toTime(windowStart)}`]);
-      const probes = spokes.map(({ client }) => new AvailabilityProbe(client));
+      await hub.kubectl(['-n', namespace, 'annotate', 'cgu', name, '--overwrite', `${Annotation.windowStart}=${toTime(windowStart)}`]);
+      await using watched = new AsyncDisposableStack();
+      const probes = spokes.map(({ client }) => watched.use(new AvailabilityProbe(client)));
       const [end, worker] = await Promise.all([follow(world(), name), killWorkerAtFirst(world(), works)]);
       expect(end).toMatchObject({ succeeded: true, clusters: { 'spoke-1': 'complete', 'spoke-2': 'complete' } });
       await Promise.all(probes.map((probe) => probe.untilRunning(images, { withinMs: 20_000, signal })));
-      for (const [index, probe] of probes.entries()) {
-        console.log(`  ${names[index]}, pre-cached: not fully available for ${probe.seconds.toFixed(1)} s`);
-        await probe[Symbol.asyncDispose]();
-      }
+      for (const [index, { seconds }] of probes.entries())
+        console.log(`  ${names[index]}, pre-cached: not fully available for ${seconds.toFixed(1)} s`);
+      await watched.disposeAsync();
 
       expect(works.created.map(({ cluster }) => cluster)).toEqual(['spoke-1', 'spoke-2']);
       expect(works.created[0]?.at).toBeGreaterThanOrEqual(windowStart);
@@ -78,10 +78,11 @@ export function describeRollout(world: () => PrecacheFleet): void {
       expect(await workerPods(world())).not.toContain(worker);
     });
 
-    test('takes as long as the link where nothing was pre-cached', async () => {
+    test('takes as long as the link where nothing was pre-cached', async (context) => {
       const { fleet, pushRelease } = world();
       const spoke = fleet.spokes[1] ?? expect.fail('no spoke');
-      const release = await pushRelease({ seed: 5, totalBytes: 40_000_000, components: 6 });
+      await deleteUpgrades(world());
+      const release = await pushRelease({ seed: seedOf(context, 5), totalBytes: 40_000_000, components: 6 });
       const images = workloadImages(release.components);
       const template = await readExample('rollout/manifest-work-replica-set', imagePlaceholders(images));
       await fleet.hub.kubectl(['apply', '-f', '-'], { input: template.replace('name: rollout', 'name: cold') });
@@ -101,9 +102,12 @@ export function describeRollout(world: () => PrecacheFleet): void {
   });
 }
 
-/** The old version runs on every spoke, over shaped links, and nothing is left of an earlier attempt; returns the images of the new one. */
+/** Nothing is left of an earlier attempt. */
+const deleteUpgrades = ({ fleet }: PrecacheFleet): Promise<string> =>
+  fleet.hub.kubectl(['-n', EXAMPLE_UPGRADE.namespace, 'delete', 'cgu', '--all', '--timeout=50s']);
+
+/** The old version runs on every spoke, over shaped links; returns the images of the new one. */
 async function prepareSpokes({ fleet, pushRelease }: PrecacheFleet, release: ReleaseFixture) {
-  await fleet.hub.kubectl(['-n', EXAMPLE_UPGRADE.namespace, 'delete', 'cgu', '--all', '--timeout=50s']);
   const old = await pushRelease({ seed: 98, totalBytes: 4_000_000, components: 4 });
   for (const spoke of fleet.spokes) await spoke.setRate(undefined);
   await Promise.all(fleet.spokes.map((spoke) => startWorkloads(spoke, workloadImages(old.components))));

@@ -1,6 +1,5 @@
-import type { Cluster } from '@flotilla/control-plane';
-import { clusterObstacle } from '@flotilla/control-plane';
-import { describe, test } from 'vitest';
+import { type Cluster, clusterObstacle } from '@flotilla/control-plane';
+import { describe } from 'vitest';
 import { NAMESPACE } from '../../demo/src/installation.ts';
 import { countRefusedCreates, observeServer } from '../conformance/observer.ts';
 import { describeTransport } from '../conformance/transport.ts';
@@ -46,5 +45,6 @@ async function killAgent(cluster: Cluster): Promise<void> {
   await cluster.kubectl(['delete', ...pods, '--force', '--grace-period=0', '--wait=true']);
 }
 
-if (obstacle) describe('transport: our agent on a whole cluster', () => test.skip(`cannot run: ${obstacle}`));
-else describeTransport({ name: 'our agent as a pod of a whole cluster', setup: startPodSubject });
+describe.skipIf(obstacle !== undefined)('on a whole cluster', () => {
+  describeTransport({ name: 'our agent as a pod', setup: startPodSubject });
+});

@@ -3,16 +3,20 @@ import {
   CLUSTER_AVAILABLE,
   ClusterGroupUpgrade,
   Event,
+  findCondition,
   ManagedCluster,
   Namespace,
   Policy,
   policyCrds,
   transportCrds,
 } from '@flotilla/api';
+import { startPolicyPropagator } from '@flotilla/control-plane';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { applyCrds } from '../fixtures/crds.ts';
 import { eventually } from '../fixtures/eventually.ts';
-import { type ChartHub, startChartHub } from './chart-hub.ts';
+import { type ChartHub, OWNER_REFERENCES_ENFORCED, startChartHub } from './chart-hub.ts';
+import { placePolicy } from './rollout/policies.ts';
 
 let world: ChartHub;
 let admin: Client;
@@ -20,13 +24,8 @@ let admin: Client;
 beforeAll(async () => {
   world = await startChartHub({
     values: [],
-    // OpenShift's API server has it: an owner reference takes the right to finalize the owner.
-    flags: ['--enable-admission-plugins=OwnerReferencesPermissionEnforcement'],
-    async prepare(server) {
-      const client = await server.client();
-      for (const crd of [...transportCrds(), ...policyCrds()])
-        await client.request('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', { body: crd });
-    },
+    apiServer: { flags: [OWNER_REFERENCES_ENFORCED] },
+    prepare: async (server) => applyCrds(await server.client(), [...transportCrds(), ...policyCrds()]),
   });
   admin = await world.server.client();
   await world.startHub([], { AUTO_UPGRADES: 'true' });
@@ -36,6 +35,9 @@ afterAll(async () => {
 });
 
 const upgradeOf = (name: string) => admin.get(ClusterGroupUpgrade, { namespace: 'ztp-install', name });
+const labelsOf = async (name: string) => (await admin.get(ManagedCluster, { name }))?.metadata.labels;
+/** Waits until the cluster says that its upgrade is done. */
+const untilDone = (name: string) => eventually(async () => (await labelsOf(name))?.['ztp-done'] === '', 60_000, `${name} to be done`);
 
 /** A cluster as an import leaves it: with its namespace and its copies of policies, not available yet. */
 async function importCluster(
@@ -95,6 +97,11 @@ test('a cluster that becomes available gets an upgrade over its policies in the 
   });
 });
 
+test('a cluster without policies is done at once', async () => {
+  await untilDone('spoke-0');
+  expect(await labelsOf('spoke-0')).toEqual({ name: 'spoke-0', 'ztp-done': '' });
+});
+
 test('one that has been upgraded already gets none, until the label that says so is removed', async () => {
   await importCluster('spoke-2', {}, { 'ztp-done': '' });
   await becomeAvailable('spoke-2');
@@ -127,4 +134,31 @@ test('an upgrade that is deleted before the cluster is done is created again', a
     const next = await upgradeOf('spoke-1');
     return next !== undefined && next.metadata.uid !== metadata.uid;
   }, 90_000);
+});
+
+/** Last: the propagator takes the copies away that no author wrote. */
+test('a cluster is brought to its policies wave by wave, and then it is labelled as done', async () => {
+  const [first, second] = ['policies/sooner', 'policies/later'];
+  await using propagator = await startPolicyPropagator({ client: admin, seed: 1, compliance: { seconds: 0.3, jitter: 0 } });
+  propagator.script(first, 'spoke-5', { never: true });
+  await importCluster('spoke-5', {});
+  for (const [name, wave] of Object.entries({ later: '2', sooner: '1' }))
+    await placePolicy(admin, name, { clusters: ['spoke-5'], annotations: { [Annotation.deployWave]: wave } });
+  for (const name of ['later', 'sooner'])
+    await eventually(async () => (await admin.get(Policy, { namespace: 'policies', name }))?.status?.compliant === 'NonCompliant');
+  const happened = () => propagator.events.filter(({ cluster }) => cluster === 'spoke-5').map(({ policy, what }) => `${policy} ${what}`);
+  await becomeAvailable('spoke-5');
+  await eventually(() => happened().includes(`${first} enforced`), 60_000, 'the first policy to be enforced');
+  expect(await labelsOf('spoke-5')).toEqual({ name: 'spoke-5', 'ztp-running': '' });
+
+  propagator.script(first, 'spoke-5', {});
+  await untilDone('spoke-5');
+  expect(await labelsOf('spoke-5')).toEqual({ name: 'spoke-5', 'ztp-done': '' });
+  expect(happened().filter((text) => / (enforced|Compliant)$/.test(text))).toEqual([
+    `${first} enforced`,
+    `${first} Compliant`,
+    `${second} enforced`,
+    `${second} Compliant`,
+  ]);
+  await eventually(async () => findCondition((await upgradeOf('spoke-5'))?.status?.conditions, 'Succeeded')?.status === 'True');
 });

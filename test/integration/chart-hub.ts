@@ -15,6 +15,9 @@ export const HUB = `system:serviceaccount:${NAMESPACE}:hub-flotilla-hub`;
 /** Groups of every ServiceAccount. */
 export const SERVICE_ACCOUNT = ['system:serviceaccounts', 'system:authenticated'];
 
+/** Flag that OpenShift's API server has: an owner reference takes the right to finalize the owner. */
+export const OWNER_REFERENCES_ENFORCED = '--enable-admission-plugins=OwnerReferencesPermissionEnforcement';
+
 /** A real API server on which the hub's chart is installed, and hubs that have no rights but those the chart grants. */
 export interface ChartHub extends AsyncDisposable {
   readonly server: ApiServer;
@@ -31,7 +34,6 @@ export interface ChartHub extends AsyncDisposable {
 /** `values` are helm's, as `key=value`. `prepare` runs before the chart is installed. */
 export async function startChartHub(options: {
   readonly values: readonly string[];
-  readonly flags?: readonly string[];
   /** More of how the API server is started; `users` are beside the hub's. */
   readonly apiServer?: ApiServerOptions;
   readonly prepare?: (server: ApiServer) => Promise<void>;
@@ -41,9 +43,9 @@ export async function startChartHub(options: {
     const tools = await ensureTools(['helm']);
     const dir = await mkdtemp(join(tmpdir(), 'flotilla-chart-hub-'));
     stack.defer(() => rm(dir, { recursive: true, force: true }));
-    const { apiServer, flags = [] } = options;
+    const { apiServer } = options;
     const users = [...(apiServer?.users ?? []), { name: HUB, groups: SERVICE_ACCOUNT }];
-    const server = stack.use(await startApiServer({ ...apiServer, users, flags: [...flags, ...(apiServer?.flags ?? [])] }));
+    const server = stack.use(await startApiServer({ ...apiServer, users }));
     await options.prepare?.(server);
     const env = { HELM_CACHE_HOME: dir, HELM_CONFIG_HOME: dir, HELM_DATA_HOME: dir, KUBECONFIG: server.kubeconfig };
     const runHelm = (args: readonly string[]) => runCommand(tools.path('helm'), args, { env, timeoutMs: 60_000 });

@@ -8,6 +8,7 @@ import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
+import { applyCrds } from '../fixtures/crds.ts';
 
 const charts = fileURLToPath(new URL('../../charts', import.meta.url));
 const NAMESPACE = 'flotilla';
@@ -60,8 +61,7 @@ beforeAll(async () => {
   admin = await server.client();
   await admin.request('POST', '/api/v1/namespaces', { body: { metadata: { name: NAMESPACE } } });
   for (const name of ['spoke-1', 'spoke-2']) await admin.request('POST', '/api/v1/namespaces', { body: { metadata: { name } } });
-  for (const crd of [...transportCrds(), ...policyCrds()])
-    await admin.request('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', { body: crd });
+  await applyCrds(admin, [...transportCrds(), ...policyCrds()]);
 });
 
 afterAll(async () => {

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { freePorts } from '@flotilla/control-plane';
-import { type PrecacheStep, queues, type RolloutBatch, type RolloutStep } from '@flotilla/queues';
-import { vi } from 'vitest';
+import { openStore, type PrecacheStep, type QueueStore, queues, type RolloutBatch, type RolloutStep } from '@flotilla/queues';
+import { afterAll, afterEach, beforeAll, vi } from 'vitest';
 import { z } from 'zod';
 
 export const log = { info: () => {}, warn: () => {}, debug: () => {} };
@@ -28,6 +28,27 @@ export const child = (cluster: string): RolloutStep => ({ upgrade, cluster, phas
 
 export const until = (assertion: () => void, timeout = 30_000) => vi.waitFor(assertion, { timeout, interval: 10 });
 export const milliseconds = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+/** A store for the tests of a suite: each of them finds it empty, and what it puts into `open` is closed after it. */
+export function useStore(preference: 'redis' | 'embedded') {
+  const open: { close(): Promise<void> }[] = [];
+  let store: QueueStore | undefined;
+  beforeAll(async () => {
+    store = await openStore({ preference, log });
+  });
+  afterEach(async () => {
+    await Promise.all(open.splice(0).map((each) => each.close()));
+    await store?.flush();
+  });
+  afterAll(() => store?.close());
+  return {
+    open,
+    get store(): QueueStore {
+      if (!store) throw new TypeError('the store did not open');
+      return store;
+    },
+  };
+}
 
 /** What a run in a worker process returns. */
 export const RunBy = z.object({ pid: z.int() });

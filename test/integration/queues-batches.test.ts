@@ -1,34 +1,16 @@
 import { TerminalError, WaitingError } from '@flotilla/api';
-import {
-  type BatchQueue,
-  openStore,
-  type QueueStore,
-  type RolloutBatch,
-  type RolloutStep,
-  startBatchQueue,
-  startBatchWorker,
-} from '@flotilla/queues';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { batch, batchQueues, child, log, milliseconds, startRedis, startWorkerProcess, until } from './queue-fixture.ts';
+import { type BatchQueue, openStore, type RolloutBatch, type RolloutStep, startBatchQueue, startBatchWorker } from '@flotilla/queues';
+import { describe, expect, it } from 'vitest';
+import { batch, batchQueues, child, log, milliseconds, startRedis, startWorkerProcess, until, useStore } from './queue-fixture.ts';
 
 const { signal } = new AbortController();
 
 describe.each(['redis', 'embedded'] as const)('a batch queue on the %s store', (preference) => {
-  let store: QueueStore;
-  const open: { close(): Promise<void> }[] = [];
-
-  beforeAll(async () => {
-    store = await openStore({ preference, log });
-  });
-  afterEach(async () => {
-    await Promise.all(open.splice(0).map((each) => each.close()));
-    await store.flush();
-  });
-  afterAll(() => store.close());
+  const suite = useStore(preference);
 
   function ask(): BatchQueue<RolloutBatch, RolloutStep> {
-    const queue = startBatchQueue({ ...batchQueues, store, signal, log });
-    open.push(queue);
+    const queue = startBatchQueue({ ...batchQueues, store: suite.store, signal, log });
+    suite.open.push(queue);
     return queue;
   }
   function work(
@@ -38,7 +20,7 @@ describe.each(['redis', 'embedded'] as const)('a batch queue on the %s store', (
   ) {
     const worker = startBatchWorker({
       ...batchQueues,
-      store,
+      store: suite.store,
       concurrency: 10,
       processChild: ({ cluster }) => processChild(cluster),
       processBatch: (payload) => processBatch(payload.batch),
@@ -46,7 +28,7 @@ describe.each(['redis', 'embedded'] as const)('a batch queue on the %s store', (
       log,
       graceMs,
     });
-    open.push(worker);
+    suite.open.push(worker);
     return worker;
   }
 
@@ -236,7 +218,7 @@ describe.each(['redis', 'embedded'] as const)('a batch queue on the %s store', (
     const flow = { batch: batch(1), children: Array.from({ length: 15 }, (_, i) => child(`c${i}`)) };
     await queue.add(flow);
     await until(() => expect(began).toBe(10));
-    await store.flush();
+    await suite.store.flush();
     await queue.add(flow);
     release.resolve();
     await until(() => expect(ended).toContain('batch'));

@@ -1,7 +1,18 @@
 import { type Outcome, openStore, type PrecacheStep, type QueueStore, startStepQueue, startStepWorker } from '@flotilla/queues';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { askingQueue, log, milliseconds, RunBy, startRedis, startWorkerProcess, step, stepQueue, until } from './queue-fixture.ts';
+import {
+  askingQueue,
+  log,
+  milliseconds,
+  RunBy,
+  startRedis,
+  startWorkerProcess,
+  step,
+  stepQueue,
+  until,
+  useStore,
+} from './queue-fixture.ts';
 
 const { signal } = new AbortController();
 type Process<R> = (payload: PrecacheStep, signal: AbortSignal) => Promise<R>;
@@ -89,29 +100,20 @@ describe('worker processes', () => {
 });
 
 describe.each(['redis', 'embedded'] as const)('a step worker on the %s store', (preference) => {
-  let store: QueueStore;
-  const open: { close(): Promise<void> }[] = [];
-
-  beforeAll(async () => {
-    store = await openStore({ preference, log });
-  });
-  afterEach(async () => {
-    await Promise.all(open.splice(0).map((each) => each.close()));
-    await store.flush();
-  });
-  afterAll(() => store.close());
+  const suite = useStore(preference);
 
   /** A queue whose steps all go to workers: its one place is taken. */
   async function ask<R>(result: z.ZodType<R>, onOutcome: (payload: PrecacheStep, outcome: Outcome<R>) => void, queue = askingQueue) {
+    const { store } = suite;
     const steps = startStepQueue({ store, queue, concurrency: 1, process: stuck, result, onOutcome, signal, log, graceMs: 0 });
-    open.push(steps);
+    suite.open.push(steps);
     await steps.wake(step('blocker'));
     await until(() => expect(steps.size().running).toBe(1));
     return steps;
   }
   function work<R>(process: Process<R>, options: { concurrency?: number; graceMs?: number } = {}) {
-    const worker = startStepWorker({ store, queue: stepQueue, concurrency: 10, signal, log, ...options, process });
-    open.push(worker);
+    const worker = startStepWorker({ store: suite.store, queue: stepQueue, concurrency: 10, signal, log, ...options, process });
+    suite.open.push(worker);
     return worker;
   }
 
@@ -161,7 +163,7 @@ describe.each(['redis', 'embedded'] as const)('a step worker on the %s store', (
     const outcomes: string[] = [];
     const held: string[] = [];
     // Takes jobs, keeps its locks, and never ends.
-    const holder = store.consumer(stepQueue.name, {
+    const holder = suite.store.consumer(stepQueue.name, {
       concurrency: 1,
       lockMs: stepQueue.lockMs,
       process: ({ id }) => {
@@ -169,13 +171,14 @@ describe.each(['redis', 'embedded'] as const)('a step worker on the %s store', (
         return stuck();
       },
     });
-    open.push({ close: () => holder.close(0) });
+    suite.open.push({ close: () => holder.close(0) });
     const queue = { ...stepQueue, watchdogMs: 100, remoteTimeoutMs: 500 };
     const release = Promise.withResolvers<void>();
     const process = async () => release.promise;
     const onOutcome = ({ cluster }: PrecacheStep, { kind }: Outcome<void>) => void outcomes.push(`${cluster} ${kind}`);
+    const { store } = suite;
     const steps = startStepQueue({ store, queue, concurrency: 1, process, result: z.void(), onOutcome, signal, log });
-    open.push(steps);
+    suite.open.push(steps);
     for (const name of ['a', 'b']) await steps.wake(step(name));
     await until(() => expect([held.length, steps.size().running]).toEqual([1, 1]));
     await milliseconds(700);

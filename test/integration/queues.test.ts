@@ -1,43 +1,15 @@
 import { spawn } from 'node:child_process';
 import { TerminalError, WaitingError } from '@flotilla/api';
 import { freePorts } from '@flotilla/control-plane';
-import {
-  type Outcome,
-  openStore,
-  type PrecacheStep,
-  type QueueStore,
-  queues,
-  type Reserve,
-  type StepQueue,
-  startStepQueue,
-} from '@flotilla/queues';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { type Outcome, openStore, type PrecacheStep, queues, type Reserve, type StepQueue, startStepQueue } from '@flotilla/queues';
+import { describe, expect, it } from 'vitest';
+import { log, step, until, useStore } from './queue-fixture.ts';
 
-const log = { info: () => {}, warn: () => {}, debug: () => {} };
 /** Short times, so that what a lost job costs is short too. */
 const queue = { ...queues.precacheStep, watchdogMs: 400, runTimeoutMs: 10_000, backoff: { baseMs: 40, maxMs: 1_000 } };
-const step = (cluster: string): PrecacheStep => ({
-  upgrade: { namespace: 'default', name: 'upgrade', uid: 'uid-1' },
-  cluster,
-  known: { state: 'NotStarted', revision: 1 },
-  clusters: 1,
-  inputs: { spec: {}, image: 'puller', profile: 'least-privilege', jobSeconds: 60 },
-});
-const until = (assertion: () => void, timeout = 30_000) => vi.waitFor(assertion, { timeout, interval: 10 });
 
 describe.each(['redis', 'embedded'] as const)('a step queue on the %s store', (preference) => {
-  let store: QueueStore;
-  let started: StepQueue<PrecacheStep>[] = [];
-
-  beforeAll(async () => {
-    store = await openStore({ preference, log });
-  });
-  afterEach(async () => {
-    await Promise.all(started.map((each) => each.close()));
-    started = [];
-    await store.flush();
-  });
-  afterAll(() => store.close());
+  const suite = useStore(preference);
 
   function start(
     process: (payload: PrecacheStep, signal: AbortSignal) => Promise<void>,
@@ -49,8 +21,8 @@ describe.each(['redis', 'embedded'] as const)('a step queue on the %s store', (p
     } = {},
   ): StepQueue<PrecacheStep> {
     const { signal } = new AbortController();
-    const created = startStepQueue({ store, queue, log, signal, concurrency: 20, onOutcome: () => {}, ...options, process });
-    started.push(created);
+    const created = startStepQueue({ store: suite.store, queue, log, signal, concurrency: 20, onOutcome: () => {}, ...options, process });
+    suite.open.push(created);
     return created;
   }
 
@@ -66,8 +38,8 @@ describe.each(['redis', 'embedded'] as const)('a step queue on the %s store', (p
   }
 
   it('says which store it is', () => {
-    expect(store.kind).toBe(preference === 'redis' ? 'local-redis' : 'embedded');
-    expect(store.description).not.toBe('');
+    expect(suite.store.kind).toBe(preference === 'redis' ? 'local-redis' : 'embedded');
+    expect(suite.store.description).not.toBe('');
   });
 
   it('runs a key once for wakes made while it waits', async () => {
@@ -207,7 +179,7 @@ describe.each(['redis', 'embedded'] as const)('a step queue on the %s store', (p
         void steps.wake(step(`c${i}`), { priority: i % 3 });
       }
       await until(() => expect(steps.size().running).toBeGreaterThan(0));
-      await store.flush();
+      await suite.store.flush();
     }
     await until(() => expect(Object.fromEntries(seen)).toEqual(Object.fromEntries(written)));
     await until(() => expect(steps.size()).toMatchObject({ waiting: 0, running: 0 }));

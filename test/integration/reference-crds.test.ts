@@ -1,12 +1,10 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { ClusterGroupUpgrade, CustomResourceDefinition, findCondition, KubeObject } from '@flotilla/api';
+import { ClusterGroupUpgrade, CustomResourceDefinition, findCondition } from '@flotilla/api';
 import { type ApiServer, ensureTools, runCommand, startApiServer } from '@flotilla/control-plane';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
-import { parse } from 'yaml';
 import { z } from 'zod';
 import { eventually } from '../fixtures/eventually.ts';
+import { REFERENCE_CRDS, readReferenceCrd } from '../fixtures/reference-resources.ts';
 
 const UPGRADES = '/apis/ran.openshift.io/v1alpha1/namespaces/default/clustergroupupgrades';
 const Status = z.looseObject({ conditions: z.array(z.looseObject({ type: z.string(), status: z.string() })).default([]) });
@@ -15,19 +13,15 @@ const Status = z.looseObject({ conditions: z.array(z.looseObject({ type: z.strin
 describe('the CRDs that clusters have today', () => {
   let server: ApiServer;
   let client: Client;
-  const names = ['clustergroupupgrades', 'precachingconfigs'];
 
   beforeAll(async () => {
     server = await startApiServer();
     client = await server.client();
-    for (const name of names) {
-      const file = join(import.meta.dirname, `../fixtures/reference-crds/${name}.yaml`);
-      await client.create(CustomResourceDefinition, KubeObject.parse(parse(await readFile(file, 'utf8'))));
-    }
+    for (const name of REFERENCE_CRDS) await client.create(CustomResourceDefinition, await readReferenceCrd(name));
   });
   afterAll(() => server?.stop());
 
-  test.each(names)('%s is established and structural', async (name) => {
+  test.each(REFERENCE_CRDS)('%s is established and structural', async (name) => {
     const conditions = await eventually(async () => {
       const crd = await client.get(CustomResourceDefinition, { name: `${name}.ran.openshift.io` });
       const found = Status.parse(crd?.status ?? {}).conditions;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import {
   CLUSTER_AVAILABLE,
   ClusterGroupUpgrade,
+  conditionTime,
   findCondition,
   type KubeObject,
   ManagedCluster,
@@ -79,7 +80,7 @@ export async function startSurroundings(options: WorldOptions): Promise<Surround
 }
 
 /** A real API server, simulated spokes in this process, and the hub as a process of its own. Upgrades are named `name` or `namespace/name`. */
-export class HubWorld {
+export class HubWorld implements AsyncDisposable {
   readonly server: ApiServer;
   readonly client: Client;
   readonly spokes: SimulatedSpokes;
@@ -100,6 +101,21 @@ export class HubWorld {
     await this.spokes.stop();
     await this.server.stop();
     await rm(this.dir, { recursive: true, force: true });
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  /** Starts the hub, unless none is wanted; a world without the one it wants ends. */
+  async begin({ withoutHub }: WorldOptions): Promise<this> {
+    try {
+      if (!withoutHub) await this.startHub();
+      return this;
+    } catch (error) {
+      await this.stop();
+      throw error;
+    }
   }
 
   /** Starts another hub; resolves when it leads, unless `standby`. */
@@ -165,7 +181,7 @@ export class HubWorld {
       status: available ? 'True' : 'Unknown',
       reason: 'Test',
       message: 'set by a test',
-      lastTransitionTime: `${new Date().toISOString().slice(0, 19)}Z`,
+      lastTransitionTime: conditionTime(Date.now()),
     };
     await this.client.patch(
       ManagedCluster,

@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { childEnvironment } from '@flotilla/control-plane';
 import { REPORT_VARIABLE, TestReport } from './test-reporter.ts';
 
 /** Folder of the repository. */
@@ -20,7 +21,7 @@ export function runProgram(
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', join(ROOT, program), ...args], {
     cwd: ROOT,
     stdio: 'inherit',
-    env: { ...process.env, ...options.env },
+    env: childEnvironment(options.env),
     timeout: options.timeoutMs,
   });
   // However this process ends, what it started ends with it.

@@ -3,15 +3,11 @@ import { Command, Option } from 'commander';
 import { z } from 'zod';
 
 const whole = (least: number, most: number) => z.coerce.number().int().min(least).max(most);
-const flag = z
-  .union([z.boolean(), z.enum(['true', 'false', '1', '0', ''])])
-  .default(false)
-  .transform((value) => value === true || value === 'true' || value === '1');
-
-const onUnlessSaid = z
-  .union([z.boolean(), z.enum(['true', 'false', '1', '0', ''])])
-  .default(true)
-  .transform((value) => value === true || value === 'true' || value === '1' || value === '');
+const flag = (unsaid: boolean) =>
+  z
+    .union([z.boolean(), z.enum(['true', 'false', '1', '0', ''])])
+    .default(unsaid)
+    .transform((value) => (value === '' ? unsaid : value === true || value === 'true' || value === '1'));
 
 /** What is in it is the puller's business; that it can be read at all is seen here, not on every spoke. */
 function isJsonOrEmpty(text: string): boolean {
@@ -26,10 +22,10 @@ const Config = z
   .object({
     kubeconfig: z.string().optional(),
     role: z.enum(['hub', 'worker']).default('hub'),
-    installCrds: flag,
-    standalone: flag,
-    autoUpgrades: onUnlessSaid,
-    talmStrict: flag,
+    installCrds: flag(false),
+    standalone: flag(false),
+    autoUpgrades: flag(true),
+    talmStrict: flag(false),
     updateGraphUrl: z.url().optional(),
     precacheImage: z.string().default(''),
     precacheJobProfile: z.enum(['least-privilege', 'talm']).default('least-privilege'),
@@ -46,7 +42,7 @@ const Config = z
     namespace: z.string().default('default'),
     leaseName: z.string().default('flotilla-hub'),
     logLevel: z.enum(['error', 'warn', 'info', 'debug', 'silent']).default('info'),
-    insecureGraphCall: flag,
+    insecureGraphCall: flag(false),
     proxy: z.object({ http: z.string().optional(), https: z.string().optional(), no: z.string().optional() }),
   })
   .refine(({ role, redisUrl }) => role === 'hub' || redisUrl !== undefined, {

@@ -39,11 +39,10 @@ export async function lead({ client, store, config, logger, metrics }: HubDeps, 
   const backup = new SpokeJobEngine(createBackupJob(backupSettings(config)), engineDeps);
   await fillCaches(caches, logger, signal);
 
-  const steps = { store, concurrency: settings.concurrency, signal, logger };
+  const steps = { store, concurrency: config.stepConcurrency, signal, logger };
   const precacheSteps = startSpokeJobQueue(engine, { ...steps, queue: queues.precacheStep });
   const backupSteps = startSpokeJobQueue(backup, { ...steps, queue: queues.backupStep });
-  const viewSeconds = config.jobViewSeconds;
-  const rolloutDeps = { store, client, caches, logger, signal, now: Date.now, concurrency: settings.concurrency, viewSeconds };
+  const rolloutDeps = { ...steps, client, caches, now: Date.now, viewSeconds: config.jobViewSeconds };
   const rolloutQueue = openRolloutQueue(rolloutDeps);
   const rolloutSteps = startRolloutWorker({ ...rolloutDeps, isRemote: false });
   const rollout = new RolloutEngine({ caches, queue: rolloutQueue, now: Date.now, logger });
@@ -97,15 +96,14 @@ export async function lead({ client, store, config, logger, metrics }: HubDeps, 
 export async function runWorker({ client, store, config, logger, metrics }: HubDeps, signal: AbortSignal): Promise<void> {
   const caches = createWorkerCaches(client, logger, metrics);
   await fillCaches(caches, logger, signal);
-  const settings = precacheSettings(config);
   const deps = { client, caches, logger, now: Date.now };
-  const steps = { store, concurrency: settings.concurrency, signal, logger };
+  const steps = { store, concurrency: config.stepConcurrency, signal, logger };
   const workers = [
-    startSpokeJobWorker(createPrecacheJob(settings), deps, { ...steps, queue: queues.precacheStep }),
+    startSpokeJobWorker(createPrecacheJob(precacheSettings(config)), deps, { ...steps, queue: queues.precacheStep }),
     startSpokeJobWorker(createBackupJob(backupSettings(config)), deps, { ...steps, queue: queues.backupStep }),
     startRolloutWorker({ ...deps, ...steps, viewSeconds: config.jobViewSeconds, isRemote: true }),
   ];
-  logger.info({ concurrency: settings.concurrency }, 'Worker takes steps');
+  logger.info({ concurrency: config.stepConcurrency }, 'Worker takes steps');
   if (!signal.aborted) await once(signal, 'abort');
   await Promise.all(workers.map((worker) => worker.close()));
 }
@@ -118,7 +116,6 @@ function precacheSettings(config: HubConfig): PrecacheSettings {
     jobViewSeconds: config.jobViewSeconds,
     progressViewSeconds: config.progressViewSeconds,
     graceMs: config.precacheGraceSeconds * 1000,
-    concurrency: config.stepConcurrency,
   };
 }
 

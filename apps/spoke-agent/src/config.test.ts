@@ -38,7 +38,17 @@ test.each([
   {
     name: 'a time between repairs of nothing',
     env: { CLUSTER_NAME: 's', HUB_KUBECONFIG: '/hub', WORK_RESYNC_SECONDS: '0' },
-    want: /--work-resync-seconds/,
+    want: /--work-resync-seconds .*: must be more than 0 seconds/,
+  },
+  {
+    name: 'a time that is no number',
+    env: { CLUSTER_NAME: 's', HUB_KUBECONFIG: '/hub', WORK_STATUS_SYNC_SECONDS: 'often' },
+    want: /WORK_STATUS_SYNC_SECONDS\): must be a number of seconds/,
+  },
+  {
+    name: 'a switch that is neither on nor off',
+    env: { CLUSTER_NAME: 's', HUB_KUBECONFIG: '/hub', WORKS: 'maybe' },
+    want: /--works \(WORKS\): must be true or false/,
   },
   { name: 'a wrong level', env: { CLUSTER_NAME: 's', HUB_KUBECONFIG: '/hub', LOG_LEVEL: 'loud' }, want: /LOG_LEVEL/ },
 ])('$name is refused by name', ({ env, want }) => expect(() => readConfig(argv(), env)).toThrow(want));

@@ -21,10 +21,12 @@ export interface AgentConfig {
   readonly works: WorkCadence | undefined;
 }
 
-const isOn = z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')]).default(true);
+const isOn = z
+  .union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')], { error: 'must be true or false' })
+  .default(true);
 const seconds = (byDefaultMs: number) =>
   z.coerce
-    .number()
+    .number({ error: 'must be a number of seconds' })
     .positive({ error: 'must be more than 0 seconds' })
     .default(byDefaultMs / 1000);
 

@@ -55,7 +55,6 @@ export { ClusterGroupUpgrade, ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus
 export { PreCachingConfig, PreCachingConfigSpec } from './ran/pre-caching-config.ts';
 export { lintStructural, type StructuralSchema, toStructural } from './structural.ts';
 export { executeAction, isSameStatus, readView, type SpokeAccess, type ViewStatus } from './transport/agent-execution.ts';
-export { type JsonPath, parseJsonPath, valuesAt } from './transport/agent-json-path.ts';
 export {
   type ActionVerdict,
   AGENT_FIELD_MANAGER,
@@ -89,8 +88,7 @@ export {
 } from './transport/agent-semantics.ts';
 export { passWork } from './transport/agent-work.ts';
 export type { ApplyFields, WorkAccess } from './transport/agent-work-access.ts';
-export { WORK_FIELD_MANAGER } from './transport/agent-work-apply.ts';
-export { FeedbackReason, STATUS_FEEDBACK_SYNCED } from './transport/agent-work-feedback.ts';
+export { STATUS_FEEDBACK_SYNCED } from './transport/agent-work-feedback.ts';
 export { MAX_WORK_BYTES } from './transport/agent-work-manifests.ts';
 export {
   DEFAULT_WORK_CADENCE,
@@ -99,16 +97,13 @@ export {
   WORK_HUB_QPS,
   type WorkCadence,
   type WorkMemory,
-  type WorkMoment,
-  type WorkPass,
 } from './transport/agent-work-pass.ts';
-export { WORK_DELETING, type WorkStatus } from './transport/agent-work-status.ts';
-export { CLUSTER_AVAILABLE, ManagedCluster } from './transport/managed-cluster.ts';
+export type { WorkStatus } from './transport/agent-work-status.ts';
+export { AGENT_ACCOUNT, AGENT_LEASE, CLUSTER_AVAILABLE, HUB_ACCEPTED, ManagedCluster } from './transport/managed-cluster.ts';
 export { ACTION_COMPLETED, ActionReason, ManagedClusterAction, ManagedClusterActionSpec } from './transport/managed-cluster-action.ts';
 export { ManagedClusterView, VIEW_PROCESSING, ViewReason, ViewScope } from './transport/managed-cluster-view.ts';
 export {
   FeedbackValue,
-  ManifestConfig,
   ManifestStatus,
   ManifestWork,
   ManifestWorkReplicaSet,

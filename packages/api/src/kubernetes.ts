@@ -68,7 +68,7 @@ export const untyped = (apiVersion: string, kind: string, plural: string, namesp
 export const refKey = (ref: Ref): string => (ref.namespace ? `${ref.namespace}/${ref.name}` : ref.name);
 
 /** The condition of a type, if the object has one. */
-export const findCondition = <C extends { type: string }>(conditions: readonly C[] | undefined, type: string): C | undefined =>
+export const findCondition = <C extends { type: string }>(conditions: readonly C[] | null | undefined, type: string): C | undefined =>
   conditions?.find((condition) => condition.type === type);
 
 /** A label selector as metav1 defines it. Operators are not enum-checked (spec/talm 1.1). */

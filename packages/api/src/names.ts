@@ -44,7 +44,7 @@ export const Label = {
   upgradeNamespace: 'openshift-cluster-group-upgrades/clusterGroupUpgradeNamespace',
   /** uid of the ClusterGroupUpgrade that created the object. */
   upgradeUid: 'flotilla.io/upgrade-uid',
-  /** What the object is part of: `precache` (later `backup`, …). */
+  /** What the object is part of, such as `precache`, `backup` or `registration`. */
   work: 'flotilla.io/work',
   rootPolicy: 'policy.open-cluster-management.io/root-policy',
   /** On a Placement: the policy it is for. */

@@ -7,7 +7,7 @@ export type { Cluster, ClusterOptions, StoredImage } from './cluster/cluster.ts'
 export { clusterObstacle, startCluster } from './cluster/cluster.ts';
 export { parseRate } from './cluster/network.ts';
 export type { RegistryMirror } from './cluster/node-config.ts';
-export { NODE_CONTAINERD_SOCKET } from './cluster/node-config.ts';
+export { childEnvironment, readEnvironment } from './environment.ts';
 export { CommandError, PackagesMissingError, ServerStartError, ToolsUnavailableError } from './errors.ts';
 export type { Served, ServedRequest } from './image-registry/access-log.ts';
 export type { FaultProxy, FaultProxyOptions, Faults } from './image-registry/fault-proxy.ts';

@@ -91,11 +91,12 @@ const toHold = <C>(child: QueueDefinition<C>, payload: C): NewJob => ({
 const holdQueue = ({ name }: { readonly name: string }): string => `${name}-hold`;
 const holdId = <C>(child: QueueDefinition<C>, payload: C): string => `hold/${child.key(payload)}`;
 
+/** Batches that run at the same time in this process. */
+const BATCH_CONCURRENCY = 4;
+
 export interface BatchWorkerOptions<B, C> extends BatchQueueOptions<B, C> {
   /** Children that run at the same time in this process. */
   readonly concurrency: number;
-  /** Batches that run at the same time in this process; default 4. */
-  readonly batchConcurrency?: number;
   /**
    * Idempotent. TerminalError: logged, no more runs. WaitingError: a run after its delay, or when woken. Anything else: a run after the
    * queue's back-off. What it returns is dropped.
@@ -131,7 +132,7 @@ export function startBatchWorker<B, C>(options: BatchWorkerOptions<B, C>): Worke
     log,
     graceMs,
     queue: batch,
-    concurrency: options.batchConcurrency ?? 4,
+    concurrency: BATCH_CONCURRENCY,
     process: options.processBatch,
     processOther: async ({ data, waitForChildren }) => {
       if (await waitForChildren()) return;

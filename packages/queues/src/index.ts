@@ -7,4 +7,4 @@ export type { StepQueue, StepQueueOptions, StepQueueSize } from './step-queue-op
 export { type StepWorkerOptions, startStepWorker, type WorkerHandle } from './step-worker.ts';
 export { openStore, type StoreOptions } from './store.ts';
 export { BackupStep, PrecacheStep, type QueueDefinition, queues, RolloutBatch, RolloutStep, type StepQueueDefinition } from './table.ts';
-export { backoffMs, type Outcome } from './worker.ts';
+export type { Outcome } from './worker.ts';

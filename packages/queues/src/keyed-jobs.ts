@@ -18,11 +18,11 @@ const toJob = <P>(queue: QueueDefinition<P>, data: P, deduplication: object): Ne
   opts: { deduplication: { id: queue.key(data), ...deduplication } },
 });
 
-/** Adds jobs that came together in one round trip, for each key one to be run now and one later. */
-export function keyedProducer(store: QueueStore, { name }: { readonly name: string }, log: Log) {
+/** Adds jobs that came together in one round trip, for each key the newest of each way to be added: a child does not do what a wake does. */
+export function keyedProducer(store: Pick<QueueStore, 'producer'>, { name }: { readonly name: string }, log: Log) {
   const producer: JobProducer = store.producer(name);
   const adding = new Coalescer<NewJob>(async (jobs) => {
-    const newest = new Map(jobs.map((job) => [`${job.opts.delay === undefined ? 'now' : 'later'} ${job.opts.deduplication?.id}`, job]));
+    const newest = new Map(jobs.map((job) => [JSON.stringify([job.opts.delay === undefined, job.opts.deduplication]), job]));
     try {
       await producer.add([...newest.values()]);
     } catch (error) {

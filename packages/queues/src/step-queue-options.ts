@@ -23,8 +23,6 @@ export interface StepQueueOptions<P, R> {
   /** Closes the queue. */
   readonly signal: AbortSignal;
   readonly log: Log;
-  /** Uniform in [0, 1), for jitter; default Math.random. */
-  readonly random?: () => number;
   /** How long running steps may go on after close, in milliseconds; default 5 000. */
   readonly graceMs?: number;
 }

@@ -62,7 +62,6 @@ class RunningStepQueue<P, R> implements StepQueue<P> {
   readonly #late: LateLane;
   readonly #stop: GracefulStop;
   readonly #requests = new Coalescer<Request>((requests) => this.#ask(requests));
-  readonly #random: () => number;
   /** Sets this process's jobs apart from those a former process left in the store. */
   readonly #boot = randomBytes(4).toString('hex');
   #serial = 0;
@@ -71,7 +70,6 @@ class RunningStepQueue<P, R> implements StepQueue<P> {
   constructor(options: StepQueueOptions<P, R>) {
     this.#options = options;
     const { store, queue, concurrency, signal, result } = options;
-    this.#random = options.random ?? Math.random;
     this.#late = new LateLane(options.reserve);
     this.#stop = new GracefulStop(options.graceMs);
     this.#producer = store.producer(queue.name);
@@ -197,7 +195,7 @@ class RunningStepQueue<P, R> implements StepQueue<P> {
     this.#serveLate();
     const { queue, process } = this.#options;
     const failures = this.#failures.get(key) ?? 0;
-    const run = { queue, payload: entry.given, failures, process, signal: this.#stop.signal, random: this.#random };
+    const run = { queue, payload: entry.given, failures, process, signal: this.#stop.signal, random: Math.random };
     const outcome = await runOnce(run);
     this.#running--;
     if (this.#stop.signal.aborted) this.#entries.delete(key);
@@ -259,7 +257,7 @@ class RunningStepQueue<P, R> implements StepQueue<P> {
     clearTimeout(entry.watchdog);
     this.#late.leaves(key);
     const failures = this.#failures.get(key) ?? 0;
-    this.#end(key, entry, fromEnd(end, { backoff: this.#options.queue.backoff, result, failures, random: this.#random }));
+    this.#end(key, entry, fromEnd(end, { backoff: this.#options.queue.backoff, result, failures, random: Math.random }));
     this.#serveLate();
   }
 

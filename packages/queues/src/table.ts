@@ -23,13 +23,16 @@ export interface StepQueueDefinition<P> extends QueueDefinition<P> {
   readonly remoteTimeoutMs: number;
 }
 
+/** The upgrade that work is for. */
+const Upgrade = z.object({ namespace: z.string().min(1), name: z.string().min(1), uid: z.string().min(1) });
+
 /**
  * A step of one cluster's job. It carries what the leader knows and no cache says, so that any process can run it; everything else the
  * step observes. Answers name `known` again: what was known when a step began may be out of date when it ends.
  */
 const spokeJobStep = <S extends z.ZodType<string>, I extends z.ZodType>(state: S, inputs: I) =>
   z.object({
-    upgrade: z.object({ namespace: z.string().min(1), name: z.string().min(1), uid: z.string().min(1) }),
+    upgrade: Upgrade,
     cluster: z.string().min(1),
     known: z.object({
       state,
@@ -63,44 +66,39 @@ export type PrecacheStep = z.output<typeof PrecacheStep>;
 export const BackupStep = spokeJobStep(BackupState, z.object({ /** Image that takes the backup. */ image: z.string() }));
 export type BackupStep = z.output<typeof BackupStep>;
 
-const RolloutUpgrade = z.object({ namespace: z.string().min(1), name: z.string().min(1), uid: z.string().min(1) });
-
 /** What has to be true once for a whole batch. Batches count from 1; 0 is the time before the first. */
-export const RolloutBatch = z.object({ upgrade: RolloutUpgrade, batch: z.int().min(0) });
+export const RolloutBatch = z.object({ upgrade: Upgrade, batch: z.int().min(0) });
 export type RolloutBatch = z.output<typeof RolloutBatch>;
 
 /** What has to be true for one cluster of a rollout; what that is, the processor reads from the stored status. */
 export const RolloutStep = z.object({
-  upgrade: RolloutUpgrade,
+  upgrade: Upgrade,
   cluster: z.string().min(1),
   phase: z.enum(['prepare', 'remediate', 'complete', 'cleanup']),
 });
 export type RolloutStep = z.output<typeof RolloutStep>;
 
-const defineSteps = <P>(definition: StepQueueDefinition<P>): StepQueueDefinition<P> => definition;
+/** The queue of a kind of job on spokes. */
+const spokeJobQueue = <P extends { readonly upgrade: z.output<typeof Upgrade>; readonly cluster: string }>(
+  name: string,
+  payload: z.ZodType<P>,
+): StepQueueDefinition<P> => ({
+  name,
+  payload,
+  key: ({ upgrade, cluster }) => `${upgrade.uid}/${cluster}`,
+  runTimeoutMs: 60_000,
+  watchdogMs: 5_000,
+  remoteTimeoutMs: 120_000,
+  backoff: { baseMs: 500, maxMs: 60_000 },
+});
+
 const define = <P>(definition: QueueDefinition<P>): QueueDefinition<P> => definition;
 
 /** Every queue. Producers and workers both parse payloads with what stands here. */
 export const queues = {
   // Step queues: the leader keeps their keys in memory (startStepQueue, startStepWorker).
-  precacheStep: defineSteps({
-    name: 'precache-step',
-    payload: PrecacheStep,
-    key: ({ upgrade, cluster }) => `${upgrade.uid}/${cluster}`,
-    runTimeoutMs: 60_000,
-    watchdogMs: 5_000,
-    remoteTimeoutMs: 120_000,
-    backoff: { baseMs: 500, maxMs: 60_000 },
-  }),
-  backupStep: defineSteps({
-    name: 'backup-step',
-    payload: BackupStep,
-    key: ({ upgrade, cluster }) => `${upgrade.uid}/${cluster}`,
-    runTimeoutMs: 60_000,
-    watchdogMs: 5_000,
-    remoteTimeoutMs: 120_000,
-    backoff: { baseMs: 500, maxMs: 60_000 },
-  }),
+  precacheStep: spokeJobQueue('precache-step', PrecacheStep),
+  backupStep: spokeJobQueue('backup-step', BackupStep),
   // Batches and their steps: their keys are in the store alone (startBatchQueue, startBatchWorker).
   rolloutBatch: define({
     name: 'rollout-batch',

@@ -17,7 +17,7 @@ const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelay: 30_000 };
 /** The connections to one server, made anew when the certificates rotate or the old ones turn out dead. */
 export class Connection {
   #config: KubeConfig;
-  readonly #reload: (() => KubeConfig) | undefined;
+  readonly #reload: (() => KubeConfig | undefined) | undefined;
   readonly #proxy: string | undefined;
   #credentials: Promise<Credentials> | undefined;
   #readAt = 0;
@@ -28,7 +28,7 @@ export class Connection {
   #closed = false;
 
   /** `reload` reads the file again that `config` is from: whoever rotates a token there need not restart anything. */
-  constructor(config: KubeConfig, proxy?: string, reload?: () => KubeConfig) {
+  constructor(config: KubeConfig, proxy?: string, reload?: () => KubeConfig | undefined) {
     this.#config = config;
     this.#reload = reload;
     this.#proxy = proxy;

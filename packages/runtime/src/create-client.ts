@@ -1,8 +1,7 @@
-import { FlotillaError, refKey } from '@flotilla/api';
+import { refKey } from '@flotilla/api';
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { Client, InvalidObject } from './client.ts';
 import { Connection } from './connection.ts';
-import { RuntimeErrorCode } from './errors.ts';
 import { type KubeconfigSource, loadKubeconfig } from './kubeconfig.ts';
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
@@ -40,11 +39,12 @@ export function createClient(options: ClientOptions = {}): Client {
   });
 }
 
-/** Throws when the file names another server by now: its credentials are not for the one we talk to. */
-function reload(source: KubeconfigSource, server: string): KubeConfig {
-  const next = loadKubeconfig(source);
+/** Nothing when the file names another server by now: its credentials are not for the one we talk to. */
+function reload(options: ClientOptions, server: string): KubeConfig | undefined {
+  const next = loadKubeconfig(options);
   if (next.server === server) return next.config;
-  throw new FlotillaError(RuntimeErrorCode.kubeconfig, `the kubeconfig names ${next.server} instead of ${server}: start the program again`);
+  options.logger?.warn({ server, named: next.server }, 'Kubeconfig names another server now, start the program again to use it');
+  return undefined;
 }
 
 /** Logs each version of an invalid object once. */

@@ -57,6 +57,17 @@ test('it lists, follows and keeps objects without managedFields', async () => {
   expect(cache.present).toBe(true);
 });
 
+test('a trim of its own need not drop managedFields', async () => {
+  const { cache } = start([listOf('5', [configMap('a', '1')]), watchOf([event('ADDED', 'b', '6')], 'hang')], {
+    transform: (object) => ({ ...object, data: { trimmed: 'yes' } }),
+  });
+  await eventually(() => expect(names(cache)).toEqual(['a@1', 'b@6']));
+  for (const { metadata, data } of cache.list()) {
+    expect(data).toEqual({ trimmed: 'yes' });
+    expect(metadata).not.toHaveProperty('managedFields');
+  }
+});
+
 test('a watch that ends silently goes on from the last version, bookmarks included, without a list', async () => {
   const { cache } = start([
     listOf('5', [configMap('a', '1')]),

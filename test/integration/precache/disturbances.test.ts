@@ -71,7 +71,7 @@ test('the leader is killed and the other hub takes over', async () => {
   others.push(leader);
   await eventually(async () => (await standby.output()).includes('Waiting for the lease'), 20_000, 'the other to wait');
   await world.upgrade('run', spokes);
-  await world.untilStates('run', { 'spoke-1': 'Starting' }).catch(() => undefined);
+  await world.untilBegun('run');
   await leader.stop({ signal: 'SIGKILL' });
   await world.untilCondition('run', 'PrecachingSuceeded', COMPLETED, 90_000);
   await world.untilClean(spokes);

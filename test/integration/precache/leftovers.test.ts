@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => world?.stop());
 
-test('what an earlier attempt left on the spoke goes before the job is created', async () => {
+test.concurrent('what an earlier attempt left on the spoke goes before the job is created', async () => {
   const namespace = world.namespaceOn('dirty');
   namespace.put();
   await world.upgrade('dirty', ['dirty']);
@@ -25,7 +25,7 @@ test('what an earlier attempt left on the spoke goes before the job is created',
   await eventually(() => !namespace.exists(), 30_000, 'the namespace to be gone');
 });
 
-test("another program's objects of the same names prove nothing and are replaced", async () => {
+test.concurrent("another program's objects of the same names prove nothing and are replaced", async () => {
   world.spokes.disconnect('foreign');
   const condition = (type: string, reason: string, status: 'True' | 'False', message: string) => ({
     type,

@@ -1,19 +1,13 @@
 import { ManagedClusterAction, ManagedClusterView } from '@flotilla/api';
 import { WatchCache } from '@flotilla/runtime';
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';
 import { PULLER, World } from './world.ts';
 
-let world: World | undefined;
-const watching = new AbortController();
-afterEach(async () => {
-  await world?.stop();
-  world = undefined;
-});
-
-test('profile talm: the hub objects of the reference, by name and spec', async () => {
-  world = await World.start({ spokes: ['spoke'], hubArgs: ['--precache-job-profile', 'talm'] });
+test.concurrent('profile talm: the hub objects of the reference, by name and spec', async () => {
+  await using world = await World.start({ spokes: ['spoke'], hubArgs: ['--precache-job-profile', 'talm'] });
   const specs = new Map<string, unknown>();
+  const watching = new AbortController();
   for (const kind of [ManagedClusterAction, ManagedClusterView]) {
     const cache = new WatchCache<ManagedClusterAction | ManagedClusterView>(world.client, kind, { namespace: 'spoke' });
     cache.subscribe(({ object }) => specs.set(object.metadata.name, object.spec));
@@ -88,9 +82,9 @@ test('profile talm: the hub objects of the reference, by name and spec', async (
   expect(bindings && store.read(bindings, undefined, 'pre-cache-crb')).toBeUndefined();
 });
 
-test('on the embedded queue store: the same run', async () => {
+test.concurrent('on the embedded queue store: the same run', async () => {
   const spokes = ['one', 'two', 'three'];
-  world = await World.start({ spokes, hubArgs: ['--queue-store', 'embedded'] });
+  await using world = await World.start({ spokes, hubArgs: ['--queue-store', 'embedded'] });
   await world.upgrade('embedded', spokes);
   await world.untilCondition('embedded', 'PrecachingSuceeded', 'True PrecachingCompleted: Precaching is completed for all clusters');
   await world.untilClean(spokes);

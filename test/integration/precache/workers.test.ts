@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { eventually } from '../../fixtures/eventually.ts';
 import type { RunningProgram } from '../../fixtures/programs.ts';
 import { startRedis, type TestRedis } from './redis.ts';
 import { spokeNames, World } from './world.ts';
@@ -27,10 +26,6 @@ async function startWorker(env: Record<string, string>): Promise<RunningProgram>
   return worker;
 }
 
-/** Waits until spokes are under way: which states are seen is a matter of speed. */
-const untilBegun = (name: string) =>
-  eventually(async () => Object.values(await world.states(name)).some((state) => state !== 'NotStarted'), 60_000, `${name} to begin`);
-
 /** Objects a process created, as its own metrics say. */
 async function countCreations(program: RunningProgram): Promise<number> {
   const port = /"port":(\d+)/.exec(await program.output())?.[1];
@@ -46,7 +41,7 @@ test('workers on the same Redis take steps; one that is killed costs time alone'
   const leader = await world.startHub({ args: ['--step-concurrency', '1'], env });
 
   await world.upgrade('shared', spokes);
-  await untilBegun('shared');
+  await world.untilBegun('shared');
   await doomed.stop({ signal: 'SIGKILL' });
   await world.untilCondition('shared', 'PrecachingSuceeded', done, 120_000);
   await world.untilClean(spokes);
@@ -61,7 +56,7 @@ test('a leader that is killed leaves steps behind; workers run them, and its suc
   if (!redis) return skip('redis-server is not on PATH; install it to run this test');
   const env = { REDIS_URL: redis.url };
   await world.upgrade('handed-over', spokes);
-  await untilBegun('handed-over');
+  await world.untilBegun('handed-over');
   await world.hub?.stop({ signal: 'SIGKILL' });
   await world.startHub({ args: ['--lease-name', 'successor', '--step-concurrency', '1'], env });
   await world.untilCondition('handed-over', 'PrecachingSuceeded', done, 120_000);

@@ -16,14 +16,7 @@ export class World extends HubWorld {
   }
 
   static async start(options: WorldOptions): Promise<World> {
-    const world = new World(await startSurroundings(options));
-    try {
-      if (!options.withoutHub) await world.startHub();
-      return world;
-    } catch (error) {
-      await world.stop();
-      throw error;
-    }
+    return new World(await startSurroundings(options)).begin(options);
   }
 
   override async stop(): Promise<void> {
@@ -64,6 +57,12 @@ export class World extends HubWorld {
     await eventually(ask, timeoutMs).catch((cause: unknown) => {
       throw new Error(`${name}: wanted ${JSON.stringify(want)}, got ${JSON.stringify(last)}`, { cause });
     });
+  }
+
+  /** Waits until a cluster is under way: which states are seen is a matter of speed. */
+  async untilBegun(name: string): Promise<void> {
+    const hasBegun = async () => Object.values(await this.states(name)).some((state) => state !== 'NotStarted');
+    await eventually(hasBegun, 60_000, `${name} to begin`);
   }
 
   /** The states a cluster was seen in by a watch of the upgrade, each once in a row. */

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   CustomResourceDefinition,
-  Event,
   KubeObject,
   Label,
   ManagedCluster,
@@ -119,12 +118,6 @@ const conditionsOf = async (name: string): Promise<string[]> =>
   ((await world.get(`fleet/${name}`))?.status?.conditions ?? []).map(
     ({ type, status, reason, message }) => `${type} ${status} ${reason}: ${message}`,
   );
-
-const eventsOf = async (name: string): Promise<string[]> => {
-  const { items } = await world.client.list(Event, { namespace: 'fleet' });
-  const own = items.filter(({ regarding }) => regarding?.kind === 'ClusterGroupUpgrade' && regarding.name === name);
-  return own.map(({ reason, action }) => `${reason} ${action}`).toSorted();
-};
 
 const VALIDATED = [
   'ClustersSelected True ClusterSelectionCompleted: All selected clusters are valid',
@@ -275,9 +268,9 @@ test('ManifestWorks of the reference are gone on with, and new ones get its name
 });
 
 test('the events are those of the reference', async () => {
-  await eventually(async () => (await eventsOf('platform-upgrade')).includes('CguSuccess RemediationCompleted'));
+  await eventually(async () => (await world.events('fleet/platform-upgrade')).includes('CguSuccess RemediationCompleted'));
   const times = (count: number, text: string) => Array.from({ length: count }, () => text);
-  const own = (await eventsOf('platform-upgrade')).filter((text) => !text.startsWith('CguPrecaching'));
+  const own = (await world.events('fleet/platform-upgrade')).filter((text) => !text.startsWith('CguPrecaching'));
   expect(own).toEqual([
     'CguCreated BuildingRemediationPlan',
     ...times(2, 'CguStarted RemediationInBatchStarted'),
@@ -287,8 +280,8 @@ test('the events are those of the reference', async () => {
     ...times(2, 'CguSuccess RemediationInBatchCompleted'),
     ...times(3, 'CguSuccess RemediationInClusterCompleted'),
   ]);
-  expect(await eventsOf('site-abort')).toEqual(['CguTimedout RemediationInBatchTimeout', 'CguTimedout RemediationTimeout']);
-  expect(await eventsOf('site-upgrade')).not.toContain('CguCreated BuildingRemediationPlan');
+  expect(await world.events('fleet/site-abort')).toEqual(['CguTimedout RemediationInBatchTimeout', 'CguTimedout RemediationTimeout']);
+  expect(await world.events('fleet/site-upgrade')).not.toContain('CguCreated BuildingRemediationPlan');
 });
 
 test('kubectl shows the columns that users know', async () => {

@@ -1,4 +1,4 @@
-import { Annotation } from '@flotilla/api';
+import { Annotation, conditionTime } from '@flotilla/api';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';
 import { placePolicy } from './policies.ts';
@@ -20,7 +20,7 @@ afterAll(() => world?.stop());
 
 const on = (name: string, namespace = 'default') => [{ name, namespace }];
 /** RFC 3339 in whole seconds. */
-const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString().replace(/\.\d+Z$/, 'Z');
+const inSeconds = (seconds: number) => conditionTime(Date.now() + seconds * 1000);
 const startedAt = async (name: string) => (await world.get(name))?.status?.status.startedAt;
 
 /** Runs an upgrade in which `failing` never gets there, and ends it: the others are complete, `failing` timed out. */

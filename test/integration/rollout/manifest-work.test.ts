@@ -2,6 +2,7 @@ import { Annotation, Label, ManifestWork, ManifestWorkReplicaSet, type ManifestW
 import { WatchCache } from '@flotilla/runtime';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';
+import { createTemplate, readyReplicas, templateOf } from './templates.ts';
 import { RolloutWorld, spokeNames } from './world.ts';
 
 const ROLLING_OUT = 'True InProgress: Rolling out manifestworks';
@@ -28,8 +29,7 @@ beforeAll(async () => {
   });
   const works = new WatchCache(world.client, ManifestWork, {});
   works.subscribe(({ type, object: { metadata }, ...change }) => {
-    const template = metadata.name.replace(/^default\./, '').replace(/-[a-z0-9]{5}$/, '');
-    const seen = { cluster: metadata.namespace ?? '', template };
+    const seen = { cluster: metadata.namespace ?? '', template: templateOf(metadata.name) };
     if (type === 'deleted') events.push({ what: 'deleted', ...seen });
     else if (!change.previous) events.push({ what: 'created', ...seen });
   });
@@ -40,29 +40,8 @@ afterAll(async () => {
   await world?.stop();
 });
 
-const deployment = (name: string) => ({
-  apiVersion: 'apps/v1',
-  kind: 'Deployment',
-  metadata: { name, namespace: 'default' },
-  spec: { replicas: 2 },
-});
-const feedback = (name: string) => ({
-  resourceIdentifier: { group: 'apps', resource: 'deployments', name, namespace: 'default' },
-  feedbackRules: [{ type: 'WellKnownStatus' }],
-});
-const readyReplicas = (value: string) => JSON.stringify([{ manifestIndex: 0, name: 'ReadyReplicas', value }]);
-
-/** A template of one Deployment that is done when so many of its replicas are ready. */
-async function template(name: string, expected = readyReplicas('2'), spec: Partial<ManifestWorkSpec> = {}): Promise<void> {
-  await world.client.create(ManifestWorkReplicaSet, {
-    metadata: { name, namespace: 'default', annotations: { [Annotation.expectedValues]: expected } },
-    spec: {
-      placementRefs: [{ name: 'dummy' }],
-      manifestWorkTemplate: { workload: { manifests: [deployment(name)] }, manifestConfigs: [feedback(name)], ...spec },
-    },
-  });
-}
-
+const template = (name: string, expected?: string, spec?: Partial<ManifestWorkSpec>) =>
+  createTemplate(world.client, name, { expected, spec });
 const roll = (name: string, clusters: readonly string[], manifestWorkTemplates: readonly string[], spec: Record<string, unknown> = {}) =>
   world.upgrade(name, clusters, [], { manifestWorkTemplates, ...spec });
 

@@ -3,9 +3,10 @@ import { isJsonObject } from '@flotilla/api';
 import type { PolicyPropagator, SimulatedSpokes, StoredObject } from '@flotilla/control-plane';
 import { eventually } from '../../fixtures/eventually.ts';
 
-const GROUP = 'operators.coreos.com/v1alpha1';
+/** Group and version of OLM's kinds. */
+export const GROUP = 'operators.coreos.com/v1alpha1';
 /** Namespace of all operators. */
-const NAMESPACE = 'operators';
+export const NAMESPACE = 'operators';
 
 /** Where operators are played. */
 export interface OperatorWorld {
@@ -22,10 +23,12 @@ export interface OperatorUpgrade {
   readonly plan: string;
   /** Names of Subscriptions. */
   readonly operators: readonly string[];
+  /** How long each of the two is waited for: the enforcement, and the approval; default 90 s. */
+  readonly timeoutMs?: number;
 }
 
 /** A Subscription whose InstallPlans wait for an approval. */
-const subscription = (name: string) => ({
+export const subscription = (name: string) => ({
   apiVersion: GROUP,
   kind: 'Subscription',
   metadata: { name, namespace: NAMESPACE },
@@ -42,15 +45,15 @@ export function installOperator({ spokes }: OperatorWorld, cluster: string, name
  * Compliant. Resolves then.
  */
 export async function playUpgrade({ spokes, propagator }: OperatorWorld, upgrade: OperatorUpgrade): Promise<void> {
-  const { cluster, policy, plan, operators } = upgrade;
+  const { cluster, policy, plan, operators, timeoutMs = 90_000 } = upgrade;
   propagator.script(policy, cluster, { never: true });
   const isEnforced = () => propagator.events.some((each) => each.policy === policy && each.cluster === cluster && each.what === 'enforced');
-  await eventually(isEnforced, 90_000, `${policy} to be enforced on ${cluster}`);
+  await eventually(isEnforced, timeoutMs, `${policy} to be enforced on ${cluster}`);
   const store = spokes.store(cluster);
   store.set({
     apiVersion: GROUP,
     kind: 'InstallPlan',
-    metadata: { name: plan, namespace: NAMESPACE },
+    metadata: { name: plan, namespace: NAMESPACE, labels: { 'operators.coreos.com/owner': '' } },
     spec: { approval: 'Manual', approved: false, clusterServiceVersionNames: operators.map((name) => `${name}.v2`) },
   });
   for (const name of operators)
@@ -63,14 +66,20 @@ export async function playUpgrade({ spokes, propagator }: OperatorWorld, upgrade
         installPlanRef: { name: plan, namespace: NAMESPACE },
       },
     });
-  const isUpToDate = (name: string) => stateOf(readOperator(spokes, cluster, name)) === 'AtLatestKnown';
-  await eventually(() => operators.every(isUpToDate), 90_000, `the operators of ${cluster} to be upgraded`);
+  const isUpToDate = (name: string) => stateOf(readOperator(spokes, cluster, 'Subscription', name)) === 'AtLatestKnown';
+  await eventually(() => operators.every(isUpToDate), timeoutMs, `the operators of ${cluster} to be upgraded`);
   propagator.report(policy, cluster, 'Compliant');
 }
 
-function readOperator(spokes: SimulatedSpokes, cluster: string, name: string): StoredObject | undefined {
+/** An object of OLM on a cluster. */
+export function readOperator(
+  spokes: SimulatedSpokes,
+  cluster: string,
+  wanted: 'Subscription' | 'InstallPlan',
+  name: string,
+): StoredObject | undefined {
   const store = spokes.store(cluster);
-  const served = store.kinds.find(({ kind }) => kind === 'Subscription');
+  const served = store.kinds.find(({ kind }) => kind === wanted);
   return served && store.read(served, NAMESPACE, name);
 }
 

@@ -1,4 +1,4 @@
-import { Annotation, Event, Label, ManagedCluster, Placement } from '@flotilla/api';
+import { Annotation, Label, ManagedCluster, Placement } from '@flotilla/api';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';
 import { expectOrderlyBatches } from './orderly.ts';
@@ -14,12 +14,6 @@ beforeAll(async () => {
   world = await RolloutWorld.start({ spokes: Object.entries(fleets).flatMap(([name, count]) => spokeNames(count, name)) });
 });
 afterAll(() => world?.stop());
-
-const eventsOf = async (name: string) => {
-  const { items } = await world.client.list(Event, { namespace: 'default' });
-  const own = items.filter(({ regarding }) => regarding?.kind === 'ClusterGroupUpgrade' && regarding.name === name);
-  return own.map(({ reason, action }) => `${reason} ${action}`).sort();
-};
 
 test.concurrent('two policies go through a canary and two batches, in order, and nothing is left on the hub', async () => {
   const clusters = spokeNames(5, 'whole');
@@ -55,9 +49,9 @@ test.concurrent('two policies go through a canary and two batches, in order, and
 });
 
 test.concurrent('events tell of every start and end once', async () => {
-  await eventually(async () => (await eventsOf('whole')).includes('CguSuccess RemediationCompleted'), 60_000, 'the last event');
+  await eventually(async () => (await world.events('whole')).includes('CguSuccess RemediationCompleted'), 60_000, 'the last event');
   const times = (count: number, text: string) => Array.from({ length: count }, () => text);
-  expect(await eventsOf('whole')).toEqual(
+  expect(await world.events('whole')).toEqual(
     [
       'CguCreated BuildingRemediationPlan',
       ...times(3, 'CguStarted RemediationInBatchStarted'),

@@ -6,6 +6,7 @@ import {
   BackupName,
   ClusterGroupUpgrade,
   ClusterRoleBinding,
+  conditionTime,
   findCondition,
   Job,
   type KubeObject,
@@ -40,12 +41,13 @@ import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { AUDIT_IN_ONE_FILE, BEFORE_THE_ANSWER } from '../../fixtures/audit-log.ts';
+import { applyCrds } from '../../fixtures/crds.ts';
 import { eventually } from '../../fixtures/eventually.ts';
 import { type RunningProgram, startProgram } from '../../fixtures/programs.ts';
-import { CHARTS, type ChartHub, HUB, NAMESPACE, SERVICE_ACCOUNT, startChartHub } from '../chart-hub.ts';
+import { CHARTS, type ChartHub, HUB, NAMESPACE, OWNER_REFERENCES_ENFORCED, SERVICE_ACCOUNT, startChartHub } from '../chart-hub.ts';
 import { startRedis, type TestRedis } from '../precache/redis.ts';
 import { PLATFORM, PULLER } from '../world.ts';
-import { installOperator, playUpgrade } from './operators.ts';
+import { installOperator, playUpgrade, subscription } from './operators.ts';
 import { placePolicy } from './policies.ts';
 import { type Asked, describeRight, isUsedBy, type Right, readAsked, readRoles, rightsOf } from './rights.ts';
 
@@ -83,18 +85,13 @@ beforeAll(async () => {
   const users = [HUB, WORKER, AGENT, AGENT_ON_SPOKE];
   world = await startChartHub({
     values: HUB_VALUES,
-    // OpenShift's API server has it: an owner reference takes the right to finalize the owner.
-    flags: ['--enable-admission-plugins=OwnerReferencesPermissionEnforcement', AUDIT_IN_ONE_FILE],
     apiServer: {
+      flags: [OWNER_REFERENCES_ENFORCED, AUDIT_IN_ONE_FILE],
       users: [WORKER, AGENT_ON_SPOKE].map((name) => ({ name, groups: SERVICE_ACCOUNT })),
       auditLogPath: join(dir, 'audit.log'),
       auditPolicy: { rules: [{ level: 'Metadata', users }, { level: 'None' }], omitStages: BEFORE_THE_ANSWER },
     },
-    async prepare(server) {
-      const client = await server.client();
-      for (const crd of policyCrds())
-        await client.request('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', { body: crd });
-    },
+    prepare: async (server) => applyCrds(await server.client(), policyCrds()),
   });
   admin = await world.server.client();
   await world.runHelm(['install', 'agent', join(CHARTS, 'spoke'), '-n', NAMESPACE, ...sets(SPOKE_VALUES)]);
@@ -202,7 +199,7 @@ const work = (namespace: string, name: string, labels: Record<string, string>) =
 async function begin(name: string, cluster: string): Promise<void> {
   await template('begun');
   await upgrade(name, [cluster], { manifestWorkTemplates: ['begun'] });
-  const now = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
+  const now = conditionTime(Date.now());
   const progressing = { type: 'Progressing', status: 'True', reason: 'InProgress', message: '', lastTransitionTime: now };
   const progress = { [cluster]: { state: 'InProgress', manifestWorkIndex: 0 } };
   const status = {
@@ -222,14 +219,12 @@ const upgrade = (name: string, clusters: readonly string[], spec: Record<string,
   });
 
 async function untilSucceeded(name: string): Promise<void> {
-  const found = () => admin.get(ClusterGroupUpgrade, { namespace: 'default', name });
-  let last: unknown;
+  let status: ClusterGroupUpgrade['status'];
   await eventually(async () => {
-    last = (await found())?.status;
-    const { status } = (await found()) ?? {};
+    status = (await admin.get(ClusterGroupUpgrade, { namespace: 'default', name }))?.status;
     return findCondition(status?.conditions, 'Succeeded')?.status === 'True' && status?.status.completedAt !== undefined;
   }, 90_000).catch((cause: unknown) => {
-    throw new Error(`${name} did not succeed: ${JSON.stringify(last)}`, { cause });
+    throw new Error(`${name} did not succeed: ${JSON.stringify(status)}`, { cause });
   });
 }
 
@@ -241,13 +236,7 @@ describe('with the rights that the charts give', () => {
   test.concurrent('policies are rolled out, canary first, and an InstallPlan is approved', async ({ skip }) => {
     if (!redis) return skip('redis-server is not on PATH');
     const clusters = ['sim-1', 'sim-2'];
-    const subscription = {
-      apiVersion: 'operators.coreos.com/v1alpha1',
-      kind: 'Subscription',
-      metadata: { name: 'ptp', namespace: 'operators' },
-      spec: { name: 'ptp', channel: 'stable', installPlanApproval: 'Manual' },
-    };
-    await place('operators', clusters, [subscription]);
+    await place('operators', clusters, [subscription('ptp')]);
     const played = clusters.map((cluster) => {
       installOperator({ spokes, propagator }, cluster, 'ptp');
       return playUpgrade({ spokes, propagator }, { cluster, policy: 'policies/operators', plan: 'install-ptp', operators: ['ptp'] });

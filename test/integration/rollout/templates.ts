@@ -1,12 +1,26 @@
-import { Annotation, findCondition, type ManifestWork, ManifestWorkReplicaSet, WORK_APPLIED, WORK_AVAILABLE } from '@flotilla/api';
+import {
+  Annotation,
+  findCondition,
+  type ManifestWork,
+  ManifestWorkReplicaSet,
+  type ManifestWorkSpec,
+  WORK_APPLIED,
+  WORK_AVAILABLE,
+} from '@flotilla/api';
 import type { Client } from '@flotilla/runtime';
 
 /** Replicas that a cluster must report ready before the template is done there. */
-export const READY_REPLICAS = '2';
+const READY_REPLICAS = '2';
 
-/** Creates a template of one Deployment, which is done when its two replicas are ready. */
-export async function createTemplate(client: Client, name: string): Promise<void> {
-  const expected = [{ manifestIndex: 0, name: 'ReadyReplicas', value: READY_REPLICAS }];
+/** Annotation value by which a template is done when so many replicas of its first manifest are ready. */
+export const readyReplicas = (value: string): string => JSON.stringify([{ manifestIndex: 0, name: 'ReadyReplicas', value }]);
+
+/** Creates a template of one Deployment, which is done when its two replicas are ready unless `expected` says otherwise. */
+export async function createTemplate(
+  client: Client,
+  name: string,
+  { expected = readyReplicas(READY_REPLICAS), spec }: { expected?: string; spec?: Partial<ManifestWorkSpec> } = {},
+): Promise<void> {
   const deployment = {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
@@ -18,10 +32,10 @@ export async function createTemplate(client: Client, name: string): Promise<void
     feedbackRules: [{ type: 'WellKnownStatus' }],
   };
   await client.create(ManifestWorkReplicaSet, {
-    metadata: { name, namespace: 'default', annotations: { [Annotation.expectedValues]: JSON.stringify(expected) } },
+    metadata: { name, namespace: 'default', annotations: { [Annotation.expectedValues]: expected } },
     spec: {
       placementRefs: [{ name: 'dummy' }],
-      manifestWorkTemplate: { workload: { manifests: [deployment] }, manifestConfigs: [feedback] },
+      manifestWorkTemplate: { workload: { manifests: [deployment] }, manifestConfigs: [feedback], ...spec },
     },
   });
 }

@@ -1,4 +1,4 @@
-import { ClusterGroupUpgrade, ManagedCluster, Placement, PlacementBinding, Policy } from '@flotilla/api';
+import { ClusterGroupUpgrade, Event, ManagedCluster, Placement, PlacementBinding, Policy } from '@flotilla/api';
 import { type PolicyPropagator, startPolicyPropagator } from '@flotilla/control-plane';
 import { WatchCache } from '@flotilla/runtime';
 import { expect } from 'vitest';
@@ -10,7 +10,7 @@ import { type PlacedPolicy, placePolicy } from './policies.ts';
 export { spokeNames } from '../world.ts';
 
 /** Seconds from enforced to Compliant in these worlds, unless scripted. */
-export const COMPLIANCE_SECONDS = 0.4;
+const COMPLIANCE_SECONDS = 0.4;
 
 /** What an upgrade that went well says in both conditions. */
 export const COMPLETED = 'Completed: All clusters are compliant with all the managed policies';
@@ -35,14 +35,7 @@ export class RolloutWorld extends HubWorld {
     const parts = await startSurroundings(options);
     const compliance = { seconds: COMPLIANCE_SECONDS, jitter: 0 };
     const propagator = await startPolicyPropagator({ client: parts.client, seed: options.seed ?? 1, compliance });
-    const world = new RolloutWorld(parts, propagator);
-    try {
-      if (!options.withoutHub) await world.startHub();
-      return world;
-    } catch (error) {
-      await world.stop();
-      throw error;
-    }
+    return new RolloutWorld(parts, propagator).begin(options);
   }
 
   override async stop(): Promise<void> {
@@ -110,6 +103,14 @@ export class RolloutWorld extends HubWorld {
   /** `cluster: state` of `status.clusters`, in order. */
   async recorded(name: string): Promise<string[]> {
     return ((await this.get(name))?.status?.clusters ?? []).map((each) => `${each.name}: ${each.state}`);
+  }
+
+  /** `Reason Action` of the upgrade's events, sorted. */
+  async events(name: string): Promise<string[]> {
+    const ref = upgradeRef(name);
+    const { items } = await this.client.list(Event, { namespace: ref.namespace });
+    const own = items.filter(({ regarding }) => regarding?.kind === ClusterGroupUpgrade.kind && regarding.name === ref.name);
+    return own.map(({ reason, action }) => `${reason} ${action}`).toSorted();
   }
 
   async labels(cluster: string): Promise<Readonly<Record<string, string>>> {

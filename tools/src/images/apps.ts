@@ -16,14 +16,14 @@ export const appImages = {
   hub: {
     entry: 'apps/hub/src/main.ts',
     user: NON_ROOT,
-    description: 'Flotilla hub: reconciles ClusterGroupUpgrade, runs pre-caching',
+    description: 'Flotilla hub: carries out ClusterGroupUpgrades, as leader or worker',
     // Watches make much garbage and little to keep: a small young generation costs no time here and saves a third of the memory.
     nodeFlags: ['--max-semi-space-size=4'],
   },
   'spoke-agent': {
     entry: 'apps/spoke-agent/src/main.ts',
     user: NON_ROOT,
-    description: 'Flotilla spoke agent: executes actions and views on a spoke',
+    description: 'Flotilla spoke agent: executes actions, views and works on a spoke',
   },
   // Root: the socket of containerd and of CRI-O, which it pulls through, is root's with mode 0660.
   'image-puller': {
@@ -40,4 +40,4 @@ export type AppName = keyof typeof appImages;
 export const appNames: readonly AppName[] = ['hub', 'image-puller', 'spoke-agent'];
 
 /** Optional peers of our dependencies that no program of ours uses; a bundle must not fail for want of them. */
-export const EXTERNALS = ['redis', '@valkey/valkey-glide', 'bullmq-otel', 'pino-pretty', 'pg-native'];
+export const EXTERNALS = ['redis', '@valkey/valkey-glide', 'bullmq-otel', 'pino-pretty', 'pg'];

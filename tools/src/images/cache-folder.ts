@@ -1,5 +1,5 @@
-import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { readEnvironment } from '@flotilla/control-plane';
 
 /** Architectures images are built for, by their OCI names, and what npm and Node's machine code call them. */
 export const architectures = {
@@ -16,11 +16,5 @@ export const architectureNames: readonly Architecture[] = ['amd64', 'arm64'];
 /** OCI architecture of the running machine; amd64 where it is neither of ours. */
 export const hostArchitecture = (): Architecture => (process.arch === 'arm64' ? 'arm64' : 'amd64');
 
-/**
- * Folder of everything the image build keeps between runs: `images` under `FLOTILLA_CACHE`, else under `flotilla` of
- * `XDG_CACHE_HOME`, else of `~/.cache`. Deleting it costs one download of about 110 MB.
- */
-export function imagesCacheFolder(environment: NodeJS.ProcessEnv = process.env): string {
-  const root = environment.FLOTILLA_CACHE || join(environment.XDG_CACHE_HOME || join(homedir(), '.cache'), 'flotilla');
-  return join(root, 'images');
-}
+/** Folder of everything the image build keeps between runs, beside the built tools. Deleting it costs one download of about 110 MB. */
+export const imagesCacheFolder = (): string => join(readEnvironment().cacheDir, 'images');

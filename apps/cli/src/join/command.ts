@@ -3,10 +3,8 @@ import { createClient } from '@flotilla/runtime';
 import { Command } from 'commander';
 import { hubAddress, renderKubeconfig, secretObjects } from './agent-secret.ts';
 import { helmArguments, helmCommand, runHelm } from './helm.ts';
-import { acceptCluster, requestToken, untilLetIn } from './hub-side.ts';
+import { acceptCluster, FIELD_MANAGER, requestToken, untilLetIn } from './hub-side.ts';
 import { flags, type JoinOptions, readOptions } from './options.ts';
-
-const FIELD_MANAGER = 'flotilla-cli';
 
 /** `flotilla join`: registers a spoke with a hub that has no RHACM. */
 export function joinCommand(): Command {

@@ -1,11 +1,9 @@
-import { FlotillaError, findCondition, ManagedCluster } from '@flotilla/api';
+import { AGENT_ACCOUNT, FlotillaError, findCondition, HUB_ACCEPTED, ManagedCluster } from '@flotilla/api';
 import type { Client } from '@flotilla/runtime';
 import { z } from 'zod';
 
-const FIELD_MANAGER = 'flotilla-cli';
-/** What the hub makes for each spoke it lets in. */
-const ACCOUNT = 'spoke-agent';
-const ACCEPTED = 'HubAcceptedManagedCluster';
+/** Field manager of what the command writes, on hub and spoke. */
+export const FIELD_MANAGER = 'flotilla-cli';
 
 /** Creates the ManagedCluster, or accepts the one that is there; its other fields and labels stay as they are. */
 export async function acceptCluster(hub: Client, name: string, labels: Readonly<Record<string, string>>): Promise<void> {
@@ -18,16 +16,19 @@ export async function untilLetIn(hub: Client, name: string, timeoutMs: number): 
   const signal = AbortSignal.timeout(timeoutMs);
   const selector = { fieldSelector: `metadata.name=${name}`, signal };
   const verdict = (cluster: ManagedCluster | undefined) => {
-    const condition = findCondition(cluster?.status?.conditions ?? undefined, ACCEPTED);
+    const condition = findCondition(cluster?.status?.conditions, HUB_ACCEPTED);
     // A denial may be of the time before it was accepted again; a name that cannot be is for good.
     if (condition?.reason === 'Error') throw refusal(`the hub refuses ${name}: ${condition.message}`);
     return condition?.status === 'True';
   };
   try {
-    const { items, resourceVersion } = await hub.list(ManagedCluster, selector);
-    if (verdict(items[0])) return;
-    for await (const event of hub.watch(ManagedCluster, { ...selector, resourceVersion }))
-      if (event.type !== 'BOOKMARK' && verdict(event.object)) return;
+    // Again and again: a server ends each watch after some minutes.
+    while (!signal.aborted) {
+      const { items, resourceVersion } = await hub.list(ManagedCluster, selector);
+      if (verdict(items[0])) return;
+      for await (const event of hub.watch(ManagedCluster, { ...selector, resourceVersion }))
+        if (event.type !== 'BOOKMARK' && verdict(event.object)) return;
+    }
   } catch (error) {
     if (!signal.aborted) throw error;
   }
@@ -45,7 +46,7 @@ const Token = z.object({ status: z.object({ token: z.string().min(1) }) });
  * once. The server may give it a shorter life than asked for.
  */
 export async function requestToken(hub: Client, name: string, seconds: number): Promise<string> {
-  const path = `/api/v1/namespaces/${name}/serviceaccounts/${ACCOUNT}/token`;
+  const path = `/api/v1/namespaces/${name}/serviceaccounts/${AGENT_ACCOUNT}/token`;
   const answer = await hub.request('POST', path, { body: { spec: { expirationSeconds: Math.round(seconds) } } });
   return Token.parse(answer).status.token;
 }

@@ -4,7 +4,6 @@ import { backupJobMachine } from '@flotilla/machines';
 import type { BackupStep } from '@flotilla/queues';
 import type { SpokeJob, SpokeJobNames } from '../spoke-job/definition.ts';
 import type { SpokeJobEngine } from '../spoke-job/engine.ts';
-import type { SpokeJobRun } from '../spoke-job/run.ts';
 import type { TeardownJob } from '../spoke-job/teardown.ts';
 import { BACKUP_JOB_SECONDS, backupManifests } from './manifests.ts';
 import type { BackupSettings } from './settings.ts';
@@ -13,7 +12,6 @@ import type { BackupSettings } from './settings.ts';
 export type BackupInputs = Readonly<BackupStep['inputs']>;
 export type BackupJob = SpokeJob<BackupState, BackupInputs>;
 export type BackupEngine = SpokeJobEngine<BackupState, BackupInputs>;
-export type BackupRun = SpokeJobRun<BackupState, BackupInputs>;
 
 /** Seconds the hub waits for a verdict beyond the job's own deadline. */
 const GRACE_SECONDS = 720;
@@ -42,12 +40,8 @@ export const backupNames: SpokeJobNames = {
     createJob: BackupAction.createJob,
   },
   views: {
-    namespace: {
-      name: BackupView.namespace,
-      scope: { resource: 'namespaces', name: namespace },
-      target: { kind: 'Namespace', name: namespace },
-    },
-    job: { name: BackupView.job, scope: { resource: 'jobs', name: job, namespace }, target: { kind: 'Job', name: job, namespace } },
+    namespace: { name: BackupView.namespace, resource: 'namespaces', target: { kind: 'Namespace', name: namespace } },
+    job: { name: BackupView.job, resource: 'jobs', target: { kind: 'Job', name: job, namespace } },
   },
 };
 

@@ -1,8 +1,8 @@
 /** The objects a backup puts on a spoke, in the order they must be created (spec/talm 5.1). Pure. */
-import { Annotation, BackupAction, BackupName } from '@flotilla/api';
+import { BackupAction, BackupName } from '@flotilla/api';
 import type { SpokeManifest } from '../spoke-job/definition.ts';
 import { type HostMount, mountHost } from '../spoke-job/host-mounts.ts';
-import { MANAGEMENT_ANNOTATION } from '../spoke-job/management.ts';
+import { clusterAdminTemplate, MANAGEMENT_ANNOTATION, namespaceTemplate } from '../spoke-job/templates.ts';
 
 /** Seconds a backup may run. */
 export const BACKUP_JOB_SECONDS = 480;
@@ -27,40 +27,19 @@ const hostMounts: readonly HostMount[] = [
   { path: '/var/tmp' },
 ];
 
-const { namespace, job, container, serviceAccount, clusterRoleBinding } = BackupName;
+const { namespace, job, container, serviceAccount } = BackupName;
 
 /** All objects of a backup. The first is the namespace, the last is the job. */
 export function backupManifests({ upgradeUid, image }: { readonly upgradeUid: string; readonly image: string }): SpokeManifest[] {
   return [
-    { action: BackupAction.createNamespace, template: namespaceTemplate(upgradeUid) },
+    { action: BackupAction.createNamespace, template: namespaceTemplate(namespace, upgradeUid) },
     {
       action: BackupAction.createServiceAccount,
       template: { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: serviceAccount, namespace } },
     },
-    {
-      action: BackupAction.createClusterRoleBinding,
-      template: {
-        apiVersion: 'rbac.authorization.k8s.io/v1',
-        kind: 'ClusterRoleBinding',
-        metadata: { name: clusterRoleBinding },
-        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
-        subjects: [{ kind: 'ServiceAccount', name: serviceAccount, namespace }],
-      },
-    },
+    { action: BackupAction.createClusterRoleBinding, template: clusterAdminTemplate(BackupName, serviceAccount) },
     { action: BackupAction.createJob, template: jobTemplate(image) },
   ];
-}
-
-function namespaceTemplate(upgradeUid: string): SpokeManifest['template'] {
-  return {
-    apiVersion: 'v1',
-    kind: 'Namespace',
-    metadata: {
-      name: namespace,
-      labels: { 'pod-security.kubernetes.io/enforce': 'privileged' },
-      annotations: { 'workload.openshift.io/allowed': 'management', [Annotation.upgradeUid]: upgradeUid },
-    },
-  };
 }
 
 function jobTemplate(image: string): SpokeManifest['template'] {

@@ -3,7 +3,7 @@ import { type BackupState, type ClusterGroupUpgradeStatus, isFinalBackupState } 
 import type { UpgradeIdentity } from '../spoke-job/definition.ts';
 import { type RollUp, rollUpSpokes } from '../spoke-job/rollup.ts';
 import type { SpokeRecord } from '../spoke-job/run.ts';
-import type { BackupEngine, BackupRun } from './job.ts';
+import type { BackupEngine } from './job.ts';
 import type { BackupSettings } from './settings.ts';
 
 /** Status, reason and message of condition BackupSuceeded. */
@@ -39,19 +39,8 @@ export function requestBackup(engine: BackupEngine, { image }: Pick<BackupSettin
   const isUnderWay = (cluster: string) => stored[cluster] !== engine.job.machine.initial || engine.hasHubObjects(upgrade.uid, cluster);
   const all = [...new Set([...clusters, ...Object.keys(stored).filter(isUnderWay)])];
   const run = engine.request({ upgrade, clusters: all, stored, inputs: { image } });
-  return reportBackup(run, clusters);
-}
-
-/** How a backup that was requested before stands, over the clusters of the plan. */
-export function reportBackup(run: BackupRun, plan: readonly string[]): BackupReport {
   const states = new Map([...run.spokes].map(([cluster, { state }]) => [cluster, state]));
-  return { rollUp: rollUpBackup(plan, states), clusters: run.request.clusters, spokes: run.spokes };
-}
-
-/** Tells the engine what a status write stored: only then are spokes cleaned. */
-export function noteStoredBackup(engine: BackupEngine, uid: string, stored: Readonly<Record<string, BackupState>>): void {
-  const run = engine.run(uid);
-  if (run) engine.request({ ...run.request, stored });
+  return { rollUp: rollUpBackup(clusters, states), clusters: all, spokes: run.spokes };
 }
 
 /** Rolls up the states of the spokes in the plan. */

@@ -44,15 +44,11 @@ export const precacheNames: SpokeJobNames = {
     createJob: PrecacheAction.createJob,
   },
   views: {
-    namespace: {
-      name: PrecacheView.namespace,
-      scope: { resource: 'namespaces', name: namespace },
-      target: { kind: 'Namespace', name: namespace },
-    },
-    job: { name: PrecacheView.job, scope: { resource: 'jobs', name: job, namespace }, target: { kind: 'Job', name: job, namespace } },
+    namespace: { name: PrecacheView.namespace, resource: 'namespaces', target: { kind: 'Namespace', name: namespace } },
+    job: { name: PrecacheView.job, resource: 'jobs', target: { kind: 'Job', name: job, namespace } },
     progress: {
       name: PrecacheView.progress,
-      scope: { resource: 'configmap', name: progressConfigMap, namespace },
+      resource: 'configmap',
       target: { kind: 'ConfigMap', name: progressConfigMap, namespace },
     },
   },

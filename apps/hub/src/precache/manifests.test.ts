@@ -261,6 +261,17 @@ describe('hub objects (spec/talm 3.5)', () => {
     });
   });
 
+  test('labels stay within the 63 characters of a label, however long the name of the upgrade', () => {
+    const long = { ...place, upgrade: { ...UPGRADE, name: 'u'.repeat(253) } };
+    const objects = [
+      ...manifests().map((manifest) => createAction(long, manifest)),
+      deleteAction(long, 'precache-ns-delete', { when: 'after' }),
+      createView(long, precacheNames.views.job, 4),
+    ];
+    for (const { metadata } of objects)
+      expect(Object.values(metadata.labels ?? {}).filter((value) => !/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(value))).toEqual([]);
+  });
+
   test('everything carries our labels', () => {
     const labels = {
       'openshift-cluster-group-upgrades/clusterGroupUpgrade': 'upgrade',

@@ -1,7 +1,7 @@
 /** The objects a pre-cache puts on a spoke, in the order they must be created (spec/talm 3.5, 3.6). Pure. */
-import { Annotation, PrecacheAction, PrecacheSpecKey, type PrecachingSpec, SpokeName } from '@flotilla/api';
+import { PrecacheAction, PrecacheSpecKey, type PrecachingSpec, SpokeName } from '@flotilla/api';
 import type { SpokeManifest } from '../spoke-job/definition.ts';
-import { MANAGEMENT_ANNOTATION } from '../spoke-job/management.ts';
+import { clusterAdminTemplate, MANAGEMENT_ANNOTATION, namespaceTemplate } from '../spoke-job/templates.ts';
 import { talmJobTemplate } from './talm-job.ts';
 import type { JobProfile, WorkloadInputs } from './workload-inputs.ts';
 
@@ -10,7 +10,7 @@ const namespace = SpokeName.namespace;
 /** All objects of a pre-cache. The first is the namespace, the last is the job. */
 export function precacheManifests(inputs: WorkloadInputs): SpokeManifest[] {
   return [
-    { action: PrecacheAction.createNamespace, template: namespaceTemplate(inputs.upgradeUid) },
+    { action: PrecacheAction.createNamespace, template: namespaceTemplate(namespace, inputs.upgradeUid) },
     { action: PrecacheAction.createServiceAccount, template: object('v1', 'ServiceAccount', SpokeName.serviceAccount) },
     ...rbac(inputs.profile),
     {
@@ -23,31 +23,9 @@ export function precacheManifests(inputs: WorkloadInputs): SpokeManifest[] {
 
 const object = (apiVersion: string, kind: string, name: string) => ({ apiVersion, kind, metadata: { name, namespace } });
 
-function namespaceTemplate(upgradeUid: string): SpokeManifest['template'] {
-  return {
-    apiVersion: 'v1',
-    kind: 'Namespace',
-    metadata: {
-      name: namespace,
-      labels: { 'pod-security.kubernetes.io/enforce': 'privileged' },
-      annotations: { 'workload.openshift.io/allowed': 'management', [Annotation.upgradeUid]: upgradeUid },
-    },
-  };
-}
-
-const serviceAccountSubject = { kind: 'ServiceAccount', name: SpokeName.serviceAccount, namespace };
-
 function rbac(profile: JobProfile): SpokeManifest[] {
-  if (profile === 'talm') {
-    const template = {
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'ClusterRoleBinding',
-      metadata: { name: SpokeName.clusterRoleBinding },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
-      subjects: [serviceAccountSubject],
-    };
-    return [{ action: PrecacheAction.createClusterRoleBinding, template }];
-  }
+  if (profile === 'talm')
+    return [{ action: PrecacheAction.createClusterRoleBinding, template: clusterAdminTemplate(SpokeName, SpokeName.serviceAccount) }];
   // `create` cannot be limited by name; everything else is limited to the one ConfigMap the puller writes.
   const rules = [
     { apiGroups: [''], resources: ['configmaps'], verbs: ['create'] },
@@ -65,7 +43,7 @@ function rbac(profile: JobProfile): SpokeManifest[] {
       template: {
         ...object('rbac.authorization.k8s.io/v1', 'RoleBinding', SpokeName.roleBinding),
         roleRef,
-        subjects: [serviceAccountSubject],
+        subjects: [{ kind: 'ServiceAccount', name: SpokeName.serviceAccount, namespace }],
       },
     },
   ];

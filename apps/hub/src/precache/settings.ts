@@ -13,6 +13,4 @@ export interface PrecacheSettings {
   readonly progressViewSeconds: number;
   /** Milliseconds the hub waits for a verdict beyond the job's own deadline. */
   readonly graceMs: number;
-  /** Steps of different spokes that run at the same time. */
-  readonly concurrency: number;
 }

@@ -2,7 +2,7 @@
 import { SpokeName } from '@flotilla/api';
 import type { SpokeManifest } from '../spoke-job/definition.ts';
 import { type HostMount, mountHost } from '../spoke-job/host-mounts.ts';
-import { MANAGEMENT_ANNOTATION } from '../spoke-job/management.ts';
+import { MANAGEMENT_ANNOTATION } from '../spoke-job/templates.ts';
 import type { WorkloadInputs } from './workload-inputs.ts';
 
 const hostMounts: readonly HostMount[] = [

@@ -1,4 +1,6 @@
 import {
+  AGENT_ACCOUNT,
+  AGENT_LEASE,
   ClusterRole,
   ClusterRoleBinding,
   isJsonObject,
@@ -14,12 +16,8 @@ import {
 
 /** Value of the label `flotilla.io/work` on everything that lets a spoke in. */
 export const REGISTRATION = 'registration';
-/** ServiceAccount whose tokens the agent of a spoke holds, in the spoke's hub namespace. */
-export const AGENT_ACCOUNT = 'spoke-agent';
-/** Its Role and RoleBinding; not the names charts/hub gives to those of `agents.clusters`. */
+/** Role and RoleBinding of an agent; not the names charts/hub gives to those of `agents.clusters`. */
 const AGENT_ROLE = 'flotilla:spoke-agent';
-/** Name of the Lease an agent renews (spec/ocm 2.1). */
-export const AGENT_LEASE = 'managed-cluster-lease';
 
 /** One object that has to be on the hub for a spoke that is let in. */
 export interface AccessObject {

@@ -1,6 +1,6 @@
-import { type KubeObject, Label, Lease, Namespace, type Resource } from '@flotilla/api';
+import { AGENT_LEASE, type KubeObject, Label, Lease, Namespace, type Resource } from '@flotilla/api';
 import { type Client, type Logger, type Metrics, WatchCache } from '@flotilla/runtime';
-import { AGENT_LEASE, clusterAccess, clusterNamespace, isAsWanted, REGISTRATION } from './access.ts';
+import { clusterAccess, clusterNamespace, isAsWanted, REGISTRATION } from './access.ts';
 
 /** What is known of spokes besides their ManagedClusters. */
 export interface RegistrationCaches {

@@ -1,6 +1,6 @@
-import { CLUSTER_AVAILABLE, type Condition, findCondition, type ManagedCluster } from '@flotilla/api';
+import { CLUSTER_AVAILABLE, type Condition, findCondition, HUB_ACCEPTED, type ManagedCluster } from '@flotilla/api';
 import { describe, expect, test } from 'vitest';
-import { HUB_ACCEPTED, judgeRegistration } from './judge.ts';
+import { judgeRegistration } from './judge.ts';
 
 const CREATED = Date.parse('2026-01-01T00:00:00Z');
 const at = (seconds: number) => CREATED + seconds * 1000;

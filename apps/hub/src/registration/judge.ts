@@ -1,8 +1,15 @@
-import { CLUSTER_AVAILABLE, type Condition, findCondition, type ManagedCluster, withCondition } from '@flotilla/api';
+import {
+  CLUSTER_AVAILABLE,
+  type Condition,
+  conditionTime,
+  findCondition,
+  HUB_ACCEPTED,
+  isSameJson,
+  type ManagedCluster,
+  withCondition,
+} from '@flotilla/api';
 import { z } from 'zod';
 
-/** The other conditions of a ManagedCluster that the hub writes (spec/ocm 2.1). */
-export const HUB_ACCEPTED = 'HubAcceptedManagedCluster';
 const JOINED = 'ManagedClusterJoined';
 
 const UNREACHABLE = 'cluster.open-cluster-management.io/unreachable';
@@ -27,7 +34,7 @@ export interface RegistrationVerdict {
   /** The whole list; undefined: it is right as it is. */
   readonly conditions: Condition[] | undefined;
   /** Merge patch of labels and taints; undefined: they are right as they are. */
-  readonly edits: { readonly metadata?: unknown; readonly spec?: unknown } | undefined;
+  readonly edits: { readonly metadata?: object; readonly spec?: object } | undefined;
   /** When the lease runs out, in milliseconds since the epoch; undefined: it has. */
   readonly leaseEndsAt: number | undefined;
 }
@@ -37,13 +44,13 @@ export function judgeRegistration({ cluster, renewTime, now }: Registration): Re
   const conditions = cluster.status?.conditions ?? [];
   const refusal = refusalOf(cluster);
   const endsAt = leaseEnd(cluster, renewTime);
-  let wanted = withStatus(conditions, accepted(refusal), now);
-  if (renewTime !== undefined && !refusal) wanted = withStatus(wanted, joined, now);
+  let wanted = withCondition(conditions, accepted(refusal), now);
+  if (renewTime !== undefined && !refusal) wanted = withCondition(wanted, joined, now);
   // Whether it is available again, only the agent can tell.
-  if (now >= endsAt && (!refusal || findCondition(wanted, CLUSTER_AVAILABLE))) wanted = withStatus(wanted, leaseStopped, now);
+  if (now >= endsAt && (!refusal || findCondition(wanted, CLUSTER_AVAILABLE))) wanted = withCondition(wanted, leaseStopped, now);
   return {
     isAccepted: refusal === undefined,
-    conditions: wanted === conditions ? undefined : wanted,
+    conditions: isSameJson(wanted, conditions) ? undefined : wanted,
     edits: refusal ? undefined : editsOf(cluster, findCondition(wanted, CLUSTER_AVAILABLE)?.status, now),
     leaseEndsAt: now < endsAt ? endsAt : undefined,
   };
@@ -88,13 +95,6 @@ function leaseEnd({ metadata, spec }: ManagedCluster, renewTime: string | undefi
   return from + (spec?.leaseDurationSeconds || DEFAULT_LEASE_SECONDS) * MISSED_LEASES * 1000;
 }
 
-/** The same list when nothing changes. */
-function withStatus(conditions: Condition[], wanted: Wanted, now: number): Condition[] {
-  const current = findCondition(conditions, wanted.type);
-  const isRight = current?.status === wanted.status && current.reason === wanted.reason && current.message === wanted.message;
-  return isRight ? conditions : withCondition(conditions, wanted, now);
-}
-
 const Taints = z.array(z.looseObject({ key: z.string(), effect: z.string() })).catch([]);
 
 /** RHACM's label that placements select by, and the taints that keep placements away from what is not available. */
@@ -107,8 +107,7 @@ function editsOf(
   const wanted = available === 'True' ? undefined : available === 'False' ? UNAVAILABLE : UNREACHABLE;
   const others = taints.filter(({ key }) => key === wanted || (key !== UNREACHABLE && key !== UNAVAILABLE));
   const isTainted = wanted === undefined || others.some(({ key }) => key === wanted);
-  const timeAdded = new Date(now).toISOString().replace(/\.\d+Z$/, 'Z');
-  const next = isTainted ? others : [...others, { key: wanted, effect: 'NoSelect', timeAdded }];
+  const next = isTainted ? others : [...others, { key: wanted, effect: 'NoSelect', timeAdded: conditionTime(now) }];
   const isLabelled = metadata.labels?.name === metadata.name;
   const areRight = isTainted && others.length === taints.length;
   if (isLabelled && areRight) return undefined;

@@ -1,4 +1,4 @@
-import { FIELD_MANAGER, type KubeObject, ManagedCluster } from '@flotilla/api';
+import { AGENT_LEASE, FIELD_MANAGER, type KubeObject, ManagedCluster } from '@flotilla/api';
 import {
   type Client,
   type Clock,
@@ -12,7 +12,7 @@ import {
   type WatchCache,
   WorkQueue,
 } from '@flotilla/runtime';
-import { AGENT_LEASE, clusterAccess, clusterNamespace } from './access.ts';
+import { clusterAccess, clusterNamespace } from './access.ts';
 import { BY_CLUSTER, clusterOf, createRegistrationCaches, everyCache, isInOrder, type RegistrationCaches } from './caches.ts';
 import { judgeRegistration } from './judge.ts';
 
@@ -36,7 +36,7 @@ export function startRegistration(deps: RegistrationDeps, signal: AbortSignal): 
   const caches = createRegistrationCaches(client, logger, metrics);
   const queue = new WorkQueue({ name: 'registration', concurrency: 8, clock, metrics });
   clusters.subscribe(({ object }) => queue.add(object.metadata.name));
-  caches.namespaces.subscribe(({ object }) => isInOrder(object) || queue.add(object.metadata.name));
+  caches.namespaces.subscribe(({ type, object }) => (type === 'set' && isInOrder(object)) || queue.add(object.metadata.name));
   // What belongs to a cluster that went while no hub ran is in order, and has to go.
   for (const cache of caches.access.values())
     cache.subscribe(
@@ -89,21 +89,18 @@ async function reconcileRegistration(name: string, deps: Deps, { logger }: Recon
     if (await ensureAccess(name, deps)) logger.info({ managedCluster: name }, 'Let a cluster in');
   } else if (await revokeAccess(name, deps)) logger.info({ managedCluster: name }, 'Revoked the access of a denied cluster');
   // Labels, taints and conditions are read, changed and written whole: the version guards what others wrote meanwhile.
-  const { resourceVersion } = cluster.metadata;
+  let { resourceVersion } = cluster.metadata;
   const { edits, conditions } = verdict;
-  let version = resourceVersion;
   if (edits) {
-    const patch = { ...edits, metadata: { ...asObject(edits.metadata), resourceVersion } };
-    version = (await client.patch(ManagedCluster, { name }, patch, { type: 'merge' })).metadata.resourceVersion;
+    const patch = { ...edits, metadata: { ...edits.metadata, resourceVersion } };
+    ({ resourceVersion } = (await client.patch(ManagedCluster, { name }, patch, { type: 'merge' })).metadata);
   }
   if (conditions) {
-    const patch = { metadata: { resourceVersion: version }, status: { conditions } };
+    const patch = { metadata: { resourceVersion }, status: { conditions } };
     await client.patch(ManagedCluster, { name }, patch, { type: 'merge', subresource: 'status' });
   }
   return verdict.leaseEndsAt === undefined ? {} : { requeueAfterMs: Math.max(0, verdict.leaseEndsAt - clock.now()) };
 }
-
-const asObject = (value: unknown): object => (typeof value === 'object' && value !== null ? value : {});
 
 /** True when something was missing. Server-side apply: creates what is not there, mends what somebody changed. */
 async function ensureAccess(cluster: string, { client, caches }: Deps): Promise<boolean> {

@@ -2,8 +2,8 @@
  * A running rollout, one pass (spec/talm 2.10, 2.11): from the stored status and what is observed to the next status. Pure, and as far
  * as it goes: a batch that has ended hands over to the next in the same pass.
  */
-import type { ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus } from '@flotilla/api';
-import { indexOf, moveCluster, toTime } from './cluster-progress.ts';
+import { type ClusterGroupUpgradeSpec, type ClusterGroupUpgradeStatus, conditionTime } from '@flotilla/api';
+import { indexOf, moveCluster } from './cluster-progress.ts';
 import { batchDeadline, upgradeDeadline } from './deadlines.ts';
 import { type ClusterProgress, type ClusterRecord, ProgressState, RecordState, type RolloutObservation, type Verdict } from './model.ts';
 import {
@@ -69,7 +69,7 @@ class Pass {
     this.#canaries = new Set(spec.remediationStrategy.canaries);
     this.#records = [...(status.clusters ?? [])];
     this.#recorded = new Set(this.#records.map(({ name }) => name));
-    this.#startedAt = Date.parse(status.status.startedAt ?? toTime(now));
+    this.#startedAt = Date.parse(status.status.startedAt ?? conditionTime(now));
     this.#deadline = upgradeDeadline({ upgradeStartedAt: this.#startedAt, timeoutMs: spec.remediationStrategy.timeout * 60_000 });
     this.#batch = status.status.currentBatch ?? 0;
     this.#batchStartedAt = status.status.currentBatchStartedAt;
@@ -117,7 +117,7 @@ class Pass {
     if (this.#batchStartedAt === undefined) {
       if (window.kind !== 'open')
         return this.#isPast(this.#deadline) ? tookTooLong(observation.mode.kind, '') : this.#waitForWindow(window);
-      this.#batchStartedAt = toTime(now);
+      this.#batchStartedAt = conditionTime(now);
       this.#progress = {};
     }
     for (const cluster of clusters) if (!this.#recorded.has(cluster)) this.#move(cluster);
@@ -158,7 +158,7 @@ class Pass {
   #batchDeadline(): number {
     return batchDeadline({
       upgradeStartedAt: this.#startedAt,
-      batchStartedAt: Date.parse(this.#batchStartedAt ?? toTime(this.#input.now)),
+      batchStartedAt: Date.parse(this.#batchStartedAt ?? conditionTime(this.#input.now)),
       timeoutMs: this.#deadline - this.#startedAt,
       batch: this.#batch,
       batches: this.#plan.length,

@@ -1,4 +1,4 @@
-import { Label, type ManagedCluster, Placement, PlacementBinding, type Policy } from '@flotilla/api';
+import { Label, Placement, PlacementBinding, type Policy } from '@flotilla/api';
 import { type Client, type Logger, type Metrics, WatchCache } from '@flotilla/runtime';
 import { PLACEMENT_APP, upgradeIndexOf } from './placements.ts';
 import type { SpokeCaches } from './spoke/caches.ts';
@@ -11,7 +11,6 @@ export interface PlacementCaches {
 
 /** Everything a rollout is judged from. */
 export interface RolloutCaches extends SpokeCaches, PlacementCaches {
-  readonly clusters: WatchCache<ManagedCluster>;
   readonly parents: WatchCache<Policy>;
   /** Copies in the clusters' namespaces. */
   readonly children: WatchCache<Policy>;

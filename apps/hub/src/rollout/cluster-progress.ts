@@ -1,4 +1,5 @@
 /** How one cluster of the current batch moves along (spec/talm 2.10). Pure. */
+import { conditionTime } from '@flotilla/api';
 import { type ClusterProgress, ProgressState, type RolloutMode } from './model.ts';
 
 /** One cluster after a look at it, and when its soak ends (epoch milliseconds), if it soaks. */
@@ -23,7 +24,7 @@ export function moveCluster(before: ClusterProgress | undefined, cluster: string
     if (standing === 'pending') return { progress: at(mode.kind, index) };
     const soakSeconds = standing === 'done' ? mode.soakSeconds(index) : 0;
     if (soakSeconds > 0) {
-      const since = firstCompliantAt ?? toTime(now);
+      const since = firstCompliantAt ?? conditionTime(now);
       const soakedAt = soakEnd(since, soakSeconds);
       if (now < soakedAt) return { progress: { ...at(mode.kind, index), firstCompliantAt: since }, soakedAt };
     }
@@ -39,6 +40,3 @@ const at = (kind: RolloutMode['kind'], index: number): ClusterProgress =>
   kind === 'policy'
     ? { state: ProgressState.inProgress, policyIndex: index }
     : { state: ProgressState.inProgress, manifestWorkIndex: index };
-
-/** A time as metav1.Time holds it: RFC 3339 in whole seconds. @param ms epoch milliseconds */
-export const toTime = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');

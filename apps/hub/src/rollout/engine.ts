@@ -1,18 +1,10 @@
-import {
-  CLUSTER_AVAILABLE,
-  type ClusterGroupUpgrade,
-  findCondition,
-  type KubeObject,
-  Label,
-  type ManagedCluster,
-  type Ref,
-  refKey,
-} from '@flotilla/api';
+import { type ClusterGroupUpgrade, type KubeObject, Label, type Ref, refKey } from '@flotilla/api';
 import type { Logger } from '@flotilla/runtime';
 import { BY_UID } from '../spoke-job/caches.ts';
 import { placementWrites } from './batch-step.ts';
 import { BY_UPGRADE_NAME, type RolloutCaches } from './caches.ts';
 import type { BatchStep, SpokeStep, SpokeTarget } from './model.ts';
+import { hasClusterChanged } from './observe.ts';
 import { upgradeIndexOf, upgradeIndexValue } from './placements.ts';
 import { BY_UPGRADE } from './spoke/caches.ts';
 import { identityOf } from './spoke/spoke-plan.ts';
@@ -99,8 +91,8 @@ export class RolloutEngine {
   start(signal: AbortSignal): void {
     const { upgrades, clusters, works, rolloutViews, rolloutActions, templates, placements, bindings } = this.#deps.caches;
     upgrades.subscribe(({ type, object }) => (type === 'deleted' ? this.#forget(refKey(object.metadata)) : this.#lookAt(object)));
-    clusters.subscribe(({ type, object, previous }) => {
-      if (type === 'deleted' || !previous || isEdited(object, previous)) this.#onCluster(object.metadata.name);
+    clusters.subscribe((change) => {
+      if (hasClusterChanged(change)) this.#onCluster(change.object.metadata.name);
     });
     for (const cache of [works, rolloutViews, rolloutActions]) cache.subscribe(({ object }) => this.#onHubObject(object));
     for (const cache of [placements, bindings]) cache.subscribe(({ object }) => this.#onPlacement(object));
@@ -284,18 +276,6 @@ export class RolloutEngine {
     for (const timer of this.#later) clearTimeout(timer);
     for (const key of [...this.#memory.keys()]) this.#forget(key);
   }
-}
-
-/** What of a ManagedCluster a step looks at. */
-function isEdited(after: ManagedCluster, before: ManagedCluster): boolean {
-  const facts = ({ metadata, status }: ManagedCluster) =>
-    JSON.stringify([
-      metadata.labels,
-      metadata.annotations,
-      metadata.deletionTimestamp,
-      findCondition(status?.conditions ?? undefined, CLUSTER_AVAILABLE)?.status,
-    ]);
-  return facts(after) !== facts(before);
 }
 
 /** What a step is asked for, as far as it differs from another one of the same phase. */

@@ -5,27 +5,42 @@ const LOOKS_MS = [150, 500, 1500];
 /** Keys remembered; one that another process takes next time is never forgotten otherwise. */
 const MAX_KEYS = 10_000;
 
+/** Counts how often what is called by a key came in vain, so that what never comes true does not come for ever. */
+export class Patience {
+  readonly #pausesMs: readonly number[];
+  readonly #counts = new Map<string, number>();
+
+  /** @param pausesMs one for each time that is waited */
+  constructor(pausesMs: readonly number[]) {
+    this.#pausesMs = pausesMs;
+  }
+
+  /** Throws `WaitingError` a few times, then returns: whoever watches the world asks again for what is still not true. */
+  wait(key: string, why: string): void {
+    const count = this.#counts.get(key) ?? 0;
+    const delayMs = this.#pausesMs[count];
+    if (delayMs === undefined) return this.forget(key);
+    if (count === 0 && this.#counts.size >= MAX_KEYS) this.#counts.clear();
+    this.#counts.set(key, count + 1);
+    throw new WaitingError('FLOTILLA_CACHE_BEHIND', why, delayMs);
+  }
+
+  /** The next time is the first one again. */
+  forget(key: string): void {
+    this.#counts.delete(key);
+  }
+}
+
 /**
  * For a process that steps reach faster than the events they were asked for by: one that finds nothing to do looks again a few times,
  * and then takes it for done by somebody else. Throws WaitingError until then.
  * @param process resolves to true when it did something
  */
 export function lookAgain<P>(process: (payload: P) => Promise<boolean>, keyOf: (payload: P) => string): (payload: P) => Promise<void> {
-  const looks = new Map<string, number>();
+  const patience = new Patience(LOOKS_MS);
   return async (payload) => {
     const key = keyOf(payload);
-    if (await process(payload)) {
-      looks.delete(key);
-      return;
-    }
-    const count = looks.get(key) ?? 0;
-    const delayMs = LOOKS_MS[count];
-    if (count === 0 && looks.size >= MAX_KEYS) looks.clear();
-    if (delayMs === undefined) {
-      looks.delete(key);
-      return;
-    }
-    looks.set(key, count + 1);
-    throw new WaitingError('FLOTILLA_CACHE_BEHIND', 'nothing to do by the watches of this process, which may be behind', delayMs);
+    if (await process(payload)) patience.forget(key);
+    else patience.wait(key, 'nothing to do by the watches of this process, which may be behind');
   };
 }

@@ -1,12 +1,6 @@
 /** The words the files of this folder share. Types alone: what is decided is decided in the files named after it. */
 import type { ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus } from '@flotilla/api';
-
-/** An upgrade as payloads of jobs and labels of hub objects name it. */
-export interface UpgradeIdentity {
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
-}
+import type { RolloutBatch, RolloutStep } from '@flotilla/queues';
 
 /** Edits of a ManagedCluster's labels and annotations, as `actions.beforeEnable` and `actions.afterCompletion` hold them. */
 export type ClusterEdits = NonNullable<NonNullable<ClusterGroupUpgradeSpec['actions']>['beforeEnable']>;
@@ -24,20 +18,13 @@ export type ClusterRecord = NonNullable<ClusterGroupUpgradeStatus['clusters']>[n
 export const RecordState = { complete: 'complete', timedOut: 'timedout', failed: 'failed' } as const;
 
 /** What a step is about; part of its payload and its key in the queue. What has to be true is read from the stored status. */
-export type RolloutPhase = 'prepare' | 'remediate' | 'complete' | 'cleanup';
+export type RolloutPhase = RolloutStep['phase'];
 
 /** Payload of a spoke's step (queue `rolloutStep`). */
-export interface SpokeStep {
-  readonly upgrade: UpgradeIdentity;
-  readonly cluster: string;
-  readonly phase: RolloutPhase;
-}
+export type SpokeStep = Readonly<RolloutStep>;
 
 /** Payload of a batch (queue `rolloutBatch`). `batch` counts from 1; 0 is the time before the first. */
-export interface BatchStep {
-  readonly upgrade: UpgradeIdentity;
-  readonly batch: number;
-}
+export type BatchStep = Readonly<RolloutBatch>;
 
 /** A Subscription that a policy wants, as `managedPoliciesContent` lists it. */
 export interface SubscriptionRef {

@@ -1,4 +1,5 @@
-import type { ClusterGroupUpgrade, ManifestWork } from '@flotilla/api';
+import { CLUSTER_AVAILABLE, type ClusterGroupUpgrade, findCondition, type ManagedCluster, type ManifestWork } from '@flotilla/api';
+import type { Change } from '@flotilla/runtime';
 import { BY_UPGRADE_NAME, type RolloutCaches } from './caches.ts';
 import { manifestWorkMode } from './manifest-work-mode.ts';
 import type { RolloutMode, RolloutObservation } from './model.ts';
@@ -49,4 +50,16 @@ function modeOf(upgrade: ClusterGroupUpgrade, caches: RolloutCaches): RolloutMod
     const usable = work && isOurs(work, { namespace, name, uid }) && work.metadata.deletionTimestamp === undefined;
     return usable ? work : undefined;
   });
+}
+
+/** A heartbeat changes neither what is selected nor what is seen on a cluster. */
+export function hasClusterChanged({ type, object, previous }: Change<ManagedCluster>): boolean {
+  const facts = ({ metadata, status }: ManagedCluster) =>
+    JSON.stringify([
+      metadata.labels,
+      metadata.annotations,
+      metadata.deletionTimestamp,
+      findCondition(status?.conditions ?? undefined, CLUSTER_AVAILABLE)?.status,
+    ]);
+  return type === 'deleted' || !previous || facts(object) !== facts(previous);
 }

@@ -11,18 +11,19 @@ import {
   type Resource,
 } from '@flotilla/api';
 import { mergePatch } from '../merge-patch.ts';
+import { isRecord } from '../upgrade/json-value.ts';
+import { labelValue } from '../upgrade-labels.ts';
 import { indexOf } from './cluster-progress.ts';
 import { ProgressState, RecordState } from './model.ts';
 import type { PolicyRef } from './policy-mode.ts';
 import { desiredPlacementName, resourceName, safeNameKey } from './safe-names.ts';
 import { deletionOf, type HubWrite } from './spoke/hub-write.ts';
-import { labelValue } from './spoke/labels.ts';
 import { isRunning } from './targets.ts';
 
 /** Value of label `app` on Placements and PlacementBindings of upgrades. */
 export const PLACEMENT_APP = 'openshift-cluster-group-upgrades';
 /** Label of ManagedClusters by which Placements select. */
-export const NAME_LABEL = 'name';
+const NAME_LABEL = 'name';
 
 /** What is in the caches of an upgrade's own objects, found by its labels. */
 export interface PlacementObjects {
@@ -59,7 +60,7 @@ export function placementNames(upgrade: ClusterGroupUpgrade, policies: readonly 
  */
 export function planPlacements(upgrade: ClusterGroupUpgrade, policies: readonly PolicyRef[], existing: PlacementObjects): HubWrite[] {
   const writes: HubWrite[] = [];
-  const wanted = { placements: new Set<string>(), bindings: new Set<string>() };
+  const wanted = new Set<string>();
   for (const [index, policy] of policies.entries()) {
     const name = resourceName(upgrade, desiredPlacementName(upgrade.metadata.name, policy.name), policy.namespace);
     const isIt = ({ metadata }: KubeObject) => metadata.name === name && metadata.namespace === policy.namespace;
@@ -68,11 +69,10 @@ export function planPlacements(upgrade: ClusterGroupUpgrade, policies: readonly 
     const clusters = membership(upgrade, index, placement);
     writes.push(...planObject(Placement, desiredPlacement(upgrade, policy, { name, clusters }), placement));
     writes.push(...planObject(PlacementBinding, desiredBinding(upgrade, policy, name), binding));
-    wanted.placements.add(`${policy.namespace}/${name}`);
-    wanted.bindings.add(`${policy.namespace}/${name}`);
+    wanted.add(`${policy.namespace}/${name}`);
   }
-  for (const placement of existing.placements) writes.push(...planRemoval(Placement, placement, wanted.placements));
-  for (const binding of existing.bindings) writes.push(...planRemoval(PlacementBinding, binding, wanted.bindings));
+  for (const placement of existing.placements) writes.push(...planRemoval(Placement, placement, wanted));
+  for (const binding of existing.bindings) writes.push(...planRemoval(PlacementBinding, binding, wanted));
   return writes;
 }
 
@@ -95,7 +95,7 @@ function membership(upgrade: ClusterGroupUpgrade, index: number, existing: Place
 }
 
 /** Clusters a Placement of ours selects. */
-export const selectedBy = (placement: Placement | undefined): readonly string[] =>
+const selectedBy = (placement: Placement | undefined): readonly string[] =>
   placement?.spec?.predicates?.[0]?.requiredClusterSelector?.labelSelector?.matchExpressions?.[0]?.values ?? [];
 
 function desiredPlacement(
@@ -166,18 +166,16 @@ function planObject(kind: Resource, desired: KubeObject, existing: KubeObject | 
       verb: 'patch',
       kind,
       ref: { namespace, name },
-      patch: { metadata: { resourceVersion, ...(isObject(changes) && changes) }, ...patch },
+      patch: { metadata: { resourceVersion, ...(isRecord(changes) && changes) }, ...patch },
     },
   ];
 }
 
 function patchSpec(current: unknown, desired: unknown): unknown {
-  if (!isObject(current) || !isObject(desired)) return mergePatch(current, desired);
+  if (!isRecord(current) || !isRecord(desired)) return mergePatch(current, desired);
   const narrowing: Record<string, unknown> = { clusterSets: undefined, numberOfClusters: undefined };
   return mergePatch(current, { ...current, ...narrowing, ...desired });
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const planRemoval = (kind: Resource, object: KubeObject, wanted: ReadonlySet<string>): HubWrite[] =>
   wanted.has(`${object.metadata.namespace}/${object.metadata.name}`) || object.metadata.deletionTimestamp !== undefined

@@ -1,7 +1,6 @@
 /** The start of a rollout: its final plan, and its first stored status (spec/talm 2.9). Pure. */
-import type { ClusterGroupUpgradeStatus } from '@flotilla/api';
+import { type ClusterGroupUpgradeStatus, conditionTime } from '@flotilla/api';
 import { planBatches } from '../upgrade/batches.ts';
-import { toTime } from './cluster-progress.ts';
 import { type ClusterProgress, ProgressState } from './model.ts';
 
 /** What is rolled out to whom. */
@@ -32,6 +31,9 @@ export function startRollout(before: ClusterGroupUpgradeStatus, input: StartInpu
   return {
     ...before,
     remediationPlan: batches.length > 0 ? batches : undefined,
-    status: { startedAt: before.status.startedAt ?? toTime(now), currentBatchRemediationProgress: done.length > 0 ? progress : undefined },
+    status: {
+      startedAt: before.status.startedAt ?? conditionTime(now),
+      currentBatchRemediationProgress: done.length > 0 ? progress : undefined,
+    },
   };
 }

@@ -1,5 +1,5 @@
 /** What sets one kind of job on spokes apart from another; everything else in this folder is the same for all of them. Types alone. */
-import type { ClusterGroupUpgradeStatus, ManagedCluster, ViewScope } from '@flotilla/api';
+import type { ClusterGroupUpgradeStatus, ManagedCluster } from '@flotilla/api';
 import type { SpokeJobMachine } from '@flotilla/machines';
 import type { z } from 'zod';
 
@@ -22,7 +22,8 @@ export interface SpokeManifest {
 /** A view: its name in the spoke's hub namespace, and what it asks for. */
 export interface ViewDefinition {
   readonly name: string;
-  readonly scope: ViewScope;
+  /** How the agent is to find the kind. */
+  readonly resource: string;
   /** Kind and identity of the object asked for; an answer about anything else is no answer. */
   readonly target: { readonly kind: string; readonly name: string; readonly namespace?: string };
 }

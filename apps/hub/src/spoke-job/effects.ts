@@ -13,7 +13,7 @@ import {
   upgradeSelector,
 } from './hub-objects.ts';
 import { RETRY_BUDGET } from './interpret.ts';
-import type { ActionObservation, SpokeObservation } from './observe.ts';
+import { type ActionObservation, endedAt, type SpokeObservation } from './observe.ts';
 
 /** One spoke's part of one upgrade. */
 export interface SpokeTask extends ObjectPlace {
@@ -28,8 +28,8 @@ export interface EffectDeps {
   readonly signal?: AbortSignal;
 }
 
-/** Everything an effect works on. `wakeAt` collects the earliest moment the spoke must be looked at again. */
-export class EffectRun {
+/** Everything an effect works on, and each effect by its name. `wakeAt` collects the earliest moment the spoke must be looked at again. */
+export class EffectRun implements Record<SpokeJobEffect, () => Promise<void>> {
   readonly task: SpokeTask;
   readonly spoke: SpokeObservation;
   readonly state: string;
@@ -41,24 +41,6 @@ export class EffectRun {
     this.spoke = spoke;
     this.state = state;
     this.deps = deps;
-  }
-
-  /** Carries one effect out. */
-  async apply(effect: SpokeJobEffect): Promise<void> {
-    switch (effect) {
-      case 'ensureNamespaceView':
-        return this.ensureNamespaceView();
-      case 'requestCleanup':
-        return this.requestCleanup();
-      case 'ensureWorkload':
-        return this.ensureWorkload();
-      case 'ensureJobViews':
-        return this.ensureJobViews();
-      case 'cleanUp':
-        return this.cleanUp();
-      case 'cleanUpHub':
-        return this.cleanUpHub();
-    }
   }
 
   async ensureNamespaceView(): Promise<void> {
@@ -183,9 +165,7 @@ export class EffectRun {
     name: string,
     build: (retries: number) => KubeObject | Promise<KubeObject>,
   ): Promise<void> {
-    // A spoke whose clock is ahead or behind must not be waited for, nor be asked without a pause.
-    const failedAt = action.completedAt > this.deps.now() ? action.createdAt : Math.max(action.completedAt, action.createdAt);
-    const dueAt = failedAt + Math.min(1000 * 2 ** Math.min(action.retries, RETRY_BUDGET + 1), 60_000);
+    const dueAt = endedAt(action, this.deps.now()) + Math.min(1000 * 2 ** Math.min(action.retries, RETRY_BUDGET + 1), 60_000);
     if (this.deps.now() < dueAt) {
       this.wakeAt = Math.min(this.wakeAt ?? dueAt, dueAt);
       return;

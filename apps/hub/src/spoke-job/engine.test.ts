@@ -259,6 +259,13 @@ describe('one upgrade at a time on a spoke', () => {
     expect(takeWoken()).toMatchObject({ upgrade: OTHER, known: { heldBy: undefined } });
   });
 
+  test('a hub that starts after the spoke was cleaned asks for no step, and lets others have it', () => {
+    request(UPGRADE, { [SPOKE]: 'Succeeded' });
+    expect([woken, timers]).toEqual([[], []]);
+    request(OTHER);
+    expect(takeWoken()).toMatchObject({ upgrade: OTHER, known: { heldBy: undefined } });
+  });
+
   test('a hub that starts in the middle knows by the objects who was there', async () => {
     const view = { name: 'view-backup-namespace', namespace: SPOKE, labels: { [Label.work]: 'backup', [Label.upgradeUid]: UPGRADE.uid } };
     hub.put(ManagedClusterView, { metadata: view });

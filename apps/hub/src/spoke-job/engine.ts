@@ -92,6 +92,12 @@ export class SpokeJobEngine<S extends string, I> {
     return begun;
   }
 
+  /** Takes over what a status write stored, if any job has begun: only then are spokes cleaned. */
+  noteStored(uid: string, stored: Readonly<Record<string, S>>): void {
+    const run = this.#runs.get(uid);
+    if (run) this.request({ ...run.request, stored });
+  }
+
   /** What is known of an upgrade's jobs, if any has begun. */
   run(uid: string): SpokeJobRun<S, I> | undefined {
     return this.#runs.get(uid);
@@ -242,10 +248,10 @@ export class SpokeJobEngine<S extends string, I> {
     return run && record ? { run, record, cluster } : undefined;
   }
 
-  /** Wakes a spoke that is new or whose verdict was just stored: the first at once, the second when its turn to be cleaned comes. */
+  /** Wakes a spoke that is new or whose verdict was just stored: the first at once, the second when its turn to be cleaned comes, if it is not clean. */
   #begin(run: SpokeJobRun<S, I>, cluster: string): void {
-    if (this.job.machine.isFinal(this.#stateOf(run, cluster))) this.#wakeAt(run, cluster, this.#nextCleaning());
-    else this.#wake(run, cluster);
+    if (!this.job.machine.isFinal(this.#stateOf(run, cluster))) this.#wake(run, cluster);
+    else if (this.hasHubObjects(run.request.upgrade.uid, cluster)) this.#wakeAt(run, cluster, this.#nextCleaning());
   }
 
   #cleanAll(run: SpokeJobRun<S, I>): void {

@@ -1,6 +1,7 @@
 /** The actions and views of a job, as the hub creates them in a spoke's namespace (spec/talm 3.5, 5.1). Pure. */
 import { createHash } from 'node:crypto';
 import { type KubeObject, Label, ManagedClusterAction, ManagedClusterView } from '@flotilla/api';
+import { workLabels } from '../upgrade-labels.ts';
 import type { SpokeJob, SpokeManifest, UpgradeIdentity, ViewDefinition } from './definition.ts';
 
 /** What building an object needs of a kind of job. */
@@ -18,13 +19,6 @@ export const ActionAnnotation = {
 
 /** Whether a deletion removes what an earlier attempt left, or what this one leaves. */
 export type DeletionTime = 'before' | 'after';
-
-const labels = (work: string, upgrade: UpgradeIdentity) => ({
-  [Label.upgradeName]: upgrade.name,
-  [Label.upgradeNamespace]: upgrade.namespace,
-  [Label.upgradeUid]: upgrade.uid,
-  [Label.work]: work,
-});
 
 /** Selector of everything a kind of job created on the hub for this upgrade. */
 export const upgradeSelector = (work: string, uid: string): string => `${Label.work}=${work},${Label.upgradeUid}=${uid}`;
@@ -48,7 +42,7 @@ export function createAction({ job, upgrade, cluster }: ObjectPlace, manifest: S
     metadata: {
       name: manifest.action,
       namespace: cluster,
-      labels: labels(job.work, upgrade),
+      labels: workLabels(upgrade, job.work),
       annotations: {
         [ActionAnnotation.template]: templateDigest(manifest.template),
         ...(retries > 0 && { [ActionAnnotation.retries]: String(retries) }),
@@ -81,7 +75,7 @@ export function deleteAction(
     metadata: {
       name,
       namespace: cluster,
-      labels: labels(job.work, upgrade),
+      labels: workLabels(upgrade, job.work),
       annotations: { [ActionAnnotation.deletes]: when, ...(retries > 0 && { [ActionAnnotation.retries]: String(retries) }) },
     },
     spec: { actionType: 'Delete', kube },
@@ -90,10 +84,11 @@ export function deleteAction(
 
 /** A view, polled by the spoke's agent every `intervalSeconds` (0: the agent's default of 30). */
 export function createView({ job, upgrade, cluster }: ObjectPlace, view: ViewDefinition, intervalSeconds: number): KubeObject {
+  const { kind: _, ...place } = view.target;
   return {
     apiVersion: ManagedClusterView.apiVersion,
     kind: ManagedClusterView.kind,
-    metadata: { name: view.name, namespace: cluster, labels: labels(job.work, upgrade) },
-    spec: { scope: { ...view.scope, ...(intervalSeconds > 0 && { updateIntervalSeconds: intervalSeconds }) } },
+    metadata: { name: view.name, namespace: cluster, labels: workLabels(upgrade, job.work) },
+    spec: { scope: { resource: view.resource, ...place, ...(intervalSeconds > 0 && { updateIntervalSeconds: intervalSeconds }) } },
   };
 }

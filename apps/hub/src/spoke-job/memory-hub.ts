@@ -23,6 +23,7 @@ interface Sight {
   held: readonly string[];
 }
 
+/** The hub itself. Stop it, or its watches wait for ever. */
 export class MemoryHub {
   readonly #objects = new Map<string, KubeObject>();
   readonly #log: Entry[] = [];

@@ -27,7 +27,6 @@ export const buildPrecacheSettings = (parts: Partial<PrecacheSettings> = {}): Pr
   jobViewSeconds: 4,
   progressViewSeconds: 5,
   graceMs: 0,
-  concurrency: 1,
   ...parts,
 });
 

@@ -11,20 +11,16 @@ import {
   type ManagedClusterAction,
   type ManagedClusterView,
   PullerReport,
-  VIEW_PROCESSING,
-  ViewReason,
 } from '@flotilla/api';
 import { z } from 'zod';
 import type { SpokeJobNames, ViewDefinition } from './definition.ts';
 import { ActionAnnotation } from './hub-objects.ts';
+import { readViewAnswer, type ViewAnswer } from './view-answer.ts';
 
-/** What a view says (spec/ocm 1.12): anything that is neither the object nor its certain absence is unknown. */
-export type Answer =
-  | { readonly kind: 'pending' }
-  | { readonly kind: 'found'; readonly object: ViewedObject }
-  | { readonly kind: 'absent' }
-  | { readonly kind: 'unknown'; readonly message: string };
+/** What a view of a job says. */
+export type Answer = ViewAnswer<ViewedObject>;
 
+/** A view of the hub as far as a step needs it. */
 export interface ViewObservation {
   readonly uid: string;
   /** Milliseconds since the epoch. */
@@ -34,13 +30,9 @@ export interface ViewObservation {
   readonly answer: Answer;
 }
 
-export interface ActionObservation {
-  readonly uid: string;
-  readonly ours: boolean;
-  readonly template: string | undefined;
+/** What became of an action, whatever it is for. */
+export interface ActionOutcome {
   readonly retries: number;
-  /** Of a deletion: `before` or `after` the workload. */
-  readonly deletes: string | undefined;
   /** `executed` also when the object was there already, or gone already: the post-condition holds. */
   readonly outcome: 'pending' | 'executed' | 'failed';
   readonly message: string;
@@ -48,6 +40,15 @@ export interface ActionObservation {
   readonly createdAt: number;
   /** Milliseconds since the epoch when the outcome was reported, by the spoke's own clock. */
   readonly completedAt: number;
+}
+
+/** An action of the hub as far as a step needs it. */
+export interface ActionObservation extends ActionOutcome {
+  readonly uid: string;
+  readonly ours: boolean;
+  readonly template: string | undefined;
+  /** Of a deletion: `before` or `after` the workload. */
+  readonly deletes: string | undefined;
 }
 
 /** One spoke, for one upgrade. */
@@ -142,36 +143,37 @@ function observeView(upgradeUid: string, view: ManagedClusterView, { target }: V
   };
 }
 
-/** Reads a view by the rules of spec/ocm 1.12. */
-export function readAnswer(view: ManagedClusterView, target: ViewDefinition['target']): Answer {
-  const condition = findCondition(view.status?.conditions ?? undefined, VIEW_PROCESSING);
-  if (!condition) return { kind: 'pending' };
-  if (condition.status === 'True' && condition.reason === ViewReason.getting) {
-    const object = ViewedObject.safeParse(view.status?.result);
-    if (!object.success) return { kind: 'unknown', message: `the answer is no Kubernetes object: ${z.prettifyError(object.error)}` };
-    const { kind, metadata } = object.data;
-    const same = kind === target.kind && metadata.name === target.name && metadata.namespace === target.namespace;
-    return same ? { kind: 'found', object: object.data } : { kind: 'unknown', message: `the answer is about ${kind} ${metadata.name}` };
-  }
-  if (condition.reason === ViewReason.getFailed && condition.message.endsWith('not found')) return { kind: 'absent' };
-  return { kind: 'unknown', message: condition.message };
-}
+/** Reads a view of a job's object. */
+export const readAnswer = (view: ManagedClusterView, target: ViewDefinition['target']): Answer =>
+  readViewAnswer(view, ViewedObject, target);
 
 function observeAction(upgradeUid: string, action: ManagedClusterAction): ActionObservation {
-  const condition = findCondition(action.status?.conditions ?? undefined, ACTION_COMPLETED);
-  const retries = Number(action.metadata.annotations?.[ActionAnnotation.retries] ?? 0);
+  const { uid = '', labels, annotations } = action.metadata;
   return {
-    uid: action.metadata.uid ?? '',
-    ours: action.metadata.labels?.[Label.upgradeUid] === upgradeUid,
-    template: action.metadata.annotations?.[ActionAnnotation.template],
-    retries: Number.isSafeInteger(retries) ? retries : 0,
-    deletes: action.metadata.annotations?.[ActionAnnotation.deletes],
+    ...observeOutcome(action),
+    uid,
+    ours: labels?.[Label.upgradeUid] === upgradeUid,
+    template: annotations?.[ActionAnnotation.template],
+    deletes: annotations?.[ActionAnnotation.deletes],
+  };
+}
+
+/** Reads what became of an action. */
+export function observeOutcome({ metadata, status }: ManagedClusterAction): ActionOutcome {
+  const condition = findCondition(status?.conditions ?? undefined, ACTION_COMPLETED);
+  const retries = Number(metadata.annotations?.[ActionAnnotation.retries] ?? 0);
+  return {
+    retries: Number.isSafeInteger(retries) && retries >= 0 ? retries : 0,
     outcome: condition ? (condition.status === 'True' || isPostConditionMet(condition) ? 'executed' : 'failed') : 'pending',
     message: condition?.message ?? '',
-    createdAt: Date.parse(action.metadata.creationTimestamp ?? '') || 0,
+    createdAt: Date.parse(metadata.creationTimestamp ?? '') || 0,
     completedAt: (condition && Date.parse(condition.lastTransitionTime)) || 0,
   };
 }
+
+/** When an action ended: a spoke whose clock is ahead must not be waited for, nor one that is behind be asked without a pause. @param now milliseconds since the epoch */
+export const endedAt = ({ createdAt, completedAt }: ActionOutcome, now: number): number =>
+  completedAt > now ? createdAt : Math.max(completedAt, createdAt);
 
 /** Create of what exists, delete of what is gone: refused, and yet what was asked for holds (spec/ocm 1.3). */
 function isPostConditionMet({ reason, message }: { reason: string; message: string }): boolean {

@@ -39,7 +39,7 @@ export function startSpokeJobQueue<S extends string, I>(
     reserve: WATCHING,
     onOutcome: (step, outcome) => {
       if (outcome.kind === 'done') engine.settle(step, outcome.result);
-      else if ('error' in outcome)
+      else
         logger.warn(
           { work: engine.job.work, cluster: step.cluster, upgrade: step.upgrade.name, reason: errorMessage(outcome.error) },
           'Step failed, trying again',

@@ -52,7 +52,7 @@ export async function runStep<S extends string>(
   const { machine } = context.job;
   for (const effect of [...decision.effects, ...machine.ensured(decision.state)]) {
     const cleaning = effect === 'cleanUp' || effect === 'cleanUpHub';
-    if (!cleaning || states.stored === decision.state) await run.apply(effect);
+    if (!cleaning || states.stored === decision.state) await run[effect]();
   }
   const deadline = machine.isFinal(decision.state) ? undefined : nextDeadline(context);
   const wakeAt = run.wakeAt === undefined ? deadline : Math.min(run.wakeAt, deadline ?? Number.POSITIVE_INFINITY);

@@ -1,4 +1,4 @@
-import type { Condition } from '@flotilla/api';
+import { type Condition, conditionTime } from '@flotilla/api';
 
 /** What a caller says about a condition; the time is added here. */
 export type ConditionUpdate = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
@@ -10,16 +10,15 @@ export type ConditionUpdate = Pick<Condition, 'type' | 'status' | 'reason' | 'me
  */
 export function setCondition(conditions: Condition[], update: ConditionUpdate, now: Date): Condition[] {
   const { type, status, reason, message } = update;
+  // The API server would cut the milliseconds anyway, and the next comparison would differ.
+  const time = conditionTime(now.getTime());
   const index = conditions.findIndex((condition) => condition.type === type);
   const current = conditions[index];
-  if (!current) return [...conditions, { type, status, reason, message, lastTransitionTime: toSeconds(now) }];
+  if (!current) return [...conditions, { type, status, reason, message, lastTransitionTime: time }];
   if (current.status !== status) {
-    const changed = { ...current, status, reason, message, lastTransitionTime: toSeconds(now) };
+    const changed = { ...current, status, reason, message, lastTransitionTime: time };
     return [...conditions.filter((condition) => condition.type !== type), changed];
   }
   if (current.reason === reason && current.message === message) return conditions;
   return conditions.with(index, { ...current, reason, message });
 }
-
-/** metav1.Time has whole seconds; the API server would cut them anyway and the next comparison would differ. */
-const toSeconds = (now: Date): string => now.toISOString().replace(/\.\d{3}Z$/, 'Z');

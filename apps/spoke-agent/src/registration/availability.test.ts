@@ -48,8 +48,7 @@ function world(onTick: (elapsedMs: number, stop: () => void) => void) {
       },
     },
   };
-  const status = () =>
-    findCondition(ManagedCluster.schema.safeParse(state.cluster).data?.status?.conditions ?? undefined, CLUSTER_AVAILABLE)?.status;
+  const status = () => findCondition(ManagedCluster.schema.safeParse(state.cluster).data?.status?.conditions, CLUSTER_AVAILABLE)?.status;
   return { state, status, run: () => reportAvailability(deps, stopping.signal) };
 }
 

@@ -1,8 +1,5 @@
-import { Lease, ManagedCluster } from '@flotilla/api';
+import { AGENT_LEASE, Label, Lease, ManagedCluster } from '@flotilla/api';
 import { type Client, type Clock, isNotFound, type Logger, pause } from '@flotilla/runtime';
-
-/** Name of the lease in the cluster's namespace on the hub (spec/ocm 2.1). */
-export const LEASE_NAME = 'managed-cluster-lease';
 
 const DEFAULT_LEASE_SECONDS = 60;
 /** Spreads the fleet's renewals: up to a quarter later. */
@@ -25,7 +22,7 @@ export async function keepLease(deps: LeaseDeps, signal: AbortSignal): Promise<v
       seconds = await leaseSeconds(deps);
       await renew(deps, seconds);
     } catch (err) {
-      if (!signal.aborted) deps.logger.warn({ err, lease: `${deps.clusterName}/${LEASE_NAME}` }, 'Renewing the lease failed');
+      if (!signal.aborted) deps.logger.warn({ err, lease: `${deps.clusterName}/${AGENT_LEASE}` }, 'Renewing the lease failed');
     }
     await pause(deps.clock, seconds * 1000 * (1 + JITTER * (deps.random ?? Math.random)()), signal);
   }
@@ -37,13 +34,13 @@ async function leaseSeconds({ hub, clusterName }: LeaseDeps): Promise<number> {
 }
 
 async function renew({ hub, clusterName, clock }: LeaseDeps, leaseDurationSeconds: number): Promise<void> {
-  const ref = { namespace: clusterName, name: LEASE_NAME };
-  const spec = { leaseDurationSeconds, holderIdentity: LEASE_NAME, renewTime: microTime(clock.now()) };
+  const ref = { namespace: clusterName, name: AGENT_LEASE };
+  const spec = { leaseDurationSeconds, holderIdentity: AGENT_LEASE, renewTime: microTime(clock.now()) };
   try {
     await hub.patch(Lease, ref, { spec }, { type: 'merge' });
   } catch (error) {
     if (!isNotFound(error)) throw error;
-    const labels = { 'open-cluster-management.io/cluster-name': clusterName };
+    const labels = { [Label.clusterName]: clusterName };
     await hub.create(Lease, { apiVersion: Lease.apiVersion, kind: Lease.kind, metadata: { ...ref, labels }, spec });
   }
 }

@@ -1,10 +1,8 @@
 import { readFile } from 'node:fs/promises';
-import { Secret } from '@flotilla/api';
+import { AGENT_ACCOUNT, Secret } from '@flotilla/api';
 import { type Client, type Clock, type Logger, pause } from '@flotilla/runtime';
 import { z } from 'zod';
 
-/** ServiceAccount in the cluster's hub namespace whose tokens the agent holds. */
-const ACCOUNT = 'spoke-agent';
 /** A file written by the kubelet lags behind its Secret; looking again sooner would only renew twice. */
 const LOOK_AGAIN_MS = 10 * 60_000;
 const LOOK_EVERY_MS = 3_600_000;
@@ -75,7 +73,7 @@ function readToken(text: string): CurrentToken {
 const TokenRequest = z.object({ status: z.object({ token: z.string().min(1) }) });
 
 async function renew({ hub, spoke, clusterName, secret, logger }: TokenDeps, current: CurrentToken): Promise<void> {
-  const path = `/api/v1/namespaces/${clusterName}/serviceaccounts/${ACCOUNT}/token`;
+  const path = `/api/v1/namespaces/${clusterName}/serviceaccounts/${AGENT_ACCOUNT}/token`;
   const body = { spec: { expirationSeconds: Math.max(600, Math.round(current.lifetimeMs / 1000)) } };
   const { status } = TokenRequest.parse(await hub.request('POST', path, { body }));
   const [{ user, ...rest }] = current.kubeconfig.users;

@@ -10,6 +10,7 @@ import {
   parseResourceSpelling,
   type ServedResource,
   SpokeRefusal,
+  textOf,
   viewCondition,
   withCondition,
   writeNamespace,
@@ -34,9 +35,6 @@ export interface SpokeAccess {
   /** Foreground. */
   delete(served: ServedResource, namespace: string | undefined, name: string): Promise<void>;
 }
-
-/** Message of a failed call. The agent's own refusals and the server's words pass unchanged. */
-const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 type Kube = NonNullable<NonNullable<ManagedClusterAction['spec']>['kube']>;
 

@@ -105,11 +105,16 @@ test('only a name with a dotted group costs a reset of the discovery', () => {
   expect(parseResourceSpelling('configmaps').resetAfter).toBeUndefined();
 });
 
-test('a condition keeps its time until the status flips', () => {
+test('a condition keeps its place, and its time until the status flips', () => {
   const first = withCondition(undefined, actionFailed('Create', 'a').condition, NOW);
   const second = withCondition(first, actionFailed('Create', 'b').condition, NOW + 5000);
   expect(second).toEqual([{ ...first[0], message: 'failed to handle Create action with err: b' }]);
   expect(withCondition(second, actionDone(null).condition, NOW + 5000)[0]?.lastTransitionTime).toBe('2026-01-01T00:01:05Z');
+  const both = withCondition(second, { type: 'Other', status: 'True', reason: 'Other', message: '' }, NOW);
+  expect(withCondition(both, actionDone(null).condition, NOW + 5000).map(({ type, status }) => [type, status])).toEqual([
+    ['Completed', 'True'],
+    ['Other', 'True'],
+  ]);
 });
 
 test('an unknown action type names itself, an empty one leaves two blanks', () => {

@@ -22,18 +22,22 @@ const SERVER_CANNOT_FIND = 'the server could not find the requested resource';
 /** A refusal whose message goes into a condition word for word. */
 export class SpokeRefusal extends Error {}
 
+/** Message of a failed call, for a condition. The agent's own refusals and the server's words pass unchanged. */
+export const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
 /** RFC 3339 with whole seconds, as metav1.Time is written. */
 export const conditionTime = (nowMs: number): string => `${new Date(nowMs).toISOString().slice(0, 19)}Z`;
 
-/** Sets a condition as `meta.SetStatusCondition` does: `lastTransitionTime` moves only when the status flips; `observedGeneration` is never set. */
+/** Sets a condition as `meta.SetStatusCondition` does: it keeps its place, and `lastTransitionTime` moves only when the status flips. */
 export function withCondition(
   conditions: readonly Condition[] | null | undefined,
-  next: Omit<Condition, 'lastTransitionTime' | 'observedGeneration'>,
+  next: Omit<Condition, 'lastTransitionTime'>,
   nowMs: number,
 ): Condition[] {
   const old = conditions?.find(({ type }) => type === next.type);
-  const lastTransitionTime = old?.status === next.status ? old.lastTransitionTime : conditionTime(nowMs);
-  return [...(conditions ?? []).filter(({ type }) => type !== next.type), { ...next, lastTransitionTime }];
+  const condition = { ...next, lastTransitionTime: old?.status === next.status ? old.lastTransitionTime : conditionTime(nowMs) };
+  if (!old) return [...(conditions ?? []), condition];
+  return (conditions ?? []).map((other) => (other === old ? condition : other));
 }
 
 /** What became of one execution: the condition to write and `status.result`. */

@@ -1,6 +1,6 @@
-import { isJsonObject, qualifiedName, SpokeRefusal } from './agent-semantics.ts';
+import { isJsonObject, qualifiedName, SpokeRefusal, textOf } from './agent-semantics.ts';
 import type { WorkAccess } from './agent-work-access.ts';
-import { textOf, type WorkManifest } from './agent-work-manifests.ts';
+import type { WorkManifest } from './agent-work-manifests.ts';
 import { markedManifest } from './agent-work-marks.ts';
 
 /** Field manager of works on a spoke, and what the managers that a work may choose begin with (spec/ocm 4.1). */

@@ -1,15 +1,7 @@
-import { type Condition, findCondition } from '../kubernetes.ts';
-import { isSameJson } from './agent-semantics.ts';
+import type { Condition } from '../kubernetes.ts';
+import { isSameJson, textOf } from './agent-semantics.ts';
 import type { WorkAccess } from './agent-work-access.ts';
-import {
-  identityOf,
-  isSameResource,
-  type ResourceMeta,
-  readManifests,
-  targetOf,
-  textOf,
-  type WorkManifest,
-} from './agent-work-manifests.ts';
+import { identityOf, isSameResource, type ResourceMeta, readManifests, targetOf, type WorkManifest } from './agent-work-manifests.ts';
 import { markKey, release } from './agent-work-marks.ts';
 import { applyDelay, WORK_FINALIZER, type WorkMemory, type WorkMoment, type WorkPass } from './agent-work-pass.ts';
 import { refusedWork, WORK_DELETING, withApplied, withWorkCondition } from './agent-work-status.ts';
@@ -105,8 +97,5 @@ async function namedBy(work: ManifestWork, access: WorkAccess): Promise<Resource
 
 function withDeleting(work: ManifestWork, remaining: readonly string[], nowMs: number): Condition[] {
   const message = `Waiting for ${remaining.length} resources: ${remaining.join('; ')}`;
-  const condition = { type: WORK_DELETING, status: 'True' as const, reason: 'ResourcesRemaining', message };
-  const old = findCondition(work.status?.conditions ?? undefined, WORK_DELETING);
-  if (old?.message === message) return [...(work.status?.conditions ?? [])];
-  return withWorkCondition(work.status?.conditions, condition, nowMs);
+  return withWorkCondition(work.status?.conditions, { type: WORK_DELETING, status: 'True', reason: 'ResourcesRemaining', message }, nowMs);
 }

@@ -1,6 +1,6 @@
 import type { Condition } from '../kubernetes.ts';
 import { parseJsonPath, valuesAt } from './agent-json-path.ts';
-import { isJsonObject } from './agent-semantics.ts';
+import { isJsonObject, textOf } from './agent-semantics.ts';
 import type { FeedbackValue, ManifestConfig } from './manifest-work.ts';
 
 type Json = Record<string, unknown>;
@@ -108,7 +108,7 @@ function collect(
     if (fieldValue) into.values.set(name, { name, fieldValue });
     else into.problems.push(`${name}: ${path} is ${typeName(value)}, only a text, an integer or a boolean can be read back`);
   } catch (error) {
-    into.problems.push(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+    into.problems.push(`${name}: ${textOf(error)}`);
   }
 }
 

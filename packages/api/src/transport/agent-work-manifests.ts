@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { groupVersion, isJsonObject, noMatchesForKind, type ServedResource, writeNamespace } from './agent-semantics.ts';
+import { groupVersion, isJsonObject, noMatchesForKind, type ServedResource, textOf, writeNamespace } from './agent-semantics.ts';
 import type { WorkAccess } from './agent-work-access.ts';
 import type { ManifestConfig, ManifestStatus, ManifestWork } from './manifest-work.ts';
 
@@ -59,7 +59,7 @@ export function refusalOfWork({ spec }: ManifestWork): string | undefined {
   const manifests = spec?.workload?.manifests ?? [];
   if (isJsonObject(spec?.executor) && spec.executor.subject)
     return 'spec.executor.subject is not supported by this agent, which applies with its own rights: remove spec.executor';
-  const bytes = manifests.reduce((sum, manifest) => sum + JSON.stringify(manifest).length, 0);
+  const bytes = manifests.reduce((sum, manifest) => sum + new TextEncoder().encode(JSON.stringify(manifest)).length, 0);
   return bytes > MAX_WORK_BYTES
     ? `spec.workload.manifests take ${bytes} bytes, more than the ${MAX_WORK_BYTES} allowed: split the work`
     : undefined;
@@ -113,6 +113,3 @@ export const isSameResource = (
   identifier.resource === meta.resource &&
   identifier.name === meta.name &&
   (identifier.namespace ?? '') === (meta.namespace ?? '');
-
-/** What was said by whoever failed. */
-export const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

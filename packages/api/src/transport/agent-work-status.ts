@@ -1,9 +1,9 @@
 import { type Condition, findCondition } from '../kubernetes.ts';
-import { conditionTime } from './agent-semantics.ts';
+import { textOf, withCondition } from './agent-semantics.ts';
 import type { WorkAccess } from './agent-work-access.ts';
 import { type Applied, AppliedReason } from './agent-work-apply.ts';
 import { type Feedback, feedbackFailed, readFeedback } from './agent-work-feedback.ts';
-import { identityOf, type ResourceMeta, textOf, type WorkManifest } from './agent-work-manifests.ts';
+import { identityOf, type ResourceMeta, type WorkManifest } from './agent-work-manifests.ts';
 import { type ManifestStatus, type ManifestWork, WORK_APPLIED, WORK_AVAILABLE } from './manifest-work.ts';
 
 /** Condition type of a work that is being deleted: what is waited for. */
@@ -15,27 +15,15 @@ export type WorkStatus = NonNullable<ManifestWork['status']>;
 
 const LONGEST_MESSAGE = 4096;
 
-/** Sets a condition; `lastTransitionTime` moves only when the status flips. */
-export function withWorkCondition(
+/** Sets a condition whose message may be as long as what spokes say. */
+export const withWorkCondition = (
   conditions: readonly Condition[] | null | undefined,
-  next: Verdict & { observedGeneration?: number | undefined },
+  next: Omit<Condition, 'lastTransitionTime'>,
   nowMs: number,
-): Condition[] {
-  const old = findCondition(conditions ?? undefined, next.type);
-  const { observedGeneration, ...rest } = next;
-  const condition: Condition = {
-    ...rest,
-    message: next.message.slice(0, LONGEST_MESSAGE),
-    lastTransitionTime: old?.status === next.status ? old.lastTransitionTime : conditionTime(nowMs),
-    ...(observedGeneration === undefined ? {} : { observedGeneration }),
-  };
-  // In its old place: a list that changes its order is a write that says nothing.
-  if (!old) return [...(conditions ?? []), condition];
-  return (conditions ?? []).map((other) => (other.type === next.type ? condition : other));
-}
+): Condition[] => withCondition(conditions, { ...next, message: next.message.slice(0, LONGEST_MESSAGE) }, nowMs);
 
 /** The `Applied` condition of one manifest. */
-export const appliedVerdict = ({ error, reason }: Applied): Verdict => ({
+const appliedVerdict = ({ error, reason }: Applied): Verdict => ({
   type: WORK_APPLIED,
   status: error === undefined ? 'True' : 'False',
   reason,
@@ -50,7 +38,7 @@ export interface Observation {
 }
 
 /** Looks whether the object of a manifest is there, and reads its feedback. "Available" means that it exists, no more (spec/ocm 4.2). */
-export async function observeManifest({ meta, target, config }: WorkManifest, access: WorkAccess): Promise<Observation> {
+export async function observeManifest({ target, config }: WorkManifest, access: WorkAccess): Promise<Observation> {
   const rules = config?.feedbackRules;
   const unread = (status: 'False' | 'Unknown', reason: string, message: string): Observation => ({
     available: { type: WORK_AVAILABLE, status, reason, message },
@@ -62,7 +50,7 @@ export async function observeManifest({ meta, target, config }: WorkManifest, ac
     if (!object) return unread('False', 'ResourceNotAvailable', 'Resource is not available');
     return {
       available: { type: WORK_AVAILABLE, status: 'True', reason: 'ResourceAvailable', message: 'Resource is available' },
-      feedback: readFeedback(object, { ...target.served, kind: meta.kind ?? target.served.kind }, rules),
+      feedback: readFeedback(object, target.served, rules),
     };
   } catch (error) {
     return unread('Unknown', 'FetchingResourceFailed', `Failed to fetch resource: ${textOf(error)}`);
@@ -98,15 +86,16 @@ export const previousOf = (work: ManifestWork, meta: ResourceMeta): ManifestStat
 
 /** The status of a work whose manifests are in these states. */
 export function workStatus(work: ManifestWork, manifests: readonly ManifestStatus[], nowMs: number): WorkStatus {
-  const observedGeneration = work.metadata.generation;
+  const { generation } = work.metadata;
+  const observed = generation === undefined ? {} : { observedGeneration: generation };
   let conditions: Condition[] = [...(work.status?.conditions ?? [])];
   for (const verdict of [appliedWork(manifests), availableWork(manifests)])
-    conditions = withWorkCondition(conditions, { ...verdict, observedGeneration }, nowMs);
+    conditions = withWorkCondition(conditions, { ...verdict, ...observed }, nowMs);
   return { ...work.status, conditions, resourceStatus: { ...work.status?.resourceStatus, manifests: [...manifests] } };
 }
 
 const countOf = (manifests: readonly ManifestStatus[], type: string, status: Condition['status']): number =>
-  manifests.filter(({ conditions }) => findCondition(conditions ?? undefined, type)?.status === status).length;
+  manifests.filter(({ conditions }) => findCondition(conditions, type)?.status === status).length;
 
 function appliedWork(manifests: readonly ManifestStatus[]): Verdict {
   if (manifests.length > 0 && countOf(manifests, WORK_APPLIED, 'True') === manifests.length)

@@ -123,7 +123,7 @@ class Hub {
   }
 
   condition(type: string) {
-    return findCondition(this.work.status?.conditions ?? undefined, type);
+    return findCondition(this.work.status?.conditions, type);
   }
 
   manifest(ordinal: number) {
@@ -192,7 +192,7 @@ test('a manifest that fails is tried again after 1, 2, 4 … 60 s, and the work 
   hub.spoke.refusal = 'the server is full';
   expect(await applyMoments(hub, 250_000)).toEqual([0, 1, 3, 7, 15, 31, 63, 123, 183, 243]);
   expect(hub.condition('Applied')).toMatchObject({ status: 'False', lastTransitionTime: '2026-01-01T00:00:00Z' });
-  expect(findCondition(hub.manifest(0)?.conditions ?? undefined, 'Applied')?.message).toBe('Failed to apply manifest: the server is full');
+  expect(findCondition(hub.manifest(0)?.conditions, 'Applied')?.message).toBe('Failed to apply manifest: the server is full');
   hub.spoke.refusal = undefined;
   await hub.run(60_000);
   expect(hub.condition('Applied')?.status).toBe('True');
@@ -246,9 +246,7 @@ test('what cannot be removed stays in the status behind the manifests until it i
   await hub.pass();
   expect(hub.manifest(0)?.resourceMeta.name).toBe('kept');
   expect(hub.manifest(1)?.resourceMeta.name).toBe('gone');
-  expect(findCondition(hub.manifest(1)?.conditions ?? undefined, 'Applied')?.message).toContain(
-    'could not be removed: deletion is forbidden',
-  );
+  expect(findCondition(hub.manifest(1)?.conditions, 'Applied')?.message).toContain('could not be removed: deletion is forbidden');
   hub.spoke.deleteExactly = remove;
   await hub.run(10_000);
   expect(hub.work.status?.resourceStatus?.manifests).toHaveLength(1);

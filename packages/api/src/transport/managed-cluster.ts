@@ -11,3 +11,10 @@ export const ManagedCluster = resource('cluster.open-cluster-management.io/v1', 
 
 /** Condition type that says whether the spoke's agent is alive. */
 export const CLUSTER_AVAILABLE = 'ManagedClusterConditionAvailable';
+/** Condition type that says whether the hub lets the spoke's agent in. */
+export const HUB_ACCEPTED = 'HubAcceptedManagedCluster';
+
+/** Lease that the agent renews in the spoke's hub namespace (spec/ocm 2.1). */
+export const AGENT_LEASE = 'managed-cluster-lease';
+/** ServiceAccount in the spoke's hub namespace whose tokens the agent holds where Flotilla itself lets it in. */
+export const AGENT_ACCOUNT = 'spoke-agent';

@@ -5,7 +5,7 @@ import { ServerStartError } from '../errors.ts';
 import { freePorts } from '../processes/free-port.ts';
 import { waitUntilReady } from '../processes/readiness.ts';
 import { type ServerProcess, startServerProcess } from '../processes/server-process.ts';
-import { registerCleanup } from '../runs/exit-cleanup.ts';
+import { registerStop } from '../runs/exit-cleanup.ts';
 import { createRunFolder, removeRunFolder } from '../runs/run.ts';
 import type { Log } from '../toolchain/go-build.ts';
 import { ensureTools, type Tools } from '../toolchain/tools.ts';
@@ -80,7 +80,7 @@ class ApiServerProcesses implements ApiServer {
   readonly #tools: Tools;
   readonly #credentials: readonly Credential[];
   readonly #clients = new Set<Client>();
-  readonly #unregister = registerCleanup(() => this.stop());
+  readonly stop = registerStop(() => this.#end());
   #etcdFlags: string[] = [];
   #apiServerFlags: string[] = [];
   #etcd: ServerProcess | undefined;
@@ -148,8 +148,7 @@ class ApiServerProcesses implements ApiServer {
     await this.#waitUntilReady();
   }
 
-  async stop(): Promise<void> {
-    this.#unregister();
+  async #end(): Promise<void> {
     await Promise.all([...this.#clients].map((client) => client.close()));
     this.#clients.clear();
     // No grace for kube-apiserver: it would hold open watches for a minute, and its data goes anyway.

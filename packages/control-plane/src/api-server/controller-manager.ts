@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { freePorts } from '../processes/free-port.ts';
 import { type ServerProcess, startServerProcess } from '../processes/server-process.ts';
-import { registerCleanup } from '../runs/exit-cleanup.ts';
+import { registerStop } from '../runs/exit-cleanup.ts';
 import type { Log } from '../toolchain/go-build.ts';
 import { ensureTools } from '../toolchain/tools.ts';
 import type { ApiServer } from './api-server.ts';
@@ -41,10 +41,6 @@ export async function startControllerManager(apiServer: ApiServer, options: Cont
     ],
     logFile: join(apiServer.dir, 'controller-manager.log'),
   });
-  const unregister = registerCleanup(() => stop());
-  const stop = async () => {
-    unregister();
-    await server.stop({ signal: 'SIGKILL' });
-  };
+  const stop = registerStop(() => server.stop({ signal: 'SIGKILL' }));
   return { pid: server.pid, stop, [Symbol.asyncDispose]: stop };
 }

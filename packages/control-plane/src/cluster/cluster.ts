@@ -8,7 +8,7 @@ import { PackagesMissingError } from '../errors.ts';
 import { type CommandOptions, runCommand } from '../processes/command.ts';
 import { waitUntilReady } from '../processes/readiness.ts';
 import { removeClusterCgroups } from '../runs/cgroups.ts';
-import { registerCleanup } from '../runs/exit-cleanup.ts';
+import { registerStop } from '../runs/exit-cleanup.ts';
 import { createRunFolder, currentRun, removeRunFolder } from '../runs/run.ts';
 import { missingPrograms, NODE_PACKAGES } from '../toolchain/debian-packages.ts';
 import type { Log } from '../toolchain/go-build.ts';
@@ -136,10 +136,9 @@ class RunningCluster implements Cluster {
   readonly #tools: Tools;
   readonly #credentials;
   readonly #clients = new Set<Client>();
-  readonly #unregister = registerCleanup(() => this.stop());
+  readonly stop = registerStop(() => this.#end());
   #space: NodeSpace | undefined;
   #network: ClusterNetwork | undefined;
-  #stopped: Promise<void> | undefined;
 
   constructor(options: ClusterOptions, tools: Tools, dir: string) {
     this.name = options.name;
@@ -254,12 +253,6 @@ class RunningCluster implements Cluster {
 
   async importImage(archive: string): Promise<void> {
     await runCommand('ctr', ['-a', this.containerdSocket, '-n', 'k8s.io', 'images', 'import', archive], { timeoutMs: 300_000 });
-  }
-
-  /** Whoever asks waits for the same end: at a signal the owner and the clean-up both do, and the program exits after the latter. */
-  stop(): Promise<void> {
-    this.#stopped ??= this.#end().finally(this.#unregister);
-    return this.#stopped;
   }
 
   async #end(): Promise<void> {

@@ -4,7 +4,7 @@ import { clusterCgroup } from '../runs/cgroups.ts';
 import { PAUSE_IMAGE } from './pause-image.ts';
 
 /** The runtime's socket as the node sees it, where every node has it. */
-export const NODE_CONTAINERD_SOCKET = '/run/containerd/containerd.sock';
+const NODE_CONTAINERD_SOCKET = '/run/containerd/containerd.sock';
 
 /** A registry that the node reaches at another place than its name says. */
 export interface RegistryMirror {

@@ -4,7 +4,7 @@ import { createServerCertificate } from '../cluster/certificate.ts';
 import { freePorts } from '../processes/free-port.ts';
 import { waitUntilReady } from '../processes/readiness.ts';
 import { type ServerProcess, startServerProcess } from '../processes/server-process.ts';
-import { registerCleanup } from '../runs/exit-cleanup.ts';
+import { registerStop } from '../runs/exit-cleanup.ts';
 import { createRunFolder, removeRunFolder } from '../runs/run.ts';
 import type { Log } from '../toolchain/go-build.ts';
 import { ensureTools } from '../toolchain/tools.ts';
@@ -61,12 +61,10 @@ export async function startRegistry(options: RegistryOptions = {}): Promise<Regi
     logFile,
     env: { OTEL_TRACES_EXPORTER: 'none' },
   });
-  const unregister = registerCleanup(() => stop());
-  const stop = async () => {
-    unregister();
+  const stop = registerStop(async () => {
     await server.stop({ graceMs: 1_000 });
     await removeRunFolder(dir);
-  };
+  });
   const url = `${certificate ? 'https' : 'http'}://${local}:${port}`;
   try {
     await waitForListener(server);

@@ -1,5 +1,6 @@
-import { Label, type ManagedCluster, Placement, PlacementDecision } from '@flotilla/api';
-import { type Client, isAlreadyExists, isNotFound, type ReconcileResult } from '@flotilla/runtime';
+import { isSameJson, Label, type ManagedCluster, Placement, PlacementDecision, withCondition } from '@flotilla/api';
+import { type Client, isAlreadyExists, type ReconcileResult } from '@flotilla/runtime';
+import { ignoreGone } from '../simulated-spokes/hub-writer.ts';
 import { divideIntoDecisions, type PlacementOutcome, selectForPlacement } from './placement-selection.ts';
 import { BY_PLACEMENT, type PropagatorCaches } from './propagator-caches.ts';
 
@@ -69,18 +70,10 @@ async function reportOutcome(
   { client, now }: PlacementDeps,
 ): Promise<void> {
   const before = placement.status?.conditions ?? [];
-  const lastTransitionTime = `${new Date(now()).toISOString().slice(0, 19)}Z`;
-  const after = conditions.map((condition) => {
-    const old = before.find(({ type }) => type === condition.type);
-    return { ...condition, lastTransitionTime: old?.status === condition.status ? old.lastTransitionTime : lastTransitionTime };
-  });
-  const text = (list: readonly { type: string; status: string; reason: string; message: string }[]) =>
-    JSON.stringify(list.map(({ type, status, reason, message }) => [type, status, reason, message]));
-  if (text(before) === text(after) && placement.status?.numberOfSelectedClusters === clusters.length) return;
+  const after = conditions.reduce((list, condition) => withCondition(list, condition, now()), before);
+  if (isSameJson(before, after) && placement.status?.numberOfSelectedClusters === clusters.length) return;
   const status = { numberOfSelectedClusters: clusters.length, conditions: after };
-  await client.patch(Placement, placement.metadata, { status }, { type: 'merge', subresource: 'status' }).catch((error: unknown) => {
-    if (!isNotFound(error)) throw error;
-  });
+  await client.patch(Placement, placement.metadata, { status }, { type: 'merge', subresource: 'status' }).catch(ignoreGone);
 }
 
 const isSameList = (a: readonly string[], b: readonly string[]): boolean => a.length === b.length && a.every((each, at) => each === b[at]);

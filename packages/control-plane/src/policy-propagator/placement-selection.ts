@@ -23,7 +23,7 @@ export interface PlacementOutcome {
 const MISCONFIGURED = 'PlacementMisconfigured';
 
 /** Most clusters in one PlacementDecision (spec/ocm 2.4). */
-export const CLUSTERS_PER_DECISION = 100;
+const CLUSTERS_PER_DECISION = 100;
 
 /**
  * The clusters of a Placement (spec/ocm 2.4): those that match any predicate by their labels and whose taints are tolerated.

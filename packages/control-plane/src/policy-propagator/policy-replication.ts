@@ -35,7 +35,6 @@ export const keyOfChild = (child: KubeObject): string => (child.metadata.labels?
 
 /** What the copies of one root look like; made once for all clusters. */
 export interface ChildTemplate {
-  readonly action: Action;
   /** Equal for equal contents; see `leanChild`. */
   readonly fingerprint: string;
   build(cluster: string): KubeObject;
@@ -53,7 +52,6 @@ export function childTemplate(root: Policy, action: Action): ChildTemplate {
   };
   const spec = { ...root.spec, ...(action === 'enforce' && { remediationAction: 'enforce' }) };
   return {
-    action,
     fingerprint: fingerprint({ labels, annotations, spec }),
     build: (cluster) => ({
       apiVersion: Policy.apiVersion,

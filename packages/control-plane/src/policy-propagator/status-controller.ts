@@ -1,5 +1,6 @@
-import { Policy } from '@flotilla/api';
-import { isNotFound, type ReconcileResult } from '@flotilla/runtime';
+import { conditionTime, Policy } from '@flotilla/api';
+import type { ReconcileResult } from '@flotilla/runtime';
+import { ignoreGone } from '../simulated-spokes/hub-writer.ts';
 import type { PolicyDeps } from './policy-controller.ts';
 import { BY_POLICY, placementOfBinding } from './propagator-caches.ts';
 import { rollUpClusters } from './root-status.ts';
@@ -41,17 +42,13 @@ export async function reconcileChildStatus(key: string, { caches, compliance, wr
   const compliant = compliance.state(policy, cluster);
   if (!child || !root || compliant === undefined || child.status?.compliant === compliant) return {};
   const eventName = `${ref.name}.${now().toString(16)}`;
-  const lastTimestamp = new Date(now()).toISOString().replace(/\.\d+Z$/, 'Z');
+  const lastTimestamp = conditionTime(now());
   const message = `${compliant}; notification - reported by a simulated cluster`;
   const templateMeta = { name: root.metadata.name };
   const details = [{ templateMeta, compliant, history: [{ lastTimestamp, message, eventName }] }];
   const status = { compliant, details };
   await writer.run((hub) => hub.patch(Policy, ref, { status }, { type: 'merge', subresource: 'status' })).catch(ignoreGone);
   return {};
-}
-
-function ignoreGone(error: unknown): void {
-  if (!isNotFound(error)) throw error;
 }
 
 /** Key of `reconcileChildStatus`. */

@@ -11,6 +11,20 @@ export function registerCleanup(cleanup: Cleanup): () => void {
   return () => void cleanups.delete(cleanup);
 }
 
+/**
+ * Registers the end of a server for when the program is interrupted, and returns its `stop`: whoever calls it waits for the same end, the
+ * clean-up too, which knows of it until it is over.
+ */
+export function registerStop(end: () => Promise<void>): () => Promise<void> {
+  let stopped: Promise<void> | undefined;
+  const stop = () => {
+    stopped ??= end().finally(unregister);
+    return stopped;
+  };
+  const unregister = registerCleanup(stop);
+  return stop;
+}
+
 /** Ends everything that is registered, newest first. Every clean-up is tried; the first failure is thrown at the end. */
 export async function runCleanups(): Promise<void> {
   const failures: unknown[] = [];

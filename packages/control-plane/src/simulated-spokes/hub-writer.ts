@@ -1,8 +1,13 @@
-import type { Client } from '@flotilla/runtime';
+import { type Client, isNotFound } from '@flotilla/runtime';
 
 /** Bounds how many writes to the hub are under way: thousands of spokes share one process and one connection pool. */
 export interface HubWriter {
   run<T>(write: (client: Client) => Promise<T>): Promise<T>;
+}
+
+/** For a write to an object that may have gone meanwhile: then there is nothing to report to. Throws every other error. */
+export function ignoreGone(error: unknown): void {
+  if (!isNotFound(error)) throw error;
 }
 
 /** Creates a writer with so many slots; writes beyond them wait in order. */

@@ -1,4 +1,4 @@
-import { CLUSTER_AVAILABLE, type KubeObject, ManagedCluster, Namespace, type Resource } from '@flotilla/api';
+import { CLUSTER_AVAILABLE, conditionTime, type KubeObject, ManagedCluster, Namespace, type Resource } from '@flotilla/api';
 import { type Client, isAlreadyExists } from '@flotilla/runtime';
 
 const AT_ONCE = 24;
@@ -31,13 +31,12 @@ async function registerSpoke(client: Client, name: string, { labels, available =
     spec: { hubAcceptsClient: true, leaseDurationSeconds: 60 },
   });
   if (!available) return;
-  const lastTransitionTime = `${new Date().toISOString().slice(0, 19)}Z`;
   const condition = {
     type: CLUSTER_AVAILABLE,
     status: 'True',
     reason: 'ManagedClusterAvailable',
     message: 'Managed cluster is available',
-    lastTransitionTime,
+    lastTransitionTime: conditionTime(Date.now()),
   };
   await client.patch(ManagedCluster, { name }, { status: { conditions: [condition] } }, { type: 'merge', subresource: 'status' });
 }

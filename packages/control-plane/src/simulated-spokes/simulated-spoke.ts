@@ -16,9 +16,9 @@ import {
   type WorkCadence,
   withCondition,
 } from '@flotilla/api';
-import { ApiError, isNotFound } from '@flotilla/runtime';
+import { ApiError } from '@flotilla/runtime';
 import type { JobShape, SpokeFaults, WorkShape } from './faults.ts';
-import type { HubWriter } from './hub-writer.ts';
+import { type HubWriter, ignoreGone } from './hub-writer.ts';
 import { Lane } from './lane.ts';
 import { createRandom } from './random.ts';
 import { type JobEvent, runJob } from './simulated-job.ts';
@@ -177,7 +177,10 @@ export class SimulatedSpoke {
     const patch = actionStatusPatch(action, conditions, verdict.result);
     if (!patch) return;
     await timers.pause(this.#bucket.reserve(timers.now()));
-    await ignoreGone(writer.run((hub) => hub.patch(ManagedClusterAction, action.metadata, patch, { type: 'json', subresource: 'status' })));
+    // A conflict is thrown, so that the agent starts over.
+    await writer
+      .run((hub) => hub.patch(ManagedClusterAction, action.metadata, patch, { type: 'json', subresource: 'status' }))
+      .catch(ignoreGone);
   }
 
   async #reconcileView(name: string): Promise<void> {
@@ -196,7 +199,9 @@ export class SimulatedSpoke {
     if (!isViewUnchanged(view, status)) {
       await timers.pause(this.#bucket.reserve(timers.now()));
       const patch = viewStatusPatch(view, status);
-      await ignoreGone(writer.run((hub) => hub.patch(ManagedClusterView, view.metadata, patch, { type: 'json', subresource: 'status' })));
+      await writer
+        .run((hub) => hub.patch(ManagedClusterView, view.metadata, patch, { type: 'json', subresource: 'status' }))
+        .catch(ignoreGone);
     }
     await this.#loseView(view);
   }
@@ -301,15 +306,6 @@ const jobFaults = (faults: SpokeFaults, name: string): SpokeFaults =>
     : { ...faults, failJob: undefined, deadlineJobSeconds: undefined, jobNeverStarts: undefined };
 
 const viewKey = (view: ManagedClusterView): string => view.metadata.uid ?? view.metadata.name;
-
-/** The object went while the agent was at work: nothing to report to. A conflict is thrown, so that the agent starts over. */
-async function ignoreGone(write: Promise<unknown>): Promise<void> {
-  try {
-    await write;
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-  }
-}
 
 /** Whether an error is a lost race with another writer: the newer object is on its way, start over. */
 export const isLostRace = (error: unknown): boolean => error instanceof ApiError && (error.status === 409 || error.status === 422);

@@ -12,9 +12,8 @@ import {
   type WorkMemory,
   type WorkStatus,
 } from '@flotilla/api';
-import { isNotFound } from '@flotilla/runtime';
 import type { SpokeFaults } from './faults.ts';
-import type { HubWriter } from './hub-writer.ts';
+import { type HubWriter, ignoreGone } from './hub-writer.ts';
 import { Lane } from './lane.ts';
 import type { SpokeStore } from './spoke-store.ts';
 import type { HeapTimer, TimerHeap } from './timer-heap.ts';
@@ -108,11 +107,7 @@ export class SimulatedWorks {
     const { name, namespace, resourceVersion } = work.metadata;
     const patch = { metadata: { ...metadata, resourceVersion }, ...change };
     const subresource = change.status && 'status';
-    try {
-      await writer.run((hub) => hub.patch(ManifestWork, { name, namespace }, patch, { type: 'merge', subresource }));
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-    }
+    await writer.run((hub) => hub.patch(ManifestWork, { name, namespace }, patch, { type: 'merge', subresource })).catch(ignoreGone);
   }
 
   #requeue(name: string, afterMs: number | undefined): void {

@@ -2,7 +2,7 @@ import type { ClusterGroupUpgrade, ClusterGroupUpgradeSpec, ClusterGroupUpgradeS
 import { isFinalBackupState, isFinalPrecacheState } from '@flotilla/api';
 import type { Client } from '@flotilla/runtime';
 import { type BackupEngine, backupTeardown } from '../../backup/job.ts';
-import { type BackupReport, noteStoredBackup, requestBackup } from '../../backup/report.ts';
+import { type BackupReport, requestBackup } from '../../backup/report.ts';
 import type { BackupSettings } from '../../backup/settings.ts';
 import { type PrecacheEngine, type PrecacheRun, precacheTeardown } from '../../precache/job.ts';
 import { rollUp } from '../../precache/rollup.ts';
@@ -95,9 +95,8 @@ export class UpgradeJobs {
   /** Tells the engines what a status write stored: only then are spokes cleaned. */
   noteStored(uid: string, status: ClusterGroupUpgradeStatus | undefined): void {
     const { precaching, backup } = this.#deps;
-    const run = precaching.engine.run(uid);
-    if (run) precaching.engine.request({ ...run.request, stored: status?.precaching?.status ?? {} });
-    noteStoredBackup(backup.engine, uid, status?.backup?.status ?? {});
+    precaching.engine.noteStored(uid, status?.precaching?.status ?? {});
+    backup.engine.noteStored(uid, status?.backup?.status ?? {});
   }
 
   /** Ends the jobs of an upgrade. */

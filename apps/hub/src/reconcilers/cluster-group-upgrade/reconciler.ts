@@ -71,7 +71,7 @@ interface Memory {
   teardowns?: Teardowns;
 }
 
-/** Carries ClusterGroupUpgrades: gone, deleting, finalizer, ended, plan, pre-cache, status. The only writer of their status. */
+/** Carries ClusterGroupUpgrades: gone, deleting, finalizer, ended, running, or plan, jobs, gates and start; then status. The only writer of their status. */
 export class UpgradeReconciler {
   readonly #deps: ReconcilerDeps;
   readonly #memory = new Map<string, Memory>();
@@ -192,10 +192,8 @@ export class UpgradeReconciler {
 
   async #finalize(upgrade: ClusterGroupUpgrade, memory: Memory): Promise<ReconcileResult> {
     if (!upgrade.metadata.finalizers?.includes(CLEANUP_FINALIZER)) return {};
-    const since = this.#deps.now() - Date.parse(upgrade.metadata.deletionTimestamp ?? '');
-    const isGone = await this.#tearDown(upgrade, memory, since > TEARDOWN_MS);
-    const isClean = since > TEARDOWN_MS || this.#deps.rollout.isClean(upgrade);
-    if (!isGone || !isClean) return { requeueAfterMs: Math.max(TEARDOWN_MS - since, 1000) };
+    const again = await this.#cleanUp(upgrade, memory, upgrade.metadata.deletionTimestamp ?? '');
+    if (again) return again;
     await writeFinalizer(upgrade, false, this.#deps.client);
     return {};
   }
@@ -204,18 +202,21 @@ export class UpgradeReconciler {
   async #complete(upgrade: ClusterGroupUpgrade, memory: Memory): Promise<ReconcileResult> {
     if (upgrade.status?.status.completedAt) return {};
     const ended = findCondition(upgrade.status?.conditions, UpgradeCondition.succeeded)?.lastTransitionTime ?? '';
-    const since = this.#deps.now() - Date.parse(ended);
-    const isGone = keepsObjects(upgrade) || (await this.#tearDown(upgrade, memory, since > TEARDOWN_MS));
-    const isClean = since > TEARDOWN_MS || this.#deps.rollout.isClean(upgrade);
-    if (!isGone || !isClean) return { requeueAfterMs: Math.max(TEARDOWN_MS - since, 1000) };
+    const again = await this.#cleanUp(upgrade, memory, ended);
+    if (again) return again;
     await this.#write(upgrade, describeEnd(upgrade, new Date(this.#deps.now())), memory);
     return {};
   }
 
-  #tearDown(upgrade: ClusterGroupUpgrade, memory: Memory, force: boolean): Promise<boolean> {
-    const { jobs } = this.#deps;
+  /** Removes what the upgrade does not keep. Undefined once that is done, or has taken too long; else when to look again. @param since a time */
+  async #cleanUp(upgrade: ClusterGroupUpgrade, memory: Memory, since: string): Promise<ReconcileResult | undefined> {
+    const { jobs, rollout, now } = this.#deps;
+    const waitedMs = now() - Date.parse(since);
+    const isLate = waitedMs > TEARDOWN_MS;
     memory.teardowns ??= jobs.teardowns(upgrade);
-    return jobs.tearDown(memory.teardowns, upgrade, force);
+    const isGone = keepsObjects(upgrade) || (await jobs.tearDown(memory.teardowns, upgrade, isLate));
+    if (isGone && (isLate || rollout.isClean(upgrade))) return undefined;
+    return { requeueAfterMs: Math.max(TEARDOWN_MS - waitedMs, 1000) };
   }
 
   /** One status write, and the events that tell of it. */

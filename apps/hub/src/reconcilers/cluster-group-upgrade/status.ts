@@ -1,8 +1,9 @@
-/** The only file that names a condition of a ClusterGroupUpgrade, and the only one that puts its status together. Pure. */
+/** The only file that sets a condition of a ClusterGroupUpgrade, and the only one that puts its status together. Pure. */
 import {
   type ClusterGroupUpgrade,
   type ClusterGroupUpgradeStatus,
   type Condition,
+  conditionTime,
   isFinalPrecacheState,
   type PrecacheProgress,
   type PrecacheState,
@@ -11,7 +12,6 @@ import {
 import { type BackupReport, describeBackup } from '../../backup/report.ts';
 import type { RollUp } from '../../precache/rollup.ts';
 import type { Advance } from '../../rollout/advance.ts';
-import { toTime } from '../../rollout/cluster-progress.ts';
 import type { Refusal } from '../../rollout/gates.ts';
 import { RecordState } from '../../rollout/model.ts';
 import { placementNames } from '../../rollout/placements.ts';
@@ -78,7 +78,7 @@ export function describeEnd(upgrade: ClusterGroupUpgrade, now: Date): ClusterGro
   const { status, ...before } = upgrade.status ?? { status: {} };
   const names = keepsObjects(upgrade) ? before.safeResourceNames : undefined;
   const { startedAt } = status;
-  return { ...before, safeResourceNames: names, status: { startedAt, completedAt: toTime(now.getTime()) } };
+  return { ...before, safeResourceNames: names, status: { startedAt, completedAt: conditionTime(now.getTime()) } };
 }
 
 /** Conditions under construction; the order rule is setCondition's. */
@@ -215,7 +215,7 @@ function describeRefusal(
   if (said) conditions.set(UpgradeCondition.progressing, said.status === 'True', said);
   if (outcome) conditions.set(UpgradeCondition.succeeded, outcome.succeeded.status === 'True', outcome.succeeded);
   const clockRuns = talmStrict && (gate === 'blocking' || gate === 'backup' || gate === 'filter');
-  if (clockRuns) status.status = { ...status.status, startedAt: status.status.startedAt ?? toTime(now.getTime()) };
+  if (clockRuns) status.status = { ...status.status, startedAt: status.status.startedAt ?? conditionTime(now.getTime()) };
 }
 
 /** Empty lists and maps are left out, as the reference's serialisation does. */

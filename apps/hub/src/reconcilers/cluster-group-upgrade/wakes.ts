@@ -1,11 +1,9 @@
 /** Which upgrades are looked at when something changes. What it was that changed reaches no decision. */
 import {
-  CLUSTER_AVAILABLE,
   type ClusterGroupUpgrade,
   findCondition,
   type KubeObject,
   Label,
-  type ManagedCluster,
   PLACEMENT_SATISFIED,
   type Placement,
   type Policy,
@@ -16,6 +14,7 @@ import type { Change, WorkQueue } from '@flotilla/runtime';
 import { blockingRefs } from '../../rollout/blocking.ts';
 import type { RolloutCaches } from '../../rollout/caches.ts';
 import { BY_LABELS } from '../../rollout/engine.ts';
+import { hasClusterChanged } from '../../rollout/observe.ts';
 import { upgradeIndexOf } from '../../rollout/placements.ts';
 import { isEnding, isRunning, templatesOf } from '../../rollout/targets.ts';
 import { BY_UID, type SpokeJobCaches } from '../../spoke-job/caches.ts';
@@ -40,7 +39,7 @@ export const wakeIndexes = {
 type Caches = UpgradeCaches & SpokeJobCaches & RolloutCaches;
 
 /** Adds the upgrades that a change concerns to the queue, from now on, and all of them now. */
-export function wakeOnChange(caches: Caches, queue: WorkQueue): void {
+export function wakeOnChange(caches: Caches, queue: Pick<WorkQueue, 'add'>): void {
   const { upgrades } = caches;
   const lookAt = (upgrade: ClusterGroupUpgrade) => queue.add(refKey(upgrade.metadata));
   const open = () => upgrades.byIndex(BY_OPEN, 'yes');
@@ -74,8 +73,9 @@ function wakeOnPolicies({ upgrades, parents, children, placements }: Caches, loo
   children.subscribe((change) => {
     if (!hasChildChanged(change)) return;
     const { name } = change.object.metadata;
-    // What is running was validated before.
-    for (const upgrade of upgrades.byIndex(BY_POLICY, name.slice(name.indexOf('.') + 1))) if (!isRunning(upgrade)) lookAt(upgrade);
+    // What is running was validated before; but a cluster whose copy is gone has nothing to do there any more.
+    for (const upgrade of upgrades.byIndex(BY_POLICY, name.slice(name.indexOf('.') + 1)))
+      if (change.type === 'deleted' || !isRunning(upgrade)) lookAt(upgrade);
   });
   placements.subscribe((change) => {
     if (hasPlacementChanged(change)) upgrades.byIndex(BY_LABELS, upgradeIndexOf(change.object)).forEach(lookAt);
@@ -120,18 +120,6 @@ function clustersOf(upgrade: ClusterGroupUpgrade): ReadonlySet<string> {
 function hasEndedAnew({ type, object, previous }: Change<ClusterGroupUpgrade>): boolean {
   const verdict = (upgrade: ClusterGroupUpgrade) => findCondition(upgrade.status?.conditions, UpgradeCondition.succeeded)?.status;
   return type === 'deleted' || !previous || verdict(object) !== verdict(previous);
-}
-
-/** A heartbeat changes neither what is selected nor what is seen on a cluster. */
-function hasClusterChanged({ type, object, previous }: Change<ManagedCluster>): boolean {
-  const facts = ({ metadata, status }: ManagedCluster) =>
-    JSON.stringify([
-      metadata.labels,
-      metadata.annotations,
-      metadata.deletionTimestamp,
-      findCondition(status?.conditions ?? undefined, CLUSTER_AVAILABLE)?.status,
-    ]);
-  return type === 'deleted' || !previous || facts(object) !== facts(previous);
 }
 
 /** The policy itself, or how any cluster complies with it. */

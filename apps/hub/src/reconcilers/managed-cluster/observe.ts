@@ -34,7 +34,7 @@ export function observeCluster(name: string, caches: ManagedClusterCaches): Obse
   if (!cluster || cluster.metadata.deletionTimestamp) return undefined;
   return {
     cluster,
-    isAvailable: findCondition(cluster.status?.conditions ?? undefined, CLUSTER_AVAILABLE)?.status === 'True',
+    isAvailable: findCondition(cluster.status?.conditions, CLUSTER_AVAILABLE)?.status === 'True',
     isDone: cluster.metadata.labels?.[Label.ztpDone] !== undefined,
     hasUpgrade: caches.upgrades.get({ namespace: AUTO_NAMESPACE, name }) !== undefined,
     servesPolicies: servesPolicies(caches),

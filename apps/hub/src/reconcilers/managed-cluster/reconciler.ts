@@ -81,7 +81,7 @@ function wakeOnChange(caches: ManagedClusterCaches, queue: WorkQueue): void {
 
 function hasClusterChanged({ type, object, previous }: Change<ManagedCluster>): boolean {
   const facts = ({ metadata, status }: ManagedCluster) =>
-    `${metadata.uid} ${findCondition(status?.conditions ?? undefined, CLUSTER_AVAILABLE)?.status} ${metadata.labels?.[Label.ztpDone] === undefined}`;
+    `${metadata.uid} ${findCondition(status?.conditions, CLUSTER_AVAILABLE)?.status} ${metadata.labels?.[Label.ztpDone] === undefined}`;
   return type === 'deleted' || !previous || facts(object) !== facts(previous);
 }
 

@@ -1,5 +1,5 @@
-/** What the views of a rollout say (spec/ocm 1.10, 1.12). Pure. */
-import { findCondition, type ManagedClusterView, VIEW_PROCESSING, ViewReason } from '@flotilla/api';
+/** What the views of a rollout show, as far as it is read (spec/ocm 1.10). Pure. */
+import type { ManagedClusterView } from '@flotilla/api';
 import { z } from 'zod';
 
 const GROUP = 'operators.coreos.com/';
@@ -46,39 +46,12 @@ export const InstallPlan = z.object({
 });
 export type InstallPlan = z.output<typeof InstallPlan>;
 
-/** What a view says: anything that is neither the object asked for nor its certain absence is unknown. */
-export type Answer<T> =
-  | { readonly kind: 'pending' }
-  | { readonly kind: 'found'; readonly object: T }
-  | { readonly kind: 'absent' }
-  | { readonly kind: 'unknown'; readonly message: string };
-
-/** Reads a view of one object; an answer about another one is none. */
-export function readAnswer<T extends { readonly metadata: { readonly name: string; readonly namespace: string } }>(
-  view: ManagedClusterView,
-  schema: z.ZodType<T>,
-  target: { readonly name: string; readonly namespace: string },
-): Answer<T> {
-  const condition = findCondition(view.status?.conditions ?? undefined, VIEW_PROCESSING);
-  if (!condition) return { kind: 'pending' };
-  if (condition.status === 'True' && condition.reason === ViewReason.getting) {
-    const object = schema.safeParse(view.status?.result);
-    if (!object.success) return { kind: 'unknown', message: `the answer cannot be used: ${z.prettifyError(object.error)}` };
-    const { name, namespace } = object.data.metadata;
-    if (name === target.name && namespace === target.namespace) return { kind: 'found', object: object.data };
-    return { kind: 'unknown', message: `the answer is about ${namespace}/${name}` };
-  }
-  if (condition.reason === ViewReason.getFailed && condition.message.endsWith('not found')) return { kind: 'absent' };
-  return { kind: 'unknown', message: condition.message };
-}
-
 const Viewed = z.union([Subscription, InstallPlan]);
 
 /** Drops what no step reads: the status of an InstallPlan holds every manifest of the operator. */
 export function trimRolloutView(view: ManagedClusterView): ManagedClusterView {
-  const { managedFields: _, ...metadata } = view.metadata;
   const parsed = Viewed.safeParse(view.status?.result);
   // What cannot be used stays something that cannot be used.
   const result = parsed.success ? parsed.data : null;
-  return { ...view, metadata, ...(view.status && { status: { conditions: view.status.conditions, result } }) };
+  return { ...view, ...(view.status && { status: { conditions: view.status.conditions, result } }) };
 }

@@ -1,21 +1,21 @@
 /** The approval of an InstallPlan as an action carries it out, and when one that failed is made anew (spec/ocm 1.3, 1.6). Pure. */
-import { ACTION_COMPLETED, findCondition, type KubeObject, ManagedClusterAction } from '@flotilla/api';
-import type { UpgradeIdentity } from '../model.ts';
+import { type KubeObject, ManagedClusterAction } from '@flotilla/api';
+import type { UpgradeIdentity } from '../../spoke-job/definition.ts';
+import { ActionAnnotation } from '../../spoke-job/hub-objects.ts';
+import { type ActionOutcome, endedAt, observeOutcome } from '../../spoke-job/observe.ts';
 import type { InstallPlan } from './answers.ts';
 import { actionLabels } from './labels.ts';
 
 /** Annotations that carry what a later step must know of an attempt without reading its template. */
 export const AttemptAnnotation = {
   /** How often the action was made anew after a failure. */
-  retries: 'flotilla.io/retries',
+  retries: ActionAnnotation.retries,
   /** uid of the view whose answer it was made from. */
   view: 'flotilla.io/view',
 } as const;
 
 /** An action that was made to approve an InstallPlan. */
-export interface Attempt {
-  readonly outcome: 'pending' | 'executed' | 'failed';
-  readonly retries: number;
+export interface Attempt extends Pick<ActionOutcome, 'outcome' | 'retries'> {
   /** uid of the view whose answer it was made from; an answer of that view says nothing about what the action did. */
   readonly view: string | undefined;
   /** Milliseconds since the epoch from which on it may be made anew. */
@@ -29,19 +29,14 @@ const RETRY_MAX_MS = 60_000;
 const RETRIES_COUNTED = 10;
 
 /** Reads an attempt from its action. @param now milliseconds since the epoch */
-export function observeAttempt({ metadata, status }: ManagedClusterAction, now: number): Attempt {
-  const condition = findCondition(status?.conditions ?? undefined, ACTION_COMPLETED);
-  const counted = Number(metadata.annotations?.[AttemptAnnotation.retries] ?? 0);
-  const retries = Number.isSafeInteger(counted) && counted >= 0 ? counted : 0;
-  const createdAt = Date.parse(metadata.creationTimestamp ?? '') || 0;
-  const completedAt = (condition && Date.parse(condition.lastTransitionTime)) || 0;
-  // A spoke whose clock is ahead must not be waited for, nor one that is behind be asked without a pause.
-  const endedAt = completedAt > now ? createdAt : Math.max(completedAt, createdAt);
+export function observeAttempt(action: ManagedClusterAction, now: number): Attempt {
+  const observed = observeOutcome(action);
+  const { outcome, retries } = observed;
   return {
-    outcome: condition ? (condition.status === 'True' ? 'executed' : 'failed') : 'pending',
+    outcome,
     retries,
-    view: metadata.annotations?.[AttemptAnnotation.view],
-    retryAt: endedAt + Math.min(RETRY_BASE_MS * 2 ** Math.min(retries, RETRIES_COUNTED), RETRY_MAX_MS),
+    view: action.metadata.annotations?.[AttemptAnnotation.view],
+    retryAt: endedAt(observed, now) + Math.min(RETRY_BASE_MS * 2 ** Math.min(retries, RETRIES_COUNTED), RETRY_MAX_MS),
   };
 }
 

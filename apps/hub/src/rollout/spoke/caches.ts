@@ -9,6 +9,7 @@ import {
 } from '@flotilla/api';
 import { type Client, type Logger, type Metrics, WatchCache } from '@flotilla/runtime';
 import { SPOKE_JOBS } from '../../spoke-job/caches.ts';
+import { trimAction } from '../../spoke-job/observe.ts';
 import { upgradeIndexOf } from '../placements.ts';
 import { trimRolloutView } from './answers.ts';
 import { ROLLOUT_WORK } from './labels.ts';
@@ -59,18 +60,9 @@ export function rolloutCaches(
 }
 
 /** Drops the status of a template, which no step reads. */
-function trimTemplate({ apiVersion, kind, metadata, spec }: ManifestWorkReplicaSet): ManifestWorkReplicaSet {
-  const { managedFields: _, ...kept } = metadata;
-  return { apiVersion, kind, metadata: kept, spec };
-}
-
-/** Drops template and echo. */
-function trimAction(action: ManagedClusterAction): ManagedClusterAction {
-  const { managedFields: _, ...metadata } = action.metadata;
-  return {
-    ...action,
-    metadata,
-    spec: { actionType: action.spec?.actionType },
-    ...(action.status && { status: { conditions: action.status.conditions, result: undefined } }),
-  };
-}
+const trimTemplate = ({ apiVersion, kind, metadata, spec }: ManifestWorkReplicaSet): ManifestWorkReplicaSet => ({
+  apiVersion,
+  kind,
+  metadata,
+  spec,
+});

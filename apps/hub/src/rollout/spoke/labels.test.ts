@@ -1,22 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { actionLabels, isAttributed, isOurs, labelValue, upgradeLabels } from './labels.ts';
+import { actionLabels, isAttributed, isOurs, upgradeLabels } from './labels.ts';
 
-const LABEL_VALUE = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 const upgrade = { namespace: 'ns', name: 'upgrade', uid: 'uid-1' };
 const objectWith = (labels?: Record<string, string>) => ({ metadata: { name: 'x', labels } });
-
-describe('labelValue', () => {
-  test('leaves a text of 63 characters as it is', () => expect(labelValue('a'.repeat(63))).toBe('a'.repeat(63)));
-
-  test('makes a longer text a value that an API server takes', () => {
-    expect(labelValue('a'.repeat(64))).toMatch(LABEL_VALUE);
-    expect(labelValue(`${'a'.repeat(53)}.${'b'.repeat(60)}`)).toMatch(LABEL_VALUE);
-  });
-
-  test('tells long texts with the same beginning apart', () => {
-    expect(labelValue(`${'a'.repeat(70)}1`)).not.toBe(labelValue(`${'a'.repeat(70)}2`));
-  });
-});
 
 describe('ownership', () => {
   const rows = [

@@ -1,18 +1,13 @@
 /** What marks a hub object as part of a rollout (spec/talm 2.12, 2.13). Pure. */
-import { createHash } from 'node:crypto';
 import { type KubeObject, Label } from '@flotilla/api';
-import type { UpgradeIdentity } from '../model.ts';
+import type { UpgradeIdentity } from '../../spoke-job/definition.ts';
+import { labelValue, workLabels } from '../../upgrade-labels.ts';
 
 /** Value of `flotilla.io/work` on every ManifestWork, action and view of a rollout. */
 export const ROLLOUT_WORK = 'rollout';
 
 /** Labels of a rollout's ManifestWorks and views. */
-export const upgradeLabels = ({ namespace, name, uid }: UpgradeIdentity): Record<string, string> => ({
-  [Label.upgradeName]: labelValue(name),
-  [Label.upgradeNamespace]: labelValue(namespace),
-  [Label.upgradeUid]: uid,
-  [Label.work]: ROLLOUT_WORK,
-});
+export const upgradeLabels = (upgrade: UpgradeIdentity): Record<string, string> => workLabels(upgrade, ROLLOUT_WORK);
 
 /** Labels of a rollout's actions: the reference gives one label, `<namespace>-<name>` (spec/talm 2.13). */
 export const actionLabels = ({ namespace, name, uid }: UpgradeIdentity): Record<string, string> => ({
@@ -34,13 +29,3 @@ export const isAttributed = ({ metadata }: KubeObject, { namespace, name }: Upgr
 /** True for what the reference created for an upgrade of this name. */
 export const isReferences = (object: KubeObject, upgrade: UpgradeIdentity): boolean =>
   object.metadata.labels?.[Label.upgradeUid] === undefined && isAttributed(object, upgrade);
-
-const LABEL_LENGTH = 63;
-const DIGEST_LENGTH = 8;
-
-/** A text as a label value: itself, or its beginning and a digest when it is longer than the 63 characters a label may have. */
-export function labelValue(text: string): string {
-  if (text.length <= LABEL_LENGTH) return text;
-  const digest = createHash('sha256').update(text).digest('hex').slice(0, DIGEST_LENGTH);
-  return `${text.slice(0, LABEL_LENGTH - DIGEST_LENGTH - 1)}-${digest}`;
-}

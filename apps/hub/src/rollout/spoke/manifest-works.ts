@@ -5,6 +5,7 @@ import {
   type FeedbackValue,
   findCondition,
   type KubeObject,
+  MAX_WORK_BYTES,
   type ManifestStatus,
   ManifestWork,
   type ManifestWorkReplicaSet,
@@ -12,12 +13,9 @@ import {
   WORK_APPLIED,
   WORK_AVAILABLE,
 } from '@flotilla/api';
-import type { UpgradeIdentity } from '../model.ts';
+import type { UpgradeIdentity } from '../../spoke-job/definition.ts';
 import { type ExpectedValue, parseExpectedValues } from './expected-values.ts';
 import { upgradeLabels } from './labels.ts';
-
-/** The most that a hub or an agent takes in one work (spec/ocm 4.1). */
-const MAX_WORK_BYTES = 500 * 1024;
 
 /** The work of one template on one cluster. */
 export function desiredWork(input: {
@@ -145,11 +143,10 @@ function trimManifest(manifest: ManifestStatus): ManifestStatus {
 
 /** Drops what no step and no verdict reads: manifests can be half a megabyte. */
 export function trimWork(work: ManifestWork): ManifestWork {
-  const { managedFields: _, ...metadata } = work.metadata;
-  const { status } = work;
+  const { apiVersion, kind, metadata, status } = work;
   return {
-    apiVersion: work.apiVersion,
-    kind: work.kind,
+    apiVersion,
+    kind,
     metadata: { ...metadata, annotations: pick(metadata.annotations, Annotation.expectedValues) },
     ...(status && { status: { conditions: status.conditions, resourceStatus: { manifests: status.resourceStatus?.manifests } } }),
   };

@@ -17,7 +17,7 @@ import {
 import { type Client, createLogger, createMetrics, isNotFound, WatchCache } from '@flotilla/runtime';
 import type { RolloutPhase, SpokeStep } from '../model.ts';
 import { rolloutCaches, type SpokeCaches } from './caches.ts';
-import { createSpokeStep, isSpokeDone } from './spoke-step.ts';
+import { createSpokeStep, spokeNeed } from './spoke-step.ts';
 
 const logger = createLogger({ name: 'test', level: 'silent' });
 
@@ -174,7 +174,9 @@ export async function runStep(
   await until(async () => {
     const waiting = await attempt(process, step);
     const stored = caches.upgrades.get(step.upgrade);
-    return waiting === undefined && stored !== undefined && isSpokeDone(stored, cluster, { caches, now: Date.now });
+    if (waiting !== undefined || !stored) return false;
+    const { isDue, wakeAt } = spokeNeed(stored, cluster, { caches, now: Date.now });
+    return !isDue && wakeAt === undefined;
   }, `${phase} of ${cluster} to be done`);
 }
 

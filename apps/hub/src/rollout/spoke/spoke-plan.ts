@@ -8,8 +8,9 @@ import {
   ManifestWork,
   type ManifestWorkReplicaSet,
 } from '@flotilla/api';
+import type { UpgradeIdentity } from '../../spoke-job/definition.ts';
 import { isAvailable } from '../../spoke-job/observe.ts';
-import type { ClusterEdits, SpokeTarget, UpgradeIdentity } from '../model.ts';
+import type { ClusterEdits, SpokeTarget } from '../model.ts';
 import { desiredWorkName, resourceName } from '../safe-names.ts';
 import { BY_CLUSTER, type SpokeCaches } from './caches.ts';
 import { clusterPatch, type EditOptions } from './cluster-edits.ts';

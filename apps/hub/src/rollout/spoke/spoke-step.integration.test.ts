@@ -152,7 +152,7 @@ describe('remediate with ManifestWorks', () => {
     const spoke = await hub.spoke('anew');
     const old = await hub.upgrade('anew', TEMPLATES, running({ [spoke]: at(0) }));
     await hub.client.delete(ClusterGroupUpgrade, { namespace: 'default', name: 'anew' });
-    const upgrade = await hub.upgrade('anew', TEMPLATES, running({ [spoke]: { state: 'NotStarted' } }));
+    const upgrade = await hub.upgrade('anew', TEMPLATES, running({ [spoke]: at(0) }));
     await until(() => isCurrent(worker.caches, upgrade));
     await attempt(worker.process, stepOf(old, spoke, 'remediate'));
     expect(await hub.works(spoke)).toEqual([]);

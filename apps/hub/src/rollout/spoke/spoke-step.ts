@@ -1,5 +1,6 @@
 import { ClusterGroupUpgrade, findCondition, type KubeObject, Label, refKey, UpgradeCondition, WaitingError } from '@flotilla/api';
 import type { Client, Logger } from '@flotilla/runtime';
+import { Patience } from '../look-again.ts';
 import type { RolloutPhase, SpokeStep, SpokeTarget } from '../model.ts';
 import { targetOf } from '../targets.ts';
 import type { SpokeCaches } from './caches.ts';
@@ -26,6 +27,8 @@ export interface SpokeNeed {
 }
 
 const DEFAULT_VIEW_SECONDS = 10;
+/** Pauses in which a cache may catch up with the writer of the status, milliseconds. */
+const LAG_MS = [100, 200, 400, 800, 1600, 3200];
 
 /**
  * What is left to write for one spoke, by the caches: nothing when its target is true, and nothing while it waits for what a change
@@ -37,12 +40,6 @@ export function spokeNeed(upgrade: ClusterGroupUpgrade, cluster: string, deps: O
   return { isDue: writes.length > 0, wakeAt };
 }
 
-/** True when no step of the spoke has anything to do, now or later by itself. */
-export function isSpokeDone(upgrade: ClusterGroupUpgrade, cluster: string, deps: Omit<SpokeStepDeps, 'client' | 'logger'>): boolean {
-  const { isDue, wakeAt } = spokeNeed(upgrade, cluster, deps);
-  return !isDue && wakeAt === undefined;
-}
-
 /**
  * The processor of `rolloutStep`: makes true what the stored status says of one spoke. Idempotent; safe to stop anywhere.
  *
@@ -50,14 +47,14 @@ export function isSpokeDone(upgrade: ClusterGroupUpgrade, cluster: string, deps:
  * write is waited for, for a few seconds; a job that the status has left behind does nothing. Resolves to true when it wrote.
  */
 export function createSpokeStep(deps: SpokeStepDeps): (step: SpokeStep) => Promise<boolean> {
-  const behind = new Lag();
+  const behind = new Patience(LAG_MS);
   return async (step) => {
     const { upgrade: identity, cluster, phase } = step;
     const key = `${identity.uid}/${cluster}/${phase}`;
     const upgrade = deps.caches.upgrades.get(identity);
     const target = upgrade?.metadata.uid === identity.uid ? targetOf(upgrade, cluster) : undefined;
     if (!upgrade || target?.phase !== phase) {
-      if (!target || !upgrade || isBefore(upgrade, target, step)) behind.wait(key);
+      if (!target || !upgrade || isBefore(upgrade, target, step)) behind.wait(key, 'the status of the upgrade does not show this step yet');
       return false;
     }
     behind.forget(key);
@@ -117,28 +114,3 @@ async function findOwner(
   const found = await client.get(ClusterGroupUpgrade, { namespace, name });
   return found?.metadata.uid === uid ? found : undefined;
 }
-
-/** How long a cache may be behind the writer of the status. */
-const LAG_MS = [100, 200, 400, 800, 1600, 3200];
-
-/** Counts how often a job came before its time, so that one whose time never comes does not come for ever. */
-class Lag {
-  readonly #waits = new Map<string, number>();
-
-  /** Throws `WaitingError` a few times, then returns: the leader adds what is still not true again. */
-  wait(key: string): void {
-    const count = this.#waits.get(key) ?? 0;
-    const delayMs = LAG_MS[count];
-    if (delayMs === undefined) return this.forget(key);
-    if (count === 0 && this.#waits.size >= MAX_WAITS) this.#waits.clear();
-    this.#waits.set(key, count + 1);
-    throw new WaitingError('FLOTILLA_CACHE_BEHIND', 'the status of the upgrade does not show this step yet', delayMs);
-  }
-
-  forget(key: string): void {
-    this.#waits.delete(key);
-  }
-}
-
-/** Jobs remembered; one that waits in another process next time is never forgotten otherwise. */
-const MAX_WAITS = 10_000;

@@ -1,10 +1,12 @@
 /** The Subscriptions of a policy, and when their InstallPlans are approved on a cluster (spec/talm 2.8, 2.13; spec/ocm 1.12). Pure. */
 import { type KubeObject, ManagedClusterAction, ManagedClusterView, type ViewScope } from '@flotilla/api';
+import type { UpgradeIdentity } from '../../spoke-job/definition.ts';
+import { readViewAnswer } from '../../spoke-job/view-answer.ts';
 import { isRecord } from '../../upgrade/json-value.ts';
 import { isKind } from '../../upgrade/platform-image.ts';
 import type { PolicyObject } from '../../upgrade/policy-structure.ts';
-import type { SubscriptionRef, UpgradeIdentity } from '../model.ts';
-import { InstallPlan, readAnswer, Subscription } from './answers.ts';
+import type { SubscriptionRef } from '../model.ts';
+import { InstallPlan, Subscription } from './answers.ts';
 import { approvalAction, observeAttempt } from './attempts.ts';
 import { deletionOf, type HubWrite } from './hub-write.ts';
 import { upgradeLabels } from './labels.ts';
@@ -12,7 +14,7 @@ import { upgradeLabels } from './labels.ts';
 const GROUP = 'operators.coreos.com';
 
 /** The Subscriptions a policy wants. One whose name or namespace only a cluster can resolve cannot be looked at, and is left out. */
-export function subscriptionsOf(objects: readonly PolicyObject[]): SubscriptionRef[] {
+function subscriptionsOf(objects: readonly PolicyObject[]): SubscriptionRef[] {
   return objects.flatMap((object) => {
     const { definition, mustNotHave, raw } = object;
     if (mustNotHave || !isKind(object, GROUP, 'Subscription') || !isRecord(definition.metadata)) return [];
@@ -99,7 +101,7 @@ function viewNameOf({ upgrade, subscriptions }: ApprovalInput, index: number): s
 }
 
 function pendingPlan(view: ManagedClusterView, subscription: SubscriptionRef): PlanRef | undefined {
-  const answer = readAnswer(view, Subscription, subscription);
+  const answer = readViewAnswer(view, Subscription, subscription);
   if (answer.kind !== 'found' || answer.object.status?.state !== 'UpgradePending') return undefined;
   const { installPlanRef, installplan } = answer.object.status;
   const name = installPlanRef?.name ?? installplan?.name;
@@ -111,7 +113,7 @@ function planApproval(plan: PlanRef, input: ApprovalInput): SpokePlan {
   const scope = { resource: 'InstallPlan', ...targetOf(plan) };
   const { view, writes } = lookAt(input, plan.name, scope);
   if (!view) return { writes };
-  const answer = readAnswer(view, InstallPlan, plan);
+  const answer = readViewAnswer(view, InstallPlan, { kind: 'InstallPlan', ...plan });
   if (answer.kind !== 'found') return { writes: [] };
   const { approval, approved } = answer.object.spec;
   if (approval !== 'Manual' || approved === true) return { writes: [] };

@@ -27,7 +27,7 @@ export interface ActionDeps {
 export async function reconcileAction(name: string, deps: ActionDeps, { logger, signal }: ReconcileContext): Promise<ReconcileResult> {
   const action = deps.get(name);
   if (!action) return {};
-  if (findCondition(action.status?.conditions ?? undefined, ACTION_COMPLETED)?.status === 'True') return {};
+  if (findCondition(action.status?.conditions, ACTION_COMPLETED)?.status === 'True') return {};
 
   const { condition, result } = await executeAction(action, deps.spoke);
   const conditions = withCondition(action.status?.conditions, condition, deps.clock.now());

@@ -16,7 +16,7 @@ export interface ViewDeps {
 export async function reconcileView(name: string, deps: ViewDeps, { logger, signal }: ReconcileContext): Promise<ReconcileResult> {
   const view = deps.get(name);
   if (!view) return {};
-  const condition = findCondition(view.status?.conditions ?? undefined, VIEW_PROCESSING);
+  const condition = findCondition(view.status?.conditions, VIEW_PROCESSING);
   const poll = decidePoll(
     { intervalSeconds: view.spec?.scope?.updateIntervalSeconds, lastTransitionTime: condition?.lastTransitionTime },
     deps.clock.now(),

@@ -28,13 +28,13 @@ export async function reconcileWork(name: string, deps: WorkDeps, { logger, sign
   const pass = await passWork(work, memories.get(name), deps.spoke, moment);
   if (pass.finalizers) {
     await limit(signal);
-    await write(hub, work, { finalizers: pass.finalizers }, {});
+    await write(hub, work, { metadata: { finalizers: pass.finalizers } });
     if (work.metadata.deletionTimestamp) logger.info({ manifestWork: name }, 'Ended a work');
   }
   if (pass.status) {
-    logger.info({ manifestWork: name, generation: work.metadata.generation, conditions: reasonsOf(pass.status) }, 'Work changed');
     await limit(signal);
-    await write(hub, work, {}, { status: pass.status });
+    await write(hub, work, { status: pass.status });
+    logger.info({ manifestWork: name, generation: work.metadata.generation, conditions: reasonsOf(pass.status) }, 'Work changed');
   }
   // Only now: after a failed write the same has to be done again.
   if (pass.memory) memories.set(name, pass.memory);
@@ -45,9 +45,9 @@ export async function reconcileWork(name: string, deps: WorkDeps, { logger, sign
 const reasonsOf = (status: WorkStatus): readonly string[] => (status.conditions ?? []).map(({ reason }) => reason);
 
 /** Compare-and-swap with the version that was looked at: a conflict means that the work changed meanwhile, and is thrown. */
-async function write(hub: Client, work: ManifestWork, metadata: { finalizers?: string[] }, change: { status?: WorkStatus }): Promise<void> {
+async function write(hub: Client, work: ManifestWork, change: { metadata?: { finalizers: string[] }; status?: WorkStatus }): Promise<void> {
   const { name, namespace, resourceVersion } = work.metadata;
-  const patch = { metadata: { ...metadata, resourceVersion }, ...change };
+  const patch = { ...change, metadata: { ...change.metadata, resourceVersion } };
   try {
     await hub.patch(ManifestWork, { name, namespace }, patch, { type: 'merge', subresource: change.status && 'status' });
   } catch (error) {

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest';
+import { readOptions } from './options.ts';
+
+const given = { hubKubeconfig: 'hub.yaml', spokeKubeconfig: 'spoke.yaml', name: 'spoke-1' };
+const digest = `sha256:${'a'.repeat(64)}`;
+
+test.each([
+  { image: 'registry.test/agent', want: { repository: 'registry.test/agent', tag: undefined, digest: undefined } },
+  { image: 'registry.test:5000/agent', want: { repository: 'registry.test:5000/agent', tag: undefined, digest: undefined } },
+  { image: `registry.test:5000/agent:v2@${digest}`, want: { repository: 'registry.test:5000/agent', tag: 'v2', digest } },
+])('$image is taken apart for the chart', ({ image, want }) => expect(readOptions({ ...given, image }).image).toEqual(want));
+
+test('a label may have an empty value', () => {
+  expect(readOptions({ ...given, label: ['a=b', 'c='] }).label).toEqual({ a: 'b', c: '' });
+});
+
+test('the spoke needs no kubeconfig when its objects are printed', () => {
+  expect(readOptions({ hubKubeconfig: 'hub.yaml', name: 'spoke-1', print: true })).toMatchObject({ namespace: 'flotilla', tokenDays: 30 });
+});
+
+test('every wrong option is named with its fix', () => {
+  const wrong = { hubKubeconfig: 'hub.yaml', name: 'a.b', label: ['x'], hubServer: 'http://hub', tokenDays: '0', image: 'agent@sha256:1' };
+  for (const part of [
+    '--name: must be at most 63',
+    '--label: must be key=value',
+    '--hub-server: must be an https URL',
+    '--token-days: must be at least an hour',
+    '--image: must be repository[:tag]',
+  ])
+    expect(() => readOptions(wrong)).toThrow(part);
+  expect(() => readOptions({ hubKubeconfig: 'hub.yaml', name: 'a' })).toThrow('--spoke-kubeconfig: is required');
+});

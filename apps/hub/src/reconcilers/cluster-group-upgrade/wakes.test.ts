@@ -1,0 +1,59 @@
+import { ClusterGroupUpgrade, ManagedCluster, Policy } from '@flotilla/api';
+import { createLogger, createMetrics } from '@flotilla/runtime';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { createCaches, fillCaches } from '../../caches.ts';
+import { buildCluster, buildUpgrade } from '../../rollout/spoke/spoke-builders.ts';
+import { MemoryHub } from '../../spoke-job/memory-hub.ts';
+import { buildChild, buildPolicy } from '../../upgrade/policy-builders.ts';
+import { wakeOnChange } from './wakes.ts';
+
+const POLICY = buildPolicy('p');
+const COPY = buildChild(POLICY, 'spoke');
+const progressing = { type: 'Progressing', status: 'True', reason: 'InProgress', message: '', lastTransitionTime: '2026-01-01T00:00:00Z' };
+const RUNNING = {
+  conditions: [progressing],
+  managedPoliciesForUpgrade: [{ name: 'p', namespace: 'policies' }],
+  status: { currentBatch: 1 },
+};
+const logger = createLogger({ name: 'test', level: 'silent' });
+
+let hub: MemoryHub;
+let stop: AbortController;
+let caches: ReturnType<typeof createCaches>;
+/** Keys of upgrades, in the order in which they were woken. */
+let woken: string[];
+
+beforeEach(async () => {
+  hub = new MemoryHub();
+  stop = new AbortController();
+  woken = [];
+  caches = createCaches((await hub.process()).client, logger, createMetrics());
+  hub.put(Policy, COPY);
+  hub.put(ClusterGroupUpgrade, buildUpgrade({ metadata: { name: 'running', uid: 'uid-running' }, status: RUNNING }));
+  hub.put(ClusterGroupUpgrade, buildUpgrade({ metadata: { name: 'waiting', uid: 'uid-waiting' }, spec: { managedPolicies: ['p'] } }));
+  await fillCaches(caches, logger, stop.signal);
+  wakeOnChange(caches, { add: (key) => woken.push(key) });
+  woken.length = 0;
+});
+afterEach(() => {
+  stop.abort();
+  hub.stop();
+});
+
+/** Everything that was put by now has been seen. */
+async function settled(): Promise<void> {
+  const { metadata } = hub.put(ManagedCluster, buildCluster({ metadata: { name: 'last', uid: 'uid-last' } }));
+  await vi.waitFor(() => expect(caches.clusters.get({ name: 'last' })?.metadata.resourceVersion).toBe(metadata.resourceVersion));
+}
+
+test('a copy of a policy that changes is looked at by who waits, not by who runs', async () => {
+  hub.put(Policy, { ...COPY, spec: { ...COPY.spec, remediationAction: 'enforce' } });
+  await vi.waitFor(() => expect(woken).toEqual(['ns/waiting']));
+  await settled();
+  expect(woken).toEqual(['ns/waiting']);
+});
+
+test('a copy that goes away is looked at by who runs too: its cluster has nothing to do there any more', async () => {
+  hub.remove(Policy, COPY.metadata);
+  await vi.waitFor(() => expect(woken.toSorted()).toEqual(['ns/running', 'ns/waiting']));
+});

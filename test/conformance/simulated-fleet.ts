@@ -1,0 +1,33 @@
+import { transportCrds } from '@flotilla/api';
+import {
+  registerSpokes,
+  type SimulatedSpokes,
+  type SimulatedSpokesOptions,
+  startApiServer,
+  startSimulatedSpokes,
+} from '@flotilla/control-plane';
+import type { Client } from '@flotilla/runtime';
+import { applyCrds } from '../fixtures/crds.ts';
+
+/** Simulated spokes on a real hub API server, on which nothing but the transport is installed. */
+export interface SimulatedFleet extends AsyncDisposable {
+  readonly hub: Client;
+  readonly spokes: SimulatedSpokes;
+}
+
+/** Starts the server, and on it spokes of these names. */
+export async function startSimulatedFleet(options: Omit<SimulatedSpokesOptions, 'client'>): Promise<SimulatedFleet> {
+  const server = await startApiServer();
+  const hub = await server.client();
+  await applyCrds(hub, transportCrds());
+  await registerSpokes(hub, options.names);
+  const spokes = await startSimulatedSpokes({ client: hub, ...options });
+  return {
+    hub,
+    spokes,
+    async [Symbol.asyncDispose]() {
+      await spokes.stop();
+      await server.stop();
+    },
+  };
+}

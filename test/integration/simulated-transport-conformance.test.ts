@@ -1,0 +1,6 @@
+import { describeSimulatedFaults } from '../conformance/simulated-faults.ts';
+import { startSimulatedSubject } from '../conformance/simulated-subject.ts';
+import { describeTransport } from '../conformance/transport.ts';
+
+describeTransport({ name: 'a simulated spoke on a real hub API server', setup: () => startSimulatedSubject() });
+describeSimulatedFaults();
