@@ -59,13 +59,11 @@ export class RolloutWatch {
     this.#stop.abort();
   }
 
-  /** Between each two batches. */
+  /** Between each two batches. Throws when a release or an end was not seen: a figure without it would be too good. */
   handOvers(): HandOver[] {
-    const times = (clusters: readonly string[] = [], map: ReadonlyMap<string, number>) =>
-      clusters.map((name) => map.get(name) ?? Number.NaN);
     return this.plan.slice(1).map((clusters, index) => {
-      const ended = Math.max(...times(this.plan[index], this.done));
-      const releases = times(clusters, this.released);
+      const ended = Math.max(...timesOf(this.plan[index], this.done, 'done'));
+      const releases = timesOf(clusters, this.released, 'released');
       return { batch: index + 2, toFirst: (Math.min(...releases) - ended) / 1000, toLast: (Math.max(...releases) - ended) / 1000 };
     });
   }
@@ -107,6 +105,14 @@ export class RolloutWatch {
     for (const { clustername, compliant } of status?.status ?? []) if (compliant === 'Compliant') note(this.done, clustername);
   }
 }
+
+/** When the clusters were seen to be so, in milliseconds since the epoch. */
+export const timesOf = (clusters: readonly string[] = [], seen: ReadonlyMap<string, number>, what: string): number[] =>
+  clusters.map((cluster) => {
+    const at = seen.get(cluster);
+    if (at === undefined) throw new Error(`the bench did not see that ${cluster} was ${what}`);
+    return at;
+  });
 
 const note = (map: Map<string, number>, cluster: string): void => {
   if (!map.has(cluster)) map.set(cluster, Date.now());

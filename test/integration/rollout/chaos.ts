@@ -1,11 +1,11 @@
 import { eventually } from '../../fixtures/eventually.ts';
-import type { RunningProgram } from '../../fixtures/programs.ts';
+import { type RunningProgram, startWorker } from '../../fixtures/programs.ts';
 import type { TestRedis } from '../precache/redis.ts';
 import type { WatchRelay } from './watch-relay.ts';
 import type { RolloutWorld } from './world.ts';
 
 /** What can happen to a hub, whatever it is doing. */
-export const STRIKES = ['kill', 'leader change', 'empty queue', 'API server restart', 'expired watches'] as const;
+const STRIKES = ['kill', 'leader change', 'worker kill', 'empty queue', 'API server restart', 'expired watches'] as const;
 export type Strike = (typeof STRIKES)[number];
 
 /** As many strikes as are wanted, each kind as often as the others, in an order that the seed decides. */
@@ -27,10 +27,11 @@ interface Surroundings {
   readonly relay: WatchRelay;
 }
 
-/** Hubs of a world, of which one leads at a time, and what is done to them. */
+/** Hubs of a world, of which one leads at a time, a worker beside them, and what is done to them. */
 export class Chaos {
   readonly #around: Surroundings;
   #leases = 0;
+  #worker: RunningProgram | undefined;
 
   constructor(around: Surroundings) {
     this.#around = around;
@@ -42,6 +43,17 @@ export class Chaos {
     await this.#start();
   }
 
+  /** Starts a worker that takes steps for whoever leads. */
+  async startWorker(): Promise<void> {
+    const { world, redis, relay } = this.#around;
+    this.#worker = await startWorker(relay.kubeconfig, world.dir, redis.url);
+  }
+
+  /** Ends the worker; the world ends its hub. */
+  async stop(): Promise<void> {
+    await this.#worker?.stop();
+  }
+
   async strike(strike: Strike): Promise<void> {
     const { world, redis, relay } = this.#around;
     switch (strike) {
@@ -50,6 +62,9 @@ export class Chaos {
         return this.startHub();
       case 'leader change':
         return this.#changeLeader();
+      case 'worker kill':
+        await this.#worker?.stop({ signal: 'SIGKILL' });
+        return this.startWorker();
       case 'empty queue':
         return redis.flushAll();
       case 'API server restart':

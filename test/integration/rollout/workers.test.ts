@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';
-import { type RunningProgram, startProgram } from '../../fixtures/programs.ts';
+import { type RunningProgram, startWorker } from '../../fixtures/programs.ts';
 import { startRedis, type TestRedis } from '../precache/redis.ts';
 import { expectOrderlyBatches } from './orderly.ts';
 import { RolloutWorld, spokeNames } from './world.ts';
@@ -15,15 +15,8 @@ let redis: TestRedis | undefined;
 let world: RolloutWorld;
 const workers: RunningProgram[] = [];
 
-const startWorker = async (name: string): Promise<RunningProgram> => {
-  const args = ['--role', 'worker', '--kubeconfig', world.server.kubeconfig, '--redis-url', redis?.url ?? ''];
-  const worker = await startProgram({
-    name,
-    entry: 'apps/hub/src/main.ts',
-    args: [...args, '--http-port', '0', '--http-host', '127.0.0.1', '--log-level', 'debug'],
-    dir,
-    isReady: (output) => output.includes('Worker takes steps'),
-  });
+const start = async (name: string): Promise<RunningProgram> => {
+  const worker = await startWorker(world.server.kubeconfig, dir, redis?.url ?? '', { name, args: ['--log-level', 'debug'] });
   workers.push(worker);
   return worker;
 };
@@ -43,7 +36,7 @@ afterAll(async () => {
 
 test('workers take steps; one that is killed and a queue that is emptied cost time alone', async ({ skip }) => {
   if (!redis) return skip('redis-server is not on PATH');
-  const [first, second] = await Promise.all([startWorker('worker-1'), startWorker('worker-2')]);
+  const [first, second] = await Promise.all([start('worker-1'), start('worker-2')]);
   await world.policies(CLUSTERS, { 'shared-p': {} });
   await world.upgrade('shared', CLUSTERS, ['shared-p'], {
     remediationStrategy: { maxConcurrency: 6, timeout: 240 },
