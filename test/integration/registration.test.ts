@@ -1,6 +1,7 @@
 import { dirname, resolve } from 'node:path';
 import {
   CLUSTER_AVAILABLE,
+  ClusterGroupUpgrade,
   ClusterRole,
   ClusterRoleBinding,
   findCondition,
@@ -269,4 +270,18 @@ describe('a spoke that is not wanted any more', () => {
 test('a cluster whose name cannot be a namespace is told so', async () => {
   await admin.create(ManagedCluster, { metadata: { name: 'spoke.one' }, spec: { hubAcceptsClient: true } });
   await eventually(async () => (await conditionOf('spoke.one', 'HubAcceptedManagedCluster')) === 'False Error');
+});
+
+test('an upgrade that names policies says that this hub has no policy framework', async () => {
+  const ref = { name: 'of-policies', namespace: 'default' };
+  await admin.create(ClusterGroupUpgrade, {
+    metadata: ref,
+    spec: { clusters: ['spoke-1'], managedPolicies: ['policy'], remediationStrategy: { maxConcurrency: 1 } },
+  });
+  const validated = await eventually(async () =>
+    findCondition((await admin.get(ClusterGroupUpgrade, ref))?.status?.conditions, 'Validated'),
+  );
+  expect(validated).toMatchObject({ status: 'False', reason: 'PolicyFrameworkMissing' });
+  expect(validated.message).toMatch(/manifestWorkTemplates/);
+  await admin.delete(ClusterGroupUpgrade, ref);
 });

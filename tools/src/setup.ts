@@ -11,13 +11,16 @@ import {
   sweepLeftovers,
   type ToolName,
 } from '@flotilla/control-plane';
+import { prepareBase } from './images/build-images.ts';
+import { hostArchitecture } from './images/cache-folder.ts';
 
 const EVERYWHERE: readonly ToolName[] = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kubectl', 'registry', 'helm'];
 const FOR_CLUSTERS: readonly ToolName[] = ['kube-scheduler', 'kubelet', 'kube-proxy'];
 
 /**
- * Does all set-up of this machine for tests and the demo: Debian packages (as root), programs built or found in the cache,
- * leftovers of killed runs removed. Says what it does. Throws PackagesMissingError or ToolsUnavailableError.
+ * Does all set-up of this machine for tests and the demo: Debian packages (as root), programs built or found in the cache, the base of
+ * our images where whole clusters run, leftovers of killed runs removed. Says what it does. Throws PackagesMissingError,
+ * ToolsUnavailableError or `FLOTILLA_IMAGES_*`.
  */
 export async function setUp(log: Log): Promise<void> {
   const swept = await sweepLeftovers();
@@ -31,6 +34,7 @@ export async function setUp(log: Log): Promise<void> {
     await ensureDebianPackages([...NODE_PACKAGES, 'redis-server'], log);
   }
   const tools = await ensureTools(obstacle ? EVERYWHERE : [...EVERYWHERE, ...FOR_CLUSTERS], { log });
+  if (!obstacle) await prepareBase(hostArchitecture(), log);
   log(`Programs: ${describeTools(tools)}`);
 }
 

@@ -49,6 +49,11 @@ export interface BuiltImages {
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
+/** Brings into the cache what takes a build its time: the layer that all images of an architecture share. */
+export async function prepareBase(architecture: Architecture, log: (message: string) => void): Promise<void> {
+  await baseLayer({ root: ROOT, folder: imagesCacheFolder(), architecture, log });
+}
+
 /**
  * Builds the images of the programs into an OCI layout, without a container engine: about 30 s an architecture the first
  * time, 2 s from the cache. The same sources, lock file and Debian packages give the same digests on every machine.

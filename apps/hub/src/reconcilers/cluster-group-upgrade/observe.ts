@@ -60,10 +60,14 @@ export function observeUpgrade(upgrade: ClusterGroupUpgrade, caches: UpgradeCach
     config: ref?.name ? caches.configs.get({ namespace: ref.namespace || namespace, name: ref.name }) : undefined,
     overrides: caches.overrides.get({ namespace, name: OVERRIDES_CONFIG_MAP }),
     template: (name) => caches.templates.get({ namespace, name }),
-    servesPolicies: caches.parents.present && caches.placements.present,
+    servesPolicies: servesPolicies(caches),
     upgradeAt: (blocker) => caches.upgrades.get(blocker),
   };
 }
+
+/** The API server serves the kinds of the policy framework; without them there is nothing to enforce, nor a way to. */
+export const servesPolicies = ({ parents, placements }: Pick<UpgradeCaches, 'parents' | 'placements'>): boolean =>
+  parents.present && placements.present;
 
 /** Selector of replicated policies; the parents are all others. */
 export const CHILD_POLICIES = Label.rootPolicy;

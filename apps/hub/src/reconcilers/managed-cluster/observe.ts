@@ -1,18 +1,12 @@
-import { CLUSTER_AVAILABLE, type ClusterGroupUpgrade, findCondition, Label, type ManagedCluster, Policy } from '@flotilla/api';
-import type { Client, WatchCache } from '@flotilla/runtime';
-import { BY_CLUSTER, CHILD_POLICIES, trimChild } from '../cluster-group-upgrade/observe.ts';
+import { CLUSTER_AVAILABLE, findCondition, Label, type ManagedCluster, Policy } from '@flotilla/api';
+import type { Client } from '@flotilla/runtime';
+import { BY_CLUSTER, CHILD_POLICIES, servesPolicies, trimChild, type UpgradeCaches } from '../cluster-group-upgrade/observe.ts';
 
 /** Namespace of automatically created upgrades (spec/talm 5.2). */
 export const AUTO_NAMESPACE = 'ztp-install';
 
-/** The watches a ManagedCluster is judged from; all of them are the upgrades' too. */
-export interface ManagedClusterCaches {
-  readonly clusters: WatchCache<ManagedCluster>;
-  readonly upgrades: WatchCache<ClusterGroupUpgrade>;
-  readonly parents: WatchCache<Policy>;
-  /** Replicated policies, indexed by cluster. */
-  readonly children: WatchCache<Policy>;
-}
+/** The watches a ManagedCluster is judged from. */
+export type ManagedClusterCaches = Pick<UpgradeCaches, 'clusters' | 'upgrades' | 'parents' | 'children' | 'placements'>;
 
 /** Everything one pass looks at, read from caches alone. */
 export interface ObservedCluster {
@@ -51,6 +45,3 @@ export async function observeAfresh(observed: ObservedCluster, client: Client): 
   const { items } = await client.list(Policy, { namespace: name, labelSelector: CHILD_POLICIES, transform: trimChild });
   return { ...observed, policies: items };
 }
-
-/** Without the policy framework there is nothing to enforce. */
-export const servesPolicies = ({ parents, children }: ManagedClusterCaches): boolean => parents.present && children.present;

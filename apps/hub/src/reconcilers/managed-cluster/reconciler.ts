@@ -10,8 +10,9 @@ import {
   startController,
   WorkQueue,
 } from '@flotilla/runtime';
+import { servesPolicies } from '../cluster-group-upgrade/observe.ts';
 import { createUpgrade } from './apply.ts';
-import { AUTO_NAMESPACE, type ManagedClusterCaches, observeAfresh, observeCluster, servesPolicies } from './observe.ts';
+import { AUTO_NAMESPACE, type ManagedClusterCaches, observeAfresh, observeCluster } from './observe.ts';
 import { planCluster } from './plan.ts';
 import { refusalEvent } from './status.ts';
 
@@ -58,7 +59,7 @@ export function startAutoUpgrades({ client, caches, recorder, logger, metrics }:
 
 /** Adds the clusters that a change concerns to the queue, from now on, and all of them now. */
 function wakeOnChange(caches: ManagedClusterCaches, queue: WorkQueue): void {
-  const { clusters, upgrades, parents, children } = caches;
+  const { clusters, upgrades, parents, children, placements } = caches;
   const everyCluster = () => {
     for (const { metadata } of clusters.list()) queue.add(metadata.name);
   };
@@ -72,6 +73,7 @@ function wakeOnChange(caches: ManagedClusterCaches, queue: WorkQueue): void {
     if (type === 'deleted' && metadata.namespace === AUTO_NAMESPACE) queue.add(metadata.name);
   });
   parents.subscribe(noticeFramework);
+  placements.subscribe(noticeFramework);
   children.subscribe((change) => {
     noticeFramework();
     if (hasPolicyChanged(change)) queue.add(change.object.metadata.namespace ?? '');
