@@ -31,8 +31,7 @@ test.concurrent('two policies go through a canary and two batches, in order, and
   expect(status?.status).toEqual({ startedAt: expect.any(String), completedAt: expect.any(String) });
   expect(status?.conditions?.map(({ type }) => type)).toEqual(['ClustersSelected', 'Validated', 'Progressing', 'Succeeded']);
   expect(world.history('whole').texts('Progressing').slice(-2)).toEqual([REMEDIATING, `False ${COMPLETED}`]);
-  for (const cluster of clusters)
-    await eventually(() => world.happened('whole-base', cluster).includes('released'), 20_000, `${cluster} to be released`);
+  for (const cluster of clusters) await world.untilReleased('whole-base', cluster);
   await expectOrderlyBatches(world, 'whole');
   for (const cluster of clusters) {
     const [base = 0, app = 0] = [world.happenedAt('whole-base', cluster, 'Compliant'), world.happenedAt('whole-app', cluster, 'enforced')];

@@ -61,6 +61,7 @@ test.concurrent('after a batch that timed out the others go on; who timed out is
     { name: 'go-1', state: 'timedout', currentPolicy: { name: 'go-p', status: 'NonCompliant' } },
     ...clusters.slice(1).map((name) => ({ name, state: 'complete' })),
   ]);
+  await world.untilReleased('go-p', 'go-1');
   expect(world.happened('go-p', 'go-1')).toEqual(['NonCompliant', 'enforced', 'released']);
   expect(await world.condition('go', 'Progressing')).toBe(REMEDIATING);
   await expectOrderlyBatches(world, 'go');
@@ -81,6 +82,7 @@ test.concurrent('with Abort a batch that timed out ends the upgrade', async () =
   expect(await world.recorded('stop')).toEqual(['stop-1: timedout']);
   expect(world.happened('stop-p', 'stop-2')).toEqual(['NonCompliant']);
   await world.untilObjectsGone('stop');
+  await world.untilReleased('stop-p', 'stop-1');
   expect(world.happened('stop-p', 'stop-1')).toEqual(['NonCompliant', 'enforced', 'released']);
 });
 
@@ -159,7 +161,7 @@ test.concurrent('at the end every cluster must comply, those of earlier batches 
   neverOn('relapse-p', 'relapse-2');
   await world.upgrade('relapse', clusters, ['relapse-p'], { remediationStrategy: { maxConcurrency: 1, timeout: 240 } });
   await world.untilInProgress('relapse', 'relapse-2');
-  await eventually(() => world.happened('relapse-p', 'relapse-1').includes('released'), 30_000, 'the first to be no longer enforced');
+  await world.untilReleased('relapse-p', 'relapse-1');
   world.propagator.report('policies/relapse-p', 'relapse-1', 'NonCompliant');
   world.propagator.script('policies/relapse-p', 'relapse-2', {});
   await eventually(async () => (await world.recorded('relapse')).includes('relapse-2: complete'), 60_000, 'the last to be complete');

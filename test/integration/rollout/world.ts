@@ -152,6 +152,11 @@ export class RolloutWorld extends HubWorld {
       .map(({ what }) => what);
   }
 
+  /** Waits until a policy of namespace `policies` is enforced on a cluster no longer: a moment after its Placement says so. */
+  async untilReleased(policy: string, cluster: string): Promise<void> {
+    await eventually(() => this.happened(policy, cluster).includes('released'), 30_000, `${policy} to be released on ${cluster}`);
+  }
+
   /** When something first happened to a policy on a cluster, in milliseconds since the epoch. */
   happenedAt(policy: string, cluster: string, what: string): number | undefined {
     return this.propagator.events.find((each) => each.policy === `policies/${policy}` && each.cluster === cluster && each.what === what)

@@ -62,8 +62,6 @@ interface Memory {
   writtenAt: number;
   /** The last write, and the version it replaced: the cache shows that version until the write arrives. */
   written?: { readonly replaced: string | undefined; readonly upgrade: ClusterGroupUpgrade };
-  /** What the server does not keep of what was written. */
-  dropped: DroppedFields;
   /** When the last pass before the start was made. */
   preparedAt?: number;
   /** When the last pass of the rollout was made. */
@@ -75,6 +73,8 @@ interface Memory {
 export class UpgradeReconciler {
   readonly #deps: ReconcilerDeps;
   readonly #memory = new Map<string, Memory>();
+  /** What the server does not keep of what was written, of whichever upgrade: they share a CRD. */
+  #dropped: DroppedFields = {};
 
   constructor(deps: ReconcilerDeps) {
     this.#deps = deps;
@@ -226,9 +226,9 @@ export class UpgradeReconciler {
     memory: Memory,
     facts: ValidationFacts = {},
   ): Promise<void> {
-    const written = await writeStatus(upgrade, desired, { client: this.#deps.client, dropped: memory.dropped });
+    const written = await writeStatus(upgrade, desired, { client: this.#deps.client, dropped: this.#dropped });
     if (!written) return;
-    memory.dropped = findDropped(desired, written.status, memory.dropped);
+    this.#dropped = findDropped(desired, written.status, this.#dropped);
     memory.writtenAt = this.#deps.now();
     memory.written = { replaced: upgrade.metadata.resourceVersion, upgrade: written };
     const { jobs, recorder } = this.#deps;
@@ -249,7 +249,7 @@ export class UpgradeReconciler {
     const known = this.#memory.get(key);
     if (known?.uid === uid) return known;
     if (known) this.#deps.jobs.end(known.uid);
-    const memory: Memory = { uid, writtenAt: 0, dropped: {} };
+    const memory: Memory = { uid, writtenAt: 0 };
     this.#memory.set(key, memory);
     return memory;
   }
