@@ -5,8 +5,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readEnvironment } from '@flotilla/control-plane';
-import type { Client } from '@flotilla/runtime';
-import { z } from 'zod';
+import { type Client, requestToken } from '@flotilla/runtime';
 import { renderKubeconfig } from './kubeconfig.ts';
 import type { NodeContainer, NodePod } from './node-pod.ts';
 
@@ -102,17 +101,14 @@ async function nodeEnvironment(options: NodeProgramOptions, terminationLog: stri
   return { KUBECONFIG: kubeconfig, STORE: 'layout', LAYOUT_DIR: options.storeDir, TERMINATION_LOG: terminationLog };
 }
 
-const Token = z.object({ status: z.object({ token: z.string().min(1) }) });
-
 /** A kubeconfig with the rights of the pod's ServiceAccount, as the kubelet would mount its token. */
 async function accessOf({ client, pod, server, dir }: NodeProgramOptions): Promise<string> {
-  const path = `/api/v1/namespaces/${pod.metadata.namespace}/serviceaccounts/${pod.spec.serviceAccountName}/token`;
-  const answer = await client.request('POST', path, { body: { spec: { expirationSeconds: 86_400 } } });
+  const account = { namespace: pod.metadata.namespace ?? 'default', name: pod.spec.serviceAccountName };
   const file = join(dir, 'kubeconfig');
   const text = renderKubeconfig({
     server: server.url,
     certificateAuthority: server.certificateAuthority,
-    token: Token.parse(answer).status.token,
+    token: await requestToken(client, account, 86_400),
   });
   await writeFile(file, text, { mode: 0o600 });
   return file;

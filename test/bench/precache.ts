@@ -11,7 +11,7 @@ import { applyCrds } from '../fixtures/crds.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { bundleHub, startHub, startSpokes } from '../fixtures/programs.ts';
 import { difference, readRequestCounts, splitRequests } from './api-metrics.ts';
-import { median, percentile, readProcess, round } from './statistics.ts';
+import { cpuOf, median, percentile, readProcess, round, untilQuiet } from './statistics.ts';
 
 const HOW = `How it is taken: a real etcd and kube-apiserver, the hub as a process of its own, and simulated spokes with the stock agent's semantics
 in another process, all on this machine. Job starts and ends are noted by the spokes; status changes by a watch of this bench; writes and
@@ -86,7 +86,7 @@ async function run(count: number, store: string, seed: number): Promise<Figures>
       metadata: { name: 'bench', namespace: 'default' },
       spec: { overrides: { platformImage: `registry.example/release@sha256:${'a'.repeat(64)}` } },
     });
-    await untilQuiet(server.apiServerPid);
+    await untilQuiet([server.apiServerPid]);
     const before = await readRequestCounts(client);
     const pids = { hub: hub.pid, spokes: spokes.pid, apiServer: server.apiServerPid, etcd: server.etcdPid, bench: process.pid };
     const cpuBefore = cpuOf(pids);
@@ -127,9 +127,6 @@ async function run(count: number, store: string, seed: number): Promise<Figures>
   }
 }
 
-const cpuOf = (pids: Record<string, number>): Record<string, number> =>
-  Object.fromEntries(Object.entries(pids).map(([name, pid]) => [name, readProcess(pid).cpuSeconds]));
-
 const upgrade = () => ({
   metadata: { name: 'bench', namespace: 'default' },
   spec: {
@@ -149,16 +146,6 @@ async function leftOnHub(client: Client, asked: { lists: number }): Promise<bool
     if (z.looseObject({ items: z.array(z.unknown()) }).parse(answer).items.length > 0) return true;
   }
   return false;
-}
-
-/** Resolves when the server has digested what was set up: less than a tenth of a core for a second. */
-async function untilQuiet(pid: number): Promise<void> {
-  for (let tries = 0, last = readProcess(pid).cpuSeconds; tries < 60; tries += 1) {
-    await new Promise((done) => setTimeout(done, 1000));
-    const now = readProcess(pid).cpuSeconds;
-    if (now - last < 0.1) return;
-    last = now;
-  }
 }
 
 /** When each spoke's state became Succeeded, as anyone who watches the upgrade sees it; and the largest status. */

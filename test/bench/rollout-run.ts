@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ClusterGroupUpgrade, Policy } from '@flotilla/api';
-import { registerCleanup, startApiServer } from '@flotilla/control-plane';
+import { registerStop, startApiServer } from '@flotilla/control-plane';
 import type { Client } from '@flotilla/runtime';
 import { applyCrds } from '../fixtures/crds.ts';
 import { eventually } from '../fixtures/eventually.ts';
@@ -11,7 +11,7 @@ import { placePolicy } from '../integration/rollout/policies.ts';
 import { createTemplate } from '../integration/rollout/templates.ts';
 import { countRequests, recordRequestsOf, type UserRequests } from './hub-requests.ts';
 import { type HandOver, RolloutWatch, type Steps, timesOf } from './rollout-watch.ts';
-import { readProcess, round } from './statistics.ts';
+import { cpuOf, readProcess, round, untilQuiet } from './statistics.ts';
 
 /** One rollout to measure. */
 export interface RolloutRun {
@@ -58,8 +58,7 @@ const PATIENCE = 5;
 /** One whole rollout on fresh servers. Throws when it does not succeed in five times the time that the spokes need, and five minutes. */
 export async function runRollout(run: RolloutRun): Promise<RolloutFigures> {
   const dir = await mkdtemp(join(tmpdir(), 'flotilla-bench-'));
-  const removeDir = () => rm(dir, { recursive: true, force: true });
-  const unregister = registerCleanup(removeDir);
+  const stop = registerStop(() => rm(dir, { recursive: true, force: true }));
   const auditLog = join(dir, 'audit.log');
   try {
     await using server = await startApiServer(recordRequestsOf(HUB, auditLog));
@@ -94,8 +93,7 @@ export async function runRollout(run: RolloutRun): Promise<RolloutFigures> {
       await client.close();
     }
   } finally {
-    unregister();
-    await removeDir();
+    await stop();
   }
 }
 
@@ -182,18 +180,4 @@ function busySeconds({ plan, released, done }: RolloutWatch): number {
     Math.max(...timesOf(clusters, done, 'done')),
   ]);
   return bounds.reduce((sum, [from = 0, to = 0]) => sum + to - from, 0) / 1000;
-}
-
-const cpuOf = (pids: Readonly<Record<string, number>>): Record<string, number> =>
-  Object.fromEntries(Object.entries(pids).map(([name, pid]) => [name, readProcess(pid).cpuSeconds]));
-
-/** Resolves when what was set up is digested: less than a fifth of a core for a second, or after a minute. */
-async function untilQuiet(pids: readonly number[]): Promise<void> {
-  const used = () => pids.reduce((sum, pid) => sum + readProcess(pid).cpuSeconds, 0);
-  for (let tries = 0, last = used(); tries < 60; tries += 1) {
-    await new Promise((done) => setTimeout(done, 1000));
-    const now = used();
-    if (now - last < 0.2) return;
-    last = now;
-  }
 }

@@ -13,8 +13,8 @@ const USAGE = `bench:rollout -- [--spokes 2000] [--batch 200] [--mode policy|man
 --steps: policies or templates that every spoke goes through. --compare: a run for each number of spokes, in batches of a tenth of
 them unless --batch is given.`;
 const HOW = `How it is taken: a real etcd and kube-apiserver, the hub bundled as in its image, simulated spokes, and in policy mode the stand-in
-for the policy framework (which rolls answers of spokes up once a second), each a process of its own on this machine. A spoke is done when the API server says so (the roll-up of its
-last policy, the status of its last work), and released when the Placement of its first policy names it or its first ManifestWork is
+for the policy framework (which rolls answers of spokes up once a second), each a process of its own on this machine. A spoke is done
+when the API server says so (the roll-up of its last policy, the status of its last work), and released when the Placement of its first policy names it or its first ManifestWork is
 there; times are those at which this bench's watches tell. The overhead of a batch is the time from its predecessor's last spoke being
 done to its own first and last being released. Between the two the hub writes the verdict of the spoke, edits the labels of its
 ManagedCluster, waits until they are seen, and writes the status again. Requests are those of the hub's own user in the API server's

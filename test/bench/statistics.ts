@@ -19,3 +19,18 @@ export function readProcess(pid: number): { rssMiB: number; peakMiB: number; cpu
   const ticks = Number(stat[11] ?? 0) + Number(stat[12] ?? 0);
   return { rssMiB: round(kib('VmRSS') / 1024), peakMiB: round(kib('VmHWM') / 1024), cpuSeconds: ticks / 100 };
 }
+
+/** CPU seconds of each process so far, by its name. */
+export const cpuOf = (pids: Readonly<Record<string, number>>): Record<string, number> =>
+  Object.fromEntries(Object.entries(pids).map(([name, pid]) => [name, readProcess(pid).cpuSeconds]));
+
+/** Resolves when what was set up is digested: these processes use less than a tenth of a core each for a second; or after a minute. */
+export async function untilQuiet(pids: readonly number[]): Promise<void> {
+  const used = () => pids.reduce((sum, pid) => sum + readProcess(pid).cpuSeconds, 0);
+  for (let tries = 0, last = used(); tries < 60; tries += 1) {
+    await new Promise((done) => setTimeout(done, 1000));
+    const now = used();
+    if (now - last < 0.1 * pids.length) return;
+    last = now;
+  }
+}

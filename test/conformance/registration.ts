@@ -14,7 +14,7 @@ export function describeRegistration(setup: () => Promise<AgentSubject>): void {
     });
     const condition = async () => {
       const cluster = await subject.hub.get(ManagedCluster, { name: subject.cluster });
-      return findCondition(cluster?.status?.conditions ?? undefined, CLUSTER_AVAILABLE);
+      return findCondition(cluster?.status?.conditions, CLUSTER_AVAILABLE);
     };
     const lease = () => subject.hub.get(Lease, { namespace: subject.cluster, name: 'managed-cluster-lease' });
     const within = { timeout: 40_000, interval: 100 };

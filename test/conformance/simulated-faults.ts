@@ -60,7 +60,7 @@ export function describeSimulatedFaults(): void {
         spec: { scope: { resource: kind, name: object, namespace, updateIntervalSeconds: 1 } },
       });
     const completed = async (spoke: string, name: string) =>
-      findCondition((await hub.get(ManagedClusterAction, { namespace: spoke, name }))?.status?.conditions ?? undefined, ACTION_COMPLETED);
+      findCondition((await hub.get(ManagedClusterAction, { namespace: spoke, name }))?.status?.conditions, ACTION_COMPLETED);
     const startJob = async (spoke: string): Promise<void> => {
       await act(spoke, 'make-ns', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
       await vi.waitFor(async () => expect((await completed(spoke, 'make-ns'))?.status).toBe('True'), within);
@@ -96,15 +96,14 @@ export function describeSimulatedFaults(): void {
       await startJob(spoke);
       await vi.waitFor(async () => {
         const { status } = await jobShown(spoke);
-        expect(findCondition(status.conditions ?? undefined, 'Failed')).toMatchObject({ status: 'True', reason });
+        expect(findCondition(status.conditions, 'Failed')).toMatchObject({ status: 'True', reason });
       }, within);
     });
 
     test('the job of a stuck spoke keeps its empty status', async () => {
       await startJob('stuck');
       await vi.waitFor(
-        async () =>
-          expect(findCondition((await jobShown('stuck')).view?.status?.conditions ?? undefined, VIEW_PROCESSING)?.status).toBe('True'),
+        async () => expect(findCondition((await jobShown('stuck')).view?.status?.conditions, VIEW_PROCESSING)?.status).toBe('True'),
         within,
       );
       expect((await jobShown('stuck')).status).toEqual({});

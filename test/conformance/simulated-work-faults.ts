@@ -60,7 +60,7 @@ export function describeSimulatedWorkFaults(): void {
       });
     const shown = async (namespace: string, name = 'prep') => {
       const status = (await hub.get(ManifestWork, { namespace, name }))?.status;
-      const of = (type: string) => findCondition(status?.conditions ?? undefined, type)?.status;
+      const of = (type: string) => findCondition(status?.conditions, type)?.status;
       const [manifest] = status?.resourceStatus?.manifests ?? [];
       return { applied: of('Applied'), available: of('Available'), value: manifest?.statusFeedback?.values?.[0]?.fieldValue.string };
     };

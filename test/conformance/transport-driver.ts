@@ -68,7 +68,7 @@ export class TransportDriver {
   /** The verdict, once there is one (with this status). */
   verdict(name: string, status?: string): Promise<Condition> {
     return eventually(async () => {
-      const condition = findCondition((await this.action(name)).status?.conditions ?? undefined, ACTION_COMPLETED);
+      const condition = findCondition((await this.action(name)).status?.conditions, ACTION_COMPLETED);
       if (status) expect(condition?.status).toBe(status);
       return expectObject(condition);
     });
@@ -99,7 +99,7 @@ export class TransportDriver {
   /** The view's condition, once there is one (with this status). */
   processing(name: string, status?: string): Promise<Condition> {
     return eventually(async () => {
-      const condition = findCondition((await this.view(name)).status?.conditions ?? undefined, VIEW_PROCESSING);
+      const condition = findCondition((await this.view(name)).status?.conditions, VIEW_PROCESSING);
       if (status) expect(condition?.status).toBe(status);
       return expectObject(condition);
     });

@@ -67,14 +67,14 @@ export class WorkDriver {
   }
 
   async condition(name: string, type: string): Promise<Condition | undefined> {
-    return findCondition((await this.read(name)).status?.conditions ?? undefined, type);
+    return findCondition((await this.read(name)).status?.conditions, type);
   }
 
   /** The work's condition, once it has this status for the work as it is now. */
   settled(name: string, type: string, status: Condition['status']): Promise<Condition> {
     return eventually(async () => {
       const work = await this.read(name);
-      const condition = findCondition(work.status?.conditions ?? undefined, type);
+      const condition = findCondition(work.status?.conditions, type);
       expect(condition).toMatchObject({ status, observedGeneration: work.metadata.generation });
       return expectObject(condition);
     });
@@ -92,7 +92,7 @@ export class WorkDriver {
   }
 
   async manifestCondition(name: string, type: string, ordinal = 0): Promise<Condition> {
-    return expectObject(findCondition((await this.manifest(name, ordinal)).conditions ?? undefined, type));
+    return expectObject(findCondition((await this.manifest(name, ordinal)).conditions, type));
   }
 
   /** Feedback of one manifest as plain values. */

@@ -1,4 +1,4 @@
-import { Annotation, type KubeObject, ManifestWork, Pod } from '@flotilla/api';
+import { Annotation, conditionTime, type KubeObject, ManifestWork, Pod } from '@flotilla/api';
 import { parseRate } from '@flotilla/control-plane';
 import { WatchCache } from '@flotilla/runtime';
 import { describe, expect, test } from 'vitest';
@@ -26,7 +26,6 @@ interface Creation {
 
 /** Kubernetes' times are whole seconds, cut off. */
 const wholeSeconds = (ms: number): number => Math.floor(ms / 1000) * 1000;
-const toTime = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 
 /** The whole story of `examples/rollout` on a fleet of two spokes with workers, which other tests may have used before. */
 export function describeRollout(world: () => PrecacheFleet): void {
@@ -54,7 +53,15 @@ export function describeRollout(world: () => PrecacheFleet): void {
       const { length: since } = (await fleet.registry.served()).requests;
       const windowStart = wholeSeconds(Date.now()) + 4_000;
       const { namespace, name } = EXAMPLE_UPGRADE;
-      await hub.kubectl(['-n', namespace, 'annotate', 'cgu', name, '--overwrite', `${Annotation.windowStart}=${toTime(windowStart)}`]);
+      await hub.kubectl([
+        '-n',
+        namespace,
+        'annotate',
+        'cgu',
+        name,
+        '--overwrite',
+        `${Annotation.windowStart}=${conditionTime(windowStart)}`,
+      ]);
       await using watched = new AsyncDisposableStack();
       const probes = spokes.map(({ client }) => watched.use(new AvailabilityProbe(client)));
       const [end, worker] = await Promise.all([follow(world(), name), killWorkerAtFirst(world(), works)]);
@@ -117,7 +124,7 @@ async function prepareSpokes({ fleet, pushRelease }: PrecacheFleet, release: Rel
 
 const placeholders = (release: ReleaseFixture, images: Readonly<Record<string, string>>, windowStart: number) => ({
   RELEASE_IMAGE: release.release.pullSpec,
-  WINDOW_START: toTime(windowStart),
+  WINDOW_START: conditionTime(windowStart),
   ...imagePlaceholders(images),
 });
 

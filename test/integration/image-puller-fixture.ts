@@ -6,7 +6,7 @@ import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PullerReport } from '@flotilla/api';
-import { startServerProcess } from '@flotilla/control-plane';
+import { readEnvironment, startServerProcess } from '@flotilla/control-plane';
 import {
   currentPlatform,
   type Descriptor,
@@ -111,7 +111,7 @@ export async function startPuller(
   };
   const main = new URL('../../apps/image-puller/src/main.ts', import.meta.url).pathname;
   const child = spawn(process.execPath, [main], {
-    env: { PATH: process.env.PATH, ...defaults, ...env },
+    env: { PATH: readEnvironment().path, ...defaults, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const reports: PullerReport[] = [];

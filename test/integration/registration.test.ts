@@ -82,7 +82,7 @@ async function joined(name: string): Promise<Client> {
 
 const clusterAt = (name: string) => admin.get(ManagedCluster, { name });
 async function conditionOf(name: string, type: string): Promise<string | undefined> {
-  const found = findCondition((await clusterAt(name))?.status?.conditions ?? undefined, type);
+  const found = findCondition((await clusterAt(name))?.status?.conditions, type);
   return found && `${found.status} ${found.reason}`;
 }
 const taintsOf = async (name: string) =>

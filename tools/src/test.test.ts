@@ -17,11 +17,24 @@ describe('closing summary', () => {
   });
 
   test.each([
-    { name: 'the reason of the test itself comes first', reason: 'no network', obstacle: 'needs root', want: 'no network' },
-    { name: 'else why there are no clusters', reason: undefined, obstacle: 'needs root', want: 'needs root' },
-    { name: 'else it says that the reason is missing', reason: undefined, obstacle: undefined, want: 'gives no reason' },
-  ])('$name', ({ reason, obstacle, want }) => {
-    const lines = closingSummary({ passed: 0, failures: [], skips: [{ name: 'x', reason }], unsteady: [] }, obstacle);
+    {
+      name: 'the reason of the test itself comes first',
+      file: 'test/e2e/x',
+      reason: 'no network',
+      obstacle: 'needs root',
+      want: 'no network',
+    },
+    { name: 'else why there are no clusters', file: 'test/e2e/x', reason: undefined, obstacle: 'needs root', want: 'needs root' },
+    { name: 'which is no reason for other tests', file: 'test/other', reason: undefined, obstacle: 'needs root', want: 'gives no reason' },
+    {
+      name: 'else it says that the reason is missing',
+      file: 'test/e2e/x',
+      reason: undefined,
+      obstacle: undefined,
+      want: 'gives no reason',
+    },
+  ])('$name', ({ file, reason, obstacle, want }) => {
+    const lines = closingSummary({ passed: 0, failures: [], skips: [{ name: `${file}.test.ts > a`, reason }], unsteady: [] }, obstacle);
     expect(lines[1]).toContain(want);
   });
 });

@@ -23,7 +23,7 @@ export { findProgram, runCommand } from './processes/command.ts';
 export { freePorts } from './processes/free-port.ts';
 export type { ServerProcess, ServerProcessOptions } from './processes/server-process.ts';
 export { startServerProcess } from './processes/server-process.ts';
-export { cleanupOnExit, registerCleanup, runCleanups } from './runs/exit-cleanup.ts';
+export { cleanupOnExit, registerCleanup, registerStop, runCleanups } from './runs/exit-cleanup.ts';
 export type { Leftovers } from './runs/leftovers.ts';
 export { leftovers } from './runs/leftovers.ts';
 export type { Run } from './runs/run.ts';

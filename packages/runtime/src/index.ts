@@ -31,5 +31,6 @@ export { type LeaseOptions, runWithLease } from './leader-election.ts';
 export { createLogger, type Logger, type LoggerOptions, REDACT_PATHS } from './logger.ts';
 export { createMetrics, type Metrics, type MetricsOptions } from './metrics.ts';
 export type { Change, Index } from './object-store.ts';
+export { requestToken } from './token-request.ts';
 export { WatchCache, type WatchCacheOptions } from './watch-cache.ts';
 export { WorkQueue, type WorkQueueOptions } from './work-queue.ts';

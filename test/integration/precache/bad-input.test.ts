@@ -1,4 +1,4 @@
-import { ConfigMap, ManagedClusterView, Namespace, PreCachingConfig } from '@flotilla/api';
+import { ConfigMap, conditionTime, ManagedClusterView, Namespace, PreCachingConfig } from '@flotilla/api';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';
 import { clusterVersion, createPolicy } from './policies.ts';
@@ -232,7 +232,7 @@ describe('answers that are no answers', () => {
       status: 'True',
       reason: 'GetResourceProcessing',
       message: 'ok',
-      lastTransitionTime: `${new Date().toISOString().slice(0, 19)}Z`,
+      lastTransitionTime: conditionTime(Date.now()),
     };
     const ref = { namespace: 'hostile', name: 'view-precache-job' };
     await world.client.patch(

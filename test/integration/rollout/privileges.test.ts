@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
+  AGENT_ACCOUNT,
   Annotation,
   BackupName,
   ClusterGroupUpgrade,
@@ -37,13 +38,12 @@ import {
   startPolicyPropagator,
   startSimulatedSpokes,
 } from '@flotilla/control-plane';
-import type { Client } from '@flotilla/runtime';
+import { type Client, requestToken } from '@flotilla/runtime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { z } from 'zod';
 import { AUDIT_IN_ONE_FILE, BEFORE_THE_ANSWER } from '../../fixtures/audit-log.ts';
 import { applyCrds } from '../../fixtures/crds.ts';
 import { eventually } from '../../fixtures/eventually.ts';
-import { type RunningProgram, startProgram } from '../../fixtures/programs.ts';
+import { type RunningProgram, startProgram, startWorker } from '../../fixtures/programs.ts';
 import { CHARTS, type ChartHub, HUB, NAMESPACE, OWNER_REFERENCES_ENFORCED, SERVICE_ACCOUNT, startChartHub } from '../chart-hub.ts';
 import { startRedis, type TestRedis } from '../precache/redis.ts';
 import { PLATFORM, PULLER } from '../world.ts';
@@ -103,14 +103,11 @@ beforeAll(async () => {
   propagator = await startPolicyPropagator({ client: admin, seed: 1, compliance: { seconds: 0.3, jitter: 0 } });
 
   await begin('begun', 'sim-1');
-  const steps = ['--redis-url', redis.url, '--step-concurrency', '2', '--job-view-seconds', '1', '--log-level', 'debug'];
+  const steps = ['--step-concurrency', '2', '--job-view-seconds', '1', '--log-level', 'debug'];
   const images = ['--precache-image', PULLER, '--backup-image', 'registry.test/recovery:1'];
-  hub = await world.startHub(['--standalone', ...steps, ...images], { AUTO_UPGRADES: 'true' });
+  hub = await world.startHub(['--standalone', '--redis-url', redis.url, ...steps, ...images], { AUTO_UPGRADES: 'true' });
   const kubeconfig = await world.server.kubeconfigFor(WORKER);
-  const worker = ['--role', 'worker', '--kubeconfig', kubeconfig, '--http-port', '0', '--http-host', '127.0.0.1', ...steps, ...images];
-  programs.push(
-    await startProgram({ name: 'worker', entry: 'apps/hub/src/main.ts', args: worker, dir, isReady: (log) => log.includes('takes steps') }),
-  );
+  programs.push(await startWorker(kubeconfig, dir, redis.url, { args: [...steps, ...images] }));
   await startAgent();
 });
 afterAll(async () => {
@@ -123,14 +120,11 @@ afterAll(async () => {
   if (dir) await rm(dir, { recursive: true, force: true });
 });
 
-const Token = z.object({ status: z.object({ token: z.string() }) });
-
 /** Has the hub let spoke-1 in, and starts its agent with what it got. */
 async function startAgent(): Promise<void> {
   await admin.create(ManagedCluster, { metadata: { name: 'spoke-1' }, spec: { hubAcceptsClient: true } });
-  await eventually(() => admin.get(ServiceAccount, { namespace: 'spoke-1', name: 'spoke-agent' }));
-  const path = '/api/v1/namespaces/spoke-1/serviceaccounts/spoke-agent/token';
-  const { token } = Token.parse(await admin.request('POST', path, { body: { spec: { expirationSeconds: 600 } } })).status;
+  await eventually(() => admin.get(ServiceAccount, { namespace: 'spoke-1', name: AGENT_ACCOUNT }));
+  const token = await requestToken(admin, { namespace: 'spoke-1', name: AGENT_ACCOUNT }, 600);
   const kubeconfig = JSON.stringify({
     apiVersion: 'v1',
     kind: 'Config',

@@ -43,7 +43,7 @@ export async function createTemplate(
 /** Whether a work of such a template says that its cluster is there: applied, available, and the replicas are ready. */
 export function isTemplateDone({ metadata, status }: ManifestWork): boolean {
   const holds = (type: string) => {
-    const condition = findCondition(status?.conditions ?? undefined, type);
+    const condition = findCondition(status?.conditions, type);
     return condition?.status === 'True' && condition.observedGeneration === metadata.generation;
   };
   const values = status?.resourceStatus?.manifests?.[0]?.statusFeedback?.values ?? [];

@@ -1,9 +1,9 @@
-import { Namespace, Secret } from '@flotilla/api';
-import { createClient } from '@flotilla/runtime';
+import { AGENT_ACCOUNT, Namespace, Secret } from '@flotilla/api';
+import { createClient, requestToken } from '@flotilla/runtime';
 import { Command } from 'commander';
 import { hubAddress, renderKubeconfig, secretObjects } from './agent-secret.ts';
 import { helmArguments, helmCommand, runHelm } from './helm.ts';
-import { acceptCluster, FIELD_MANAGER, requestToken, untilLetIn } from './hub-side.ts';
+import { acceptCluster, FIELD_MANAGER, untilLetIn } from './hub-side.ts';
 import { flags, type JoinOptions, readOptions } from './options.ts';
 
 /** `flotilla join`: registers a spoke with a hub that has no RHACM. */
@@ -21,7 +21,8 @@ async function join(options: JoinOptions): Promise<void> {
     await acceptCluster(hub, name, options.label);
     await untilLetIn(hub, name, options.timeoutSeconds * 1000);
     say(`${hub.server} has let ${name} in.`);
-    const token = await requestToken(hub, name, options.tokenDays * 86_400);
+    // Bound to the account: whoever denies or deletes the ManagedCluster ends it at once.
+    const token = await requestToken(hub, { namespace: name, name: AGENT_ACCOUNT }, options.tokenDays * 86_400);
     const objects = secretObjects(options.namespace, renderKubeconfig(address, name, token));
     const args = helmArguments(options, address);
     await (options.print ? print(objects, args) : install(options, objects, args));

@@ -1,9 +1,11 @@
-import { AGENT_ACCOUNT, FlotillaError, findCondition, HUB_ACCEPTED, ManagedCluster } from '@flotilla/api';
-import type { Client } from '@flotilla/runtime';
-import { z } from 'zod';
+import { FlotillaError, findCondition, HUB_ACCEPTED, ManagedCluster } from '@flotilla/api';
+import { type Client, pause, systemClock } from '@flotilla/runtime';
 
 /** Field manager of what the command writes, on hub and spoke. */
 export const FIELD_MANAGER = 'flotilla-cli';
+
+/** Between the end of one watch and the next list. */
+const LOOK_AGAIN_MS = 500;
 
 /** Creates the ManagedCluster, or accepts the one that is there; its other fields and labels stay as they are. */
 export async function acceptCluster(hub: Client, name: string, labels: Readonly<Record<string, string>>): Promise<void> {
@@ -12,7 +14,7 @@ export async function acceptCluster(hub: Client, name: string, labels: Readonly<
 }
 
 /** Waits until the hub has let the spoke in. Throws `FLOTILLA_NOT_ACCEPTED` when it does not within the time, or refuses. */
-export async function untilLetIn(hub: Client, name: string, timeoutMs: number): Promise<void> {
+export async function untilLetIn(hub: Pick<Client, 'list' | 'watch'>, name: string, timeoutMs: number): Promise<void> {
   const signal = AbortSignal.timeout(timeoutMs);
   const selector = { fieldSelector: `metadata.name=${name}`, signal };
   const verdict = (cluster: ManagedCluster | undefined) => {
@@ -28,6 +30,7 @@ export async function untilLetIn(hub: Client, name: string, timeoutMs: number): 
       if (verdict(items[0])) return;
       for await (const event of hub.watch(ManagedCluster, { ...selector, resourceVersion }))
         if (event.type !== 'BOOKMARK' && verdict(event.object)) return;
+      await pause(systemClock, LOOK_AGAIN_MS, signal);
     }
   } catch (error) {
     if (!signal.aborted) throw error;
@@ -38,15 +41,3 @@ export async function untilLetIn(hub: Client, name: string, timeoutMs: number): 
 }
 
 const refusal = (message: string): FlotillaError => new FlotillaError('FLOTILLA_NOT_ACCEPTED', message);
-
-const Token = z.object({ status: z.object({ token: z.string().min(1) }) });
-
-/**
- * A token of the spoke's account on the hub. It is bound to the account: whoever denies or deletes the ManagedCluster ends it at
- * once. The server may give it a shorter life than asked for.
- */
-export async function requestToken(hub: Client, name: string, seconds: number): Promise<string> {
-  const path = `/api/v1/namespaces/${name}/serviceaccounts/${AGENT_ACCOUNT}/token`;
-  const answer = await hub.request('POST', path, { body: { spec: { expirationSeconds: Math.round(seconds) } } });
-  return Token.parse(answer).status.token;
-}

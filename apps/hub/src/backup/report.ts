@@ -1,5 +1,5 @@
 /** What an upgrade's reconciler asks of the backup, and what its status says of it (spec/talm 2.3, 5.1). */
-import { type BackupState, type ClusterGroupUpgradeStatus, isFinalBackupState } from '@flotilla/api';
+import { type BackupState, type ClusterGroupUpgradeStatus, conditionTime, isFinalBackupState } from '@flotilla/api';
 import type { UpgradeIdentity } from '../spoke-job/definition.ts';
 import { type RollUp, rollUpSpokes } from '../spoke-job/rollup.ts';
 import type { SpokeRecord } from '../spoke-job/run.ts';
@@ -84,6 +84,6 @@ export function describeBackup(
     left -= Buffer.byteLength(JSON.stringify({ [cluster]: message }));
     if (left >= 0) messages[cluster] = message;
   }
-  const startedAt = before?.startedAt ?? `${now.toISOString().slice(0, 19)}Z`;
+  const startedAt = before?.startedAt ?? conditionTime(now.getTime());
   return { startedAt, status, ...(Object.keys(messages).length > 0 && { messages }) };
 }

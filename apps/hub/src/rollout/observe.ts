@@ -59,7 +59,7 @@ export function hasClusterChanged({ type, object, previous }: Change<ManagedClus
       metadata.labels,
       metadata.annotations,
       metadata.deletionTimestamp,
-      findCondition(status?.conditions ?? undefined, CLUSTER_AVAILABLE)?.status,
+      findCondition(status?.conditions, CLUSTER_AVAILABLE)?.status,
     ]);
   return type === 'deleted' || !previous || facts(object) !== facts(previous);
 }

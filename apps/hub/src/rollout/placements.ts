@@ -185,7 +185,7 @@ const planRemoval = (kind: Resource, object: KubeObject, wanted: ReadonlySet<str
 /** Condition Progressing's message when a Placement finds no clusters because its namespace is bound to no cluster set. */
 export function findPlacementProblem(placements: readonly Placement[]): string | undefined {
   for (const { metadata, status } of placements.toSorted((a, b) => a.metadata.name.localeCompare(b.metadata.name))) {
-    const satisfied = findCondition(status?.conditions ?? undefined, PLACEMENT_SATISFIED);
+    const satisfied = findCondition(status?.conditions, PLACEMENT_SATISFIED);
     if (satisfied?.status !== 'False' || satisfied.reason !== 'NoManagedClusterSetBindings') continue;
     return `Placement "${metadata.name}" in namespace "${metadata.namespace}" cannot select clusters: ${satisfied.message}. Create a ManagedClusterSetBinding for the "default" ManagedClusterSet in the policy namespace.`;
   }

@@ -248,7 +248,10 @@ export class SpokeJobEngine<S extends string, I> {
     return run && record ? { run, record, cluster } : undefined;
   }
 
-  /** Wakes a spoke that is new or whose verdict was just stored: the first at once, the second when its turn to be cleaned comes, if it is not clean. */
+  /**
+   * Wakes a spoke that is new or whose verdict was just stored: the first at once, the second, if it is not clean, when its turn to be
+   * cleaned comes.
+   */
   #begin(run: SpokeJobRun<S, I>, cluster: string): void {
     if (!this.job.machine.isFinal(this.#stateOf(run, cluster))) this.#wake(run, cluster);
     else if (this.hasHubObjects(run.request.upgrade.uid, cluster)) this.#wakeAt(run, cluster, this.#nextCleaning());

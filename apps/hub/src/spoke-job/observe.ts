@@ -109,7 +109,7 @@ export function trimAction(action: ManagedClusterAction): ManagedClusterAction {
 
 /** True when the spoke's agent is known to be alive. */
 export const isAvailable = (cluster: ManagedCluster | undefined): boolean =>
-  findCondition(cluster?.status?.conditions ?? undefined, CLUSTER_AVAILABLE)?.status === 'True';
+  findCondition(cluster?.status?.conditions, CLUSTER_AVAILABLE)?.status === 'True';
 
 /** A spoke's objects as the caches hold them: those of one kind of job, of one upgrade. */
 export interface CachedSpoke {
@@ -160,7 +160,7 @@ function observeAction(upgradeUid: string, action: ManagedClusterAction): Action
 
 /** Reads what became of an action. */
 export function observeOutcome({ metadata, status }: ManagedClusterAction): ActionOutcome {
-  const condition = findCondition(status?.conditions ?? undefined, ACTION_COMPLETED);
+  const condition = findCondition(status?.conditions, ACTION_COMPLETED);
   const retries = Number(metadata.annotations?.[ActionAnnotation.retries] ?? 0);
   return {
     retries: Number.isSafeInteger(retries) && retries >= 0 ? retries : 0,
@@ -171,7 +171,10 @@ export function observeOutcome({ metadata, status }: ManagedClusterAction): Acti
   };
 }
 
-/** When an action ended: a spoke whose clock is ahead must not be waited for, nor one that is behind be asked without a pause. @param now milliseconds since the epoch */
+/**
+ * When an action ended: a spoke whose clock is ahead must not be waited for, nor one that is behind be asked without a pause.
+ * @param now milliseconds since the epoch
+ */
 export const endedAt = ({ createdAt, completedAt }: ActionOutcome, now: number): number =>
   completedAt > now ? createdAt : Math.max(completedAt, createdAt);
 

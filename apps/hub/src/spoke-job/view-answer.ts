@@ -22,7 +22,7 @@ export function readViewAnswer<T extends Identified>(
   schema: z.ZodType<T>,
   target: ViewDefinition['target'],
 ): ViewAnswer<T> {
-  const condition = findCondition(view.status?.conditions ?? undefined, VIEW_PROCESSING);
+  const condition = findCondition(view.status?.conditions, VIEW_PROCESSING);
   if (!condition) return { kind: 'pending' };
   if (condition.status === 'True' && condition.reason === ViewReason.getting) {
     const object = schema.safeParse(view.status?.result);

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { AGENT_ACCOUNT, Secret } from '@flotilla/api';
-import { type Client, type Clock, type Logger, pause } from '@flotilla/runtime';
+import { type Client, type Clock, type Logger, pause, requestToken } from '@flotilla/runtime';
 import { z } from 'zod';
 
 /** A file written by the kubelet lags behind its Secret; looking again sooner would only renew twice. */
@@ -70,14 +70,11 @@ function readToken(text: string): CurrentToken {
   return { kubeconfig, issuedAtMs: iat * 1000, lifetimeMs: (exp - iat) * 1000 };
 }
 
-const TokenRequest = z.object({ status: z.object({ token: z.string().min(1) }) });
-
 async function renew({ hub, spoke, clusterName, secret, logger }: TokenDeps, current: CurrentToken): Promise<void> {
-  const path = `/api/v1/namespaces/${clusterName}/serviceaccounts/${AGENT_ACCOUNT}/token`;
-  const body = { spec: { expirationSeconds: Math.max(600, Math.round(current.lifetimeMs / 1000)) } };
-  const { status } = TokenRequest.parse(await hub.request('POST', path, { body }));
+  const account = { namespace: clusterName, name: AGENT_ACCOUNT };
+  const token = await requestToken(hub, account, Math.max(600, current.lifetimeMs / 1000));
   const [{ user, ...rest }] = current.kubeconfig.users;
-  const kubeconfig = JSON.stringify({ ...current.kubeconfig, users: [{ ...rest, user: { ...user, token: status.token } }] });
+  const kubeconfig = JSON.stringify({ ...current.kubeconfig, users: [{ ...rest, user: { ...user, token } }] });
   const { namespace, name, key } = secret;
   await spoke.patch(Secret, { namespace, name }, { stringData: { [key]: kubeconfig } }, { type: 'merge' });
   logger.info({ secret: `${namespace}/${name}` }, 'Renewed the token for the hub');

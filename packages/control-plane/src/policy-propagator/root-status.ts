@@ -16,7 +16,7 @@ export interface RootStatus {
   readonly status: readonly ClusterEntry[];
 }
 
-/** Rolls the clusters up (spec/ocm 3.3): any NonCompliant, else any Pending, else any absent, else Compliant. */
+/** Rolls the clusters up (spec/ocm 3.3): NonCompliant or Pending if any is, in this order; else nothing while any has not reported; else Compliant. */
 export function rollUpClusters(states: ReadonlyMap<string, ComplianceState | undefined>): RootStatus {
   const status = [...states]
     .map(([cluster, compliant]) => ({ clustername: cluster, clusternamespace: cluster, ...(compliant && { compliant }) }))

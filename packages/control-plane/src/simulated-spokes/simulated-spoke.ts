@@ -170,7 +170,7 @@ export class SimulatedSpoke {
     await timers.pause(this.#latency());
     // Read again after the wait: a deleted or changed action must not run as it was.
     const action = this.#around.getAction(this.name, name);
-    if (!action || findCondition(action.status?.conditions ?? undefined, ACTION_COMPLETED)?.status === 'True') return;
+    if (!action || findCondition(action.status?.conditions, ACTION_COMPLETED)?.status === 'True') return;
     const verdict = this.#injectedFailure(action) ?? (await executeAction(action, this.store));
     this.#record({ type: verdict.condition.status === 'True' ? 'action-executed' : 'action-failed', name });
     const conditions = withCondition(action.status?.conditions, verdict.condition, this.now());
@@ -207,7 +207,7 @@ export class SimulatedSpoke {
   }
 
   #decide(view: ManagedClusterView) {
-    const condition = findCondition(view.status?.conditions ?? undefined, VIEW_PROCESSING);
+    const condition = findCondition(view.status?.conditions, VIEW_PROCESSING);
     return decidePoll(
       { intervalSeconds: view.spec?.scope?.updateIntervalSeconds, lastTransitionTime: condition?.lastTransitionTime },
       this.now(),

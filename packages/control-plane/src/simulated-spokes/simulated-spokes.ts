@@ -166,7 +166,7 @@ function collectActions(actions: WatchCache<ManagedClusterAction>, timers: Timer
   const scheduled = new Set<string>();
   actions.subscribe(({ object }) => {
     const { uid = '' } = object.metadata;
-    const condition = findCondition(object.status?.conditions ?? undefined, ACTION_COMPLETED);
+    const condition = findCondition(object.status?.conditions, ACTION_COMPLETED);
     if (!condition || scheduled.has(uid)) return;
     scheduled.add(uid);
     timers.after(Date.parse(condition.lastTransitionTime) + afterMs - timers.now(), () => {

@@ -69,7 +69,10 @@ interface Memory {
   teardowns?: Teardowns;
 }
 
-/** Carries ClusterGroupUpgrades: gone, deleting, finalizer, ended, running, or plan, jobs, gates and start; then status. The only writer of their status. */
+/**
+ * Carries ClusterGroupUpgrades: gone, deleting, finalizer, ended, running, or plan, jobs, gates and start; then status. The only writer of
+ * their status.
+ */
 export class UpgradeReconciler {
   readonly #deps: ReconcilerDeps;
   readonly #memory = new Map<string, Memory>();
@@ -208,7 +211,10 @@ export class UpgradeReconciler {
     return {};
   }
 
-  /** Removes what the upgrade does not keep. Undefined once that is done, or has taken too long; else when to look again. @param since a time */
+  /**
+   * Removes what the upgrade does not keep. Undefined once that is done, or has taken too long; else when to look again.
+   * @param since RFC 3339
+   */
   async #cleanUp(upgrade: ClusterGroupUpgrade, memory: Memory, since: string): Promise<ReconcileResult | undefined> {
     const { jobs, rollout, now } = this.#deps;
     const waitedMs = now() - Date.parse(since);

@@ -144,7 +144,7 @@ function hasChildChanged({ type, object, previous }: Change<Policy>): boolean {
 
 function hasPlacementChanged({ type, object, previous }: Change<Placement>): boolean {
   const facts = ({ status }: Placement) => {
-    const satisfied = findCondition(status?.conditions ?? undefined, PLACEMENT_SATISFIED);
+    const satisfied = findCondition(status?.conditions, PLACEMENT_SATISFIED);
     return JSON.stringify([satisfied?.status, satisfied?.reason, satisfied?.message]);
   };
   return type === 'deleted' || !previous || facts(object) !== facts(previous);

@@ -67,7 +67,7 @@ export function judgeWork(work: ManifestWork): WorkVerdict {
     return { complete: false, waitsFor: problem, problem };
   }
   for (const type of [WORK_APPLIED, WORK_AVAILABLE]) {
-    const unmet = judgeCondition(findCondition(work.status?.conditions ?? undefined, type), type, work.metadata.generation);
+    const unmet = judgeCondition(findCondition(work.status?.conditions, type), type, work.metadata.generation);
     if (unmet !== undefined) return { complete: false, waitsFor: unmet };
   }
   const manifests = work.status?.resourceStatus?.manifests ?? [];
@@ -100,7 +100,7 @@ function judgeValue({ manifestIndex, name, value }: ExpectedValue, manifests: re
   return text === value ? undefined : `${name} of manifest ${manifestIndex} is ${JSON.stringify(text)}, expected ${JSON.stringify(value)}`;
 }
 
-const isTrue = ({ conditions }: ManifestStatus, type: string): boolean => findCondition(conditions ?? undefined, type)?.status === 'True';
+const isTrue = ({ conditions }: ManifestStatus, type: string): boolean => findCondition(conditions, type)?.status === 'True';
 
 /** A feedback value as the text it is compared by. */
 function feedbackText({ fieldValue }: FeedbackValue): string | undefined {
