@@ -1,3 +1,4 @@
+import { RegistryError, RegistryErrorCode } from '@flotilla/registry';
 import type { Clock } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
 import { backOffMs, withRetries } from './retry.ts';
@@ -22,6 +23,64 @@ function quickClock(): Clock & { readonly waits: number[] } {
 
 const transient = new Error('broken');
 const refused = new Error('refused');
+
+/** A try of `tookMs` that fails. */
+interface LongTry {
+  readonly error: Error;
+  readonly tookMs: number;
+}
+
+/** Tries one after the other that each take their time; `grows` says whether they get further while they run. */
+async function runLong(tries: readonly LongTry[], { retryForMs, grows }: { retryForMs: number; grows: boolean }) {
+  const clock = quickClock();
+  let calls = 0;
+  let grewAt: number | undefined;
+  const options = {
+    isTransient: (error: unknown) => error === transient,
+    refusedTries: 3,
+    retryForMs,
+    progressedAt: () => grewAt,
+    clock,
+    random: () => 0,
+    signal: new AbortController().signal,
+  };
+  const result = await withRetries(async () => {
+    const next = tries[calls++];
+    if (!next) return 'done';
+    await new Promise<void>((resolve) => void clock.setTimer(next.tookMs, resolve));
+    if (grows) grewAt = clock.now();
+    throw next.error;
+  }, options).catch((error: unknown) => error);
+  return { result, calls };
+}
+
+const minutes = (count: number): number => count * 60_000;
+
+test('a call that broke after longer than the whole budget is tried again', async () => {
+  expect(await runLong([{ error: transient, tookMs: minutes(20) }], { retryForMs: minutes(15), grows: false })).toEqual({
+    result: 'done',
+    calls: 2,
+  });
+});
+
+test('long calls that get no further are tried three times, those that do as long as they do', async () => {
+  const tries = Array.from({ length: 6 }, () => ({ error: transient, tookMs: minutes(20) }));
+  expect(await runLong(tries, { retryForMs: minutes(15), grows: false })).toEqual({ result: transient, calls: 3 });
+  expect(await runLong(tries, { retryForMs: minutes(15), grows: true })).toEqual({ result: 'done', calls: 7 });
+});
+
+test('waits at least as long as the registry asks', async () => {
+  const limited = new RegistryError(RegistryErrorCode.rateLimited, 'slow down', { retryAfterMs: 7_000 });
+  const clock = quickClock();
+  let calls = 0;
+  await withRetries(
+    async () => {
+      if (calls++ === 0) throw limited;
+    },
+    { isTransient: () => true, refusedTries: 1, retryForMs: 60_000, clock, random: () => 0, signal: new AbortController().signal },
+  );
+  expect(clock.waits).toEqual([7_050]);
+});
 
 async function runWith(errors: Error[], retryForMs = 60_000): Promise<{ result: unknown; calls: number; waits: number[] }> {
   const clock = quickClock();

@@ -1,4 +1,5 @@
 import { TerminalError } from '@flotilla/api';
+import { RegistryError } from '@flotilla/registry';
 import { type Clock, pause } from '@flotilla/runtime';
 
 /** When to try again, and for how long. */
@@ -7,8 +8,10 @@ export interface RetryOptions {
   readonly isTransient: (error: unknown) => boolean;
   /** Tries of a call that is refused, not just failing: registries refuse by mistake as well. */
   readonly refusedTries: number;
-  /** Milliseconds since the first try after which no further one starts. */
+  /** Milliseconds without progress, from the first failure on, after which no further try starts; three are always made. */
   readonly retryForMs: number;
+  /** When the work last got further, on the clock; undefined when nobody can tell. Default: nobody can. */
+  readonly progressedAt?: () => number | undefined;
   readonly signal: AbortSignal;
   readonly clock: Clock;
   /** In [0, 1). */
@@ -18,15 +21,22 @@ export interface RetryOptions {
 
 const BASE_MS = 500;
 const MAX_MS = 20_000;
+/** What a registry may ask us to wait at most. */
+const MAX_ASKED_MS = 120_000;
+/** A try may take longer than the whole budget: its end says little about the next one's. */
+const MIN_TRIES = 3;
 
 /** Wait before the next try: exponential with full jitter, so that a fleet does not come back in one instant. */
 export const backOffMs = (failures: number, random: () => number): number =>
   Math.round(Math.min(MAX_MS, BASE_MS * 2 ** Math.min(failures - 1, 10)) * (0.1 + 0.9 * random()));
 
-/** Calls until it succeeds, is refused for good, or time is up; then throws the last error. The signal ends it early. */
+/**
+ * Calls until it succeeds, is refused for good, or time has passed without progress; then throws the last error. The signal
+ * ends it early.
+ */
 export async function withRetries<T>(call: () => Promise<T>, options: RetryOptions): Promise<T> {
-  const { clock, signal } = options;
-  const started = clock.now();
+  const { clock, signal, progressedAt } = options;
+  let firstFailureAt: number | undefined;
   let refusals = 0;
   for (let failures = 1; ; failures++) {
     signal.throwIfAborted();
@@ -36,10 +46,16 @@ export async function withRetries<T>(call: () => Promise<T>, options: RetryOptio
       signal.throwIfAborted();
       if (error instanceof TerminalError) throw error;
       if (!options.isTransient(error) && ++refusals >= options.refusedTries) throw error;
-      const waitMs = backOffMs(failures, options.random);
-      if (clock.now() + waitMs - started > options.retryForMs) throw error;
+      firstFailureAt ??= clock.now();
+      const waitMs = backOffMs(failures, options.random) + askedMs(error);
+      const idleSince = Math.max(firstFailureAt, progressedAt?.() ?? firstFailureAt);
+      if (failures >= MIN_TRIES && clock.now() + waitMs - idleSince > options.retryForMs) throw error;
       options.onRetry?.(error, waitMs);
       await pause(clock, waitMs, signal);
     }
   }
 }
+
+/** What the registry asked us to wait, within bounds; the back-off is added, so that a fleet does not come back in one instant. */
+const askedMs = (error: unknown): number =>
+  error instanceof RegistryError ? Math.min(MAX_ASKED_MS, Math.max(0, error.retryAfterMs ?? 0)) : 0;

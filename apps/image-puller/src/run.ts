@@ -4,7 +4,7 @@ import type { Config } from './config.ts';
 import { buildImageList, type ImageList } from './list/image-list.ts';
 import type { ImageSource } from './list/image-source.ts';
 import type { Progress } from './progress/progress.ts';
-import { findMissing, pullImages } from './pull/pull-images.ts';
+import { askStore, findMissing, pullImages } from './pull/pull-images.ts';
 import type { ImageStore } from './pull/store.ts';
 import { requiredBytes, requireSpace } from './space/space.ts';
 import type { PullSpec } from './spec/spec.ts';
@@ -51,9 +51,11 @@ async function pullEverything(deps: RunDeps): Promise<ExitCode> {
   recordList(list, deps);
 
   progress.enter('checking-space');
-  const missing = await findMissing(store, list.images, deps);
+  const { retryForMs } = config;
+  const retries = { ...deps, retryForMs };
+  const missing = await findMissing(store, list.images, retries);
   const { cached, missing: missingBytes } = progress.bytes;
-  const usage = await store.usage(signal);
+  const usage = await askStore(() => store.usage(signal), retries);
   const required = requiredBytes({
     missingBytes,
     cachedBytes: cached,
@@ -64,10 +66,9 @@ async function pullEverything(deps: RunDeps): Promise<ExitCode> {
   requireSpace(usage, required, config.gcThresholdPercent);
 
   progress.enter('pulling');
-  const { retryForMs } = config;
-  const outcome = await pullImages({ ...deps, store, images: missing, parallel: config.parallelPulls, retryForMs });
+  const outcome = await pullImages({ ...retries, store, images: missing, parallel: config.parallelPulls });
   // without a requirement: something must be left, or the kubelet starts to remove what was pulled
-  requireSpace(await store.usage(signal), 0, config.gcThresholdPercent);
+  requireSpace(await askStore(() => store.usage(signal), retries), 0, config.gcThresholdPercent);
   return conclude(deps, outcome.failures.length + list.unresolved.length);
 }
 

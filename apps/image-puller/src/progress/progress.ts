@@ -1,5 +1,6 @@
 import { errorMessage, type PullerPhase, type PullerReport } from '@flotilla/api';
 import type { WantedImage } from '../list/image-list.ts';
+import type { Layer } from '../list/image-source.ts';
 
 /** The rate is taken over this long. */
 const RATE_WINDOW_MS = 10_000;
@@ -13,6 +14,8 @@ export class Progress {
   #message: string | undefined;
   readonly #sizes = new Map<string, number>();
   readonly #have = new Map<string, number>();
+  /** When a layer last grew. */
+  readonly #grewAt = new Map<string, number>();
   readonly #failures = new Map<string, string>();
   #imagesTotal = 0;
   #imagesDone = 0;
@@ -48,8 +51,15 @@ export class Progress {
       if (size === undefined || have <= known) continue;
       const next = Math.min(have, size);
       this.#have.set(digest, next);
+      this.#grewAt.set(digest, this.#now());
       this.#bytesDone += next - known;
     }
+  }
+
+  /** When one of the layers last grew; undefined when none has. */
+  lastGrowth(layers: readonly Layer[]): number | undefined {
+    const times = layers.flatMap(({ digest }) => this.#grewAt.get(digest) ?? []);
+    return times.length === 0 ? undefined : Math.max(...times);
   }
 
   /** An image is in the store under all its names. */

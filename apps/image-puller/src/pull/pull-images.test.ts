@@ -31,20 +31,19 @@ function fakeStore(pulling: (name: string, signal: AbortSignal) => Promise<void>
   return { store, held, pulls };
 }
 
+const retryDeps = (progress: Progress) => ({
+  progress,
+  retryForMs: 60_000,
+  clock: systemClock,
+  random: () => 0,
+  signal: new AbortController().signal,
+  logger: createLogger({ name: 'test', level: 'silent' }),
+});
+
 const pull = (store: ImageStore, images: WantedImage[], options: { parallel?: number; signal?: AbortSignal } = {}) => {
   const progress = new Progress(() => 0);
   progress.expect(images, 0);
-  const deps = {
-    store,
-    images,
-    parallel: 2,
-    retryForMs: 60_000,
-    clock: systemClock,
-    random: () => 0,
-    signal: new AbortController().signal,
-    ...options,
-  };
-  return { progress, outcome: pullImages({ ...deps, progress, logger: createLogger({ name: 'test', level: 'silent' }) }) };
+  return { progress, outcome: pullImages({ ...retryDeps(progress), store, images, parallel: 2, ...options }) };
 };
 
 test('the largest first, never more at once than allowed, and the next as soon as one ends', async () => {
@@ -113,7 +112,49 @@ test('what is there under all its names is not missing', async () => {
   const images = [image('a', 10), image('b', 20, 'b2'), image('c', 30)];
   const progress = new Progress(() => 0);
   progress.expect(images, 0);
-  const missing = await findMissing(store, images, { progress, signal: new AbortController().signal });
+  const missing = await findMissing(store, images, retryDeps(progress));
   expect(missing.map(({ digest }) => digest)).toEqual(['b', 'c']);
   expect(progress.report()).toMatchObject({ imagesDone: 1, bytesDone: 10, bytesTotal: 60 });
+});
+
+/** The same store, whose runtime does not answer the first `calls` calls. */
+function unavailableFor(store: ImageStore, calls: number): ImageStore {
+  let left = calls;
+  const gate = async <T>(call: () => Promise<T>): Promise<T> => {
+    if (left-- > 0) throw new StoreError(PullerErrorCode.storeUnreachable, 'the runtime does not answer', { transient: true });
+    return call();
+  };
+  return {
+    ...store,
+    has: (name, signal) => gate(() => store.has(name, signal)),
+    pull: (name, layers, signal) => gate(() => store.pull(name, layers, signal)),
+    layerBytes: (layers, signal) => gate(() => store.layerBytes(layers, signal)),
+  };
+}
+
+test('a runtime that is away for a while costs no image', async () => {
+  const { store, held } = fakeStore();
+  const images = Array.from({ length: 20 }, (_, i) => image(`image-${i}`, i + 1));
+  const { outcome } = pull(unavailableFor(store, 6), images, { parallel: 5 });
+  expect(await outcome).toEqual({ pulled: 20, failures: [] });
+  expect(held.size).toBe(20);
+});
+
+test('a runtime that is away while the store is looked at does not end the run', async () => {
+  const { store, held } = fakeStore();
+  held.add('a');
+  const images = [image('a', 10), image('b', 20)];
+  const progress = new Progress(() => 0);
+  progress.expect(images, 0);
+  const missing = await findMissing(unavailableFor(store, 3), images, retryDeps(progress));
+  expect(missing.map(({ digest }) => digest)).toEqual(['b']);
+});
+
+test('a broken pull of an image that is there by then is not pulled again', async () => {
+  const { store, held, pulls } = fakeStore(async (name) => {
+    held.add(name);
+    throw new StoreError(PullerErrorCode.storeUnreachable, 'the runtime went away', { transient: true });
+  });
+  expect(await pull(store, [image('a', 1)]).outcome).toEqual({ pulled: 1, failures: [] });
+  expect(pulls).toEqual(['a']);
 });

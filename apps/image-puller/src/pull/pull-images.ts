@@ -5,19 +5,23 @@ import { NoSpaceError, StoreError } from '../errors.ts';
 import type { WantedImage } from '../list/image-list.ts';
 import { forEachParallel } from '../parallel.ts';
 import type { Progress } from '../progress/progress.ts';
-import { withRetries } from '../retry.ts';
+import { type RetryOptions, withRetries } from '../retry.ts';
 import type { ImageStore } from './store.ts';
 
-export interface PullOptions {
-  readonly store: ImageStore;
-  readonly images: readonly WantedImage[];
-  readonly parallel: number;
+/** How long a store that fails is tried again, and who is told. */
+export interface StoreRetries {
   readonly retryForMs: number;
   readonly progress: Progress;
   readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly random: () => number;
   readonly logger: Logger;
+}
+
+export interface PullOptions extends StoreRetries {
+  readonly store: ImageStore;
+  readonly images: readonly WantedImage[];
+  readonly parallel: number;
 }
 
 /** What became of the images. */
@@ -31,20 +35,24 @@ const POLL_MS = 1_000;
 const REFUSED_TRIES = 3;
 
 /** Those of the images that the store does not have under all their names; the others are counted as done. */
-export async function findMissing(
-  store: ImageStore,
-  images: readonly WantedImage[],
-  { progress, signal }: Pick<PullOptions, 'progress' | 'signal'>,
-) {
+export async function findMissing(store: ImageStore, images: readonly WantedImage[], retries: StoreRetries): Promise<WantedImage[]> {
+  const { progress, signal } = retries;
   const missing: WantedImage[] = [];
   await forEachParallel(images, 8, async (image) => {
-    const there = await Promise.all(image.pullSpecs.map((name) => store.has(name, signal)));
+    const there = await Promise.all(image.pullSpecs.map((name) => askStore(() => store.has(name, signal), retries)));
     if (there.every(Boolean)) progress.imageDone(image);
     else missing.push(image);
   });
   const layers = new Map(missing.flatMap((image) => image.layers.map((layer) => [layer.digest, layer])));
-  progress.sawLayers(await store.layerBytes([...layers.values()], signal));
+  progress.sawLayers(await askStore(() => store.layerBytes([...layers.values()], signal), retries));
   return missing;
+}
+
+/** A question to the store, asked again while its runtime does not answer. */
+export async function askStore<T>(ask: () => Promise<T>, retries: StoreRetries): Promise<T> {
+  const onRetry = (error: unknown, waitMs: number): void =>
+    retries.logger.warn({ waitMs, err: errorMessage(error) }, 'Asking the store again');
+  return withRetries(ask, { ...retries, isTransient, refusedTries: 1, onRetry });
 }
 
 /**
@@ -82,21 +90,23 @@ export async function pullImages(options: PullOptions): Promise<PullOutcome> {
 
 const size = ({ layers }: WantedImage): number => layers.reduce((sum, layer) => sum + layer.size, 0);
 
-async function pullImage(image: WantedImage, { store, signal, clock, random, retryForMs, logger }: PullOptions): Promise<void> {
+async function pullImage(image: WantedImage, { store, logger, progress, ...options }: PullOptions): Promise<void> {
+  const { signal } = options;
   for (const name of image.pullSpecs) {
-    if (await store.has(name, signal)) continue;
-    const onRetry = (error: unknown, waitMs: number): void =>
-      logger.warn({ image: name.pullSpec, waitMs, err: errorMessage(error) }, 'Retrying a pull');
-    await withRetries(() => store.pull(name, image.layers, signal), {
+    const retries: RetryOptions = {
+      ...options,
       isTransient,
       refusedTries: REFUSED_TRIES,
-      retryForMs,
-      signal,
-      clock,
-      random,
-      onRetry,
-    });
-    logger.info({ image: name.pullSpec, digest: image.digest }, 'Pulled');
+      progressedAt: () => progress.lastGrowth(image.layers),
+      onRetry: (error, waitMs) => logger.warn({ image: name.pullSpec, waitMs, err: errorMessage(error) }, 'Retrying a pull'),
+    };
+    // looked at before each try: a runtime may have gone on with a pull whose caller it lost
+    const isPulled = await withRetries(async () => {
+      if (await store.has(name, signal)) return false;
+      await store.pull(name, image.layers, signal);
+      return true;
+    }, retries);
+    if (isPulled) logger.info({ image: name.pullSpec, digest: image.digest }, 'Pulled');
   }
 }
 
