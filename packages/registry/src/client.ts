@@ -216,7 +216,7 @@ export class RegistryClient {
     read: (answer: Answer, endpoint: Endpoint) => Promise<T>,
   ): Promise<T> {
     const endpoints = this.#order(listEndpoints(reference, this.#mirrors, this.#insecureHosts));
-    const skipped: string[] = [];
+    const skipped: RegistryError[] = [];
     for (const [index, endpoint] of endpoints.entries()) {
       const isLast = index === endpoints.length - 1;
       try {
@@ -227,9 +227,9 @@ export class RegistryClient {
         });
       } catch (error) {
         if (isTransient(error)) this.#penalize(endpoint.host);
-        if (call.signal?.aborted || (isLast && skipped.length === 0)) throw error;
+        if (!(error instanceof RegistryError) || call.signal?.aborted) throw error;
         if (isLast) throw withSkipped(error, skipped);
-        skipped.push(`${endpoint.host}/${endpoint.repository}: ${error instanceof Error ? error.message : String(error)}`);
+        skipped.push(error);
       }
     }
     throw new RegistryError(RegistryErrorCode.unreachable, 'no server to ask', { image: formatImageReference(reference) });
@@ -315,8 +315,11 @@ function tooLong({ digest, size }: Descriptor, image: string, host: string) {
   });
 }
 
-function withSkipped(error: unknown, skipped: string[]): unknown {
-  if (!(error instanceof RegistryError)) return error;
-  const { code, image, host, status, cause } = error;
-  return new RegistryError(code, `${error.message} (before it: ${skipped.join('; ').slice(0, 500)})`, { image, host, status, cause });
+/** The last server's failure, with what the others said before it. */
+function withSkipped(error: RegistryError, earlier: readonly RegistryError[]): RegistryError {
+  if (earlier.length === 0) return error;
+  const { code, image, host, status, retryAfterMs, cause } = error;
+  const before = earlier.map((one) => `${one.host}: ${one.message}`).join('; ');
+  const message = `${error.message} (before it: ${before.slice(0, 500)})`;
+  return new RegistryError(code, message, { image, host, status, retryAfterMs, earlier, cause });
 }

@@ -32,6 +32,8 @@ export interface RegistryErrorDetails {
   status?: number;
   /** What the server asked us to wait (`Retry-After`), milliseconds. */
   retryAfterMs?: number;
+  /** What the servers said that were asked before this one. */
+  earlier?: readonly RegistryError[];
   cause?: unknown;
 }
 
@@ -42,6 +44,7 @@ export class RegistryError extends FlotillaError {
   readonly host: string | undefined;
   readonly status: number | undefined;
   readonly retryAfterMs: number | undefined;
+  readonly earlier: readonly RegistryError[];
 
   constructor(code: RegistryErrorCode, message: string, details: RegistryErrorDetails = {}) {
     super(code, message, details.cause === undefined ? undefined : { cause: details.cause });
@@ -49,14 +52,47 @@ export class RegistryError extends FlotillaError {
     this.host = details.host;
     this.status = details.status;
     this.retryAfterMs = details.retryAfterMs;
+    this.earlier = details.earlier ?? [];
   }
 }
 
-/** Whether the same request may succeed when sent again: rate limits, server errors, broken connections. */
+/** Whether the same request may succeed when sent again: a server that was asked failed with a rate limit, a server error or a broken connection. */
 export function isTransient(error: unknown): boolean {
+  return error instanceof RegistryError && [error, ...error.earlier].some(isPassing);
+}
+
+/**
+ * Whether a server refused the image (401, 403, 404) and no other failed in passing but those no connection reaches: a mirror that
+ * does not have an image hands on to a source that a disconnected node never reaches, which alone looks like a broken link.
+ */
+export function isDenied(error: unknown): boolean {
   if (!(error instanceof RegistryError)) return false;
+  const failures = [error, ...error.earlier];
+  return failures.some(isRefusal) && failures.every((failure) => !isPassing(failure) || isNeverReached(failure));
+}
+
+function isPassing({ code }: RegistryError): boolean {
   const { rateLimited, unavailable, unreachable } = RegistryErrorCode;
-  return error.code === rateLimited || error.code === unavailable || error.code === unreachable;
+  return code === rateLimited || code === unavailable || code === unreachable;
+}
+
+const isRefusal = ({ code }: RegistryError): boolean => code === RegistryErrorCode.unauthorized || code === RegistryErrorCode.notFound;
+
+/** What the system or undici says of a connection that never came about. */
+const NO_CONNECTION: ReadonlySet<unknown> = new Set([
+  'EAI_AGAIN',
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'ETIMEDOUT',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
+
+function isNeverReached({ cause }: RegistryError): boolean {
+  // several addresses of one host fail with one error for each
+  const failures: unknown[] = cause instanceof AggregateError ? cause.errors : [cause];
+  return failures.length > 0 && failures.every((one) => one instanceof Error && 'code' in one && NO_CONNECTION.has(one.code));
 }
 
 /** The error of a call that `signal` ended. */

@@ -9,7 +9,7 @@ export type { DownloadOptions, DownloadProgress, DownloadResult } from './downlo
 export { downloadImages } from './download.ts';
 export type { Mirror } from './endpoint.ts';
 export type { RegistryErrorDetails } from './errors.ts';
-export { isTransient, RegistryError, RegistryErrorCode } from './errors.ts';
+export { isDenied, isTransient, RegistryError, RegistryErrorCode } from './errors.ts';
 export type { ImageParts } from './image-graph.ts';
 export { listImageParts } from './image-graph.ts';
 export type { ImageReference } from './image-reference.ts';

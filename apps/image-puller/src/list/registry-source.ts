@@ -4,6 +4,7 @@ import type { ResolvedImage as RegistryImage } from '@flotilla/registry';
 import {
   type DockerConfig,
   formatImageReference,
+  isDenied,
   isTransient,
   parseDockerConfig,
   parseImageReference,
@@ -52,7 +53,7 @@ export function createRegistrySource(client: RegistryClient, retry: Omit<RetryOp
   const attempt = <T>(pullSpec: string, call: () => Promise<T>, signal: AbortSignal): Promise<T> => {
     const judged = (): Promise<T> =>
       call().catch(async (error: unknown) => {
-        if (isTransient(error) && (await answers(client, [...originals.values()], pullSpec, signal))) refused.add(Object(error));
+        if (isDenied(error) && (await answers(client, [...originals.values()], pullSpec, signal))) refused.add(Object(error));
         throw error;
       });
     return withRetries(judged, { ...retry, isTransient: isPassing, signal });
@@ -69,10 +70,7 @@ export function createRegistrySource(client: RegistryClient, retry: Omit<RetryOp
   };
 }
 
-/**
- * Whether the registry of a pull spec answers for another image now. Then a failure is the image's own: a mirror that does not
- * have it hands on to a source that a disconnected node never reaches, which alone would look like a broken link.
- */
+/** Whether the registry of a pull spec answers for another image now: then it is this image that it does not have. */
 async function answers(client: RegistryClient, known: readonly RegistryImage[], pullSpec: string, signal: AbortSignal): Promise<boolean> {
   const { host } = parseImageReference(pullSpec);
   const other = known.find(({ reference }) => reference.host === host && formatImageReference(reference) !== pullSpec);

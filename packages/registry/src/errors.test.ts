@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { isDenied, isTransient, RegistryError, RegistryErrorCode } from './errors.ts';
+
+const failed = (code: RegistryErrorCode, cause?: string) =>
+  new RegistryError(code, 'x', { cause: cause === undefined ? undefined : Object.assign(new Error(cause), { code: cause }) });
+const last = ({ code, cause }: RegistryError, ...earlier: RegistryError[]) => new RegistryError(code, 'x', { cause, earlier });
+
+const absent = failed(RegistryErrorCode.notFound);
+const forbidden = failed(RegistryErrorCode.unauthorized);
+const gateway = failed(RegistryErrorCode.unavailable);
+const limited = failed(RegistryErrorCode.rateLimited);
+const cut = failed(RegistryErrorCode.unreachable, 'ECONNRESET');
+const away = failed(RegistryErrorCode.unreachable, 'ECONNREFUSED');
+const untrusted = failed(RegistryErrorCode.untrusted);
+
+test.each<[string, RegistryError, { passes: boolean; denied: boolean }]>([
+  ['absent everywhere', last(absent, absent), { passes: false, denied: true }],
+  ['absent on the mirror, source never reached', last(away, absent), { passes: true, denied: true }],
+  ['forbidden on the mirror, source never reached', last(away, forbidden), { passes: true, denied: true }],
+  ['source never reached and asked first, absent on the mirror', last(absent, away), { passes: true, denied: true }],
+  ['mirror in trouble, source never reached', last(away, gateway), { passes: true, denied: false }],
+  ['mirror in trouble, absent at the source', last(absent, gateway), { passes: true, denied: false }],
+  ['absent on the mirror, source in trouble', last(gateway, absent), { passes: true, denied: false }],
+  ['absent on the mirror, source limits', last(limited, absent), { passes: true, denied: false }],
+  ['absent on the mirror, source cut', last(cut, absent), { passes: true, denied: false }],
+  ['nobody reached', last(away, away), { passes: true, denied: false }],
+  ['a mirror that nobody trusts', last(absent, untrusted), { passes: false, denied: true }],
+])('%s', (_, error, { passes, denied }) => {
+  expect([isTransient(error), isDenied(error)]).toEqual([passes, denied]);
+});
