@@ -41,7 +41,7 @@ type Kube = NonNullable<NonNullable<ManagedClusterAction['spec']>['kube']>;
 /** Executes one action on a spoke and says what to write into its status (spec/ocm 1.3 to 1.5). Never throws for a refusal of the spoke. */
 export async function executeAction(action: ManagedClusterAction, spoke: SpokeAccess): Promise<ActionVerdict> {
   const type = action.spec?.actionType ?? '';
-  const execute = EXECUTORS[type];
+  const execute = EXECUTORS.get(type);
   if (!execute) return actionFailed(type, 'invalid action type');
   const kube = action.spec?.kube;
   // The stock agent panics here and leaves no status; a clear verdict loses nothing.
@@ -53,11 +53,12 @@ export async function executeAction(action: ManagedClusterAction, spoke: SpokeAc
   }
 }
 
-const EXECUTORS: Record<string, (kube: Kube, spoke: SpokeAccess) => Promise<ActionVerdict>> = {
-  Create: executeCreate,
-  Update: executeUpdate,
-  Delete: executeDelete,
-};
+/** Looked up by what somebody wrote: an object would find `constructor` too. */
+const EXECUTORS: ReadonlyMap<string, (kube: Kube, spoke: SpokeAccess) => Promise<ActionVerdict>> = new Map([
+  ['Create', executeCreate],
+  ['Update', executeUpdate],
+  ['Delete', executeDelete],
+]);
 
 async function executeCreate(kube: Kube, spoke: SpokeAccess): Promise<ActionVerdict> {
   const target = await templateTarget(kube, spoke);

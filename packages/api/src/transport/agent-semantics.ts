@@ -52,18 +52,18 @@ export const actionDone = (result: unknown): ActionVerdict => ({
   result,
 });
 
-const FAILED_REASON: Record<string, string> = {
-  Create: ActionReason.createFailed,
-  Update: ActionReason.updateFailed,
-  Delete: ActionReason.deleteFailed,
-};
+const FAILED_REASON: ReadonlyMap<string, string> = new Map([
+  ['Create', ActionReason.createFailed],
+  ['Update', ActionReason.updateFailed],
+  ['Delete', ActionReason.deleteFailed],
+]);
 
 /** The verdict of an action that did not work, `reason` by its type (spec/ocm 1.3). */
 export const actionFailed = (actionType: string, error: string): ActionVerdict => ({
   condition: {
     type: ACTION_COMPLETED,
     status: 'False',
-    reason: FAILED_REASON[actionType] ?? ActionReason.typeInvalid,
+    reason: FAILED_REASON.get(actionType) ?? ActionReason.typeInvalid,
     message: `failed to handle ${actionType} action with err: ${error}`,
   },
   result: null,
