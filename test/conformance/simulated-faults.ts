@@ -14,7 +14,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type SimulatedFleet, startSimulatedFleet } from './simulated-fleet.ts';
 
 const { namespace } = SpokeName;
-const NAMES = ['well', 'failing', 'deadline', 'stuck', 'offline', 'blind', 'refusing', 'slow'];
+const NAMES = ['well', 'failing', 'deadline', 'stuck', 'offline', 'blind', 'refusing', 'slow', 'no-server'];
 const within = { timeout: 30_000, interval: 50 };
 
 /** Faults of the simulated spokes, each on a spoke of its own beside a healthy one. */
@@ -37,6 +37,7 @@ export function describeSimulatedFaults(): void {
           blind: { lostView: { name: 'view-job', how: 'deleted' } },
           refusing: { failActions: { 'make-ns': 3 } },
           slow: { latencyMs: 700 },
+          'no-server': { apiServerDown: true },
         },
       });
       ({ hub, spokes } = fleet);
@@ -126,13 +127,39 @@ export function describeSimulatedFaults(): void {
       expect(spokes.events('blind').filter(({ type }) => type === 'view-read')).toHaveLength(1);
     });
 
+    test('a spoke whose API server is down says so in actions and views, as the stock agent does, until it is back', async () => {
+      await act('no-server', 'make-ns', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
+      await see('no-server', 'view-job', 'jobs', 'job');
+      const down = 'dial tcp 10.0.0.1:6443: connect: connection refused';
+      await vi.waitFor(
+        async () =>
+          expect(await completed('no-server', 'make-ns')).toMatchObject({
+            status: 'False',
+            message: `failed to handle Create action with err: Post "https://10.0.0.1:6443/api/v1/namespaces": ${down}`,
+          }),
+        within,
+      );
+      const shown = async () => findCondition((await jobShown('no-server')).view?.status?.conditions, VIEW_PROCESSING);
+      const path = `apis/batch/v1/namespaces/${namespace}/jobs/job`;
+      await vi.waitFor(
+        async () =>
+          expect(await shown()).toMatchObject({
+            reason: 'GetResourceFailed',
+            message: `failed to get resource with err: Get "https://10.0.0.1:6443/${path}": ${down}`,
+          }),
+        within,
+      );
+      spokes.setFaults('no-server', {});
+      await vi.waitFor(async () => expect((await shown())?.message).toMatch(/not found$/), within);
+    });
+
     test('an action that is made to fail three times is False after two runs; two touches later it works', async () => {
       await act('refusing', 'make-ns', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
       const failures = () => spokes.events('refusing').filter(({ type }) => type === 'action-failed').length;
       await vi.waitFor(() => expect(failures()).toBe(2), within);
       expect(await completed('refusing', 'make-ns')).toMatchObject({
         status: 'False',
-        message: 'failed to handle Create action with err: injected fault',
+        message: 'failed to handle Create action with err: admission webhook "deny.simulated.test" denied the request: injected fault',
       });
       for (const touch of ['1', '2'])
         await hub.patch(

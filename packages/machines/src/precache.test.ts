@@ -32,7 +32,7 @@ describe('the eleven transitions', () => {
 });
 
 describe('everything else', () => {
-  const known = new Set<string>(transitions.map((t) => `${t.from} ${t.event}`)).add('PreparingToStart DEADLINE');
+  const known = new Set<string>(transitions.map((t) => `${t.from} ${t.event}`)).add('PreparingToStart DEADLINE').add('NotStarted DEADLINE');
   const others = PrecacheState.options
     .flatMap((from) => events.map((event) => ({ from, event })))
     .filter((t) => !known.has(`${t.from} ${t.event}`));
@@ -41,8 +41,8 @@ describe('everything else', () => {
     expect(advance(from, { type: event })).toEqual({ state: from, effects: [] });
   });
 
-  test('a spoke that never answers while it is prepared times out', () => {
-    expect(advance('PreparingToStart', { type: 'DEADLINE' }).state).toBe('PrecacheTimeout');
+  test.each(['NotStarted', 'PreparingToStart'] as const)('a spoke that gets no further than %s times out', (state) => {
+    expect(advance(state, { type: 'DEADLINE' }).state).toBe('PrecacheTimeout');
   });
 
   test('a final state leads nowhere', () => {

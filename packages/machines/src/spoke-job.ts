@@ -99,7 +99,7 @@ function buildMachine({ id, initial, timeout }: Pick<SpokeJobShape<string>, 'id'
     id,
     initial,
     states: {
-      ...(initial === 'NotStarted' && { NotStarted: { meta: { ensure: [] }, on: { START: 'PreparingToStart' } } }),
+      ...(initial === 'NotStarted' && { NotStarted: { meta: { ensure: [] }, on: { START: 'PreparingToStart', DEADLINE: timeout } } }),
       PreparingToStart: {
         meta: { ensure: ['ensureNamespaceView'] },
         on: {

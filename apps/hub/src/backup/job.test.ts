@@ -17,6 +17,7 @@ const context: StepContext<BackupState> = {
 };
 const late = { ...context, now: 2_000_000 };
 
+const FORBIDDEN = 'clusterrolebindings.rbac.authorization.k8s.io is forbidden: User "agent" cannot create';
 const absent: Answer = { kind: 'absent' };
 const found = (status: unknown): Answer => ({
   kind: 'found',
@@ -82,9 +83,13 @@ const rows: Row[] = [
   {
     name: 'the spoke refuses an object again and again',
     from: 'Starting',
-    spoke: { actions: new Map([['backup-crb-create', buildAction({ outcome: 'failed', retries: RETRY_BUDGET, message: 'forbidden' })]]) },
+    spoke: {
+      actions: new Map([
+        ['backup-crb-create', buildAction({ outcome: 'failed', retries: RETRY_BUDGET, refusals: RETRY_BUDGET, message: FORBIDDEN })],
+      ]),
+    },
     to: 'UnrecoverableError',
-    message: 'backup-crb-create: forbidden',
+    message: `backup-crb-create: ${FORBIDDEN}`,
   },
   { name: 'the job is done', from: 'Active', spoke: { jobView: buildView(found({ succeeded: 1 })) }, to: 'Succeeded' },
   {

@@ -1,5 +1,5 @@
 /** What sets one kind of job on spokes apart from another; everything else in this folder is the same for all of them. Types alone. */
-import type { ClusterGroupUpgradeStatus, ManagedCluster } from '@flotilla/api';
+import type { BackupState, ClusterGroupUpgradeStatus, ManagedCluster, PrecacheState } from '@flotilla/api';
 import type { SpokeJobMachine } from '@flotilla/machines';
 import type { z } from 'zod';
 
@@ -71,8 +71,11 @@ export interface WorkloadTarget {
   readonly clusters: number;
 }
 
+/** The states of all kinds of jobs. */
+export type JobState = PrecacheState | BackupState;
+
 /** A kind of job that the hub runs on spokes. `S` are its states, `I` is what one upgrade wants of it. */
-export interface SpokeJob<S extends string, I> {
+export interface SpokeJob<S extends JobState, I> {
   /** Value of `flotilla.io/work` on everything it creates on the hub. */
   readonly work: string;
   readonly machine: SpokeJobMachine<S>;

@@ -9,11 +9,13 @@ import {
   type DeletionTime,
   deleteAction,
   type ObjectPlace,
+  type Tries,
   templateDigest,
   upgradeSelector,
 } from './hub-objects.ts';
 import { RETRY_BUDGET } from './interpret.ts';
 import { type ActionObservation, endedAt, type SpokeObservation } from './observe.ts';
+import { isRefusal } from './refusals.ts';
 
 /** One spoke's part of one upgrade. */
 export interface SpokeTask extends ObjectPlace {
@@ -77,16 +79,16 @@ export class EffectRun implements Record<SpokeJobEffect, () => Promise<void>> {
   private async ensureAction(manifest: SpokeManifest, action: ActionObservation | undefined): Promise<void> {
     if (!action?.ours) return this.create(ManagedClusterAction, createAction(this.task, manifest));
     if (action.outcome === 'executed') return;
-    if (action.outcome === 'failed') return this.retry(action, manifest.action, (n) => createAction(this.task, manifest, n));
+    if (action.outcome === 'failed') return this.retry(action, manifest.action, (tries) => createAction(this.task, manifest, tries));
     // Not executed yet: it follows the spec. A new object, because the agent freezes what it has executed (spec/ocm 1.6).
     if (action.template !== templateDigest(manifest.template))
       await this.recreate(action, manifest.action, createAction(this.task, manifest));
   }
 
   private async recreateLostJob(manifest: SpokeManifest, action: ActionObservation, viewUid: string): Promise<void> {
-    await this.retry(action, manifest.action, async (n) => {
+    await this.retry(action, manifest.action, async (tries) => {
       await this.client.delete(ManagedClusterView, this.ref(this.names.views.job.name), { uid: viewUid });
-      return createAction(this.task, manifest, n);
+      return createAction(this.task, manifest, tries);
     });
   }
 
@@ -107,12 +109,12 @@ export class EffectRun implements Record<SpokeJobEffect, () => Promise<void>> {
   /** The job does without what comes after it, so a failure there is no verdict; it is tried again all the same. */
   private async retryAfterJob(): Promise<void> {
     const failed = [...this.spoke.actions].filter(
-      ([, action]) => action.ours && action.outcome === 'failed' && action.retries < RETRY_BUDGET,
+      ([, action]) => action.ours && action.outcome === 'failed' && action.refusals < RETRY_BUDGET,
     );
     if (failed.length === 0) return;
     for (const manifest of this.task.workload.manifests()) {
       const action = manifest.afterJob && failed.find(([name]) => name === manifest.action)?.[1];
-      if (action) await this.retry(action, manifest.action, (n) => createAction(this.task, manifest, n));
+      if (action) await this.retry(action, manifest.action, (tries) => createAction(this.task, manifest, tries));
     }
   }
 
@@ -155,22 +157,20 @@ export class EffectRun implements Record<SpokeJobEffect, () => Promise<void>> {
       else await this.create(ManagedClusterAction, deleteAction(this.task, name, { when }));
       return false;
     }
-    if (action.outcome === 'failed') await this.retry(action, name, (retries) => deleteAction(this.task, name, { when, retries }));
+    if (action.outcome === 'failed') await this.retry(action, name, (tries) => deleteAction(this.task, name, { when, tries }));
     return action.outcome === 'executed';
   }
 
   /** Creates a failed action anew after 1, 2, 4, … s (at most 60), so that the second execution of spec/ocm 1.6 is over. */
-  private async retry(
-    action: ActionObservation,
-    name: string,
-    build: (retries: number) => KubeObject | Promise<KubeObject>,
-  ): Promise<void> {
+  private async retry(action: ActionObservation, name: string, build: (tries: Tries) => KubeObject | Promise<KubeObject>): Promise<void> {
     const dueAt = endedAt(action, this.deps.now()) + Math.min(1000 * 2 ** Math.min(action.retries, RETRY_BUDGET + 1), 60_000);
     if (this.deps.now() < dueAt) {
       this.wakeAt = Math.min(this.wakeAt ?? dueAt, dueAt);
       return;
     }
-    await this.recreate(action, name, await build(action.retries + 1));
+    // An outage of the spoke's API server costs nothing but time; a job that vanished was created by an action that succeeded.
+    const counts = action.outcome === 'executed' || isRefusal(action.message);
+    await this.recreate(action, name, await build({ retries: action.retries + 1, refusals: action.refusals + Number(counts) }));
   }
 
   private async recreate(action: ActionObservation, name: string, object: KubeObject): Promise<void> {

@@ -4,7 +4,7 @@ import type { Logger } from '@flotilla/runtime';
 import { hubObjectsOf, spokeKey } from './caches.ts';
 import { Claims } from './claims.ts';
 import { createCleaningPace } from './cleaning-pace.ts';
-import type { SpokeJob, UpgradeIdentity } from './definition.ts';
+import type { JobState, SpokeJob, UpgradeIdentity } from './definition.ts';
 import { isAvailable, readAnswer, readReport } from './observe.ts';
 import {
   createSpokeJobProcessor,
@@ -40,7 +40,7 @@ interface Found<S extends string, I> {
 }
 
 /** Carries one kind of job for every upgrade: turns watch events into steps, and steps into what the status says. The leader's part. */
-export class SpokeJobEngine<S extends string, I> {
+export class SpokeJobEngine<S extends JobState, I> {
   readonly job: SpokeJob<S, I>;
   readonly #deps: EngineDeps;
   readonly #processor: SpokeJobProcessor<S, I>;

@@ -2,10 +2,10 @@
 import { createHash } from 'node:crypto';
 import { type KubeObject, Label, ManagedClusterAction, ManagedClusterView } from '@flotilla/api';
 import { workLabels } from '../upgrade-labels.ts';
-import type { SpokeJob, SpokeManifest, UpgradeIdentity, ViewDefinition } from './definition.ts';
+import type { JobState, SpokeJob, SpokeManifest, UpgradeIdentity, ViewDefinition } from './definition.ts';
 
 /** What building an object needs of a kind of job. */
-export type NamedJob = Pick<SpokeJob<string, never>, 'work' | 'names'>;
+export type NamedJob = Pick<SpokeJob<JobState, never>, 'work' | 'names'>;
 
 /** Annotations that carry what a later step must know of an action without reading its template. */
 export const ActionAnnotation = {
@@ -13,6 +13,8 @@ export const ActionAnnotation = {
   template: 'flotilla.io/template',
   /** How often the action was created anew after a failure. */
   retries: 'flotilla.io/retries',
+  /** How many of these failures were a verdict of the spoke, or a job that vanished; the others may pass. */
+  refusals: 'flotilla.io/refusals',
   /** On deletions: `before` or `after` the workload. */
   deletes: 'flotilla.io/deletes',
 } as const;
@@ -34,8 +36,22 @@ export interface ObjectPlace {
   readonly cluster: string;
 }
 
+/** How often an action was tried before. */
+export interface Tries {
+  readonly retries: number;
+  readonly refusals: number;
+}
+
+const triesOf = (tries: Tries | undefined): Record<string, string> =>
+  tries
+    ? {
+        [ActionAnnotation.retries]: String(tries.retries),
+        ...(tries.refusals > 0 && { [ActionAnnotation.refusals]: String(tries.refusals) }),
+      }
+    : {};
+
 /** The action that creates one object on the spoke. */
-export function createAction({ job, upgrade, cluster }: ObjectPlace, manifest: SpokeManifest, retries = 0): KubeObject {
+export function createAction({ job, upgrade, cluster }: ObjectPlace, manifest: SpokeManifest, tries?: Tries): KubeObject {
   return {
     apiVersion: ManagedClusterAction.apiVersion,
     kind: ManagedClusterAction.kind,
@@ -43,10 +59,7 @@ export function createAction({ job, upgrade, cluster }: ObjectPlace, manifest: S
       name: manifest.action,
       namespace: cluster,
       labels: workLabels(upgrade, job.work),
-      annotations: {
-        [ActionAnnotation.template]: templateDigest(manifest.template),
-        ...(retries > 0 && { [ActionAnnotation.retries]: String(retries) }),
-      },
+      annotations: { [ActionAnnotation.template]: templateDigest(manifest.template), ...triesOf(tries) },
     },
     spec: {
       actionType: 'Create',
@@ -63,7 +76,7 @@ export function createAction({ job, upgrade, cluster }: ObjectPlace, manifest: S
 export function deleteAction(
   { job, upgrade, cluster }: ObjectPlace,
   name: string,
-  { when, retries = 0 }: { readonly when: DeletionTime; readonly retries?: number },
+  { when, tries }: { readonly when: DeletionTime; readonly tries?: Tries },
 ): KubeObject {
   const kube =
     name === job.names.actions.deleteClusterRoleBinding
@@ -76,7 +89,7 @@ export function deleteAction(
       name,
       namespace: cluster,
       labels: workLabels(upgrade, job.work),
-      annotations: { [ActionAnnotation.deletes]: when, ...(retries > 0 && { [ActionAnnotation.retries]: String(retries) }) },
+      annotations: { [ActionAnnotation.deletes]: when, ...triesOf(tries) },
     },
     spec: { actionType: 'Delete', kube },
   };

@@ -49,6 +49,11 @@ const progress = (message?: string): Answer => {
     object: { kind: 'ConfigMap', metadata: { name: 'pre-cache-progress' }, data: { progress: JSON.stringify(report) } },
   };
 };
+const DENIED = 'failed to handle Create action with err: admission webhook "policy.test" denied the request: no';
+const UNREACHABLE =
+  'failed to handle Create action with err: Post "https://10.0.0.1:6443/api/v1/namespaces": dial tcp 10.0.0.1:6443: connect: connection refused';
+const creationFailed = (message: string, times: number) =>
+  new Map([['precache-ns-create', buildAction({ outcome: 'failed', retries: times, refusals: times, message })]]);
 const away = 'the cluster is not available; pre-caching goes on when it is';
 
 const rows: Row[] = [
@@ -235,30 +240,72 @@ const rows: Row[] = [
     message: 'timed out: too long',
   },
   {
-    name: 'an action that failed less often than the budget',
+    name: 'an action that failed once',
     from: 'Starting',
-    spoke: { actions: new Map([['precache-ns-create', buildAction({ outcome: 'failed', retries: RETRY_BUDGET - 1, message: 'denied' })]]) },
+    spoke: { actions: new Map([['precache-ns-create', buildAction({ outcome: 'failed', message: DENIED })]]) },
     to: 'Starting',
   },
   {
-    name: 'an action that failed as often as the budget',
+    name: 'an action that was refused less often than the budget',
     from: 'Starting',
-    spoke: { actions: new Map([['precache-ns-create', buildAction({ outcome: 'failed', retries: RETRY_BUDGET, message: 'denied' })]]) },
+    spoke: { actions: creationFailed(DENIED, RETRY_BUDGET - 1) },
+    to: 'Starting',
+    message: `precache-ns-create: ${DENIED}`,
+  },
+  {
+    name: 'an action that was refused as often as the budget',
+    from: 'Starting',
+    spoke: { actions: creationFailed(DENIED, RETRY_BUDGET) },
     to: 'UnrecoverableError',
-    message: 'precache-ns-create: denied',
+    message: `precache-ns-create: ${DENIED}`,
+  },
+  {
+    name: 'an action that never reached the API server of the spoke',
+    from: 'Starting',
+    spoke: { actions: creationFailed(UNREACHABLE, RETRY_BUDGET) },
+    to: 'Starting',
+    message: `precache-ns-create: ${UNREACHABLE}`,
+  },
+  {
+    name: 'an action that never reached the API server of the spoke by the end',
+    from: 'Starting',
+    spoke: { actions: creationFailed(UNREACHABLE, RETRY_BUDGET) },
+    context: late,
+    to: 'PrecacheTimeout',
+    message: `timed out: precache-ns-create: ${UNREACHABLE}`,
+  },
+  {
+    name: 'an action that was refused for the first time after a long outage',
+    from: 'Starting',
+    spoke: {
+      actions: new Map([['precache-ns-create', buildAction({ outcome: 'failed', retries: 20, refusals: 0, message: DENIED })]]),
+    },
+    to: 'Starting',
+    message: `precache-ns-create: ${DENIED}`,
   },
   {
     name: 'an action of another upgrade that failed',
     from: 'Starting',
-    spoke: { actions: new Map([['precache-ns-create', buildAction({ ours: false, outcome: 'failed', retries: 9 })]]) },
+    spoke: {
+      actions: new Map([['precache-ns-create', buildAction({ ours: false, outcome: 'failed', retries: 9, refusals: 9, message: DENIED })]]),
+    },
     to: 'Starting',
   },
   {
     name: 'a job that vanished as often as the budget',
     from: 'Starting',
-    spoke: { jobView: buildView(absent), actions: new Map([['precache-job-create', buildAction({ retries: RETRY_BUDGET })]]) },
+    spoke: {
+      jobView: buildView(absent),
+      actions: new Map([['precache-job-create', buildAction({ retries: RETRY_BUDGET, refusals: RETRY_BUDGET })]]),
+    },
     to: 'UnrecoverableError',
     message: 'job pre-cache disappears from the cluster as soon as it is created',
+  },
+  {
+    name: 'a job that is not there after its action was sent anew for an outage',
+    from: 'Starting',
+    spoke: { jobView: buildView(absent), actions: new Map([['precache-job-create', buildAction({ retries: 20 })]]) },
+    to: 'Starting',
   },
   {
     name: 'no verdict by the end',

@@ -1,11 +1,12 @@
 /** What an observation means to the machine of a job: pure, one function per state. */
 import { Annotation, JobStatus } from '@flotilla/api';
 import type { SpokeJobEvent } from '@flotilla/machines';
-import type { SpokeJob } from './definition.ts';
-import { type Answer, readReport, type SpokeObservation } from './observe.ts';
+import type { JobState, SpokeJob } from './definition.ts';
+import { type ActionObservation, type Answer, readReport, type SpokeObservation } from './observe.ts';
+import { isRefusal } from './refusals.ts';
 
 /** What a step knows besides the observation. */
-export interface StepContext<S extends string = string> {
+export interface StepContext<S extends JobState = JobState> {
   readonly job: Pick<SpokeJob<S, never>, 'machine' | 'names' | 'words'>;
   readonly upgradeUid: string;
   /** Milliseconds since the epoch. */
@@ -24,43 +25,54 @@ export interface Meaning {
   readonly message?: string;
 }
 
-/** How often one action is created anew before the spoke counts as failed. */
+/** How often one action may be refused, or its job vanish, before the spoke counts as failed. */
 export const RETRY_BUDGET = 5;
 
 /** Interprets an observation. No event means: nothing to decide yet. */
-export function interpret<S extends string>(state: S, spoke: SpokeObservation, context: StepContext<S>): Meaning {
+export function interpret<S extends JobState>(state: S, spoke: SpokeObservation, context: StepContext<S>): Meaning {
   const { machine, words } = context.job;
   if (machine.isFinal(state)) return {};
   if (context.heldBy !== undefined)
     return { message: `waits for ClusterGroupUpgrade ${context.heldBy}, which is ${words.doing} this cluster` };
-  const judge = judges[state];
-  return judge ? orDeadline(judge(spoke, context), spoke, context) : { event: { type: 'START' } };
+  return orDeadline(judges[state](spoke, context), spoke, context);
 }
 
 /** What a judgement rests on besides the observation. */
 interface Basis {
   readonly upgradeUid: string;
-  readonly job: Pick<SpokeJob<string, never>, 'names' | 'words'>;
+  readonly job: Pick<SpokeJob<JobState, never>, 'names' | 'words'>;
 }
 
-/** By the states in which a spoke is observed; from the one before them a free spoke goes on at once. */
-const judges: Readonly<Record<string, (spoke: SpokeObservation, basis: Basis) => Meaning>> = {
+type Judge = (spoke: SpokeObservation, basis: Basis) => Meaning;
+
+const nothingToDecide: Judge = () => ({});
+
+/** A state that is added to a machine and forgotten here does not compile. */
+const judges: Readonly<Record<JobState, Judge>> = {
+  NotStarted: () => ({ event: { type: 'START' } }),
   PreparingToStart: judgePreparing,
   Starting: judgeStarting,
   Active: judgeActive,
+  Succeeded: nothingToDecide,
+  PrecacheTimeout: nothingToDecide,
+  BackupTimeout: nothingToDecide,
+  UnrecoverableError: nothingToDecide,
 };
+
+/** Events after which the spoke is still being waited for. */
+const PROVISIONAL: ReadonlySet<SpokeJobEvent['type']> = new Set(['START', 'JOB_ACTIVE', 'CLEANUP_REQUESTED']);
 
 /** A verdict always counts; without one, the hub's deadline ends the wait. */
 function orDeadline(meaning: Meaning, spoke: SpokeObservation, { now, deadlineAt }: Pick<StepContext, 'now' | 'deadlineAt'>): Meaning {
-  const verdict = meaning.event && meaning.event.type !== 'JOB_ACTIVE' && meaning.event.type !== 'CLEANUP_REQUESTED';
-  if (verdict || now < deadlineAt) return meaning;
+  const isVerdict = meaning.event && !PROVISIONAL.has(meaning.event.type);
+  if (isVerdict || now < deadlineAt) return meaning;
   const why = spoke.available ? (meaning.message ?? 'the cluster gave no verdict') : 'the cluster is not available';
   return { event: { type: 'DEADLINE' }, message: `timed out: ${why}` };
 }
 
 const unavailable = ({ words }: Basis['job']) => `the cluster is not available; ${words.work} goes on when it is`;
 
-function judgePreparing({ available, namespaceView }: SpokeObservation, { upgradeUid, job }: Basis): Meaning {
+function judgePreparing({ available, namespaceView, actions }: SpokeObservation, { upgradeUid, job }: Basis): Meaning {
   const answer = namespaceView?.ours ? namespaceView.answer : undefined;
   if (answer?.kind === 'absent') return { event: { type: 'NAMESPACE_GONE' } };
   if (answer?.kind === 'found') {
@@ -68,9 +80,10 @@ function judgePreparing({ available, namespaceView }: SpokeObservation, { upgrad
     // Created by this very attempt before its state was stored: nothing to clean.
     if (metadata.annotations?.[Annotation.upgradeUid] === upgradeUid && !metadata.deletionTimestamp)
       return { event: { type: 'NAMESPACE_GONE' } };
-    return available
-      ? { event: { type: 'CLEANUP_REQUESTED' }, message: 'removing what an earlier attempt left on the cluster' }
-      : { message: unavailable(job) };
+    if (!available) return { message: unavailable(job) };
+    const failing = failingAction(actions);
+    const message = `removing what an earlier attempt left on the cluster${failing ? `: ${failing.message}` : ''}`;
+    return { event: { type: 'CLEANUP_REQUESTED' }, message };
   }
   if (answer?.kind === 'unknown') return { message: `cannot see namespace on the cluster: ${answer.message}` };
   return available ? {} : { message: unavailable(job) };
@@ -79,12 +92,21 @@ function judgePreparing({ available, namespaceView }: SpokeObservation, { upgrad
 function judgeStarting({ available, jobView, progressView, actions }: SpokeObservation, { job }: Basis): Meaning {
   const meaning = jobView?.ours ? judgeJob(job.names.job, jobView.answer, progressView?.answer) : {};
   if (meaning.event) return meaning;
-  const exhausted = [...actions].find(([, action]) => action.ours && action.outcome === 'failed' && action.retries >= RETRY_BUDGET);
-  if (exhausted && !jobView) return { event: { type: 'FAILED' }, message: `${exhausted[0]}: ${exhausted[1].message}` };
+  const failing = jobView ? undefined : failingAction(actions);
+  if (failing?.exhausted) return { event: { type: 'FAILED' }, message: failing.message };
   const creation = actions.get(job.names.actions.createJob);
-  if (jobView?.ours && jobView.answer.kind === 'absent' && (creation?.retries ?? 0) >= RETRY_BUDGET)
+  if (jobView?.ours && jobView.answer.kind === 'absent' && (creation?.refusals ?? 0) >= RETRY_BUDGET)
     return { event: { type: 'FAILED' }, message: `job ${job.names.job} disappears from the cluster as soon as it is created` };
-  return meaning.message || available ? meaning : { message: unavailable(job) };
+  if (meaning.message) return meaning;
+  return available ? { message: failing?.message } : { message: unavailable(job) };
+}
+
+/** An action that failed again after it was created anew; one that has used up its budget goes first. */
+function failingAction(actions: SpokeObservation['actions']): { readonly message: string; readonly exhausted: boolean } | undefined {
+  const failing = [...actions].filter(([, action]) => action.ours && action.outcome === 'failed' && action.retries > 0);
+  const isExhausted = (action: ActionObservation) => action.refusals >= RETRY_BUDGET && isRefusal(action.message);
+  const [name, action] = failing.find(([, each]) => isExhausted(each)) ?? failing[0] ?? [];
+  return action && { message: `${name}: ${action.message}`, exhausted: isExhausted(action) };
 }
 
 function judgeActive({ available, jobView, progressView }: SpokeObservation, { job: { names, words } }: Basis): Meaning {

@@ -56,6 +56,7 @@ export const buildAction = (parts: Partial<ActionObservation> = {}): ActionObser
   ours: true,
   template: undefined,
   retries: 0,
+  refusals: 0,
   deletes: undefined,
   outcome: 'executed',
   message: '',

@@ -47,6 +47,8 @@ export interface ActionObservation extends ActionOutcome {
   readonly uid: string;
   readonly ours: boolean;
   readonly template: string | undefined;
+  /** How many of its retries count against the budget. */
+  readonly refusals: number;
   /** Of a deletion: `before` or `after` the workload. */
   readonly deletes: string | undefined;
 }
@@ -154,16 +156,21 @@ function observeAction(upgradeUid: string, action: ManagedClusterAction): Action
     uid,
     ours: labels?.[Label.upgradeUid] === upgradeUid,
     template: annotations?.[ActionAnnotation.template],
+    refusals: countOf(annotations?.[ActionAnnotation.refusals]),
     deletes: annotations?.[ActionAnnotation.deletes],
   };
+}
+
+function countOf(annotation = '0'): number {
+  const count = Number(annotation);
+  return Number.isSafeInteger(count) && count >= 0 ? count : 0;
 }
 
 /** Reads what became of an action. */
 export function observeOutcome({ metadata, status }: ManagedClusterAction): ActionOutcome {
   const condition = findCondition(status?.conditions, ACTION_COMPLETED);
-  const retries = Number(metadata.annotations?.[ActionAnnotation.retries] ?? 0);
   return {
-    retries: Number.isSafeInteger(retries) && retries >= 0 ? retries : 0,
+    retries: countOf(metadata.annotations?.[ActionAnnotation.retries]),
     outcome: condition ? (condition.status === 'True' || isPostConditionMet(condition) ? 'executed' : 'failed') : 'pending',
     message: condition?.message ?? '',
     createdAt: Date.parse(metadata.creationTimestamp ?? '') || 0,

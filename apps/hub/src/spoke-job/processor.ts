@@ -2,7 +2,7 @@ import { ClusterGroupUpgrade, findCondition, UpgradeCondition } from '@flotilla/
 import type { Client } from '@flotilla/runtime';
 import { z } from 'zod';
 import { BY_UID, hubObjectsOf, type SpokeJobCaches, spokeKey } from './caches.ts';
-import type { SpokeJob, UpgradeIdentity } from './definition.ts';
+import type { JobState, SpokeJob, UpgradeIdentity } from './definition.ts';
 import type { StepContext } from './interpret.ts';
 import { observeSpoke, type SpokeObservation } from './observe.ts';
 import { runStep, type StepResult } from './step.ts';
@@ -74,7 +74,7 @@ export type SpokeJobProcessor<S extends string, I> = (step: SpokeJobStep<S, I>, 
  * The processor of a kind of job. A step that another process overtook, because it waited in the queue of a hub that is gone,
  * changes nothing. The signal stops a step between two writes.
  */
-export function createSpokeJobProcessor<S extends string, I>(job: SpokeJob<S, I>, deps: ProcessorDeps): SpokeJobProcessor<S, I> {
+export function createSpokeJobProcessor<S extends JobState, I>(job: SpokeJob<S, I>, deps: ProcessorDeps): SpokeJobProcessor<S, I> {
   const { client, caches, now } = deps;
   return async (step, signal) => {
     const { upgrade, cluster, known } = step;
@@ -118,7 +118,7 @@ export const versionsOf = (caches: SpokeJobCaches): CacheVersions => ({
  * it. A spoke that was begun and has nothing on the hub any more was cleaned, or robbed by somebody: there the server itself is asked,
  * since running the step would put a second job on the spoke.
  */
-async function isOvertaken<S extends string, I>(
+async function isOvertaken<S extends JobState, I>(
   job: SpokeJob<S, I>,
   { upgrade, cluster, known }: SpokeJobStep<S, I>,
   spoke: SpokeObservation,

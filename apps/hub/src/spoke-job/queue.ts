@@ -8,7 +8,7 @@ import {
   type WorkerHandle,
 } from '@flotilla/queues';
 import type { Logger } from '@flotilla/runtime';
-import type { SpokeJob } from './definition.ts';
+import type { JobState, SpokeJob } from './definition.ts';
 import type { SpokeJobEngine } from './engine.ts';
 import { createSpokeJobProcessor, outcomeSchema, type ProcessorDeps, type SpokeJobStep } from './processor.ts';
 
@@ -25,7 +25,7 @@ export interface SpokeJobQueueOptions<S extends string, I> {
 const WATCHING = { from: 3, every: 4 };
 
 /** Starts the leader's queue of a kind of job, and the engine on it. Workers may run its steps too. */
-export function startSpokeJobQueue<S extends string, I>(
+export function startSpokeJobQueue<S extends JobState, I>(
   engine: SpokeJobEngine<S, I>,
   { store, queue, concurrency, signal, logger }: SpokeJobQueueOptions<S, I>,
 ): StepQueue<SpokeJobStep<S, I>> {
@@ -53,7 +53,7 @@ export function startSpokeJobQueue<S extends string, I>(
 }
 
 /** Runs steps of a kind of job that the leader asks for. The caches are this process's own, and filled. */
-export function startSpokeJobWorker<S extends string, I>(
+export function startSpokeJobWorker<S extends JobState, I>(
   job: SpokeJob<S, I>,
   deps: ProcessorDeps,
   { store, queue, concurrency, signal, logger }: SpokeJobQueueOptions<S, I>,

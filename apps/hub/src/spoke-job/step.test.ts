@@ -319,6 +319,19 @@ describe('when a step wants to be looked at again', () => {
     const again = created.find(({ metadata }) => metadata.name === 'precache-ns-create');
     expect(again?.metadata.annotations).toMatchObject({ 'flotilla.io/retries': '3' });
   });
+
+  test.each([
+    { name: 'a refusal', message: 'namespaces "x" is forbidden: no', refusals: '3' },
+    { name: 'an outage', message: 'connect ECONNREFUSED 10.0.0.1:6443', refusals: '2' },
+  ])('what $name costs of the budget is kept on the next action', async ({ message, refusals }) => {
+    const { created } = await step(
+      { current: 'Starting', stored: 'Starting' },
+      { actions: failedAction({ retries: 7, refusals: 2, completedAt: now - 120_000, message }) },
+      { existing: [actionObject('precache-ns-create')] },
+    );
+    const again = created.find(({ metadata }) => metadata.name === 'precache-ns-create');
+    expect(again?.metadata.annotations).toMatchObject({ 'flotilla.io/retries': '8', 'flotilla.io/refusals': refusals });
+  });
 });
 
 function allExecuted(profile: 'talm' | 'least-privilege' = 'least-privilege') {

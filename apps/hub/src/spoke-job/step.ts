@@ -1,4 +1,5 @@
 import type { SpokeJobEffect } from '@flotilla/machines';
+import type { JobState } from './definition.ts';
 import { type EffectDeps, EffectRun, type SpokeTask } from './effects.ts';
 import { interpret, type StepContext } from './interpret.ts';
 import type { SpokeObservation } from './observe.ts';
@@ -13,7 +14,7 @@ export interface StepResult<S extends string> {
 }
 
 /** As many transitions as the observation allows, without any effect: pure. */
-export function decide<S extends string>(
+export function decide<S extends JobState>(
   state: S,
   spoke: SpokeObservation,
   context: StepContext<S>,
@@ -38,7 +39,7 @@ export function decide<S extends string>(
  * One step of one spoke: decide, then make what the new state requires true. Idempotent; safe to stop anywhere.
  * @param stored the state in the upgrade's status: a spoke is cleaned only after its verdict is stored.
  */
-export async function runStep<S extends string>(
+export async function runStep<S extends JobState>(
   task: SpokeTask,
   states: { readonly current: S; readonly stored: S | undefined },
   spoke: SpokeObservation,

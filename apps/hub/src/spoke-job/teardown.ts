@@ -1,6 +1,6 @@
 import { Label } from '@flotilla/api';
 import { BY_WORK_AND_CLUSTER, BY_WORK_AND_UPGRADE, hubObjectsOf, type SpokeJobCaches, spokeKey } from './caches.ts';
-import type { SpokeJob, UpgradeIdentity } from './definition.ts';
+import type { JobState, SpokeJob, UpgradeIdentity } from './definition.ts';
 import { type EffectDeps, EffectRun } from './effects.ts';
 import { observeSpoke } from './observe.ts';
 
@@ -9,8 +9,8 @@ const PARALLEL = 16;
 
 /** What tearing a kind of job down needs of it. */
 export interface TeardownJob {
-  readonly work: SpokeJob<string, never>['work'];
-  readonly names: SpokeJob<string, never>['names'];
+  readonly work: SpokeJob<JobState, never>['work'];
+  readonly names: SpokeJob<JobState, never>['names'];
   /** Actions whose execution leaves the spoke clean. */
   readonly deletions: readonly string[];
   /** Whether a spoke in this state may have something of the job. */

@@ -12,7 +12,9 @@ export interface SpokeFaults {
   readonly failJob?: boolean | number;
   /** Jobs reach their deadline after so many seconds, or their own `activeDeadlineSeconds`, whichever is less. */
   readonly deadlineJobSeconds?: number;
-  /** Executions of these actions that fail, by the name of the action. A failing action runs twice, so an odd number shows False, then True. */
+  /** The spoke's API server refuses connections while its agent goes on: actions and views fail. Jobs go on, works do too. */
+  readonly apiServerDown?: boolean;
+  /** Executions of these actions that admission denies, by the name of the action. A failing action runs twice, so an odd number shows False, then True. */
   readonly failActions?: Readonly<Record<string, number>>;
   /** The status of a Job stays empty. */
   readonly jobNeverStarts?: boolean;

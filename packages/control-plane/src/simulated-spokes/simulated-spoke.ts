@@ -11,6 +11,7 @@ import {
   type ManifestWork,
   readView,
   type ServedResource,
+  type SpokeAccess,
   type TokenBucket,
   VIEW_PROCESSING,
   type WorkCadence,
@@ -27,6 +28,7 @@ import { SimulatedWorks, type WorkEvent } from './simulated-works.ts';
 import { SpokeStore, type StoredObject } from './spoke-store.ts';
 import { actionStatusPatch, isViewUnchanged, viewStatusPatch } from './status-patch.ts';
 import type { HeapTimer, TimerHeap } from './timer-heap.ts';
+import { unreachableAccess } from './unreachable-access.ts';
 
 /** One moment in the life of a simulated spoke. */
 export interface SpokeEvent {
@@ -171,7 +173,7 @@ export class SimulatedSpoke {
     // Read again after the wait: a deleted or changed action must not run as it was.
     const action = this.#around.getAction(this.name, name);
     if (!action || findCondition(action.status?.conditions, ACTION_COMPLETED)?.status === 'True') return;
-    const verdict = this.#injectedFailure(action) ?? (await executeAction(action, this.store));
+    const verdict = this.#injectedFailure(action) ?? (await executeAction(action, this.#access()));
     this.#record({ type: verdict.condition.status === 'True' ? 'action-executed' : 'action-failed', name });
     const conditions = withCondition(action.status?.conditions, verdict.condition, this.now());
     const patch = actionStatusPatch(action, conditions, verdict.result);
@@ -194,7 +196,7 @@ export class SimulatedSpoke {
     await timers.pause(this.#latency());
     const view = this.#around.getView(this.name, name);
     if (!view) return;
-    const status = await readView(view, this.store, this.now());
+    const status = await readView(view, this.#access(), this.now());
     this.#record({ type: 'view-read', name });
     if (!isViewUnchanged(view, status)) {
       await timers.pause(this.#bucket.reserve(timers.now()));
@@ -245,7 +247,11 @@ export class SimulatedSpoke {
     const failed = this.#failedActions.get(name) ?? 0;
     if (failed >= (this.faults.failActions?.[name] ?? 0)) return undefined;
     this.#failedActions.set(name, failed + 1);
-    return actionFailed(action.spec?.actionType ?? '', 'injected fault');
+    return actionFailed(action.spec?.actionType ?? '', 'admission webhook "deny.simulated.test" denied the request: injected fault');
+  }
+
+  #access(): SpokeAccess {
+    return this.faults.apiServerDown ? unreachableAccess(this.store) : this.store;
   }
 
   #latency(): number {
