@@ -93,15 +93,14 @@ describe('a managed policy', () => {
       want: { ...nothing, missing: ['p'] },
     },
     {
-      name: 'is left alone when it is enforced wherever it is placed',
-      parents: [p],
-      children: clusters.map((each) => buildChild(p, each, { remediationAction: 'Enforce' })),
+      name: 'is left alone when its author enforces it',
+      parents: [buildPolicy('p', { spec: { remediationAction: 'Enforce' } })],
       want: { ...nothing, enforced: ['p'] },
     },
     {
-      name: 'is upgraded when it is enforced on one cluster only',
+      name: 'is upgraded when all its copies are enforced by the binding of another upgrade',
       parents: [p],
-      children: [buildChild(p, 'spoke-1', { remediationAction: 'enforce' }), buildChild(p, 'spoke-2')],
+      children: clusters.map((each) => buildChild(p, each, { remediationAction: 'enforce' })),
       want: upgraded('p'),
     },
     {
@@ -117,8 +116,7 @@ describe('a managed policy', () => {
     },
     {
       name: 'is not ambiguous when one of the two is enforced already',
-      parents: [p, elsewhere],
-      children: [buildChild(p, 'spoke-1', { remediationAction: 'enforce' }), buildChild(elsewhere, 'spoke-1')],
+      parents: [buildPolicy('p', { spec: { remediationAction: 'enforce' } }), elsewhere],
       want: upgraded('p', 'other'),
     },
   ])('$name', ({ parents, children, want }) => expect(examine(['p'], parents, children).names).toEqual(want));

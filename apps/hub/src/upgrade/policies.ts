@@ -21,7 +21,7 @@ export interface PolicyExamination {
   readonly forUpgrade: readonly ManagedPolicy[];
   /** Every selected cluster complies already. */
   readonly compliantBefore: readonly ManagedPolicy[];
-  /** Enforced already wherever it is placed on a selected cluster: left alone. */
+  /** Enforced by its author, in the root policy itself: left alone. A copy that another upgrade's binding enforces says nothing. */
   readonly enforced: readonly string[];
   /** Not placed on any selected cluster, or without a parent. */
   readonly missing: readonly string[];
@@ -32,28 +32,31 @@ export interface PolicyExamination {
   readonly namespaces: Readonly<Record<string, string>>;
 }
 
+/** Where managed policies are looked for. */
+export interface PolicySelection {
+  readonly managedPolicies: readonly string[] | undefined;
+  readonly clusters: readonly string[];
+  /** Policies in the namespaces of the clusters; others are ignored. */
+  readonly children: Iterable<Policy>;
+  readonly parents: (namespace: string, name: string) => Policy | undefined;
+}
+
 /** What is known of a managed policy from its children on the selected clusters. */
 interface Placed {
   readonly clusters: Set<string>;
-  /** Namespaces of the parents of children that are not enforced. */
+  /** Namespaces of the parents that are not enforced by their authors. */
   readonly namespaces: Set<string>;
   problem?: string;
 }
 
 /**
  * Finds and judges the managed policies (spec/talm 2.6 rules 1–8), each once per call. Where the reference looks too far we do not
- * (7.3 #13): children of other policies or on other clusters never matter; a policy enforced on some of the selected
- * clusters and informing on others is upgraded, not skipped: only one that is enforced wherever it is placed is left alone.
+ * (7.3 #13): children of other policies or on other clusters never matter; whether a policy is enforced is judged by the root
+ * policy's own remediationAction, since a copy also says enforce while another upgrade remediates it there.
  */
-export function examinePolicies(input: {
-  readonly managedPolicies: readonly string[] | undefined;
-  readonly clusters: readonly string[];
-  /** Policies in the namespaces of the clusters; others are ignored. */
-  readonly children: Iterable<Policy>;
-  readonly parents: (namespace: string, name: string) => Policy | undefined;
-}): PolicyExamination {
+export function examinePolicies(input: PolicySelection): PolicyExamination {
   const names = [...new Set(input.managedPolicies)];
-  const placed = findPlaced(new Set(names), new Set(input.clusters), input.children);
+  const placed = findPlaced(new Set(names), input);
   const forUpgrade: ManagedPolicy[] = [];
   const compliantBefore: ManagedPolicy[] = [];
   const enforced: string[] = [];
@@ -88,15 +91,16 @@ export function examinePolicies(input: {
 }
 
 /** Walks the children once; a managed policy without any child on a selected cluster is absent from the answer. */
-function findPlaced(names: ReadonlySet<string>, clusters: ReadonlySet<string>, children: Iterable<Policy>): Map<string, Placed> {
+function findPlaced(names: ReadonlySet<string>, input: Omit<PolicySelection, 'managedPolicies'>): Map<string, Placed> {
   const placed = new Map<string, Placed>();
-  for (const child of children) {
+  const clusters = new Set(input.clusters);
+  for (const child of input.children) {
     const parent = parentOf(child);
     if (!parent || !names.has(parent.name) || !clusters.has(child.metadata.namespace ?? '')) continue;
     const entry = placed.get(parent.name) ?? { clusters: new Set(), namespaces: new Set() };
     placed.set(parent.name, entry);
     entry.clusters.add(child.metadata.namespace ?? '');
-    if (isEnforced(child)) continue;
+    if (isEnforced(input.parents(parent.namespace, parent.name))) continue;
     entry.namespaces.add(parent.namespace);
     entry.problem ??= hubTemplateProblem(child);
   }
@@ -111,8 +115,8 @@ function parentOf({ metadata }: Policy): { readonly namespace: string; readonly 
   return dot < 0 ? undefined : { namespace: name.slice(0, dot), name: name.slice(dot + 1) };
 }
 
-function isEnforced({ spec }: Policy): boolean {
-  const action: unknown = spec?.remediationAction;
+function isEnforced(policy: Policy | undefined): boolean {
+  const action: unknown = policy?.spec?.remediationAction;
   return typeof action === 'string' && action.toLowerCase() === 'enforce';
 }
 

@@ -138,7 +138,7 @@ function hasParentChanged({ type, object, previous }: Change<Policy>): boolean {
 
 function hasChildChanged({ type, object, previous }: Change<Policy>): boolean {
   if (type === 'deleted' || !previous) return true;
-  const facts = ({ spec }: Policy) => JSON.stringify([spec?.remediationAction, spec?.['policy-templates']]);
+  const facts = ({ spec }: Policy) => JSON.stringify(spec?.['policy-templates']);
   return facts(object) !== facts(previous);
 }
 
