@@ -47,7 +47,7 @@ async function settled(): Promise<void> {
 }
 
 test('a copy of a policy that changes is looked at by who waits, not by who runs', async () => {
-  hub.put(Policy, { ...COPY, spec: { ...COPY.spec, remediationAction: 'enforce' } });
+  hub.put(Policy, { ...COPY, spec: { ...COPY.spec, 'policy-templates': ['{{hub fromSecret hub}}'] } });
   await vi.waitFor(() => expect(woken).toEqual(['ns/waiting']));
   await settled();
   expect(woken).toEqual(['ns/waiting']);

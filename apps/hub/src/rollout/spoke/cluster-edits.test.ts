@@ -85,6 +85,12 @@ describe('clusterPatch', () => {
   });
 });
 
+test('protected keys are left alone even by edits that were made after the validation', () => {
+  const edits = { addClusterLabels: { ours: 'x' }, addClusterAnnotations: { 'flotilla.io/runtime-storage': '/' } };
+  const patch = clusterPatch(clusterWith({}, {}), edits);
+  expect(patch).toEqual({ metadata: { uid: 'uid-spoke', labels: { ours: 'x' } } });
+});
+
 function merged(before: Record<string, string> = {}, patch: Record<string, string | null> = {}): Record<string, string> {
   const result = { ...before };
   for (const [key, value] of Object.entries(patch)) {
@@ -115,6 +121,37 @@ describe('findEditProblem', () => {
     { name: 'a key with two slashes', edits: { addClusterAnnotations: { 'a/b/c': '' } }, want: /addClusterAnnotations: key "a\/b\/c"/ },
     { name: 'a prefix with capitals', edits: { addClusterLabels: { 'A.io/b': '' } }, want: /key "A\.io\/b"/ },
     { name: 'a key that is too long', edits: { addClusterLabels: { ['k'.repeat(64)]: '' } }, want: /key "k+" cannot be used/ },
+    {
+      name: 'a key of ours, which says what is mounted on nodes',
+      edits: { addClusterAnnotations: { 'flotilla.io/runtime-storage': '/' } },
+      want: /beforeEnable\.addClusterAnnotations: key "flotilla\.io\/runtime-storage" may not be edited.*remove it/,
+    },
+    {
+      name: 'the set a cluster belongs to',
+      edits: { addClusterLabels: { 'cluster.open-cluster-management.io/clusterset': 'prod' } },
+      want: /addClusterLabels: key "cluster\.open-cluster-management\.io\/clusterset" may not be edited/,
+    },
+    {
+      name: 'a protected key that is removed',
+      edits: { removeClusterAnnotations: ['flotilla.io/runtime-socket'] },
+      want: /removeClusterAnnotations: key "flotilla\.io\/runtime-socket" may not be edited/,
+    },
+    {
+      name: 'a protected key that is removed in the old way',
+      edits: { deleteClusterLabels: { 'feature.open-cluster-management.io/addon-work-manager': '' } },
+      want: /deleteClusterLabels: key "feature\.open-cluster-management\.io\/addon-work-manager" may not be edited/,
+    },
+    {
+      name: 'a protected label that is removed',
+      edits: { removeClusterLabels: ['open-cluster-management.io/x'] },
+      want: /removeClusterLabels: key "open-cluster-management\.io\/x" may not be edited/,
+    },
+    { name: 'a prefix that only ends alike', edits: { addClusterLabels: { 'notflotilla.io/a': '' } }, want: undefined },
+    {
+      name: 'what the reference and its users set',
+      edits: { addClusterLabels: { 'ztp-done': '', 'ztp-running': '', 'ran.openshift.io/x': '' }, removeClusterLabels: ['ztp-running'] },
+      want: undefined,
+    },
     { name: 'a value with a slash', edits: { addClusterLabels: { key: 'a/b' } }, want: /value "a\/b" of key cannot be used; give/ },
     { name: 'a value that is too long', edits: { addClusterLabels: { key: 'v'.repeat(64) } }, want: /value "v+" of key/ },
   ])('$name', ({ edits, want }) => {

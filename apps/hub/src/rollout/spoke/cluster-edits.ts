@@ -40,9 +40,9 @@ type Step = Readonly<Record<string, string | null>>;
 
 const removals = (keys: readonly string[]): Step => Object.fromEntries(keys.map((key) => [key, null]));
 
-/** What is left to change after all steps, of which a later one wins. */
+/** What is left to change after all steps, of which a later one wins. The spec may have been edited since it was found valid. */
 function changes(current: Texts, steps: readonly Step[]): Step | undefined {
-  const wanted = new Map(steps.flatMap((step) => Object.entries(step)));
+  const wanted = new Map(steps.flatMap((step) => Object.entries(step)).filter(([key]) => !isProtected(key)));
   const left = [...wanted].filter(([key, value]) => (Object.hasOwn(current, key) ? current[key] : null) !== value);
   return left.length > 0 ? Object.fromEntries(left) : undefined;
 }
@@ -59,10 +59,29 @@ const isKey = (key: string): boolean => {
 const isLabelValue = (value: string): boolean => value === '' || (value.length <= 63 && NAME.test(value));
 
 /**
- * What an API server would refuse in some edits, naming field, value and fix; undefined when nothing.
+ * Keys with these prefixes say what is mounted on nodes and who may reach a cluster; who may create an upgrade may not set them by it,
+ * whatever the reference allows.
+ */
+const isProtected = (key: string): boolean => /^(flotilla\.io|([-a-z0-9]+\.)*open-cluster-management\.io)\//.test(key);
+
+/** Every key that some edits touch, with the field it is in. */
+const touchedKeys = (edits: ClusterEdits | undefined): (readonly [field: string, key: string])[] =>
+  Object.entries({
+    addClusterLabels: Object.keys(edits?.addClusterLabels ?? {}),
+    deleteClusterLabels: Object.keys(edits?.deleteClusterLabels ?? {}),
+    removeClusterLabels: edits?.removeClusterLabels ?? [],
+    addClusterAnnotations: Object.keys(edits?.addClusterAnnotations ?? {}),
+    removeClusterAnnotations: edits?.removeClusterAnnotations ?? [],
+  }).flatMap(([field, keys]) => keys.map((key) => [field, key] as const));
+
+/**
+ * What an API server would refuse in some edits, or what they may not touch, naming field, value and fix; undefined when nothing.
  * @param at path of the edits, such as `spec.actions.beforeEnable`
  */
 export function findEditProblem(edits: ClusterEdits | undefined, at: string): string | undefined {
+  for (const [field, key] of touchedKeys(edits))
+    if (isProtected(key))
+      return `${at}.${field}: key ${JSON.stringify(key)} may not be edited by an upgrade, as no key under flotilla.io/ and open-cluster-management.io/ may; remove it here, and set it on the ManagedCluster with the rights for that`;
   // A key to be removed may be anything: what cannot be there need not be removed.
   const keys: [string, Texts | undefined][] = [
     ['addClusterLabels', edits?.addClusterLabels],
