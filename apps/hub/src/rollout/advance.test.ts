@@ -188,6 +188,13 @@ describe('soak', () => {
     expect(progressOf(advance({ ...given, standings: {}, status, minutes: 1 }))).toEqual({ a: at(0) });
   });
 
+  test('begins again when the clock has stepped back behind its beginning', () => {
+    const status = running(1, { a: { ...at(0), firstCompliantAt: iso(T0 + 60 * MINUTE) } });
+    const result = advance({ ...given, status, minutes: 1 });
+    expect(progressOf(result)).toEqual({ a: { ...at(0), firstCompliantAt: iso(T0 + MINUTE) } });
+    expect(result.wakeAt).toBe(T0 + MINUTE + 31_000);
+  });
+
   test('a policy that is not placed on a cluster does not soak', () => {
     expect(progressOf(advance({ ...given, standings: { a: ['notMatched', 'pending'] }, status: running(1) }))).toEqual({ a: at(1) });
   });

@@ -24,7 +24,8 @@ export function moveCluster(before: ClusterProgress | undefined, cluster: string
     if (standing === 'pending') return { progress: at(mode.kind, index) };
     const soakSeconds = standing === 'done' ? mode.soakSeconds(index) : 0;
     if (soakSeconds > 0) {
-      const since = firstCompliantAt ?? conditionTime(now);
+      // A time that is yet to come was stored before the clock stepped back.
+      const since = firstCompliantAt !== undefined && Date.parse(firstCompliantAt) <= now ? firstCompliantAt : conditionTime(now);
       const soakedAt = soakEnd(since, soakSeconds);
       if (now < soakedAt) return { progress: { ...at(mode.kind, index), firstCompliantAt: since }, soakedAt };
     }

@@ -18,7 +18,7 @@ let hub: MemoryHub;
 let stop: AbortController;
 /** What the engine asked for, in order. */
 let asked: string[];
-let start: (watchdogMs: number) => void;
+let start: (watchdogMs: number, now?: () => number) => void;
 let caches: ReturnType<typeof createCaches>;
 
 beforeEach(async () => {
@@ -33,7 +33,7 @@ beforeEach(async () => {
       void asked.push(`batch ${batch}: ${steps.map(({ phase, cluster }) => `${phase} ${cluster}`).join(', ')}`),
     addStep: ({ phase, cluster }: { phase: string; cluster: string }) => void asked.push(`${phase} ${cluster}`),
   };
-  start = (watchdogMs) => new RolloutEngine({ caches, queue, now: Date.now, logger, watchdogMs }).start(stop.signal);
+  start = (watchdogMs, now = Date.now) => new RolloutEngine({ caches, queue, now, logger, watchdogMs }).start(stop.signal);
 });
 afterEach(() => {
   stop.abort();
@@ -65,6 +65,16 @@ test('clusters that still have to be edited are one batch, and are asked for aga
   await until([all, all]);
   putCluster('b', { name: 'b' });
   await vi.waitFor(() => expect(asked.at(-1)).toBe('prepare c'));
+});
+
+test('what is not true is asked for again although the clock has stepped back', async () => {
+  let stepMs = 0;
+  start(SHORT_MS, () => Date.now() - stepMs);
+  putCluster('a', {});
+  put({ status: {}, remediationPlan: [['a']] });
+  await until(['prepare a']);
+  stepMs = 3_600_000;
+  await vi.waitFor(() => expect(asked.slice(0, 2)).toEqual(['prepare a', 'prepare a']), { timeout: 2000, interval: 5 });
 });
 
 test('an upgrade that changes does not ask again for what was asked for a moment ago', async () => {

@@ -105,9 +105,13 @@ export class RolloutEngine {
     if (signal.aborted) this.#stop();
   }
 
-  /** True when nothing of a rollout is left on the hub that the upgrade's end has to wait for. */
-  isClean(upgrade: ClusterGroupUpgrade): boolean {
-    return placementWrites(upgrade, this.#deps.caches).length === 0 && !this.#hasPlacements(upgrade) && this.#leftovers(upgrade).size === 0;
+  /**
+   * True when nothing of a rollout is left on the hub that the upgrade's end has to wait for.
+   * @param leavingCounts what is being deleted and only waits for its cluster's agent to let it go is left too
+   */
+  isClean(upgrade: ClusterGroupUpgrade, { leavingCounts }: { readonly leavingCounts: boolean }): boolean {
+    const isPlaced = placementWrites(upgrade, this.#deps.caches).length > 0 || this.#hasPlacements(upgrade);
+    return !isPlaced && this.#leftovers(upgrade, leavingCounts).size === 0;
   }
 
   #hasPlacements(upgrade: ClusterGroupUpgrade): boolean {
@@ -119,11 +123,14 @@ export class RolloutEngine {
   }
 
   /** Clusters with anything of the upgrade that should not be there. */
-  #leftovers(upgrade: ClusterGroupUpgrade): Set<string> {
+  #leftovers(upgrade: ClusterGroupUpgrade, leavingCounts = true): Set<string> {
     const { works, rolloutViews, rolloutActions } = this.#deps.caches;
     const { namespace = '', name, uid = '' } = upgrade.metadata;
     const clustersIn = (cache: { byIndex(index: string, value: string): readonly KubeObject[] }) =>
-      [uid, upgradeIndexValue({ namespace, name })].flatMap((value) => cache.byIndex(BY_UPGRADE, value)).map(namespaceOf);
+      [uid, upgradeIndexValue({ namespace, name })]
+        .flatMap((value) => cache.byIndex(BY_UPGRADE, value))
+        .filter(({ metadata }) => leavingCounts || metadata.deletionTimestamp === undefined)
+        .map(namespaceOf);
     const targets = targetsOf(upgrade);
     const found = [...clustersIn(rolloutViews), ...clustersIn(rolloutActions)];
     const kept = keepsObjects(upgrade) ? [] : clustersIn(works);
@@ -235,7 +242,7 @@ export class RolloutEngine {
     const at = now();
     due.add(name);
     const last = asked.get(name);
-    if (last?.what !== what || at - last.at >= watchdogMs) {
+    if (last?.what !== what || isOver(last.at, watchdogMs, at)) {
       asked.set(name, { what, at, times: 1 });
       return true;
     }
@@ -247,9 +254,9 @@ export class RolloutEngine {
   /** Looks again when a pause ends, and while anything that was asked for is not true. */
   #watch(key: string, memory: Memory, wakeAt: number): void {
     const { now, watchdogMs = WATCHDOG_MS } = this.#deps;
-    for (const [name, { at }] of memory.asked) if (now() - at >= watchdogMs && !memory.due.has(name)) memory.asked.delete(name);
+    for (const [name, { at }] of memory.asked) if (isOver(at, watchdogMs, now()) && !memory.due.has(name)) memory.asked.delete(name);
     let askAt = Number.POSITIVE_INFINITY;
-    for (const name of memory.due) askAt = Math.min(askAt, (memory.asked.get(name)?.at ?? now()) + watchdogMs);
+    for (const name of memory.due) askAt = Math.min(askAt, Math.min(memory.asked.get(name)?.at ?? now(), now()) + watchdogMs);
     // A look goes through all spokes: not one for each that is late.
     const at = Math.min(wakeAt, Math.max(askAt, now() + watchdogMs / LOOKS_PER_WATCHDOG));
     // The earliest of several looks stays: this one may not have gone through all spokes.
@@ -283,6 +290,9 @@ function describe(target: SpokeTarget): string {
   if (target.phase !== 'remediate') return target.phase;
   return target.mode === 'policy' ? `remediate ${target.policy}` : `remediate ${target.template}`;
 }
+
+/** A time that is yet to come was noted before the clock stepped back: nothing waits for as long as it stepped. */
+const isOver = (since: number, ms: number, now: number): boolean => since > now || now - since >= ms;
 
 const namespaceOf = ({ metadata }: KubeObject): string => metadata.namespace ?? '';
 

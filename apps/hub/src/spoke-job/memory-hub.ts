@@ -1,7 +1,18 @@
 /** A hub's API server in memory, for the tests of this folder: what processes see of it can be held back, each for itself. */
-import { ClusterGroupUpgrade, type KubeObject, Label, ManagedCluster, type Ref, type Resource, refKey } from '@flotilla/api';
+import { ClusterGroupUpgrade, isJsonObject, type KubeObject, Label, ManagedCluster, type Ref, type Resource, refKey } from '@flotilla/api';
 import { ApiError, type Client, createLogger, createMetrics, WatchCache, type WatchEvent } from '@flotilla/runtime';
 import { type SpokeJobCaches, transportCaches, upgradeIndexes } from './caches.ts';
+
+/** JSON merge patch, as an API server applies it. */
+function mergeInto(target: unknown, patch: unknown): unknown {
+  if (!isJsonObject(patch)) return patch;
+  const merged: Record<string, unknown> = isJsonObject(target) ? { ...target } : {};
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) delete merged[key];
+    else if (value !== undefined) merged[key] = mergeInto(merged[key], value);
+  }
+  return merged;
+}
 
 interface Entry {
   readonly kind: string;
@@ -149,8 +160,18 @@ export class MemoryHub {
           if (key.startsWith(`${kind.plural} `) && metadata.namespace === namespace && selected) this.remove(kind, metadata);
         }
       },
+      patch: async (kind, ref, patch) => {
+        this.writes.push(`patch ${kind.plural} ${ref.name}`);
+        const found = this.get(kind, ref);
+        if (!found)
+          throw new ApiError('FLOTILLA_API_NOT_FOUND', refKey(ref), { status: 404, reason: 'NotFound', serverMessage: 'not found' });
+        const merged = kind.schema.parse(mergeInto(found, patch));
+        // An object that is being deleted goes with its last finalizer.
+        if (merged.metadata.deletionTimestamp && !merged.metadata.finalizers?.length) this.remove(kind, ref);
+        else return kind.schema.parse(this.put(kind, merged));
+        return merged;
+      },
       replace: refuse,
-      patch: refuse,
       apply: refuse,
       getText: refuse,
       request: refuse,

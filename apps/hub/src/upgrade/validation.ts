@@ -45,6 +45,8 @@ export const ValidationReason = {
   templatesInvalid: 'InvalidManifestTemplate',
   /** Ours: the API server serves no policies. */
   frameworkMissing: 'PolicyFrameworkMissing',
+  /** Ours: a spec that is not what the schema says. */
+  spec: 'InvalidSpec',
   /** Ours: annotations of the window. */
   window: 'InvalidWindow',
   /** Ours: edits of ManagedClusters that an API server would refuse. */

@@ -28,13 +28,13 @@ import { type DroppedFields, findDropped } from './dropped-fields.ts';
 import type { Teardowns, UpgradeJobs } from './jobs.ts';
 import { type ObservedUpgrade, observeUpgrade, type UpgradeCaches } from './observe.ts';
 import { type PlanDeps, planUpgrade, type UpgradePlan } from './plan.ts';
-import { describeEnd, describePreparation, describeRollout, type PrecachingReport } from './status.ts';
+import { describeEnd, describePreparation, describeRollout, describeUnreadable, type PrecachingReport } from './status.ts';
 
 export interface ReconcilerDeps extends PlanDeps {
   readonly client: Client;
   readonly caches: UpgradeCaches & SpokeJobCaches & RolloutCaches;
   readonly rollout: Pick<RolloutEngine, 'isClean'>;
-  readonly jobs: UpgradeJobs;
+  readonly jobs: Pick<UpgradeJobs, 'precache' | 'backUp' | 'resumeCleaning' | 'noteStored' | 'end' | 'teardowns' | 'tearDown'>;
   readonly recorder: Pick<EventRecorder, 'record'>;
   readonly now: () => number;
   readonly logger: Logger;
@@ -44,8 +44,10 @@ export interface ReconcilerDeps extends PlanDeps {
 const PASS_INTERVAL_MS = 1000;
 /** How often a rollout that may not write yet is looked at for such a moment. */
 const LOOK_INTERVAL_MS = 200;
-/** How long spokes are waited for when an upgrade is deleted. */
-const TEARDOWN_MS = 60_000;
+/** How long spokes are waited for when an upgrade ends, from this process's first attempt; what is on the hub is waited for always. */
+const SPOKE_PATIENCE_MS = 60_000;
+/** How often it is looked whether the hub is clean, even if nothing happens. */
+const CLEAN_RECHECK_MS = 5000;
 
 /** What a pass ends with. */
 interface PassResult {
@@ -67,6 +69,8 @@ interface Memory {
   /** When the last pass of the rollout was made. */
   lookedAt?: number;
   teardowns?: Teardowns;
+  /** When this process began to clean up. */
+  cleaningSince?: number | undefined;
 }
 
 /**
@@ -99,18 +103,23 @@ export class UpgradeReconciler {
     }
     if (findCondition(upgrade.status?.conditions, UpgradeCondition.succeeded)) return this.#complete(upgrade, memory);
     // What an upgrade that waits is planned from can change a thousand times a second, while others are rolled out.
-    const nextAt = isRunning(upgrade)
-      ? (memory.lookedAt ?? 0) + LOOK_INTERVAL_MS
-      : Math.max(memory.writtenAt, memory.preparedAt ?? 0) + PASS_INTERVAL_MS;
-    const waitMs = nextAt - this.#deps.now();
+    const waitMs = isRunning(upgrade)
+      ? this.#leftOf(LOOK_INTERVAL_MS, memory.lookedAt)
+      : Math.max(this.#leftOf(PASS_INTERVAL_MS, memory.writtenAt), this.#leftOf(PASS_INTERVAL_MS, memory.preparedAt));
     if (waitMs > 0) return { requeueAfterMs: waitMs };
     return this.#advance(upgrade, memory);
+  }
+
+  /** What is left of a pause, milliseconds. A beginning that is yet to come was noted before the clock stepped back. */
+  #leftOf(pauseMs: number, since = Number.NEGATIVE_INFINITY): number {
+    const now = this.#deps.now();
+    return since > now ? 0 : Math.max(since + pauseMs - now, 0);
   }
 
   async #advance(upgrade: ClusterGroupUpgrade, memory: Memory): Promise<ReconcileResult> {
     const spec = ClusterGroupUpgradeSpec.safeParse(upgrade.spec ?? {});
     if (!spec.success) {
-      this.#deps.logger.warn({ upgrade: refKey(upgrade.metadata), reason: spec.error.issues[0]?.message }, 'Spec cannot be read');
+      await this.#write(upgrade, describeUnreadable(upgrade, spec.error.issues, new Date(this.#deps.now())), memory);
       return {};
     }
     const running = isRunning(upgrade);
@@ -120,9 +129,9 @@ export class UpgradeReconciler {
     } else memory.preparedAt = this.#deps.now();
     const { status, wakeAt, facts } = running ? this.#rollOut(upgrade, spec.data) : await this.#prepare(upgrade, spec.data);
     const again = (at: number | undefined) => (at === undefined ? {} : { requeueAfterMs: Math.max(at - this.#deps.now(), 0) });
-    const mayWriteAt = memory.writtenAt + PASS_INTERVAL_MS;
-    if (running && mayWriteAt > this.#deps.now() && !isTurningPoint(upgrade.status ?? { status: {} }, status))
-      return again(earliest(mayWriteAt, wakeAt));
+    const pauseMs = this.#leftOf(PASS_INTERVAL_MS, memory.writtenAt);
+    if (running && pauseMs > 0 && !isTurningPoint(upgrade.status ?? { status: {} }, status))
+      return again(earliest(this.#deps.now() + pauseMs, wakeAt));
     await this.#write(upgrade, status, memory, facts);
     return again(wakeAt);
   }
@@ -195,7 +204,7 @@ export class UpgradeReconciler {
 
   async #finalize(upgrade: ClusterGroupUpgrade, memory: Memory): Promise<ReconcileResult> {
     if (!upgrade.metadata.finalizers?.includes(CLEANUP_FINALIZER)) return {};
-    const again = await this.#cleanUp(upgrade, memory, upgrade.metadata.deletionTimestamp ?? '');
+    const again = await this.#cleanUp(upgrade, memory);
     if (again) return again;
     await writeFinalizer(upgrade, false, this.#deps.client);
     return {};
@@ -204,25 +213,29 @@ export class UpgradeReconciler {
   /** After the verdict: `completedAt`, once everything is cleaned that this upgrade wants cleaned (spec/talm 2.4, 2.14). */
   async #complete(upgrade: ClusterGroupUpgrade, memory: Memory): Promise<ReconcileResult> {
     if (upgrade.status?.status.completedAt) return {};
-    const ended = findCondition(upgrade.status?.conditions, UpgradeCondition.succeeded)?.lastTransitionTime ?? '';
-    const again = await this.#cleanUp(upgrade, memory, ended);
+    const again = await this.#cleanUp(upgrade, memory);
     if (again) return again;
     await this.#write(upgrade, describeEnd(upgrade, new Date(this.#deps.now())), memory);
     return {};
   }
 
   /**
-   * Removes what the upgrade does not keep. Undefined once that is done, or has taken too long; else when to look again.
-   * @param since RFC 3339
+   * Removes what the upgrade does not keep. Undefined once that is done, else when to look again. Spokes are waited for for a while: one
+   * that is away may stay so. What is on the hub enforces and fires, so it has to be gone, however long ago the upgrade ended.
    */
-  async #cleanUp(upgrade: ClusterGroupUpgrade, memory: Memory, since: string): Promise<ReconcileResult | undefined> {
+  async #cleanUp(upgrade: ClusterGroupUpgrade, memory: Memory): Promise<ReconcileResult | undefined> {
     const { jobs, rollout, now } = this.#deps;
-    const waitedMs = now() - Date.parse(since);
-    const isLate = waitedMs > TEARDOWN_MS;
+    // A clock that stepped back begins anew.
+    memory.cleaningSince = Math.min(memory.cleaningSince ?? now(), now());
+    const leftMs = memory.cleaningSince + SPOKE_PATIENCE_MS - now();
+    const isLate = leftMs <= 0;
     memory.teardowns ??= jobs.teardowns(upgrade);
-    const isGone = keepsObjects(upgrade) || (await jobs.tearDown(memory.teardowns, upgrade, isLate));
-    if (isGone && (isLate || rollout.isClean(upgrade))) return undefined;
-    return { requeueAfterMs: Math.max(TEARDOWN_MS - waitedMs, 1000) };
+    const areSpokesClean = keepsObjects(upgrade) || (await jobs.tearDown(memory.teardowns, upgrade, isLate));
+    if (areSpokesClean && rollout.isClean(upgrade, { leavingCounts: !isLate })) {
+      memory.cleaningSince = undefined;
+      return undefined;
+    }
+    return { requeueAfterMs: isLate ? CLEAN_RECHECK_MS : Math.max(leftMs, 1000) };
   }
 
   /** One status write, and the events that tell of it. */

@@ -22,6 +22,7 @@ import { keepsObjects, templatesOf } from '../../rollout/targets.ts';
 import type { SpokeRecord } from '../../spoke-job/run.ts';
 import { setCondition } from '../../upgrade/conditions.ts';
 import { PRECACHE_SPEC_VALID } from '../../upgrade/software-spec.ts';
+import { ValidationReason } from '../../upgrade/validation.ts';
 import type { UpgradePlan } from './plan.ts';
 
 /** Most entries of `precaching.progress`. */
@@ -80,6 +81,30 @@ export function describeEnd(upgrade: ClusterGroupUpgrade, now: Date): ClusterGro
   const { startedAt } = status;
   return { ...before, safeResourceNames: names, status: { startedAt, completedAt: conditionTime(now.getTime()) } };
 }
+
+/** The status of an upgrade whose spec is missing or is not what the schema says, so that nothing can be planned. */
+export function describeUnreadable(upgrade: ClusterGroupUpgrade, issues: readonly SpecIssue[], now: Date): ClusterGroupUpgradeStatus {
+  const before = upgrade.status ?? { status: {} };
+  const conditions = new Conditions(before.conditions ?? [], now);
+  if (upgrade.spec === undefined) conditions.set(UpgradeCondition.clustersSelected, false, SPEC_MISSING);
+  else {
+    const [{ path, message } = { path: [], message: 'cannot be read' }] = issues;
+    const field = ['spec', ...path].map(String).join('.');
+    const text = `${field} cannot be used: ${message}; correct it`;
+    conditions.set(UpgradeCondition.validated, false, { reason: ValidationReason.spec, message: text });
+  }
+  return { ...before, conditions: conditions.all };
+}
+
+/** What is wrong with a spec, and where. */
+type SpecIssue = { readonly path: readonly PropertyKey[]; readonly message: string };
+
+/** The reference, which does not require a spec, ends in the same words; the fix is ours. */
+const SPEC_MISSING = {
+  reason: 'ClusterNotFound',
+  message:
+    'Unable to select clusters: cannot obtain all the details about the clusters in the CR: no cluster specified for remediation; spec is missing: give it clusters or clusterLabelSelectors, and remediationStrategy.maxConcurrency',
+};
 
 /** Conditions under construction; the order rule is setCondition's. */
 class Conditions {

@@ -32,11 +32,14 @@ const RETRIES_COUNTED = 10;
 export function observeAttempt(action: ManagedClusterAction, now: number): Attempt {
   const observed = observeOutcome(action);
   const { outcome, retries } = observed;
+  const ended = endedAt(observed, now);
+  const pauseMs = Math.min(RETRY_BASE_MS * 2 ** Math.min(retries, RETRIES_COUNTED), RETRY_MAX_MS);
   return {
     outcome,
     retries,
     view: action.metadata.annotations?.[AttemptAnnotation.view],
-    retryAt: endedAt(observed, now) + Math.min(RETRY_BASE_MS * 2 ** Math.min(retries, RETRIES_COUNTED), RETRY_MAX_MS),
+    // Two clocks may differ by seconds; further ahead it is ours that stepped back, and nothing waits for as long as it stepped.
+    retryAt: ended - now > RETRY_MAX_MS ? now : ended + pauseMs,
   };
 }
 
