@@ -23,7 +23,7 @@ export interface ProgramImagesOptions {
 
 /** Builds the images of our programs for this machine, as `npm run images` does, and pushes them. */
 export async function pushProgramImages({ client, pushHost, dir, say }: ProgramImagesOptions): Promise<ProgramImages> {
-  const built = await buildImages({ output: join(dir, 'images'), architectures: [hostArchitecture()], log: say });
+  const built = await buildImages({ output: join(dir, 'images'), architectures: [hostArchitecture()], superseded: 'newest', log: say });
   const pushed = await pushImages(built, { client, prefix: `${pushHost}/flotilla`, tag: 'demo' });
   const digestOf = (app: keyof ProgramImages): string => {
     const digest = pushed.find((image) => image.app === app)?.pullSpec.split('@')[1];

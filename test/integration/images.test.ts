@@ -6,6 +6,8 @@ import { currentPlatform, type Platform, parseImageReference, RegistryClient, ty
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type AppName, appNames } from '../../tools/src/images/apps.ts';
 import { type BuiltImages, buildImages } from '../../tools/src/images/build-images.ts';
+import { debianPackages } from '../../tools/src/images/debian-packages.ts';
+import { lockedPackages } from '../../tools/src/images/locked-packages.ts';
 import { pushImages } from '../../tools/src/images/push-images.ts';
 
 const canBuild = (await findProgram('apt-get')) !== undefined && (await findProgram('dpkg-deb')) !== undefined;
@@ -18,7 +20,7 @@ let client: RegistryClient;
 let pushHost: string;
 
 const build = (folder: string) =>
-  buildImages({ output: join(scratch, folder), log: (message) => void process.stderr.write(`${message}\n`) });
+  buildImages({ output: join(scratch, folder), superseded: 'newest', log: (message) => void process.stderr.write(`${message}\n`) });
 const resolve = (app: AppName, platform: Platform = currentPlatform()): Promise<ResolvedImage> =>
   resolveImage(client, parseImageReference(`${pushHost}/flotilla/${app}:test`), { platform });
 
@@ -86,6 +88,36 @@ describe.skipIf(!canBuild)('images of the programs', () => {
     }
     const root = await unpack('spoke-agent', currentPlatform());
     expect(await readFile(join(root, 'app/main.mjs'), 'utf8')).not.toContain(process.cwd());
+  });
+
+  test('say what they are made of: npm packages, Node and Debian packages with hashes', async () => {
+    const bom = JSON.parse(await readFile(built.images['image-puller']?.boms.amd64 ?? '', 'utf8'));
+    expect(bom).toMatchObject({ bomFormat: 'CycloneDX', specVersion: '1.6', metadata: { component: { name: 'image-puller' } } });
+    const named = new Map<string, { version: string; hashes?: { content: string }[] }>(
+      bom.components.map((one: { name: string }) => [one.name, one]),
+    );
+    for (const name of ['zod', 'undici', 'libc6']) expect(named.get(name)?.hashes?.[0]?.content).toMatch(/^[0-9a-f]{64,128}$/);
+    expect(named.get('node')?.version).toBe(process.versions.node);
+    // What only the hub uses is not in the puller's.
+    expect(named.has('bullmq')).toBe(false);
+  });
+
+  test('show their packages to scanners: the bill of the bundle, and dpkg records under the name of their distribution', async () => {
+    const root = await unpack('hub', currentPlatform());
+    expect(await readFile(join(root, 'etc/os-release'), 'utf8')).toMatch(/^ID=debian\nVERSION_ID="12"$/m);
+    expect(await readFile(join(root, 'var/lib/dpkg/status.d/libc6'), 'utf8')).toMatch(
+      /^Package: libc6\n[\s\S]*^Version: 2\.36-[\s\S]*^Status: install ok installed$/m,
+    );
+    const bill = JSON.parse(await readFile(join(root, 'app/bom.cdx.json'), 'utf8'));
+    expect(bill.components.map(({ name }: { name: string }) => name)).toContain('bullmq');
+  });
+
+  test('take no package whose bytes are not those of the committed list', async () => {
+    const [first] = await lockedPackages('amd64');
+    const locked = [{ ...first, name: first?.name ?? '', version: first?.version ?? '', sha256: '0'.repeat(64) }];
+    const folder = join(scratch, 'wrong-bytes');
+    const attempt = debianPackages({ folder, architecture: 'amd64', locked, superseded: 'newest', log: () => undefined });
+    await expect(attempt).rejects.toThrow(/has SHA-256 \w{64} instead of 0{64}/);
   });
 
   test('carry a Node for their own processor', async () => {

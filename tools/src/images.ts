@@ -7,7 +7,9 @@ import { parseDockerConfig, parseImageReference, RegistryClient } from '@flotill
 import { z } from 'zod';
 import { type AppName, appNames } from './images/apps.ts';
 import { type BuiltImages, buildImages } from './images/build-images.ts';
-import { type Architecture, architectureNames } from './images/cache-folder.ts';
+import { type Architecture, architectureNames, imagesCacheFolder } from './images/cache-folder.ts';
+import { newestPackages } from './images/debian-packages.ts';
+import { renewLock } from './images/locked-packages.ts';
 import { pushImages } from './images/push-images.ts';
 
 const HELP = `usage: npm run images -- [options]
@@ -19,7 +21,7 @@ Builds one OCI image per program into an OCI layout, without a container engine,
   --push PREFIX      push to PREFIX/APP, as in registry.example.com:5000/flotilla or .../flotilla:v1
   --insecure         speak plain HTTP to that registry
   --authfile FILE    credentials for it, in docker's config.json format
-  --refresh          take the newest Debian packages instead of the cached ones
+  --renew            only write debian-packages.lock.json anew, from the newest packages of the stable suite and its security suite
   --help             this text
 `;
 
@@ -31,7 +33,7 @@ const flags = {
   push: { type: 'string' },
   insecure: { type: 'boolean', default: false },
   authfile: { type: 'string' },
-  refresh: { type: 'boolean', default: false },
+  renew: { type: 'boolean', default: false },
   help: { type: 'boolean', default: false },
 } as const;
 
@@ -45,11 +47,17 @@ async function main(): Promise<void> {
     architectures: choose<Architecture>('--arch', values.arch, z.enum(['amd64', 'arm64']), architectureNames),
     apps: choose<AppName>('--app', values.app, z.enum(['hub', 'image-puller', 'spoke-agent']), appNames),
   };
+  if (values.renew) return renew();
   const started = performance.now();
-  const built = await buildImages({ output: values.output, refresh: values.refresh, log, ...chosen });
+  const built = await buildImages({ output: values.output, log, ...chosen });
   print(built, values.output);
   log(`Built in ${((performance.now() - started) / 1000).toFixed(1)} s`);
   if (values.push) await push(built, values.push, values);
+}
+
+async function renew(): Promise<void> {
+  const changes = await renewLock((architecture) => newestPackages(imagesCacheFolder(), architecture));
+  console.log(changes.length === 0 ? 'The list names the newest packages already' : changes.join('\n'));
 }
 
 /** The values of a repeatable flag, or all of them when it is not given. */
@@ -62,7 +70,8 @@ function choose<T extends string>(flag: string, given: readonly string[] | undef
 function print({ images, bases }: BuiltImages, output: string): void {
   for (const [architecture, base] of Object.entries(bases)) {
     const { digest, size } = base.layer.descriptor;
-    console.log(`base ${architecture}: ${digest} ${megabytes(size)}, Node ${base.nodeVersion}, Debian ${base.debianPackages.join(' ')}`);
+    const debian = base.debianPackages.map(({ name, version }) => `${name}=${version}`).join(' ');
+    console.log(`base ${architecture}: ${digest} ${megabytes(size)}, Node ${base.nodeVersion}, Debian ${debian}`);
   }
   for (const { name, digest, platforms } of Object.values(images)) {
     console.log(`${name}@${digest}`);
@@ -70,7 +79,7 @@ function print({ images, bases }: BuiltImages, output: string): void {
       console.log(`  ${architecture}: ${platform.digest} ${megabytes(platform.bytes)}`);
     }
   }
-  console.log(`OCI layout: ${output}`);
+  console.log(`OCI layout: ${output}; bills of materials: ${join(output, 'boms')}`);
 }
 
 async function push(built: BuiltImages, target: string, { insecure, authfile }: { insecure: boolean; authfile?: string }): Promise<void> {

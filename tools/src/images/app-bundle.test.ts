@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { appFiles } from './app-bundle.ts';
+import { bundleApp } from './app-bundle.ts';
 
 let root: string;
 
@@ -11,13 +11,17 @@ beforeEach(async () => {
 });
 afterEach(() => rm(root, { recursive: true, force: true }));
 
-/** Writes a small program and bundles it; resolves to path and text of every file. */
-async function bundle(sources: Record<string, string>): Promise<Record<string, string>> {
+async function write(sources: Record<string, string>): Promise<void> {
   for (const [path, text] of Object.entries(sources)) {
     await mkdir(dirname(join(root, path)), { recursive: true });
     await writeFile(join(root, path), text);
   }
-  const files = await appFiles(root, { entry: 'main.ts', user: '0:0', description: '' });
+}
+
+/** Writes a small program and bundles it; resolves to path and text of every file. */
+async function bundle(sources: Record<string, string>): Promise<Record<string, string>> {
+  await write(sources);
+  const { files } = await bundleApp(root, { entry: 'main.ts', user: '0:0', description: '' });
   return Object.fromEntries(
     files.map(({ path, content }) => [path, typeof content === 'object' && 'bytes' in content ? String(content.bytes) : '']),
   );
@@ -49,12 +53,30 @@ test.each([
   await expect(bundle({ ...sources, 'a/data.bin': 'a', 'b/data.bin': 'b', 'data.bin': 'c' })).rejects.toThrow(why);
 });
 
+test('a bundle knows the packages whose code it holds, each in its own folder, and none that was shaken off', async () => {
+  const module = (name: string) => ({ [`${name}/package.json`]: '{"type":"module","sideEffects":false,"main":"i.js"}' });
+  const sources = {
+    'main.ts': "import { a } from '@x/a'; import { b } from 'b'; import { c } from 'c'; console.log(a, c);",
+    ...module('node_modules/@x/a'),
+    'node_modules/@x/a/i.js': "export { b as a } from 'b';",
+    ...module('node_modules/@x/a/node_modules/b'),
+    'node_modules/@x/a/node_modules/b/i.js': 'export const b = () => process.pid;',
+    ...module('node_modules/b'),
+    'node_modules/b/i.js': 'export const b = () => process.ppid;',
+    ...module('node_modules/c'),
+    'node_modules/c/i.js': 'export const c = () => process.title;',
+  };
+  await write(sources);
+  const { packageFolders } = await bundleApp(root, { entry: 'main.ts', user: '0:0', description: '' });
+  expect(packageFolders).toEqual(['node_modules/@x/a/node_modules/b', 'node_modules/c']);
+});
+
 test('a missing module and a missing program are named', async () => {
   await expect(bundle({ 'main.ts': "import './gone.ts';" })).rejects.toMatchObject({
     code: 'FLOTILLA_IMAGES_BUNDLE',
     cause: { message: expect.stringContaining('gone.ts') },
   });
-  await expect(appFiles(root, { entry: 'apps/none/main.ts', user: '0:0', description: '' })).rejects.toThrow(
+  await expect(bundleApp(root, { entry: 'apps/none/main.ts', user: '0:0', description: '' })).rejects.toThrow(
     'apps/none/main.ts does not exist',
   );
 });

@@ -9,12 +9,19 @@ import { type AppImage, EXTERNALS } from './apps.ts';
 /** Packages written for CommonJS call `require`, which an ES module does not have. */
 const BANNER = "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);";
 
+/** A program, bundled. */
+export interface AppBundle {
+  readonly files: readonly LayerFile[];
+  /** Folders of the npm packages whose code is in it, from the repository's root, sorted. */
+  readonly packageFolders: readonly string[];
+}
+
 /**
  * Bundles one program into `/app/main.mjs`, with the files it finds by path beside it.
  * Independent of the machine: the same sources give the same bytes wherever the repository lies.
  * Throws `FLOTILLA_IMAGES_BUNDLE` naming the module that is missing or the file that cannot be placed.
  */
-export async function appFiles(root: string, app: AppImage): Promise<LayerFile[]> {
+export async function bundleApp(root: string, app: AppImage): Promise<AppBundle> {
   if (!existsSync(join(root, app.entry))) throw new FlotillaError('FLOTILLA_IMAGES_BUNDLE', `${app.entry} does not exist`);
   const result = await build({
     absWorkingDir: root,
@@ -38,10 +45,20 @@ export async function appFiles(root: string, app: AppImage): Promise<LayerFile[]
   });
   const [bundle] = result.outputFiles;
   if (!bundle) throw new FlotillaError('FLOTILLA_IMAGES_BUNDLE', `bundling ${app.entry} gave no output`);
-  return [
-    { path: 'app/main.mjs', content: { bytes: Buffer.from(bundle.contents) } },
-    ...(await locatedFiles(root, Object.keys(result.metafile.inputs))),
-  ];
+  const inputs = Object.keys(result.metafile.inputs);
+  return {
+    files: [{ path: 'app/main.mjs', content: { bytes: Buffer.from(bundle.contents) } }, ...(await locatedFiles(root, inputs))],
+    packageFolders: packageFolders(Object.values(result.metafile.outputs).flatMap((output) => Object.entries(output.inputs))),
+  };
+}
+
+/** Packages of which something is left in the output; what was read and shaken off is not in the image. */
+function packageFolders(inputs: readonly [string, { readonly bytesInOutput: number }][]): string[] {
+  const folders = inputs
+    .filter(([, { bytesInOutput }]) => bytesInOutput > 0)
+    .map(([path]) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0])
+    .filter((folder) => folder !== undefined);
+  return [...new Set(folders)].toSorted();
 }
 
 /** How a module names a file that lies beside it. In a bundle the same words mean a file beside the bundle. */

@@ -1,31 +1,25 @@
 import { join } from 'node:path';
 import { FlotillaError } from '@flotilla/api';
 import type { LayerFile } from '@flotilla/registry';
-import type { Architecture } from './cache-folder.ts';
-import { debianFiles, debianPackages } from './debian-packages.ts';
+import { type DebianOptions, type DebianPackage, debianFiles, debianPackages, packageRecord } from './debian-packages.ts';
 import { type CachedLayer, cachedLayer } from './layer.ts';
 import { nodeFiles, nodeProgram } from './node-program.ts';
 
 /** Bump when what this file puts into the base layer changes. */
-const RECIPE = 1;
+const RECIPE = 2;
 
 /** The layer all images share, and what went into it. */
 export interface BaseLayer {
   readonly layer: CachedLayer;
   readonly nodeVersion: string;
-  /** `name=version`, sorted. */
-  readonly debianPackages: readonly string[];
+  /** Sorted by name. */
+  readonly debianPackages: readonly DebianPackage[];
 }
 
 /** What the base layer is made from. */
-export interface BaseOptions {
+export interface BaseOptions extends DebianOptions {
   /** The repository, for its lock file. */
   readonly root: string;
-  /** Cache folder. */
-  readonly folder: string;
-  readonly architecture: Architecture;
-  readonly refresh?: boolean;
-  readonly log: (message: string) => void;
 }
 
 /** Node, the C libraries, certificates and the few files of `/etc` a program looks for. One blob per architecture. */
@@ -37,10 +31,13 @@ export async function baseLayer(options: BaseOptions): Promise<BaseLayer> {
   const layer = await cachedLayer(join(options.folder, 'layers'), key, async () => {
     options.log(`Writing the base layer for ${options.architecture} (about 10 s)`);
     const files = [...systemFiles(), ...(await nodeFiles(node, options.architecture))];
-    for (const one of packages) files.push(...(await debianFiles(options.folder, options.architecture, one)));
+    for (const one of packages) {
+      files.push(...(await debianFiles(options.folder, options.architecture, one)));
+      files.push(await packageRecord(options.folder, options.architecture, one));
+    }
     return [...files, certificateBundle(files)];
   });
-  return { layer, nodeVersion: node.version, debianPackages: packages.map((one) => `${one.name}=${one.version}`) };
+  return { layer, nodeVersion: node.version, debianPackages: packages.toSorted((a, b) => (a.name < b.name ? -1 : 1)) };
 }
 
 /** User and group of programs that need no root. */
@@ -54,7 +51,11 @@ const systemFiles = (): LayerFile[] => [
   text('etc/group', 'root:x:0:\nnonroot:x:65532:\n'),
   text('etc/hosts', '127.0.0.1 localhost\n::1 localhost\n'),
   text('etc/nsswitch.conf', 'hosts: files dns\n'),
-  text('etc/os-release', 'ID=flotilla\nNAME="Flotilla"\nID_LIKE=debian\n'),
+  // Debian's, as its packages are: a scanner takes the advisories of what it reads here.
+  text(
+    'etc/os-release',
+    'PRETTY_NAME="Flotilla on Debian 12"\nNAME="Debian GNU/Linux"\nID=debian\nVERSION_ID="12"\nVERSION_CODENAME=bookworm\n',
+  ),
   folder('tmp', 0o1777),
   folder('root', 0o700),
   // Open to all, as the numeric user may be replaced by the pod's (runAsUser) and owners in a layer are root.

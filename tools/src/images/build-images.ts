@@ -1,14 +1,16 @@
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Descriptor, type LayerFile, OciLayout, writeImage, writeIndex } from '@flotilla/registry';
 import { z } from 'zod';
-import { appFiles } from './app-bundle.ts';
+import { bundleApp } from './app-bundle.ts';
 import { type AppImage, type AppName, appImages, appNames } from './apps.ts';
 import { type BaseLayer, baseLayer } from './base-layer.ts';
 import { type Architecture, architectureNames, imagesCacheFolder } from './cache-folder.ts';
+import type { DebianOptions } from './debian-packages.ts';
 import { type CachedLayer, cachedLayer, placeLayer } from './layer.ts';
+import { billOf, debianComponents, nodeComponent, npmComponents } from './sbom.ts';
 
 /** What to build and where to. */
 export interface BuildImagesOptions {
@@ -22,8 +24,8 @@ export interface BuildImagesOptions {
   readonly prefix?: string;
   /** Default: the version of the repository. */
   readonly tag?: string;
-  /** Take the newest Debian packages although the cache has some; default false. */
-  readonly refresh?: boolean;
+  /** What to do when Debian's archive has newer packages than the committed list; see DebianOptions. Default `refuse`. */
+  readonly superseded?: DebianOptions['superseded'];
   /** Default: see imagesCacheFolder. */
   readonly cacheFolder?: string;
   /** Told what takes long, a line each; default: nobody. */
@@ -38,6 +40,8 @@ export interface BuiltImage {
   readonly descriptor: Descriptor;
   /** By architecture: the image's manifest and all its compressed bytes. */
   readonly platforms: Readonly<Partial<Record<Architecture, { readonly digest: string; readonly bytes: number }>>>;
+  /** By architecture: the file with its bill of materials. */
+  readonly boms: Readonly<Partial<Record<Architecture, string>>>;
 }
 
 /** Everything a build made. */
@@ -51,7 +55,7 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
 /** Brings into the cache what takes a build its time: the layer that all images of an architecture share. */
 export async function prepareBase(architecture: Architecture, log: (message: string) => void): Promise<void> {
-  await baseLayer({ root: ROOT, folder: imagesCacheFolder(), architecture, log });
+  await baseLayer({ root: ROOT, folder: imagesCacheFolder(), architecture, superseded: 'newest', log });
 }
 
 /**
@@ -65,27 +69,55 @@ export async function buildImages(options: BuildImagesOptions): Promise<BuiltIma
   const wanted = options.architectures ?? architectureNames;
   const version = await repositoryVersion();
   const layout = await OciLayout.open(output);
+  const lock = await readFile(join(ROOT, 'package-lock.json'), 'utf8');
 
   const bases: Partial<Record<Architecture, BaseLayer>> = {};
   for (const architecture of wanted) {
-    const base = await baseLayer({ root: ROOT, folder, architecture, refresh: options.refresh ?? false, log });
+    const base = await baseLayer({ root: ROOT, folder, architecture, superseded: options.superseded, log });
     await placeLayer(layout, base.layer);
     bases[architecture] = base;
   }
 
   const images: Partial<Record<AppName, BuiltImage>> = {};
   for (const app of apps) {
-    const layer = await appLayer(folder, await appFiles(ROOT, appImages[app]));
+    const { files, packageFolders } = await bundleApp(ROOT, appImages[app]);
+    const npm = npmComponents(packageFolders, lock);
+    const bill = { path: 'app/bom.cdx.json', content: { bytes: JSON.stringify(billOf({ name: app, version }, npm)) } };
+    const layer = await appLayer(folder, [...files, bill]);
     await placeLayer(layout, layer);
     const built = Object.entries(bases).map(([architecture, base]) => buildOne(layout, { app, architecture, base, layer, version }));
     const name = `${options.prefix ?? 'flotilla.local'}/${app}:${options.tag ?? version}`;
-    images[app] = await nameImage(layout, name, await Promise.all(built));
+    const boms: BuiltImage['boms'] = await writeBoms(join(output, 'boms'), { app, version, npm, bases });
+    images[app] = { ...(await nameImage(layout, name, await Promise.all(built))), boms };
   }
   return { layout, images, bases };
 }
 
 async function repositoryVersion(): Promise<string> {
   return z.object({ version: z.string() }).parse(JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))).version;
+}
+
+/** What the files beside the images are made from. */
+interface BomParts {
+  readonly app: AppName;
+  readonly version: string;
+  readonly npm: ReturnType<typeof npmComponents>;
+  readonly bases: BuiltImages['bases'];
+}
+
+/** A bill of materials per architecture: the program's packages, Node and what is Debian's. */
+async function writeBoms(folder: string, { app, version, npm, bases }: BomParts): Promise<Partial<Record<Architecture, string>>> {
+  await mkdir(folder, { recursive: true });
+  const boms: Partial<Record<Architecture, string>> = {};
+  for (const architecture of architectureNames) {
+    const base = bases[architecture];
+    if (!base) continue;
+    const parts = [...npm, nodeComponent(base.nodeVersion), ...debianComponents(base.debianPackages, architecture)];
+    const file = join(folder, `${app}-${architecture}.cdx.json`);
+    await writeFile(file, `${JSON.stringify(billOf({ name: app, version }, parts), undefined, 2)}\n`);
+    boms[architecture] = file;
+  }
+  return boms;
 }
 
 /** The layer of one program: the same for every architecture, as nothing in it is machine code. */
@@ -133,14 +165,14 @@ async function buildOne(layout: OciLayout, { app, architecture, base, layer, ver
         'org.opencontainers.image.version': version,
         'org.opencontainers.image.licenses': 'Apache-2.0',
         'flotilla.io/node': base.nodeVersion,
-        'flotilla.io/debian-packages': base.debianPackages.join(' '),
+        'flotilla.io/debian-packages': base.debianPackages.map(({ name, version }) => `${name}=${version}`).join(' '),
       },
     },
   });
   return { architecture, descriptor, bytes: base.layer.descriptor.size + layer.descriptor.size };
 }
 
-async function nameImage(layout: OciLayout, name: string, built: readonly PlatformImage[]): Promise<BuiltImage> {
+async function nameImage(layout: OciLayout, name: string, built: readonly PlatformImage[]): Promise<Omit<BuiltImage, 'boms'>> {
   const descriptor = await writeIndex(
     layout,
     built.map((one) => one.descriptor),

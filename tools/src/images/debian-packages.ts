@@ -1,12 +1,14 @@
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { FlotillaError } from '@flotilla/api';
 import type { LayerFile } from '@flotilla/registry';
 import { z } from 'zod';
 import type { Architecture } from './cache-folder.ts';
 import { runCommand, startCommand } from './command.ts';
 import { fileDigest, writeWhole } from './layer.ts';
+import { LockedPackage, lockedPackages } from './locked-packages.ts';
 import { tarEntries } from './tar-entries.ts';
 
 /** What Node needs of Debian: the C and C++ libraries and the certificates; gcc-12-base carries their licence. */
@@ -14,7 +16,7 @@ const PACKAGES = ['ca-certificates', 'gcc-12-base', 'libc6', 'libgcc-s1', 'libst
 const SUITE = 'bookworm';
 const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg';
 
-const DebianPackage = z.object({ name: z.string(), version: z.string(), sha256: z.string(), file: z.string() });
+const DebianPackage = LockedPackage.extend({ file: z.string() });
 /** One downloaded package. */
 export type DebianPackage = z.output<typeof DebianPackage>;
 
@@ -23,46 +25,110 @@ export interface DebianOptions {
   /** Cache folder; packages are kept in `debian/<architecture>`. */
   readonly folder: string;
   readonly architecture: Architecture;
-  /** Ask the mirror for newer versions although the cache has some; default false. */
-  readonly refresh?: boolean;
+  /**
+   * What to do when the archive has a newer version in the place of a listed one: default `refuse`. `newest` takes what there is, for
+   * tests and trials on any day; such a build is not reproducible, and is said.
+   */
+  readonly superseded?: 'refuse' | 'newest';
+  /** Default: the committed list. */
+  readonly locked?: readonly LockedPackage[];
   readonly log: (message: string) => void;
 }
 
 /**
- * The Debian packages of the base layer. The first call takes the newest ones of the stable suite, later calls the same
- * ones again until `refresh`. Signatures and hashes are apt's own check, with apt's state in a folder of ours: the machine's
- * package lists and architectures stay as they are, and no root is needed.
+ * The Debian packages of the base layer, exactly those of the committed list, from the cache or the archive. Signatures are apt's own
+ * check, with apt's state in a folder of ours: the machine's package lists and architectures stay as they are, and no root is needed.
+ * Throws `FLOTILLA_IMAGES_DEBIAN` when the archive no longer has a listed version, or delivers other bytes.
  */
 export async function debianPackages(options: DebianOptions): Promise<DebianPackage[]> {
   const folder = join(options.folder, 'debian', options.architecture);
-  const known = options.refresh ? undefined : await readIndex(folder);
-  if (known) return known;
+  const locked = options.locked ?? (await lockedPackages(options.architecture));
+  const cached = await readCache(folder, locked, options.superseded);
+  if (cached) return cached;
+  options.log(`Downloading ${locked.length} Debian packages for ${options.architecture} (about 17 MB with the package lists)`);
+  const got = await download(options.architecture, folder, (available) => choose(locked, available, options));
+  await writeWhole(join(folder, 'index.json'), JSON.stringify({ locked, packages: got }, undefined, 2));
+  return got;
+}
 
-  options.log(`Downloading ${PACKAGES.length} Debian packages for ${options.architecture} (about 17 MB with the package list)`);
+/** The newest packages that the archive has, for the committed list. */
+export function newestPackages(folder: string, architecture: Architecture): Promise<DebianPackage[]> {
+  return download(architecture, join(folder, 'debian', architecture), () => PACKAGES.map((name) => ({ name })));
+}
+
+const Index = z.object({ locked: z.array(LockedPackage), packages: z.array(DebianPackage) });
+
+/** What is in the cache, when it is what the list says, or what stood in for that list. */
+async function readCache(
+  folder: string,
+  locked: readonly LockedPackage[],
+  superseded: DebianOptions['superseded'],
+): Promise<DebianPackage[] | undefined> {
+  const text = await readFile(join(folder, 'index.json'), 'utf8').catch(() => undefined);
+  const index = Index.safeParse(text === undefined ? undefined : JSON.parse(text));
+  if (!index.success || !isDeepStrictEqual(index.data.locked, locked)) return undefined;
+  const { packages } = index.data;
+  if (superseded !== 'newest' && !isDeepStrictEqual(packages.map(withoutFile), locked)) return undefined;
+  const sums = await Promise.all(packages.map((one) => fileDigest(join(folder, one.file), 'sha256', 'hex').catch(() => '')));
+  return packages.every((one, index) => one.sha256 === sums[index]) ? packages : undefined;
+}
+
+const withoutFile = ({ name, version, sha256 }: DebianPackage): LockedPackage => ({ name, version, sha256 });
+
+/** A package to download: in this version, with these bytes; any when it is not said. */
+type Wanted = Pick<LockedPackage, 'name'> & Partial<LockedPackage>;
+
+/** What to download for a list, when the archive has these versions (`name=version`). */
+export function choose(
+  locked: readonly LockedPackage[],
+  available: ReadonlySet<string>,
+  { superseded, log }: Pick<DebianOptions, 'superseded' | 'log'>,
+): Wanted[] {
+  const gone = locked.filter(({ name, version }) => !available.has(`${name}=${version}`));
+  if (gone.length === 0) return [...locked];
+  const names = gone.map(({ name, version }) => `${name}=${version}`).join(', ');
+  if (superseded !== 'newest')
+    throw new FlotillaError(
+      'FLOTILLA_IMAGES_DEBIAN',
+      `Debian's archive no longer has ${names}: run npm run images -- --renew, read what changed in debian-packages.lock.json and commit it`,
+    );
+  log(`Debian's archive no longer has ${names}: taking the newest; npm run images -- --renew brings the list up to date`);
+  return locked.map((one) => (gone.includes(one) ? { name: one.name } : one));
+}
+
+async function download(
+  architecture: Architecture,
+  folder: string,
+  select: (available: ReadonlySet<string>) => Wanted[],
+): Promise<DebianPackage[]> {
   await mkdir(folder, { recursive: true });
   const scratch = await mkdtemp(join(tmpdir(), 'flotilla-apt-'));
   try {
-    await download(scratch, options.architecture);
-    const packages = await describe(scratch, folder);
-    await writeWhole(join(folder, 'index.json'), JSON.stringify(packages, undefined, 2));
-    return packages;
+    const flags = await aptFlags(scratch, architecture);
+    await runCommand('apt-get', [...flags, '-q', 'update']);
+    const wanted = select(await availableVersions(flags));
+    const specs = wanted.map(({ name, version }) => (version === undefined ? name : `${name}=${version}`));
+    await runCommand('apt-get', [...flags, '-q', 'download', ...specs], { cwd: join(scratch, 'debs') });
+    return await keep(scratch, folder, wanted);
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }
 }
 
-async function readIndex(folder: string): Promise<DebianPackage[] | undefined> {
-  const text = await readFile(join(folder, 'index.json'), 'utf8').catch(() => undefined);
-  if (text === undefined) return undefined;
-  const packages = z.array(DebianPackage).parse(JSON.parse(text));
-  const sums = await Promise.all(packages.map((one) => fileDigest(join(folder, one.file), 'sha256', 'hex').catch(() => '')));
-  return packages.every((one, index) => one.sha256 === sums[index]) ? packages : undefined;
+/** `name=version` of all that the archive has of the packages. */
+async function availableVersions(flags: readonly string[]): Promise<Set<string>> {
+  const table = await runCommand('apt-cache', [...flags, 'madison', ...PACKAGES]);
+  const rows = table.split('\n').map((line) => line.split('|').map((cell) => cell.trim()));
+  return new Set(rows.map(([name, version]) => `${name}=${version}`));
 }
 
-async function download(scratch: string, architecture: Architecture): Promise<void> {
+/** Flags of apt with all its state in a folder of ours. */
+async function aptFlags(scratch: string, architecture: Architecture): Promise<string[]> {
   for (const part of ['lists/partial', 'archives/partial', 'debs']) await mkdir(join(scratch, part), { recursive: true });
   await writeFile(join(scratch, 'status'), '');
-  await writeFile(join(scratch, 'sources.list'), `deb [signed-by=${KEYRING}] ${await mirror()} ${SUITE} main\n`);
+  const archive = await mirror();
+  const sources = [`${archive} ${SUITE}`, `${archive} ${SUITE}-updates`, `${archive}-security ${SUITE}-security`];
+  await writeFile(join(scratch, 'sources.list'), sources.map((source) => `deb [signed-by=${KEYRING}] ${source} main\n`).join(''));
   const settings = {
     'Dir::State': scratch,
     'Dir::State::lists': join(scratch, 'lists'),
@@ -79,9 +145,7 @@ async function download(scratch: string, architecture: Architecture): Promise<vo
     'Acquire::Retries': '3',
     'Acquire::http::Timeout': '30',
   };
-  const flags = Object.entries(settings).flatMap(([key, value]) => ['-o', `${key}=${value}`]);
-  await runCommand('apt-get', [...flags, '-q', 'update']);
-  await runCommand('apt-get', [...flags, '-q', 'download', ...PACKAGES], { cwd: join(scratch, 'debs') });
+  return Object.entries(settings).flatMap(([key, value]) => ['-o', `${key}=${value}`]);
 }
 
 /** The machine's own Debian mirror where its sources name one, else Debian's. */
@@ -93,21 +157,36 @@ async function mirror(): Promise<string> {
 /** dpkg's own placeholders. */
 const FORMAT = ['Package', 'Version'].map((field) => `\${${field}}`).join('\\n');
 
-async function describe(scratch: string, folder: string): Promise<DebianPackage[]> {
+/** Moves what was downloaded to the cache. Throws when it is not what was wanted, byte for byte. */
+async function keep(scratch: string, folder: string, wanted: readonly Wanted[]): Promise<DebianPackage[]> {
   const packages: DebianPackage[] = [];
   for (const file of (await readdir(join(scratch, 'debs'))).toSorted()) {
     const source = join(scratch, 'debs', file);
     const [name, version] = (await runCommand('dpkg-deb', ['--show', `--showformat=${FORMAT}`, source])).split('\n');
-    if (!name || !version) throw new FlotillaError('FLOTILLA_IMAGES_DEBIAN', `${file} names no package and version: delete ${folder}`);
+    const want = wanted.find((one) => one.name === name);
+    if (!want || !name || !version) throw wrong(`${file} is none of the packages asked for`);
+    const sha256 = await fileDigest(source, 'sha256', 'hex');
+    if (want.sha256 !== undefined && want.sha256 !== sha256)
+      throw wrong(`${name}=${version} has SHA-256 ${sha256} instead of ${want.sha256}, as debian-packages.lock.json says`);
     await copyFile(source, join(folder, `${file}.partial`));
     await rename(join(folder, `${file}.partial`), join(folder, file));
-    packages.push({ name, version, sha256: await fileDigest(join(folder, file), 'sha256', 'hex'), file });
+    packages.push({ name, version, sha256, file });
   }
-  if (packages.length !== PACKAGES.length) {
-    const got = packages.map((one) => one.name).join(', ');
-    throw new FlotillaError('FLOTILLA_IMAGES_DEBIAN', `apt-get delivered ${got || 'nothing'} instead of ${PACKAGES.join(', ')}`);
-  }
+  const missing = wanted.filter(({ name }) => !packages.some((one) => one.name === name));
+  if (missing.length > 0) throw wrong(`apt-get did not deliver ${missing.map(({ name }) => name).join(', ')}`);
   return packages;
+}
+
+const wrong = (message: string): FlotillaError => new FlotillaError('FLOTILLA_IMAGES_DEBIAN', message);
+
+/** Where scanners look for packages of an image that has no package manager: a file each, in the form of dpkg's own list. */
+const STATUS_FOLDER = 'var/lib/dpkg/status.d';
+
+/** dpkg's record of a package, so that a scanner sees it. */
+export async function packageRecord(folder: string, architecture: Architecture, one: DebianPackage): Promise<LayerFile> {
+  const control = await runCommand('dpkg-deb', ['--field', join(folder, 'debian', architecture, one.file)]);
+  const bytes = `${control.trim()}\nStatus: install ok installed\n\n`;
+  return { path: `${STATUS_FOLDER}/${one.name}`, content: { bytes } };
 }
 
 /** Files of one package that an image needs: no manuals, no translations, no character set converters. */
