@@ -2,9 +2,11 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import {
+  AGENT_LEASE,
   ClusterRole,
   ClusterRoleBinding,
   type KubeObject,
+  Lease,
   type Resource,
   Role,
   RoleBinding,
@@ -140,7 +142,6 @@ async function grantHub(hub: Client): Promise<void> {
     { apiGroups: ['view.open-cluster-management.io'], resources: ['managedclusterviews/status'], verbs: ['update'] },
     { apiGroups: ['work.open-cluster-management.io'], resources: ['manifestworks'], verbs: ['list', 'watch', 'patch'] },
     { apiGroups: ['work.open-cluster-management.io'], resources: ['manifestworks/status'], verbs: ['patch'] },
-    { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['create'] },
     { apiGroups: ['coordination.k8s.io'], resources: ['leases'], resourceNames: ['managed-cluster-lease'], verbs: ['patch'] },
   ];
   const group = ['cluster.open-cluster-management.io'];
@@ -148,6 +149,8 @@ async function grantHub(hub: Client): Promise<void> {
     { apiGroups: group, resources: ['managedclusters'], resourceNames: [CLUSTER], verbs: ['get'] },
     { apiGroups: group, resources: ['managedclusters/status'], resourceNames: [CLUSTER], verbs: ['patch'] },
   ];
+  // Made by whoever lets the agent in.
+  await hub.create(Lease, { metadata: { name: AGENT_LEASE, namespace: CLUSTER } });
   await grant(hub, Role, RoleBinding, namespaced, CLUSTER);
   await grant(hub, ClusterRole, ClusterRoleBinding, wide);
 }

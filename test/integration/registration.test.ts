@@ -9,6 +9,7 @@ import {
   ManagedCluster,
   ManagedClusterAction,
   ManagedClusterView,
+  ManifestWork,
   Namespace,
   type Resource,
   Role,
@@ -110,7 +111,6 @@ const works = (cluster: string) => `/apis/work.open-cluster-management.io/v1/nam
 const leases = (cluster: string) => `/apis/coordination.k8s.io/v1/namespaces/${cluster}/leases`;
 const managed = '/apis/cluster.open-cluster-management.io/v1/managedclusters';
 const emptyOf = ({ apiVersion, kind }: Resource) => ({ apiVersion, kind, metadata: { name: 'x', resourceVersion: '1' } });
-const lease = { metadata: { name: 'managed-cluster-lease' }, spec: { leaseDurationSeconds: 60 } };
 
 describe('a spoke that joined', () => {
   let agent: Client;
@@ -135,8 +135,12 @@ describe('a spoke that joined', () => {
     { name: 'report on an action', method: 'PUT', path: `${actions('spoke-1')}/x/status`, body: emptyOf(ManagedClusterAction) },
     { name: 'report on a view', method: 'PUT', path: `${views('spoke-1')}/x/status`, body: emptyOf(ManagedClusterView) },
     { name: 'report on a work', method: 'PATCH', path: `${works('spoke-1')}/x/status`, body: { status: {} } },
-    { name: 'show a sign of life', method: 'POST', path: leases('spoke-1'), body: lease },
-    { name: 'renew it', method: 'PATCH', path: `${leases('spoke-1')}/managed-cluster-lease`, body: { spec: { leaseDurationSeconds: 61 } } },
+    {
+      name: 'show a sign of life',
+      method: 'PATCH',
+      path: `${leases('spoke-1')}/managed-cluster-lease`,
+      body: { spec: { leaseDurationSeconds: 61 } },
+    },
     { name: 'read its own cluster', method: 'GET', path: `${managed}/spoke-1` },
     {
       name: 'report on its own cluster',
@@ -161,7 +165,13 @@ describe('a spoke that joined', () => {
       method: 'GET',
       path: '/apis/action.open-cluster-management.io/v1beta1/managedclusteractions',
     },
-    { name: 'show a sign of life for another spoke', method: 'POST', path: leases('spoke-2'), body: lease },
+    { name: 'make leases', method: 'POST', path: leases('spoke-1'), body: { metadata: { name: 'x' } } },
+    {
+      name: 'show a sign of life for another spoke',
+      method: 'PATCH',
+      path: `${leases('spoke-2')}/managed-cluster-lease`,
+      body: { spec: {} },
+    },
     { name: 'read another cluster', method: 'GET', path: `${managed}/spoke-2` },
     { name: 'list the clusters', method: 'GET', path: managed },
     { name: 'report on another cluster', method: 'PATCH', path: `${managed}/spoke-2/status`, body: { status: {} } },
@@ -191,6 +201,31 @@ describe('a spoke that joined', () => {
     expect(deployment).toContain('"name":"HUB_KUBECONFIG_SECRET","value":"flotilla/flotilla-hub/kubeconfig"');
   });
 
+  test.each([
+    {
+      name: 'for years',
+      spec: { expirationSeconds: 31_536_000 },
+      says: 'spec.expirationSeconds: tokens of spoke agents live at most 2592000 seconds',
+    },
+    {
+      name: 'for somebody else',
+      spec: { audiences: ['https://vault.example.com'] },
+      says: 'spec.audiences: tokens of spoke agents are for this API server alone',
+    },
+  ])('gets no token $name, and is told why', async ({ spec, says }) => {
+    const path = '/api/v1/namespaces/spoke-1/serviceaccounts/spoke-agent/token';
+    await expect(agent.request('POST', path, { body: { spec } })).rejects.toThrow(says);
+  });
+
+  test('has its requests counted against the share of agents, and the hub its own against another', async () => {
+    await agent.request('GET', actions('spoke-1'));
+    const metrics = await admin.getText('/metrics', { maxBytes: 64 * 1024 * 1024 });
+    const dispatched = metrics.split('\n').filter((line) => line.startsWith('apiserver_flowcontrol_dispatched_requests_total{'));
+    const lines = dispatched.join('\n');
+    expect(lines).toContain('flow_schema="hub-flotilla-hub-agents",priority_level="hub-flotilla-hub-agents"');
+    expect(lines).toContain('flow_schema="hub-flotilla-hub",priority_level="workload-high"');
+  });
+
   test('has its access mended when somebody takes a right from it', async () => {
     const ref = { namespace: 'spoke-1', name: 'flotilla:spoke-agent' };
     await admin.patch(Role, ref, { rules: [] }, { type: 'merge' });
@@ -206,7 +241,7 @@ describe('a spoke whose agent stops', () => {
     const ref = { namespace: 'spoke-3', name: 'managed-cluster-lease' };
     let renewedAt = Date.now();
     const spec = () => ({ renewTime: new Date(renewedAt).toISOString().replace('Z', '000Z') });
-    await admin.create(Lease, { metadata: ref, spec: spec() });
+    await eventually(() => admin.patch(Lease, ref, { spec: spec() }, { type: 'merge' }));
     const condition = {
       type: CLUSTER_AVAILABLE,
       status: 'True',
@@ -246,8 +281,14 @@ describe('a spoke that is not wanted any more', () => {
   test('loses its credentials when it is denied, and needs new ones when it is accepted again', async () => {
     const agent = await joined('spoke-4');
     expect(await attempt(agent, 'GET', actions('spoke-4'))).toBe('allowed');
+    const metadata = { name: 'left-over', namespace: 'spoke-4' };
+    await admin.create(ManagedClusterAction, { metadata, spec: { actionType: 'Delete', kube: { resource: 'nodes', name: 'x' } } });
+    await admin.create(ManagedClusterView, { metadata, spec: { scope: { resource: 'nodes', name: 'x' } } });
+    await admin.create(ManifestWork, { metadata, spec: { workload: { manifests: [] } } });
     await admin.patch(ManagedCluster, { name: 'spoke-4' }, { spec: { hubAcceptsClient: false } }, { type: 'merge' });
     await eventually(async () => (await left()) === 0);
+    // Whoever joins next under this name is another cluster, perhaps.
+    for (const kind of [ManagedClusterAction, ManagedClusterView, ManifestWork]) expect(await admin.get(kind, metadata)).toBeUndefined();
     // API servers remember for ten seconds that a token was good.
     await eventually(async () => (await attempt(agent, 'GET', actions('spoke-4'))) === 'unauthorized');
     expect(await conditionOf('spoke-4', 'HubAcceptedManagedCluster')).toBe('False HubClusterAdminDenied');

@@ -80,7 +80,9 @@ export async function lead({ client, store, config, logger, metrics }: HubDeps, 
   });
   const shared = { client, logger, metrics };
   const autoUpgrades = config.autoUpgrades ? startAutoUpgrades({ ...shared, caches, recorder }, signal) : undefined;
-  const registration = config.standalone ? startRegistration({ ...shared, clusters: caches.clusters }, signal) : undefined;
+  const registration = config.standalone
+    ? startRegistration({ ...shared, clusters: caches.clusters, namespace: config.namespace }, signal)
+    : undefined;
   await Promise.all([controller.stopped, autoUpgrades?.stopped, registration?.stopped]);
   await Promise.all([
     precacheSteps.close(),

@@ -33,6 +33,8 @@ import { createSpokeAccess } from './spoke/access.ts';
 export interface AgentOptions {
   readonly hub: Client;
   readonly spoke: Client;
+  /** The spoke with the rights that works have; default `spoke`. */
+  readonly workSpoke?: Client;
   readonly clusterName: string;
   readonly registration: boolean;
   /** How often ManifestWorks are looked at; undefined: another agent executes them. */
@@ -60,7 +62,8 @@ export function startAgent(options: AgentOptions, signal: AbortSignal): Agent {
   const views = startKind(options, signal, ManagedClusterView, (name, get, context) =>
     reconcileView(name, { hub, spoke, clock, limit, get }, context),
   );
-  const works = options.works && startWorks({ ...options, works: options.works }, spoke, signal);
+  const works =
+    options.works && startWorks({ ...options, works: options.works }, createSpokeAccess(options.workSpoke ?? spokeClient), signal);
   const registration = options.registration
     ? [
         keepLease({ hub, clusterName, clock, logger: logger.child({ controller: 'lease' }) }, signal),

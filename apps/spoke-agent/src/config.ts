@@ -19,6 +19,8 @@ export interface AgentConfig {
   readonly hubKubeconfigSecret: { readonly namespace: string; readonly name: string; readonly key: string } | undefined;
   /** How often ManifestWorks are looked at; undefined: a stock work agent executes them. */
   readonly works: WorkCadence | undefined;
+  /** User as whom works are applied; undefined: as the agent itself. */
+  readonly worksAs: string | undefined;
 }
 
 const isOn = z
@@ -46,6 +48,11 @@ const Settings = z.object({
   healthPort: z.coerce.number().int().min(0).max(65_535).default(8080),
   registration: isOn,
   works: isOn,
+  worksAs: z
+    .string()
+    .regex(/^[a-z0-9.-]{1,63}\/[a-z0-9.-]{1,253}$/, { error: 'must be namespace/name of a ServiceAccount on the spoke' })
+    .transform((text) => `system:serviceaccount:${text.replace('/', ':')}`)
+    .optional(),
   workStatusSyncSeconds: seconds(DEFAULT_WORK_CADENCE.statusSyncMs),
   workResyncSeconds: seconds(DEFAULT_WORK_CADENCE.resyncMs),
 });
@@ -59,6 +66,7 @@ const FLAG: Record<string, string> = {
   healthPort: '--health-port (HEALTH_PORT)',
   registration: '--registration (REGISTRATION)',
   works: '--works (WORKS)',
+  worksAs: '--works-as (WORKS_AS)',
   workStatusSyncSeconds: '--work-status-sync-seconds (WORK_STATUS_SYNC_SECONDS)',
   workResyncSeconds: '--work-resync-seconds (WORK_RESYNC_SECONDS)',
 };
@@ -78,6 +86,7 @@ export function readConfig(argv: readonly string[] = process.argv, env: NodeJS.P
     .option('--health-port <port>', 'port of /healthz and /readyz; default 8080 (env HEALTH_PORT)')
     .addOption(new Option('--registration [on]', 'renew the lease and report availability; default true (env REGISTRATION)'))
     .addOption(new Option('--works [on]', 'execute ManifestWorks; default true (env WORKS)'))
+    .option('--works-as <namespace/name>', 'ServiceAccount on the spoke to apply works as; default the agent itself (env WORKS_AS)')
     .option('--work-status-sync-seconds <n>', 'between two reads of what works apply; default 10 (env WORK_STATUS_SYNC_SECONDS)')
     .option('--work-resync-seconds <n>', 'between two repairs of drift, up to half more; default 240 (env WORK_RESYNC_SECONDS)')
     .parse([...argv]);
@@ -90,6 +99,7 @@ export function readConfig(argv: readonly string[] = process.argv, env: NodeJS.P
     healthPort: env.HEALTH_PORT,
     registration: env.REGISTRATION,
     works: env.WORKS,
+    worksAs: env.WORKS_AS,
     workStatusSyncSeconds: env.WORK_STATUS_SYNC_SECONDS,
     workResyncSeconds: env.WORK_RESYNC_SECONDS,
   };
@@ -112,6 +122,7 @@ function toConfig({
   return Object.freeze({
     ...rest,
     spokeKubeconfig: rest.spokeKubeconfig,
+    worksAs: rest.worksAs,
     hubKubeconfigSecret: secret,
     works: works ? Object.freeze(cadence) : undefined,
   });

@@ -16,8 +16,11 @@ async function main(): Promise<void> {
 
   const hub = createClient({ kubeconfigPath: config.hubKubeconfig, userAgent: 'flotilla-spoke-agent', logger });
   const spoke = createClient({ kubeconfigPath: config.spokeKubeconfig, userAgent: 'flotilla-spoke-agent', logger });
-  const { clusterName, registration, works } = config;
-  const agent = startAgent({ hub, spoke, clusterName, registration, works, logger }, stopping.signal);
+  const { clusterName, registration, works, worksAs } = config;
+  const workSpoke = worksAs
+    ? createClient({ kubeconfigPath: config.spokeKubeconfig, userAgent: 'flotilla-spoke-agent', actAs: worksAs, logger })
+    : spoke;
+  const agent = startAgent({ hub, spoke, workSpoke, clusterName, registration, works, logger }, stopping.signal);
   await using health = await startHealthServer(config.healthPort, () => agent.isReady());
   logger.info({ cluster: config.clusterName, hub: hub.server, spoke: spoke.server, healthPort: health.port }, 'Watching the hub');
 
@@ -25,7 +28,7 @@ async function main(): Promise<void> {
   const { hubKubeconfigSecret: secret, hubKubeconfig: kubeconfigPath } = config;
   const token = secret && keepToken({ hub, spoke, clusterName, kubeconfigPath, secret, clock: systemClock, logger }, stopping.signal);
   await Promise.all([agent.stopped, token]);
-  await Promise.all([hub.close(), spoke.close()]);
+  await Promise.all([hub.close(), spoke.close(), workSpoke.close()]);
   logger.info('Stopped');
 }
 

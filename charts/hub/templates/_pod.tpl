@@ -20,6 +20,7 @@ metadata:
   {{- end }}
 spec:
   serviceAccountName: {{ $.account }}
+  automountServiceAccountToken: true
   {{- with .Values.imagePullSecrets }}
   imagePullSecrets:
     {{- range . }}
@@ -126,7 +127,8 @@ spec:
           mountPath: /tmp
   volumes:
     - name: scratch
-      emptyDir: {}
+      emptyDir:
+        sizeLimit: 1Gi
   {{- with .Values.nodeSelector }}
   nodeSelector:
     {{- toYaml . | nindent 4 }}

@@ -60,11 +60,11 @@
 - apiGroups: [rbac.authorization.k8s.io]
   resources: [clusterroles, clusterrolebindings]
   verbs: [list, watch, create, patch, delete]
-# Signs of life.
+# Signs of life: each made once, empty, for its agent to renew.
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
   resourceNames: [managed-cluster-lease]
-  verbs: [list, watch]
+  verbs: [list, watch, create, patch]
 # From here on: what agents are granted beyond the rules above. The same list is in apps/hub/src/registration/access.ts.
 # Held because nobody may grant what he does not have.
 - apiGroups: [cluster.open-cluster-management.io]
@@ -81,15 +81,6 @@
 # Held because nobody may grant what he does not have.
 - apiGroups: [work.open-cluster-management.io]
   resources: [manifestworks/status]
-  verbs: [patch]
-# Held because nobody may grant what he does not have. (In its own namespace the hub creates one for its election by another rule.)
-- apiGroups: [coordination.k8s.io]
-  resources: [leases]
-  verbs: [create]
-# Held because nobody may grant what he does not have.
-- apiGroups: [coordination.k8s.io]
-  resources: [leases]
-  resourceNames: [managed-cluster-lease]
   verbs: [patch]
 # Held because nobody may grant what he does not have.
 - apiGroups: [""]

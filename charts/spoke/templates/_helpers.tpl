@@ -24,6 +24,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{ .Values.serviceAccount.name | default (include "spoke.fullname" .) }}
 {{- end -}}
 
+{{- /* ServiceAccount as which the agent applies works. */ -}}
+{{- define "spoke.worksAccountName" -}}
+{{ printf "%s-works" (include "spoke.fullname" . | trunc 57 | trimSuffix "-") }}
+{{- end -}}
+
 {{- /* repository@digest or repository:tag. Takes a list of the image's values and the default tag. */ -}}
 {{- define "spoke.image" -}}
 {{- $image := index . 0 -}}

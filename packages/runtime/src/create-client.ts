@@ -16,6 +16,8 @@ export interface ClientOptions extends KubeconfigSource {
   readonly metrics?: Metrics;
   /** HTTP proxy towards the server, when the kubeconfig names none. Default: none. */
   readonly proxy?: string;
+  /** User to act as (`Impersonate-User`), whose rights then count; default: the kubeconfig's own. */
+  readonly actAs?: string;
   /** Replaces the log line for objects that their schema refuses. */
   readonly onInvalid?: (invalid: InvalidObject) => void;
 }
@@ -34,6 +36,7 @@ export function createClient(options: ClientOptions = {}): Client {
     server,
     connection: new Connection(config, options.proxy, options.kubeconfigPath === undefined ? undefined : () => reload(options, server)),
     userAgent: options.userAgent ?? 'flotilla',
+    actAs: options.actAs,
     onInvalid: options.onInvalid ?? logOnce(options.logger),
     onAnswer: options.metrics && countRequests(options.metrics),
   });

@@ -25,6 +25,8 @@ export interface TransportOptions {
   readonly server: string;
   readonly connection: Connection;
   readonly userAgent: string;
+  /** User to act as. */
+  readonly actAs?: string | undefined;
   /** Called once per HTTP answer (`status` 0: none came). */
   readonly onAnswer?: (call: Call, status: number, seconds: number) => void;
 }
@@ -112,6 +114,7 @@ export class Transport {
         ...headers,
         accept: 'application/json, */*;q=0.1',
         'user-agent': this.#options.userAgent,
+        ...(this.#options.actAs !== undefined && { 'impersonate-user': this.#options.actAs }),
         ...(body === undefined ? {} : { 'content-type': call.contentType ?? 'application/json' }),
       },
       body,

@@ -11,6 +11,11 @@ export const SECRET_KEY = 'kubeconfig';
 export async function hubAddress(options: Pick<JoinOptions, 'hubKubeconfig' | 'hubServer' | 'hubCa'>): Promise<ServerAddress> {
   const own = readServerAddress({ kubeconfigPath: options.hubKubeconfig });
   const server = options.hubServer?.replace(/\/+$/, '') ?? own.server;
+  if (!/^https:/i.test(server))
+    throw new FlotillaError(
+      'FLOTILLA_CONFIG',
+      `the hub's address ${server} is not https, so the agent's token would cross the network in the clear: name the https address with --hub-server`,
+    );
   if (options.hubCa !== undefined) return { server, certificateAuthority: await readAuthority(options.hubCa), skipsVerification: false };
   if (own.skipsVerification)
     throw new FlotillaError(

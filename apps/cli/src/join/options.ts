@@ -51,7 +51,7 @@ const Options = z
     tokenDays: z.coerce
       .number({ error: 'must be a number of days' })
       .min(1 / 24, { error: 'must be at least an hour, 0.042' })
-      .max(3650)
+      .max(30, { error: 'must be at most 30: the agent renews its token, and the hub hands out no longer ones' })
       .default(30),
     image: Image.optional(),
     namespace: name.default('flotilla'),

@@ -7,6 +7,7 @@ import {
   isSameJson,
   type KubeObject,
   Label,
+  Lease,
   Namespace,
   type Resource,
   Role,
@@ -39,7 +40,6 @@ const inNamespace = [
   // Patch is for its finalizer.
   { apiGroups: ['work.open-cluster-management.io'], resources: ['manifestworks'], verbs: ['list', 'watch', 'patch'] },
   { apiGroups: ['work.open-cluster-management.io'], resources: ['manifestworks/status'], verbs: ['patch'] },
-  { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['create'] },
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], resourceNames: [AGENT_LEASE], verbs: ['patch'] },
   // Its own next token.
   { apiGroups: [''], resources: ['serviceaccounts/token'], resourceNames: [AGENT_ACCOUNT], verbs: ['create'] },
@@ -61,6 +61,13 @@ export const clusterNamespace = (cluster: string): AccessObject => ({
   object: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: cluster, labels: { [Label.clusterName]: cluster } } },
 });
 
+/**
+ * The lease that an agent renews. The hub makes it, empty: RBAC cannot limit `create` to a name, so an agent that may create one lease
+ * may create a million.
+ */
+export const clusterLease = (cluster: string): AccessObject =>
+  accessObject(Lease, { metadata: { name: AGENT_LEASE, namespace: cluster, labels: { [Label.clusterName]: cluster } } });
+
 /** What lets an agent in, in the order it is created: a token is of no use before its rights are there. */
 export function clusterAccess(cluster: string): AccessObject[] {
   const labels = { [Label.work]: REGISTRATION, [Label.clusterName]: cluster };
@@ -73,7 +80,8 @@ export function clusterAccess(cluster: string): AccessObject[] {
     accessObject(RoleBinding, { metadata: here(AGENT_ROLE), roleRef: roleRef('Role', AGENT_ROLE), subjects }),
     accessObject(ClusterRole, { metadata: wide, rules: ofItself(cluster) }),
     accessObject(ClusterRoleBinding, { metadata: wide, roleRef: roleRef('ClusterRole', wide.name), subjects }),
-    accessObject(ServiceAccount, { metadata: here(AGENT_ACCOUNT) }),
+    // No pod runs under it: its tokens are asked for.
+    accessObject(ServiceAccount, { metadata: here(AGENT_ACCOUNT), automountServiceAccountToken: false }),
   ];
 }
 

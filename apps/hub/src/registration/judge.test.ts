@@ -25,7 +25,12 @@ function cluster({ name = 'spoke-1', accepts = true, leaseSeconds, available, ta
 
 /** Judged `now` seconds after the creation, the lease renewed at `renewed`. */
 const judge = (given: Given, now: number, renewed?: number) =>
-  judgeRegistration({ cluster: cluster(given), renewTime: renewed === undefined ? undefined : time(renewed), now: at(now) });
+  judgeRegistration({
+    cluster: cluster(given),
+    renewTime: renewed === undefined ? undefined : time(renewed),
+    hubNamespace: 'flotilla',
+    now: at(now),
+  });
 const conditionOf = (verdict: ReturnType<typeof judge>, type: string) => {
   const found = findCondition(verdict.conditions, type);
   return found && [found.status, found.reason];
@@ -74,7 +79,7 @@ describe('what may be placed on a cluster', () => {
   test('a cluster that is labelled and tainted as it should be is left alone', () => {
     const given = cluster({ available: 'True', taints: [mine] });
     given.metadata.labels = { name: 'spoke-1' };
-    expect(judgeRegistration({ cluster: given, renewTime: time(0), now: at(10) }).edits).toBeUndefined();
+    expect(judgeRegistration({ cluster: given, renewTime: time(0), hubNamespace: 'flotilla', now: at(10) }).edits).toBeUndefined();
   });
 });
 
@@ -90,6 +95,14 @@ describe('who is let in', () => {
     { name: 'nobody who is not accepted', given: { accepts: false }, reason: 'HubClusterAdminDenied', says: 'spec.hubAcceptsClient' },
     { name: 'nobody whose name is no namespace', given: { name: 'a.b' }, reason: 'Error', says: '"a.b"' },
     { name: "nobody into the system's namespaces", given: { name: 'kube-system' }, reason: 'Error', says: '"kube-system"' },
+    { name: "nobody into the hub's own namespace", given: { name: 'flotilla' }, reason: 'Error', says: '"flotilla"' },
+    { name: 'nobody into that of the first upgrades', given: { name: 'ztp-install' }, reason: 'Error', says: '"ztp-install"' },
+    {
+      name: "nobody into the framework's",
+      given: { name: 'open-cluster-management-hub' },
+      reason: 'Error',
+      says: 'open-cluster-management',
+    },
   ])('$name, and it says why', ({ given, reason, says }) => {
     const verdict = judge(given, 10);
     expect(verdict).toMatchObject({ isAccepted: false, edits: undefined });
@@ -105,6 +118,6 @@ describe('who is let in', () => {
   test('nothing is written twice', () => {
     const first = judge({ available: 'True' }, 10, 5);
     const next = { ...cluster(), status: { conditions: first.conditions } };
-    expect(judgeRegistration({ cluster: next, renewTime: time(8), now: at(11) }).conditions).toBeUndefined();
+    expect(judgeRegistration({ cluster: next, renewTime: time(8), hubNamespace: 'flotilla', now: at(11) }).conditions).toBeUndefined();
   });
 });

@@ -24,6 +24,8 @@ export interface Registration {
   readonly cluster: ManagedCluster;
   /** `renewTime` of the Lease, as it came; undefined: there is none. */
   readonly renewTime: string | undefined;
+  /** Namespace the hub itself lives in. */
+  readonly hubNamespace: string;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
@@ -40,9 +42,9 @@ export interface RegistrationVerdict {
 }
 
 /** Judges one cluster: is it let in, is it alive, may something be placed on it. Pure. */
-export function judgeRegistration({ cluster, renewTime, now }: Registration): RegistrationVerdict {
+export function judgeRegistration({ cluster, renewTime, hubNamespace, now }: Registration): RegistrationVerdict {
   const conditions = cluster.status?.conditions ?? [];
-  const refusal = refusalOf(cluster);
+  const refusal = refusalOf(cluster, hubNamespace);
   const endsAt = leaseEnd(cluster, renewTime);
   let wanted = withCondition(conditions, accepted(refusal), now);
   if (renewTime !== undefined && !refusal) wanted = withCondition(wanted, joined, now);
@@ -74,13 +76,13 @@ const accepted = (refusal: Pick<Condition, 'reason' | 'message'> | undefined): W
 /** The name becomes that of a namespace. */
 const NAMESPACE_NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 /** Namespaces that are somebody else's: nobody is let into them. */
-const RESERVED = /^(default$|kube-|openshift-)/;
+const RESERVED = /^(default$|ztp-install$|kube-|openshift-|open-cluster-management)/;
 
-function refusalOf({ metadata, spec }: ManagedCluster): Pick<Condition, 'reason' | 'message'> | undefined {
-  if (!NAMESPACE_NAME.test(metadata.name) || RESERVED.test(metadata.name))
+function refusalOf({ metadata, spec }: ManagedCluster, hubNamespace: string): Pick<Condition, 'reason' | 'message'> | undefined {
+  if (!NAMESPACE_NAME.test(metadata.name) || RESERVED.test(metadata.name) || metadata.name === hubNamespace)
     return {
       reason: 'Error',
-      message: `metadata.name ${JSON.stringify(metadata.name)} cannot be the name of the cluster's namespace: create the ManagedCluster under a name of at most 63 lower-case letters, digits and "-" that is not default and begins with neither kube- nor openshift-`,
+      message: `metadata.name ${JSON.stringify(metadata.name)} cannot be the name of the cluster's namespace: create the ManagedCluster under a name of at most 63 lower-case letters, digits and "-" that is not default, ztp-install or ${hubNamespace} (the hub's own) and begins with none of kube-, openshift- and open-cluster-management`,
     };
   if (spec?.hubAcceptsClient !== true)
     return { reason: 'HubClusterAdminDenied', message: 'Denied by hub cluster admin: set spec.hubAcceptsClient to true to let it in' };

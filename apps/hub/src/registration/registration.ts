@@ -1,4 +1,12 @@
-import { AGENT_LEASE, FIELD_MANAGER, type KubeObject, ManagedCluster } from '@flotilla/api';
+import {
+  AGENT_LEASE,
+  FIELD_MANAGER,
+  type KubeObject,
+  ManagedCluster,
+  ManagedClusterAction,
+  ManagedClusterView,
+  ManifestWork,
+} from '@flotilla/api';
 import {
   type Client,
   type Clock,
@@ -12,7 +20,7 @@ import {
   type WatchCache,
   WorkQueue,
 } from '@flotilla/runtime';
-import { clusterAccess, clusterNamespace } from './access.ts';
+import { clusterAccess, clusterLease, clusterNamespace } from './access.ts';
 import { BY_CLUSTER, clusterOf, createRegistrationCaches, everyCache, isInOrder, type RegistrationCaches } from './caches.ts';
 import { judgeRegistration } from './judge.ts';
 
@@ -21,6 +29,8 @@ export interface RegistrationDeps {
   readonly client: Client;
   /** Filled. */
   readonly clusters: WatchCache<ManagedCluster>;
+  /** Namespace of the hub itself: no cluster may have its name. */
+  readonly namespace: string;
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly clock?: Clock;
@@ -32,7 +42,7 @@ export interface RegistrationDeps {
  * Begins when its watches are filled; runs until the signal aborts.
  */
 export function startRegistration(deps: RegistrationDeps, signal: AbortSignal): Controller {
-  const { client, clusters, logger, metrics, clock = systemClock } = deps;
+  const { client, clusters, namespace, logger, metrics, clock = systemClock } = deps;
   const caches = createRegistrationCaches(client, logger, metrics);
   const queue = new WorkQueue({ name: 'registration', concurrency: 8, clock, metrics });
   clusters.subscribe(({ object }) => queue.add(object.metadata.name));
@@ -45,10 +55,11 @@ export function startRegistration(deps: RegistrationDeps, signal: AbortSignal): 
     );
   // A renewal only moves the end, which the timer looks up; the first one says that the spoke has joined.
   caches.leases.subscribe((change) => {
-    if (change.type === 'set' && !change.previous) queue.add(change.object.metadata.namespace ?? '');
+    if (change.type === 'deleted' || !change.previous) queue.add(change.object.metadata.namespace ?? '');
   });
   for (const { metadata } of clusters.list()) queue.add(metadata.name);
-  const reconcile = (name: string, context: ReconcileContext) => reconcileRegistration(name, { client, clusters, caches, clock }, context);
+  const shared = { client, clusters, namespace, caches, clock };
+  const reconcile = (name: string, context: ReconcileContext) => reconcileRegistration(name, shared, context);
   // Before its watches are filled everything would look missing.
   const filled = fill(caches, signal);
   return {
@@ -71,7 +82,7 @@ async function fill(caches: RegistrationCaches, signal: AbortSignal): Promise<bo
   }
 }
 
-interface Deps extends Pick<RegistrationDeps, 'client' | 'clusters'> {
+interface Deps extends Pick<RegistrationDeps, 'client' | 'clusters' | 'namespace'> {
   readonly caches: RegistrationCaches;
   readonly clock: Clock;
 }
@@ -84,7 +95,7 @@ async function reconcileRegistration(name: string, deps: Deps, { logger }: Recon
     return {};
   }
   const renewTime = caches.leases.get({ namespace: name, name: AGENT_LEASE })?.spec?.renewTime ?? undefined;
-  const verdict = judgeRegistration({ cluster, renewTime, now: clock.now() });
+  const verdict = judgeRegistration({ cluster, renewTime, hubNamespace: deps.namespace, now: clock.now() });
   if (verdict.isAccepted) {
     if (await ensureAccess(name, deps)) logger.info({ managedCluster: name }, 'Let a cluster in');
   } else if (await revokeAccess(name, deps)) logger.info({ managedCluster: name }, 'Revoked the access of a denied cluster');
@@ -106,21 +117,36 @@ async function reconcileRegistration(name: string, deps: Deps, { logger }: Recon
 async function ensureAccess(cluster: string, { client, caches }: Deps): Promise<boolean> {
   const missing = [
     ...(isInOrder(caches.namespaces.get({ name: cluster })) ? [] : [clusterNamespace(cluster)]),
+    ...(caches.leases.get({ namespace: cluster, name: AGENT_LEASE }) ? [] : [clusterLease(cluster)]),
     ...clusterAccess(cluster).filter(({ kind, object }) => !isInOrder(caches.access.get(kind.plural)?.get(object.metadata))),
   ];
   for (const { kind, object } of missing) await client.apply(kind, object, { fieldManager: FIELD_MANAGER, force: true });
   return missing.length > 0;
 }
 
-/** True when something was there. Without its ServiceAccount a token is worth nothing, so that goes first. */
+/**
+ * True when something was there. Without its ServiceAccount a token is worth nothing, so that goes first; then what was still to be done
+ * on the cluster, for whoever is let in next under that name would do it. The rest goes last, so that a hub that dies in between does
+ * the same again.
+ */
 async function revokeAccess(cluster: string, { client, caches }: Deps): Promise<boolean> {
-  let found = false;
-  for (const { kind, cached } of accessOf(cluster, caches)) {
-    const { name, namespace, uid } = cached.metadata;
-    found = (await client.delete(kind, { name, ...(namespace !== undefined && { namespace }) }, { uid })) || found;
+  const [account, ...rest] = accessOf(cluster, caches);
+  if (!account) return false;
+  const remove = ({ kind, cached: { metadata } }: typeof account): Promise<boolean> => {
+    const { name, namespace, uid } = metadata;
+    return client.delete(kind, { name, ...(namespace !== undefined && { namespace }) }, { uid });
+  };
+  let found = await remove(account);
+  for (const kind of ORDERS) {
+    const { items } = await client.list(kind, { namespace: cluster });
+    for (const { metadata } of items) await client.delete(kind, { namespace: cluster, name: metadata.name }, { uid: metadata.uid });
   }
+  for (const one of rest) found = (await remove(one)) || found;
   return found;
 }
+
+/** What an agent carries out. A work's deletion waits for an agent; one that has not applied it has nothing to take back. */
+const ORDERS = [ManagedClusterAction, ManagedClusterView, ManifestWork] as const;
 
 function accessOf(cluster: string, { access }: RegistrationCaches) {
   return clusterAccess(cluster)

@@ -1,5 +1,5 @@
 import { errorMessage, FlotillaError } from '@flotilla/api';
-import { Agent, type Dispatcher, EnvHttpProxyAgent, interceptors, request } from 'undici';
+import { Agent, type Dispatcher, EnvHttpProxyAgent, request } from 'undici';
 import { z } from 'zod';
 import { quote } from './go-format.ts';
 
@@ -148,7 +148,7 @@ async function fetchReleases(
       cause,
     });
   };
-  const response = await request(url, { dispatcher, signal, headers: { accept: 'application/json' } }).catch(fail);
+  const response = await followed(url, (to) => request(to, { dispatcher, signal, headers: { accept: 'application/json' } })).catch(fail);
   if (response.statusCode !== 200) {
     // Read a little and drop the rest, so that the connection is not left hanging with an unread body.
     await response.body.dump({ limit: 65_536, signal }).catch(() => undefined);
@@ -168,6 +168,23 @@ async function fetchReleases(
   }
   if (size > maxBytes) throw malformed(`more than ${maxBytes} bytes`);
   return parseReleases(Buffer.concat(chunks).toString('utf8'));
+}
+
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+
+/** Follows redirects, but none from https to http: whoever sits on that way would choose the image that a fleet installs. */
+async function followed(from: string, ask: (url: string) => Promise<Dispatcher.ResponseData>): Promise<Dispatcher.ResponseData> {
+  let url = new URL(from);
+  for (let left = MAX_REDIRECTS; ; left--) {
+    const response = await ask(url.href);
+    const { location } = response.headers;
+    if (!REDIRECTS.has(response.statusCode) || typeof location !== 'string' || left === 0) return response;
+    await response.body.dump({ limit: 65_536 }).catch(() => undefined);
+    const next = new URL(location, url);
+    if (next.protocol !== 'https:' && next.protocol !== url.protocol)
+      throw new Error(`redirected to ${next.href}, which is not https: name an upstream that stays on https`);
+    url = next;
+  }
 }
 
 function parseReleases(text: string): Releases {
@@ -197,8 +214,7 @@ const withoutCredentials = (text: string): string => text.replaceAll(/(https?:\/
 function createDispatcher({ insecure = false, proxy, timeoutMs = 30_000 }: UpdateGraphOptions): Dispatcher {
   const tls = { rejectUnauthorized: !insecure };
   const common = { connect: { ...tls, timeout: timeoutMs }, connections: 8, keepAliveTimeout: 10_000 };
-  const agent = proxy?.http || proxy?.https ? createProxyAgent(proxy, { ...common, requestTls: tls }) : new Agent(common);
-  return agent.compose(interceptors.redirect({ maxRedirections: MAX_REDIRECTS }));
+  return proxy?.http || proxy?.https ? createProxyAgent(proxy, { ...common, requestTls: tls }) : new Agent(common);
 }
 
 /** All three are always set: what is left out, undici would take from the environment behind the configuration's back. */

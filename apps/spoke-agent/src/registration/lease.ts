@@ -1,4 +1,4 @@
-import { AGENT_LEASE, Label, Lease, ManagedCluster } from '@flotilla/api';
+import { AGENT_LEASE, FlotillaError, Lease, ManagedCluster } from '@flotilla/api';
 import { type Client, type Clock, isNotFound, type Logger, pause } from '@flotilla/runtime';
 
 const DEFAULT_LEASE_SECONDS = 60;
@@ -14,7 +14,7 @@ export interface LeaseDeps {
   readonly random?: () => number;
 }
 
-/** Renews the lease until the signal aborts. The hub holds the spoke for unreachable five durations after the last renewal. */
+/** Renews the lease, which is the hub's to make, until the signal aborts. The hub holds the spoke for unreachable five durations after the last renewal. */
 export async function keepLease(deps: LeaseDeps, signal: AbortSignal): Promise<void> {
   let seconds = DEFAULT_LEASE_SECONDS;
   while (!signal.aborted) {
@@ -38,10 +38,13 @@ async function renew({ hub, clusterName, clock }: LeaseDeps, leaseDurationSecond
   const spec = { leaseDurationSeconds, holderIdentity: AGENT_LEASE, renewTime: microTime(clock.now()) };
   try {
     await hub.patch(Lease, ref, { spec }, { type: 'merge' });
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-    const labels = { [Label.clusterName]: clusterName };
-    await hub.create(Lease, { apiVersion: Lease.apiVersion, kind: Lease.kind, metadata: { ...ref, labels }, spec });
+  } catch (cause) {
+    if (!isNotFound(cause)) throw cause;
+    throw new FlotillaError(
+      'FLOTILLA_AGENT_NO_LEASE',
+      `there is no Lease ${AGENT_LEASE} in namespace ${clusterName} of the hub: a hub with standalone makes it, else name the cluster in agents.clusters of the hub's chart`,
+      { cause },
+    );
   }
 }
 
