@@ -58,7 +58,7 @@ export type WatchEvent<T> =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: T }
   | { readonly type: 'BOOKMARK'; readonly resourceVersion: string };
 
-/** `timeoutMs` covers the time until the server accepts the watch; a watch itself has no idle time-out. */
+/** `timeoutMs` covers the time until the server accepts the watch; one that is silent, without even a bookmark, ends after 150 s. */
 export interface WatchOptions extends CallOptions, ManyOptions {
   readonly namespace?: string;
   readonly labelSelector?: string;

@@ -51,10 +51,15 @@ export class Connection {
     this.#credentials = undefined;
   }
 
-  /** These connections do not answer any more: the next request opens new ones. */
+  /**
+   * These connections do not answer any more: the next request opens new ones, and watches on the old ones, which would be blind without
+   * a word, end. Calls under way have time-outs of their own.
+   */
   abandon(dispatchers: Dispatchers): void {
     if (this.#dispatchers !== dispatchers) return;
     this.#dispatchers = undefined;
+    // Before it is closed: a closed one has forgotten its connections.
+    dispatchers.watches.destroy(new Error('a call was not answered, the connection is given up')).catch(() => undefined);
     this.#retire(dispatchers);
   }
 

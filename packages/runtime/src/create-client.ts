@@ -20,6 +20,8 @@ export interface ClientOptions extends KubeconfigSource {
   readonly actAs?: string;
   /** Replaces the log line for objects that their schema refuses. */
   readonly onInvalid?: (invalid: InvalidObject) => void;
+  /** Milliseconds without an event or a bookmark after which a watch ends, as if the server had ended it; default 150 000. */
+  readonly watchIdleMs?: number;
 }
 
 /** How many invalid objects are remembered as reported. */
@@ -38,6 +40,7 @@ export function createClient(options: ClientOptions = {}): Client {
     userAgent: options.userAgent ?? 'flotilla',
     actAs: options.actAs,
     onInvalid: options.onInvalid ?? logOnce(options.logger),
+    watchIdleMs: options.watchIdleMs,
     onAnswer: options.metrics && countRequests(options.metrics),
   });
 }

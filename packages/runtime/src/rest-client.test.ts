@@ -13,7 +13,7 @@ const ref = { namespace: 'n', name: 'a' };
 beforeEach(async () => {
   server = await startScriptedServer();
   invalid.length = 0;
-  client = createClient({ kubeconfig: server.kubeconfig, onInvalid: (object) => invalid.push(object) });
+  client = createClient({ kubeconfig: server.kubeconfig, watchIdleMs: 400, onInvalid: (object) => invalid.push(object) });
 });
 afterEach(async () => {
   await client.close();
@@ -211,6 +211,43 @@ describe('watches', () => {
   ])('$name ends it with an error', async ({ step, want }) => {
     server.steps.push(step);
     expect(await failure(collect())).toMatchObject(want);
+  });
+
+  test('silence ends it without an error, as if the server had', async () => {
+    server.steps.push(watchOf([added('a')], 'hang'));
+    expect(await collect()).toEqual([['ADDED', 'a']]);
+  });
+
+  test('bookmarks are no silence', async () => {
+    const bookmark = (version: number) => `{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"${version}"}}}\n`;
+    server.steps.push((_request, response) => {
+      let version = 1;
+      response.writeHead(200).write(bookmark(version));
+      const beat = setInterval(() => {
+        version += 1;
+        if (version <= 6) response.write(bookmark(version));
+        else response.end();
+      }, 150);
+      response.once('close', () => clearInterval(beat));
+    });
+    expect(await collect()).toHaveLength(6);
+  });
+
+  test('a call that was not answered ends the watches that share its fate, and the next one has a connection of its own', async () => {
+    const patient = createClient({ kubeconfig: server.kubeconfig });
+    server.steps.push(watchOf([added('a')], 'hang'), () => undefined, watchOf([added('b')]));
+    const watch = async (then?: () => Promise<unknown>): Promise<string[]> => {
+      const seen: string[] = [];
+      for await (const event of patient.watch(ConfigMap, { resourceVersion: '1' })) {
+        if (event.type !== 'BOOKMARK') seen.push(event.object.metadata.name);
+        await then?.();
+      }
+      return seen;
+    };
+    const timedOut = () => failure(patient.get(ConfigMap, ref, { timeoutMs: 100 }));
+    expect(await failure(watch(timedOut))).toMatchObject({ code: RuntimeErrorCode.unreachable });
+    expect(await watch()).toEqual(['b']);
+    await patient.close();
   });
 
   test('an abort ends it without an error', async () => {

@@ -19,8 +19,8 @@ import { lines, nameOf, parseEvent } from './watch-stream.ts';
 
 const PAGE_BYTES = 64 * 1024 * 1024;
 const PAGE_SIZE = 500;
-/** The server ends a watch after 5 to 10 minutes (client-go's spread); one that outlives that by this margin is dead. */
-const WATCH_MARGIN_MS = 30_000;
+/** Servers send a bookmark about once a minute, so that a watch that is silent for much longer is on a dead connection. */
+const WATCH_IDLE_MS = 150_000;
 const FULL_LISTS = 3;
 
 const Page = z.looseObject({
@@ -31,6 +31,8 @@ const Page = z.looseObject({
 export interface RestClientOptions extends TransportOptions {
   readonly connection: Connection;
   readonly onInvalid: (invalid: InvalidObject) => void;
+  /** Milliseconds without an event or a bookmark after which a watch ends; default 150 000. */
+  readonly watchIdleMs?: number | undefined;
 }
 
 /** The `Client` over HTTP. */
@@ -39,12 +41,14 @@ export class RestClient implements Client {
   readonly #transport: Transport;
   readonly #connection: Connection;
   readonly #onInvalid: (invalid: InvalidObject) => void;
+  readonly #watchIdleMs: number;
 
   constructor(options: RestClientOptions) {
     this.server = options.server;
     this.#transport = new Transport(options);
     this.#connection = options.connection;
     this.#onInvalid = options.onInvalid;
+    this.#watchIdleMs = options.watchIdleMs ?? WATCH_IDLE_MS;
   }
 
   async get<T extends KubeObject>(kind: Resource<T>, ref: Ref, options?: CallOptions): Promise<T | undefined> {
@@ -140,6 +144,7 @@ export class RestClient implements Client {
   }
 
   async *watch<T extends KubeObject>(kind: Resource<T>, options: WatchOptions): AsyncGenerator<WatchEvent<T>, void, undefined> {
+    // client-go's spread.
     const timeoutSeconds = Math.round(300 * (1 + Math.random()));
     const { labelSelector, fieldSelector, resourceVersion } = options;
     const path =
@@ -154,17 +159,15 @@ export class RestClient implements Client {
     const end = (): void => void body.destroy();
     let ended = false;
     // Ends as if the server had closed it, so that the next watch goes on from the last version.
-    const dead = setTimeout(
-      () => {
-        ended = true;
-        end();
-      },
-      timeoutSeconds * 1000 + WATCH_MARGIN_MS,
-    );
+    const idle = setTimeout(() => {
+      ended = true;
+      end();
+    }, this.#watchIdleMs);
     options.signal?.addEventListener('abort', end, { once: true });
     try {
       if (options.signal?.aborted) return;
       for await (const line of lines(body)) {
+        idle.refresh();
         const event = parseEvent(kind, line, options.onInvalid ?? this.#onInvalid);
         if (event) yield event;
       }
@@ -173,7 +176,7 @@ export class RestClient implements Client {
       if (error instanceof FlotillaError) throw error;
       throw transportError(RuntimeErrorCode.unreachable, `watch of ${kind.plural} at ${this.server}`, 'the connection was lost', error);
     } finally {
-      clearTimeout(dead);
+      clearTimeout(idle);
       options.signal?.removeEventListener('abort', end);
       // Without a listener the error of a body destroyed after its end would be nobody's.
       body.on('error', () => undefined);

@@ -21,6 +21,13 @@ afterAll(async () => {
   for (const other of others) await other.stop();
 });
 
+/** A kubeconfig for the world's API server behind a relay. */
+async function relayed({ dir, server }: World, port: number): Promise<string> {
+  const path = join(dir, 'relayed.kubeconfig');
+  await writeFile(path, (await readFile(server.kubeconfig, 'utf8')).replace(server.url, `https://127.0.0.1:${port}`));
+  return path;
+}
+
 const expectOneJobEach = (subject: World) => {
   for (const spoke of spokes) expect(subject.spokes.jobsCreated(spoke), spoke).toHaveLength(1);
 };
@@ -29,12 +36,7 @@ describe('the API server', () => {
   test('loses every connection, watches and writes alike, every two seconds', async () => {
     world = await World.start({ spokes, job: { seconds: 4 }, withoutHub: true });
     await using relay = await startRelay(Number(new URL(world.server.url).port));
-    const kubeconfig = join(world.dir, 'relayed.kubeconfig');
-    await writeFile(
-      kubeconfig,
-      (await readFile(world.server.kubeconfig, 'utf8')).replace(world.server.url, `https://127.0.0.1:${relay.port}`),
-    );
-    await world.startHub({ kubeconfig });
+    await world.startHub({ kubeconfig: await relayed(world, relay.port) });
     let cuts = 0;
     const cutting = setInterval(() => {
       cuts += relay.cut();
@@ -48,6 +50,18 @@ describe('the API server', () => {
     await world.untilClean(spokes);
     expectOneJobEach(world);
     expect(cuts).toBeGreaterThan(3);
+  });
+
+  test('is behind connections that fall silent in mid-run without being closed', async () => {
+    world = await World.start({ spokes, job: { seconds: 4 }, withoutHub: true });
+    await using relay = await startRelay(Number(new URL(world.server.url).port));
+    await world.startHub({ kubeconfig: await relayed(world, relay.port) });
+    await world.upgrade('run', spokes);
+    await world.untilBegun('run');
+    expect(relay.silence()).toBeGreaterThan(5);
+    await world.untilCondition('run', 'PrecachingSuceeded', COMPLETED, 90_000);
+    await world.untilClean(spokes);
+    expectOneJobEach(world);
   });
 
   test('is restarted in mid-run, and has forgotten the versions that were watched', async () => {

@@ -5,6 +5,8 @@ export interface Relay extends AsyncDisposable {
   readonly port: number;
   /** Breaks every connection, in the middle of whatever it carries; returns how many there were. */
   cut(): number;
+  /** From now on the connections there are carry nothing, and nobody is told; new ones do. Returns how many fell silent. */
+  silence(): number;
 }
 
 /** Relays a free port of this machine to another. */
@@ -33,6 +35,10 @@ export async function startRelay(targetPort: number): Promise<Relay> {
   return {
     port: (server.address() as AddressInfo).port,
     cut,
+    silence() {
+      for (const socket of sockets) socket.unpipe().pause();
+      return sockets.size / 2;
+    },
     async [Symbol.asyncDispose]() {
       cut();
       await new Promise((resolve) => server.close(resolve));
