@@ -65,6 +65,8 @@ export const Label = {
 export const Annotation = {
   /** On objects created on a spoke: uid of the ClusterGroupUpgrade they belong to. */
   upgradeUid: 'flotilla.io/upgrade-uid',
+  /** On namespace and Job of a pre-cache, and on the hub objects that are about them: digest of the spec they were made for. */
+  specDigest: 'flotilla.io/spec-digest',
   nameSuffix: 'cluster-group-upgrades-operator/name-suffix',
   /** On hub objects with a safe name: `<namespace>/<desired name>`. */
   resourceName: 'cluster-group-upgrades-operator/rname',

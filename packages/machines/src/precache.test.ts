@@ -9,6 +9,9 @@ const transitions: { name: string; from: PrecacheState; event: SpokeJobEvent['ty
   { name: 'start', from: 'NotStarted', event: 'START', to: 'PreparingToStart' },
   { name: 'cleanup requested', from: 'PreparingToStart', event: 'CLEANUP_REQUESTED', to: 'PreparingToStart' },
   { name: 'namespace gone', from: 'PreparingToStart', event: 'NAMESPACE_GONE', to: 'Starting' },
+  { name: 'edited while it is prepared', from: 'PreparingToStart', event: 'SPEC_CHANGED', to: 'PreparingToStart' },
+  { name: 'edited while it starts', from: 'Starting', event: 'SPEC_CHANGED', to: 'PreparingToStart' },
+  { name: 'edited while it runs', from: 'Active', event: 'SPEC_CHANGED', to: 'PreparingToStart' },
   { name: 'job active', from: 'Starting', event: 'JOB_ACTIVE', to: 'Active' },
   { name: 'still active', from: 'Active', event: 'JOB_ACTIVE', to: 'Active' },
   { name: 'succeeded', from: 'Active', event: 'SUCCEEDED', to: 'Succeeded' },
@@ -18,16 +21,30 @@ const transitions: { name: string; from: PrecacheState; event: SpokeJobEvent['ty
   { name: 'failed at once', from: 'Starting', event: 'FAILED', to: 'UnrecoverableError' },
   { name: 'deadline at once', from: 'Starting', event: 'DEADLINE', to: 'PrecacheTimeout' },
 ];
-const events: SpokeJobEvent['type'][] = ['START', 'CLEANUP_REQUESTED', 'NAMESPACE_GONE', 'JOB_ACTIVE', 'SUCCEEDED', 'DEADLINE', 'FAILED'];
+const events: SpokeJobEvent['type'][] = [
+  'START',
+  'CLEANUP_REQUESTED',
+  'NAMESPACE_GONE',
+  'SPEC_CHANGED',
+  'JOB_ACTIVE',
+  'SUCCEEDED',
+  'DEADLINE',
+  'FAILED',
+];
 
-describe('the eleven transitions', () => {
+describe('the transitions', () => {
   test.each(transitions)('$name: $from on $event becomes $to', ({ from, event, to }) => {
     expect(advance(from, { type: event }).state).toBe(to);
   });
 
-  test('only a cleanup that was requested deletes the namespace', () => {
+  test('only a cleanup that was requested deletes the namespace, and only an edit what is on the hub', () => {
     const effects = transitions.map(({ name, from, event }) => ({ name, effects: advance(from, { type: event }).effects }));
-    expect(effects.filter((t) => t.effects.length > 0)).toEqual([{ name: 'cleanup requested', effects: ['requestCleanup'] }]);
+    expect(effects.filter((t) => t.effects.length > 0)).toEqual([
+      { name: 'cleanup requested', effects: ['requestCleanup'] },
+      { name: 'edited while it is prepared', effects: ['startOver'] },
+      { name: 'edited while it starts', effects: ['startOver'] },
+      { name: 'edited while it runs', effects: ['startOver'] },
+    ]);
   });
 });
 

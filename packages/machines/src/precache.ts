@@ -8,4 +8,5 @@ export const precacheJobMachine = createSpokeJobMachine<PrecacheState>({
   states: PrecacheState,
   initial: 'NotStarted',
   timeout: 'PrecacheTimeout',
+  followsSpec: true,
 });

@@ -6,6 +6,8 @@
  *                                                            │ DEADLINE  ▶ PrecacheTimeout or BackupTimeout
  *                                                            │ FAILED    ▶ UnrecoverableError
  *
+ * SPEC_CHANGED leads back to PreparingToStart from wherever something was begun.
+ *
  * States carry in `meta.ensure` the effects that must hold while a spoke is in them. They are idempotent: a step runs
  * them again whenever it looks, so a killed process or a lost wake-up costs time, never state.
  */
@@ -19,6 +21,8 @@ export type SpokeJobEvent =
   | { type: 'CLEANUP_REQUESTED' }
   /** Nothing of an earlier attempt is on the spoke. */
   | { type: 'NAMESPACE_GONE' }
+  /** What is on hub or spoke was made for a spec that has been edited since. */
+  | { type: 'SPEC_CHANGED' }
   /** The job has a running pod. */
   | { type: 'JOB_ACTIVE' }
   | { type: 'SUCCEEDED' }
@@ -30,6 +34,8 @@ export type SpokeJobEvent =
 export type SpokeJobEffect =
   | 'ensureNamespaceView'
   | 'requestCleanup'
+  /** Removes what is on the hub, so that everything is asked and made anew. */
+  | 'startOver'
   | 'ensureWorkload'
   | 'ensureJobViews'
   /** Removes what is on the spoke, then what is on the hub. */
@@ -70,6 +76,8 @@ export interface SpokeJobShape<S extends string> {
   readonly initial: S & ('NotStarted' | 'PreparingToStart');
   /** Where DEADLINE leads. */
   readonly timeout: S;
+  /** What the job does follows a spec that may be edited meanwhile. */
+  readonly followsSpec?: true;
 }
 
 /** The machine of one kind of job. */
@@ -90,11 +98,12 @@ export function createSpokeJobMachine<S extends string>(shape: SpokeJobShape<S>)
   };
 }
 
-function buildMachine({ id, initial, timeout }: Pick<SpokeJobShape<string>, 'id' | 'initial' | 'timeout'>) {
+function buildMachine({ id, initial, timeout, followsSpec }: Omit<SpokeJobShape<string>, 'states'>) {
+  const edits = followsSpec && { SPEC_CHANGED: { target: 'PreparingToStart', actions: 'startOver' } as const };
   const verdicts = { SUCCEEDED: 'Succeeded', FAILED: 'UnrecoverableError', DEADLINE: timeout };
   return setup({
     types: { events: {} as SpokeJobEvent, meta: {} as StateMeta },
-    actions: { requestCleanup: () => undefined },
+    actions: { requestCleanup: () => undefined, startOver: () => undefined },
   }).createMachine({
     id,
     initial,
@@ -105,12 +114,13 @@ function buildMachine({ id, initial, timeout }: Pick<SpokeJobShape<string>, 'id'
         on: {
           CLEANUP_REQUESTED: { target: 'PreparingToStart', actions: 'requestCleanup' },
           NAMESPACE_GONE: 'Starting',
+          ...edits,
           // A spoke that never answered: the same verdict, one state earlier.
           DEADLINE: timeout,
         },
       },
-      Starting: { meta: { ensure: ['ensureWorkload', 'ensureJobViews'] }, on: { JOB_ACTIVE: 'Active', ...verdicts } },
-      Active: { meta: { ensure: ['ensureJobViews'] }, on: { JOB_ACTIVE: 'Active', ...verdicts } },
+      Starting: { meta: { ensure: ['ensureWorkload', 'ensureJobViews'] }, on: { JOB_ACTIVE: 'Active', ...edits, ...verdicts } },
+      Active: { meta: { ensure: ['ensureJobViews'] }, on: { JOB_ACTIVE: 'Active', ...edits, ...verdicts } },
       Succeeded: { type: 'final', meta: { ensure: ['cleanUp'] } },
       [timeout]: { type: 'final', meta: { ensure: ['cleanUpHub'] } },
       UnrecoverableError: { type: 'final', meta: { ensure: ['cleanUpHub'] } },
@@ -126,11 +136,10 @@ function ask(
   const snapshot = machine.resolveState({ value: state });
   if (!snapshot.can(event)) return { state, effects: [] };
   const [next, actions] = transition(machine, snapshot, event);
-  return {
-    state: next.value,
-    effects: actions.some((action) => action.type === 'requestCleanup') ? ['requestCleanup'] : [],
-  };
+  return { state: next.value, effects: actions.map(({ type }) => type).filter(isEffect) };
 }
+
+const isEffect = (action: string): action is 'requestCleanup' | 'startOver' => action === 'requestCleanup' || action === 'startOver';
 
 /** Pure and without context, so each of the few dozen answers is asked of the machine once: thousands of spokes take the same steps. */
 function remembered<S extends string>(advance: SpokeJobMachine<S>['advance']): SpokeJobMachine<S>['advance'] {

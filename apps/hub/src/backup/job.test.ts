@@ -14,6 +14,7 @@ const context: StepContext<BackupState> = {
   deadlineAt: 2_000_000,
   patienceMs: 1_200_000,
   heldBy: undefined,
+  digest: undefined,
 };
 const late = { ...context, now: 2_000_000 };
 

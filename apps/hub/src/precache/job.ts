@@ -8,6 +8,7 @@ import type { SpokeJobRun } from '../spoke-job/run.ts';
 import type { TeardownJob } from '../spoke-job/teardown.ts';
 import { precacheManifests } from './manifests.ts';
 import type { PrecacheSettings } from './settings.ts';
+import { markWithDigest, specDigest } from './spec-digest.ts';
 import { spokeRuntime } from './spoke-runtime.ts';
 import type { JobProfile } from './workload-inputs.ts';
 
@@ -65,8 +66,8 @@ export function createPrecacheJob(settings: PrecacheSettings): PrecacheJob {
     priorities,
     statesIn: (status) => status?.precaching?.status,
     workload: ({ spec, image, profile, jobSeconds }, { upgradeUid, managed, clusters }) => ({
-      manifests: () =>
-        precacheManifests({
+      manifests: () => {
+        const manifests = precacheManifests({
           upgradeUid,
           spec,
           image,
@@ -74,13 +75,16 @@ export function createPrecacheJob(settings: PrecacheSettings): PrecacheJob {
           deadlineSeconds: jobSeconds,
           runtime: spokeRuntime(managed),
           registryConfig: settings.registryConfig,
-        }),
+        });
+        return markWithDigest(manifests, specDigest(spec));
+      },
       deletions: deletionsOf(profile),
       jobViewSeconds: settings.jobViewSeconds,
       // Each change of progress is a write on the hub: many spokes report more rarely, so that all together stay within 50 a second.
       progressViewSeconds: profile === 'talm' ? undefined : Math.max(settings.progressViewSeconds, Math.ceil(clusters / 50)),
       patienceMs: jobSeconds * 1000 + settings.graceMs,
     }),
+    digest: ({ spec }) => specDigest(spec),
   };
 }
 

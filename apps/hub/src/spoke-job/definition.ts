@@ -87,4 +87,6 @@ export interface SpokeJob<S extends JobState, I> {
   /** The spokes' states in an upgrade's status. */
   readonly statesIn: (status: ClusterGroupUpgradeStatus | undefined) => Readonly<Record<string, S>> | undefined;
   readonly workload: (inputs: I, target: WorkloadTarget) => Workload;
+  /** Digest of what the job is to do: a spoke on which another was done starts over. Absent when that never changes. */
+  readonly digest?: (inputs: I) => string;
 }

@@ -134,6 +134,11 @@ export class EffectRun implements Record<SpokeJobEffect, () => Promise<void>> {
     return clean;
   }
 
+  /** What an older spec left on the hub goes at once; what it left on the spoke is found by the view that follows. */
+  async startOver(): Promise<void> {
+    await this.cleanUpHub();
+  }
+
   async cleanUpHub(): Promise<void> {
     if (!this.anythingLeft()) return;
     await this.deleteAll(ManagedClusterView);

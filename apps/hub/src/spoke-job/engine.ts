@@ -33,7 +33,7 @@ type Change = 'set' | 'deleted';
 type HubObject = ManagedClusterView | ManagedClusterAction;
 
 /** What a hub object belongs to. */
-interface Found<S extends string, I> {
+interface Found<S extends JobState, I> {
   readonly run: SpokeJobRun<S, I>;
   readonly record: TrackedSpoke<S>;
   readonly cluster: string;
@@ -83,7 +83,7 @@ export class SpokeJobEngine<S extends JobState, I> {
       else for (const cluster of changed) this.#begin(run, cluster);
       return run;
     }
-    const begun = new SpokeJobRun(this.job.machine, request, since);
+    const begun = new SpokeJobRun(this.job, request, since);
     this.#runs.set(uid, begun);
     for (const cluster of begun.spokes.keys()) {
       if (begun.isUnderWay(cluster)) this.#claims.set(uid, cluster);
@@ -133,7 +133,8 @@ export class SpokeJobEngine<S extends JobState, I> {
     const run = this.#runs.get(upgrade.uid);
     const record = run?.spokes.get(cluster);
     if (!run || !record || !outcome) return;
-    if (outcome.known.state !== record.state) return this.#wake(run, cluster);
+    // It began elsewhere, or with what is no longer wanted: its verdict may be about something else.
+    if (outcome.known.state !== record.state || outcome.known.revision !== run.revision) return this.#wake(run, cluster);
     const { machine, priorities } = this.job;
     if (outcome.wakeAt !== undefined)
       this.#queue?.wakeAt(this.#stepOf(run, cluster), outcome.wakeAt, { priority: priorities[outcome.state] });

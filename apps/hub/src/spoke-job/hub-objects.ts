@@ -1,6 +1,6 @@
 /** The actions and views of a job, as the hub creates them in a spoke's namespace (spec/talm 3.5, 5.1). Pure. */
 import { createHash } from 'node:crypto';
-import { type KubeObject, Label, ManagedClusterAction, ManagedClusterView } from '@flotilla/api';
+import { Annotation, type KubeObject, Label, ManagedClusterAction, ManagedClusterView } from '@flotilla/api';
 import { workLabels } from '../upgrade-labels.ts';
 import type { JobState, SpokeJob, SpokeManifest, UpgradeIdentity, ViewDefinition } from './definition.ts';
 
@@ -34,7 +34,11 @@ export interface ObjectPlace {
   readonly job: NamedJob;
   readonly upgrade: UpgradeIdentity;
   readonly cluster: string;
+  /** Digest of what the job is to do; absent when that never changes. */
+  readonly digest?: string | undefined;
 }
+
+const digestOf = ({ digest }: ObjectPlace): Record<string, string> => (digest === undefined ? {} : { [Annotation.specDigest]: digest });
 
 /** How often an action was tried before. */
 export interface Tries {
@@ -51,7 +55,8 @@ const triesOf = (tries: Tries | undefined): Record<string, string> =>
     : {};
 
 /** The action that creates one object on the spoke. */
-export function createAction({ job, upgrade, cluster }: ObjectPlace, manifest: SpokeManifest, tries?: Tries): KubeObject {
+export function createAction(place: ObjectPlace, manifest: SpokeManifest, tries?: Tries): KubeObject {
+  const { job, upgrade, cluster } = place;
   return {
     apiVersion: ManagedClusterAction.apiVersion,
     kind: ManagedClusterAction.kind,
@@ -59,7 +64,7 @@ export function createAction({ job, upgrade, cluster }: ObjectPlace, manifest: S
       name: manifest.action,
       namespace: cluster,
       labels: workLabels(upgrade, job.work),
-      annotations: { [ActionAnnotation.template]: templateDigest(manifest.template), ...triesOf(tries) },
+      annotations: { [ActionAnnotation.template]: templateDigest(manifest.template), ...digestOf(place), ...triesOf(tries) },
     },
     spec: {
       actionType: 'Create',
@@ -74,10 +79,11 @@ export function createAction({ job, upgrade, cluster }: ObjectPlace, manifest: S
 
 /** The action that deletes the job's namespace, or its ClusterRoleBinding, from the spoke. */
 export function deleteAction(
-  { job, upgrade, cluster }: ObjectPlace,
+  place: ObjectPlace,
   name: string,
   { when, tries }: { readonly when: DeletionTime; readonly tries?: Tries },
 ): KubeObject {
+  const { job, upgrade, cluster } = place;
   const kube =
     name === job.names.actions.deleteClusterRoleBinding
       ? { resource: 'clusterrolebinding', name: job.names.clusterRoleBinding }
@@ -89,19 +95,26 @@ export function deleteAction(
       name,
       namespace: cluster,
       labels: workLabels(upgrade, job.work),
-      annotations: { [ActionAnnotation.deletes]: when, ...triesOf(tries) },
+      annotations: { [ActionAnnotation.deletes]: when, ...digestOf(place), ...triesOf(tries) },
     },
     spec: { actionType: 'Delete', kube },
   };
 }
 
 /** A view, polled by the spoke's agent every `intervalSeconds` (0: the agent's default of 30). */
-export function createView({ job, upgrade, cluster }: ObjectPlace, view: ViewDefinition, intervalSeconds: number): KubeObject {
-  const { kind: _, ...place } = view.target;
+export function createView(place: ObjectPlace, view: ViewDefinition, intervalSeconds: number): KubeObject {
+  const { job, upgrade, cluster } = place;
+  const { kind: _, ...target } = view.target;
+  const annotations = digestOf(place);
   return {
     apiVersion: ManagedClusterView.apiVersion,
     kind: ManagedClusterView.kind,
-    metadata: { name: view.name, namespace: cluster, labels: workLabels(upgrade, job.work) },
-    spec: { scope: { resource: view.resource, ...place, ...(intervalSeconds > 0 && { updateIntervalSeconds: intervalSeconds }) } },
+    metadata: {
+      name: view.name,
+      namespace: cluster,
+      labels: workLabels(upgrade, job.work),
+      ...(Object.keys(annotations).length > 0 && { annotations }),
+    },
+    spec: { scope: { resource: view.resource, ...target, ...(intervalSeconds > 0 && { updateIntervalSeconds: intervalSeconds }) } },
   };
 }

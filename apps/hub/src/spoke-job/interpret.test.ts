@@ -14,6 +14,7 @@ const context: StepContext<PrecacheState> = {
   deadlineAt: 2_000_000,
   patienceMs: 1_000_000,
   heldBy: undefined,
+  digest: 'new',
 };
 const late: StepContext<PrecacheState> = { ...context, now: 2_000_000 };
 
@@ -176,6 +177,55 @@ const rows: Row[] = [
     context: late,
     to: 'PrecacheTimeout',
     message: 'timed out: removing what an earlier attempt left on the cluster',
+  },
+
+  ...(['PreparingToStart', 'Starting', 'Active'] as const).flatMap((from): Row[] => {
+    const over = { from, to: 'PreparingToStart', effects: ['startOver'], message: 'the spec has changed: starting over' } as const;
+    return [
+      { ...over, name: 'a view from before the spec was edited', spoke: { namespaceView: buildView(absent, { digest: 'old' }) } },
+      {
+        ...over,
+        name: 'an action from before the spec was edited',
+        spoke: { namespaceView: buildView(absent), actions: new Map([['precache-spec-cm-create', buildAction({ digest: 'old' })]]) },
+        context: late,
+      },
+    ];
+  }),
+  ...(['Starting', 'Active'] as const).map(
+    (from): Row => ({
+      from,
+      name: 'a job that does what the spec wanted before it was edited',
+      spoke: { jobView: buildView(foundJob({ succeeded: 1 }, { 'flotilla.io/spec-digest': 'old' })) },
+      to: 'PreparingToStart',
+      effects: ['startOver'],
+      message: 'the spec has changed: starting over',
+    }),
+  ),
+  {
+    name: 'a job that does what the spec wants',
+    from: 'Active',
+    spoke: { jobView: buildView(foundJob({ succeeded: 1 }, { 'flotilla.io/spec-digest': 'new' }), { digest: 'new' }) },
+    to: 'Succeeded',
+  },
+  {
+    name: 'namespace of this very upgrade, from before the spec was edited',
+    from: 'PreparingToStart',
+    spoke: {
+      namespaceView: buildView(
+        foundNamespace({ annotations: { 'flotilla.io/upgrade-uid': UPGRADE.uid, 'flotilla.io/spec-digest': 'old' } }),
+      ),
+    },
+    to: 'PreparingToStart',
+    effects: ['requestCleanup'],
+    message: 'removing what an earlier attempt left on the cluster',
+  },
+  {
+    name: 'what was edited does not matter while another upgrade has the spoke',
+    from: 'NotStarted',
+    spoke: { namespaceView: buildView(absent, { digest: 'old' }) },
+    context: { ...context, heldBy: 'ns/other' },
+    to: 'NotStarted',
+    message: 'waits for ClusterGroupUpgrade ns/other, which is pre-caching this cluster',
   },
 
   { name: 'nothing reported', from: 'Starting', spoke: {}, to: 'Starting' },

@@ -17,6 +17,8 @@ export interface StepContext<S extends JobState = JobState> {
   readonly patienceMs: number;
   /** `namespace/name` of the upgrade that has this spoke now, if it is another one. */
   readonly heldBy: string | undefined;
+  /** Digest of what the job is to do; absent when that never changes. */
+  readonly digest: string | undefined;
 }
 
 /** The event, and a sentence for the status while the spoke waits or when it failed. */
@@ -34,12 +36,15 @@ export function interpret<S extends JobState>(state: S, spoke: SpokeObservation,
   if (machine.isFinal(state)) return {};
   if (context.heldBy !== undefined)
     return { message: `waits for ClusterGroupUpgrade ${context.heldBy}, which is ${words.doing} this cluster` };
+  if (state !== 'NotStarted' && isOutdated(spoke, context.digest))
+    return { event: { type: 'SPEC_CHANGED' }, message: 'the spec has changed: starting over' };
   return orDeadline(judges[state](spoke, context), spoke, context);
 }
 
 /** What a judgement rests on besides the observation. */
 interface Basis {
   readonly upgradeUid: string;
+  readonly digest: string | undefined;
   readonly job: Pick<SpokeJob<JobState, never>, 'names' | 'words'>;
 }
 
@@ -59,6 +64,18 @@ const judges: Readonly<Record<JobState, Judge>> = {
   UnrecoverableError: nothingToDecide,
 };
 
+/** True for what was made for another spec. What says nothing of its spec was made before specs were told apart. */
+const isOther = (digest: string | undefined, wanted: string | undefined): boolean =>
+  digest !== undefined && wanted !== undefined && digest !== wanted;
+
+/** Whether anything of ours, on the hub or on the spoke, was made for another spec: a verdict of it is about other images. */
+function isOutdated({ namespaceView, jobView, progressView, actions }: SpokeObservation, wanted: string | undefined): boolean {
+  const objects = [namespaceView, jobView, progressView, ...actions.values()].filter((object) => object?.ours);
+  if (objects.some((object) => isOther(object?.digest, wanted))) return true;
+  const answer = jobView?.ours ? jobView.answer : undefined;
+  return answer?.kind === 'found' && isOther(answer.object.metadata.annotations?.[Annotation.specDigest], wanted);
+}
+
 /** Events after which the spoke is still being waited for. */
 const PROVISIONAL: ReadonlySet<SpokeJobEvent['type']> = new Set(['START', 'JOB_ACTIVE', 'CLEANUP_REQUESTED']);
 
@@ -72,14 +89,14 @@ function orDeadline(meaning: Meaning, spoke: SpokeObservation, { now, deadlineAt
 
 const unavailable = ({ words }: Basis['job']) => `the cluster is not available; ${words.work} goes on when it is`;
 
-function judgePreparing({ available, namespaceView, actions }: SpokeObservation, { upgradeUid, job }: Basis): Meaning {
+function judgePreparing({ available, namespaceView, actions }: SpokeObservation, { upgradeUid, digest, job }: Basis): Meaning {
   const answer = namespaceView?.ours ? namespaceView.answer : undefined;
   if (answer?.kind === 'absent') return { event: { type: 'NAMESPACE_GONE' } };
   if (answer?.kind === 'found') {
     const { metadata } = answer.object;
     // Created by this very attempt before its state was stored: nothing to clean.
-    if (metadata.annotations?.[Annotation.upgradeUid] === upgradeUid && !metadata.deletionTimestamp)
-      return { event: { type: 'NAMESPACE_GONE' } };
+    const { [Annotation.upgradeUid]: owner, [Annotation.specDigest]: spec } = metadata.annotations ?? {};
+    if (owner === upgradeUid && !isOther(spec, digest) && !metadata.deletionTimestamp) return { event: { type: 'NAMESPACE_GONE' } };
     if (!available) return { message: unavailable(job) };
     const failing = failingAction(actions);
     const message = `removing what an earlier attempt left on the cluster${failing ? `: ${failing.message}` : ''}`;

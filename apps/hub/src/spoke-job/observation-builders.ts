@@ -46,6 +46,7 @@ export const buildView = (answer: Answer, parts: Partial<ViewObservation> = {}):
   createdAt: 0,
   ours: true,
   intervalSeconds: 0,
+  digest: undefined,
   answer,
   ...parts,
 });
@@ -58,6 +59,7 @@ export const buildAction = (parts: Partial<ActionObservation> = {}): ActionObser
   retries: 0,
   refusals: 0,
   deletes: undefined,
+  digest: undefined,
   outcome: 'executed',
   message: '',
   createdAt: 0,
@@ -66,9 +68,9 @@ export const buildAction = (parts: Partial<ActionObservation> = {}): ActionObser
 });
 
 /** Job `pre-cache` with a status. */
-export const foundJob = (status: unknown): Answer => ({
+export const foundJob = (status: unknown, annotations?: Record<string, string>): Answer => ({
   kind: 'found',
-  object: { kind: 'Job', metadata: { name: SpokeName.job, namespace: SpokeName.namespace }, status },
+  object: { kind: 'Job', metadata: { name: SpokeName.job, namespace: SpokeName.namespace, annotations }, status },
 });
 
 /** Namespace `openshift-talo-pre-cache`. */

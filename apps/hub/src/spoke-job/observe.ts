@@ -27,6 +27,8 @@ export interface ViewObservation {
   readonly createdAt: number;
   readonly ours: boolean;
   readonly intervalSeconds: number;
+  /** Of the spec it was made for; absent where specs are not told apart. */
+  readonly digest: string | undefined;
   readonly answer: Answer;
 }
 
@@ -51,6 +53,8 @@ export interface ActionObservation extends ActionOutcome {
   readonly refusals: number;
   /** Of a deletion: `before` or `after` the workload. */
   readonly deletes: string | undefined;
+  /** Of the spec it was made for; absent where specs are not told apart. */
+  readonly digest: string | undefined;
 }
 
 /** One spoke, for one upgrade. */
@@ -76,15 +80,21 @@ const ViewedObject = z.object({
 });
 export type ViewedObject = z.output<typeof ViewedObject>;
 
+/** Whose an object on a spoke is, and what it was made for. */
+const KEPT_ANNOTATIONS = [Annotation.upgradeUid, Annotation.specDigest];
+
 /** Drops what no step reads, so that thousands of views fit in memory. */
 export function trimView(view: ManagedClusterView): ManagedClusterView {
   const parsed = ViewedObject.safeParse(view.status?.result);
   if (!parsed.success) return { ...view, ...(view.status && { status: { conditions: view.status.conditions, result: undefined } }) };
   const { kind, metadata, status, data } = parsed.data;
-  const upgradeUid = metadata.annotations?.[Annotation.upgradeUid];
+  const kept = KEPT_ANNOTATIONS.flatMap((name) => {
+    const value = metadata.annotations?.[name];
+    return value === undefined ? [] : [[name, value]];
+  });
   const trimmed = {
     kind,
-    metadata: { ...metadata, annotations: upgradeUid === undefined ? undefined : { [Annotation.upgradeUid]: upgradeUid } },
+    metadata: { ...metadata, annotations: kept.length > 0 ? Object.fromEntries(kept) : undefined },
     status: kind === 'Job' ? trimJobStatus(status) : undefined,
     data: kind === 'ConfigMap' ? { progress: data?.progress ?? '' } : undefined,
   };
@@ -141,6 +151,7 @@ function observeView(upgradeUid: string, view: ManagedClusterView, { target }: V
     createdAt: Date.parse(view.metadata.creationTimestamp ?? '') || 0,
     ours: view.metadata.labels?.[Label.upgradeUid] === upgradeUid,
     intervalSeconds: view.spec?.scope?.updateIntervalSeconds ?? 0,
+    digest: view.metadata.annotations?.[Annotation.specDigest],
     answer: readAnswer(view, target),
   };
 }
@@ -158,6 +169,7 @@ function observeAction(upgradeUid: string, action: ManagedClusterAction): Action
     template: annotations?.[ActionAnnotation.template],
     refusals: countOf(annotations?.[ActionAnnotation.refusals]),
     deletes: annotations?.[ActionAnnotation.deletes],
+    digest: annotations?.[Annotation.specDigest],
   };
 }
 

@@ -92,9 +92,14 @@ export function createSpokeJobProcessor<S extends JobState, I>(job: SpokeJob<S, 
       deadlineAt: startOf(spoke) + workload.patienceMs,
       patienceMs: workload.patienceMs,
       heldBy: known.heldBy,
+      digest: job.digest?.(step.inputs),
     };
     const states = { current: known.state, stored: known.stored };
-    const result = await runStep({ job, upgrade, cluster, workload }, states, spoke, context, { client, now, signal });
+    const result = await runStep({ job, upgrade, cluster, workload, digest: context.digest }, states, spoke, context, {
+      client,
+      now,
+      signal,
+    });
     return { ...result, known, seen };
   };
 }
@@ -127,7 +132,8 @@ async function isOvertaken<S extends JobState, I>(
   if (job.machine.isFinal(known.state)) return false;
   const isEnded = ({ status }: ClusterGroupUpgrade): boolean => {
     const stored = job.statesIn(status)?.[cluster];
-    return stored !== undefined && job.machine.isFinal(stored);
+    // Who knows of that verdict and goes on all the same starts over.
+    return stored !== undefined && stored !== known.stored && job.machine.isFinal(stored);
   };
   const isPast = (current: ClusterGroupUpgrade | undefined): boolean =>
     !current ||

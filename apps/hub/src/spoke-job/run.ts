@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { PrecacheProgress } from '@flotilla/api';
 import type { SpokeJobMachine } from '@flotilla/machines';
-import type { UpgradeIdentity } from './definition.ts';
+import type { JobState, SpokeJob, UpgradeIdentity } from './definition.ts';
 import type { CacheVersions } from './processor.ts';
 
 /** What the reconciler wants of a kind of job, from one pass over one upgrade. */
@@ -29,16 +29,18 @@ export interface TrackedSpoke<S extends string> extends SpokeRecord<S> {
 }
 
 /** One upgrade whose spokes run a job. Nothing in it that cannot be had again from the API server. */
-export class SpokeJobRun<S extends string, I> {
+export class SpokeJobRun<S extends JobState, I> {
   request: RunRequest<S, I>;
   /** Counts changes of the request's inputs. */
   revision = 1;
   readonly spokes = new Map<string, TrackedSpoke<S>>();
   readonly #machine: SpokeJobMachine<S>;
+  readonly #digest: SpokeJob<S, I>['digest'];
 
   /** @param since versions of the caches the run begins with */
-  constructor(machine: SpokeJobMachine<S>, request: RunRequest<S, I>, since: CacheVersions) {
+  constructor({ machine, digest }: Pick<SpokeJob<S, I>, 'machine' | 'digest'>, request: RunRequest<S, I>, since: CacheVersions) {
     this.#machine = machine;
+    this.#digest = digest;
     this.request = request;
     this.take(request, since);
   }
@@ -46,8 +48,8 @@ export class SpokeJobRun<S extends string, I> {
   /** Takes over a newer request; spokes already under way keep what they know. Returns those that need a look: new ones, and those whose verdict is stored. */
   take(request: RunRequest<S, I>, since: CacheVersions): string[] {
     if (!isDeepStrictEqual(request.inputs, this.request.inputs)) this.revision += 1;
+    const changed = this.#digest?.(request.inputs) === this.#digest?.(this.request.inputs) ? [] : this.#startOver();
     this.request = request;
-    const changed: string[] = [];
     for (const cluster of request.clusters) {
       const stored = request.stored[cluster];
       const record = this.spokes.get(cluster);
@@ -59,6 +61,13 @@ export class SpokeJobRun<S extends string, I> {
       if (record) record.stored = stored;
     }
     return changed;
+  }
+
+  /** A verdict about another spec is none. The others see by what they made that it is outdated. */
+  #startOver(): string[] {
+    const ended = [...this.spokes].filter(([, { state }]) => this.#machine.isFinal(state));
+    for (const [, record] of ended) Object.assign(record, { state: this.#machine.initial, message: undefined });
+    return ended.map(([cluster]) => cluster);
   }
 
   /** Spokes that have no job yet. */

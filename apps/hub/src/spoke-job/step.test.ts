@@ -27,6 +27,7 @@ const context: StepContext<PrecacheState> = {
   deadlineAt: now + 60_000,
   patienceMs: 120_000,
   heldBy: undefined,
+  digest: undefined,
 };
 const taskOf = (profile: JobProfile): SpokeTask => ({
   job,

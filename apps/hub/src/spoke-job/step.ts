@@ -27,7 +27,7 @@ export function decide<S extends JobState>(
     message = meaning.message ?? message;
     if (!meaning.event) break;
     const next = context.job.machine.advance(current, meaning.event);
-    effects.push(...next.effects);
+    effects.push(...next.effects.filter((effect) => !effects.includes(effect)));
     if (next.state === current) break;
     message = meaning.message;
     current = next.state;

@@ -1,4 +1,4 @@
-import type { ClusterGroupUpgrade, ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus } from '@flotilla/api';
+import type { ClusterGroupUpgrade, ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus, PrecacheState, PrecachingSpec } from '@flotilla/api';
 import { isFinalBackupState, isFinalPrecacheState } from '@flotilla/api';
 import type { Client } from '@flotilla/runtime';
 import { type BackupEngine, backupTeardown } from '../../backup/job.ts';
@@ -7,6 +7,7 @@ import type { BackupSettings } from '../../backup/settings.ts';
 import { type PrecacheEngine, type PrecacheRun, precacheTeardown } from '../../precache/job.ts';
 import { rollUp } from '../../precache/rollup.ts';
 import type { PrecacheSettings } from '../../precache/settings.ts';
+import { specDigest } from '../../precache/spec-digest.ts';
 import { type GateInput, judgeGates, remainingClusters } from '../../rollout/gates.ts';
 import { identityOf } from '../../rollout/spoke/spoke-plan.ts';
 import type { SpokeJobCaches } from '../../spoke-job/caches.ts';
@@ -52,12 +53,13 @@ export class UpgradeJobs {
     const wanted = plan.precaching?.spec;
     const stored = upgrade.status?.precaching?.status ?? {};
     if (!wanted) return existing && engine.request({ ...existing.request, stored });
+    const known = existing ? stored : stillValid(upgrade, wanted);
     const clusters = new Set(plan.precachingClusters);
     for (const cluster of Object.keys(stored)) if (stored[cluster] !== 'NotStarted') clusters.add(cluster);
     const { image = settings.image } = plan.precaching ?? {};
     const jobSeconds = spec.remediationStrategy.timeout * 60;
     const inputs = { spec: wanted, image, profile: settings.profile, jobSeconds };
-    return engine.request({ upgrade: identityOf(upgrade), clusters: [...clusters], stored, inputs });
+    return engine.request({ upgrade: identityOf(upgrade), clusters: [...clusters], stored: known, inputs });
   }
 
   /** Begins the backup when it is its turn; what was begun goes on, whichever gate has closed since. */
@@ -126,6 +128,13 @@ export class UpgradeJobs {
     ]);
     return done.every(Boolean);
   }
+}
+
+/** The stored states; verdicts only when they are about the spec that is wanted now: a hub may have ended between an edit and its write. */
+function stillValid({ status }: ClusterGroupUpgrade, wanted: PrecachingSpec): Readonly<Record<string, PrecacheState>> {
+  const { status: states = {}, spec } = status?.precaching ?? {};
+  if (spec && specDigest(spec) === specDigest(wanted)) return states;
+  return pick(states, (_, state) => !isFinalPrecacheState(state));
 }
 
 const pick = <S>(states: Readonly<Record<string, S>>, wanted: (cluster: string, state: S) => boolean): Record<string, S> =>
