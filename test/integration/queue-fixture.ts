@@ -19,7 +19,7 @@ const upgrade = { namespace: 'default', name: 'upgrade', uid: 'uid-1' };
 export const step = (cluster: string): PrecacheStep => ({
   upgrade,
   cluster,
-  known: { state: 'NotStarted', revision: 1 },
+  known: { state: 'NotStarted', revision: 1, since: 0 },
   clusters: 1,
   inputs: { spec: {}, image: 'puller', profile: 'least-privilege', jobSeconds: 60 },
 });

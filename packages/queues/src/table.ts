@@ -40,6 +40,12 @@ const spokeJobStep = <S extends z.ZodType<string>, I extends z.ZodType>(state: S
       stored: state.optional(),
       /** Who else runs such a job on the cluster. */
       heldBy: z.string().optional(),
+      /** That one has its verdict for the cluster. */
+      holderEnded: z.boolean().optional(),
+      /** Since when the cluster is waited for while it has no view, milliseconds since the epoch. */
+      since: z.number(),
+      /** Why its last steps failed. */
+      trouble: z.string().optional(),
       /** Counts changes of `inputs`. */
       revision: z.int(),
     }),

@@ -8,7 +8,7 @@ const backoff = { baseMs: 500, maxMs: 60_000 };
 const payload: PrecacheStep = {
   upgrade: { namespace: 'default', name: 'upgrade', uid: 'uid-1' },
   cluster: 'spoke',
-  known: { state: 'NotStarted', revision: 1 },
+  known: { state: 'NotStarted', revision: 1, since: 0 },
   clusters: 1,
   inputs: { spec: {}, image: 'puller', profile: 'least-privilege', jobSeconds: 60 },
 };

@@ -12,8 +12,9 @@ const context: StepContext<BackupState> = {
   upgradeUid: UPGRADE.uid,
   now: 1_000_000,
   deadlineAt: 2_000_000,
-  patienceMs: 1_200_000,
   heldBy: undefined,
+  holderEnded: false,
+  trouble: undefined,
   digest: undefined,
 };
 const late = { ...context, now: 2_000_000 };

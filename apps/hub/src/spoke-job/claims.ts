@@ -1,6 +1,13 @@
 import { Label } from '@flotilla/api';
 import { BY_UID, BY_WORK_AND_CLUSTER, type SpokeJobCaches } from './caches.ts';
 
+/** An upgrade that has a spoke. */
+export interface Holder {
+  readonly uid: string;
+  /** `namespace/name`. */
+  readonly name: string;
+}
+
 /** Which upgrade has a spoke, for one kind of job: never two at a time. Kept by the leader alone. */
 export class Claims {
   readonly #work: string;
@@ -18,15 +25,15 @@ export class Claims {
     this.#holders.set(cluster, uid);
   }
 
-  /** Takes the cluster for this upgrade, or tells `namespace/name` of the one that has it. */
-  take(uid: string, cluster: string): string | undefined {
+  /** Takes the cluster for this upgrade, or tells who has it. */
+  take(uid: string, cluster: string): Holder | undefined {
     const holder = this.#holders.get(cluster) ?? this.#ownerOfObjects(cluster, uid);
     if (holder === undefined || holder === uid) {
       this.#holders.set(cluster, uid);
       return undefined;
     }
     const upgrade = this.#caches.upgrades.byIndex(BY_UID, holder)[0];
-    return upgrade ? `${upgrade.metadata.namespace}/${upgrade.metadata.name}` : 'that is being deleted';
+    return { uid: holder, name: upgrade ? `${upgrade.metadata.namespace}/${upgrade.metadata.name}` : 'that is being deleted' };
   }
 
   /** Gives the cluster up; true when others may have it now. One without a claim may have held it by its objects alone: it was there before this process. */

@@ -59,7 +59,7 @@ export interface Workload {
   readonly jobViewSeconds: number;
   /** Seconds between its polls of the progress; absent when there is none to see. */
   readonly progressViewSeconds: number | undefined;
-  /** Milliseconds the hub waits for a verdict, from the spoke's first view on. */
+  /** Milliseconds the hub waits for a verdict, from the spoke's first view on, or from the request while there can be none. */
   readonly patienceMs: number;
 }
 

@@ -22,6 +22,9 @@ export interface SpokeTask extends ObjectPlace {
   readonly workload: Workload;
 }
 
+/** A deletion on the spoke: executed, on its way, or neither: then the hub must remember it. */
+type Deletion = 'done' | 'asked' | 'open';
+
 export interface EffectDeps {
   readonly client: Client;
   /** Milliseconds since the epoch. */
@@ -52,7 +55,7 @@ export class EffectRun implements Record<SpokeJobEffect, () => Promise<void>> {
   /** Deletes an earlier attempt's namespace, and with it the ClusterRoleBinding, which would make our job's account cluster-admin. */
   async requestCleanup(): Promise<void> {
     const { actions, views } = this.names;
-    const gone = await this.ensureDeleted(actions.deleteNamespace, 'before');
+    const gone = (await this.ensureDeleted(actions.deleteNamespace, 'before')) === 'done';
     await this.ensureDeleted(actions.deleteClusterRoleBinding, 'before');
     const view = this.spoke.namespaceView;
     if (!gone || !view || view.intervalSeconds === CLEANUP_POLL_SECONDS) return;
@@ -120,18 +123,25 @@ export class EffectRun implements Record<SpokeJobEffect, () => Promise<void>> {
 
   /** Deletes the spoke's namespace first: as long as hub objects are left, it is known that the spoke is not clean. */
   async cleanUp(): Promise<void> {
-    const { spoke } = this;
+    const { namespaceView, jobView, progressView } = this.spoke;
     if (!this.anythingLeft()) return;
-    const clean = await this.cleanUpSpoke();
-    if (spoke.namespaceView?.ours || spoke.jobView?.ours || spoke.progressView?.ours) await this.deleteAll(ManagedClusterView);
-    if (clean) await this.deleteAll(ManagedClusterAction);
+    const deletions = await this.deleteOnSpoke();
+    const isViewed = [namespaceView, jobView, progressView].some((view) => view?.ours);
+    // Whoever keeps the hub tidy removes actions that have ended, failed ones too: a view is what stays.
+    if (deletions.includes('open') && !isViewed) await this.ensureNamespaceView();
+    if (!deletions.includes('open') && isViewed) await this.deleteAll(ManagedClusterView);
+    if (deletions.every((deletion) => deletion === 'done')) await this.deleteAll(ManagedClusterAction);
   }
 
   /** Asks for the deletion on the spoke, whether or not anything is left on the hub. True once all of it was executed. */
   async cleanUpSpoke(): Promise<boolean> {
-    let clean = true;
-    for (const name of this.task.workload.deletions) clean = (await this.ensureDeleted(name, 'after')) && clean;
-    return clean;
+    return (await this.deleteOnSpoke()).every((deletion) => deletion === 'done');
+  }
+
+  private async deleteOnSpoke(): Promise<Deletion[]> {
+    const deletions: Deletion[] = [];
+    for (const name of this.task.workload.deletions) deletions.push(await this.ensureDeleted(name, 'after'));
+    return deletions;
   }
 
   /** What an older spec left on the hub goes at once; what it left on the spoke is found by the view that follows. */
@@ -151,19 +161,21 @@ export class EffectRun implements Record<SpokeJobEffect, () => Promise<void>> {
   }
 
   /**
-   * True once the deletion was executed. One from before the workload says nothing about what the workload left behind.
+   * How far a deletion is. One from before the workload says nothing about what the workload left behind.
    * Nothing is created for a spoke that is away: it would fire when it returns (spec/ocm 1.6).
    */
-  private async ensureDeleted(name: string, when: DeletionTime): Promise<boolean> {
+  private async ensureDeleted(name: string, when: DeletionTime): Promise<Deletion> {
     const action = this.spoke.actions.get(name);
     if (!action?.ours || action.deletes !== when) {
-      if (!this.spoke.available) return false;
+      if (!this.spoke.available) return 'open';
       if (action?.ours) await this.recreate(action, name, deleteAction(this.task, name, { when }));
       else await this.create(ManagedClusterAction, deleteAction(this.task, name, { when }));
-      return false;
+      return 'asked';
     }
-    if (action.outcome === 'failed') await this.retry(action, name, (tries) => deleteAction(this.task, name, { when, tries }));
-    return action.outcome === 'executed';
+    if (action.outcome === 'executed') return 'done';
+    if (action.outcome === 'pending') return 'asked';
+    await this.retry(action, name, (tries) => deleteAction(this.task, name, { when, tries }));
+    return 'open';
   }
 
   /** Creates a failed action anew after 1, 2, 4, … s (at most 60), so that the second execution of spec/ocm 1.6 is over. */

@@ -276,3 +276,72 @@ describe('one upgrade at a time on a spoke', () => {
     expect(takeWoken()).toMatchObject({ upgrade: UPGRADE, known: { heldBy: undefined } });
   });
 });
+
+describe('a spoke for which nothing can be written', () => {
+  const TERMINATING = 'is forbidden: unable to create new content in namespace spoke because it is being terminated';
+  const failSteps = (times: number): void => {
+    for (let attempt = 1; attempt <= times; attempt++)
+      engine.fail({ upgrade: UPGRADE, cluster: SPOKE }, { kind: 'failed', error: new Error(TERMINATING), attempt, retryAt: now });
+  };
+  const messageOf = () => engine.run(UPGRADE.uid)?.spokes.get(SPOKE)?.message;
+
+  test('says why once the error lasts, and no longer once a step succeeded', async () => {
+    request();
+    const step = takeWoken();
+    failSteps(4);
+    expect(messageOf()).toBeUndefined();
+    failSteps(5);
+    expect([stateOf(), messageOf()]).toEqual(['PreparingToStart', `cannot go on: ${TERMINATING}`]);
+    engine.settle({ upgrade: UPGRADE, cluster: SPOKE }, await runElsewhere(step));
+    expect(messageOf()).toBeUndefined();
+  });
+
+  test('times out by the time it was asked for, and names the error', async () => {
+    const asked = now;
+    request();
+    takeWoken();
+    timers = [];
+    failSteps(5);
+    expect(timers.map(({ at }) => at)).toContain(asked + (480 + 720) * 1000);
+    now = asked + (480 + 720) * 1000;
+    request(UPGRADE, {}, 'recovery:2');
+    engine.settle({ upgrade: UPGRADE, cluster: SPOKE }, await runElsewhere(timers.at(-1)?.step));
+    engine.settle({ upgrade: UPGRADE, cluster: SPOKE }, await runElsewhere(takeWoken()));
+    expect([stateOf(), messageOf()]).toEqual(['BackupTimeout', `timed out: cannot go on: ${TERMINATING}`]);
+    expect(hub.writes).toEqual([]);
+  });
+});
+
+describe('a spoke that an upgrade which has ended could not clean', () => {
+  const PATIENCE = (480 + 720) * 1000;
+
+  test('is given up by who waits for it, counted from that end, and the verdict names the other', async () => {
+    request();
+    engine.settle({ upgrade: UPGRADE, cluster: SPOKE }, await runElsewhere(takeWoken()));
+    request(OTHER);
+    const early = takeWoken();
+    now += PATIENCE * 2;
+    expect(await runElsewhere(early)).toMatchObject({ state: 'PreparingToStart', wakeAt: undefined });
+
+    hub.put(ManagedCluster, { metadata: { name: SPOKE }, status: { conditions: [agentCondition(CLUSTER_AVAILABLE, 'False', 'Test')] } });
+    const known = { state: 'PreparingToStart', revision: 1, since: 0 } as const;
+    engine.settle({ upgrade: UPGRADE, cluster: SPOKE }, { state: 'BackupTimeout', message: 'timed out', known });
+    const waiting = lastStepOf(OTHER);
+    expect(waiting.known).toMatchObject({ heldBy: 'default/upgrade', holderEnded: true, since: now });
+    const held = await runElsewhere(waiting);
+    expect(held).toMatchObject({ state: 'PreparingToStart', wakeAt: now + PATIENCE });
+    engine.settle({ upgrade: OTHER, cluster: SPOKE }, held);
+
+    now += PATIENCE;
+    const given = await runElsewhere(lastStepOf(OTHER));
+    expect(given).toMatchObject({ state: 'BackupTimeout' });
+    expect(given.message).toMatch(/^timed out: waits for ClusterGroupUpgrade default\/upgrade, which has ended/);
+  });
+
+  /** The last step that was asked for, now or for later. */
+  function lastStepOf(upgrade: UpgradeIdentity): Step {
+    const step = [...timers.map((timer) => timer.step), ...woken].findLast((each) => each.upgrade.uid === upgrade.uid);
+    if (!step) throw new Error(`no step of ${upgrade.name} was asked for`);
+    return step;
+  }
+});

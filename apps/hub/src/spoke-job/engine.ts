@@ -1,8 +1,8 @@
-import { Label, type ManagedClusterAction, type ManagedClusterView, type PrecacheProgress } from '@flotilla/api';
-import type { StepQueue } from '@flotilla/queues';
+import { errorMessage, Label, type ManagedClusterAction, type ManagedClusterView, type PrecacheProgress } from '@flotilla/api';
+import type { Outcome, StepQueue } from '@flotilla/queues';
 import type { Logger } from '@flotilla/runtime';
 import { hubObjectsOf, spokeKey } from './caches.ts';
-import { Claims } from './claims.ts';
+import { Claims, type Holder } from './claims.ts';
 import { createCleaningPace } from './cleaning-pace.ts';
 import type { JobState, SpokeJob, UpgradeIdentity } from './definition.ts';
 import { isAvailable, readAnswer, readReport } from './observe.ts';
@@ -15,7 +15,7 @@ import {
   toVersion,
   versionsOf,
 } from './processor.ts';
-import { type RunRequest, SpokeJobRun, type TrackedSpoke } from './run.ts';
+import { type RunRequest, SpokeJobRun, TROUBLE_PREFIX, type TrackedSpoke } from './run.ts';
 
 export interface EngineDeps extends ProcessorDeps {
   readonly logger: Logger;
@@ -26,6 +26,8 @@ export interface EngineDeps extends ProcessorDeps {
 /** From so many spokes without a job on, those that have one wait this long until they are watched; a job takes minutes. */
 const MANY_BEGINNING = 50;
 const WATCH_DELAY_MS = 10_000;
+/** An error that so many tries in a row end with, over some 5 s, is told: others pass before anybody reads of them. */
+const LASTING_TRIES = 5;
 /** Pause before a step is repeated by a process whose caches were behind. */
 const CATCH_UP_MS = 500;
 
@@ -83,7 +85,7 @@ export class SpokeJobEngine<S extends JobState, I> {
       else for (const cluster of changed) this.#begin(run, cluster);
       return run;
     }
-    const begun = new SpokeJobRun(this.job, request, since);
+    const begun = new SpokeJobRun({ job: this.job, now: this.#deps.now }, request, since);
     this.#runs.set(uid, begun);
     for (const cluster of begun.spokes.keys()) {
       if (begun.isUnderWay(cluster)) this.#claims.set(uid, cluster);
@@ -140,8 +142,31 @@ export class SpokeJobEngine<S extends JobState, I> {
       this.#queue?.wakeAt(this.#stepOf(run, cluster), outcome.wakeAt, { priority: priorities[outcome.state] });
     const final = machine.isFinal(outcome.state);
     if (final && !this.hasHubObjects(upgrade.uid, cluster)) this.#release(upgrade.uid, cluster);
+    record.trouble = undefined;
+    const hasEnded = final && record.state !== outcome.state;
     this.#record(run, cluster, record, outcome);
+    if (hasEnded) this.#wakeWaiting(cluster);
     this.#repeatIfBehind(run, cluster, record, outcome);
+  }
+
+  /** Takes over why a step failed; the queue tries it again. An error that lasts stands in the status, and ends the spoke at its deadline. */
+  fail({ upgrade, cluster }: Pick<SpokeJobStep<S, I>, 'upgrade' | 'cluster'>, outcome: Exclude<Outcome<unknown>, { kind: 'done' }>): void {
+    const run = this.#runs.get(upgrade.uid);
+    const record = run?.spokes.get(cluster);
+    if (!run || !record || (outcome.kind === 'failed' && outcome.attempt < LASTING_TRIES)) return;
+    const trouble = troubleOf(outcome.error);
+    if (record.trouble === trouble) return;
+    record.trouble = trouble;
+    if (this.job.machine.isFinal(record.state)) return;
+    record.message = trouble;
+    this.#wakeAt(run, cluster, Math.max(this.#deadlineOf(run, record, cluster), this.#deps.now() + 1000));
+    this.#deps.onChange(run.request.upgrade);
+  }
+
+  #deadlineOf({ request }: SpokeJobRun<S, I>, record: TrackedSpoke<S>, cluster: string): number {
+    const managed = this.#deps.caches.clusters.get({ name: cluster });
+    const target = { upgradeUid: request.upgrade.uid, managed, clusters: request.clusters.length };
+    return record.since + this.job.workload(request.inputs, target).patienceMs;
   }
 
   #record(run: SpokeJobRun<S, I>, cluster: string, record: TrackedSpoke<S>, outcome: StepOutcome<S>): void {
@@ -164,8 +189,9 @@ export class SpokeJobEngine<S extends JobState, I> {
   #repeatIfBehind(run: SpokeJobRun<S, I>, cluster: string, record: TrackedSpoke<S>, { known, seen }: StepOutcome<S>): void {
     const final = this.job.machine.isFinal(record.state);
     if (final && record.stored === record.state && known.stored !== record.stored) this.#begin(run, cluster);
-    const { heldBy, revision } = this.#stepOf(run, cluster).known;
-    if (!final && (known.heldBy !== heldBy || known.revision !== revision)) this.#wake(run, cluster);
+    const { heldBy, holderEnded, revision } = this.#stepOf(run, cluster).known;
+    const isHeldOtherwise = known.heldBy !== heldBy || known.holderEnded !== holderEnded;
+    if (!final && (isHeldOtherwise || known.revision !== revision)) this.#wake(run, cluster);
     const { changed } = record;
     if (seen && (seen.views < changed.views || seen.actions < changed.actions || seen.clusters < changed.clusters))
       this.#wakeAt(run, cluster, this.#deps.now() + CATCH_UP_MS);
@@ -173,8 +199,23 @@ export class SpokeJobEngine<S extends JobState, I> {
 
   /** Lets another upgrade have a cluster. */
   #release(uid: string, cluster: string): void {
-    if (!this.#claims.release(uid, cluster)) return;
-    for (const run of this.#runs.values()) if (run.spokes.get(cluster)?.state === this.job.machine.initial) this.#wake(run, cluster);
+    if (this.#claims.release(uid, cluster)) this.#wakeWaiting(cluster);
+  }
+
+  /** Whoever may be waiting for the cluster looks at it again, and its patience begins now. */
+  #wakeWaiting(cluster: string): void {
+    for (const run of this.#runs.values()) {
+      const record = run.spokes.get(cluster);
+      if (record?.state !== this.job.machine.initial) continue;
+      record.since = this.#deps.now();
+      this.#wake(run, cluster);
+    }
+  }
+
+  /** The holder has its verdict for the cluster, or is no run any more: what holds is what it left there. */
+  #hasEnded(holder: Holder, cluster: string): boolean {
+    const record = this.#runs.get(holder.uid)?.spokes.get(cluster);
+    return !record || this.job.machine.isFinal(record.state);
   }
 
   #onView(type: Change, view: ManagedClusterView): void {
@@ -278,11 +319,14 @@ export class SpokeJobEngine<S extends JobState, I> {
   #stepOf(run: SpokeJobRun<S, I>, cluster: string): SpokeJobStep<S, I> {
     const { upgrade, clusters, inputs } = run.request;
     const state = this.#stateOf(run, cluster);
-    const heldBy = state === this.job.machine.initial ? this.#claims.take(upgrade.uid, cluster) : undefined;
-    const stored = run.spokes.get(cluster)?.stored;
-    return { upgrade, cluster, known: { state, stored, heldBy, revision: run.revision }, clusters: clusters.length, inputs };
+    const holder = state === this.job.machine.initial ? this.#claims.take(upgrade.uid, cluster) : undefined;
+    const { stored, since = this.#deps.now(), trouble } = run.spokes.get(cluster) ?? {};
+    const wait = { heldBy: holder?.name, holderEnded: holder && this.#hasEnded(holder, cluster), since, trouble };
+    return { upgrade, cluster, known: { state, stored, revision: run.revision, ...wait }, clusters: clusters.length, inputs };
   }
 }
+
+const troubleOf = (error: unknown): string => `${TROUBLE_PREFIX}${errorMessage(error)}`.slice(0, 1024);
 
 /** Notes a change that wakes a spoke. */
 function note(record: TrackedSpoke<string>, cache: 'views' | 'actions', { metadata }: HubObject): void {

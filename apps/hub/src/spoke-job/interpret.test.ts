@@ -12,8 +12,9 @@ const context: StepContext<PrecacheState> = {
   upgradeUid: UPGRADE.uid,
   now: 1_000_000,
   deadlineAt: 2_000_000,
-  patienceMs: 1_000_000,
   heldBy: undefined,
+  holderEnded: false,
+  trouble: undefined,
   digest: 'new',
 };
 const late: StepContext<PrecacheState> = { ...context, now: 2_000_000 };
@@ -55,6 +56,7 @@ const UNREACHABLE =
   'failed to handle Create action with err: Post "https://10.0.0.1:6443/api/v1/namespaces": dial tcp 10.0.0.1:6443: connect: connection refused';
 const creationFailed = (message: string, times: number) =>
   new Map([['precache-ns-create', buildAction({ outcome: 'failed', retries: times, refusals: times, message })]]);
+const LEFTOVERS = 'waits for ClusterGroupUpgrade ns/other, which has ended and could not yet remove from this cluster what it left there';
 const away = 'the cluster is not available; pre-caching goes on when it is';
 
 const rows: Row[] = [
@@ -74,6 +76,38 @@ const rows: Row[] = [
     context: { ...late, heldBy: 'ns/other' },
     to: 'NotStarted',
     message: 'waits for ClusterGroupUpgrade ns/other, which is pre-caching this cluster',
+  },
+  {
+    name: 'a spoke that an upgrade holds which has ended and could not clean it',
+    from: 'NotStarted',
+    spoke: { available: false },
+    context: { ...context, heldBy: 'ns/other', holderEnded: true },
+    to: 'NotStarted',
+    message: LEFTOVERS,
+  },
+  {
+    name: 'a spoke that is held by what another upgrade left, by the end',
+    from: 'NotStarted',
+    spoke: { available: false },
+    context: { ...late, heldBy: 'ns/other', holderEnded: true },
+    to: 'PrecacheTimeout',
+    message: `timed out: ${LEFTOVERS}`,
+  },
+  {
+    name: 'a spoke for which the hub cannot write, by the end',
+    from: 'NotStarted',
+    spoke: {},
+    context: { ...late, trouble: 'cannot go on: the namespace is terminating' },
+    to: 'PrecacheTimeout',
+    message: 'timed out: cannot go on: the namespace is terminating',
+  },
+  {
+    name: 'a spoke that got nowhere, by the end',
+    from: 'NotStarted',
+    spoke: {},
+    context: late,
+    to: 'PrecacheTimeout',
+    message: 'timed out: the cluster gave no verdict',
   },
   {
     name: 'a free spoke with an absent namespace at once',

@@ -11,12 +11,14 @@ export interface StepContext<S extends JobState = JobState> {
   readonly upgradeUid: string;
   /** Milliseconds since the epoch. */
   readonly now: number;
-  /** When the hub gives up on a spoke that does not answer, milliseconds since the epoch; infinite before its first view. */
+  /** When the hub gives up on a spoke that does not answer, milliseconds since the epoch. */
   readonly deadlineAt: number;
-  /** How long a spoke has from its first view until then, milliseconds. */
-  readonly patienceMs: number;
   /** `namespace/name` of the upgrade that has this spoke now, if it is another one. */
   readonly heldBy: string | undefined;
+  /** That upgrade has its verdict for the spoke: what it left there is all that holds it. */
+  readonly holderEnded: boolean;
+  /** Why steps of this spoke have been failing, as a sentence. */
+  readonly trouble: string | undefined;
   /** Digest of what the job is to do; absent when that never changes. */
   readonly digest: string | undefined;
 }
@@ -32,10 +34,8 @@ export const RETRY_BUDGET = 5;
 
 /** Interprets an observation. No event means: nothing to decide yet. */
 export function interpret<S extends JobState>(state: S, spoke: SpokeObservation, context: StepContext<S>): Meaning {
-  const { machine, words } = context.job;
-  if (machine.isFinal(state)) return {};
-  if (context.heldBy !== undefined)
-    return { message: `waits for ClusterGroupUpgrade ${context.heldBy}, which is ${words.doing} this cluster` };
+  if (context.job.machine.isFinal(state)) return {};
+  if (context.heldBy !== undefined) return judgeHeld(context);
   if (state !== 'NotStarted' && isOutdated(spoke, context.digest))
     return { event: { type: 'SPEC_CHANGED' }, message: 'the spec has changed: starting over' };
   return orDeadline(judges[state](spoke, context), spoke, context);
@@ -64,6 +64,14 @@ const judges: Readonly<Record<JobState, Judge>> = {
   UnrecoverableError: nothingToDecide,
 };
 
+/** Who works on a spoke comes to an end by a deadline of its own; what an ended upgrade left there may stay as long as the spoke is away. */
+function judgeHeld({ job, heldBy, holderEnded, now, deadlineAt }: Basis & Omit<StepContext, 'job'>): Meaning {
+  const holder = `waits for ClusterGroupUpgrade ${heldBy}`;
+  if (!holderEnded) return { message: `${holder}, which is ${job.words.doing} this cluster` };
+  const message = `${holder}, which has ended and could not yet remove from this cluster what it left there`;
+  return now < deadlineAt ? { message } : { event: { type: 'DEADLINE' }, message: `timed out: ${message}` };
+}
+
 /** True for what was made for another spec. What says nothing of its spec was made before specs were told apart. */
 const isOther = (digest: string | undefined, wanted: string | undefined): boolean =>
   digest !== undefined && wanted !== undefined && digest !== wanted;
@@ -80,11 +88,15 @@ function isOutdated({ namespaceView, jobView, progressView, actions }: SpokeObse
 const PROVISIONAL: ReadonlySet<SpokeJobEvent['type']> = new Set(['START', 'JOB_ACTIVE', 'CLEANUP_REQUESTED']);
 
 /** A verdict always counts; without one, the hub's deadline ends the wait. */
-function orDeadline(meaning: Meaning, spoke: SpokeObservation, { now, deadlineAt }: Pick<StepContext, 'now' | 'deadlineAt'>): Meaning {
+function orDeadline(
+  meaning: Meaning,
+  spoke: SpokeObservation,
+  { now, deadlineAt, trouble }: Pick<StepContext, 'now' | 'deadlineAt' | 'trouble'>,
+): Meaning {
   const isVerdict = meaning.event && !PROVISIONAL.has(meaning.event.type);
   if (isVerdict || now < deadlineAt) return meaning;
-  const why = spoke.available ? (meaning.message ?? 'the cluster gave no verdict') : 'the cluster is not available';
-  return { event: { type: 'DEADLINE' }, message: `timed out: ${why}` };
+  const seen = spoke.available ? (meaning.message ?? 'the cluster gave no verdict') : 'the cluster is not available';
+  return { event: { type: 'DEADLINE' }, message: `timed out: ${trouble ?? seen}` };
 }
 
 const unavailable = ({ words }: Basis['job']) => `the cluster is not available; ${words.work} goes on when it is`;

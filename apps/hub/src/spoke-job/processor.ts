@@ -14,6 +14,12 @@ export interface Known<S extends string> {
   readonly stored?: S;
   /** `namespace/name` of the upgrade that has the spoke, if it is another one. */
   readonly heldBy?: string;
+  /** That upgrade has its verdict for the spoke. */
+  readonly holderEnded?: boolean;
+  /** Since when the spoke is waited for while it has no view, milliseconds since the epoch. */
+  readonly since: number;
+  /** Why its last steps failed, as a sentence. */
+  readonly trouble?: string;
   /** Counts changes of the inputs. */
   readonly revision: number;
 }
@@ -43,9 +49,16 @@ export interface StepOutcome<S extends string> extends StepResult<S> {
   readonly seen?: CacheVersions;
 }
 
+const KNOWN_WAIT = {
+  heldBy: z.string().optional(),
+  holderEnded: z.boolean().optional(),
+  since: z.number(),
+  trouble: z.string().optional(),
+};
+
 /** Parses an outcome that comes from another process. */
 export function outcomeSchema<S extends string>(states: z.ZodType<S>): z.ZodType<StepOutcome<S> | undefined> {
-  const known = z.object({ state: states, stored: states.optional(), heldBy: z.string().optional(), revision: z.number() });
+  const known = z.object({ state: states, stored: states.optional(), revision: z.number(), ...KNOWN_WAIT });
   return z
     .object({
       state: states,
@@ -89,9 +102,10 @@ export function createSpokeJobProcessor<S extends JobState, I>(job: SpokeJob<S, 
       job,
       upgradeUid: upgrade.uid,
       now: now(),
-      deadlineAt: startOf(spoke) + workload.patienceMs,
-      patienceMs: workload.patienceMs,
+      deadlineAt: (startOf(spoke) ?? known.since) + workload.patienceMs,
       heldBy: known.heldBy,
+      holderEnded: known.holderEnded ?? false,
+      trouble: known.trouble,
       digest: job.digest?.(step.inputs),
     };
     const states = { current: known.state, stored: known.stored };
@@ -104,9 +118,11 @@ export function createSpokeJobProcessor<S extends JobState, I>(job: SpokeJob<S, 
   };
 }
 
-/** The clock of a spoke starts with its first view: time spent waiting for another upgrade does not count. */
-const startOf = ({ namespaceView, jobView }: SpokeObservation): number =>
-  Math.min(...[namespaceView, jobView].map((view) => (view?.ours ? view.createdAt : Number.POSITIVE_INFINITY)));
+/** The clock of a spoke starts with its first view, which outlives this process: time spent waiting for another upgrade does not count. */
+function startOf({ namespaceView, jobView }: SpokeObservation): number | undefined {
+  const created = [namespaceView, jobView].flatMap((view) => (view?.ours ? [view.createdAt] : []));
+  return created.length > 0 ? Math.min(...created) : undefined;
+}
 
 /** Versions of one kind count up. One that is no number counts as the oldest. */
 export const toVersion = (resourceVersion: string | undefined): number => Number(resourceVersion) || 0;

@@ -39,11 +39,13 @@ export function startSpokeJobQueue<S extends JobState, I>(
     reserve: WATCHING,
     onOutcome: (step, outcome) => {
       if (outcome.kind === 'done') engine.settle(step, outcome.result);
-      else
+      else {
+        engine.fail(step, outcome);
         logger.warn(
           { work: engine.job.work, cluster: step.cluster, upgrade: step.upgrade.name, reason: errorMessage(outcome.error) },
           'Step failed, trying again',
         );
+      }
     },
     signal,
     log: logger,

@@ -4,6 +4,9 @@ import type { SpokeJobMachine } from '@flotilla/machines';
 import type { JobState, SpokeJob, UpgradeIdentity } from './definition.ts';
 import type { CacheVersions } from './processor.ts';
 
+/** How a message begins that says why the hub cannot go on with a spoke. */
+export const TROUBLE_PREFIX = 'cannot go on: ';
+
 /** What the reconciler wants of a kind of job, from one pass over one upgrade. */
 export interface RunRequest<S extends string, I> {
   readonly upgrade: UpgradeIdentity;
@@ -24,8 +27,18 @@ export interface SpokeRecord<S extends string> {
 
 /** A record with what only the engine reads. */
 export interface TrackedSpoke<S extends string> extends SpokeRecord<S> {
+  /** Since when the spoke is waited for while it has no view, milliseconds since the epoch: time spent waiting for others does not count. */
+  since: number;
+  /** Why its last steps failed, as a sentence; absent while they succeed. */
+  trouble: string | undefined;
   /** Versions of the last changes that concern the spoke: a step whose caches were not as far has to be repeated. */
   readonly changed: { -readonly [K in keyof CacheVersions]: number };
+}
+
+export interface RunSurroundings<S extends JobState, I> {
+  readonly job: Pick<SpokeJob<S, I>, 'machine' | 'digest'>;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
 }
 
 /** One upgrade whose spokes run a job. Nothing in it that cannot be had again from the API server. */
@@ -36,11 +49,13 @@ export class SpokeJobRun<S extends JobState, I> {
   readonly spokes = new Map<string, TrackedSpoke<S>>();
   readonly #machine: SpokeJobMachine<S>;
   readonly #digest: SpokeJob<S, I>['digest'];
+  readonly #now: () => number;
 
   /** @param since versions of the caches the run begins with */
-  constructor({ machine, digest }: Pick<SpokeJob<S, I>, 'machine' | 'digest'>, request: RunRequest<S, I>, since: CacheVersions) {
-    this.#machine = machine;
-    this.#digest = digest;
+  constructor({ job, now }: RunSurroundings<S, I>, request: RunRequest<S, I>, since: CacheVersions) {
+    this.#machine = job.machine;
+    this.#digest = job.digest;
+    this.#now = now;
     this.request = request;
     this.take(request, since);
   }
@@ -55,7 +70,8 @@ export class SpokeJobRun<S extends JobState, I> {
       const record = this.spokes.get(cluster);
       if (!record) {
         const state = stored ?? this.#machine.initial;
-        this.spokes.set(cluster, { state, stored, message: undefined, progress: undefined, changed: { ...since } });
+        const nothing = { message: undefined, progress: undefined, trouble: undefined };
+        this.spokes.set(cluster, { state, stored, ...nothing, since: this.#now(), changed: { ...since } });
       }
       if (!record || (stored !== undefined && record.stored !== stored && this.#machine.isFinal(stored))) changed.push(cluster);
       if (record) record.stored = stored;
@@ -66,6 +82,7 @@ export class SpokeJobRun<S extends JobState, I> {
   /** A verdict about another spec is none. The others see by what they made that it is outdated. */
   #startOver(): string[] {
     const ended = [...this.spokes].filter(([, { state }]) => this.#machine.isFinal(state));
+    for (const record of this.spokes.values()) record.since = this.#now();
     for (const [, record] of ended) Object.assign(record, { state: this.#machine.initial, message: undefined });
     return ended.map(([cluster]) => cluster);
   }

@@ -25,8 +25,9 @@ const context: StepContext<PrecacheState> = {
   upgradeUid: UPGRADE.uid,
   now,
   deadlineAt: now + 60_000,
-  patienceMs: 120_000,
   heldBy: undefined,
+  holderEnded: false,
+  trouble: undefined,
   digest: undefined,
 };
 const taskOf = (profile: JobProfile): SpokeTask => ({
@@ -198,10 +199,45 @@ describe('what a step writes', () => {
       task: talm,
     },
     {
-      name: 'succeeded and the spoke is away: no action that would fire when it returns',
+      name: 'succeeded and the spoke is away: no action that would fire when it returns, and a view stays to remember it by',
+      states: { current: 'Succeeded', stored: 'Succeeded' },
+      spoke: { available: false, actions: executed, jobView: buildView(foundJob({ succeeded: 1 })) },
+      writes: [],
+    },
+    {
+      name: 'succeeded and the spoke is away, with nothing that would stay on the hub: a view to remember it by',
       states: { current: 'Succeeded', stored: 'Succeeded' },
       spoke: { available: false, actions: executed },
+      writes: ['create managedclusterviews view-precache-namespace'],
+    },
+    {
+      name: 'succeeded and the deletion fails: a view to remember it by, since others remove actions that failed',
+      states: { current: 'Succeeded', stored: 'Succeeded' },
+      spoke: { actions: new Map([['precache-ns-delete', buildAction({ deletes: 'after', outcome: 'failed', completedAt: now })]]) },
+      writes: ['create managedclusterviews view-precache-namespace'],
+    },
+    {
+      name: 'succeeded and the deletion was executed in spite of all: everything goes',
+      states: { current: 'Succeeded', stored: 'Succeeded' },
+      spoke: {
+        namespaceView: buildView({ kind: 'absent' }),
+        actions: new Map([['precache-ns-delete', buildAction({ deletes: 'after' })]]),
+      },
+      writes: [
+        'deleteCollection managedclusterviews flotilla.io/work=precache,flotilla.io/upgrade-uid=uid-1',
+        'deleteCollection managedclusteractions flotilla.io/work=precache,flotilla.io/upgrade-uid=uid-1',
+      ],
+    },
+    {
+      name: 'succeeded, profile talm, and one of two deletions was asked for before the spoke went away: the view stays',
+      states: { current: 'Succeeded', stored: 'Succeeded' },
+      spoke: {
+        available: false,
+        jobView: buildView(foundJob({ succeeded: 1 })),
+        actions: new Map([['precache-ns-delete', buildAction({ deletes: 'after' })]]),
+      },
       writes: [],
+      task: talm,
     },
     { name: 'all clean: nothing', states: { current: 'Succeeded', stored: 'Succeeded' }, spoke: {}, writes: [] },
     {
@@ -253,22 +289,15 @@ describe('when a step wants to be looked at again', () => {
     expect(outcome.wakeAt).toBe(context.deadlineAt);
   });
 
-  test('for a spoke that has not been asked anything yet, when its deadline will have passed', async () => {
-    const { outcome } = await step(
-      { current: 'NotStarted', stored: undefined },
-      { available: false },
-      { context: { deadlineAt: Number.POSITIVE_INFINITY } },
-    );
-    expect(outcome).toMatchObject({ state: 'PreparingToStart', wakeAt: now + 120_000 });
+  test('at the deadline, when another upgrade has ended and not cleaned the spoke', async () => {
+    const held = { heldBy: 'ns/other', holderEnded: true };
+    const { outcome, writes } = await step({ current: 'NotStarted', stored: undefined }, { available: false }, { context: held });
+    expect([outcome.wakeAt, writes]).toEqual([context.deadlineAt, []]);
   });
 
-  test('never in the past, when there is no patience at all', async () => {
-    const { outcome } = await step(
-      { current: 'NotStarted', stored: undefined },
-      { available: false },
-      { context: { deadlineAt: Number.POSITIVE_INFINITY, patienceMs: 0 } },
-    );
-    expect(outcome.wakeAt).toBe(now + 1000);
+  test('not by a deadline, when another upgrade works on the spoke', async () => {
+    const { outcome } = await step({ current: 'NotStarted', stored: undefined }, {}, { context: { heldBy: 'ns/other' } });
+    expect(outcome.wakeAt).toBeUndefined();
   });
 
   test('not at all once it has ended', async () => {

@@ -47,21 +47,20 @@ export async function runStep<S extends JobState>(
   deps: EffectDeps,
 ): Promise<StepResult<S>> {
   const decision = decide(states.current, spoke, context);
-  // Another upgrade's spoke: nothing is created on it, and time does not count.
-  if (context.heldBy !== undefined) return { state: decision.state, message: decision.message, wakeAt: undefined };
-  const run = new EffectRun(task, spoke, decision.state, deps);
   const { machine } = context.job;
+  const deadline = machine.isFinal(decision.state) ? undefined : nextDeadline(context);
+  // Another upgrade's spoke: nothing is created on it, and while that one works on it time does not count.
+  if (context.heldBy !== undefined)
+    return { state: decision.state, message: decision.message, wakeAt: context.holderEnded ? deadline : undefined };
+  const run = new EffectRun(task, spoke, decision.state, deps);
   for (const effect of [...decision.effects, ...machine.ensured(decision.state)]) {
     const cleaning = effect === 'cleanUp' || effect === 'cleanUpHub';
     if (!cleaning || states.stored === decision.state) await run[effect]();
   }
-  const deadline = machine.isFinal(decision.state) ? undefined : nextDeadline(context);
   const wakeAt = run.wakeAt === undefined ? deadline : Math.min(run.wakeAt, deadline ?? Number.POSITIVE_INFINITY);
   return { state: decision.state, message: decision.message, wakeAt };
 }
 
-/** The deadline while it lies ahead. Before the first view there is none yet, and a spoke that never answers wakes nobody: then a look is due when it will have passed. */
-function nextDeadline({ now, deadlineAt, patienceMs }: Pick<StepContext, 'now' | 'deadlineAt' | 'patienceMs'>): number | undefined {
-  if (!Number.isFinite(deadlineAt)) return now + Math.max(patienceMs, 1000);
-  return now < deadlineAt ? deadlineAt : undefined;
-}
+/** The deadline while it lies ahead. */
+const nextDeadline = ({ now, deadlineAt }: Pick<StepContext, 'now' | 'deadlineAt'>): number | undefined =>
+  now < deadlineAt ? deadlineAt : undefined;

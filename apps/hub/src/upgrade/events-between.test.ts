@@ -264,6 +264,21 @@ describe('a phase before the rollout', () => {
       want: ['PrecachingInClusterFailed b'],
     },
     {
+      name: 'that cannot go on with a cluster says so, whatever else is waited for',
+      before: given({ precaching: { status: { a: 'NotStarted' }, messages: { a: 'waits for others' } } }, caching('InProgress')),
+      after: given(
+        { precaching: { status: { a: 'NotStarted', b: 'Active' }, messages: { a: 'cannot go on: no', b: 'waits' } } },
+        caching('InProgress'),
+      ),
+      want: ['PrecachingInClusterImpeded a'],
+    },
+    {
+      name: 'that cannot go on says so once',
+      before: given({ precaching: { status: { a: 'NotStarted' }, messages: { a: 'cannot go on: no' } } }, caching('InProgress')),
+      after: given({ precaching: { status: { a: 'NotStarted' }, messages: { a: 'cannot go on: never' } } }, caching('InProgress')),
+      want: [],
+    },
+    {
       name: 'that goes on with a failed cluster says nothing',
       before: given({ precaching }, caching('InProgress')),
       after: given({ precaching: { status: { ...precaching.status, c: 'Succeeded' } } }, caching('InProgress')),

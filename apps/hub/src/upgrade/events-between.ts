@@ -12,6 +12,7 @@ import {
   UpgradeCondition,
 } from '@flotilla/api';
 import type { EventToRecord } from '@flotilla/runtime';
+import { TROUBLE_PREFIX } from '../spoke-job/run.ts';
 import { type Batch, type Phase, type UpgradeEvents, upgradeEvents } from './events.ts';
 import { newProblems, type ValidationFacts } from './events-validation.ts';
 
@@ -61,6 +62,13 @@ function failuresOf(status: Status | undefined, phase: Phase): ReadonlyMap<strin
   return failures;
 }
 
+/** Clusters with which the hub cannot go on, and could before; why it cannot may change without another event. */
+function newTroubles(phase: Phase, before: Status | undefined, after: Status): [string, string][] {
+  const isTrouble = (message: string | undefined) => message?.startsWith(TROUBLE_PREFIX) === true;
+  const known = before?.[phase]?.messages ?? {};
+  return Object.entries(after[phase]?.messages ?? {}).filter(([cluster, message]) => isTrouble(message) && !isTrouble(known[cluster]));
+}
+
 function phaseEvents(phase: Phase, before: Status | undefined, after: Status, upgrade: ClusterGroupUpgrade): EventToRecord[] {
   const now = findCondition(after.conditions, phaseTypes[phase]);
   if (!now) return [];
@@ -72,6 +80,7 @@ function phaseEvents(phase: Phase, before: Status | undefined, after: Status, up
   const known = failuresOf(before, phase);
   return [
     ...(was ? [] : [events.phaseStarted(phase)]),
+    ...newTroubles(phase, before, after).map(([cluster, why]) => events.phaseImpededOn(phase, cluster, why)),
     ...[...failures].flatMap(([cluster, why]) => (known.has(cluster) ? [] : [events.phaseFailedOn(phase, cluster, why)])),
     ...(was?.reason === now.reason ? [] : phaseVerdict(phase, now.reason, [...failures.keys()], events)),
   ];

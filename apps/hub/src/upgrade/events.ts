@@ -165,6 +165,13 @@ export function upgradeEvents(upgrade: ClusterGroupUpgrade, total: number) {
       return event('Warning', [`${reason}Failed`, `${action}InClusterFailed`], note, ofCluster(cluster), cluster);
     },
 
+    /** `why`: the message of the cluster in the status. */
+    phaseImpededOn: (phase: Phase, cluster: string, why: string) => {
+      const { reason, action, name: what } = phases[phase];
+      const note = `${title}: ${what} on cluster ${cluster} ${why}`;
+      return event('Warning', [`${reason}Impeded`, `${action}InClusterImpeded`], note, ofCluster(cluster), cluster);
+    },
+
     clusterDisappeared: (cluster: string) =>
       event(
         'Warning',
