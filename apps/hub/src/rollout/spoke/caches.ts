@@ -55,7 +55,11 @@ export function rolloutCaches(
       labelSelector: `${Label.upgradeName},${Label.work} notin (${SPOKE_JOBS.join(',')})`,
       transform: trimRolloutView,
     }),
-    rolloutActions: new WatchCache(client, ManagedClusterAction, { ...ours, transform: trimAction }),
+    rolloutActions: new WatchCache(client, ManagedClusterAction, {
+      ...ours,
+      labelSelector: `${Label.upgradeName},${Label.work} notin (${SPOKE_JOBS.join(',')})`,
+      transform: trimAction,
+    }),
   };
 }
 

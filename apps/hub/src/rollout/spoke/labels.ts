@@ -11,7 +11,7 @@ export const upgradeLabels = (upgrade: UpgradeIdentity): Record<string, string> 
 
 /** Labels of a rollout's actions: the reference gives one label, `<namespace>-<name>` (spec/talm 2.13). */
 export const actionLabels = ({ namespace, name, uid }: UpgradeIdentity): Record<string, string> => ({
-  [Label.upgradeName]: labelValue(`${namespace}-${name}`),
+  [Label.upgradeName]: actionOwner({ namespace, name }),
   [Label.upgradeUid]: uid,
   [Label.work]: ROLLOUT_WORK,
 });
@@ -29,3 +29,15 @@ export const isAttributed = ({ metadata }: KubeObject, { namespace, name }: Upgr
 /** True for what the reference created for an upgrade of this name. */
 export const isReferences = (object: KubeObject, upgrade: UpgradeIdentity): boolean =>
   object.metadata.labels?.[Label.upgradeUid] === undefined && isAttributed(object, upgrade);
+
+/** Value of the reference's one label on actions: `<namespace>-<name>` of the upgrade. */
+const actionOwner = ({ namespace, name }: Pick<UpgradeIdentity, 'namespace' | 'name'>): string => labelValue(`${namespace}-${name}`);
+
+/** The same as an index of objects has it (`upgradeIndexOf`), which looks for two labels. */
+export const actionIndexValue = (upgrade: Pick<UpgradeIdentity, 'namespace' | 'name'>): string => `/${actionOwner(upgrade)}`;
+
+/** True for an action that the reference made for an upgrade of this name. It names no uid, and fires whenever its cluster is back. */
+export const isReferencesAction = ({ metadata }: KubeObject, upgrade: UpgradeIdentity): boolean =>
+  metadata.labels?.[Label.upgradeUid] === undefined &&
+  metadata.labels?.[Label.upgradeNamespace] === undefined &&
+  metadata.labels?.[Label.upgradeName] === actionOwner(upgrade);

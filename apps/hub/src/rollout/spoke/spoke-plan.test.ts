@@ -212,3 +212,32 @@ describe('planSpoke', () => {
     expect(writes.map(describeWrite)).toEqual(['create ManifestWork ns.first-taken']);
   });
 });
+
+describe('an approval that the reference made before we took over', () => {
+  const label = { [Label.upgradeName]: `${UPGRADE.namespace}-${UPGRADE.name}` };
+  const observation = (actions: readonly ManagedClusterAction[]): SpokeObservation => ({
+    upgrade,
+    cluster: SPOKE,
+    managed: buildCluster(),
+    template: () => undefined,
+    works: [],
+    views: [],
+    actions,
+  });
+  const writes = (target: SpokeTarget, actions: readonly ManagedClusterAction[]) =>
+    planSpoke(target, observation(actions), { now: CREATED_AT, viewSeconds: 10 }).writes.map(describeWrite);
+
+  test.each([
+    { name: 'while its cluster is at the policy', target: policy },
+    { name: 'before its batch', target: prepare() },
+    { name: 'when its part is over', target: cleanup() },
+  ])('is removed $name, since it would fire whenever its cluster returns', ({ target }) => {
+    expect(writes(target, [action('install-abcde', label)])).toContain(
+      'delete ManagedClusterAction install-abcde uid-action-install-abcde',
+    );
+  });
+
+  test('of another upgrade is left alone', () => {
+    expect(writes(cleanup(), [action('install-abcde', { [Label.upgradeName]: 'ns-other' })])).toEqual([]);
+  });
+});

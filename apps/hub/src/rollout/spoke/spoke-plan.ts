@@ -15,7 +15,7 @@ import { desiredWorkName, resourceName } from '../safe-names.ts';
 import { BY_CLUSTER, type SpokeCaches } from './caches.ts';
 import { clusterPatch, type EditOptions } from './cluster-edits.ts';
 import { deletionOf, type HubWrite } from './hub-write.ts';
-import { isAttributed, isOurs, isReferences, upgradeLabels } from './labels.ts';
+import { isAttributed, isOurs, isReferences, isReferencesAction, upgradeLabels } from './labels.ts';
 import { desiredWork } from './manifest-works.ts';
 import { planApprovals, type SpokePlan } from './subscriptions.ts';
 
@@ -56,6 +56,17 @@ export interface PlanSettings {
 
 /** The writes that are due now. None: the target is true, or something else has to happen first, which a watch event will tell. */
 export function planSpoke(target: SpokeTarget, spoke: SpokeObservation, settings: PlanSettings): SpokePlan {
+  const { writes, wakeAt } = planTarget(target, spoke, settings);
+  // First: an approval of ours takes the name of the reference's, which fires whenever its cluster returns, in the window or not.
+  return { writes: [...removeReferences(spoke), ...writes], wakeAt };
+}
+
+function removeReferences({ upgrade, actions }: SpokeObservation): HubWrite[] {
+  const left = actions.filter((action) => isReferencesAction(action, identityOf(upgrade)));
+  return left.map((action) => deletionOf(ManagedClusterAction, action));
+}
+
+function planTarget(target: SpokeTarget, spoke: SpokeObservation, settings: PlanSettings): SpokePlan {
   switch (target.phase) {
     case 'prepare':
       return { writes: editCluster(spoke, target.edits, { nameLabel: target.nameLabel }) };
@@ -115,7 +126,7 @@ function approve(
     safeName: (desired) => resourceName(upgrade, desired, ''),
     // Nobody is woken for the reference's: one that is in the way is replaced.
     views: views.filter((view) => !isReferences(view, identityOf(upgrade))),
-    actions,
+    actions: actions.filter((action) => !isReferencesAction(action, identityOf(upgrade))),
     available: isAvailable(managed),
     now,
     viewSeconds,

@@ -5,7 +5,7 @@ import type { RolloutPhase, SpokeStep, SpokeTarget } from '../model.ts';
 import { targetOf } from '../targets.ts';
 import type { SpokeCaches } from './caches.ts';
 import { applyWrite, type Standing } from './hub-write.ts';
-import { isAttributed, isOurs } from './labels.ts';
+import { isAttributed, isOurs, isReferencesAction } from './labels.ts';
 import { identityOf, observeSpoke, planSpoke } from './spoke-plan.ts';
 
 export interface SpokeStepDeps {
@@ -94,6 +94,7 @@ function isBefore({ metadata, status }: ClusterGroupUpgrade, target: SpokeTarget
 async function judgeStanding(existing: KubeObject, upgrade: ClusterGroupUpgrade, deps: SpokeStepDeps): Promise<Standing> {
   const identity = identityOf(upgrade);
   if (isOurs(existing, identity)) return 'ours';
+  if (isReferencesAction(existing, identity)) return 'leftover';
   const owner = existing.metadata.labels?.[Label.upgradeUid];
   if (owner === undefined && !isAttributed(existing, identity)) return { takenBy: 'no ClusterGroupUpgrade; delete or rename it' };
   const living = owner === undefined ? undefined : await findOwner(owner, existing, deps);
