@@ -14,8 +14,10 @@ import { UpgradeReconciler } from './reconcilers/cluster-group-upgrade/reconcile
 import { wakeOnChange } from './reconcilers/cluster-group-upgrade/wakes.ts';
 import { startAutoUpgrades } from './reconcilers/managed-cluster/reconciler.ts';
 import { startRegistration } from './registration/registration.ts';
+import { createBatchStep } from './rollout/batch-step.ts';
 import { RolloutEngine } from './rollout/engine.ts';
 import { openRolloutQueue, startRolloutWorker } from './rollout/queue.ts';
+import { createSpokeStep } from './rollout/spoke/spoke-step.ts';
 import { SpokeJobEngine } from './spoke-job/engine.ts';
 import { startSpokeJobQueue, startSpokeJobWorker } from './spoke-job/queue.ts';
 import { createUpdateGraph } from './upgrade/update-graph.ts';
@@ -45,7 +47,8 @@ export async function lead({ client, store, config, logger, metrics }: HubDeps, 
   const rolloutDeps = { ...steps, client, caches, now: Date.now, viewSeconds: config.jobViewSeconds };
   const rolloutQueue = openRolloutQueue(rolloutDeps);
   const rolloutSteps = startRolloutWorker({ ...rolloutDeps, isRemote: false });
-  const rollout = new RolloutEngine({ caches, queue: rolloutQueue, now: Date.now, logger });
+  const ownSteps = { step: createSpokeStep(rolloutDeps), batch: createBatchStep(rolloutDeps) };
+  const rollout = new RolloutEngine({ caches, queue: rolloutQueue, steps: ownSteps, onProblem: look, now: Date.now, logger });
   const recorder = createEventRecorder({ client, controller: ClusterGroupUpgrade.kind, instance: hostname(), logger, metrics });
   const graph = createUpdateGraph({ proxy: config.proxy, insecure: config.insecureGraphCall });
   const reconciler = new UpgradeReconciler({

@@ -55,6 +55,7 @@ function advance(given: Given): Advance {
     isPrepared: () => true,
     isEdited: () => true,
     placementProblem: undefined,
+    problem: () => undefined,
     ...observed,
   };
   return advanceRollout({ spec, status, observation, window, now: T0 + minutes * MINUTE });
@@ -249,6 +250,54 @@ describe('time', () => {
     expect(verdict(result)).toBe(`True ${COMPLIANT}`);
   });
 
+  test('who is through by the deadline gets its last edits and counts, and who is not is recorded meanwhile', () => {
+    const late = { status: running(1, { a: at(0), b: at(0) }), standings: { a: 'done' } as const, minutes: 31 };
+    const waiting = advance({ ...late, observed: { isEdited: () => false } });
+    expect([records(waiting), waiting.status.currentBatch, verdict(waiting)]).toEqual([['b timedout'], 1, undefined]);
+    const edited = advance({ ...late, status: waiting.status, clusters: [...waiting.clusters] });
+    expect([records(edited), edited.status.currentBatch]).toEqual([['b timedout', 'a complete'], 2]);
+  });
+
+  test.each<{ name: string; given: Given; want: string | undefined }>([
+    { name: 'a canary that is through goes on', given: { strategy: { canaries: ['a', 'b'] } }, want: undefined },
+    { name: 'a batch that is through does not abort', given: { action: 'Abort' }, want: undefined },
+    { name: 'the last batch succeeds', given: { plan: [['a', 'b']] }, want: `True ${COMPLIANT}` },
+  ])('seen after the deadline, with last edits to be made: $name', ({ given, want }) => {
+    const late: Given = { status: running(1, { a: at(0), b: at(0) }), standings: { a: 'done', b: 'done' }, minutes: 59, ...given };
+    const minutes = given.plan ? 61 : 59;
+    const waiting = advance({ ...late, minutes, observed: { isEdited: () => false } });
+    expect([records(waiting), verdict(waiting), progressOf(waiting)]).toEqual([[], undefined, { a: DONE, b: DONE }]);
+    expect(waiting.wakeAt).toBeGreaterThan(T0 + minutes * MINUTE);
+    const edited = advance({ ...late, minutes, status: waiting.status });
+    expect([records(edited).slice(0, 2), verdict(edited)]).toEqual([['a complete', 'b complete'], want]);
+  });
+
+  test('one of a batch that timed out while another was edited still aborts, and still is the canaries end', () => {
+    const given: Given = { status: running(1, { a: DONE, b: at(0) }), clusters: [{ name: 'b', state: 'timedout' }], minutes: 31 };
+    expect(verdict(advance({ ...given, action: 'Abort' }))).toBe(`${TOO_LONG} on some clusters`);
+    expect(verdict(advance({ ...given, strategy: { canaries: ['a', 'b'] } }))).toBe(`${TOO_LONG} on canary clusters`);
+  });
+
+  test('clusters that complied from the beginning get their last edits after the deadline too', () => {
+    const given: Given = { plan: [], status: { currentBatchRemediationProgress: { x: DONE } }, minutes: 61 };
+    expect(verdict(advance({ ...given, observed: { isEdited: () => false } }))).toBeUndefined();
+    expect(records(advance(given))).toEqual(['x complete']);
+  });
+
+  test('last edits that cannot be made end the waiting for them at the deadline, and say why', () => {
+    const problem = () => ({ message: 'ManagedCluster a: time-out', isRefused: false });
+    const result = advance({
+      plan: [['a']],
+      status: running(1, { a: DONE }),
+      minutes: 60,
+      observed: { isEdited: () => false, problem },
+    });
+    expect([result.clusters, verdict(result)]).toEqual([
+      [{ name: 'a', state: 'timedout', message: 'ManagedCluster a: time-out' }],
+      TOO_LONG,
+    ]);
+  });
+
   test('timeout and action are those of the spec now', () => {
     const given = { status: running(1, { a: at(0), b: at(0) }), minutes: 30 };
     expect(advance({ ...given, strategy: { timeout: 120 } }).wakeAt).toBe(T0 + 60 * MINUTE);
@@ -285,6 +334,60 @@ describe('the last batch looks back', () => {
     expect(verdict(advance({ ...given, mode: { kind: 'manifestWork' } }))).toBe(
       'True Completed: All manifestworks rolled out successfully on all clusters',
     );
+  });
+});
+
+describe('errors that last', () => {
+  const REFUSED = { message: 'ManagedCluster a: forbidden', isRefused: true };
+  const refuses = (name: string): Partial<RolloutObservation> => ({
+    isPrepared: (cluster) => cluster !== name,
+    isEdited: (cluster) => cluster !== name,
+    problem: (cluster) => (cluster === name ? REFUSED : undefined),
+  });
+
+  test('a cluster whose first edits are refused is recorded, and all others start', () => {
+    const result = advance({ observed: refuses('a') });
+    expect(result.clusters).toEqual([{ name: 'a', state: 'failed', message: REFUSED.message }]);
+    expect([progressOf(result), verdict(result)]).toEqual([{ b: at(0) }, undefined]);
+  });
+
+  test('a cluster whose last edits are refused is recorded, and the next batch starts', () => {
+    const given: Given = { status: running(1, { a: at(0), b: at(0) }), standings: { a: 'done', b: 'done' } };
+    const result = advance({ ...given, observed: refuses('a') });
+    expect([records(result), result.status.currentBatch]).toEqual([['a failed', 'b complete'], 2]);
+  });
+
+  test('the upgrade is no success then', () => {
+    const clusters = [{ name: 'a', state: 'failed', message: REFUSED.message }];
+    const given: Given = { plan: [['a'], ['b']], clusters, status: running(2, { b: at(0) }), standings: { a: 'done', b: 'done' } };
+    expect(verdict(advance(given))).toBe(
+      `False Failed: 1 of 2 clusters failed; status.clusters names them, the first is a: ${REFUSED.message}`,
+    );
+  });
+
+  test('a canary that cannot be edited ends it', () => {
+    const result = advance({ strategy: { canaries: ['a'] }, plan: [['a'], ['b']], observed: refuses('a') });
+    expect(verdict(result)).toBe(`False Failed: Canary cluster a failed: ${REFUSED.message}`);
+  });
+
+  test('others are told in Progressing and by cluster while they last, and with the record of a cluster that timed out', () => {
+    const taken = { message: 'ManifestWork b/x belongs to somebody', isRefused: false };
+    const given: Given = {
+      status: running(1, { a: at(0), b: at(0) }),
+      observed: { problem: (cluster) => (cluster === undefined ? undefined : taken) },
+    };
+    const waiting = advance(given);
+    expect(waiting.messages).toEqual({ a: taken.message, b: taken.message });
+    expect(progressing(waiting)).toBe(`${IN_PROGRESS} (cluster a: ${taken.message}; 1 more in status.messages)`);
+    const over = advance({ ...given, observed: {} });
+    expect([over.messages, progressing(over)]).toEqual([{}, IN_PROGRESS]);
+    expect(advance({ ...given, minutes: 30 }).clusters[0]).toMatchObject({ name: 'a', state: 'timedout', message: taken.message });
+  });
+
+  test('those of the Placements are told first', () => {
+    const problem: RolloutObservation['problem'] = (cluster) => ({ message: cluster ?? 'Placement p/x is forbidden', isRefused: true });
+    const result = advance({ status: running(1, { a: at(0) }), plan: [['a']], observed: { problem } });
+    expect(progressing(result)).toBe(`${IN_PROGRESS} (Placement p/x is forbidden)`);
   });
 });
 

@@ -9,6 +9,7 @@ import { type ClusterProgress, type ClusterRecord, ProgressState, RecordState, t
 import {
   allCompleted,
   alreadyCompliant,
+  describeProblems,
   failed,
   inProgress,
   type Outcome,
@@ -33,6 +34,8 @@ export interface AdvanceInput {
 export interface Advance {
   readonly status: ClusterGroupUpgradeStatus['status'];
   readonly clusters: readonly ClusterRecord[];
+  /** What keeps clusters that are under way from getting on, by cluster. */
+  readonly messages: Readonly<Record<string, string>>;
   readonly progressing: Verdict;
   /** Set when the rollout has ended. */
   readonly succeeded: Verdict | undefined;
@@ -45,6 +48,9 @@ export function advanceRollout(input: AdvanceInput): Advance {
   return new Pass(input).run();
 }
 
+/** How often, after the deadline, it is looked whether last edits are made, even if nothing happens. */
+const EDIT_RECHECK_MS = 1000;
+
 type Step = 'next' | 'wait' | Outcome;
 
 /** The status under construction. */
@@ -54,6 +60,9 @@ class Pass {
   readonly #canaries: ReadonlySet<string>;
   readonly #records: ClusterRecord[];
   readonly #recorded: Set<string>;
+  readonly #timedOut: Set<string>;
+  /** Set when a canary cannot be edited. */
+  #canaryFailure: Outcome | undefined;
   readonly #startedAt: number;
   readonly #deadline: number;
   /** From 1; 0 while the clusters are prepared. */
@@ -69,6 +78,7 @@ class Pass {
     this.#canaries = new Set(spec.remediationStrategy.canaries);
     this.#records = [...(status.clusters ?? [])];
     this.#recorded = new Set(this.#records.map(({ name }) => name));
+    this.#timedOut = new Set(this.#records.filter(({ state }) => state === RecordState.timedOut).map(({ name }) => name));
     this.#startedAt = Date.parse(status.status.startedAt ?? conditionTime(now));
     this.#deadline = upgradeDeadline({ upgradeStartedAt: this.#startedAt, timeoutMs: spec.remediationStrategy.timeout * 60_000 });
     this.#batch = status.status.currentBatch ?? 0;
@@ -80,7 +90,7 @@ class Pass {
     let step = this.#recordDisappeared();
     while (step === 'next') step = this.#batch === 0 ? this.#prepare() : this.#runBatch();
     if (step !== 'wait') return this.#result(step.progressing, step.succeeded);
-    this.#wake(this.#deadline);
+    this.#wake(this.#isPast(this.#deadline) ? this.#input.now + EDIT_RECHECK_MS : this.#deadline);
     return this.#result(this.#describeWaiting(), undefined);
   }
 
@@ -98,17 +108,19 @@ class Pass {
   /** Before the first batch: clusters that comply already get their last edits, all others their first. */
   #prepare(): Step {
     const { isPrepared, mode } = this.#input.observation;
-    for (const [cluster, { state }] of Object.entries(this.#progress)) if (state === ProgressState.completed) this.#recordEdited(cluster);
-    const unprepared = this.#plan.flat().filter((cluster) => !this.#recorded.has(cluster) && !isPrepared(cluster));
-    const unedited = Object.keys(this.#progress).filter((cluster) => !this.#recorded.has(cluster));
-    if (unprepared.length + unedited.length === 0) {
-      if (this.#plan.length === 0) return alreadyCompliant(mode.kind);
-      this.#awaitBatch(1);
-      return 'next';
-    }
-    if (!this.#isPast(this.#deadline)) return 'wait';
-    for (const name of unprepared) this.#record({ name, state: RecordState.timedOut });
-    return tookTooLong(mode.kind, '');
+    const planned = this.#plan.flat();
+    const compliant = Object.keys(this.#progress);
+    for (const cluster of compliant) this.#finish(cluster, this.#deadline);
+    const isUnprepared = (cluster: string) => !this.#recorded.has(cluster) && !isPrepared(cluster);
+    for (const cluster of planned.filter(isUnprepared))
+      if (this.#isPast(this.#deadline)) this.#record({ name: cluster, state: RecordState.timedOut, ...this.#why(cluster) });
+      else this.#recordRefused(cluster);
+    if (this.#canaryFailure) return this.#canaryFailure;
+    if (planned.some(isUnprepared) || compliant.some((cluster) => !this.#recorded.has(cluster))) return 'wait';
+    if (planned.some((cluster) => this.#timedOut.has(cluster))) return tookTooLong(mode.kind, '');
+    if (planned.length === 0) return alreadyCompliant(mode.kind);
+    this.#awaitBatch(1);
+    return 'next';
   }
 
   #runBatch(): Step {
@@ -122,12 +134,13 @@ class Pass {
     }
     for (const cluster of clusters) if (!this.#recorded.has(cluster)) this.#move(cluster);
     const isLast = this.#batch >= this.#plan.length;
-    if (clusters.every((cluster) => this.#recorded.has(cluster)) && (!isLast || this.#earlierBatchesAreDone())) {
-      if (isLast) return this.#conclude();
-      this.#awaitBatch(this.#batch + 1);
-      return 'next';
-    }
-    return this.#checkTime(clusters, isLast);
+    // The last batch has all that is left of the upgrade's time.
+    const deadline = isLast ? this.#deadline : Math.min(this.#batchDeadline(), this.#deadline);
+    for (const cluster of clusters) this.#finish(cluster, deadline);
+    if (this.#canaryFailure) return this.#canaryFailure;
+    if (clusters.every((cluster) => this.#recorded.has(cluster))) return this.#endBatch(clusters, isLast);
+    this.#wake(this.#isPast(deadline) ? now + EDIT_RECHECK_MS : deadline);
+    return 'wait';
   }
 
   #move(cluster: string): void {
@@ -135,24 +148,44 @@ class Pass {
     const { progress, soakedAt } = moveCluster(this.#progress[cluster], cluster, observation.mode, now);
     this.#progress[cluster] = progress;
     if (soakedAt !== undefined) this.#wake(soakedAt);
-    if (progress.state === ProgressState.completed) this.#recordEdited(cluster);
   }
 
-  /** The upgrade's time first: the last batch has all that is left of it. */
-  #checkTime(clusters: readonly string[], isLast: boolean): Step {
+  /**
+   * Records a cluster that is through: complete when its last edits are seen on it. What got there in time gets its edits and counts,
+   * also after the deadline; only an error that lasts ends the waiting for them. Whoever is not through by the deadline has timed out.
+   */
+  #finish(cluster: string, deadline: number): void {
+    if (this.#recorded.has(cluster)) return;
+    const isThrough = this.#progress[cluster]?.state === ProgressState.completed;
+    const { isEdited, problem } = this.#input.observation;
+    if (isThrough && isEdited(cluster)) this.#record({ name: cluster, state: RecordState.complete });
+    else if (isThrough && this.#recordRefused(cluster)) return;
+    else if (this.#isPast(deadline) && !(isThrough && problem(cluster) === undefined)) this.#recordTimedOut(cluster);
+  }
+
+  /** Edits that the API server refuses end the part of that cluster alone; of a canary, the upgrade. True when they are refused. */
+  #recordRefused(name: string): boolean {
+    const problem = this.#input.observation.problem(name);
+    if (!problem?.isRefused) return false;
+    this.#record({ name, state: RecordState.failed, message: problem.message });
+    if (this.#canaries.has(name)) this.#canaryFailure = failed(`Canary cluster ${name} failed: ${problem.message}`);
+    return true;
+  }
+
+  /** What a batch whose clusters are all recorded leads to: who is late first, then the rest of the plan. */
+  #endBatch(clusters: readonly string[], isLast: boolean): Step {
     const { kind } = this.#input.observation.mode;
+    const isLate = clusters.some((cluster) => this.#timedOut.has(cluster));
     const isCanary = clusters.length > 0 && clusters.every((cluster) => this.#canaries.has(cluster));
-    const deadline = isLast ? this.#deadline : Math.min(this.#batchDeadline(), this.#deadline);
-    if (!this.#isPast(deadline)) {
-      this.#wake(deadline);
-      return 'wait';
+    if (isLate && isCanary) return tookTooLong(kind, ' on canary clusters');
+    if (isLate && (isLast || this.#isPast(this.#deadline))) return tookTooLong(kind, '');
+    if (isLate && this.#input.spec.batchTimeoutAction === 'Abort') return tookTooLong(kind, ' on some clusters');
+    if (!isLast) {
+      this.#awaitBatch(this.#batch + 1);
+      return 'next';
     }
-    for (const cluster of clusters) if (!this.#recorded.has(cluster)) this.#recordTimedOut(cluster);
-    if (isCanary) return tookTooLong(kind, ' on canary clusters');
-    if (this.#isPast(this.#deadline)) return tookTooLong(kind, '');
-    if (this.#input.spec.batchTimeoutAction === 'Abort') return tookTooLong(kind, ' on some clusters');
-    this.#awaitBatch(this.#batch + 1);
-    return 'next';
+    if (this.#earlierBatchesAreDone()) return this.#conclude();
+    return this.#isPast(this.#deadline) ? tookTooLong(kind, isCanary ? ' on canary clusters' : '') : 'wait';
   }
 
   #batchDeadline(): number {
@@ -180,11 +213,19 @@ class Pass {
       .every((cluster) => failures.has(cluster) || !exists(cluster) || isDone(cluster));
   }
 
+  /** A success is one of the whole plan, but for clusters that have left the fleet. */
   #conclude(): Outcome {
+    const { exists, mode } = this.#input.observation;
     const planned = new Set(this.#plan.flat());
-    const gone = this.#records.filter(({ name, state }) => state === RecordState.failed && planned.has(name));
-    if (gone.length === planned.size) return failed('No clusters available for remediation (none of them is a ManagedCluster any more)');
-    return allCompleted(this.#input.observation.mode.kind);
+    const lost = this.#records.filter(({ name, state }) => state === RecordState.failed && planned.has(name));
+    const untouched = lost.filter(({ name }) => exists(name));
+    const [first] = untouched;
+    if (first)
+      return failed(
+        `${untouched.length} of ${planned.size} clusters failed; status.clusters names them, the first is ${first.name}${first.message === undefined ? '' : `: ${first.message}`}`,
+      );
+    if (lost.length === planned.size) return failed('No clusters available for remediation (none of them is a ManagedCluster any more)');
+    return allCompleted(mode.kind);
   }
 
   /** The next batch, which has not started yet. */
@@ -202,19 +243,19 @@ class Pass {
   #record(record: ClusterRecord): void {
     this.#records.push(record);
     this.#recorded.add(record.name);
-  }
-
-  /** Complete is what a cluster is when its last edits are seen on it. */
-  #recordEdited(cluster: string): void {
-    if (!this.#recorded.has(cluster) && this.#input.observation.isEdited(cluster))
-      this.#record({ name: cluster, state: RecordState.complete });
+    if (record.state === RecordState.timedOut) this.#timedOut.add(record.name);
   }
 
   #recordTimedOut(name: string): void {
     const { mode } = this.#input.observation;
     const progress = this.#progress[name];
     const detail = progress?.state === ProgressState.inProgress ? mode.detail(name, indexOf(progress, mode.kind)) : {};
-    this.#record({ name, state: RecordState.timedOut, ...detail });
+    this.#record({ name, state: RecordState.timedOut, ...detail, ...this.#why(name) });
+  }
+
+  #why(cluster: string): { readonly message?: string } {
+    const problem = this.#input.observation.problem(cluster);
+    return problem ? { message: problem.message } : {};
   }
 
   #isPast(time: number): boolean {
@@ -229,7 +270,15 @@ class Pass {
     const { observation, window } = this.#input;
     if (this.#batch > 0 && this.#batchStartedAt === undefined && window.kind !== 'open') return waitingForWindow('True', window.message);
     if (this.#batch > 0 && observation.placementProblem !== undefined) return waitingForPlacement(observation.placementProblem);
-    return inProgress(observation.mode.kind);
+    return describeProblems(inProgress(observation.mode.kind), observation.problem(undefined), this.#problems());
+  }
+
+  /** What keeps clusters from getting on, by cluster. */
+  #problems(): Record<string, string> {
+    const { problem } = this.#input.observation;
+    const open = [...(this.#batch === 0 ? this.#plan.flat() : []), ...Object.keys(this.#progress)];
+    const found = open.filter((cluster) => !this.#recorded.has(cluster)).map((cluster) => [cluster, problem(cluster)?.message] as const);
+    return Object.fromEntries(found.filter((entry): entry is [string, string] => entry[1] !== undefined));
   }
 
   #result(progressing: Verdict, succeeded: Verdict | undefined): Advance {
@@ -242,6 +291,7 @@ class Pass {
         currentBatchRemediationProgress: Object.keys(this.#progress).length > 0 ? this.#progress : undefined,
       },
       clusters: this.#records,
+      messages: succeeded ? {} : this.#problems(),
       progressing,
       succeeded,
       wakeAt: succeeded || this.#wakeAt === Number.POSITIVE_INFINITY ? undefined : this.#wakeAt,

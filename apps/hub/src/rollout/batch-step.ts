@@ -35,15 +35,19 @@ export function placementWrites(upgrade: ClusterGroupUpgrade, caches: PlacementC
 const enforcedPolicies = ({ status }: ClusterGroupUpgrade): readonly PolicyRef[] =>
   status?.placements ? (status.managedPoliciesForUpgrade ?? []) : [];
 
+function ownerOf(existing: KubeObject): string {
+  const fix = 'delete it, or give this upgrade another name suffix';
+  const owner = upgradeIndexOf(existing);
+  return owner === '/' ? `no ClusterGroupUpgrade; ${fix}` : `ClusterGroupUpgrade ${owner}; ${fix}`;
+}
+
 /** Idempotent; a write that is refused because the object has changed since is made anew from the next look. True when it wrote. */
 export function createBatchStep({ client, caches, logger }: BatchStepDeps): (step: BatchStep) => Promise<boolean> {
   return async ({ upgrade: identity, batch }) => {
     const upgrade = caches.upgrades.get(identity);
     if (upgrade?.metadata.uid !== identity.uid) return false;
     const judge = (existing: KubeObject): Standing =>
-      upgradeIndexOf(existing) === upgradeIndexValue(identity)
-        ? 'ours'
-        : { takenBy: `ClusterGroupUpgrade ${upgradeIndexOf(existing)}; delete it, or give one of the two another name suffix` };
+      upgradeIndexOf(existing) === upgradeIndexValue(identity) ? 'ours' : { takenBy: ownerOf(existing) };
     const writes = placementWrites(upgrade, caches);
     await Promise.all(
       writes.map(async (write) => {

@@ -1,21 +1,27 @@
 import { ClusterGroupUpgrade, type KubeObject, ManagedCluster, ManifestWork, ManifestWorkReplicaSet, Placement } from '@flotilla/api';
-import { createLogger, createMetrics } from '@flotilla/runtime';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { ApiError, createLogger, createMetrics } from '@flotilla/runtime';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createCaches, fillCaches } from '../caches.ts';
 import { MemoryHub } from '../spoke-job/memory-hub.ts';
-import { placementWrites } from './batch-step.ts';
+import { createBatchStep, placementWrites } from './batch-step.ts';
 import { RolloutEngine } from './engine.ts';
 import { buildCluster, buildUpgrade, UPGRADE } from './spoke/spoke-builders.ts';
+import { createSpokeStep } from './spoke/spoke-step.ts';
 
 const SPOKES = ['a', 'b', 'c'];
 /** A watchdog that a test waits for, and one that it does not. */
 const SHORT_MS = 80;
 const LONG_MS = 600_000;
+/** What a server says that cannot be written to now. */
+const AWAY = new ApiError('FLOTILLA_API_UNAVAILABLE', 'PATCH', { status: 503, reason: '', serverMessage: 'away' });
 const condition = { type: 'Progressing', status: 'True', reason: 'InProgress', message: '', lastTransitionTime: '2026-01-01T00:00:00Z' };
 const logger = createLogger({ name: 'test', level: 'silent' });
 
 let hub: MemoryHub;
 let stop: AbortController;
+let engine: RolloutEngine;
+/** How often the engine told of errors that last. */
+let told: number;
 /** What the engine asked for, in order. */
 let asked: string[];
 let start: (watchdogMs: number, now?: () => number) => void;
@@ -25,6 +31,7 @@ beforeEach(async () => {
   hub = new MemoryHub();
   stop = new AbortController();
   asked = [];
+  told = 0;
   const { client } = await hub.process();
   caches = createCaches(client, logger, createMetrics());
   await fillCaches(caches, logger, stop.signal);
@@ -33,7 +40,12 @@ beforeEach(async () => {
       void asked.push(`batch ${batch}: ${steps.map(({ phase, cluster }) => `${phase} ${cluster}`).join(', ')}`),
     addStep: ({ phase, cluster }: { phase: string; cluster: string }) => void asked.push(`${phase} ${cluster}`),
   };
-  start = (watchdogMs, now = Date.now) => new RolloutEngine({ caches, queue, now, logger, watchdogMs }).start(stop.signal);
+  const deps = { client, caches, now: Date.now, logger };
+  const steps = { step: createSpokeStep(deps), batch: createBatchStep(deps) };
+  start = (watchdogMs, now = Date.now) => {
+    engine = new RolloutEngine({ caches, queue, steps, onProblem: () => (told += 1), now, logger, watchdogMs });
+    engine.start(stop.signal);
+  };
 });
 afterEach(() => {
   stop.abort();
@@ -57,6 +69,7 @@ async function settled(): Promise<void> {
 }
 
 test('clusters that still have to be edited are one batch, and are asked for again while they are not', async () => {
+  hub.refuse = () => AWAY;
   start(SHORT_MS);
   putCluster('a', { name: 'a' });
   for (const cluster of ['b', 'c']) putCluster(cluster, {});
@@ -68,6 +81,7 @@ test('clusters that still have to be edited are one batch, and are asked for aga
 });
 
 test('what is not true is asked for again although the clock has stepped back', async () => {
+  hub.refuse = () => AWAY;
   let stepMs = 0;
   start(SHORT_MS, () => Date.now() - stepMs);
   putCluster('a', {});
@@ -75,6 +89,45 @@ test('what is not true is asked for again although the clock has stepped back', 
   await until(['prepare a']);
   stepMs = 3_600_000;
   await vi.waitFor(() => expect(asked.slice(0, 2)).toEqual(['prepare a', 'prepare a']), { timeout: 2000, interval: 5 });
+});
+
+describe('what is late is carried out here, and its error is known as long as it lasts', () => {
+  const upgrade = () => caches.upgrades.get(UPGRADE) ?? buildUpgrade();
+  const template = {
+    metadata: { name: 't', namespace: UPGRADE.namespace },
+    spec: { manifestWorkTemplate: { workload: { manifests: [{ kind: 'ConfigMap' }] } } },
+  };
+  const taken = { name: '', namespace: 'a' };
+
+  test('a name that is taken', async () => {
+    start(SHORT_MS);
+    putCluster('a', { name: 'a' });
+    hub.put(ManifestWorkReplicaSet, template);
+    put({ status: inProgress('a'), remediationPlan: [['a']], safeResourceNames: { '/ns.t': 'taken' } }, { manifestWorkTemplates: ['t'] });
+    hub.put(ManifestWork, { metadata: { ...taken, name: 'taken' } });
+    await vi.waitFor(() =>
+      expect(engine.problem(upgrade(), 'a')?.message).toContain('ManifestWork a/taken belongs to no ClusterGroupUpgrade; delete'),
+    );
+    expect(engine.problem(upgrade(), 'a')?.isRefused).toBe(false);
+    expect(told).toBeGreaterThan(0);
+    hub.remove(ManifestWork, { ...taken, name: 'taken' });
+    await vi.waitFor(() => expect(engine.problems(upgrade()).size).toBe(0), { timeout: 5000 });
+    expect(hub.names(ManifestWork)).toEqual(['taken']);
+  });
+
+  test('an edit that is refused counts as refused the second time, and what nobody refuses is simply done', async () => {
+    hub.refuse = (verb, { plural }, { name }) =>
+      verb === 'patch' && plural === 'managedclusters' && name === 'a'
+        ? new ApiError('FLOTILLA_API_FORBIDDEN', 'PATCH managedclusters a', { status: 403, reason: 'Forbidden', serverMessage: 'denied' })
+        : undefined;
+    start(SHORT_MS);
+    for (const cluster of ['a', 'b']) putCluster(cluster, {});
+    put({ status: {}, remediationPlan: [['a', 'b']] });
+    await vi.waitFor(() => expect(engine.problem(upgrade(), 'a')?.isRefused).toBe(true), { timeout: 5000 });
+    expect(engine.problem(upgrade(), 'a')?.message).toMatch(/managedclusters a.*denied; give the hub's account the right to it/);
+    expect(engine.problem(upgrade(), 'b')).toBeUndefined();
+    expect(hub.get(ManagedCluster, { name: 'b' })?.metadata.labels).toEqual({ name: 'b' });
+  });
 });
 
 test('an upgrade that changes does not ask again for what was asked for a moment ago', async () => {

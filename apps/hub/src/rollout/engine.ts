@@ -3,10 +3,12 @@ import type { Logger } from '@flotilla/runtime';
 import { BY_UID } from '../spoke-job/caches.ts';
 import { placementWrites } from './batch-step.ts';
 import { BY_UPGRADE_NAME, type RolloutCaches } from './caches.ts';
-import type { BatchStep, SpokeStep, SpokeTarget } from './model.ts';
+import { LateSteps } from './late-steps.ts';
+import type { BatchStep, RolloutProblem, SpokeStep, SpokeTarget } from './model.ts';
 import { hasClusterChanged } from './observe.ts';
 import { upgradeIndexOf, upgradeIndexValue } from './placements.ts';
 import { BY_UPGRADE } from './spoke/caches.ts';
+import { actionIndexValue } from './spoke/labels.ts';
 import { identityOf } from './spoke/spoke-plan.ts';
 import { spokeNeed } from './spoke/spoke-step.ts';
 import { isRunning, keepsObjects, targetOf, targetsOf, templatesOf } from './targets.ts';
@@ -25,7 +27,11 @@ export interface RolloutEngineDeps {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly logger: Logger;
-  /** Milliseconds after which what is still not true is added again. Default 15 000. */
+  /** Carries out here what is late, so that its error is known; the queue is asked all the same. */
+  readonly steps: { readonly step: (step: SpokeStep) => Promise<unknown>; readonly batch: (batch: BatchStep) => Promise<unknown> };
+  /** Told when an error that lasts came, changed or went. */
+  readonly onProblem: (upgrade: Ref) => void;
+  /** Milliseconds after which what is still not true is late, and added again. Default 15 000. */
   readonly watchdogMs?: number;
 }
 
@@ -33,7 +39,10 @@ export interface RolloutEngineDeps {
 export const BY_LABELS = 'labels';
 /** Indexes that the cache of upgrades needs. */
 export const upgradeLabelIndexes = {
-  [BY_LABELS]: ({ metadata: { namespace = '', name } }: ClusterGroupUpgrade) => [upgradeIndexValue({ namespace, name })],
+  [BY_LABELS]: ({ metadata: { namespace = '', name } }: ClusterGroupUpgrade) => [
+    upgradeIndexValue({ namespace, name }),
+    actionIndexValue({ namespace, name }),
+  ],
 };
 
 /** What has been asked for lately: how it was called, when last (milliseconds since the epoch), and how often in a row. */
@@ -56,6 +65,9 @@ interface Memory {
   readonly asked: Map<string, Asked>;
   /** What is not true yet. */
   readonly due: Set<string>;
+  /** Since when, milliseconds since the epoch; begins anew with each try of what is late. */
+  readonly dueSince: Map<string, number>;
+  readonly late: LateSteps;
   timer?: NodeJS.Timeout;
   /** When the timer fires, milliseconds since the epoch. */
   lookAt?: number | undefined;
@@ -122,12 +134,22 @@ export class RolloutEngine {
     return placements.byIndex(BY_UPGRADE_NAME, value).length + bindings.byIndex(BY_UPGRADE_NAME, value).length > 0;
   }
 
+  /** The error that lasts of a cluster's steps, or of the Placements for no cluster. */
+  problem(upgrade: ClusterGroupUpgrade, cluster: string | undefined): RolloutProblem | undefined {
+    return this.#memory.get(refKey(upgrade.metadata))?.late.problem(cluster ?? PLACEMENTS);
+  }
+
+  /** All errors that last, by cluster. */
+  problems(upgrade: ClusterGroupUpgrade): ReadonlyMap<string, RolloutProblem> {
+    return this.#memory.get(refKey(upgrade.metadata))?.late.problems ?? new Map();
+  }
+
   /** Clusters with anything of the upgrade that should not be there. */
   #leftovers(upgrade: ClusterGroupUpgrade, leavingCounts = true): Set<string> {
     const { works, rolloutViews, rolloutActions } = this.#deps.caches;
     const { namespace = '', name, uid = '' } = upgrade.metadata;
     const clustersIn = (cache: { byIndex(index: string, value: string): readonly KubeObject[] }) =>
-      [uid, upgradeIndexValue({ namespace, name })]
+      [uid, upgradeIndexValue({ namespace, name }), actionIndexValue({ namespace, name })]
         .flatMap((value) => cache.byIndex(BY_UPGRADE, value))
         .filter(({ metadata }) => leavingCounts || metadata.deletionTimestamp === undefined)
         .map(namespaceOf);
@@ -185,8 +207,7 @@ export class RolloutEngine {
   #look(key: string, look: Look): void {
     const upgrade = this.#deps.caches.upgrades.get(refOf(key));
     if (!upgrade) return this.#forget(key);
-    const memory = this.#memory.get(key) ?? { asked: new Map(), due: new Set() };
-    this.#memory.set(key, memory);
+    const memory = this.#memory.get(key) ?? this.#begin(key);
     if (look.all) memory.due.clear();
     const spokes = look.all ? new Set([...targetsOf(upgrade).keys(), ...this.#leftovers(upgrade), ...look.spokes]) : look.spokes;
 
@@ -199,17 +220,30 @@ export class RolloutEngine {
       wakeAt = Math.min(wakeAt, need.wakeAt ?? wakeAt);
       // A view made before its object is there is blind for an interval: the policy is enforced first.
       const isEarly = placementsDue && target.phase === 'remediate' && target.mode === 'policy';
-      if (!need.isDue || isEarly) memory.due.delete(cluster);
-      else if (this.#shouldAsk(memory, cluster, describe(target), look.spokes.has(cluster)))
-        steps.push({ upgrade: identityOf(upgrade), cluster, phase: target.phase });
+      if (!need.isDue || isEarly) {
+        this.#settle(memory, cluster);
+        continue;
+      }
+      const step = { upgrade: identityOf(upgrade), cluster, phase: target.phase };
+      if (this.#shouldAsk(memory, cluster, describe(target), look.spokes.has(cluster))) steps.push(step);
+      if (this.#isLate(memory, cluster)) memory.late.try(cluster, () => this.#deps.steps.step(step));
     }
     this.#add(
       upgrade,
       steps,
       placementsDue && this.#shouldAsk(memory, PLACEMENTS, upgrade.metadata.resourceVersion ?? '', look.placements),
     );
-    if (!placementsDue) memory.due.delete(PLACEMENTS);
+    if (!placementsDue) this.#settle(memory, PLACEMENTS);
+    else if (this.#isLate(memory, PLACEMENTS)) memory.late.try(PLACEMENTS, () => this.#deps.steps.batch(batchOf(upgrade)));
+    if (look.all) for (const name of memory.dueSince.keys()) if (!memory.due.has(name)) this.#settle(memory, name);
     this.#watch(key, memory, wakeAt);
+  }
+
+  #begin(key: string): Memory {
+    const late = new LateSteps(() => this.#deps.onProblem(refOf(key)));
+    const memory: Memory = { asked: new Map(), due: new Set(), dueSince: new Map(), late };
+    this.#memory.set(key, memory);
+    return memory;
   }
 
   #add(upgrade: ClusterGroupUpgrade, steps: readonly SpokeStep[], placementsDue: boolean): void {
@@ -219,8 +253,7 @@ export class RolloutEngine {
     for (const step of steps)
       if (step.phase === 'cleanup' && ofBatch.length > 0) this.#addLater(step);
       else if (!isOfBatch(step)) queue.addStep(step);
-    const batch = { upgrade: identityOf(upgrade), batch: upgrade.status?.status.currentBatch ?? 0 };
-    if (placementsDue || ofBatch.length > 1) queue.addBatch(batch, ofBatch);
+    if (placementsDue || ofBatch.length > 1) queue.addBatch(batchOf(upgrade), ofBatch);
     else for (const step of ofBatch) queue.addStep(step);
   }
 
@@ -249,6 +282,21 @@ export class RolloutEngine {
     if (!happened || last.times >= MOST_AT_ONCE) return false;
     asked.set(name, { ...last, at, times: last.times + 1 });
     return true;
+  }
+
+  /** Once in each time of the watchdog that something has been due without a break. */
+  #isLate({ dueSince }: Memory, name: string): boolean {
+    const { now, watchdogMs = WATCHDOG_MS } = this.#deps;
+    const since = dueSince.get(name);
+    const isLate = since !== undefined && isOver(since, watchdogMs, now());
+    if (since === undefined || isLate) dueSince.set(name, now());
+    return isLate;
+  }
+
+  #settle({ due, dueSince, late }: Memory, name: string): void {
+    due.delete(name);
+    dueSince.delete(name);
+    late.settle(name);
   }
 
   /** Looks again when a pause ends, and while anything that was asked for is not true. */
@@ -284,6 +332,11 @@ export class RolloutEngine {
     for (const key of [...this.#memory.keys()]) this.#forget(key);
   }
 }
+
+const batchOf = (upgrade: ClusterGroupUpgrade): BatchStep => ({
+  upgrade: identityOf(upgrade),
+  batch: upgrade.status?.status.currentBatch ?? 0,
+});
 
 /** What a step is asked for, as far as it differs from another one of the same phase. */
 function describe(target: SpokeTarget): string {

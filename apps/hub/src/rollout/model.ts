@@ -73,6 +73,16 @@ export interface RolloutObservation {
   readonly isEdited: (cluster: string) => boolean;
   /** Why a Placement of the upgrade cannot select clusters, in the words of condition Progressing. */
   readonly placementProblem: string | undefined;
+  /** What keeps the hub from making a cluster's target true, if that lasts; of the Placements for no cluster. */
+  readonly problem: (cluster: string | undefined) => RolloutProblem | undefined;
+}
+
+/** An error that lasts: the steps of a cluster, or those of the Placements, fail again and again. */
+export interface RolloutProblem {
+  /** A sentence with object, value and fix. */
+  readonly message: string;
+  /** The API server refuses it as it is (forbidden, invalid, denied at admission), and has for a while: waiting alone changes nothing. */
+  readonly isRefused: boolean;
 }
 
 /** Status, reason and message of one condition. */

@@ -10,8 +10,16 @@ import { areEditsApplied } from './spoke/cluster-edits.ts';
 import { isOurs } from './spoke/labels.ts';
 import { templatesOf } from './targets.ts';
 
-/** Everything one pass of a running rollout looks at, read from caches alone. @param upgrade with the status the rollout runs by */
-export function observeRollout(upgrade: ClusterGroupUpgrade, caches: RolloutCaches): RolloutObservation {
+/**
+ * Everything one pass of a running rollout looks at, read from caches alone.
+ * @param upgrade with the status the rollout runs by
+ * @param problem errors of steps that last
+ */
+export function observeRollout(
+  upgrade: ClusterGroupUpgrade,
+  caches: RolloutCaches,
+  problem: RolloutObservation['problem'],
+): RolloutObservation {
   const { actions } = upgrade.spec ?? {};
   const mode = modeOf(upgrade, caches);
   const nameLabel = mode.kind === 'policy';
@@ -33,6 +41,7 @@ export function observeRollout(upgrade: ClusterGroupUpgrade, caches: RolloutCach
       return managed === undefined || areEditsApplied(managed, actions?.afterCompletion);
     },
     placementProblem: findPlacementProblem(placements),
+    problem,
   };
 }
 

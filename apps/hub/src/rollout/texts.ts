@@ -1,5 +1,5 @@
 /** The words of conditions Progressing and Succeeded from the start of the rollout on (spec/talm 2.3). Pure. */
-import type { RolloutMode, Verdict } from './model.ts';
+import type { RolloutMode, RolloutProblem, Verdict } from './model.ts';
 
 type Kind = RolloutMode['kind'];
 
@@ -26,6 +26,19 @@ const timedOut = {
 
 /** The rollout goes on. */
 export const inProgress = (kind: Kind): Verdict => ({ status: 'True', reason: 'InProgress', message: running[kind] });
+
+/** The rollout goes on, and errors that last are told: of the Placements, else of the first of the clusters. */
+export function describeProblems(
+  verdict: Verdict,
+  ofPlacements: RolloutProblem | undefined,
+  ofClusters: Readonly<Record<string, string>>,
+): Verdict {
+  const clusters = Object.entries(ofClusters);
+  const [first] = clusters.toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const others = clusters.length > 1 ? `; ${clusters.length - 1} more in status.messages` : '';
+  const why = ofPlacements?.message ?? (first && `cluster ${first[0]}: ${first[1]}${others}`);
+  return why === undefined ? verdict : { ...verdict, message: `${verdict.message} (${why})` };
+}
 
 /** A Placement cannot select clusters. */
 export const waitingForPlacement = (message: string): Verdict => ({ status: 'True', reason: 'WaitingForPlacement', message });

@@ -42,6 +42,8 @@ export class MemoryHub {
   /** Every write by a client, as `verb plural name`. */
   readonly writes: string[] = [];
   readonly #stop = new AbortController();
+  /** What the server refuses a write with, if it does. */
+  refuse: (verb: 'create' | 'patch' | 'delete', kind: Resource, ref: Ref) => ApiError | undefined = () => undefined;
 
   /** A process with caches of its own, filled. */
   async process(): Promise<HubProcess> {
@@ -98,6 +100,11 @@ export class MemoryHub {
     return [...this.#objects].filter(([key]) => key.startsWith(prefix)).map(([, { metadata }]) => metadata.name);
   }
 
+  #check(verb: 'create' | 'patch' | 'delete', kind: Resource, ref: Ref): void {
+    const error = this.refuse(verb, kind, ref);
+    if (error) throw error;
+  }
+
   #append(entry: Entry): void {
     this.#log.push(entry);
     this.#notify();
@@ -141,12 +148,14 @@ export class MemoryHub {
       create: async (kind, object) => {
         const key = refKey(object.metadata);
         this.writes.push(`create ${kind.plural} ${object.metadata.name}`);
+        this.#check('create', kind, object.metadata);
         if (this.get(kind, object.metadata))
           throw new ApiError('FLOTILLA_API_ALREADY_EXISTS', key, { status: 409, reason: 'AlreadyExists', serverMessage: 'already exists' });
         return kind.schema.parse(this.put(kind, object));
       },
       delete: async (kind, ref, { uid } = {}) => {
         this.writes.push(`delete ${kind.plural} ${ref.name}`);
+        this.#check('delete', kind, ref);
         const found = this.get(kind, ref);
         if (!found || (uid !== undefined && found.metadata.uid !== uid)) return false;
         this.remove(kind, ref);
@@ -162,6 +171,7 @@ export class MemoryHub {
       },
       patch: async (kind, ref, patch) => {
         this.writes.push(`patch ${kind.plural} ${ref.name}`);
+        this.#check('patch', kind, ref);
         const found = this.get(kind, ref);
         if (!found)
           throw new ApiError('FLOTILLA_API_NOT_FOUND', refKey(ref), { status: 404, reason: 'NotFound', serverMessage: 'not found' });

@@ -25,10 +25,11 @@ export function eventsBetween(
   upgrade: ClusterGroupUpgrade,
   facts: ValidationFacts = {},
 ): EventToRecord[] {
-  if (before === after || verdictOf(before)) return [];
   const plan = after.remediationPlan ?? [];
   const total = plan.flat().length;
   const events = upgradeEvents(upgrade, total);
+  const held = heldEvents(before, after, events);
+  if (before === after || verdictOf(before)) return held;
   return [
     ...(before?.conditions?.length || !after.conditions?.length ? [] : [events.created()]),
     ...newProblems(before, after, facts).map(events.invalid),
@@ -36,6 +37,7 @@ export function eventsBetween(
     ...phaseEvents('backup', before, after, upgrade),
     ...(!before?.status.startedAt && after.status.startedAt ? [events.started(plan.length)] : []),
     ...rolloutEvents(before, after, events),
+    ...held,
     ...windowEvents(before, after, events),
     ...verdictEvents(after, events),
   ];
@@ -138,7 +140,11 @@ function rolloutEvents(before: Status | undefined, after: Status, events: Upgrad
   const timedOut = new Set(recorded(after, 'timedout'));
   const endedBy = verdictOf(after) ? to : Math.max(0, (after.status.currentBatch ?? 0) - 1);
 
-  const found = gone.map(events.clusterDisappeared);
+  const reasons = new Map((after.clusters ?? []).map(({ name, message }) => [name, message]));
+  const found = gone.map((cluster) => {
+    const reason = reasons.get(cluster);
+    return reason === undefined ? events.clusterDisappeared(cluster) : events.clusterRefused(cluster, reason);
+  });
   for (const batch of batches.slice(0, to)) {
     if (batch.index > from) found.push(events.batchStarted(batch));
     for (const cluster of batch.clusters)
@@ -166,6 +172,14 @@ function batchVerdict(
   const late = batch.clusters.filter((cluster) => timedOut.has(cluster));
   if (late.length > 0) return [events.batchTimedOut(batch, late)];
   return batch.clusters.every((cluster) => stage(cluster) === 'completed') ? [events.batchCompleted(batch)] : [];
+}
+
+/** Events of one pass about errors that last; what they share, such as a right that is missing, is said by a few. */
+const MOST_HELD = 10;
+
+function heldEvents(before: Status | undefined, after: Status, events: UpgradeEvents): EventToRecord[] {
+  const fresh = Object.entries(after.messages ?? {}).filter(([held, message]) => before?.messages?.[held] !== message);
+  return fresh.slice(0, MOST_HELD).map(([held, message]) => events.held(held, message));
 }
 
 function windowEvents(before: Status | undefined, after: Status, events: UpgradeEvents): EventToRecord[] {

@@ -181,6 +181,19 @@ export function upgradeEvents(upgrade: ClusterGroupUpgrade, total: number) {
         cluster,
       ),
 
+    /** An error that lasts. `held`: a cluster, or what else `status.messages` names. */
+    held: (held: string, message: string) =>
+      event('Warning', ['CguHeld', 'RemediationHeldByError'], `${title}: ${held}: ${message}`, ofCluster(held), held),
+
+    clusterRefused: (cluster: string, message: string) =>
+      event(
+        'Warning',
+        ['CguClusterFailed', 'RemediationInClusterFailed'],
+        `${title}: cluster ${cluster} is recorded as failed: ${message}`,
+        ofCluster(cluster),
+        cluster,
+      ),
+
     /** `message`: that of condition Progressing, which names the time and the annotation. */
     waitingForWindow: (message: string) =>
       event('Normal', ['CguWaitingForWindow', 'WaitingForWindow'], `${title}: ${message}`, { 'event-type': 'global' }),

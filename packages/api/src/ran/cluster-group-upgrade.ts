@@ -131,6 +131,7 @@ export const ClusterGroupUpgradeStatus = z.object({
         state: z.string().describe('complete, timedout or failed.'),
         currentPolicy: CurrentItem.optional().describe('Policy it was at.'),
         currentManifestWork: CurrentItem.optional().describe('ManifestWork it was at.'),
+        message: z.string().optional().describe('Flotilla: what kept it from getting there, in a sentence.'),
       }),
     )
     .optional()
@@ -161,6 +162,11 @@ export const ClusterGroupUpgradeStatus = z.object({
     })
     .default({})
     .describe('Times and progress of the remediation; always an object.'),
+  messages: z
+    .record(z.string(), z.string())
+    .optional()
+    .describe('Flotilla: what keeps a cluster from getting on in the rollout, in a sentence; absent when there is nothing to say.')
+    .meta(writtenWhole),
   precaching: z
     .object({
       spec: PrecachingSpec.optional().describe('The images to pre-cache.'),

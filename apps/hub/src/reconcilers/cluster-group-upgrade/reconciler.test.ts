@@ -42,7 +42,9 @@ async function begin(): Promise<void> {
   caches = createCaches(client, logger, createMetrics());
   await fillCaches(caches, logger, stop.signal);
   const queue = { addBatch: () => undefined, addStep: () => undefined };
-  const rollout = new RolloutEngine({ caches, queue, now: () => now, logger });
+  const nothing = () => Promise.resolve(false);
+  const steps = { step: nothing, batch: nothing };
+  const rollout = new RolloutEngine({ caches, queue, steps, onProblem: () => undefined, now: () => now, logger });
   const jobs: Pick<UpgradeJobs, 'precache' | 'backUp' | 'resumeCleaning' | 'noteStored' | 'end' | 'teardowns' | 'tearDown'> = {
     precache: () => undefined,
     backUp: () => undefined,

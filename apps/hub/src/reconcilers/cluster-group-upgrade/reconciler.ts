@@ -28,12 +28,19 @@ import { type DroppedFields, findDropped } from './dropped-fields.ts';
 import type { Teardowns, UpgradeJobs } from './jobs.ts';
 import { type ObservedUpgrade, observeUpgrade, type UpgradeCaches } from './observe.ts';
 import { type PlanDeps, planUpgrade, type UpgradePlan } from './plan.ts';
-import { describeEnd, describePreparation, describeRollout, describeUnreadable, type PrecachingReport } from './status.ts';
+import {
+  describeCleaning,
+  describeEnd,
+  describePreparation,
+  describeRollout,
+  describeUnreadable,
+  type PrecachingReport,
+} from './status.ts';
 
 export interface ReconcilerDeps extends PlanDeps {
   readonly client: Client;
   readonly caches: UpgradeCaches & SpokeJobCaches & RolloutCaches;
-  readonly rollout: Pick<RolloutEngine, 'isClean'>;
+  readonly rollout: Pick<RolloutEngine, 'isClean' | 'problem' | 'problems'>;
   readonly jobs: Pick<UpgradeJobs, 'precache' | 'backUp' | 'resumeCleaning' | 'noteStored' | 'end' | 'teardowns' | 'tearDown'>;
   readonly recorder: Pick<EventRecorder, 'record'>;
   readonly now: () => number;
@@ -175,10 +182,10 @@ export class UpgradeReconciler {
 
   /** One pass of a rollout that has started, from its status alone. */
   #rollOut(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec): PassResult {
-    const { caches, now } = this.#deps;
+    const { caches, now, rollout } = this.#deps;
     const at = now();
     const status = upgrade.status ?? { status: {} };
-    const observation = observeRollout(upgrade, caches);
+    const observation = observeRollout(upgrade, caches, (cluster) => rollout.problem(upgrade, cluster));
     const advance = advanceRollout({ spec, status, observation, window: judgeWindow(upgrade, at), now: at });
     return { status: describeRollout(status, advance, new Date(at)), wakeAt: advance.wakeAt };
   }
@@ -205,7 +212,7 @@ export class UpgradeReconciler {
   async #finalize(upgrade: ClusterGroupUpgrade, memory: Memory): Promise<ReconcileResult> {
     if (!upgrade.metadata.finalizers?.includes(CLEANUP_FINALIZER)) return {};
     const again = await this.#cleanUp(upgrade, memory);
-    if (again) return again;
+    if (again) return this.#describeCleaning(upgrade, memory, again);
     await writeFinalizer(upgrade, false, this.#deps.client);
     return {};
   }
@@ -214,7 +221,7 @@ export class UpgradeReconciler {
   async #complete(upgrade: ClusterGroupUpgrade, memory: Memory): Promise<ReconcileResult> {
     if (upgrade.status?.status.completedAt) return {};
     const again = await this.#cleanUp(upgrade, memory);
-    if (again) return again;
+    if (again) return this.#describeCleaning(upgrade, memory, again);
     await this.#write(upgrade, describeEnd(upgrade, new Date(this.#deps.now())), memory);
     return {};
   }
@@ -236,6 +243,14 @@ export class UpgradeReconciler {
       return undefined;
     }
     return { requeueAfterMs: isLate ? CLEAN_RECHECK_MS : Math.max(leftMs, 1000) };
+  }
+
+  /** What keeps the hub from being clean is told as long as it lasts. */
+  async #describeCleaning(upgrade: ClusterGroupUpgrade, memory: Memory, again: ReconcileResult): Promise<ReconcileResult> {
+    const waitMs = this.#leftOf(PASS_INTERVAL_MS, memory.writtenAt);
+    if (waitMs > 0) return { requeueAfterMs: waitMs };
+    await this.#write(upgrade, describeCleaning(upgrade, this.#deps.rollout.problems(upgrade)), memory);
+    return again;
   }
 
   /** One status write, and the events that tell of it. */

@@ -199,6 +199,25 @@ describe('the rest of the status', () => {
     ]);
   });
 
+  test('a cluster that failed pre-caching is upgraded when pre-caching is switched off, and its condition keeps the last word', () => {
+    const failed = reportOf({ a: 'Succeeded', b: 'UnrecoverableError' });
+    const before = describeStatus(upgrade(), planOf(['a', 'b']), failed, at);
+    expect(before.clusters).toEqual([{ name: 'b', state: 'failed' }]);
+    const off = planOf(['a', 'b'], { precaching: undefined, precachingClusters: [] });
+    const report = { ...failed, rollUp: rollUp([], new Map()) };
+    const after = describeStatus(upgrade({ preCaching: false }, before), off, report, later);
+    expect([after.remediationPlan, after.clusters]).toEqual([[['a'], ['b']], undefined]);
+    expect(lines(after)).toContain('PrecachingSuceeded True PartiallyDone: Precaching failed for 1 clusters');
+    expect(after.precaching?.status).toEqual({ a: 'Succeeded', b: 'UnrecoverableError' });
+  });
+
+  test('while a plan is refused, what is recorded stays', () => {
+    const report = reportOf({ a: 'Succeeded', b: 'UnrecoverableError' });
+    const before = describeStatus(upgrade(), planOf(['a', 'b']), report, at);
+    const refused = planOf([], { selection: { failure: { reason: 'ClusterNotFound', message: 'why' } }, stopped: 'selection' });
+    expect(describeStatus(upgrade({}, before), refused, undefined, later).clusters).toEqual(before.clusters);
+  });
+
   test('while others are in progress the plan stays as it is', () => {
     const status = describeStatus(upgrade(), planOf(['a', 'b']), reportOf({ a: 'Active', b: 'UnrecoverableError' }), at);
     expect(status.remediationPlan).toEqual([['a'], ['b']]);
@@ -257,6 +276,7 @@ describe('after the start', () => {
   const pass = (parts: object) => ({
     status: { startedAt: 's' },
     clusters: [],
+    messages: {},
     progressing: inProgress,
     succeeded: undefined,
     wakeAt: undefined,

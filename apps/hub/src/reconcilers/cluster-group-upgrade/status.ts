@@ -13,7 +13,7 @@ import { type BackupReport, describeBackup } from '../../backup/report.ts';
 import type { RollUp } from '../../precache/rollup.ts';
 import type { Advance } from '../../rollout/advance.ts';
 import type { Refusal } from '../../rollout/gates.ts';
-import { RecordState } from '../../rollout/model.ts';
+import { RecordState, type RolloutProblem } from '../../rollout/model.ts';
 import { placementNames } from '../../rollout/placements.ts';
 import { desiredWorkName, resourceName, safeNameKey } from '../../rollout/safe-names.ts';
 import { boundDetails } from '../../rollout/spoke/record-details.ts';
@@ -58,7 +58,9 @@ export function describePreparation(input: PreparationInput): ClusterGroupUpgrad
   const status: ClusterGroupUpgradeStatus = { ...before };
   const conditions = new Conditions(before.conditions ?? [], now);
   describePlan(status, conditions, upgrade, plan);
-  if (precaching) describePrecaching(status, conditions, precaching);
+  // Before the start only jobs record clusters: by those that are wanted now, not by one that was switched off since.
+  if (plan.stopped === undefined) status.clusters = undefined;
+  if (precaching) describePrecaching(status, conditions, precaching, plan);
   if (backup) describeBackUp(status, conditions, backup, now);
   if (refusal) describeRefusal(status, conditions, input, refusal);
   status.conditions = conditions.all;
@@ -71,12 +73,25 @@ export function describeRollout(before: ClusterGroupUpgradeStatus, advance: Adva
   const conditions = new Conditions(before.conditions ?? [], now);
   conditions.set(UpgradeCondition.progressing, advance.progressing.status === 'True', advance.progressing);
   if (advance.succeeded) conditions.set(UpgradeCondition.succeeded, advance.succeeded.status === 'True', advance.succeeded);
-  return { ...before, conditions: conditions.all, clusters: orAbsent(boundDetails(advance.clusters)), status: advance.status };
+  const messages = orAbsent(advance.messages);
+  return { ...before, conditions: conditions.all, clusters: orAbsent(boundDetails(advance.clusters)), messages, status: advance.status };
+}
+
+/** Stands for Placements and PlacementBindings among the clusters of `messages`; no cluster can be called so. */
+const PLACEMENTS = '(placements)';
+
+/** The status of an upgrade that is being cleaned up, after its verdict or its deletion: what keeps it, by cluster. */
+export function describeCleaning(
+  upgrade: ClusterGroupUpgrade,
+  problems: ReadonlyMap<string, Pick<RolloutProblem, 'message'>>,
+): ClusterGroupUpgradeStatus {
+  const messages = Object.fromEntries([...problems].map(([cluster, { message }]) => [cluster || PLACEMENTS, message]));
+  return { ...(upgrade.status ?? { status: {} }), messages: orAbsent(messages) };
 }
 
 /** The status of an upgrade that has ended and is cleaned. */
 export function describeEnd(upgrade: ClusterGroupUpgrade, now: Date): ClusterGroupUpgradeStatus {
-  const { status, ...before } = upgrade.status ?? { status: {} };
+  const { status, messages: _, ...before } = upgrade.status ?? { status: {} };
   const names = keepsObjects(upgrade) ? before.safeResourceNames : undefined;
   const { startedAt } = status;
   return { ...before, safeResourceNames: names, status: { startedAt, completedAt: conditionTime(now.getTime()) } };
@@ -169,8 +184,11 @@ function describePrecaching(
   status: ClusterGroupUpgradeStatus,
   conditions: Conditions,
   { rollUp, clusters, spokes }: PrecachingReport,
+  plan: UpgradePlan,
 ): void {
-  conditions.set(UpgradeCondition.precachingSucceeded, rollUp.status === 'True', rollUp);
+  // Of pre-caching that is not wanted any more the last word stays: what is left of it are spokes to be cleaned.
+  if (plan.precaching !== undefined || plan.stopped !== undefined)
+    conditions.set(UpgradeCondition.precachingSucceeded, rollUp.status === 'True', rollUp);
   const states: Record<string, PrecacheState> = {};
   const sum = { imagesDone: 0, imagesTotal: 0, bytesDone: 0, bytesTotal: 0 };
   let reported = 0;
