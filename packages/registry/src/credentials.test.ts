@@ -42,6 +42,47 @@ describe('findCredential', () => {
     expect(findCredential(config, host, repository)).toEqual(want);
   });
 
+  describe('patterns', () => {
+    const patterns = parseDockerConfig(
+      JSON.stringify({
+        auths: {
+          '*.example.com': { username: 'any', password: '' },
+          '*.example.com/team': { username: 'team', password: '' },
+          'https://*.example.com:5000': { username: 'port', password: '' },
+          'exact.example.com': { username: 'exact', password: '' },
+          'r?[0-9].example.org': { username: 'class', password: '' },
+          'nothing.example.net': null,
+        },
+        credHelpers: null,
+      }),
+    );
+    test.each([
+      ['a label', 'a.example.com', 'x', 'any'],
+      ['a path below the pattern', 'a.example.com', 'team/x', 'team'],
+      ['whole words of the path only', 'a.example.com', 'teammate/x', 'any'],
+      ['the port', 'a.example.com:5000', 'x', 'port'],
+      ['no other port', 'a.example.com:5001', 'x', undefined],
+      ['one label, not two', 'a.b.example.com', 'x', undefined],
+      ['not the domain itself', 'example.com', 'x', undefined],
+      ['the exact host first', 'exact.example.com', 'team/x', 'exact'],
+      ['a question mark and a class', 'ra7.example.org', 'x', 'class'],
+      ['outside the class', 'rab.example.org', 'x', undefined],
+      ['an entry that is null', 'nothing.example.net', 'x', undefined],
+    ])('%s', (_, host, repository, username) => {
+      expect(findCredential(patterns, host, repository)?.username).toBe(username);
+    });
+
+    test('a pattern made to be slow is not', { timeout: 2_000 }, () => {
+      const key = `${'*a'.repeat(2_000)}.example.com`;
+      const config = parseDockerConfig(JSON.stringify({ auths: { [key]: { username: 'u', password: 'p' } } }));
+      expect(findCredential(config, `${'a'.repeat(5_000)}b.example.com`, 'x')).toBeUndefined();
+    });
+  });
+
+  test.each(['{"auths":null}', '{}', '{"auths":{}}'])('%s is a secret without credentials', (text) => {
+    expect(parseDockerConfig(text)).toEqual({ auths: {} });
+  });
+
   test('never repeats the secret in an error', () => {
     for (const text of ['{"auths": hunter2', '{"auths":{"a":{"auth":{"x":"hunter2"}}}}']) {
       expect(() => parseDockerConfig(text)).toThrow(

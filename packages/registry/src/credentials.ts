@@ -1,16 +1,22 @@
 import { z } from 'zod';
 import { RegistryError, RegistryErrorCode } from './errors.ts';
+import { matchesGlob } from './glob.ts';
 
-/** One entry of `auths`: base64 `auth`, or the two words of it, or a refresh token. */
+/** One entry of `auths`, where Go writes null for what is not set: base64 `auth`, or the two words of it, or a refresh token. */
 const DockerAuth = z.object({
-  auth: z.string().optional(),
-  username: z.string().optional(),
-  password: z.string().optional(),
-  identitytoken: z.string().optional(),
+  auth: z.string().nullish(),
+  username: z.string().nullish(),
+  password: z.string().nullish(),
+  identitytoken: z.string().nullish(),
 });
 
 /** The part of a Docker `config.json` (or pull secret) that is honoured. Credential helpers are not. */
-export const DockerConfig = z.object({ auths: z.record(z.string(), DockerAuth).default({}) });
+export const DockerConfig = z.object({
+  auths: z
+    .record(z.string(), DockerAuth.nullable())
+    .nullish()
+    .transform((auths) => auths ?? {}),
+});
 export type DockerConfig = z.output<typeof DockerConfig>;
 
 /** What to show a registry. */
@@ -42,22 +48,49 @@ export function parseDockerConfig(text: string): DockerConfig {
   );
 }
 
-/** The entry with the longest key that is `host` or a path prefix of `host/repository`, as container runtimes choose it. */
+/**
+ * The entry for a repository: `host[:port][/path]`, the host's words may be patterns (`*.example.com`: one word each, as the kubelet
+ * matches them). A host that is written out goes before a pattern, then the longest key counts.
+ */
 export function findCredential(config: DockerConfig, host: string, repository: string): Credential | undefined {
-  const target = `${canonicalHost(host)}/${repository}`;
-  let best: { length: number; value: Credential } | undefined;
+  let best: { rank: number; value: Credential } | undefined;
   for (const [key, entry] of Object.entries(config.auths)) {
-    const prefix = canonicalKey(key);
-    if (target !== prefix && !target.startsWith(`${prefix}/`)) continue;
+    if (!entry) continue;
+    const { host: pattern, path } = canonicalKey(key);
+    const isExact = pattern === canonicalHost(host);
+    if (!isExact && !matchesHost(pattern, canonicalHost(host))) continue;
+    if (path !== '' && repository !== path && !repository.startsWith(`${path}/`)) continue;
+    const rank = (isExact ? MAX_KEY : 0) + Math.min(MAX_KEY - 1, pattern.length + path.length);
+    if (rank <= (best?.rank ?? -1)) continue;
     const value = toCredential(key, entry);
-    if (value && (!best || prefix.length > best.length)) best = { length: prefix.length, value };
+    if (value) best = { rank, value };
   }
   return best?.value;
 }
 
+/** Longer keys than this are of equal rank. */
+const MAX_KEY = 4096;
+
+/** Word by word, the port exactly. */
+function matchesHost(pattern: string, host: string): boolean {
+  if (!/[*?[]/.test(pattern)) return false;
+  const [wanted, given] = [splitHost(pattern), splitHost(host)];
+  return (
+    wanted.port === given.port &&
+    wanted.words.length === given.words.length &&
+    wanted.words.every((word, i) => matchesGlob(word, given.words[i] ?? ''))
+  );
+}
+
+function splitHost(host: string): { words: string[]; port: string } {
+  const port = /:(\d+)$/.exec(host)?.[0] ?? '';
+  return { words: host.slice(0, host.length - port.length).split('.'), port };
+}
+
 function toCredential(key: string, entry: z.output<typeof DockerAuth>): Credential | undefined {
   if (entry.identitytoken) return { username: entry.username ?? '', password: '', identityToken: entry.identitytoken };
-  if (entry.username !== undefined && entry.password !== undefined) return { username: entry.username, password: entry.password };
+  if (typeof entry.username === 'string' && typeof entry.password === 'string')
+    return { username: entry.username, password: entry.password };
   if (!entry.auth) return undefined;
   const decoded = Buffer.from(entry.auth, 'base64').toString('utf8');
   const colon = decoded.indexOf(':');
@@ -70,13 +103,13 @@ function toCredential(key: string, entry: z.output<typeof DockerAuth>): Credenti
 }
 
 /** Keys may be URLs (`https://index.docker.io/v1/`), hosts or host/path prefixes. */
-function canonicalKey(key: string): string {
+function canonicalKey(key: string): { host: string; path: string } {
   const bare = key
     .replace(/^https?:\/\//, '')
     .replace(/\/+$/, '')
     .replace(/\/v[12]$/, '');
   const [host = '', ...path] = bare.split('/');
-  return [canonicalHost(host), ...path].join('/');
+  return { host: canonicalHost(host), path: path.join('/') };
 }
 
 function canonicalHost(host: string): string {
