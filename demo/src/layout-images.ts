@@ -39,7 +39,7 @@ export async function placeInLayout(pullSpec: string, { storeDir, mirror, signal
 }
 
 const registryBehind = (mirror: string): RegistryClient =>
-  new RegistryClient({ mirrors: [{ source: REGISTRY_NAME, mirrors: [mirror], insecure: true }] });
+  new RegistryClient({ rules: [{ prefix: REGISTRY_NAME, mirrors: [{ location: mirror, scheme: 'http' }] }] });
 
 /** Why the image cannot be used; undefined when it can. */
 async function bringUp(

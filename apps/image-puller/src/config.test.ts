@@ -7,7 +7,11 @@ test('an empty environment gives the defaults of a pod on a node', () => {
     store: 'cri',
     sockets: ['/run/containerd/containerd.sock', '/run/crio/crio.sock'],
     pullSecretPath: '/var/lib/kubelet/config.json',
-    mirrors: [],
+    registryRules: [],
+    registriesDir: '/etc/containers',
+    certsDirs: ['/etc/containers/certs.d', '/etc/docker/certs.d'],
+    registryCaPaths: [],
+    proxy: { http: undefined, https: undefined, no: undefined },
     namespace: 'openshift-talo-pre-cache',
     parallelPulls: 5,
     gcThresholdPercent: 85,
@@ -21,8 +25,39 @@ test('a layout takes no more than its blobs, a socket may be a URL, mirrors are 
   expect(parseConfig({ STORE: 'layout', CRI_SOCKET: 'unix:///run/x.sock', REGISTRY_CONFIG })).toMatchObject({
     expansion: 1,
     sockets: ['/run/x.sock'],
-    mirrors: [{ source: 'registry.test', mirrors: ['10.0.0.1:5000/cache'], insecure: true }],
+    registryRules: [{ prefix: 'registry.test', scheme: 'https', mirrors: [{ location: '10.0.0.1:5000/cache', scheme: 'http' }] }],
   });
+});
+
+test('an insecure source that is its own mirror is spoken to over plain HTTP', () => {
+  const REGISTRY_CONFIG =
+    '[{"source":"a.test:5000","mirrors":[],"insecure":true},{"source":"b.test","mirrors":["m.test"],"insecure":true}]';
+  expect(parseConfig({ REGISTRY_CONFIG }).registryRules.map(({ prefix, scheme }) => [prefix, scheme])).toEqual([
+    ['a.test:5000', 'http'],
+    ['b.test', 'https'],
+  ]);
+});
+
+test('several sockets, bundles and proxies in either spelling', () => {
+  const environment = {
+    CRI_SOCKET: 'unix:///run/a.sock, /run/b.sock',
+    REGISTRY_CA: '/etc/a.pem:/etc/b.pem',
+    https_proxy: 'proxy.test:3128',
+    HTTP_PROXY: 'http://u:p@proxy.test',
+    no_proxy: '.cluster.local',
+  };
+  expect(parseConfig(environment)).toMatchObject({
+    sockets: ['/run/a.sock', '/run/b.sock'],
+    registryCaPaths: ['/etc/a.pem', '/etc/b.pem'],
+    proxy: { http: 'http://u:p@proxy.test', https: 'http://proxy.test:3128', no: '.cluster.local' },
+  });
+});
+
+test('a proxy that is no URL is refused without its password', () => {
+  for (const HTTPS_PROXY of ['http://u:hunter2@bad host', 'socks5://u:hunter2@proxy.test'])
+    expect(() => parseConfig({ HTTPS_PROXY })).toThrow(
+      expect.objectContaining({ message: expect.stringMatching(/^(?!.*hunter2).*HTTPS_PROXY.*is no URL of a proxy/) }),
+    );
 });
 
 describe('refused, naming the variable', () => {

@@ -1,4 +1,5 @@
 import { SpokeName, TerminalError } from '@flotilla/api';
+import type { RegistryRule } from '@flotilla/registry';
 import { z } from 'zod';
 import { PullerErrorCode } from './errors.ts';
 
@@ -44,15 +45,48 @@ const Mirrors = z
     return z.NEVER;
   });
 
+/** `REGISTRY_CONFIG` as rules. An insecure source without mirrors, or with itself among them, is itself spoken to over plain HTTP. */
+const toRules = (entries: z.output<typeof MirrorConfig>): RegistryRule[] =>
+  entries.map(({ source, mirrors, insecure = false }) => ({
+    prefix: source,
+    scheme: insecure && (mirrors.length === 0 || mirrors.includes(source)) ? 'http' : 'https',
+    mirrors: mirrors.map((location) => ({ location, scheme: insecure ? 'http' : 'https' })),
+  }));
+
+/** Words between separators; none is left empty. */
+const list = (separator: string) =>
+  z.preprocess(
+    empty,
+    z
+      .string()
+      .max(8 * 1024)
+      .optional()
+      .transform((value) => (value ?? '').split(separator).flatMap((word) => word.trim() || [])),
+  );
+
+/** URL of a proxy; the message must not repeat it, for it may hold a password. */
+const proxyUrl = z.preprocess(
+  (value) => (typeof value === 'string' && value !== '' && !value.includes('://') ? `http://${value}` : empty(value)),
+  z
+    .string()
+    .refine((value) => /^https?:$/.test(URL.parse(value)?.protocol ?? ''), 'is no URL of a proxy; write http://[user:password@]host:port')
+    .optional(),
+);
+
 const Environment = z.object({
   CONFIG_VOLUME_PATH: text('/etc/config'),
   STORE: z.preprocess(empty, z.enum(['cri', 'layout']).default('cri')),
-  CRI_SOCKET: optionalText,
+  CRI_SOCKET: list(','),
   STORE_PATH: optionalText,
   LAYOUT_DIR: text('/var/lib/flotilla/images'),
   PULL_SECRET_PATH: text('/var/lib/kubelet/config.json'),
-  REGISTRY_CA: optionalText,
+  REGISTRY_CA: list(':'),
   REGISTRY_CONFIG: Mirrors,
+  REGISTRIES_CONF_DIR: text('/etc/containers'),
+  REGISTRY_CERTS_DIRS: list(':'),
+  HTTP_PROXY: proxyUrl,
+  HTTPS_PROXY: proxyUrl,
+  NO_PROXY: optionalText,
   NODE_NAME: text('unknown'),
   NAMESPACE: text(SpokeName.namespace),
   MAX_PARALLEL_PULLS: int(5, 1, 64),
@@ -76,7 +110,7 @@ export type Config = ReturnType<typeof parseConfig>;
  * @throws TerminalError `FLOTILLA_PULLER_CONFIG_INVALID` naming the variable
  */
 export function parseConfig(environment: Readonly<Record<string, string | undefined>>) {
-  const parsed = Environment.safeParse(environment);
+  const parsed = Environment.safeParse(withProxies(environment));
   if (!parsed.success) {
     const problems = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
     throw new TerminalError(PullerErrorCode.configInvalid, `environment: ${problems.join('; ')}`);
@@ -85,12 +119,15 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
   return Object.freeze({
     specDir: env.CONFIG_VOLUME_PATH,
     store: env.STORE,
-    sockets: env.CRI_SOCKET ? [env.CRI_SOCKET.replace(/^unix:\/\//, '')] : [...DEFAULT_SOCKETS],
+    sockets: env.CRI_SOCKET.length > 0 ? env.CRI_SOCKET.map((path) => path.replace(/^unix:\/\//, '')) : [...DEFAULT_SOCKETS],
     storePath: env.STORE_PATH,
     layoutDir: env.LAYOUT_DIR,
     pullSecretPath: env.PULL_SECRET_PATH,
-    registryCaPath: env.REGISTRY_CA,
-    mirrors: env.REGISTRY_CONFIG,
+    registryCaPaths: env.REGISTRY_CA,
+    registryRules: toRules(env.REGISTRY_CONFIG),
+    registriesDir: env.REGISTRIES_CONF_DIR,
+    certsDirs: env.REGISTRY_CERTS_DIRS.length > 0 ? env.REGISTRY_CERTS_DIRS : [`${env.REGISTRIES_CONF_DIR}/certs.d`, '/etc/docker/certs.d'],
+    proxy: { http: env.HTTP_PROXY, https: env.HTTPS_PROXY, no: env.NO_PROXY },
     nodeName: env.NODE_NAME,
     namespace: env.NAMESPACE,
     parallelPulls: env.MAX_PARALLEL_PULLS,
@@ -103,6 +140,12 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
     terminationLog: env.TERMINATION_LOG,
     kubeconfigPath: env.KUBECONFIG,
   });
+}
+
+/** Proxy variables are common in lower case too; capitals count first. */
+function withProxies(environment: Readonly<Record<string, string | undefined>>) {
+  const names = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY'];
+  return { ...environment, ...Object.fromEntries(names.map((name) => [name, environment[name] || environment[name.toLowerCase()]])) };
 }
 
 /** The settings of this process. */

@@ -62,7 +62,7 @@ async function run(config: Config, deps: { progress: Progress; logger: Logger; s
       const { client, credentials } = await registry();
       return config.store === 'layout'
         ? openLayoutStore(config.layoutDir, client)
-        : openCriStore({ sockets: config.sockets, storePath: config.storePath, credentials, signal });
+        : openCriStore({ ...config, credentials, signal, clock: systemClock, random: Math.random });
     },
     clock: systemClock,
     random: Math.random,

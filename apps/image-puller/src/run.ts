@@ -1,7 +1,7 @@
 import { errorMessage, PullerExit } from '@flotilla/api';
 import type { Clock, Logger } from '@flotilla/runtime';
 import type { Config } from './config.ts';
-import { buildImageList, type ImageList } from './list/image-list.ts';
+import { buildImageList, handOver, type ImageList } from './list/image-list.ts';
 import type { ImageSource } from './list/image-source.ts';
 import type { Progress } from './progress/progress.ts';
 import { askStore, findMissing, pullImages } from './pull/pull-images.ts';
@@ -47,8 +47,11 @@ async function pullEverything(deps: RunDeps): Promise<ExitCode> {
   const { progress, logger, signal, config } = deps;
   const spec = await deps.readSpec();
   await using store = await deps.openStore();
-  const list = await buildImageList(spec, await deps.openSource(), signal);
+  const source = await deps.openSource();
+  const found = await buildImageList(spec, source, signal);
+  const list = store.findsImages ? handOver(found) : found;
   recordList(list, deps);
+  progress.readForList(source.bytesRead);
 
   progress.enter('checking-space');
   const { retryForMs } = config;
@@ -62,7 +65,10 @@ async function pullEverything(deps: RunDeps): Promise<ExitCode> {
     expansion: config.expansion,
     spaceRequiredGiB: spec.spaceRequiredGiB,
   });
-  logger.info({ store: store.description, ...usage, required, missingImages: missing.length, missingBytes }, 'Checking space');
+  logger.info(
+    { store: store.description, ...usage, required, missingImages: missing.length, missingBytes, ...progress.uncounted },
+    'Checking space',
+  );
   requireSpace(usage, required, config.gcThresholdPercent);
 
   progress.enter('pulling');
@@ -78,6 +84,9 @@ function recordList({ images, unresolved }: ImageList, { progress, logger }: Run
     progress.imageFailed(pullSpec, error);
     logger.error({ image: pullSpec, err: errorMessage(error) }, 'Resolving failed');
   }
+  for (const { pullSpecs, handedOver } of images)
+    if (handedOver !== undefined)
+      logger.warn({ image: pullSpecs[0]?.pullSpec, err: errorMessage(handedOver) }, 'Leaving an image to the runtime');
   logger.info({ images: images.length, unresolved: unresolved.length }, 'Listed');
 }
 

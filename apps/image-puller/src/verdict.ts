@@ -6,8 +6,9 @@ import { NoSpaceError, PullerErrorCode, SpecError, StoreError } from './errors.t
 /** Exit code of the program. */
 export type ExitCode = (typeof PullerExit)[keyof typeof PullerExit];
 
-/** What registries serve that is no usable image: the spec names the wrong thing. */
-const unusableImage: ReadonlySet<string> = new Set([
+/** What registries serve that is no usable image, so that the spec names the wrong thing, and a configuration that cannot be used. */
+const unusable: ReadonlySet<string> = new Set([
+  RegistryErrorCode.badConfig,
   RegistryErrorCode.badReference,
   RegistryErrorCode.badManifest,
   RegistryErrorCode.badLayer,
@@ -22,7 +23,7 @@ export function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof TerminalError && error.code === PullerErrorCode.configInvalid) return PullerExit.badSpec;
   if (error instanceof StoreError) return PullerExit.internal;
   if (!(error instanceof RegistryError)) return PullerExit.internal;
-  if (unusableImage.has(error.code)) return PullerExit.badSpec;
+  if (unusable.has(error.code)) return PullerExit.badSpec;
   return error.code === RegistryErrorCode.storeFailed || error.code === RegistryErrorCode.badLayout
     ? PullerExit.internal
     : PullerExit.registryRefused;

@@ -37,6 +37,10 @@ export type PullerPhase = z.output<typeof PullerPhase>;
 export const PullerReport = z.object({
   phase: PullerPhase,
   ...PrecacheProgress.shape,
+  /** Images whose bytes are not counted: the registry did not tell them, the node's runtime was left to find them. */
+  imagesUnsized: z.int().optional(),
+  /** Bytes read from registries to build the list: they cross the link again when the runtime pulls their images. */
+  bytesForList: z.int().optional(),
   /** Images that could not be pulled, at most ten, each cut at 256 characters. */
   failures: z.array(z.object({ image: z.string(), error: z.string() })).default([]),
   /** Set at the end: why it failed, or absent. */

@@ -88,11 +88,14 @@ export class Authenticator {
       return value;
     }
     const realm = URL.parse(challenge.parameters.realm ?? '');
-    if (!realm || (realm.protocol !== 'https:' && !(realm.protocol === 'http:' && endpoint.insecure))) {
+    if (!realm || (realm.protocol !== 'https:' && !(realm.protocol === 'http:' && endpoint.scheme !== 'https'))) {
       const problem = `token server "${challenge.parameters.realm?.slice(0, 200) ?? ''}" is not an HTTPS URL`;
       throw new RegistryError(RegistryErrorCode.badResponse, `${endpoint.host}: ${problem}`, { image, host: endpoint.host });
     }
-    const call = tokenCall(realm, { service: challenge.parameters.service, scope: challenge.parameters.scope ?? scope, credential, image });
+    const call = {
+      unverified: endpoint.scheme === 'either',
+      ...tokenCall(realm, { service: challenge.parameters.service, scope: challenge.parameters.scope ?? scope, credential, image }),
+    };
     const { token, seconds } = await this.#fetchToken(call);
     const value = `Bearer ${token}`;
     // A tenth early: a token that ends during a request costs a round trip.

@@ -223,9 +223,10 @@ describe('retries, mirrors and redirects', () => {
 
   test('mirrors are asked in order, the source last, and a dead one is asked last afterwards', async () => {
     registry.serve(Buffer.from(JSON.stringify(MANIFEST)), MediaType.ociManifest, '1');
-    const mirrors = [{ source: 'registry.example/team', mirrors: ['localhost:1/dead', `${registry.host}/none`, `${registry.host}/copy`] }];
+    const places = ['localhost:1/dead', `${registry.host}/none`, `${registry.host}/copy`];
+    const rules = [{ prefix: 'registry.example/team', mirrors: places.map((location) => ({ location })) }];
     refuse(404, 1);
-    const client = makeClient({ mirrors });
+    const client = makeClient({ rules });
     await client.fetchManifest(parseImageReference('registry.example/team/app:1'));
     expect(registry.requests).toEqual(['GET /v2/none/app/manifests/1', 'GET /v2/copy/app/manifests/1']);
     expect(waits).toHaveLength(1);

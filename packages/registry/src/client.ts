@@ -3,8 +3,9 @@ import { createHash } from 'node:crypto';
 import { Authenticator } from './auth.ts';
 import type { StallLimits } from './body.ts';
 import { drainBody, readBounded } from './body.ts';
+import type { ProxySettings } from './connections.ts';
 import type { DockerConfig } from './credentials.ts';
-import type { Endpoint, Mirror } from './endpoint.ts';
+import type { Endpoint, RegistryRule } from './endpoint.ts';
 import { endpointUrl, listEndpoints } from './endpoint.ts';
 import { isTransient, RegistryError, RegistryErrorCode } from './errors.ts';
 import type { ImageReference } from './image-reference.ts';
@@ -14,17 +15,21 @@ import { MANIFEST_ACCEPT, MAX_MANIFEST_BYTES, manifestTypeOf } from './manifest.
 import { requireSuccess } from './response.ts';
 import type { RetryPolicy } from './retry.ts';
 import { backOff, defaultRetryPolicy } from './retry.ts';
-import type { Answer, Call, Timeouts } from './transport.ts';
+import type { Answer, Call, HostTls, Timeouts } from './transport.ts';
 import { defaultTimeouts, Transport, toNetworkError } from './transport.ts';
 
 /** Options of a RegistryClient; all are optional. */
 export interface RegistryClientOptions {
   /** Pull secret; default none. */
   credentials?: DockerConfig;
-  /** Default none. */
-  mirrors?: readonly Mirror[];
+  /** Mirrors, other places and what is blocked; default none. */
+  rules?: readonly RegistryRule[];
   /** PEM certificates trusted besides the system's. */
-  ca?: string;
+  ca?: string | undefined;
+  /** By `host[:port]`. */
+  hostTls?: ReadonlyMap<string, HostTls>;
+  /** Default: no proxy; the environment is not read. */
+  proxy?: ProxySettings;
   /** `host[:port]` spoken to over plain HTTP. */
   insecureHosts?: readonly string[];
   /** Default `flotilla`. */
@@ -70,25 +75,27 @@ const MIRROR_ATTEMPTS = 2;
 export class RegistryClient {
   readonly #transport: Transport;
   readonly #authenticator: Authenticator;
-  readonly #mirrors: readonly Mirror[];
+  readonly #rules: readonly RegistryRule[];
   readonly #insecureHosts: ReadonlySet<string>;
   readonly #retry: RetryPolicy;
   readonly #stall: StallLimits;
   readonly #timeouts: Timeouts;
   readonly #now: () => number;
+  #bytesRead = 0;
   readonly #penalties = new Map<string, number>();
 
   constructor(options: RegistryClientOptions = {}) {
     this.#timeouts = { ...defaultTimeouts, ...options.timeouts };
     this.#now = options.now ?? Date.now;
-    this.#transport = new Transport({ ca: options.ca, timeouts: this.#timeouts, userAgent: options.userAgent ?? 'flotilla' });
+    const { ca, hostTls, proxy, userAgent = 'flotilla' } = options;
+    this.#transport = new Transport({ ca, hostTls, proxy, timeouts: this.#timeouts, userAgent });
     this.#authenticator = new Authenticator({
       transport: this.#transport,
       credentials: options.credentials ?? { auths: {} },
       now: this.#now,
       documentMs: this.#timeouts.documentMs,
     });
-    this.#mirrors = options.mirrors ?? [];
+    this.#rules = options.rules ?? [];
     this.#insecureHosts = new Set(options.insecureHosts);
     this.#retry = { ...defaultRetryPolicy, ...options.retry };
     this.#stall = options.stall ?? { windowMs: 60_000, minBytes: 16 * 1024 };
@@ -187,6 +194,7 @@ export class RegistryClient {
       if (chunk.length === 0) continue;
       if (state.position + chunk.length > descriptor.size) throw tooLong(descriptor, formatImageReference(reference), state.host);
       state.position += chunk.length;
+      this.#bytesRead += chunk.length;
       yield chunk;
     }
     if (state.position < descriptor.size)
@@ -215,7 +223,7 @@ export class RegistryClient {
     call: RepositoryCall,
     read: (answer: Answer, endpoint: Endpoint) => Promise<T>,
   ): Promise<T> {
-    const endpoints = this.#order(listEndpoints(reference, this.#mirrors, this.#insecureHosts));
+    const endpoints = this.#order(listEndpoints(reference, this.#rules, this.#insecureHosts));
     const skipped: RegistryError[] = [];
     for (const [index, endpoint] of endpoints.entries()) {
       const isLast = index === endpoints.length - 1;
@@ -232,7 +240,11 @@ export class RegistryClient {
         skipped.push(error);
       }
     }
-    throw new RegistryError(RegistryErrorCode.unreachable, 'no server to ask', { image: formatImageReference(reference) });
+    const image = formatImageReference(reference);
+    throw new RegistryError(RegistryErrorCode.blocked, `${image}: the node's registry configuration blocks it and names no other place`, {
+      image,
+      host: reference.host,
+    });
   }
 
   /** Sends one call to the reference's own registry, never to a mirror, with retries. For pushes. */
@@ -248,11 +260,12 @@ export class RegistryClient {
 
   async #attempt<T>(endpoint: Endpoint, call: RepositoryCall, { reference, read, attempts }: AttemptOptions<T>): Promise<T> {
     const image = formatImageReference(reference);
-    const url = /^https?:/.test(call.path) ? new URL(call.path) : endpointUrl(endpoint, `${endpoint.repository}/${call.path}`);
+    const unverified = endpoint.scheme === 'either';
     for (let failures = 0; ; ) {
       try {
         const { method, headers, signal, deadlineMs, body, actions = 'pull' } = call;
-        const request = { method, url, headers, body: body?.(), signal, deadlineMs, image };
+        const url = await this.#urlOf(endpoint, call, image);
+        const request = { method, url, headers, body: body?.(), signal, deadlineMs, unverified, image };
         const answer = await this.#authenticator.send(request, { endpoint, actions, reopen: body });
         await requireSuccess(answer, { image, host: endpoint.host });
         return await read(answer, endpoint);
@@ -265,7 +278,18 @@ export class RegistryClient {
     }
   }
 
-  #order(endpoints: Endpoint[]): Endpoint[] {
+  async #urlOf({ host, repository, scheme }: Endpoint, { path, signal }: RepositoryCall, image: string): Promise<URL> {
+    if (/^https?:/.test(path)) return new URL(path);
+    const spoken = scheme === 'either' ? await this.#transport.detectScheme(host, { image, signal }) : scheme;
+    return endpointUrl(host, spoken, `${repository}/${path}`);
+  }
+
+  /** Bytes of blobs that were read so far. */
+  get bytesRead(): number {
+    return this.#bytesRead;
+  }
+
+  #order(endpoints: readonly Endpoint[]): readonly Endpoint[] {
     const now = this.#now();
     const isDown = ({ host }: Endpoint) => (this.#penalties.get(host) ?? 0) > now;
     return [...endpoints.filter((e) => !isDown(e)), ...endpoints.filter(isDown)];

@@ -4,11 +4,13 @@ import { FlotillaError } from '@flotilla/api';
 export const RegistryErrorCode = {
   badReference: 'FLOTILLA_REGISTRY_BAD_REFERENCE',
   badCredentials: 'FLOTILLA_REGISTRY_BAD_CREDENTIALS',
+  badConfig: 'FLOTILLA_REGISTRY_BAD_CONFIG',
   badManifest: 'FLOTILLA_REGISTRY_BAD_MANIFEST',
   badLayer: 'FLOTILLA_REGISTRY_BAD_LAYER',
   badResponse: 'FLOTILLA_REGISTRY_BAD_RESPONSE',
   badLayout: 'FLOTILLA_REGISTRY_BAD_LAYOUT',
   unauthorized: 'FLOTILLA_REGISTRY_UNAUTHORIZED',
+  blocked: 'FLOTILLA_REGISTRY_BLOCKED',
   notFound: 'FLOTILLA_REGISTRY_NOT_FOUND',
   noPlatform: 'FLOTILLA_REGISTRY_NO_PLATFORM',
   rateLimited: 'FLOTILLA_REGISTRY_RATE_LIMITED',

@@ -1,7 +1,9 @@
 import type { Readable } from 'node:stream';
-import { getCACertificates } from 'node:tls';
+import { createSecureContext, getCACertificates } from 'node:tls';
 import { errorMessage } from '@flotilla/api';
-import { Agent, request } from 'undici';
+import { request } from 'undici';
+import { type Connections, openConnections, type ProxySettings } from './connections.ts';
+import { endpointUrl } from './endpoint.ts';
 import { abortedError, RegistryError, RegistryErrorCode } from './errors.ts';
 
 /** Bounds of every call, milliseconds. */
@@ -27,6 +29,8 @@ export interface Call {
   signal?: AbortSignal;
   /** Bound of the whole answer, body included, milliseconds; default none (blobs). */
   deadlineMs?: number;
+  /** The server's certificate is not verified, nor those of servers it leads to. */
+  unverified?: boolean;
   /** Named in errors. */
   image: string;
 }
@@ -46,18 +50,62 @@ export interface Answer {
 const MAX_REDIRECTS = 5;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-/** Sends single requests: connections, trust, time-outs and redirects; no retries and no credentials of its own. */
-export class Transport {
-  readonly #agent: Agent;
-  readonly #timeouts: Timeouts;
-  readonly #userAgent: string;
+/** TLS of one server: authorities trusted besides the others, and what it wants of us. All PEM. */
+export interface HostTls {
+  ca?: string;
+  cert?: string;
+  key?: string;
+}
 
-  constructor(options: { ca?: string; timeouts: Timeouts; userAgent: string }) {
-    const ca = options.ca === undefined ? undefined : [...getCACertificates('default'), options.ca];
-    this.#timeouts = options.timeouts;
-    this.#userAgent = options.userAgent;
-    // HTTP/1.1: one blob per connection, so a broken connection costs one blob's bytes in flight and not all of them.
-    this.#agent = new Agent({ allowH2: false, connect: { ca, timeout: options.timeouts.connectMs } });
+/** How servers are reached and trusted. */
+export interface TransportOptions {
+  /** PEM certificates trusted besides the system's. */
+  ca?: string | undefined;
+  /** By `host[:port]`. */
+  hostTls?: ReadonlyMap<string, HostTls> | undefined;
+  proxy?: ProxySettings | undefined;
+  timeouts: Timeouts;
+  userAgent: string;
+}
+
+/** Sends single requests: connections, proxies, trust, time-outs and redirects; no retries and no credentials of its own. */
+export class Transport {
+  readonly #options: TransportOptions;
+  /** By whose certificates are trusted. */
+  readonly #connections = new Map<string, Connections>();
+  /** What servers that may speak either were found to speak. */
+  readonly #schemes = new Map<string, 'https' | 'http'>();
+
+  constructor(options: TransportOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Whether a server that may speak either speaks TLS.
+   * @throws RegistryError when neither comes about
+   */
+  async detectScheme(host: string, { image, signal }: Pick<Call, 'image' | 'signal'>): Promise<'https' | 'http'> {
+    const known = this.#schemes.get(host);
+    if (known) return known;
+    for (const scheme of ['https', 'http'] as const) {
+      const url = endpointUrl(host, scheme, '');
+      try {
+        const { body } = await this.#once({
+          method: 'GET',
+          url,
+          image,
+          signal,
+          deadlineMs: this.#options.timeouts.documentMs,
+          unverified: true,
+        });
+        body.destroy();
+        this.#schemes.set(host, scheme);
+        return scheme;
+      } catch (error) {
+        if (scheme === 'http' || signal?.aborted) throw error;
+      }
+    }
+    throw new RegistryError(RegistryErrorCode.unreachable, `${image}: ${host} does not answer`, { image, host });
   }
 
   /**
@@ -66,7 +114,7 @@ export class Transport {
    */
   async send(call: Call): Promise<Answer> {
     let { url } = call;
-    let headers: Record<string, string> = { 'user-agent': this.#userAgent, ...call.headers };
+    let headers: Record<string, string> = { 'user-agent': this.#options.userAgent, ...call.headers };
     for (let hops = 0; ; hops++) {
       const answer = await this.#once({ ...call, url, headers });
       const location = answer.headers.location;
@@ -82,16 +130,17 @@ export class Transport {
     }
   }
 
-  async #once({ method, url, headers, body, signal, deadlineMs, image }: Call): Promise<Omit<Answer, 'redirected'>> {
+  async #once({ method, url, headers, body, signal, deadlineMs, unverified, image }: Call): Promise<Omit<Answer, 'redirected'>> {
+    const { headersMs, bodyIdleMs } = this.#options.timeouts;
     try {
       const response = await request(url, {
         method,
         headers,
         body,
         signal: withDeadline(signal, deadlineMs),
-        dispatcher: this.#agent,
-        headersTimeout: this.#timeouts.headersMs,
-        bodyTimeout: this.#timeouts.bodyIdleMs,
+        dispatcher: this.#connectionsTo(url.host, unverified === true).dispatcherFor(url),
+        headersTimeout: headersMs,
+        bodyTimeout: bodyIdleMs,
         // Little is buffered here: what is buffered at a kill has been served and is lost.
         highWaterMark: 16 * 1024,
       });
@@ -103,8 +152,32 @@ export class Transport {
     }
   }
 
+  #connectionsTo(host: string, unverified: boolean): Connections {
+    const { ca, hostTls, proxy = {}, timeouts } = this.#options;
+    const own = hostTls?.get(host);
+    const trust = `${unverified} ${own ? host : ''}`;
+    const known = this.#connections.get(trust);
+    if (known) return known;
+    const added = [ca, own?.ca].filter((pem) => pem !== undefined);
+    const opened = openConnections({
+      tls: {
+        // made once: reading some hundred certificates anew for each connection takes longer than the connection
+        secureContext: createSecureContext({
+          ...(added.length > 0 && { ca: [...getCACertificates('default'), ...added] }),
+          ...(own?.cert && own.key && { cert: own.cert, key: own.key }),
+        }),
+        rejectUnauthorized: !unverified,
+      },
+      proxy,
+      connectMs: timeouts.connectMs,
+      tunnelMs: timeouts.headersMs,
+    });
+    this.#connections.set(trust, opened);
+    return opened;
+  }
+
   async close(): Promise<void> {
-    await this.#agent.destroy();
+    await Promise.all([...this.#connections.values()].map((connections) => connections.destroy()));
   }
 }
 
@@ -124,11 +197,22 @@ export function toNetworkError(
       cause: error,
     });
   }
+  const refusal = proxyRefusal(error);
+  if (refusal) return new RegistryError(RegistryErrorCode.unauthorized, `${image}: ${host}: ${refusal}`, { image, host, cause: error });
   return new RegistryError(RegistryErrorCode.unreachable, `${image}: ${host}: ${errorMessage(error) || code || 'connection failed'}`, {
     image,
     host,
     cause: error,
   });
+}
+
+/** Why a proxy does not let a request pass; undefined when it is not the proxy, or only has a problem. */
+function proxyRefusal(error: unknown): string | undefined {
+  const text = error instanceof Error ? error.message : '';
+  const status = /^Proxy response \((\d{3})\)|^Proxy Authentication Required \((\d{3})\)/.exec(text);
+  const code = status?.[1] ?? status?.[2];
+  if (code === '407') return "the proxy answered 407; give user and password in the proxy's URL";
+  return code === '403' ? 'the proxy answered 403; let it pass requests to this host, or name the host in NO_PROXY' : undefined;
 }
 
 function withDeadline(signal: AbortSignal | undefined, deadlineMs: number | undefined): AbortSignal | undefined {

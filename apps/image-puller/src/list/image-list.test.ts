@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parsePullSpec } from '../spec/spec.ts';
-import { buildImageList } from './image-list.ts';
+import { buildImageList, handOver } from './image-list.ts';
 import type { ImageSource, ResolvedImage } from './image-source.ts';
 
 const encode = (value: unknown): Uint8Array => new TextEncoder().encode(typeof value === 'string' ? value : JSON.stringify(value));
@@ -26,6 +26,7 @@ interface FakeImage {
 /** A registry in memory; an image that is not named resolves to a digest of its own name, one that is `undefined` does not resolve. */
 function fakeSource(images: Record<string, FakeImage | undefined>): ImageSource {
   return {
+    bytesRead: 0,
     async resolve(pullSpec): Promise<ResolvedImage> {
       if (pullSpec in images && !images[pullSpec]) throw new Error(`${pullSpec}: 404`);
       const digest = images[pullSpec]?.digest ?? `digest-of-${pullSpec}`;
@@ -181,4 +182,27 @@ describe('a list that cannot be built says which input and why', () => {
   ])('%s', async (_, keys, images, code, message) => {
     await expect(list(keys, images)).rejects.toThrow(expect.objectContaining({ code, message: expect.stringMatching(message) }));
   });
+});
+
+test('an image of known digest that does not resolve is left to a store that finds images itself, one by tag is not', () => {
+  const [one, two] = ['a', 'b'].map((digit) => `sha256:${digit.repeat(64)}`);
+  const error = new Error('404');
+  const unresolved = [`h.test/a:v1@${one}`, `h.test/b@${one}`, `h.test/c@${two}`, 'h.test/d:v1', 'not a reference'].map((pullSpec) => ({
+    pullSpec,
+    error,
+  }));
+  const { images, unresolved: rest } = handOver({ images: [], unresolved });
+  expect(images).toEqual([
+    {
+      digest: one,
+      layers: [],
+      handedOver: error,
+      pullSpecs: [
+        { pullSpec: `h.test/a:v1@${one}`, referenceDigest: one },
+        { pullSpec: `h.test/b@${one}`, referenceDigest: one },
+      ],
+    },
+    { digest: two, layers: [], handedOver: error, pullSpecs: [{ pullSpec: `h.test/c@${two}`, referenceDigest: two }] },
+  ]);
+  expect(rest.map(({ pullSpec }) => pullSpec)).toEqual(['h.test/d:v1', 'not a reference']);
 });

@@ -1,3 +1,4 @@
+import { parseImageReference } from '@flotilla/registry';
 import { compileExcludePatterns, type ExcludePatterns } from '@flotilla/release';
 import { forEachParallel } from '../parallel.ts';
 import type { PullSpec } from '../spec/spec.ts';
@@ -10,7 +11,10 @@ export interface WantedImage {
   readonly digest: string;
   /** Pods name images by these; a store knows an image only under the names it was pulled by. */
   readonly pullSpecs: readonly PullName[];
+  /** None are known of an image that is handed over. */
   readonly layers: readonly Layer[];
+  /** Why it was not found here, where it is left to the store to find it. */
+  readonly handedOver?: unknown;
 }
 
 /** A pull spec and the digest it stands for. */
@@ -74,6 +78,32 @@ async function resolveAll(pullSpecs: readonly string[], source: ImageSource, sig
     }
   });
   return { images: byDigest(resolved.filter((image) => image !== undefined)), unresolved };
+}
+
+/** The same list, whose images of known digest that were not found are left to a store that finds images itself. */
+export function handOver({ images, unresolved }: ImageList): ImageList {
+  const handed = new Map<string, WantedImage & { readonly pullSpecs: PullName[] }>();
+  const rest: UnresolvedImage[] = [];
+  for (const { pullSpec, error } of unresolved) {
+    const { digest } = parseDigest(pullSpec);
+    if (digest === undefined) rest.push({ pullSpec, error });
+    else {
+      const known = handed.get(digest) ?? { digest, pullSpecs: [], layers: [], handedOver: error };
+      known.pullSpecs.push({ pullSpec, referenceDigest: digest });
+      handed.set(digest, known);
+    }
+  }
+  return { images: [...images, ...handed.values()], unresolved: rest };
+}
+
+/** The digest a pull spec names; none when it names none, or is no pull spec. */
+function parseDigest(pullSpec: string): { digest?: string | undefined } {
+  try {
+    return parseImageReference(pullSpec);
+  } catch {
+    // no runtime pulls what is no reference
+    return {};
+  }
 }
 
 /** Joins the images of the same digest. */

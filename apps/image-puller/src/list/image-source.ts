@@ -28,6 +28,8 @@ export interface FileSelection {
 
 /** The registry as the list needs it. */
 export interface ImageSource {
+  /** Bytes of blobs read so far. */
+  readonly bytesRead: number;
   resolve(pullSpec: string, signal: AbortSignal): Promise<ResolvedImage>;
   readFiles(image: ResolvedImage, selection: FileSelection, signal: AbortSignal): Promise<ReadonlyMap<string, Uint8Array>>;
 }

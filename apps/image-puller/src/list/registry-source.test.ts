@@ -47,8 +47,8 @@ async function startMirror(misbehave: (repository: string, response: ServerRespo
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('no port');
   // nothing listens there: the source of a disconnected node
-  const mirrors = [{ source: '127.0.0.1:1', mirrors: [`127.0.0.1:${address.port}`], insecure: true }];
-  const client = new RegistryClient({ mirrors, insecureHosts: ['127.0.0.1:1'], retry: { attempts: 2, sleep: async () => {} } });
+  const rules = [{ prefix: '127.0.0.1:1', mirrors: [{ location: `127.0.0.1:${address.port}`, scheme: 'http' as const }] }];
+  const client = new RegistryClient({ rules, insecureHosts: ['127.0.0.1:1'], retry: { attempts: 2, sleep: async () => {} } });
   stack.push(client);
   const clock = quickClock();
   const source = createRegistrySource(client, { refusedTries: 1, retryForMs: 120_000, clock, random: () => 0.5 });

@@ -1,5 +1,3 @@
-import { readFile, stat } from 'node:fs/promises';
-import { errorMessage, TerminalError } from '@flotilla/api';
 import type { ResolvedImage as RegistryImage } from '@flotilla/registry';
 import {
   type DockerConfig,
@@ -13,12 +11,10 @@ import {
   resolveImage,
 } from '@flotilla/registry';
 import type { Config } from '../config.ts';
-import { PullerErrorCode } from '../errors.ts';
+import { readNodeRegistries } from '../node-registries.ts';
 import { type RetryOptions, withRetries } from '../retry.ts';
+import { readSmallFile } from '../small-file.ts';
 import type { ImageSource, ResolvedImage } from './image-source.ts';
-
-/** Pull secrets of whole clusters have some KiB. */
-const MAX_FILE_BYTES = 4 * 1024 * 1024;
 
 /**
  * The pull secret; an absent file means none.
@@ -29,20 +25,13 @@ export async function readPullSecret(path: string): Promise<DockerConfig> {
   return text === undefined ? { auths: {} } : parseDockerConfig(text);
 }
 
-/** A registry client with the node's mirrors, plain-http hosts, CA and the pull secret. */
+/**
+ * A registry client with the node's mirrors, trust and proxies and the pull secret.
+ * @throws what reading the node's files throws
+ */
 export async function openRegistryClient(config: Config, credentials: DockerConfig): Promise<RegistryClient> {
-  const { mirrors, registryCaPath } = config;
-  const ca = registryCaPath === undefined ? undefined : await readSmallFile(registryCaPath, 'REGISTRY_CA');
-  if (registryCaPath !== undefined && ca === undefined)
-    throw new TerminalError(
-      PullerErrorCode.configInvalid,
-      `REGISTRY_CA: there is no file ${registryCaPath}; mount the CA there or leave it unset`,
-    );
-  // an insecure source is one that is itself spoken to over plain http
-  const insecureHosts = mirrors
-    .filter(({ source, insecure, mirrors: names }) => insecure && (names.length === 0 || names.includes(source)))
-    .map(({ source }) => source);
-  return new RegistryClient({ credentials, mirrors, ca, insecureHosts, userAgent: 'flotilla-image-puller' });
+  const registries = await readNodeRegistries(config);
+  return new RegistryClient({ ...registries, credentials, proxy: config.proxy, userAgent: 'flotilla-image-puller' });
 }
 
 /** The registry behind the list. Each pull spec is resolved once; transient failures are tried again. */
@@ -64,6 +53,9 @@ export function createRegistrySource(client: RegistryClient, retry: Omit<RetryOp
     return image;
   };
   return {
+    get bytesRead() {
+      return client.bytesRead;
+    },
     resolve: async (pullSpec, signal) => toResolved(pullSpec, await attempt(pullSpec, () => resolve(pullSpec, signal), signal)),
     readFiles: ({ pullSpec }, selection, signal) =>
       attempt(pullSpec, async () => readLayerFiles(client, await resolve(pullSpec, signal), { ...selection, signal }), signal),
@@ -89,17 +81,4 @@ function toResolved(pullSpec: string, image: RegistryImage): ResolvedImage {
     layers: image.layers.map(({ digest, size }) => ({ digest, size })),
     labels: image.config.config?.Labels ?? {},
   };
-}
-
-async function readSmallFile(path: string, variable: string): Promise<string | undefined> {
-  try {
-    const { size } = await stat(path);
-    if (size > MAX_FILE_BYTES)
-      throw new TerminalError(PullerErrorCode.configInvalid, `${variable}: ${path} has more than ${MAX_FILE_BYTES} bytes`);
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    if (error instanceof TerminalError) throw error;
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw new TerminalError(PullerErrorCode.configInvalid, `${variable}: ${path} cannot be read: ${errorMessage(error)}`, { cause: error });
-  }
 }

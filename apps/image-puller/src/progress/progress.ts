@@ -21,6 +21,8 @@ export class Progress {
   #imagesDone = 0;
   #bytesTotal = 0;
   #bytesDone = 0;
+  #imagesUnsized = 0;
+  #bytesForList = 0;
   readonly #samples: { at: number; bytes: number }[] = [];
 
   constructor(now: () => number) {
@@ -37,10 +39,21 @@ export class Progress {
   /** The images of the list; those that cannot be resolved count as images too. */
   expect(images: readonly WantedImage[], unresolved: number): void {
     this.#imagesTotal = images.length + unresolved;
+    this.#imagesUnsized = images.filter(({ handedOver }) => handedOver !== undefined).length;
     for (const { digest, size } of images.flatMap(({ layers }) => layers)) {
       if (!this.#sizes.has(digest)) this.#bytesTotal += size;
       this.#sizes.set(digest, size);
     }
+  }
+
+  /** Bytes that were read to build the list; the store fetches them again with their images. */
+  readForList(bytes: number): void {
+    this.#bytesForList = bytes;
+  }
+
+  /** What the plan's bytes do not hold. */
+  get uncounted(): Pick<PullerReport, 'imagesUnsized' | 'bytesForList'> {
+    return { imagesUnsized: this.#imagesUnsized, bytesForList: this.#bytesForList };
   }
 
   /** Bytes of layers that are there or on their way in. A layer never shrinks: a broken transfer goes on where it stopped. */
@@ -86,6 +99,7 @@ export class Progress {
       bytesDone: this.#bytesDone,
       bytesTotal: this.#bytesTotal,
       bytesPerSecond: this.#rate(now),
+      ...this.uncounted,
       failures: [...this.#failures]
         .slice(0, MAX_FAILURES)
         .map(([image, error]) => ({ image: image.slice(0, MAX_TEXT), error: error.slice(0, MAX_TEXT) })),

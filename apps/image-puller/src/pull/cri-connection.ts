@@ -20,6 +20,8 @@ export class CriConnection implements Disposable {
     this.#client = new Client(`unix://${socket}`, credentials.createInsecure(), {
       // Go servers refuse a socket path as authority
       'grpc.default_authority': 'localhost',
+      // a socket of this node is never behind a proxy
+      'grpc.enable_http_proxy': 0,
       'grpc.max_receive_message_length': 16 * 1024 * 1024,
       'grpc.initial_reconnect_backoff_ms': 200,
       'grpc.max_reconnect_backoff_ms': 2_000,

@@ -1,10 +1,13 @@
 import { stat } from 'node:fs/promises';
+import { errorMessage } from '@flotilla/api';
 import { type DockerConfig, findCredential, parseImageReference } from '@flotilla/registry';
+import type { Clock } from '@flotilla/runtime';
 import { z } from 'zod';
 import { PullerErrorCode, StoreError } from '../errors.ts';
 import type { PullName } from '../list/image-list.ts';
 import type { Layer } from '../list/image-source.ts';
 import { forEachParallel } from '../parallel.ts';
+import { withRetries } from '../retry.ts';
 import type { StoreUsage } from '../space/space.ts';
 import { CriConnection, isAbsent } from './cri-connection.ts';
 import { containerdNamespace, Protocol } from './cri-protocol.ts';
@@ -21,6 +24,9 @@ const InfoAnswer = z.object({ info: z.object({ digest: z.string(), size: z.numbe
 const StatusesAnswer = z.object({ statuses: z.array(z.object({ ref: z.string(), offset: z.number() })) });
 
 const CALL_MS = 30_000;
+/** Of several sockets one may be held by something that never answers. */
+const VERSION_MS = 10_000;
+const OPEN_RETRY_MS = 30_000;
 /** A pull may take this long plus what its bytes take at the slowest rate that still counts as alive. */
 const PULL_BASE_MS = 10 * 60_000;
 const SLOWEST_BYTES_PER_SECOND = 16 * 1024;
@@ -34,31 +40,46 @@ export interface CriStoreOptions {
   /** Where to measure the file system; default: where the runtime says its images are. */
   readonly storePath?: string | undefined;
   readonly signal: AbortSignal;
+  /** How long a runtime that does not answer is waited for, at most half a minute. */
+  readonly retryForMs: number;
+  readonly clock: Clock;
+  readonly random: () => number;
 }
 
-/** The image service of the node's runtime. @throws StoreError when no socket answers */
+/**
+ * The image service of the node's runtime: of the first socket that answers. A runtime that is just being restarted is waited for.
+ * @throws StoreError when no socket answers
+ */
 export async function openCriStore(options: CriStoreOptions): Promise<ImageStore> {
-  const socket = await firstSocket(options.sockets);
-  const connection = new CriConnection(socket);
-  try {
-    const version = await connection.call(Protocol.version, {}, VersionAnswer, { signal: options.signal, deadlineMs: CALL_MS });
-    return new CriStore(connection, options, `${version.runtimeName} ${version.runtimeVersion} at ${socket}`);
-  } catch (error) {
-    connection[Symbol.dispose]();
-    throw error;
-  }
+  const retryForMs = Math.min(options.retryForMs, OPEN_RETRY_MS);
+  const isTransient = (error: unknown): boolean => error instanceof StoreError && error.transient;
+  return withRetries(() => openFirst(options), { ...options, retryForMs, isTransient, refusedTries: 1 });
 }
 
-async function firstSocket(sockets: readonly string[]): Promise<string> {
-  for (const socket of sockets) if ((await stat(socket).catch(() => undefined))?.isSocket()) return socket;
-  throw new StoreError(
-    PullerErrorCode.storeUnreachable,
-    `there is no runtime socket at ${sockets.join(' or ')}; mount the runtime's socket there or set CRI_SOCKET`,
-    { transient: false },
-  );
+async function openFirst(options: CriStoreOptions): Promise<ImageStore> {
+  const failures: unknown[] = [];
+  for (const socket of options.sockets) {
+    if (!(await stat(socket).catch(() => undefined))?.isSocket()) continue;
+    const connection = new CriConnection(socket);
+    try {
+      const version = await connection.call(Protocol.version, {}, VersionAnswer, { signal: options.signal, deadlineMs: VERSION_MS });
+      return new CriStore(connection, options, `${version.runtimeName} ${version.runtimeVersion} at ${socket}`);
+    } catch (error) {
+      connection[Symbol.dispose]();
+      options.signal.throwIfAborted();
+      failures.push(error);
+    }
+  }
+  const problem =
+    failures.length > 0
+      ? `no runtime answers: ${failures.map(errorMessage).join('; ')}`
+      : `there is no runtime socket at ${options.sockets.join(' or ')}; mount the runtime's socket there or set CRI_SOCKET`;
+  throw new StoreError(PullerErrorCode.storeUnreachable, problem, { transient: true, cause: failures[0] });
 }
 
 class CriStore implements ImageStore {
+  /** A runtime has mirrors and credentials of its own. */
+  readonly findsImages = true;
   readonly description: string;
   readonly #connection: CriConnection;
   readonly #options: CriStoreOptions;

@@ -12,6 +12,7 @@ export async function openLayoutStore(directory: string, client: RegistryClient)
   const layout = await OciLayout.open(directory);
   return {
     description: `OCI layout ${directory}`,
+    findsImages: false,
     async has({ pullSpec, referenceDigest }) {
       return (await layout.findImage(pullSpec))?.digest === referenceDigest;
     },

@@ -18,6 +18,7 @@ function fakeStore(pulling: (name: string, signal: AbortSignal) => Promise<void>
   const pulls: string[] = [];
   const store: ImageStore = {
     description: 'memory',
+    findsImages: false,
     has: async ({ pullSpec }) => held.has(pullSpec),
     async pull({ pullSpec }, _layers, signal) {
       pulls.push(pullSpec);

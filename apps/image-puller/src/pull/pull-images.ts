@@ -1,7 +1,7 @@
 import { errorMessage } from '@flotilla/api';
 import { isTransient as isTransientRegistryError } from '@flotilla/registry';
 import type { Clock, Logger } from '@flotilla/runtime';
-import { NoSpaceError, StoreError } from '../errors.ts';
+import { NoSpaceError, PullerErrorCode, StoreError } from '../errors.ts';
 import type { WantedImage } from '../list/image-list.ts';
 import { forEachParallel } from '../parallel.ts';
 import type { Progress } from '../progress/progress.ts';
@@ -74,9 +74,10 @@ export async function pullImages(options: PullOptions): Promise<PullOutcome> {
         await pullImage(image, options);
         pulled++;
         options.progress.imageDone(image);
-      } catch (error) {
+      } catch (failure) {
         options.signal.throwIfAborted();
-        if (error instanceof NoSpaceError) throw error;
+        if (failure instanceof NoSpaceError) throw failure;
+        const error = withReason(failure, image);
         failures.push(error);
         options.progress.imageFailed(image.pullSpecs[0]?.pullSpec ?? image.digest, error);
         options.logger.error({ image: image.pullSpecs[0]?.pullSpec, err: errorMessage(error) }, 'Pulling failed');
@@ -87,6 +88,15 @@ export async function pullImages(options: PullOptions): Promise<PullOutcome> {
   );
   return { pulled, failures };
 }
+
+/** An image that nobody found says why on both ways. */
+const withReason = (failure: unknown, { handedOver }: WantedImage): unknown =>
+  handedOver === undefined
+    ? failure
+    : new StoreError(PullerErrorCode.storeRefused, `${errorMessage(failure)}; not found here either: ${errorMessage(handedOver)}`, {
+        transient: false,
+        cause: failure,
+      });
 
 const size = ({ layers }: WantedImage): number => layers.reduce((sum, layer) => sum + layer.size, 0);
 

@@ -6,6 +6,8 @@ import type { StoreUsage } from '../space/space.ts';
 export interface ImageStore extends AsyncDisposable {
   /** What it is, for messages. */
   readonly description: string;
+  /** Whether it may find an image by ways of its own where we do not. */
+  readonly findsImages: boolean;
   /** Whether the image is there under this name and is what the registry has under it now. */
   has(name: PullName, signal: AbortSignal): Promise<boolean>;
   /** Pulls under exactly this name. @throws StoreError, NoSpaceError or RegistryError */

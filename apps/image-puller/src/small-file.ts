@@ -1,0 +1,45 @@
+import { open, readdir } from 'node:fs/promises';
+import { errorMessage, TerminalError } from '@flotilla/api';
+import { PullerErrorCode } from './errors.ts';
+
+/** Trust bundles of whole distributions have some hundred KiB, pull secrets of whole clusters some KiB. */
+const MAX_FILE_BYTES = 4 * 1024 * 1024;
+/** Entries of a folder that are looked at. */
+const MAX_ENTRIES = 1_000;
+
+/**
+ * A text file of the node; undefined when it is not there. `variable` names the setting that leads to it.
+ * @throws TerminalError `FLOTILLA_PULLER_CONFIG_INVALID` when it is too large, no file or not to be read
+ */
+export async function readSmallFile(path: string, variable: string): Promise<string | undefined> {
+  try {
+    await using file = await open(path, 'r');
+    if (!(await file.stat()).isFile()) throw new Error('it is no file');
+    const buffer = Buffer.alloc(MAX_FILE_BYTES + 1);
+    let size = 0;
+    for (let read = 1; read > 0 && size < buffer.length; size += read) ({ bytesRead: read } = await file.read(buffer, size));
+    if (size > MAX_FILE_BYTES) throw new Error(`it has more than ${MAX_FILE_BYTES} bytes`);
+    return buffer.toString('utf8', 0, size);
+  } catch (error) {
+    if (isAbsent(error)) return undefined;
+    throw unreadable(variable, path, error);
+  }
+}
+
+/** Names in a folder, sorted; none when it is not there. @throws TerminalError when there are too many or it cannot be read */
+export async function listFolder(path: string, variable: string): Promise<string[]> {
+  try {
+    const names = await readdir(path);
+    if (names.length > MAX_ENTRIES) throw new Error(`it has more than ${MAX_ENTRIES} entries`);
+    return names.sort();
+  } catch (error) {
+    if (isAbsent(error)) return [];
+    throw unreadable(variable, path, error);
+  }
+}
+
+const isAbsent = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
+
+const unreadable = (variable: string, path: string, error: unknown): TerminalError =>
+  new TerminalError(PullerErrorCode.configInvalid, `${variable}: ${path} cannot be read: ${errorMessage(error)}`, { cause: error });

@@ -1,0 +1,189 @@
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer as createHttpServer, type RequestListener } from 'node:http';
+import { createServer } from 'node:https';
+import { type AddressInfo, connect, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createSecureContext } from 'node:tls';
+import { EnvHttpProxyAgent } from 'undici';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { RegistryClient, type RegistryClientOptions } from './client.ts';
+import { openConnections } from './connections.ts';
+import type { Scheme } from './endpoint.ts';
+import { parseImageReference } from './image-reference.ts';
+import { MediaType } from './manifest.ts';
+
+const MANIFEST = JSON.stringify({ schemaVersion: 2, mediaType: MediaType.ociManifest, layers: [] });
+const PASSWORD = 'pa55word';
+
+let tls: { cert: string; key: string };
+const stack: AsyncDisposable[] = [];
+
+beforeAll(() => {
+  const dir = mkdtempSync(join(tmpdir(), 'flotilla-cert-'));
+  const [cert, key] = [join(dir, 'cert'), join(dir, 'key')];
+  const names = 'subjectAltName=DNS:registry.test,DNS:auth.test,DNS:localhost,IP:127.0.0.1';
+  const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-subj', '/CN=test', '-addext', names];
+  execFileSync('openssl', ['req', '-x509', '-days', '2', ...kind, '-keyout', key, '-out', cert], { stdio: 'ignore' });
+  tls = { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') };
+  rmSync(dir, { recursive: true });
+});
+afterEach(async () => {
+  for (const resource of stack.splice(0).reverse()) await resource[Symbol.asyncDispose]();
+});
+afterAll(() => expect(stack).toEqual([]));
+
+async function listen(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const sockets = new Set<{ destroy(): void }>();
+  server.on('connection', (socket) => sockets.add(socket));
+  stack.push({
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+/** A registry that wants a token of `auth.test`, which is the same server. */
+const withToken: RequestListener = (request, response) => {
+  if (request.url?.startsWith('/token')) return void response.end(JSON.stringify({ token: 'good' }));
+  if (request.headers.authorization === 'Bearer good') return void response.end(MANIFEST);
+  response.writeHead(401, { 'www-authenticate': 'Bearer realm="https://auth.test/token",service="s"' }).end();
+};
+const open: RequestListener = (_request, response) => void response.end(MANIFEST);
+
+/** A CONNECT proxy that wants a password and leads every host to one port; `asked` has what it was asked for. */
+async function startProxy(target: number, answer: 'tunnel' | 'silence' | 403 = 'tunnel') {
+  const asked: string[] = [];
+  const server = createHttpServer((request, response) => {
+    asked.push(`${request.method} ${request.url}`);
+    response.end(MANIFEST);
+  });
+  server.on('connect', (request, socket) => {
+    asked.push(`CONNECT ${request.url}`);
+    socket.on('error', () => {});
+    if (answer === 'silence') return;
+    if (answer === 403) return void socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
+    const wanted = `Basic ${Buffer.from(`user:${PASSWORD}`).toString('base64')}`;
+    if (request.headers['proxy-authorization'] !== wanted) return void socket.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n');
+    const upstream = connect(target, '127.0.0.1', () => {
+      socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
+      upstream.pipe(socket).pipe(upstream);
+    });
+    upstream.on('error', () => socket.destroy());
+    socket.on('close', () => upstream.destroy());
+  });
+  const port = await listen(server);
+  return { asked, url: (password: string) => `http://user:${password}@127.0.0.1:${port}` };
+}
+
+function makeClient(options: RegistryClientOptions): RegistryClient {
+  const timeouts = { connectMs: 1_000, headersMs: 600, documentMs: 20_000 };
+  const client = new RegistryClient({ timeouts, retry: { attempts: 1 }, ...options });
+  stack.push(client);
+  return client;
+}
+
+// nobody resolves this name: who reaches it went through the proxy
+const image = parseImageReference('registry.test/team/app:1');
+
+describe('through a proxy', () => {
+  test('registry and token server are both reached, with the password of the proxy', async () => {
+    const proxy = await startProxy(await listen(createServer(tls, withToken)));
+    const client = makeClient({ ca: tls.cert, proxy: { https: proxy.url(PASSWORD) } });
+    expect((await client.fetchManifest(image)).bytes.toString()).toBe(MANIFEST);
+    expect(new Set(proxy.asked)).toEqual(new Set(['CONNECT registry.test:443', 'CONNECT auth.test:443']));
+  });
+
+  test('plain HTTP goes through the proxy for plain HTTP, and what NO_PROXY names goes to neither', async () => {
+    const port = await listen(createHttpServer(open));
+    const proxy = await startProxy(port);
+    const direct = `localhost:${port}`;
+    const client = makeClient({
+      proxy: { http: proxy.url(PASSWORD), https: proxy.url(PASSWORD), no: '.other.test, named.test' },
+      insecureHosts: ['registry.test', direct],
+    });
+    await client.fetchManifest(image);
+    expect(proxy.asked).toEqual(['GET http://registry.test/v2/team/app/manifests/1']);
+    await client.fetchManifest(parseImageReference(`${direct}/team/app:1`));
+    for (const host of ['a.other.test', 'named.test'])
+      await expect(client.fetchManifest(parseImageReference(`${host}/team/app:1`))).rejects.toThrow(/ENOTFOUND|EAI_AGAIN/);
+    expect(proxy.asked).toHaveLength(1);
+  });
+
+  test.each<[string, { password: string; answer?: 'silence' | 403 }, string, RegExp]>([
+    ['a wrong password', { password: 'wr0ng-secret' }, 'FLOTILLA_REGISTRY_UNAUTHORIZED', /proxy answered 407/],
+    ['a proxy that forbids the host', { password: 'wr0ng-secret', answer: 403 }, 'FLOTILLA_REGISTRY_UNAUTHORIZED', /proxy answered 403/],
+    ['a proxy that opens no tunnel', { password: 'wr0ng-secret', answer: 'silence' }, 'FLOTILLA_REGISTRY_UNREACHABLE', /registry\.test/],
+  ])('%s is said without the password', async (_, { password, answer }, code, message) => {
+    const proxy = await startProxy(await listen(createServer(tls, open)), answer);
+    const error: unknown = await makeClient({ ca: tls.cert, proxy: { https: proxy.url(password) } })
+      .fetchManifest(image)
+      .catch((failure: unknown) => failure);
+    expect(error).toMatchObject({ code, message: expect.stringMatching(message) });
+    expect(String(error) + JSON.stringify(error) + String((error as Error).cause)).not.toContain(password);
+  });
+});
+
+test.each<[string, string, boolean]>([
+  ['an address in a network of NO_PROXY', 'https://10.128.3.4', false],
+  ['an address outside', 'https://10.1.2.3', true],
+  ['an IPv6 address in a network', 'https://[fd02::7]:5000', false],
+  ['an IPv6 address outside', 'https://[fd03::7]', true],
+  ['loopback', 'https://127.0.0.9:5000', false],
+  ['localhost', 'https://localhost:5000', false],
+  ['plain HTTP where only HTTPS has a proxy', 'http://registry.test', false],
+  ['a host', 'https://registry.test', true],
+])('%s', async (_, url, isProxied) => {
+  const connections = openConnections({
+    tls: { secureContext: createSecureContext(), rejectUnauthorized: true },
+    proxy: { https: 'http://proxy.test:3128', no: '10.128.0.0/14,fd02::/112,,300.1.0.0/8,1.2.3.4/99' },
+    connectMs: 1,
+    tunnelMs: 1,
+  });
+  expect(connections.dispatcherFor(new URL(url)) instanceof EnvHttpProxyAgent).toBe(isProxied);
+  await connections.destroy();
+});
+
+describe('trust', () => {
+  const fetchFrom = (host: string, options: RegistryClientOptions, scheme: Scheme) => {
+    const rules = [{ prefix: 'registry.test', mirrors: [], location: host, scheme }];
+    return makeClient({ rules, ...options }).fetchManifest(image);
+  };
+  test('an authority of one server is trusted for that server alone', async () => {
+    const trusted = `localhost:${await listen(createServer(tls, open))}`;
+    const other = `localhost:${await listen(createServer(tls, open))}`;
+    const hostTls = new Map([[trusted, { ca: tls.cert }]]);
+    await fetchFrom(trusted, { hostTls }, 'https');
+    await expect(fetchFrom(other, { hostTls }, 'https')).rejects.toMatchObject({ code: 'FLOTILLA_REGISTRY_UNTRUSTED' });
+  });
+
+  test('an insecure server may have any certificate or none', async () => {
+    const secure = `localhost:${await listen(createServer(tls, open))}`;
+    const plain = `localhost:${await listen(createHttpServer(open))}`;
+    for (const host of [secure, plain]) expect((await fetchFrom(host, {}, 'either')).bytes.toString()).toBe(MANIFEST);
+    await expect(fetchFrom(secure, {}, 'https')).rejects.toMatchObject({ code: 'FLOTILLA_REGISTRY_UNTRUSTED' });
+    await expect(fetchFrom(plain, {}, 'https')).rejects.toMatchObject({ code: expect.stringMatching(/UNREACHABLE|UNTRUSTED/) });
+  });
+
+  test('HTTPS is not given up for a redirect, with or without credentials', async () => {
+    let reached = 0;
+    const plain = await listen(createHttpServer((_, response) => void response.end(String(reached++))));
+    const secure = createServer(tls, (_, response) => void response.writeHead(307, { location: `http://127.0.0.1:${plain}/x` }).end());
+    const host = `localhost:${await listen(secure)}`;
+    const credentials = { auths: { [host]: { username: 'u', password: 'p' } } };
+    for (const options of [{ ca: tls.cert }, { ca: tls.cert, credentials }])
+      await expect(fetchFrom(host, options, 'https')).rejects.toThrow(/redirect from HTTPS to plain HTTP/);
+    expect(reached).toBe(0);
+  });
+
+  test('an image that is blocked everywhere says so', async () => {
+    const rules = [{ prefix: 'registry.test', mirrors: [], blocked: true }];
+    await expect(makeClient({ rules }).fetchManifest(image)).rejects.toMatchObject({ code: 'FLOTILLA_REGISTRY_BLOCKED' });
+  });
+});
