@@ -8,6 +8,7 @@ const { createHash } = require('node:crypto');
 const path = require('node:path');
 
 const root = path.dirname(__dirname);
+const starters = findStarters();
 const stamp = path.join(root, 'node_modules', '.flotilla-lock');
 const lock = createHash('sha256')
   .update(readFileSync(path.join(root, 'package-lock.json')))
@@ -32,6 +33,18 @@ function node24() {
   process.exit(1);
 }
 
+/** Whoever started this, as text; beyond npm's shell npm itself, where the system tells (Linux). */
+function findStarters() {
+  const parent = process.ppid;
+  try {
+    const [, name, grandparent] = /\((.*)\) \S (\d+)/s.exec(readFileSync(`/proc/${parent}/stat`, 'utf8'));
+    if (/^(ba|da)?sh$/.test(name)) return `${parent} ${grandparent}`;
+  } catch {
+    // Another system, or a parent that ends just now: its number changes then.
+  }
+  return String(parent);
+}
+
 // Leading flags are Node's own: bootstrap.cjs [--node-flag ...] PROGRAM [ARGUMENT ...]
 const given = process.argv.slice(2);
 const at = given.findIndex((argument) => !argument.startsWith('--'));
@@ -46,4 +59,11 @@ const child = spawn(node, ['--disable-warning=ExperimentalWarning', ...flags, pa
 });
 // A Ctrl-C reaches the whole process group; a signal sent to this process alone is passed on.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+// npm passes a signal to its shell alone, which dies of it and tells nobody: without them there is nobody left to run for.
+const watch = process.env.npm_lifecycle_event === undefined ? undefined : setInterval(endWithStarters, 500);
+function endWithStarters() {
+  if (findStarters() === starters) return;
+  clearInterval(watch);
+  child.kill('SIGTERM');
+}
 child.on('exit', (code, signal) => process.exit(code ?? 128 + (require('node:os').constants.signals[signal] ?? 1)));

@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto';
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { findProgram, startServerProcess } from '@flotilla/control-plane';
+import { expect, test } from 'vitest';
+
+const BOOTSTRAP = fileURLToPath(new URL('../bootstrap.cjs', import.meta.url));
+
+/** Says who it is, and ends in order when it is asked to. */
+const PROGRAM = `import { writeFileSync } from 'node:fs';
+process.on('SIGTERM', () => { writeFileSync('ended', ''); process.exit(0); });
+setInterval(() => undefined, 1000);
+writeFileSync('pid', String(process.pid));
+`;
+
+/** A repository with one command, \`npm run hub\`, whose packages are installed. */
+async function makeRepository() {
+  const dir = await mkdtemp(join(tmpdir(), 'flotilla-bootstrap-'));
+  const lock = '{}';
+  const pinned = join(dir, 'node_modules', `node-${process.platform}-${process.arch}`, 'bin');
+  await mkdir(pinned, { recursive: true });
+  await symlink(process.execPath, join(pinned, 'node'));
+  await mkdir(join(dir, 'tools'));
+  await cp(BOOTSTRAP, join(dir, 'tools/bootstrap.cjs'));
+  await writeFile(join(dir, 'package-lock.json'), lock);
+  await writeFile(join(dir, 'node_modules/.flotilla-lock'), createHash('sha256').update(lock).digest('hex'));
+  await writeFile(join(dir, 'package.json'), JSON.stringify({ scripts: { hub: 'node tools/bootstrap.cjs program.mjs' } }));
+  await writeFile(join(dir, 'program.mjs'), PROGRAM);
+  const read = (name: string) => readFile(join(dir, name), 'utf8').catch(() => undefined);
+  return { dir, read, [Symbol.asyncDispose]: () => rm(dir, { recursive: true, force: true }) };
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+// Other systems tell only of a starter that is gone, not of one beyond it.
+const signals = process.platform === 'linux' ? (['SIGTERM', 'SIGKILL'] as const) : (['SIGTERM'] as const);
+
+test.each(signals)('a program that npm started ends in order when npm ends by %s', async (signal) => {
+  await using repository = await makeRepository();
+  const npm = await startServerProcess({
+    name: 'npm',
+    program: (await findProgram('npm')) ?? expect.fail('no npm on PATH'),
+    args: ['run', 'hub', '--', '--an-argument'],
+    logFile: join(repository.dir, 'log'),
+    cwd: repository.dir,
+    env: { npm_config_cache: join(repository.dir, 'npm'), npm_config_update_notifier: 'false' },
+  });
+  await using _npm = npm;
+  await expect.poll(() => repository.read('pid'), { timeout: 25_000 }).toBeTruthy();
+  const pid = Number(await repository.read('pid'));
+  expect(isAlive(pid)).toBe(true);
+  try {
+    await npm.stop({ signal });
+    await expect.poll(() => isAlive(pid), { timeout: 10_000 }).toBe(false);
+    expect(await repository.read('ended')).toBe('');
+  } finally {
+    if (isAlive(pid)) process.kill(pid, 'SIGKILL');
+  }
+});
