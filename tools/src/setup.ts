@@ -8,6 +8,7 @@ import {
   findProgram,
   type Log,
   NODE_PACKAGES,
+  OCM_TOOLS,
   sweepLeftovers,
   type ToolName,
 } from '@flotilla/control-plane';
@@ -15,7 +16,8 @@ import { prepareBase } from './images/build-images.ts';
 import { hostArchitecture } from './images/cache-folder.ts';
 
 const EVERYWHERE: readonly ToolName[] = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kubectl', 'registry', 'helm'];
-const FOR_CLUSTERS: readonly ToolName[] = ['kube-scheduler', 'kubelet', 'kube-proxy'];
+/** Where whole clusters run; end-to-end tests roll out beside the components of Open Cluster Management. */
+const FOR_CLUSTERS: readonly ToolName[] = ['kube-scheduler', 'kubelet', 'kube-proxy', ...OCM_TOOLS];
 
 /**
  * Does all set-up of this machine for tests and the demo: Debian packages (as root), programs built or found in the cache, the base of

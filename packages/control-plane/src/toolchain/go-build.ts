@@ -1,10 +1,10 @@
-import { mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { errorMessage } from '@flotilla/api';
 import { ToolsUnavailableError } from '../errors.ts';
 import { findProgram, runCommand } from '../processes/command.ts';
 import { takeLock } from './build-lock.ts';
-import { moduleFolder, type ToolSet } from './tool-sets.ts';
+import { CRDS, moduleFolder, type ToolSet } from './tool-sets.ts';
 
 /** Tells the user what goes on; one line per call. */
 export type Log = (line: string) => void;
@@ -19,6 +19,8 @@ interface GoBuild {
   readonly coldBuild: string;
   readonly linkerFlags?: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** What else becomes part of `target`: Go module → paths in it, copied into the folder `crds`. */
+  readonly crds?: Readonly<Record<string, readonly string[]>>;
 }
 
 /**
@@ -73,10 +75,20 @@ async function runGo(go: string, build: GoBuild, folder: string, log: Log): Prom
       },
     });
     for (const [name, path] of packages) await renameProgram(folder, path, name);
+    await copyCrds(go, build, folder);
   } finally {
     clearInterval(ticker);
   }
   log(`Built the ${build.label} in ${((performance.now() - start) / 1000).toFixed(1)} s`);
+}
+
+/** Other people's YAML stays theirs: it comes out of the locked modules, not out of this repository. */
+async function copyCrds(go: string, { moduleDir, env, crds = {} }: GoBuild, folder: string): Promise<void> {
+  for (const [module, paths] of Object.entries(crds)) {
+    const dir = (await runCommand(go, ['list', '-m', '-f', '{{.Dir}}', module], { cwd: moduleDir, ...(env && { env }) })).trim();
+    await mkdir(join(folder, CRDS), { recursive: true });
+    for (const path of paths) await copyFile(join(dir, path), join(folder, CRDS, basename(path)));
+  }
 }
 
 /** Go names a program after the last element of its package, major version suffix left out: etcd is called `server`. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** Programs that the real parts are made of. */
@@ -12,7 +13,11 @@ export type ToolName =
   | 'kube-proxy'
   | 'kubectl'
   | 'registry'
-  | 'helm';
+  | 'helm'
+  | 'ocm-work'
+  | 'ocm-placement'
+  | 'policy-propagator'
+  | 'config-policy-controller';
 
 /** Programs that are built together, from one `go.mod`. */
 export interface ToolSet {
@@ -22,9 +27,12 @@ export interface ToolSet {
   /** Words for the user: how long a build from an empty cache takes on two cores. */
   readonly coldBuild: string;
   readonly linkerFlags?: string;
+  /** CRDs that lie in the folder `crds` beside the programs: Go module → paths in it. */
+  readonly crds?: Readonly<Record<string, readonly string[]>>;
 }
 
 const kubernetes = (program: string) => `k8s.io/kubernetes/cmd/${program}`;
+const ocm = (path: string) => `open-cluster-management.io/${path}`;
 const version = (variable: string, value: string) => `-X k8s.io/component-base/version.${variable}=${value}`;
 
 /** Every set; the versions are those of the `go.mod` files under `tools/`. */
@@ -46,7 +54,55 @@ export const TOOL_SETS: readonly ToolSet[] = [
   },
   { name: 'registry', packages: { registry: 'github.com/distribution/distribution/v3/cmd/registry' }, coldBuild: 'about 1.5 minutes' },
   { name: 'helm', packages: { helm: 'helm.sh/helm/v4/cmd/helm' }, coldBuild: 'about 2.5 minutes' },
+  {
+    name: 'ocm',
+    packages: { 'ocm-work': ocm('ocm/cmd/work'), 'ocm-placement': ocm('ocm/cmd/placement') },
+    coldBuild: 'about 2 minutes',
+    linkerFlags: '-s -w',
+    crds: {
+      [ocm('api')]: [
+        'cluster/v1/0000_00_clusters.open-cluster-management.io_managedclusters.crd.yaml',
+        'cluster/v1alpha1/0000_05_clusters.open-cluster-management.io_addonplacementscores.crd.yaml',
+        'cluster/v1beta1/0000_02_clusters.open-cluster-management.io_placements.crd.yaml',
+        'cluster/v1beta1/0000_03_clusters.open-cluster-management.io_placementdecisions.crd.yaml',
+        'cluster/v1beta2/0000_00_clusters.open-cluster-management.io_managedclustersets.crd.yaml',
+        'cluster/v1beta2/0000_01_clusters.open-cluster-management.io_managedclustersetbindings.crd.yaml',
+        'work/v1/0000_00_work.open-cluster-management.io_manifestworks.crd.yaml',
+        'work/v1/0000_01_work.open-cluster-management.io_appliedmanifestworks.crd.yaml',
+        'work/v1alpha1/0000_00_work.open-cluster-management.io_manifestworkreplicasets.crd.yaml',
+      ],
+    },
+  },
+  {
+    name: 'policy-propagator',
+    packages: { 'policy-propagator': ocm('governance-policy-propagator') },
+    coldBuild: 'about 1.5 minutes',
+    linkerFlags: '-s -w',
+    crds: {
+      [ocm('governance-policy-propagator')]: ['policies', 'placementbindings', 'policysets', 'policyautomations'].map(
+        (plural) => `deploy/crds/policy.open-cluster-management.io_${plural}.yaml`,
+      ),
+    },
+  },
+  {
+    name: 'config-policy',
+    packages: { 'config-policy-controller': ocm('config-policy-controller') },
+    coldBuild: 'about 1.5 minutes',
+    linkerFlags: '-s -w',
+    crds: { [ocm('config-policy-controller')]: ['deploy/crds/policy.open-cluster-management.io_configurationpolicies.yaml'] },
+  },
 ];
+
+/** Everything a built set consists of, as paths in its folder. */
+export const filesOf = ({ packages, crds = {} }: ToolSet): { readonly programs: readonly string[]; readonly crds: readonly string[] } => ({
+  programs: Object.keys(packages),
+  crds: Object.values(crds)
+    .flat()
+    .map((path) => join(CRDS, basename(path))),
+});
+
+/** Folder of a built set that has its CRDs. */
+export const CRDS = 'crds';
 
 /** Folder with the `go.mod` of a set. */
 export const moduleFolder = (set: string): string => fileURLToPath(new URL(`../../tools/${set}`, import.meta.url));
@@ -56,6 +112,6 @@ export async function buildKey(set: ToolSet): Promise<string> {
   const folder = moduleFolder(set.name);
   const hash = createHash('sha256');
   for (const file of ['go.mod', 'go.sum']) hash.update(await readFile(`${folder}/${file}`));
-  hash.update(JSON.stringify([process.platform, process.arch, set.linkerFlags, set.packages]));
+  hash.update(JSON.stringify([process.platform, process.arch, set.linkerFlags, set.packages, ...(set.crds ? [set.crds] : [])]));
   return hash.digest('hex').slice(0, 16);
 }

@@ -1,9 +1,9 @@
 import { access, constants } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { readEnvironment } from '../environment.ts';
 import { ToolsUnavailableError } from '../errors.ts';
 import { buildToolSet, type Log } from './go-build.ts';
-import { buildKey, TOOL_SETS, type ToolName, type ToolSet } from './tool-sets.ts';
+import { buildKey, CRDS, filesOf, TOOL_SETS, type ToolName, type ToolSet } from './tool-sets.ts';
 
 /** Where a tool came from. */
 export type ToolSource = 'KUBEBUILDER_ASSETS' | 'cache' | 'build';
@@ -12,6 +12,8 @@ export type ToolSource = 'KUBEBUILDER_ASSETS' | 'cache' | 'build';
 export interface Tools {
   /** Path of a program; only those that were asked for. */
   path(name: ToolName): string;
+  /** Folder with the CRDs of the set that a program belongs to: beside the program. */
+  crds(name: ToolName): string;
   readonly source: Readonly<Partial<Record<ToolName, ToolSource>>>;
 }
 
@@ -41,17 +43,13 @@ export async function ensureTools(names: readonly ToolName[], options: { readonl
       source[name] = ready.source;
     }
   }
-  return {
-    source,
-    path(name) {
-      const path = paths.get(name);
-      if (!path)
-        throw new ToolsUnavailableError(
-          `${name} is not among the tools for ${process.platform}, or was not asked for: ${names.join(', ')}`,
-        );
-      return path;
-    },
+  const path = (name: ToolName): string => {
+    const found = paths.get(name);
+    if (!found)
+      throw new ToolsUnavailableError(`${name} is not among the tools for ${process.platform}, or was not asked for: ${names.join(', ')}`);
+    return found;
   };
+  return { source, path, crds: (name) => join(dirname(path(name)), CRDS) };
 }
 
 /** One line for the user: which source gave which tools. */
@@ -71,8 +69,11 @@ async function assetOf(name: ToolName): Promise<string | undefined> {
 
 async function ensureToolSet(set: ToolSet, log: Log): Promise<{ folder: string; source: ToolSource }> {
   const folder = join(readEnvironment().cacheDir, 'tools', await buildKey(set), set.name);
-  const isComplete = async () =>
-    (await Promise.all(Object.keys(set.packages).map((name) => isExecutable(join(folder, name))))).every(Boolean);
+  const { programs, crds } = filesOf(set);
+  const isComplete = async () => {
+    const present = [...programs.map((name) => isExecutable(join(folder, name))), ...crds.map((path) => isReadable(join(folder, path)))];
+    return (await Promise.all(present)).every(Boolean);
+  };
   if (await isComplete()) return { folder, source: 'cache' };
   await buildToolSet(set, folder, log);
   if (await isComplete()) return { folder, source: 'build' };
@@ -81,8 +82,11 @@ async function ensureToolSet(set: ToolSet, log: Log): Promise<{ folder: string; 
   );
 }
 
-const isExecutable = (path: string): Promise<boolean> =>
-  access(path, constants.X_OK).then(
+const isExecutable = (path: string): Promise<boolean> => isAccessible(path, constants.X_OK);
+const isReadable = (path: string): Promise<boolean> => isAccessible(path, constants.R_OK);
+
+const isAccessible = (path: string, mode: number): Promise<boolean> =>
+  access(path, mode).then(
     () => true,
     () => false,
   );
