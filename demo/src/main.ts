@@ -1,10 +1,12 @@
 import { dirname } from 'node:path';
-import { errorMessage } from '@flotilla/api';
+import { errorMessage, FlotillaError } from '@flotilla/api';
 import { cleanupOnExit, clusterObstacle, ensureTools } from '@flotilla/control-plane';
 import { setUp } from '../../tools/src/setup.ts';
 import { startApiOnlyFleet } from './api-only-fleet.ts';
 import { EXAMPLE_UPGRADE } from './examples.ts';
-import { allSpokes, type Fleet } from './fleet.ts';
+import { allSpokes, type Site } from './fleet.ts';
+import { UPGRADES } from './ocm/gateway.ts';
+import { tellOcmStory } from './ocm/story.ts';
 import { type DemoOptions, HELP, parseOptions } from './options.ts';
 import { startRealFleet } from './real-fleet.ts';
 import { tellStory } from './story.ts';
@@ -21,6 +23,7 @@ const screen = {
 async function main(options: DemoOptions, signal: AbortSignal): Promise<void> {
   say('Set-up');
   await setUp((line) => say(`  ${line}`));
+  if (options.ocm) return await tellOther(options, signal);
   const start = performance.now();
   const obstacle = options.apiOnly ? '--api-only was given' : clusterObstacle();
   const fleetOptions = { spokes: options.spokes, bystander: true, say: (line: string) => say(`  ${line}`), signal };
@@ -30,22 +33,45 @@ async function main(options: DemoOptions, signal: AbortSignal): Promise<void> {
   say(`  up after ${elapsed(start)}`);
   await tellStory(fleet, { rate: options.rate, screen, signal });
   say(`\nThe story took ${elapsed(start)}, set-up not counted`);
-  if (options.keep) await keepRunning(fleet, signal);
+  if (options.keep) {
+    for (const spoke of allSpokes(fleet)) await spoke.restoreLink();
+    say('\nThe links are up again, and everything stays until Ctrl-C. Look around with');
+    const { namespace, name } = EXAMPLE_UPGRADE;
+    const looks = [`-n ${namespace} get cgu ${name} -o yaml`, 'get managedclusters', 'get managedclusteractions,managedclusterviews -A'];
+    await keepRunning(fleet.hub, allSpokes(fleet), { looks, signal });
+  }
+  say('Taking everything down');
+}
+
+/** The story of `--ocm`. */
+async function tellOther({ spokes, keep }: DemoOptions, signal: AbortSignal): Promise<void> {
+  const start = performance.now();
+  const obstacle = clusterObstacle();
+  if (obstacle) throw new FlotillaError('FLOTILLA_DEMO_USAGE', `--ocm: ${obstacle}`);
+  await using world = await tellOcmStory({ spokes, say, signal });
+  say(`\nThe story took ${elapsed(start)}, set-up not counted`);
+  if (keep) {
+    say('\nEverything stays until Ctrl-C. Look around with');
+    const looks = [`-n ${UPGRADES} get cgu,policies,placements`, 'get manifestworks,policies,placementdecisions -A'];
+    await keepRunning(world.hub, world.spokes, { looks, signal });
+  }
   say('Taking everything down');
 }
 
 const elapsed = (start: number): string => `${((performance.now() - start) / 1000).toFixed(1)} s`;
 
+interface KeepOptions {
+  /** Arguments of kubectl that show something on the hub. */
+  readonly looks: readonly string[];
+  readonly signal: AbortSignal;
+}
+
 /** Says how to look around and waits for Ctrl-C. */
-async function keepRunning(fleet: Fleet, signal: AbortSignal): Promise<void> {
-  const { hub } = fleet;
-  for (const spoke of allSpokes(fleet)) await spoke.restoreLink();
+async function keepRunning(hub: Site, spokes: readonly Site[], { looks, signal }: KeepOptions): Promise<void> {
   const kubectl = (await ensureTools(['kubectl'])).path('kubectl');
-  say('\nThe links are up again, and everything stays until Ctrl-C. Look around with');
   say(`  export KUBECONFIG=${hub.kubeconfig} PATH=${dirname(kubectl)}:$PATH`);
-  say(`  kubectl -n ${EXAMPLE_UPGRADE.namespace} get cgu ${EXAMPLE_UPGRADE.name} -o yaml`);
-  say('  kubectl get managedclusters; kubectl get managedclusteractions,managedclusterviews -A');
-  for (const { name, kubeconfig } of allSpokes(fleet)) say(`  kubectl --kubeconfig ${kubeconfig} get pods -A   # ${name}`);
+  for (const look of looks) say(`  kubectl ${look}`);
+  for (const { name, kubeconfig } of spokes) say(`  kubectl --kubeconfig ${kubeconfig} get pods -A   # ${name}`);
   // The signal handler ends the program; a timer keeps it alive until then.
   const timer = setInterval(() => undefined, 60_000);
   await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));

@@ -12,6 +12,8 @@ export interface DemoOptions {
   readonly spokes: number;
   /** API servers and a node that runs pods as processes, also where whole clusters would work. */
   readonly apiOnly: boolean;
+  /** The other story: rollouts beside real components of Open Cluster Management. */
+  readonly ocm: boolean;
   readonly help: boolean;
 }
 
@@ -24,6 +26,7 @@ Pre-caches a release on a small fleet, rolls it out when its window starts, cuts
   --rate RATE    rate of the link to each spoke, as in 20mbit; default ${DEFAULT_RATE}
   --spokes N     spokes that are pre-cached, 1 to 4; default 2. One more is not, for comparison
   --api-only     API servers and a node that runs pods as processes, instead of whole clusters (needs no root)
+  --ocm          another story: two rollouts beside real components of Open Cluster Management (needs root on Linux)
   --keep         leave it running at the end and print how to look around; ends with Ctrl-C
   --help         this text
 `;
@@ -33,12 +36,15 @@ export function parseOptions(args: readonly string[]): DemoOptions {
   const { values } = parse(args);
   const spokes = Number(values.spokes);
   if (!Number.isInteger(spokes) || spokes < 1 || spokes > 4) throw usage(`--spokes ${values.spokes}: must be a whole number from 1 to 4`);
+  const { rate = DEFAULT_RATE, ocm, 'api-only': apiOnly, keep, help } = values;
   try {
-    parseRate(values.rate);
+    parseRate(rate);
   } catch (cause) {
-    throw usage(`--rate ${values.rate}: must be a number and kbit, mbit or gbit, as in ${DEFAULT_RATE}`, cause);
+    throw usage(`--rate ${rate}: must be a number and kbit, mbit or gbit, as in ${DEFAULT_RATE}`, cause);
   }
-  return { keep: values.keep, rate: values.rate, spokes, apiOnly: values['api-only'], help: values.help };
+  if (ocm && apiOnly) throw usage('--ocm --api-only: leave out --api-only, that story needs whole clusters');
+  if (ocm && values.rate !== undefined) throw usage(`--ocm --rate ${rate}: leave out --rate, that story pulls nothing over the links`);
+  return { keep, rate, spokes, apiOnly, ocm, help };
 }
 
 function parse(args: readonly string[]) {
@@ -47,9 +53,10 @@ function parse(args: readonly string[]) {
       args: [...args],
       options: {
         keep: { type: 'boolean', default: false },
-        rate: { type: 'string', default: DEFAULT_RATE },
+        rate: { type: 'string' },
         spokes: { type: 'string', default: '2' },
         'api-only': { type: 'boolean', default: false },
+        ocm: { type: 'boolean', default: false },
         help: { type: 'boolean', default: false },
       },
     });
