@@ -31,7 +31,9 @@ export interface ComponentOptions {
 
 /** Starts a component and resolves when it is healthy. Throws ServerStartError with the end of its log. */
 export async function startComponent({ name, dir, healthUrl, ...options }: ComponentOptions): Promise<OcmComponent> {
-  const server: ServerProcess = await startServerProcess({ ...options, name, logFile: join(dir, `${name}.log`), cwd: dir });
+  // They write the certificates they make into the folder for temporary files, and leave them there.
+  const env = { ...options.env, TMPDIR: dir };
+  const server: ServerProcess = await startServerProcess({ ...options, env, name, logFile: join(dir, `${name}.log`), cwd: dir });
   const stop = registerStop(() => server.stop());
   const isHealthy = () => answers(healthUrl);
   try {
