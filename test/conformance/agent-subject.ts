@@ -63,6 +63,7 @@ export async function startAgentSubject({ works, garbageCollection }: AgentSubje
       HUB_KUBECONFIG: await hubServer.kubeconfigFor(AGENT),
       SPOKE_KUBECONFIG: await spokeServer.kubeconfigFor(AGENT),
       ...(works && { WORK_STATUS_SYNC_SECONDS: `${works.statusSyncMs / 1000}`, WORK_RESYNC_SECONDS: `${works.resyncMs / 1000}` }),
+      ...(works?.feedback && { WORK_FEEDBACK: works.feedback }),
     },
     join(hubServer.dir, 'spoke-agent.log'),
   );

@@ -1,4 +1,4 @@
-import { ConfigMap, Deployment } from '@flotilla/api';
+import { ConfigMap, Deployment, type FeedbackMode } from '@flotilla/api';
 import { expect, test } from 'vitest';
 import { eventually, SPOKE_NAMESPACE, Widget, widget } from './transport-driver.ts';
 import { configOf, manifest, type WorkDriver } from './work-driver.ts';
@@ -8,18 +8,18 @@ const widgetConfig = (name: string, options: Record<string, unknown>) => ({
   resourceIdentifier: { group: 'example.com', resource: 'widgets', name, namespace: SPOKE_NAMESPACE },
   ...options,
 });
-const deployment = (name: string) => ({
+const deployment = (name: string, version = 1) => ({
   apiVersion: 'apps/v1',
   kind: 'Deployment',
   metadata: { name, namespace: SPOKE_NAMESPACE },
   spec: {
     selector: { matchLabels: { app: name } },
-    template: { metadata: { labels: { app: name } }, spec: { containers: [{ name: 'main', image: 'registry.example/app:1' }] } },
+    template: { metadata: { labels: { app: name } }, spec: { containers: [{ name: 'main', image: `registry.example/app:${version}` }] } },
   },
 });
 
 /** What is read back from the spoke (spec/ocm 4.2, 4.3). */
-export function feedbackTests(get: () => WorkDriver): void {
+export function feedbackTests(get: () => WorkDriver, mode: FeedbackMode): void {
   test('Available means that the object exists: a Deployment of which nothing runs is available', async () => {
     const driver = get();
     const object = driver.name('deploy');
@@ -113,5 +113,33 @@ export function feedbackTests(get: () => WorkDriver): void {
     await driver.settled(name, 'Available', 'False');
     expect(await driver.feedback(name)).toEqual({});
     expect(await driver.manifestCondition(name, 'StatusFeedbackSynced')).toMatchObject({ status: 'False' });
+  });
+
+  test('right after a change a workload still reports its old version: withheld, or told with the generation it is of', async () => {
+    const driver = get();
+    const object = driver.name('deploy');
+    const resourceIdentifier = { group: 'apps', resource: 'deployments', name: object, namespace: SPOKE_NAMESPACE };
+    const generations = paths(
+      { name: 'generation', path: '.metadata.generation' },
+      { name: 'observed', path: '.status.observedGeneration' },
+    ).feedbackRules;
+    const feedbackRules = [{ type: 'WellKnownStatus' }, ...generations];
+    const name = await driver.work([deployment(object)], { manifestConfigs: [{ resourceIdentifier, feedbackRules }] });
+    await driver.settled(name, 'Available', 'True');
+    const ref = { namespace: SPOKE_NAMESPACE, name: object };
+    const ready = { replicas: 1, readyReplicas: 1, availableReplicas: 1 };
+    const told = { ReadyReplicas: 1, Replicas: 1, AvailableReplicas: 1 };
+    await driver.subject.spoke.setStatus(Deployment, ref, { ...ready, observedGeneration: 1 });
+    await eventually(async () => expect(await driver.feedback(name)).toEqual({ ...told, generation: 1, observed: 1 }));
+
+    await driver.edit(name, { workload: { manifests: [deployment(object, 2)] } });
+    await driver.applied(name);
+    const stale = mode === 'immediate' ? { ...told, generation: 2, observed: 1 } : {};
+    await eventually(async () => expect(await driver.feedback(name)).toEqual(stale));
+    const status = mode === 'immediate' ? 'True' : 'False';
+    expect(await driver.manifestCondition(name, 'StatusFeedbackSynced')).toMatchObject({ status });
+
+    await driver.subject.spoke.setStatus(Deployment, ref, { ...ready, observedGeneration: 2 });
+    await eventually(async () => expect(await driver.feedback(name)).toEqual({ ...told, generation: 2, observed: 2 }));
   });
 }

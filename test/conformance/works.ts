@@ -1,3 +1,4 @@
+import type { FeedbackMode } from '@flotilla/api';
 import { afterAll, beforeAll, describe } from 'vitest';
 import type { TransportSubject } from './transport-subject.ts';
 import { applyTests } from './work-apply.ts';
@@ -8,6 +9,8 @@ import { feedbackTests } from './work-feedback.ts';
 /** How a subject is made. */
 export interface WorkSuiteOptions {
   readonly name: string;
+  /** How the subject reads values back. */
+  readonly feedback: FeedbackMode;
   readonly setup: () => Promise<TransportSubject>;
 }
 
@@ -15,8 +18,8 @@ export interface WorkSuiteOptions {
 export const SUITE_CADENCE = { statusSyncMs: 1000, resyncMs: 3000 };
 
 /** The conformance suite of ManifestWorks: the same questions to every agent, through the hub (spec/ocm 4.1 to 4.3). */
-export function describeWorks({ name, setup }: WorkSuiteOptions): void {
-  describe(`works: ${name}`, () => {
+export function describeWorks({ name, feedback, setup }: WorkSuiteOptions): void {
+  describe(`works: ${name}, feedback ${feedback}`, () => {
     let driver: WorkDriver | undefined;
     const get = (): WorkDriver => {
       if (!driver) throw new Error('the subject did not start');
@@ -30,7 +33,7 @@ export function describeWorks({ name, setup }: WorkSuiteOptions): void {
       await driver?.subject[Symbol.asyncDispose]();
     });
     describe('applying', () => applyTests(get));
-    describe('reading back', () => feedbackTests(get));
+    describe('reading back', () => feedbackTests(get, feedback));
     describe('ending', () => endTests(get));
   });
 }

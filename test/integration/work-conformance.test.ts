@@ -1,7 +1,10 @@
+import { FeedbackMode } from '@flotilla/api';
 import { startAgentSubject } from '../conformance/agent-subject.ts';
 import { describeWorks, SUITE_CADENCE } from '../conformance/works.ts';
 
-describeWorks({
-  name: 'our agent between two real API servers',
-  setup: () => startAgentSubject({ works: SUITE_CADENCE, garbageCollection: true }),
-});
+for (const feedback of FeedbackMode)
+  describeWorks({
+    name: 'our agent between two real API servers',
+    feedback,
+    setup: () => startAgentSubject({ works: { ...SUITE_CADENCE, feedback }, garbageCollection: true }),
+  });

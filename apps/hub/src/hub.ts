@@ -44,11 +44,19 @@ export async function lead({ client, store, config, logger, metrics }: HubDeps, 
   const steps = { store, concurrency: config.stepConcurrency, signal, logger };
   const precacheSteps = startSpokeJobQueue(engine, { ...steps, queue: queues.precacheStep });
   const backupSteps = startSpokeJobQueue(backup, { ...steps, queue: queues.backupStep });
-  const rolloutDeps = { ...steps, client, caches, now: Date.now, viewSeconds: config.jobViewSeconds };
+  const rolloutDeps = { ...steps, client, caches, now: Date.now, viewSeconds: config.jobViewSeconds, talmStrict: config.talmStrict };
   const rolloutQueue = openRolloutQueue(rolloutDeps);
   const rolloutSteps = startRolloutWorker({ ...rolloutDeps, isRemote: false });
   const ownSteps = { step: createSpokeStep(rolloutDeps), batch: createBatchStep(rolloutDeps) };
-  const rollout = new RolloutEngine({ caches, queue: rolloutQueue, steps: ownSteps, onProblem: look, now: Date.now, logger });
+  const rollout = new RolloutEngine({
+    caches,
+    queue: rolloutQueue,
+    steps: ownSteps,
+    onProblem: look,
+    now: Date.now,
+    logger,
+    talmStrict: config.talmStrict,
+  });
   const recorder = createEventRecorder({ client, controller: ClusterGroupUpgrade.kind, instance: hostname(), logger, metrics });
   const graph = createUpdateGraph({ proxy: config.proxy, insecure: config.insecureGraphCall });
   const reconciler = new UpgradeReconciler({
@@ -106,7 +114,7 @@ export async function runWorker({ client, store, config, logger, metrics }: HubD
   const workers = [
     startSpokeJobWorker(createPrecacheJob(precacheSettings(config)), deps, { ...steps, queue: queues.precacheStep }),
     startSpokeJobWorker(createBackupJob(backupSettings(config)), deps, { ...steps, queue: queues.backupStep }),
-    startRolloutWorker({ ...deps, ...steps, viewSeconds: config.jobViewSeconds, isRemote: true }),
+    startRolloutWorker({ ...deps, ...steps, viewSeconds: config.jobViewSeconds, talmStrict: config.talmStrict, isRemote: true }),
   ];
   logger.info({ concurrency: config.stepConcurrency }, 'Worker takes steps');
   if (!signal.aborted) await once(signal, 'abort');

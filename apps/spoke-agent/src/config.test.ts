@@ -15,14 +15,15 @@ test('flags win over the environment and the rest has defaults', () => {
     logLevel: 'info',
     healthPort: 8080,
     registration: false,
-    works: { statusSyncMs: 10_000, resyncMs: 240_000 },
+    works: { statusSyncMs: 10_000, resyncMs: 240_000, feedback: 'settled' },
   });
   expect(Object.isFrozen(config)).toBe(true);
 });
 
 test('works are executed unless they are not, as often as said', () => {
   const env = { CLUSTER_NAME: 'spoke-1', HUB_KUBECONFIG: '/hub', WORK_STATUS_SYNC_SECONDS: '5' };
-  expect(readConfig(argv('--work-resync-seconds', '0.5'), env).works).toEqual({ statusSyncMs: 5000, resyncMs: 500 });
+  expect(readConfig(argv('--work-resync-seconds', '0.5'), env).works).toMatchObject({ statusSyncMs: 5000, resyncMs: 500 });
+  expect(readConfig(argv('--work-feedback', 'immediate'), env).works?.feedback).toBe('immediate');
   expect(readConfig(argv(), { ...env, WORKS: 'false' }).works).toBeUndefined();
 });
 

@@ -1,4 +1,4 @@
-import { DEFAULT_WORK_CADENCE, FlotillaError, type WorkCadence } from '@flotilla/api';
+import { DEFAULT_WORK_CADENCE, FeedbackMode, FlotillaError, type WorkCadence } from '@flotilla/api';
 import { Command, Option } from 'commander';
 import { z } from 'zod';
 
@@ -17,7 +17,7 @@ export interface AgentConfig {
   readonly registration: boolean;
   /** Secret on the spoke that `hubKubeconfig` is mounted from; undefined: somebody else renews its token. */
   readonly hubKubeconfigSecret: { readonly namespace: string; readonly name: string; readonly key: string } | undefined;
-  /** How often ManifestWorks are looked at; undefined: a stock work agent executes them. */
+  /** How often ManifestWorks are looked at, and how; undefined: a stock work agent executes them. */
   readonly works: WorkCadence | undefined;
   /** User as whom works are applied; undefined: as the agent itself. */
   readonly worksAs: string | undefined;
@@ -55,6 +55,7 @@ const Settings = z.object({
     .optional(),
   workStatusSyncSeconds: seconds(DEFAULT_WORK_CADENCE.statusSyncMs),
   workResyncSeconds: seconds(DEFAULT_WORK_CADENCE.resyncMs),
+  workFeedback: z.enum(FeedbackMode).default('settled'),
 });
 
 const FLAG: Record<string, string> = {
@@ -69,6 +70,7 @@ const FLAG: Record<string, string> = {
   worksAs: '--works-as (WORKS_AS)',
   workStatusSyncSeconds: '--work-status-sync-seconds (WORK_STATUS_SYNC_SECONDS)',
   workResyncSeconds: '--work-resync-seconds (WORK_RESYNC_SECONDS)',
+  workFeedback: '--work-feedback (WORK_FEEDBACK)',
 };
 
 /** Reads flags and environment, flags first. Throws `FLOTILLA_AGENT_CONFIG_INVALID` naming every wrong setting and its fix. */
@@ -89,6 +91,10 @@ export function readConfig(argv: readonly string[] = process.argv, env: NodeJS.P
     .option('--works-as <namespace/name>', 'ServiceAccount on the spoke to apply works as; default the agent itself (env WORKS_AS)')
     .option('--work-status-sync-seconds <n>', 'between two reads of what works apply; default 10 (env WORK_STATUS_SYNC_SECONDS)')
     .option('--work-resync-seconds <n>', 'between two repairs of drift, up to half more; default 240 (env WORK_RESYNC_SECONDS)')
+    .option(
+      '--work-feedback <mode>',
+      'settled, or immediate to read values back as the stock work agent does; default settled (env WORK_FEEDBACK)',
+    )
     .parse([...argv]);
   const fromEnv = {
     clusterName: env.CLUSTER_NAME,
@@ -102,6 +108,7 @@ export function readConfig(argv: readonly string[] = process.argv, env: NodeJS.P
     worksAs: env.WORKS_AS,
     workStatusSyncSeconds: env.WORK_STATUS_SYNC_SECONDS,
     workResyncSeconds: env.WORK_RESYNC_SECONDS,
+    workFeedback: env.WORK_FEEDBACK,
   };
   const parsed = Settings.safeParse({ ...fromEnv, ...command.opts() });
   if (parsed.success) return toConfig(parsed.data);
@@ -113,12 +120,13 @@ function toConfig({
   works,
   workStatusSyncSeconds,
   workResyncSeconds,
+  workFeedback,
   hubKubeconfigSecret,
   ...rest
 }: z.output<typeof Settings>): AgentConfig {
   const [namespace = '', name = '', key = ''] = hubKubeconfigSecret?.split('/') ?? [];
   const secret = hubKubeconfigSecret === undefined ? undefined : Object.freeze({ namespace, name, key });
-  const cadence = { statusSyncMs: workStatusSyncSeconds * 1000, resyncMs: workResyncSeconds * 1000 };
+  const cadence = { statusSyncMs: workStatusSyncSeconds * 1000, resyncMs: workResyncSeconds * 1000, feedback: workFeedback };
   return Object.freeze({
     ...rest,
     spokeKubeconfig: rest.spokeKubeconfig,

@@ -88,7 +88,7 @@ export {
 } from './transport/agent-semantics.ts';
 export { passWork } from './transport/agent-work.ts';
 export type { ApplyFields, WorkAccess } from './transport/agent-work-access.ts';
-export { STATUS_FEEDBACK_SYNCED } from './transport/agent-work-feedback.ts';
+export { FeedbackMode, STATUS_FEEDBACK_SYNCED } from './transport/agent-work-feedback.ts';
 export { MAX_WORK_BYTES } from './transport/agent-work-manifests.ts';
 export {
   DEFAULT_WORK_CADENCE,
@@ -104,6 +104,7 @@ export { ACTION_COMPLETED, ActionReason, ManagedClusterAction, ManagedClusterAct
 export { ManagedClusterView, VIEW_PROCESSING, ViewReason, ViewScope } from './transport/managed-cluster-view.ts';
 export {
   FeedbackValue,
+  ManifestConfig,
   ManifestStatus,
   ManifestWork,
   ManifestWorkReplicaSet,

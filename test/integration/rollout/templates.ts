@@ -15,20 +15,33 @@ const READY_REPLICAS = '2';
 /** Annotation value by which a template is done when so many replicas of its first manifest are ready. */
 export const readyReplicas = (value: string): string => JSON.stringify([{ manifestIndex: 0, name: 'ReadyReplicas', value }]);
 
+/** What a template is made of. */
+export interface TemplateOptions {
+  /** Annotation of expected values. */
+  readonly expected?: string | undefined;
+  /** Default: a Deployment of the template's name. */
+  readonly deployment?: { readonly name: string; readonly image: string };
+  readonly spec?: Partial<ManifestWorkSpec> | undefined;
+}
+
 /** Creates a template of one Deployment, which is done when its two replicas are ready unless `expected` says otherwise. */
 export async function createTemplate(
   client: Client,
   name: string,
-  { expected = readyReplicas(READY_REPLICAS), spec }: { expected?: string; spec?: Partial<ManifestWorkSpec> } = {},
+  {
+    expected = readyReplicas(READY_REPLICAS),
+    deployment: { name: object, image } = { name, image: 'registry.test/app:1' },
+    spec,
+  }: TemplateOptions = {},
 ): Promise<void> {
   const deployment = {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
-    metadata: { name, namespace: 'default' },
-    spec: { replicas: Number(READY_REPLICAS) },
+    metadata: { name: object, namespace: 'default' },
+    spec: { replicas: Number(READY_REPLICAS), template: { spec: { containers: [{ name: 'main', image }] } } },
   };
   const feedback = {
-    resourceIdentifier: { group: 'apps', resource: 'deployments', name, namespace: 'default' },
+    resourceIdentifier: { group: 'apps', resource: 'deployments', name: object, namespace: 'default' },
     feedbackRules: [{ type: 'WellKnownStatus' }],
   };
   await client.create(ManifestWorkReplicaSet, {

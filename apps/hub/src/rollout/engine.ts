@@ -33,6 +33,8 @@ export interface RolloutEngineDeps {
   readonly onProblem: (upgrade: Ref) => void;
   /** Milliseconds after which what is still not true is late, and added again. Default 15 000. */
   readonly watchdogMs?: number;
+  /** Decide as the reference does; default false. */
+  readonly talmStrict?: boolean;
 }
 
 /** Index of upgrades by what the labels of their hub objects say (`upgradeIndexValue`). */

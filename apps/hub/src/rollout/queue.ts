@@ -36,6 +36,8 @@ export function startRolloutWorker(
     readonly now: () => number;
     /** Seconds between a spoke's reports of a Subscription or InstallPlan. */
     readonly viewSeconds: number;
+    /** Decide as the reference does. */
+    readonly talmStrict: boolean;
     /** Steps of different spokes that run at the same time in this process. */
     readonly concurrency: number;
     /** The watches that steps are asked for by are another process's: this one's may be behind. */

@@ -27,3 +27,19 @@ test.each([
 ])('a status is read back when it $name', ({ object, kind }) =>
   expect(readFeedback(object, kind, rules)).toMatchObject({ values: available, condition: { status: 'True' } }),
 );
+
+test('read as the stock agent does, it is handed on, with the generations it is of', () => {
+  const generations = [
+    { name: 'generation', path: '.metadata.generation' },
+    { name: 'observed', path: '.status.observedGeneration' },
+  ];
+  const both = [...rules, { type: 'JSONPaths', jsonPaths: generations }];
+  expect(readFeedback(deployment(2, 1), apps, both, 'immediate')).toMatchObject({
+    values: [
+      ...available,
+      { name: 'generation', fieldValue: { type: 'Integer', integer: 2 } },
+      { name: 'observed', fieldValue: { type: 'Integer', integer: 1 } },
+    ],
+    condition: { status: 'True' },
+  });
+});

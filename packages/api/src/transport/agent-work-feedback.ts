@@ -19,6 +19,13 @@ export const FeedbackReason = {
   failed: 'StatusFeedbackSyncFailed',
 } as const;
 
+/**
+ * How values are read back. `settled`: of a workload whose controller has not looked at its spec yet, none. `immediate`: as the stock work
+ * agent does, which reads right after applying and hands on whatever the object says, the old version's readiness included (spec/ocm 4.3).
+ */
+export const FeedbackMode = ['settled', 'immediate'] as const;
+export type FeedbackMode = (typeof FeedbackMode)[number];
+
 /** What was read back from one object. */
 export interface Feedback {
   readonly values: readonly FeedbackValue[];
@@ -53,11 +60,19 @@ export const feedbackFailed = (message: string): Feedback => ({
   condition: { type: STATUS_FEEDBACK_SYNCED, status: 'False', reason: FeedbackReason.failed, message },
 });
 
-/** Reads what the rules ask for. A missing key leaves its value out; a value that is no text, integer or boolean is an error of its path alone. */
-export function readFeedback(object: Json, kind: { group: string; version: string; kind: string }, rules: FeedbackRules): Feedback {
+/**
+ * Reads what the rules ask for, all from one read of the object. A missing key leaves its value out; a value that is no text, integer or
+ * boolean is an error of its path alone.
+ */
+export function readFeedback(
+  object: Json,
+  kind: { group: string; version: string; kind: string },
+  rules: FeedbackRules,
+  mode: FeedbackMode = 'settled',
+): Feedback {
   const synced = (reason: string): Feedback['condition'] => ({ type: STATUS_FEEDBACK_SYNCED, status: 'True', reason, message: '' });
   if (!rules || rules.length === 0) return { values: [], condition: synced(FeedbackReason.none) };
-  const lag = kind.group === 'apps' ? lagOf(object) : undefined;
+  const lag = mode === 'settled' && kind.group === 'apps' ? lagOf(object) : undefined;
   if (lag) return feedbackFailed(`Sync status feedback failed with error ${lag}`);
   const values = new Map<string, FeedbackValue>();
   const problems: string[] = [];

@@ -1,3 +1,4 @@
+import type { FeedbackMode } from './agent-work-feedback.ts';
 import type { WorkStatus } from './agent-work-status.ts';
 
 /** Holds a ManifestWork until its objects are dealt with (spec/ocm 4.1). */
@@ -7,12 +8,14 @@ export const WORK_FINALIZER = 'cluster.open-cluster-management.io/manifest-work-
 export const WORK_HUB_QPS = 50;
 export const WORK_HUB_BURST = 100;
 
-/** How often a work is looked at. */
+/** How often a work is looked at, and how. */
 export interface WorkCadence {
   /** Milliseconds between two reads of feedback and availability while nothing changes. */
   readonly statusSyncMs: number;
   /** Milliseconds between two repairs of drift; up to half as much is added. */
   readonly resyncMs: number;
+  /** Default `settled`. */
+  readonly feedback?: FeedbackMode;
 }
 export const DEFAULT_WORK_CADENCE: WorkCadence = { statusSyncMs: 10_000, resyncMs: 240_000 };
 
@@ -56,9 +59,11 @@ const MAX_DOUBLINGS = 16;
 export const untilNext = ({ nextApplyAtMs, nextReadAtMs }: WorkMemory, nowMs: number): number =>
   Math.max(0, Math.min(nextApplyAtMs, nextReadAtMs) - nowMs);
 
-/** Soon after a change, then less and less often, at last at the steady pace. */
+/** Soon after a change, then less and less often, at last at the steady pace; the stock agent always waits up to 1.9 times that. */
 export const readDelay = (quietReads: number, { random, cadence }: WorkMoment): number =>
-  Math.min(FIRST_READ_MS * 2 ** Math.min(quietReads, MAX_DOUBLINGS), cadence.statusSyncMs * (1 + random / 10));
+  cadence.feedback === 'immediate'
+    ? cadence.statusSyncMs * (1 + 0.9 * random)
+    : Math.min(FIRST_READ_MS * 2 ** Math.min(quietReads, MAX_DOUBLINGS), cadence.statusSyncMs * (1 + random / 10));
 
 /** A failed manifest is tried again soon: what it lacks is often on its way. */
 export const applyDelay = (failures: number, { random, cadence }: WorkMoment): number =>

@@ -2,7 +2,7 @@ import { type Condition, findCondition } from '../kubernetes.ts';
 import { textOf, withCondition } from './agent-semantics.ts';
 import type { WorkAccess } from './agent-work-access.ts';
 import { type Applied, AppliedReason } from './agent-work-apply.ts';
-import { type Feedback, feedbackFailed, readFeedback } from './agent-work-feedback.ts';
+import { type Feedback, type FeedbackMode, feedbackFailed, readFeedback } from './agent-work-feedback.ts';
 import { identityOf, type ResourceMeta, type WorkManifest } from './agent-work-manifests.ts';
 import { type ManifestStatus, type ManifestWork, WORK_APPLIED, WORK_AVAILABLE } from './manifest-work.ts';
 
@@ -38,7 +38,11 @@ export interface Observation {
 }
 
 /** Looks whether the object of a manifest is there, and reads its feedback. "Available" means that it exists, no more (spec/ocm 4.2). */
-export async function observeManifest({ target, config }: WorkManifest, access: WorkAccess): Promise<Observation> {
+export async function observeManifest(
+  { target, config }: WorkManifest,
+  access: WorkAccess,
+  mode: FeedbackMode = 'settled',
+): Promise<Observation> {
   const rules = config?.feedbackRules;
   const unread = (status: 'False' | 'Unknown', reason: string, message: string): Observation => ({
     available: { type: WORK_AVAILABLE, status, reason, message },
@@ -50,7 +54,7 @@ export async function observeManifest({ target, config }: WorkManifest, access: 
     if (!object) return unread('False', 'ResourceNotAvailable', 'Resource is not available');
     return {
       available: { type: WORK_AVAILABLE, status: 'True', reason: 'ResourceAvailable', message: 'Resource is available' },
-      feedback: readFeedback(object, target.served, rules),
+      feedback: readFeedback(object, target.served, rules, mode),
     };
   } catch (error) {
     return unread('Unknown', 'FetchingResourceFailed', `Failed to fetch resource: ${textOf(error)}`);

@@ -28,7 +28,7 @@ export async function passWork(
   const isApplyDue = !known || nowMs >= known.nextApplyAtMs;
   if (known && !isApplyDue && nowMs < known.nextReadAtMs) return { memory: known, requeueAfterMs: untilNext(known, nowMs) };
 
-  const manifests = await lookAtManifests(work, access, isApplyDue, nowMs);
+  const manifests = await lookAtManifests(work, access, isApplyDue, moment);
   const status = workStatus(work, manifests.statuses, nowMs);
   const hasChanged = !isSameJson(status, work.status ?? {});
   const quietReads = hasChanged || !known ? 0 : known.quietReads + 1;
@@ -45,7 +45,7 @@ export async function passWork(
   return { ...(hasChanged && { status }), memory: next, requeueAfterMs: untilNext(next, nowMs) };
 }
 
-async function lookAtManifests(work: ManifestWork, access: WorkAccess, isApplyDue: boolean, nowMs: number) {
+async function lookAtManifests(work: ManifestWork, access: WorkAccess, isApplyDue: boolean, { nowMs, cadence }: WorkMoment) {
   const manifests = await readManifests(work, access);
   const refusal = isApplyDue ? refusalOfWork(work) : undefined;
   const statuses: ManifestStatus[] = [];
@@ -53,7 +53,7 @@ async function lookAtManifests(work: ManifestWork, access: WorkAccess, isApplyDu
   for (const manifest of manifests) {
     const applied = isApplyDue ? await applyUnless(refusal, manifest, markKey(work.metadata.name), access) : undefined;
     hasFailed ||= applied?.error !== undefined;
-    const observation = await observeManifest(manifest, access);
+    const observation = await observeManifest(manifest, access, cadence.feedback);
     statuses.push(manifestStatus(manifest.meta, previousOf(work, manifest.meta), { applied, observation }, nowMs));
   }
   const removed = removedEntries(work, manifests);

@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs';
+import { DEFAULT_WORK_CADENCE, FeedbackMode } from '@flotilla/api';
 import { z } from 'zod';
 import { amount, json, runSimulator, SimulatorArguments } from '../processes/simulator-program.ts';
 import { registerSpokes } from './registration.ts';
@@ -6,7 +7,7 @@ import { startSimulatedSpokes } from './simulated-spokes.ts';
 
 const USAGE = `simulated spokes: --kubeconfig FILE --spokes N [--prefix spoke-] [--first 1] [--seed 1] [--job-seconds 20] [--job-jitter 0.2]
   [--job-startup-ms 1000] [--latency-ms 5] [--namespace-deletion-ms 2000] [--work-seconds 1]
-  [--work-jitter 0] [--work-status JSON, by kind] [--faults JSON] [--register] [--report FILE] [--log-level warn]
+  [--work-jitter 0] [--work-status JSON, by kind] [--work-feedback settled|immediate] [--faults JSON] [--register] [--report FILE] [--log-level warn]
 Prints {"ready":true,...} when watching; SIGUSR2 and the end write the counters to --report.`;
 
 const text = { type: 'string' } as const;
@@ -26,6 +27,7 @@ await runSimulator({
     'work-seconds': text,
     'work-jitter': text,
     'work-status': text,
+    'work-feedback': text,
     'latency-ms': text,
     'namespace-deletion-ms': text,
     faults: text,
@@ -43,6 +45,7 @@ await runSimulator({
     'work-seconds': amount(1),
     'work-jitter': amount(0),
     'work-status': byName,
+    'work-feedback': z.enum(FeedbackMode).default('settled'),
     'latency-ms': amount(5),
     'namespace-deletion-ms': amount(2000),
     faults: byName,
@@ -58,6 +61,7 @@ await runSimulator({
       seed: args.seed,
       job: { seconds: args['job-seconds'], jitter: args['job-jitter'], startupMs: args['job-startup-ms'] },
       work: { seconds: args['work-seconds'], jitter: args['work-jitter'], status: args['work-status'] },
+      workCadence: { ...DEFAULT_WORK_CADENCE, feedback: args['work-feedback'] },
       executeLatencyMs: args['latency-ms'],
       namespaceDeletionMs: args['namespace-deletion-ms'],
       faults: args.faults,

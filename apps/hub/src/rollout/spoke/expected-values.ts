@@ -20,16 +20,18 @@ export type ExpectedValues =
 const List = z
   .array(
     z.object({
-      manifestIndex: z.int().min(0),
+      // Who writes the list in Go leaves out what is 0 or empty.
+      manifestIndex: z.int().min(0).default(0),
       name: z.string().min(1),
       // The reference wants a text; a number or a truth value can only mean its text.
-      value: z.union([z.string(), z.number(), z.boolean()]).transform(String),
+      value: z.union([z.string(), z.number(), z.boolean()]).transform(String).default(''),
     }),
   )
   .nullable()
   .transform((list) => list ?? []);
 
-const SHAPE = 'expected a JSON list of {"manifestIndex": number, "name": text, "value": text}';
+const SHAPE =
+  'expected a JSON list of {"manifestIndex": number, "name": text, "value": text}, of which the index and the value may be left out';
 
 /** Reads the annotation; absent and empty mean that nothing is expected. The problem names field, value and fix. */
 export function parseExpectedValues(text: string | undefined): ExpectedValues {

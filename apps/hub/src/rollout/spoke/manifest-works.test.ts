@@ -30,6 +30,15 @@ const manifest = (ordinal: number, values: readonly unknown[] = [], statuses: Pa
   statusFeedback: { values },
 });
 const text = (name: string, value: string) => ({ name, fieldValue: { type: 'String', string: value } });
+const integer = (name: string, value: number) => ({ name, fieldValue: { type: 'Integer', integer: value } });
+const generations = (generation: number, observed?: number) => [
+  integer('flotilla.io/generation', generation),
+  ...(observed === undefined ? [] : [integer('flotilla.io/observedGeneration', observed)]),
+];
+const deployed = (values: readonly unknown[]) => {
+  const base = manifest(0, values);
+  return { ...base, resourceMeta: { ...base.resourceMeta, group: 'apps', kind: 'Deployment', resource: 'deployments' } };
+};
 const build = (parts: { expected?: string; conditions?: unknown; manifests?: unknown; generation?: number }) =>
   ManifestWork.schema.parse({
     metadata: {
@@ -84,6 +93,33 @@ const rows: Row[] = [
     waitsFor: /^Available is reported for generation 1/,
   },
   { name: 'a status of this generation counts', work: { generation: 2, conditions: reported(2) } },
+  { name: 'a status beyond this generation counts too', work: { generation: 2, conditions: reported(3) } },
+  {
+    name: 'an index and a value that are left out are 0 and empty',
+    work: { expected: '[{"name":"isReady"}]', conditions: reported(1), manifests: [manifest(0, [text('isReady', '')])] },
+  },
+  {
+    name: 'the readiness of the version before is none',
+    work: { expected: ready, conditions: reported(1), manifests: [manifest(0, [text('isReady', 'True'), ...generations(2, 1)])] },
+    waitsFor: /^the status of manifest 0 is of generation 1, its object is at 2$/,
+  },
+  {
+    name: 'the readiness of this version counts',
+    work: { expected: ready, conditions: reported(1), manifests: [manifest(0, [text('isReady', 'True'), ...generations(2, 2)])] },
+  },
+  {
+    name: 'a kind that does not say what its status is of is taken at its word',
+    work: { expected: ready, conditions: reported(1), manifests: [manifest(0, [text('isReady', 'True'), ...generations(2)])] },
+  },
+  {
+    name: 'a workload that nobody has looked at yet waits',
+    work: { expected: ready, conditions: reported(1), manifests: [deployed([text('isReady', 'True'), ...generations(1)])] },
+    waitsFor: /^no controller has looked at generation 1 of manifest 0 yet$/,
+  },
+  {
+    name: 'a workload of a work that does not ask for generations is taken at its word',
+    work: { expected: ready, conditions: reported(1), manifests: [deployed([text('isReady', 'True')])] },
+  },
   {
     name: 'the expected value is reported',
     work: { expected: ready, conditions: reported(1), manifests: [manifest(0, [text('isReady', 'True')])] },
@@ -242,7 +278,7 @@ describe('desiredWork', () => {
 
   test('is the template with the labels of the upgrade', () => {
     const source = template({ expected: ready });
-    expect(desiredWork({ upgrade, cluster: 'spoke', template: source, name: 'ns.template-abcde' })).toEqual({
+    expect(desiredWork({ upgrade, cluster: 'spoke', template: source, name: 'ns.template-abcde', talmStrict: false })).toEqual({
       apiVersion: 'work.open-cluster-management.io/v1',
       kind: 'ManifestWork',
       metadata: {
@@ -261,8 +297,25 @@ describe('desiredWork', () => {
   });
 
   test('has the annotation also when the template has none', () => {
-    const work = desiredWork({ upgrade, cluster: 'spoke', template: template({}), name: 'x' });
+    const work = desiredWork({ upgrade, cluster: 'spoke', template: template({}), name: 'x', talmStrict: false });
     expect(work.metadata.annotations).toEqual({ [Annotation.expectedValues]: '' });
+  });
+
+  test('asks of every manifest that is read back what its status is of; strictly it is the template', () => {
+    const source = template({ expected: ready });
+    const identifier = { group: 'apps', resource: 'deployments', name: 'app', namespace: 'default' };
+    const read = { resourceIdentifier: identifier, feedbackRules: [{ type: 'WellKnownStatus' }] };
+    const unread = { resourceIdentifier: { ...identifier, name: 'other' }, updateStrategy: { type: 'CreateOnly' } };
+    const spec = { ...source.spec?.manifestWorkTemplate, manifestConfigs: [read, unread] };
+    const given = { ...source, spec: { ...source.spec, manifestWorkTemplate: spec } };
+    const made = (talmStrict: boolean) => desiredWork({ upgrade, cluster: 'spoke', template: given, name: 'x', talmStrict });
+    const jsonPaths = [
+      { name: 'flotilla.io/generation', path: '.metadata.generation' },
+      { name: 'flotilla.io/observedGeneration', path: '.status.observedGeneration' },
+    ];
+    const asking = { ...read, feedbackRules: [...read.feedbackRules, { type: 'JSONPaths', jsonPaths }] };
+    expect(made(false)).toMatchObject({ spec: { ...spec, manifestConfigs: [asking, unread] } });
+    expect(made(true).spec).toEqual(spec);
   });
 });
 
@@ -281,8 +334,15 @@ describe('trimWorkStatus', () => {
       ]),
     ).toEqual([
       [0, ['Applied'], { values: [text('v', 'x')] }],
-      [1, ['Applied', 'Available', 'StatusFeedbackSynced'], undefined],
+      [1, ['Applied', 'Available', 'StatusFeedbackSynced'], {}],
     ]);
+  });
+
+  test('a manifest whose feedback could not be read is not ready', () => {
+    const unread = manifest(0, [text('v', 'x')], { StatusFeedbackSynced: 'False' });
+    const { manifests } = trimWorkStatus(build({ conditions: reported(1), manifests: [unread] }));
+    expect(manifests[0]?.conditions).toHaveLength(3);
+    expect(manifests[0]?.statusFeedback).toEqual({});
   });
 
   test('a work without a status has no manifests', () => expect(trimWorkStatus(build({}))).toEqual({ manifests: [] }));

@@ -16,6 +16,7 @@ import {
 import type { UpgradeIdentity } from '../../spoke-job/definition.ts';
 import { type ExpectedValue, parseExpectedValues } from './expected-values.ts';
 import { upgradeLabels } from './labels.ts';
+import { findStaleness, withGenerations } from './work-generations.ts';
 
 /** The work of one template on one cluster. */
 export function desiredWork(input: {
@@ -24,8 +25,11 @@ export function desiredWork(input: {
   readonly template: ManifestWorkReplicaSet;
   /** `resourceName` of its `desiredWorkName`. */
   readonly name: string;
+  /** The spec is that of the template to the letter, so that nobody can tell of which version a value is. */
+  readonly talmStrict: boolean;
 }): KubeObject {
-  const { upgrade, cluster, template, name } = input;
+  const { upgrade, cluster, template, name, talmStrict } = input;
+  const spec = template.spec?.manifestWorkTemplate ?? {};
   return {
     apiVersion: ManifestWork.apiVersion,
     kind: ManifestWork.kind,
@@ -35,7 +39,7 @@ export function desiredWork(input: {
       labels: upgradeLabels(upgrade),
       annotations: { [Annotation.expectedValues]: template.metadata.annotations?.[Annotation.expectedValues] ?? '' },
     },
-    spec: template.spec?.manifestWorkTemplate ?? {},
+    spec: talmStrict ? spec : withGenerations(spec),
   };
 }
 
@@ -85,7 +89,7 @@ function judgeCondition(condition: Condition | undefined, type: string, generati
   if (!condition) return `${type} is not reported yet`;
   if (condition.status !== 'True') return `${type} is ${condition.status}: ${condition.message}`;
   const { observedGeneration } = condition;
-  if (observedGeneration === undefined || generation === undefined || observedGeneration === generation) return undefined;
+  if (observedGeneration === undefined || generation === undefined || observedGeneration >= generation) return undefined;
   return `${type} is reported for generation ${observedGeneration}, not yet for ${generation}`;
 }
 
@@ -94,6 +98,8 @@ function judgeValue({ manifestIndex, name, value }: ExpectedValue, manifests: re
   if (!manifest) return `manifest ${manifestIndex} is not reported yet`;
   for (const type of [WORK_APPLIED, WORK_AVAILABLE, STATUS_FEEDBACK_SYNCED])
     if (!isTrue(manifest, type)) return `${type} of manifest ${manifestIndex} is not True`;
+  const stale = findStaleness(manifest);
+  if (stale !== undefined) return stale;
   const found = manifest.statusFeedback?.values?.find((feedback) => feedback.name === name);
   if (!found) return `manifest ${manifestIndex} does not report ${name}`;
   const text = feedbackText(found);
@@ -113,7 +119,7 @@ const MAX_MESSAGE = 256;
 
 /**
  * The `resourceStatus` of a work that timed out, for `status.clusters[].currentManifestWork.status` (spec/talm 2.11): of a manifest
- * that is ready only its first condition, of others the conditions without feedback. As many manifests as fit, the unready ones first.
+ * that is ready (feedback is read too) only its first condition, of others the conditions without feedback. As many manifests as fit, the unready ones first.
  * @param maxBytes as JSON; default 4096
  */
 export function trimWorkStatus(work: ManifestWork, maxBytes = 4096): { manifests: ManifestStatus[] } {
@@ -131,14 +137,16 @@ export function trimWorkStatus(work: ManifestWork, maxBytes = 4096): { manifests
   return { manifests: trimmed.map(({ manifest }) => manifest).filter((manifest) => kept.has(manifest)) };
 }
 
-const isReady = (manifest: ManifestStatus): boolean => isTrue(manifest, WORK_APPLIED) && isTrue(manifest, WORK_AVAILABLE);
+const isReady = (manifest: ManifestStatus): boolean =>
+  [WORK_APPLIED, WORK_AVAILABLE, STATUS_FEEDBACK_SYNCED].every((type) => isTrue(manifest, type));
 
 function trimManifest(manifest: ManifestStatus): ManifestStatus {
   const conditions = (manifest.conditions ?? []).map((condition) => ({ ...condition, message: condition.message.slice(0, MAX_MESSAGE) }));
   const { resourceMeta, statusFeedback } = manifest;
+  // Present even when it is empty, as the reference serialises it.
   return isReady(manifest)
-    ? { resourceMeta, conditions: conditions.slice(0, 1), ...(statusFeedback && { statusFeedback }) }
-    : { resourceMeta, conditions };
+    ? { resourceMeta, conditions: conditions.slice(0, 1), statusFeedback: statusFeedback ?? {} }
+    : { resourceMeta, conditions, statusFeedback: {} };
 }
 
 /** Drops what no step and no verdict reads: manifests can be half a megabyte. */

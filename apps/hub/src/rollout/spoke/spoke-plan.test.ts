@@ -193,7 +193,7 @@ describe('planSpoke', () => {
       actions: [],
       ...spoke,
     };
-    const { writes } = planSpoke(target, observation, { now: CREATED_AT, viewSeconds: 10 });
+    const { writes } = planSpoke(target, observation, { now: CREATED_AT, viewSeconds: 10, talmStrict: false });
     expect(writes.map(describeWrite)).toEqual(want);
   });
 
@@ -208,7 +208,7 @@ describe('planSpoke', () => {
       views: [],
       actions: [],
     };
-    const { writes } = planSpoke(work('first'), observation, { now: CREATED_AT, viewSeconds: 10 });
+    const { writes } = planSpoke(work('first'), observation, { now: CREATED_AT, viewSeconds: 10, talmStrict: false });
     expect(writes.map(describeWrite)).toEqual(['create ManifestWork ns.first-taken']);
   });
 });
@@ -225,7 +225,7 @@ describe('an approval that the reference made before we took over', () => {
     actions,
   });
   const writes = (target: SpokeTarget, actions: readonly ManagedClusterAction[]) =>
-    planSpoke(target, observation(actions), { now: CREATED_AT, viewSeconds: 10 }).writes.map(describeWrite);
+    planSpoke(target, observation(actions), { now: CREATED_AT, viewSeconds: 10, talmStrict: false }).writes.map(describeWrite);
 
   test.each([
     { name: 'while its cluster is at the policy', target: policy },

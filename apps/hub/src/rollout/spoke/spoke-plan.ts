@@ -52,6 +52,8 @@ export interface PlanSettings {
   readonly now: number;
   /** Seconds between an agent's polls of a view. */
   readonly viewSeconds: number;
+  /** Decide as the reference does. */
+  readonly talmStrict: boolean;
 }
 
 /** The writes that are due now. None: the target is true, or something else has to happen first, which a watch event will tell. */
@@ -73,7 +75,7 @@ function planTarget(target: SpokeTarget, spoke: SpokeObservation, settings: Plan
     case 'remediate':
       // A cluster that is gone is recorded by the leader; whatever were created for it would be left behind.
       if (!spoke.managed) return { writes: [] };
-      return target.mode === 'manifestWork' ? { writes: placeWork(spoke, target.template) } : approve(spoke, target, settings);
+      return target.mode === 'manifestWork' ? { writes: placeWork(spoke, target.template, settings) } : approve(spoke, target, settings);
     case 'complete':
       return { writes: [...editCluster(spoke, target.edits), ...removeTransport(spoke)] };
     case 'cleanup':
@@ -87,7 +89,7 @@ function editCluster({ managed, cluster }: SpokeObservation, edits: ClusterEdits
 }
 
 /** The work of one template, once no other work of the upgrade is left there (spec/talm 2.12). */
-function placeWork(spoke: SpokeObservation, templateName: string): HubWrite[] {
+function placeWork(spoke: SpokeObservation, templateName: string, { talmStrict }: PlanSettings): HubWrite[] {
   const { upgrade, cluster } = spoke;
   const identity = identityOf(upgrade);
   const name = resourceName(upgrade, desiredWorkName(identity.namespace, templateName), '');
@@ -98,7 +100,8 @@ function placeWork(spoke: SpokeObservation, templateName: string): HubWrite[] {
   if (found) return adopt(found, identity);
   const template = spoke.template(templateName);
   // Validation names a template that is missing; here it went missing on the way, and may come back.
-  return template ? [{ verb: 'create', kind: ManifestWork, object: desiredWork({ upgrade: identity, cluster, template, name }) }] : [];
+  const object = template && desiredWork({ upgrade: identity, cluster, template, name, talmStrict });
+  return object ? [{ verb: 'create', kind: ManifestWork, object }] : [];
 }
 
 /** Created by an earlier upgrade of the same name, which is gone. */

@@ -16,6 +16,8 @@ export interface SpokeStepDeps {
   readonly logger: Logger;
   /** Seconds between an agent's polls of a Subscription or InstallPlan; default 10. */
   readonly viewSeconds?: number;
+  /** Decide as the reference does; default false. */
+  readonly talmStrict?: boolean | undefined;
 }
 
 /** What a spoke needs from the hub now. */
@@ -76,7 +78,8 @@ export function createSpokeStep(deps: SpokeStepDeps): (step: SpokeStep) => Promi
 }
 
 function planNow(upgrade: ClusterGroupUpgrade, cluster: string, target: SpokeTarget, deps: Omit<SpokeStepDeps, 'client' | 'logger'>) {
-  const settings = { now: deps.now(), viewSeconds: deps.viewSeconds ?? DEFAULT_VIEW_SECONDS };
+  const { viewSeconds = DEFAULT_VIEW_SECONDS, talmStrict = false } = deps;
+  const settings = { now: deps.now(), viewSeconds, talmStrict };
   return planSpoke(target, observeSpoke(upgrade, cluster, deps.caches), settings);
 }
 
