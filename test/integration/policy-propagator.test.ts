@@ -109,6 +109,20 @@ test('an unrestricted binding with the override places and enforces at once', as
   await untilRolledUp('at-once', { compliant: 'Compliant', clusters: ['cluster-001: Compliant', 'cluster-002: Compliant'] });
 });
 
+test('a Placement whose name is no label value gets no decision and no status', async () => {
+  const named = (length: number) => `long-${'x'.repeat(length - 5)}`;
+  await placePolicy(client, 'long', { clusters: some });
+  await bind('long', named(64), some, restricted);
+  await bind('long', named(63), ['cluster-001'], restricted);
+  await eventually(async () => (await conditionsOf(named(63))).PlacementSatisfied === 'True AllDecisionsScheduled');
+  await eventually(async () => (await actionOn('long', 'cluster-001')) === 'enforce');
+  expect(await conditionsOf(named(64))).toEqual({});
+  const decisions = (await client.list(PlacementDecision, { namespace: 'policies' })).items.map(({ metadata }) => metadata.name);
+  expect(decisions).toContain(`${named(63)}-decision-1`);
+  expect(decisions).not.toContain(`${named(64)}-decision-1`);
+  expect(await actionOn('long', 'cluster-002')).toBe('inform');
+});
+
 test('In without values selects nothing and is misconfigured; a namespace without a binding of a set says so', async () => {
   await placePolicy(client, 'nobody', { clusters: some });
   await bind('nobody', 'empty', undefined, restricted);

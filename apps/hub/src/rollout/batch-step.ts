@@ -13,18 +13,21 @@ export interface BatchStepDeps {
   readonly client: Client;
   readonly caches: Pick<SpokeCaches, 'upgrades'> & PlacementCaches;
   readonly logger: Logger;
+  /** Decide as the reference does; default false. */
+  readonly talmStrict?: boolean;
 }
 
 /**
  * What is left to write for an upgrade's Placements and PlacementBindings, by the caches: empty when all is as its stored status wants
  * it. An upgrade that has ended enforces nothing: what it keeps is emptied, what it does not keep is deleted.
  */
-export function placementWrites(upgrade: ClusterGroupUpgrade, caches: PlacementCaches): HubWrite[] {
+export function placementWrites(upgrade: ClusterGroupUpgrade, caches: PlacementCaches, talmStrict = false): HubWrite[] {
   const { namespace = '', name } = upgrade.metadata;
   const value = upgradeIndexValue({ namespace, name });
   const existing = {
     placements: caches.placements.byIndex(BY_UPGRADE_NAME, value),
     bindings: caches.bindings.byIndex(BY_UPGRADE_NAME, value),
+    talmStrict,
   };
   if (isEnding(upgrade) && !keepsObjects(upgrade)) return planPlacements(upgrade, [], existing);
   const writes = planPlacements(upgrade, enforcedPolicies(upgrade), existing);
@@ -42,13 +45,13 @@ function ownerOf(existing: KubeObject): string {
 }
 
 /** Idempotent; a write that is refused because the object has changed since is made anew from the next look. True when it wrote. */
-export function createBatchStep({ client, caches, logger }: BatchStepDeps): (step: BatchStep) => Promise<boolean> {
+export function createBatchStep({ client, caches, logger, talmStrict }: BatchStepDeps): (step: BatchStep) => Promise<boolean> {
   return async ({ upgrade: identity, batch }) => {
     const upgrade = caches.upgrades.get(identity);
     if (upgrade?.metadata.uid !== identity.uid) return false;
     const judge = (existing: KubeObject): Standing =>
       upgradeIndexOf(existing) === upgradeIndexValue(identity) ? 'ours' : { takenBy: ownerOf(existing) };
-    const writes = placementWrites(upgrade, caches);
+    const writes = placementWrites(upgrade, caches, talmStrict);
     await Promise.all(
       writes.map(async (write) => {
         await applyWrite(write, { client, judge });

@@ -124,7 +124,7 @@ export class RolloutEngine {
    * @param leavingCounts what is being deleted and only waits for its cluster's agent to let it go is left too
    */
   isClean(upgrade: ClusterGroupUpgrade, { leavingCounts }: { readonly leavingCounts: boolean }): boolean {
-    const isPlaced = placementWrites(upgrade, this.#deps.caches).length > 0 || this.#hasPlacements(upgrade);
+    const isPlaced = placementWrites(upgrade, this.#deps.caches, this.#deps.talmStrict).length > 0 || this.#hasPlacements(upgrade);
     return !isPlaced && this.#leftovers(upgrade, leavingCounts).size === 0;
   }
 
@@ -213,7 +213,7 @@ export class RolloutEngine {
     if (look.all) memory.due.clear();
     const spokes = look.all ? new Set([...targetsOf(upgrade).keys(), ...this.#leftovers(upgrade), ...look.spokes]) : look.spokes;
 
-    const placementsDue = placementWrites(upgrade, this.#deps.caches).length > 0;
+    const placementsDue = placementWrites(upgrade, this.#deps.caches, this.#deps.talmStrict).length > 0;
     const steps: SpokeStep[] = [];
     let wakeAt = Number.POSITIVE_INFINITY;
     for (const cluster of spokes) {

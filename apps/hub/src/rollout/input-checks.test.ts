@@ -1,6 +1,6 @@
-import { Annotation, ClusterGroupUpgrade, ClusterGroupUpgradeSpec } from '@flotilla/api';
+import { Annotation, ClusterGroupUpgrade, ClusterGroupUpgradeSpec, ManagedCluster } from '@flotilla/api';
 import { expect, test } from 'vitest';
-import { policyFrameworkMissing, validateInput } from './input-checks.ts';
+import { policyFrameworkMissing, validateInput, validateNameLabels } from './input-checks.ts';
 
 const NOW = Date.parse('2026-01-01T00:00:00Z');
 const validate = (annotations: Readonly<Record<string, string>>, actions?: object) =>
@@ -53,4 +53,16 @@ test.each([
   expect(validation).toMatchObject({ status: 'False', reason: 'PolicyFrameworkMissing' });
   for (const part of ['spec.managedPolicies', want, 'spec.manifestWorkTemplates']) expect(validation.message).toContain(part);
   expect(validation.recheckAfterMs).toBeGreaterThan(0);
+});
+
+test('a cluster under the name of another one is named with the value and the fix; one without the label gets it later', () => {
+  const cluster = (name: string, label?: string) =>
+    ManagedCluster.schema.parse({ metadata: { name, labels: label === undefined ? {} : { name: label } } });
+  const fleet = [cluster('a', 'a'), cluster('b'), cluster('c', 'd'), cluster('e', 'f')];
+  expect(validateNameLabels(new Set(['a', 'b']), fleet)).toBeUndefined();
+  expect(validateNameLabels(new Set(['a', 'b', 'c']), fleet)).toEqual({
+    status: 'False',
+    reason: 'InvalidNameLabel',
+    message: 'ManagedCluster c has the label name="d", by which no Placement selects it; set it to "c"',
+  });
 });

@@ -1,6 +1,7 @@
 /** What a user can get wrong besides policies and templates: named in condition Validated with field, value and fix. Pure. */
-import { Annotation, type ClusterGroupUpgrade, type ClusterGroupUpgradeSpec } from '@flotilla/api';
+import { Annotation, type ClusterGroupUpgrade, type ClusterGroupUpgradeSpec, type ManagedCluster } from '@flotilla/api';
 import { type Validation, ValidationReason } from '../upgrade/validation.ts';
+import { findNameLabelProblem } from './name-label.ts';
 import { findEditProblem } from './spoke/cluster-edits.ts';
 import { judgeWindow } from './window.ts';
 
@@ -36,4 +37,19 @@ export function validateInput(upgrade: ClusterGroupUpgrade, { actions }: Cluster
       message: `Annotation ${Annotation.nameSuffix} is ${JSON.stringify(suffix)}; give it at most 63 lower-case letters, digits and "-", beginning and ending with a letter or digit`,
     };
   return undefined;
+}
+
+/** Most clusters that a message names. */
+const MOST_CLUSTERS = 10;
+
+/** Clusters that no Placement would ever select, because their label `name` is another one's. @param clusters that are to be enforced */
+export function validateNameLabels(clusters: ReadonlySet<string>, managed: readonly ManagedCluster[]): Validation | undefined {
+  const problems = managed.flatMap((cluster) => {
+    const { name } = cluster.metadata;
+    return clusters.has(name) ? (findNameLabelProblem(name, cluster) ?? []) : [];
+  });
+  if (problems.length === 0) return undefined;
+  const rest = problems.length - MOST_CLUSTERS;
+  const message = `${problems.slice(0, MOST_CLUSTERS).join('; ')}${rest > 0 ? `; and ${rest} more` : ''}`;
+  return { status: 'False', reason: ValidationReason.nameLabel, message };
 }

@@ -75,6 +75,8 @@ export interface RolloutObservation {
   readonly placementProblem: string | undefined;
   /** What keeps the hub from making a cluster's target true, if that lasts; of the Placements for no cluster. */
   readonly problem: (cluster: string | undefined) => RolloutProblem | undefined;
+  /** When there may be more to see even if nothing changes, milliseconds since the epoch. */
+  readonly lookAt?: number | undefined;
 }
 
 /** An error that lasts: the steps of a cluster, or those of the Placements, fail again and again. */

@@ -1,24 +1,39 @@
-import { CLUSTER_AVAILABLE, type ClusterGroupUpgrade, findCondition, type ManagedCluster, type ManifestWork } from '@flotilla/api';
+import {
+  CLUSTER_AVAILABLE,
+  type ClusterGroupUpgrade,
+  findCondition,
+  type ManagedCluster,
+  type ManifestWork,
+  type Policy,
+} from '@flotilla/api';
 import type { Change } from '@flotilla/runtime';
+import { isEnforced } from '../upgrade/policies.ts';
 import { BY_UPGRADE_NAME, type RolloutCaches } from './caches.ts';
 import { manifestWorkMode } from './manifest-work-mode.ts';
 import type { RolloutMode, RolloutObservation } from './model.ts';
-import { findPlacementProblem, upgradeIndexValue } from './placements.ts';
-import { policyMode } from './policy-mode.ts';
-import { desiredWorkName, resourceName } from './safe-names.ts';
+import type { PlacementPatience } from './placement-problems.ts';
+import { upgradeIndexValue } from './placements.ts';
+import { type PolicyRef, policyMode } from './policy-mode.ts';
+import { desiredWorkName, placementName, resourceName } from './safe-names.ts';
 import { areEditsApplied } from './spoke/cluster-edits.ts';
 import { isOurs } from './spoke/labels.ts';
 import { templatesOf } from './targets.ts';
 
-/**
- * Everything one pass of a running rollout looks at, read from caches alone.
- * @param upgrade with the status the rollout runs by
- * @param problem errors of steps that last
- */
+/** What an observation needs besides the caches. */
+export interface ObserveDeps {
+  /** Errors of steps that last. */
+  readonly problem: RolloutObservation['problem'];
+  readonly patience: PlacementPatience;
+  readonly talmStrict: boolean;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+/** Everything one pass of a running rollout looks at, read from caches alone. @param upgrade with the status the rollout runs by */
 export function observeRollout(
   upgrade: ClusterGroupUpgrade,
   caches: RolloutCaches,
-  problem: RolloutObservation['problem'],
+  { problem, patience, talmStrict, now }: ObserveDeps,
 ): RolloutObservation {
   const { actions } = upgrade.spec ?? {};
   const mode = modeOf(upgrade, caches);
@@ -27,8 +42,15 @@ export function observeRollout(
     const cluster = caches.clusters.get({ name });
     return cluster?.metadata.deletionTimestamp === undefined ? cluster : undefined;
   };
-  const { namespace = '', name } = upgrade.metadata;
+  const { namespace = '', name, uid = '' } = upgrade.metadata;
   const placements = nameLabel ? caches.placements.byIndex(BY_UPGRADE_NAME, upgradeIndexValue({ namespace, name })) : [];
+  const placement = patience.judge(uid, placements, {
+    cluster: find,
+    isEnforced: ({ metadata }, cluster) =>
+      isEnforcedBy(upgrade, metadata.name, (ref) => caches.children.get({ namespace: cluster, name: copyName(ref) })),
+    talmStrict,
+    now,
+  });
   return {
     mode,
     exists: (cluster) => find(cluster) !== undefined,
@@ -40,17 +62,27 @@ export function observeRollout(
       const managed = find(cluster);
       return managed === undefined || areEditsApplied(managed, actions?.afterCompletion);
     },
-    placementProblem: findPlacementProblem(placements),
+    placementProblem: placement.problem,
+    lookAt: placement.lookAt,
     problem,
   };
 }
+
+/** The copy of the policy of this Placement enforces. */
+function isEnforcedBy(upgrade: ClusterGroupUpgrade, placement: string, copy: (policy: PolicyRef) => Policy | undefined): boolean {
+  const policy = upgrade.status?.managedPoliciesForUpgrade?.find((each) => placementName(upgrade, each) === placement);
+  const found = policy && copy(policy);
+  return found !== undefined && isEnforced(found);
+}
+
+const copyName = ({ namespace, name }: PolicyRef): string => `${namespace}.${name}`;
 
 function modeOf(upgrade: ClusterGroupUpgrade, caches: RolloutCaches): RolloutMode {
   const templates = templatesOf(upgrade);
   if (templates.length === 0)
     return policyMode(upgrade.status?.managedPoliciesForUpgrade ?? [], {
       parent: (ref) => caches.parents.get(ref),
-      hasCopy: (ref, cluster) => caches.children.get({ namespace: cluster, name: `${ref.namespace}.${ref.name}` }) !== undefined,
+      hasCopy: (ref, cluster) => caches.children.get({ namespace: cluster, name: copyName(ref) }) !== undefined,
     });
   const { namespace = '', name, uid = '' } = upgrade.metadata;
   const names = new Map(templates.map((template) => [template, resourceName(upgrade, desiredWorkName(namespace, template), '')]));

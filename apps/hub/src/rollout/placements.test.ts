@@ -1,6 +1,6 @@
 import { ClusterGroupUpgrade, type KubeObject, Placement, PlacementBinding } from '@flotilla/api';
 import { describe, expect, test } from 'vitest';
-import { findPlacementProblem, type PlacementObjects, placementNames, planPlacements } from './placements.ts';
+import { type PlacementObjects, placementNames, planPlacements } from './placements.ts';
 import type { HubWrite } from './spoke/hub-write.ts';
 
 const POLICIES = [
@@ -65,11 +65,19 @@ describe('what is written', () => {
     expect(planPlacements(upgrade, POLICIES, objects)).toEqual([]);
   });
 
-  test('an empty membership has no `values` at all, as the reference serialises it', () => {
-    const [placement] = made(build()).placements;
-    expect(placement?.spec?.predicates).toEqual([
-      { requiredClusterSelector: { labelSelector: { matchExpressions: [{ key: 'name', operator: 'In' }] } } },
+  test('an empty membership is a selector that is valid and matches nobody; strictly `In` without values, as the reference writes it', () => {
+    const expressionsOf = (talmStrict: boolean) => {
+      const upgrade = build();
+      const { placements } = applied(planPlacements(upgrade, POLICIES, { ...NOTHING, talmStrict }));
+      return placements[0]?.spec?.predicates?.map((each) => each.requiredClusterSelector?.labelSelector?.matchExpressions);
+    };
+    expect(expressionsOf(false)).toEqual([
+      [
+        { key: 'name', operator: 'Exists' },
+        { key: 'name', operator: 'DoesNotExist' },
+      ],
     ]);
+    expect(expressionsOf(true)).toEqual([[{ key: 'name', operator: 'In' }]]);
   });
 
   test('a change of membership is one patch of one Placement, guarded by its version', () => {
@@ -167,18 +175,4 @@ test('the names for the status', () => {
     placements: ['upgrade-p0-placement-kuttl', 'upgrade-p1-placement-kuttl'],
     placementBindings: ['upgrade-p0-placement-kuttl', 'upgrade-p1-placement-kuttl'],
   });
-});
-
-test('a Placement without cluster sets is named with the reference’s words; one that merely selects nobody is not', () => {
-  const placement = (name: string, reason: string) =>
-    Placement.schema.parse({
-      metadata: { name, namespace: 'policies' },
-      status: {
-        conditions: [{ type: 'PlacementSatisfied', status: 'False', reason, message: 'why', lastTransitionTime: '2026-01-01T00:00:00Z' }],
-      },
-    });
-  expect(findPlacementProblem([placement('b', 'NoManagedClusterSetBindings'), placement('a', 'NoManagedClusterMatched')])).toBe(
-    'Placement "b" in namespace "policies" cannot select clusters: why. Create a ManagedClusterSetBinding for the "default" ManagedClusterSet in the policy namespace.',
-  );
-  expect(findPlacementProblem([placement('a', 'NoManagedClusterMatched')])).toBeUndefined();
 });

@@ -1,34 +1,25 @@
 /** Placements and PlacementBindings of an upgrade: what they must be, and what is to be written for it (spec/talm 2.8). Pure. */
-import {
-  Annotation,
-  type ClusterGroupUpgrade,
-  findCondition,
-  type KubeObject,
-  Label,
-  PLACEMENT_SATISFIED,
-  Placement,
-  PlacementBinding,
-  type Resource,
-} from '@flotilla/api';
+import { Annotation, type ClusterGroupUpgrade, type KubeObject, Label, Placement, PlacementBinding, type Resource } from '@flotilla/api';
 import { mergePatch } from '../merge-patch.ts';
 import { isRecord } from '../upgrade/json-value.ts';
 import { labelValue } from '../upgrade-labels.ts';
 import { indexOf } from './cluster-progress.ts';
 import { ProgressState, RecordState } from './model.ts';
+import { NAME_LABEL } from './name-label.ts';
 import type { PolicyRef } from './policy-mode.ts';
-import { desiredPlacementName, resourceName, safeNameKey } from './safe-names.ts';
+import { desiredPlacementName, placementName, safeNameKey } from './safe-names.ts';
 import { deletionOf, type HubWrite } from './spoke/hub-write.ts';
 import { isRunning } from './targets.ts';
 
 /** Value of label `app` on Placements and PlacementBindings of upgrades. */
 export const PLACEMENT_APP = 'openshift-cluster-group-upgrades';
-/** Label of ManagedClusters by which Placements select. */
-const NAME_LABEL = 'name';
 
 /** What is in the caches of an upgrade's own objects, found by its labels. */
 export interface PlacementObjects {
   readonly placements: readonly Placement[];
   readonly bindings: readonly PlacementBinding[];
+  /** Write a Placement without clusters as the reference does; default false. */
+  readonly talmStrict?: boolean | undefined;
 }
 
 /** Value of an index of Placements and PlacementBindings: the labels that name their upgrade. */
@@ -44,7 +35,7 @@ export function placementNames(upgrade: ClusterGroupUpgrade, policies: readonly 
   const { name } = upgrade.metadata;
   const named = policies.map((policy) => {
     const desired = desiredPlacementName(name, policy.name);
-    return { key: safeNameKey(desired, policy.namespace), actual: resourceName(upgrade, desired, policy.namespace) };
+    return { key: safeNameKey(desired, policy.namespace), actual: placementName(upgrade, policy) };
   });
   const actual = named.map((each) => each.actual).toSorted();
   return {
@@ -62,12 +53,18 @@ export function planPlacements(upgrade: ClusterGroupUpgrade, policies: readonly 
   const writes: HubWrite[] = [];
   const wanted = new Set<string>();
   for (const [index, policy] of policies.entries()) {
-    const name = resourceName(upgrade, desiredPlacementName(upgrade.metadata.name, policy.name), policy.namespace);
+    const name = placementName(upgrade, policy);
     const isIt = ({ metadata }: KubeObject) => metadata.name === name && metadata.namespace === policy.namespace;
     const placement = existing.placements.find(isIt);
     const binding = existing.bindings.find(isIt);
     const clusters = membership(upgrade, index, placement);
-    writes.push(...planObject(Placement, desiredPlacement(upgrade, policy, { name, clusters }), placement));
+    writes.push(
+      ...planObject(
+        Placement,
+        desiredPlacement(upgrade, policy, { name, matchExpressions: expressionsFor(clusters, existing.talmStrict) }),
+        placement,
+      ),
+    );
     writes.push(...planObject(PlacementBinding, desiredBinding(upgrade, policy, name), binding));
     wanted.add(`${policy.namespace}/${name}`);
   }
@@ -95,21 +92,30 @@ function membership(upgrade: ClusterGroupUpgrade, index: number, existing: Place
 }
 
 /** Clusters a Placement of ours selects. */
-const selectedBy = (placement: Placement | undefined): readonly string[] =>
+export const selectedBy = (placement: Placement | undefined): readonly string[] =>
   placement?.spec?.predicates?.[0]?.requiredClusterSelector?.labelSelector?.matchExpressions?.[0]?.values ?? [];
+
+/**
+ * Selects these clusters. Without any a selector that is valid and that nobody can match; the reference's `In` without values is an error to
+ * the placement controller, tried again for hours.
+ */
+function expressionsFor(clusters: readonly string[], talmStrict = false): readonly object[] {
+  const key = NAME_LABEL;
+  if (clusters.length > 0) return [{ key, operator: 'In', values: clusters }];
+  return talmStrict ? [{ key, operator: 'In' }] : ['Exists', 'DoesNotExist'].map((operator) => ({ key, operator }));
+}
 
 function desiredPlacement(
   upgrade: ClusterGroupUpgrade,
   policy: PolicyRef,
-  { name, clusters }: { name: string; clusters: string[] },
+  { name, matchExpressions }: { name: string; matchExpressions: readonly object[] },
 ): KubeObject {
-  const values = clusters.length > 0 ? { values: clusters } : {};
   return {
     apiVersion: Placement.apiVersion,
     kind: Placement.kind,
     metadata: metadataOf(upgrade, policy, name, { [Label.forPolicy]: labelValue(policy.name) }),
     spec: {
-      predicates: [{ requiredClusterSelector: { labelSelector: { matchExpressions: [{ key: NAME_LABEL, operator: 'In', ...values }] } } }],
+      predicates: [{ requiredClusterSelector: { labelSelector: { matchExpressions } } }],
       tolerations: [
         { key: 'cluster.open-cluster-management.io/unavailable', operator: 'Exists' },
         { key: 'cluster.open-cluster-management.io/unreachable', operator: 'Exists' },
@@ -181,13 +187,3 @@ const planRemoval = (kind: Resource, object: KubeObject, wanted: ReadonlySet<str
   wanted.has(`${object.metadata.namespace}/${object.metadata.name}`) || object.metadata.deletionTimestamp !== undefined
     ? []
     : [deletionOf(kind, object)];
-
-/** Condition Progressing's message when a Placement finds no clusters because its namespace is bound to no cluster set. */
-export function findPlacementProblem(placements: readonly Placement[]): string | undefined {
-  for (const { metadata, status } of placements.toSorted((a, b) => a.metadata.name.localeCompare(b.metadata.name))) {
-    const satisfied = findCondition(status?.conditions, PLACEMENT_SATISFIED);
-    if (satisfied?.status !== 'False' || satisfied.reason !== 'NoManagedClusterSetBindings') continue;
-    return `Placement "${metadata.name}" in namespace "${metadata.namespace}" cannot select clusters: ${satisfied.message}. Create a ManagedClusterSetBinding for the "default" ManagedClusterSet in the policy namespace.`;
-  }
-  return undefined;
-}

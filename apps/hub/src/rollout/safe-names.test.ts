@@ -1,6 +1,6 @@
 import { ClusterGroupUpgrade } from '@flotilla/api';
 import { expect, test } from 'vitest';
-import { desiredPlacementName, nameSuffix, resourceName, safeName } from './safe-names.ts';
+import { desiredPlacementName, nameSuffix, placementName, resourceName, safeName } from './safe-names.ts';
 
 const upgrade = (parts: { uid?: string; annotations?: Record<string, string>; status?: object } = {}) =>
   ClusterGroupUpgrade.schema.parse({
@@ -35,3 +35,28 @@ test('the annotation decides the suffix, and a name that was given stays', () =>
 });
 
 test('names of Placements are lower case', () => expect(desiredPlacementName('Up', 'Pol.B')).toBe('up-pol.b-placement'));
+
+const long = { name: `du-upgrade-operators-${'x'.repeat(30)}`, namespace: 'ztp-group' };
+const suffixed = (suffix: string) => upgrade({ annotations: { 'cluster-group-upgrades-operator/name-suffix': suffix } });
+
+test('names of Placements are label values: at most 63 characters, told apart by a hash, with the suffix', () => {
+  expect(placementName(suffixed('kuttl'), { name: 'p0', namespace: 'ns' })).toBe('upgrade-p0-placement-kuttl');
+  const name = placementName(suffixed('kuttl'), long);
+  expect(name).toHaveLength(63);
+  expect(name).toMatch(/^upgrade-du-upgrade-operators-x+-[0-9a-z]{5}-kuttl$/);
+  expect(placementName(suffixed('kuttl'), { ...long, name: `${long.name}y` })).not.toBe(name);
+  expect(placementName(upgrade(), long)).toMatch(/^.{51}-[0-9a-z]{5}-[0-9a-z]{5}$/);
+});
+
+test.each(['s'.repeat(40), 's'.repeat(63)])('also with the suffix %s', (suffix) => {
+  const names = ['a', 'b'].map((end) => placementName(suffixed(suffix), { ...long, name: `${long.name}${end}` }));
+  for (const name of names) expect(name).toMatch(/^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$/);
+  expect(names[0]).not.toBe(names[1]);
+});
+
+test('a name that is too long is left, even when the status has it; a good one stays', () => {
+  const key = `${long.namespace}/upgrade-${long.name}-placement`;
+  const stored = (name: string) => upgrade({ status: { safeResourceNames: { [key]: name } } });
+  expect(placementName(stored('x'.repeat(64)), long)).toBe(placementName(upgrade(), long));
+  expect(placementName(stored('x'.repeat(63)), long)).toBe('x'.repeat(63));
+});

@@ -4,7 +4,11 @@ import { Annotation, type ClusterGroupUpgrade } from '@flotilla/api';
 
 /** Longest name of an object. */
 const MAX_NAME = 253;
+/** Longest name of a Placement: the placement controller makes it the value of a label. */
+const MAX_PLACEMENT_NAME = 63;
 const HASH_LENGTH = 5;
+/** A suffix up to this length stands in every name as it is. */
+const MAX_KEPT_SUFFIX = 40;
 
 /**
  * `base-suffix`, where the base is the desired name cut so that namespace and name together stay within 253 characters, without
@@ -24,7 +28,12 @@ export function safeName(desired: string, namespace: string, suffix: string): st
 export function nameSuffix({ metadata }: Pick<ClusterGroupUpgrade, 'metadata'>, desired: string): string {
   const given = metadata.annotations?.[Annotation.nameSuffix];
   if (given) return given;
-  const digest = createHash('sha256').update(`${metadata.uid}/${desired}`).digest();
+  return hashOf(`${metadata.uid}/${desired}`);
+}
+
+/** Five characters that follow from a text. */
+function hashOf(text: string): string {
+  const digest = createHash('sha256').update(text).digest();
   return BigInt(`0x${digest.subarray(0, 8).toString('hex')}`)
     .toString(36)
     .slice(-HASH_LENGTH)
@@ -45,3 +54,20 @@ export const desiredPlacementName = (upgrade: string, policy: string): string =>
 
 /** Desired name of a template's ManifestWork: the same on every cluster, so its key in the status has an empty namespace. */
 export const desiredWorkName = (upgradeNamespace: string, template: string): string => `${upgradeNamespace}.${template}`;
+
+/**
+ * Name of a policy's Placement and PlacementBinding: `resourceName`, or where that has more than 63 characters the beginning of the desired
+ * name, a hash of it, and the suffix. A longer one in the status was never selected by anybody and is left.
+ */
+export function placementName(
+  upgrade: Pick<ClusterGroupUpgrade, 'metadata' | 'status'>,
+  policy: Readonly<Record<'name' | 'namespace', string>>,
+): string {
+  const desired = desiredPlacementName(upgrade.metadata.name, policy.name);
+  const whole = resourceName(upgrade, desired, policy.namespace);
+  if (whole.length <= MAX_PLACEMENT_NAME) return whole;
+  const suffix = nameSuffix(upgrade, desired);
+  const end = `-${hashOf(desired)}-${suffix.length > MAX_KEPT_SUFFIX ? hashOf(suffix) : suffix}`;
+  const base = desired.slice(0, MAX_PLACEMENT_NAME - end.length).replace(/[^a-zA-Z0-9]+$/, '');
+  return `${base}${end}`;
+}

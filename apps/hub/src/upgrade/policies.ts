@@ -115,7 +115,8 @@ function parentOf({ metadata }: Policy): { readonly namespace: string; readonly 
   return dot < 0 ? undefined : { namespace: name.slice(0, dot), name: name.slice(dot + 1) };
 }
 
-function isEnforced(policy: Policy | undefined): boolean {
+/** True for a policy or a copy that enforces, whatever the case it is written in. */
+export function isEnforced(policy: Policy | undefined): boolean {
   const action: unknown = policy?.spec?.remediationAction;
   return typeof action === 'string' && action.toLowerCase() === 'enforce';
 }

@@ -53,6 +53,8 @@ export const ValidationReason = {
   actions: 'InvalidActions',
   /** Ours: annotation of the name suffix. */
   nameSuffix: 'InvalidNameSuffix',
+  /** Ours: label `name` of a ManagedCluster, by which Placements select. */
+  nameLabel: 'InvalidNameLabel',
   platformImage: 'InvalidPlatformImage',
   /** The spelling is the reference's. */
   dependency: 'UnresolvableDenpendency',

@@ -1,19 +1,19 @@
 import { isSameJson, Label, type ManagedCluster, Placement, PlacementDecision, withCondition } from '@flotilla/api';
 import { type Client, isAlreadyExists, type ReconcileResult } from '@flotilla/runtime';
 import { ignoreGone } from '../simulated-spokes/hub-writer.ts';
-import { divideIntoDecisions, type PlacementOutcome, selectForPlacement } from './placement-selection.ts';
+import { divideIntoDecisions, type PlacementOutcome, type SetBinding, selectForPlacement } from './placement-selection.ts';
 import { BY_PLACEMENT, type PropagatorCaches } from './propagator-caches.ts';
 
 export interface PlacementDeps {
   readonly client: Client;
   readonly caches: PropagatorCaches;
   readonly now: () => number;
-  /** The namespace has a binding of a cluster set. */
-  readonly isBound: (namespace: string) => boolean;
+  /** What the namespace is bound to. */
+  readonly boundTo: (namespace: string) => SetBinding;
 }
 
 const DISABLED = 'cluster.open-cluster-management.io/experimental-scheduling-disable';
-/** A label's value has at most so many characters. */
+/** Each decision names its Placement in a label, whose value has at most so many characters. */
 const LABEL_LENGTH = 63;
 
 /** Makes the decisions and the status of one Placement (key `namespace/name`) true; one that is gone takes its decisions with it. */
@@ -27,7 +27,9 @@ export async function reconcilePlacement(key: string, deps: PlacementDeps): Prom
     return {};
   }
   if (placement.metadata.annotations?.[DISABLED] === 'true') return {};
-  const outcome = selectForPlacement(placement.spec, caches.clusters.list(), deps.isBound(namespace));
+  // The API server refuses its decisions, and the controller tries again and again without saying so anywhere.
+  if (name.length > LABEL_LENGTH) return {};
+  const outcome = selectForPlacement(placement.spec, caches.clusters.list(), deps.boundTo(namespace));
   const wanted = divideIntoDecisions(outcome.clusters, current.map(clustersOf));
   await Promise.all(wanted.map((clusters, index) => ensureDecision(placement, { index, current: current[index], clusters }, deps)));
   for (const { metadata } of current.slice(wanted.length)) await client.delete(PlacementDecision, metadata, { uid: metadata.uid });
@@ -51,7 +53,7 @@ async function ensureDecision({ metadata }: Placement, { index, current, cluster
   if (!current) {
     const owner = { apiVersion: Placement.apiVersion, kind: Placement.kind, name: metadata.name, uid: metadata.uid, controller: true };
     const labels = {
-      [Label.placement]: metadata.name.slice(0, LABEL_LENGTH).replace(/[^A-Za-z0-9]+$/, ''),
+      [Label.placement]: metadata.name,
       'cluster.open-cluster-management.io/decision-group-index': '0',
       'cluster.open-cluster-management.io/decision-group-name': '',
     };

@@ -38,6 +38,34 @@ describe('a Placement selects', () => {
   ])('$name', ({ spec, want }) => expect(selectForPlacement(PlacementSpec.parse(spec), fleet, true).clusters).toEqual(want));
 });
 
+describe('what stands in the way is the reason', () => {
+  const nobody = matching({ key: 'name', operator: 'In', values: ['nobody'] });
+  test.each([
+    { reason: 'NoManagedClusterSetBindings', spec: nobody, bound: false },
+    { reason: 'NoIntersection', spec: { ...nobody, clusterSets: ['other'] }, bound: true },
+    { reason: 'AllManagedClusterSetsEmpty', spec: { ...nobody, clusterSets: ['global'] }, bound: 'empty' as const },
+    { reason: 'NoManagedClusterMatched', spec: nobody, bound: true },
+    { reason: 'AllDecisionsScheduled', spec: {}, bound: true },
+  ])('$reason', ({ reason, spec, bound }) => {
+    const [satisfied, misconfigured] = selectForPlacement(PlacementSpec.parse(spec), fleet, bound).conditions;
+    expect(satisfied).toMatchObject({ type: 'PlacementSatisfied', reason });
+    expect(misconfigured).toMatchObject({ type: 'PlacementMisconfigured', status: 'False' });
+  });
+
+  test('a requirement without values is misconfigured', () => {
+    const { conditions } = selectForPlacement(PlacementSpec.parse(matching({ key: 'name', operator: 'In' })), fleet, true);
+    expect(conditions).toMatchObject([
+      { type: 'PlacementSatisfied', status: 'False', reason: 'NoManagedClusterMatched' },
+      {
+        type: 'PlacementMisconfigured',
+        status: 'True',
+        reason: 'Misconfigured',
+        message: expect.stringContaining("values set can't be empty"),
+      },
+    ]);
+  });
+});
+
 describe('decisions', () => {
   const names = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => `c${String(from + index).padStart(3, '0')}`);
 

@@ -25,12 +25,23 @@ const MISCONFIGURED = 'PlacementMisconfigured';
 /** Most clusters in one PlacementDecision (spec/ocm 2.4). */
 const CLUSTERS_PER_DECISION = 100;
 
+/** What a namespace is bound to: the set of all clusters, nothing, or a set without clusters. */
+export type SetBinding = boolean | 'empty';
+
+/** The one set a namespace can be bound to here. */
+const BOUND_SET = 'global';
+
 /**
- * The clusters of a Placement (spec/ocm 2.4): those that match any predicate by their labels and whose taints are tolerated.
- * `bound`: the namespace has a binding of a cluster set; without, nothing is selected.
+ * The clusters of a Placement (spec/ocm 2.4): those of the set its namespace is bound to that match any predicate by their labels and
+ * whose taints are tolerated. Whatever stands in the way first is the reason, as the placement controller gives it.
  */
-export function selectForPlacement(spec: PlacementSpec | undefined, managed: Iterable<ManagedCluster>, bound: boolean): PlacementOutcome {
-  if (!bound) return unsatisfied('NoManagedClusterSetBindings', 'No valid ManagedClusterSetBindings found in placement namespace', false);
+export function selectForPlacement(
+  spec: PlacementSpec | undefined,
+  managed: Iterable<ManagedCluster>,
+  bound: SetBinding,
+): PlacementOutcome {
+  const refusal = findSetProblem(spec, bound);
+  if (refusal) return refusal;
   const predicates = spec?.predicates ?? [];
   const tests: Test[] = [];
   for (const { requiredClusterSelector } of predicates) {
@@ -46,6 +57,17 @@ export function selectForPlacement(spec: PlacementSpec | undefined, managed: Ite
   if (clusters.length === 0) return unsatisfied('NoManagedClusterMatched', 'No ManagedCluster matched any of the cluster predicate', false);
   const conditions = [satisfied('True', 'AllDecisionsScheduled', 'All cluster decisions scheduled'), configured(false)];
   return { clusters: clusters.sort(), conditions };
+}
+
+function findSetProblem({ clusterSets }: PlacementSpec = {}, bound: SetBinding): PlacementOutcome | undefined {
+  if (bound === false)
+    return unsatisfied('NoManagedClusterSetBindings', 'No valid ManagedClusterSetBindings found in placement namespace', false);
+  const wanted = Array.isArray(clusterSets) ? clusterSets : [];
+  if (wanted.length > 0 && !wanted.includes(BOUND_SET))
+    return unsatisfied('NoIntersection', `None of ManagedClusterSets [${wanted.join(',')}] is bound to placement namespace`, false);
+  if (bound === 'empty')
+    return unsatisfied('AllManagedClusterSetsEmpty', `All ManagedClusterSets [${BOUND_SET}] have no member ManagedCluster`, false);
+  return undefined;
 }
 
 /** Clusters in decisions of at most 100: those that are in one already stay there, so that no change of others moves them. */

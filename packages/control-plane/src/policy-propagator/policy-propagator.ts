@@ -2,6 +2,7 @@ import { type KubeObject, type PlacementBinding, type PlacementDecision, refKey 
 import { type Client, type Clock, createLogger, type Logger, startController, systemClock, WorkQueue } from '@flotilla/runtime';
 import { createHubWriter } from '../simulated-spokes/hub-writer.ts';
 import { reconcilePlacement, selectionFields } from './placement-controller.ts';
+import type { SetBinding } from './placement-selection.ts';
 import { reconcilePolicy } from './policy-controller.ts';
 import { type Action, keyOfChild } from './policy-replication.ts';
 import { BY_PLACEMENT, createPropagatorCaches, type PropagatorCaches, placementOfDecision, policiesOf } from './propagator-caches.ts';
@@ -41,8 +42,8 @@ export interface PolicyPropagator extends AsyncDisposable {
   report(policy: string, cluster: string, state: ComplianceState): void;
   /** Undefined: nothing reported, or the policy is not on the cluster. */
   state(policy: string, cluster: string): ComplianceState | undefined;
-  /** Gives the namespace a binding of a cluster set, or takes it away. */
-  setBound(namespace: string, bound: boolean): void;
+  /** Gives the namespace a binding of the set of all clusters or of an empty one, or takes it away. */
+  setBound(namespace: string, bound: SetBinding): void;
   stop(): Promise<void>;
 }
 
@@ -58,7 +59,7 @@ export async function startPolicyPropagator(options: PolicyPropagatorOptions): P
   const logger = options.logger ?? createLogger({ name: 'policy-propagator', level: 'silent' });
   const caches = createPropagatorCaches(client, { children, logger, clock });
   const queues = createQueues(clock);
-  const unbound = new Set(options.unboundNamespaces);
+  const bindings = new Map<string, SetBinding>((options.unboundNamespaces ?? []).map((namespace) => [namespace, false]));
   const compliance = new SimulatedCompliance({
     clock,
     seed: options.seed,
@@ -73,7 +74,7 @@ export async function startPolicyPropagator(options: PolicyPropagatorOptions): P
 
   const now = () => clock.now();
   const deps = { client, caches, writer: createHubWriter(client), compliance, placed: new Map<string, ReadonlyMap<string, Action>>(), now };
-  const isBound = (namespace: string) => !unbound.has(namespace);
+  const boundTo = (namespace: string) => bindings.get(namespace) ?? true;
   const stopping = new AbortController();
   subscribe(caches, queues, childStatus);
   // A roll-up that was compared with a status the cache did not have yet is compared again.
@@ -85,7 +86,7 @@ export async function startPolicyPropagator(options: PolicyPropagatorOptions): P
   const run = (queue: WorkQueue, reconcile: Parameters<typeof startController>[0]['reconcile']) =>
     startController({ name: queue.name, queue, reconcile, logger, signal: stopping.signal });
   const controllers = [
-    run(queues.placement, (key) => reconcilePlacement(key, { client, caches, now, isBound })),
+    run(queues.placement, (key) => reconcilePlacement(key, { client, caches, now, boundTo })),
     run(queues.policy, async (key) => {
       const result = await reconcilePolicy(key, deps);
       queues.rootStatus.addAfter(key, rollUpMs);
@@ -105,8 +106,7 @@ export async function startPolicyPropagator(options: PolicyPropagatorOptions): P
     report: (policy, cluster, state) => compliance.set(policy, cluster, state),
     state: (policy, cluster) => compliance.state(policy, cluster),
     setBound(namespace, bound) {
-      if (bound) unbound.delete(namespace);
-      else unbound.add(namespace);
+      bindings.set(namespace, bound);
       for (const { metadata } of caches.placements.list()) if (metadata.namespace === namespace) queues.placement.add(refKey(metadata));
     },
     stop,

@@ -34,7 +34,7 @@ export function createPropagatorCaches(client: Client, options: { children: bool
 
 export type PropagatorCaches = ReturnType<typeof createPropagatorCaches>;
 
-/** By owner: the label is cut where a name is longer than a label may be. */
+/** By owner, which decisions that somebody else wrote have too. */
 export function placementOfDecision({ metadata }: PlacementDecision): string[] {
   const owners = Owners.safeParse(metadata.ownerReferences);
   const owner = owners.data?.find(({ kind }) => kind === Placement.kind);

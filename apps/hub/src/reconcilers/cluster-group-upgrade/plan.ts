@@ -1,5 +1,5 @@
 import { type ClusterGroupUpgradeSpec, findCondition, type PrecachingSpec, UpgradeCondition } from '@flotilla/api';
-import { policyFrameworkMissing, validateInput } from '../../rollout/input-checks.ts';
+import { policyFrameworkMissing, validateInput, validateNameLabels } from '../../rollout/input-checks.ts';
 import { computeMaxConcurrency, planBatches } from '../../upgrade/batches.ts';
 import { type ClusterSelection, selectClusters } from '../../upgrade/cluster-selection.ts';
 import { createComplianceTest, isManifestWorkMode } from '../../upgrade/compliance.ts';
@@ -91,6 +91,9 @@ export async function planUpgrade(observed: ObservedUpgrade, spec: ClusterGroupU
     return { isCompliant, ...planBatches({ clusters, canaries, maxConcurrency, isCompliant }) };
   };
   const { batches } = planFor(deps.talmStrict);
+  const unselectable =
+    policies.forUpgrade.length > 0 ? validateNameLabels(new Set(planFor(true).batches.flat()), observed.managed) : undefined;
+  if (unselectable) return { ...base, policies, validation: unselectable, stopped: 'validation', recheckAfterMs: undefined };
   // The rollout has nothing to do for an upgrade that only pre-caches, as in the reference.
   const { isCompliant, compliant } = planFor(true);
   const planned = { ...base, policies, validation, batches, isCompliant, compliant };

@@ -15,6 +15,7 @@ import type { RolloutCaches } from '../../rollout/caches.ts';
 import type { RolloutEngine } from '../../rollout/engine.ts';
 import { type GateInput, judgeGates, remainingClusters } from '../../rollout/gates.ts';
 import { observeRollout } from '../../rollout/observe.ts';
+import { PlacementPatience } from '../../rollout/placement-problems.ts';
 import { readSoak } from '../../rollout/policy-mode.ts';
 import { startRollout } from '../../rollout/start.ts';
 import { isRunning, keepsObjects } from '../../rollout/targets.ts';
@@ -87,6 +88,7 @@ interface Memory {
 export class UpgradeReconciler {
   readonly #deps: ReconcilerDeps;
   readonly #memory = new Map<string, Memory>();
+  readonly #patience = new PlacementPatience();
   /** What the server does not keep of what was written, of whichever upgrade: they share a CRD. */
   #dropped: DroppedFields = {};
 
@@ -182,12 +184,13 @@ export class UpgradeReconciler {
 
   /** One pass of a rollout that has started, from its status alone. */
   #rollOut(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec): PassResult {
-    const { caches, now, rollout } = this.#deps;
+    const { caches, now, rollout, talmStrict } = this.#deps;
     const at = now();
     const status = upgrade.status ?? { status: {} };
-    const observation = observeRollout(upgrade, caches, (cluster) => rollout.problem(upgrade, cluster));
+    const problem = (cluster: string | undefined) => rollout.problem(upgrade, cluster);
+    const observation = observeRollout(upgrade, caches, { problem, patience: this.#patience, talmStrict, now: at });
     const advance = advanceRollout({ spec, status, observation, window: judgeWindow(upgrade, at), now: at });
-    return { status: describeRollout(status, advance, new Date(at)), wakeAt: advance.wakeAt };
+    return { status: describeRollout(status, advance, new Date(at)), wakeAt: earliest(advance.wakeAt, observation.lookAt) };
   }
 
   #gateInput(
@@ -290,7 +293,10 @@ export class UpgradeReconciler {
 
   #forget(key: string): void {
     const memory = this.#memory.get(key);
-    if (memory) this.#deps.jobs.end(memory.uid);
+    if (memory) {
+      this.#deps.jobs.end(memory.uid);
+      this.#patience.forget(memory.uid);
+    }
     this.#memory.delete(key);
   }
 }

@@ -1,6 +1,7 @@
 /** Edits of a ManagedCluster's labels and annotations (spec/talm 2.9). Pure. */
 import type { ManagedCluster } from '@flotilla/api';
 import type { ClusterEdits } from '../model.ts';
+import { NAME_LABEL } from '../name-label.ts';
 
 type Texts = Readonly<Record<string, string>>;
 
@@ -19,7 +20,7 @@ export function clusterPatch(
   const { name, uid } = cluster.metadata;
   const labels = changes(cluster.metadata.labels ?? {}, [
     // First: what the user says about this label counts.
-    nameLabel && cluster.metadata.labels?.name === undefined ? { name } : {},
+    nameLabel && cluster.metadata.labels?.[NAME_LABEL] === undefined ? { [NAME_LABEL]: name } : {},
     edits?.addClusterLabels ?? {},
     removals(Object.keys(edits?.deleteClusterLabels ?? {})),
     removals(edits?.removeClusterLabels ?? []),

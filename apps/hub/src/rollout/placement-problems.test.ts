@@ -1,0 +1,108 @@
+import { ManagedCluster, Placement } from '@flotilla/api';
+import { describe, expect, test } from 'vitest';
+import { type PlacementFacts, PlacementPatience } from './placement-problems.ts';
+
+const NOW = Date.parse('2026-01-01T00:00:00Z');
+const condition = (type: string, status: string, reason: string) => ({
+  type,
+  status,
+  reason,
+  message: `message of ${reason}`,
+  lastTransitionTime: '2026-01-01T00:00:00Z',
+});
+
+function placement(members: readonly string[], parts: { satisfied?: string; misconfigured?: boolean; selected?: number } = {}): Placement {
+  const { satisfied, misconfigured, selected } = parts;
+  const matchExpressions = [{ key: 'name', operator: 'In', values: members }];
+  const conditions = [
+    ...(satisfied === undefined
+      ? []
+      : [condition('PlacementSatisfied', satisfied === 'AllDecisionsScheduled' ? 'True' : 'False', satisfied)]),
+    ...(misconfigured ? [condition('PlacementMisconfigured', 'True', 'Misconfigured')] : []),
+  ];
+  return Placement.schema.parse({
+    metadata: { name: 'p', namespace: 'policies', uid: 'uid-p' },
+    spec: { predicates: [{ requiredClusterSelector: { labelSelector: { matchExpressions } } }] },
+    status: { conditions, ...(selected !== undefined && { numberOfSelectedClusters: selected }) },
+  });
+}
+
+const facts = (now: number, parts: Partial<PlacementFacts> = {}): PlacementFacts => ({
+  cluster: (name) => ManagedCluster.schema.parse({ metadata: { name, labels: { name } } }),
+  isEnforced: () => false,
+  talmStrict: false,
+  now,
+  ...parts,
+});
+
+/** What is said ten seconds after the first look. */
+function toldOf(given: Placement, parts: Partial<PlacementFacts> = {}): string | undefined {
+  const patience = new PlacementPatience();
+  const first = patience.judge('uid', [given], facts(NOW, parts));
+  expect(first).toEqual({ problem: undefined, lookAt: NOW + 10_000 });
+  expect(patience.judge('uid', [given], facts(NOW + 9999, parts))).toEqual(first);
+  const { problem, lookAt } = patience.judge('uid', [given], facts(NOW + 10_000, parts));
+  expect(lookAt).toBeUndefined();
+  return problem;
+}
+
+describe('a Placement with members that are not selected is told after ten seconds, by cluster', () => {
+  test.each([
+    { name: 'without a status', given: placement(['a', 'b']), want: /does not select clusters \[a b\]: no status: .*has not answered/ },
+    ...['NoManagedClusterMatched', 'AllManagedClusterSetsEmpty', 'NoIntersection'].map((reason) => ({
+      name: reason,
+      given: placement(['a', 'b'], { satisfied: reason }),
+      want: new RegExp(`clusters \\[a b\\]: ${reason}: message of ${reason}\\. To mend it: .*ManagedClusterSetBinding`),
+    })),
+    {
+      name: 'misconfigured',
+      given: placement(['a'], { satisfied: 'NoManagedClusterMatched', misconfigured: true }),
+      want: /clusters \[a\]: Misconfigured: message of Misconfigured/,
+    },
+  ])('$name', ({ given, want }) => expect(toldOf(given)).toMatch(want));
+
+  test('of those that it selects in part, those whose policy is not enforced', () => {
+    const given = placement(['a', 'b', 'c'], { satisfied: 'AllDecisionsScheduled', selected: 2 });
+    const told = toldOf(given, { isEnforced: (_, cluster) => cluster !== 'b' });
+    expect(told).toMatch(/clusters \[b\]: not selected: it selects 2 of 3\. To mend it: .*label "name"/);
+  });
+
+  test('the label of a cluster that names another one', () => {
+    const cluster = (name: string) => ManagedCluster.schema.parse({ metadata: { name, labels: { name: name === 'b' ? 'x' : name } } });
+    const told = toldOf(placement(['a', 'b'], { satisfied: 'NoManagedClusterMatched' }), { cluster });
+    expect(told).toContain('ManagedCluster b has the label name="x", by which no Placement selects it; set it to "b"');
+  });
+
+  test('of many the first ten', () => {
+    const many = Array.from({ length: 5000 }, (_, index) => `c${index}`);
+    expect(toldOf(placement(many))).toMatch(/\[c0 c1 c2 c3 c4 c5 c6 c7 c8 c9\] and 4990 more:/);
+  });
+});
+
+test.each([
+  { name: 'without members', given: placement([], { satisfied: 'NoManagedClusterMatched', misconfigured: true }) },
+  { name: 'that selects all its members', given: placement(['a'], { satisfied: 'AllDecisionsScheduled', selected: 1 }) },
+])('nothing is said of a Placement $name', ({ given }) => {
+  expect(new PlacementPatience().judge('uid', [given], facts(NOW))).toEqual({ problem: undefined, lookAt: undefined });
+});
+
+test('each cluster has its own ten seconds, and none before it became a member', () => {
+  const patience = new PlacementPatience();
+  const unmatched = { satisfied: 'NoManagedClusterMatched' };
+  patience.judge('uid', [placement(['a'], unmatched)], facts(NOW));
+  patience.judge('uid', [placement(['a', 'b'], unmatched)], facts(NOW + 5000));
+  const later = patience.judge('uid', [placement(['a', 'b'], unmatched)], facts(NOW + 10_000));
+  expect(later.problem).toContain('clusters [a]:');
+  expect(later.lookAt).toBe(NOW + 15_000);
+});
+
+test('a namespace without a cluster set is told at once in the words of the reference, and strictly nothing else ever is', () => {
+  const unbound = placement(['a'], { satisfied: 'NoManagedClusterSetBindings' });
+  const told =
+    'Placement "p" in namespace "policies" cannot select clusters: message of NoManagedClusterSetBindings. Create a ManagedClusterSetBinding for the "default" ManagedClusterSet in the policy namespace.';
+  for (const talmStrict of [true, false])
+    expect(new PlacementPatience().judge('uid', [unbound], facts(NOW, { talmStrict })).problem).toBe(told);
+  const patience = new PlacementPatience();
+  for (const now of [NOW, NOW + 60_000])
+    expect(patience.judge('uid', [placement(['a'])], facts(now, { talmStrict: true }))).toEqual({ problem: undefined, lookAt: undefined });
+});
