@@ -13,7 +13,7 @@ export interface WatchCacheOptions<T extends KubeObject> {
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
-  /** Trims an object before it is kept, further than `metadata.managedFields`, which is always dropped. */
+  /** Trims an object before it is kept, further than `metadata.managedFields`, which it may read and which is always dropped. */
   readonly transform?: (object: T) => T;
   /** Pure functions; `byIndex` finds the objects by their values. */
   readonly indexes?: Readonly<Record<string, Index<T>>>;
@@ -277,8 +277,7 @@ export class WatchCache<T extends KubeObject> {
 
   readonly #transform = (object: T): T => {
     try {
-      const lean = dropManagedFields(object);
-      return this.#options.transform?.(lean) ?? lean;
+      return dropManagedFields(this.#options.transform?.(object) ?? object);
     } catch (err) {
       this.#options.logger?.error({ kind: this.#kind.kind, object: refKey(object.metadata), err }, 'Trimming an object failed');
       return object;

@@ -1,5 +1,6 @@
 import { AGENT_LEASE, type KubeObject, Label, Lease, Namespace, type Resource } from '@flotilla/api';
 import { type Client, type Logger, type Metrics, WatchCache } from '@flotilla/runtime';
+import { z } from 'zod';
 import { clusterAccess, clusterNamespace, isAsWanted, REGISTRATION } from './access.ts';
 
 /** What is known of spokes besides their ManagedClusters. */
@@ -62,6 +63,24 @@ function trimmed({ metadata }: KubeObject, isRight: boolean): KubeObject {
   };
 }
 
-function trimLease({ metadata: { name, namespace, uid, resourceVersion }, spec }: Lease): Lease {
-  return { metadata: { name, namespace, uid, resourceVersion }, spec: { renewTime: spec?.renewTime } };
+/** Nothing but the time of the last renewal: the one at which the hub's server took it. The agent's clock may be minutes off. */
+export function trimLease({ metadata, spec }: Lease): Lease {
+  const { name, namespace, uid, resourceVersion } = metadata;
+  const renewTime = spec?.renewTime ? (takenAt(metadata.managedFields) ?? spec.renewTime) : undefined;
+  return { metadata: { name, namespace, uid, resourceVersion }, spec: { renewTime } };
+}
+
+const ManagedFields = z
+  .array(z.looseObject({ time: z.string().optional(), fieldsV1: z.looseObject({ 'f:spec': z.looseObject({}).optional() }).optional() }))
+  .catch([]);
+/** Times of the server are cut to the second. */
+const SECOND_MS = 1000;
+
+/** The last moment at which the write of `spec.renewTime` can have been, RFC 3339. */
+function takenAt(managedFields: unknown): string | undefined {
+  const times = ManagedFields.parse(managedFields ?? [])
+    .filter(({ fieldsV1 }) => fieldsV1?.['f:spec']?.['f:renewTime'] !== undefined)
+    .map(({ time }) => Date.parse(time ?? ''))
+    .filter((time) => !Number.isNaN(time));
+  return times.length > 0 ? new Date(Math.max(...times) + SECOND_MS).toISOString() : undefined;
 }

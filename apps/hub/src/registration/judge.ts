@@ -22,7 +22,7 @@ const MISSED_LEASES = 5;
 /** What a verdict is made from. */
 export interface Registration {
   readonly cluster: ManagedCluster;
-  /** `renewTime` of the Lease, as it came; undefined: there is none. */
+  /** When the Lease was renewed last, by the clock of the hub's server; undefined: there is none. */
   readonly renewTime: string | undefined;
   /** Namespace the hub itself lives in. */
   readonly hubNamespace: string;

@@ -1,5 +1,5 @@
 import { CLEANUP_FINALIZER, ClusterGroupUpgrade, type ClusterGroupUpgradeStatus, type Ref } from '@flotilla/api';
-import type { Client } from '@flotilla/runtime';
+import { type Client, isNotFound } from '@flotilla/runtime';
 import { mergePatch } from '../../merge-patch.ts';
 import { type DroppedFields, isAllDropped } from './dropped-fields.ts';
 
@@ -20,12 +20,19 @@ export async function writeStatus(
   return client.patch(ClusterGroupUpgrade, refOf(upgrade), patch, { type: 'merge', subresource: 'status' });
 }
 
-/** Adds or removes our finalizer; the resourceVersion guards against losing somebody else's. */
+/**
+ * Adds or removes our finalizer; the resourceVersion guards against losing somebody else's. An upgrade that is gone, which the cache has not
+ * seen yet, needs neither.
+ */
 export async function writeFinalizer(upgrade: ClusterGroupUpgrade, wanted: boolean, client: Client): Promise<void> {
   const { uid, resourceVersion, finalizers = [] } = upgrade.metadata;
   const others = finalizers.filter((finalizer) => finalizer !== CLEANUP_FINALIZER);
   const patch = { metadata: { uid, resourceVersion, finalizers: wanted ? [...others, CLEANUP_FINALIZER] : others } };
-  await client.patch(ClusterGroupUpgrade, refOf(upgrade), patch, { type: 'merge' });
+  try {
+    await client.patch(ClusterGroupUpgrade, refOf(upgrade), patch, { type: 'merge' });
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
 }
 
 const refOf = ({ metadata }: ClusterGroupUpgrade): Ref => ({ namespace: metadata.namespace ?? '', name: metadata.name });

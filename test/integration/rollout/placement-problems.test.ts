@@ -1,0 +1,82 @@
+import { ManagedCluster, Placement } from '@flotilla/api';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { eventually } from '../../fixtures/eventually.ts';
+import { RolloutWorld, spokeNames } from './world.ts';
+
+let world: RolloutWorld;
+
+beforeAll(async () => {
+  const fleets = { long: 2, empty: 2, label: 2, gone: 3 };
+  world = await RolloutWorld.start({ spokes: Object.entries(fleets).flatMap(([name, count]) => spokeNames(count, name)) });
+});
+afterAll(async () => {
+  await world?.stop();
+});
+
+test.concurrent('an upgrade and a policy with long names: their Placements have names that the placement controller takes', async () => {
+  const clusters = spokeNames(2, 'long');
+  const policies = ['first', 'second'].map((which) => `du-upgrade-operators-and-everything-${which}`);
+  await world.policies(clusters, Object.fromEntries(policies.map((name) => [name, {}])));
+  const name = 'long-name-of-the-upgrade-of-all-far-edge-sites-in-the-north';
+  await world.upgrade(name, clusters, policies);
+  await world.untilCompleted(name);
+  const seen = world.history(name).sights.flatMap(({ status }) => status.placements ?? []);
+  expect(new Set(seen).size).toBe(2);
+  for (const placement of seen) expect(placement).toMatch(/^long-name-of-the-upgrade-[-a-z0-9]{1,38}$/);
+});
+
+test.concurrent('a Placement that selects nobody is told by cluster after ten seconds, and no longer once it does', async () => {
+  const clusters = spokeNames(2, 'empty');
+  const namespace = 'empty-policies';
+  await world.policies(clusters, { 'empty-p': { namespace, decided: true } });
+  world.propagator.setBound(namespace, 'empty');
+  await world.upgrade('empty', clusters, ['empty-p']);
+  await world.untilCondition('empty', 'Progressing', 'True InProgress: Remediating non-compliant policies');
+  const startedAt = Date.now();
+  await world.untilCondition(
+    'empty',
+    'Progressing',
+    /^True WaitingForPlacement: Placement "empty-empty-p-placement-[a-z0-9]{5}" in namespace "empty-policies" does not select clusters \[empty-1 empty-2\]: AllManagedClusterSetsEmpty: All ManagedClusterSets \[global\] have no member ManagedCluster\. To mend it: make the clusters members/,
+  );
+  expect(Date.now() - startedAt).toBeGreaterThan(5000);
+  world.propagator.setBound(namespace, true);
+  await world.untilCompleted('empty');
+});
+
+test.concurrent('a cluster under the label of another one is a finding that names it; mended, the upgrade goes on', async () => {
+  const clusters = spokeNames(2, 'label');
+  await world.policies(clusters, { 'label-p': { decided: true } });
+  const relabel = (name: string | null) =>
+    world.client.patch(ManagedCluster, { name: 'label-2' }, { metadata: { labels: { name } } }, { type: 'merge' });
+  await relabel('label-x');
+  await world.upgrade('label', clusters, ['label-p']);
+  await world.untilCondition(
+    'label',
+    'Validated',
+    'False InvalidNameLabel: ManagedCluster label-2 has the label name="label-x", by which no Placement selects it; set it to "label-2"',
+  );
+  await relabel('label-2');
+  await world.untilCompleted('label');
+});
+
+test.concurrent('Placements without clusters are no error to the placement controller, and deleting upgrades is silent', async () => {
+  const clusters = spokeNames(3, 'gone');
+  await world.policies(clusters, { 'gone-p': {} });
+  for (const cluster of clusters) world.propagator.script('policies/gone-p', cluster, { never: true });
+  const names = Array.from({ length: 5 }, (_, index) => `gone-${index}`);
+  for (const name of names) await world.upgrade(name, clusters, ['gone-p'], { enable: false });
+  for (const name of names) await world.untilCondition(name, 'Progressing', 'False NotEnabled: Not enabled');
+  const conditions = async (upgrade: string) =>
+    (await world.objectsOf(upgrade)).placements.flatMap((placement) => Placement.schema.parse(placement).status?.conditions ?? []);
+  await eventually(async () => (await conditions('gone-0')).length === 2, 30_000, 'the placement controller to answer');
+  expect((await conditions('gone-0')).map(({ type, status, reason }) => `${type} ${status} ${reason}`)).toEqual([
+    'PlacementSatisfied False NoManagedClusterMatched',
+    'PlacementMisconfigured False Succeedconfigured',
+  ]);
+  for (const name of names) {
+    await world.delete(name);
+    await eventually(async () => (await world.get(name)) === undefined, 30_000, `${name} to be gone`);
+  }
+  const lines = (await world.hub?.output())?.split('\n').filter((line) => line.includes('"warn"') && /default\/gone-/.test(line));
+  expect(lines).toEqual([]);
+});
