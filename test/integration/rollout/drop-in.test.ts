@@ -185,8 +185,14 @@ test('then the operators, with the names that the reference gives', async () => 
     'du-upgrade-operators':
       '[{"kind":"Subscription","name":"ptp-operator","apiVersion":"operators.coreos.com/v1alpha1","namespace":"operators"}]',
   });
-  expect(status?.placements).toEqual(['operator-upgrade-du-upgrade-operators-placement-ops18']);
-  expect(namesSeen(Placement, ofUpgrade('operator-upgrade'))).toEqual(status?.placements);
+  expect(status).not.toHaveProperty('placements');
+  expect(status).not.toHaveProperty('placementBindings');
+  expect(namesSeen(Placement, ofUpgrade('operator-upgrade'))).toEqual(['operator-upgrade-du-upgrade-operators-placement-ops18']);
+  const names = world.history('fleet/operator-upgrade').sights.map((sight) => sight.status.safeResourceNames);
+  expect(names).toContainEqual({
+    'ztp-group/operator-upgrade-du-upgrade-operators-placement': 'operator-upgrade-du-upgrade-operators-placement-ops18',
+    '/operator-upgrade-fleet-subscription-ptp-operator': 'operator-upgrade-fleet-subscription-ptp-operator-ops18',
+  });
   for (const cluster of ['sno-1', 'sno-2']) {
     expect(namesSeen(ManagedClusterAction, inNamespace(cluster))).toEqual([
       'install-ptp18',

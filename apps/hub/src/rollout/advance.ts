@@ -118,7 +118,7 @@ class Pass {
     if (this.#canaryFailure) return this.#canaryFailure;
     if (planned.some(isUnprepared) || compliant.some((cluster) => !this.#recorded.has(cluster))) return 'wait';
     if (planned.some((cluster) => this.#timedOut.has(cluster))) return tookTooLong(mode.kind, '');
-    if (planned.length === 0) return alreadyCompliant(mode.kind);
+    if (planned.length === 0) return alreadyCompliant();
     this.#awaitBatch(1);
     return 'next';
   }

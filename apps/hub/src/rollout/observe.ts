@@ -36,7 +36,7 @@ export function observeRollout(
   { problem, patience, talmStrict, now }: ObserveDeps,
 ): RolloutObservation {
   const { actions } = upgrade.spec ?? {};
-  const mode = modeOf(upgrade, caches);
+  const mode = modeOf(upgrade, caches, talmStrict);
   const nameLabel = mode.kind === 'policy';
   const find = (name: string) => {
     const cluster = caches.clusters.get({ name });
@@ -77,12 +77,12 @@ function isEnforcedBy(upgrade: ClusterGroupUpgrade, placement: string, copy: (po
 
 const copyName = ({ namespace, name }: PolicyRef): string => `${namespace}.${name}`;
 
-function modeOf(upgrade: ClusterGroupUpgrade, caches: RolloutCaches): RolloutMode {
+function modeOf(upgrade: ClusterGroupUpgrade, caches: RolloutCaches, talmStrict: boolean): RolloutMode {
   const templates = templatesOf(upgrade);
   if (templates.length === 0)
     return policyMode(upgrade.status?.managedPoliciesForUpgrade ?? [], {
       parent: (ref) => caches.parents.get(ref),
-      hasCopy: (ref, cluster) => caches.children.get({ namespace: cluster, name: copyName(ref) }) !== undefined,
+      hasCopy: (ref, cluster) => !talmStrict && caches.children.get({ namespace: cluster, name: copyName(ref) }) !== undefined,
     });
   const { namespace = '', name, uid = '' } = upgrade.metadata;
   const names = new Map(templates.map((template) => [template, resourceName(upgrade, desiredWorkName(namespace, template), '')]));

@@ -26,6 +26,19 @@ test('who complied from the beginning, and who does by now, waits for its last e
   expect(started.clusters).toEqual(before.clusters);
 });
 
+test('strictly, who failed before and complies now is done, with its last edits', () => {
+  const before = {
+    status: {},
+    clusters: [
+      { name: 'x', state: 'failed' },
+      { name: 'y', state: 'failed' },
+    ],
+  };
+  const started = startRollout(before, { ...given, clusters: ['a'], compliant: ['x'], talmStrict: true });
+  expect(started.status.currentBatchRemediationProgress).toEqual({ x: DONE });
+  expect(started.clusters).toEqual([{ name: 'y', state: 'failed' }]);
+});
+
 test('without anything to do there is no plan', () => {
   expect(startRollout(none, { ...given, clusters: [] }).remediationPlan).toBeUndefined();
 });

@@ -1,7 +1,7 @@
 /** The start of a rollout: its final plan, and its first stored status (spec/talm 2.9). Pure. */
 import { type ClusterGroupUpgradeStatus, conditionTime } from '@flotilla/api';
 import { planBatches } from '../upgrade/batches.ts';
-import { type ClusterProgress, ProgressState } from './model.ts';
+import { type ClusterProgress, ProgressState, RecordState } from './model.ts';
 
 /** What is rolled out to whom. */
 export interface StartInput {
@@ -14,6 +14,8 @@ export interface StartInput {
   readonly maxConcurrency: number;
   /** Milliseconds since the epoch. */
   readonly now: number;
+  /** Who has failed before and complies now is done, as in the reference; default false. */
+  readonly talmStrict?: boolean;
 }
 
 /**
@@ -23,13 +25,18 @@ export interface StartInput {
 export function startRollout(before: ClusterGroupUpgradeStatus, input: StartInput): ClusterGroupUpgradeStatus {
   const { clusters, canaries, maxConcurrency, isCompliant, now } = input;
   const { batches, compliant } = planBatches({ clusters, canaries, maxConcurrency, isCompliant });
-  const recorded = new Set((before.clusters ?? []).map(({ name }) => name));
-  const done = [...new Set([...input.compliant, ...compliant])].filter((cluster) => !recorded.has(cluster));
+  const nothingToDo = new Set([...input.compliant, ...compliant]);
+  const records = input.talmStrict
+    ? before.clusters?.filter(({ name, state }) => state !== RecordState.failed || !nothingToDo.has(name))
+    : before.clusters;
+  const recorded = new Set((records ?? []).map(({ name }) => name));
+  const done = [...nothingToDo].filter((cluster) => !recorded.has(cluster));
   const progress: Record<string, ClusterProgress> = Object.fromEntries(
     done.map((cluster) => [cluster, { state: ProgressState.completed }]),
   );
   return {
     ...before,
+    clusters: records,
     remediationPlan: batches.length > 0 ? batches : undefined,
     status: {
       startedAt: before.status.startedAt ?? conditionTime(now),

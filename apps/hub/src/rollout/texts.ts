@@ -52,9 +52,9 @@ export const allCompleted = (kind: Kind): Outcome => ({
   succeeded: { status: 'True', reason: 'Completed', message: completed[kind] },
 });
 
-/** There was nothing to do. */
-export const alreadyCompliant = (kind: Kind): Outcome => ({
-  progressing: { status: 'False', reason: 'Completed', message: completed[kind] },
+/** There was nothing to do; of ManifestWorks the reference says the same as of policies. */
+export const alreadyCompliant = (): Outcome => ({
+  progressing: { status: 'False', reason: 'Completed', message: completed.policy },
   succeeded: { status: 'True', reason: 'Completed', message: 'All clusters already compliant with the specified managed policies' },
 });
 

@@ -221,12 +221,10 @@ describe('observeSpoke', () => {
     expect(seen({ views: [foreign] }).jobView).toMatchObject({ ours: false });
   });
 
-  test('a spoke is available when its condition says so', () => {
-    expect([clusterObject(true), clusterObject(false), undefined].map((cluster) => seen({ cluster }).available)).toEqual([
-      true,
-      false,
-      false,
-    ]);
+  test('a spoke is available when its condition says so, or when nothing is said of it at all', () => {
+    const silent = { ...clusterObject(false), status: { conditions: [] } };
+    const shown = [clusterObject(true), silent, { ...silent, status: undefined }, clusterObject(false), undefined];
+    expect(shown.map((cluster) => seen({ cluster }).available)).toEqual([true, true, true, false, false]);
   });
 });
 

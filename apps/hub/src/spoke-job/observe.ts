@@ -119,9 +119,9 @@ export function trimAction(action: ManagedClusterAction): ManagedClusterAction {
   };
 }
 
-/** True when the spoke's agent is known to be alive. */
+/** False when the spoke's agent is known to be away, or nobody knows; a cluster of which nothing is said at all counts as available. */
 export const isAvailable = (cluster: ManagedCluster | undefined): boolean =>
-  findCondition(cluster?.status?.conditions, CLUSTER_AVAILABLE)?.status === 'True';
+  cluster !== undefined && (findCondition(cluster.status?.conditions, CLUSTER_AVAILABLE)?.status ?? 'True') === 'True';
 
 /** A spoke's objects as the caches hold them: those of one kind of job, of one upgrade. */
 export interface CachedSpoke {

@@ -209,3 +209,17 @@ test('5,000 clusters and 10 policies are examined and planned at once', () => {
   expect(plan.batches).toHaveLength(25);
   expect(took).toBeLessThan(1_000);
 });
+
+test('strictly, a cluster that is not in the roll-up has nothing to do with the policy, whether or not it has a copy', () => {
+  const policy = buildPolicy('p', { compliant: { 'spoke-1': 'NonCompliant' } });
+  const complianceOf = (talmStrict: boolean) =>
+    examinePolicies({
+      managedPolicies: ['p'],
+      clusters,
+      children: clusters.map((each) => buildChild(policy, each)),
+      parents: () => policy,
+      talmStrict,
+    }).forUpgrade.map(({ compliance }) => clusters.map(compliance));
+  expect(complianceOf(true)).toEqual([['NonCompliant', 'NotMatchedWithPolicy']]);
+  expect(complianceOf(false)).toEqual([['NonCompliant', 'NonCompliant']]);
+});

@@ -39,6 +39,8 @@ export interface PolicySelection {
   /** Policies in the namespaces of the clusters; others are ignored. */
   readonly children: Iterable<Policy>;
   readonly parents: (namespace: string, name: string) => Policy | undefined;
+  /** A cluster that is not in a policy's roll-up has nothing to do with it, whether or not it has a copy; default false. */
+  readonly talmStrict?: boolean;
 }
 
 /** What is known of a managed policy from its children on the selected clusters. */
@@ -81,7 +83,7 @@ export function examinePolicies(input: PolicySelection): PolicyExamination {
         invalid.push({ name, reason: read.invalid });
         continue;
       }
-      const compliance = indexCompliance(policy, (cluster) => seen.clusters.has(cluster));
+      const compliance = indexCompliance(policy, (cluster) => !input.talmStrict && seen.clusters.has(cluster));
       const found: ManagedPolicy = { name, namespace, policy, objects: read.objects, compliance };
       (isDone(found, input.clusters) ? compliantBefore : forUpgrade).push(found);
     }

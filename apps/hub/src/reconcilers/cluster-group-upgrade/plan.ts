@@ -80,7 +80,7 @@ export async function planUpgrade(observed: ObservedUpgrade, spec: ClusterGroupU
   };
   if (selection.failure) return { ...base, stopped: 'selection', recheckAfterMs: undefined };
 
-  const policies = isManifestWorkMode(spec) ? noPolicies : examine(observed, spec, clusters);
+  const policies = isManifestWorkMode(spec) ? noPolicies : examine(observed, spec, { clusters, talmStrict: deps.talmStrict });
   const validation = await validate(observed, spec, policies, deps);
   if (validation.status !== 'True')
     return { ...base, policies, validation, stopped: 'validation', recheckAfterMs: validation.recheckAfterMs };
@@ -114,9 +114,13 @@ export async function planUpgrade(observed: ObservedUpgrade, spec: ClusterGroupU
   };
 }
 
-function examine(observed: ObservedUpgrade, spec: ClusterGroupUpgradeSpec, clusters: readonly string[]): PolicyExamination {
+function examine(
+  observed: ObservedUpgrade,
+  spec: ClusterGroupUpgradeSpec,
+  { clusters, talmStrict }: { readonly clusters: readonly string[]; readonly talmStrict: boolean },
+): PolicyExamination {
   const children = observed.childrenOf(clusters);
-  return examinePolicies({ managedPolicies: spec.managedPolicies, clusters, children, parents: observed.parent });
+  return examinePolicies({ managedPolicies: spec.managedPolicies, clusters, children, parents: observed.parent, talmStrict });
 }
 
 async function validate(

@@ -171,6 +171,7 @@ export class UpgradeReconciler {
       canaries,
       maxConcurrency,
       now: now(),
+      talmStrict,
     });
     return this.#rollOut({ ...upgrade, status: started }, spec);
   }

@@ -301,6 +301,8 @@ describe('after the start', () => {
     const status = {
       ...prepared,
       safeResourceNames: { 'ns/a': 'a-1' },
+      placements: ['a-1'],
+      placementBindings: ['a-1'],
       status: {
         startedAt: '2026-01-01T00:00:00Z',
         currentBatch: 2,
@@ -310,8 +312,13 @@ describe('after the start', () => {
     };
     const times = { startedAt: '2026-01-01T00:00:00Z', completedAt: '2026-01-01T00:05:00Z' };
     const ended = describeEnd(upgrade({}, status), later);
-    expect([ended.status, ended.safeResourceNames]).toEqual([times, undefined]);
+    expect([ended.status, ended.safeResourceNames, ended.placements, ended.placementBindings]).toEqual([
+      times,
+      undefined,
+      undefined,
+      undefined,
+    ]);
     const kept = describeEnd(upgrade({ actions: { afterCompletion: { deleteObjects: false } } }, status), later);
-    expect([kept.status, kept.safeResourceNames]).toEqual([times, { 'ns/a': 'a-1' }]);
+    expect([kept.status, kept.safeResourceNames, kept.placements]).toEqual([times, { 'ns/a': 'a-1' }, ['a-1']]);
   });
 });

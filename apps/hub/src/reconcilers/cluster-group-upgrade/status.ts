@@ -17,7 +17,8 @@ import { RecordState, type RolloutProblem } from '../../rollout/model.ts';
 import { placementNames } from '../../rollout/placements.ts';
 import { desiredWorkName, resourceName, safeNameKey } from '../../rollout/safe-names.ts';
 import { boundDetails } from '../../rollout/spoke/record-details.ts';
-import { policyContent } from '../../rollout/spoke/subscriptions.ts';
+import { identityOf } from '../../rollout/spoke/spoke-plan.ts';
+import { desiredViewNames, policyContent } from '../../rollout/spoke/subscriptions.ts';
 import { keepsObjects, templatesOf } from '../../rollout/targets.ts';
 import type { SpokeRecord } from '../../spoke-job/run.ts';
 import { setCondition } from '../../upgrade/conditions.ts';
@@ -92,9 +93,10 @@ export function describeCleaning(
 /** The status of an upgrade that has ended and is cleaned. */
 export function describeEnd(upgrade: ClusterGroupUpgrade, now: Date): ClusterGroupUpgradeStatus {
   const { status, messages: _, ...before } = upgrade.status ?? { status: {} };
-  const names = keepsObjects(upgrade) ? before.safeResourceNames : undefined;
+  // What is deleted has no names any more.
+  const gone = { safeResourceNames: undefined, placements: undefined, placementBindings: undefined };
   const { startedAt } = status;
-  return { ...before, safeResourceNames: names, status: { startedAt, completedAt: conditionTime(now.getTime()) } };
+  return { ...before, ...(keepsObjects(upgrade) ? {} : gone), status: { startedAt, completedAt: conditionTime(now.getTime()) } };
 }
 
 /** The status of an upgrade whose spec is missing or is not what the schema says, so that nothing can be planned. */
@@ -172,8 +174,15 @@ function describeNames(status: ClusterGroupUpgradeStatus, upgrade: ClusterGroupU
     const desired = desiredWorkName(namespace, template);
     return [safeNameKey(desired, ''), resourceName(upgrade, desired, '')];
   });
+  const views = policies.forUpgrade.flatMap(({ objects }) =>
+    desiredViewNames(identityOf(upgrade), objects).map((desired) => [safeNameKey(desired, ''), resourceName(upgrade, desired, '')]),
+  );
   status.manifestWorkTemplates = orAbsent([...templatesOf(upgrade)]);
-  status.safeResourceNames = orAbsent({ ...status.safeResourceNames, ...named.safeResourceNames, ...Object.fromEntries(works) });
+  status.safeResourceNames = orAbsent({
+    ...status.safeResourceNames,
+    ...named.safeResourceNames,
+    ...Object.fromEntries([...works, ...views]),
+  });
   status.placements = orAbsent(named.placements);
   status.placementBindings = orAbsent(named.placementBindings);
 }

@@ -8,11 +8,18 @@ const Name = z
   .string()
   .max(253)
   .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/);
+/** Whatever stands before the group is no part of it. */
+const ApiVersion = z
+  .string()
+  .refine((text) => text.includes(GROUP), { error: `expected ${GROUP}<version>` })
+  .transform((text) => text.slice(text.indexOf(GROUP)));
+/** Also as a text. */
+const Truth = z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')]);
 const Texts = z.record(z.string(), z.string()).nullish();
 
 /** A Subscription as far as an approval needs it. Either field names the InstallPlan. */
 export const Subscription = z.object({
-  apiVersion: z.string().startsWith(GROUP),
+  apiVersion: ApiVersion,
   kind: z.literal('Subscription'),
   metadata: z.object({ name: z.string(), namespace: z.string() }),
   status: z
@@ -27,7 +34,7 @@ export type Subscription = z.output<typeof Subscription>;
 
 /** An InstallPlan without its status. What an update does not name is removed, so all that a user may have set is kept (spec/ocm 1.4). */
 export const InstallPlan = z.object({
-  apiVersion: z.string().startsWith(GROUP),
+  apiVersion: ApiVersion,
   kind: z.literal('InstallPlan'),
   metadata: z.object({
     name: z.string(),
@@ -40,7 +47,7 @@ export const InstallPlan = z.object({
   }),
   spec: z.looseObject({
     approval: z.string().optional(),
-    approved: z.boolean().optional(),
+    approved: Truth.optional(),
     clusterServiceVersionNames: z.array(z.string()).nullish(),
   }),
 });

@@ -1,4 +1,11 @@
-import { Label, type ManagedClusterAction, type ManagedClusterView, type ManifestWork, ManifestWorkReplicaSet } from '@flotilla/api';
+import {
+  ClusterGroupUpgrade,
+  Label,
+  type ManagedClusterAction,
+  type ManagedClusterView,
+  type ManifestWork,
+  ManifestWorkReplicaSet,
+} from '@flotilla/api';
 import { describe, expect, test } from 'vitest';
 import type { SpokeTarget } from '../model.ts';
 import { desiredWorkName, resourceName } from '../safe-names.ts';
@@ -181,6 +188,14 @@ const rows: Row[] = [
   { name: 'cleanup of a clean spoke writes nothing', target: cleanup(), want: [] },
 ];
 
+const runningCondition = {
+  type: 'Progressing',
+  status: 'True',
+  reason: 'InProgress',
+  message: '',
+  lastTransitionTime: '2026-01-01T00:00:00Z',
+};
+
 describe('planSpoke', () => {
   test.each(rows)('$name', ({ target, spoke, works = [], want }) => {
     const observation: SpokeObservation = {
@@ -195,6 +210,23 @@ describe('planSpoke', () => {
     };
     const { writes } = planSpoke(target, observation, { now: CREATED_AT, viewSeconds: 10, talmStrict: false });
     expect(writes.map(describeWrite)).toEqual(want);
+  });
+
+  test('strictly the approvals stay until the upgrade ends', () => {
+    const observation: SpokeObservation = {
+      upgrade: ClusterGroupUpgrade.schema.parse({ ...upgrade, status: { ...upgrade.status, conditions: [runningCondition] } }),
+      cluster: SPOKE,
+      managed: buildCluster(),
+      template,
+      works: [],
+      views: [view('v')],
+      actions: [action('a')],
+    };
+    const settings = { now: CREATED_AT, viewSeconds: 10, talmStrict: true };
+    const writes = (target: SpokeTarget, spoke: SpokeObservation) => planSpoke(target, spoke, settings).writes.map(describeWrite);
+    for (const target of [complete(), cleanup()]) expect(writes(target, observation)).toEqual(['delete ManagedClusterView v uid-v']);
+    const over = { ...observation, upgrade };
+    expect(writes(cleanup(), over)).toEqual(['delete ManagedClusterView v uid-v', 'delete ManagedClusterAction a uid-action-a']);
   });
 
   test('a work has the name that the status remembers', () => {

@@ -12,6 +12,7 @@ import type { UpgradeIdentity } from '../../spoke-job/definition.ts';
 import { isAvailable } from '../../spoke-job/observe.ts';
 import type { ClusterEdits, SpokeTarget } from '../model.ts';
 import { desiredWorkName, resourceName } from '../safe-names.ts';
+import { isRunning } from '../targets.ts';
 import { BY_CLUSTER, type SpokeCaches } from './caches.ts';
 import { clusterPatch, type EditOptions } from './cluster-edits.ts';
 import { deletionOf, type HubWrite } from './hub-write.ts';
@@ -77,9 +78,9 @@ function planTarget(target: SpokeTarget, spoke: SpokeObservation, settings: Plan
       if (!spoke.managed) return { writes: [] };
       return target.mode === 'manifestWork' ? { writes: placeWork(spoke, target.template, settings) } : approve(spoke, target, settings);
     case 'complete':
-      return { writes: [...editCluster(spoke, target.edits), ...removeTransport(spoke)] };
+      return { writes: [...editCluster(spoke, target.edits), ...removeTransport(spoke, settings)] };
     case 'cleanup':
-      return { writes: [...(target.keepWorks ? [] : removeWorks(spoke)), ...removeTransport(spoke)] };
+      return { writes: [...(target.keepWorks ? [] : removeWorks(spoke)), ...removeTransport(spoke, settings)] };
   }
 }
 
@@ -148,11 +149,13 @@ const removeWorks = (spoke: SpokeObservation): HubWrite[] => ownWorks(spoke).fla
 const unlessLeaving = (work: ManifestWork): HubWrite[] =>
   work.metadata.deletionTimestamp === undefined ? [deletionOf(ManifestWork, work)] : [];
 
-function removeTransport({ upgrade, views, actions }: SpokeObservation): HubWrite[] {
+/** Views and actions; the reference leaves its approvals until the upgrade ends. */
+function removeTransport({ upgrade, views, actions }: SpokeObservation, { talmStrict }: PlanSettings): HubWrite[] {
   const identity = identityOf(upgrade);
+  const keepsActions = talmStrict && isRunning(upgrade);
   return [
     ...views.filter((view) => isOurs(view, identity) || isReferences(view, identity)).map((view) => deletionOf(ManagedClusterView, view)),
-    ...actions.filter((action) => isOurs(action, identity)).map((action) => deletionOf(ManagedClusterAction, action)),
+    ...actions.filter((action) => !keepsActions && isOurs(action, identity)).map((action) => deletionOf(ManagedClusterAction, action)),
   ];
 }
 

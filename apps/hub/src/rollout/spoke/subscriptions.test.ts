@@ -131,6 +131,14 @@ const rows: Row[] = [
     views: [pending, planView({ result: planOnSpoke({ approval: 'Manual' }) })],
     want: [approve],
   },
+  {
+    name: 'a manual InstallPlan that says by a text that it is not approved is approved, whatever stands before its group',
+    views: [
+      pending,
+      planView({ result: { ...planOnSpoke({ approval: 'Manual', approved: 'false' }), apiVersion: 'old.operators.coreos.com/v1alpha1' } }),
+    ],
+    want: [approve],
+  },
   { name: 'nothing is approved on a cluster that is away', views: [pending, planView(manual)], available: false, want: [] },
   {
     name: 'an approval that was not executed yet is waited for',

@@ -35,6 +35,12 @@ export function policyContent(objects: readonly PolicyObject[]): string | undefi
 export const desiredViewName = ({ namespace, name }: UpgradeIdentity, subscription: SubscriptionRef): string =>
   `${name}-${namespace}-${subscription.kind}-${subscription.name}`.toLowerCase();
 
+/** Desired names of the views of a policy's Subscriptions, in their order. */
+export const desiredViewNames = (upgrade: UpgradeIdentity, objects: readonly PolicyObject[]): string[] => {
+  const subscriptions = subscriptionsOf(objects);
+  return subscriptions.map((_, index) => viewNameOf({ upgrade, subscriptions }, index));
+};
+
 /** What decides about the approvals of one cluster at one policy. */
 export interface ApprovalInput {
   readonly upgrade: UpgradeIdentity;
@@ -92,7 +98,7 @@ export function planApprovals(input: ApprovalInput): SpokePlan {
 }
 
 /** Subscriptions of the same name in several namespaces would share the reference's name: all but the first say their namespace. */
-function viewNameOf({ upgrade, subscriptions }: ApprovalInput, index: number): string {
+function viewNameOf({ upgrade, subscriptions }: Pick<ApprovalInput, 'upgrade' | 'subscriptions'>, index: number): string {
   const subscription = subscriptions[index];
   if (!subscription) return '';
   const desired = desiredViewName(upgrade, subscription);
