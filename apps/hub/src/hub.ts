@@ -132,4 +132,8 @@ function precacheSettings(config: HubConfig): PrecacheSettings {
   };
 }
 
-const backupSettings = ({ backupImage, jobViewSeconds }: HubConfig): BackupSettings => ({ image: backupImage, jobViewSeconds });
+const backupSettings = ({ backupImage, jobViewSeconds, talmStrict }: HubConfig): BackupSettings => ({
+  image: backupImage,
+  jobViewSeconds,
+  talmStrict,
+});

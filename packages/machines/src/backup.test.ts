@@ -1,6 +1,6 @@
 import { BackupState } from '@flotilla/api';
 import { describe, expect, test } from 'vitest';
-import { backupJobMachine } from './backup.ts';
+import { backupJobMachine, strictBackupJobMachine } from './backup.ts';
 import { stateDiagram } from './diagram.ts';
 import type { SpokeJobEvent } from './spoke-job.ts';
 
@@ -56,4 +56,13 @@ test('what has to hold in each state, and which end it', () => {
     ['BackupTimeout', ['cleanUpHub'], true],
     ['UnrecoverableError', ['cleanUpHub'], true],
   ]);
+});
+
+test('strictly, what an earlier backup left is deleted unseen, and the namespace is looked at in Starting', () => {
+  expect(strictBackupJobMachine.ensured('PreparingToStart')).toEqual([]);
+  expect(strictBackupJobMachine.advance('PreparingToStart', { type: 'CLEANUP_REQUESTED' })).toEqual({
+    state: 'Starting',
+    effects: ['requestCleanup'],
+  });
+  expect(strictBackupJobMachine.ensured('Starting')).toEqual(['ensureNamespaceView', 'ensureWorkload', 'ensureJobViews']);
 });

@@ -9,3 +9,12 @@ export const backupJobMachine = createSpokeJobMachine<BackupState>({
   initial: 'PreparingToStart',
   timeout: 'BackupTimeout',
 });
+
+/** The same as the reference takes it: the deletions are made without looking whether there is anything to delete, and the namespace is seen in `Starting`. */
+export const strictBackupJobMachine = createSpokeJobMachine<BackupState>({
+  id: 'strictBackup',
+  states: BackupState,
+  initial: 'PreparingToStart',
+  timeout: 'BackupTimeout',
+  cleansFirst: true,
+});

@@ -1,4 +1,4 @@
-export { backupJobMachine } from './backup.ts';
+export { backupJobMachine, strictBackupJobMachine } from './backup.ts';
 export { stateDiagram } from './diagram.ts';
 export { precacheJobMachine } from './precache.ts';
 export type { SpokeJobEffect, SpokeJobEvent, SpokeJobMachine } from './spoke-job.ts';

@@ -78,6 +78,8 @@ export interface SpokeJobShape<S extends string> {
   readonly timeout: S;
   /** What the job does follows a spec that may be edited meanwhile. */
   readonly followsSpec?: true;
+  /** Delete what an earlier attempt may have left without looking first, and look in `Starting`, as the reference's backup does; default false. */
+  readonly cleansFirst?: boolean;
 }
 
 /** The machine of one kind of job. */
@@ -98,7 +100,7 @@ export function createSpokeJobMachine<S extends string>(shape: SpokeJobShape<S>)
   };
 }
 
-function buildMachine({ id, initial, timeout, followsSpec }: Omit<SpokeJobShape<string>, 'states'>) {
+function buildMachine({ id, initial, timeout, followsSpec, cleansFirst = false }: Omit<SpokeJobShape<string>, 'states'>) {
   const edits = followsSpec && { SPEC_CHANGED: { target: 'PreparingToStart', actions: 'startOver' } as const };
   const verdicts = { SUCCEEDED: 'Succeeded', FAILED: 'UnrecoverableError', DEADLINE: timeout };
   return setup({
@@ -110,16 +112,19 @@ function buildMachine({ id, initial, timeout, followsSpec }: Omit<SpokeJobShape<
     states: {
       ...(initial === 'NotStarted' && { NotStarted: { meta: { ensure: [] }, on: { START: 'PreparingToStart', DEADLINE: timeout } } }),
       PreparingToStart: {
-        meta: { ensure: ['ensureNamespaceView'] },
+        meta: { ensure: cleansFirst ? [] : ['ensureNamespaceView'] },
         on: {
-          CLEANUP_REQUESTED: { target: 'PreparingToStart', actions: 'requestCleanup' },
+          CLEANUP_REQUESTED: { target: cleansFirst ? 'Starting' : 'PreparingToStart', actions: 'requestCleanup' },
           NAMESPACE_GONE: 'Starting',
           ...edits,
           // A spoke that never answered: the same verdict, one state earlier.
           DEADLINE: timeout,
         },
       },
-      Starting: { meta: { ensure: ['ensureWorkload', 'ensureJobViews'] }, on: { JOB_ACTIVE: 'Active', ...edits, ...verdicts } },
+      Starting: {
+        meta: { ensure: [...(cleansFirst ? ['ensureNamespaceView' as const] : []), 'ensureWorkload', 'ensureJobViews'] },
+        on: { JOB_ACTIVE: 'Active', ...edits, ...verdicts },
+      },
       Active: { meta: { ensure: ['ensureJobViews'] }, on: { JOB_ACTIVE: 'Active', ...edits, ...verdicts } },
       Succeeded: { type: 'final', meta: { ensure: ['cleanUp'] } },
       [timeout]: { type: 'final', meta: { ensure: ['cleanUpHub'] } },

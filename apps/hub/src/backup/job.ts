@@ -1,6 +1,6 @@
 /** Backup as a job on spokes (spec/talm 5.1). */
 import { BackupAction, BackupName, BackupState, BackupView } from '@flotilla/api';
-import { backupJobMachine } from '@flotilla/machines';
+import { backupJobMachine, strictBackupJobMachine } from '@flotilla/machines';
 import type { BackupStep } from '@flotilla/queues';
 import type { SpokeJob, SpokeJobNames } from '../spoke-job/definition.ts';
 import type { SpokeJobEngine } from '../spoke-job/engine.ts';
@@ -46,10 +46,11 @@ export const backupNames: SpokeJobNames = {
 };
 
 /** The job with the settings of this hub. */
-export function createBackupJob({ jobViewSeconds }: Pick<BackupSettings, 'jobViewSeconds'>): BackupJob {
+export function createBackupJob({ jobViewSeconds, talmStrict = false }: Omit<BackupSettings, 'image'>): BackupJob {
   return {
     work: 'backup',
-    machine: backupJobMachine,
+    machine: talmStrict ? strictBackupJobMachine : backupJobMachine,
+    cleansFirst: talmStrict,
     states: BackupState,
     names: backupNames,
     words: { work: 'the backup', doing: 'backing up', active: 'running' },

@@ -4,4 +4,6 @@ export interface BackupSettings {
   readonly image: string;
   /** Seconds between a spoke agent's polls of the job; bounds how late a verdict is seen. */
   readonly jobViewSeconds: number;
+  /** Delete what is left of an earlier backup before looking whether there is anything, as the reference does; default false. */
+  readonly talmStrict?: boolean;
 }

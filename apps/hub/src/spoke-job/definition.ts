@@ -81,6 +81,8 @@ export interface SpokeJob<S extends JobState, I> {
   readonly machine: SpokeJobMachine<S>;
   readonly states: z.ZodType<S>;
   readonly names: SpokeJobNames;
+  /** What an earlier attempt may have left is deleted without looking first; the machine is one that does so too. */
+  readonly cleansFirst?: boolean;
   readonly words: SpokeJobWords;
   /** Queue priority of a step, by state; lower goes first. */
   readonly priorities: Readonly<Record<S, number>>;

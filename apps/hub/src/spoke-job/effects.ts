@@ -1,5 +1,5 @@
 /** The effects of a job's machine on the hub's API server. Each is idempotent: it writes only what is missing. */
-import { type KubeObject, Label, ManagedClusterAction, ManagedClusterView, type Resource } from '@flotilla/api';
+import { Annotation, type KubeObject, Label, ManagedClusterAction, ManagedClusterView, type Resource } from '@flotilla/api';
 import type { SpokeJobEffect } from '@flotilla/machines';
 import { type Client, isAlreadyExists } from '@flotilla/runtime';
 import type { SpokeManifest, ViewDefinition, Workload } from './definition.ts';
@@ -68,6 +68,7 @@ export class EffectRun implements Record<SpokeJobEffect, () => Promise<void>> {
   async ensureWorkload(): Promise<void> {
     const { jobView, available } = this.spoke;
     if (!available || (jobView?.ours && jobView.answer.kind !== 'absent')) return;
+    if (this.task.job.cleansFirst && !(await this.isCleaned())) return;
     const lost = jobView?.ours === true;
     const { createJob } = this.names.actions;
     const jobCreated = this.spoke.actions.get(createJob)?.outcome === 'executed';
@@ -77,6 +78,24 @@ export class EffectRun implements Record<SpokeJobEffect, () => Promise<void>> {
       if (lost && manifest.action === createJob && action) await this.recreateLostJob(manifest, action, jobView.uid);
       else await this.ensureAction(manifest, action);
     }
+  }
+
+  /**
+   * Where deletions come before any look: they were executed and nothing is left, or this attempt has begun. Deleting later would take its
+   * own namespace.
+   */
+  private async isCleaned(): Promise<boolean> {
+    const { namespaceView: view, actions } = this.spoke;
+    const [first] = this.task.workload.manifests();
+    if (first && actions.get(first.action)?.ours) return true;
+    const answer = view?.ours ? view.answer : undefined;
+    const metadata = answer?.kind === 'found' ? answer.object.metadata : undefined;
+    if (metadata?.annotations?.[Annotation.upgradeUid] === this.task.upgrade.uid && !metadata.deletionTimestamp) return true;
+    const { deleteNamespace, deleteClusterRoleBinding } = this.names.actions;
+    const isDone = (name: string) => actions.get(name)?.deletes === 'before' && actions.get(name)?.outcome === 'executed';
+    if (answer?.kind === 'absent' && isDone(deleteNamespace) && isDone(deleteClusterRoleBinding)) return true;
+    await this.requestCleanup();
+    return false;
   }
 
   private async ensureAction(manifest: SpokeManifest, action: ActionObservation | undefined): Promise<void> {

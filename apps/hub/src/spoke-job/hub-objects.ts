@@ -5,7 +5,7 @@ import { workLabels } from '../upgrade-labels.ts';
 import type { JobState, SpokeJob, SpokeManifest, UpgradeIdentity, ViewDefinition } from './definition.ts';
 
 /** What building an object needs of a kind of job. */
-export type NamedJob = Pick<SpokeJob<JobState, never>, 'work' | 'names'>;
+export type NamedJob = Pick<SpokeJob<JobState, never>, 'work' | 'names' | 'cleansFirst'>;
 
 /** Annotations that carry what a later step must know of an action without reading its template. */
 export const ActionAnnotation = {

@@ -7,7 +7,7 @@ import { isRefusal } from './refusals.ts';
 
 /** What a step knows besides the observation. */
 export interface StepContext<S extends JobState = JobState> {
-  readonly job: Pick<SpokeJob<S, never>, 'machine' | 'names' | 'words'>;
+  readonly job: Pick<SpokeJob<S, never>, 'machine' | 'names' | 'words' | 'cleansFirst'>;
   readonly upgradeUid: string;
   /** Milliseconds since the epoch. */
   readonly now: number;
@@ -45,7 +45,7 @@ export function interpret<S extends JobState>(state: S, spoke: SpokeObservation,
 interface Basis {
   readonly upgradeUid: string;
   readonly digest: string | undefined;
-  readonly job: Pick<SpokeJob<JobState, never>, 'names' | 'words'>;
+  readonly job: Pick<SpokeJob<JobState, never>, 'names' | 'words' | 'cleansFirst'>;
 }
 
 type Judge = (spoke: SpokeObservation, basis: Basis) => Meaning;
@@ -102,6 +102,7 @@ function orDeadline(
 const unavailable = ({ words }: Basis['job']) => `the cluster is not available; ${words.work} goes on when it is`;
 
 function judgePreparing({ available, namespaceView, actions }: SpokeObservation, { upgradeUid, digest, job }: Basis): Meaning {
+  if (job.cleansFirst) return available ? { event: { type: 'CLEANUP_REQUESTED' } } : { message: unavailable(job) };
   const answer = namespaceView?.ours ? namespaceView.answer : undefined;
   if (answer?.kind === 'absent') return { event: { type: 'NAMESPACE_GONE' } };
   if (answer?.kind === 'found') {
