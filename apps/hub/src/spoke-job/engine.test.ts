@@ -296,6 +296,16 @@ describe('a spoke for which nothing can be written', () => {
     expect(messageOf()).toBeUndefined();
   });
 
+  test("says it in the server's words, without the call", () => {
+    request();
+    const said = 'managedclusterviews.view.open-cluster-management.io "view-backup-namespace" is forbidden: no';
+    const error = new Error(
+      `POST /apis/view.open-cluster-management.io/v1beta1/namespaces/spoke/managedclusterviews: 403: Forbidden: ${said}`,
+    );
+    engine.fail({ upgrade: UPGRADE, cluster: SPOKE }, { kind: 'failed', error, attempt: 5, retryAt: now });
+    expect(messageOf()).toBe(`cannot go on: Forbidden: ${said}`);
+  });
+
   test('times out by the time it was asked for, and names the error', async () => {
     const asked = now;
     request();

@@ -326,7 +326,12 @@ export class SpokeJobEngine<S extends JobState, I> {
   }
 }
 
-const troubleOf = (error: unknown): string => `${TROUBLE_PREFIX}${errorMessage(error)}`.slice(0, 1024);
+/** The server's own words: a message in the status is short, and which path was asked helps nobody who reads it there. */
+const troubleOf = (error: unknown): string =>
+  TROUBLE_PREFIX +
+  errorMessage(error)
+    .slice(0, 1024)
+    .replace(/^[A-Z]{3,6} \/[^ ]{1,600}: (\d{3}: )?/, '');
 
 /** Notes a change that wakes a spoke. */
 function note(record: TrackedSpoke<string>, cache: 'views' | 'actions', { metadata }: HubObject): void {
