@@ -47,7 +47,7 @@ function expectSeen(name: Spoke, ...want: PrecacheState[]): void {
   ).toEqual(want);
 }
 
-describe('the eleven transitions on a real API server', () => {
+describe('the transitions on a real API server', () => {
   test('start', async () => {
     expectSeen('quiet', 'PreparingToStart');
     expect(await world.hubObjects('quiet')).toEqual(['view-precache-namespace']);
