@@ -86,6 +86,14 @@ const rows: Row[] = [
     message: LEFTOVERS,
   },
   {
+    name: 'a spoke that an upgrade holds which has ended and is cleaning it',
+    from: 'NotStarted',
+    spoke: {},
+    context: { ...context, heldBy: 'ns/other', holderEnded: true },
+    to: 'NotStarted',
+    message: 'waits for ClusterGroupUpgrade ns/other, which is pre-caching this cluster',
+  },
+  {
     name: 'a spoke that is held by what another upgrade left, by the end',
     from: 'NotStarted',
     spoke: { available: false },

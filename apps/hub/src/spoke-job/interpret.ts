@@ -35,7 +35,7 @@ export const RETRY_BUDGET = 5;
 /** Interprets an observation. No event means: nothing to decide yet. */
 export function interpret<S extends JobState>(state: S, spoke: SpokeObservation, context: StepContext<S>): Meaning {
   if (context.job.machine.isFinal(state)) return {};
-  if (context.heldBy !== undefined) return judgeHeld(context);
+  if (context.heldBy !== undefined) return judgeHeld(spoke, context);
   if (state !== 'NotStarted' && isOutdated(spoke, context.digest))
     return { event: { type: 'SPEC_CHANGED' }, message: 'the spec has changed: starting over' };
   return orDeadline(judges[state](spoke, context), spoke, context);
@@ -65,11 +65,16 @@ const judges: Readonly<Record<JobState, Judge>> = {
 };
 
 /** Who works on a spoke comes to an end by a deadline of its own; what an ended upgrade left there may stay as long as the spoke is away. */
-function judgeHeld({ job, heldBy, holderEnded, now, deadlineAt }: Basis & Omit<StepContext, 'job'>): Meaning {
+function judgeHeld(
+  { available }: SpokeObservation,
+  { job, heldBy, holderEnded, now, deadlineAt }: Basis & Omit<StepContext, 'job'>,
+): Meaning {
   const holder = `waits for ClusterGroupUpgrade ${heldBy}`;
-  if (!holderEnded) return { message: `${holder}, which is ${job.words.doing} this cluster` };
+  const isLate = holderEnded && now >= deadlineAt;
+  // Cleaning a spoke that is there takes a moment, and belongs to the work.
+  if (!isLate && (!holderEnded || available)) return { message: `${holder}, which is ${job.words.doing} this cluster` };
   const message = `${holder}, which has ended and could not yet remove from this cluster what it left there`;
-  return now < deadlineAt ? { message } : { event: { type: 'DEADLINE' }, message: `timed out: ${message}` };
+  return isLate ? { event: { type: 'DEADLINE' }, message: `timed out: ${message}` } : { message };
 }
 
 /** True for what was made for another spec. What says nothing of its spec was made before specs were told apart. */
