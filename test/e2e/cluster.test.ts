@@ -1,9 +1,19 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { type Cluster, clusterObstacle, currentRun, leftovers, type Run, startCluster, sweepLeftovers } from '@flotilla/control-plane';
+import {
+  type Cluster,
+  clusterObstacle,
+  currentRun,
+  leftovers,
+  type Run,
+  type RuntimeName,
+  startCluster,
+  sweepLeftovers,
+} from '@flotilla/control-plane';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 
 const obstacle = clusterObstacle();
@@ -41,11 +51,24 @@ async function fetchInside(cluster: Cluster, url: string, limitSeconds: number):
   return text === undefined ? undefined : (JSON.parse(text) as { bytes: number; seconds: number });
 }
 
-describe.skipIf(obstacle !== undefined)('a whole cluster', () => {
+const RUNTIMES = ['containerd', 'crio'] as const satisfies readonly RuntimeName[];
+
+/** When the container of a pod began, and how often it was started again. */
+const containerState = (cluster: Cluster, selector: string): Promise<string> =>
+  cluster.kubectl([
+    'get',
+    'pod',
+    '-l',
+    selector,
+    '-o',
+    'jsonpath={.items[*].status.containerStatuses[*].state.running.startedAt} {.items[*].status.containerStatuses[*].restartCount}',
+  ]);
+
+describe.skipIf(obstacle !== undefined).each(RUNTIMES)('a whole cluster with %s', (runtime) => {
   let cluster: Cluster;
 
   beforeAll(async () => {
-    cluster = await startCluster({ name: 'node-one' });
+    cluster = await startCluster({ name: 'node-one', runtime });
     console.log(`cluster with a Ready node in ${cluster.startedInMs} ms`);
   });
   afterAll(() => cluster?.stop());
@@ -56,6 +79,20 @@ describe.skipIf(obstacle !== undefined)('a whole cluster', () => {
     await cluster.kubectl(['wait', '--for=condition=Ready', 'pod', '-l', 'job-name=sleeper', '--timeout=60s']);
     console.log(`pod of a Job ready in ${Math.round(performance.now() - start)} ms`);
     expect((await cluster.images()).map(({ name }) => name)).toContain('local.test/pause:1');
+  });
+
+  test('says what its runtime is, and lets pods go on while that restarts', async () => {
+    expect(await cluster.kubectl(['get', 'nodes', '-o', 'jsonpath={.items[*].status.nodeInfo.containerRuntimeVersion}'])).toMatch(
+      { containerd: /^containerd:/, crio: /^cri-o:/ }[runtime],
+    );
+    const before = await containerState(cluster, 'job-name=sleeper');
+    const socket = await stat(cluster.runtimeSocket);
+    await cluster.restartRuntime();
+    expect((await stat(cluster.runtimeSocket)).ino).not.toBe(socket.ino);
+    await cluster.kubectl(['run', 'another', '--image=local.test/pause:1', '--image-pull-policy=Never']);
+    await cluster.kubectl(['wait', '--for=condition=Ready', 'pod/another', '--timeout=60s']);
+    expect(before).toMatch(/^\d{4}-.* 0$/);
+    expect(await containerState(cluster, 'job-name=sleeper')).toBe(before);
   });
 
   test('shapes the wide area link to the rate and takes the limit off again', async () => {
@@ -88,7 +125,9 @@ describe.skipIf(obstacle !== undefined)('a whole cluster', () => {
 
   test('leaves nothing on the machine when it is stopped with a pod running', async () => {
     const run = await currentRun();
-    expect((await leftovers(run)).cgroups).not.toEqual([]);
+    const { cgroups, processes } = await leftovers(run);
+    expect(cgroups).not.toEqual([]);
+    expect(processes.filter((line) => / \/pause /.test(line)).length).toBeGreaterThanOrEqual(2);
     const start = performance.now();
     await cluster.stop();
     console.log(`stopped in ${Math.round(performance.now() - start)} ms`);
@@ -127,8 +166,13 @@ describe.skipIf(obstacle !== undefined)('two clusters on one machine', () => {
 });
 
 describe.skipIf(obstacle !== undefined)('a cluster whose program dies', () => {
-  test.each(['SIGTERM', 'SIGKILL'] as const)('leaves nothing after %s', async (signal) => {
-    const program = spawn(process.execPath, [fileURLToPath(new URL('../fixtures/cluster-holder.ts', import.meta.url))], {
+  test.each([
+    ['containerd', 'SIGTERM'],
+    ['containerd', 'SIGKILL'],
+    ['crio', 'SIGTERM'],
+    ['crio', 'SIGKILL'],
+  ] as const)('with %s leaves nothing after %s', async (runtime, signal) => {
+    const program = spawn(process.execPath, [fileURLToPath(new URL('../fixtures/cluster-holder.ts', import.meta.url)), runtime], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     const exited = once(program, 'exit');

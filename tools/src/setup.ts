@@ -1,5 +1,6 @@
 import { errorMessage } from '@flotilla/api';
 import {
+  BUILD_PACKAGES,
   cleanupOnExit,
   clusterObstacle,
   describeTools,
@@ -17,7 +18,7 @@ import { hostArchitecture } from './images/cache-folder.ts';
 
 const EVERYWHERE: readonly ToolName[] = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kubectl', 'registry', 'helm'];
 /** Where whole clusters run; end-to-end tests roll out beside the components of Open Cluster Management. */
-const FOR_CLUSTERS: readonly ToolName[] = ['kube-scheduler', 'kubelet', 'kube-proxy', ...OCM_TOOLS];
+const FOR_CLUSTERS: readonly ToolName[] = ['kube-scheduler', 'kubelet', 'kube-proxy', 'crio', 'pinns', 'import-image', ...OCM_TOOLS];
 
 /**
  * Does all set-up of this machine for tests and the demo: Debian packages (as root), programs built or found in the cache, the base of
@@ -33,7 +34,10 @@ export async function setUp(log: Log): Promise<void> {
     if (!(await findProgram('redis-server')))
       log('No redis-server on PATH: tests that need it are skipped; install the package redis-server');
   } else {
-    await ensureDebianPackages([...NODE_PACKAGES, 'redis-server'], log);
+    await ensureDebianPackages(
+      [...new Set([...NODE_PACKAGES.containerd, ...NODE_PACKAGES.crio, ...BUILD_PACKAGES, 'redis-server' as const])],
+      log,
+    );
   }
   const tools = await ensureTools(obstacle ? EVERYWHERE : [...EVERYWHERE, ...FOR_CLUSTERS], { log });
   if (!obstacle) await prepareBase(hostArchitecture(), log);

@@ -10,25 +10,35 @@ import { waitUntilReady } from '../processes/readiness.ts';
 import { removeClusterCgroups } from '../runs/cgroups.ts';
 import { registerStop } from '../runs/exit-cleanup.ts';
 import { createRunFolder, currentRun, removeRunFolder } from '../runs/run.ts';
-import { missingPrograms, NODE_PACKAGES } from '../toolchain/debian-packages.ts';
+import { missingPrograms, NODE_PACKAGES, type RuntimeName } from '../toolchain/debian-packages.ts';
 import type { Log } from '../toolchain/go-build.ts';
 import type { ToolName } from '../toolchain/tool-sets.ts';
 import { ensureTools, type Tools } from '../toolchain/tools.ts';
 import { createServerCertificate } from './certificate.ts';
+import { containerdRuntime } from './containerd.ts';
+import { crioRuntime } from './crio.ts';
 import { type ClusterNetwork, connectNode } from './network.ts';
-import { type RegistryMirror, writeRegistryMirror } from './node-config.ts';
 import { createNodeSpace, type NodeSpace } from './node-space.ts';
 import { ensurePauseProgram } from './pause-image.ts';
-import { API_SERVER_PORT, nodeUser, socketOf, startParts, tokenOf } from './start-parts.ts';
+import { type PlacedMirror, placeMirror, type RegistryMirror } from './registries.ts';
+import { type NodeRuntime, outside, type RuntimeNode, type StoredImage } from './runtime.ts';
+import { RuntimeProcess } from './runtime-process.ts';
+import { API_SERVER_PORT, nodeUser, startParts, tokenOf } from './start-parts.ts';
 
 /** How a cluster is started. */
 export interface ClusterOptions {
   /** Name of the cluster and of its one node. */
   readonly name: string;
+  /** Container runtime of the node; default `containerd`. */
+  readonly runtime?: RuntimeName;
   /** Rate of the wide area link, both ways, as `tc` writes it: `20mbit`. Default: unlimited. */
   readonly rate?: string;
   /** Registries the node reaches at other places than their names say. */
   readonly registries?: readonly RegistryMirror[];
+  /** PEM of authorities in the node's trust bundle, besides those of the machine. */
+  readonly trustedAuthorities?: readonly string[];
+  /** Proxy that the runtime goes through to registries; default: none, whatever this program's environment says. */
+  readonly proxy?: NodeProxy;
   /** Users besides `admin`; RBAC is on. */
   readonly users?: readonly ApiUser[];
   /** Lines for the node's `/etc/hosts`, seen by it and by pods on the host network: name → address. */
@@ -41,10 +51,12 @@ export interface ClusterOptions {
   readonly log?: Log;
 }
 
-/** An image in the node's store, by one of its names. */
-export interface StoredImage {
-  readonly name: string;
-  readonly digest: string;
+/** Proxy of a node's runtime. */
+export interface NodeProxy {
+  /** A function gets the address of this machine as seen from the cluster. */
+  readonly url: string | ((gatewayAddress: string) => string);
+  /** Hosts, domains and CIDRs that are reached without it. */
+  readonly noProxy?: readonly string[];
 }
 
 /** A whole Kubernetes cluster of one node in namespaces of its own. */
@@ -65,13 +77,17 @@ export interface Cluster extends AsyncDisposable {
   readonly address: string;
   /** This machine on the wide area link, as seen from inside. */
   readonly gatewayAddress: string;
-  /** The runtime's socket from outside; inside it is `/run/containerd/containerd.sock`. */
-  readonly containerdSocket: string;
-  /** containerd's `certs.d`, the same path inside and outside. */
-  readonly certsDir: string;
+  readonly runtime: RuntimeName;
+  /** The runtime's socket as the node sees it. */
+  readonly nodeSocket: string;
+  /** The runtime's socket from outside. */
+  readonly runtimeSocket: string;
   /** Milliseconds from nothing to a Ready node, tool builds not counted. */
   readonly startedInMs: number;
+  /** Tells the runtime of a further registry, by a restart where it needs one; holds at the next pull. */
   addRegistry(mirror: RegistryMirror): Promise<void>;
+  /** Ends the runtime, does what is to be done meanwhile, and starts it again; resolves when it answers. Pods go on. */
+  restartRuntime(meanwhile?: () => Promise<void>): Promise<void>;
   /** Shapes the wide area link, or takes the limit off. */
   setRate(rate: string | undefined): Promise<void>;
   cutLink(): Promise<void>;
@@ -80,10 +96,8 @@ export interface Cluster extends AsyncDisposable {
   kubectl(args: readonly string[], options?: CommandOptions): Promise<string>;
   /** Runs a command on the node, in its namespaces. */
   run(program: string, args: readonly string[], options?: CommandOptions): Promise<string>;
-  /** What containerd holds. */
+  /** What the runtime holds. */
   images(): Promise<StoredImage[]>;
-  /** Imports an OCI or docker archive into containerd. */
-  importImage(archive: string): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -97,25 +111,29 @@ const TOOLS: readonly ToolName[] = [
   'kubectl',
 ];
 
+const RUNTIMES: Readonly<Record<RuntimeName, (node: RuntimeNode) => NodeRuntime>> = { containerd: containerdRuntime, crio: crioRuntime };
+const RUNTIME_TOOLS: Readonly<Record<RuntimeName, readonly ToolName[]>> = { containerd: [], crio: ['crio', 'pinns', 'import-image'] };
+
 /** Why this process cannot start clusters; undefined when it can. */
 export function clusterObstacle(): string | undefined {
   if (process.platform !== 'linux') return `whole clusters need Linux, this is ${process.platform}`;
-  if (process.getuid?.() !== 0) return 'whole clusters need root (namespaces, mounts, containerd)';
+  if (process.getuid?.() !== 0) return 'whole clusters need root (namespaces, mounts, a container runtime)';
   return undefined;
 }
 
 /**
- * Starts a whole cluster as root on Linux, in about 5 s: etcd, API server, controllers, scheduler, containerd, kubelet,
+ * Starts a whole cluster as root on Linux, in about 5 s: etcd, API server, controllers, scheduler, a container runtime, kubelet,
  * kube-proxy and a Ready node. Whatever way this process ends, everything inside ends with it. Throws PackagesMissingError,
  * ToolsUnavailableError or ServerStartError, and leaves nothing behind then.
  */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const obstacle = clusterObstacle();
   if (obstacle) throw new PackagesMissingError(obstacle);
-  const missing = await missingPrograms(NODE_PACKAGES);
+  const runtime = options.runtime ?? 'containerd';
+  const missing = await missingPrograms(NODE_PACKAGES[runtime]);
   if (missing.length > 0) throw new PackagesMissingError(`a node needs ${missing.join(', ')}: run \`npm run setup\` as root first`);
   const log = options.log ?? ((line: string) => void process.stderr.write(`${line}\n`));
-  const tools = await ensureTools(TOOLS, { log });
+  const tools = await ensureTools([...TOOLS, ...RUNTIME_TOOLS[runtime]], { log });
   const cluster = new RunningCluster(options, tools, await createRunFolder(options.name));
   try {
     await cluster.start(await ensurePauseProgram(log));
@@ -136,9 +154,11 @@ class RunningCluster implements Cluster {
   readonly #tools: Tools;
   readonly #credentials;
   readonly #clients = new Set<Client>();
+  readonly #mirrors: PlacedMirror[] = [];
   readonly stop = registerStop(() => this.#end());
   #space: NodeSpace | undefined;
   #network: ClusterNetwork | undefined;
+  #runtime: { node: NodeRuntime; process: RuntimeProcess } | undefined;
 
   constructor(options: ClusterOptions, tools: Tools, dir: string) {
     this.name = options.name;
@@ -160,12 +180,16 @@ class RunningCluster implements Cluster {
     return `https://${this.address}:${API_SERVER_PORT}`;
   }
 
-  get containerdSocket(): string {
-    return socketOf(this.dir);
+  get runtime(): RuntimeName {
+    return this.#options.runtime ?? 'containerd';
   }
 
-  get certsDir(): string {
-    return join(this.dir, 'certs.d');
+  get nodeSocket(): string {
+    return this.#node.node.socket;
+  }
+
+  get runtimeSocket(): string {
+    return outside(this.dir, this.nodeSocket);
   }
 
   async start(pauseProgram: string): Promise<void> {
@@ -173,16 +197,16 @@ class RunningCluster implements Cluster {
     const { name, dir } = this;
     const run = await currentRun();
     const hosts = { localhost: '127.0.0.1', [name]: '127.0.1.1', ...this.#options.hosts };
-    const space = await createNodeSpace(
-      dir,
-      pauseProgram,
-      Object.entries(hosts)
-        .map(([host, ip]) => `${ip} ${host}\n`)
-        .join(''),
-    );
+    const etc = { runtime: this.runtime, hosts, trustedAuthorities: this.#options.trustedAuthorities ?? [] };
+    const space = await createNodeSpace(dir, pauseProgram, etc);
     this.#space = space;
     const network = await connectNode(space, run.id);
     this.#network = network;
+    const env = proxyEnvironment(this.#options.proxy, network.gatewayAddress);
+    const runtime = RUNTIMES[this.runtime]({ dir, space, tools: this.#tools, env });
+    this.#mirrors.push(...(this.#options.registries ?? []).map((mirror) => placeMirror(mirror, network.gatewayAddress)));
+    await runtime.setRegistries(this.#mirrors);
+    this.#runtime = { node: runtime, process: new RuntimeProcess(runtime, dir) };
     const certificate = await createServerCertificate(dir, [network.address, network.adminAddress, '127.0.0.1', '10.96.0.1']);
     this.certificateAuthority = certificate.pem;
     this.kubeconfig = await this.kubeconfigFor(ADMIN);
@@ -192,13 +216,14 @@ class RunningCluster implements Cluster {
       space,
       network,
       certificate,
+      runtime,
+      runtimeProcess: this.#runtime.process,
       pauseProgram,
       tools: this.#tools,
       credentials: this.#credentials,
       podCidr: this.#options.podCidr ?? `10.88.${network.index}.0/24`,
       apiServerFlags: this.#options.apiServerFlags ?? [],
     });
-    for (const mirror of this.#options.registries ?? []) await this.addRegistry(mirror);
     if (this.#options.rate) await this.setRate(this.#options.rate);
     await waitForNode(this.client(), name);
     this.startedInMs = Math.round(performance.now() - start);
@@ -220,8 +245,18 @@ class RunningCluster implements Cluster {
     return client;
   }
 
-  addRegistry(mirror: RegistryMirror): Promise<void> {
-    return writeRegistryMirror(this.certsDir, mirror, this.gatewayAddress);
+  async addRegistry(mirror: RegistryMirror): Promise<void> {
+    this.#mirrors.push(placeMirror(mirror, this.gatewayAddress));
+    await this.#node.node.setRegistries(this.#mirrors);
+    if (this.#node.node.readsRegistriesAtStart) await this.restartRuntime();
+  }
+
+  async restartRuntime(meanwhile?: () => Promise<void>): Promise<void> {
+    const { process } = this.#node;
+    await process.stop();
+    await meanwhile?.();
+    await process.start();
+    await process.untilReady();
   }
 
   setRate(rate: string | undefined): Promise<void> {
@@ -245,14 +280,8 @@ class RunningCluster implements Cluster {
     return this.#space.run(program, args, options);
   }
 
-  async images(): Promise<StoredImage[]> {
-    const table = await runCommand('ctr', ['-a', this.containerdSocket, '-n', 'k8s.io', 'images', 'ls']);
-    const rows = table.trim().split('\n').slice(1);
-    return rows.map((row) => row.split(/\s+/)).map(([name = '', , digest = '']) => ({ name, digest }));
-  }
-
-  async importImage(archive: string): Promise<void> {
-    await runCommand('ctr', ['-a', this.containerdSocket, '-n', 'k8s.io', 'images', 'import', archive], { timeoutMs: 300_000 });
+  images(): Promise<StoredImage[]> {
+    return this.#node.node.images();
   }
 
   async #end(): Promise<void> {
@@ -268,10 +297,27 @@ class RunningCluster implements Cluster {
     return this.stop();
   }
 
+  get #node(): { node: NodeRuntime; process: RuntimeProcess } {
+    if (!this.#runtime) throw new TypeError(`cluster ${this.name} does not run`);
+    return this.#runtime;
+  }
+
   get #net(): ClusterNetwork {
     if (!this.#network) throw new TypeError(`cluster ${this.name} does not run`);
     return this.#network;
   }
+}
+
+/** Variables of a runtime; empty ones keep those of this program's environment out. */
+function proxyEnvironment(proxy: NodeProxy | undefined, gatewayAddress: string): Record<string, string> {
+  const url = typeof proxy?.url === 'function' ? proxy.url(gatewayAddress) : (proxy?.url ?? '');
+  const values = { HTTP_PROXY: url, HTTPS_PROXY: url, NO_PROXY: proxy?.noProxy?.join(',') ?? '' };
+  return Object.fromEntries(
+    Object.entries(values).flatMap(([name, value]) => [
+      [name, value],
+      [name.toLowerCase(), value],
+    ]),
+  );
 }
 
 const Conditions = z.looseObject({

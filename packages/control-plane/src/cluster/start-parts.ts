@@ -1,18 +1,17 @@
-import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ADMIN, type Credential, renderKubeconfig, writeCredentials } from '../api-server/credentials.ts';
 import { commonApiServerFlags, etcdFlags } from '../api-server/flags.ts';
 import { probeHttps } from '../api-server/https-probe.ts';
-import { runCommand } from '../processes/command.ts';
 import { waitUntilReady } from '../processes/readiness.ts';
-import type { ServerProcess } from '../processes/server-process.ts';
 import type { Tools } from '../toolchain/tools.ts';
 import type { ServerCertificate } from './certificate.ts';
 import type { ClusterNetwork } from './network.ts';
-import { cniConfig, containerdConfig, kubeletConfig, kubeProxyConfig, runtimeProgram, runtimeScript } from './node-config.ts';
+import { cniConfig, kubeletConfig, kubeProxyConfig } from './node-config.ts';
 import type { NodeSpace } from './node-space.ts';
 import { PAUSE_IMAGE, writeProgramImage } from './pause-image.ts';
+import type { NodeRuntime } from './runtime.ts';
+import type { RuntimeProcess } from './runtime-process.ts';
 
 /** What the parts of a cluster are started from. */
 export interface ClusterParts {
@@ -21,6 +20,8 @@ export interface ClusterParts {
   readonly space: NodeSpace;
   readonly network: ClusterNetwork;
   readonly tools: Tools;
+  readonly runtime: NodeRuntime;
+  readonly runtimeProcess: RuntimeProcess;
   readonly certificate: ServerCertificate;
   readonly credentials: readonly Credential[];
   readonly pauseProgram: string;
@@ -37,7 +38,7 @@ export const nodeUser = (name: string) => ({ name: `system:node:${name}`, groups
 /** Starts every program of the cluster; returns once the API server answers and the kubelet has what it needs. */
 export async function startParts(parts: ClusterParts): Promise<void> {
   const { keyFile } = await startApiServerParts(parts);
-  await startRuntime(parts);
+  await fillRuntime(parts);
   await startNodeParts(parts);
   await startControllers(parts, keyFile);
 }
@@ -58,39 +59,35 @@ async function startApiServerParts(parts: ClusterParts): Promise<{ keyFile: stri
     `--kubelet-client-key=${certificate.keyFile}`,
     ...parts.apiServerFlags,
   ]);
-  // containerd comes up beside the API server.
-  const containerd = await startContainerd(parts);
+  // The runtime comes up beside the API server.
+  await configureNode(parts);
+  const runtime = await parts.runtimeProcess.start();
   const url = `https://${network.adminAddress}:${API_SERVER_PORT}/readyz`;
   await waitUntilReady({
     what: `kube-apiserver of ${parts.name} at ${url}`,
-    processes: [etcd, apiServer, containerd],
+    processes: [etcd, apiServer, runtime],
     check: () => probeHttps(url, certificate.pem, tokenOf(parts, ADMIN)),
   });
   return files;
 }
 
-async function startContainerd({ dir, space, podCidr }: ClusterParts): Promise<ServerProcess> {
-  for (const folder of ['cni', 'certs.d', 'volume-plugins']) await mkdir(join(dir, folder), { recursive: true });
+async function configureNode({ dir, runtime, podCidr }: ClusterParts): Promise<void> {
+  for (const folder of ['cni', 'volume-plugins']) await mkdir(join(dir, folder), { recursive: true });
   await writeFile(join(dir, 'cni', '10-pods.conflist'), JSON.stringify(cniConfig(podCidr)));
-  await writeFile(runtimeProgram(dir), runtimeScript(dir), { mode: 0o755 });
-  await writeFile(join(dir, 'containerd.toml'), containerdConfig(dir));
-  return await space.start('containerd', 'containerd', ['-c', join(dir, 'containerd.toml')]);
+  await runtime.configure();
 }
 
-/** Path of the runtime's socket from outside. */
-export const socketOf = (dir: string): string => join(dir, 'run/containerd/containerd.sock');
-
-async function startRuntime({ dir, pauseProgram }: ClusterParts): Promise<void> {
-  await waitUntilReady({ what: 'containerd', processes: [], check: async () => existsSync(socketOf(dir)) });
+async function fillRuntime({ dir, pauseProgram, runtime, runtimeProcess }: ClusterParts): Promise<void> {
+  await runtimeProcess.untilReady();
   const archive = join(dir, 'pause.tar');
   await writeProgramImage(archive, pauseProgram, PAUSE_IMAGE);
-  await runCommand('ctr', ['-a', socketOf(dir), '-n', 'k8s.io', 'images', 'import', archive]);
+  await runtime.importImage(archive, PAUSE_IMAGE);
 }
 
 async function startNodeParts(parts: ClusterParts): Promise<void> {
   const { name, dir, space, tools, network } = parts;
   await writeFile(join(dir, 'resolv.conf'), '');
-  await writeFile(join(dir, 'kubelet.json'), JSON.stringify(kubeletConfig(dir)));
+  await writeFile(join(dir, 'kubelet.json'), JSON.stringify(kubeletConfig(dir, parts.runtime)));
   await writeFile(join(dir, 'kube-proxy.json'), JSON.stringify(kubeProxyConfig(await writeInternal(parts, ADMIN))));
   await space.start('kubelet', tools.path('kubelet'), [
     `--config=${join(dir, 'kubelet.json')}`,

@@ -24,7 +24,7 @@ export interface RegistryOptions {
   readonly dir?: string;
   /** Ask for REGISTRY_LOGIN (Basic); default false. */
   readonly auth?: boolean;
-  /** Serve HTTPS with a self-signed certificate for `127.0.0.1` and these addresses; needs openssl. Default: plain HTTP. */
+  /** Serve HTTPS with a self-signed certificate for `127.0.0.1` and these addresses and names; needs openssl. Default: plain HTTP. */
   readonly tlsAddresses?: readonly string[];
   /** Progress of tool builds; default: standard error. */
   readonly log?: Log;

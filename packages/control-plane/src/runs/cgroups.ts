@@ -1,5 +1,5 @@
 import { existsSync, readdirSync } from 'node:fs';
-import { readdir, readFile, rmdir } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -22,6 +22,34 @@ export async function findCgroups(cgroup: string): Promise<string[]> {
 /** Whether a cgroup is there in any hierarchy; for the end of a process, where nothing can be awaited. */
 export function hasCgroup(cgroup: string): boolean {
   return existsSync(ROOT) && ['', ...readdirSync(ROOT)].some((name) => existsSync(join(ROOT, name, cgroup)));
+}
+
+/** Makes the cgroup of a cluster in every hierarchy, such that processes and further cgroups may go into it. */
+export async function createClusterCgroup(dir: string): Promise<void> {
+  const cgroup = clusterCgroup(dir);
+  for (const root of await hierarchies()) {
+    if (!existsSync(join(root, 'cgroup.procs'))) continue;
+    for (const folder of [join(root, dirname(cgroup)), join(root, cgroup)]) {
+      await passControllersOn(dirname(folder));
+      await mkdir(folder, { recursive: true });
+      for (const file of ['cpuset.cpus', 'cpuset.mems']) await inherit(folder, file);
+    }
+    await passControllersOn(join(root, cgroup));
+  }
+}
+
+/** Version 2: what a cgroup's children may use. Not all of it can be had on every machine, and a kubelet says what it misses. */
+async function passControllersOn(folder: string): Promise<void> {
+  const controllers = (await readFile(join(folder, 'cgroup.controllers'), 'utf8').catch(() => '')).trim().split(/\s+/).filter(Boolean);
+  for (const controller of controllers) await writeFile(join(folder, 'cgroup.subtree_control'), `+${controller}`).catch(() => undefined);
+}
+
+/** Version 1: a new cpuset is empty, and takes no process until it is filled. */
+async function inherit(folder: string, file: string): Promise<void> {
+  const [own, parents] = await Promise.all(
+    [folder, dirname(folder)].map((each) => readFile(join(each, file), 'utf8').catch(() => undefined)),
+  );
+  if (own?.trim() === '' && parents) await writeFile(join(folder, file), parents);
 }
 
 /** Removes the cgroups of a cluster, and those of its run when it was the last one with containers. */

@@ -15,21 +15,28 @@ const PACKAGES = {
   'util-linux': 'nsenter',
   openssl: 'openssl',
   'redis-server': 'redis-server',
+  conmon: 'conmon',
+  crun: 'crun',
+  gcc: 'cc',
+  'libc6-dev': '/usr/include/stdio.h',
 } as const;
 
 /** A package that can be asked for. */
 export type DebianPackage = keyof typeof PACKAGES;
 
-/** What a cluster's node runs on. */
-export const NODE_PACKAGES: readonly DebianPackage[] = [
-  'containerd',
-  'runc',
-  'containernetworking-plugins',
-  'iproute2',
-  'iptables',
-  'util-linux',
-  'openssl',
-];
+const EVERY_NODE: readonly DebianPackage[] = ['containernetworking-plugins', 'iproute2', 'iptables', 'util-linux', 'openssl'];
+
+/** What a cluster's node runs on, by its runtime. */
+export const NODE_PACKAGES = {
+  containerd: [...EVERY_NODE, 'containerd', 'runc'],
+  crio: [...EVERY_NODE, 'conmon', 'crun'],
+} as const satisfies Readonly<Record<string, readonly DebianPackage[]>>;
+
+/** A container runtime that a node can have. */
+export type RuntimeName = keyof typeof NODE_PACKAGES;
+
+/** What building the programs needs besides Go. */
+export const BUILD_PACKAGES: readonly DebianPackage[] = ['gcc', 'libc6-dev'];
 
 /** Programs that are not there, of the packages asked for. */
 export async function missingPrograms(packages: readonly DebianPackage[]): Promise<string[]> {

@@ -1,10 +1,10 @@
-import { copyFile, mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { errorMessage } from '@flotilla/api';
 import { ToolsUnavailableError } from '../errors.ts';
 import { findProgram, runCommand } from '../processes/command.ts';
 import { takeLock } from './build-lock.ts';
-import { CRDS, moduleFolder, type ToolSet } from './tool-sets.ts';
+import { type CProgram, CRDS, moduleFolder, type ToolSet } from './tool-sets.ts';
 
 /** Tells the user what goes on; one line per call. */
 export type Log = (line: string) => void;
@@ -18,6 +18,9 @@ interface GoBuild {
   readonly packages: Readonly<Record<string, string>>;
   readonly coldBuild: string;
   readonly linkerFlags?: string;
+  readonly tags?: readonly string[];
+  /** File name in `target` → C sources, compiled with `cc`. */
+  readonly cPrograms?: Readonly<Record<string, CProgram>>;
   readonly env?: Readonly<Record<string, string>>;
   /** What else becomes part of `target`: Go module → paths in it, copied into the folder `crds`. */
   readonly crds?: Readonly<Record<string, readonly string[]>>;
@@ -64,7 +67,11 @@ async function runGo(go: string, build: GoBuild, folder: string, log: Log): Prom
     log(`  ${build.label}: ${seconds} s, ${seen.downloaded} modules downloaded, ${seen.compiled} packages compiled`);
   }, 5_000);
   try {
-    const flags = ['-v', ...(build.linkerFlags ? ['-ldflags', build.linkerFlags] : [])];
+    const flags = [
+      '-v',
+      ...(build.linkerFlags ? ['-ldflags', build.linkerFlags] : []),
+      ...(build.tags ? ['-tags', build.tags.join(',')] : []),
+    ];
     await runCommand(go, ['build', ...flags, '-o', `${folder}/`, ...packages.map(([, path]) => path)], {
       cwd: build.moduleDir,
       timeoutMs: 30 * 60_000,
@@ -76,6 +83,7 @@ async function runGo(go: string, build: GoBuild, folder: string, log: Log): Prom
     });
     for (const [name, path] of packages) await renameProgram(folder, path, name);
     await copyCrds(go, build, folder);
+    await compilePrograms(go, build, folder);
   } finally {
     clearInterval(ticker);
   }
@@ -83,13 +91,25 @@ async function runGo(go: string, build: GoBuild, folder: string, log: Log): Prom
 }
 
 /** Other people's YAML stays theirs: it comes out of the locked modules, not out of this repository. */
-async function copyCrds(go: string, { moduleDir, env, crds = {} }: GoBuild, folder: string): Promise<void> {
-  for (const [module, paths] of Object.entries(crds)) {
-    const dir = (await runCommand(go, ['list', '-m', '-f', '{{.Dir}}', module], { cwd: moduleDir, ...(env && { env }) })).trim();
+async function copyCrds(go: string, build: GoBuild, folder: string): Promise<void> {
+  for (const [module, paths] of Object.entries(build.crds ?? {})) {
+    const dir = await moduleSources(go, build, module);
     await mkdir(join(folder, CRDS), { recursive: true });
     for (const path of paths) await copyFile(join(dir, path), join(folder, CRDS, basename(path)));
   }
 }
+
+async function compilePrograms(go: string, build: GoBuild, folder: string): Promise<void> {
+  for (const [name, program] of Object.entries(build.cPrograms ?? {})) {
+    const dir = join(await moduleSources(go, build, program.module), program.folder);
+    const sources = (await readdir(dir)).filter((file) => file.endsWith('.c')).map((file) => join(dir, file));
+    await runCommand('cc', ['-std=c99', '-Os', '-o', join(folder, name), ...sources]);
+  }
+}
+
+/** Where Go has unpacked a module by now. */
+const moduleSources = async (go: string, { moduleDir, env }: GoBuild, module: string): Promise<string> =>
+  (await runCommand(go, ['list', '-m', '-f', '{{.Dir}}', module], { cwd: moduleDir, ...(env && { env }) })).trim();
 
 /** Go names a program after the last element of its package, major version suffix left out: etcd is called `server`. */
 async function renameProgram(folder: string, goPackage: string, name: string): Promise<void> {

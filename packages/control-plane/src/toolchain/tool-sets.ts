@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -17,7 +17,17 @@ export type ToolName =
   | 'ocm-work'
   | 'ocm-placement'
   | 'policy-propagator'
-  | 'config-policy-controller';
+  | 'config-policy-controller'
+  | 'crio'
+  | 'pinns'
+  | 'import-image';
+
+/** A program that is compiled from the C sources of a Go module. */
+export interface CProgram {
+  readonly module: string;
+  /** Folder in the module; all `.c` files in it are the program. */
+  readonly folder: string;
+}
 
 /** Programs that are built together, from one `go.mod`. */
 export interface ToolSet {
@@ -29,6 +39,11 @@ export interface ToolSet {
   readonly linkerFlags?: string;
   /** CRDs that lie in the folder `crds` beside the programs: Go module → paths in it. */
   readonly crds?: Readonly<Record<string, readonly string[]>>;
+  /** Go build tags. */
+  readonly tags?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** Programs of C that belong to the Go ones. */
+  readonly cPrograms?: Readonly<Partial<Record<ToolName, CProgram>>>;
 }
 
 const kubernetes = (program: string) => `k8s.io/kubernetes/cmd/${program}`;
@@ -54,6 +69,15 @@ export const TOOL_SETS: readonly ToolSet[] = [
   },
   { name: 'registry', packages: { registry: 'github.com/distribution/distribution/v3/cmd/registry' }, coldBuild: 'about 1.5 minutes' },
   { name: 'helm', packages: { helm: 'helm.sh/helm/v4/cmd/helm' }, coldBuild: 'about 2.5 minutes' },
+  {
+    name: 'crio',
+    packages: { crio: 'github.com/cri-o/cri-o/cmd/crio', 'import-image': 'flotilla.dev/tools/crio/import-image' },
+    // gpgme and btrfs would need C libraries; policies with signatures and that file system are not used here.
+    tags: ['containers_image_openpgp', 'exclude_graphdriver_btrfs'],
+    env: { CGO_ENABLED: '0' },
+    cPrograms: { pinns: { module: 'github.com/cri-o/cri-o', folder: 'pinns/src' } },
+    coldBuild: 'about 3 minutes',
+  },
   {
     name: 'ocm',
     packages: { 'ocm-work': ocm('ocm/cmd/work'), 'ocm-placement': ocm('ocm/cmd/placement') },
@@ -94,8 +118,12 @@ export const TOOL_SETS: readonly ToolSet[] = [
 ];
 
 /** Everything a built set consists of, as paths in its folder. */
-export const filesOf = ({ packages, crds = {} }: ToolSet): { readonly programs: readonly string[]; readonly crds: readonly string[] } => ({
-  programs: Object.keys(packages),
+export const filesOf = ({
+  packages,
+  cPrograms = {},
+  crds = {},
+}: ToolSet): { readonly programs: readonly string[]; readonly crds: readonly string[] } => ({
+  programs: [...Object.keys(packages), ...Object.keys(cPrograms)],
   crds: Object.values(crds)
     .flat()
     .map((path) => join(CRDS, basename(path))),
@@ -112,6 +140,10 @@ export async function buildKey(set: ToolSet): Promise<string> {
   const folder = moduleFolder(set.name);
   const hash = createHash('sha256');
   for (const file of ['go.mod', 'go.sum']) hash.update(await readFile(`${folder}/${file}`));
-  hash.update(JSON.stringify([process.platform, process.arch, set.linkerFlags, set.packages, ...(set.crds ? [set.crds] : [])]));
+  const own = (await readdir(folder, { recursive: true })).filter((file) => file.endsWith('.go')).toSorted();
+  for (const file of own) hash.update(await readFile(`${folder}/${file}`));
+  const { crds, tags, env, cPrograms } = set;
+  const rest = [...(crds ? [crds] : []), ...(tags || env || cPrograms ? [tags, env, cPrograms] : [])];
+  hash.update(JSON.stringify([process.platform, process.arch, set.linkerFlags, set.packages, ...rest]));
   return hash.digest('hex').slice(0, 16);
 }

@@ -35,7 +35,7 @@ export async function ensureTools(names: readonly ToolName[], options: { readonl
     source[name] = 'KUBEBUILDER_ASSETS';
   }
   for (const set of TOOL_SETS) {
-    const wanted = names.filter((name) => name in set.packages && !paths.has(name));
+    const wanted = names.filter((name) => filesOf(set).programs.includes(name) && !paths.has(name));
     if (wanted.length === 0) continue;
     const ready = await ensureToolSet(set, log);
     for (const name of wanted) {
