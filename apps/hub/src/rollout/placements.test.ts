@@ -123,10 +123,17 @@ describe('what is written', () => {
     });
     const writes = planPlacements(build(), POLICIES.slice(0, 1), { ...objects, placements: [...objects.placements, stale] });
     expect(writes.map((write) => (write.verb === 'delete' ? `${write.kind.kind} ${write.ref.name}` : write.verb))).toEqual([
-      'Placement upgrade-p1-placement-kuttl',
       'Placement upgrade-p0-placement-old01',
       'PlacementBinding upgrade-p1-placement-kuttl',
     ]);
+  });
+
+  test('a Placement goes after its binding, whose clusters it names to the propagator', () => {
+    const { placements, bindings } = made(build());
+    const kinds = (existing: PlacementObjects) => planPlacements(build(), [], existing).map(({ verb, kind }) => `${verb} ${kind.kind}`);
+    expect(kinds({ placements, bindings })).toEqual(['delete PlacementBinding', 'delete PlacementBinding']);
+    expect(kinds({ placements, bindings: bindings.slice(1) })).toEqual(['delete Placement', 'delete PlacementBinding']);
+    expect(kinds({ placements, bindings: [] })).toEqual(['delete Placement', 'delete Placement']);
   });
 });
 

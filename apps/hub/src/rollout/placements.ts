@@ -68,10 +68,23 @@ export function planPlacements(upgrade: ClusterGroupUpgrade, policies: readonly 
     writes.push(...planObject(PlacementBinding, desiredBinding(upgrade, policy, name), binding));
     wanted.add(`${policy.namespace}/${name}`);
   }
-  for (const placement of existing.placements) writes.push(...planRemoval(Placement, placement, wanted));
+  const bound = boundPlacements(existing.bindings);
+  for (const placement of existing.placements)
+    if (!bound.has(`${placement.metadata.namespace}/${placement.metadata.name}`)) writes.push(...planRemoval(Placement, placement, wanted));
   for (const binding of existing.bindings) writes.push(...planRemoval(PlacementBinding, binding, wanted));
   return writes;
 }
+
+/**
+ * Placements that stay until their bindings are gone: the propagator asks the Placement of a deleted binding whose copies to look at
+ * again. Without it nobody's is, and the policy stays enforced on the clusters of the last batch.
+ */
+const boundPlacements = (bindings: readonly PlacementBinding[]): ReadonlySet<string> =>
+  new Set(
+    bindings
+      .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+      .map(({ metadata, placementRef }) => `${metadata.namespace}/${placementRef?.name}`),
+  );
 
 /**
  * Clusters of the current batch that are at the policy now, and those that were and still are there: who is done with a policy keeps
