@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Cluster, type CommandOptions, currentRun, startCluster, startRegistry } from '@flotilla/control-plane';
+import { type Cluster, type ClusterOptions, type CommandOptions, currentRun, startCluster, startRegistry } from '@flotilla/control-plane';
 import { startComponentPods } from './component-pods.ts';
 import { type Fleet, type FleetOptions, type HubSite, mirrorConfig, REGISTRY_NAME, type Site, type SpokeSite } from './fleet.ts';
 
@@ -10,18 +10,24 @@ export interface RealFleet extends Fleet {
   readonly clusters: ReadonlyMap<string, Cluster>;
 }
 
+/** How whole clusters are started. */
+export interface RealFleetOptions extends FleetOptions {
+  /** What the spokes' nodes are; default: what a cluster has by itself. */
+  readonly spokeNodes?: Pick<ClusterOptions, 'runtime' | 'proxy' | 'trustedAuthorities'>;
+}
+
 /**
  * Whole clusters on this machine, each in namespaces of its own, and a registry on the hub's side. Needs root on Linux.
  * Throws as startCluster does, and leaves nothing behind then.
  */
-export async function startRealFleet({ spokes, bystander, say, signal }: FleetOptions): Promise<RealFleet> {
+export async function startRealFleet({ spokes, bystander, say, signal, spokeNodes }: RealFleetOptions): Promise<RealFleet> {
   const stack = new AsyncDisposableStack();
   try {
     const dir = join((await currentRun()).dir, 'story');
     await mkdir(dir, { recursive: true });
     const registry = stack.use(await startRegistry({ host: '0.0.0.0', log: say }));
     const names = Array.from({ length: spokes + (bystander ? 1 : 0) }, (_, i) => `spoke-${i + 1}`);
-    const started = await startAll(['hub', ...names], stack, say);
+    const started = await startAll([{ name: 'hub' }, ...names.map((name) => ({ ...spokeNodes, name }))], stack, say);
     const [hub, ...others] = started;
     if (!hub) throw new TypeError('a fleet without a hub');
     // One address for everyone: spokes reach the hub's side of the machine over their own link.
@@ -29,7 +35,7 @@ export async function startRealFleet({ spokes, bystander, say, signal }: FleetOp
     for (const cluster of started) await cluster.addRegistry({ host: REGISTRY_NAME, endpoint: `http://${address}` });
     const sites = others.map((cluster) => spokeSite(cluster, signal));
     return {
-      description: `whole Kubernetes clusters: ${started.map(({ name }) => name).join(', ')}, each a kubelet, containerd and runc in namespaces of its own`,
+      description: `whole Kubernetes clusters: ${started.map(({ name }) => name).join(', ')}, each a kubelet and a container runtime in namespaces of its own`,
       clusters: new Map(started.map((cluster) => [cluster.name, cluster])),
       hub: hubSite(hub, signal),
       spokes: sites.slice(0, spokes),
@@ -48,8 +54,8 @@ export async function startRealFleet({ spokes, bystander, say, signal }: FleetOp
 }
 
 /** All at once; when one fails, those that came up are ended too. */
-async function startAll(names: readonly string[], stack: AsyncDisposableStack, say: (line: string) => void): Promise<Cluster[]> {
-  const results = await Promise.allSettled(names.map((name) => startCluster({ name, log: say })));
+async function startAll(wanted: readonly ClusterOptions[], stack: AsyncDisposableStack, say: (line: string) => void): Promise<Cluster[]> {
+  const results = await Promise.allSettled(wanted.map((options) => startCluster({ ...options, log: say })));
   // A stack ends one after the other; clusters can end side by side.
   const clusters = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
   stack.defer(async () => void (await Promise.all(clusters.map((cluster) => cluster.stop()))));

@@ -2,7 +2,6 @@ import { clusterObstacle, createRandom, parseRate, type Served } from '@flotilla
 import { parseImageReference, resolveImage } from '@flotilla/registry';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { followPrecaching, type SpokeProgress } from '../../demo/src/upgrade-progress.ts';
-import { eventually } from '../fixtures/eventually.ts';
 import { createUpgrade, type PrecacheFleet, seedOf, startPrecacheFleet } from '../fixtures/precache-fleet.ts';
 import { killPuller, PullerObserver } from '../fixtures/puller-observer.ts';
 import type { FixtureImage, ReleaseFixture } from '../fixtures/release-fixture.ts';
@@ -89,7 +88,7 @@ describe.skipIf(obstacle !== undefined)('pre-caching on whole clusters', () => {
       await using _upgrade = await createUpgrade(world, 'cut', release.release.pullSpec, [spoke.name]);
       const cuts: number[] = [];
       for (let i = 0; i < DISRUPTIONS; i += 1) {
-        cuts.push(await reach(puller, ((i + 0.5) / (DISRUPTIONS + 1)) * release.releaseBytes, 0));
+        cuts.push(await puller.reach(((i + 0.5) / (DISRUPTIONS + 1)) * release.releaseBytes, 0));
         await spoke.cutLink();
         await new Promise((resolve) => setTimeout(resolve, 2_000));
         await spoke.restoreLink();
@@ -120,7 +119,7 @@ describe.skipIf(obstacle !== undefined)('pre-caching on whole clusters', () => {
         const present = await presentImages(spoke.name, imagesOf(release));
         const begin = Date.now();
         await using _upgrade = await createUpgrade(world, `kill-${i}`, release.release.pullSpec, [spoke.name]);
-        const at = await reach(puller, ((i + 0.3 + 0.6 * random()) / (DISRUPTIONS + 2)) * release.releaseBytes, begin);
+        const at = await puller.reach(((i + 0.3 + 0.6 * random()) / (DISRUPTIONS + 2)) * release.releaseBytes, begin);
         expectHere(await killPuller(cluster(spoke.name))).toBe(true);
         kills.push(megabytes(at));
         const [end] = await follow(`kill-${i}`, [spoke.name]);
@@ -141,17 +140,6 @@ describe.skipIf(obstacle !== undefined)('pre-caching on whole clusters', () => {
   // Here, and not in a file of its own: a fleet takes longer to start than the story does.
   describeRollout(() => world);
 });
-
-/** Waits until the puller that was started after a moment has that many bytes, and returns how many it has. */
-async function reach(puller: PullerObserver, bytes: number, startedAfter: number): Promise<number> {
-  const isThere = async () => {
-    const report = await puller.report();
-    // What a killed puller wrote last stays until its namespace goes.
-    if (!report || Date.parse(report.at) < startedAfter || report.phase !== 'pulling') return undefined;
-    return report.bytesDone >= bytes ? report.bytesDone : undefined;
-  };
-  return eventually(isThere, 90_000, `the puller to have ${bytes} bytes`);
-}
 
 /** Those of the images that containerd has under their digests. */
 async function presentImages(name: string, images: readonly FixtureImage[]): Promise<FixtureImage[]> {
