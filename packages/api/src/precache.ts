@@ -41,7 +41,7 @@ export const PullerReport = z.object({
   imagesUnsized: z.int().optional(),
   /** Bytes read from registries to build the list: they cross the link again when the runtime pulls their images. */
   bytesForList: z.int().optional(),
-  /** Images that could not be pulled, at most ten, each cut at 256 characters. */
+  /** Images that could not be pulled, at most ten; texts of at most 256 characters, where `…` stands for the image's name and what is left out. */
   failures: z.array(z.object({ image: z.string(), error: z.string() })).default([]),
   /** Set at the end: why it failed, or absent. */
   message: z.string().optional(),

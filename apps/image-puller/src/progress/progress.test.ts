@@ -64,6 +64,21 @@ test('a report parses and keeps ten failures of 256 characters', () => {
   );
 });
 
+test('what ends a long error stays readable: the cause comes last, and the image is named beside it', () => {
+  const progress = new Progress(() => 0);
+  const digest = `sha256:${'0'.repeat(64)}`;
+  const name = `registry.example/operators/gone@${digest}`;
+  const head = `Head "https://registry.example/v2/operators/gone/manifests/${digest}"`;
+  const cause = 'dial tcp: lookup registry.example: no such host; not found here either: registry.example: ENOTFOUND';
+  const wrapped = `UNKNOWN: failed to pull and unpack image "${name}": failed to resolve reference "${name}": failed to do request: ${head}: ${cause}`;
+  progress.imageFailed(name, new Error(wrapped));
+  const [failure] = progress.report().failures;
+  expect(failure?.image).toBe(name);
+  expect(failure?.error).toMatch(/^UNKNOWN: failed to pull and unpack image "…"/);
+  expect(failure?.error.endsWith(cause)).toBe(true);
+  expect(failure?.error.length).toBeLessThanOrEqual(256);
+});
+
 test.each([['é'.repeat(2_000)], ['"\\\n'.repeat(800)], ['short']])('a termination message of %j fits and is still a report', (message) => {
   const progress = new Progress(() => 0);
   for (let i = 0; i < 10; i++) progress.imageFailed(`${i}${'"'.repeat(300)}`, new Error('é'.repeat(300)));

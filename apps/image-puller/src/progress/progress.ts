@@ -6,6 +6,8 @@ import type { Layer } from '../list/image-source.ts';
 const RATE_WINDOW_MS = 10_000;
 const MAX_FAILURES = 10;
 const MAX_TEXT = 256;
+/** What a long error keeps of its beginning; its end, where runtimes put the cause, gets the rest. */
+const KEPT_HEAD = 64;
 
 /** How far the pull is: images by their verdict, bytes by layer, each layer counted once. No I/O. */
 export class Progress {
@@ -82,7 +84,7 @@ export class Progress {
   }
 
   imageFailed(pullSpec: string, error: unknown): void {
-    this.#failures.set(pullSpec, errorMessage(error));
+    this.#failures.set(pullSpec, shorten(errorMessage(error), pullSpec));
   }
 
   /** Compressed bytes in the store and not, each layer once. */
@@ -100,9 +102,7 @@ export class Progress {
       bytesTotal: this.#bytesTotal,
       bytesPerSecond: this.#rate(now),
       ...this.uncounted,
-      failures: [...this.#failures]
-        .slice(0, MAX_FAILURES)
-        .map(([image, error]) => ({ image: image.slice(0, MAX_TEXT), error: error.slice(0, MAX_TEXT) })),
+      failures: [...this.#failures].slice(0, MAX_FAILURES).map(([image, error]) => ({ image: image.slice(0, MAX_TEXT), error })),
       ...(this.#message === undefined ? {} : { message: this.#message }),
       at: new Date(now).toISOString(),
     };
@@ -116,6 +116,15 @@ export class Progress {
     if (!first || now <= first.at) return 0;
     return Math.round(((this.#bytesDone - first.bytes) * 1_000) / (now - first.at));
   }
+}
+
+/** A long error without what stands beside it already: runtimes repeat the image's name at every step. Then its middle goes. */
+function shorten(error: string, pullSpec: string): string {
+  if (error.length <= MAX_TEXT) return error;
+  const digest = /sha256:[a-f0-9]{64}$/.exec(pullSpec)?.[0];
+  const names = [pullSpec, digest ?? ''].filter((name) => name !== '');
+  const text = names.reduce((rest, name) => rest.replaceAll(name, '…'), error);
+  return text.length <= MAX_TEXT ? text : `${text.slice(0, KEPT_HEAD)}…${text.slice(KEPT_HEAD + 1 - MAX_TEXT)}`;
 }
 
 /** The report as JSON of at most `maxBytes`: failures are left out from the end, then the message is cut. */
