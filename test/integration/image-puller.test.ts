@@ -74,7 +74,11 @@ describe('into an OCI layout', () => {
     const second = await run(fullSpec(), layoutEnv(layout.path));
     expect(second.exitCode).toBe(PullerExit.done);
     expect(second.last).toMatchObject({ imagesDone: IMAGES, bytesDone: allBytes() });
-    const { byDigest } = await registry.served({ since });
+    const { byDigest, requests } = await registry.served({ since });
+    const blobBytes = requests.filter(({ method, uri }) => method === 'GET' && uri.includes('/blobs/')).map(({ bytes }) => bytes);
+    expect(second.last.bytesForList).toBeGreaterThan(0);
+    expect(second.last.bytesForList).toBe(blobBytes.reduce((sum, bytes) => sum + bytes, 0));
+    expect(first.last.bytesForList).toBe(second.last.bytesForList);
     // the layers of release and index image are read for their lists, nothing else is
     expect([...byDigest.keys()].filter((digest) => (release.layers.get(digest) ?? 0) >= 50_000 && digest !== baseLayer())).toEqual([]);
   });

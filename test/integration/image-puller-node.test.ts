@@ -1,0 +1,178 @@
+import { existsSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { createServer, request as forward } from 'node:http';
+import { type AddressInfo, connect, type Server } from 'node:net';
+import { dirname, join } from 'node:path';
+import { PullerExit } from '@flotilla/api';
+import { type Registry, startRegistry } from '@flotilla/control-plane';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  pushSmallRelease,
+  REGISTRY_NAME,
+  type SmallRelease,
+  startContainerd,
+  startPuller,
+  startSlowProxy,
+  temporaryFolder,
+} from './image-puller-fixture.ts';
+
+/** What a node has around the puller: mirrors and authorities of its own, a proxy, a runtime that is restarted, a registry in trouble. */
+
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let registry: Registry;
+/** The same store over TLS, whose authority nobody knows. */
+let secure: Registry;
+let release: SmallRelease;
+
+beforeAll(async () => {
+  folder = await temporaryFolder('puller-node');
+  const dir = join(folder.path, 'store');
+  registry = await startRegistry({ dir, log: () => undefined });
+  secure = await startRegistry({ dir, tlsAddresses: [], log: () => undefined });
+  release = await pushSmallRelease(registry.url, [3_000_000, 2_000_000, 400_000]);
+});
+afterAll(async () => {
+  await registry?.stop();
+  await secure?.stop();
+  await folder?.[Symbol.asyncDispose]();
+});
+
+const hostOf = (url: string): string => new URL(url).host;
+/** Release, its components (one of them under two names). */
+const IMAGES = 3 + 1;
+const spec = (): Record<string, string> => ({ 'platform.image': release.release });
+
+async function put(root: string, path: string, text: string): Promise<string> {
+  const file = join(root, path);
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, text);
+  return file;
+}
+const mirrorRule = (location: string): string =>
+  `[[registry]]\nlocation = "${REGISTRY_NAME}"\nblocked = true\n[[registry.mirror]]\nlocation = "${location}"\npull-from-mirror = "digest-only"\n`;
+
+async function run(env: Readonly<Record<string, string>>) {
+  await using layout = await temporaryFolder('layout');
+  return (await startPuller(folder.path, spec(), { STORE: 'layout', LAYOUT_DIR: layout.path, RETRY_FOR_SECONDS: '2', ...env })).finished;
+}
+
+async function listen(server: Server): Promise<AsyncDisposable & { readonly port: number }> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const open = new Set<{ destroy(): void }>();
+  server.on('connection', (socket) => open.add(socket));
+  return {
+    port: (server.address() as AddressInfo).port,
+    async [Symbol.asyncDispose]() {
+      for (const socket of open) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+test("the node's own mirror with an authority of its own; without it the mirror is not trusted", async () => {
+  await using etc = await temporaryFolder('etc');
+  const host = hostOf(secure.url);
+  await put(etc.path, 'registries.conf', 'short-name-mode = "enforcing"\n');
+  await put(etc.path, 'registries.conf.d/mirrors.conf', mirrorRule(host));
+  const env = { REGISTRIES_CONF_DIR: etc.path };
+  const untrusted = await run(env);
+  expect(untrusted.exitCode, untrusted.log).toBe(PullerExit.registryRefused);
+  expect(untrusted.last.message).toContain('certificate not trusted');
+  await put(etc.path, `certs.d/${host}/ca.crt`, secure.certificateAuthority ?? '');
+  const trusted = await run(env);
+  expect(trusted.exitCode, trusted.log).toBe(PullerExit.done);
+  expect(trusted.last).toMatchObject({ imagesDone: IMAGES, imagesTotal: IMAGES });
+  expect(trusted.last.bytesForList).toBeGreaterThan(0);
+});
+
+test('a registry that only a proxy reaches, whose password is in no log', async () => {
+  await using etc = await temporaryFolder('etc');
+  // the certificate has this name, and nobody resolves it
+  await put(etc.path, 'registries.conf', mirrorRule('kubernetes.default.svc:5000'));
+  const bundle = await put(etc.path, 'bundle.pem', secure.certificateAuthority ?? '');
+  const asked = new Set<string>();
+  const server = createServer().on('connect', (request, socket) => {
+    asked.add(`${request.url} ${request.headers['proxy-authorization']}`);
+    const upstream = connect(secure.port, '127.0.0.1', () => {
+      socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
+      upstream.pipe(socket).pipe(upstream);
+    });
+    for (const [one, other] of [
+      [socket, upstream],
+      [upstream, socket],
+    ] as const)
+      one.on('error', () => other.destroy()).on('close', () => other.destroy());
+  });
+  await using proxy = await listen(server);
+  const env = { REGISTRIES_CONF_DIR: etc.path, REGISTRY_CA: `/nonexistent.pem:${bundle}`, NO_PROXY: '.cluster.local,10.0.0.0/8' };
+  const done = await run({ ...env, HTTPS_PROXY: `http://user:pa55word@127.0.0.1:${proxy.port}` });
+  expect(done.exitCode, done.log).toBe(PullerExit.done);
+  expect(asked).toEqual(new Set([`kubernetes.default.svc:5000 Basic ${Buffer.from('user:pa55word').toString('base64')}`]));
+  expect(done.log + JSON.stringify(done.reports)).not.toContain('pa55word');
+  const alone = await run(env);
+  expect(alone.exitCode, alone.log).toBe(PullerExit.registryRefused);
+});
+
+test('15 s of 502 for one image cost no image', { timeout: 120_000 }, async () => {
+  const repository = 'release/component-1';
+  let failingSince: number | undefined;
+  let refused = 0;
+  const server = createServer((request, response) => {
+    if (request.url?.includes(`/${repository}/`)) {
+      failingSince ??= performance.now();
+      if (performance.now() - failingSince < 15_000) {
+        refused++;
+        return void response.writeHead(502).end('<html>Bad Gateway</html>');
+      }
+    }
+    const passed = forward(`${registry.url}${request.url}`, { method: request.method, headers: request.headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 500, answer.headers);
+      answer.pipe(response);
+    });
+    passed.on('error', () => response.destroy()).end();
+  });
+  await using proxy = await listen(server);
+  const REGISTRY_CONFIG = JSON.stringify([{ source: REGISTRY_NAME, mirrors: [`127.0.0.1:${proxy.port}`], insecure: true }]);
+  const done = await run({ REGISTRY_CONFIG, RETRY_FOR_SECONDS: '60' });
+  expect(done.exitCode, done.log).toBe(PullerExit.done);
+  expect(done.last.imagesDone).toBe(IMAGES);
+  expect(refused).toBeGreaterThan(1);
+});
+
+const canRunContainerd = process.getuid?.() === 0 && ['/usr/bin/containerd', '/usr/local/bin/containerd'].some((path) => existsSync(path));
+
+describe.skipIf(!canRunContainerd)('through the CRI of a real containerd', () => {
+  const mirrorTo = (host: string) => ({ REGISTRY_CONFIG: JSON.stringify([{ source: REGISTRY_NAME, mirrors: [host], insecure: true }]) });
+
+  test('a runtime that is restarted in mid-pull costs no image', { timeout: 180_000 }, async () => {
+    await using dir = await temporaryFolder('containerd');
+    await using slow = await startSlowProxy(registry.url, 1_500_000);
+    const first = await startContainerd(dir.path, slow.host);
+    await expect.poll(() => existsSync(first.socket), { timeout: 20_000 }).toBe(true);
+    // the first candidate is not there, the second is made anew by the restart
+    const env = { STORE: 'cri', CRI_SOCKET: `/nonexistent/crio.sock,${first.socket}`, MAX_PARALLEL_PULLS: '2', ...mirrorTo(slow.host) };
+    const running = await startPuller(folder.path, spec(), env);
+    await expect.poll(() => running.reports.at(-1)?.phase, { timeout: 60_000, interval: 50 }).toBe('pulling');
+    await first[Symbol.asyncDispose]();
+    expect(running.child.exitCode).toBe(null);
+    await using _second = await startContainerd(dir.path, slow.host);
+    const ended = await running.finished;
+    expect(ended.exitCode, ended.log).toBe(PullerExit.done);
+    expect(ended.log).toContain('does not answer');
+    expect(ended.last).toMatchObject({ imagesDone: IMAGES, failures: [] });
+  });
+
+  test('an image that the puller cannot find is pulled by the runtime, which can', { timeout: 120_000 }, async () => {
+    await using dir = await temporaryFolder('containerd');
+    await using containerd = await startContainerd(dir.path, hostOf(registry.url));
+    await expect.poll(() => existsSync(containerd.socket), { timeout: 20_000 }).toBe(true);
+    const images = [release.operator, `${REGISTRY_NAME}/operators/gone@sha256:${'0'.repeat(64)}`];
+    // no mirror is given here: the name means nothing to the puller
+    const env = { STORE: 'cri', CRI_SOCKET: containerd.socket, RETRY_FOR_SECONDS: '2' };
+    const { finished } = await startPuller(folder.path, { additionalImages: images.join('\n') }, env);
+    const ended = await finished;
+    expect(ended.exitCode, ended.log).toBe(PullerExit.partlyDone);
+    expect(ended.last).toMatchObject({ imagesDone: 1, imagesTotal: 2, imagesUnsized: 2 });
+    expect(ended.last.failures).toEqual([{ image: images[1], error: expect.stringContaining('not found here either') }]);
+  });
+});
