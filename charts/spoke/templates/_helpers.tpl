@@ -38,3 +38,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{ $image.repository }}:{{ $image.tag | default (index . 1) }}
 {{- end -}}
 {{- end -}}
+
+{{- /* "true" where the cluster has SecurityContextConstraints, which give pods their user and group; else nothing. */ -}}
+{{- define "spoke.hasSccs" -}}
+{{- if .Capabilities.APIVersions.Has "security.openshift.io/v1" }}true{{ end -}}
+{{- end -}}

@@ -63,6 +63,8 @@ export const Event = resource('events.k8s.io/v1', 'Event', 'events', true, Event
 
 const JobStatusSchema = z.looseObject({
   active: z.number().optional(),
+  /** Of the active pods those that run; absent before Kubernetes 1.24. */
+  ready: z.number().nullish(),
   succeeded: z.number().optional(),
   failed: z.number().optional(),
   conditions: z

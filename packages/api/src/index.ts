@@ -39,6 +39,7 @@ export {
   OVERRIDES_CONFIG_MAP,
   PrecacheAction,
   PrecacheView,
+  SccRole,
   SpokeName,
   UpgradeCondition,
 } from './names.ts';

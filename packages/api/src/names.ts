@@ -14,7 +14,11 @@ export const SpokeName = {
   clusterRoleBinding: 'pre-cache-crb',
   role: 'pre-cache-agent',
   roleBinding: 'pre-cache-agent',
+  sccRoleBinding: 'pre-cache-scc',
 } as const;
+
+/** ClusterRoles that OpenShift has for the use of each SecurityContextConstraints. */
+export const SccRole = { privileged: 'system:openshift:scc:privileged' } as const;
 
 /** ManagedClusterActions of a pre-cache, in the hub namespace of the spoke. */
 export const PrecacheAction = {
@@ -25,6 +29,7 @@ export const PrecacheAction = {
   createClusterRoleBinding: 'precache-crb-create',
   createRole: 'precache-role-create',
   createRoleBinding: 'precache-rb-create',
+  createSccRoleBinding: 'precache-scc-create',
   createSpecConfigMap: 'precache-spec-cm-create',
   createJob: 'precache-job-create',
 } as const;

@@ -9,7 +9,7 @@ import type { TeardownJob } from '../spoke-job/teardown.ts';
 import { precacheManifests } from './manifests.ts';
 import type { PrecacheSettings } from './settings.ts';
 import { markWithDigest, specDigest } from './spec-digest.ts';
-import { spokeRuntime } from './spoke-runtime.ts';
+import { spokeNode } from './spoke-node.ts';
 import type { JobProfile } from './workload-inputs.ts';
 
 /** What one upgrade wants pre-cached, and how. */
@@ -62,28 +62,28 @@ export function createPrecacheJob(settings: PrecacheSettings): PrecacheJob {
     machine: precacheJobMachine,
     states: PrecacheState,
     names: precacheNames,
-    words: { work: 'pre-caching', doing: 'pre-caching', active: 'pulling' },
+    words: {
+      work: 'pre-caching',
+      doing: 'pre-caching',
+      active: 'pulling',
+      refusal: 'because it has SecurityContextConstraints and its ManagedCluster neither label vendor=OpenShift nor the claims that say so',
+    },
     priorities,
     statesIn: (status) => status?.precaching?.status,
-    workload: ({ spec, image, profile, jobSeconds }, { upgradeUid, managed, clusters }) => ({
-      manifests: () => {
-        const manifests = precacheManifests({
-          upgradeUid,
-          spec,
-          image,
-          profile,
-          deadlineSeconds: jobSeconds,
-          runtime: spokeRuntime(managed),
-          registryConfig: settings.registryConfig,
-        });
-        return markWithDigest(manifests, specDigest(spec));
-      },
-      deletions: deletionsOf(profile),
-      jobViewSeconds: settings.jobViewSeconds,
-      // Each change of progress is a write on the hub: many spokes report more rarely, so that all together stay within 50 a second.
-      progressViewSeconds: profile === 'talm' ? undefined : Math.max(settings.progressViewSeconds, Math.ceil(clusters / 50)),
-      patienceMs: jobSeconds * 1000 + settings.graceMs,
-    }),
+    workload: ({ spec, image, profile, jobSeconds }, { upgradeUid, managed, clusters }) => {
+      const node = spokeNode(managed);
+      const inputs = { upgradeUid, spec, image, profile, deadlineSeconds: jobSeconds, node, registryConfig: settings.registryConfig };
+      return {
+        manifests: () => markWithDigest(precacheManifests(inputs), specDigest(spec)),
+        // The reference's shape takes nothing from the cluster's annotations.
+        problem: profile === 'talm' ? undefined : node.problems[0],
+        deletions: deletionsOf(profile),
+        jobViewSeconds: settings.jobViewSeconds,
+        // Each change of progress is a write on the hub: many spokes report more rarely, so that all together stay within 50 a second.
+        progressViewSeconds: profile === 'talm' ? undefined : Math.max(settings.progressViewSeconds, Math.ceil(clusters / 50)),
+        patienceMs: jobSeconds * 1000 + settings.graceMs,
+      };
+    },
     digest: ({ spec }) => specDigest(spec),
   };
 }

@@ -1,9 +1,12 @@
+import { readFile } from 'node:fs/promises';
+import type { ManagedCluster } from '@flotilla/api';
 import { describe, expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
 import { createAction, createView, deleteAction } from '../spoke-job/hub-objects.ts';
-import { UPGRADE } from '../spoke-job/observation-builders.ts';
+import { clusterObject, UPGRADE } from '../spoke-job/observation-builders.ts';
 import { precacheNames } from './job.ts';
 import { precacheManifests, specData } from './manifests.ts';
-import { spokeRuntime } from './spoke-runtime.ts';
+import { spokeNode } from './spoke-node.ts';
 import type { WorkloadInputs } from './workload-inputs.ts';
 
 const inputs: WorkloadInputs = {
@@ -12,7 +15,7 @@ const inputs: WorkloadInputs = {
   image: 'registry.example/puller:1',
   deadlineSeconds: 14_400,
   profile: 'talm',
-  runtime: spokeRuntime(undefined),
+  node: spokeNode(undefined),
   registryConfig: '',
 };
 const place = { job: { work: 'precache', names: precacheNames }, upgrade: UPGRADE, cluster: 'spoke' };
@@ -140,45 +143,29 @@ describe('profile least-privilege', () => {
     });
   });
 
-  test('a container without privileges that sees the socket and the store, read-only', () => {
-    expect(job()).toMatchObject({
-      spec: {
-        activeDeadlineSeconds: 14_400,
-        backoffLimit: 0,
-        template: {
-          spec: {
-            restartPolicy: 'Never',
-            containers: [
-              {
-                name: 'pre-cache-container',
-                image: 'registry.example/puller:1',
-                securityContext: {
-                  privileged: false,
-                  allowPrivilegeEscalation: false,
-                  readOnlyRootFilesystem: true,
-                  capabilities: { drop: ['ALL'] },
-                },
-                volumeMounts: [
-                  { name: 'config', mountPath: '/etc/config', readOnly: true },
-                  { name: 'runtime-socket', mountPath: '/run/runtime.sock' },
-                  { name: 'runtime-storage', mountPath: '/host/storage', readOnly: true },
-                ],
-              },
-            ],
-          },
-        },
-      },
-    });
+  /** What was looked at on such clusters, object by object; see the comments in the files. */
+  const recorded = async (name: string): Promise<unknown> =>
+    parseAllDocuments(await readFile(new URL(`recorded/${name}.yaml`, import.meta.url), 'utf8')).map((document) => document.toJS());
+  const objects = (cluster: ManagedCluster) =>
+    manifests({ profile: 'least-privilege', node: spokeNode(cluster), registryConfig: '[]' }).map((manifest) => manifest.template);
+
+  test('on a cluster without SecurityContextConstraints, object by object', async () =>
+    expect(objects(clusterObject(true))).toEqual(await recorded('plain-kubernetes')));
+
+  test('on a cluster with SecurityContextConstraints, object by object', async () => {
+    const openshift = { ...clusterObject(true), metadata: { name: 'spoke', labels: { vendor: 'OpenShift' } } };
+    expect(objects(openshift)).toEqual(await recorded('openshift'));
   });
 
-  test('pull secret and registry settings only when there are any', () => {
-    expect(JSON.stringify(job())).not.toMatch(/PULL_SECRET_PATH|REGISTRY_CONFIG/);
-    const full = JSON.stringify(
-      job({ runtime: { ...inputs.runtime, pullSecret: '/var/lib/kubelet/config.json' }, registryConfig: '{"mirrors":{}}' }),
-    );
-    expect(full).toContain('"hostPath":{"path":"/var/lib/kubelet/config.json","type":"File"}');
-    expect(full).toContain('{"name":"REGISTRY_CONFIG","value":"{\\"mirrors\\":{}}"}');
+  test('leave to use the privileged constraints is there before the job', () => {
+    const openshift = { ...clusterObject(true), metadata: { name: 'spoke', labels: { vendor: 'OpenShift' } } };
+    const all = manifests({ profile: 'least-privilege', node: spokeNode(openshift) });
+    const [grant] = all.filter(({ action }) => action === 'precache-scc-create');
+    expect(grant?.afterJob).toBeUndefined();
+    expect(all.map(({ action }) => action).slice(-3)).toEqual(['precache-scc-create', 'precache-spec-cm-create', 'precache-job-create']);
   });
+
+  test('registry settings only when there are any', () => expect(JSON.stringify(job())).not.toContain('REGISTRY_CONFIG'));
 });
 
 test.each(['talm', 'least-privilege'] as const)('profile %s: namespace first, with the upgrade it belongs to', (profile) => {

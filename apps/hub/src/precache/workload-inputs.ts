@@ -1,7 +1,7 @@
 import type { PrecachingSpec } from '@flotilla/api';
-import type { SpokeRuntime } from './spoke-runtime.ts';
+import type { SpokeNode } from './spoke-node.ts';
 
-/** `least-privilege`: the runtime's socket and one Role. `talm`: the reference's shape, cluster-admin and host mounts. */
+/** `least-privilege`: the folder of the runtime's socket and one Role. `talm`: the reference's shape, cluster-admin and host mounts. */
 export type JobProfile = 'least-privilege' | 'talm';
 
 /** What the objects are made from. */
@@ -13,7 +13,7 @@ export interface WorkloadInputs {
   /** Seconds the job may run. */
   readonly deadlineSeconds: number;
   readonly profile: JobProfile;
-  readonly runtime: SpokeRuntime;
+  readonly node: SpokeNode;
   /** Registry settings for the puller (mirrors, plain HTTP), as JSON; empty for none. */
   readonly registryConfig: string;
 }

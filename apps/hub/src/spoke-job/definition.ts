@@ -47,6 +47,8 @@ export interface SpokeJobWords {
   readonly doing: string;
   /** `last seen …` */
   readonly active: string;
+  /** Why a pod of it may not be admitted, besides quotas and admission policies: `…, or …`. */
+  readonly refusal?: string;
 }
 
 /** What is done on one spoke. */
@@ -61,6 +63,8 @@ export interface Workload {
   readonly progressViewSeconds: number | undefined;
   /** Milliseconds the hub waits for a verdict, from the spoke's first view on, or from the request while there can be none. */
   readonly patienceMs: number;
+  /** Why nothing may be put on this spoke: what somebody has to mend. A job that is there goes on. */
+  readonly problem?: string | undefined;
 }
 
 /** The spoke a workload is for. */

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { errorMessage, Label, type ManagedClusterAction, type ManagedClusterView, type PrecacheProgress } from '@flotilla/api';
 import type { Outcome, StepQueue } from '@flotilla/queues';
 import type { Logger } from '@flotilla/runtime';
@@ -69,7 +70,11 @@ export class SpokeJobEngine<S extends JobState, I> {
     views.subscribe(({ type, object }) => this.#onView(type, object));
     actions.subscribe(({ type, object }) => this.#onAction(type, object));
     clusters.subscribe(({ object, previous }) => {
-      if (!previous || isAvailable(object) !== isAvailable(previous)) this.#onCluster(object.metadata.name);
+      const matters =
+        !previous ||
+        isAvailable(object) !== isAvailable(previous) ||
+        !isDeepStrictEqual(object.metadata.annotations, previous.metadata.annotations);
+      if (matters) this.#onCluster(object.metadata.name);
     });
   }
 

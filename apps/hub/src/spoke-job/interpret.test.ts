@@ -28,6 +28,8 @@ interface Row {
   readonly effects?: readonly string[];
   /** Absent: there is no message. */
   readonly message?: string;
+  /** Absent: nothing but a change wakes the spoke. */
+  readonly lookAt?: number;
 }
 
 const absent: Answer = { kind: 'absent' };
@@ -122,6 +124,71 @@ const rows: Row[] = [
     from: 'NotStarted',
     spoke: { namespaceView: buildView(absent) },
     to: 'Starting',
+  },
+
+  {
+    name: 'a spoke whose annotations cannot be used',
+    from: 'NotStarted',
+    spoke: {},
+    context: { ...context, problem: 'annotation x is "/"' },
+    to: 'NotStarted',
+    message: 'annotation x is "/"',
+  },
+  {
+    name: 'annotations that became useless once the job was there',
+    from: 'Active',
+    spoke: { jobView: buildView(foundJob({ succeeded: 1 })) },
+    context: { ...context, problem: 'annotation x is "/"' },
+    to: 'Succeeded',
+  },
+  {
+    name: 'a job without a pod for less than 30 s',
+    from: 'Starting',
+    spoke: { jobView: buildView(foundJob({}), { createdAt: 970_001 }) },
+    to: 'Starting',
+    lookAt: 1_000_001,
+    message: 'job pre-cache has no running pod yet',
+  },
+  {
+    name: 'a job without a pod for 30 s',
+    from: 'Starting',
+    spoke: { jobView: buildView(foundJob({}), { createdAt: 970_000 }) },
+    to: 'Starting',
+    message:
+      'job pre-cache has had no pod for 30 s: the cluster refuses to create it (FailedCreate), by a quota or an admission policy, or because it has SecurityContextConstraints and its ManagedCluster neither label vendor=OpenShift nor the claims that say so; see kubectl -n openshift-talo-pre-cache get pods,events on the cluster',
+  },
+  {
+    name: 'a pod that has not run for less than 2 min',
+    from: 'Active',
+    spoke: { jobView: buildView(foundJob({ active: 1, ready: 0 }), { createdAt: 880_001 }) },
+    to: 'Active',
+    lookAt: 1_000_001,
+  },
+  {
+    name: 'a pod that has not run for 2 min',
+    from: 'Active',
+    spoke: { jobView: buildView(foundJob({ active: 1, ready: 0 }), { createdAt: 880_000 }) },
+    to: 'Active',
+    message:
+      'the pod of job pre-cache has not been running for 2 min (Pending, ContainerCreating or ImagePullBackOff): no room on the node, an image that cannot be pulled, or a host path that the node does not have; see kubectl -n openshift-talo-pre-cache get pods,events on the cluster',
+  },
+  {
+    name: 'a pod that runs',
+    from: 'Active',
+    spoke: { jobView: buildView(foundJob({ active: 1, ready: 1 })) },
+    to: 'Active',
+  },
+  {
+    name: 'a pod of a server that does not count those that run',
+    from: 'Active',
+    spoke: { jobView: buildView(foundJob({ active: 1 })) },
+    to: 'Active',
+  },
+  {
+    name: 'a pod that has reported and ends now',
+    from: 'Active',
+    spoke: { jobView: buildView(foundJob({ active: 1, ready: 0 })), progressView: buildView(progress()) },
+    to: 'Active',
   },
 
   { name: 'no view yet', from: 'PreparingToStart', spoke: {}, to: 'PreparingToStart' },
@@ -283,14 +350,16 @@ const rows: Row[] = [
   {
     name: 'a job with an empty status',
     from: 'Starting',
-    spoke: { jobView: buildView(foundJob({})) },
+    spoke: { jobView: buildView(foundJob({}), { createdAt: 999_000 }) },
+    lookAt: 1_029_000,
     to: 'Starting',
     message: 'job pre-cache has no running pod yet',
   },
   {
     name: 'a job without a status',
     from: 'Starting',
-    spoke: { jobView: buildView(foundJob(undefined)) },
+    spoke: { jobView: buildView(foundJob(undefined), { createdAt: 999_000 }) },
+    lookAt: 1_029_000,
     to: 'Starting',
     message: 'job pre-cache has no running pod yet',
   },
@@ -402,7 +471,7 @@ const rows: Row[] = [
   {
     name: 'no verdict by the end',
     from: 'Starting',
-    spoke: { jobView: buildView(foundJob({})) },
+    spoke: { jobView: buildView(foundJob({}), { createdAt: 1_999_000 }) },
     context: late,
     to: 'PrecacheTimeout',
     message: 'timed out: job pre-cache has no running pod yet',
@@ -508,8 +577,8 @@ const rows: Row[] = [
 ];
 
 describe('decide', () => {
-  test.each(rows)('$from, $name: $to', ({ from, spoke, to, effects = [], message, context: given = context }) => {
-    expect(decide(from, buildSpoke(spoke), given)).toEqual({ state: to, message, effects });
+  test.each(rows)('$from, $name: $to', ({ from, spoke, to, effects = [], message, lookAt, context: given = context }) => {
+    expect(decide(from, buildSpoke(spoke), given)).toEqual({ state: to, message, lookAt, effects });
   });
 
   test('every state and every state reached is in the table', () => {

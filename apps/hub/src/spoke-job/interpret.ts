@@ -2,7 +2,8 @@
 import { Annotation, JobStatus } from '@flotilla/api';
 import type { SpokeJobEvent } from '@flotilla/machines';
 import type { JobState, SpokeJob } from './definition.ts';
-import { type ActionObservation, type Answer, readReport, type SpokeObservation } from './observe.ts';
+import { type ActionObservation, readReport, type SpokeObservation, type ViewObservation } from './observe.ts';
+import { tellDelay } from './pod-delay.ts';
 import { isRefusal } from './refusals.ts';
 
 /** What a step knows besides the observation. */
@@ -21,12 +22,16 @@ export interface StepContext<S extends JobState = JobState> {
   readonly trouble: string | undefined;
   /** Digest of what the job is to do; absent when that never changes. */
   readonly digest: string | undefined;
+  /** Why nothing may be put on this spoke. */
+  readonly problem?: string | undefined;
 }
 
 /** The event, and a sentence for the status while the spoke waits or when it failed. */
 export interface Meaning {
   readonly event?: SpokeJobEvent;
   readonly message?: string;
+  /** When there will be more to say although nothing happens, milliseconds since the epoch. */
+  readonly lookAt?: number;
 }
 
 /** How often one action may be refused, or its job vanish, before the spoke counts as failed. */
@@ -35,17 +40,25 @@ export const RETRY_BUDGET = 5;
 /** Interprets an observation. No event means: nothing to decide yet. */
 export function interpret<S extends JobState>(state: S, spoke: SpokeObservation, context: StepContext<S>): Meaning {
   if (context.job.machine.isFinal(state)) return {};
-  if (context.heldBy !== undefined) return judgeHeld(spoke, context);
+  if (context.heldBy !== undefined) return judgeHeld(spoke, { ...context, state });
+  if (isHeldUp(spoke, context)) return orDeadline({ message: context.problem ?? '' }, spoke, context);
   if (state !== 'NotStarted' && isOutdated(spoke, context.digest))
     return { event: { type: 'SPEC_CHANGED' }, message: 'the spec has changed: starting over' };
-  return orDeadline(judges[state](spoke, context), spoke, context);
+  return orDeadline(judges[state](spoke, { ...context, state }), spoke, context);
 }
+
+/** Whether something has to be mended before anything may be put on the spoke. */
+export const isHeldUp = ({ jobView }: Pick<SpokeObservation, 'jobView'>, { problem }: Pick<StepContext, 'problem'>): boolean =>
+  problem !== undefined && !jobView?.ours;
 
 /** What a judgement rests on besides the observation. */
 interface Basis {
   readonly upgradeUid: string;
   readonly digest: string | undefined;
   readonly job: Pick<SpokeJob<JobState, never>, 'names' | 'words' | 'cleansFirst'>;
+  readonly state: JobState;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
 }
 
 type Judge = (spoke: SpokeObservation, basis: Basis) => Meaning;
@@ -124,8 +137,10 @@ function judgePreparing({ available, namespaceView, actions }: SpokeObservation,
   return available ? {} : { message: unavailable(job) };
 }
 
-function judgeStarting({ available, jobView, progressView, actions }: SpokeObservation, { job }: Basis): Meaning {
-  const meaning = jobView?.ours ? judgeJob(job.names.job, jobView.answer, progressView?.answer) : {};
+function judgeStarting(spoke: SpokeObservation, basis: Basis): Meaning {
+  const { available, jobView, actions } = spoke;
+  const { job } = basis;
+  const meaning = jobView?.ours ? judgeJob(jobView, spoke, basis) : {};
   if (meaning.event) return meaning;
   const failing = jobView ? undefined : failingAction(actions);
   if (failing?.exhausted) return { event: { type: 'FAILED' }, message: failing.message };
@@ -144,29 +159,37 @@ function failingAction(actions: SpokeObservation['actions']): { readonly message
   return action && { message: `${name}: ${action.message}`, exhausted: isExhausted(action) };
 }
 
-function judgeActive({ available, jobView, progressView }: SpokeObservation, { job: { names, words } }: Basis): Meaning {
+function judgeActive(spoke: SpokeObservation, basis: Basis): Meaning {
+  const { available, jobView } = spoke;
+  const { names, words } = basis.job;
   if (!jobView?.ours) return {};
   if (jobView.answer.kind === 'absent') return { event: { type: 'FAILED' }, message: `job ${names.job} was deleted from the cluster` };
-  const meaning = judgeJob(names.job, jobView.answer, progressView?.answer);
+  const meaning = judgeJob(jobView, spoke, basis);
   return meaning.event?.type === 'JOB_ACTIVE' && !available
     ? { ...meaning, message: `the cluster is not available; last seen ${words.active}` }
     : meaning;
 }
 
 /** Reads the verdict of a Job (spec/talm 3.4); an empty status right after creation is no verdict. */
-function judgeJob(name: string, answer: Answer, progress: Answer | undefined): Meaning {
+function judgeJob(view: ViewObservation, { available, progressView }: SpokeObservation, basis: Basis): Meaning {
+  const { answer } = view;
+  const name = basis.job.names.job;
   if (answer.kind === 'unknown') return { message: `cannot see job ${name} on the cluster: ${answer.message}` };
   if (answer.kind !== 'found') return {};
   const status = JobStatus.safeParse(answer.object.status ?? {});
   if (!status.success) return { message: `the status of job ${name} is malformed` };
   const { active = 0, succeeded = 0, conditions } = status.data;
   if (succeeded > 0) return { event: { type: 'SUCCEEDED' } };
+  const report = readReport(progressView?.answer);
   const failed = conditions?.find((condition) => condition.type === 'Failed' && condition.status === 'True');
   if (failed) {
-    const why = readReport(progress)?.message ?? failed.message ?? failed.reason ?? 'no reason given';
+    const why = report?.message ?? failed.message ?? failed.reason ?? 'no reason given';
     return failed.reason === 'DeadlineExceeded'
       ? { event: { type: 'DEADLINE' }, message: `timed out: ${why}` }
       : { event: { type: 'FAILED' }, message: why };
   }
-  return active > 0 ? { event: { type: 'JOB_ACTIVE' } } : { message: `job ${name} has no running pod yet` };
+  // A pod that reports has begun to run, and a job that had one is about to end.
+  const isAwaited = available && !report && (active > 0 || basis.state === 'Starting');
+  const delay = isAwaited ? tellDelay(view.createdAt, status.data, basis) : {};
+  return active > 0 ? { event: { type: 'JOB_ACTIVE' }, ...delay } : { message: `job ${name} has no running pod yet`, ...delay };
 }

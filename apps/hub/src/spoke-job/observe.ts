@@ -105,9 +105,9 @@ export function trimView(view: ManagedClusterView): ManagedClusterView {
 function trimJobStatus(status: unknown): unknown {
   const parsed = JobStatus.safeParse(status ?? {});
   if (!parsed.success) return 'malformed';
-  const { active, succeeded, conditions } = parsed.data;
+  const { active, ready, succeeded, conditions } = parsed.data;
   const failed = conditions?.find((condition) => condition.type === 'Failed' && condition.status === 'True');
-  return { active, succeeded, ...(failed && { conditions: [{ ...failed, message: failed.message?.slice(0, 256) }] }) };
+  return { active, ready, succeeded, ...(failed && { conditions: [{ ...failed, message: failed.message?.slice(0, 256) }] }) };
 }
 
 /** Drops templates and echoes, which no step reads. */

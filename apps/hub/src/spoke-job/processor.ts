@@ -107,6 +107,7 @@ export function createSpokeJobProcessor<S extends JobState, I>(job: SpokeJob<S, 
       holderEnded: known.holderEnded ?? false,
       trouble: known.trouble,
       digest: job.digest?.(step.inputs),
+      problem: workload.problem,
     };
     const states = { current: known.state, stored: known.stored };
     const result = await runStep({ job, upgrade, cluster, workload, digest: context.digest }, states, spoke, context, {

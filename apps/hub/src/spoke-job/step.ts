@@ -1,7 +1,7 @@
 import type { SpokeJobEffect } from '@flotilla/machines';
 import type { JobState } from './definition.ts';
 import { type EffectDeps, EffectRun, type SpokeTask } from './effects.ts';
-import { interpret, type StepContext } from './interpret.ts';
+import { interpret, isHeldUp, type StepContext } from './interpret.ts';
 import type { SpokeObservation } from './observe.ts';
 
 /** What a step decided and when it wants to look again. */
@@ -18,13 +18,15 @@ export function decide<S extends JobState>(
   state: S,
   spoke: SpokeObservation,
   context: StepContext<S>,
-): { state: S; message: string | undefined; effects: SpokeJobEffect[] } {
+): { state: S; message: string | undefined; lookAt: number | undefined; effects: SpokeJobEffect[] } {
   const effects: SpokeJobEffect[] = [];
   let current = state;
   let message: string | undefined;
+  let lookAt: number | undefined;
   for (;;) {
     const meaning = interpret(current, spoke, context);
     message = meaning.message ?? message;
+    lookAt = meaning.lookAt;
     if (!meaning.event) break;
     const next = context.job.machine.advance(current, meaning.event);
     effects.push(...next.effects.filter((effect) => !effects.includes(effect)));
@@ -32,7 +34,7 @@ export function decide<S extends JobState>(
     message = meaning.message;
     current = next.state;
   }
-  return { state: current, message, effects };
+  return { state: current, message, lookAt, effects };
 }
 
 /**
@@ -52,13 +54,16 @@ export async function runStep<S extends JobState>(
   // Another upgrade's spoke: nothing is created on it, and while that one works on it time does not count.
   if (context.heldBy !== undefined)
     return { state: decision.state, message: decision.message, wakeAt: context.holderEnded ? deadline : undefined };
+  // Somebody has to mend something first; the edit that does wakes the spoke.
+  if (!machine.isFinal(decision.state) && isHeldUp(spoke, context))
+    return { state: decision.state, message: decision.message, wakeAt: deadline };
   const run = new EffectRun(task, spoke, decision.state, deps);
   for (const effect of [...decision.effects, ...machine.ensured(decision.state)]) {
     const cleaning = effect === 'cleanUp' || effect === 'cleanUpHub';
     if (!cleaning || states.stored === decision.state) await run[effect]();
   }
-  const wakeAt = run.wakeAt === undefined ? deadline : Math.min(run.wakeAt, deadline ?? Number.POSITIVE_INFINITY);
-  return { state: decision.state, message: decision.message, wakeAt };
+  const wakes = [run.wakeAt, decision.lookAt, deadline].filter((at) => at !== undefined);
+  return { state: decision.state, message: decision.message, wakeAt: wakes.length > 0 ? Math.min(...wakes) : undefined };
 }
 
 /** The deadline while it lies ahead. */

@@ -1,0 +1,85 @@
+/** Our own job: root, because only root may use the runtime's socket, and nothing else. Pure. */
+import { SpokeName } from '@flotilla/api';
+import type { SpokeManifest } from '../spoke-job/definition.ts';
+import { MANAGEMENT_ANNOTATION } from '../spoke-job/templates.ts';
+import { inPod, type NodeMount } from './spoke-node.ts';
+import type { WorkloadInputs } from './workload-inputs.ts';
+
+/** Has the admission of SecurityContextConstraints take this one, and no other that may be open to the account. */
+const SCC_ANNOTATION = { 'openshift.io/required-scc': 'privileged' };
+
+/**
+ * Memory: the heap below, half as much again for buffers of downloads, and Node itself. No limit on the CPU: it would make a pull slower and
+ * keep the pod off the management cores of a partitioned node.
+ */
+const RESOURCES = { requests: { cpu: '100m', memory: '256Mi' }, limits: { memory: '1Gi' } };
+const HEAP_MIB = 640;
+
+/** Job `pre-cache` with the puller beside the node's runtime. */
+export function leastPrivilegeJobTemplate(inputs: WorkloadInputs): SpokeManifest['template'] {
+  const { node } = inputs;
+  return {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: { name: SpokeName.job, namespace: SpokeName.namespace },
+    spec: {
+      activeDeadlineSeconds: inputs.deadlineSeconds,
+      backoffLimit: 0,
+      template: {
+        metadata: { annotations: { ...MANAGEMENT_ANNOTATION, ...(node.hasSccs && SCC_ANNOTATION) } },
+        spec: {
+          restartPolicy: 'Never',
+          serviceAccountName: SpokeName.serviceAccount,
+          priorityClassName: 'system-cluster-critical',
+          // The node's own resolver: the puller must see registries as the runtime does.
+          dnsPolicy: 'Default',
+          volumes: [
+            { name: 'config', configMap: { name: SpokeName.specConfigMap, defaultMode: 420 } },
+            ...node.mounts.map(({ name, path, type }) => ({ name, hostPath: { path, type } })),
+          ],
+          containers: [container(inputs)],
+        },
+      },
+    },
+  };
+}
+
+function container(inputs: WorkloadInputs): Record<string, unknown> {
+  const { node, image, registryConfig } = inputs;
+  const variables = {
+    CONFIG_VOLUME_PATH: '/etc/config',
+    NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB}`,
+    ...node.variables,
+    ...(registryConfig !== '' && { REGISTRY_CONFIG: registryConfig }),
+  };
+  return {
+    name: SpokeName.container,
+    image,
+    env: [
+      ...Object.entries(variables).map(([name, value]) => ({ name, value })),
+      { name: 'NODE_NAME', valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } } },
+      { name: 'NAMESPACE', valueFrom: { fieldRef: { fieldPath: 'metadata.namespace' } } },
+    ],
+    resources: RESOURCES,
+    volumeMounts: [{ name: 'config', mountPath: '/etc/config', readOnly: true }, ...node.mounts.map(hostMount)],
+    terminationMessagePolicy: 'FallbackToLogsOnError',
+    securityContext: {
+      runAsUser: 0,
+      privileged: false,
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+      seccompProfile: { type: 'RuntimeDefault' },
+      // Where SELinux is on, a confined container may not connect to the runtime's socket; elsewhere it means nothing.
+      seLinuxOptions: { type: 'spc_t' },
+    },
+  };
+}
+
+/** Connecting to a socket works through a read-only mount. What is mounted below a folder is read-only too, where the kernel can. */
+const hostMount = ({ name, path, type }: NodeMount): Record<string, unknown> => ({
+  name,
+  mountPath: inPod(path),
+  readOnly: true,
+  ...(type === 'Directory' && { recursiveReadOnly: 'IfPossible' }),
+});

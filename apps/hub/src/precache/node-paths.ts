@@ -1,0 +1,100 @@
+/** Which paths of a node the puller may be given, and what for. Pure. */
+import { posix } from 'node:path';
+
+/** A path of the node that the puller is given when it is known to be there. */
+export interface NodePath {
+  /** Annotation of a ManagedCluster that names it; an empty one says that there is none. */
+  readonly annotation: string;
+  /** It must be one of these or lie below one: a path becomes a mount in a pod of root's. */
+  readonly places: readonly string[];
+  readonly type: 'Directory' | 'File';
+  /** Variable by which the puller is told where it is mounted. */
+  readonly variable: string;
+  /** Where every OpenShift node has it. Elsewhere nothing is guessed: a pod whose host path is missing never starts. */
+  readonly openshift?: string;
+}
+
+/** Where the runtime's socket may be; the folder that holds it is mounted, because a runtime that restarts makes a new socket. */
+export const SOCKET_PATH = {
+  annotation: 'flotilla.io/runtime-socket',
+  places: ['/run', '/var/run', '/var/snap/microk8s/common/run'],
+} as const;
+
+/** Folder that every Linux node has and in which runtimes put their sockets. */
+export const RUN_DIRECTORY = '/run';
+
+/** Sockets below it, in the order they are tried: a runtime that serves a Kubernetes distribution before a general one. */
+export const RUNTIME_SOCKETS = [
+  '/run/crio/crio.sock',
+  '/run/k3s/containerd/containerd.sock',
+  '/run/k0s/containerd.sock',
+  '/run/containerd/containerd.sock',
+  '/run/cri-dockerd.sock',
+] as const;
+
+/** Everything else of a node that the puller can use. All of it is mounted read-only. */
+export const NODE_PATHS: readonly NodePath[] = [
+  {
+    annotation: 'flotilla.io/runtime-storage',
+    places: [
+      '/var/lib/containers',
+      '/var/lib/containerd',
+      '/var/lib/docker',
+      '/var/lib/k0s/containerd',
+      '/var/lib/rancher/k3s/agent/containerd',
+      '/var/lib/rancher/rke2/agent/containerd',
+      '/var/snap/microk8s/common/var/lib/containerd',
+    ],
+    type: 'Directory',
+    variable: 'STORE_PATH',
+    openshift: '/var/lib/containers',
+  },
+  {
+    annotation: 'flotilla.io/pull-secret-path',
+    places: ['/var/lib/kubelet/config.json', '/etc/crio', '/etc/containers', '/run/containers', '/root/.docker'],
+    type: 'File',
+    variable: 'PULL_SECRET_PATH',
+    openshift: '/var/lib/kubelet/config.json',
+  },
+  {
+    annotation: 'flotilla.io/registries-conf-dir',
+    places: ['/etc/containers'],
+    type: 'Directory',
+    variable: 'REGISTRIES_CONF_DIR',
+    openshift: '/etc/containers',
+  },
+  {
+    annotation: 'flotilla.io/ca-bundle-path',
+    places: ['/etc/pki/ca-trust', '/etc/pki/tls/certs', '/etc/ssl/certs', '/etc/ssl/ca-bundle.pem', '/usr/local/share/ca-certificates'],
+    type: 'File',
+    variable: 'REGISTRY_CA',
+    openshift: '/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem',
+  },
+  {
+    annotation: 'flotilla.io/kubelet-config-path',
+    places: [
+      '/etc/kubernetes/kubelet.conf',
+      '/etc/kubernetes/kubelet',
+      '/var/lib/kubelet/config.yaml',
+      '/var/lib/microshift/resources/kubelet',
+      '/var/lib/rancher/k3s/agent/etc',
+      '/var/lib/rancher/rke2/agent/etc',
+    ],
+    type: 'File',
+    variable: 'KUBELET_CONFIG_PATH',
+    openshift: '/etc/kubernetes/kubelet.conf',
+  },
+];
+
+/** All places a host path of the puller may be in, in order. The spoke's admission policy has the same. */
+export const HOST_PLACES: readonly string[] = [
+  ...new Set([RUN_DIRECTORY, ...SOCKET_PATH.places, ...NODE_PATHS.flatMap(({ places }) => places)]),
+].toSorted();
+
+/** Why a path of an annotation cannot be used, or undefined when it can. */
+export function pathProblem(annotation: string, path: string, places: readonly string[]): string | undefined {
+  const isPlain = path.length <= 256 && /^\/[\w./@+-]+$/.test(path) && posix.normalize(path) === path && !path.endsWith('/');
+  if (isPlain && places.some((place) => path === place || path.startsWith(`${place}/`))) return undefined;
+  const shown = JSON.stringify(path.length > 100 ? `${path.slice(0, 100)}…` : path);
+  return `annotation ${annotation} of the ManagedCluster is ${shown}; name a path of the node that is or lies below ${places.join(', ')}, without "..", or remove it`;
+}

@@ -1,0 +1,108 @@
+import { describe, expect, test } from 'vitest';
+import { clusterObject } from '../spoke-job/observation-builders.ts';
+import { HOST_PLACES } from './node-paths.ts';
+import { spokeNode } from './spoke-node.ts';
+
+interface Given {
+  readonly annotations?: Record<string, string>;
+  readonly vendor?: string;
+  readonly claims?: Record<string, string>;
+}
+const cluster = (parts: Given = {}) => {
+  const object = clusterObject(true);
+  const { annotations, vendor, claims = {} } = parts;
+  const clusterClaims = Object.entries(claims).map(([name, value]) => ({ name, value }));
+  return {
+    ...object,
+    metadata: { ...object.metadata, ...(annotations && { annotations }), ...(vendor && { labels: { vendor } }) },
+    status: { ...object.status, clusterClaims },
+  };
+};
+const paths = (object: ReturnType<typeof cluster>) => spokeNode(object).mounts.map(({ path }) => path);
+
+test('of an unknown node only /run is taken for granted, and every usual socket below it is a candidate', () => {
+  const { mounts, variables, hasSccs, problems } = spokeNode(cluster());
+  expect({ mounts, hasSccs, problems }).toEqual({
+    mounts: [{ name: 'runtime-socket', path: '/run', type: 'Directory' }],
+    hasSccs: false,
+    problems: [],
+  });
+  expect(variables).toEqual({
+    CRI_SOCKET: [
+      '/host/run/crio/crio.sock',
+      '/host/run/k3s/containerd/containerd.sock',
+      '/host/run/k0s/containerd.sock',
+      '/host/run/containerd/containerd.sock',
+      '/host/run/cri-dockerd.sock',
+    ].join(','),
+  });
+});
+
+test.each<{ name: string; given: Given; want: boolean; openshift: boolean }>([
+  { name: 'the label of OpenShift', given: { vendor: 'OpenShift' }, want: true, openshift: true },
+  { name: 'its claim', given: { claims: { 'product.open-cluster-management.io': 'ROSA' } }, want: true, openshift: true },
+  { name: 'its version alone', given: { claims: { 'version.openshift.io': '4.16.1' } }, want: true, openshift: true },
+  {
+    name: 'MicroShift, whose nodes are other ones',
+    given: { claims: { 'version.microshift.io': '4.16.1' } },
+    want: true,
+    openshift: false,
+  },
+  {
+    name: 'a claim against a label',
+    given: { vendor: 'OpenShift', claims: { 'product.open-cluster-management.io': 'EKS' } },
+    want: false,
+    openshift: false,
+  },
+  { name: 'something else', given: { vendor: 'Other' }, want: false, openshift: false },
+])('$name: constraints $want', ({ given, want, openshift }) => {
+  const node = spokeNode(cluster(given));
+  expect(node.hasSccs).toBe(want);
+  expect(node.mounts.some(({ path }) => path === '/var/lib/kubelet/config.json')).toBe(openshift);
+});
+
+test('claims that cannot be read are none', () => {
+  expect(spokeNode({ ...cluster({ vendor: 'OpenShift' }), status: { clusterClaims: 'many' } }).hasSccs).toBe(true);
+});
+
+describe('annotations', () => {
+  test('the folder of a named socket is mounted, never the socket, and nothing else of /run', () => {
+    const { mounts, variables } = spokeNode(
+      cluster({ annotations: { 'flotilla.io/runtime-socket': 'unix:///run/k3s/containerd/containerd.sock' } }),
+    );
+    expect(mounts).toEqual([{ name: 'runtime-socket', path: '/run/k3s/containerd', type: 'Directory' }]);
+    expect(variables.CRI_SOCKET).toBe('/host/run/k3s/containerd/containerd.sock');
+  });
+
+  test('win over what OpenShift nodes have; empty says there is none', () => {
+    const annotations = { 'flotilla.io/pull-secret-path': '', 'flotilla.io/runtime-storage': '/var/lib/containers/storage' };
+    const found = paths(cluster({ vendor: 'OpenShift', annotations }));
+    expect(found).toContain('/var/lib/containers/storage');
+    expect(found).not.toContain('/var/lib/containers');
+    expect(found).not.toContain('/var/lib/kubelet/config.json');
+  });
+
+  test.each([
+    ['flotilla.io/runtime-storage', '/'],
+    ['flotilla.io/runtime-storage', '/etc'],
+    ['flotilla.io/runtime-storage', '/var/lib/containers/../../../etc'],
+    ['flotilla.io/runtime-storage', '/var/lib/containers/'],
+    ['flotilla.io/runtime-storage', '/var/lib/containerside'],
+    ['flotilla.io/pull-secret-path', '/etc/shadow'],
+    ['flotilla.io/pull-secret-path', 'var/lib/kubelet/config.json'],
+    ['flotilla.io/runtime-socket', '/etc/kubernetes/x.sock'],
+    ['flotilla.io/runtime-socket', '/run/a.sock,/run/b.sock'],
+    ['flotilla.io/ca-bundle-path', '/etc/ssl/private/key.pem'],
+    ['flotilla.io/registries-conf-dir', `/etc/containers/${'x'.repeat(300)}`],
+  ])('%s: %s is refused with the places that are not, and never mounted', (annotation, path) => {
+    const object = cluster({ annotations: { [annotation]: path } });
+    const { problems, mounts } = spokeNode(object);
+    expect(problems).toEqual([expect.stringContaining(`annotation ${annotation} of the ManagedCluster is "${path.slice(0, 50)}`)]);
+    expect(problems[0]).toContain('lies below /');
+    expect(mounts.map((each) => each.path)).toEqual(['/run']);
+  });
+});
+
+test('no place is the root or a folder with everything of a node', () => {
+  for (const place of HOST_PLACES) expect(place).not.toMatch(/^\/(etc|var|usr|root|home|var\/lib|var\/lib\/kubelet|etc\/kubernetes)?$/);
+});
