@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -47,6 +47,19 @@ const NetworkPolicyObject = z.object({
   spec: z.looseObject({ egress: z.array(z.looseObject({ ports: z.array(z.looseObject({ port: z.number() })) })) }),
 });
 
+/** As much of OpenShift as helm sees of it. */
+const securityContextConstraints = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: 'securitycontextconstraints.security.openshift.io' },
+  spec: {
+    group: 'security.openshift.io',
+    scope: 'Cluster',
+    names: { plural: 'securitycontextconstraints', singular: 'securitycontextconstraints', kind: 'SecurityContextConstraints' },
+    versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
+  },
+};
+
 let tools: Tools;
 let server: ApiServer;
 let admin: Client;
@@ -61,7 +74,7 @@ beforeAll(async () => {
   admin = await server.client();
   await admin.request('POST', '/api/v1/namespaces', { body: { metadata: { name: NAMESPACE } } });
   for (const name of ['spoke-1', 'spoke-2']) await admin.request('POST', '/api/v1/namespaces', { body: { metadata: { name } } });
-  await applyCrds(admin, [...transportCrds(), ...policyCrds()]);
+  await applyCrds(admin, [...transportCrds(), ...policyCrds(), securityContextConstraints]);
 });
 
 afterAll(async () => {
@@ -104,6 +117,11 @@ describe('rendering', () => {
         'redis.existingSecret=queue',
         'talmStrict=true',
         'precacheJobProfile=talm',
+        'precacheImageAllow={registry.example.com/team,registry.example.com/other}',
+        'precacheProxy.http=http://proxy.example.com:3128',
+        'precacheProxy.except=.example.com',
+        'precacheCaBundle.configMap=authorities',
+        'precacheRetrySeconds=1200',
         'updateGraphUrl=https://graph.example.com/v1/graph',
         'extraEnv[0].name=EXTRA',
         'extraEnv[0].value=yes',
@@ -163,6 +181,37 @@ describe('rendering', () => {
     expect(await image('image.tag=v2', `image.digest=${DIGEST}`)).toBe(`registry.example.com/flotilla/spoke-agent@${DIGEST}`);
   });
 
+  const agentWith = async (args: readonly string[]) => {
+    const text = await helm('template', 'agent', join(charts, 'spoke'), '-n', NAMESPACE, ...sets(required.spoke), ...args);
+    return { text, kinds: parseAllDocuments(text).flatMap((each) => (each.contents === null ? [] : [Rendered.parse(each.toJS()).kind])) };
+  };
+
+  test('the agent lets the cluster give it a group, and may hand out the privileged constraints, where there are any', async () => {
+    const plain = await agentWith([]);
+    expect(plain.text).toContain('fsGroup: 65532');
+    expect(plain.text).not.toContain('openshift:scc');
+    const openshift = await agentWith(['--api-versions', 'security.openshift.io/v1']);
+    expect(openshift.text).not.toMatch(/fsGroup|runAsUser|runAsGroup/);
+    expect(openshift.text).toMatch(/resourceNames: \["system:openshift:scc:privileged"\]\s+verbs: \[bind\]/);
+  });
+
+  test('nothing is rendered that nobody confines, unless told so', async () => {
+    const policy = 'ValidatingAdmissionPolicy';
+    expect((await agentWith([])).kinds).toContain(policy);
+    const old = ['--kube-version', '1.29.9'];
+    await expect(agentWith(old)).rejects.toThrow(/v1\.29\.9.*confinement\.allowUnconfined/);
+    // A server of that version that does not serve it, as the discovery of an installation shows.
+    const missing = ['--kube-version', '1.31.0', '--api-versions', 'apps/v1/Deployment'];
+    await expect(agentWith(missing)).rejects.toThrow('confinement.allowUnconfined');
+    const served = [...missing, '--api-versions', 'admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy'];
+    expect((await agentWith(served)).kinds).toContain(policy);
+    for (const args of [old, missing]) {
+      const { kinds } = await agentWith([...args, ...sets(['confinement.allowUnconfined=true'])]);
+      expect(kinds).toContain('Deployment');
+      expect(kinds).not.toContain(policy);
+    }
+  });
+
   test('the CRDs can be left out, and are kept on uninstall unless told otherwise', async () => {
     const crds = async (...values: string[]) =>
       (await render('hub', ...values)).objects.filter((object) => object.kind === 'CustomResourceDefinition');
@@ -196,6 +245,26 @@ describe('rendering', () => {
     const { selector } = SelectingObject.parse(objects.find(({ kind }) => kind === 'Service')).spec;
     expect(worker.spec.template.metadata.labels).not.toMatchObject(selector);
     expect((await render('hub')).objects.filter(({ kind }) => kind === 'Deployment')).toHaveLength(1);
+  });
+
+  test('what the puller is told on every spoke comes from values', async () => {
+    const values = [
+      'precacheImageAllow={a.example/team,b.example}',
+      'precacheProxy.http=http://proxy:3128',
+      'precacheCaBundle.configMap=own',
+    ];
+    const { text, deployment } = await render('hub', ...values, 'precacheRetrySeconds=60');
+    const [{ env }] = deployment().spec.template.spec.containers;
+    const given = Object.fromEntries(env.filter(({ name }) => name.startsWith('PRECACHE_')).map(({ name, value }) => [name, value]));
+    expect(given).toEqual({
+      PRECACHE_IMAGE: 'registry.example.com/flotilla/image-puller:0.1.0',
+      PRECACHE_JOB_PROFILE: 'least-privilege',
+      PRECACHE_IMAGE_ALLOW: 'a.example/team,b.example',
+      PRECACHE_HTTP_PROXY: 'http://proxy:3128',
+      PRECACHE_CA_BUNDLE: '/etc/flotilla/ca/ca-bundle.pem',
+      PRECACHE_RETRY_SECONDS: '60',
+    });
+    expect(text).toMatch(/name: own\s+items:\s+- key: ca-bundle.crt\s+path: ca-bundle.pem/);
   });
 
   test("the number of workers is the autoscaler's when there is one", async () => {
@@ -290,7 +359,10 @@ describe('the installed spoke agent', () => {
   ];
   const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: SpokeName.role };
   const subjects = [{ kind: 'ServiceAccount', name: SpokeName.serviceAccount, namespace }];
-  const pod = { restartPolicy: 'Never', containers: [{ name: SpokeName.container, image: 'registry.example.com/puller@sha256:0' }] };
+  const pod = {
+    restartPolicy: 'Never',
+    containers: [{ name: SpokeName.container, image: 'registry.example.com/flotilla/image-puller@sha256:0' }],
+  };
 
   beforeAll(async () => {
     await helm('install', 'agent', join(charts, 'spoke'), '-n', NAMESPACE, ...sets(required.spoke));
@@ -313,6 +385,69 @@ describe('the installed spoke agent', () => {
       expect(await agent.request('GET', path)).toMatchObject({ metadata: { uid: expect.any(String) } });
     }
     expect(await attempt(agent, 'GET', `${configMaps}/${SpokeName.progressConfigMap}`)).toBe('allowed');
+  });
+
+  const podWith = (change: object) => ({ ...inNamespace(SpokeName.job), spec: { template: { spec: { ...pod, ...change } } } });
+  const mounting = (path: string) => podWith({ volumes: [{ name: 'v', hostPath: { path } }] });
+  const running = (image: string, more: object = {}) => podWith({ containers: [{ name: SpokeName.container, image, ...more }] });
+
+  test.each([
+    { name: 'of another name', job: { ...mounting('/run'), metadata: { name: 'other', namespace } }, why: 'may not write Job other' },
+    { name: 'with the root of the node', job: mounting('/'), why: 'may not mount host path /;' },
+    { name: 'with /etc of the node', job: mounting('/etc'), why: 'may not mount host path /etc;' },
+    { name: 'with a path beside an allowed one', job: mounting('/var/lib/containerside'), why: 'may not mount host path' },
+    { name: 'with a foreign image', job: running('evil.example/image-puller:1'), why: 'may not run image evil.example/image-puller:1' },
+    {
+      name: 'with an image of a folder named alike',
+      job: running('registry.example.com/flotilla-evil/puller:1'),
+      why: 'may not run image',
+    },
+    { name: 'with an image of another port', job: running('registry.example.com/flotilla:5000/puller'), why: 'may not run image' },
+    {
+      name: 'with a foreign image to begin with',
+      job: podWith({ initContainers: [{ name: 'init', image: 'evil.example/init' }] }),
+      why: 'may not run image',
+    },
+    {
+      name: 'with privileges',
+      job: running('registry.example.com/flotilla/p:1', { securityContext: { privileged: true } }),
+      why: 'may not run a Job with privileges',
+    },
+    {
+      name: 'with a capability',
+      job: running('registry.example.com/flotilla/p:1', { securityContext: { capabilities: { add: ['SYS_ADMIN'] } } }),
+      why: 'may not run a Job with privileges',
+    },
+    { name: 'in the network of the host', job: podWith({ hostNetwork: true }), why: 'may not run a Job with privileges' },
+  ])('is refused a Job $name', async ({ job, why }) => {
+    const path = `/apis/batch/v1/namespaces/${namespace}/jobs?dryRun=All`;
+    await expect(agent.request('POST', path, { body: job })).rejects.toThrow(why);
+  });
+
+  test.each([
+    { name: 'a plain cluster', file: 'plain-kubernetes' },
+    { name: 'a cluster with SecurityContextConstraints', file: 'openshift' },
+  ])('creates what the hub puts on $name', async ({ file }) => {
+    const text = await readFile(new URL(`../../apps/hub/src/precache/recorded/${file}.yaml`, import.meta.url), 'utf8');
+    const image = 'registry.example.com/flotilla/image-puller:1';
+    const objects = parseAllDocuments(text.replace('registry.example/puller:1', image)).map((each) => Rendered.parse(each.toJS()));
+    const plurals: Record<string, string> = {
+      ServiceAccount: `/api/v1/namespaces/${namespace}/serviceaccounts`,
+      ConfigMap: configMaps,
+      Role: `${rbac}/roles`,
+      RoleBinding: `${rbac}/rolebindings`,
+      Job: `/apis/batch/v1/namespaces/${namespace}/jobs`,
+    };
+    // The job of an earlier test.
+    await admin.request('DELETE', `${plurals.Job}/${SpokeName.job}`, { body: { propagationPolicy: 'Background' } }).catch(() => undefined);
+    for (const object of objects.filter(({ kind }) => kind !== 'Namespace')) {
+      const body = {
+        ...object,
+        metadata: { ...object.metadata, name: `${object.metadata.name}${object.kind === 'Job' ? '' : `-${file}`}` },
+      };
+      const stored = await agent.request('POST', `${plurals[object.kind]}?dryRun=All&fieldValidation=Strict`, { body });
+      expect(stored).toMatchObject({ kind: object.kind });
+    }
   });
 
   test.each([

@@ -1,4 +1,6 @@
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { FlotillaError } from '@flotilla/api';
 import { describe, expect, test } from 'vitest';
 import { options, readConfig } from './config.ts';
@@ -25,6 +27,29 @@ describe('readConfig', () => {
   test('an option wins over its variable, a variable over the default', () => {
     const config = readConfig(['--job-view-seconds', '7'], { JOB_VIEW_SECONDS: '8', PROGRESS_VIEW_SECONDS: '9' });
     expect(config).toMatchObject({ jobViewSeconds: 7, progressViewSeconds: 9 });
+  });
+
+  test('images that a PreCachingConfig may name are a list', () =>
+    expect(readConfig([], { PRECACHE_IMAGE_ALLOW: 'registry.example/team, sha256:0,' }).precacheImageAllow).toEqual([
+      'registry.example/team',
+      'sha256:0',
+    ]));
+
+  test('a bundle of certificate authorities is read from its file', async () => {
+    const dir = await mkdtemp(join(tmpdir(), 'flotilla-ca-'));
+    const file = join(dir, 'ca.pem');
+    const pem = '-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n';
+    await writeFile(file, pem);
+    expect(readConfig(['--precache-ca-bundle', file], {}).precacheCaBundle).toBe(pem);
+    for (const [text, why] of [
+      ['no certificate', 'holds no certificate'],
+      [pem.repeat(2_000), 'at most 65536'],
+    ] as const) {
+      await writeFile(file, text);
+      expect(() => readConfig(['--precache-ca-bundle', file], {})).toThrow(why);
+    }
+    await rm(dir, { recursive: true });
+    expect(() => readConfig(['--precache-ca-bundle', file], {})).toThrow(/--precache-ca-bundle \(or PRECACHE_CA_BUNDLE\).*ENOENT/);
   });
 
   test("the reference's name of the image variable is read, after ours", () => {

@@ -1,3 +1,4 @@
+import { readFileSync, statSync } from 'node:fs';
 import { FlotillaError } from '@flotilla/api';
 import { Command, Option } from 'commander';
 import { z } from 'zod';
@@ -18,6 +19,38 @@ function isJsonOrEmpty(text: string): boolean {
   }
 }
 
+/** Entries separated by commas. */
+const list = z
+  .string()
+  .default('')
+  .transform((text) =>
+    text
+      .split(',')
+      .map((entry) => entry.trim())
+      .filter(Boolean),
+  );
+
+/** Every cluster's actions carry it twice while it is pre-cached. */
+const MAX_CA_BYTES = 64 * 1024;
+
+/** Reads a PEM file; a change of it counts from the next start. */
+const caBundle = z
+  .string()
+  .default('')
+  .transform((path, context) => {
+    if (path === '') return '';
+    try {
+      const { size } = statSync(path);
+      if (size > MAX_CA_BYTES) throw new RangeError(`it has ${size} bytes, at most ${MAX_CA_BYTES} are accepted`);
+      const text = readFileSync(path, 'utf8');
+      if (text.includes('-----BEGIN CERTIFICATE-----')) return text;
+      throw new TypeError('it holds no certificate in PEM');
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: `cannot be used: ${error instanceof Error ? error.message : String(error)}` });
+      return z.NEVER;
+    }
+  });
+
 const Config = z
   .object({
     kubeconfig: z.string().optional(),
@@ -30,6 +63,12 @@ const Config = z
     precacheImage: z.string().default(''),
     precacheJobProfile: z.enum(['least-privilege', 'talm']).default('least-privilege'),
     precacheRegistryConfig: z.string().refine(isJsonOrEmpty, 'expected JSON').default(''),
+    precacheImageAllow: list,
+    precacheHttpProxy: z.string().default(''),
+    precacheHttpsProxy: z.string().default(''),
+    precacheNoProxy: z.string().default(''),
+    precacheCaBundle: caBundle,
+    precacheRetrySeconds: whole(0, 7 * 86_400).optional(),
     backupImage: z.string().default(''),
     jobViewSeconds: whole(1, 3600).default(4),
     progressViewSeconds: whole(1, 3600).default(5),
@@ -72,6 +111,20 @@ export const options = [
   ['--precache-image <image>', 'PRECACHE_IMAGE', 'image of the puller; PRECACHE_IMG is read too'],
   ['--precache-job-profile <profile>', 'PRECACHE_JOB_PROFILE', 'least-privilege, or talm for the job shape of the reference'],
   ['--precache-registry-config <json>', 'PRECACHE_REGISTRY_CONFIG', 'registry mirrors and plain HTTP for the puller, as JSON'],
+  [
+    '--precache-image-allow <list>',
+    'PRECACHE_IMAGE_ALLOW',
+    'images that overrides.preCacheImage may name, separated by commas: prefixes or digests (default: the repository of the configured image)',
+  ],
+  ['--precache-http-proxy <url>', 'PRECACHE_HTTP_PROXY', 'HTTP_PROXY of the puller on every spoke'],
+  ['--precache-https-proxy <url>', 'PRECACHE_HTTPS_PROXY', 'HTTPS_PROXY of the puller on every spoke'],
+  ['--precache-no-proxy <hosts>', 'PRECACHE_NO_PROXY', 'NO_PROXY of the puller on every spoke'],
+  [
+    '--precache-ca-bundle <file>',
+    'PRECACHE_CA_BUNDLE',
+    'PEM file of certificate authorities that the puller trusts besides those of node and system',
+  ],
+  ['--precache-retry-seconds <n>', 'PRECACHE_RETRY_SECONDS', "how long the puller tries an image again; the puller's default when absent"],
   ['--backup-image <image>', 'BACKUP_IMAGE', 'image that backs a cluster up; RECOVERY_IMG is read too'],
   ['--job-view-seconds <n>', 'JOB_VIEW_SECONDS', 'how often a spoke reports its job, or an operator that is upgraded (default 4)'],
   ['--progress-view-seconds <n>', 'PROGRESS_VIEW_SECONDS', 'how often a spoke reports its progress (default 5)'],

@@ -20,6 +20,7 @@ import { openRolloutQueue, startRolloutWorker } from './rollout/queue.ts';
 import { createSpokeStep } from './rollout/spoke/spoke-step.ts';
 import { SpokeJobEngine } from './spoke-job/engine.ts';
 import { startSpokeJobQueue, startSpokeJobWorker } from './spoke-job/queue.ts';
+import { repositoryOf } from './upgrade/image-allow.ts';
 import { createUpdateGraph } from './upgrade/update-graph.ts';
 
 export interface HubDeps {
@@ -76,6 +77,7 @@ export async function lead({ client, store, config, logger, metrics }: HubDeps, 
     now: Date.now,
     talmStrict: config.talmStrict,
     precacheImage: settings.image,
+    precacheImageAllow: settings.imageAllow,
     updateGraphUrl: config.updateGraphUrl,
     resolvePlatformImage: graph.resolvePlatformImage,
   });
@@ -125,7 +127,15 @@ function precacheSettings(config: HubConfig): PrecacheSettings {
   return {
     image: config.precacheImage,
     profile: config.precacheJobProfile,
-    registryConfig: config.precacheRegistryConfig,
+    imageAllow: config.precacheImageAllow.length > 0 ? config.precacheImageAllow : [repositoryOf(config.precacheImage)].filter(Boolean),
+    variables: {
+      REGISTRY_CONFIG: config.precacheRegistryConfig,
+      HTTP_PROXY: config.precacheHttpProxy,
+      HTTPS_PROXY: config.precacheHttpsProxy,
+      NO_PROXY: config.precacheNoProxy,
+      RETRY_FOR_SECONDS: String(config.precacheRetrySeconds ?? ''),
+    },
+    caBundle: config.precacheCaBundle,
     jobViewSeconds: config.jobViewSeconds,
     progressViewSeconds: config.progressViewSeconds,
     graceMs: config.precacheGraceSeconds * 1000,

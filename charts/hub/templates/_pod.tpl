@@ -74,6 +74,30 @@ spec:
         - name: PRECACHE_REGISTRY_CONFIG
           value: {{ . | quote }}
         {{- end }}
+        {{- with .Values.precacheImageAllow }}
+        - name: PRECACHE_IMAGE_ALLOW
+          value: {{ join "," . | quote }}
+        {{- end }}
+        {{- with .Values.precacheProxy.http }}
+        - name: PRECACHE_HTTP_PROXY
+          value: {{ . | quote }}
+        {{- end }}
+        {{- with .Values.precacheProxy.https }}
+        - name: PRECACHE_HTTPS_PROXY
+          value: {{ . | quote }}
+        {{- end }}
+        {{- with .Values.precacheProxy.except }}
+        - name: PRECACHE_NO_PROXY
+          value: {{ . | quote }}
+        {{- end }}
+        {{- if .Values.precacheCaBundle.configMap }}
+        - name: PRECACHE_CA_BUNDLE
+          value: /etc/flotilla/ca/ca-bundle.pem
+        {{- end }}
+        {{- with .Values.precacheRetrySeconds }}
+        - name: PRECACHE_RETRY_SECONDS
+          value: {{ . | quote }}
+        {{- end }}
         {{- if .Values.redis.existingSecret }}
         - name: REDIS_URL
           valueFrom:
@@ -125,10 +149,25 @@ spec:
         # The embedded store's files. They hold work, no state: losing them costs time alone.
         - name: scratch
           mountPath: /tmp
+        {{- if .Values.precacheCaBundle.configMap }}
+        - name: precache-ca
+          mountPath: /etc/flotilla/ca
+          readOnly: true
+        {{- end }}
   volumes:
     - name: scratch
       emptyDir:
         sizeLimit: 1Gi
+    {{- with .Values.precacheCaBundle }}
+    {{- if .configMap }}
+    - name: precache-ca
+      configMap:
+        name: {{ .configMap }}
+        items:
+          - key: {{ .key }}
+            path: ca-bundle.pem
+    {{- end }}
+    {{- end }}
   {{- with .Values.nodeSelector }}
   nodeSelector:
     {{- toYaml . | nindent 4 }}

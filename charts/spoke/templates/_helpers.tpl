@@ -43,3 +43,29 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- define "spoke.hasSccs" -}}
 {{- if .Capabilities.APIVersions.Has "security.openshift.io/v1" }}true{{ end -}}
 {{- end -}}
+
+{{- /*
+"true" where a ValidatingAdmissionPolicy confines the agent; fails where it should and the cluster has none. What a cluster serves is only known
+in an installation: a plain `helm template` goes by the version.
+*/ -}}
+{{- define "spoke.confined" -}}
+{{- if .Values.confinement.enabled -}}
+{{- $old := semverCompare "<1.30.0-0" .Capabilities.KubeVersion.Version -}}
+{{- $missing := and (.Capabilities.APIVersions.Has "apps/v1/Deployment") (not (.Capabilities.APIVersions.Has "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy")) -}}
+{{- if not (or $old $missing) -}}
+true
+{{- else if not .Values.confinement.allowUnconfined -}}
+{{- fail (printf "Kubernetes %s of this cluster has no ValidatingAdmissionPolicy (1.30 and later), so nothing would confine the agent: upgrade the cluster, or set confinement.allowUnconfined to trust whoever may write to the hub with the nodes; with an old helm pass --kube-version" .Capabilities.KubeVersion.Version) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* A list of strings in CEL. */ -}}
+{{- define "spoke.celList" -}}
+{{ . | toJson | replace "\"" "'" }}
+{{- end -}}
+
+{{- /* Paths that the reference's Job mounts besides. */ -}}
+{{- define "spoke.talmPaths" -}}
+{{ list "/etc/resolv.conf" "/lib64" "/proc" "/usr/bin" "/usr/lib" "/usr/lib64" "/usr/libexec" "/usr/share/containers" "/var/lib/cni" "/var/lib/kubelet" "/sys/fs/cgroup" "/tmp" "/var/tmp" | toJson }}
+{{- end -}}

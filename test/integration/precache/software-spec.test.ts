@@ -79,7 +79,7 @@ describe('where the spec comes from', () => {
       platformImage: 'registry.test/own:1',
       operatorsIndexes: ['registry.test/own-index:1'],
       operatorsPackagesAndChannels: ['own: fast'],
-      preCacheImage: 'registry.test/own-puller:1',
+      preCacheImage: 'registry.test/image-puller/own:1',
     };
     await configure('overrides', {
       overrides,
@@ -97,7 +97,7 @@ describe('where the spec comes from', () => {
       spaceRequired: '38',
     });
     const job = await eventually(() => world.readOn('overridden', 'Job', 'pre-cache'), 30_000, 'the job');
-    expect(JSON.stringify(job)).toContain('"image":"registry.test/own-puller:1"');
+    expect(JSON.stringify(job)).toContain('"image":"registry.test/image-puller/own:1"');
   });
 
   test('the legacy ConfigMap comes between', async () => {
@@ -181,6 +181,17 @@ describe('edits', () => {
   });
 });
 
+test('an image of the puller that the hub does not allow is a condition that names what is', async () => {
+  await configure('foreign', { overrides: { platformImage: RELEASE, preCacheImage: 'evil.test/puller:1' } });
+  await world.upgrade('foreign', ['overridden'], { preCachingConfigRef: { name: 'foreign' } });
+  await world.untilCondition(
+    'foreign',
+    'PrecacheSpecValid',
+    'False PrecacheSpecIncomplete: Precaching spec is incomplete: overrides.preCacheImage "evil.test/puller:1" is not allowed; ' +
+      'the hub allows registry.test/image-puller: name one of these, or add it to --precache-image-allow (PRECACHE_IMAGE_ALLOW)',
+  );
+});
+
 test('with --talm-strict the overrides that the reference ignores are ignored', async () => {
   await world.hub?.stop();
   await world.startHub({ args: ['--talm-strict'] });
@@ -188,7 +199,7 @@ test('with --talm-strict the overrides that the reference ignores are ignored', 
     platformImage: 'registry.test/own:1',
     operatorsIndexes: ['registry.test/own-index:1'],
     operatorsPackagesAndChannels: ['own:fast'],
-    preCacheImage: 'registry.test/own-puller:1',
+    preCacheImage: 'registry.test/image-puller/own:1',
   };
   await configure('strict', { overrides });
   await world.upgrade('strict', ['strict'], { ...both, preCachingConfigRef: { name: 'strict' } });
@@ -198,7 +209,7 @@ test('with --talm-strict the overrides that the reference ignores are ignored', 
     'operators.packagesAndChannels': 'own:fast',
   });
   const job = await eventually(() => world.readOn('strict', 'Job', 'pre-cache'), 30_000, 'the job');
-  expect(JSON.stringify(job)).not.toContain('own-puller');
+  expect(JSON.stringify(job)).not.toContain('image-puller/own');
 });
 
 const configure = (name: string, spec: Record<string, unknown>) =>

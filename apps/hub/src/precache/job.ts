@@ -72,7 +72,8 @@ export function createPrecacheJob(settings: PrecacheSettings): PrecacheJob {
     statesIn: (status) => status?.precaching?.status,
     workload: ({ spec, image, profile, jobSeconds }, { upgradeUid, managed, clusters }) => {
       const node = spokeNode(managed);
-      const inputs = { upgradeUid, spec, image, profile, deadlineSeconds: jobSeconds, node, registryConfig: settings.registryConfig };
+      const { variables, caBundle } = settings;
+      const inputs = { upgradeUid, spec, image, profile, deadlineSeconds: jobSeconds, node, variables, caBundle };
       return {
         manifests: () => markWithDigest(precacheManifests(inputs), specDigest(spec)),
         // The reference's shape takes nothing from the cluster's annotations.

@@ -15,6 +15,11 @@ const SCC_ANNOTATION = { 'openshift.io/required-scc': 'privileged' };
 const RESOURCES = { requests: { cpu: '100m', memory: '256Mi' }, limits: { memory: '1Gi' } };
 const HEAP_MIB = 640;
 
+/** Where the spec is mounted, and beside it the hub's certificate authorities. */
+const CONFIG_PATH = '/etc/config';
+/** Key of ConfigMap `pre-cache-spec`. */
+export const CA_FILE = 'registry-ca.pem';
+
 /** Job `pre-cache` with the puller beside the node's runtime. */
 export function leastPrivilegeJobTemplate(inputs: WorkloadInputs): SpokeManifest['template'] {
   const { node } = inputs;
@@ -44,24 +49,31 @@ export function leastPrivilegeJobTemplate(inputs: WorkloadInputs): SpokeManifest
   };
 }
 
-function container(inputs: WorkloadInputs): Record<string, unknown> {
-  const { node, image, registryConfig } = inputs;
-  const variables = {
-    CONFIG_VOLUME_PATH: '/etc/config',
+/** The puller's variables; an empty one of the node takes away what all spokes have. */
+function variablesOf({ node, variables, caBundle }: WorkloadInputs): { name: string; value: string }[] {
+  const authorities = [caBundle && `${CONFIG_PATH}/${CA_FILE}`, node.variables.REGISTRY_CA].filter(Boolean);
+  const all = {
+    CONFIG_VOLUME_PATH: CONFIG_PATH,
     NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB}`,
+    ...variables,
     ...node.variables,
-    ...(registryConfig !== '' && { REGISTRY_CONFIG: registryConfig }),
+    REGISTRY_CA: authorities.join(':'),
   };
+  return Object.entries(all).flatMap(([name, value]) => (value === '' ? [] : [{ name, value }]));
+}
+
+function container(inputs: WorkloadInputs): Record<string, unknown> {
+  const { node, image } = inputs;
   return {
     name: SpokeName.container,
     image,
     env: [
-      ...Object.entries(variables).map(([name, value]) => ({ name, value })),
+      ...variablesOf(inputs),
       { name: 'NODE_NAME', valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } } },
       { name: 'NAMESPACE', valueFrom: { fieldRef: { fieldPath: 'metadata.namespace' } } },
     ],
     resources: RESOURCES,
-    volumeMounts: [{ name: 'config', mountPath: '/etc/config', readOnly: true }, ...node.mounts.map(hostMount)],
+    volumeMounts: [{ name: 'config', mountPath: CONFIG_PATH, readOnly: true }, ...node.mounts.map(hostMount)],
     terminationMessagePolicy: 'FallbackToLogsOnError',
     securityContext: {
       runAsUser: 0,

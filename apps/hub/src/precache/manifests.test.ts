@@ -16,7 +16,8 @@ const inputs: WorkloadInputs = {
   deadlineSeconds: 14_400,
   profile: 'talm',
   node: spokeNode(undefined),
-  registryConfig: '',
+  variables: { REGISTRY_CONFIG: '', RETRY_FOR_SECONDS: '' },
+  caBundle: '',
 };
 const place = { job: { work: 'precache', names: precacheNames }, upgrade: UPGRADE, cluster: 'spoke' };
 const management = { 'target.workload.openshift.io/management': '{"effect":"PreferredDuringScheduling"}' };
@@ -147,7 +148,9 @@ describe('profile least-privilege', () => {
   const recorded = async (name: string): Promise<unknown> =>
     parseAllDocuments(await readFile(new URL(`recorded/${name}.yaml`, import.meta.url), 'utf8')).map((document) => document.toJS());
   const objects = (cluster: ManagedCluster) =>
-    manifests({ profile: 'least-privilege', node: spokeNode(cluster), registryConfig: '[]' }).map((manifest) => manifest.template);
+    manifests({ profile: 'least-privilege', node: spokeNode(cluster), variables: { REGISTRY_CONFIG: '[]' } }).map(
+      (manifest) => manifest.template,
+    );
 
   test('on a cluster without SecurityContextConstraints, object by object', async () =>
     expect(objects(clusterObject(true))).toEqual(await recorded('plain-kubernetes')));
@@ -163,6 +166,31 @@ describe('profile least-privilege', () => {
     const [grant] = all.filter(({ action }) => action === 'precache-scc-create');
     expect(grant?.afterJob).toBeUndefined();
     expect(all.map(({ action }) => action).slice(-3)).toEqual(['precache-scc-create', 'precache-spec-cm-create', 'precache-job-create']);
+  });
+
+  test("the hub's certificate authorities come with the spec and stand before the node's", () => {
+    const bundle = '-----BEGIN CERTIFICATE-----\n';
+    const change = {
+      caBundle: bundle,
+      node: spokeNode({ ...clusterObject(true), metadata: { name: 's', labels: { vendor: 'OpenShift' } } }),
+    };
+    const spec = template('precache-spec-cm-create', { profile: 'least-privilege', ...change });
+    expect(spec).toMatchObject({ data: { 'registry-ca.pem': bundle, spaceRequired: '35' } });
+    expect(JSON.stringify(job(change))).toContain(
+      '{"name":"REGISTRY_CA","value":"/etc/config/registry-ca.pem:/host/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem"}',
+    );
+    expect(JSON.stringify(template('precache-spec-cm-create', change))).not.toContain('registry-ca.pem');
+  });
+
+  test("what one cluster says wins over the hub's settings for all", () => {
+    const annotations = { 'flotilla.io/http-proxy': 'http://near:3128', 'flotilla.io/https-proxy': '' };
+    const node = spokeNode({ ...clusterObject(true), metadata: { name: 's', annotations } });
+    const text = JSON.stringify(
+      job({ node, variables: { HTTP_PROXY: 'http://far:3128', HTTPS_PROXY: 'http://far:3128', NO_PROXY: '.local' } }),
+    );
+    expect(text).toContain('{"name":"HTTP_PROXY","value":"http://near:3128"}');
+    expect(text).toContain('{"name":"NO_PROXY","value":".local"}');
+    expect(text).not.toMatch(/far|HTTPS_PROXY/);
   });
 
   test('registry settings only when there are any', () => expect(JSON.stringify(job())).not.toContain('REGISTRY_CONFIG'));

@@ -2,7 +2,7 @@
 import { PrecacheAction, PrecacheSpecKey, type PrecachingSpec, SccRole, SpokeName } from '@flotilla/api';
 import type { SpokeManifest } from '../spoke-job/definition.ts';
 import { clusterAdminTemplate, namespaceTemplate } from '../spoke-job/templates.ts';
-import { leastPrivilegeJobTemplate } from './least-privilege-job.ts';
+import { CA_FILE, leastPrivilegeJobTemplate } from './least-privilege-job.ts';
 import { talmJobTemplate } from './talm-job.ts';
 import type { WorkloadInputs } from './workload-inputs.ts';
 
@@ -16,7 +16,7 @@ export function precacheManifests(inputs: WorkloadInputs): SpokeManifest[] {
     ...rbac(inputs),
     {
       action: PrecacheAction.createSpecConfigMap,
-      template: { ...object('v1', 'ConfigMap', SpokeName.specConfigMap), data: specData(inputs.spec) },
+      template: { ...object('v1', 'ConfigMap', SpokeName.specConfigMap), data: { ...specData(inputs.spec), ...authorities(inputs) } },
     },
     { action: PrecacheAction.createJob, template: (inputs.profile === 'talm' ? talmJobTemplate : leastPrivilegeJobTemplate)(inputs) },
   ];
@@ -50,6 +50,10 @@ const binding = (name: string, kind: 'Role' | 'ClusterRole', role: string): Spok
   roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind, name: role },
   subjects: [{ kind: 'ServiceAccount', name: SpokeName.serviceAccount, namespace }],
 });
+
+/** The reference's workload knows no such key. */
+const authorities = ({ profile, caBundle }: WorkloadInputs): Record<string, string> =>
+  profile === 'talm' || caBundle === '' ? {} : { [CA_FILE]: caBundle };
 
 /** Data of ConfigMap `pre-cache-spec`: every key present, joined by newlines, no final newline. */
 export function specData(spec: PrecachingSpec): Record<string, string> {

@@ -5,8 +5,12 @@ export interface PrecacheSettings {
   /** Image of the puller; empty when none is configured. */
   readonly image: string;
   readonly profile: JobProfile;
-  /** Registry settings handed to the puller, as JSON; empty for none. */
-  readonly registryConfig: string;
+  /** Images that a PreCachingConfig may name instead. */
+  readonly imageAllow: readonly string[];
+  /** Variables of the puller on every spoke, by name; empty ones are left out. A spoke's annotations win. */
+  readonly variables: Readonly<Record<string, string>>;
+  /** Certificate authorities for the puller, PEM; empty for none. */
+  readonly caBundle: string;
   /** Seconds between a spoke agent's polls of the job; bounds how late a verdict is seen. */
   readonly jobViewSeconds: number;
   /** Least seconds between its polls of the progress ConfigMap; more with many spokes, because each change costs one write on the hub. */

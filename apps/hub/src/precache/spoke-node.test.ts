@@ -1,4 +1,7 @@
+import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
 import { clusterObject } from '../spoke-job/observation-builders.ts';
 import { HOST_PLACES } from './node-paths.ts';
 import { spokeNode } from './spoke-node.ts';
@@ -103,6 +106,48 @@ describe('annotations', () => {
   });
 });
 
+describe('settings of one cluster', () => {
+  test('are variables of the puller; empty takes away what the hub has for all', () => {
+    const annotations = {
+      'flotilla.io/http-proxy': 'http://user:secret@proxy.example:3128',
+      'flotilla.io/no-proxy': '.cluster.local,10.0.0.0/8,[fd00::1]',
+      'flotilla.io/registry-config': '[{"source":"registry.example","mirrors":["mirror:5000"]}]',
+      'flotilla.io/image-gc-threshold': '70',
+      'flotilla.io/https-proxy': '',
+    };
+    const { variables, problems } = spokeNode(cluster({ annotations }));
+    expect(problems).toEqual([]);
+    expect(variables).toMatchObject({
+      HTTP_PROXY: annotations['flotilla.io/http-proxy'],
+      HTTPS_PROXY: '',
+      NO_PROXY: annotations['flotilla.io/no-proxy'],
+      REGISTRY_CONFIG: annotations['flotilla.io/registry-config'],
+      IMAGE_GC_HIGH_THRESHOLD_PERCENT: '70',
+    });
+  });
+
+  test.each([
+    ['flotilla.io/http-proxy', 'proxy.example:3128'],
+    ['flotilla.io/https-proxy', 'socks5://user:secret@proxy.example'],
+    ['flotilla.io/no-proxy', 'a b'],
+    ['flotilla.io/registry-config', '{}'],
+    ['flotilla.io/registry-config', '[{"source"'],
+    ['flotilla.io/image-gc-threshold', '0'],
+    ['flotilla.io/image-gc-threshold', '85%'],
+  ])('%s: %s is refused without being repeated', (annotation, value) => {
+    const { variables, problems } = spokeNode(cluster({ annotations: { [annotation]: value } }));
+    expect(problems).toEqual([expect.stringMatching(new RegExp(`^annotation ${annotation} of the ManagedCluster cannot be used; write `))]);
+    expect(problems[0]).not.toContain('secret');
+    expect(Object.keys(variables)).toEqual(['CRI_SOCKET']);
+  });
+});
+
 test('no place is the root or a folder with everything of a node', () => {
   for (const place of HOST_PLACES) expect(place).not.toMatch(/^\/(etc|var|usr|root|home|var\/lib|var\/lib\/kubelet|etc\/kubernetes)?$/);
+});
+
+test("the spoke's chart lets its agent mount these places and no other", async () => {
+  const Values = z.object({ confinement: z.object({ hostPaths: z.array(z.string()) }) });
+  const values = parse(await readFile(new URL('../../../../charts/spoke/values.yaml', import.meta.url), 'utf8'));
+  expect(Values.parse(values).confinement.hostPaths).toEqual(HOST_PLACES);
 });

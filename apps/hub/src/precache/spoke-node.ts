@@ -2,6 +2,7 @@
 import { posix } from 'node:path';
 import type { ManagedCluster } from '@flotilla/api';
 import { z } from 'zod';
+import { clusterValues } from './cluster-values.ts';
 import { NODE_PATHS, pathProblem, RUN_DIRECTORY, RUNTIME_SOCKETS, SOCKET_PATH } from './node-paths.ts';
 
 /** A path of the node in the puller's pod, always read-only. It is found below `/host` there. */
@@ -46,7 +47,7 @@ function productOf(cluster: ManagedCluster | undefined): string {
 export function spokeNode(cluster: ManagedCluster | undefined): SpokeNode {
   const annotations = cluster?.metadata.annotations ?? {};
   const product = productOf(cluster);
-  const found: Draft = { mounts: new Map(), variables: {}, problems: [] };
+  const found: Draft = { mounts: new Map(), ...clusterValues(annotations) };
   addSocket(found, annotations);
   for (const { annotation, places, type, variable, openshift } of NODE_PATHS) {
     const path = usable(found, annotation, annotations[annotation], places) ?? (OPENSHIFT.has(product) ? openshift : undefined);

@@ -14,6 +14,8 @@ export interface WorkloadInputs {
   readonly deadlineSeconds: number;
   readonly profile: JobProfile;
   readonly node: SpokeNode;
-  /** Registry settings for the puller (mirrors, plain HTTP), as JSON; empty for none. */
-  readonly registryConfig: string;
+  /** Variables of the puller that are the same on every spoke; those of the node win. */
+  readonly variables: Readonly<Record<string, string>>;
+  /** Certificate authorities for the puller, PEM; empty for none. */
+  readonly caBundle: string;
 }

@@ -228,6 +228,15 @@ describe('a step that waited in the queue of a hub that is gone', () => {
   });
 });
 
+test('a spoke whose annotations change is looked at', async () => {
+  request();
+  takeWoken();
+  const cluster = hub.get(ManagedCluster, { name: SPOKE });
+  const annotations = { 'flotilla.io/runtime-socket': '/run/k3s/containerd/containerd.sock' };
+  hub.put(ManagedCluster, { ...cluster, metadata: { name: SPOKE, annotations } });
+  await vi.waitFor(() => expect(takeWoken()).toMatchObject({ cluster: SPOKE }));
+});
+
 describe('one upgrade at a time on a spoke', () => {
   test('the second waits, says for whom, creates nothing, and begins when the first lets go', async () => {
     request();

@@ -364,6 +364,34 @@ describe('when a step wants to be looked at again', () => {
   });
 });
 
+describe('a spoke whose annotations cannot be used', () => {
+  const problem = 'annotation flotilla.io/runtime-storage of the ManagedCluster is "/"';
+  const free = { namespaceView: buildView({ kind: 'absent' }) };
+
+  test.each(['NotStarted', 'PreparingToStart', 'Starting'] as const)('in %s: nothing is written, and the reason is told', async (state) => {
+    const { writes, outcome } = await step({ current: state, stored: state }, free, { context: { problem } });
+    expect(writes).toEqual([]);
+    expect(outcome).toEqual({ state, message: problem, wakeAt: now + 60_000 });
+  });
+
+  test('goes on at the next step once they are mended', async () => {
+    const { writes } = await step({ current: 'NotStarted', stored: 'NotStarted' }, free, { context: { problem: undefined } });
+    expect(writes).toContain('create managedclusteractions precache-job-create');
+  });
+
+  test('is cleaned all the same', async () => {
+    const spoke = { actions: allExecuted() };
+    const { writes } = await step({ current: 'Succeeded', stored: 'Succeeded' }, spoke, { context: { problem } });
+    expect(writes).toContain('create managedclusteractions precache-ns-delete');
+  });
+});
+
+test('a job without a pod is looked at again when that is to be told', async () => {
+  const views = { jobView: buildView(foundJob({}), { createdAt: now - 10_000 }), progressView: buildView({ kind: 'absent' }) };
+  const { outcome } = await step({ current: 'Starting', stored: 'Starting' }, { actions: allExecuted(), ...views });
+  expect(outcome.wakeAt).toBe(now + 20_000);
+});
+
 function allExecuted(profile: 'talm' | 'least-privilege' = 'least-privilege') {
   const names = profile === 'talm' ? ['ns', 'sa', 'crb', 'spec-cm', 'job'] : ['ns', 'sa', 'role', 'rb', 'spec-cm', 'job'];
   return new Map(names.map((name) => [`precache-${name}-create`, buildAction()]));

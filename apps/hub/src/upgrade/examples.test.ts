@@ -27,7 +27,7 @@ const read = (file: string): unknown => {
 };
 
 const fleet = [buildCluster('spoke-2', { fleet: 'edge' }), buildCluster('spoke-1', { fleet: 'edge' }), buildCluster('core', {})];
-const offline = { talmStrict: false, resolvePlatformImage: () => Promise.reject(new Error('not asked')) };
+const offline = { imageAllow: [], talmStrict: false, resolvePlatformImage: () => Promise.reject(new Error('not asked')) };
 
 /** What a user gets who applies the upgrade of a folder to the fleet. */
 function follow(folder: string, parent?: Policy) {

@@ -23,6 +23,7 @@ const derive = (input: Partial<SoftwareInput>) =>
   derivePrecachingSpec({
     policies: [],
     talmStrict: false,
+    imageAllow: ['o/puller'],
     resolvePlatformImage: async ({ upstream, channel, version }) => `${upstream}|${channel}|${version}`,
     ...input,
   });
@@ -172,6 +173,16 @@ const lookup = policy('p', clusterVersion({ upstream: 'http://g', channel: 'c', 
 describe('a spec is refused', () => {
   test.each<{ name: string; input: Partial<SoftwareInput>; message: string; transient?: boolean }>([
     { name: 'when nothing is named', input: {}, message: `${inconsistent}no software spec provided` },
+    {
+      name: 'when the image of the puller is of a place that the hub does not allow',
+      input: { policies: [platform], config: config({ overrides: { preCacheImage: 'evil.example/o/puller:1' } }) },
+      message: `${prefix}overrides.preCacheImage "evil.example/o/puller:1" is not allowed; the hub allows o/puller: name one of these, or add it to --precache-image-allow (PRECACHE_IMAGE_ALLOW)`,
+    },
+    {
+      name: 'when it names an image and the hub has none of its own',
+      input: { policies: [platform], imageAllow: [], config: config({ overrides: { preCacheImage: 'o/puller' } }) },
+      message: `${prefix}overrides.preCacheImage "o/puller" is not allowed; the hub allows none: leave it out, or add it to --precache-image-allow (PRECACHE_IMAGE_ALLOW)`,
+    },
     {
       name: 'when only additional images are named and strict',
       input: { talmStrict: true, config: config({ additionalImages: ['q/a'] }) },

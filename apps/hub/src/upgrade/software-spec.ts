@@ -1,5 +1,6 @@
 import { type ConfigMap, errorMessage, FlotillaError, type PreCachingConfig, type PrecachingSpec, refKey } from '@flotilla/api';
 import { quote } from './go-format.ts';
+import { allowedImages, isImageAllowed } from './image-allow.ts';
 import { findPlatformImage } from './platform-image.ts';
 import { readIndexes, readPackages, type SoftwareList, type SoftwarePolicy } from './policy-software.ts';
 import { DEFAULT_SPACE_REQUIRED, parseSpaceRequired } from './space-required.ts';
@@ -16,6 +17,8 @@ export interface SoftwareInput {
   readonly overrides?: ConfigMap | undefined;
   /** Derive as the reference does where we differ (see `derivePrecachingSpec`). */
   readonly talmStrict: boolean;
+  /** Images that `overrides.preCacheImage` may name (see `isImageAllowed`). */
+  readonly imageAllow: readonly string[];
   /** Asked instead of the upstream that policies name. */
   readonly updateGraphUrl?: string | undefined;
   readonly resolvePlatformImage: ResolvePlatformImage;
@@ -75,7 +78,7 @@ export async function derivePrecachingSpec(input: SoftwareInput): Promise<Softwa
     const spec = withoutEmpty(await derive(input));
     checkConsistency(spec, input.talmStrict);
     const workloadImage = input.talmStrict ? undefined : input.config?.spec?.overrides?.preCacheImage?.trim();
-    if (workloadImage) checkImage(workloadImage, 'overrides.preCacheImage');
+    if (workloadImage) checkWorkloadImage(workloadImage, input.imageAllow);
     return { spec, workloadImage: workloadImage || undefined };
   } catch (error) {
     if (!(error instanceof Incomplete)) throw error;
@@ -153,6 +156,15 @@ function checkValues(spec: PrecachingSpec): void {
 function checkImage(image: string, field: string): void {
   if (/[\s\0]/.test(image) || image.startsWith('-'))
     throw new Incomplete(`${field} ${quote(image)} is not an image reference; write registry/repository@digest`);
+}
+
+/** It runs as root beside the node's runtime: whoever names it owns the nodes. */
+function checkWorkloadImage(image: string, allowed: readonly string[]): void {
+  checkImage(image, 'overrides.preCacheImage');
+  if (!isImageAllowed(image, allowed))
+    throw new Incomplete(
+      `overrides.preCacheImage ${quote(image)} is not allowed; ${allowedImages(allowed)}, or add it to --precache-image-allow (PRECACHE_IMAGE_ALLOW)`,
+    );
 }
 
 /** `package:channel`, the way it is looked up in a catalogue; the reference's documents write a space after the colon. */

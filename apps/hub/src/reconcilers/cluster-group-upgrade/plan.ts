@@ -20,6 +20,8 @@ export interface PlanDeps {
   readonly now: () => number;
   /** Image of the puller from the configuration; empty when there is none. */
   readonly precacheImage: string;
+  /** Images that a PreCachingConfig may name instead. */
+  readonly precacheImageAllow: readonly string[];
 }
 
 /** What one pass wants. `stopped` names the check that refused, in the order of the gates. */
@@ -57,8 +59,7 @@ const RECHECK_MS = 60_000;
 /** Without it every spoke's job would be refused, one after the other. */
 const NO_IMAGE: SoftwareFailure = {
   reason: 'PrecacheSpecIncomplete',
-  message:
-    'Precaching spec is incomplete: no image of the puller is configured; start the hub with --precache-image (PRECACHE_IMAGE) or set overrides.preCacheImage in the PreCachingConfig',
+  message: 'Precaching spec is incomplete: no image of the puller is configured; start the hub with --precache-image (PRECACHE_IMAGE)',
   transient: false,
 };
 
@@ -156,6 +157,7 @@ async function derive(observed: ObservedUpgrade, spec: ClusterGroupUpgradeSpec, 
     config: observed.config,
     overrides: observed.overrides,
     talmStrict: deps.talmStrict,
+    imageAllow: deps.precacheImageAllow,
     updateGraphUrl: deps.updateGraphUrl,
     resolvePlatformImage: deps.resolvePlatformImage,
   });

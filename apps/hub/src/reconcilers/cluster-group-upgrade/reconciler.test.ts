@@ -67,6 +67,7 @@ async function begin(): Promise<void> {
     resolvePlatformImage: () => Promise.reject(new Error('nobody asks')),
     standalone: false,
     precacheImage: '',
+    precacheImageAllow: [],
   });
 }
 

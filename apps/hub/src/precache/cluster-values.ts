@@ -1,0 +1,61 @@
+/** Settings of the puller that a ManagedCluster may have for itself. Pure. */
+import { z } from 'zod';
+
+interface ClusterValue {
+  /** Annotation of a ManagedCluster; an empty one takes away what the hub has for all. */
+  readonly annotation: string;
+  /** Variable of the puller. */
+  readonly variable: string;
+  readonly schema: z.ZodType<string>;
+  /** What is expected. */
+  readonly hint: string;
+}
+
+const proxyUrl = z.url({ protocol: /^https?$/ }).max(1024);
+const isJsonList = (text: string): boolean => {
+  try {
+    return Array.isArray(JSON.parse(text));
+  } catch {
+    return false; // the caller says what was expected
+  }
+};
+
+/** Whether the values make sense beyond that is the puller's to say. */
+export const CLUSTER_VALUES: readonly ClusterValue[] = [
+  { annotation: 'flotilla.io/http-proxy', variable: 'HTTP_PROXY', schema: proxyUrl, hint: 'http://host:port' },
+  { annotation: 'flotilla.io/https-proxy', variable: 'HTTPS_PROXY', schema: proxyUrl, hint: 'http://host:port' },
+  {
+    annotation: 'flotilla.io/no-proxy',
+    variable: 'NO_PROXY',
+    schema: z.string().regex(/^[\w.:/*,[\]-]{1,8192}$/),
+    hint: 'hosts, domains and networks separated by commas, without blanks',
+  },
+  {
+    annotation: 'flotilla.io/registry-config',
+    variable: 'REGISTRY_CONFIG',
+    schema: z
+      .string()
+      .max(64 * 1024)
+      .refine(isJsonList),
+    hint: '[{"source":"registry.example","mirrors":["mirror:5000"],"insecure":true}]',
+  },
+  {
+    annotation: 'flotilla.io/image-gc-threshold',
+    variable: 'IMAGE_GC_HIGH_THRESHOLD_PERCENT',
+    schema: z.string().regex(/^([1-9]\d?|100)$/),
+    hint: "the kubelet's imageGCHighThresholdPercent, 1 to 100",
+  },
+];
+
+/** The variables of these annotations, and what is wrong with others. A proxy's URL may hold a password: values are not repeated. */
+export function clusterValues(annotations: Readonly<Record<string, string>>): { variables: Record<string, string>; problems: string[] } {
+  const variables: Record<string, string> = {};
+  const problems: string[] = [];
+  for (const { annotation, variable, schema, hint } of CLUSTER_VALUES) {
+    const value = annotations[annotation];
+    if (value === undefined) continue;
+    if (value === '' || schema.safeParse(value).success) variables[variable] = value;
+    else problems.push(`annotation ${annotation} of the ManagedCluster cannot be used; write ${hint}, or remove it`);
+  }
+  return { variables, problems };
+}
