@@ -1,5 +1,6 @@
 import { ClusterGroupUpgrade, ConfigMap, ManagedCluster, OVERRIDES_CONFIG_MAP, Policy, PreCachingConfig } from '@flotilla/api';
 import { type Client, type Logger, type Metrics, WatchCache } from '@flotilla/runtime';
+import { withWholeStatus } from './reconcilers/cluster-group-upgrade/apply.ts';
 import { BY_CLUSTER, CHILD_POLICIES, trimChild } from './reconcilers/cluster-group-upgrade/observe.ts';
 import { wakeIndexes } from './reconcilers/cluster-group-upgrade/wakes.ts';
 import { placementCaches } from './rollout/caches.ts';
@@ -13,6 +14,7 @@ export function createWorkerCaches(client: Client, logger: Logger, metrics: Metr
   return {
     upgrades: new WatchCache(client, ClusterGroupUpgrade, {
       ...shared,
+      transform: withWholeStatus,
       indexes: { ...upgradeIndexes, ...upgradeLabelIndexes, ...wakeIndexes },
     }),
     clusters: new WatchCache(client, ManagedCluster, shared),

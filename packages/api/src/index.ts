@@ -53,6 +53,7 @@ export {
   PullerReport,
 } from './precache.ts';
 export { ClusterGroupUpgrade, ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus, PrecachingSpec } from './ran/cluster-group-upgrade.ts';
+export { packStatus, unpackStatus } from './ran/packed-status.ts';
 export { PreCachingConfig, PreCachingConfigSpec } from './ran/pre-caching-config.ts';
 export { lintStructural, type StructuralSchema, toStructural } from './structural.ts';
 export { executeAction, isSameStatus, readView, type SpokeAccess, type ViewStatus } from './transport/agent-execution.ts';

@@ -65,12 +65,6 @@ describe('status.backup', () => {
     expect(describeBackup(undefined, report, { now })?.messages).toEqual({ a: 'timed out: too long', b: 'last seen running' });
   });
 
-  test('leaves messages out when there is no room, those of clusters that run first', () => {
-    const long = 'x'.repeat(300);
-    const report = reportOf({ a: ['Active', long], b: ['UnrecoverableError', long], c: ['UnrecoverableError', long] });
-    expect(describeBackup(undefined, report, { now, room: 600 })?.messages).toEqual({ b: 'x'.repeat(256), c: 'x'.repeat(256) });
-  });
-
   test('stays as it was while nothing has begun', () => {
     expect(describeBackup(undefined, reportOf({}), { now })).toBeUndefined();
   });

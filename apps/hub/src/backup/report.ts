@@ -60,29 +60,20 @@ const IMAGE_MISSING: BackupRollUp = {
   finished: false,
 };
 
-/**
- * `status.backup` of an upgrade; what it was while nothing has begun.
- * @param room bytes that messages may take; those of clusters that ended come first
- */
+/** `status.backup` of an upgrade; what it was while nothing has begun. */
 export function describeBackup(
   before: ClusterGroupUpgradeStatus['backup'],
   { clusters, spokes }: BackupReport,
-  { now, room = 64 * 1024 }: { readonly now: Date; readonly room?: number },
+  { now }: { readonly now: Date },
 ): ClusterGroupUpgradeStatus['backup'] {
   if (spokes.size === 0) return before;
   const status: Record<string, BackupState> = {};
-  const said: [string, string, boolean][] = [];
+  const messages: Record<string, string> = {};
   for (const cluster of clusters) {
     const spoke = spokes.get(cluster);
     if (!spoke) continue;
     status[cluster] = spoke.state;
-    if (spoke.message) said.push([cluster, spoke.message.slice(0, 256), isFinalBackupState(spoke.state)]);
-  }
-  const messages: Record<string, string> = {};
-  let left = room;
-  for (const [cluster, message] of said.toSorted(([, , a], [, , b]) => Number(b) - Number(a))) {
-    left -= Buffer.byteLength(JSON.stringify({ [cluster]: message }));
-    if (left >= 0) messages[cluster] = message;
+    if (spoke.message) messages[cluster] = spoke.message.slice(0, 256);
   }
   const startedAt = before?.startedAt ?? conditionTime(now.getTime());
   return { startedAt, status, ...(Object.keys(messages).length > 0 && { messages }) };

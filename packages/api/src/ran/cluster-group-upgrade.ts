@@ -96,6 +96,27 @@ const CurrentItem = z.object({
  */
 const writtenWhole = { 'x-kubernetes-map-type': 'atomic' };
 
+/** How far one cluster of the current batch is. */
+export const ClusterProgress = z.object({
+  state: z.string().optional().describe('NotStarted, InProgress or Completed.'),
+  policyIndex: z.int().optional().describe('Index of its current policy.'),
+  manifestWorkIndex: z.int().optional().describe('Index of its current ManifestWork.'),
+  firstCompliantAt: z.string().meta({ format: 'date-time' }).optional().describe('When the current policy was first compliant (soak).'),
+});
+
+const ranges = z.record(z.string(), z.string()).optional();
+
+/** What of a large status is said by numbers of clusters instead of their names; see packed-status.ts. */
+const PackedStatus = z.object({
+  others: z.array(z.string()).optional().describe('Clusters that the rest of the status names nowhere.'),
+  plan: z.array(z.string()).optional().describe('remediationPlan, each batch as ranges of numbers.'),
+  precaching: ranges.describe('precaching.status: numbers of the clusters in each state.').meta(writtenWhole),
+  backup: ranges.describe('backup.status: numbers of the clusters in each state.').meta(writtenWhole),
+  progress: ranges.describe('Progress of clusters that are recorded: numbers by entry, as JSON.').meta(writtenWhole),
+  soaks: ranges.describe('firstCompliantAt: numbers of the clusters by time.').meta(writtenWhole),
+});
+export type PackedStatus = z.output<typeof PackedStatus>;
+
 /** What the hub reports (spec/talm 1.2); additions to the reference's fields are said so in their description. */
 export const ClusterGroupUpgradeStatus = z.object({
   conditions: z.array(Condition).optional().describe('The last element is the current state: the order is part of the contract.'),
@@ -143,19 +164,7 @@ export const ClusterGroupUpgradeStatus = z.object({
       currentBatch: z.int().optional().describe('Batch being remediated, from 1.'),
       currentBatchStartedAt: z.string().meta({ format: 'date-time' }).optional().describe('When that batch started.'),
       currentBatchRemediationProgress: z
-        .record(
-          z.string(),
-          z.object({
-            state: z.string().optional().describe('NotStarted, InProgress or Completed.'),
-            policyIndex: z.int().optional().describe('Index of its current policy.'),
-            manifestWorkIndex: z.int().optional().describe('Index of its current ManifestWork.'),
-            firstCompliantAt: z
-              .string()
-              .meta({ format: 'date-time' })
-              .optional()
-              .describe('When the current policy was first compliant (soak).'),
-          }),
-        )
+        .record(z.string(), ClusterProgress)
         .optional()
         .describe('Progress of each cluster of the batch.')
         .meta(writtenWhole),
@@ -167,6 +176,9 @@ export const ClusterGroupUpgradeStatus = z.object({
     .optional()
     .describe('Flotilla: what keeps a cluster from getting on in the rollout, in a sentence; absent when there is nothing to say.')
     .meta(writtenWhole),
+  packed: PackedStatus.optional().describe(
+    'Flotilla: what a status of thousands of clusters would say twice, by numbers: places among all clusters that it names, sorted.',
+  ),
   precaching: z
     .object({
       spec: PrecachingSpec.optional().describe('The images to pre-cache.'),

@@ -1,24 +1,35 @@
-import { CLEANUP_FINALIZER, ClusterGroupUpgrade, type ClusterGroupUpgradeStatus, type Ref } from '@flotilla/api';
+import { CLEANUP_FINALIZER, ClusterGroupUpgrade, type ClusterGroupUpgradeStatus, type Ref, unpackStatus } from '@flotilla/api';
 import { type Client, isNotFound } from '@flotilla/runtime';
 import { mergePatch } from '../../merge-patch.ts';
-import { type DroppedFields, isAllDropped } from './dropped-fields.ts';
+import { type DroppedFields, findDropped, isAllDropped } from './dropped-fields.ts';
+import { fitStatus } from './status-budget.ts';
 
 /**
  * Patches what changed in the status, or nothing; fields that the server is known to drop are no change. Refused with a conflict when
  * the name belongs to another object by now, or when the object has changed since: a cache that is behind our own last write must not
  * have it undone.
+ * @returns the upgrade as stored, with its status in full, and what the server dropped; undefined when there was nothing to write
  */
 export async function writeStatus(
   upgrade: ClusterGroupUpgrade,
   desired: ClusterGroupUpgradeStatus,
   { client, dropped }: { readonly client: Client; readonly dropped: DroppedFields },
-): Promise<ClusterGroupUpgrade | undefined> {
-  const status = mergePatch(upgrade.status ?? {}, desired);
+): Promise<{ readonly stored: ClusterGroupUpgrade; readonly dropped: DroppedFields } | undefined> {
+  const canPack = dropped.packed !== true;
+  const fitted = fitStatus(desired, { canPack });
+  const status = mergePatch(upgrade.status ? fitStatus(upgrade.status, { canPack }) : {}, fitted);
   if (status === undefined || isAllDropped(status, dropped)) return undefined;
   const { uid, resourceVersion } = upgrade.metadata;
   const patch = { metadata: { uid, resourceVersion }, status };
-  return client.patch(ClusterGroupUpgrade, refOf(upgrade), patch, { type: 'merge', subresource: 'status' });
+  const stored = await client.patch(ClusterGroupUpgrade, refOf(upgrade), patch, { type: 'merge', subresource: 'status' });
+  const found = { stored: withWholeStatus(stored), dropped: findDropped(fitted, stored.status, dropped) };
+  // A CRD that does not know how a status is packed has lost what was: all of it again, in full.
+  return canPack && found.dropped.packed === true ? ((await writeStatus(stored, desired, { client, ...found })) ?? found) : found;
 }
+
+/** An upgrade as everything here reads it: its status in full, however the server has it. */
+export const withWholeStatus = (upgrade: ClusterGroupUpgrade): ClusterGroupUpgrade =>
+  upgrade.status?.packed ? { ...upgrade, status: unpackStatus(upgrade.status) } : upgrade;
 
 /**
  * Adds or removes our finalizer; the resourceVersion guards against losing somebody else's. An upgrade that is gone, which the cache has not

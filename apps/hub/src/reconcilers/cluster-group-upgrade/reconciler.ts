@@ -25,7 +25,7 @@ import type { SpokeJobCaches } from '../../spoke-job/caches.ts';
 import { eventsBetween } from '../../upgrade/events-between.ts';
 import type { ValidationFacts } from '../../upgrade/events-validation.ts';
 import { writeFinalizer, writeStatus } from './apply.ts';
-import { type DroppedFields, findDropped } from './dropped-fields.ts';
+import type { DroppedFields } from './dropped-fields.ts';
 import type { Teardowns, UpgradeJobs } from './jobs.ts';
 import { type ObservedUpgrade, observeUpgrade, type UpgradeCaches } from './observe.ts';
 import { type PlanDeps, planUpgrade, type UpgradePlan } from './plan.ts';
@@ -264,9 +264,10 @@ export class UpgradeReconciler {
     memory: Memory,
     facts: ValidationFacts = {},
   ): Promise<void> {
-    const written = await writeStatus(upgrade, desired, { client: this.#deps.client, dropped: this.#dropped });
-    if (!written) return;
-    this.#dropped = findDropped(desired, written.status, this.#dropped);
+    const result = await writeStatus(upgrade, desired, { client: this.#deps.client, dropped: this.#dropped });
+    if (!result) return;
+    const written = result.stored;
+    this.#dropped = result.dropped;
     memory.writtenAt = this.#deps.now();
     memory.written = { replaced: upgrade.metadata.resourceVersion, upgrade: written };
     const { jobs, recorder } = this.#deps;

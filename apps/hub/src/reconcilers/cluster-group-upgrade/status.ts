@@ -16,7 +16,6 @@ import type { Refusal } from '../../rollout/gates.ts';
 import { RecordState, type RolloutProblem } from '../../rollout/model.ts';
 import { placementNames } from '../../rollout/placements.ts';
 import { desiredWorkName, resourceName, safeNameKey } from '../../rollout/safe-names.ts';
-import { boundDetails } from '../../rollout/spoke/record-details.ts';
 import { identityOf } from '../../rollout/spoke/spoke-plan.ts';
 import { desiredViewNames, policyContent } from '../../rollout/spoke/subscriptions.ts';
 import { keepsObjects, templatesOf } from '../../rollout/targets.ts';
@@ -25,11 +24,10 @@ import { setCondition } from '../../upgrade/conditions.ts';
 import { PRECACHE_SPEC_VALID } from '../../upgrade/software-spec.ts';
 import { ValidationReason } from '../../upgrade/validation.ts';
 import type { UpgradePlan } from './plan.ts';
+import { orAbsent } from './status-budget.ts';
 
 /** Most entries of `precaching.progress`. */
 const PROGRESS_LIMIT = 1000;
-/** Bytes up to which messages and progress are added: the object stays below 512 KiB with 5 000 spokes, whatever goes wrong with them. */
-const SIZE_LIMIT = 500 * 1024;
 
 /** What is known of the pre-caching of an upgrade. */
 export interface PrecachingReport {
@@ -65,7 +63,7 @@ export function describePreparation(input: PreparationInput): ClusterGroupUpgrad
   if (backup) describeBackUp(status, conditions, backup, now);
   if (refusal) describeRefusal(status, conditions, input, refusal);
   status.conditions = conditions.all;
-  if (precaching) describeSpokes(status, upgrade, precaching);
+  if (precaching) describeSpokes(status, precaching);
   return status;
 }
 
@@ -75,7 +73,7 @@ export function describeRollout(before: ClusterGroupUpgradeStatus, advance: Adva
   conditions.set(UpgradeCondition.progressing, advance.progressing.status === 'True', advance.progressing);
   if (advance.succeeded) conditions.set(UpgradeCondition.succeeded, advance.succeeded.status === 'True', advance.succeeded);
   const messages = orAbsent(advance.messages);
-  return { ...before, conditions: conditions.all, clusters: orAbsent(boundDetails(advance.clusters)), messages, status: advance.status };
+  return { ...before, conditions: conditions.all, clusters: orAbsent([...advance.clusters]), messages, status: advance.status };
 }
 
 /** Stands for Placements and PlacementBindings among the clusters of `messages`; no cluster can be called so. */
@@ -227,31 +225,18 @@ function recordFailed(status: ClusterGroupUpgradeStatus, failed: readonly string
   status.clusters = orAbsent([...ended.values()]);
 }
 
-/** Messages and progress, as far as there is room: first why spokes ended, then why others wait, then how far they are. */
-function describeSpokes(status: ClusterGroupUpgradeStatus, upgrade: ClusterGroupUpgrade, { clusters, spokes }: PrecachingReport): void {
-  let room = SIZE_LIMIT - bytesOf({ ...upgrade, status });
-  const fits = (cluster: string, value: unknown): boolean => {
-    const size = bytesOf({ [cluster]: value });
-    if (size > room) return false;
-    room -= size;
-    return true;
-  };
-  const known = clusters.flatMap((cluster) => {
-    const spoke = spokes.get(cluster);
-    return spoke
-      ? [{ cluster, final: isFinalPrecacheState(spoke.state), message: spoke.message?.slice(0, 256), progress: spoke.progress }]
-      : [];
-  });
-  const [ended, running] = [known.filter(({ final }) => final), known.filter(({ final }) => !final)];
+/** Why clusters ended or wait, and how far those are that pull now. */
+function describeSpokes(status: ClusterGroupUpgradeStatus, { clusters, spokes }: PrecachingReport): void {
   const messages: Record<string, string> = {};
-  for (const { cluster, message } of [...ended, ...running]) if (message && fits(cluster, message)) messages[cluster] = message;
-  const progress: Record<string, PrecacheProgress> = {};
-  for (const each of running.filter((spoke) => spoke.progress).slice(0, PROGRESS_LIMIT))
-    if (each.progress && fits(each.cluster, each.progress)) progress[each.cluster] = each.progress;
-  status.precaching = { ...status.precaching, messages: orAbsent(messages), progress: orAbsent(progress) };
+  const progress: [string, PrecacheProgress][] = [];
+  for (const cluster of clusters) {
+    const spoke = spokes.get(cluster);
+    if (spoke?.message) messages[cluster] = spoke.message.slice(0, 256);
+    if (spoke?.progress && !isFinalPrecacheState(spoke.state)) progress.push([cluster, spoke.progress]);
+  }
+  const pulling = Object.fromEntries(progress.slice(0, PROGRESS_LIMIT));
+  status.precaching = { ...status.precaching, messages: orAbsent(messages), progress: orAbsent(pulling) };
 }
-
-const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
 /** Why the rollout does not start, and who has left its plan by now. */
 function describeRefusal(
@@ -268,9 +253,4 @@ function describeRefusal(
   if (outcome) conditions.set(UpgradeCondition.succeeded, outcome.succeeded.status === 'True', outcome.succeeded);
   const clockRuns = talmStrict && (gate === 'blocking' || gate === 'backup' || gate === 'filter');
   if (clockRuns) status.status = { ...status.status, startedAt: status.status.startedAt ?? conditionTime(now.getTime()) };
-}
-
-/** Empty lists and maps are left out, as the reference's serialisation does. */
-function orAbsent<T extends object>(value: T): T | undefined {
-  return Object.keys(value).length > 0 ? value : undefined;
 }

@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+import { ClusterGroupUpgradeStatus } from './cluster-group-upgrade.ts';
+import { packStatus, unpackStatus } from './packed-status.ts';
+
+const names = Array.from({ length: 60 }, (_, index) => `site-${(index * 37) % 60}`);
+const time = (index: number) => `2026-01-01T00:00:0${index % 3}Z`;
+const status = ClusterGroupUpgradeStatus.parse({
+  remediationPlan: [names.slice(0, 20), names.slice(20)],
+  clusters: names.slice(0, 20).map((name, index) => ({ name, state: index % 2 ? 'complete' : 'timedout' })),
+  precaching: {
+    spec: {},
+    status: Object.fromEntries([...names, 'left'].map((name, index) => [name, index % 5 ? 'Succeeded' : 'PrecacheTimeout'])),
+  },
+  backup: { status: { [names[3] ?? '']: 'Succeeded' } },
+  status: {
+    startedAt: '2026-01-01T00:00:00Z',
+    currentBatch: 2,
+    currentBatchRemediationProgress: Object.fromEntries(
+      names
+        .slice(10)
+        .map((name, index) => [
+          name,
+          index < 10 ? { state: 'Completed' } : { state: 'InProgress', policyIndex: index % 4, firstCompliantAt: time(index) },
+        ]),
+    ),
+  },
+});
+const size = (value: unknown) => JSON.stringify(value).length;
+
+test('a status that fits is left as it is', () => {
+  expect(packStatus(status, size(status))).toBe(status);
+  expect(unpackStatus(status)).toBe(status);
+});
+
+test.each([0.9, 0.8, 0.6, 0.5, 0.4, 0])('packed into %f of its size, nothing is lost, and no more is packed than is needed', (part) => {
+  const packed = packStatus(status, size(status) * part);
+  expect(packed.packed).toBeDefined();
+  expect(size(packed)).toBeLessThan(size(status));
+  // Through JSON, as an API server has it.
+  expect(unpackStatus(ClusterGroupUpgradeStatus.parse(JSON.parse(JSON.stringify(packed))))).toEqual(status);
+  expect(packed.clusters).toEqual(status.clusters);
+});
+
+test('the first to be packed is what is over, the last the times of soaks', () => {
+  expect(Object.keys(packStatus(status, size(status) * 0.9).packed ?? {})).toEqual(['precaching', 'backup', 'others']);
+  expect(Object.keys(packStatus(status, 0).packed ?? {})).toEqual(['precaching', 'backup', 'plan', 'progress', 'soaks', 'others']);
+});
+
+test('a status that somebody edited gives what can be read of it, and takes little time', () => {
+  const edited = ClusterGroupUpgradeStatus.parse({ packed: { plan: ['0-999999999999', 'x,,-', '1'], others: ['a', 'b'] } });
+  expect(unpackStatus(edited).remediationPlan).toEqual(
+    [['a', 'b'], [], ['b']].map((batch, index) => (index === 1 ? expect.any(Array) : batch)),
+  );
+});

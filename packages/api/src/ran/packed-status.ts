@@ -1,0 +1,164 @@
+/**
+ * A status of thousands of clusters in less room: what is said of a cluster in several places is said in full in one of them, and in the
+ * others by its number. Nothing is lost: `unpackStatus(packStatus(status))` is the status. Pure.
+ */
+import { type ClusterGroupUpgradeStatus, ClusterProgress, type PackedStatus } from './cluster-group-upgrade.ts';
+
+type Status = ClusterGroupUpgradeStatus;
+type Progress = NonNullable<Status['status']['currentBatchRemediationProgress']>;
+type Packed = { -readonly [K in keyof PackedStatus]: PackedStatus[K] };
+
+/** The status in at most so many bytes of JSON, if packing suffices: as little of it packed as is needed. @param maxBytes as JSON */
+export function packStatus(status: Status, maxBytes: number): Status {
+  if (bytesOf(status) <= maxBytes) return status;
+  const roll = rollOf(status);
+  const numberOf = new Map(roll.map((name, index) => [name, index]));
+  const toRanges = (names: Iterable<string>): string => formatRanges([...names].map((name) => numberOf.get(name) ?? -1));
+  let packed: Status = status;
+  for (const stage of STAGES) {
+    packed = stage(packed, toRanges);
+    const plain = new Set(rollOf(packed));
+    const others = roll.filter((name) => !plain.has(name));
+    const whole = { ...packed, packed: { ...packed.packed, ...(others.length > 0 && { others }) } };
+    if (bytesOf(whole) <= maxBytes || stage === STAGES.at(-1)) return whole;
+  }
+  return status;
+}
+
+/** The status in full. One that is not packed is returned as it is. */
+export function unpackStatus(status: Status): Status {
+  const { packed, ...plain } = status;
+  if (!packed) return status;
+  const roll = [...new Set([...rollOf(plain), ...(packed.others ?? [])])].toSorted();
+  const names = (ranges: string): string[] => parseRanges(ranges).flatMap((index) => roll[index] ?? []);
+  const whole: Status = { ...plain };
+  if (packed.plan) whole.remediationPlan = packed.plan.map(names);
+  for (const job of ['precaching', 'backup'] as const) {
+    const groups = packed[job];
+    if (groups) Object.assign(whole, { [job]: { ...plain[job], status: { ...plain[job]?.status, ...ungroup(groups, names) } } });
+  }
+  if (!packed.progress && !packed.soaks) return whole;
+  const progress: Progress = { ...plain.status.currentBatchRemediationProgress };
+  for (const [entry, ranges] of Object.entries(packed.progress ?? {})) for (const name of names(ranges)) progress[name] = readEntry(entry);
+  for (const [firstCompliantAt, ranges] of Object.entries(packed.soaks ?? {}))
+    for (const name of names(ranges)) progress[name] = { ...progress[name], firstCompliantAt };
+  return { ...whole, status: { ...plain.status, currentBatchRemediationProgress: progress } };
+}
+
+/** The status is ours, but a person with the right to may have edited it: an entry that cannot be read says nothing. */
+function readEntry(text: string): Progress[string] {
+  try {
+    return ClusterProgress.safeParse(JSON.parse(text)).data ?? {};
+  } catch {
+    return {};
+  }
+}
+
+type ToRanges = (names: Iterable<string>) => string;
+type Stage = (status: Status, toRanges: ToRanges) => Status;
+
+/** In this order: what is over first, then what is said twice; where a cluster stands now stays in full. */
+const STAGES: readonly Stage[] = [packJobs, packPlan, packEnded, packSoaks];
+
+/** Pre-caching and backup of clusters that are recorded, and of all once the rollout has started; pre-caching of those in backup. */
+function packJobs(status: Status, toRanges: ToRanges): Status {
+  const recorded = recordedIn(status);
+  const after = { precaching: status.backup?.status ?? {}, backup: {} };
+  let result = status;
+  for (const job of ['precaching', 'backup'] as const) {
+    const states = Object.entries(status[job]?.status ?? {});
+    const isOver = (cluster: string) =>
+      status.status.startedAt !== undefined || recorded.has(cluster) || Object.hasOwn(after[job], cluster);
+    const over = states.filter(([cluster]) => isOver(cluster));
+    if (over.length === 0) continue;
+    const left = Object.fromEntries(states.filter(([cluster]) => !isOver(cluster)));
+    result = withPacked({ ...result, [job]: { ...result[job], status: left } }, { [job]: group(over, toRanges) });
+  }
+  return result;
+}
+
+function packPlan({ remediationPlan, ...status }: Status, toRanges: ToRanges): Status {
+  return remediationPlan ? withPacked(status, { plan: remediationPlan.map(toRanges) }) : status;
+}
+
+/** Progress of clusters whose record says how they ended. */
+function packEnded(status: Status, toRanges: ToRanges): Status {
+  const recorded = recordedIn(status);
+  const progress = Object.entries(status.status.currentBatchRemediationProgress ?? {});
+  const ended = progress.filter(([cluster]) => recorded.has(cluster));
+  if (ended.length === 0) return status;
+  const left = Object.fromEntries(progress.filter(([cluster]) => !recorded.has(cluster)));
+  const groups = group(
+    ended.map(([cluster, entry]) => [cluster, JSON.stringify(entry)]),
+    toRanges,
+  );
+  return withPacked({ ...status, status: { ...status.status, currentBatchRemediationProgress: left } }, { progress: groups });
+}
+
+function packSoaks(status: Status, toRanges: ToRanges): Status {
+  const progress = Object.entries(status.status.currentBatchRemediationProgress ?? {});
+  const soaking = progress.flatMap(([cluster, { firstCompliantAt }]) =>
+    firstCompliantAt === undefined ? [] : [[cluster, firstCompliantAt] as [string, string]],
+  );
+  if (soaking.length === 0) return status;
+  const left = Object.fromEntries(progress.map(([cluster, { firstCompliantAt: _, ...entry }]) => [cluster, entry]));
+  return withPacked(
+    { ...status, status: { ...status.status, currentBatchRemediationProgress: left } },
+    { soaks: group(soaking, toRanges) },
+  );
+}
+
+const withPacked = (status: Status, more: Packed): Status => ({ ...status, packed: { ...status.packed, ...more } });
+
+const recordedIn = ({ clusters = [] }: Status): ReadonlySet<string> => new Set(clusters.map(({ name }) => name));
+
+/** All clusters that a status names, each once, in order: their numbers are their places here. */
+const rollOf = ({ remediationPlan = [], clusters = [], precaching, backup, status }: Status): string[] =>
+  [
+    ...new Set([
+      ...remediationPlan.flat(),
+      ...clusters.map(({ name }) => name),
+      ...Object.keys(precaching?.status ?? {}),
+      ...Object.keys(backup?.status ?? {}),
+      ...Object.keys(status.currentBatchRemediationProgress ?? {}),
+    ]),
+  ].toSorted();
+
+function group(entries: readonly (readonly [cluster: string, value: string])[], toRanges: ToRanges): Record<string, string> {
+  const groups = new Map<string, string[]>();
+  for (const [cluster, value] of entries) {
+    const clusters = groups.get(value) ?? [];
+    groups.set(value, clusters);
+    clusters.push(cluster);
+  }
+  return Object.fromEntries([...groups].map(([value, clusters]) => [value, toRanges(clusters)]));
+}
+
+const ungroup = (groups: Readonly<Record<string, string>>, names: (ranges: string) => string[]): Record<string, string> =>
+  Object.fromEntries(Object.entries(groups).flatMap(([value, ranges]) => names(ranges).map((name) => [name, value])));
+
+/** `3,5-9` in the order given; only numbers that follow each other are one range. */
+function formatRanges(numbers: readonly number[]): string {
+  const ranges: [number, number][] = [];
+  for (const number of numbers) {
+    const last = ranges.at(-1);
+    if (last && number === last[1] + 1) last[1] = number;
+    else ranges.push([number, number]);
+  }
+  return ranges.map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`)).join(',');
+}
+
+/** More clusters than any fleet has: somebody with the right to may have edited the status. */
+const MOST_NUMBERS = 100_000;
+
+function parseRanges(text: string): number[] {
+  const numbers: number[] = [];
+  for (const range of text === '' ? [] : text.split(',')) {
+    const [from = 0, to = from] = range.split('-').map(Number);
+    for (let number = from; number <= to && numbers.length < MOST_NUMBERS; number += 1) numbers.push(number);
+  }
+  return numbers;
+}
+
+const encoder = new TextEncoder();
+const bytesOf = (value: unknown): number => encoder.encode(JSON.stringify(value)).length;
