@@ -1,4 +1,4 @@
-import { ClusterGroupUpgrade, findCondition, UpgradeCondition } from '@flotilla/api';
+import { ClusterGroupUpgrade, findCondition, UpgradeCondition, unpackStatus } from '@flotilla/api';
 import type { Client } from '@flotilla/runtime';
 import { z } from 'zod';
 import { BY_UID, hubObjectsOf, type SpokeJobCaches, spokeKey } from './caches.ts';
@@ -148,7 +148,7 @@ async function isOvertaken<S extends JobState, I>(
 ): Promise<boolean> {
   if (job.machine.isFinal(known.state)) return false;
   const isEnded = ({ status }: ClusterGroupUpgrade): boolean => {
-    const stored = job.statesIn(status)?.[cluster];
+    const stored = job.statesIn(status && unpackStatus(status))?.[cluster];
     // Who knows of that verdict and goes on all the same starts over.
     return stored !== undefined && stored !== known.stored && job.machine.isFinal(stored);
   };
