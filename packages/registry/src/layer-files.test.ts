@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
-import { gzipSync, zstdCompressSync } from 'node:zlib';
+import { createHash, randomBytes } from 'node:crypto';
+import { constants, gzipSync, zstdCompressSync } from 'node:zlib';
 import type { Header } from 'tar-stream';
 import { pack } from 'tar-stream';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -72,7 +72,123 @@ describe('readLayerFiles', () => {
     expect(await read([squeeze(tar)], all)).toEqual({ 'etc/a': 'A', [long]: 'long', empty: '' });
   });
 
+  const skippable = Buffer.concat([Buffer.from('5a2a4d18', 'hex'), Buffer.from([5, 0, 0, 0]), Buffer.from('hello')]);
+  const emptySkippable = Buffer.from('502a4d1800000000', 'hex');
+  /** As zstd:chunked writes layers: a frame for each part of the archive, and frames to skip with the table of contents. */
+  const inFrames = (tar: Buffer, size: number): Buffer =>
+    Buffer.concat([
+      skippable,
+      ...Array.from({ length: Math.ceil(tar.length / size) }, (_, i) => zstdCompressSync(tar.subarray(i * size, (i + 1) * size))),
+      skippable,
+      emptySkippable,
+    ]);
+
+  test.each<{ name: string; squeeze: (tar: Buffer) => Buffer }>([
+    { name: 'zstd in one frame for each 700 bytes, with frames to skip', squeeze: (tar) => inFrames(tar, 700) },
+    { name: 'zstd in frames of seven bytes', squeeze: (tar) => inFrames(tar, 7) },
+    {
+      name: 'zstd with checksums, a frame without its size, and an empty frame',
+      squeeze: (tar) =>
+        Buffer.concat([
+          zstdCompressSync(tar.subarray(0, 1000), { params: { [constants.ZSTD_c_checksumFlag]: 1 } }),
+          zstdCompressSync(Buffer.alloc(0)),
+          zstdCompressSync(tar.subarray(1000), { params: { [constants.ZSTD_c_contentSizeFlag]: 0 } }),
+        ]),
+    },
+    { name: 'gzip of several members', squeeze: (tar) => Buffer.concat([gzipSync(tar.subarray(0, 999)), gzipSync(tar.subarray(999))]) },
+    { name: 'gzip padded with zeros', squeeze: (tar) => Buffer.concat([gzipSync(tar), Buffer.alloc(200_000)]) },
+  ])('reads all of $name', async ({ squeeze }) => {
+    const content = randomBytes(150_000).toString('hex');
+    const small = squeeze(
+      await tarOf([
+        ['a', 'A'],
+        ['big', content.slice(0, 3_000)],
+        ['z', 'Z'],
+      ]),
+    );
+    expect(await read([small], all)).toEqual({ a: 'A', big: content.slice(0, 3_000), z: 'Z' });
+    if (small.length > 10_000) return;
+    expect(
+      await read(
+        [
+          squeeze(
+            await tarOf([
+              ['big', content],
+              ['z', 'Z'],
+            ]),
+          ),
+        ],
+        all,
+      ),
+    ).toEqual({ big: content, z: 'Z' });
+  });
+
+  test.each<{ name: string; spoil: (tar: Buffer) => Buffer; message: RegExp }>([
+    { name: 'zstd', spoil: (tar) => Buffer.concat([zstdCompressSync(tar), Buffer.from('rest')]), message: /data after its last frame/ },
+    { name: 'zstd, zeros', spoil: (tar) => Buffer.concat([zstdCompressSync(tar), Buffer.alloc(4)]), message: /data after its last frame/ },
+    { name: 'zstd cut in a frame', spoil: (tar) => zstdCompressSync(tar).subarray(0, -1), message: /middle of a frame/ },
+    {
+      name: 'zstd cut in a magic number',
+      spoil: (tar) => Buffer.concat([zstdCompressSync(tar), Buffer.of(0x28)]),
+      message: /middle of a frame/,
+    },
+    {
+      name: 'zstd cut in a frame to skip',
+      spoil: (tar) => Buffer.concat([zstdCompressSync(tar), skippable.subarray(0, -2)]),
+      message: /middle/,
+    },
+    { name: 'gzip', spoil: (tar) => Buffer.concat([gzipSync(tar), Buffer.from('rest')]), message: /incorrect header/ },
+    {
+      name: 'gzip after zeros',
+      spoil: (tar) => Buffer.concat([gzipSync(tar), Buffer.alloc(3), Buffer.from('x')]),
+      message: /data after its end/,
+    },
+    {
+      name: 'gzip, far behind',
+      spoil: (tar) => Buffer.concat([gzipSync(tar), Buffer.alloc(200_000), gzipSync(tar)]),
+      message: /data after its end/,
+    },
+  ])('what is left over behind the end of $name is an error', async ({ spoil, message }) => {
+    await expect(read([spoil(await tarOf([['a', 'A']]))], all)).rejects.toMatchObject({
+      code: 'FLOTILLA_REGISTRY_BAD_LAYER',
+      message: expect.stringMatching(message),
+    });
+  });
+
   test.each<{ name: string; layers: Entries[]; want: Record<string, string> }>([
+    {
+      name: 'an absolute name',
+      layers: [
+        [['/etc/a', '1']],
+        [
+          ['/etc/.wh.none', ''],
+          ['//etc/b', '2'],
+        ],
+      ],
+      want: { 'etc/a': '1', 'etc/b': '2' },
+    },
+    {
+      name: 'a hard link with an absolute target',
+      layers: [
+        [
+          ['d/a', '1'],
+          ['b', { type: 'link', linkname: '/d/a' }],
+        ],
+      ],
+      want: { 'd/a': '1', b: '1' },
+    },
+    {
+      name: 'a hard link to a link that dangles is that link',
+      layers: [
+        [
+          ['l', link('nowhere')],
+          ['h', { type: 'link', linkname: 'l' }],
+          ['a', '1'],
+        ],
+        [['nowhere', '2']],
+      ],
+      want: { a: '1', nowhere: '2', l: '2', h: '2' },
+    },
     { name: 'an upper file wins', layers: [[['a', '1']], [['a', '2']]], want: { a: '2' } },
     {
       name: 'a later entry of one layer wins',
@@ -208,7 +324,6 @@ describe('readLayerFiles', () => {
   });
 
   test.each<{ name: string; entries: Entries; message: RegExp; options?: ReadLayerFilesOptions }>([
-    { name: 'an absolute path', entries: [['/etc/passwd', 'x']], message: /absolute path/ },
     { name: '".."', entries: [['a/../../b', 'x']], message: /"\.\." in the path/ },
     { name: 'a hard link out', entries: [['a', { type: 'link', linkname: '../etc/shadow' }]], message: /"\.\." in the path/ },
     { name: 'a hard link to nothing', entries: [['a', { type: 'link', linkname: 'b' }]], message: /not a file/ },
@@ -246,6 +361,15 @@ describe('readLayerFiles', () => {
       ],
       options: { ...all, maxTotalBytes: 1000 },
       message: /more than 1000 bytes/,
+    },
+    {
+      name: 'directories that entries imply',
+      entries: [
+        ['a/b/c', ''],
+        ['d/e/f', ''],
+      ],
+      options: { ...all, maxEntries: 5 },
+      message: /more than 5 entries \(directories counted/,
     },
     {
       name: 'the number of entries',

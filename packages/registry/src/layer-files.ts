@@ -1,15 +1,15 @@
-import { pipeline, Readable } from 'node:stream';
-import { createGunzip, createZstdDecompress } from 'node:zlib';
 import { errorMessage } from '@flotilla/api';
 import type { RegistryClient } from './client.ts';
+import { CoveredPaths } from './covered-paths.ts';
 import { RegistryError, RegistryErrorCode } from './errors.ts';
 import { formatImageReference } from './image-reference.ts';
 import type { FileNode, LayerEntry } from './layer-tree.ts';
-import { LayerTree, normalizeEntryPath, parseWhiteout } from './layer-tree.ts';
+import { EntryBudget, LayerTree, normalizeEntryPath } from './layer-tree.ts';
 import type { Descriptor } from './manifest.ts';
 import type { ResolvedImage } from './resolve.ts';
 import type { EntrySink, TarEntry } from './tar-scanner.ts';
 import { TarScanner } from './tar-scanner.ts';
+import { unpackLayer } from './unpacked-layer.ts';
 
 /** What to read from an image's file system, and the bounds. Give `match` or `paths`. */
 export interface ReadLayerFilesOptions {
@@ -21,7 +21,7 @@ export interface ReadLayerFilesOptions {
   maxFileBytes?: number;
   /** All files together, bytes; default 512 MiB. */
   maxTotalBytes?: number;
-  /** Tar entries over all layers, and names visited through links; default 500,000. */
+  /** Tar entries over all layers with the directories they imply, and names visited through links; default 500,000. */
   maxEntries?: number;
   /** Unpacked bytes over all layers: the guard against decompression bombs; default 8 GiB. */
   maxUnpackedBytes?: number;
@@ -42,6 +42,9 @@ export async function readLayerFiles(
   return reading.run();
 }
 
+/** Characters that a path may have on average: in real images half as many. */
+const PATH_CHARACTERS = 128;
+
 class LayerReading {
   readonly #client: RegistryClient;
   readonly #image: ResolvedImage;
@@ -51,8 +54,9 @@ class LayerReading {
   /** By layer, then by path in the archive. */
   readonly #captured = new Map<number, Map<string, Buffer>>();
   readonly #entries = new Map<number, LayerEntry[]>();
-  readonly #covered = new Covered();
+  readonly #covered;
   #entryCount = 0;
+  #pathCharacters = 0;
   #unpacked = 0;
   #kept = 0;
 
@@ -67,6 +71,7 @@ class LayerReading {
       entries: options.maxEntries ?? 500_000,
       unpacked: options.maxUnpackedBytes ?? 8 * 2 ** 30,
     };
+    this.#covered = new CoveredPaths(this.#budget());
   }
 
   async run(): Promise<Map<string, Buffer>> {
@@ -74,11 +79,20 @@ class LayerReading {
       await this.#scan(layer, (path) => this.#wants(path) && !this.#covered.has(path), { keepEntries: true });
       const early = this.#settled();
       if (early) return early;
-      this.#covered.addLayer(this.#entries.get(layer) ?? []);
+      await this.#covered.addLayer(this.#entries.get(layer) ?? []);
     }
-    const found = this.#resolveWanted();
+    const found = await this.#resolveWanted();
     await this.#rescanMissing(found);
     return new Map([...found].map(([path, file]) => [path, this.#captured.get(file.layer)?.get(file.path) ?? Buffer.alloc(0)]));
+  }
+
+  /** Directories that no entry names count like those that one does. */
+  #budget(): EntryBudget {
+    return new EntryBudget(this.#limits.entries, () => this.#tooMany());
+  }
+
+  #tooMany(): RegistryError {
+    return this.#tooLarge(`more than ${this.#limits.entries} entries (directories counted that no entry names)`);
   }
 
   #wants(path: string): boolean {
@@ -93,9 +107,9 @@ class LayerReading {
     return found.size === this.#paths.size ? found : undefined;
   }
 
-  #resolveWanted(): Map<string, FileNode> {
-    const tree = new LayerTree();
-    for (let layer = 0; layer < this.#image.layers.length; layer++) tree.addLayer(layer, this.#entries.get(layer) ?? []);
+  async #resolveWanted(): Promise<Map<string, FileNode>> {
+    const tree = new LayerTree(this.#budget());
+    for (let layer = 0; layer < this.#image.layers.length; layer++) await tree.addLayer(layer, this.#entries.get(layer) ?? []);
     const found = new Map<string, FileNode>();
     if (this.#paths) {
       for (const path of this.#paths) {
@@ -129,8 +143,9 @@ class LayerReading {
     const scanner = new TarScanner((raw) => {
       const entry = toLayerEntry(raw);
       if (!entry) return undefined;
-      if (++this.#entryCount > this.#limits.entries * (keepEntries ? 1 : 2))
-        throw this.#tooLarge(`more than ${this.#limits.entries} entries`);
+      this.#pathCharacters += entry.path.length + entry.target.length;
+      const most = this.#limits.entries * (keepEntries ? 1 : 2);
+      if (++this.#entryCount > most || this.#pathCharacters > most * PATH_CHARACTERS) throw this.#tooMany();
       entries.push(entry);
       if (entry.type === 'file' && capture(entry.path)) return this.#keep(captured, entry);
       // A later entry of the same name wins, also when it is no file.
@@ -158,10 +173,10 @@ class LayerReading {
   }
 
   async #unpack(descriptor: Descriptor, scanner: TarScanner): Promise<void> {
-    const state = { verified: false };
-    const source = verifiedStream(this.#client.streamBlob(this.#image.reference, descriptor, { signal: this.#options.signal }), state);
+    // The client's stream throws before it ends when the digest is wrong, and all of it is read.
+    const source = this.#client.streamBlob(this.#image.reference, descriptor, { signal: this.#options.signal });
     try {
-      for await (const chunk of decompress(source)) {
+      for await (const chunk of unpackLayer(source)) {
         this.#unpacked += chunk.length;
         if (this.#unpacked > this.#limits.unpacked) throw this.#tooLarge(`its layers unpack to more than ${this.#limits.unpacked} bytes`);
         scanner.write(chunk);
@@ -170,7 +185,6 @@ class LayerReading {
     } catch (error) {
       throw this.#located(error, descriptor);
     }
-    if (!state.verified) throw this.#located(new Error('it has data after its end'), descriptor);
   }
 
   #tooLarge(problem: string): RegistryError {
@@ -188,60 +202,8 @@ class LayerReading {
   }
 }
 
-/** Paths that upper layers already decide. */
-class Covered {
-  /** Decided themselves and with all below: files, links, whiteouts. */
-  readonly #hidden = new Set<string>();
-  /** Opaque directories: all below is decided. */
-  readonly #opaque = new Set<string>();
-
-  has(path: string): boolean {
-    if (this.#hidden.has(path) || this.#opaque.has('')) return true;
-    for (let slash = path.indexOf('/'); slash >= 0; slash = path.indexOf('/', slash + 1)) {
-      const parent = path.slice(0, slash);
-      if (this.#hidden.has(parent) || this.#opaque.has(parent)) return true;
-    }
-    return false;
-  }
-
-  addLayer(entries: readonly LayerEntry[]): void {
-    for (const { path, type } of entries) {
-      const whiteout = parseWhiteout(path);
-      if (whiteout) (whiteout.childrenOnly ? this.#opaque : this.#hidden).add(whiteout.hides);
-      else if (type !== 'directory') this.#hidden.add(path);
-    }
-  }
-}
-
 function toLayerEntry({ name, type, linkName, size }: TarEntry): LayerEntry | undefined {
   const path = normalizeEntryPath(name);
   if (path === '') return undefined;
   return { path, type, target: type === 'hardlink' ? normalizeEntryPath(linkName) : linkName.slice(0, 4096), size };
-}
-
-async function* verifiedStream(source: AsyncIterable<Buffer>, state: { verified: boolean }): AsyncGenerator<Buffer> {
-  yield* source;
-  // The client's stream throws before it ends when the digest is wrong.
-  state.verified = true;
-}
-
-/** By the first bytes, not by media type: registries hold layers whose type lies. */
-async function* decompress(source: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
-  const first = await source.next();
-  if (first.done) return;
-  const magic = first.value.toString('hex', 0, 4);
-  const whole = Readable.from(prepend(first.value, source), { objectMode: false, highWaterMark: 64 * 1024 });
-  const unpacker = magic.startsWith('1f8b') ? createGunzip() : magic === '28b52ffd' ? createZstdDecompress() : undefined;
-  if (!unpacker) {
-    yield* whole;
-    return;
-  }
-  // The callback is where pipeline wants it; the error itself arrives through the iteration.
-  pipeline(whole, unpacker, () => {});
-  yield* unpacker;
-}
-
-async function* prepend(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  yield first;
-  yield* rest;
 }

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { RegistryError, RegistryErrorCode } from './errors.ts';
 
 /** What one layer says about one path. */
@@ -37,12 +38,12 @@ const MAX_DEPTH = 256;
 
 /**
  * An archive's name as a path from the image's root.
- * @throws RegistryError `FLOTILLA_REGISTRY_BAD_LAYER` for absolute names, `..`, NUL, and names too long or too deep.
+ * An absolute one is in the image too, as for container runtimes.
+ * @throws RegistryError `FLOTILLA_REGISTRY_BAD_LAYER` for `..`, NUL, and names too long or too deep.
  */
 export function normalizeEntryPath(name: string): string {
   const refuse = (problem: string) =>
     new RegistryError(RegistryErrorCode.badLayer, `layer entry ${JSON.stringify(name.slice(0, 200))}: ${problem}`);
-  if (name.startsWith('/')) throw refuse('absolute path');
   if (name.includes('\0')) throw refuse('NUL in the path');
   if (name.length > MAX_PATH) throw refuse(`longer than ${MAX_PATH} characters`);
   const segments = segmentsOf(name);
@@ -61,14 +62,42 @@ export function parseWhiteout(path: string): { hides: string; childrenOnly: bool
   return { hides: parent ? `${parent}/${bare}` : bare, childrenOnly: false };
 }
 
+/** How many of something may still be made. */
+export class EntryBudget {
+  #left: number;
+  readonly #refuse: () => RegistryError;
+
+  constructor(most: number, refuse: () => RegistryError) {
+    this.#left = most;
+    this.#refuse = refuse;
+  }
+
+  /** Counts one more. @throws RegistryError when there were too many. */
+  take(): void {
+    if (--this.#left < 0) throw this.#refuse();
+  }
+}
+
+/** Entries that are handled before others of the process have their turn. */
+export const ENTRIES_PER_TURN = 1_000;
+
 /** The file system that the layers give when laid over one another. */
 export class LayerTree {
   readonly #root: DirectoryNode = { kind: 'directory', children: new Map() };
+  readonly #budget: EntryBudget;
+
+  /** `budget` bounds the nodes of the tree: entries, and the directories that their paths imply. */
+  constructor(budget: EntryBudget) {
+    this.#budget = budget;
+  }
 
   /** Lays a layer on top: its whiteouts first, then its entries in order, later ones winning. */
-  addLayer(layer: number, entries: readonly LayerEntry[]): void {
+  async addLayer(layer: number, entries: readonly LayerEntry[]): Promise<void> {
     for (const { path } of entries) this.#applyWhiteout(path);
-    for (const entry of entries) if (!parseWhiteout(entry.path)) this.#addEntry(layer, entry);
+    for (const [index, entry] of entries.entries()) {
+      if (index % ENTRIES_PER_TURN === ENTRIES_PER_TURN - 1) await nextTurn();
+      if (!parseWhiteout(entry.path)) this.#addEntry(layer, entry);
+    }
   }
 
   #applyWhiteout(path: string): void {
@@ -88,15 +117,15 @@ export class LayerTree {
     const { parent, name } = splitPath(entry.path);
     const directory = this.#makeDirectory(parent);
     const before = directory.children.get(name);
+    if (!before) this.#budget.take();
     if (entry.type === 'directory') {
       // A directory over a directory is the same directory; over anything else it replaces it.
       if (before?.kind !== 'directory') directory.children.set(name, { kind: 'directory', children: new Map() });
     } else if (entry.type === 'file') directory.children.set(name, { kind: 'file', layer, path: entry.path });
     else if (entry.type === 'symlink') directory.children.set(name, { kind: 'symlink', target: entry.target });
     else if (entry.type === 'hardlink') {
-      const target = this.#lookup(entry.target);
-      if (target?.kind !== 'file' && target?.kind !== 'other')
-        throw badLink(entry.path, `hard link to "${entry.target}", which is not a file`);
+      const target = this.#lookupItself(entry.target);
+      if (!target || target.kind === 'directory') throw badLink(entry.path, `hard link to "${entry.target}", which is not a file`);
       directory.children.set(name, target);
     } else directory.children.set(name, { kind: 'other' });
   }
@@ -110,6 +139,13 @@ export class LayerTree {
 
   #lookup(path: string): TreeNode | undefined {
     return this.#resolve(path, { create: false });
+  }
+
+  /** What has this name, be it a link: a hard link to a link is that link, wherever it leads. */
+  #lookupItself(path: string): TreeNode | undefined {
+    const { parent, name } = splitPath(path);
+    const directory = this.#lookup(parent);
+    return directory?.kind === 'directory' ? directory.children.get(name) : undefined;
   }
 
   /**
@@ -127,7 +163,7 @@ export class LayerTree {
         trail.pop();
         continue;
       }
-      const next = childOf(trail.at(-1), segment, create);
+      const next = this.#childOf(trail.at(-1), segment, create);
       if (next?.kind === 'directory') trail.push(next);
       else if (next?.kind === 'symlink') {
         if (++links > MAX_LINKS) throw badLink(path, `more than ${MAX_LINKS} links, or a loop of links`);
@@ -137,6 +173,15 @@ export class LayerTree {
       } else return pending.length > 0 ? undefined : next;
     }
     return trail.at(-1);
+  }
+
+  #childOf(directory: DirectoryNode | undefined, name: string, create: boolean): TreeNode | undefined {
+    const found = directory?.children.get(name);
+    if (found || !create) return found;
+    this.#budget.take();
+    const made: DirectoryNode = { kind: 'directory', children: new Map() };
+    directory?.children.set(name, made);
+    return made;
   }
 
   /** The file behind a path, links followed. @throws RegistryError as the links deserve. */
@@ -186,14 +231,6 @@ interface WalkPosition {
 }
 
 const segmentsOf = (path: string) => path.split('/').filter((segment) => segment !== '' && segment !== '.');
-
-function childOf(directory: DirectoryNode | undefined, name: string, create: boolean): TreeNode | undefined {
-  const found = directory?.children.get(name);
-  if (found || !create) return found;
-  const made: DirectoryNode = { kind: 'directory', children: new Map() };
-  directory?.children.set(name, made);
-  return made;
-}
 
 function splitPath(path: string): { parent: string; name: string } {
   const slash = path.lastIndexOf('/');
