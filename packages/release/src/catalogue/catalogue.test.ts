@@ -106,7 +106,9 @@ describe('refused, naming the file', () => {
     ['a YAML scalar', 'just text', /without the field schema/],
     ['a YAML list', '- a\n- b', /without the field schema/],
     ['YAML that is none', 'a: [1, 2\nb: "', /is not YAML/],
-    ['YAML with a key twice', 'schema: a\nschema: b', /is not YAML/],
+    ['YAML with a key twice', 'schema: a\nschema: b', /the key "schema" stands twice/],
+    ['YAML with a key twice further down', 'schema: a\nx: [{y: 1, y: 2}]', /the key "y" stands twice/],
+    ['a YAML document that is too large', `schema: ${'x'.repeat(catalogueLimits.yamlDocumentBytes)}`, /YAML document of more than 1048576/],
     ['a package without a name', '{"schema":"olm.package"}', /olm\.package: name/],
     [
       'a channel whose entries are text',
@@ -154,8 +156,30 @@ test.each([
   ['configs/a/catalog.json', true],
   ['x.yaml', true],
   ['x.yml', true],
+  ['configs/a/catalog', true],
+  ['configs/a/operator.v4.20', true],
+  ['.indexignore', true],
   ['README.md', false],
-  ['.indexignore', false],
+  ['configs/a/LICENSE', false],
 ])('%s is read: %s', (path, wantedAnswer) => {
   expect(isCataloguePath(path)).toBe(wantedAnswer);
+});
+
+test('what .indexignore names is no part of the catalogue', () => {
+  const files = [
+    ...objects.map((object, i) => ({ path: `configs/ptp/${i}`, content: bytes(JSON.stringify(object)) })),
+    { path: 'configs/ptp/broken', content: bytes('not: [a catalogue') },
+    { path: 'configs/.indexignore', content: bytes('broken\n') },
+  ];
+  expect(readCatalogue(files, ['ptp']).head(wanted)).toEqual({ ...wanted, bundle: 'ptp.v2', images });
+});
+
+test('a YAML object of many keys, or of many errors, takes no more than a few seconds of a processor', () => {
+  const keys = `schema: custom\n${Array.from({ length: 9_000 }, (_, i) => `key-number-${i}: v`).join('\n')}`;
+  const broken = 'schema: [\n'.repeat(12_000);
+  const started = process.cpuUsage();
+  read(keys);
+  expect(() => read(broken)).toThrow(/is not YAML/);
+  const { user, system } = process.cpuUsage(started);
+  expect((user + system) / 1_000).toBeLessThan(3_000);
 });

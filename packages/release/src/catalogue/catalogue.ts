@@ -3,6 +3,7 @@ import { namesOf, quoted, ReleaseError, ReleaseErrorCode } from '../errors.ts';
 import { isPullSpecShaped } from '../image-references.ts';
 import { type Channel, headOfChannel } from './channel-head.ts';
 import { type CatalogueFile, catalogueLimits, invalidFile, readDocuments } from './documents.ts';
+import { withoutIgnored } from './index-ignore.ts';
 
 /** A package and one of its channels. */
 export interface PackageChannel {
@@ -62,13 +63,13 @@ export interface Catalogue {
 }
 
 /**
- * Reads a file-based catalogue: concatenated JSON or YAML with `olm.package`, `olm.channel` and `olm.bundle` objects. Only the
+ * Reads a file-based catalogue (what its `.indexignore` files leave of it): concatenated JSON or YAML with `olm.package`, `olm.channel` and `olm.bundle` objects. Only the
  * objects of `packages` are kept and checked field by field, so a broken object of another package disturbs nobody.
  * @throws ReleaseError `FLOTILLA_CATALOGUE_INVALID` naming file, object and field
  */
 export function readCatalogue(files: Iterable<CatalogueFile>, packages: Iterable<string>): Catalogue {
   const content = new Content(new Set(packages));
-  for (const file of files) for (const document of readDocuments(file)) content.add(file, document);
+  for (const file of withoutIgnored([...files])) for (const document of readDocuments(file)) content.add(file, document);
   return { packages: content.packages, head: (wanted) => content.head(wanted) };
 }
 

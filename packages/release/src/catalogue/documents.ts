@@ -1,11 +1,13 @@
 import { errorMessage } from '@flotilla/api';
-import { parseAllDocuments } from 'yaml';
+import { type Document, isScalar, parseAllDocuments, visit } from 'yaml';
 import { quoted, ReleaseError, ReleaseErrorCode } from '../errors.ts';
 
 /** Limits of a catalogue. The largest public indexes have about 100 MB in 20,000 objects. */
 export const catalogueLimits = {
   fileBytes: 256 * 1024 * 1024,
   documentBytes: 16 * 1024 * 1024,
+  /** Of a YAML document: its parser takes a hundred times as long as JSON's. */
+  yamlDocumentBytes: 1024 * 1024,
   depth: 200,
   objects: 200_000,
   entriesPerChannel: 20_000,
@@ -17,8 +19,11 @@ export interface CatalogueFile {
   readonly content: Uint8Array;
 }
 
-/** Whether a path is one that a catalogue is read from: JSON or YAML by its ending; read-me files and the like are not. */
-export const isCataloguePath = (path: string): boolean => /\.(json|ya?ml)$/i.test(path);
+/**
+ * Whether a path is one that a catalogue is read from. opm reads every file, whatever its ending; texts about a catalogue would
+ * end it there, so that leaving them out takes nothing away.
+ */
+export const isCataloguePath = (path: string): boolean => !/\.(?:md|txt|adoc|rst)$|(?:^|\/)(?:README|LICENSE|OWNERS)$/i.test(path);
 
 /**
  * The objects of a catalogue file in order: JSON objects one after the other, or YAML documents.
@@ -96,18 +101,20 @@ function* readYaml(file: CatalogueFile, text: string): Generator<unknown> {
   // a line that starts with --- always begins a document, so big streams are parsed one document at a time
   for (const part of text.split(/^---(?=\s|$)/m)) {
     if (part.trim() === '') continue;
-    if (part.length > catalogueLimits.documentBytes)
-      throw invalidFile(file, `has a document of more than ${catalogueLimits.documentBytes} characters`);
+    if (part.length > catalogueLimits.yamlDocumentBytes)
+      throw invalidFile(file, `has a YAML document of more than ${catalogueLimits.yamlDocumentBytes} characters (JSON may be larger)`);
     yield* parseYaml(file, part);
   }
 }
 
 function parseYaml(file: CatalogueFile, text: string): unknown[] {
   try {
-    const parsed = parseAllDocuments(text, { logLevel: 'silent', uniqueKeys: true });
+    // the parser's own check of keys takes the square of their number, its prettier errors seconds
+    const parsed = parseAllDocuments(text, { logLevel: 'silent', uniqueKeys: false, prettyErrors: false });
     const documents = Array.isArray(parsed) ? parsed : [];
     const [problem] = documents.flatMap((document) => document.errors);
     if (problem) throw problem;
+    for (const document of documents) refuseDoubleKeys(document);
     // aliases are bounded, so that a few lines cannot become gigabytes
     return documents
       .map((document): unknown => document.toJS({ maxAliasCount: 100 }))
@@ -116,4 +123,18 @@ function parseYaml(file: CatalogueFile, text: string): unknown[] {
     // the parser recurses: what nests too deep ends in a RangeError, which is an answer as well
     throw invalidFile(file, `is not YAML: ${errorMessage(cause).slice(0, 200)}`, cause);
   }
+}
+
+/** As opm's parser does: of two values of a key nobody knows which was meant. */
+function refuseDoubleKeys(document: Document): void {
+  visit(document, {
+    Map(_, { items }) {
+      const keys = new Set<unknown>();
+      for (const { key } of items) {
+        if (!isScalar(key)) continue;
+        if (keys.has(key.value)) throw new Error(`the key ${quoted(String(key.value))} stands twice in one object`);
+        keys.add(key.value);
+      }
+    },
+  });
 }

@@ -1,0 +1,142 @@
+import { type CatalogueFile, invalidFile } from './documents.ts';
+
+/** Name of the files that say which files are no part of the catalogue. */
+export const INDEX_IGNORE = '.indexignore';
+
+/** Limits of all ignore files together. */
+export const indexIgnoreLimits = { bytes: 64 * 1024, patterns: 500, length: 256 } as const;
+
+interface Pattern {
+  /** Folder of the ignore file, as segments; the pattern holds below it. */
+  readonly domain: readonly string[];
+  /** Segments between slashes; a single one is a name at any depth. */
+  readonly parts: readonly string[];
+  readonly anchored: boolean;
+  readonly directoriesOnly: boolean;
+  readonly includes: boolean;
+}
+
+/**
+ * Leaves out what `.indexignore` files name, and these files themselves, as opm does: gitignore patterns, in every folder for
+ * what is below it, the last that matches decides.
+ * @throws ReleaseError `FLOTILLA_CATALOGUE_INVALID` for ignore files beyond `indexIgnoreLimits`
+ */
+export function withoutIgnored(files: readonly CatalogueFile[]): CatalogueFile[] {
+  const ignoreFiles = files.filter(({ path }) => nameOf(path) === INDEX_IGNORE);
+  // Those of folders further down come later, and win.
+  const patterns = ignoreFiles.toSorted((a, b) => depthOf(a.path) - depthOf(b.path)).flatMap(readPatterns);
+  const [first] = ignoreFiles;
+  if (first && patterns.length > indexIgnoreLimits.patterns)
+    throw invalidFile(first, `is one of files with more than ${indexIgnoreLimits.patterns} patterns together`);
+  return files.filter(({ path }) => nameOf(path) !== INDEX_IGNORE && !isIgnored(path.split('/'), patterns));
+}
+
+const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
+const depthOf = (path: string): number => path.split('/').length;
+
+function isIgnored(path: readonly string[], patterns: readonly Pattern[]): boolean {
+  const decisive = patterns.findLast((pattern) => matches(pattern, path));
+  return decisive !== undefined && !decisive.includes;
+}
+
+function readPatterns(file: CatalogueFile): Pattern[] {
+  if (file.content.byteLength > indexIgnoreLimits.bytes) throw invalidFile(file, `has more than ${indexIgnoreLimits.bytes} bytes`);
+  const lines = new TextDecoder().decode(file.content).split('\n');
+  const domain = file.path.split('/').slice(0, -1);
+  return lines.flatMap((line) => {
+    const text = trimEnd(line);
+    if (text === '' || text.startsWith('#')) return [];
+    if (text.length > indexIgnoreLimits.length)
+      throw invalidFile(file, `has a pattern of more than ${indexIgnoreLimits.length} characters`);
+    return [toPattern(domain, text)];
+  });
+}
+
+/** Blanks at the end count only behind a backslash. */
+function trimEnd(line: string): string {
+  const text = line.endsWith('\r') ? line.slice(0, -1) : line;
+  return text.endsWith('\\ ') ? text : text.trimEnd();
+}
+
+function toPattern(domain: readonly string[], line: string): Pattern {
+  const includes = line.startsWith('!');
+  const body = includes ? line.slice(1) : line;
+  const directoriesOnly = body.endsWith('/');
+  const path = directoriesOnly ? body.slice(0, -1) : body;
+  return { domain, parts: path.split('/'), anchored: path.includes('/'), directoriesOnly, includes };
+}
+
+/** Whether a pattern names a file or a folder above it. */
+function matches(pattern: Pattern, path: readonly string[]): boolean {
+  const { domain, parts, directoriesOnly } = pattern;
+  if (path.length <= domain.length || domain.some((segment, index) => segment !== path[index])) return false;
+  const below = path.slice(domain.length);
+  if (pattern.anchored) return matchesPath(parts, below, directoriesOnly);
+  const at = below.findIndex((name) => matchesName(parts[0] ?? '', name));
+  return at >= 0 && !(directoriesOnly && at === below.length - 1);
+}
+
+function matchesPath(parts: readonly string[], path: readonly string[], directoriesOnly: boolean): boolean {
+  let at = 0;
+  let anyDepth = false;
+  let matched = false;
+  for (const [index, part] of parts.entries()) {
+    if (part === '') anyDepth = false;
+    else if (part === '**') {
+      if (index === parts.length - 1) break;
+      anyDepth = true;
+    } else {
+      const found = anyDepth ? path.findIndex((name, i) => i >= at && matchesName(part, name)) : at;
+      const name = path[found];
+      if (name === undefined || !matchesName(part, name)) return false;
+      anyDepth = false;
+      matched = true;
+      at = found + 1;
+    }
+  }
+  return matched && !(directoriesOnly && at === path.length);
+}
+
+/** A shell pattern of one name: `*`, `?`, `[a-z]`, `[^a-z]`, a backslash before what is meant as it stands. */
+function matchesName(pattern: string, name: string): boolean {
+  let [at, nameAt] = [0, 0];
+  let star: { at: number; nameAt: number } | undefined;
+  while (nameAt < name.length) {
+    const step = pattern[at] === '*' ? undefined : matchOne(pattern, at, name.charAt(nameAt));
+    if (pattern[at] === '*') star = { at: ++at, nameAt };
+    else if (step !== undefined) {
+      at = step;
+      nameAt++;
+    } else if (star) {
+      // Only the last star need take more: earlier ones have what they need.
+      nameAt = ++star.nameAt;
+      at = star.at;
+    } else return false;
+  }
+  while (pattern[at] === '*') at++;
+  return at === pattern.length;
+}
+
+/** Index behind the part of the pattern that matched one character; undefined when it did not. */
+function matchOne(pattern: string, at: number, char: string): number | undefined {
+  const part = pattern[at];
+  if (part === '?') return at + 1;
+  if (part === '[') return matchClass(pattern, at + 1, char);
+  if (part === '\\') return pattern[at + 1] === char ? at + 2 : undefined;
+  return part === char ? at + 1 : undefined;
+}
+
+function matchClass(pattern: string, start: number, char: string): number | undefined {
+  const negated = pattern[start] === '^';
+  let found = false;
+  let at = negated ? start + 1 : start;
+  for (const first = at; at === first || pattern[at] !== ']'; ) {
+    const low = pattern[at];
+    if (low === undefined) return undefined;
+    const isRange = pattern[at + 1] === '-' && pattern[at + 2] !== undefined && pattern[at + 2] !== ']';
+    const high = isRange ? (pattern[at + 2] ?? low) : low;
+    if (low <= char && char <= high) found = true;
+    at += isRange ? 3 : 1;
+  }
+  return found === negated ? undefined : at + 1;
+}
