@@ -91,6 +91,7 @@ const Environment = z.object({
   NAMESPACE: text(SpokeName.namespace),
   MAX_PARALLEL_PULLS: int(5, 1, 64),
   RETRY_FOR_SECONDS: int(900, 0, 7 * 24 * 3600),
+  KUBELET_CONFIG_PATH: optionalText,
   IMAGE_GC_HIGH_THRESHOLD_PERCENT: int(85, 1, 100),
   STORE_EXPANSION_PERCENT: z.preprocess(empty, z.coerce.number().int().min(100).max(1_000).optional()),
   LOG_LEVEL: z.preprocess(empty, z.enum(['error', 'warn', 'info', 'debug', 'silent']).default('info')),
@@ -132,6 +133,7 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
     namespace: env.NAMESPACE,
     parallelPulls: env.MAX_PARALLEL_PULLS,
     retryForMs: env.RETRY_FOR_SECONDS * 1_000,
+    kubeletConfigPath: env.KUBELET_CONFIG_PATH,
     gcThresholdPercent: env.IMAGE_GC_HIGH_THRESHOLD_PERCENT,
     /** A layer in the runtime's store takes its compressed blob and about one and a half times that unpacked; in a layout only the blob. */
     expansion: (env.STORE_EXPANSION_PERCENT ?? (env.STORE === 'cri' ? 250 : 100)) / 100,

@@ -10,6 +10,7 @@ import { Reporter, type ReportSinks } from './progress/reporter.ts';
 import { openCriStore } from './pull/cri-store.ts';
 import { openLayoutStore } from './pull/layout-store.ts';
 import { runPuller } from './run.ts';
+import { readGcThreshold } from './space/gc-threshold.ts';
 import { readPullSpec } from './spec/spec-files.ts';
 import { exitCodeOf } from './verdict.ts';
 
@@ -55,7 +56,7 @@ async function run(config: Config, deps: { progress: Progress; logger: Logger; s
   });
   const code = await runPuller({
     ...deps,
-    config,
+    config: { ...config, gcThresholdPercent: await readGcThreshold(config, deps.logger) },
     readSpec: () => readPullSpec(config.specDir),
     openSource: async () => createRegistrySource((await registry()).client, retry),
     openStore: async () => {

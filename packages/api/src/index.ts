@@ -44,6 +44,7 @@ export {
   UpgradeCondition,
 } from './names.ts';
 export {
+  DEFAULT_SPACE_REQUIRED,
   isFinalPrecacheState,
   PrecacheProgress,
   PrecacheSpecKey,

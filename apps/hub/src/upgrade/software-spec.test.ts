@@ -36,7 +36,12 @@ const operators = policy(
   subscription({ name: 'sriov', channel: '4.20' }),
 );
 const empty: PrecachingSpec = { spaceRequired: '35' };
-const fromOperators = { operatorsIndexes: ['q/index:1'], operatorsPackagesAndChannels: ['ptp:stable', 'sriov:4.20'] };
+/** No floor of space: for operators alone the reference measures none. */
+const fromOperators = {
+  operatorsIndexes: ['q/index:1'],
+  operatorsPackagesAndChannels: ['ptp:stable', 'sriov:4.20'],
+  spaceRequired: undefined,
+};
 
 describe('the spec', () => {
   test.each<{ name: string; input: Partial<SoftwareInput>; want: Partial<PrecachingSpec> }>([
@@ -157,6 +162,19 @@ describe('the spec', () => {
       want: { platformImage: 'o/r', operatorsPackagesAndChannels: ['a:b'] },
     },
   ])('$name', async ({ input, want }) => expect(await derive(input)).toEqual({ spec: { ...empty, ...want }, workloadImage: undefined }));
+
+  test.each<{ name: string; input: Partial<SoftwareInput>; want: string | undefined }>([
+    { name: 'operators alone', input: { policies: [operators] }, want: undefined },
+    { name: 'operators alone, strict', input: { policies: [operators], talmStrict: true }, want: '35' },
+    { name: 'operators alone, set', input: { policies: [operators], config: config({ spaceRequired: '20 GiB' }) }, want: '20' },
+    { name: 'operators and a platform', input: { policies: [operators, platform] }, want: '35' },
+    { name: 'operators and more images', input: { policies: [operators], config: config({ additionalImages: ['q/a'] }) }, want: '35' },
+  ])('asks of $name for $want GiB', async ({ input, want }) => {
+    const result = await derive(input);
+    expect(result.failure).toBeUndefined();
+    expect(result).toHaveProperty('spec');
+    expect('spec' in result && result.spec.spaceRequired).toBe(want);
+  });
 
   test.each([
     { talmStrict: false, want: 'o/puller' },

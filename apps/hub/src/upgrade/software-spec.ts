@@ -1,9 +1,17 @@
-import { type ConfigMap, errorMessage, FlotillaError, type PreCachingConfig, type PrecachingSpec, refKey } from '@flotilla/api';
+import {
+  type ConfigMap,
+  DEFAULT_SPACE_REQUIRED,
+  errorMessage,
+  FlotillaError,
+  type PreCachingConfig,
+  type PrecachingSpec,
+  refKey,
+} from '@flotilla/api';
 import { quote } from './go-format.ts';
 import { allowedImages, isImageAllowed } from './image-allow.ts';
 import { findPlatformImage } from './platform-image.ts';
 import { readIndexes, readPackages, type SoftwareList, type SoftwarePolicy } from './policy-software.ts';
-import { DEFAULT_SPACE_REQUIRED, parseSpaceRequired } from './space-required.ts';
+import { parseSpaceRequired } from './space-required.ts';
 import type { ResolvePlatformImage } from './update-graph.ts';
 
 /** What a software spec is derived from. */
@@ -65,9 +73,10 @@ class Incomplete extends Error {
  * | packages and channels | PCC overrides                     | ConfigMap operators.packagesAndChannels | policies |
  * | exclude patterns      | PCC                               | ConfigMap excludePrecachePatterns       | none     |
  * | additional images     | PCC                               | none                                    |          |
- * | space required        | PCC                               | ConfigMap precache.spaceRequired        | 35 GiB   |
+ * | space required        | PCC                               | ConfigMap precache.spaceRequired        | 35 GiB ° |
  * | workload image        | PCC overrides.preCacheImage *     | the caller's configuration              |          |
  *
+ * `°` for a platform image or additional images; operators alone have no floor, as in the reference's job.
  * `*` ignored with `talmStrict`, as the reference does. Without it, additional images alone are a spec too, and
  * `package: channel` loses its space.
  */
@@ -103,6 +112,9 @@ async function derive(input: SoftwareInput): Promise<PrecachingSpec> {
     additionalImages: clean(config.additionalImages),
     spaceRequired: spaceRequiredOf(input),
   };
+  // The reference measures no space for operators alone: nobody asked for a floor there.
+  if (!talmStrict && !spec.spaceRequired && (spec.platformImage || spec.additionalImages?.length))
+    spec.spaceRequired = DEFAULT_SPACE_REQUIRED;
   checkValues(spec);
   return spec;
 }
@@ -118,10 +130,10 @@ async function platformImageOf(input: SoftwareInput): Promise<string> {
   });
 }
 
-function spaceRequiredOf({ config, overrides }: SoftwareInput): string {
+function spaceRequiredOf({ config, overrides, talmStrict }: SoftwareInput): string | undefined {
   const own = config?.spec?.spaceRequired?.trim();
   const legacy = overrides?.data?.['precache.spaceRequired']?.trim();
-  if (!own && !legacy) return DEFAULT_SPACE_REQUIRED;
+  if (!own && !legacy) return talmStrict ? DEFAULT_SPACE_REQUIRED : undefined;
   const field = own ? `spec.spaceRequired of ${nameOf(config)}` : `precache.spaceRequired of ConfigMap ${nameOf(overrides)}`;
   const parsed = parseSpaceRequired(own || legacy || '', field);
   if (parsed.problem !== undefined) throw new Incomplete(`${CONFIG_FAILED} ${parsed.problem}`);

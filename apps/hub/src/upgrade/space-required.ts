@@ -1,8 +1,5 @@
 import { quote } from './go-format.ts';
 
-/** Asked for when nobody says otherwise, in GiB (spec/talm 3.3). */
-export const DEFAULT_SPACE_REQUIRED = '35';
-
 const GIB = 2 ** 30;
 const UNITS = ' KMGTP';
 

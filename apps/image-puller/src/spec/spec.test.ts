@@ -45,6 +45,16 @@ test.each([
   expect(parsePullSpec({ 'platform.image': 'host/r:1', spaceRequired }).spaceRequiredGiB).toBe(wanted);
 });
 
+test.each([
+  ['35', undefined],
+  ['20', 20],
+  ['', undefined],
+])('for operators alone spaceRequired %j is %s GiB: the default is no floor there', (spaceRequired, wanted) => {
+  const operators = { 'operators.indexes': 'host/i:1', 'operators.packagesAndChannels': 'a:b' };
+  expect(parsePullSpec({ ...operators, spaceRequired }).spaceRequiredGiB).toBe(wanted);
+  expect(parsePullSpec({ ...operators, additionalImages: 'host/a:1', spaceRequired: '35' }).spaceRequiredGiB).toBe(35);
+});
+
 describe('refused, naming the key', () => {
   test.each<[string, Parameters<typeof parsePullSpec>[0], RegExp]>([
     ['nothing at all', {}, /platform\.image is empty/],

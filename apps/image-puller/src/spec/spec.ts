@@ -1,4 +1,4 @@
-import { PrecacheSpecKey } from '@flotilla/api';
+import { DEFAULT_SPACE_REQUIRED, PrecacheSpecKey } from '@flotilla/api';
 import { isPullSpecShaped, type PackageChannel } from '@flotilla/release';
 import { PullerErrorCode, SpecError } from '../errors.ts';
 
@@ -31,8 +31,9 @@ export function parsePullSpec(keys: Readonly<Partial<Record<Key, string>>>): Pul
     packages: lines(PrecacheSpecKey.operatorsPackagesAndChannels).map(parsePackage),
     excludePatterns: lines(PrecacheSpecKey.excludePrecachePatterns),
     additionalImages: images(PrecacheSpecKey.additionalImages, lines),
-    spaceRequiredGiB: parseSpace(single(PrecacheSpecKey.spaceRequired, lines(PrecacheSpecKey.spaceRequired))),
+    spaceRequiredGiB: undefined,
   };
+  const space = single(PrecacheSpecKey.spaceRequired, lines(PrecacheSpecKey.spaceRequired));
   if (spec.operatorIndexes.length > 0 && spec.packages.length === 0)
     throw refuse(
       PrecacheSpecKey.operatorsPackagesAndChannels,
@@ -40,7 +41,9 @@ export function parsePullSpec(keys: Readonly<Partial<Record<Key, string>>>): Pul
     );
   if (!spec.platformImage && spec.operatorIndexes.length === 0 && spec.additionalImages.length === 0)
     throw refuse(PrecacheSpecKey.platformImage, 'is empty, and so are operators.indexes and additionalImages; there is nothing to pull');
-  return spec;
+  // A hub that follows the reference to the letter writes its default for operators alone too, where the reference measures nothing.
+  const isUnasked = space === DEFAULT_SPACE_REQUIRED && !spec.platformImage && spec.additionalImages.length === 0;
+  return { ...spec, spaceRequiredGiB: isUnasked ? undefined : parseSpace(space) };
 }
 
 /** A key that cannot be used. */

@@ -1,0 +1,43 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createLogger } from '@flotilla/runtime';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { parseConfig } from '../config.ts';
+import { readGcThreshold } from './gc-threshold.ts';
+
+let dir = '';
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'kubelet-config-'));
+});
+afterAll(() => rm(dir, { recursive: true }));
+
+const head = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
+
+test.each<[string, string | undefined, string | undefined, number, boolean]>([
+  ['YAML', `${head}imageGCHighThresholdPercent: 70\n`, undefined, 70, false],
+  ['JSON', '{"kind":"KubeletConfiguration","imageGCHighThresholdPercent":60}', '90', 60, false],
+  ['a file without it', head, '90', 90, false],
+  ['null', `${head}imageGCHighThresholdPercent: null\n`, undefined, 85, false],
+  ['0, which the kubelet takes for unset', `${head}imageGCHighThresholdPercent: 0\n`, undefined, 85, false],
+  ['no such file', undefined, '75', 75, true],
+  ['a file of another kind', 'kind: ConfigMap\nimageGCHighThresholdPercent: 70\n', undefined, 85, true],
+  ['a percentage that is none', `${head}imageGCHighThresholdPercent: 700\n`, undefined, 85, true],
+  ['no YAML', `${head}x: [`, undefined, 85, true],
+  ['a file without end', `${head}${'#'.repeat(300_000)}`, undefined, 85, true],
+])('%s', async (_, text, variable, want, warns) => {
+  const path = join(dir, 'config.yaml');
+  await rm(path, { force: true });
+  if (text !== undefined) await writeFile(path, text);
+  const lines: string[] = [];
+  const logger = createLogger({ name: 'test', level: 'warn', destination: { write: (line) => void lines.push(line) } });
+  const config = parseConfig({ KUBELET_CONFIG_PATH: path, IMAGE_GC_HIGH_THRESHOLD_PERCENT: variable });
+  expect(await readGcThreshold(config, logger)).toBe(want);
+  expect(lines.length > 0).toBe(warns);
+});
+
+test('without a file the variable holds, else 85', async () => {
+  const logger = createLogger({ name: 'test', level: 'silent', destination: { write: () => undefined } });
+  expect(await readGcThreshold(parseConfig({}), logger)).toBe(85);
+  expect(await readGcThreshold(parseConfig({ IMAGE_GC_HIGH_THRESHOLD_PERCENT: '80' }), logger)).toBe(80);
+});
