@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { Condition, KubeObject, resource } from '../kubernetes.ts';
+import { KubeObject, resource } from '../kubernetes.ts';
+import { spokeConditions, spokeStatus } from './spoke-status.ts';
 
 /** One imperative operation on a spoke (spec/ocm 1.2). `actionType` is Create, Update or Delete; nothing enforces it but the agent. */
 export const ManagedClusterActionSpec = z.looseObject({
@@ -15,7 +16,7 @@ export const ManagedClusterActionSpec = z.looseObject({
 });
 const Schema = KubeObject.extend({
   spec: ManagedClusterActionSpec.optional(),
-  status: z.looseObject({ conditions: z.array(Condition).nullish(), result: z.unknown().optional() }).nullish(),
+  status: spokeStatus({ conditions: spokeConditions, result: z.unknown().optional() }),
 });
 export type ManagedClusterAction = z.output<typeof Schema>;
 export const ManagedClusterAction = resource(

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { Condition, KubeObject, resource } from '../kubernetes.ts';
+import { KubeObject, resource } from '../kubernetes.ts';
+import { spokeConditions, spokeStatus } from './spoke-status.ts';
 
 /** The object a view reads (spec/ocm 1.8). */
 export const ViewScope = z.looseObject({
@@ -15,7 +16,7 @@ export type ViewScope = z.output<typeof ViewScope>;
 
 const Schema = KubeObject.extend({
   spec: z.looseObject({ scope: ViewScope.optional() }).optional(),
-  status: z.looseObject({ conditions: z.array(Condition).nullish(), result: z.unknown().optional() }).nullish(),
+  status: spokeStatus({ conditions: spokeConditions, result: z.unknown().optional() }),
 });
 /** A polled read of one object on a spoke. */
 export type ManagedClusterView = z.output<typeof Schema>;

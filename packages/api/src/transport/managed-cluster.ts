@@ -1,9 +1,11 @@
 import { z } from 'zod';
-import { Condition, KubeObject, resource } from '../kubernetes.ts';
+import { KubeObject, resource } from '../kubernetes.ts';
+import { readable, spokeConditions, spokeStatus } from './spoke-status.ts';
 
 const Schema = KubeObject.extend({
-  spec: z.looseObject({ hubAcceptsClient: z.boolean().optional(), leaseDurationSeconds: z.number().optional() }).optional(),
-  status: z.looseObject({ conditions: z.array(Condition).nullish() }).optional(),
+  // What cannot be read lets nobody in: an object must not keep a right because its latest version is odd.
+  spec: readable(z.looseObject({ hubAcceptsClient: readable(z.boolean()), leaseDurationSeconds: readable(z.number()) })),
+  status: spokeStatus({ conditions: spokeConditions }),
 });
 /** A spoke, as the hub knows it (spec/ocm 2.1). Cluster-scoped; its hub namespace has the same name. */
 export type ManagedCluster = z.output<typeof Schema>;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { Condition, KubeObject, resource } from '../kubernetes.ts';
+import { KubeObject, resource } from '../kubernetes.ts';
+import { readableList, spokeConditions, spokeStatus } from './spoke-status.ts';
 
 /** Names one manifest of a work on the spoke. */
 const ResourceIdentifier = z.looseObject({
@@ -48,6 +49,10 @@ export const ManifestWorkSpec = z.looseObject({
 });
 export type ManifestWorkSpec = z.output<typeof ManifestWorkSpec>;
 
+/** More than a work of 50 KiB can hold. */
+const MAX_MANIFESTS = 2_000;
+const MAX_VALUES = 256;
+
 /** One value read back from a manifest; the field that `type` names holds it. */
 export const FeedbackValue = z.looseObject({
   name: z.string(),
@@ -73,19 +78,17 @@ export const ManifestStatus = z.looseObject({
     name: z.string().optional(),
     namespace: z.string().optional(),
   }),
-  conditions: z.array(Condition).nullish(),
-  statusFeedback: z.looseObject({ values: z.array(FeedbackValue).nullish() }).nullish(),
+  conditions: spokeConditions,
+  statusFeedback: spokeStatus({ values: readableList(FeedbackValue, MAX_VALUES) }),
 });
 export type ManifestStatus = z.output<typeof ManifestStatus>;
 
 const Schema = KubeObject.extend({
   spec: ManifestWorkSpec.optional(),
-  status: z
-    .looseObject({
-      conditions: z.array(Condition).nullish(),
-      resourceStatus: z.looseObject({ manifests: z.array(ManifestStatus).nullish() }).nullish(),
-    })
-    .nullish(),
+  status: spokeStatus({
+    conditions: spokeConditions,
+    resourceStatus: spokeStatus({ manifests: readableList(ManifestStatus, MAX_MANIFESTS) }),
+  }),
 });
 /** Objects that a spoke's agent applies and keeps as they are, in the hub namespace of the spoke (spec/ocm 4.1, 4.2). */
 export type ManifestWork = z.output<typeof Schema>;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { Condition, KubeObject, resource } from '../kubernetes.ts';
+import { KubeObject, resource } from '../kubernetes.ts';
+import { readable, spokeConditions, spokeStatus } from './spoke-status.ts';
 
 /** A label selector as it comes from a server: lists may be null. */
 const Selector = z.looseObject({
@@ -18,7 +19,7 @@ export type PlacementSpec = z.output<typeof PlacementSpec>;
 
 const PlacementSchema = KubeObject.extend({
   spec: PlacementSpec.optional(),
-  status: z.looseObject({ numberOfSelectedClusters: z.number().optional(), conditions: z.array(Condition).nullish() }).nullish(),
+  status: spokeStatus({ numberOfSelectedClusters: readable(z.number()), conditions: spokeConditions }),
 });
 /** A choice of clusters (spec/ocm 2.4). */
 export type Placement = z.output<typeof PlacementSchema>;

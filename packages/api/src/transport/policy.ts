@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { KubeObject, resource } from '../kubernetes.ts';
+import { readable, readableList, spokeStatus } from './spoke-status.ts';
 
 /** One entry of a root policy's roll-up: JSON names are lower-case (spec/ocm 3.3). */
 export const CompliancePerCluster = z.looseObject({
@@ -7,6 +8,9 @@ export const CompliancePerCluster = z.looseObject({
   clusternamespace: z.string().optional(),
   compliant: z.string().optional(),
 });
+
+/** Entries of a roll-up that are read: above any fleet. */
+const MAX_CLUSTERS = 50_000;
 
 const Schema = KubeObject.extend({
   spec: z
@@ -17,7 +21,7 @@ const Schema = KubeObject.extend({
       'policy-templates': z.array(z.unknown()).nullish(),
     })
     .optional(),
-  status: z.looseObject({ compliant: z.string().optional(), status: z.array(CompliancePerCluster).nullish() }).optional(),
+  status: spokeStatus({ compliant: readable(z.string()), status: readableList(CompliancePerCluster, MAX_CLUSTERS) }),
 });
 /** A policy of the policy framework, root or replicated (spec/ocm 3.1, 3.2). What is inside its templates is read with its own care. */
 export type Policy = z.output<typeof Schema>;
