@@ -27,7 +27,7 @@ export function parseChallenge(header: string | undefined): Challenge | undefine
   const scheme = /^\s*(basic|bearer)\b/i.exec(header ?? '')?.[1]?.toLowerCase();
   if (header === undefined || (scheme !== 'basic' && scheme !== 'bearer')) return undefined;
   const parameters: Record<string, string> = {};
-  for (const [, key = '', quoted, bare] of header.slice(0, 4096).matchAll(/([a-zA-Z]+)=(?:"([^"]*)"|([^\s",]+))/g)) {
+  for (const [, key = '', quoted, bare] of header.slice(0, 4096).matchAll(/(?<![a-zA-Z])([a-zA-Z]+)=(?:"([^"]*)"|([^\s",]+))/g)) {
     parameters[key.toLowerCase()] = quoted ?? bare ?? '';
   }
   return { scheme, parameters };

@@ -99,14 +99,14 @@ function toCredential(key: string, entry: z.output<typeof DockerAuth>): Credenti
       host: key,
     });
   }
-  return { username: decoded.slice(0, colon), password: decoded.slice(colon + 1).replace(/\0+$/, '') };
+  return { username: decoded.slice(0, colon), password: decoded.slice(colon + 1).replace(/(?<!\0)\0+$/, '') };
 }
 
 /** Keys may be URLs (`https://index.docker.io/v1/`), hosts or host/path prefixes. */
 function canonicalKey(key: string): { host: string; path: string } {
   const bare = key
     .replace(/^https?:\/\//, '')
-    .replace(/\/+$/, '')
+    .replace(/(?<!\/)\/+$/, '')
     .replace(/\/v[12]$/, '');
   const [host = '', ...path] = bare.split('/');
   return { host: canonicalHost(host), path: path.join('/') };

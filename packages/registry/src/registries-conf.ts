@@ -15,7 +15,7 @@ export interface RegistriesFile {
 const location = z
   .string()
   .max(512)
-  .transform((text) => text.replace(/\/+$/, ''))
+  .transform((text) => text.replace(/(?<!\/)\/+$/, ''))
   .refine((text) => !text.includes('://'), 'must be host[:port][/path] without a scheme')
   .refine((text) => !/[\s?#]/.test(text), 'must be host[:port][/path]');
 const mirrorLocation = location.refine((text) => text !== '' && !text.startsWith('*'), 'is needed, without a wildcard');

@@ -44,7 +44,7 @@ const LIMITS = { note: 1024, text: 128, annotations: 256 * 1024, name: 253 };
 export function eventObject(event: EventToRecord, { controller, instance, atMicros, suffix }: EventOrigin): KubeObject {
   const { type, reason, action, note, regarding, related, annotations = {} } = event;
   // A cut name could end in a dot, which no dash may follow.
-  const base = regarding.name.slice(0, LIMITS.name - suffix.length - 1).replace(/[^a-z0-9]+$/, '');
+  const base = regarding.name.slice(0, LIMITS.name - suffix.length - 1).replace(/(?<![^a-z0-9])[^a-z0-9]+$/, '');
   return {
     apiVersion: Event.apiVersion,
     kind: Event.kind,

@@ -47,7 +47,7 @@ export function loadKubeconfig(source: KubeconfigSource): { config: KubeConfig; 
       `${from} names no server for context ${JSON.stringify(config.getCurrentContext() ?? '')}: set clusters[].cluster.server, or run in a pod`,
     );
   }
-  return { config, server: server.replace(/\/+$/, '') };
+  return { config, server: server.replace(/(?<!\/)\/+$/, '') };
 }
 
 /** How others reach the server of a kubeconfig. */

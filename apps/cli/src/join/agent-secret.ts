@@ -10,7 +10,7 @@ export const SECRET_KEY = 'kubeconfig';
 /** Where the agent finds the hub. Throws `FLOTILLA_CONFIG` when it could not tell the hub from another server. */
 export async function hubAddress(options: Pick<JoinOptions, 'hubKubeconfig' | 'hubServer' | 'hubCa'>): Promise<ServerAddress> {
   const own = readServerAddress({ kubeconfigPath: options.hubKubeconfig });
-  const server = options.hubServer?.replace(/\/+$/, '') ?? own.server;
+  const server = options.hubServer?.replace(/(?<!\/)\/+$/, '') ?? own.server;
   if (!/^https:/i.test(server))
     throw new FlotillaError(
       'FLOTILLA_CONFIG',

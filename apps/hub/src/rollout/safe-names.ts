@@ -17,7 +17,7 @@ const MAX_KEPT_SUFFIX = 40;
  */
 export function safeName(desired: string, namespace: string, suffix: string): string {
   const room = Math.max(MAX_NAME - suffix.length - namespace.length - 1, 0);
-  const base = desired.slice(0, room).replace(/[^a-zA-Z0-9-]+$/, '');
+  const base = desired.slice(0, room).replace(/(?<![^a-zA-Z0-9-])[^a-zA-Z0-9-]+$/, '');
   return `${base}-${suffix}`;
 }
 
@@ -68,6 +68,6 @@ export function placementName(
   if (whole.length <= MAX_PLACEMENT_NAME) return whole;
   const suffix = nameSuffix(upgrade, desired);
   const end = `-${hashOf(desired)}-${suffix.length > MAX_KEPT_SUFFIX ? hashOf(suffix) : suffix}`;
-  const base = desired.slice(0, MAX_PLACEMENT_NAME - end.length).replace(/[^a-zA-Z0-9]+$/, '');
+  const base = desired.slice(0, MAX_PLACEMENT_NAME - end.length).replace(/(?<![^a-zA-Z0-9])[^a-zA-Z0-9]+$/, '');
   return `${base}${end}`;
 }

@@ -15,7 +15,7 @@ export function isImageAllowed(image: string, allowed: readonly string[]): boole
   const repository = repositoryOf(image);
   return allowed.some((entry) => {
     if (/^sha256:[0-9a-f]{64}$/.test(entry)) return image.endsWith(`@${entry}`);
-    const prefix = entry.replace(/\/+$/, '');
+    const prefix = entry.replace(/(?<!\/)\/+$/, '');
     return prefix !== '' && (image === prefix || repository === prefix || repository.startsWith(`${prefix}/`));
   });
 }

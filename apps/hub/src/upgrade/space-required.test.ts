@@ -31,3 +31,11 @@ test.each(['-1 GB', 'lots', '', 'GiB', '4 XB', '40  GB', '40 iB', '1e3', 'Infini
 
 test('a size no disk has is refused', () =>
   expect(parseSpaceRequired('99999 PiB', 'f').problem).toMatch(/^f "99999 PiB" is more than any disk has/));
+
+test('a text of digits without end is refused at once, in a short message', () => {
+  const started = process.cpuUsage();
+  const { problem = '' } = parseSpaceRequired('9'.repeat(1_400_000), 'f');
+  expect(process.cpuUsage(started).user).toBeLessThan(1_000_000);
+  expect(problem).toMatch(/is not a size; write a number and a unit/);
+  expect(problem.length).toBeLessThan(500);
+});

@@ -2,6 +2,8 @@ import { quote } from './go-format.ts';
 
 const GIB = 2 ** 30;
 const UNITS = ' KMGTP';
+/** Sizes have a dozen characters. */
+const MAX_LENGTH = 64;
 
 /** Result of `parseSpaceRequired`. */
 export type SpaceRequired = { readonly gib: string; readonly problem?: undefined } | { readonly problem: string };
@@ -11,7 +13,8 @@ export type SpaceRequired = { readonly gib: string; readonly problem?: undefined
  * it units are powers of 1024, else of 1000; a plain number is bytes. `field` names the value in the problem.
  */
 export function parseSpaceRequired(value: string, field: string): SpaceRequired {
-  const match = /^(\d+\.?\d*|\.\d+) ?(?:([kmgtp])?(i?b)?)$/i.exec(value.trim());
+  const text = value.trim();
+  const match = text.length > MAX_LENGTH ? null : /^(\d+(?:\.\d*)?|\.\d+) ?(?:([kmgtp])?(i?b)?)$/i.exec(text);
   const [, digits = '', unit = '', suffix = ''] = match ?? [];
   // go-units knows no lone "iB": the letter that says how many is missing.
   if (!match || (unit === '' && suffix.length > 1))

@@ -17,7 +17,7 @@ export type Mark = 'created' | 'found';
 
 /** Key of a work's mark: its name, shortened and made unique when it is long. */
 export const markKey = (work: string): string =>
-  PREFIX + (work.length <= LONGEST ? work : `${work.slice(0, LONGEST - 9).replace(/[.-]+$/, '')}-${hashOf(work)}`);
+  PREFIX + (work.length <= LONGEST ? work : `${work.slice(0, LONGEST - 9).replace(/(?<![.-])[.-]+$/, '')}-${hashOf(work)}`);
 
 /** FNV-1a, 32 bits, in hexadecimal. */
 function hashOf(text: string): string {

@@ -41,7 +41,7 @@ export function isInRange(version: Version, range: string): boolean {
   return range.split('||').some((alternative) => {
     // blanks after an operator belong to it: `>= 1.0.0`
     const comparisons = alternative
-      .replaceAll(/([<>=!]+)\s+/g, '$1')
+      .replaceAll(/(?<![<>=!])([<>=!]+)\s+/g, '$1')
       .trim()
       .split(/\s+/);
     return comparisons[0] !== '' && comparisons.every((comparison) => isHeld(version, comparison));
