@@ -53,7 +53,9 @@ const mirrorRule = (location: string): string =>
 
 async function run(env: Readonly<Record<string, string>>) {
   await using layout = await temporaryFolder('layout');
-  return (await startPuller(folder.path, spec(), { STORE: 'layout', LAYOUT_DIR: layout.path, RETRY_FOR_SECONDS: '2', ...env })).finished;
+  const { finished } = await startPuller(folder.path, spec(), { STORE: 'layout', LAYOUT_DIR: layout.path, RETRY_FOR_SECONDS: '2', ...env });
+  // awaited here: the folder goes with this scope
+  return await finished;
 }
 
 async function listen(server: Server): Promise<AsyncDisposable & { readonly port: number }> {
