@@ -141,6 +141,7 @@ describe('rendering', () => {
       ].map((value) => value.replace('scrape=true', 'scrape=yes')),
     },
     { name: 'hub without RHACM', chart: 'hub', values: ['standalone=true', 'autoUpgrades=false'] },
+    { name: 'hub of tenants without RHACM', chart: 'hub', values: ['standalone=true', 'tenancy=true'] },
     { name: 'spoke with defaults', chart: 'spoke', values: [] },
     {
       name: 'spoke with everything set',

@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type CrdManifest, transportCrds, upgradeCrds } from '@flotilla/api';
+import { type CrdManifest, clusterSetCrds, transportCrds, upgradeCrds } from '@flotilla/api';
 import { backupJobMachine, precacheJobMachine, stateDiagram } from '@flotilla/machines';
 import { stringify } from 'yaml';
 
@@ -23,6 +23,10 @@ const outputs: readonly Output[] = [
   ...transportCrds().map((crd) => ({
     path: `charts/hub/templates/crds/${crd.metadata.name}.yaml`,
     render: () => crdTemplate(crd, 'and .Values.crds.enabled .Values.standalone'),
+  })),
+  ...clusterSetCrds().map((crd) => ({
+    path: `charts/hub/templates/crds/${crd.metadata.name}.yaml`,
+    render: () => crdTemplate(crd, 'and .Values.crds.enabled .Values.standalone .Values.tenancy'),
   })),
   {
     path: 'apps/hub/README.md',

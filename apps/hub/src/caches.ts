@@ -1,7 +1,16 @@
-import { ClusterGroupUpgrade, ConfigMap, ManagedCluster, OVERRIDES_CONFIG_MAP, Policy, PreCachingConfig } from '@flotilla/api';
+import {
+  ClusterGroupUpgrade,
+  ConfigMap,
+  ManagedCluster,
+  ManagedClusterSet,
+  ManagedClusterSetBinding,
+  OVERRIDES_CONFIG_MAP,
+  Policy,
+  PreCachingConfig,
+} from '@flotilla/api';
 import { type Client, type Logger, type Metrics, WatchCache } from '@flotilla/runtime';
 import { withWholeStatus } from './reconcilers/cluster-group-upgrade/apply.ts';
-import { BY_CLUSTER, CHILD_POLICIES, trimChild } from './reconcilers/cluster-group-upgrade/observe.ts';
+import { BY_CLUSTER, BY_NAMESPACE, CHILD_POLICIES, trimChild } from './reconcilers/cluster-group-upgrade/observe.ts';
 import { wakeIndexes } from './reconcilers/cluster-group-upgrade/wakes.ts';
 import { placementCaches } from './rollout/caches.ts';
 import { upgradeLabelIndexes } from './rollout/engine.ts';
@@ -24,8 +33,8 @@ export function createWorkerCaches(client: Client, logger: Logger, metrics: Metr
   };
 }
 
-/** All watches of the leader. */
-export function createCaches(client: Client, logger: Logger, metrics: Metrics) {
+/** All watches of the leader. @param tenancy watch what each namespace may reach, too */
+export function createCaches(client: Client, logger: Logger, metrics: Metrics, tenancy = false) {
   const shared = { logger, metrics };
   const byCluster = { [BY_CLUSTER]: ({ metadata }: Policy) => [metadata.namespace ?? ''] };
   return {
@@ -40,6 +49,16 @@ export function createCaches(client: Client, logger: Logger, metrics: Metrics) {
       indexes: byCluster,
       optional: true,
     }),
+    ...(tenancy && tenancyCaches(client, shared)),
+  };
+}
+
+/** A hub without them lets nobody reach any cluster. */
+function tenancyCaches(client: Client, shared: { readonly logger: Logger; readonly metrics: Metrics }) {
+  const indexes = { [BY_NAMESPACE]: ({ metadata }: ManagedClusterSetBinding) => [metadata.namespace ?? ''] };
+  return {
+    clusterSets: new WatchCache(client, ManagedClusterSet, { ...shared, optional: true }),
+    clusterSetBindings: new WatchCache(client, ManagedClusterSetBinding, { ...shared, optional: true, indexes }),
   };
 }
 

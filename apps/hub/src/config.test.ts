@@ -11,6 +11,7 @@ describe('readConfig', () => {
       role: 'hub',
       installCrds: false,
       talmStrict: false,
+      tenancy: false,
       precacheImage: '',
       precacheJobProfile: 'least-privilege',
       jobViewSeconds: 4,

@@ -1,5 +1,6 @@
 import {
   CustomResourceDefinition,
+  clusterSetCrds,
   FIELD_MANAGER,
   FlotillaError,
   findCondition,
@@ -12,9 +13,13 @@ import { z } from 'zod';
 
 const CrdStatus = z.looseObject({ conditions: z.array(z.looseObject({ type: z.string(), status: z.string() })).nullish() }).nullish();
 
-/** Applies our CRDs, and those of the transport for a hub that has none, and waits until each is served (at most 30 s). */
-export async function installCrds(client: Client, options: { readonly transport: boolean }, logger: Logger): Promise<void> {
-  for (const crd of [...upgradeCrds(), ...(options.transport ? transportCrds() : [])]) {
+/** Applies our CRDs, and those of the transport and of cluster sets for a hub that has none, and waits until each is served (at most 30 s). */
+export async function installCrds(
+  client: Client,
+  options: { readonly transport: boolean; readonly clusterSets: boolean },
+  logger: Logger,
+): Promise<void> {
+  for (const crd of [...upgradeCrds(), ...(options.transport ? transportCrds() : []), ...(options.clusterSets ? clusterSetCrds() : [])]) {
     const object = KubeObject.parse(crd);
     await client.apply(CustomResourceDefinition, object, { fieldManager: FIELD_MANAGER, force: true });
     await untilEstablished(client, object.metadata.name);

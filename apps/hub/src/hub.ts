@@ -33,7 +33,7 @@ export interface HubDeps {
 
 /** Leads: reconciles until the signal aborts. */
 export async function lead({ client, store, config, logger, metrics }: HubDeps, signal: AbortSignal): Promise<void> {
-  const caches = createCaches(client, logger, metrics);
+  const caches = createCaches(client, logger, metrics, config.tenancy);
   const settings = precacheSettings(config);
   const queue = new WorkQueue({ name: 'cluster-group-upgrade', concurrency: 4, metrics });
   const look = (upgrade: { readonly namespace?: string; readonly name: string }) => queue.add(refKey(upgrade));
@@ -92,7 +92,8 @@ export async function lead({ client, store, config, logger, metrics }: HubDeps, 
     metrics,
   });
   const shared = { client, logger, metrics };
-  const autoUpgrades = config.autoUpgrades ? startAutoUpgrades({ ...shared, caches, recorder }, signal) : undefined;
+  // They reach the policies of all namespaces.
+  const autoUpgrades = config.autoUpgrades && !config.tenancy ? startAutoUpgrades({ ...shared, caches, recorder }, signal) : undefined;
   const registration = config.standalone
     ? startRegistration({ ...shared, clusters: caches.clusters, namespace: config.namespace }, signal)
     : undefined;

@@ -22,7 +22,8 @@ async function main(config: HubConfig): Promise<void> {
   const client = createClient({ kubeconfigPath: config.kubeconfig, userAgent: 'flotilla-hub', logger, metrics });
   const store = await openStore({ redisUrl: config.redisUrl, preference: config.queueStore, log: logger });
   try {
-    if (config.installCrds && config.role === 'hub') await installCrds(client, { transport: config.standalone }, logger);
+    if (config.installCrds && config.role === 'hub')
+      await installCrds(client, { transport: config.standalone, clusterSets: config.standalone && config.tenancy }, logger);
     starting = undefined;
     logger.info({ server: client.server, port: http.port, store: store.description }, 'Hub is ready');
     const deps = { client, store, config, logger, metrics };

@@ -58,6 +58,8 @@ spec:
           value: {{ .Values.precacheJobProfile }}
         - name: TALM_STRICT
           value: {{ .Values.talmStrict | quote }}
+        - name: TENANCY
+          value: {{ .Values.tenancy | quote }}
         - name: STANDALONE
           value: {{ .Values.standalone | quote }}
         - name: AUTO_UPGRADES

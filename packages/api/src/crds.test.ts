@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
-import { type CrdManifest, policyCrds, transportCrds, upgradeCrds } from './crds.ts';
+import { type CrdManifest, clusterSetCrds, policyCrds, transportCrds, upgradeCrds } from './crds.ts';
 import { lintStructural } from './structural.ts';
 
 const Version = z.object({
@@ -15,13 +15,13 @@ const Spec = z.looseObject({
 });
 const read = (crd: CrdManifest) => Spec.parse(crd.spec);
 const find = (name: string) => {
-  const found = [...upgradeCrds(), ...transportCrds(), ...policyCrds()].find((crd) => crd.metadata.name === name);
+  const found = [...upgradeCrds(), ...transportCrds(), ...clusterSetCrds(), ...policyCrds()].find((crd) => crd.metadata.name === name);
   if (!found) throw new Error(`no CRD ${name}`);
   return read(found);
 };
 
 describe('CRDs', () => {
-  test.each([...upgradeCrds(), ...transportCrds(), ...policyCrds()].map((crd) => ({ name: crd.metadata.name, crd })))(
+  test.each([...upgradeCrds(), ...transportCrds(), ...clusterSetCrds(), ...policyCrds()].map((crd) => ({ name: crd.metadata.name, crd })))(
     '$name is structural',
     ({ crd }) => {
       expect(lintStructural(read(crd).versions[0].schema.openAPIV3Schema)).toEqual([]);
@@ -66,10 +66,10 @@ describe('CRDs', () => {
     expect(version.schema.openAPIV3Schema.properties).not.toHaveProperty('status');
   });
 
-  it('makes only ManagedCluster cluster-scoped', () => {
-    const scoped = [...upgradeCrds(), ...transportCrds(), ...policyCrds()]
+  it('makes only ManagedCluster and ManagedClusterSet cluster-scoped', () => {
+    const scoped = [...upgradeCrds(), ...transportCrds(), ...clusterSetCrds(), ...policyCrds()]
       .filter((crd) => read(crd).scope === 'Cluster')
       .map((crd) => crd.metadata.name);
-    expect(scoped).toEqual(['managedclusters.cluster.open-cluster-management.io']);
+    expect(scoped).toEqual(['managedclusters.cluster.open-cluster-management.io', 'managedclustersets.cluster.open-cluster-management.io']);
   });
 });

@@ -5,6 +5,12 @@ import { type StructuralSchema, toStructural } from './structural.ts';
 import { managedClusterActionSchema, managedClusterSchema, managedClusterViewSchema } from './transport/crd-schemas.ts';
 import { ManagedCluster } from './transport/managed-cluster.ts';
 import { ManagedClusterAction } from './transport/managed-cluster-action.ts';
+import {
+  ManagedClusterSet,
+  ManagedClusterSetBinding,
+  managedClusterSetBindingSchema,
+  managedClusterSetSchema,
+} from './transport/managed-cluster-set.ts';
 import { ManagedClusterView } from './transport/managed-cluster-view.ts';
 import { ManifestWork, ManifestWorkReplicaSet } from './transport/manifest-work.ts';
 import { Placement, PlacementDecision } from './transport/placement.ts';
@@ -62,6 +68,18 @@ export function transportCrds(): CrdManifest[] {
     crd(ManagedClusterView, { description: 'A repeated read of one object on a spoke.', ...managedClusterViewSchema }),
     crd(ManifestWork, { description: 'Objects to keep on a spoke.', ...manifestWorkSchema }),
     crd(ManifestWorkReplicaSet, { description: 'A template of works.', ...manifestWorkReplicaSetSchema, shortNames: ['mwrs'] }),
+  ];
+}
+
+/** CRDs of cluster sets and their bindings (spec/ocm 2.3): what a hub that keeps tenants apart needs where no fleet management has installed them. */
+export function clusterSetCrds(): CrdManifest[] {
+  return [
+    crd(ManagedClusterSet, { description: 'A set of clusters.', ...managedClusterSetSchema, shortNames: ['mclset', 'mclsets'] }),
+    crd(ManagedClusterSetBinding, {
+      description: 'Lets its namespace use the clusters of a set.',
+      ...managedClusterSetBindingSchema,
+      shortNames: ['mclsetbinding', 'mclsetbindings'],
+    }),
   ];
 }
 

@@ -17,7 +17,7 @@ export {
   Secret,
   ServiceAccount,
 } from './core-kinds.ts';
-export { type CrdManifest, policyCrds, transportCrds, upgradeCrds } from './crds.ts';
+export { type CrdManifest, clusterSetCrds, policyCrds, transportCrds, upgradeCrds } from './crds.ts';
 export { errorMessage, FlotillaError, TerminalError, WaitingError } from './errors.ts';
 export {
   Condition,
@@ -104,6 +104,7 @@ export {
 export type { WorkStatus } from './transport/agent-work-status.ts';
 export { AGENT_ACCOUNT, AGENT_LEASE, CLUSTER_AVAILABLE, HUB_ACCEPTED, ManagedCluster } from './transport/managed-cluster.ts';
 export { ACTION_COMPLETED, ActionReason, ManagedClusterAction, ManagedClusterActionSpec } from './transport/managed-cluster-action.ts';
+export { CLUSTER_SET_LABEL, ManagedClusterSet, ManagedClusterSetBinding } from './transport/managed-cluster-set.ts';
 export { ManagedClusterView, VIEW_PROCESSING, ViewReason, ViewScope } from './transport/managed-cluster-view.ts';
 export {
   FeedbackValue,

@@ -478,3 +478,29 @@ test('5,000 clusters: one pass of a batch of 500 takes little time', () => {
   expect(Object.keys(progressOf(result) ?? {})).toHaveLength(500);
   expect(took).toBeLessThan(250);
 });
+
+describe('clusters that the upgrade may not use any more', () => {
+  const WHY = 'cluster b is in no cluster set that is bound';
+  const forbids = (cluster: string) => (cluster === 'b' ? WHY : undefined);
+
+  test('are not begun, are told of, and time out with the batch', () => {
+    const begun = advance({ observed: { forbids }, minutes: 1 });
+    expect(progressOf(begun)).toEqual({ a: at(0) });
+    expect(begun.messages).toEqual({ b: WHY });
+    const late = advance({ plan: [['a', 'b']], status: running(1, { a: DONE }), observed: { forbids }, minutes: 61 });
+    expect(records(late)).toEqual(['a complete', 'b timedout']);
+    expect(late.clusters[1]?.message).toBe(WHY);
+    expect(verdict(late)).toBe(TOO_LONG);
+  });
+
+  test('are begun once it may use them again', () => {
+    const result = advance({ status: running(1, { a: at(0) }), minutes: 2 });
+    expect(progressOf(result)).toEqual({ a: at(0), b: at(0) });
+  });
+
+  test('go on when they were begun', () => {
+    const result = advance({ status: running(1, { a: at(0), b: at(0) }), standings: { b: 'done' }, observed: { forbids }, minutes: 1 });
+    expect(records(result)).toEqual(['b complete']);
+    expect(result.messages).toEqual({});
+  });
+});

@@ -132,7 +132,7 @@ class Pass {
       this.#batchStartedAt = conditionTime(now);
       this.#progress = {};
     }
-    for (const cluster of clusters) if (!this.#recorded.has(cluster)) this.#move(cluster);
+    for (const cluster of clusters) if (!this.#recorded.has(cluster) && this.#forbidden(cluster) === undefined) this.#move(cluster);
     const isLast = this.#batch >= this.#plan.length;
     // The last batch has all that is left of the upgrade's time.
     const deadline = isLast ? this.#deadline : Math.min(this.#batchDeadline(), this.#deadline);
@@ -141,6 +141,11 @@ class Pass {
     if (clusters.every((cluster) => this.#recorded.has(cluster))) return this.#endBatch(clusters, isLast);
     this.#wake(this.#isPast(deadline) ? now + EDIT_RECHECK_MS : deadline);
     return 'wait';
+  }
+
+  /** What is under way goes on: half an upgrade is worse than a whole one. */
+  #forbidden(cluster: string): string | undefined {
+    return this.#batch > 0 && this.#progress[cluster] === undefined ? this.#input.observation.forbids?.(cluster) : undefined;
   }
 
   #move(cluster: string): void {
@@ -254,8 +259,8 @@ class Pass {
   }
 
   #why(cluster: string): { readonly message?: string } {
-    const problem = this.#input.observation.problem(cluster);
-    return problem ? { message: problem.message } : {};
+    const message = this.#forbidden(cluster) ?? this.#input.observation.problem(cluster)?.message;
+    return message === undefined ? {} : { message };
   }
 
   #isPast(time: number): boolean {
@@ -276,8 +281,12 @@ class Pass {
   /** What keeps clusters from getting on, by cluster. */
   #problems(): Record<string, string> {
     const { problem } = this.#input.observation;
-    const open = [...(this.#batch === 0 ? this.#plan.flat() : []), ...Object.keys(this.#progress)];
-    const found = open.filter((cluster) => !this.#recorded.has(cluster)).map((cluster) => [cluster, problem(cluster)?.message] as const);
+    const open = (clusters: readonly string[]) => clusters.filter((cluster) => !this.#recorded.has(cluster));
+    const moved = open([...(this.#batch === 0 ? this.#plan.flat() : []), ...Object.keys(this.#progress)]);
+    const found = [
+      ...open(this.#plan[this.#batch - 1] ?? []).map((cluster) => [cluster, this.#forbidden(cluster)] as const),
+      ...moved.map((cluster) => [cluster, problem(cluster)?.message] as const),
+    ];
     return Object.fromEntries(found.filter((entry): entry is [string, string] => entry[1] !== undefined));
   }
 

@@ -1,6 +1,6 @@
 import { Annotation, ClusterGroupUpgrade, ClusterGroupUpgradeSpec, ManagedCluster } from '@flotilla/api';
 import { expect, test } from 'vitest';
-import { policyFrameworkMissing, validateInput, validateNameLabels } from './input-checks.ts';
+import { policyFrameworkMissing, validateConfigRef, validateInput, validateNameLabels } from './input-checks.ts';
 
 const NOW = Date.parse('2026-01-01T00:00:00Z');
 const validate = (annotations: Readonly<Record<string, string>>, actions?: object) =>
@@ -66,3 +66,22 @@ test('a cluster under the name of another one is named with the value and the fi
     message: 'ManagedCluster c has the label name="d", by which no Placement selects it; set it to "c"',
   });
 });
+
+test.each([
+  { name: 'of the own namespace', ref: { name: 'config', namespace: 'tenant' }, preCaching: true },
+  { name: 'without a namespace', ref: { name: 'config' }, preCaching: true },
+  { name: 'that nobody asks for', ref: { name: 'config', namespace: 'other' }, preCaching: false },
+])('a tenant may name a PreCachingConfig $name', ({ ref, preCaching }) =>
+  expect(validateConfigRef(specWith(ref, preCaching), 'tenant')).toBeUndefined(),
+);
+
+test('a tenant may not name the PreCachingConfig of another namespace', () =>
+  expect(validateConfigRef(specWith({ name: 'config', namespace: 'other' }, true), 'tenant')).toEqual({
+    status: 'False',
+    reason: 'ForeignPreCachingConfig',
+    message:
+      'spec.preCachingConfigRef.namespace is "other"; upgrades of namespace tenant use PreCachingConfigs of that namespace alone: create it there, and leave the field out',
+  }));
+
+const specWith = (preCachingConfigRef: object, preCaching: boolean) =>
+  ClusterGroupUpgradeSpec.parse({ remediationStrategy: { maxConcurrency: 1 }, preCaching, preCachingConfigRef });

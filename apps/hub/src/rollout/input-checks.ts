@@ -39,6 +39,17 @@ export function validateInput(upgrade: ClusterGroupUpgrade, { actions }: Cluster
   return undefined;
 }
 
+/** A PreCachingConfig of another namespace, where upgrades use those of their own alone. @param namespace of the upgrade */
+export function validateConfigRef({ preCaching, preCachingConfigRef }: ClusterGroupUpgradeSpec, namespace: string): Validation | undefined {
+  const wanted = preCachingConfigRef?.namespace;
+  if (!preCaching || !wanted || wanted === namespace) return undefined;
+  return {
+    status: 'False',
+    reason: ValidationReason.foreignConfig,
+    message: `spec.preCachingConfigRef.namespace is ${JSON.stringify(wanted)}; upgrades of namespace ${namespace} use PreCachingConfigs of that namespace alone: create it there, and leave the field out`,
+  };
+}
+
 /** Most clusters that a message names. */
 const MOST_CLUSTERS = 10;
 

@@ -67,6 +67,8 @@ export interface RolloutObservation {
   readonly mode: RolloutMode;
   /** The ManagedCluster is there. */
   readonly exists: (cluster: string) => boolean;
+  /** Why nothing may be begun on the cluster any more, with the fix; absent: everything may. */
+  readonly forbids?: (cluster: string) => string | undefined;
   /** Everything `prepare` wants of the cluster is seen to be so. */
   readonly isPrepared: (cluster: string) => boolean;
   /** The edits of `afterCompletion` are seen on the cluster. */

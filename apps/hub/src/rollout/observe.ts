@@ -8,6 +8,7 @@ import {
 } from '@flotilla/api';
 import type { Change } from '@flotilla/runtime';
 import { isEnforced } from '../upgrade/policies.ts';
+import { notBound, type Tenancy } from '../upgrade/tenancy.ts';
 import { BY_UPGRADE_NAME, type RolloutCaches } from './caches.ts';
 import { manifestWorkMode } from './manifest-work-mode.ts';
 import type { RolloutMode, RolloutObservation } from './model.ts';
@@ -25,6 +26,8 @@ export interface ObserveDeps {
   readonly problem: RolloutObservation['problem'];
   readonly patience: PlacementPatience;
   readonly talmStrict: boolean;
+  /** What the upgrade may reach; absent: everything. */
+  readonly tenancy: Tenancy | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
@@ -33,7 +36,7 @@ export interface ObserveDeps {
 export function observeRollout(
   upgrade: ClusterGroupUpgrade,
   caches: RolloutCaches,
-  { problem, patience, talmStrict, now }: ObserveDeps,
+  { problem, patience, talmStrict, tenancy, now }: ObserveDeps,
 ): RolloutObservation {
   const { actions } = upgrade.spec ?? {};
   const mode = modeOf(upgrade, caches, talmStrict);
@@ -54,6 +57,10 @@ export function observeRollout(
   return {
     mode,
     exists: (cluster) => find(cluster) !== undefined,
+    forbids: (cluster) => {
+      const managed = find(cluster);
+      return tenancy === undefined || managed === undefined || tenancy.reaches(managed) ? undefined : notBound(cluster, namespace);
+    },
     isPrepared: (cluster) => {
       const managed = find(cluster);
       return managed === undefined || areEditsApplied(managed, actions?.beforeEnable, { nameLabel });

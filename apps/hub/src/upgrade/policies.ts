@@ -39,6 +39,8 @@ export interface PolicySelection {
   /** Policies in the namespaces of the clusters; others are ignored. */
   readonly children: Iterable<Policy>;
   readonly parents: (namespace: string, name: string) => Policy | undefined;
+  /** Only policies of this namespace count; default: of all. */
+  readonly namespace?: string | undefined;
   /** A cluster that is not in a policy's roll-up has nothing to do with it, whether or not it has a copy; default false. */
   readonly talmStrict?: boolean;
 }
@@ -98,7 +100,8 @@ function findPlaced(names: ReadonlySet<string>, input: Omit<PolicySelection, 'ma
   const clusters = new Set(input.clusters);
   for (const child of input.children) {
     const parent = parentOf(child);
-    if (!parent || !names.has(parent.name) || !clusters.has(child.metadata.namespace ?? '')) continue;
+    if (!parent || (input.namespace !== undefined && parent.namespace !== input.namespace)) continue;
+    if (!names.has(parent.name) || !clusters.has(child.metadata.namespace ?? '')) continue;
     const entry = placed.get(parent.name) ?? { clusters: new Set(), namespaces: new Set() };
     placed.set(parent.name, entry);
     entry.clusters.add(child.metadata.namespace ?? '');

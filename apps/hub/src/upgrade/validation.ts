@@ -21,6 +21,8 @@ export type ValidationInput =
       /** Asked instead of the upstream that policies name. */
       readonly updateGraphUrl?: string | undefined;
       readonly resolvePlatformImage: ResolvePlatformImage;
+      /** The only namespace whose policies count; absent: all do. */
+      readonly namespace?: string | undefined;
     };
 
 /** Condition Validated, and what goes with it. */
@@ -47,6 +49,8 @@ export const ValidationReason = {
   frameworkMissing: 'PolicyFrameworkMissing',
   /** Ours: a spec that is not what the schema says. */
   spec: 'InvalidSpec',
+  /** Ours: a PreCachingConfig of another namespace, on a hub that keeps tenants apart. */
+  foreignConfig: 'ForeignPreCachingConfig',
   /** Ours: annotations of the window. */
   window: 'InvalidWindow',
   /** Ours: edits of ManagedClusters that an API server would refuse. */
@@ -84,10 +88,15 @@ const policiesValid: Check = ({ examination: { invalid } }) =>
         detail: invalid.map(({ name, reason }) => `${name}: ${reason}`).join('; '),
       };
 
-const policiesExist: Check = ({ examination: { missing } }) =>
+const inNamespace = (namespace: string | undefined): string =>
+  namespace === undefined
+    ? ''
+    : `in namespace ${namespace}; upgrades there use policies of their own namespace alone: name such in spec.managedPolicies, placed on the clusters`;
+
+const policiesExist: Check = ({ examination: { missing }, namespace }) =>
   missing.length === 0
     ? undefined
-    : { reason: ValidationReason.policiesMissing, message: `Missing managed policies: ${formatSlice(missing)} ` };
+    : { reason: ValidationReason.policiesMissing, message: `Missing managed policies: ${formatSlice(missing)} ${inNamespace(namespace)}` };
 
 const platformImageKnown: Check = async ({ examination, preCaching, updateGraphUrl, resolvePlatformImage }) => {
   const source = findPlatformImage(examination.forUpgrade, { preCaching, updateGraphUrl });

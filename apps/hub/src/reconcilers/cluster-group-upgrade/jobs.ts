@@ -52,10 +52,15 @@ export class UpgradeJobs {
     const existing = engine.run(upgrade.metadata.uid ?? '');
     const wanted = plan.precaching?.spec;
     const stored = upgrade.status?.precaching?.status ?? {};
-    if (!wanted) return existing && engine.request({ ...existing.request, stored });
+    // What was begun goes on; on clusters that another tenant has now, nothing is begun.
+    const mayBegin = plan.selection.failure?.reason !== 'ClusterNotBound';
+    if (!wanted) {
+      const clusters = existing?.request.clusters.filter((cluster) => mayBegin || isBegun(stored[cluster])) ?? [];
+      return existing && engine.request({ ...existing.request, clusters, stored });
+    }
     const known = existing ? stored : stillValid(upgrade, wanted);
     const clusters = new Set(plan.precachingClusters);
-    for (const cluster of Object.keys(stored)) if (stored[cluster] !== 'NotStarted') clusters.add(cluster);
+    for (const cluster of Object.keys(stored)) if (isBegun(stored[cluster])) clusters.add(cluster);
     const { image = settings.image } = plan.precaching ?? {};
     const jobSeconds = spec.remediationStrategy.timeout * 60;
     const inputs = { spec: wanted, image, profile: settings.profile, jobSeconds };
@@ -129,6 +134,8 @@ export class UpgradeJobs {
     return done.every(Boolean);
   }
 }
+
+const isBegun = (state: PrecacheState | undefined): boolean => state !== undefined && state !== 'NotStarted';
 
 /** The stored states; verdicts only when they are about the spec that is wanted now: a hub may have ended between an edit and its write. */
 function stillValid({ status }: ClusterGroupUpgrade, wanted: PrecachingSpec): Readonly<Record<string, PrecacheState>> {

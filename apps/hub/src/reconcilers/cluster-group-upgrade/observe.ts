@@ -4,6 +4,8 @@ import {
   type ConfigMap,
   Label,
   type ManagedCluster,
+  type ManagedClusterSet,
+  type ManagedClusterSetBinding,
   type ManifestWorkReplicaSet,
   OVERRIDES_CONFIG_MAP,
   type Placement,
@@ -13,9 +15,13 @@ import {
 import type { WatchCache } from '@flotilla/runtime';
 import type { BlockingRef } from '../../rollout/blocking.ts';
 import { searchText } from '../../upgrade/json-value.ts';
+import { judgeTenancy, type Tenancy } from '../../upgrade/tenancy.ts';
 
 /** Index of replicated policies by cluster. */
 export const BY_CLUSTER = 'cluster';
+
+/** Index of bindings of cluster sets by their namespace. */
+export const BY_NAMESPACE = 'namespace';
 
 /** The watches a ClusterGroupUpgrade is judged from. */
 export interface UpgradeCaches {
@@ -31,12 +37,19 @@ export interface UpgradeCaches {
   /** Templates of ManifestWorks. */
   readonly templates: WatchCache<ManifestWorkReplicaSet>;
   readonly placements: WatchCache<Placement>;
+  /** What each namespace may reach; absent: everything. */
+  readonly clusterSets?: WatchCache<ManagedClusterSet> | undefined;
+  /** Indexed by `BY_NAMESPACE`. */
+  readonly clusterSetBindings?: WatchCache<ManagedClusterSetBinding> | undefined;
 }
 
 /** Everything one pass looks at, read from caches alone. */
 export interface ObservedUpgrade {
   readonly upgrade: ClusterGroupUpgrade;
+  /** The whole fleet. */
   readonly managed: readonly ManagedCluster[];
+  /** Absent: everything may be reached. */
+  readonly tenancy: Tenancy | undefined;
   readonly childrenOf: (clusters: readonly string[]) => Policy[];
   readonly parent: (namespace: string, name: string) => Policy | undefined;
   readonly config: PreCachingConfig | undefined;
@@ -52,17 +65,30 @@ export interface ObservedUpgrade {
 export function observeUpgrade(upgrade: ClusterGroupUpgrade, caches: UpgradeCaches): ObservedUpgrade {
   const namespace = upgrade.metadata.namespace ?? '';
   const ref = upgrade.spec?.preCachingConfigRef;
+  const tenancy = tenancyOf(namespace, caches);
+  const configNamespace = ref?.namespace || namespace;
+  const mayRead = tenancy === undefined || configNamespace === namespace;
   return {
     upgrade,
     managed: caches.clusters.list(),
     childrenOf: (clusters) => clusters.flatMap((cluster) => caches.children.byIndex(BY_CLUSTER, cluster)),
     parent: (ns, name) => caches.parents.get({ namespace: ns, name }),
-    config: ref?.name ? caches.configs.get({ namespace: ref.namespace || namespace, name: ref.name }) : undefined,
+    tenancy,
+    config: ref?.name && mayRead ? caches.configs.get({ namespace: configNamespace, name: ref.name }) : undefined,
     overrides: caches.overrides.get({ namespace, name: OVERRIDES_CONFIG_MAP }),
     template: (name) => caches.templates.get({ namespace, name }),
     servesPolicies: servesPolicies(caches),
     upgradeAt: (blocker) => caches.upgrades.get(blocker),
   };
+}
+
+/** What the upgrades of a namespace may reach; undefined on a hub that keeps nobody apart. */
+export function tenancyOf(
+  namespace: string,
+  { clusterSets, clusterSetBindings }: Pick<UpgradeCaches, 'clusterSets' | 'clusterSetBindings'>,
+): Tenancy | undefined {
+  if (!clusterSets || !clusterSetBindings) return undefined;
+  return judgeTenancy(namespace, clusterSetBindings.byIndex(BY_NAMESPACE, namespace), (name) => clusterSets.get({ name }));
 }
 
 /** The API server serves the kinds of the policy framework; without them there is nothing to enforce, nor a way to. */

@@ -1,5 +1,5 @@
 import { type ClusterGroupUpgradeSpec, findCondition, type PrecachingSpec, UpgradeCondition } from '@flotilla/api';
-import { policyFrameworkMissing, validateInput, validateNameLabels } from '../../rollout/input-checks.ts';
+import { policyFrameworkMissing, validateConfigRef, validateInput, validateNameLabels } from '../../rollout/input-checks.ts';
 import { computeMaxConcurrency, planBatches } from '../../upgrade/batches.ts';
 import { type ClusterSelection, selectClusters } from '../../upgrade/cluster-selection.ts';
 import { createComplianceTest, isManifestWorkMode } from '../../upgrade/compliance.ts';
@@ -65,7 +65,7 @@ const NO_IMAGE: SoftwareFailure = {
 
 /** Plans one pass (spec/talm 2.5–2.7, 3.1–3.3). Network only through `resolvePlatformImage`. */
 export async function planUpgrade(observed: ObservedUpgrade, spec: ClusterGroupUpgradeSpec, deps: PlanDeps): Promise<UpgradePlan> {
-  const selection = selectClusters(spec, observed.managed);
+  const selection = selectClusters(spec, observed.managed, observed.tenancy);
   const clusters = selection.failure ? [] : selection.clusters;
   const computedMaxConcurrency = computeMaxConcurrency(spec.remediationStrategy.maxConcurrency, clusters.length);
   const base = {
@@ -121,7 +121,14 @@ function examine(
   { clusters, talmStrict }: { readonly clusters: readonly string[]; readonly talmStrict: boolean },
 ): PolicyExamination {
   const children = observed.childrenOf(clusters);
-  return examinePolicies({ managedPolicies: spec.managedPolicies, clusters, children, parents: observed.parent, talmStrict });
+  return examinePolicies({
+    managedPolicies: spec.managedPolicies,
+    clusters,
+    children,
+    parents: observed.parent,
+    namespace: observed.tenancy?.namespace,
+    talmStrict,
+  });
 }
 
 async function validate(
@@ -130,7 +137,9 @@ async function validate(
   examination: PolicyExamination,
   deps: PlanDeps,
 ): Promise<Validation> {
-  const { upgrade, template, servesPolicies } = observed;
+  const { upgrade, template, servesPolicies, tenancy } = observed;
+  const foreign = tenancy && validateConfigRef(spec, tenancy.namespace);
+  if (foreign) return foreign;
   const isPolicyMode = !isManifestWorkMode(spec);
   if (isPolicyMode && (spec.managedPolicies?.length ?? 0) > 0 && !servesPolicies) return policyFrameworkMissing(deps.standalone);
   const validation = isPolicyMode
@@ -140,6 +149,7 @@ async function validate(
         preCaching: spec.preCaching,
         updateGraphUrl: deps.updateGraphUrl,
         resolvePlatformImage: deps.resolvePlatformImage,
+        namespace: tenancy?.namespace,
       })
     : await validateUpgrade({ mode: 'manifestWork', templates: spec.manifestWorkTemplates ?? [], template });
   return validation.status === 'True' ? (validateInput(upgrade, spec, deps.now()) ?? validation) : validation;

@@ -27,7 +27,7 @@ import type { ValidationFacts } from '../../upgrade/events-validation.ts';
 import { writeFinalizer, writeStatus } from './apply.ts';
 import type { DroppedFields } from './dropped-fields.ts';
 import type { Teardowns, UpgradeJobs } from './jobs.ts';
-import { type ObservedUpgrade, observeUpgrade, type UpgradeCaches } from './observe.ts';
+import { type ObservedUpgrade, observeUpgrade, tenancyOf, type UpgradeCaches } from './observe.ts';
 import { type PlanDeps, planUpgrade, type UpgradePlan } from './plan.ts';
 import {
   describeCleaning,
@@ -189,7 +189,13 @@ export class UpgradeReconciler {
     const at = now();
     const status = upgrade.status ?? { status: {} };
     const problem = (cluster: string | undefined) => rollout.problem(upgrade, cluster);
-    const observation = observeRollout(upgrade, caches, { problem, patience: this.#patience, talmStrict, now: at });
+    const observation = observeRollout(upgrade, caches, {
+      problem,
+      patience: this.#patience,
+      talmStrict,
+      tenancy: tenancyOf(upgrade.metadata.namespace ?? '', caches),
+      now: at,
+    });
     const advance = advanceRollout({ spec, status, observation, window: judgeWindow(upgrade, at), now: at });
     return { status: describeRollout(status, advance, new Date(at)), wakeAt: earliest(advance.wakeAt, observation.lookAt) };
   }

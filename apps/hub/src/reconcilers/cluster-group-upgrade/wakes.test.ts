@@ -1,4 +1,4 @@
-import { ClusterGroupUpgrade, ManagedCluster, Policy } from '@flotilla/api';
+import { ClusterGroupUpgrade, ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Policy } from '@flotilla/api';
 import { createLogger, createMetrics } from '@flotilla/runtime';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createCaches, fillCaches } from '../../caches.ts';
@@ -27,7 +27,7 @@ beforeEach(async () => {
   hub = new MemoryHub();
   stop = new AbortController();
   woken = [];
-  caches = createCaches((await hub.process()).client, logger, createMetrics());
+  caches = createCaches((await hub.process()).client, logger, createMetrics(), true);
   hub.put(Policy, COPY);
   hub.put(ClusterGroupUpgrade, buildUpgrade({ metadata: { name: 'running', uid: 'uid-running' }, status: RUNNING }));
   hub.put(ClusterGroupUpgrade, buildUpgrade({ metadata: { name: 'waiting', uid: 'uid-waiting' }, spec: { managedPolicies: ['p'] } }));
@@ -55,5 +55,21 @@ test('a copy of a policy that changes is looked at by who waits, not by who runs
 
 test('a copy that goes away is looked at by who runs too: its cluster has nothing to do there any more', async () => {
   hub.remove(Policy, COPY.metadata);
+  await vi.waitFor(() => expect(woken.toSorted()).toEqual(['ns/running', 'ns/waiting']));
+});
+
+test('a cluster set that is bound to a namespace is looked at by all upgrades there, and a set that changes by all', async () => {
+  hub.put(ClusterGroupUpgrade, buildUpgrade({ metadata: { namespace: 'elsewhere', name: 'other', uid: 'uid-other' } }));
+  await vi.waitFor(() => expect(woken).toEqual(['elsewhere/other']));
+  woken.length = 0;
+  const { apiVersion, kind } = ManagedClusterSetBinding;
+  const binding = { apiVersion, kind, metadata: { namespace: 'ns', name: 'blue' }, spec: { clusterSet: 'blue' } };
+  hub.put(ManagedClusterSetBinding, binding);
+  await vi.waitFor(() => expect(woken.toSorted()).toEqual(['ns/running', 'ns/waiting']));
+  woken.length = 0;
+  hub.put(ManagedClusterSet, { apiVersion, kind: ManagedClusterSet.kind, metadata: { name: 'blue', generation: 2 } });
+  await vi.waitFor(() => expect(woken.toSorted()).toEqual(['elsewhere/other', 'ns/running', 'ns/waiting']));
+  woken.length = 0;
+  hub.remove(ManagedClusterSetBinding, binding.metadata);
   await vi.waitFor(() => expect(woken.toSorted()).toEqual(['ns/running', 'ns/waiting']));
 });

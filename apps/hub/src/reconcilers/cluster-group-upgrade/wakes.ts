@@ -61,6 +61,13 @@ export function wakeOnChange(caches: Caches, queue: Pick<WorkQueue, 'add'>): voi
     for (const upgrade of open())
       if (upgrade.metadata.namespace === metadata.namespace && templatesOf(upgrade).includes(metadata.name)) lookAt(upgrade);
   });
+  caches.clusterSetBindings?.subscribe(({ object }) => {
+    for (const upgrade of open()) if (upgrade.metadata.namespace === object.metadata.namespace) lookAt(upgrade);
+  });
+  caches.clusterSets?.subscribe(({ type, object, previous }) => {
+    if (type === 'deleted' || object.metadata.generation !== previous?.metadata.generation || object.metadata.deletionTimestamp)
+      open().forEach(lookAt);
+  });
   wakeOnPolicies(caches, lookAt);
   wakeOnHubObjects(caches, lookAt);
   upgrades.list().forEach(lookAt);
