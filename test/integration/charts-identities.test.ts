@@ -17,13 +17,9 @@ beforeAll(async () => {
   world = await startChartHub({ values: ['standalone=true'], apiServer: { users } });
   admin = await world.server.client();
   for (const name of ['apps', 'other']) await admin.request('POST', '/api/v1/namespaces', { body: { metadata: { name } } });
-  const rules = [
-    'works.rules[0].apiGroups={""}',
-    'works.rules[0].resources={configmaps}',
-    'works.rules[0].verbs={get,create,patch,delete}',
-  ];
-  const values = ['clusterName=spoke-1', 'hub.kubeconfigSecret=hub', 'works.namespaces={apps}', ...rules];
-  await world.runHelm(['install', 'agent', join(CHARTS, 'spoke'), '-n', NAMESPACE, ...values.flatMap((value) => ['--set', value])]);
+  const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'create', 'patch', 'delete'] }];
+  const values = ['--set', 'clusterName=spoke-1,hub.kubeconfigSecret=hub,works.namespaces={apps}', '--set-json'];
+  await world.runHelm(['install', 'agent', join(CHARTS, 'spoke'), '-n', NAMESPACE, ...values, `works.rules=${JSON.stringify(rules)}`]);
 });
 afterAll(async () => {
   await world?.[Symbol.asyncDispose]();

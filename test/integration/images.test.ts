@@ -45,7 +45,10 @@ describe.skipIf(!canBuild)('images of the programs', () => {
     const started = performance.now();
     const again = await build('second');
     console.log(`built again from the cache in ${((performance.now() - started) / 1000).toFixed(1)} s`);
-    for (const app of appNames) expect(again.images[app]).toEqual(built.images[app]);
+    for (const app of appNames) {
+      const { name, digest, descriptor, platforms } = again.images[app] ?? {};
+      expect(built.images[app]).toMatchObject({ name, digest, descriptor, platforms });
+    }
   });
 
   test('go to a registry with their common layer sent once, and nothing is sent twice', async () => {

@@ -15,7 +15,7 @@ let world: World;
 let evil: Client;
 
 beforeAll(async () => {
-  world = await World.start({ spokes: ['good', 'evil'], hubArgs: ['--standalone', '--namespace', 'flotilla'] });
+  world = await World.start({ spokes: ['good', 'evil'], hubArgs: ['--standalone'] });
   const account = { namespace: 'evil', name: AGENT_ACCOUNT };
   await eventually(async () => (await world.client.get(ServiceAccount, account)) !== undefined, 60_000, 'the hub to let the spoke in');
   evil = await clientWith(await requestToken(world.client, account, 3600));
@@ -53,7 +53,7 @@ test('numbers that no program can hold in the status of its cluster keep no upgr
   await reportItself({ conditions: [hostileCondition('ManagedClusterConditionAvailable'), hostileCondition('HubAcceptedManagedCluster')] });
   // A new leader has never seen another version of it.
   await world.hub?.stop();
-  await world.startHub({ args: ['--standalone', '--namespace', 'flotilla'] });
+  await world.startHub({ args: ['--standalone'] });
   await world.upgrade('beside-it', ['good', 'evil']);
   await world.untilStates('beside-it', { good: 'Succeeded' });
 });
