@@ -1,6 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
+  ClusterGroupUpgrade,
+  type CrdManifest,
   CustomResourceDefinition,
   KubeObject,
   ManifestWork,
@@ -27,6 +29,8 @@ const upgrade = (name: string, spec: Record<string, unknown>) => ({
   metadata: { name, namespace: 'default' },
   spec,
 });
+
+const Stored = z.looseObject({ metadata: z.looseObject({}) });
 
 let created = 0;
 
@@ -137,11 +141,86 @@ describe('the CRDs on a real API server', () => {
     await expect(refused).rejects.toThrow(field);
   });
 
+  const CONFIGS = '/apis/ran.openshift.io/v1alpha1/namespaces/default/precachingconfigs';
+  const config = (name: string, spec: Record<string, unknown>) => ({
+    apiVersion: PreCachingConfig.apiVersion,
+    kind: PreCachingConfig.kind,
+    metadata: { name, namespace: 'default' },
+    spec,
+  });
+  const strings = (length: number, make = (index: number) => `edge-site-${index}`) => Array.from({ length }, (_, index) => make(index));
+
+  it('accepts what the largest fleets ask for', async () => {
+    const spec = { remediationStrategy: { maxConcurrency: 100 }, clusters: strings(20_000), managedPolicies: strings(500) };
+    expect(await post(UPGRADES, upgrade('large', spec))).toMatchObject({ metadata: { name: 'large' } });
+    const lists = {
+      excludePrecachePatterns: strings(1_000),
+      additionalImages: strings(1_000, (index) => `r.example/${'x'.repeat(250)}:${index}`),
+    };
+    expect(await post(CONFIGS, config('large', lists))).toMatchObject({ metadata: { name: 'large' } });
+  });
+
+  const remediationStrategy = { maxConcurrency: 1 };
+  test.each([
+    {
+      name: '40,000 selectors',
+      path: UPGRADES,
+      body: upgrade('x', { remediationStrategy, clusterSelector: strings(40_000) }),
+      field: 'spec.clusterSelector',
+    },
+    {
+      name: 'a selector of 40,000 values',
+      path: UPGRADES,
+      body: upgrade('x', {
+        remediationStrategy,
+        clusterLabelSelectors: [{ matchExpressions: [{ key: 'a', operator: 'In', values: strings(40_000) }] }],
+      }),
+      field: 'spec.clusterLabelSelectors[0].matchExpressions[0].values',
+    },
+    {
+      name: 'a size of 64,000 digits',
+      path: CONFIGS,
+      body: config('x', { spaceRequired: '9'.repeat(64_000) }),
+      field: 'spec.spaceRequired',
+    },
+    {
+      name: 'an image of 2,000 characters',
+      path: CONFIGS,
+      body: config('x', { additionalImages: ['x'.repeat(2_000)] }),
+      field: 'spec.additionalImages[0]',
+    },
+  ])('refuses $name and names the field', async ({ path, body, field }) => {
+    const refused = post(path, body);
+    await expect(refused).rejects.toMatchObject({ status: 422 });
+    await expect(refused).rejects.toThrow(field);
+    await expect(refused).rejects.toThrow(/at most \d+|no more than \d+|may not be more than \d+|Too (long|many)/);
+  });
+
+  it('lets the status be written of an upgrade that was stored before there were limits', async () => {
+    const [crd] = upgradeCrds();
+    if (!crd) throw new Error('no CRD');
+    const path = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${crd.metadata.name}`;
+    const isLimit = (key: string) => /^max(Items|Length|Properties)$/.test(key);
+    const unlimited: CrdManifest = JSON.parse(JSON.stringify(crd, (key, value: unknown) => (isLimit(key) ? undefined : value)));
+    const serve = async ({ spec }: CrdManifest) =>
+      client.request('PUT', path, { body: { ...Stored.parse(await client.request('GET', path)), spec } });
+    const spec = { remediationStrategy, clusterSelector: strings(40_000, String) };
+    await serve(unlimited);
+    // A CRD takes a moment to be served.
+    await vi.waitFor(() => post(UPGRADES, upgrade('older', spec)), { timeout: 15_000, interval: 100 });
+    await serve(crd);
+    await vi.waitFor(() => expect(post(UPGRADES, upgrade('newer', spec))).rejects.toThrow('spec.clusterSelector'), {
+      timeout: 15_000,
+      interval: 100,
+    });
+    const Read = ClusterGroupUpgrade.schema;
+    expect(Read.parse(await client.request('GET', `${UPGRADES}/older`)).spec?.clusterSelector).toHaveLength(40_000);
+    expect(await patchStatus('older', { computedMaxConcurrency: 1 })).toMatchObject({ status: { computedMaxConcurrency: 1 } });
+  });
+
   it('stores a PreCachingConfig and gives it no status', async () => {
-    const config = { apiVersion: PreCachingConfig.apiVersion, kind: PreCachingConfig.kind, metadata: { name: 'c', namespace: 'default' } };
-    const path = '/apis/ran.openshift.io/v1alpha1/namespaces/default/precachingconfigs';
-    await post(path, { ...config, spec: { overrides: { platformImage: 'registry.example/release@sha256:1' }, spaceRequired: '10 GiB' } });
-    const patch = client.request('PATCH', `${path}/c/status`, { body: {}, contentType: 'application/merge-patch+json' });
+    await post(CONFIGS, config('c', { overrides: { platformImage: 'registry.example/release@sha256:1' }, spaceRequired: '10 GiB' }));
+    const patch = client.request('PATCH', `${CONFIGS}/c/status`, { body: {}, contentType: 'application/merge-patch+json' });
     await expect(patch).rejects.toMatchObject({ status: 404 });
   });
 

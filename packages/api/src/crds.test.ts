@@ -49,6 +49,25 @@ describe('CRDs', () => {
     expect(bare).toEqual([]);
   });
 
+  it('bounds every text, list and map that a user writes', () => {
+    const unbounded: string[] = [];
+    const Node = z.looseObject({ type: z.string().optional(), properties: z.record(z.string(), z.unknown()).optional() });
+    const limits: Record<string, string> = { string: 'maxLength', array: 'maxItems', map: 'maxProperties' };
+    const visit = (given: unknown, path: string): void => {
+      const node = Node.parse(given);
+      const limit = limits[node.additionalProperties ? 'map' : (node.type ?? '')];
+      if (limit && typeof node[limit] !== 'number') unbounded.push(`${path} without ${limit}`);
+      for (const [key, field] of Object.entries(node.properties ?? {})) visit(field, `${path}.${key}`);
+      if (node.items) visit(node.items, `${path}[]`);
+      if (node.additionalProperties) visit(node.additionalProperties, `${path}{}`);
+    };
+    for (const crd of upgradeCrds()) {
+      const { spec } = z.looseObject({ spec: z.unknown() }).parse(read(crd).versions[0].schema.openAPIV3Schema.properties);
+      visit(spec, `${crd.metadata.name}.spec`);
+    }
+    expect(unbounded).toEqual([]);
+  });
+
   it('shows the columns and the short name of the reference', () => {
     const { names, versions } = find('clustergroupupgrades.ran.openshift.io');
     expect(names.shortNames).toEqual(['cgu']);

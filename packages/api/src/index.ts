@@ -31,6 +31,7 @@ export {
   resource,
   untyped,
 } from './kubernetes.ts';
+export { type Excess, limitsOf } from './limits.ts';
 export {
   Annotation,
   CLEANUP_FINALIZER,

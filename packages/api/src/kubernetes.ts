@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { labelKey, labelValue, list, map, text } from './bounded.ts';
 
 /** Name and, for namespaced kinds, namespace of one object. */
 export interface Ref {
@@ -73,15 +74,15 @@ export const findCondition = <C extends { type: string }>(conditions: readonly C
 
 /** A label selector as metav1 defines it. Operators are not enum-checked (spec/talm 1.1). */
 export const LabelSelector = z.object({
-  matchLabels: z.record(z.string(), z.string()).optional().describe('Labels that must be equal.'),
-  matchExpressions: z
-    .array(
-      z.object({
-        key: z.string().describe('Label key the requirement applies to.'),
-        operator: z.string().describe('In, NotIn, Exists or DoesNotExist.'),
-        values: z.array(z.string()).optional().describe('Values for In and NotIn.'),
-      }),
-    )
+  matchLabels: map(labelValue(), 64).optional().describe('Labels that must be equal.'),
+  matchExpressions: list(
+    z.object({
+      key: labelKey().describe('Label key the requirement applies to.'),
+      operator: text(64).describe('In, NotIn, Exists or DoesNotExist.'),
+      values: list(labelValue(), 5_000).optional().describe('Values for In and NotIn.'),
+    }),
+    64,
+  )
     .optional()
     .describe('Requirements that must all hold.'),
 });

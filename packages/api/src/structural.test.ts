@@ -41,6 +41,20 @@ describe('toStructural', () => {
       given: z.intersection(z.object({ a: z.string() }), z.object({ b: z.string() })),
       want: { type: 'object', properties: { a: { type: 'string' }, b: { type: 'string' } }, required: ['a', 'b'] },
     },
+    {
+      name: 'limits of texts, lists and maps pass through',
+      given: z
+        .record(z.string(), z.array(z.string().meta({ maxLength: 3 })).meta({ maxItems: 2 }))
+        .optional()
+        .describe('Few.')
+        .meta({ maxProperties: 1 }),
+      want: {
+        description: 'Few.',
+        type: 'object',
+        maxProperties: 1,
+        additionalProperties: { type: 'array', maxItems: 2, items: { type: 'string', maxLength: 3 } },
+      },
+    },
     { name: 'null is nullable', given: z.string().nullable(), want: { type: 'string', nullable: true } },
     { name: 'a known format stands without its pattern', given: z.iso.datetime(), want: { type: 'string', format: 'date-time' } },
     {

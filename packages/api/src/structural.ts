@@ -21,6 +21,7 @@ const KEPT = [
   'maxLength',
   'minItems',
   'maxItems',
+  'maxProperties',
   'required',
 ] as const;
 

@@ -49,6 +49,14 @@ test.each<{ name: string; spec: SelectionSpec; want: string[] }>([
   },
 ])('$name', ({ spec, want }) => expect(selectClusters(spec, fleet)).toEqual({ clusters: want }));
 
+test('as many selectors and clusters as are accepted take no time to speak of', () => {
+  const large = Array.from({ length: 20_000 }, (_, index) => buildCluster(`c${index}`, { a: 'b' }));
+  const clusterSelector = Array.from({ length: 5_000 }, (_, index) => `key-${index}=value`);
+  const before = performance.now();
+  expect(selectClusters({ clusterSelector }, large)).toEqual({ clusters: [] });
+  expect(performance.now() - before).toBeLessThan(1_000);
+});
+
 const details = 'Unable to select clusters: cannot obtain all the details about the clusters in the CR: ';
 const at = 'spec.clusterLabelSelectors[0].matchExpressions[0]';
 test.each<{ name: string; spec: SelectionSpec; message: string; missing?: string[] }>([

@@ -27,7 +27,7 @@ export function selectClusters(spec: SelectionSpec, fleet: Iterable<ManagedClust
   const managed = tenancy ? [...fleet].filter(tenancy.reaches) : [...fleet];
   const known = new Map(managed.map((cluster) => [cluster.metadata.name, cluster.metadata.labels ?? {}]));
 
-  const matchers: Matcher[] = (spec.clusterSelector ?? []).flatMap((entry) => compileEntry(entry) ?? []);
+  const matchers: Matcher[] = [compileEntries(spec.clusterSelector ?? [])];
   for (const [index, selector] of (spec.clusterLabelSelectors ?? []).entries()) {
     const compiled = compileSelector(selector, `spec.clusterLabelSelectors[${index}]`);
     if ('problem' in compiled) return unobtainable(compiled.problem);
@@ -58,8 +58,11 @@ const failure = (why: string, missing?: readonly string[]): ClusterSelection => 
   failure: { reason: 'ClusterNotFound', message: `Unable to select clusters: ${why}`, ...(missing && { missing }) },
 });
 
-/** Deprecated form: `key=value`, or `key` for an empty value; an entry with more than one `=` selects nothing. */
-function compileEntry(entry: string): Matcher | undefined {
-  const [key = '', value = '', ...rest] = entry.split('=');
-  return rest.length > 0 ? undefined : (labels) => label(labels, key) === value;
+/**
+ * Deprecated form: `key=value`, or `key` for an empty value; an entry with more than one `=` selects nothing. Thousands of entries cost a
+ * cluster no more than one does: its labels are looked up in them.
+ */
+function compileEntries(entries: readonly string[]): Matcher {
+  const wanted = new Set(entries.map((entry) => (entry.includes('=') ? entry : `${entry}=`)));
+  return (labels) => Object.entries(labels).some(([key, value]) => wanted.has(`${key}=${value}`));
 }

@@ -288,9 +288,19 @@ describe('a spec is refused', () => {
       message: `${prefix}operatorsPackagesAndChannels entry "ptp" is not a package and a channel; write package:channel`,
     },
     {
+      name: 'when the PreCachingConfig is beyond what is accepted',
+      input: { policies: [platform], config: config({ spaceRequired: '9'.repeat(64_000) }) },
+      message: `${prefix}failed to get PreCachingConfig resource due to spec.spaceRequired of ns/config has 64000 characters, at most 64 are accepted; shorten it`,
+    },
+    {
+      name: 'when a list of it is',
+      input: { talmStrict: true, policies: [platform], config: config({ additionalImages: Array.from({ length: 10_001 }, String) }) },
+      message: `${prefix}failed to get PreCachingConfig resource due to spec.additionalImages of ns/config has 10001 entries, at most 10000 are accepted; shorten it`,
+    },
+    {
       name: 'when it is huge',
-      input: { config: config({ additionalImages: Array.from({ length: 20_000 }, (_, index) => `q/${index}`) }) },
-      message: `${prefix}all values together have 189037 characters; at most 131072 are accepted, shorten the lists`,
+      input: { config: config({ additionalImages: Array.from({ length: 10_000 }, (_, index) => `quay.io/${index}`) }) },
+      message: `${prefix}all values together have 149037 characters; at most 131072 are accepted, shorten the lists`,
     },
   ])('$name', async ({ input, message, transient = false }) => {
     expect(await derive(input)).toEqual({ failure: { reason: 'PrecacheSpecIncomplete', message, transient } });

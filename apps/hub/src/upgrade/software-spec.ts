@@ -3,7 +3,9 @@ import {
   DEFAULT_SPACE_REQUIRED,
   errorMessage,
   FlotillaError,
+  limitsOf,
   type PreCachingConfig,
+  PreCachingConfigSpec,
   type PrecachingSpec,
   refKey,
 } from '@flotilla/api';
@@ -84,6 +86,7 @@ export async function derivePrecachingSpec(input: SoftwareInput): Promise<Softwa
   try {
     if (input.configRef?.name && !input.config)
       throw new Incomplete(`${CONFIG_FAILED} PreCachingConfig.ran.openshift.io ${JSON.stringify(input.configRef.name)} not found`);
+    checkSize(input.config);
     const spec = withoutEmpty(await derive(input));
     checkConsistency(spec, input.talmStrict);
     const workloadImage = input.talmStrict ? undefined : input.config?.spec?.overrides?.preCacheImage?.trim();
@@ -117,6 +120,15 @@ async function derive(input: SoftwareInput): Promise<PrecachingSpec> {
     spec.spaceRequired = DEFAULT_SPACE_REQUIRED;
   checkValues(spec);
   return spec;
+}
+
+const findExcess = limitsOf(PreCachingConfigSpec);
+
+/** More than the CRD accepts: stored before it had limits, or under another's CRD. */
+function checkSize(config: PreCachingConfig | undefined): void {
+  const excess = findExcess(config?.spec);
+  if (excess)
+    throw new Incomplete(`${CONFIG_FAILED} ${['spec', ...excess.path].join('.')} of ${nameOf(config)} ${excess.message}; shorten it`);
 }
 
 async function platformImageOf(input: SoftwareInput): Promise<string> {

@@ -1,60 +1,62 @@
 import { z } from 'zod';
 import { BackupState } from '../backup.ts';
+import { labelKey, labelValue, list, map, objectName, text } from '../bounded.ts';
 import { Condition, KubeObject, LabelSelector, ObjectMeta, resource } from '../kubernetes.ts';
 import { PrecacheProgress, PrecacheState } from '../precache.ts';
 
+/** Most clusters of one upgrade; as many names are all that an object has room for. */
+const CLUSTERS = 20_000;
+/** Annotations of an object have at most 256 KiB together. */
+const ANNOTATIONS_LENGTH = 262_144;
+
 /** Edits of ManagedCluster labels and annotations at one moment of the upgrade. */
 const ClusterActions = {
-  addClusterLabels: z.record(z.string(), z.string()).optional().describe('Labels to add to every cluster of the upgrade.'),
-  deleteClusterLabels: z
-    .record(z.string(), z.string())
+  addClusterLabels: map(labelValue(), 1_000).optional().describe('Labels to add to every cluster of the upgrade.'),
+  deleteClusterLabels: map(labelValue(), 1_000)
     .optional()
     .describe('Deprecated, use removeClusterLabels. Labels to delete; only the keys are used.'),
-  removeClusterLabels: z.array(z.string()).optional().describe('Keys of labels to remove.'),
-  addClusterAnnotations: z.record(z.string(), z.string()).optional().describe('Annotations to add to every cluster of the upgrade.'),
-  removeClusterAnnotations: z.array(z.string()).optional().describe('Keys of annotations to remove.'),
+  removeClusterLabels: list(labelKey(), 1_000).optional().describe('Keys of labels to remove.'),
+  addClusterAnnotations: map(text(ANNOTATIONS_LENGTH), 1_000).optional().describe('Annotations to add to every cluster of the upgrade.'),
+  removeClusterAnnotations: list(labelKey(), 1_000).optional().describe('Keys of annotations to remove.'),
 };
 
-/** What a user asks for (spec/talm 1.1). */
+/** What a user asks for (spec/talm 1.1), within limits (see `limitsOf`) that no fleet comes near. */
 export const ClusterGroupUpgradeSpec = z.object({
   backup: z.boolean().default(false).describe('Deprecated. Back up each cluster before it is remediated.'),
   preCaching: z.boolean().default(false).describe('Pull the images of the upgrade into each cluster first, whether or not enable is set.'),
   preCachingConfigRef: z
     .object({
-      name: z.string().optional().describe('Name of the PreCachingConfig; empty for none.'),
-      namespace: z.string().optional().describe('Namespace of the PreCachingConfig; empty for that of the ClusterGroupUpgrade.'),
+      name: objectName().optional().describe('Name of the PreCachingConfig; empty for none.'),
+      namespace: objectName().optional().describe('Namespace of the PreCachingConfig; empty for that of the ClusterGroupUpgrade.'),
     })
     .optional()
     .describe('PreCachingConfig that overrides what the policies say.'),
   enable: z.boolean().default(true).describe('Start the remediation. Pre-caching does not wait for it.'),
-  clusters: z.array(z.string()).optional().describe('Names of ManagedClusters, in the order they are upgraded.'),
-  clusterSelector: z
-    .array(z.string())
+  clusters: list(objectName(), CLUSTERS).optional().describe('Names of ManagedClusters, in the order they are upgraded.'),
+  clusterSelector: list(text(512), 5_000)
     .optional()
     .describe('Deprecated, use clusterLabelSelectors. key=value or key, each selecting the clusters with that label.'),
-  clusterLabelSelectors: z
-    .array(LabelSelector)
+  clusterLabelSelectors: list(LabelSelector, 256)
     .optional()
     .describe('Label selectors over ManagedClusters; a cluster that matches any is selected.'),
   remediationStrategy: z
     .object({
-      canaries: z.array(z.string()).optional().describe('Clusters upgraded first, each in a batch of its own.'),
+      canaries: list(objectName(), CLUSTERS).optional().describe('Clusters upgraded first, each in a batch of its own.'),
       maxConcurrency: z.int().describe('Clusters upgraded at the same time; 0 or less means all.'),
       timeout: z.int().default(240).describe('Minutes until the upgrade times out.'),
     })
     .describe('How the clusters are divided into batches, and how long it may take.'),
-  managedPolicies: z.array(z.string()).optional().describe('Names of parent policies, in the order they are remediated.'),
-  manifestWorkTemplates: z
-    .array(z.string())
+  managedPolicies: list(objectName(), 2_000).optional().describe('Names of parent policies, in the order they are remediated.'),
+  manifestWorkTemplates: list(objectName(), 2_000)
     .optional()
     .describe('Names of ManifestWorkReplicaSets in the namespace of the ClusterGroupUpgrade, rolled out in order instead of policies.'),
-  blockingCRs: z
-    .array(
-      z.object({
-        name: z.string().optional().describe('Name of the ClusterGroupUpgrade to wait for.'),
-        namespace: z.string().optional().describe('Namespace of the ClusterGroupUpgrade to wait for.'),
-      }),
-    )
+  blockingCRs: list(
+    z.object({
+      name: objectName().optional().describe('Name of the ClusterGroupUpgrade to wait for.'),
+      namespace: objectName().optional().describe('Namespace of the ClusterGroupUpgrade to wait for.'),
+    }),
+    1_000,
+  )
     .optional()
     .describe('ClusterGroupUpgrades that must complete first.'),
   actions: z
@@ -70,7 +72,7 @@ export const ClusterGroupUpgradeSpec = z.object({
     })
     .optional()
     .describe('Edits of ManagedClusters before and after the remediation.'),
-  batchTimeoutAction: z.string().optional().describe('What to do when a batch times out: Continue (default) or Abort.'),
+  batchTimeoutAction: text(64).optional().describe('What to do when a batch times out: Continue (default) or Abort.'),
 });
 export type ClusterGroupUpgradeSpec = z.output<typeof ClusterGroupUpgradeSpec>;
 

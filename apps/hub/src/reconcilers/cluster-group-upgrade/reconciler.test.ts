@@ -162,6 +162,20 @@ test('a clock that steps back does not hold an upgrade for the length of the ste
   expect(findCondition(stored()?.status?.conditions, 'ClustersSelected')?.message).toContain('somebody');
 });
 
+test('a spec beyond the limits, stored before there were any, ends in a condition that names the field', async () => {
+  hub.put(
+    ClusterGroupUpgrade,
+    buildUpgrade({ metadata, spec: { clusterSelector: Array.from({ length: 40_000 }, (_, i) => `key-${i}=x`) } }),
+  );
+  await seen();
+  await reconciler.reconcile(KEY);
+  expect(findCondition(stored()?.status?.conditions, 'Validated')).toMatchObject({
+    status: 'False',
+    reason: 'InvalidSpec',
+    message: 'spec.clusterSelector cannot be used: has 40000 entries, at most 5000 are accepted; correct it',
+  });
+});
+
 test('an upgrade without a spec says so in a condition, and goes on once it has one', async () => {
   const { spec: _, ...bare } = buildUpgrade({ metadata });
   hub.put(ClusterGroupUpgrade, bare);

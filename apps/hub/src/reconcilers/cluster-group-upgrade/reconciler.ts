@@ -4,6 +4,7 @@ import {
   ClusterGroupUpgradeSpec,
   type ClusterGroupUpgradeStatus,
   findCondition,
+  limitsOf,
   type Ref,
   refKey,
   UpgradeCondition,
@@ -56,6 +57,9 @@ const LOOK_INTERVAL_MS = 200;
 const SPOKE_PATIENCE_MS = 60_000;
 /** How often it is looked whether the hub is clean, even if nothing happens. */
 const CLEAN_RECHECK_MS = 5000;
+
+/** More than the CRD accepts: stored before it had limits, or under another's CRD. */
+const findExcess = limitsOf(ClusterGroupUpgradeSpec);
 
 /** What a pass ends with. */
 interface PassResult {
@@ -127,8 +131,10 @@ export class UpgradeReconciler {
 
   async #advance(upgrade: ClusterGroupUpgrade, memory: Memory): Promise<ReconcileResult> {
     const spec = ClusterGroupUpgradeSpec.safeParse(upgrade.spec ?? {});
-    if (!spec.success) {
-      await this.#write(upgrade, describeUnreadable(upgrade, spec.error.issues, new Date(this.#deps.now())), memory);
+    const excess = findExcess(upgrade.spec);
+    if (!spec.success || excess) {
+      const issues = spec.error?.issues ?? (excess ? [excess] : []);
+      await this.#write(upgrade, describeUnreadable(upgrade, issues, new Date(this.#deps.now())), memory);
       return {};
     }
     const running = isRunning(upgrade);
