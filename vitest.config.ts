@@ -10,9 +10,17 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['packages/*/src/**/*.test.ts', 'apps/*/src/**/*.test.ts', 'tools/src/**/*.test.ts', 'demo/src/**/*.test.ts'],
-          exclude: ['**/*.integration.test.ts'],
+          exclude: ['**/*.integration.test.ts', '**/*.fuzz.test.ts'],
           // Nothing here waits; but the machine may have other things to do.
           testTimeout: 30_000,
+        },
+      },
+      {
+        test: {
+          name: 'fuzz',
+          include: ['packages/*/src/**/*.fuzz.test.ts', 'apps/*/src/**/*.fuzz.test.ts'],
+          // The time of a run is given to `npm run fuzz`.
+          testTimeout: 3_600_000,
         },
       },
       { test: { name: 'architecture', include: ['test/architecture/**/*.test.ts'] } },

@@ -58,7 +58,7 @@ test('the index has the heads of its channels, without the images of older bundl
   const index = await resolveImage(client, local(fixture.operators.index.pullSpec));
   const files = await readLayerFiles(client, index, { match: (path) => path.startsWith('configs/') });
   const wanted = fixture.operators.packagesAndChannels.map((text) => text.split(':'));
-  const catalogue = readCatalogue(
+  const catalogue = await readCatalogue(
     [...files].map(([path, content]) => ({ path, content })),
     wanted.map(([name]) => name ?? ''),
   );

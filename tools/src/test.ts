@@ -31,7 +31,7 @@ const checks: readonly Stage[] = [
 ];
 
 const tests: Readonly<Record<Tier, Stage>> = {
-  unit: { name: 'unit tests', run: () => runTests(['unit', 'architecture']) },
+  unit: { name: 'unit tests', run: () => runTests(['unit', 'architecture', 'fuzz']) },
   integration: { name: 'integration tests', run: () => runTests(['integration']) },
   e2e: { name: 'end-to-end tests', run: () => runTests(['e2e']) },
 };

@@ -7,6 +7,9 @@ const Environment = z.object({
   FLOTILLA_CACHE: z.string().min(1).optional(),
   XDG_CACHE_HOME: z.string().min(1).optional(),
   FLOTILLA_DEBUG: z.string().optional(),
+  FLOTILLA_FUZZ_SEED: z.coerce.number().int().default(1),
+  FLOTILLA_FUZZ_SECONDS: z.coerce.number().min(0).default(1.5),
+  FLOTILLA_FUZZ_CASE: z.coerce.number().int().optional(),
   PATH: z.string().default('/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'),
 });
 
@@ -20,6 +23,8 @@ export interface ControlPlaneEnvironment {
   readonly keepFolders: boolean;
   /** Search path, with the system folders that a user's PATH may lack. */
   readonly path: string;
+  /** Property runs: `FLOTILLA_FUZZ_SEED`, `FLOTILLA_FUZZ_SECONDS` for one target, `FLOTILLA_FUZZ_CASE` for one case of it. */
+  readonly fuzz: { readonly seed: number; readonly seconds: number; readonly only?: number | undefined };
 }
 
 /** Reads the environment. Throws a ZodError that names the variable. */
@@ -29,6 +34,7 @@ export function readEnvironment(): ControlPlaneEnvironment {
     ...(env.KUBEBUILDER_ASSETS && { assetsDir: env.KUBEBUILDER_ASSETS }),
     cacheDir: env.FLOTILLA_CACHE ?? join(env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'flotilla'),
     keepFolders: Boolean(env.FLOTILLA_DEBUG),
+    fuzz: { seed: env.FLOTILLA_FUZZ_SEED, seconds: env.FLOTILLA_FUZZ_SECONDS, only: env.FLOTILLA_FUZZ_CASE },
     path: `${env.PATH}:/usr/local/sbin:/usr/sbin:/sbin:/usr/local/go/bin`,
   };
 }

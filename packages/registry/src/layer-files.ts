@@ -34,8 +34,8 @@ export interface ReadLayerFilesOptions {
  * @throws RegistryError `_BAD_LAYER` for path tricks and broken archives, `_TOO_LARGE` for any bound, and what fetching throws.
  */
 export async function readLayerFiles(
-  client: RegistryClient,
-  image: ResolvedImage,
+  client: Pick<RegistryClient, 'streamBlob'>,
+  image: Pick<ResolvedImage, 'reference' | 'layers'>,
   options: ReadLayerFilesOptions,
 ): Promise<Map<string, Buffer>> {
   const reading = new LayerReading(client, image, options);
@@ -46,8 +46,8 @@ export async function readLayerFiles(
 const PATH_CHARACTERS = 128;
 
 class LayerReading {
-  readonly #client: RegistryClient;
-  readonly #image: ResolvedImage;
+  readonly #client: Pick<RegistryClient, 'streamBlob'>;
+  readonly #image: Pick<ResolvedImage, 'reference' | 'layers'>;
   readonly #options: ReadLayerFilesOptions;
   readonly #paths: ReadonlySet<string> | undefined;
   readonly #limits;
@@ -60,7 +60,11 @@ class LayerReading {
   #unpacked = 0;
   #kept = 0;
 
-  constructor(client: RegistryClient, image: ResolvedImage, options: ReadLayerFilesOptions) {
+  constructor(
+    client: Pick<RegistryClient, 'streamBlob'>,
+    image: Pick<ResolvedImage, 'reference' | 'layers'>,
+    options: ReadLayerFilesOptions,
+  ) {
     this.#client = client;
     this.#image = image;
     this.#options = options;

@@ -76,6 +76,7 @@ async function loadCatalogue(
   return readCatalogue(
     files,
     packages.map((wanted) => wanted.package),
+    signal,
   );
 }
 

@@ -36,7 +36,7 @@ const objects = [
   { schema: 'custom.thing', anything: [1] },
 ];
 const wanted = { package: 'ptp', channel: 'stable' };
-const read = (...contents: string[]): Catalogue =>
+const read = (...contents: string[]): Promise<Catalogue> =>
   readCatalogue(
     contents.map((text, i) => ({ path: `configs/ptp/${i}.json`, content: bytes(text) })),
     ['ptp'],
@@ -57,26 +57,27 @@ test.each([
   ['one file for each object', objects.map((object) => JSON.stringify(object))],
   ['objects in the reverse order', objects.toReversed().map((object) => JSON.stringify(object))],
   ['a byte order mark', [`\uFEFF${objects.map((object) => JSON.stringify(object)).join('\n')}`]],
-])('%s: the head of the channel and its images', (_, contents) => {
-  expect(read(...contents).head(wanted)).toEqual({ ...wanted, bundle: 'ptp.v2', images });
+])('%s: the head of the channel and its images', async (_, contents) => {
+  expect((await read(...contents)).head(wanted)).toEqual({ ...wanted, bundle: 'ptp.v2', images });
 });
 
-test('braces, quotes and backslashes in strings do not end an object', () => {
+test('braces, quotes and backslashes in strings do not end an object', async () => {
   const tricky = { schema: 'custom', text: '}"]{\\', more: ['\\"}'] };
-  expect(read([JSON.stringify(tricky), ...objects.map((object) => JSON.stringify(object))].join('\n')).head(wanted)?.bundle).toBe('ptp.v2');
+  const catalogue = await read([JSON.stringify(tricky), ...objects.map((object) => JSON.stringify(object))].join('\n'));
+  expect(catalogue.head(wanted)?.bundle).toBe('ptp.v2');
 });
 
-test('broken objects of another package disturb nobody', () => {
+test('broken objects of another package disturb nobody', async () => {
   const broken = [
     { schema: 'olm.channel', package: 'other', name: 7 },
     { schema: 'olm.bundle', package: 'other', name: 'x', relatedImages: 'no' },
     { schema: 'olm.bundle', package: 7 },
   ];
-  expect(read(...[...broken, ...objects].map((object) => JSON.stringify(object))).head(wanted)?.bundle).toBe('ptp.v2');
+  expect((await read(...[...broken, ...objects].map((object) => JSON.stringify(object)))).head(wanted)?.bundle).toBe('ptp.v2');
 });
 
-test('a package that the index does not have is undefined, and the error for it says what there is', () => {
-  const catalogue = read(...objects.map((object) => JSON.stringify(object)));
+test('a package that the index does not have is undefined, and the error for it says what there is', async () => {
+  const catalogue = await read(...objects.map((object) => JSON.stringify(object)));
   expect(catalogue.head({ package: 'sriov', channel: 'stable' })).toBeUndefined();
   expect(unknownPackage('sriov', catalogue.packages)).toMatchObject({
     code: 'FLOTILLA_CATALOGUE_PACKAGE_UNKNOWN',
@@ -87,8 +88,8 @@ test('a package that the index does not have is undefined, and the error for it 
 test.each([
   ['an unknown channel', objects, 'beta', 'FLOTILLA_CATALOGUE_CHANNEL_UNKNOWN', /"ptp" has no channel "beta"; its channels are stable/],
   ['a head without a bundle', [pack, channel], 'stable', 'FLOTILLA_CATALOGUE_BUNDLE_UNKNOWN', /"ptp.v2"/],
-])('%s', (_, content, name, code, message) => {
-  const catalogue = read(...content.map((object) => JSON.stringify(object)));
+])('%s', async (_, content, name, code, message) => {
+  const catalogue = await read(...content.map((object) => JSON.stringify(object)));
   expect(() => catalogue.head({ package: 'ptp', channel: name })).toThrow(
     expect.objectContaining({ code, message: expect.stringMatching(message) }),
   );
@@ -108,6 +109,10 @@ describe('refused, naming the file', () => {
     ['YAML that is none', 'a: [1, 2\nb: "', /is not YAML/],
     ['YAML with a key twice', 'schema: a\nschema: b', /the key "schema" stands twice/],
     ['YAML with a key twice further down', 'schema: a\nx: [{y: 1, y: 2}]', /the key "y" stands twice/],
+    ['YAML of very many values', `schema: [${'a,'.repeat(catalogueLimits.yamlTokens / 3)}]`, /more than 100000 values/],
+    ['YAML of many aliases of much', `a: &a [${'x, '.repeat(900)}]\nb: [${'*a, '.repeat(900)}]`, /more than 100000 values/],
+    ['an alias of what it is part of', 'schema: custom\na: &a [*a]', /the alias "a" stands for nothing/],
+    ['an alias of nothing', 'schema: custom\na: *b', /the alias|Unresolved alias/],
     ['a YAML document that is too large', `schema: ${'x'.repeat(catalogueLimits.yamlDocumentBytes)}`, /YAML document of more than 1048576/],
     ['a package without a name', '{"schema":"olm.package"}', /olm\.package: name/],
     [
@@ -130,25 +135,25 @@ describe('refused, naming the file', () => {
       /is not YAML/,
     ],
     ['an object that is too large', `{"a":"${'x'.repeat(catalogueLimits.documentBytes)}"}`, /more than/],
-  ])('%s', (_, content, message) => {
-    expect(() => read(content)).toThrow(
+  ])('%s', async (_, content, message) => {
+    await expect(read(content)).rejects.toThrow(
       expect.objectContaining({ code: 'FLOTILLA_CATALOGUE_INVALID', message: expect.stringMatching(message) }),
     );
-    expect(() => read(content)).toThrow(/"configs\/ptp\/0\.json"/);
+    await expect(read(content)).rejects.toThrow(/"configs\/ptp\/0\.json"/);
   });
 
-  test('bytes that are not UTF-8', () => {
-    expect(() => readCatalogue([{ path: 'a.json', content: Uint8Array.of(0x7b, 0xff, 0x7d) }], [])).toThrow(/not UTF-8/);
+  test('bytes that are not UTF-8', async () => {
+    await expect(readCatalogue([{ path: 'a.json', content: Uint8Array.of(0x7b, 0xff, 0x7d) }], [])).rejects.toThrow(/not UTF-8/);
   });
 });
 
-test('names from Object.prototype are ordinary names', () => {
+test('names from Object.prototype are ordinary names', async () => {
   const text = [
     { schema: 'olm.package', name: '__proto__' },
     { schema: 'olm.channel', package: '__proto__', name: 'constructor', entries: [{ name: 'toString' }] },
     { schema: 'olm.bundle', package: '__proto__', name: 'toString', relatedImages: [] },
   ].map((object) => JSON.stringify(object));
-  const catalogue = readCatalogue([{ path: 'a.json', content: bytes(text.join('')) }], ['__proto__']);
+  const catalogue = await readCatalogue([{ path: 'a.json', content: bytes(text.join('')) }], ['__proto__']);
   expect(catalogue.head({ package: '__proto__', channel: 'constructor' })).toMatchObject({ bundle: 'toString', images: [] });
 });
 
@@ -165,21 +170,37 @@ test.each([
   expect(isCataloguePath(path)).toBe(wantedAnswer);
 });
 
-test('what .indexignore names is no part of the catalogue', () => {
+test('aliases in YAML are understood', async () => {
+  const text =
+    'schema: olm.package\nname: &n ptp\n---\nschema: olm.channel\nname: &s stable\npackage: ptp\nentries: [{name: ptp.v1}]\nold: &x [1]\nnew: &x [2]\nused: *x\n---\nschema: olm.bundle\nname: &n ptp.v1\npackage: ptp\nimage: &i host/a:1\nrelatedImages: [&r {name: a, image: *i}, *r]';
+  expect((await read(text)).head(wanted)?.images).toEqual([{ name: 'a', pullSpec: 'host/a:1' }]);
+});
+
+test('a signal ends reading between two objects, and others have their turn meanwhile', async () => {
+  const object = `${JSON.stringify({ schema: 'custom', text: 'x'.repeat(1_000) })}\n`;
+  const files = [{ path: 'a.json', content: bytes(object.repeat(100_000)) }];
+  const ended = new Error('no longer wanted');
+  const controller = new AbortController();
+  const reading = readCatalogue(files, [], controller.signal);
+  setImmediate(() => controller.abort(ended));
+  await expect(reading).rejects.toBe(ended);
+});
+
+test('what .indexignore names is no part of the catalogue', async () => {
   const files = [
     ...objects.map((object, i) => ({ path: `configs/ptp/${i}`, content: bytes(JSON.stringify(object)) })),
     { path: 'configs/ptp/broken', content: bytes('not: [a catalogue') },
     { path: 'configs/.indexignore', content: bytes('broken\n') },
   ];
-  expect(readCatalogue(files, ['ptp']).head(wanted)).toEqual({ ...wanted, bundle: 'ptp.v2', images });
+  expect((await readCatalogue(files, ['ptp'])).head(wanted)).toEqual({ ...wanted, bundle: 'ptp.v2', images });
 });
 
-test('a YAML object of many keys, or of many errors, takes no more than a few seconds of a processor', () => {
+test('a YAML object of many keys, or of many errors, takes no more than a few seconds of a processor', async () => {
   const keys = `schema: custom\n${Array.from({ length: 9_000 }, (_, i) => `key-number-${i}: v`).join('\n')}`;
   const broken = 'schema: [\n'.repeat(12_000);
   const started = process.cpuUsage();
-  read(keys);
-  expect(() => read(broken)).toThrow(/is not YAML/);
+  await read(keys);
+  await expect(read(broken)).rejects.toThrow(/is not YAML/);
   const { user, system } = process.cpuUsage(started);
   expect((user + system) / 1_000).toBeLessThan(3_000);
 });

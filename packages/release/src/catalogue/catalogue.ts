@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
 import { namesOf, quoted, ReleaseError, ReleaseErrorCode } from '../errors.ts';
 import { isPullSpecShaped } from '../image-references.ts';
@@ -65,13 +66,25 @@ export interface Catalogue {
 /**
  * Reads a file-based catalogue (what its `.indexignore` files leave of it): concatenated JSON or YAML with `olm.package`, `olm.channel` and `olm.bundle` objects. Only the
  * objects of `packages` are kept and checked field by field, so a broken object of another package disturbs nobody.
+ * Between objects others have their turn, and the signal is looked at.
  * @throws ReleaseError `FLOTILLA_CATALOGUE_INVALID` naming file, object and field
  */
-export function readCatalogue(files: Iterable<CatalogueFile>, packages: Iterable<string>): Catalogue {
+export async function readCatalogue(files: Iterable<CatalogueFile>, packages: Iterable<string>, signal?: AbortSignal): Promise<Catalogue> {
   const content = new Content(new Set(packages));
-  for (const file of withoutIgnored([...files])) for (const document of readDocuments(file)) content.add(file, document);
+  let turn = performance.now();
+  for (const file of withoutIgnored([...files]))
+    for (const document of readDocuments(file)) {
+      content.add(file, document);
+      if (performance.now() - turn < TURN_MS) continue;
+      await setImmediate();
+      signal?.throwIfAborted();
+      turn = performance.now();
+    }
   return { packages: content.packages, head: (wanted) => content.head(wanted) };
 }
+
+/** How long reading keeps the event loop unless a single object takes longer, milliseconds. */
+const TURN_MS = 25;
 
 class Content {
   readonly packages = new Set<string>();

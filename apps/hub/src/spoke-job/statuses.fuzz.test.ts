@@ -1,0 +1,126 @@
+import { Label, ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api';
+import { defineTarget, type RandomValues } from '@flotilla/control-plane/fuzzing';
+import { expect, test } from 'vitest';
+import { createPrecacheJob } from '../precache/job.ts';
+import { judgeRegistration } from '../registration/judge.ts';
+import { judgeWork, trimWork } from '../rollout/spoke/manifest-works.ts';
+import { interpret } from './interpret.ts';
+import { buildPrecacheSettings } from './observation-builders.ts';
+import { observeSpoke, readReport, trimAction, trimView } from './observe.ts';
+
+const precacheJob = createPrecacheJob(buildPrecacheSettings());
+const time = '2026-01-01T00:00:00Z';
+const seen = { type: 'Processing', status: 'True', reason: 'GetResourceProcessing', message: '', lastTransitionTime: time };
+const done = { type: 'Completed', status: 'True', reason: 'ActionDone', message: '', lastTransitionTime: time };
+const metadata = (name: string) => ({ name, namespace: 'a', uid: 'u', creationTimestamp: time, labels: { [Label.upgradeUid]: 'uid' } });
+const report = { phase: 'pulling', imagesDone: 1, imagesTotal: 2, bytesDone: 1, bytesTotal: 2, bytesPerSecond: 1, at: time };
+const results = [
+  {
+    kind: 'Job',
+    metadata: { name: 'pre-cache', namespace: 'openshift-talo-pre-cache' },
+    status: { active: 1, conditions: [{ type: 'Failed', status: 'True', reason: 'x', message: 'y' }] },
+  },
+  {
+    kind: 'ConfigMap',
+    metadata: { name: 'pre-cache-progress', namespace: 'openshift-talo-pre-cache' },
+    data: { progress: JSON.stringify(report) },
+  },
+  { kind: 'Namespace', metadata: { name: 'openshift-talo-pre-cache', annotations: {} }, status: {} },
+] as const;
+const [, ...views] = ['', ...Object.values(precacheJob.names.views).map(({ name }) => name)];
+
+interface Hostile {
+  readonly cluster: unknown;
+  readonly views: readonly unknown[];
+  readonly actions: readonly unknown[];
+}
+const hostile = (random: RandomValues): Hostile => ({
+  cluster: random.mutate({
+    conditions: [
+      { ...done, type: 'ManagedClusterConditionAvailable' },
+      { ...done, type: 'HubAcceptedManagedCluster' },
+    ],
+  }),
+  views: views.map((_, i) => random.mutate({ conditions: [seen], result: results[i % results.length] })),
+  actions: random.list(4, () => random.mutate({ conditions: [done], result: {} })),
+});
+
+const targets = [
+  defineTarget('what a spoke says of a job', {
+    make: (random) => ({
+      ...hostile(random),
+      state: random.pick<'PreparingToStart' | 'Starting' | 'Active'>(['PreparingToStart', 'Starting', 'Active']),
+    }),
+    run: ({ cluster, views: answers, actions, state }) => {
+      const observed = observeSpoke(precacheJob.names, 'uid', {
+        cluster: ManagedCluster.schema.parse({ metadata: metadata('a'), status: cluster }),
+        views: answers.map((status, i) => trimView(ManagedClusterView.schema.parse({ metadata: metadata(views[i] ?? ''), status }))),
+        actions: actions.map((status, i) => trimAction(ManagedClusterAction.schema.parse({ metadata: metadata(`action-${i}`), status }))),
+      });
+      readReport(observed.progressView?.answer);
+      const context = {
+        job: precacheJob,
+        upgradeUid: 'uid',
+        now: 0,
+        deadlineAt: 1,
+        heldBy: undefined,
+        holderEnded: false,
+        trouble: undefined,
+        digest: undefined,
+      };
+      const { message = '' } = interpret(state, observed, context);
+      expect(message.length).toBeLessThan(40_000);
+    },
+  }),
+  defineTarget('what a spoke says of itself', {
+    make: (random) => ({
+      status: hostile(random).cluster,
+      accepts: random.chance(0.5),
+      renewTime: random.chance(0.5) ? random.text(30) : time,
+    }),
+    run: ({ status, accepts, renewTime }) => {
+      const cluster = ManagedCluster.schema.parse({ metadata: metadata('spoke-1'), spec: { hubAcceptsClient: accepts }, status });
+      const verdict = judgeRegistration({ cluster, renewTime, hubNamespace: 'flotilla', now: 0 });
+      expect(verdict.isAccepted).toBe(accepts);
+      const again =
+        verdict.conditions &&
+        judgeRegistration({
+          cluster: { ...cluster, status: { conditions: verdict.conditions } },
+          renewTime,
+          hubNamespace: 'flotilla',
+          now: 1_000,
+        });
+      expect(again?.conditions).toBeUndefined();
+    },
+  }),
+  defineTarget('what a spoke says of a work', {
+    make: (random) =>
+      random.mutate({
+        conditions: [
+          { ...done, type: 'Applied', observedGeneration: 1 },
+          { ...done, type: 'Available', observedGeneration: 1 },
+        ],
+        resourceStatus: {
+          manifests: [
+            {
+              resourceMeta: { ordinal: 0, kind: 'ConfigMap' },
+              conditions: [done],
+              statusFeedback: { values: [{ name: 'v', fieldValue: { type: 'String', string: 'x' } }] },
+            },
+          ],
+        },
+      }),
+    run: (status) => {
+      const work = ManifestWork.schema.parse({
+        metadata: { ...metadata('w'), generation: 1 },
+        spec: { workload: { manifests: [{ kind: 'ConfigMap' }] } },
+        status,
+      });
+      judgeWork(trimWork(work));
+    },
+  }),
+];
+
+test.each(targets)('$name', async (target) => {
+  expect((await target.fuzz()).cases).toBeGreaterThan(0);
+});

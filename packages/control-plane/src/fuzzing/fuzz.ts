@@ -1,0 +1,145 @@
+import { FlotillaError } from '@flotilla/api';
+import { readEnvironment } from '../environment.ts';
+import { measure } from './measure.ts';
+import { RandomValues } from './random-values.ts';
+
+/** Something that takes input from outside. */
+export interface FuzzTarget<I> {
+  readonly name: string;
+  /** One case: valid, nearly valid, or hostile. */
+  readonly make: (random: RandomValues) => I;
+  /** Handles the case as the program does. Throws what the program throws; anything but an error with a code of ours is a failure. */
+  readonly run: (input: I) => unknown;
+  /**
+   * Longest that a case may keep the event loop for itself, milliseconds of CPU time, where no server runs it: a pause of a program
+   * that runs once harms nobody, and yet has to end. Default 200.
+   */
+  readonly maxPauseMs?: number;
+}
+
+/** How long, and from where. */
+export interface FuzzOptions {
+  readonly seed: number;
+  readonly seconds: number;
+  /** This case alone, to see a failure again. */
+  readonly only?: number | undefined;
+}
+
+/** What a run came to. */
+export interface FuzzReport {
+  readonly target: string;
+  readonly cases: number;
+  /** Cases that ended in an error, by code. */
+  readonly refusals: Readonly<Record<string, number>>;
+  /** Most time that a case kept the event loop for itself, in milliseconds of the thread's own CPU time. */
+  readonly longestPauseMs: number;
+  /** Most that the process grew beyond where it was after the first cases, MiB. */
+  readonly growthMiB: number;
+}
+
+const MAX_PAUSE_MS = 200;
+const MAX_GROWTH_MIB = 256;
+/** The first cases load and compile code. */
+const WARM_UP = 20;
+
+/** Seed, seconds and case from `FLOTILLA_FUZZ_SEED`, `_SECONDS` (for one target) and `_CASE`. */
+export function fuzzOptions(): FuzzOptions {
+  const { seed, seconds, only } = readEnvironment().fuzz;
+  return { seed, seconds, ...(only !== undefined && { only }) };
+}
+
+/** A target as the runner of the tests lists it; `fuzz` runs it with `fuzzOptions` and prints what it came to. */
+export interface NamedTarget {
+  readonly name: string;
+  readonly fuzz: () => Promise<FuzzReport>;
+}
+
+/** Makes a target of a name, its cases and what handles them. */
+export const defineTarget = <I>(name: string, parts: Omit<FuzzTarget<I>, 'name'>): NamedTarget => ({
+  name,
+  fuzz: async () => {
+    const report = await fuzz({ name, ...parts }, fuzzOptions());
+    process.stdout.write(`${describe(report, parts.maxPauseMs ?? MAX_PAUSE_MS)}\n`);
+    return report;
+  },
+});
+
+/** One line: what ran, and how near it came to the limits. */
+function describe({ target, cases, refusals, longestPauseMs, growthMiB }: FuzzReport, maxPauseMs: number): string {
+  const refused = Object.values(refusals).reduce((sum, count) => sum + count, 0);
+  return [
+    `fuzz ${target.padEnd(34)} ${String(cases).padStart(7)} cases`,
+    `${String(refused).padStart(7)} refused with a code`,
+    `longest pause ${longestPauseMs.toFixed(0).padStart(4)} of ${maxPauseMs} ms`,
+    `growth ${growthMiB.toFixed(0).padStart(3)} of ${MAX_GROWTH_MIB} MiB`,
+  ].join(', ');
+}
+
+/**
+ * Runs cases until the time is over.
+ * @throws Error with target, seed, case and input for what breaks a promise: a crash, a refusal without a code, a pause, growth
+ */
+export async function fuzz<I>(target: FuzzTarget<I>, options: FuzzOptions): Promise<FuzzReport> {
+  const { seed, seconds, only } = options;
+  const { maxPauseMs = MAX_PAUSE_MS } = target;
+  const refusals: Record<string, number> = {};
+  const end = performance.now() + seconds * 1000;
+  let [cases, longestPauseMs, growthMiB, start] = [0, 0, 0, 0];
+  for (let at = only ?? 0; only === undefined ? performance.now() < end || at < WARM_UP : at === only; at++) {
+    const input = target.make(new RandomValues(seed, `${target.name} ${at}`));
+    const refuse = (problem: string) =>
+      new Error(
+        `${target.name}: ${problem}\nsee it again with: npm run fuzz -- --seed ${seed} --target '${target.name}' --case ${at}\ninput: ${show(input)}`,
+      );
+    const outcome = await runCase(target, input);
+    if (outcome.crash !== undefined) throw refuse(`crashed: ${outcome.crash}`);
+    if (outcome.code !== undefined) refusals[outcome.code] = (refusals[outcome.code] ?? 0) + 1;
+    if (outcome.pauseMs > maxPauseMs) throw refuse(`kept the event loop for ${Math.round(outcome.pauseMs)} ms of CPU time`);
+    if (at >= WARM_UP) longestPauseMs = Math.max(longestPauseMs, outcome.pauseMs);
+    if (cases++ <= WARM_UP) start = process.memoryUsage.rss();
+    else growthMiB = Math.max(growthMiB, (process.memoryUsage.rss() - start) / 2 ** 20);
+    if (growthMiB > MAX_GROWTH_MIB) throw refuse(`the process grew by ${Math.round(growthMiB)} MiB`);
+  }
+  return { target: target.name, cases, refusals, longestPauseMs, growthMiB };
+}
+
+interface Outcome {
+  readonly pauseMs: number;
+  readonly code?: string;
+  readonly crash?: string;
+}
+
+/** One that seems to pause is run again: what counts is what it takes when nothing has to be compiled or collected. */
+async function runCase<I>(target: FuzzTarget<I>, input: I): Promise<Outcome> {
+  let outcome = await runOnce(target, input);
+  for (let again = 0; again < 2 && outcome.pauseMs > (target.maxPauseMs ?? MAX_PAUSE_MS); again++) {
+    const next = await runOnce(target, input);
+    if (next.pauseMs < outcome.pauseMs) outcome = next;
+  }
+  return outcome;
+}
+
+async function runOnce<I>({ run }: FuzzTarget<I>, input: I): Promise<Outcome> {
+  const { pauseMs, error, failed } = await measure(() => run(input));
+  if (!failed) return { pauseMs };
+  if (error instanceof FlotillaError && /^FLOTILLA_[A-Z0-9_]+$/.test(error.code) && error.message !== '')
+    return { pauseMs, code: error.code };
+  return { pauseMs, crash: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+}
+
+/** Enough of an input to know it; the case's number gives it whole. */
+function show(input: unknown): string {
+  const text = JSON.stringify(input, (_, value: unknown) => {
+    if (
+      typeof value === 'object' &&
+      value !== null &&
+      'type' in value &&
+      value.type === 'Buffer' &&
+      'data' in value &&
+      Array.isArray(value.data)
+    )
+      return `base64:${Buffer.from(value.data).toString('base64')}`;
+    return value;
+  });
+  return text.length > 4_000 ? `${text.slice(0, 4_000)}… (${text.length} characters)` : text;
+}

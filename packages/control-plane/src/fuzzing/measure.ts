@@ -1,0 +1,38 @@
+/** What a call came to. */
+export interface Measurement {
+  /** Most CPU time of this thread between two turns of its event loop, milliseconds: a busy machine does not count. */
+  readonly pauseMs: number;
+  readonly failed: boolean;
+  readonly error?: unknown;
+}
+
+/** Runs a call to its end and looks at how it shares the event loop. */
+export async function measure(run: () => unknown): Promise<Measurement> {
+  let pauseMs = 0;
+  let last = process.threadCpuUsage();
+  const look = (): void => {
+    const { user, system } = process.threadCpuUsage(last);
+    pauseMs = Math.max(pauseMs, (user + system) / 1000);
+    last = process.threadCpuUsage();
+  };
+  let ended = false;
+  const turn = (): void => {
+    look();
+    if (!ended) setImmediate(turn);
+  };
+  try {
+    const running = run();
+    if (running instanceof Promise) {
+      setImmediate(turn);
+      await running;
+    }
+    return { failed: false, ...end() };
+  } catch (error) {
+    return { failed: true, error, ...end() };
+  }
+  function end(): { pauseMs: number } {
+    ended = true;
+    look();
+    return { pauseMs };
+  }
+}
