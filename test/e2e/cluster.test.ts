@@ -88,7 +88,8 @@ describe.skipIf(obstacle !== undefined).each(RUNTIMES)('a whole cluster with %s'
     const before = await containerState(cluster, 'job-name=sleeper');
     const socket = await stat(cluster.runtimeSocket);
     await cluster.restartRuntime();
-    expect((await stat(cluster.runtimeSocket)).ino).not.toBe(socket.ino);
+    // Another one: its inode's number may be the old one's, its times may not.
+    expect((await stat(cluster.runtimeSocket)).ctimeMs).toBeGreaterThan(socket.ctimeMs);
     await cluster.kubectl(['run', 'another', '--image=local.test/pause:1', '--image-pull-policy=Never']);
     await cluster.kubectl(['wait', '--for=condition=Ready', 'pod/another', '--timeout=60s']);
     expect(before).toMatch(/^\d{4}-.* 0$/);
@@ -106,7 +107,7 @@ describe.skipIf(obstacle !== undefined).each(RUNTIMES)('a whole cluster with %s'
     // 2 s by arithmetic, less the bucket's first burst; a busy machine adds to it.
     expect(slow?.bytes).toBe(4_000_000);
     expect(slow?.seconds).toBeGreaterThan(1.8);
-    expect(slow?.seconds).toBeLessThan(4);
+    expect(slow?.seconds).toBeLessThan(8);
     expect(fast?.seconds).toBeLessThan((slow?.seconds ?? 0) / 2);
   });
 
