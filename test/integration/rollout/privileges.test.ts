@@ -55,12 +55,15 @@ const WORKER = `${HUB}-worker`;
 /** The agent of spoke-1, on the hub and on its cluster; both are the same API server here. */
 const AGENT = 'system:serviceaccount:spoke-1:spoke-agent';
 const AGENT_ON_SPOKE = `system:serviceaccount:${NAMESPACE}:agent-flotilla-spoke`;
+/** Whom it acts as when it applies works. */
+const WORKS_ON_SPOKE = `${AGENT_ON_SPOKE}-works`;
 const SIMULATED = ['sim-1', 'sim-2', 'sim-3'];
 const HUB_VALUES = ['standalone=true', 'workers.enabled=true', 'redis.url=redis://unused'];
 const SPOKE_VALUES = [
   'clusterName=spoke-1',
   'hub.kubeconfigSecret=flotilla-hub',
   'hub.renewToken=true',
+  'confinement.images={registry.test}',
   'works.rules[0].apiGroups={apps}',
   'works.rules[0].resources={deployments}',
   'works.rules[0].verbs={get,create,patch,delete}',
@@ -141,6 +144,7 @@ async function startAgent(): Promise<void> {
     HUB_KUBECONFIG: file,
     SPOKE_KUBECONFIG: await world.server.kubeconfigFor(AGENT_ON_SPOKE),
     HEALTH_PORT: '0',
+    WORKS_AS: `${NAMESPACE}/agent-flotilla-spoke-works`,
   };
   const agent = { entry: 'apps/spoke-agent/src/main.ts', args: [], dir };
   programs.push(
@@ -378,7 +382,7 @@ describe('what was asked', () => {
 
   test('nothing was refused', ({ skip }) => {
     if (!redis) return skip('redis-server is not on PATH');
-    expect([HUB, WORKER, AGENT, AGENT_ON_SPOKE].filter((user) => by(user).length === 0)).toEqual([]);
+    expect([HUB, WORKER, AGENT, AGENT_ON_SPOKE, WORKS_ON_SPOKE].filter((user) => by(user).length === 0)).toEqual([]);
     const refused = asked.filter(({ refusal }) => refusal !== '');
     expect([...new Set(refused.map((request) => `${request.user}: ${describeRight(request)}: ${request.refusal}`))]).toEqual([]);
   });
@@ -400,5 +404,6 @@ describe('what was asked', () => {
   test('and none on its cluster', ({ skip }) => {
     if (!redis) return skip('redis-server is not on PATH');
     expect(wrong(rolesOf(spokeRoles, 'agent-flotilla-spoke'), by(AGENT_ON_SPOKE))).toEqual([]);
+    expect(wrong(rolesOf(spokeRoles, 'agent-flotilla-spoke-works'), by(WORKS_ON_SPOKE))).toEqual([]);
   });
 });

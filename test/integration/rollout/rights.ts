@@ -76,13 +76,13 @@ export const rightsOf = (rules: unknown): Right[] =>
 /** Everything that an audit log tells. A patch that created its object was also asked whether it may. */
 export async function readAsked(file: string): Promise<Asked[]> {
   const asked: Asked[] = [];
-  for await (const { verb, user, objectRef, responseStatus } of readAuditLog(file)) {
+  for await (const { verb, user, impersonatedUser, objectRef, responseStatus } of readAuditLog(file)) {
     const { code, message } = responseStatus;
     // What is refused because of the state a namespace is in is no question of rights.
     const refusal = code === 403 && !message.includes('being terminated') ? message : '';
     const { apiGroup: group = '', resource = '', subresource, namespace = '', name = '' } = objectRef ?? {};
     const request = {
-      user: user.username,
+      user: (impersonatedUser ?? user).username,
       group,
       resource: subresource ? `${resource}/${subresource}` : resource,
       namespace,
