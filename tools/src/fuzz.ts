@@ -33,7 +33,7 @@ try {
     [
       `fuzz: seed ${options.seed}, ${options.target === undefined ? `${targets.length} targets` : `target ${options.target}`}, ${each.toFixed(1)} s each`,
       'pause: CPU time of the thread between two turns of its event loop, so that a busy machine does not count; a case beyond the limit runs twice more, and its least value counts',
-      'growth: resident memory beyond what it was after the first 20 cases',
+      'growth: resident memory beyond what it was after the first 20 cases; beyond the limit garbage is collected, and what stays counts, or what the case alone takes when it runs again',
       'limits: 200 ms where servers run the code; 3,000 ms for YAML of catalogues, which a program reads that runs once; 256 MiB; an error of ours with a code for every refusal',
       '',
     ].join('\n'),

@@ -42,6 +42,20 @@ test('errors of ours are answers, counted by their code', async () => {
   expect(report.refusals).toEqual({ FLOTILLA_TEST: report.cases });
 });
 
+test('what stays is growth; garbage of many cases is none', async () => {
+  const kept: Buffer[] = [];
+  const keep = fuzz(
+    numbers(() => kept.push(Buffer.alloc(2 ** 24, 1))),
+    { seed: 3, seconds: 20 },
+  );
+  await expect(keep).rejects.toThrow(/the process grew by \d+ MiB/);
+  kept.length = 0;
+  await fuzz(
+    numbers(() => Buffer.alloc(2 ** 24, 1).length),
+    { seed: 3, seconds: 0 },
+  );
+}, 120_000);
+
 test.each<[string, () => unknown, RegExp]>([
   ['an error without a code', () => Promise.reject(new TypeError('x is undefined')), /crashed: TypeError: x is undefined/],
   ['a code of another shape', () => Promise.reject(new TerminalError('ENOENT', 'gone')), /crashed/],

@@ -1,6 +1,6 @@
 import { FlotillaError } from '@flotilla/api';
 import { readEnvironment } from '../environment.ts';
-import { measure } from './measure.ts';
+import { Growth, measure } from './measure.ts';
 import { RandomValues } from './random-values.ts';
 
 /** Something that takes input from outside. */
@@ -84,7 +84,8 @@ export async function fuzz<I>(target: FuzzTarget<I>, options: FuzzOptions): Prom
   const { maxPauseMs = MAX_PAUSE_MS } = target;
   const refusals: Record<string, number> = {};
   const end = performance.now() + seconds * 1000;
-  let [cases, longestPauseMs, growthMiB, start] = [0, 0, 0, 0];
+  const growth = new Growth();
+  let [cases, longestPauseMs] = [0, 0];
   for (let at = only ?? 0; only === undefined ? performance.now() < end || at < WARM_UP : at === only; at++) {
     const input = target.make(new RandomValues(seed, `${target.name} ${at}`));
     const refuse = (problem: string) =>
@@ -96,11 +97,19 @@ export async function fuzz<I>(target: FuzzTarget<I>, options: FuzzOptions): Prom
     if (outcome.code !== undefined) refusals[outcome.code] = (refusals[outcome.code] ?? 0) + 1;
     if (outcome.pauseMs > maxPauseMs) throw refuse(`kept the event loop for ${Math.round(outcome.pauseMs)} ms of CPU time`);
     if (at >= WARM_UP) longestPauseMs = Math.max(longestPauseMs, outcome.pauseMs);
-    if (cases++ <= WARM_UP) start = process.memoryUsage.rss();
-    else growthMiB = Math.max(growthMiB, (process.memoryUsage.rss() - start) / 2 ** 20);
-    if (growthMiB > MAX_GROWTH_MIB) throw refuse(`the process grew by ${Math.round(growthMiB)} MiB`);
+    if (++cases === WARM_UP) growth.begin();
+    if (cases <= WARM_UP || growth.look() <= MAX_GROWTH_MIB) continue;
+    const grown = await growthOf(target, input, growth);
+    if (grown > MAX_GROWTH_MIB) throw refuse(`the process grew by ${Math.round(grown)} MiB`);
   }
-  return { target: target.name, cases, refusals, longestPauseMs, growthMiB };
+  return { target: target.name, cases, refusals, longestPauseMs, growthMiB: growth.most };
+}
+
+/** MiB that stay without garbage, or that the case alone takes, whichever is more: garbage of many cases is no growth. */
+async function growthOf<I>(target: FuzzTarget<I>, input: I, growth: Growth): Promise<number> {
+  const kept = growth.collect();
+  await runOnce(target, input);
+  return Math.max(kept, growth.look());
 }
 
 interface Outcome {

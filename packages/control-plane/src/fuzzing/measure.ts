@@ -1,3 +1,6 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
 /** What a call came to. */
 export interface Measurement {
   /** Most CPU time of this thread between two turns of its event loop, milliseconds: a busy machine does not count. */
@@ -35,4 +38,44 @@ export async function measure(run: () => unknown): Promise<Measurement> {
     look();
     return { pauseMs };
   }
+}
+
+/** Memory of this process beyond what it was at the beginning. */
+export class Growth {
+  #resident = 0;
+  #inUse = 0;
+  /** Most that was seen, MiB. */
+  most = 0;
+
+  begin(): void {
+    collectGarbage();
+    this.#resident = process.memoryUsage.rss();
+    this.#inUse = inUse();
+  }
+
+  /** Resident memory beyond the beginning, MiB. */
+  look(): number {
+    const grown = (process.memoryUsage.rss() - this.#resident) / MIB;
+    this.most = Math.max(this.most, grown);
+    return grown;
+  }
+
+  /** What is left of it without garbage, MiB; resident memory counts from here. */
+  collect(): number {
+    collectGarbage();
+    this.#resident = process.memoryUsage.rss();
+    return (inUse() - this.#inUse) / MIB;
+  }
+}
+
+const MIB = 2 ** 20;
+
+function inUse(): number {
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc');
+  runInNewContext('gc()');
 }
