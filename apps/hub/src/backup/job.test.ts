@@ -18,6 +18,7 @@ const context: StepContext<BackupState> = {
   digest: undefined,
 };
 const late = { ...context, now: 2_000_000 };
+const JUST_NOW = context.now - 1000;
 
 const FORBIDDEN = 'clusterrolebindings.rbac.authorization.k8s.io is forbidden: User "agent" cannot create';
 const absent: Answer = { kind: 'absent' };
@@ -38,6 +39,7 @@ interface Row {
   readonly context?: StepContext<BackupState>;
   readonly to: BackupState;
   readonly message?: string;
+  readonly lookAt?: number;
   readonly effects?: readonly string[];
 }
 const rows: Row[] = [
@@ -78,8 +80,9 @@ const rows: Row[] = [
   {
     name: 'no pod yet',
     from: 'Starting',
-    spoke: { jobView: buildView(found({})) },
+    spoke: { jobView: buildView(found({}), { createdAt: JUST_NOW }) },
     to: 'Starting',
+    lookAt: JUST_NOW + 30_000,
     message: 'job backup-agent has no running pod yet',
   },
   {
@@ -125,7 +128,7 @@ const rows: Row[] = [
 ];
 
 describe('a backup', () => {
-  test.each(rows)('$from, $name: $to', ({ from, spoke, to, effects = [], message, context: given = context }) => {
-    expect(decide(from, buildSpoke(spoke), given)).toEqual({ state: to, message, effects });
+  test.each(rows)('$from, $name: $to', ({ from, spoke, to, effects = [], message, lookAt, context: given = context }) => {
+    expect(decide(from, buildSpoke(spoke), given)).toEqual({ state: to, message, effects, lookAt });
   });
 });
