@@ -2,6 +2,7 @@ export {
   type Catalogue,
   type ChannelHead,
   type PackageChannel,
+  parsePackageChannel,
   type RelatedImage,
   readCatalogue,
   unknownPackage,

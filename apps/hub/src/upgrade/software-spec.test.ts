@@ -24,7 +24,7 @@ const derive = (input: Partial<SoftwareInput>) =>
     policies: [],
     talmStrict: false,
     imageAllow: ['o/puller'],
-    resolvePlatformImage: async ({ upstream, channel, version }) => `${upstream}|${channel}|${version}`,
+    resolvePlatformImage: async ({ upstream, channel, version }) => `${upstream}/${channel}/${version}`,
     ...input,
   });
 
@@ -53,7 +53,7 @@ describe('the spec', () => {
     {
       name: 'looks the platform image up where only a version is named',
       input: { policies: [policy('p', clusterVersion({ upstream: 'http://g', channel: 'c', desiredUpdate: { version: '4' } }))] },
-      want: { platformImage: 'http://g|c|4' },
+      want: { platformImage: 'http://g/c/4' },
     },
     { name: 'takes indexes and packages from policies', input: { policies: [operators] }, want: fromOperators },
     {
@@ -286,6 +286,34 @@ describe('a spec is refused', () => {
       name: 'when a package has no channel',
       input: { policies: [platform], config: config({ overrides: { operatorsPackagesAndChannels: ['ptp'] } }) },
       message: `${prefix}operatorsPackagesAndChannels entry "ptp" is not a package and a channel; write package:channel`,
+    },
+    {
+      name: 'when no puller takes an image',
+      input: { config: config({ additionalImages: ['q/a', 'q/b:$(id)'] }) },
+      message: `${prefix}additionalImages "q/b:$(id)" is not an image reference; write registry/repository@digest`,
+    },
+    {
+      name: 'when no puller takes the image of an index',
+      input: { policies: [operators], config: config({ overrides: { operatorsIndexes: ['q/index"x'] } }) },
+      message: `${prefix}operatorsIndexes "q/index\\"x" is not an image reference; write registry/repository@digest`,
+    },
+    {
+      name: 'when no puller takes a pattern',
+      input: { policies: [platform], config: config({ excludePrecachePatterns: ['^fine', 'a\\{2,1\\}'] }) },
+      message: `${prefix}excludePrecachePatterns: the pattern "a\\\\{2,1\\\\}" has the count \\{2,1\\} with its ends swapped; patterns are POSIX basic regular expressions (grep -G)`,
+    },
+    {
+      name: 'when no puller takes as many patterns',
+      input: {
+        policies: [platform],
+        overrides: overrides({ excludePrecachePatterns: Array.from({ length: 1_001 }, (_, index) => `p${index}`).join('\n') }),
+      },
+      message: `${prefix}excludePrecachePatterns has 1001 patterns, at most 1000 are allowed`,
+    },
+    {
+      name: 'when no puller takes a package, strict too',
+      input: { talmStrict: true, policies: [operators], config: config({ overrides: { operatorsPackagesAndChannels: ['ptp:a:b'] } }) },
+      message: `${prefix}operatorsPackagesAndChannels entry "ptp:a:b" is not a package and a channel; write package:channel`,
     },
     {
       name: 'when the PreCachingConfig is beyond what is accepted',

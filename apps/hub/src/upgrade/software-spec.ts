@@ -9,6 +9,7 @@ import {
   type PrecachingSpec,
   refKey,
 } from '@flotilla/api';
+import { compileExcludePatterns, isPullSpecShaped, parsePackageChannel, ReleaseError } from '@flotilla/release';
 import { quote } from './go-format.ts';
 import { allowedImages, isImageAllowed } from './image-allow.ts';
 import { findPlatformImage } from './platform-image.ts';
@@ -163,7 +164,7 @@ function checkConsistency(spec: PrecachingSpec, talmStrict: boolean): void {
   if (indexes === 0 && !spec.platformImage && additional === 0) throw new Incomplete(`${INCONSISTENT}: no software spec provided`);
 }
 
-/** Values become lines of a file on the spoke: a line break in one would make two of it. */
+/** Values become lines of a file on the spoke, where a line break in one would make two of it. What every puller refuses is refused here. */
 function checkValues(spec: PrecachingSpec): void {
   if (spec.platformImage) checkImage(spec.platformImage, 'platformImage');
   for (const image of spec.operatorsIndexes ?? []) checkImage(image, 'operatorsIndexes');
@@ -172,13 +173,23 @@ function checkValues(spec: PrecachingSpec): void {
     const broken = spec[field]?.find((value) => /[\r\n\0]/.test(value));
     if (broken !== undefined) throw new Incomplete(`${field} entry ${quote(broken)} has a line break; make it two entries`);
   }
+  for (const entry of spec.operatorsPackagesAndChannels ?? []) if (!parsePackageChannel(entry)) throw notAPackage(entry);
   const length = JSON.stringify(spec).length;
   if (length > MAX_LENGTH)
     throw new Incomplete(`all values together have ${length} characters; at most ${MAX_LENGTH} are accepted, shorten the lists`);
+  checkPatterns(spec.excludePrecachePatterns ?? []);
+}
+
+function checkPatterns(patterns: readonly string[]): void {
+  try {
+    compileExcludePatterns(patterns);
+  } catch (error) {
+    throw error instanceof ReleaseError ? new Incomplete(error.message) : error;
+  }
 }
 
 function checkImage(image: string, field: string): void {
-  if (/[\s\0]/.test(image) || image.startsWith('-'))
+  if (!isPullSpecShaped(image))
     throw new Incomplete(`${field} ${quote(image)} is not an image reference; write registry/repository@digest`);
 }
 
@@ -195,8 +206,11 @@ function checkWorkloadImage(image: string, allowed: readonly string[]): void {
 function toPackage(entry: string): string {
   const [name = '', channel = '', ...rest] = entry.split(':').map((part) => part.trim());
   if (name && channel && rest.length === 0 && !/\s/.test(name + channel)) return `${name}:${channel}`;
-  throw new Incomplete(`operatorsPackagesAndChannels entry ${quote(entry)} is not a package and a channel; write package:channel`);
+  throw notAPackage(entry);
 }
+
+const notAPackage = (entry: string): Incomplete =>
+  new Incomplete(`operatorsPackagesAndChannels entry ${quote(entry)} is not a package and a channel; write package:channel`);
 
 function take(list: SoftwareList): string[] {
   if (list.problem !== undefined) throw new Incomplete(list.problem);

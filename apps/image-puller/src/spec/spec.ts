@@ -1,5 +1,5 @@
 import { DEFAULT_SPACE_REQUIRED, PrecacheSpecKey } from '@flotilla/api';
-import { isPullSpecShaped, type PackageChannel } from '@flotilla/release';
+import { isPullSpecShaped, type PackageChannel, parsePackageChannel } from '@flotilla/release';
 import { PullerErrorCode, SpecError } from '../errors.ts';
 
 /** What to pull, as ConfigMap `pre-cache-spec` says it (spec/talm 3.5). */
@@ -74,10 +74,9 @@ function single(key: Key, lines: readonly string[]): string | undefined {
 }
 
 function parsePackage(line: string): PackageChannel {
-  const [name = '', channel = '', ...more] = line.replaceAll(/\s/g, '').split(':');
-  if (name === '' || channel === '' || more.length > 0)
-    throw refuse(PrecacheSpecKey.operatorsPackagesAndChannels, `has the line ${shown(line)}; write package:channel`);
-  return { package: name, channel };
+  const found = parsePackageChannel(line);
+  if (!found) throw refuse(PrecacheSpecKey.operatorsPackagesAndChannels, `has the line ${shown(line)}; write package:channel`);
+  return found;
 }
 
 /** GiB as a plain number; what the hub writes is an integer, a fraction is understood as well. */

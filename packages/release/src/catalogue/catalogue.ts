@@ -12,6 +12,12 @@ export interface PackageChannel {
   readonly channel: string;
 }
 
+/** `package:channel`; blanks do not matter. Undefined when it is no such thing. */
+export function parsePackageChannel(text: string): PackageChannel | undefined {
+  const [name = '', channel = '', ...more] = text.replaceAll(/\s/g, '').split(':');
+  return name === '' || channel === '' || more.length > 0 ? undefined : { package: name, channel };
+}
+
 /** An image that a bundle uses. */
 export interface RelatedImage {
   /** Name within the bundle; often empty. */

@@ -22,12 +22,18 @@ export function compileExcludePatterns(patterns: readonly string[]): ExcludePatt
       ReleaseErrorCode.patternInvalid,
       `excludePrecachePatterns has ${wanted.length} patterns, at most ${excludePatternLimits.patterns} are allowed`,
     );
-  const compiled = wanted.map(compilePattern);
-  if (compiled.reduce((sum, { size }) => sum + size, 0) > excludePatternLimits.states)
-    throw new ReleaseError(
-      ReleaseErrorCode.patternInvalid,
-      'excludePrecachePatterns: the patterns are too large together; use fewer or shorter ones',
-    );
+  const compiled: ReturnType<typeof compileBasicRegex>[] = [];
+  let states = 0;
+  for (const pattern of wanted) {
+    const regex = compilePattern(pattern);
+    states += regex.size;
+    if (states > excludePatternLimits.states)
+      throw new ReleaseError(
+        ReleaseErrorCode.patternInvalid,
+        'excludePrecachePatterns: the patterns are too large together; use fewer or shorter ones',
+      );
+    compiled.push(regex);
+  }
   return { excludes: ({ name, pullSpec }) => compiled.some((regex) => regex.test(`${name}$${pullSpec}`)) };
 }
 
