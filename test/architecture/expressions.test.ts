@@ -40,8 +40,9 @@ function* expressionsIn(node: unknown): Generator<{ source: string; flags: strin
   for (const value of Object.values(node)) yield* expressionsIn(value);
 }
 
-const SINGLES = [...'aA1.-_:/@ \n"\'\\([{<=!*+|$%,;', '\0'];
-const PAIRS = [...'a1.-/'].flatMap((one) => [...'a1.-/'].filter((other) => other !== one).map((other) => one + other));
+const SINGLES = 'aA1.-_:/@ \n"\'\\([{<=!*+|$%,;\0'.split('');
+const PARTS = 'a1.-/'.split('');
+const PAIRS = PARTS.flatMap((one) => PARTS.filter((other) => other !== one).map((other) => one + other));
 
 /** What an expression may have to see before the part of it that is slow. */
 function beginnings(source: string): string[] {

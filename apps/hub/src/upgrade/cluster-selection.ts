@@ -1,5 +1,5 @@
 import type { ClusterGroupUpgradeSpec, ManagedCluster } from '@flotilla/api';
-import { compileSelector, label, type Matcher } from './label-selector.ts';
+import { compileSelector, type Matcher } from './label-selector.ts';
 import { notBound, nothingBound, type Tenancy } from './tenancy.ts';
 
 /** Why no cluster list could be made; `reason` and `message` are those of condition ClustersSelected. */

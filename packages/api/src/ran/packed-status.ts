@@ -101,7 +101,7 @@ function packSoaks(status: Status, toRanges: ToRanges): Status {
     firstCompliantAt === undefined ? [] : [[cluster, firstCompliantAt] as [string, string]],
   );
   if (soaking.length === 0) return status;
-  const left = Object.fromEntries(progress.map(([cluster, { firstCompliantAt: _, ...entry }]) => [cluster, entry]));
+  const left = Object.fromEntries(progress.map(([cluster, entry]) => [cluster, { ...entry, firstCompliantAt: undefined }]));
   return withPacked(
     { ...status, status: { ...status.status, currentBatchRemediationProgress: left } },
     { soaks: group(soaking, toRanges) },
