@@ -32,7 +32,9 @@ test.concurrent("an outage of a cluster's API server longer than all tries delay
     world.spokes.events('outage').filter(({ type, name }) => type === 'action-failed' && name === 'precache-job-create');
   // Each of six actions was executed twice.
   await eventually(() => failures().length >= 12, 90_000, 'more tries to fail than the budget has');
-  expect(await world.message('patient', 'outage')).toMatch(/^precache-.*: connect: connection refused$/);
+  // Said between two tries; while one is under way there may be nothing to say.
+  const told = async () => /^precache-.*: connect: connection refused$/.test((await world.message('patient', 'outage')) ?? '');
+  await eventually(told, 60_000, 'the outage to be told');
   world.spokes.setFaults('outage', {});
   await world.untilStates('patient', { outage: 'Succeeded' }, 100_000);
   expect(world.seen('patient', 'outage')).not.toContain('UnrecoverableError');
