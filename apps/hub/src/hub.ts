@@ -19,6 +19,7 @@ import { RolloutEngine } from './rollout/engine.ts';
 import { openRolloutQueue, startRolloutWorker } from './rollout/queue.ts';
 import { createSpokeStep } from './rollout/spoke/spoke-step.ts';
 import { SpokeJobEngine } from './spoke-job/engine.ts';
+import { startLeftovers } from './spoke-job/leftovers.ts';
 import { startSpokeJobQueue, startSpokeJobWorker } from './spoke-job/queue.ts';
 import { repositoryOf } from './upgrade/image-allow.ts';
 import { createUpdateGraph } from './upgrade/update-graph.ts';
@@ -97,7 +98,8 @@ export async function lead({ client, store, config, logger, metrics }: HubDeps, 
   const registration = config.standalone
     ? startRegistration({ ...shared, clusters: caches.clusters, namespace: config.namespace }, signal)
     : undefined;
-  await Promise.all([controller.stopped, autoUpgrades?.stopped, registration?.stopped]);
+  const leftovers = [engine, backup].map((owner) => startLeftovers({ ...shared, caches, now: Date.now, engine: owner }, signal));
+  await Promise.all([...[controller, ...leftovers].map(({ stopped }) => stopped), autoUpgrades?.stopped, registration?.stopped]);
   await Promise.all([
     precacheSteps.close(),
     backupSteps.close(),

@@ -51,6 +51,8 @@ export const Label = {
   upgradeUid: 'flotilla.io/upgrade-uid',
   /** What the object is part of, such as `precache`, `backup` or `registration`. */
   work: 'flotilla.io/work',
+  /** `"true"` on a view: what its upgrade left on the spoke is still to be removed. */
+  leftover: 'flotilla.io/leftover',
   rootPolicy: 'policy.open-cluster-management.io/root-policy',
   /** On a Placement: the policy it is for. */
   forPolicy: 'openshift-cluster-group-upgrades/forPolicy',

@@ -12,16 +12,19 @@ beforeAll(async () => {
 });
 afterAll(() => world?.stop());
 
-test.concurrent('an upgrade that is deleted while it runs leaves nothing behind', async () => {
+test.concurrent('an upgrade that is deleted while it runs leaves nothing behind, also on a spoke that is away, once it is back', async () => {
   const clusters = ['deleted-1', 'deleted-2', 'deleted-away'];
   await world.upgrade('deleted', clusters);
   await world.untilStates('deleted', Object.fromEntries(clusters.map((cluster) => [cluster, 'Active'])));
   await world.setAvailable('deleted-away', false);
   await world.delete('deleted');
   await eventually(async () => (await world.get('deleted')) === undefined, 30_000, 'the upgrade to be gone');
+  await world.untilClean(['deleted-1', 'deleted-2']);
+  const left = await world.hubObjects('deleted-away');
+  await world.setAvailable('deleted-away', true);
   await world.untilClean(clusters);
-  for (const cluster of ['deleted-1', 'deleted-2'])
-    await eventually(() => !world.namespaceOn(cluster).exists(), 10_000, `${cluster} to be clean`);
+  for (const cluster of clusters) await eventually(() => !world.namespaceOn(cluster).exists(), 10_000, `${cluster} to be clean`);
+  expect(left).toEqual(['view-precache-namespace-leftover']);
   expect(clusters.map((cluster) => world.spokes.jobsCreated(cluster).length)).toEqual([1, 1, 1]);
 });
 
@@ -32,11 +35,13 @@ describe('a spoke that is away', () => {
     await world.untilStates('never', { never: 'PrecacheTimeout' });
     expect(await world.message('never', 'never')).toBe('timed out: the cluster is not available');
     await world.untilCondition('never', 'Succeeded', /^False Failed/);
-    await world.untilClean(['never']);
+    const left = 'view-precache-namespace-leftover';
+    await eventually(async () => String(await world.hubObjects('never')) === left, 30_000, 'nothing but the memory of it');
     await world.setAvailable('never', true);
+    await world.untilClean(['never']);
     await eventually(async () => (await world.get('never'))?.status?.status.completedAt !== undefined);
     expect(world.spokes.jobsCreated('never')).toHaveLength(0);
-    expect(world.spokes.events('never')).toEqual([]);
+    expect(world.spokes.events('never').map(({ type, name }) => `${type} ${name}`)).toEqual([`view-read ${left}`]);
   });
 
   test.concurrent('from the start, and comes back: it goes on', async () => {

@@ -66,10 +66,10 @@ export function createBackupJob({ jobViewSeconds, talmStrict = false }: Omit<Bac
   };
 }
 
-/** What has to be removed when an upgrade ends or is deleted. Nothing is on a spoke that is still being prepared. */
+/** What has to be removed when an upgrade ends or is deleted. */
 export const backupTeardown: TeardownJob = {
   work: 'backup',
   names: backupNames,
   deletions,
-  isUnclean: (state) => state !== backupJobMachine.initial && state !== 'Succeeded',
+  initial: backupJobMachine.initial,
 };

@@ -94,7 +94,7 @@ export const precacheTeardown = (profile: JobProfile): TeardownJob => ({
   work: 'precache',
   names: precacheNames,
   deletions: deletionsOf(profile),
-  isUnclean: (state) => state !== 'NotStarted' && state !== 'Succeeded',
+  initial: precacheJobMachine.initial,
 });
 
 /** Only the reference's shape has a ClusterRoleBinding, which outlives the namespace. */

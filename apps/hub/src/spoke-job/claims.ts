@@ -1,5 +1,6 @@
-import { Label } from '@flotilla/api';
+import { type KubeObject, Label } from '@flotilla/api';
 import { BY_UID, BY_WORK_AND_CLUSTER, type SpokeJobCaches } from './caches.ts';
+import { isLeftover } from './hub-objects.ts';
 
 /** An upgrade that has a spoke. */
 export interface Holder {
@@ -43,14 +44,19 @@ export class Claims {
     return true;
   }
 
-  /** Another living upgrade whose objects are in the cluster's namespace: it was there before this process was. */
+  /**
+   * Another upgrade whose objects are in the cluster's namespace: it was there before this process was. It lives, or what it left is being
+   * removed; the mere memory of that keeps nobody away, for whoever begins cleans up first.
+   */
   #ownerOfObjects(cluster: string, uid: string): string | undefined {
     const { views, actions, upgrades } = this.#caches;
     const key = `${this.#work}/${cluster}`;
-    for (const { metadata } of [...views.byIndex(BY_WORK_AND_CLUSTER, key), ...actions.byIndex(BY_WORK_AND_CLUSTER, key)]) {
-      const owner = metadata.labels?.[Label.upgradeUid];
-      if (owner !== undefined && owner !== uid && upgrades.byIndex(BY_UID, owner).length > 0) return owner;
-    }
-    return undefined;
+    const objects = [...views.byIndex(BY_WORK_AND_CLUSTER, key), ...actions.byIndex(BY_WORK_AND_CLUSTER, key)];
+    const ownerOf = ({ metadata }: KubeObject) => metadata.labels?.[Label.upgradeUid];
+    const leaving = new Set(objects.filter(isLeftover).map(ownerOf));
+    return objects
+      .filter((object) => !isLeftover(object))
+      .map(ownerOf)
+      .find((owner) => owner !== undefined && owner !== uid && (leaving.has(owner) || upgrades.byIndex(BY_UID, owner).length > 0));
   }
 }

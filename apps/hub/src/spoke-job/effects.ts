@@ -5,6 +5,7 @@ import { type Client, isAlreadyExists } from '@flotilla/runtime';
 import type { SpokeManifest, ViewDefinition, Workload } from './definition.ts';
 import {
   createAction,
+  createLeftover,
   createView,
   type DeletionTime,
   deleteAction,
@@ -169,9 +170,27 @@ export class EffectRun implements Record<SpokeJobEffect, () => Promise<void>> {
   }
 
   async cleanUpHub(): Promise<void> {
-    if (!this.anythingLeft()) return;
-    await this.deleteAll(ManagedClusterView);
+    if (this.anythingLeft()) await this.dropAll();
+  }
+
+  /** Removes everything of this upgrade's job from the hub, views last: they may be all that remembers the spoke. */
+  async dropAll(): Promise<void> {
     await this.deleteAll(ManagedClusterAction);
+    await this.deleteAll(ManagedClusterView);
+  }
+
+  /** Leaves nothing on the hub but a view that remembers what is still to be deleted on the spoke. */
+  async remember(): Promise<void> {
+    await this.create(ManagedClusterView, createLeftover(this.task, this.task.workload.deletions));
+    await this.deleteAll(ManagedClusterAction);
+    const { views } = this.names;
+    const rest = [
+      [views.namespace, this.spoke.namespaceView],
+      [views.job, this.spoke.jobView],
+      [views.progress, this.spoke.progressView],
+    ] as const;
+    for (const [definition, view] of rest)
+      if (definition && view?.ours) await this.client.delete(ManagedClusterView, this.ref(definition.name), { uid: view.uid });
   }
 
   private anythingLeft(): boolean {

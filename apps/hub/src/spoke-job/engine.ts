@@ -116,7 +116,7 @@ export class SpokeJobEngine<S extends JobState, I> {
     if (!run) return;
     for (const cluster of run.spokes.keys()) this.#queue?.forget(this.#stepOf(run, cluster));
     this.#runs.delete(uid);
-    for (const cluster of run.spokes.keys()) this.#release(uid, cluster);
+    for (const cluster of run.spokes.keys()) this.release(uid, cluster);
   }
 
   /** True while anything of an upgrade's job is left on the hub. */
@@ -146,7 +146,7 @@ export class SpokeJobEngine<S extends JobState, I> {
     if (outcome.wakeAt !== undefined)
       this.#queue?.wakeAt(this.#stepOf(run, cluster), outcome.wakeAt, { priority: priorities[outcome.state] });
     const final = machine.isFinal(outcome.state);
-    if (final && !this.hasHubObjects(upgrade.uid, cluster)) this.#release(upgrade.uid, cluster);
+    if (final && !this.hasHubObjects(upgrade.uid, cluster)) this.release(upgrade.uid, cluster);
     record.trouble = undefined;
     const hasEnded = final && record.state !== outcome.state;
     this.#record(run, cluster, record, outcome);
@@ -202,8 +202,13 @@ export class SpokeJobEngine<S extends JobState, I> {
       this.#wakeAt(run, cluster, this.#deps.now() + CATCH_UP_MS);
   }
 
+  /** Takes a cluster for what an upgrade left on it, or tells who has it. */
+  take(uid: string, cluster: string): Holder | undefined {
+    return this.#claims.take(uid, cluster);
+  }
+
   /** Lets another upgrade have a cluster. */
-  #release(uid: string, cluster: string): void {
+  release(uid: string, cluster: string): void {
     if (this.#claims.release(uid, cluster)) this.#wakeWaiting(cluster);
   }
 
@@ -268,14 +273,14 @@ export class SpokeJobEngine<S extends JobState, I> {
     if (!this.job.machine.isFinal(record.state)) {
       note(record, cache, object);
       this.#wake(run, cluster);
-    } else if (!this.hasHubObjects(uid, cluster)) this.#release(uid, cluster);
+    } else if (!this.hasHubObjects(uid, cluster)) this.release(uid, cluster);
   }
 
   /** An object of an upgrade that is being torn down: the last one frees the spoke. */
   #onForeign(type: Change, { metadata }: HubObject): void {
     if (type !== 'deleted' || metadata.labels?.[Label.work] !== this.job.work) return;
     const [uid, cluster] = [metadata.labels[Label.upgradeUid] ?? '', metadata.namespace ?? ''];
-    if (!this.hasHubObjects(uid, cluster)) this.#release(uid, cluster);
+    if (!this.hasHubObjects(uid, cluster)) this.release(uid, cluster);
   }
 
   #onProgress(run: SpokeJobRun<S, I>, record: TrackedSpoke<S>, view: ManagedClusterView): void {

@@ -7,7 +7,7 @@ import type { JobState, SpokeJob, SpokeManifest, UpgradeIdentity, ViewDefinition
 /** What building an object needs of a kind of job. */
 export type NamedJob = Pick<SpokeJob<JobState, never>, 'work' | 'names' | 'cleansFirst'>;
 
-/** Annotations that carry what a later step must know of an action without reading its template. */
+/** Annotations that carry what a later step must know without reading a template. */
 export const ActionAnnotation = {
   /** Digest of the template, to see whether the spec changed since. */
   template: 'flotilla.io/template',
@@ -17,6 +17,8 @@ export const ActionAnnotation = {
   refusals: 'flotilla.io/refusals',
   /** On deletions: `before` or `after` the workload. */
   deletes: 'flotilla.io/deletes',
+  /** On the view of a leftover: the deletions that are owed, separated by commas. */
+  owed: 'flotilla.io/owed-deletions',
 } as const;
 
 /** Whether a deletion removes what an earlier attempt left, or what this one leaves. */
@@ -117,4 +119,32 @@ export function createView(place: ObjectPlace, view: ViewDefinition, intervalSec
     },
     spec: { scope: { resource: view.resource, ...target, ...(intervalSeconds > 0 && { updateIntervalSeconds: intervalSeconds }) } },
   };
+}
+
+/** True for the view that remembers what an upgrade left on a spoke. */
+export const isLeftover = ({ metadata }: KubeObject): boolean => metadata.labels?.[Label.leftover] === 'true';
+
+/**
+ * The view that outlives its upgrade. It looks at the job's namespace, which tells whether the spoke is back and whether anything is there.
+ * @param deletions names of the actions that are owed
+ */
+export function createLeftover(place: ObjectPlace, deletions: readonly string[]): KubeObject {
+  const { namespace } = place.job.names.views;
+  const view = createView(place, { ...namespace, name: `${namespace.name}-leftover` }, 0);
+  const { labels, annotations } = view.metadata;
+  return {
+    ...view,
+    metadata: {
+      ...view.metadata,
+      labels: { ...labels, [Label.leftover]: 'true' },
+      annotations: { ...annotations, [ActionAnnotation.owed]: deletions.join(',') },
+    },
+  };
+}
+
+/** The deletions that such a view remembers. */
+export function owedDeletions({ names }: Pick<NamedJob, 'names'>, { metadata }: KubeObject): string[] {
+  const owed = metadata.annotations?.[ActionAnnotation.owed]?.split(',') ?? [];
+  const { deleteNamespace, deleteClusterRoleBinding } = names.actions;
+  return [deleteNamespace, deleteClusterRoleBinding].filter((name) => owed.includes(name));
 }

@@ -245,8 +245,8 @@ describe('what a step writes', () => {
       states: { current: 'UnrecoverableError', stored: 'UnrecoverableError' },
       spoke: { jobView: buildView(foundJob({})) },
       writes: [
-        'deleteCollection managedclusterviews flotilla.io/work=precache,flotilla.io/upgrade-uid=uid-1',
         'deleteCollection managedclusteractions flotilla.io/work=precache,flotilla.io/upgrade-uid=uid-1',
+        'deleteCollection managedclusterviews flotilla.io/work=precache,flotilla.io/upgrade-uid=uid-1',
       ],
     },
   ];

@@ -1,7 +1,8 @@
 import { Label } from '@flotilla/api';
 import { BY_WORK_AND_CLUSTER, BY_WORK_AND_UPGRADE, hubObjectsOf, type SpokeJobCaches, spokeKey } from './caches.ts';
-import type { JobState, SpokeJob, UpgradeIdentity } from './definition.ts';
+import type { JobState, SpokeJob, UpgradeIdentity, Workload } from './definition.ts';
 import { type EffectDeps, EffectRun } from './effects.ts';
+import { isLeftover } from './hub-objects.ts';
 import { observeSpoke } from './observe.ts';
 
 /** Spokes worked on at the same time. */
@@ -13,14 +14,14 @@ export interface TeardownJob {
   readonly names: SpokeJob<JobState, never>['names'];
   /** Actions whose execution leaves the spoke clean. */
   readonly deletions: readonly string[];
-  /** Whether a spoke in this state may have something of the job. */
-  readonly isUnclean: (state: string) => boolean;
+  /** The state in which nothing is on a spoke yet. */
+  readonly initial: string;
 }
 
 /**
  * Removes what a job left on spokes and hub, for an upgrade that is being deleted or has ended (spec/talm 2.14, 3.7).
- * Level-triggered: call `advance` until it returns true. A spoke that is away is left alone: an action for it would fire
- * when it returns, maybe in the midst of another upgrade, whose start cleans up anyway.
+ * Level-triggered: call `advance` until it returns true. A spoke that is away is remembered (leftovers.ts), but nothing is
+ * created that would fire when it returns, maybe in the midst of another upgrade.
  */
 export class Teardown {
   readonly #deps: EffectDeps & { readonly caches: SpokeJobCaches };
@@ -37,7 +38,7 @@ export class Teardown {
   /**
    * Takes every spoke as far as it goes now.
    * @param states the spokes' states in the upgrade's status
-   * @param force drop what is on the hub without waiting for the spokes any longer
+   * @param force wait for the spokes no longer: what is still to be removed there is remembered
    * @returns true when nothing is left to do
    */
   async advance(states: Readonly<Record<string, string>>, force: boolean): Promise<boolean> {
@@ -52,7 +53,7 @@ export class Teardown {
     const { views, actions } = this.#deps.caches;
     const key = `${this.#job.work}/${this.#upgrade.uid}`;
     const withObjects = [...views.byIndex(BY_WORK_AND_UPGRADE, key), ...actions.byIndex(BY_WORK_AND_UPGRADE, key)];
-    const unclean = Object.entries(states).flatMap(([cluster, state]) => (this.#job.isUnclean(state) ? [cluster] : []));
+    const unclean = Object.entries(states).flatMap(([cluster, state]) => (this.#isUnclean(state) ? [cluster] : []));
     return [...new Set([...withObjects.map(({ metadata }) => metadata.namespace ?? ''), ...unclean])];
   }
 
@@ -61,7 +62,12 @@ export class Teardown {
     const { views, actions } = this.#deps.caches;
     const key = `${this.#job.work}/${cluster}`;
     const objects = [...views.byIndex(BY_WORK_AND_CLUSTER, key), ...actions.byIndex(BY_WORK_AND_CLUSTER, key)];
-    return objects.some(({ metadata }) => metadata.labels?.[Label.upgradeUid] !== this.#upgrade.uid);
+    return objects.some((object) => !isLeftover(object) && object.metadata.labels?.[Label.upgradeUid] !== this.#upgrade.uid);
+  }
+
+  /** Whether a spoke in this state has something of the job, as far as the status can tell. */
+  #isUnclean(state: string): boolean {
+    return state !== this.#job.initial && state !== 'Succeeded';
   }
 
   async #advanceSpoke(cluster: string, state: string | undefined, force: boolean): Promise<void> {
@@ -70,10 +76,23 @@ export class Teardown {
     const managed = caches.clusters.get({ name: cluster });
     const objects = hubObjectsOf(caches, spokeKey(work, this.#upgrade.uid, cluster));
     const spoke = observeSpoke(names, this.#upgrade.uid, { cluster: managed, ...objects });
-    const workload = { manifests: () => [], deletions, jobViewSeconds: 0, progressViewSeconds: undefined, patienceMs: 0 };
-    const run = new EffectRun({ job: this.#job, upgrade: this.#upgrade, cluster, workload }, spoke, state ?? '', this.#deps);
-    if (spoke.available && !force && !this.#isAnothers(cluster) && !(await run.cleanUpSpoke())) return;
-    await run.cleanUpHub();
+    const task = { job: this.#job, upgrade: this.#upgrade, cluster, workload: cleaningOf(deletions) };
+    const run = new EffectRun(task, spoke, state ?? '', this.#deps);
+    const isWanted = managed !== undefined && !this.#isAnothers(cluster);
+    if (isWanted && spoke.available && !force) {
+      if (!(await run.cleanUpSpoke())) return;
+      await run.dropAll();
+    } else if (isWanted && state !== this.#job.initial) await run.remember();
+    else await run.dropAll();
     this.#done.add(cluster);
   }
 }
+
+/** A workload of which nothing is left to do but its deletions. */
+export const cleaningOf = (deletions: readonly string[]): Workload => ({
+  manifests: () => [],
+  deletions,
+  jobViewSeconds: 0,
+  progressViewSeconds: undefined,
+  patienceMs: 0,
+});

@@ -1,0 +1,111 @@
+/** What upgrades left on spokes that were away, or refused, when they ended. Nothing of the upgrade itself has to be there any more. */
+import { Annotation, Label, type ManagedCluster, type ManagedClusterView } from '@flotilla/api';
+import { type Controller, type Logger, type Metrics, type ReconcileResult, startController, WorkQueue } from '@flotilla/runtime';
+import { BY_WORK_AND_CLUSTER, hubObjectsOf, type SpokeJobCaches, spokeKey } from './caches.ts';
+import type { JobState, SpokeJob, UpgradeIdentity } from './definition.ts';
+import { type EffectDeps, EffectRun } from './effects.ts';
+import type { SpokeJobEngine } from './engine.ts';
+import { isLeftover, owedDeletions } from './hub-objects.ts';
+import { isAvailable, observeSpoke, readAnswer } from './observe.ts';
+import { cleaningOf } from './teardown.ts';
+
+export interface LeftoverDeps extends EffectDeps {
+  readonly caches: SpokeJobCaches;
+  readonly engine: {
+    readonly job: Pick<SpokeJob<JobState, never>, 'work' | 'names'>;
+  } & Pick<SpokeJobEngine<JobState, never>, 'take' | 'release'>;
+}
+
+/** How often it is looked whether the upgrade that has the spoke is done, should its end go unnoticed. */
+const HELD_RECHECK_MS = 30_000;
+/** Spokes that are cleaned at the same time: a whole fleet may return at once, and a rollout goes first. */
+const CONCURRENCY = 2;
+
+/** Removes what one upgrade left on one spoke: waits until its agent answers and no other upgrade works there, then deletes, then forgets. */
+export class LeftoverReconciler {
+  readonly #deps: LeftoverDeps;
+  /** By key, uid of a view that was deleted: caches may show it a moment longer than the actions that went before it. */
+  readonly #forgotten = new Map<string, string | undefined>();
+
+  constructor(deps: LeftoverDeps) {
+    this.#deps = deps;
+  }
+
+  /** @param key `upgradeUid/cluster` */
+  async reconcile(key: string): Promise<ReconcileResult> {
+    const { caches, engine } = this.#deps;
+    const [uid = '', cluster = ''] = key.split('/');
+    const objects = hubObjectsOf(caches, spokeKey(engine.job.work, uid, cluster));
+    const view = objects.views.find(isLeftover);
+    if (!view) this.#forgotten.delete(key);
+    if (!view || this.#forgotten.get(key) === view.metadata.uid) return {};
+    const managed = caches.clusters.get({ name: cluster });
+    const spoke = observeSpoke(engine.job.names, uid, { cluster: managed, ...objects });
+    const workload = cleaningOf(owedDeletions(engine.job, view));
+    const run = new EffectRun({ job: engine.job, upgrade: identityOf(view), cluster, workload }, spoke, '', this.#deps);
+    const isDone = !managed || this.#isNothingLeft(view, workload.deletions) || (await this.#clean(run, view));
+    if (isDone) {
+      await run.dropAll();
+      this.#forgotten.set(key, view.metadata.uid);
+    }
+    return run.wakeAt === undefined ? {} : { requeueAfterMs: Math.max(run.wakeAt - this.#deps.now(), 0) };
+  }
+
+  /** Deletes what is there, once its agent answers and nobody else works on the spoke. True when all of it was executed. */
+  async #clean(run: EffectRun, view: ManagedClusterView): Promise<boolean> {
+    const { engine, now } = this.#deps;
+    const { upgrade, cluster } = run.task;
+    if (!run.spoke.available || !view.status?.conditions) {
+      if (run.spoke.actions.size === 0) engine.release(upgrade.uid, cluster);
+      return false;
+    }
+    if (!engine.take(upgrade.uid, cluster)) return run.cleanUpSpoke();
+    run.wakeAt = now() + HELD_RECHECK_MS;
+    return false;
+  }
+
+  /** The namespace is gone or another upgrade's by now, and so is a binding, which is replaced with it. A binding alone shows nowhere. */
+  #isNothingLeft(view: ManagedClusterView, deletions: readonly string[]): boolean {
+    const { names } = this.#deps.engine.job;
+    const answer = readAnswer(view, names.views.namespace.target);
+    if (answer.kind === 'absent') return deletions.every((name) => name === names.actions.deleteNamespace);
+    const owner = answer.kind === 'found' ? answer.object.metadata.annotations?.[Annotation.upgradeUid] : undefined;
+    return owner !== undefined && owner !== view.metadata.labels?.[Label.upgradeUid];
+  }
+}
+
+/** Whose a leftover is; names longer than a label are cut, which nobody compares. */
+function identityOf({ metadata: { labels } }: ManagedClusterView): UpgradeIdentity {
+  return {
+    namespace: labels?.[Label.upgradeNamespace] ?? '',
+    name: labels?.[Label.upgradeName] ?? '',
+    uid: labels?.[Label.upgradeUid] ?? '',
+  };
+}
+
+/** Removes what one kind of job left, from now on, until the signal aborts. The caches are filled. */
+export function startLeftovers(
+  deps: LeftoverDeps & { readonly logger: Logger; readonly metrics: Metrics },
+  signal: AbortSignal,
+): Controller {
+  const { caches, engine, logger, metrics } = deps;
+  const name = `${engine.job.work}-leftovers`;
+  const queue = new WorkQueue({ name, concurrency: CONCURRENCY, metrics });
+  const lookAt = (cluster: string): void => {
+    for (const view of caches.views.byIndex(BY_WORK_AND_CLUSTER, `${engine.job.work}/${cluster}`))
+      if (isLeftover(view)) queue.add(`${view.metadata.labels?.[Label.upgradeUid]}/${cluster}`);
+  };
+  for (const cache of [caches.views, caches.actions])
+    cache.subscribe(({ object }) => {
+      if (object.metadata.labels?.[Label.work] === engine.job.work) lookAt(object.metadata.namespace ?? '');
+    });
+  caches.clusters.subscribe(({ type, object, previous }) => {
+    if (type === 'deleted' || hasAvailabilityChanged(object, previous)) lookAt(object.metadata.name);
+  });
+  for (const view of caches.views.list()) lookAt(view.metadata.namespace ?? '');
+  const reconciler = new LeftoverReconciler({ ...deps, signal });
+  return startController({ name, queue, reconcile: (key) => reconciler.reconcile(key), logger, signal, metrics });
+}
+
+const hasAvailabilityChanged = (now: ManagedCluster, before: ManagedCluster | undefined): boolean =>
+  isAvailable(now) !== isAvailable(before);
