@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { KubeObject, Namespace, Pod, resource } from '@flotilla/api';
+import { KubeObject, resource } from '@flotilla/api';
+import { Namespace, Pod } from '@flotilla/api/core';
 import { type Client, WatchCache } from '@flotilla/runtime';
 import { z } from 'zod';
 import type { ComponentImage, Started } from './fleet.ts';

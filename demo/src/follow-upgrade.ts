@@ -1,4 +1,5 @@
-import { ClusterGroupUpgrade, FlotillaError, type Ref } from '@flotilla/api';
+import { FlotillaError, type Ref } from '@flotilla/api';
+import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { type Client, WatchCache } from '@flotilla/runtime';
 
 /** How an upgrade is followed. */

@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ConfigMap, KubeObject, resource, Secret } from '@flotilla/api';
+import { KubeObject, resource } from '@flotilla/api';
+import { ConfigMap, Secret } from '@flotilla/api/core';
 import type { Client } from '@flotilla/runtime';
 import { z } from 'zod';
 

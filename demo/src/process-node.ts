@@ -1,7 +1,8 @@
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { errorMessage, Pod } from '@flotilla/api';
+import { errorMessage } from '@flotilla/api';
+import { Pod } from '@flotilla/api/core';
 import { type Client, isNotFound, WatchCache } from '@flotilla/runtime';
 import { placeInLayout } from './layout-images.ts';
 import { NodePod, type Volume, volumeFiles, writeFiles } from './node-pod.ts';

@@ -1,4 +1,4 @@
-import type { PrecacheProgress } from '@flotilla/api';
+import type { PrecacheProgress } from '@flotilla/api/ran';
 import type { SpokeProgress } from './upgrade-progress.ts';
 
 /** Where lines go; a terminal is redrawn in place. */

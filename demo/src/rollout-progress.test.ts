@@ -1,4 +1,4 @@
-import { ClusterGroupUpgrade } from '@flotilla/api';
+import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { expect, test } from 'vitest';
 import { newsOf } from './rollout-progress.ts';
 

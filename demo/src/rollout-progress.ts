@@ -1,4 +1,5 @@
-import { type ClusterGroupUpgrade, type ClusterGroupUpgradeStatus, findCondition, type Ref, UpgradeCondition } from '@flotilla/api';
+import { findCondition, type Ref } from '@flotilla/api';
+import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition, type ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import type { Client } from '@flotilla/runtime';
 import { followUpgrade } from './follow-upgrade.ts';
 
@@ -44,12 +45,13 @@ export async function followRollout(client: Client, ref: Required<Ref>, options:
   };
 }
 
-const succeeded = (status: ClusterGroupUpgradeStatus | undefined) => findCondition(status?.conditions, UpgradeCondition.succeeded);
+const succeeded = (status: ClusterGroupUpgradeStatus | undefined) =>
+  findCondition(status?.conditions, ClusterGroupUpgradeCondition.succeeded);
 
 /** What a status says of the rollout, batch by batch. Pure. */
 export function newsOf({ spec, status }: ClusterGroupUpgrade): string[] {
   const news: string[] = [];
-  const progressing = findCondition(status?.conditions, UpgradeCondition.progressing);
+  const progressing = findCondition(status?.conditions, ClusterGroupUpgradeCondition.progressing);
   if (progressing?.reason === 'WaitingForWindow') news.push(progressing.message);
   const batches = status?.remediationPlan ?? [];
   const ended = new Map((status?.clusters ?? []).map(({ name, state }) => [name, state]));

@@ -1,12 +1,11 @@
+import { findCondition, type Ref } from '@flotilla/api';
 import {
   type ClusterGroupUpgrade,
-  findCondition,
+  ClusterGroupUpgradeCondition,
   isFinalPrecacheState,
   type PrecacheProgress,
   type PrecacheState,
-  type Ref,
-  UpgradeCondition,
-} from '@flotilla/api';
+} from '@flotilla/api/ran';
 import type { Client } from '@flotilla/runtime';
 import { followUpgrade } from './follow-upgrade.ts';
 
@@ -65,6 +64,6 @@ function readProgress(upgrade: ClusterGroupUpgrade | undefined, spokes: readonly
 
 /** The condition has left `InProgress`: the roll-up was written. */
 function saysEnded(upgrade: ClusterGroupUpgrade): boolean {
-  const condition = findCondition(upgrade.status?.conditions, UpgradeCondition.precachingSucceeded);
+  const condition = findCondition(upgrade.status?.conditions, ClusterGroupUpgradeCondition.precachingSucceeded);
   return condition !== undefined && condition.reason !== 'InProgress';
 }

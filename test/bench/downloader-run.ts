@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import type { FaultProxy } from '@flotilla/control-plane';
-import { createRandom, startFaultProxy, startRegistry } from '@flotilla/control-plane';
+import { createRandom, type FaultProxy, startFaultProxy, startRegistry } from '@flotilla/control-plane';
 import {
   listImageParts,
   MemoryBlobs,

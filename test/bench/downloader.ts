@@ -2,8 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { errorMessage } from '@flotilla/api';
-import type { SeededRun } from './downloader-run.ts';
-import { LINK_RATE, runSeeds, startDownloaderFixture } from './downloader-run.ts';
+import { LINK_RATE, runSeeds, type SeededRun, startDownloaderFixture } from './downloader-run.ts';
 
 const { values } = parseArgs({ options: { seeds: { type: 'string', default: '100' }, json: { type: 'string' } } });
 const seeds = Number(values.seeds);

@@ -1,7 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ClusterGroupUpgrade, Policy } from '@flotilla/api';
+import { Policy } from '@flotilla/api/ocm';
+import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { registerStop, startApiServer } from '@flotilla/control-plane';
 import type { Client } from '@flotilla/runtime';
 import { applyCrds } from '../fixtures/crds.ts';

@@ -1,13 +1,6 @@
-import {
-  ClusterGroupUpgrade,
-  findCondition,
-  type KubeObject,
-  Label,
-  ManifestWork,
-  Placement,
-  Policy,
-  UpgradeCondition,
-} from '@flotilla/api';
+import { findCondition, type KubeObject, Label } from '@flotilla/api';
+import { ManifestWork, Placement, Policy } from '@flotilla/api/ocm';
+import { ClusterGroupUpgrade, ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
 import { type Client, WatchCache } from '@flotilla/runtime';
 import { selectorValues } from '../integration/rollout/policies.ts';
 import { isTemplateDone, templateOf } from '../integration/rollout/templates.ts';
@@ -83,7 +76,7 @@ export class RolloutWatch {
       this.startedMs ??= Date.now();
       if (this.plan.length === 0) this.plan = status.remediationPlan ?? [];
     }
-    const succeeded = findCondition(status.conditions, UpgradeCondition.succeeded);
+    const succeeded = findCondition(status.conditions, ClusterGroupUpgradeCondition.succeeded);
     if (succeeded) this.succeeded ??= `${succeeded.status} ${succeeded.reason}: ${succeeded.message}`;
     if (status.status.completedAt !== undefined) this.completedMs ??= Date.now();
   }

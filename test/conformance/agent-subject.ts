@@ -1,18 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import {
-  AGENT_LEASE,
-  ClusterRole,
-  ClusterRoleBinding,
-  type KubeObject,
-  Lease,
-  type Resource,
-  Role,
-  RoleBinding,
-  transportCrds,
-  type WorkCadence,
-} from '@flotilla/api';
+import type { WorkCadence } from '@flotilla/agent';
+import type { KubeObject, Resource } from '@flotilla/api';
+import { ClusterRole, ClusterRoleBinding, Lease, Role, RoleBinding } from '@flotilla/api/core';
+import { AGENT_LEASE, transportCrds } from '@flotilla/api/ocm';
 import {
   freePorts,
   registerSpokes,

@@ -1,4 +1,6 @@
-import { CLUSTER_AVAILABLE, findCondition, Lease, ManagedCluster } from '@flotilla/api';
+import { findCondition } from '@flotilla/api';
+import { Lease } from '@flotilla/api/core';
+import { CLUSTER_AVAILABLE, ManagedCluster } from '@flotilla/api/ocm';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { AgentSubject } from './agent-subject.ts';
 

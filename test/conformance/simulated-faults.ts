@@ -1,13 +1,7 @@
-import {
-  ACTION_COMPLETED,
-  findCondition,
-  JobStatus,
-  ManagedClusterAction,
-  ManagedClusterView,
-  PullerReport,
-  SpokeName,
-  VIEW_PROCESSING,
-} from '@flotilla/api';
+import { findCondition } from '@flotilla/api';
+import { JobStatus } from '@flotilla/api/core';
+import { ACTION_COMPLETED, ManagedClusterAction, ManagedClusterView, VIEW_PROCESSING } from '@flotilla/api/ocm';
+import { PullerReport, SpokeName } from '@flotilla/api/ran';
 import type { SimulatedSpokes } from '@flotilla/control-plane';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';

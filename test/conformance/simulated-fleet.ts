@@ -1,4 +1,4 @@
-import { transportCrds } from '@flotilla/api';
+import { transportCrds } from '@flotilla/api/ocm';
 import {
   registerSpokes,
   type SimulatedSpokes,

@@ -1,4 +1,5 @@
-import type { KubeObject, Resource, WorkCadence } from '@flotilla/api';
+import type { WorkCadence } from '@flotilla/agent';
+import type { KubeObject, Resource } from '@flotilla/api';
 import type { SpokeStore } from '@flotilla/control-plane';
 import { startSimulatedFleet } from './simulated-fleet.ts';
 import type { SpokeObserver, TransportSubject } from './transport-subject.ts';

@@ -1,4 +1,5 @@
-import { findCondition, isJsonObject, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api';
+import { findCondition, isJsonObject } from '@flotilla/api';
+import { ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 import type { SimulatedSpokes } from '@flotilla/control-plane';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';

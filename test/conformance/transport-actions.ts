@@ -1,4 +1,5 @@
-import { ConfigMap, ManagedClusterAction, Namespace } from '@flotilla/api';
+import { ConfigMap, Namespace } from '@flotilla/api/core';
+import { ManagedClusterAction } from '@flotilla/api/ocm';
 import { expect, test } from 'vitest';
 import { configMap, eventually, expectObject, SPOKE_NAMESPACE, type TransportDriver, Widget, widget } from './transport-driver.ts';
 import type { TransportSubject } from './transport-subject.ts';

@@ -1,16 +1,6 @@
-import {
-  ACTION_COMPLETED,
-  type Condition,
-  ConfigMap,
-  CustomResourceDefinition,
-  findCondition,
-  type KubeObject,
-  ManagedClusterAction,
-  ManagedClusterView,
-  Namespace,
-  untyped,
-  VIEW_PROCESSING,
-} from '@flotilla/api';
+import { type Condition, findCondition, type KubeObject, untyped } from '@flotilla/api';
+import { ConfigMap, CustomResourceDefinition, Namespace } from '@flotilla/api/core';
+import { ACTION_COMPLETED, ManagedClusterAction, ManagedClusterView, VIEW_PROCESSING } from '@flotilla/api/ocm';
 import { expect, vi } from 'vitest';
 import type { TransportSubject } from './transport-subject.ts';
 

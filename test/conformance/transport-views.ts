@@ -1,4 +1,5 @@
-import { ConfigMap, ManagedClusterView } from '@flotilla/api';
+import { ConfigMap } from '@flotilla/api/core';
+import { ManagedClusterView } from '@flotilla/api/ocm';
 import { expect, test } from 'vitest';
 import { type Running, SPELLINGS } from './transport-actions.ts';
 import { configMap, eventually, SPOKE_NAMESPACE, viewOf, Widget, widget } from './transport-driver.ts';

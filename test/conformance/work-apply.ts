@@ -1,4 +1,6 @@
-import { ConfigMap, Namespace, untyped, WORK_FINALIZER } from '@flotilla/api';
+import { WORK_FINALIZER } from '@flotilla/agent';
+import { untyped } from '@flotilla/api';
+import { ConfigMap, Namespace } from '@flotilla/api/core';
 import { expect, test } from 'vitest';
 import { eventually, SPOKE_NAMESPACE, widget } from './transport-driver.ts';
 import { configOf, manifest, type WorkDriver } from './work-driver.ts';

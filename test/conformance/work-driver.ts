@@ -1,13 +1,6 @@
-import {
-  type Condition,
-  ConfigMap,
-  CustomResourceDefinition,
-  findCondition,
-  type KubeObject,
-  type ManifestStatus,
-  ManifestWork,
-  Namespace,
-} from '@flotilla/api';
+import { type Condition, findCondition, type KubeObject } from '@flotilla/api';
+import { ConfigMap, CustomResourceDefinition, Namespace } from '@flotilla/api/core';
+import { type ManifestStatus, ManifestWork } from '@flotilla/api/ocm';
 import { expect } from 'vitest';
 import { configMap, eventually, expectObject, SPOKE_NAMESPACE, widgetDefinition } from './transport-driver.ts';
 import type { TransportSubject } from './transport-subject.ts';

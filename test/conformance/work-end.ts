@@ -1,4 +1,5 @@
-import { ConfigMap, ManifestWork } from '@flotilla/api';
+import { ConfigMap } from '@flotilla/api/core';
+import { ManifestWork } from '@flotilla/api/ocm';
 import { expect, test } from 'vitest';
 import { eventually, SPOKE_NAMESPACE } from './transport-driver.ts';
 import { configOf, manifest, type WorkDriver } from './work-driver.ts';

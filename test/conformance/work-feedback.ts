@@ -1,4 +1,5 @@
-import { ConfigMap, Deployment, type FeedbackMode } from '@flotilla/api';
+import type { FeedbackMode } from '@flotilla/agent';
+import { ConfigMap, Deployment } from '@flotilla/api/core';
 import { expect, test } from 'vitest';
 import { eventually, SPOKE_NAMESPACE, Widget, widget } from './transport-driver.ts';
 import { configOf, manifest, type WorkDriver } from './work-driver.ts';

@@ -1,4 +1,4 @@
-import type { FeedbackMode } from '@flotilla/api';
+import type { FeedbackMode } from '@flotilla/agent';
 import { afterAll, beforeAll, describe } from 'vitest';
 import type { TransportSubject } from './transport-subject.ts';
 import { applyTests } from './work-apply.ts';

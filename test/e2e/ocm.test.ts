@@ -1,4 +1,5 @@
-import { findCondition, type KubeObject, ManifestWork, PlacementDecision, Policy, WORK_AVAILABLE } from '@flotilla/api';
+import { findCondition, type KubeObject } from '@flotilla/api';
+import { ManifestWork, PlacementDecision, Policy, WORK_AVAILABLE } from '@flotilla/api/ocm';
 import { clusterObstacle } from '@flotilla/control-plane';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Claims, hearClaims } from '../../demo/src/ocm/claims.ts';

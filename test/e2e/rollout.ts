@@ -1,4 +1,6 @@
-import { Annotation, conditionTime, type KubeObject, ManifestWork, Pod } from '@flotilla/api';
+import { Annotation, conditionTime, type KubeObject } from '@flotilla/api';
+import { Pod } from '@flotilla/api/core';
+import { ManifestWork } from '@flotilla/api/ocm';
 import { parseRate } from '@flotilla/control-plane';
 import { WatchCache } from '@flotilla/runtime';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,5 @@
-import { type KubeObject, KubeObject as KubeObjectSchema, Namespace, resource, untyped } from '@flotilla/api';
+import { type KubeObject, KubeObject as KubeObjectSchema, resource, untyped } from '@flotilla/api';
+import { Namespace } from '@flotilla/api/core';
 import { type ApiServer, currentRun, leftovers, startApiServer, startControllerManager } from '@flotilla/control-plane';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 

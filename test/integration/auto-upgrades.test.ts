@@ -1,15 +1,7 @@
-import {
-  Annotation,
-  CLUSTER_AVAILABLE,
-  ClusterGroupUpgrade,
-  Event,
-  findCondition,
-  ManagedCluster,
-  Namespace,
-  Policy,
-  policyCrds,
-  transportCrds,
-} from '@flotilla/api';
+import { Annotation, findCondition } from '@flotilla/api';
+import { Event, Namespace } from '@flotilla/api/core';
+import { CLUSTER_AVAILABLE, ManagedCluster, Policy, policyCrds, transportCrds } from '@flotilla/api/ocm';
+import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { startPolicyPropagator } from '@flotilla/control-plane';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, expect, test } from 'vitest';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { ClusterRole } from '@flotilla/api';
+import { ClusterRole } from '@flotilla/api/core';
 import { type Client, createClient } from '@flotilla/runtime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../fixtures/eventually.ts';

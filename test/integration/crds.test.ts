@@ -1,17 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import {
-  ClusterGroupUpgrade,
-  type CrdManifest,
-  CustomResourceDefinition,
-  KubeObject,
-  ManifestWork,
-  Placement,
-  PreCachingConfig,
-  policyCrds,
-  transportCrds,
-  upgradeCrds,
-} from '@flotilla/api';
+import { type CrdManifest, KubeObject } from '@flotilla/api';
+import { CustomResourceDefinition } from '@flotilla/api/core';
+import { ManifestWork, Placement, policyCrds, transportCrds } from '@flotilla/api/ocm';
+import { ClusterGroupUpgrade, PreCachingConfig, ranCrds } from '@flotilla/api/ran';
 import { type ApiServer, ensureTools, runCommand, startApiServer } from '@flotilla/control-plane';
 import { ApiError, type Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, describe, expect, it, test, vi } from 'vitest';
@@ -51,12 +43,12 @@ describe('the CRDs on a real API server', () => {
   beforeAll(async () => {
     server = await startApiServer();
     client = await server.client();
-    for (const crd of [...upgradeCrds(), ...transportCrds(), ...policyCrds()])
+    for (const crd of [...ranCrds(), ...transportCrds(), ...policyCrds()])
       await client.create(CustomResourceDefinition, KubeObject.parse(crd));
   });
   afterAll(() => server?.stop());
 
-  test.each([...upgradeCrds(), ...transportCrds(), ...policyCrds()].map((crd) => crd.metadata.name))(
+  test.each([...ranCrds(), ...transportCrds(), ...policyCrds()].map((crd) => crd.metadata.name))(
     '%s is established and structural',
     async (name) => {
       const Conditions = z.looseObject({
@@ -197,7 +189,7 @@ describe('the CRDs on a real API server', () => {
   });
 
   it('lets the status be written of an upgrade that was stored before there were limits', async () => {
-    const [crd] = upgradeCrds();
+    const [crd] = ranCrds();
     if (!crd) throw new Error('no CRD');
     const path = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${crd.metadata.name}`;
     const isLimit = (key: string) => /^max(Items|Length|Properties)$/.test(key);

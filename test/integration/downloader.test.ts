@@ -15,8 +15,7 @@ import {
   writeLayer,
 } from '@flotilla/registry';
 import { expect, test } from 'vitest';
-import type { SeededRun } from '../bench/downloader-run.ts';
-import { runSeeds, startDownloaderFixture } from '../bench/downloader-run.ts';
+import { runSeeds, type SeededRun, startDownloaderFixture } from '../bench/downloader-run.ts';
 
 test('ten seeded runs with cuts and kills end with every digest right and at most 2 % served in vain', { timeout: 300_000 }, async () => {
   await using fixture = await startDownloaderFixture();

@@ -1,6 +1,8 @@
 import { hostname } from 'node:os';
-import { ClusterGroupUpgrade, Event, Namespace, untyped } from '@flotilla/api';
-import { buildUpgrade } from '@flotilla/api/testing';
+import { untyped } from '@flotilla/api';
+import { Event, Namespace } from '@flotilla/api/core';
+import { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { buildClusterGroupUpgrade } from '@flotilla/api/testing';
 import { type ApiServer, startApiServer } from '@flotilla/control-plane';
 import { type Client, createEventRecorder, createLogger, createMetrics, type EventRecorder, type EventToRecord } from '@flotilla/runtime';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -33,7 +35,7 @@ describe('events on a real API server', () => {
   beforeEach(async () => {
     const namespace = `events-${++namespaces}`;
     await client.create(Namespace, { metadata: { name: namespace } });
-    const { metadata, ...rest } = buildUpgrade('cgu');
+    const { metadata, ...rest } = buildClusterGroupUpgrade('cgu');
     upgrade = await client.create(ClusterGroupUpgrade, { ...rest, metadata: { name: metadata.name, namespace } });
     warnings.length = 0;
   });

@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PullerReport } from '@flotilla/api';
+import { PullerReport } from '@flotilla/api/ran';
 import { readEnvironment, startServerProcess } from '@flotilla/control-plane';
 import {
   currentPlatform,

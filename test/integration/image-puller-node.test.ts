@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer, request as forward } from 'node:http';
 import { type AddressInfo, connect, type Server } from 'node:net';
 import { dirname, join } from 'node:path';
-import { PullerExit } from '@flotilla/api';
+import { PullerExit } from '@flotilla/api/ran';
 import { type Registry, startRegistry } from '@flotilla/control-plane';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {

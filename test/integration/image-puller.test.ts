@@ -3,7 +3,8 @@ import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { ConfigMap, Namespace, PullerExit, PullerReport, SpokeName } from '@flotilla/api';
+import { ConfigMap, Namespace } from '@flotilla/api/core';
+import { PullerExit, PullerReport, SpokeName } from '@flotilla/api/ran';
 import { type Registry, startApiServer, startFaultProxy, startRegistry } from '@flotilla/control-plane';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {

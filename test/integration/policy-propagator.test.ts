@@ -1,4 +1,5 @@
-import { Label, ManagedCluster, Placement, PlacementBinding, PlacementDecision, Policy } from '@flotilla/api';
+import { Label } from '@flotilla/api';
+import { ManagedCluster, Placement, PlacementBinding, PlacementDecision, Policy } from '@flotilla/api/ocm';
 import { type ApiServer, type PolicyPropagator, registerSpokes, startApiServer, startPolicyPropagator } from '@flotilla/control-plane';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, expect, test } from 'vitest';

@@ -1,4 +1,6 @@
-import { ClusterGroupUpgrade, CustomResourceDefinition, findCondition } from '@flotilla/api';
+import { findCondition } from '@flotilla/api';
+import { CustomResourceDefinition } from '@flotilla/api/core';
+import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { type ApiServer, ensureTools, runCommand, startApiServer } from '@flotilla/control-plane';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';

@@ -1,22 +1,8 @@
 import { dirname, resolve } from 'node:path';
-import {
-  CLUSTER_AVAILABLE,
-  ClusterGroupUpgrade,
-  ClusterRole,
-  ClusterRoleBinding,
-  findCondition,
-  Lease,
-  ManagedCluster,
-  ManagedClusterAction,
-  ManagedClusterView,
-  ManifestWork,
-  Namespace,
-  type Resource,
-  Role,
-  RoleBinding,
-  Secret,
-  ServiceAccount,
-} from '@flotilla/api';
+import { findCondition, type Resource } from '@flotilla/api';
+import { ClusterRole, ClusterRoleBinding, Lease, Namespace, Role, RoleBinding, Secret, ServiceAccount } from '@flotilla/api/core';
+import { CLUSTER_AVAILABLE, ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
+import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { runCommand } from '@flotilla/control-plane';
 import { type Client, createClient } from '@flotilla/runtime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

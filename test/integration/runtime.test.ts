@@ -1,4 +1,5 @@
-import { ConfigMap, CustomResourceDefinition, KubeObject, Lease, Namespace, type Resource, resource, untyped } from '@flotilla/api';
+import { KubeObject, type Resource, resource, untyped } from '@flotilla/api';
+import { ConfigMap, CustomResourceDefinition, Lease, Namespace } from '@flotilla/api/core';
 import { type ApiServer, startApiServer } from '@flotilla/control-plane';
 import {
   type Client,

@@ -1,4 +1,4 @@
-import { FeedbackMode } from '@flotilla/api';
+import { FeedbackMode } from '@flotilla/agent';
 import { startSimulatedSubject } from '../conformance/simulated-subject.ts';
 import { describeSimulatedWorkFaults } from '../conformance/simulated-work-faults.ts';
 import { describeWorks, SUITE_CADENCE } from '../conformance/works.ts';

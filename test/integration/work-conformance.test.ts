@@ -1,4 +1,4 @@
-import { FeedbackMode } from '@flotilla/api';
+import { FeedbackMode } from '@flotilla/agent';
 import { startAgentSubject } from '../conformance/agent-subject.ts';
 import { describeWorks, SUITE_CADENCE } from '../conformance/works.ts';
 

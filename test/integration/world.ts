@@ -1,18 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  CLUSTER_AVAILABLE,
-  ClusterGroupUpgrade,
-  conditionTime,
-  findCondition,
-  type KubeObject,
-  ManagedCluster,
-  ManagedClusterAction,
-  ManagedClusterView,
-  PreCachingConfig,
-  type Resource,
-} from '@flotilla/api';
+import { conditionTime, findCondition, type KubeObject, type Resource } from '@flotilla/api';
+import { CLUSTER_AVAILABLE, ManagedCluster, ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
+import { ClusterGroupUpgrade, PreCachingConfig } from '@flotilla/api/ran';
 import {
   type ApiServer,
   type ApiServerOptions,

@@ -1,7 +1,9 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type CrdManifest, clusterSetCrds, transportCrds, upgradeCrds } from '@flotilla/api';
+import type { CrdManifest } from '@flotilla/api';
+import { clusterSetCrds, transportCrds } from '@flotilla/api/ocm';
+import { ranCrds } from '@flotilla/api/ran';
 import { backupJobMachine, precacheJobMachine, stateDiagram } from '@flotilla/machines';
 import { stringify } from 'yaml';
 
@@ -15,7 +17,7 @@ interface Output {
 
 /** Every generated file. Append here what is generated next. */
 const outputs: readonly Output[] = [
-  ...upgradeCrds().map((crd) => ({
+  ...ranCrds().map((crd) => ({
     path: `charts/hub/templates/crds/${crd.metadata.name}.yaml`,
     render: () => crdTemplate(crd, '.Values.crds.enabled'),
   })),

@@ -1,13 +1,6 @@
-import {
-  ClusterGroupUpgrade,
-  ConfigMap,
-  ManagedCluster,
-  ManagedClusterSet,
-  ManagedClusterSetBinding,
-  OVERRIDES_CONFIG_MAP,
-  Policy,
-  PreCachingConfig,
-} from '@flotilla/api';
+import { ConfigMap } from '@flotilla/api/core';
+import { ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Policy } from '@flotilla/api/ocm';
+import { ClusterGroupUpgrade, OVERRIDES_CONFIG_MAP, PreCachingConfig } from '@flotilla/api/ran';
 import { type Client, type Logger, type Metrics, WatchCache } from '@flotilla/runtime';
 import { withWholeStatus } from './reconcilers/cluster-group-upgrade/apply.ts';
 import { BY_CLUSTER, BY_NAMESPACE, CHILD_POLICIES, trimChild } from './reconcilers/cluster-group-upgrade/observe.ts';

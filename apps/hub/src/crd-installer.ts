@@ -1,13 +1,7 @@
-import {
-  CustomResourceDefinition,
-  clusterSetCrds,
-  FIELD_MANAGER,
-  FlotillaError,
-  findCondition,
-  KubeObject,
-  transportCrds,
-  upgradeCrds,
-} from '@flotilla/api';
+import { FIELD_MANAGER, FlotillaError, findCondition, KubeObject } from '@flotilla/api';
+import { CustomResourceDefinition } from '@flotilla/api/core';
+import { clusterSetCrds, transportCrds } from '@flotilla/api/ocm';
+import { ranCrds } from '@flotilla/api/ran';
 import type { Client, Logger } from '@flotilla/runtime';
 import { z } from 'zod';
 
@@ -19,7 +13,7 @@ export async function installCrds(
   options: { readonly transport: boolean; readonly clusterSets: boolean },
   logger: Logger,
 ): Promise<void> {
-  for (const crd of [...upgradeCrds(), ...(options.transport ? transportCrds() : []), ...(options.clusterSets ? clusterSetCrds() : [])]) {
+  for (const crd of [...ranCrds(), ...(options.transport ? transportCrds() : []), ...(options.clusterSets ? clusterSetCrds() : [])]) {
     const object = KubeObject.parse(crd);
     await client.apply(CustomResourceDefinition, object, { fieldManager: FIELD_MANAGER, force: true });
     await untilEstablished(client, object.metadata.name);

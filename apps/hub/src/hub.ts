@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { hostname } from 'node:os';
-import { ClusterGroupUpgrade, refKey } from '@flotilla/api';
+import { refKey } from '@flotilla/api';
+import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { type QueueStore, queues } from '@flotilla/queues';
 import { type Client, createEventRecorder, type Logger, type Metrics, startController, WorkQueue } from '@flotilla/runtime';
 import { createBackupJob } from './backup/job.ts';

@@ -1,4 +1,5 @@
-import { SpokeName, TerminalError } from '@flotilla/api';
+import { TerminalError } from '@flotilla/api';
+import { SpokeName } from '@flotilla/api/ran';
 import type { RegistryRule } from '@flotilla/registry';
 import { z } from 'zod';
 import { PullerErrorCode } from './errors.ts';

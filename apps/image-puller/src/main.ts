@@ -1,6 +1,7 @@
 import { writeSync } from 'node:fs';
 import { stat, writeFile } from 'node:fs/promises';
-import { errorMessage, PullerExit } from '@flotilla/api';
+import { errorMessage } from '@flotilla/api';
+import { PullerExit } from '@flotilla/api/ran';
 import { type Client, createLogger, type Logger, systemClock } from '@flotilla/runtime';
 import { type Config, loadConfig } from './config.ts';
 import { createRegistrySource, openRegistryClient, readPullSecret } from './list/registry-source.ts';

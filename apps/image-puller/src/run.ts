@@ -1,4 +1,5 @@
-import { errorMessage, PullerExit } from '@flotilla/api';
+import { errorMessage } from '@flotilla/api';
+import { PullerExit } from '@flotilla/api/ran';
 import type { Clock, Logger } from '@flotilla/runtime';
 import type { Config } from './config.ts';
 import { buildImageList, handOver, type ImageList } from './list/image-list.ts';

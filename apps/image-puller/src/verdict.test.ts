@@ -1,4 +1,5 @@
-import { PullerExit, TerminalError } from '@flotilla/api';
+import { TerminalError } from '@flotilla/api';
+import { PullerExit } from '@flotilla/api/ran';
 import { RegistryError, RegistryErrorCode } from '@flotilla/registry';
 import { ReleaseError, ReleaseErrorCode } from '@flotilla/release';
 import { expect, test } from 'vitest';

@@ -1,18 +1,10 @@
-import {
-  type KubeObject,
-  ManagedClusterAction,
-  ManagedClusterView,
-  ManifestWork,
-  type Resource,
-  WORK_HUB_BURST,
-  WORK_HUB_QPS,
-  type WorkAccess,
-  type WorkCadence,
-  type WorkMemory,
-} from '@flotilla/api';
+import { AGENT_FIELD_MANAGER, WORK_HUB_BURST, WORK_HUB_QPS, type WorkAccess, type WorkCadence, type WorkMemory } from '@flotilla/agent';
+import type { KubeObject, Resource } from '@flotilla/api';
+import { ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 import {
   type Client,
   type Clock,
+  createObjectAccess,
   type Logger,
   type ReconcileContext,
   type ReconcileResult,
@@ -27,7 +19,6 @@ import { reconcileView } from './reconcilers/managed-cluster-view/reconciler.ts'
 import { reconcileWork } from './reconcilers/manifest-work/reconciler.ts';
 import { reportAvailability } from './registration/availability.ts';
 import { keepLease } from './registration/lease.ts';
-import { createSpokeAccess } from './spoke/access.ts';
 
 /** What an agent is made of. */
 export interface AgentOptions {
@@ -54,7 +45,7 @@ export interface Agent {
 /** Starts to watch the hub namespace and works until the signal aborts. One worker per kind (spec/ocm 1.6). */
 export function startAgent(options: AgentOptions, signal: AbortSignal): Agent {
   const { hub, spoke: spokeClient, clusterName, logger, clock = systemClock } = options;
-  const spoke = createSpokeAccess(spokeClient);
+  const spoke = createObjectAccess(spokeClient, AGENT_FIELD_MANAGER);
   const limit = createHubLimiter(clock);
   const actions = startKind(options, signal, ManagedClusterAction, (name, get, context) =>
     reconcileAction(name, { hub, spoke, clock, limit, get }, context),
@@ -63,7 +54,8 @@ export function startAgent(options: AgentOptions, signal: AbortSignal): Agent {
     reconcileView(name, { hub, spoke, clock, limit, get }, context),
   );
   const works =
-    options.works && startWorks({ ...options, works: options.works }, createSpokeAccess(options.workSpoke ?? spokeClient), signal);
+    options.works &&
+    startWorks({ ...options, works: options.works }, createObjectAccess(options.workSpoke ?? spokeClient, AGENT_FIELD_MANAGER), signal);
   const registration = options.registration
     ? [
         keepLease({ hub, clusterName, clock, logger: logger.child({ controller: 'lease' }) }, signal),

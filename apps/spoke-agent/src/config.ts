@@ -1,4 +1,5 @@
-import { DEFAULT_WORK_CADENCE, FeedbackMode, FlotillaError, type WorkCadence } from '@flotilla/api';
+import { DEFAULT_WORK_CADENCE, FeedbackMode, type WorkCadence } from '@flotilla/agent';
+import { FlotillaError } from '@flotilla/api';
 import { Command, Option } from 'commander';
 import { z } from 'zod';
 

@@ -1,4 +1,4 @@
-import { createTokenBucket } from '@flotilla/api';
+import { createTokenBucket } from '@flotilla/agent';
 import { type Clock, pause } from '@flotilla/runtime';
 
 /** Waits until the agent may write to the hub again. */

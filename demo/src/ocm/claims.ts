@@ -1,4 +1,4 @@
-import { ClusterGroupUpgrade } from '@flotilla/api';
+import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { WatchCache } from '@flotilla/runtime';
 import { runningVersions, UPGRADES } from './gateway.ts';
 import type { OcmWorld } from './ocm-world.ts';

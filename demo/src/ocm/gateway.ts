@@ -1,5 +1,6 @@
 /** What is upgraded beside Open Cluster Management: one Deployment, by a ManifestWork or by a policy. Pure. */
-import { type KubeObject, Pod } from '@flotilla/api';
+import type { KubeObject } from '@flotilla/api';
+import { Pod } from '@flotilla/api/core';
 import type { Client } from '@flotilla/runtime';
 import { z } from 'zod';
 

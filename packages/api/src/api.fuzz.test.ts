@@ -1,15 +1,13 @@
-import { defineTarget, type RandomValues } from '@flotilla/control-plane/fuzzing';
+import { defineTarget } from '@flotilla/control-plane/fuzzing';
 import { expect, test } from 'vitest';
 import type { KubeObject, Resource } from './kubernetes.ts';
+import { ManagedCluster } from './ocm/managed-cluster.ts';
+import { ManagedClusterAction } from './ocm/managed-cluster-action.ts';
+import { ManagedClusterView } from './ocm/managed-cluster-view.ts';
+import { ManifestWork } from './ocm/manifest-work.ts';
+import { Policy } from './ocm/policy.ts';
 import { ClusterGroupUpgrade } from './ran/cluster-group-upgrade.ts';
 import { PreCachingConfig } from './ran/pre-caching-config.ts';
-import { parseJsonPath, valuesAt } from './transport/agent-json-path.ts';
-import { SpokeRefusal } from './transport/agent-semantics.ts';
-import { ManagedCluster } from './transport/managed-cluster.ts';
-import { ManagedClusterAction } from './transport/managed-cluster-action.ts';
-import { ManagedClusterView } from './transport/managed-cluster-view.ts';
-import { ManifestWork } from './transport/manifest-work.ts';
-import { Policy } from './transport/policy.ts';
 
 const metadata = { name: 'a', namespace: 'b', generation: 2, labels: { a: 'b' } };
 const condition = {
@@ -70,39 +68,7 @@ function readUsers<T extends KubeObject>(kind: Resource<T>, raw: unknown): void 
   if (!parsed.success) expect(parsed.error.issues.length).toBeGreaterThan(0);
 }
 
-const path = (random: RandomValues): string =>
-  random
-    .list(12, () =>
-      random.pick([
-        '.a',
-        "['a.b']",
-        '[0]',
-        '[-1]',
-        '[*]',
-        '.*',
-        '[?(@.type=="Ready")]',
-        '[?(@.a<',
-        ')]',
-        '{',
-        '}',
-        '$',
-        '..',
-        random.text(6),
-      ]),
-    )
-    .join('');
-
 const targets = [
-  defineTarget('JSONPaths', {
-    make: (random) => ({ text: random.chance(0.2) ? random.text(300) : path(random), root: random.json(5) }),
-    run: ({ text, root }) => {
-      try {
-        expect(valuesAt(parseJsonPath(text), root).length).toBeLessThan(1_000_000);
-      } catch (error) {
-        if (!(error instanceof SpokeRefusal) || error.message === '') throw error;
-      }
-    },
-  }),
   defineTarget('statuses that spokes write', {
     make: (random) => ({ kind: random.below(spokeKinds.length), raw: random.chance(0.1) ? random.json(5) : random.mutate(status) }),
     run: readHostile,

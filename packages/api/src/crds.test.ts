@@ -1,6 +1,8 @@
 import { describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
-import { type CrdManifest, clusterSetCrds, policyCrds, transportCrds, upgradeCrds } from './crds.ts';
+import type { CrdManifest } from './crd.ts';
+import { clusterSetCrds, policyCrds, transportCrds } from './ocm/crds.ts';
+import { ranCrds } from './ran/crds.ts';
 import { lintStructural } from './structural.ts';
 
 const Version = z.object({
@@ -15,13 +17,13 @@ const Spec = z.looseObject({
 });
 const read = (crd: CrdManifest) => Spec.parse(crd.spec);
 const find = (name: string) => {
-  const found = [...upgradeCrds(), ...transportCrds(), ...clusterSetCrds(), ...policyCrds()].find((crd) => crd.metadata.name === name);
+  const found = [...ranCrds(), ...transportCrds(), ...clusterSetCrds(), ...policyCrds()].find((crd) => crd.metadata.name === name);
   if (!found) throw new Error(`no CRD ${name}`);
   return read(found);
 };
 
 describe('CRDs', () => {
-  test.each([...upgradeCrds(), ...transportCrds(), ...clusterSetCrds(), ...policyCrds()].map((crd) => ({ name: crd.metadata.name, crd })))(
+  test.each([...ranCrds(), ...transportCrds(), ...clusterSetCrds(), ...policyCrds()].map((crd) => ({ name: crd.metadata.name, crd })))(
     '$name is structural',
     ({ crd }) => {
       expect(lintStructural(read(crd).versions[0].schema.openAPIV3Schema)).toEqual([]);
@@ -40,7 +42,7 @@ describe('CRDs', () => {
         if (field.items) visit(field.items, `${path}.${key}[]`);
       }
     };
-    for (const crd of upgradeCrds()) {
+    for (const crd of ranCrds()) {
       const top = z
         .looseObject({ spec: z.unknown(), status: z.unknown().optional() })
         .parse(read(crd).versions[0].schema.openAPIV3Schema.properties);
@@ -61,7 +63,7 @@ describe('CRDs', () => {
       if (node.items) visit(node.items, `${path}[]`);
       if (node.additionalProperties) visit(node.additionalProperties, `${path}{}`);
     };
-    for (const crd of upgradeCrds()) {
+    for (const crd of ranCrds()) {
       const { spec } = z.looseObject({ spec: z.unknown() }).parse(read(crd).versions[0].schema.openAPIV3Schema.properties);
       visit(spec, `${crd.metadata.name}.spec`);
     }
@@ -86,7 +88,7 @@ describe('CRDs', () => {
   });
 
   it('makes only ManagedCluster and ManagedClusterSet cluster-scoped', () => {
-    const scoped = [...upgradeCrds(), ...transportCrds(), ...clusterSetCrds(), ...policyCrds()]
+    const scoped = [...ranCrds(), ...transportCrds(), ...clusterSetCrds(), ...policyCrds()]
       .filter((crd) => read(crd).scope === 'Cluster')
       .map((crd) => crd.metadata.name);
     expect(scoped).toEqual(['managedclusters.cluster.open-cluster-management.io', 'managedclustersets.cluster.open-cluster-management.io']);

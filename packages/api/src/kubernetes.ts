@@ -23,17 +23,6 @@ export const ObjectMeta = z.looseObject({
 });
 export type ObjectMeta = z.output<typeof ObjectMeta>;
 
-/** metav1.Condition. */
-export const Condition = z.object({
-  type: z.string().describe('Type of the condition, in CamelCase.'),
-  status: z.enum(['True', 'False', 'Unknown']).describe('Status of the condition.'),
-  reason: z.string().describe('Reason for the last transition, in CamelCase.'),
-  message: z.string().describe('What happened, and what to do about it.'),
-  lastTransitionTime: z.string().meta({ format: 'date-time' }).describe('When the status last changed.'),
-  observedGeneration: z.int().optional().describe('Generation of the object the condition was computed for.'),
-});
-export type Condition = z.output<typeof Condition>;
-
 /** Any Kubernetes object; unknown fields are kept. */
 export const KubeObject = z.looseObject({ apiVersion: z.string().optional(), kind: z.string().optional(), metadata: ObjectMeta });
 export type KubeObject = z.output<typeof KubeObject>;
@@ -67,10 +56,6 @@ export const untyped = (apiVersion: string, kind: string, plural: string, namesp
 
 /** `namespace/name`, or the name alone for cluster-scoped objects. */
 export const refKey = (ref: Ref): string => (ref.namespace ? `${ref.namespace}/${ref.name}` : ref.name);
-
-/** The condition of a type, if the object has one. */
-export const findCondition = <C extends { type: string }>(conditions: readonly C[] | null | undefined, type: string): C | undefined =>
-  conditions?.find((condition) => condition.type === type);
 
 /** A label selector as metav1 defines it. Operators are not enum-checked (spec/talm 1.1). */
 export const LabelSelector = z.object({

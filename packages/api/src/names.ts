@@ -3,45 +3,8 @@
 /** Field manager of every write of the hub. */
 export const FIELD_MANAGER = 'flotilla-hub';
 
-/** Objects on a spoke. */
-export const SpokeName = {
-  namespace: 'openshift-talo-pre-cache',
-  job: 'pre-cache',
-  container: 'pre-cache-container',
-  serviceAccount: 'pre-cache-agent',
-  specConfigMap: 'pre-cache-spec',
-  progressConfigMap: 'pre-cache-progress',
-  clusterRoleBinding: 'pre-cache-crb',
-  role: 'pre-cache-agent',
-  roleBinding: 'pre-cache-agent',
-  sccRoleBinding: 'pre-cache-scc',
-} as const;
-
 /** ClusterRoles that OpenShift has for the use of each SecurityContextConstraints. */
 export const SccRole = { privileged: 'system:openshift:scc:privileged' } as const;
-
-/** ManagedClusterActions of a pre-cache, in the hub namespace of the spoke. */
-export const PrecacheAction = {
-  deleteNamespace: 'precache-ns-delete',
-  deleteClusterRoleBinding: 'precache-crb-delete',
-  createNamespace: 'precache-ns-create',
-  createServiceAccount: 'precache-sa-create',
-  createClusterRoleBinding: 'precache-crb-create',
-  createRole: 'precache-role-create',
-  createRoleBinding: 'precache-rb-create',
-  createSccRoleBinding: 'precache-scc-create',
-  createSpecConfigMap: 'precache-spec-cm-create',
-  createJob: 'precache-job-create',
-} as const;
-export type PrecacheAction = (typeof PrecacheAction)[keyof typeof PrecacheAction];
-
-/** ManagedClusterViews of a pre-cache, in the hub namespace of the spoke. */
-export const PrecacheView = {
-  namespace: 'view-precache-namespace',
-  job: 'view-precache-job',
-  progress: 'view-precache-progress',
-} as const;
-export type PrecacheView = (typeof PrecacheView)[keyof typeof PrecacheView];
 
 /** Labels. The first two are the reference's; ours carry the prefix `flotilla.io/`. */
 export const Label = {
@@ -90,21 +53,4 @@ export const Annotation = {
   /** On a ClusterGroupUpgrade: RFC 3339 times with zone between which batches may start. */
   windowStart: 'flotilla.io/window-start',
   windowEnd: 'flotilla.io/window-end',
-} as const;
-
-/** Finalizer of a ClusterGroupUpgrade. */
-export const CLEANUP_FINALIZER = 'ran.openshift.io/cleanup-finalizer';
-
-/** Legacy overrides ConfigMap in the namespace of the ClusterGroupUpgrade. */
-export const OVERRIDES_CONFIG_MAP = 'cluster-group-upgrade-overrides';
-
-/** Condition types of a ClusterGroupUpgrade; the spelling is the reference's. */
-export const UpgradeCondition = {
-  clustersSelected: 'ClustersSelected',
-  validated: 'Validated',
-  precacheSpecValid: 'PrecacheSpecValid',
-  precachingSucceeded: 'PrecachingSuceeded',
-  backupSucceeded: 'BackupSuceeded',
-  progressing: 'Progressing',
-  succeeded: 'Succeeded',
 } as const;

@@ -1,7 +1,7 @@
 import { ClusterGroupUpgrade } from './ran/cluster-group-upgrade.ts';
 
 /** A ClusterGroupUpgrade with the real schema's defaults; `spec` is merged over one cluster and maxConcurrency 1. */
-export function buildUpgrade(
+export function buildClusterGroupUpgrade(
   name: string,
   spec: Record<string, unknown> = {},
   metadata: Record<string, unknown> = {},

@@ -1,4 +1,4 @@
-import { BackupState } from '@flotilla/api';
+import { BackupState } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
 import { backupJobMachine, strictBackupJobMachine } from './backup.ts';
 import { stateDiagram } from './diagram.ts';

@@ -1,5 +1,5 @@
 /** Backup of one spoke (spec/talm 5.1; the diagram in apps/hub/README.md is generated from this machine). */
-import { BackupState } from '@flotilla/api';
+import { BackupState } from '@flotilla/api/ran';
 import { createSpokeJobMachine } from './spoke-job.ts';
 
 /** Backup of one spoke. The reference knows no state before PreparingToStart: a spoke that waits for another upgrade waits there. */

@@ -1,4 +1,4 @@
-import { PrecacheState } from '@flotilla/api';
+import { PrecacheState } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
 import { stateDiagram } from './diagram.ts';
 import { precacheJobMachine } from './precache.ts';

@@ -1,5 +1,5 @@
 /** Pre-caching of one spoke (spec/talm 3.4; the diagram in apps/hub/README.md is generated from this machine). */
-import { PrecacheState } from '@flotilla/api';
+import { PrecacheState } from '@flotilla/api/ran';
 import { createSpokeJobMachine } from './spoke-job.ts';
 
 /** Pre-caching of one spoke; a spoke that waits for another upgrade has not started. */

@@ -1,4 +1,4 @@
-import { BackupState, PrecacheState, PrecachingSpec } from '@flotilla/api';
+import { BackupState, PrecacheState, PrecachingSpec } from '@flotilla/api/ran';
 import { z } from 'zod';
 
 /** One queue: its name in the store, what a job carries, and how runs are bounded and repeated. Times are milliseconds. */

@@ -5,8 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { pack } from 'tar-stream';
 import { RegistryError, RegistryErrorCode } from './errors.ts';
 import { listImageParts } from './image-graph.ts';
-import type { OciLayout } from './layout.ts';
-import { REF_NAME } from './layout.ts';
+import { type OciLayout, REF_NAME } from './layout.ts';
 import { MediaType } from './manifest.ts';
 
 /**

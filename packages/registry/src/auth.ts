@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { readBounded } from './body.ts';
-import type { Credential, DockerConfig } from './credentials.ts';
-import { findCredential } from './credentials.ts';
+import { type Credential, type DockerConfig, findCredential } from './credentials.ts';
 import type { Endpoint } from './endpoint.ts';
 import { RegistryError, RegistryErrorCode } from './errors.ts';
 import type { Answer, Call, Transport } from './transport.ts';

@@ -1,6 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { RegistryErrorDetails } from './errors.ts';
-import { RegistryError, RegistryErrorCode } from './errors.ts';
+import { RegistryError, RegistryErrorCode, type RegistryErrorDetails } from './errors.ts';
 
 /** Reads a whole body of at most `maxBytes`; a longer one is cut off and refused with `FLOTILLA_REGISTRY_TOO_LARGE`. */
 export async function readBounded(

@@ -1,11 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { RegistryClientOptions } from './client.ts';
-import { RegistryClient } from './client.ts';
-import type { HostileRegistry } from './hostile-registry.ts';
-import { startHostileRegistry } from './hostile-registry.ts';
-import type { ImageReference } from './image-reference.ts';
-import { parseImageReference } from './image-reference.ts';
+import { RegistryClient, type RegistryClientOptions } from './client.ts';
+import { type HostileRegistry, startHostileRegistry } from './hostile-registry.ts';
+import { type ImageReference, parseImageReference } from './image-reference.ts';
 import { MediaType } from './manifest.ts';
 import { resolveImage } from './resolve.ts';
 

@@ -1,22 +1,15 @@
-import type { Hash } from 'node:crypto';
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 import { Authenticator } from './auth.ts';
-import type { StallLimits } from './body.ts';
-import { drainBody, readBounded } from './body.ts';
+import { drainBody, readBounded, type StallLimits } from './body.ts';
 import type { ProxySettings } from './connections.ts';
 import type { DockerConfig } from './credentials.ts';
-import type { Endpoint, RegistryRule } from './endpoint.ts';
-import { endpointUrl, listEndpoints } from './endpoint.ts';
+import { type Endpoint, endpointUrl, listEndpoints, type RegistryRule } from './endpoint.ts';
 import { isTransient, RegistryError, RegistryErrorCode } from './errors.ts';
-import type { ImageReference } from './image-reference.ts';
-import { formatImageReference } from './image-reference.ts';
-import type { Descriptor } from './manifest.ts';
-import { MANIFEST_ACCEPT, MAX_MANIFEST_BYTES, manifestTypeOf } from './manifest.ts';
+import { formatImageReference, type ImageReference } from './image-reference.ts';
+import { type Descriptor, MANIFEST_ACCEPT, MAX_MANIFEST_BYTES, manifestTypeOf } from './manifest.ts';
 import { requireSuccess } from './response.ts';
-import type { RetryPolicy } from './retry.ts';
-import { backOff, defaultRetryPolicy } from './retry.ts';
-import type { Answer, Call, HostTls, Timeouts } from './transport.ts';
-import { defaultTimeouts, Transport, toNetworkError } from './transport.ts';
+import { backOff, defaultRetryPolicy, type RetryPolicy } from './retry.ts';
+import { type Answer, type Call, defaultTimeouts, type HostTls, type Timeouts, Transport, toNetworkError } from './transport.ts';
 
 /** Options of a RegistryClient; all are optional. */
 export interface RegistryClientOptions {

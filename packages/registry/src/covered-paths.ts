@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { EntryBudget, LayerEntry } from './layer-tree.ts';
-import { ENTRIES_PER_TURN, parseWhiteout } from './layer-tree.ts';
+import { ENTRIES_PER_TURN, type EntryBudget, type LayerEntry, parseWhiteout } from './layer-tree.ts';
 
 interface CoveredNode {
   /** Decided itself and with all below: files, links, whiteouts. */

@@ -1,12 +1,10 @@
 import type { RegistryClient } from './client.ts';
 import { mapConcurrently, Semaphore } from './concurrency.ts';
 import { abortedError, RegistryError, RegistryErrorCode } from './errors.ts';
-import type { ImageReference } from './image-reference.ts';
-import { formatImageReference } from './image-reference.ts';
+import { formatImageReference, type ImageReference } from './image-reference.ts';
 import type { OciLayout } from './layout.ts';
 import type { Descriptor, Platform } from './manifest.ts';
-import type { ResolvedImage } from './resolve.ts';
-import { resolveImage } from './resolve.ts';
+import { type ResolvedImage, resolveImage } from './resolve.ts';
 
 /** Where a download stands. Bytes are compressed, each blob counted once. */
 export interface DownloadProgress {

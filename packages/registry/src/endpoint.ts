@@ -1,5 +1,4 @@
-import type { ImageReference } from './image-reference.ts';
-import { formatImageReference } from './image-reference.ts';
+import { formatImageReference, type ImageReference } from './image-reference.ts';
 
 /** How a server is spoken to; `either`: TLS whose certificate is not verified, or plain HTTP where no TLS is. */
 export type Scheme = 'https' | 'http' | 'either';

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { BlobStore } from './blob-store.ts';
 import { listImageParts } from './image-graph.ts';
 import type { Descriptor } from './manifest.ts';

@@ -1,15 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { constants, gzipSync, zstdCompressSync } from 'node:zlib';
-import type { Header } from 'tar-stream';
-import { pack } from 'tar-stream';
+import { type Header, pack } from 'tar-stream';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { MemoryBlobs } from './blob-store.ts';
 import { RegistryClient } from './client.ts';
-import type { HostileRegistry } from './hostile-registry.ts';
-import { startHostileRegistry } from './hostile-registry.ts';
+import { type HostileRegistry, startHostileRegistry } from './hostile-registry.ts';
 import { parseImageReference } from './image-reference.ts';
-import type { ReadLayerFilesOptions } from './layer-files.ts';
-import { readLayerFiles } from './layer-files.ts';
+import { type ReadLayerFilesOptions, readLayerFiles } from './layer-files.ts';
 import { MediaType } from './manifest.ts';
 import { resolveImage } from './resolve.ts';
 

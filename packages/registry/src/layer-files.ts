@@ -3,12 +3,10 @@ import type { RegistryClient } from './client.ts';
 import { CoveredPaths } from './covered-paths.ts';
 import { RegistryError, RegistryErrorCode } from './errors.ts';
 import { formatImageReference } from './image-reference.ts';
-import type { FileNode, LayerEntry } from './layer-tree.ts';
-import { EntryBudget, LayerTree, normalizeEntryPath } from './layer-tree.ts';
+import { EntryBudget, type FileNode, type LayerEntry, LayerTree, normalizeEntryPath } from './layer-tree.ts';
 import type { Descriptor } from './manifest.ts';
 import type { ResolvedImage } from './resolve.ts';
-import type { EntrySink, TarEntry } from './tar-scanner.ts';
-import { TarScanner } from './tar-scanner.ts';
+import { type EntrySink, type TarEntry, TarScanner } from './tar-scanner.ts';
 import { unpackLayer } from './unpacked-layer.ts';
 
 /** What to read from an image's file system, and the bounds. Give `match` or `paths`. */

@@ -1,17 +1,14 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import type { FileHandle } from 'node:fs/promises';
-import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorMessage } from '@flotilla/api';
 import type { BlobContent, BlobStore } from './blob-store.ts';
 import { readBounded } from './body.ts';
 import type { RegistryClient } from './client.ts';
 import { abortedError, RegistryError, RegistryErrorCode } from './errors.ts';
-import type { ImageReference } from './image-reference.ts';
-import { isDigest } from './image-reference.ts';
-import type { Descriptor } from './manifest.ts';
-import { ImageIndex, MediaType, parseDocument } from './manifest.ts';
+import { type ImageReference, isDigest } from './image-reference.ts';
+import { type Descriptor, ImageIndex, MediaType, parseDocument } from './manifest.ts';
 import { isAborted } from './retry.ts';
 
 /** Annotation of `index.json` entries that holds the image's name (OCI image-layout). */

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import type { RegistryErrorDetails } from './errors.ts';
-import { RegistryError, RegistryErrorCode } from './errors.ts';
+import { RegistryError, RegistryErrorCode, type RegistryErrorDetails } from './errors.ts';
 
 /** Media types this package reads and writes. */
 export const MediaType = {

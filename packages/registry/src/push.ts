@@ -4,10 +4,8 @@ import type { RegistryClient } from './client.ts';
 import { mapConcurrently } from './concurrency.ts';
 import { isTransient, RegistryError, RegistryErrorCode } from './errors.ts';
 import { listImageParts } from './image-graph.ts';
-import type { ImageReference } from './image-reference.ts';
-import { formatImageReference } from './image-reference.ts';
-import type { Descriptor } from './manifest.ts';
-import { MAX_MANIFEST_BYTES } from './manifest.ts';
+import { formatImageReference, type ImageReference } from './image-reference.ts';
+import { type Descriptor, MAX_MANIFEST_BYTES } from './manifest.ts';
 
 /** What to push and where. */
 export interface PushOptions {

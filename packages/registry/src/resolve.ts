@@ -1,11 +1,10 @@
 import type { BlobStore } from './blob-store.ts';
 import type { RegistryClient } from './client.ts';
 import { RegistryError, RegistryErrorCode } from './errors.ts';
-import type { ImageReference } from './image-reference.ts';
-import { formatImageReference, pinImageReference } from './image-reference.ts';
-import type { Descriptor, Platform } from './manifest.ts';
+import { formatImageReference, type ImageReference, pinImageReference } from './image-reference.ts';
 import {
   currentPlatform,
+  type Descriptor,
   ImageConfig,
   ImageIndex,
   ImageManifest,
@@ -13,6 +12,7 @@ import {
   MAX_CONFIG_BYTES,
   MAX_MANIFEST_BYTES,
   manifestTypeOf,
+  type Platform,
   parseDocument,
   selectPlatform,
 } from './manifest.ts';

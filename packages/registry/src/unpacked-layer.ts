@@ -1,5 +1,4 @@
-import type { Gunzip, ZstdDecompress } from 'node:zlib';
-import { createGunzip, createZstdDecompress } from 'node:zlib';
+import { createGunzip, createZstdDecompress, type Gunzip, type ZstdDecompress } from 'node:zlib';
 import { RegistryError, RegistryErrorCode } from './errors.ts';
 import { isZstd, ZstdFrames } from './zstd-frames.ts';
 

@@ -1,5 +1,7 @@
 /** An event as the API server takes it: everything within its limits. Pure. */
-import { Event, type KubeObject } from '@flotilla/api';
+
+import type { KubeObject } from '@flotilla/api';
+import { Event } from '@flotilla/api/core';
 
 /** An object that an event is about. */
 export interface EventSubject {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { Event, errorMessage, FlotillaError, type KubeObject } from '@flotilla/api';
+import { errorMessage, FlotillaError, type KubeObject } from '@flotilla/api';
+import { Event } from '@flotilla/api/core';
 import { backOffMs } from './back-off.ts';
 import type { Client } from './client.ts';
 import { type Clock, pause, systemClock } from './clock.ts';

@@ -1,3 +1,4 @@
+export { type ApplyFields, createObjectAccess, type ObjectAccess } from './any-kind.ts';
 export { type BackOff, backOffMs } from './back-off.ts';
 export type {
   ApplyOptions,
@@ -14,6 +15,19 @@ export type {
 export { type Clock, pause, systemClock } from './clock.ts';
 export { type Controller, type ControllerOptions, type ReconcileContext, type ReconcileResult, startController } from './controller.ts';
 export { type ClientOptions, createClient } from './create-client.ts';
+export {
+  createDiscovery,
+  type Discovery,
+  groupVersion,
+  matchesLookup,
+  noMatchesForKind,
+  parseResourceSpelling,
+  qualifiedName,
+  type ResourceLookup,
+  type ResourceSpelling,
+  type ServedResource,
+  ServerRefusal,
+} from './discovery.ts';
 export {
   ApiError,
   type ApiErrorDetails,

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createSecureServer, type Http2SecureServer } from 'node:http2';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ConfigMap } from '@flotilla/api';
+import { ConfigMap } from '@flotilla/api/core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Connection } from './connection.ts';
 import { createClient } from './create-client.ts';

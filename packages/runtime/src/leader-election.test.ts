@@ -1,4 +1,5 @@
-import { type KubeObject, Lease } from '@flotilla/api';
+import type { KubeObject } from '@flotilla/api';
+import { Lease } from '@flotilla/api/core';
 import { expect, test } from 'vitest';
 import type { Client } from './client.ts';
 import { ApiError, RuntimeErrorCode } from './errors.ts';

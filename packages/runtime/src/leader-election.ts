@@ -1,4 +1,5 @@
-import { errorMessage, Lease, type Ref, refKey } from '@flotilla/api';
+import { errorMessage, type Ref, refKey } from '@flotilla/api';
+import { Lease } from '@flotilla/api/core';
 import type { Client } from './client.ts';
 import { type Clock, pause, systemClock } from './clock.ts';
 import { isAlreadyExists, isConflict } from './errors.ts';

@@ -1,4 +1,4 @@
-import { ConfigMap } from '@flotilla/api';
+import { ConfigMap } from '@flotilla/api/core';
 import { expect, test } from 'vitest';
 import { createClient, resourceOf } from './create-client.ts';
 import { createMetrics } from './metrics.ts';

@@ -1,4 +1,4 @@
-import { ConfigMap, Namespace } from '@flotilla/api';
+import { ConfigMap, Namespace } from '@flotilla/api/core';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Client, InvalidObject } from './client.ts';
 import { createClient } from './create-client.ts';

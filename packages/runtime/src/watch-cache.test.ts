@@ -1,4 +1,4 @@
-import { ConfigMap, type ConfigMap as ConfigMapObject } from '@flotilla/api';
+import { ConfigMap, type ConfigMap as ConfigMapObject } from '@flotilla/api/core';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Client } from './client.ts';
 import { createClient } from './create-client.ts';

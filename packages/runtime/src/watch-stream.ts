@@ -1,5 +1,4 @@
-import type { KubeObject, Resource } from '@flotilla/api';
-import { errorMessage } from '@flotilla/api';
+import { errorMessage, type KubeObject, type Resource } from '@flotilla/api';
 import { z } from 'zod';
 import type { InvalidObject, WatchEvent } from './client.ts';
 import { ApiError, codeOf, RuntimeErrorCode, transportError } from './errors.ts';

@@ -1,4 +1,4 @@
-import { BackupName } from '@flotilla/api';
+import { BackupName } from '@flotilla/api/ran';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';
 import { RolloutWorld } from '../rollout/world.ts';

@@ -1,5 +1,5 @@
 /** What the stories of this folder ask of a world whose upgrades back their clusters up. */
-import { BackupName, type BackupState } from '@flotilla/api';
+import { BackupName, type BackupState } from '@flotilla/api/ran';
 import { eventually } from '../../fixtures/eventually.ts';
 import type { RolloutWorld } from '../rollout/world.ts';
 

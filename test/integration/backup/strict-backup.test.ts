@@ -1,4 +1,6 @@
-import { BackupName, type KubeObject, ManagedClusterAction, ManagedClusterView, type Resource } from '@flotilla/api';
+import type { KubeObject, Resource } from '@flotilla/api';
+import { ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
+import { BackupName } from '@flotilla/api/ran';
 import { WatchCache } from '@flotilla/runtime';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';

@@ -1,4 +1,7 @@
-import { ConfigMap, conditionTime, ManagedClusterView, Namespace, PreCachingConfig } from '@flotilla/api';
+import { conditionTime } from '@flotilla/api';
+import { ConfigMap, Namespace } from '@flotilla/api/core';
+import { ManagedClusterView } from '@flotilla/api/ocm';
+import { PreCachingConfig } from '@flotilla/api/ran';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';
 import { clusterVersion, createPolicy } from './policies.ts';

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Lease } from '@flotilla/api';
+import { Lease } from '@flotilla/api/core';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { eventually } from '../../fixtures/eventually.ts';

@@ -1,4 +1,5 @@
-import { type KubeObject, PreCachingConfig, SpokeName } from '@flotilla/api';
+import type { KubeObject } from '@flotilla/api';
+import { PreCachingConfig, SpokeName } from '@flotilla/api/ran';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';
 import { PLATFORM, World } from './world.ts';

@@ -1,4 +1,4 @@
-import { Event, Namespace } from '@flotilla/api';
+import { Event, Namespace } from '@flotilla/api/core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';
 import { World } from './world.ts';

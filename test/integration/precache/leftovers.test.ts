@@ -1,4 +1,5 @@
-import { type KubeObject, ManagedClusterAction, ManagedClusterView, type Resource } from '@flotilla/api';
+import type { KubeObject, Resource } from '@flotilla/api';
+import { ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';
 import { World } from './world.ts';

@@ -1,4 +1,4 @@
-import { ManagedCluster } from '@flotilla/api';
+import { ManagedCluster } from '@flotilla/api/ocm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';
 import { World } from './world.ts';

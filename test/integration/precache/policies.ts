@@ -1,4 +1,6 @@
-import { Label, Namespace, Policy } from '@flotilla/api';
+import { Label } from '@flotilla/api';
+import { Namespace } from '@flotilla/api/core';
+import { Policy } from '@flotilla/api/ocm';
 import { type Client, isAlreadyExists } from '@flotilla/runtime';
 
 type Template = Readonly<Record<string, unknown>>;

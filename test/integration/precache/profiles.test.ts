@@ -1,4 +1,4 @@
-import { ManagedClusterAction, ManagedClusterView } from '@flotilla/api';
+import { ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
 import { WatchCache } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';

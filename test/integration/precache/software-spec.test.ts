@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http';
-import { ConfigMap, Namespace, PreCachingConfig } from '@flotilla/api';
+import { ConfigMap, Namespace } from '@flotilla/api/core';
+import { PreCachingConfig } from '@flotilla/api/ran';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';
 import { clusterVersion, createPolicy, operator } from './policies.ts';

@@ -1,4 +1,4 @@
-import type { PrecacheState } from '@flotilla/api';
+import type { PrecacheState } from '@flotilla/api/ran';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';
 import { World } from './world.ts';

@@ -1,4 +1,4 @@
-import { ClusterGroupUpgrade, type PrecacheState, SpokeName } from '@flotilla/api';
+import { ClusterGroupUpgrade, type PrecacheState, SpokeName } from '@flotilla/api/ran';
 import { WatchCache } from '@flotilla/runtime';
 import { eventually } from '../../fixtures/eventually.ts';
 import { HubWorld, type Surroundings, startSurroundings, upgradeRef, type WorldOptions } from '../world.ts';

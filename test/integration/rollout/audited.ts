@@ -1,4 +1,6 @@
-import { ClusterGroupUpgrade, Label, ManifestWork, Placement, Policy } from '@flotilla/api';
+import { Label } from '@flotilla/api';
+import { ManifestWork, Placement, Policy } from '@flotilla/api/ocm';
+import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { z } from 'zod';
 import { AUDIT_IN_ONE_FILE, type AuditEntry, BEFORE_THE_ANSWER, readAuditLog } from '../../fixtures/audit-log.ts';
 import { selectorValues } from './policies.ts';

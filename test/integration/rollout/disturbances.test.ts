@@ -1,4 +1,5 @@
-import { CLEANUP_FINALIZER, ManagedCluster } from '@flotilla/api';
+import { ManagedCluster } from '@flotilla/api/ocm';
+import { CLEANUP_FINALIZER } from '@flotilla/api/ran';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';
 import { expectOrderlyBatches } from './orderly.ts';

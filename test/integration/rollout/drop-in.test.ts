@@ -1,10 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { KubeObject, Label, type Resource } from '@flotilla/api';
+import { CustomResourceDefinition } from '@flotilla/api/core';
 import {
-  CustomResourceDefinition,
-  KubeObject,
-  Label,
   ManagedCluster,
   ManagedClusterAction,
   ManagedClusterView,
@@ -12,9 +11,8 @@ import {
   Placement,
   PlacementBinding,
   policyCrds,
-  type Resource,
   transportCrds,
-} from '@flotilla/api';
+} from '@flotilla/api/ocm';
 import { ensureTools, runCommand } from '@flotilla/control-plane';
 import { WatchCache } from '@flotilla/runtime';
 import { afterAll, beforeAll, expect, test } from 'vitest';

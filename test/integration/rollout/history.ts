@@ -1,4 +1,6 @@
-import { type ClusterGroupUpgrade, type ClusterGroupUpgradeStatus, findCondition, Label, type Placement } from '@flotilla/api';
+import { findCondition, Label } from '@flotilla/api';
+import type { Placement } from '@flotilla/api/ocm';
+import type { ClusterGroupUpgrade, ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import { selectorValues } from './policies.ts';
 
 /** The status of an upgrade as a watch saw it. */

@@ -1,4 +1,6 @@
-import { Annotation, FeedbackMode, Label, ManifestWork, ManifestWorkReplicaSet, type ManifestWorkSpec } from '@flotilla/api';
+import { FeedbackMode } from '@flotilla/agent';
+import { Annotation, Label } from '@flotilla/api';
+import { ManifestWork, ManifestWorkReplicaSet, type ManifestWorkSpec } from '@flotilla/api/ocm';
 import { WatchCache } from '@flotilla/runtime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';

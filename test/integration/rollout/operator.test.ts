@@ -1,4 +1,5 @@
-import { isJsonObject, type KubeObject, Label, ManagedClusterAction, ManagedClusterView } from '@flotilla/api';
+import { isJsonObject, type KubeObject, Label } from '@flotilla/api';
+import { ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
 import { WatchCache } from '@flotilla/runtime';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';

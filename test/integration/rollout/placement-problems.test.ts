@@ -1,4 +1,4 @@
-import { ManagedCluster, Placement } from '@flotilla/api';
+import { ManagedCluster, Placement } from '@flotilla/api/ocm';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';
 import { RolloutWorld, spokeNames } from './world.ts';

@@ -1,4 +1,5 @@
-import { Annotation, Label, ManagedCluster, Placement } from '@flotilla/api';
+import { Annotation, Label } from '@flotilla/api';
+import { ManagedCluster, Placement } from '@flotilla/api/ocm';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';
 import { expectOrderlyBatches } from './orderly.ts';

@@ -1,4 +1,5 @@
-import { Namespace, Placement, PlacementBinding, PlacementDecision, type PlacementSpec, Policy } from '@flotilla/api';
+import { Namespace } from '@flotilla/api/core';
+import { Placement, PlacementBinding, PlacementDecision, type PlacementSpec, Policy } from '@flotilla/api/ocm';
 import { type Client, isAlreadyExists } from '@flotilla/runtime';
 
 /** A policy as its author writes it, and where it is placed. */

@@ -1,34 +1,21 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Annotation, conditionTime, findCondition, type KubeObject, Label, type Resource } from '@flotilla/api';
+import { ClusterRoleBinding, Job, Namespace, Role, Secret, ServiceAccount } from '@flotilla/api/core';
 import {
   AGENT_ACCOUNT,
-  Annotation,
-  BackupName,
-  ClusterGroupUpgrade,
-  ClusterRoleBinding,
-  conditionTime,
-  findCondition,
-  Job,
-  type KubeObject,
-  Label,
   ManagedCluster,
   ManagedClusterAction,
   ManagedClusterView,
   ManifestWork,
   ManifestWorkReplicaSet,
-  Namespace,
   Placement,
   PlacementBinding,
   Policy,
-  PreCachingConfig,
   policyCrds,
-  type Resource,
-  Role,
-  Secret,
-  ServiceAccount,
-  SpokeName,
-} from '@flotilla/api';
+} from '@flotilla/api/ocm';
+import { BackupName, ClusterGroupUpgrade, PreCachingConfig, SpokeName } from '@flotilla/api/ran';
 import {
   type ControllerManager,
   type PolicyPropagator,

@@ -1,4 +1,7 @@
-import { ClusterGroupUpgrade, Label, ManagedCluster, Namespace, Policy } from '@flotilla/api';
+import { Label } from '@flotilla/api';
+import { Namespace } from '@flotilla/api/core';
+import { ManagedCluster, Policy } from '@flotilla/api/ocm';
+import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';
 import { HubWorld, PLATFORM, spokeNames, startSurroundings, upgradeRef } from '../world.ts';

@@ -1,4 +1,5 @@
-import { Annotation, ManagedCluster, ManagedClusterAction, ManifestWork } from '@flotilla/api';
+import { Annotation } from '@flotilla/api';
+import { ManagedCluster, ManagedClusterAction, ManifestWork } from '@flotilla/api/ocm';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';
 import { installOperator, playUpgrade, subscription } from './operators.ts';

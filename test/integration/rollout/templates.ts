@@ -1,12 +1,5 @@
-import {
-  Annotation,
-  findCondition,
-  type ManifestWork,
-  ManifestWorkReplicaSet,
-  type ManifestWorkSpec,
-  WORK_APPLIED,
-  WORK_AVAILABLE,
-} from '@flotilla/api';
+import { Annotation, findCondition } from '@flotilla/api';
+import { type ManifestWork, ManifestWorkReplicaSet, type ManifestWorkSpec, WORK_APPLIED, WORK_AVAILABLE } from '@flotilla/api/ocm';
 import type { Client } from '@flotilla/runtime';
 
 /** Replicas that a cluster must report ready before the template is done there. */

@@ -1,4 +1,6 @@
-import { ClusterGroupUpgrade, Event, ManagedCluster, Placement, PlacementBinding, Policy } from '@flotilla/api';
+import { Event } from '@flotilla/api/core';
+import { ManagedCluster, Placement, PlacementBinding, Policy } from '@flotilla/api/ocm';
+import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { type PolicyPropagator, startPolicyPropagator } from '@flotilla/control-plane';
 import { WatchCache } from '@flotilla/runtime';
 import { expect } from 'vitest';

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { AGENT_ACCOUNT, AGENT_LEASE, ManagedCluster, ManagedClusterAction, ManagedClusterView, ServiceAccount } from '@flotilla/api';
+import { ServiceAccount } from '@flotilla/api/core';
+import { AGENT_ACCOUNT, AGENT_LEASE, ManagedCluster, ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
 import { type Client, createClient, requestToken } from '@flotilla/runtime';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse } from 'yaml';

@@ -1,21 +1,19 @@
+import { findCondition } from '@flotilla/api';
+import { Namespace, RoleBinding } from '@flotilla/api/core';
 import {
   CLUSTER_SET_LABEL,
-  ClusterGroupUpgrade,
   clusterSetCrds,
-  findCondition,
   ManagedCluster,
   ManagedClusterAction,
   ManagedClusterSet,
   ManagedClusterSetBinding,
   ManagedClusterView,
   ManifestWork,
-  Namespace,
   Placement,
-  PreCachingConfig,
   policyCrds,
-  RoleBinding,
   transportCrds,
-} from '@flotilla/api';
+} from '@flotilla/api/ocm';
+import { ClusterGroupUpgrade, PreCachingConfig } from '@flotilla/api/ran';
 import {
   type PolicyPropagator,
   registerSpokes,

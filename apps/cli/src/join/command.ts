@@ -1,4 +1,5 @@
-import { AGENT_ACCOUNT, Namespace, Secret } from '@flotilla/api';
+import { Namespace, Secret } from '@flotilla/api/core';
+import { AGENT_ACCOUNT } from '@flotilla/api/ocm';
 import { createClient, requestToken } from '@flotilla/runtime';
 import { Command } from 'commander';
 import { hubAddress, renderKubeconfig, secretObjects } from './agent-secret.ts';

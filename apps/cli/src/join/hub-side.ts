@@ -1,4 +1,5 @@
-import { FlotillaError, findCondition, HUB_ACCEPTED, ManagedCluster } from '@flotilla/api';
+import { FlotillaError, findCondition } from '@flotilla/api';
+import { HUB_ACCEPTED, ManagedCluster } from '@flotilla/api/ocm';
 import { type Client, pause, systemClock } from '@flotilla/runtime';
 
 /** Field manager of what the command writes, on hub and spoke. */

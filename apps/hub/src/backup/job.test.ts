@@ -1,4 +1,4 @@
-import { BackupName, type BackupState } from '@flotilla/api';
+import { BackupName, type BackupState } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
 import { RETRY_BUDGET, type StepContext } from '../spoke-job/interpret.ts';
 import { buildAction, buildSpoke, buildView, UPGRADE } from '../spoke-job/observation-builders.ts';

@@ -1,5 +1,5 @@
 /** Backup as a job on spokes (spec/talm 5.1). */
-import { BackupAction, BackupName, BackupState, BackupView } from '@flotilla/api';
+import { BackupAction, BackupName, BackupState, BackupView } from '@flotilla/api/ran';
 import { backupJobMachine, strictBackupJobMachine } from '@flotilla/machines';
 import type { BackupStep } from '@flotilla/queues';
 import type { SpokeJob, SpokeJobNames } from '../spoke-job/definition.ts';

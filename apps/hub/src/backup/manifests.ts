@@ -1,5 +1,5 @@
 /** The objects a backup puts on a spoke, in the order they must be created (spec/talm 5.1). Pure. */
-import { BackupAction, BackupName } from '@flotilla/api';
+import { BackupAction, BackupName } from '@flotilla/api/ran';
 import type { SpokeManifest } from '../spoke-job/definition.ts';
 import { type HostMount, mountHost } from '../spoke-job/host-mounts.ts';
 import { clusterAdminTemplate, MANAGEMENT_ANNOTATION, namespaceTemplate } from '../spoke-job/templates.ts';

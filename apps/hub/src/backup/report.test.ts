@@ -1,4 +1,4 @@
-import type { BackupState } from '@flotilla/api';
+import type { BackupState } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
 import type { SpokeRecord } from '../spoke-job/run.ts';
 import { type BackupReport, describeBackup, rollUpBackup } from './report.ts';

@@ -1,5 +1,7 @@
 /** What an upgrade's reconciler asks of the backup, and what its status says of it (spec/talm 2.3, 5.1). */
-import { type BackupState, type ClusterGroupUpgradeStatus, conditionTime, isFinalBackupState } from '@flotilla/api';
+
+import { conditionTime } from '@flotilla/api';
+import { type BackupState, type ClusterGroupUpgradeStatus, isFinalBackupState } from '@flotilla/api/ran';
 import type { UpgradeIdentity } from '../spoke-job/definition.ts';
 import { type RollUp, rollUpSpokes } from '../spoke-job/rollup.ts';
 import type { SpokeRecord } from '../spoke-job/run.ts';

@@ -1,5 +1,5 @@
 /** Pre-caching as a job on spokes (spec/talm 3.4 to 3.6). */
-import { PrecacheAction, PrecacheState, PrecacheView, SpokeName } from '@flotilla/api';
+import { PrecacheAction, PrecacheState, PrecacheView, SpokeName } from '@flotilla/api/ran';
 import { precacheJobMachine } from '@flotilla/machines';
 import type { PrecacheStep } from '@flotilla/queues';
 import type { SpokeJob, SpokeJobNames } from '../spoke-job/definition.ts';

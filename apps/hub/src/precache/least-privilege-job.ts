@@ -1,5 +1,5 @@
 /** Our own job: root, because only root may use the runtime's socket, and nothing else. Pure. */
-import { SpokeName } from '@flotilla/api';
+import { SpokeName } from '@flotilla/api/ran';
 import type { SpokeManifest } from '../spoke-job/definition.ts';
 import { MANAGEMENT_ANNOTATION } from '../spoke-job/templates.ts';
 import { inPod, type NodeMount } from './spoke-node.ts';

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type { ManagedCluster } from '@flotilla/api';
+import type { ManagedCluster } from '@flotilla/api/ocm';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { createAction, createView, deleteAction } from '../spoke-job/hub-objects.ts';

@@ -1,5 +1,7 @@
 /** The objects a pre-cache puts on a spoke, in the order they must be created (spec/talm 3.5, 3.6). Pure. */
-import { PrecacheAction, PrecacheSpecKey, type PrecachingSpec, SccRole, SpokeName } from '@flotilla/api';
+
+import { SccRole } from '@flotilla/api';
+import { PrecacheAction, PrecacheSpecKey, type PrecachingSpec, SpokeName } from '@flotilla/api/ran';
 import type { SpokeManifest } from '../spoke-job/definition.ts';
 import { clusterAdminTemplate, namespaceTemplate } from '../spoke-job/templates.ts';
 import { CA_FILE, leastPrivilegeJobTemplate } from './least-privilege-job.ts';

@@ -1,4 +1,4 @@
-import type { PrecacheState } from '@flotilla/api';
+import type { PrecacheState } from '@flotilla/api/ran';
 import { expect, test } from 'vitest';
 import { rollUp } from './rollup.ts';
 

@@ -1,4 +1,4 @@
-import { isFinalPrecacheState, type PrecacheState } from '@flotilla/api';
+import { isFinalPrecacheState, type PrecacheState } from '@flotilla/api/ran';
 import { type RollUp as Rolled, rollUpSpokes } from '../spoke-job/rollup.ts';
 
 /** Status, reason and message of condition PrecachingSuceeded. */

@@ -1,4 +1,5 @@
-import { Annotation, type PrecachingSpec } from '@flotilla/api';
+import { Annotation } from '@flotilla/api';
+import type { PrecachingSpec } from '@flotilla/api/ran';
 import type { SpokeManifest } from '../spoke-job/definition.ts';
 import { templateDigest } from '../spoke-job/hub-objects.ts';
 import { specData } from './manifests.ts';

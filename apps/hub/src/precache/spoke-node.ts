@@ -1,6 +1,6 @@
 /** What the hub knows of a spoke's nodes, from its ManagedCluster alone. Pure. */
 import { posix } from 'node:path';
-import type { ManagedCluster } from '@flotilla/api';
+import type { ManagedCluster } from '@flotilla/api/ocm';
 import { z } from 'zod';
 import { clusterValues } from './cluster-values.ts';
 import { NODE_PATHS, pathProblem, RUN_DIRECTORY, RUNTIME_SOCKETS, SOCKET_PATH } from './node-paths.ts';

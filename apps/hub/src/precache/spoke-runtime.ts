@@ -1,4 +1,4 @@
-import type { ManagedCluster } from '@flotilla/api';
+import type { ManagedCluster } from '@flotilla/api/ocm';
 
 /** Where a spoke's container runtime keeps what the puller needs. */
 export interface SpokeRuntime {

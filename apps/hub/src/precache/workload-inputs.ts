@@ -1,4 +1,4 @@
-import type { PrecachingSpec } from '@flotilla/api';
+import type { PrecachingSpec } from '@flotilla/api/ran';
 import type { SpokeNode } from './spoke-node.ts';
 
 /** `least-privilege`: the folder of the runtime's socket and one Role. `talm`: the reference's shape, cluster-admin and host mounts. */

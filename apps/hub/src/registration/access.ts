@@ -1,19 +1,6 @@
-import {
-  AGENT_ACCOUNT,
-  AGENT_LEASE,
-  ClusterRole,
-  ClusterRoleBinding,
-  isJsonObject,
-  isSameJson,
-  type KubeObject,
-  Label,
-  Lease,
-  Namespace,
-  type Resource,
-  Role,
-  RoleBinding,
-  ServiceAccount,
-} from '@flotilla/api';
+import { isJsonObject, isSameJson, type KubeObject, Label, type Resource } from '@flotilla/api';
+import { ClusterRole, ClusterRoleBinding, Lease, Namespace, Role, RoleBinding, ServiceAccount } from '@flotilla/api/core';
+import { AGENT_ACCOUNT, AGENT_LEASE } from '@flotilla/api/ocm';
 
 /** Value of the label `flotilla.io/work` on everything that lets a spoke in. */
 export const REGISTRATION = 'registration';

@@ -1,4 +1,4 @@
-import { Lease } from '@flotilla/api';
+import { Lease } from '@flotilla/api/core';
 import { expect, test } from 'vitest';
 import { trimLease } from './caches.ts';
 

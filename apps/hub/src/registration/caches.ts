@@ -1,4 +1,6 @@
-import { AGENT_LEASE, type KubeObject, Label, Lease, Namespace, type Resource } from '@flotilla/api';
+import { type KubeObject, Label, type Resource } from '@flotilla/api';
+import { Lease, Namespace } from '@flotilla/api/core';
+import { AGENT_LEASE } from '@flotilla/api/ocm';
 import { type Client, type Logger, type Metrics, WatchCache } from '@flotilla/runtime';
 import { z } from 'zod';
 import { clusterAccess, clusterNamespace, isAsWanted, REGISTRATION } from './access.ts';

@@ -1,4 +1,5 @@
-import { CLUSTER_AVAILABLE, type Condition, findCondition, HUB_ACCEPTED, type ManagedCluster } from '@flotilla/api';
+import { type Condition, findCondition } from '@flotilla/api';
+import { CLUSTER_AVAILABLE, HUB_ACCEPTED, type ManagedCluster } from '@flotilla/api/ocm';
 import { describe, expect, test } from 'vitest';
 import { judgeRegistration } from './judge.ts';
 

@@ -1,13 +1,5 @@
-import {
-  CLUSTER_AVAILABLE,
-  type Condition,
-  conditionTime,
-  findCondition,
-  HUB_ACCEPTED,
-  isSameJson,
-  type ManagedCluster,
-  withCondition,
-} from '@flotilla/api';
+import { type Condition, conditionTime, findCondition, isSameJson, withCondition } from '@flotilla/api';
+import { CLUSTER_AVAILABLE, HUB_ACCEPTED, type ManagedCluster } from '@flotilla/api/ocm';
 import { z } from 'zod';
 
 const JOINED = 'ManagedClusterJoined';

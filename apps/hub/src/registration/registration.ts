@@ -1,12 +1,5 @@
-import {
-  AGENT_LEASE,
-  FIELD_MANAGER,
-  type KubeObject,
-  ManagedCluster,
-  ManagedClusterAction,
-  ManagedClusterView,
-  ManifestWork,
-} from '@flotilla/api';
+import { FIELD_MANAGER, type KubeObject } from '@flotilla/api';
+import { AGENT_LEASE, ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 import {
   type Client,
   type Clock,

@@ -1,4 +1,4 @@
-import { ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus } from '@flotilla/api';
+import { ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
 import { type Advance, type AdvanceInput, advanceRollout } from './advance.ts';
 import type { RolloutMode, RolloutObservation, Standing } from './model.ts';

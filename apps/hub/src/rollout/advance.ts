@@ -2,7 +2,9 @@
  * A running rollout, one pass (spec/talm 2.10, 2.11): from the stored status and what is observed to the next status. Pure, and as far
  * as it goes: a batch that has ended hands over to the next in the same pass.
  */
-import { type ClusterGroupUpgradeSpec, type ClusterGroupUpgradeStatus, conditionTime } from '@flotilla/api';
+
+import { conditionTime } from '@flotilla/api';
+import type { ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import { indexOf, moveCluster } from './cluster-progress.ts';
 import { batchDeadline, upgradeDeadline } from './deadlines.ts';
 import { type ClusterProgress, type ClusterRecord, ProgressState, RecordState, type RolloutObservation, type Verdict } from './model.ts';

@@ -1,5 +1,7 @@
 /** The processor of `rolloutBatch`: makes Placements and PlacementBindings what the stored status says. */
-import { type ClusterGroupUpgrade, type KubeObject, refKey } from '@flotilla/api';
+
+import { type KubeObject, refKey } from '@flotilla/api';
+import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import type { Client, Logger } from '@flotilla/runtime';
 import { BY_UPGRADE_NAME, type PlacementCaches } from './caches.ts';
 import type { BatchStep } from './model.ts';

@@ -1,5 +1,6 @@
 /** Upgrades that another one waits for (spec/talm 2.9 gates 5 and 8). Pure. */
-import { Annotation, type ClusterGroupUpgrade, findCondition, UpgradeCondition } from '@flotilla/api';
+import { Annotation, findCondition } from '@flotilla/api';
+import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
 import { RecordState } from './model.ts';
 
 /** Name and namespace of a blocking upgrade. */
@@ -39,7 +40,7 @@ export function judgeBlocking(upgrade: ClusterGroupUpgrade, find: (ref: Blocking
 }
 
 function isOver({ status }: ClusterGroupUpgrade, partial: boolean): boolean {
-  const succeeded = findCondition(status?.conditions, UpgradeCondition.succeeded);
+  const succeeded = findCondition(status?.conditions, ClusterGroupUpgradeCondition.succeeded);
   return partial ? succeeded !== undefined : succeeded?.status === 'True';
 }
 

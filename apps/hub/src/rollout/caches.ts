@@ -1,4 +1,5 @@
-import { Label, Placement, PlacementBinding, type Policy } from '@flotilla/api';
+import { Label } from '@flotilla/api';
+import { Placement, PlacementBinding, type Policy } from '@flotilla/api/ocm';
 import { type Client, type Logger, type Metrics, WatchCache } from '@flotilla/runtime';
 import { PLACEMENT_APP, upgradeIndexOf } from './placements.ts';
 import type { SpokeCaches } from './spoke/caches.ts';

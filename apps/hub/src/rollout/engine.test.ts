@@ -1,11 +1,13 @@
-import { ClusterGroupUpgrade, type KubeObject, ManagedCluster, ManifestWork, ManifestWorkReplicaSet, Placement } from '@flotilla/api';
+import type { KubeObject } from '@flotilla/api';
+import { ManagedCluster, ManifestWork, ManifestWorkReplicaSet, Placement } from '@flotilla/api/ocm';
+import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { ApiError, createLogger, createMetrics } from '@flotilla/runtime';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createCaches, fillCaches } from '../caches.ts';
 import { MemoryHub } from '../spoke-job/memory-hub.ts';
 import { createBatchStep, placementWrites } from './batch-step.ts';
 import { RolloutEngine } from './engine.ts';
-import { buildCluster, buildUpgrade, UPGRADE } from './spoke/spoke-builders.ts';
+import { buildCluster, buildClusterGroupUpgrade, UPGRADE } from './spoke/spoke-builders.ts';
 import { createSpokeStep } from './spoke/spoke-step.ts';
 
 const SPOKES = ['a', 'b', 'c'];
@@ -53,7 +55,10 @@ afterEach(() => {
 });
 
 const put = (status: Record<string, unknown>, spec: Record<string, unknown> = {}) =>
-  hub.put(ClusterGroupUpgrade, buildUpgrade({ spec, status: { conditions: [condition], remediationPlan: [SPOKES], ...status } }));
+  hub.put(
+    ClusterGroupUpgrade,
+    buildClusterGroupUpgrade({ spec, status: { conditions: [condition], remediationPlan: [SPOKES], ...status } }),
+  );
 const putCluster = (name: string, labels: Record<string, string>) =>
   hub.put(ManagedCluster, buildCluster({ metadata: { name, uid: `uid-${name}`, labels } }));
 const inProgress = (...clusters: string[]) => ({
@@ -92,7 +97,7 @@ test('what is not true is asked for again although the clock has stepped back', 
 });
 
 describe('what is late is carried out here, and its error is known as long as it lasts', () => {
-  const upgrade = () => caches.upgrades.get(UPGRADE) ?? buildUpgrade();
+  const upgrade = () => caches.upgrades.get(UPGRADE) ?? buildClusterGroupUpgrade();
   const template = {
     metadata: { name: 't', namespace: UPGRADE.namespace },
     spec: { manifestWorkTemplate: { workload: { manifests: [{ kind: 'ConfigMap' }] } } },

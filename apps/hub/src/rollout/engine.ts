@@ -1,4 +1,5 @@
-import { type ClusterGroupUpgrade, type KubeObject, Label, type Ref, refKey } from '@flotilla/api';
+import { type KubeObject, Label, type Ref, refKey } from '@flotilla/api';
+import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import type { Logger } from '@flotilla/runtime';
 import { BY_UID } from '../spoke-job/caches.ts';
 import { placementWrites } from './batch-step.ts';

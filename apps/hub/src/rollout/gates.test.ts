@@ -1,4 +1,4 @@
-import { ClusterGroupUpgrade } from '@flotilla/api';
+import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
 import { judgeBlocking } from './blocking.ts';
 import { type GateInput, judgeGates, remainingClusters } from './gates.ts';

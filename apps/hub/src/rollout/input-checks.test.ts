@@ -1,4 +1,6 @@
-import { Annotation, ClusterGroupUpgrade, ClusterGroupUpgradeSpec, ManagedCluster } from '@flotilla/api';
+import { Annotation } from '@flotilla/api';
+import { ManagedCluster } from '@flotilla/api/ocm';
+import { ClusterGroupUpgrade, ClusterGroupUpgradeSpec } from '@flotilla/api/ran';
 import { expect, test } from 'vitest';
 import { policyFrameworkMissing, validateConfigRef, validateInput, validateNameLabels } from './input-checks.ts';
 

@@ -1,5 +1,7 @@
 /** What a user can get wrong besides policies and templates: named in condition Validated with field, value and fix. Pure. */
-import { Annotation, type ClusterGroupUpgrade, type ClusterGroupUpgradeSpec, type ManagedCluster } from '@flotilla/api';
+import { Annotation } from '@flotilla/api';
+import type { ManagedCluster } from '@flotilla/api/ocm';
+import type { ClusterGroupUpgrade, ClusterGroupUpgradeSpec } from '@flotilla/api/ran';
 import { type Validation, ValidationReason } from '../upgrade/validation.ts';
 import { findNameLabelProblem } from './name-label.ts';
 import { findEditProblem } from './spoke/cluster-edits.ts';

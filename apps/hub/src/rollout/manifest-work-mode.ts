@@ -1,5 +1,5 @@
 /** Progress by ManifestWorks: a cluster is through with a template when its work is complete (spec/talm 2.12). Pure. */
-import type { ManifestWork } from '@flotilla/api';
+import type { ManifestWork } from '@flotilla/api/ocm';
 import type { RolloutMode } from './model.ts';
 import { isWorkComplete, trimWorkStatus } from './spoke/manifest-works.ts';
 

@@ -1,5 +1,5 @@
 /** The words the files of this folder share. Types alone: what is decided is decided in the files named after it. */
-import type { ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus } from '@flotilla/api';
+import type { ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import type { RolloutBatch, RolloutStep } from '@flotilla/queues';
 
 /** Edits of a ManagedCluster's labels and annotations, as `actions.beforeEnable` and `actions.afterCompletion` hold them. */

@@ -1,5 +1,5 @@
 /** The label `name` of ManagedClusters, by which Placements select. Pure. */
-import type { ManagedCluster } from '@flotilla/api';
+import type { ManagedCluster } from '@flotilla/api/ocm';
 
 /** Key of the label. */
 export const NAME_LABEL = 'name';

@@ -1,11 +1,6 @@
-import {
-  CLUSTER_AVAILABLE,
-  type ClusterGroupUpgrade,
-  findCondition,
-  type ManagedCluster,
-  type ManifestWork,
-  type Policy,
-} from '@flotilla/api';
+import { findCondition } from '@flotilla/api';
+import { CLUSTER_AVAILABLE, type ManagedCluster, type ManifestWork, type Policy } from '@flotilla/api/ocm';
+import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import type { Change } from '@flotilla/runtime';
 import { isEnforced } from '../upgrade/policies.ts';
 import { notBound, type Tenancy } from '../upgrade/tenancy.ts';

@@ -1,4 +1,4 @@
-import { ManagedCluster, Placement } from '@flotilla/api';
+import { ManagedCluster, Placement } from '@flotilla/api/ocm';
 import { describe, expect, test } from 'vitest';
 import { type PlacementFacts, PlacementPatience } from './placement-problems.ts';
 

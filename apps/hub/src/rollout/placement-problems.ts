@@ -1,5 +1,6 @@
 /** Placements of a running upgrade that do not select their clusters: told by cluster, with the reason of the placement controller. */
-import { findCondition, type ManagedCluster, PLACEMENT_SATISFIED, type Placement } from '@flotilla/api';
+import { findCondition } from '@flotilla/api';
+import { type ManagedCluster, PLACEMENT_SATISFIED, type Placement } from '@flotilla/api/ocm';
 import { formatSlice } from '../upgrade/go-format.ts';
 import { findNameLabelProblem } from './name-label.ts';
 import { selectedBy } from './placements.ts';

@@ -1,4 +1,6 @@
-import { ClusterGroupUpgrade, type KubeObject, Placement, PlacementBinding } from '@flotilla/api';
+import type { KubeObject } from '@flotilla/api';
+import { Placement, PlacementBinding } from '@flotilla/api/ocm';
+import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
 import { type PlacementObjects, placementNames, planPlacements } from './placements.ts';
 import type { HubWrite } from './spoke/hub-write.ts';

@@ -1,5 +1,7 @@
 /** Placements and PlacementBindings of an upgrade: what they must be, and what is to be written for it (spec/talm 2.8). Pure. */
-import { Annotation, type ClusterGroupUpgrade, type KubeObject, Label, Placement, PlacementBinding, type Resource } from '@flotilla/api';
+import { Annotation, type KubeObject, Label, type Resource } from '@flotilla/api';
+import { Placement, PlacementBinding } from '@flotilla/api/ocm';
+import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { mergePatch } from '../merge-patch.ts';
 import { isRecord } from '../upgrade/json-value.ts';
 import { labelValue } from '../upgrade-labels.ts';

@@ -1,4 +1,5 @@
-import { Annotation, Policy } from '@flotilla/api';
+import { Annotation } from '@flotilla/api';
+import { Policy } from '@flotilla/api/ocm';
 import { expect, test } from 'vitest';
 import { buildPolicy } from '../upgrade/policy-builders.ts';
 import { policyMode, readSoak } from './policy-mode.ts';

@@ -1,5 +1,6 @@
 /** Progress by policies: a cluster is through with one when the policy's roll-up says so (spec/talm 2.6.8, 2.10). Pure. */
-import { Annotation, type Policy } from '@flotilla/api';
+import { Annotation } from '@flotilla/api';
+import type { Policy } from '@flotilla/api/ocm';
 import { type Compliance, indexCompliance } from '../upgrade/policies.ts';
 import type { RolloutMode, Standing } from './model.ts';
 

@@ -1,6 +1,7 @@
 /** Names of hub objects that are long enough to tell and short enough to be taken (spec/talm 2.8). Pure. */
 import { createHash } from 'node:crypto';
-import { Annotation, type ClusterGroupUpgrade } from '@flotilla/api';
+import { Annotation } from '@flotilla/api';
+import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 
 /** Longest name of an object. */
 const MAX_NAME = 253;

@@ -1,5 +1,7 @@
 /** The start of a rollout: its final plan, and its first stored status (spec/talm 2.9). Pure. */
-import { type ClusterGroupUpgradeStatus, conditionTime } from '@flotilla/api';
+
+import { conditionTime } from '@flotilla/api';
+import type { ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import { planBatches } from '../upgrade/batches.ts';
 import { type ClusterProgress, ProgressState, RecordState } from './model.ts';
 

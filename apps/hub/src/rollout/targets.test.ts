@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { buildUpgrade } from './spoke/spoke-builders.ts';
+import { buildClusterGroupUpgrade } from './spoke/spoke-builders.ts';
 import { targetOf, targetsOf } from './targets.ts';
 
 const BEFORE = { addClusterLabels: { begun: '' } };
@@ -28,7 +28,7 @@ interface Given {
 }
 
 const build = (given: Given) =>
-  buildUpgrade({
+  buildClusterGroupUpgrade({
     metadata: given.deleted ? { deletionTimestamp: '2026-01-01T00:00:00Z' } : {},
     spec: {
       actions: { beforeEnable: BEFORE, afterCompletion: { ...AFTER, deleteObjects: given.deleteObjects } },

@@ -1,15 +1,17 @@
 /** What must be true for each spoke, derived from the stored status of an upgrade and from nothing else. Pure. */
-import { type ClusterGroupUpgrade, findCondition, UpgradeCondition } from '@flotilla/api';
+
+import { findCondition } from '@flotilla/api';
+import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
 import { z } from 'zod';
 import { type ClusterProgress, ProgressState, type SpokeTarget, type SubscriptionRef } from './model.ts';
 
 /** True between the start of the rollout and its verdict; false from the moment the upgrade is deleted. */
 export const isRunning = (upgrade: ClusterGroupUpgrade): boolean =>
-  !isEnding(upgrade) && findCondition(upgrade.status?.conditions, UpgradeCondition.progressing)?.status === 'True';
+  !isEnding(upgrade) && findCondition(upgrade.status?.conditions, ClusterGroupUpgradeCondition.progressing)?.status === 'True';
 
 /** True from the verdict on, and from the moment the upgrade is deleted. */
 export const isEnding = ({ metadata, status }: ClusterGroupUpgrade): boolean =>
-  metadata.deletionTimestamp !== undefined || findCondition(status?.conditions, UpgradeCondition.succeeded) !== undefined;
+  metadata.deletionTimestamp !== undefined || findCondition(status?.conditions, ClusterGroupUpgradeCondition.succeeded) !== undefined;
 
 /**
  * Templates that are rolled out, in order; empty in policy mode. Those of the spec until the start; from then on those of the status,

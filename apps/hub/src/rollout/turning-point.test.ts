@@ -1,4 +1,4 @@
-import type { ClusterGroupUpgradeStatus } from '@flotilla/api';
+import type { ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import { expect, test } from 'vitest';
 import { isTurningPoint } from './turning-point.ts';
 

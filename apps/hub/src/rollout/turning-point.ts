@@ -1,5 +1,7 @@
 /** Which passes of a rollout are stored at once: those that everybody waits for. Pure. */
-import { type ClusterGroupUpgradeStatus, findCondition, UpgradeCondition } from '@flotilla/api';
+
+import { findCondition } from '@flotilla/api';
+import { ClusterGroupUpgradeCondition, type ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import { ProgressState } from './model.ts';
 
 /**
@@ -14,7 +16,7 @@ export function isTurningPoint(before: ClusterGroupUpgradeStatus, after: Cluster
 }
 
 const hasEnded = ({ conditions }: ClusterGroupUpgradeStatus): boolean =>
-  findCondition(conditions, UpgradeCondition.succeeded) !== undefined;
+  findCondition(conditions, ClusterGroupUpgradeCondition.succeeded) !== undefined;
 
 /** Some cluster of the current batch is under way; who is recorded as timed out or failed is not waited for any more. */
 function isAtWork({ status, clusters = [] }: ClusterGroupUpgradeStatus): boolean {

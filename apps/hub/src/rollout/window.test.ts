@@ -1,4 +1,5 @@
-import { Annotation, ClusterGroupUpgrade } from '@flotilla/api';
+import { Annotation } from '@flotilla/api';
+import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { expect, test } from 'vitest';
 import { judgeWindow } from './window.ts';
 

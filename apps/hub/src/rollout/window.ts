@@ -1,5 +1,6 @@
 /** The window in which batches may start, from two annotations of the upgrade. Pure. */
-import { Annotation, type ClusterGroupUpgrade } from '@flotilla/api';
+import { Annotation } from '@flotilla/api';
+import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { z } from 'zod';
 
 /** The window now. `closed` names the time and the annotation; `opensAt` (epoch milliseconds) only when it is yet to open. */

@@ -1,4 +1,6 @@
-import { type ClusterGroupUpgrade, Label, type ManagedCluster, ManagedClusterAction, ManagedClusterView } from '@flotilla/api';
+import { Label } from '@flotilla/api';
+import { type ManagedCluster, ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
+import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { type Client, type Logger, type Metrics, WatchCache } from '@flotilla/runtime';
 import { trimAction, trimView } from './observe.ts';
 

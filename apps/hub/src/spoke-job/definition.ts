@@ -1,5 +1,7 @@
 /** What sets one kind of job on spokes apart from another; everything else in this folder is the same for all of them. Types alone. */
-import type { BackupState, ClusterGroupUpgradeStatus, ManagedCluster, PrecacheState } from '@flotilla/api';
+
+import type { ManagedCluster } from '@flotilla/api/ocm';
+import type { BackupState, ClusterGroupUpgradeStatus, PrecacheState } from '@flotilla/api/ran';
 import type { SpokeJobMachine } from '@flotilla/machines';
 import type { z } from 'zod';
 

@@ -1,5 +1,6 @@
 /** The effects of a job's machine on the hub's API server. Each is idempotent: it writes only what is missing. */
-import { Annotation, type KubeObject, Label, ManagedClusterAction, ManagedClusterView, type Resource } from '@flotilla/api';
+import { Annotation, type KubeObject, Label, type Resource } from '@flotilla/api';
+import { ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
 import type { SpokeJobEffect } from '@flotilla/machines';
 import { type Client, isAlreadyExists } from '@flotilla/runtime';
 import type { SpokeManifest, ViewDefinition, Workload } from './definition.ts';

@@ -1,13 +1,6 @@
-import {
-  type BackupState,
-  CLUSTER_AVAILABLE,
-  ClusterGroupUpgrade,
-  Label,
-  ManagedCluster,
-  ManagedClusterAction,
-  ManagedClusterView,
-  type Resource,
-} from '@flotilla/api';
+import { Label, type Resource } from '@flotilla/api';
+import { CLUSTER_AVAILABLE, ManagedCluster, ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
+import { type BackupState, ClusterGroupUpgrade } from '@flotilla/api/ran';
 import type { StepQueue } from '@flotilla/queues';
 import { createLogger } from '@flotilla/runtime';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';

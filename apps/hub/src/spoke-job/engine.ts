@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import { errorMessage, Label, type ManagedClusterAction, type ManagedClusterView, type PrecacheProgress } from '@flotilla/api';
+import { errorMessage, Label } from '@flotilla/api';
+import type { ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
+import type { PrecacheProgress } from '@flotilla/api/ran';
 import type { Outcome, StepQueue } from '@flotilla/queues';
 import type { Logger } from '@flotilla/runtime';
 import { hubObjectsOf, spokeKey } from './caches.ts';

@@ -1,6 +1,7 @@
 /** The actions and views of a job, as the hub creates them in a spoke's namespace (spec/talm 3.5, 5.1). Pure. */
 import { createHash } from 'node:crypto';
-import { Annotation, type KubeObject, Label, ManagedClusterAction, ManagedClusterView } from '@flotilla/api';
+import { Annotation, type KubeObject, Label } from '@flotilla/api';
+import { ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
 import { workLabels } from '../upgrade-labels.ts';
 import type { JobState, SpokeJob, SpokeManifest, UpgradeIdentity, ViewDefinition } from './definition.ts';
 

@@ -1,4 +1,4 @@
-import { PrecacheState } from '@flotilla/api';
+import { PrecacheState } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
 import { createPrecacheJob } from '../precache/job.ts';
 import { RETRY_BUDGET, type StepContext } from './interpret.ts';

@@ -1,5 +1,6 @@
 /** What an observation means to the machine of a job: pure, one function per state. */
-import { Annotation, JobStatus } from '@flotilla/api';
+import { Annotation } from '@flotilla/api';
+import { JobStatus } from '@flotilla/api/core';
 import type { SpokeJobEvent } from '@flotilla/machines';
 import type { JobState, SpokeJob } from './definition.ts';
 import { type ActionObservation, readReport, type SpokeObservation, type ViewObservation } from './observe.ts';

@@ -1,12 +1,6 @@
-import {
-  Annotation,
-  type BackupState,
-  ClusterGroupUpgrade,
-  Label,
-  ManagedCluster,
-  ManagedClusterAction,
-  ManagedClusterView,
-} from '@flotilla/api';
+import { Annotation, Label } from '@flotilla/api';
+import { ManagedCluster, ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
+import { type BackupState, ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { createLogger, createMetrics } from '@flotilla/runtime';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type BackupInputs, backupTeardown, createBackupJob } from '../backup/job.ts';

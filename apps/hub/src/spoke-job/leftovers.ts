@@ -1,5 +1,6 @@
 /** What upgrades left on spokes that were away, or refused, when they ended. Nothing of the upgrade itself has to be there any more. */
-import { Annotation, Label, type ManagedCluster, type ManagedClusterView } from '@flotilla/api';
+import { Annotation, Label } from '@flotilla/api';
+import type { ManagedCluster, ManagedClusterView } from '@flotilla/api/ocm';
 import { type Controller, type Logger, type Metrics, type ReconcileResult, startController, WorkQueue } from '@flotilla/runtime';
 import { BY_WORK_AND_CLUSTER, hubObjectsOf, type SpokeJobCaches, spokeKey } from './caches.ts';
 import type { JobState, SpokeJob, UpgradeIdentity } from './definition.ts';

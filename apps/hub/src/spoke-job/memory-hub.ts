@@ -1,5 +1,8 @@
 /** A hub's API server in memory, for the tests of this folder: what processes see of it can be held back, each for itself. */
-import { ClusterGroupUpgrade, isJsonObject, type KubeObject, Label, ManagedCluster, type Ref, type Resource, refKey } from '@flotilla/api';
+
+import { isJsonObject, type KubeObject, Label, type Ref, type Resource, refKey } from '@flotilla/api';
+import { ManagedCluster } from '@flotilla/api/ocm';
+import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { ApiError, type Client, createLogger, createMetrics, WatchCache, type WatchEvent } from '@flotilla/runtime';
 import { type SpokeJobCaches, transportCaches, upgradeIndexes } from './caches.ts';
 

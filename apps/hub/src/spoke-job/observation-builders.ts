@@ -1,16 +1,8 @@
 /** What a spoke may look like. Everything here is for the tests of this folder. */
-import {
-  CLUSTER_AVAILABLE,
-  type KubeObject,
-  Label,
-  ManagedCluster,
-  ManagedClusterAction,
-  ManagedClusterView,
-  type Ref,
-  type Resource,
-  refKey,
-  SpokeName,
-} from '@flotilla/api';
+
+import { type KubeObject, Label, type Ref, type Resource, refKey } from '@flotilla/api';
+import { CLUSTER_AVAILABLE, ManagedCluster, ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
+import { SpokeName } from '@flotilla/api/ran';
 import { ApiError, type Client } from '@flotilla/runtime';
 import type { PrecacheSettings } from '../precache/settings.ts';
 import type { UpgradeIdentity } from './definition.ts';

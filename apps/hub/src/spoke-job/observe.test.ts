@@ -1,4 +1,4 @@
-import { ManagedClusterAction, Policy } from '@flotilla/api';
+import { ManagedClusterAction, Policy } from '@flotilla/api/ocm';
 import { describe, expect, test } from 'vitest';
 import { precacheNames } from '../precache/job.ts';
 import { trimChild } from '../reconcilers/cluster-group-upgrade/observe.ts';

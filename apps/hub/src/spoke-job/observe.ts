@@ -1,17 +1,16 @@
 /** What the hub can know of one spoke, read from watch caches alone. */
+
+import { Annotation, findCondition, Label } from '@flotilla/api';
+import { JobStatus } from '@flotilla/api/core';
 import {
   ACTION_COMPLETED,
   ActionReason,
-  Annotation,
   CLUSTER_AVAILABLE,
-  findCondition,
-  JobStatus,
-  Label,
   type ManagedCluster,
   type ManagedClusterAction,
   type ManagedClusterView,
-  PullerReport,
-} from '@flotilla/api';
+} from '@flotilla/api/ocm';
+import { PullerReport } from '@flotilla/api/ran';
 import { z } from 'zod';
 import type { SpokeJobNames, ViewDefinition } from './definition.ts';
 import { ActionAnnotation } from './hub-objects.ts';

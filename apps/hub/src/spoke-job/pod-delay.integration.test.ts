@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import { KubeObject, Label, ManagedClusterView, type PrecacheState, SpokeName, VIEW_PROCESSING, ViewReason } from '@flotilla/api';
+import { KubeObject, Label } from '@flotilla/api';
+import { ManagedClusterView, VIEW_PROCESSING, ViewReason } from '@flotilla/api/ocm';
+import { type PrecacheState, SpokeName } from '@flotilla/api/ran';
 import { type ApiServer, type ControllerManager, startApiServer, startControllerManager } from '@flotilla/control-plane';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';

@@ -1,5 +1,5 @@
 /** What is said of a job whose pod does not come or does not run. Pure. */
-import type { JobStatus } from '@flotilla/api';
+import type { JobStatus } from '@flotilla/api/core';
 import type { JobState, SpokeJob } from './definition.ts';
 
 /** After so long a job without a pod is spoken of, milliseconds. The job controller tries again after 10, 20, 40 s. */

@@ -1,4 +1,5 @@
-import { ClusterGroupUpgrade, findCondition, UpgradeCondition, unpackStatus } from '@flotilla/api';
+import { findCondition } from '@flotilla/api';
+import { ClusterGroupUpgrade, ClusterGroupUpgradeCondition, unpackStatus } from '@flotilla/api/ran';
 import type { Client } from '@flotilla/runtime';
 import { z } from 'zod';
 import { BY_UID, hubObjectsOf, type SpokeJobCaches, spokeKey } from './caches.ts';
@@ -156,7 +157,7 @@ async function isOvertaken<S extends JobState, I>(
     !current ||
     current.metadata.uid !== upgrade.uid ||
     current.metadata.deletionTimestamp !== undefined ||
-    findCondition(current.status?.conditions, UpgradeCondition.succeeded) !== undefined ||
+    findCondition(current.status?.conditions, ClusterGroupUpgradeCondition.succeeded) !== undefined ||
     isEnded(current);
   const cached = caches.upgrades.byIndex(BY_UID, upgrade.uid)[0];
   // One that the cache does not know yet may be new, or gone: only the server can tell.

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { PrecacheProgress } from '@flotilla/api';
+import type { PrecacheProgress } from '@flotilla/api/ran';
 import type { SpokeJobMachine } from '@flotilla/machines';
 import type { JobState, SpokeJob, UpgradeIdentity } from './definition.ts';
 import type { CacheVersions } from './processor.ts';

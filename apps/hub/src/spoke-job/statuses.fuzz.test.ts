@@ -1,4 +1,5 @@
-import { Label, ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api';
+import { Label } from '@flotilla/api';
+import { ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 import { defineTarget, type RandomValues } from '@flotilla/control-plane/fuzzing';
 import { expect, test } from 'vitest';
 import { createPrecacheJob } from '../precache/job.ts';

@@ -1,4 +1,5 @@
-import { Label, type PrecacheState } from '@flotilla/api';
+import { Label } from '@flotilla/api';
+import type { PrecacheState } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
 import { createPrecacheJob } from '../precache/job.ts';
 import type { JobProfile } from '../precache/workload-inputs.ts';

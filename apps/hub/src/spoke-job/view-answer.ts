@@ -1,5 +1,6 @@
 /** What a view says of the object it asks for, whatever it is for (spec/ocm 1.12). Pure. */
-import { findCondition, type ManagedClusterView, VIEW_PROCESSING, ViewReason } from '@flotilla/api';
+import { findCondition } from '@flotilla/api';
+import { type ManagedClusterView, VIEW_PROCESSING, ViewReason } from '@flotilla/api/ocm';
 import { z } from 'zod';
 import type { ViewDefinition } from './definition.ts';
 

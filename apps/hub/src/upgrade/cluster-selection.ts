@@ -1,4 +1,5 @@
-import type { ClusterGroupUpgradeSpec, ManagedCluster } from '@flotilla/api';
+import type { ManagedCluster } from '@flotilla/api/ocm';
+import type { ClusterGroupUpgradeSpec } from '@flotilla/api/ran';
 import { compileSelector, type Matcher } from './label-selector.ts';
 import { notBound, nothingBound, type Tenancy } from './tenancy.ts';
 

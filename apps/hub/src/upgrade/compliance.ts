@@ -1,4 +1,4 @@
-import type { ClusterGroupUpgradeSpec } from '@flotilla/api';
+import type { ClusterGroupUpgradeSpec } from '@flotilla/api/ran';
 import type { PolicyExamination } from './policies.ts';
 
 /** What decides whether a cluster has to be worked on. */

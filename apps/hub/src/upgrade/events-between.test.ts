@@ -1,11 +1,12 @@
-import { type ClusterGroupUpgradeStatus, type Condition, UpgradeCondition } from '@flotilla/api';
-import { buildUpgrade } from '@flotilla/api/testing';
+import type { Condition } from '@flotilla/api';
+import { ClusterGroupUpgradeCondition, type ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
+import { buildClusterGroupUpgrade } from '@flotilla/api/testing';
 import { describe, expect, test } from 'vitest';
 import { eventsBetween } from './events-between.ts';
 
 type Status = ClusterGroupUpgradeStatus;
 
-const upgrade = buildUpgrade('cgu');
+const upgrade = buildClusterGroupUpgrade('cgu');
 const at = '2026-01-01T00:00:00Z';
 const condition = (type: string, status: Condition['status'], reason: string, message = 'x'): Condition => ({
   type,
@@ -14,11 +15,11 @@ const condition = (type: string, status: Condition['status'], reason: string, me
   message,
   lastTransitionTime: at,
 });
-const selected = condition(UpgradeCondition.clustersSelected, 'True', 'ClusterSelectionCompleted');
-const running = condition(UpgradeCondition.progressing, 'True', 'InProgress');
-const succeeded = condition(UpgradeCondition.succeeded, 'True', 'Completed');
-const timedOut = condition(UpgradeCondition.succeeded, 'False', 'TimedOut');
-const failed = condition(UpgradeCondition.succeeded, 'False', 'Failed');
+const selected = condition(ClusterGroupUpgradeCondition.clustersSelected, 'True', 'ClusterSelectionCompleted');
+const running = condition(ClusterGroupUpgradeCondition.progressing, 'True', 'InProgress');
+const succeeded = condition(ClusterGroupUpgradeCondition.succeeded, 'True', 'Completed');
+const timedOut = condition(ClusterGroupUpgradeCondition.succeeded, 'False', 'TimedOut');
+const failed = condition(ClusterGroupUpgradeCondition.succeeded, 'False', 'Failed');
 
 /** A status of an upgrade that has been seen before. */
 const given = (status: Partial<Status>, ...conditions: Condition[]): Status => ({
@@ -252,8 +253,9 @@ describe('a rollout', () => {
 
 describe('a phase before the rollout', () => {
   const caching = (reason: string, status: Condition['status'] = 'False') =>
-    condition(UpgradeCondition.precachingSucceeded, status, reason);
-  const saving = (reason: string, status: Condition['status'] = 'False') => condition(UpgradeCondition.backupSucceeded, status, reason);
+    condition(ClusterGroupUpgradeCondition.precachingSucceeded, status, reason);
+  const saving = (reason: string, status: Condition['status'] = 'False') =>
+    condition(ClusterGroupUpgradeCondition.backupSucceeded, status, reason);
   const precaching = { status: { a: 'Succeeded', b: 'PrecacheTimeout', c: 'Active' } } as const;
   const rows: readonly Row[] = [
     { name: 'starts', before: given({}), after: given({}, caching('InProgress')), want: ['PrecachingStarted'] },
@@ -343,7 +345,7 @@ describe('a phase before the rollout', () => {
 });
 
 describe('a window', () => {
-  const waiting = (message: string) => given({}, condition(UpgradeCondition.progressing, 'False', 'WaitingForWindow', message));
+  const waiting = (message: string) => given({}, condition(ClusterGroupUpgradeCondition.progressing, 'False', 'WaitingForWindow', message));
   const rows: readonly Row[] = [
     { name: 'is waited for once', before: given({}), after: waiting('starts at 10'), want: ['WaitingForWindow'] },
     { name: 'that stays is not told again', before: waiting('starts at 10'), after: waiting('starts at 10'), want: [] },

@@ -2,15 +2,15 @@
  * Which events one pass emits: what the stored status says after it and did not say before. Called after the write, an event is
  * emitted at most once; a crash in between loses it, which an event may be. Pure.
  */
+
+import { type Condition, findCondition } from '@flotilla/api';
 import {
   type ClusterGroupUpgrade,
+  ClusterGroupUpgradeCondition,
   type ClusterGroupUpgradeStatus,
-  type Condition,
-  findCondition,
   isFinalBackupState,
   isFinalPrecacheState,
-  UpgradeCondition,
-} from '@flotilla/api';
+} from '@flotilla/api/ran';
 import type { EventToRecord } from '@flotilla/runtime';
 import { TROUBLE_PREFIX } from '../spoke-job/run.ts';
 import { type Batch, type Phase, type UpgradeEvents, upgradeEvents } from './events.ts';
@@ -43,9 +43,13 @@ export function eventsBetween(
   ];
 }
 
-const verdictOf = (status: Status | undefined): Condition | undefined => findCondition(status?.conditions, UpgradeCondition.succeeded);
+const verdictOf = (status: Status | undefined): Condition | undefined =>
+  findCondition(status?.conditions, ClusterGroupUpgradeCondition.succeeded);
 
-const phaseTypes = { precaching: UpgradeCondition.precachingSucceeded, backup: UpgradeCondition.backupSucceeded } as const;
+const phaseTypes = {
+  precaching: ClusterGroupUpgradeCondition.precachingSucceeded,
+  backup: ClusterGroupUpgradeCondition.backupSucceeded,
+} as const;
 
 /** The states of one phase that are final and no success, with what is said of them. */
 function failuresOf(status: Status | undefined, phase: Phase): ReadonlyMap<string, string> {
@@ -184,7 +188,7 @@ function heldEvents(before: Status | undefined, after: Status, events: UpgradeEv
 
 function windowEvents(before: Status | undefined, after: Status, events: UpgradeEvents): EventToRecord[] {
   const waitingFor = (status: Status | undefined): string | undefined => {
-    const condition = findCondition(status?.conditions, UpgradeCondition.progressing);
+    const condition = findCondition(status?.conditions, ClusterGroupUpgradeCondition.progressing);
     return condition?.reason === 'WaitingForWindow' ? condition.message : undefined;
   };
   const message = waitingFor(after);

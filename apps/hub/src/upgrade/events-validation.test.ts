@@ -1,12 +1,13 @@
-import { type ClusterGroupUpgradeStatus, type Condition, UpgradeCondition } from '@flotilla/api';
-import { buildUpgrade } from '@flotilla/api/testing';
+import type { Condition } from '@flotilla/api';
+import { ClusterGroupUpgradeCondition, type ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
+import { buildClusterGroupUpgrade } from '@flotilla/api/testing';
 import { describe, expect, test } from 'vitest';
 import { eventsBetween } from './events-between.ts';
 import type { ValidationFacts } from './events-validation.ts';
 
 type Status = ClusterGroupUpgradeStatus;
 
-const upgrade = buildUpgrade('cgu');
+const upgrade = buildClusterGroupUpgrade('cgu');
 const condition = (type: string, status: Condition['status'], reason: string, message = 'x'): Condition => ({
   type,
   status,
@@ -17,16 +18,18 @@ const condition = (type: string, status: Condition['status'], reason: string, me
 /** A status of an upgrade that has been seen before. */
 const given = (...conditions: Condition[]): Status => ({
   status: {},
-  conditions: [condition(UpgradeCondition.clustersSelected, 'True', 'ClusterSelectionCompleted'), ...conditions],
+  conditions: [condition(ClusterGroupUpgradeCondition.clustersSelected, 'True', 'ClusterSelectionCompleted'), ...conditions],
 });
 
 describe('a refused upgrade', () => {
   const unselected = (message: string): Status => ({
     status: {},
-    conditions: [condition(UpgradeCondition.clustersSelected, 'False', 'ClusterNotFound', `Unable to select clusters: ${message}`)],
+    conditions: [
+      condition(ClusterGroupUpgradeCondition.clustersSelected, 'False', 'ClusterNotFound', `Unable to select clusters: ${message}`),
+    ],
   });
-  const invalid = (message: string) => given(condition(UpgradeCondition.validated, 'False', 'R', message));
-  const unspecified = (message: string) => given(condition(UpgradeCondition.precacheSpecValid, 'False', 'R', message));
+  const invalid = (message: string) => given(condition(ClusterGroupUpgradeCondition.validated, 'False', 'R', message));
+  const unspecified = (message: string) => given(condition(ClusterGroupUpgradeCondition.precacheSpecValid, 'False', 'R', message));
   const prefix = 'cgu.openshift.io/';
 
   test.each<{ name: string; after: Status; facts?: ValidationFacts; note: string; annotations: Record<string, string> }>([

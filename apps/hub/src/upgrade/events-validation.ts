@@ -1,5 +1,7 @@
 /** What the conditions of an upgrade say is wrong with it, for an event (spec/talm 2.3, 5.4). Pure. */
-import { type ClusterGroupUpgradeStatus, findCondition, UpgradeCondition } from '@flotilla/api';
+
+import { findCondition } from '@flotilla/api';
+import { ClusterGroupUpgradeCondition, type ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import type { ValidationProblem } from './events.ts';
 
 /** What a pass knows beyond the status. */
@@ -11,7 +13,11 @@ export interface ValidationFacts {
 type Status = ClusterGroupUpgradeStatus | undefined;
 
 /** Conditions that refuse an upgrade, in the order of the gates. */
-const REFUSING = [UpgradeCondition.clustersSelected, UpgradeCondition.validated, UpgradeCondition.precacheSpecValid] as const;
+const REFUSING = [
+  ClusterGroupUpgradeCondition.clustersSelected,
+  ClusterGroupUpgradeCondition.validated,
+  ClusterGroupUpgradeCondition.precacheSpecValid,
+] as const;
 type Refusing = (typeof REFUSING)[number];
 
 /** The problems that `after` tells and `before` did not: one per message. */
@@ -28,8 +34,8 @@ function refusalOf(status: Status, type: Refusing): string | undefined {
 }
 
 function describe(type: Refusing, message: string, { missingClusters }: ValidationFacts): ValidationProblem {
-  if (type === UpgradeCondition.precacheSpecValid) return { label: 'pre-caching', items: [message] };
-  if (type === UpgradeCondition.clustersSelected) {
+  if (type === ClusterGroupUpgradeCondition.precacheSpecValid) return { label: 'pre-caching', items: [message] };
+  if (type === ClusterGroupUpgradeCondition.clustersSelected) {
     const first = /: cluster (\S+) is not a ManagedCluster$/.exec(message)?.[1];
     if (first === undefined) return { label: 'cluster selection', items: [message] };
     return {

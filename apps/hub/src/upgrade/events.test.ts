@@ -1,8 +1,8 @@
-import { buildUpgrade } from '@flotilla/api/testing';
+import { buildClusterGroupUpgrade } from '@flotilla/api/testing';
 import { describe, expect, test } from 'vitest';
 import { type UpgradeEvents, upgradeEvents } from './events.ts';
 
-const upgrade = buildUpgrade('cgu', {}, { namespace: 'ns', uid: 'u1', resourceVersion: '42' });
+const upgrade = buildClusterGroupUpgrade('cgu', {}, { namespace: 'ns', uid: 'u1', resourceVersion: '42' });
 const batch = { index: 2, clusters: ['spoke-3', 'spoke-2'] };
 const cluster = { apiVersion: 'cluster.open-cluster-management.io/v1', kind: 'ManagedCluster', name: 'spoke-2' };
 

@@ -1,5 +1,7 @@
 /** The events of an upgrade, word for word those of the reference, and our own for what it says nothing about (spec/talm 5.4). Pure. */
-import { ClusterGroupUpgrade, ManagedCluster } from '@flotilla/api';
+
+import { ManagedCluster } from '@flotilla/api/ocm';
+import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import type { EventToRecord } from '@flotilla/runtime';
 
 const PREFIX = 'cgu.openshift.io/';

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { ClusterGroupUpgrade, ManifestWorkReplicaSet, Policy, PreCachingConfig } from '@flotilla/api';
+import { ManifestWorkReplicaSet, Policy } from '@flotilla/api/ocm';
+import { ClusterGroupUpgrade, PreCachingConfig } from '@flotilla/api/ran';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { findTemplateProblem } from '../rollout/spoke/manifest-works.ts';

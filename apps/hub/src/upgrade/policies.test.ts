@@ -1,4 +1,5 @@
-import { Label, Policy } from '@flotilla/api';
+import { Label } from '@flotilla/api';
+import { Policy } from '@flotilla/api/ocm';
 import { describe, expect, test } from 'vitest';
 import { planBatches } from './batches.ts';
 import { createComplianceTest } from './compliance.ts';

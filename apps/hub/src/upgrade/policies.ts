@@ -1,4 +1,5 @@
-import { Label, type Policy } from '@flotilla/api';
+import { Label } from '@flotilla/api';
+import type { Policy } from '@flotilla/api/ocm';
 import { isRecord, type SearchResult, searchText } from './json-value.ts';
 import { objectDefinitions, type PolicyObject, type PolicyStructure } from './policy-structure.ts';
 

@@ -1,4 +1,5 @@
-import { Label, ManagedCluster, Policy } from '@flotilla/api';
+import { Label } from '@flotilla/api';
+import { ManagedCluster, Policy } from '@flotilla/api/ocm';
 
 /** An object or a part of one, as YAML has it. Everything here is for the tests of this folder, and made with the real schemas. */
 type Template = Readonly<Record<string, unknown>>;

@@ -1,4 +1,4 @@
-import type { Policy } from '@flotilla/api';
+import type { Policy } from '@flotilla/api/ocm';
 import { describe, expect, test } from 'vitest';
 import { buildPolicy, configurationPolicy, objectTemplate } from './policy-builders.ts';
 import { objectDefinitions, withoutExpressions } from './policy-structure.ts';

@@ -1,4 +1,4 @@
-import type { Policy } from '@flotilla/api';
+import type { Policy } from '@flotilla/api/ocm';
 import { parse } from 'yaml';
 import { quote } from './go-format.ts';
 import { isRecord, type JsonRecord, judgeSize, MAX_DEPTH, MAX_VALUES } from './json-value.ts';

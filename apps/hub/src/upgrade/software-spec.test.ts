@@ -1,4 +1,6 @@
-import { ConfigMap, FlotillaError, PreCachingConfig, type PreCachingConfigSpec, type PrecachingSpec } from '@flotilla/api';
+import { FlotillaError } from '@flotilla/api';
+import { ConfigMap } from '@flotilla/api/core';
+import { PreCachingConfig, type PreCachingConfigSpec, type PrecachingSpec } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
 import { buildPolicy, catalogSource, clusterVersion, configurationPolicy, subscription } from './policy-builders.ts';
 import type { SoftwarePolicy } from './policy-software.ts';

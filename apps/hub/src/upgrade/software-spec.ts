@@ -1,14 +1,6 @@
-import {
-  type ConfigMap,
-  DEFAULT_SPACE_REQUIRED,
-  errorMessage,
-  FlotillaError,
-  limitsOf,
-  type PreCachingConfig,
-  PreCachingConfigSpec,
-  type PrecachingSpec,
-  refKey,
-} from '@flotilla/api';
+import { errorMessage, FlotillaError, limitsOf, refKey } from '@flotilla/api';
+import type { ConfigMap } from '@flotilla/api/core';
+import { DEFAULT_SPACE_REQUIRED, type PreCachingConfig, PreCachingConfigSpec, type PrecachingSpec } from '@flotilla/api/ran';
 import { compileExcludePatterns, isPullSpecShaped, parsePackageChannel, ReleaseError } from '@flotilla/release';
 import { quote } from './go-format.ts';
 import { allowedImages, isImageAllowed } from './image-allow.ts';

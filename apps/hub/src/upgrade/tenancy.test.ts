@@ -1,4 +1,4 @@
-import { CLUSTER_SET_LABEL, ManagedClusterSet, ManagedClusterSetBinding } from '@flotilla/api';
+import { CLUSTER_SET_LABEL, ManagedClusterSet, ManagedClusterSetBinding } from '@flotilla/api/ocm';
 import { describe, expect, test } from 'vitest';
 import { selectClusters } from './cluster-selection.ts';
 import { examinePolicies } from './policies.ts';

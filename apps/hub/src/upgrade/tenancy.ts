@@ -1,5 +1,5 @@
 /** What the upgrades of one namespace may reach on a hub that keeps tenants apart (`--tenancy`). Pure. */
-import { CLUSTER_SET_LABEL, type ManagedCluster, type ManagedClusterSet, type ManagedClusterSetBinding } from '@flotilla/api';
+import { CLUSTER_SET_LABEL, type ManagedCluster, type ManagedClusterSet, type ManagedClusterSetBinding } from '@flotilla/api/ocm';
 import { compileSelector, label, type Matcher } from './label-selector.ts';
 
 /** One namespace and its clusters. */

@@ -1,4 +1,6 @@
-import { ClusterGroupUpgrade, ConfigMap, ManagedCluster, Policy, PreCachingConfig } from '@flotilla/api';
+import { ConfigMap } from '@flotilla/api/core';
+import { ManagedCluster, Policy } from '@flotilla/api/ocm';
+import { ClusterGroupUpgrade, PreCachingConfig } from '@flotilla/api/ran';
 import { defineTarget, type RandomValues } from '@flotilla/control-plane/fuzzing';
 import { expect, test } from 'vitest';
 import { validateInput } from '../rollout/input-checks.ts';

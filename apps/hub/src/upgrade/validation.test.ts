@@ -1,4 +1,5 @@
-import { Annotation, FlotillaError, ManifestWorkReplicaSet } from '@flotilla/api';
+import { Annotation, FlotillaError } from '@flotilla/api';
+import { ManifestWorkReplicaSet } from '@flotilla/api/ocm';
 import { expect, test } from 'vitest';
 import type { ManagedPolicy, PolicyExamination } from './policies.ts';
 import { buildPolicy, clusterVersion } from './policy-builders.ts';

@@ -1,4 +1,5 @@
-import { errorMessage, FlotillaError, type ManifestWorkReplicaSet } from '@flotilla/api';
+import { errorMessage, FlotillaError } from '@flotilla/api';
+import type { ManifestWorkReplicaSet } from '@flotilla/api/ocm';
 import { findTemplateProblem } from '../rollout/spoke/manifest-works.ts';
 import { findUnresolvableDependency } from './dependencies.ts';
 import { formatSlice, formatSortedJson } from './go-format.ts';

@@ -1,4 +1,3 @@
-import type { ResolvedImage as RegistryImage } from '@flotilla/registry';
 import {
   type DockerConfig,
   formatImageReference,
@@ -7,6 +6,7 @@ import {
   parseDockerConfig,
   parseImageReference,
   RegistryClient,
+  type ResolvedImage as RegistryImage,
   readLayerFiles,
   resolveImage,
 } from '@flotilla/registry';

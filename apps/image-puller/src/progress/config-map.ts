@@ -1,4 +1,5 @@
-import { ConfigMap, SpokeName } from '@flotilla/api';
+import { ConfigMap } from '@flotilla/api/core';
+import { SpokeName } from '@flotilla/api/ran';
 import { type Client, createClient } from '@flotilla/runtime';
 
 /** Key of the report in the ConfigMap. */

@@ -1,4 +1,4 @@
-import { PullerReport } from '@flotilla/api';
+import { PullerReport } from '@flotilla/api/ran';
 import { expect, test } from 'vitest';
 import type { WantedImage } from '../list/image-list.ts';
 import { fitReport, Progress } from './progress.ts';

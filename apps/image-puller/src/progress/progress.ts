@@ -1,4 +1,5 @@
-import { errorMessage, type PullerPhase, type PullerReport } from '@flotilla/api';
+import { errorMessage } from '@flotilla/api';
+import type { PullerPhase, PullerReport } from '@flotilla/api/ran';
 import type { WantedImage } from '../list/image-list.ts';
 import type { Layer } from '../list/image-source.ts';
 

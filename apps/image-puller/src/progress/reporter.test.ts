@@ -1,4 +1,4 @@
-import { PullerReport } from '@flotilla/api';
+import { PullerReport } from '@flotilla/api/ran';
 import { type Clock, createLogger } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
 import type { WantedImage } from '../list/image-list.ts';

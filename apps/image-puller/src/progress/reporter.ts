@@ -1,4 +1,5 @@
-import { errorMessage, type PullerReport } from '@flotilla/api';
+import { errorMessage } from '@flotilla/api';
+import type { PullerReport } from '@flotilla/api/ran';
 import type { Clock, Logger } from '@flotilla/runtime';
 import { fitReport } from './progress.ts';
 

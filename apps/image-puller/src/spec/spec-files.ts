@@ -1,6 +1,7 @@
 import { open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errorMessage, PrecacheSpecKey } from '@flotilla/api';
+import { errorMessage } from '@flotilla/api';
+import { PrecacheSpecKey } from '@flotilla/api/ran';
 import { type PullSpec, parsePullSpec, refuse } from './spec.ts';
 
 /** A ConfigMap as a whole is at most 1 MiB. */

@@ -1,4 +1,4 @@
-import { DEFAULT_SPACE_REQUIRED, PrecacheSpecKey } from '@flotilla/api';
+import { DEFAULT_SPACE_REQUIRED, PrecacheSpecKey } from '@flotilla/api/ran';
 import { isPullSpecShaped, type PackageChannel, parsePackageChannel } from '@flotilla/release';
 import { PullerErrorCode, SpecError } from '../errors.ts';
 

@@ -1,4 +1,5 @@
-import { CLUSTER_AVAILABLE, findCondition, type KubeObject, ManagedCluster, mergePatched } from '@flotilla/api';
+import { findCondition, type KubeObject, mergePatched } from '@flotilla/api';
+import { CLUSTER_AVAILABLE, ManagedCluster } from '@flotilla/api/ocm';
 import { type Clock, createLogger } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
 import { type AvailabilityDeps, reportAvailability, toAvailability, UNAVAILABLE_AFTER_MS } from './availability.ts';

@@ -1,4 +1,5 @@
-import { CLUSTER_AVAILABLE, type Condition, errorMessage, findCondition, ManagedCluster, withCondition } from '@flotilla/api';
+import { type Condition, errorMessage, findCondition, withCondition } from '@flotilla/api';
+import { CLUSTER_AVAILABLE, ManagedCluster } from '@flotilla/api/ocm';
 import { type Client, type Clock, isConflict, type Logger, pause } from '@flotilla/runtime';
 
 const PROBE_EVERY_MS = 5_000;

@@ -1,4 +1,6 @@
-import { AGENT_LEASE, FlotillaError, Lease, ManagedCluster } from '@flotilla/api';
+import { FlotillaError } from '@flotilla/api';
+import { Lease } from '@flotilla/api/core';
+import { AGENT_LEASE, ManagedCluster } from '@flotilla/api/ocm';
 import { type Client, type Clock, isNotFound, type Logger, pause } from '@flotilla/runtime';
 
 const DEFAULT_LEASE_SECONDS = 60;

@@ -1,4 +1,4 @@
-import { Secret } from '@flotilla/api';
+import { Secret } from '@flotilla/api/core';
 import { type Clock, createLogger } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
 import { z } from 'zod';

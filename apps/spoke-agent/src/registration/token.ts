@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { AGENT_ACCOUNT, Secret } from '@flotilla/api';
+import { Secret } from '@flotilla/api/core';
+import { AGENT_ACCOUNT } from '@flotilla/api/ocm';
 import { type Client, type Clock, type Logger, pause, requestToken } from '@flotilla/runtime';
 import { z } from 'zod';
 

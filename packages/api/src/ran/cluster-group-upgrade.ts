@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { BackupState } from '../backup.ts';
 import { labelKey, labelValue, list, map, objectName, text } from '../bounded.ts';
-import { Condition, KubeObject, LabelSelector, ObjectMeta, resource } from '../kubernetes.ts';
-import { PrecacheProgress, PrecacheState } from '../precache.ts';
+import { Condition } from '../conditions.ts';
+import { KubeObject, LabelSelector, ObjectMeta, resource } from '../kubernetes.ts';
+import { BackupState } from './backup.ts';
+import { PrecacheProgress, PrecacheState } from './precache.ts';
 
 /** Most clusters of one upgrade; as many names are all that an object has room for. */
 const CLUSTERS = 20_000;

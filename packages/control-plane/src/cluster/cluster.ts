@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Node, ServiceAccount } from '@flotilla/api';
+import { Node, ServiceAccount } from '@flotilla/api/core';
 import { type Client, createClient } from '@flotilla/runtime';
 import { z } from 'zod';
 import { ADMIN, type ApiUser, createCredentials, renderKubeconfig } from '../api-server/credentials.ts';

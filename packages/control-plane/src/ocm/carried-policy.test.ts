@@ -1,4 +1,4 @@
-import { Policy } from '@flotilla/api';
+import { Policy } from '@flotilla/api/ocm';
 import { expect, test } from 'vitest';
 import { carriedStatus, evaluatedObject, PolicyEvent, spokePolicy, templatesOf } from './carried-policy.ts';
 

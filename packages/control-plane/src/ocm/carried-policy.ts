@@ -1,5 +1,6 @@
 /** What the carrier makes of what it reads (spec/ocm 3.3): pure. */
-import { KubeObject, Policy, resource } from '@flotilla/api';
+import { KubeObject, resource } from '@flotilla/api';
+import { Policy } from '@flotilla/api/ocm';
 import { z } from 'zod';
 
 const PREFIX = 'policy.open-cluster-management.io/';

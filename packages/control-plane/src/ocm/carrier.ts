@@ -1,4 +1,5 @@
-import { isSameJson, Label, Policy, untyped } from '@flotilla/api';
+import { isSameJson, Label, untyped } from '@flotilla/api';
+import { Policy } from '@flotilla/api/ocm';
 import { type Client, createLogger, isNotFound, type Logger, startController, WatchCache, WorkQueue } from '@flotilla/runtime';
 import { carriedStatus, evaluatedObject, PolicyEvent, spokePolicy, templatesOf } from './carried-policy.ts';
 

@@ -1,6 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CustomResourceDefinition, KubeObject, ManagedClusterAction, ManagedClusterView, transportCrds } from '@flotilla/api';
+import { KubeObject } from '@flotilla/api';
+import { CustomResourceDefinition } from '@flotilla/api/core';
+import { ManagedClusterAction, ManagedClusterView, transportCrds } from '@flotilla/api/ocm';
 import type { Client } from '@flotilla/runtime';
 import { runCommand } from '../processes/command.ts';
 import type { Log } from '../toolchain/go-build.ts';

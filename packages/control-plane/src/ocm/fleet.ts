@@ -1,4 +1,5 @@
-import { KubeObject, Namespace, type Resource, resource } from '@flotilla/api';
+import { KubeObject, type Resource, resource } from '@flotilla/api';
+import { Namespace } from '@flotilla/api/core';
 import { type Client, isAlreadyExists, type Logger } from '@flotilla/runtime';
 import { registerSpokes } from '../simulated-spokes/registration.ts';
 import type { Log } from '../toolchain/go-build.ts';

@@ -1,4 +1,5 @@
-import { isSameJson, Label, type ManagedCluster, Placement, PlacementDecision, withCondition } from '@flotilla/api';
+import { isSameJson, Label, withCondition } from '@flotilla/api';
+import { type ManagedCluster, Placement, PlacementDecision } from '@flotilla/api/ocm';
 import { type Client, isAlreadyExists, type ReconcileResult } from '@flotilla/runtime';
 import { ignoreGone } from '../simulated-spokes/hub-writer.ts';
 import { divideIntoDecisions, type PlacementOutcome, type SetBinding, selectForPlacement } from './placement-selection.ts';

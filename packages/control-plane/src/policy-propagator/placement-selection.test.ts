@@ -1,4 +1,4 @@
-import { ManagedCluster, PlacementSpec } from '@flotilla/api';
+import { ManagedCluster, PlacementSpec } from '@flotilla/api/ocm';
 import { describe, expect, test } from 'vitest';
 import { divideIntoDecisions, selectForPlacement } from './placement-selection.ts';
 

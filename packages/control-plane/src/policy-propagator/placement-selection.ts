@@ -1,4 +1,4 @@
-import { type ManagedCluster, PLACEMENT_SATISFIED, type PlacementSpec } from '@flotilla/api';
+import { type ManagedCluster, PLACEMENT_SATISFIED, type PlacementSpec } from '@flotilla/api/ocm';
 
 type Labels = Readonly<Record<string, string>>;
 type Selector = NonNullable<NonNullable<NonNullable<PlacementSpec['predicates']>[number]['requiredClusterSelector']>['labelSelector']>;

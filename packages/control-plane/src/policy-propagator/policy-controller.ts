@@ -1,4 +1,5 @@
-import { Policy, refKey } from '@flotilla/api';
+import { refKey } from '@flotilla/api';
+import { Policy } from '@flotilla/api/ocm';
 import { isAlreadyExists, isConflict, isNotFound, type ReconcileResult } from '@flotilla/runtime';
 import { z } from 'zod';
 import type { HubWriter } from '../simulated-spokes/hub-writer.ts';

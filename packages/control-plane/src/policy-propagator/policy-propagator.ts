@@ -1,4 +1,5 @@
-import { type KubeObject, type PlacementBinding, type PlacementDecision, refKey } from '@flotilla/api';
+import { type KubeObject, refKey } from '@flotilla/api';
+import type { PlacementBinding, PlacementDecision } from '@flotilla/api/ocm';
 import { type Client, type Clock, createLogger, type Logger, startController, systemClock, WorkQueue } from '@flotilla/runtime';
 import { createHubWriter } from '../simulated-spokes/hub-writer.ts';
 import { reconcilePlacement, selectionFields } from './placement-controller.ts';

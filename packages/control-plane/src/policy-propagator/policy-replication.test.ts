@@ -1,4 +1,4 @@
-import { PlacementBinding, Policy } from '@flotilla/api';
+import { PlacementBinding, Policy } from '@flotilla/api/ocm';
 import { describe, expect, test } from 'vitest';
 import { childTemplate, leanChild, placePolicy } from './policy-replication.ts';
 import { rollUpClusters } from './root-status.ts';

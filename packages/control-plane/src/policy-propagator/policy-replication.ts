@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { type KubeObject, Label, type PlacementBinding, Policy } from '@flotilla/api';
+import { type KubeObject, Label } from '@flotilla/api';
+import { type PlacementBinding, Policy } from '@flotilla/api/ocm';
 
 /** What a replicated policy does on its cluster: `own` is what the root says. */
 export type Action = 'enforce' | 'own';

@@ -1,4 +1,5 @@
-import { Label, ManagedCluster, Placement, PlacementBinding, PlacementDecision, Policy, refKey } from '@flotilla/api';
+import { Label, refKey } from '@flotilla/api';
+import { ManagedCluster, Placement, PlacementBinding, PlacementDecision, Policy } from '@flotilla/api/ocm';
 import { type Client, type Clock, type Logger, WatchCache } from '@flotilla/runtime';
 import { z } from 'zod';
 import { keyOfChild, leanChild } from './policy-replication.ts';

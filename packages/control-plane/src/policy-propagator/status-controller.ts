@@ -1,4 +1,5 @@
-import { conditionTime, Policy } from '@flotilla/api';
+import { conditionTime } from '@flotilla/api';
+import { Policy } from '@flotilla/api/ocm';
 import type { ReconcileResult } from '@flotilla/runtime';
 import { ignoreGone } from '../simulated-spokes/hub-writer.ts';
 import type { PolicyDeps } from './policy-controller.ts';

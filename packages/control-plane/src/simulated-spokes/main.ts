@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { DEFAULT_WORK_CADENCE, FeedbackMode } from '@flotilla/api';
+import { DEFAULT_WORK_CADENCE, FeedbackMode } from '@flotilla/agent';
 import { z } from 'zod';
 import { amount, json, runSimulator, SimulatorArguments } from '../processes/simulator-program.ts';
 import { registerSpokes } from './registration.ts';

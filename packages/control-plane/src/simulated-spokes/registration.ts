@@ -1,4 +1,6 @@
-import { CLUSTER_AVAILABLE, conditionTime, type KubeObject, ManagedCluster, Namespace, type Resource } from '@flotilla/api';
+import { conditionTime, type KubeObject, type Resource } from '@flotilla/api';
+import { Namespace } from '@flotilla/api/core';
+import { CLUSTER_AVAILABLE, ManagedCluster } from '@flotilla/api/ocm';
 import { type Client, isAlreadyExists } from '@flotilla/runtime';
 
 const AT_ONCE = 24;

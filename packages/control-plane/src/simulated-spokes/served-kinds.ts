@@ -1,4 +1,4 @@
-import type { ServedResource } from '@flotilla/api';
+import type { ServedResource } from '@flotilla/runtime';
 
 const served = (group: string, version: string, kind: string, plural: string, namespaced = true): ServedResource => ({
   group,

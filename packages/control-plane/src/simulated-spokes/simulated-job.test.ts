@@ -1,5 +1,5 @@
-import { PullerReport, type ServedResource } from '@flotilla/api';
-import type { Clock } from '@flotilla/runtime';
+import { PullerReport } from '@flotilla/api/ran';
+import type { Clock, ServedResource } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
 import type { SpokeFaults } from './faults.ts';
 import { createRandom } from './random.ts';

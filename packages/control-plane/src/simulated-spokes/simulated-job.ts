@@ -1,4 +1,6 @@
-import { conditionTime, isJsonObject, type PullerReport, type ServedResource, SpokeName } from '@flotilla/api';
+import { conditionTime, isJsonObject } from '@flotilla/api';
+import { type PullerReport, SpokeName } from '@flotilla/api/ran';
+import type { ServedResource } from '@flotilla/runtime';
 import type { JobShape, SpokeFaults } from './faults.ts';
 import type { SpokeStore, StoredObject } from './spoke-store.ts';
 import type { TimerHeap } from './timer-heap.ts';

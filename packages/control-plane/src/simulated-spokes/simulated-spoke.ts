@@ -1,23 +1,16 @@
 import {
-  ACTION_COMPLETED,
   actionFailed,
   createTokenBucket,
   decidePoll,
   executeAction,
-  findCondition,
-  isJsonObject,
-  ManagedClusterAction,
-  ManagedClusterView,
-  type ManifestWork,
   readView,
-  type ServedResource,
   type SpokeAccess,
   type TokenBucket,
-  VIEW_PROCESSING,
   type WorkCadence,
-  withCondition,
-} from '@flotilla/api';
-import { ApiError } from '@flotilla/runtime';
+} from '@flotilla/agent';
+import { findCondition, isJsonObject, withCondition } from '@flotilla/api';
+import { ACTION_COMPLETED, ManagedClusterAction, ManagedClusterView, type ManifestWork, VIEW_PROCESSING } from '@flotilla/api/ocm';
+import { ApiError, type ServedResource } from '@flotilla/runtime';
 import type { JobShape, SpokeFaults, WorkShape } from './faults.ts';
 import { type HubWriter, ignoreGone } from './hub-writer.ts';
 import { Lane } from './lane.ts';

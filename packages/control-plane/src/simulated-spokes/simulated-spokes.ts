@@ -1,13 +1,7 @@
-import {
-  ACTION_COMPLETED,
-  findCondition,
-  ManagedClusterAction,
-  ManagedClusterView,
-  ManifestWork,
-  type ServedResource,
-  type WorkCadence,
-} from '@flotilla/api';
-import { type Client, type Clock, isNotFound, type Logger, systemClock, WatchCache } from '@flotilla/runtime';
+import type { WorkCadence } from '@flotilla/agent';
+import { findCondition } from '@flotilla/api';
+import { ACTION_COMPLETED, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
+import { type Client, type Clock, isNotFound, type Logger, type ServedResource, systemClock, WatchCache } from '@flotilla/runtime';
 import type { JobShape, SpokeFaults, WorkShape } from './faults.ts';
 import { createHubWriter, type HubWriter } from './hub-writer.ts';
 import { BUILT_IN_KINDS, OPENSHIFT_KINDS } from './served-kinds.ts';

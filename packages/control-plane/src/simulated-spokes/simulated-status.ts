@@ -1,4 +1,5 @@
-import { isJsonObject, isSameJson, mergePatched, type ServedResource } from '@flotilla/api';
+import { isJsonObject, isSameJson, mergePatched } from '@flotilla/api';
+import type { ServedResource } from '@flotilla/runtime';
 import type { SpokeFaults, WorkShape } from './faults.ts';
 import type { SpokeStore, StoredObject } from './spoke-store.ts';
 import type { TimerHeap } from './timer-heap.ts';

@@ -1,9 +1,7 @@
 import {
   createTokenBucket,
   DEFAULT_WORK_CADENCE,
-  ManifestWork,
   passWork,
-  SpokeRefusal,
   type TokenBucket,
   WORK_HUB_BURST,
   WORK_HUB_QPS,
@@ -11,7 +9,9 @@ import {
   type WorkCadence,
   type WorkMemory,
   type WorkStatus,
-} from '@flotilla/api';
+} from '@flotilla/agent';
+import { ManifestWork } from '@flotilla/api/ocm';
+import { ServerRefusal } from '@flotilla/runtime';
 import type { SpokeFaults } from './faults.ts';
 import { type HubWriter, ignoreGone } from './hub-writer.ts';
 import { Lane } from './lane.ts';
@@ -131,7 +131,7 @@ export class SimulatedWorks {
 function faultyAccess(store: SpokeStore, faults: () => SpokeFaults): WorkAccess {
   const check = (): void => {
     const { failWork } = faults();
-    if (failWork) throw new SpokeRefusal(typeof failWork === 'string' ? failWork : 'injected fault');
+    if (failWork) throw new ServerRefusal(typeof failWork === 'string' ? failWork : 'injected fault');
   };
   return {
     findKind: (apiVersion, kind) => store.findKind(apiVersion, kind),

@@ -1,21 +1,15 @@
+import { checkScope, fullReplacePatch, type SpokeAccess, type WorkAccess } from '@flotilla/agent';
+import { conditionTime, isJsonObject, isSameJson, mergePatched } from '@flotilla/api';
 import {
   type ApplyFields,
-  checkScope,
-  conditionTime,
-  fullReplacePatch,
   groupVersion,
-  isJsonObject,
-  isSameJson,
   matchesLookup,
-  mergePatched,
   noMatchesForKind,
   parseResourceSpelling,
   qualifiedName,
   type ServedResource,
-  type SpokeAccess,
-  SpokeRefusal,
-  type WorkAccess,
-} from '@flotilla/api';
+  ServerRefusal,
+} from '@flotilla/runtime';
 import { applyFields } from './applied-fields.ts';
 import { randomUid } from './random.ts';
 import { isCustom } from './served-kinds.ts';
@@ -152,7 +146,7 @@ export class SpokeStore implements SpokeAccess, WorkAccess {
     return entry?.render?.() ?? entry?.object;
   }
 
-  /** Creates as a POST does; throws `SpokeRefusal`. */
+  /** Creates as a POST does; throws `ServerRefusal`. */
   put(served: ServedResource, namespace: string | undefined, object: Json): StoredObject {
     checkScope(served, namespace);
     if (namespace !== undefined) this.#checkNamespace(served, namespace, object);
@@ -175,7 +169,7 @@ export class SpokeStore implements SpokeAccess, WorkAccess {
     this.#entries.set(keyOf(served, namespace, String(name)), { served, object: stored, render: () => render(stored) });
   }
 
-  /** Applies a merge patch as a PATCH does; throws `SpokeRefusal`. */
+  /** Applies a merge patch as a PATCH does; throws `ServerRefusal`. */
   patch(served: ServedResource, namespace: string | undefined, name: string, patch: Json): StoredObject {
     const entry = this.#entries.get(keyOf(served, namespace, name)) ?? refuse(`${qualifiedName(served, name)} not found`);
     const current = entry.object;
@@ -329,5 +323,5 @@ function checkVersion(served: ServedResource, name: string, wanted: unknown, cur
 }
 
 function refuse(message: string): never {
-  throw new SpokeRefusal(message);
+  throw new ServerRefusal(message);
 }

@@ -1,12 +1,6 @@
-import {
-  type Condition,
-  isJsonObject,
-  isSameJson,
-  type ManagedClusterAction,
-  type ManagedClusterView,
-  type ManifestWork,
-  type ViewStatus,
-} from '@flotilla/api';
+import type { ViewStatus } from '@flotilla/agent';
+import { type Condition, isJsonObject, isSameJson } from '@flotilla/api';
+import type { ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 
 /**
  * The simulated spokes keep only a trace of each result, so they write status as JSON patches that carry the resourceVersion they

@@ -1,4 +1,5 @@
-import { groupVersion, type ServedResource, type SpokeAccess, SpokeRefusal } from '@flotilla/api';
+import type { SpokeAccess } from '@flotilla/agent';
+import { groupVersion, type ServedResource, ServerRefusal } from '@flotilla/runtime';
 
 const SERVER = '10.0.0.1:6443';
 
@@ -8,7 +9,7 @@ export function unreachableAccess(spoke: SpokeAccess): SpokeAccess {
     const root = served.group === '' ? 'api' : 'apis';
     const path = [root, groupVersion(served.group, served.version), ...(namespace ? ['namespaces', namespace] : []), served.plural, name];
     const url = `https://${SERVER}/${path.filter(Boolean).join('/')}`;
-    throw new SpokeRefusal(`${verb} "${url}": dial tcp ${SERVER}: connect: connection refused`);
+    throw new ServerRefusal(`${verb} "${url}": dial tcp ${SERVER}: connect: connection refused`);
   };
   return {
     findKind: (apiVersion, kind) => spoke.findKind(apiVersion, kind),

@@ -1,4 +1,5 @@
-import { CLEANUP_FINALIZER, ClusterGroupUpgrade, type ClusterGroupUpgradeStatus, type Ref, unpackStatus } from '@flotilla/api';
+import type { Ref } from '@flotilla/api';
+import { CLEANUP_FINALIZER, ClusterGroupUpgrade, type ClusterGroupUpgradeStatus, unpackStatus } from '@flotilla/api/ran';
 import { type Client, isNotFound } from '@flotilla/runtime';
 import { mergePatch } from '../../merge-patch.ts';
 import { type DroppedFields, findDropped, isAllDropped } from './dropped-fields.ts';

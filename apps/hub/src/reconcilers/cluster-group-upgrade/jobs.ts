@@ -1,5 +1,12 @@
-import type { ClusterGroupUpgrade, ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus, PrecacheState, PrecachingSpec } from '@flotilla/api';
-import { isFinalBackupState, isFinalPrecacheState } from '@flotilla/api';
+import {
+  type ClusterGroupUpgrade,
+  type ClusterGroupUpgradeSpec,
+  type ClusterGroupUpgradeStatus,
+  isFinalBackupState,
+  isFinalPrecacheState,
+  type PrecacheState,
+  type PrecachingSpec,
+} from '@flotilla/api/ran';
 import type { Client } from '@flotilla/runtime';
 import { type BackupEngine, backupTeardown } from '../../backup/job.ts';
 import { type BackupReport, requestBackup } from '../../backup/report.ts';

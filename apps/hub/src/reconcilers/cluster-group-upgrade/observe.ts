@@ -1,17 +1,14 @@
-import {
-  Annotation,
-  type ClusterGroupUpgrade,
-  type ConfigMap,
-  Label,
-  type ManagedCluster,
-  type ManagedClusterSet,
-  type ManagedClusterSetBinding,
-  type ManifestWorkReplicaSet,
-  OVERRIDES_CONFIG_MAP,
-  type Placement,
-  type Policy,
-  type PreCachingConfig,
-} from '@flotilla/api';
+import { Annotation, Label } from '@flotilla/api';
+import type { ConfigMap } from '@flotilla/api/core';
+import type {
+  ManagedCluster,
+  ManagedClusterSet,
+  ManagedClusterSetBinding,
+  ManifestWorkReplicaSet,
+  Placement,
+  Policy,
+} from '@flotilla/api/ocm';
+import { type ClusterGroupUpgrade, OVERRIDES_CONFIG_MAP, type PreCachingConfig } from '@flotilla/api/ran';
 import type { WatchCache } from '@flotilla/runtime';
 import type { BlockingRef } from '../../rollout/blocking.ts';
 import { searchText } from '../../upgrade/json-value.ts';

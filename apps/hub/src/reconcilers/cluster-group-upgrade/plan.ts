@@ -1,4 +1,5 @@
-import { type ClusterGroupUpgradeSpec, findCondition, type PrecachingSpec, UpgradeCondition } from '@flotilla/api';
+import { findCondition } from '@flotilla/api';
+import { ClusterGroupUpgradeCondition, type ClusterGroupUpgradeSpec, type PrecachingSpec } from '@flotilla/api/ran';
 import { policyFrameworkMissing, validateConfigRef, validateInput, validateNameLabels } from '../../rollout/input-checks.ts';
 import { computeMaxConcurrency, planBatches } from '../../upgrade/batches.ts';
 import { type ClusterSelection, selectClusters } from '../../upgrade/cluster-selection.ts';
@@ -158,7 +159,7 @@ async function validate(
 /** The spec is derived anew until all spokes are done with it, so that edits count; strictly, it is frozen once valid. */
 async function derive(observed: ObservedUpgrade, spec: ClusterGroupUpgradeSpec, policies: PolicyExamination, deps: PlanDeps) {
   const { status } = observed.upgrade;
-  const frozenBy = deps.talmStrict ? UpgradeCondition.precacheSpecValid : UpgradeCondition.precachingSucceeded;
+  const frozenBy = deps.talmStrict ? ClusterGroupUpgradeCondition.precacheSpecValid : ClusterGroupUpgradeCondition.precachingSucceeded;
   const frozen = status?.precaching?.spec;
   if (frozen && findCondition(status.conditions, frozenBy)?.status === 'True') return { spec: frozen, workloadImage: undefined };
   const software = await derivePrecachingSpec({

@@ -1,10 +1,12 @@
-import { CLEANUP_FINALIZER, ClusterGroupUpgrade, findCondition, Label, ManifestWork, Placement } from '@flotilla/api';
+import { findCondition, Label } from '@flotilla/api';
+import { ManifestWork, Placement } from '@flotilla/api/ocm';
+import { CLEANUP_FINALIZER, ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { createLogger, createMetrics, type EventToRecord } from '@flotilla/runtime';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createCaches, fillCaches } from '../../caches.ts';
 import { RolloutEngine } from '../../rollout/engine.ts';
 import { PLACEMENT_APP } from '../../rollout/placements.ts';
-import { buildUpgrade, buildWork, UPGRADE } from '../../rollout/spoke/spoke-builders.ts';
+import { buildClusterGroupUpgrade, buildWork, UPGRADE } from '../../rollout/spoke/spoke-builders.ts';
 import { MemoryHub } from '../../spoke-job/memory-hub.ts';
 import type { UpgradeJobs } from './jobs.ts';
 import { UpgradeReconciler } from './reconciler.ts';
@@ -99,7 +101,7 @@ const seen = () =>
   });
 
 test('an upgrade that was deleted long before the hub started keeps its finalizer until its Placements are gone', async () => {
-  hub.put(ClusterGroupUpgrade, buildUpgrade({ metadata: DELETED, status: {} }));
+  hub.put(ClusterGroupUpgrade, buildClusterGroupUpgrade({ metadata: DELETED, status: {} }));
   hub.put(Placement, PLACEMENT);
   await seen();
   for (let minute = 0; minute < 5; minute += 1) {
@@ -114,7 +116,7 @@ test('an upgrade that was deleted long before the hub started keeps its finalize
 });
 
 test('completedAt is not written before the hub is clean, however long ago the verdict was', async () => {
-  hub.put(ClusterGroupUpgrade, buildUpgrade({ metadata, status: ENDED }));
+  hub.put(ClusterGroupUpgrade, buildClusterGroupUpgrade({ metadata, status: ENDED }));
   hub.put(Placement, PLACEMENT);
   await seen();
   now += HOUR;
@@ -127,7 +129,7 @@ test('completedAt is not written before the hub is clean, however long ago the v
 });
 
 test('spokes have their time from the first attempt of this process on, not from the deletion', async () => {
-  hub.put(ClusterGroupUpgrade, buildUpgrade({ metadata: DELETED, status: {} }));
+  hub.put(ClusterGroupUpgrade, buildClusterGroupUpgrade({ metadata: DELETED, status: {} }));
   hub.put(Placement, PLACEMENT);
   await seen();
   await reconciler.reconcile(KEY);
@@ -139,7 +141,7 @@ test('spokes have their time from the first attempt of this process on, not from
 });
 
 test('a work that only its agent can let go is waited for as long as a spoke is, and no longer', async () => {
-  hub.put(ClusterGroupUpgrade, buildUpgrade({ metadata: DELETED, status: {} }));
+  hub.put(ClusterGroupUpgrade, buildClusterGroupUpgrade({ metadata: DELETED, status: {} }));
   hub.put(ManifestWork, buildWork('leaving', { deletionTimestamp: DELETED.deletionTimestamp, finalizers: ['agent'] }));
   await seen();
   await reconciler.reconcile(KEY);
@@ -150,7 +152,7 @@ test('a work that only its agent can let go is waited for as long as a spoke is,
 });
 
 test('a clock that steps back does not hold an upgrade for the length of the step', async () => {
-  hub.put(ClusterGroupUpgrade, buildUpgrade({ metadata, spec: { clusters: ['nobody'] } }));
+  hub.put(ClusterGroupUpgrade, buildClusterGroupUpgrade({ metadata, spec: { clusters: ['nobody'] } }));
   await seen();
   await reconciler.reconcile(KEY);
   await seen();
@@ -165,7 +167,7 @@ test('a clock that steps back does not hold an upgrade for the length of the ste
 test('a spec beyond the limits, stored before there were any, ends in a condition that names the field', async () => {
   hub.put(
     ClusterGroupUpgrade,
-    buildUpgrade({ metadata, spec: { clusterSelector: Array.from({ length: 40_000 }, (_, i) => `key-${i}=x`) } }),
+    buildClusterGroupUpgrade({ metadata, spec: { clusterSelector: Array.from({ length: 40_000 }, (_, i) => `key-${i}=x`) } }),
   );
   await seen();
   await reconciler.reconcile(KEY);
@@ -177,7 +179,7 @@ test('a spec beyond the limits, stored before there were any, ends in a conditio
 });
 
 test('an upgrade without a spec says so in a condition, and goes on once it has one', async () => {
-  const { spec: _, ...bare } = buildUpgrade({ metadata });
+  const { spec: _, ...bare } = buildClusterGroupUpgrade({ metadata });
   hub.put(ClusterGroupUpgrade, bare);
   await seen();
   await reconciler.reconcile(KEY);

@@ -1,14 +1,11 @@
+import { findCondition, limitsOf, type Ref, refKey } from '@flotilla/api';
 import {
   CLEANUP_FINALIZER,
   type ClusterGroupUpgrade,
+  ClusterGroupUpgradeCondition,
   ClusterGroupUpgradeSpec,
   type ClusterGroupUpgradeStatus,
-  findCondition,
-  limitsOf,
-  type Ref,
-  refKey,
-  UpgradeCondition,
-} from '@flotilla/api';
+} from '@flotilla/api/ran';
 import type { Client, EventRecorder, Logger, ReconcileResult } from '@flotilla/runtime';
 import { advanceRollout } from '../../rollout/advance.ts';
 import { judgeBlocking } from '../../rollout/blocking.ts';
@@ -114,7 +111,7 @@ export class UpgradeReconciler {
       await writeFinalizer(upgrade, true, this.#deps.client);
       return {};
     }
-    if (findCondition(upgrade.status?.conditions, UpgradeCondition.succeeded)) return this.#complete(upgrade, memory);
+    if (findCondition(upgrade.status?.conditions, ClusterGroupUpgradeCondition.succeeded)) return this.#complete(upgrade, memory);
     // What an upgrade that waits is planned from can change a thousand times a second, while others are rolled out.
     const waitMs = isRunning(upgrade)
       ? this.#leftOf(LOOK_INTERVAL_MS, memory.lookedAt)

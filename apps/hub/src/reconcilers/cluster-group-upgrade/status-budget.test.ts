@@ -1,4 +1,4 @@
-import { type ClusterGroupUpgradeStatus, ClusterGroupUpgradeStatus as Status, unpackStatus } from '@flotilla/api';
+import { type ClusterGroupUpgradeStatus, ClusterGroupUpgradeStatus as Status, unpackStatus } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
 import { fitStatus } from './status-budget.ts';
 

@@ -1,5 +1,11 @@
 /** The room a status has, whatever goes wrong on thousands of clusters: what is left out first, and what never. Pure. */
-import { type ClusterGroupUpgradeStatus, isFinalBackupState, isFinalPrecacheState, type PrecacheProgress, packStatus } from '@flotilla/api';
+import {
+  type ClusterGroupUpgradeStatus,
+  isFinalBackupState,
+  isFinalPrecacheState,
+  type PrecacheProgress,
+  packStatus,
+} from '@flotilla/api/ran';
 
 type Status = ClusterGroupUpgradeStatus;
 

@@ -1,4 +1,4 @@
-import { ClusterGroupUpgrade, type ClusterGroupUpgradeStatus, type PrecacheState } from '@flotilla/api';
+import { ClusterGroupUpgrade, type ClusterGroupUpgradeStatus, type PrecacheState } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
 import { rollUp } from '../../precache/rollup.ts';
 import { judgeGates } from '../../rollout/gates.ts';

@@ -1,14 +1,14 @@
 /** The only file that sets a condition of a ClusterGroupUpgrade, and the only one that puts its status together. Pure. */
+
+import { type Condition, conditionTime } from '@flotilla/api';
 import {
   type ClusterGroupUpgrade,
+  ClusterGroupUpgradeCondition,
   type ClusterGroupUpgradeStatus,
-  type Condition,
-  conditionTime,
   isFinalPrecacheState,
   type PrecacheProgress,
   type PrecacheState,
-  UpgradeCondition,
-} from '@flotilla/api';
+} from '@flotilla/api/ran';
 import { type BackupReport, describeBackup } from '../../backup/report.ts';
 import type { RollUp } from '../../precache/rollup.ts';
 import type { Advance } from '../../rollout/advance.ts';
@@ -70,8 +70,8 @@ export function describePreparation(input: PreparationInput): ClusterGroupUpgrad
 /** The status of an upgrade after a pass of its rollout. */
 export function describeRollout(before: ClusterGroupUpgradeStatus, advance: Advance, now: Date): ClusterGroupUpgradeStatus {
   const conditions = new Conditions(before.conditions ?? [], now);
-  conditions.set(UpgradeCondition.progressing, advance.progressing.status === 'True', advance.progressing);
-  if (advance.succeeded) conditions.set(UpgradeCondition.succeeded, advance.succeeded.status === 'True', advance.succeeded);
+  conditions.set(ClusterGroupUpgradeCondition.progressing, advance.progressing.status === 'True', advance.progressing);
+  if (advance.succeeded) conditions.set(ClusterGroupUpgradeCondition.succeeded, advance.succeeded.status === 'True', advance.succeeded);
   const messages = orAbsent(advance.messages);
   return { ...before, conditions: conditions.all, clusters: orAbsent([...advance.clusters]), messages, status: advance.status };
 }
@@ -101,12 +101,12 @@ export function describeEnd(upgrade: ClusterGroupUpgrade, now: Date): ClusterGro
 export function describeUnreadable(upgrade: ClusterGroupUpgrade, issues: readonly SpecIssue[], now: Date): ClusterGroupUpgradeStatus {
   const before = upgrade.status ?? { status: {} };
   const conditions = new Conditions(before.conditions ?? [], now);
-  if (upgrade.spec === undefined) conditions.set(UpgradeCondition.clustersSelected, false, SPEC_MISSING);
+  if (upgrade.spec === undefined) conditions.set(ClusterGroupUpgradeCondition.clustersSelected, false, SPEC_MISSING);
   else {
     const [{ path, message } = { path: [], message: 'cannot be read' }] = issues;
     const field = ['spec', ...path].map(String).join('.');
     const text = `${field} cannot be used: ${message}; correct it`;
-    conditions.set(UpgradeCondition.validated, false, { reason: ValidationReason.spec, message: text });
+    conditions.set(ClusterGroupUpgradeCondition.validated, false, { reason: ValidationReason.spec, message: text });
   }
   return { ...before, conditions: conditions.all };
 }
@@ -137,10 +137,10 @@ class Conditions {
 }
 
 function describePlan(status: ClusterGroupUpgradeStatus, conditions: Conditions, upgrade: ClusterGroupUpgrade, plan: UpgradePlan): void {
-  conditions.set(UpgradeCondition.clustersSelected, plan.selection.failure === undefined, plan.selection.failure ?? SELECTED);
+  conditions.set(ClusterGroupUpgradeCondition.clustersSelected, plan.selection.failure === undefined, plan.selection.failure ?? SELECTED);
   if (plan.selection.failure) return;
   status.computedMaxConcurrency = plan.computedMaxConcurrency;
-  if (plan.validation) conditions.set(UpgradeCondition.validated, plan.validation.status === 'True', plan.validation);
+  if (plan.validation) conditions.set(ClusterGroupUpgradeCondition.validated, plan.validation.status === 'True', plan.validation);
   if (plan.validation?.status !== 'True') return;
   status.managedPoliciesNs = orAbsent(plan.policies.namespaces);
   status.managedPoliciesForUpgrade = orAbsent(plan.policies.forUpgrade.map(({ name, namespace }) => ({ name, namespace })));
@@ -150,7 +150,7 @@ function describePlan(status: ClusterGroupUpgradeStatus, conditions: Conditions,
   describeNames(status, upgrade, plan);
   if (plan.precaching) {
     const { spec, failure } = plan.precaching;
-    conditions.set(UpgradeCondition.precacheSpecValid, failure === undefined, failure ?? PRECACHE_SPEC_VALID);
+    conditions.set(ClusterGroupUpgradeCondition.precacheSpecValid, failure === undefined, failure ?? PRECACHE_SPEC_VALID);
     status.precaching = { ...status.precaching, spec: spec ?? {} };
   }
 }
@@ -195,7 +195,7 @@ function describePrecaching(
 ): void {
   // Of pre-caching that is not wanted any more the last word stays: what is left of it are spokes to be cleaned.
   if (plan.precaching !== undefined || plan.stopped !== undefined)
-    conditions.set(UpgradeCondition.precachingSucceeded, rollUp.status === 'True', rollUp);
+    conditions.set(ClusterGroupUpgradeCondition.precachingSucceeded, rollUp.status === 'True', rollUp);
   const states: Record<string, PrecacheState> = {};
   const sum = { imagesDone: 0, imagesTotal: 0, bytesDone: 0, bytesTotal: 0 };
   let reported = 0;
@@ -214,7 +214,7 @@ function describePrecaching(
 
 function describeBackUp(status: ClusterGroupUpgradeStatus, conditions: Conditions, report: BackupReport, now: Date): void {
   const { rollUp } = report;
-  conditions.set(UpgradeCondition.backupSucceeded, rollUp.status === 'True', rollUp);
+  conditions.set(ClusterGroupUpgradeCondition.backupSucceeded, rollUp.status === 'True', rollUp);
   status.backup = describeBackup(status.backup, report, { now });
   if (rollUp.finished) recordFailed(status, rollUp.failed);
 }
@@ -249,8 +249,8 @@ function describeRefusal(
   if (failed.size > 0)
     status.remediationPlan = orAbsent(plan.batches.map((batch) => batch.filter((c) => !failed.has(c))).filter((b) => b.length > 0));
   const said = outcome?.progressing ?? progressing;
-  if (said) conditions.set(UpgradeCondition.progressing, said.status === 'True', said);
-  if (outcome) conditions.set(UpgradeCondition.succeeded, outcome.succeeded.status === 'True', outcome.succeeded);
+  if (said) conditions.set(ClusterGroupUpgradeCondition.progressing, said.status === 'True', said);
+  if (outcome) conditions.set(ClusterGroupUpgradeCondition.succeeded, outcome.succeeded.status === 'True', outcome.succeeded);
   const clockRuns = talmStrict && (gate === 'blocking' || gate === 'backup' || gate === 'filter');
   if (clockRuns) status.status = { ...status.status, startedAt: status.status.startedAt ?? conditionTime(now.getTime()) };
 }

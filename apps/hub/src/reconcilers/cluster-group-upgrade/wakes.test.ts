@@ -1,8 +1,9 @@
-import { ClusterGroupUpgrade, ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Policy } from '@flotilla/api';
+import { ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Policy } from '@flotilla/api/ocm';
+import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { createLogger, createMetrics } from '@flotilla/runtime';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createCaches, fillCaches } from '../../caches.ts';
-import { buildCluster, buildUpgrade } from '../../rollout/spoke/spoke-builders.ts';
+import { buildCluster, buildClusterGroupUpgrade } from '../../rollout/spoke/spoke-builders.ts';
 import { MemoryHub } from '../../spoke-job/memory-hub.ts';
 import { buildChild, buildPolicy } from '../../upgrade/policy-builders.ts';
 import { wakeOnChange } from './wakes.ts';
@@ -29,8 +30,11 @@ beforeEach(async () => {
   woken = [];
   caches = createCaches((await hub.process()).client, logger, createMetrics(), true);
   hub.put(Policy, COPY);
-  hub.put(ClusterGroupUpgrade, buildUpgrade({ metadata: { name: 'running', uid: 'uid-running' }, status: RUNNING }));
-  hub.put(ClusterGroupUpgrade, buildUpgrade({ metadata: { name: 'waiting', uid: 'uid-waiting' }, spec: { managedPolicies: ['p'] } }));
+  hub.put(ClusterGroupUpgrade, buildClusterGroupUpgrade({ metadata: { name: 'running', uid: 'uid-running' }, status: RUNNING }));
+  hub.put(
+    ClusterGroupUpgrade,
+    buildClusterGroupUpgrade({ metadata: { name: 'waiting', uid: 'uid-waiting' }, spec: { managedPolicies: ['p'] } }),
+  );
   await fillCaches(caches, logger, stop.signal);
   wakeOnChange(caches, { add: (key) => woken.push(key) });
   woken.length = 0;
@@ -59,7 +63,7 @@ test('a copy that goes away is looked at by who runs too: its cluster has nothin
 });
 
 test('a cluster set that is bound to a namespace is looked at by all upgrades there, and a set that changes by all', async () => {
-  hub.put(ClusterGroupUpgrade, buildUpgrade({ metadata: { namespace: 'elsewhere', name: 'other', uid: 'uid-other' } }));
+  hub.put(ClusterGroupUpgrade, buildClusterGroupUpgrade({ metadata: { namespace: 'elsewhere', name: 'other', uid: 'uid-other' } }));
   await vi.waitFor(() => expect(woken).toEqual(['elsewhere/other']));
   woken.length = 0;
   const { apiVersion, kind } = ManagedClusterSetBinding;

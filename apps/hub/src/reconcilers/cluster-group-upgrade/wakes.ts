@@ -1,15 +1,8 @@
 /** Which upgrades are looked at when something changes. What it was that changed reaches no decision. */
-import {
-  type ClusterGroupUpgrade,
-  findCondition,
-  type KubeObject,
-  Label,
-  PLACEMENT_SATISFIED,
-  type Placement,
-  type Policy,
-  refKey,
-  UpgradeCondition,
-} from '@flotilla/api';
+
+import { findCondition, type KubeObject, Label, refKey } from '@flotilla/api';
+import { PLACEMENT_SATISFIED, type Placement, type Policy } from '@flotilla/api/ocm';
+import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
 import type { Change, WorkQueue } from '@flotilla/runtime';
 import { blockingRefs } from '../../rollout/blocking.ts';
 import type { RolloutCaches } from '../../rollout/caches.ts';
@@ -125,7 +118,8 @@ function clustersOf(upgrade: ClusterGroupUpgrade): ReadonlySet<string> {
 }
 
 function hasEndedAnew({ type, object, previous }: Change<ClusterGroupUpgrade>): boolean {
-  const verdict = (upgrade: ClusterGroupUpgrade) => findCondition(upgrade.status?.conditions, UpgradeCondition.succeeded)?.status;
+  const verdict = (upgrade: ClusterGroupUpgrade) =>
+    findCondition(upgrade.status?.conditions, ClusterGroupUpgradeCondition.succeeded)?.status;
   return type === 'deleted' || !previous || verdict(object) !== verdict(previous);
 }
 

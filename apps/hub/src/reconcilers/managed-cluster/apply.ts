@@ -1,4 +1,6 @@
-import { ClusterGroupUpgrade, type KubeObject, Namespace, type Resource } from '@flotilla/api';
+import type { KubeObject, Resource } from '@flotilla/api';
+import { Namespace } from '@flotilla/api/core';
+import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { type Client, isAlreadyExists, isNotFound } from '@flotilla/runtime';
 import { AUTO_NAMESPACE } from './observe.ts';
 

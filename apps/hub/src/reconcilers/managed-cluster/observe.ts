@@ -1,4 +1,5 @@
-import { CLUSTER_AVAILABLE, findCondition, Label, type ManagedCluster, Policy } from '@flotilla/api';
+import { findCondition, Label } from '@flotilla/api';
+import { CLUSTER_AVAILABLE, type ManagedCluster, Policy } from '@flotilla/api/ocm';
 import type { Client } from '@flotilla/runtime';
 import { BY_CLUSTER, CHILD_POLICIES, servesPolicies, trimChild, type UpgradeCaches } from '../cluster-group-upgrade/observe.ts';
 

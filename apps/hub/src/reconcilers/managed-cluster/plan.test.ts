@@ -1,4 +1,5 @@
-import { Annotation, type ManagedCluster, type Policy } from '@flotilla/api';
+import { Annotation } from '@flotilla/api';
+import type { ManagedCluster, Policy } from '@flotilla/api/ocm';
 import { describe, expect, test } from 'vitest';
 import type { ObservedCluster } from './observe.ts';
 import { planCluster } from './plan.ts';

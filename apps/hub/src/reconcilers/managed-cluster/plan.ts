@@ -1,4 +1,6 @@
-import { Annotation, ClusterGroupUpgrade, type KubeObject, Label, ManagedCluster, type Policy } from '@flotilla/api';
+import { Annotation, type KubeObject, Label } from '@flotilla/api';
+import { ManagedCluster, type Policy } from '@flotilla/api/ocm';
+import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { AUTO_NAMESPACE, type ObservedCluster } from './observe.ts';
 
 /** What has to be done for one cluster. */

@@ -1,4 +1,5 @@
-import { Annotation, CLUSTER_AVAILABLE, findCondition, Label, type ManagedCluster, type Policy } from '@flotilla/api';
+import { Annotation, findCondition, Label } from '@flotilla/api';
+import { CLUSTER_AVAILABLE, type ManagedCluster, type Policy } from '@flotilla/api/ocm';
 import {
   type Change,
   type Client,

@@ -1,4 +1,5 @@
-import { Annotation, ManagedCluster } from '@flotilla/api';
+import { Annotation } from '@flotilla/api';
+import { ManagedCluster } from '@flotilla/api/ocm';
 import type { EventToRecord } from '@flotilla/runtime';
 import type { ClusterPlan } from './plan.ts';
 

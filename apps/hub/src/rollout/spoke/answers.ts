@@ -1,5 +1,5 @@
 /** What the views of a rollout show, as far as it is read (spec/ocm 1.10). Pure. */
-import type { ManagedClusterView } from '@flotilla/api';
+import type { ManagedClusterView } from '@flotilla/api/ocm';
 import { z } from 'zod';
 
 const GROUP = 'operators.coreos.com/';

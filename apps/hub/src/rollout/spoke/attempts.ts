@@ -1,5 +1,6 @@
 /** The approval of an InstallPlan as an action carries it out, and when one that failed is made anew (spec/ocm 1.3, 1.6). Pure. */
-import { type KubeObject, ManagedClusterAction } from '@flotilla/api';
+import type { KubeObject } from '@flotilla/api';
+import { ManagedClusterAction } from '@flotilla/api/ocm';
 import type { UpgradeIdentity } from '../../spoke-job/definition.ts';
 import { ActionAnnotation } from '../../spoke-job/hub-objects.ts';
 import { type ActionOutcome, endedAt, observeOutcome } from '../../spoke-job/observe.ts';

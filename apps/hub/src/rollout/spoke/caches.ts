@@ -1,12 +1,6 @@
-import {
-  type ClusterGroupUpgrade,
-  Label,
-  type ManagedCluster,
-  ManagedClusterAction,
-  ManagedClusterView,
-  ManifestWork,
-  ManifestWorkReplicaSet,
-} from '@flotilla/api';
+import { Label } from '@flotilla/api';
+import { type ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork, ManifestWorkReplicaSet } from '@flotilla/api/ocm';
+import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { type Client, type Logger, type Metrics, WatchCache } from '@flotilla/runtime';
 import { SPOKE_JOBS } from '../../spoke-job/caches.ts';
 import { trimAction } from '../../spoke-job/observe.ts';

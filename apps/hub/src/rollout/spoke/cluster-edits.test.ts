@@ -1,4 +1,4 @@
-import { ManagedCluster } from '@flotilla/api';
+import { ManagedCluster } from '@flotilla/api/ocm';
 import { describe, expect, test } from 'vitest';
 import type { ClusterEdits } from '../model.ts';
 import { areEditsApplied, clusterPatch, findEditProblem } from './cluster-edits.ts';

@@ -1,5 +1,5 @@
 /** Edits of a ManagedCluster's labels and annotations (spec/talm 2.9). Pure. */
-import type { ManagedCluster } from '@flotilla/api';
+import type { ManagedCluster } from '@flotilla/api/ocm';
 import type { ClusterEdits } from '../model.ts';
 import { NAME_LABEL } from '../name-label.ts';
 

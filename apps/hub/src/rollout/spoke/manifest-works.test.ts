@@ -1,4 +1,5 @@
-import { Annotation, ManifestWork, ManifestWorkReplicaSet } from '@flotilla/api';
+import { Annotation } from '@flotilla/api';
+import { ManifestWork, ManifestWorkReplicaSet } from '@flotilla/api/ocm';
 import { describe, expect, test } from 'vitest';
 import { parseExpectedValues } from './expected-values.ts';
 import { desiredWork, findTemplateProblem, isWorkComplete, judgeWork, trimWork, trimWorkStatus } from './manifest-works.ts';

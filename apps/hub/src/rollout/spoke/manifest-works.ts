@@ -1,10 +1,8 @@
 /** The ManifestWorks of a rollout: what they must be, and whether they are done (spec/talm 2.11, 2.12). Pure. */
+
+import { Annotation, type Condition, findCondition, type KubeObject } from '@flotilla/api';
 import {
-  Annotation,
-  type Condition,
   type FeedbackValue,
-  findCondition,
-  type KubeObject,
   MAX_WORK_BYTES,
   type ManifestStatus,
   ManifestWork,
@@ -12,7 +10,7 @@ import {
   STATUS_FEEDBACK_SYNCED,
   WORK_APPLIED,
   WORK_AVAILABLE,
-} from '@flotilla/api';
+} from '@flotilla/api/ocm';
 import type { UpgradeIdentity } from '../../spoke-job/definition.ts';
 import { type ExpectedValue, parseExpectedValues } from './expected-values.ts';
 import { upgradeLabels } from './labels.ts';

@@ -1,4 +1,5 @@
-import { type ClusterGroupUpgrade, isJsonObject, Label } from '@flotilla/api';
+import { isJsonObject, Label } from '@flotilla/api';
+import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { type ApiServer, type SimulatedSpokes, type StoredObject, startApiServer, startSimulatedSpokes } from '@flotilla/control-plane';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { attempt, running, SpokeHub, type StepProcess, stepOf, until } from './spoke-hub.ts';

@@ -1,12 +1,8 @@
 /** What a rollout may find on hub and spokes. Everything here is for tests. */
-import {
-  ClusterGroupUpgrade,
-  type KubeObject,
-  ManagedCluster,
-  ManagedClusterAction,
-  ManagedClusterView,
-  ManifestWork,
-} from '@flotilla/api';
+
+import type { KubeObject } from '@flotilla/api';
+import { ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
+import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { AttemptAnnotation } from './attempts.ts';
 import { actionLabels, upgradeLabels } from './labels.ts';
 
@@ -18,7 +14,7 @@ export const SPOKE = 'spoke';
 export const CREATED_AT = Date.parse('2026-01-01T00:00:00Z');
 
 /** The upgrade as stored. */
-export const buildUpgrade = (
+export const buildClusterGroupUpgrade = (
   parts: { spec?: Record<string, unknown>; status?: Record<string, unknown>; metadata?: Record<string, unknown> } = {},
 ): ClusterGroupUpgrade =>
   ClusterGroupUpgrade.schema.parse({

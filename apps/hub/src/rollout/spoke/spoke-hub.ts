@@ -1,19 +1,15 @@
+import { KubeObject, type Resource, WaitingError } from '@flotilla/api';
+import { CustomResourceDefinition, Namespace } from '@flotilla/api/core';
 import {
   CLUSTER_AVAILABLE,
-  ClusterGroupUpgrade,
-  CustomResourceDefinition,
-  KubeObject,
   ManagedCluster,
   ManagedClusterAction,
   ManagedClusterView,
   ManifestWork,
   ManifestWorkReplicaSet,
-  Namespace,
-  type Resource,
   transportCrds,
-  upgradeCrds,
-  WaitingError,
-} from '@flotilla/api';
+} from '@flotilla/api/ocm';
+import { ClusterGroupUpgrade, ranCrds } from '@flotilla/api/ran';
 import { type Client, createLogger, createMetrics, isNotFound, WatchCache } from '@flotilla/runtime';
 import type { RolloutPhase, SpokeStep } from '../model.ts';
 import { rolloutCaches, type SpokeCaches } from './caches.ts';
@@ -39,7 +35,7 @@ export class SpokeHub {
 
   /** Installs the CRDs. @param client of an API server that is the caller's to stop */
   static async start(client: Client): Promise<SpokeHub> {
-    for (const crd of [...upgradeCrds(), ...transportCrds()])
+    for (const crd of [...ranCrds(), ...transportCrds()])
       await client.apply(CustomResourceDefinition, KubeObject.parse(crd), { fieldManager: 'test' });
     const kinds = [ClusterGroupUpgrade, ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork, ManifestWorkReplicaSet];
     for (const kind of kinds) await until(() => isServed(client, kind), 'the kinds to be served');

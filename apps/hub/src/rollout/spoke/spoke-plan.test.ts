@@ -1,11 +1,6 @@
-import {
-  ClusterGroupUpgrade,
-  Label,
-  type ManagedClusterAction,
-  type ManagedClusterView,
-  type ManifestWork,
-  ManifestWorkReplicaSet,
-} from '@flotilla/api';
+import { Label } from '@flotilla/api';
+import { type ManagedClusterAction, type ManagedClusterView, type ManifestWork, ManifestWorkReplicaSet } from '@flotilla/api/ocm';
+import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
 import type { SpokeTarget } from '../model.ts';
 import { desiredWorkName, resourceName } from '../safe-names.ts';
@@ -13,7 +8,7 @@ import { actionLabels, upgradeLabels } from './labels.ts';
 import {
   buildAction,
   buildCluster,
-  buildUpgrade,
+  buildClusterGroupUpgrade,
   buildView,
   buildWork,
   CREATED_AT,
@@ -23,7 +18,7 @@ import {
 } from './spoke-builders.ts';
 import { planSpoke, type SpokeObservation } from './spoke-plan.ts';
 
-const upgrade = buildUpgrade();
+const upgrade = buildClusterGroupUpgrade();
 const workName = (template: string) => resourceName(upgrade, desiredWorkName(UPGRADE.namespace, template), '');
 const [FIRST, SECOND] = [workName('first'), workName('second')];
 const template = (name: string) =>
@@ -230,7 +225,7 @@ describe('planSpoke', () => {
   });
 
   test('a work has the name that the status remembers', () => {
-    const stored = buildUpgrade({ status: { safeResourceNames: { '/ns.first': 'ns.first-taken' } } });
+    const stored = buildClusterGroupUpgrade({ status: { safeResourceNames: { '/ns.first': 'ns.first-taken' } } });
     const observation: SpokeObservation = {
       upgrade: stored,
       cluster: SPOKE,

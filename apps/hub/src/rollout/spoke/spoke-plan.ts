@@ -1,13 +1,8 @@
 /** What has to be written on the hub to make a spoke's target true. Pure. */
-import {
-  type ClusterGroupUpgrade,
-  Label,
-  ManagedCluster,
-  ManagedClusterAction,
-  ManagedClusterView,
-  ManifestWork,
-  type ManifestWorkReplicaSet,
-} from '@flotilla/api';
+
+import { Label } from '@flotilla/api';
+import { ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork, type ManifestWorkReplicaSet } from '@flotilla/api/ocm';
+import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import type { UpgradeIdentity } from '../../spoke-job/definition.ts';
 import { isAvailable } from '../../spoke-job/observe.ts';
 import type { ClusterEdits, SpokeTarget } from '../model.ts';

@@ -1,4 +1,6 @@
-import { Annotation, ClusterGroupUpgrade, Label, ManagedCluster, ManifestWork } from '@flotilla/api';
+import { Annotation, Label } from '@flotilla/api';
+import { ManagedCluster, ManifestWork } from '@flotilla/api/ocm';
+import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { type ApiServer, startApiServer } from '@flotilla/control-plane';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { attempt, ended, isCurrent, preparing, running, runStep, SpokeHub, type StepProcess, stepOf, until } from './spoke-hub.ts';

@@ -1,4 +1,5 @@
-import { ClusterGroupUpgrade, findCondition, type KubeObject, Label, refKey, UpgradeCondition, WaitingError } from '@flotilla/api';
+import { findCondition, type KubeObject, Label, refKey, WaitingError } from '@flotilla/api';
+import { ClusterGroupUpgrade, ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
 import type { Client, Logger } from '@flotilla/runtime';
 import { Patience } from '../look-again.ts';
 import type { RolloutPhase, SpokeStep, SpokeTarget } from '../model.ts';
@@ -87,7 +88,7 @@ const order: Record<RolloutPhase, number> = { prepare: 0, remediate: 1, complete
 
 /** True when the status does not show yet what the job was made for; false when it is past that. */
 function isBefore({ metadata, status }: ClusterGroupUpgrade, target: SpokeTarget, { cluster, phase }: SpokeStep): boolean {
-  if (metadata.deletionTimestamp || findCondition(status?.conditions, UpgradeCondition.succeeded)) return false;
+  if (metadata.deletionTimestamp || findCondition(status?.conditions, ClusterGroupUpgradeCondition.succeeded)) return false;
   // A cluster whose turn has not come is to be clean, and so is one whose turn is over.
   if (target.phase === 'cleanup') return !status?.clusters?.some(({ name }) => name === cluster);
   return order[target.phase] < order[phase];

@@ -1,4 +1,5 @@
-import { KubeObject, type ManagedClusterAction, type ManagedClusterView } from '@flotilla/api';
+import { KubeObject } from '@flotilla/api';
+import type { ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
 import { describe, expect, test } from 'vitest';
 import type { PolicyObject } from '../../upgrade/policy-structure.ts';
 import type { SubscriptionRef } from '../model.ts';

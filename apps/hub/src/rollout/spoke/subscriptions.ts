@@ -1,5 +1,6 @@
 /** The Subscriptions of a policy, and when their InstallPlans are approved on a cluster (spec/talm 2.8, 2.13; spec/ocm 1.12). Pure. */
-import { type KubeObject, ManagedClusterAction, ManagedClusterView, type ViewScope } from '@flotilla/api';
+import type { KubeObject } from '@flotilla/api';
+import { ManagedClusterAction, ManagedClusterView, type ViewScope } from '@flotilla/api/ocm';
 import type { UpgradeIdentity } from '../../spoke-job/definition.ts';
 import { readViewAnswer } from '../../spoke-job/view-answer.ts';
 import { isRecord } from '../../upgrade/json-value.ts';

@@ -3,7 +3,7 @@
  * controller has looked: under the work's new generation it tells the readiness of the old version (spec/ocm 4.3). So the object's own
  * generations are read back in the same look, and values count once the status is of the latest one. Pure.
  */
-import type { FeedbackValue, ManifestConfig, ManifestStatus, ManifestWorkSpec } from '@flotilla/api';
+import type { FeedbackValue, ManifestConfig, ManifestStatus, ManifestWorkSpec } from '@flotilla/api/ocm';
 
 const GENERATION = 'flotilla.io/generation';
 const OBSERVED = 'flotilla.io/observedGeneration';

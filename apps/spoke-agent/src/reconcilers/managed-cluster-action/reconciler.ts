@@ -1,12 +1,6 @@
-import {
-  ACTION_COMPLETED,
-  executeAction,
-  findCondition,
-  isSameJson,
-  ManagedClusterAction,
-  type SpokeAccess,
-  withCondition,
-} from '@flotilla/api';
+import { executeAction, type SpokeAccess } from '@flotilla/agent';
+import { findCondition, isSameJson, withCondition } from '@flotilla/api';
+import { ACTION_COMPLETED, ManagedClusterAction } from '@flotilla/api/ocm';
 import { type Client, type Clock, isNotFound, type ReconcileContext, type ReconcileResult } from '@flotilla/runtime';
 import type { HubLimiter } from '../../hub-limiter.ts';
 

@@ -1,4 +1,6 @@
-import { decidePoll, findCondition, isSameStatus, ManagedClusterView, readView, type SpokeAccess, VIEW_PROCESSING } from '@flotilla/api';
+import { decidePoll, isSameStatus, readView, type SpokeAccess } from '@flotilla/agent';
+import { findCondition } from '@flotilla/api';
+import { ManagedClusterView, VIEW_PROCESSING } from '@flotilla/api/ocm';
 import { type Client, type Clock, isNotFound, type ReconcileContext, type ReconcileResult } from '@flotilla/runtime';
 import type { HubLimiter } from '../../hub-limiter.ts';
 

@@ -1,4 +1,5 @@
-import { ManifestWork, passWork, type WorkAccess, type WorkCadence, type WorkMemory, type WorkStatus } from '@flotilla/api';
+import { passWork, type WorkAccess, type WorkCadence, type WorkMemory, type WorkStatus } from '@flotilla/agent';
+import { ManifestWork } from '@flotilla/api/ocm';
 import { type Client, type Clock, isNotFound, type ReconcileContext, type ReconcileResult } from '@flotilla/runtime';
 import type { HubLimiter } from '../../hub-limiter.ts';
 

@@ -1,5 +1,5 @@
-import type { FeedbackMode } from './agent-work-feedback.ts';
-import type { WorkStatus } from './agent-work-status.ts';
+import type { FeedbackMode } from './feedback.ts';
+import type { WorkStatus } from './status.ts';
 
 /** Holds a ManifestWork until its objects are dealt with (spec/ocm 4.1). */
 export const WORK_FINALIZER = 'cluster.open-cluster-management.io/manifest-work-cleanup';

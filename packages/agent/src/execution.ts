@@ -1,40 +1,18 @@
+import { isSameJson, withCondition } from '@flotilla/api';
+import { type ManagedClusterAction, type ManagedClusterView, ViewReason } from '@flotilla/api/ocm';
+import { noMatchesForKind, parseResourceSpelling, type ServedResource, ServerRefusal } from '@flotilla/runtime';
 import { z } from 'zod';
+import type { SpokeAccess } from './access.ts';
 import {
   type ActionVerdict,
   actionDone,
   actionFailed,
   checkScope,
   fullReplacePatch,
-  isSameJson,
-  noMatchesForKind,
-  parseResourceSpelling,
-  type ServedResource,
-  SpokeRefusal,
   textOf,
   viewCondition,
-  withCondition,
   writeNamespace,
-} from './agent-semantics.ts';
-import type { ManagedClusterAction } from './managed-cluster-action.ts';
-import { type ManagedClusterView, ViewReason } from './managed-cluster-view.ts';
-
-type Json = Record<string, unknown>;
-
-/**
- * A spoke's API server as the agent uses it: a real one, or a simulated spoke's store. Every method throws an error whose message is
- * the server's own, word for word: it goes into the condition.
- */
-export interface SpokeAccess {
-  /** Finds a kind by its `apiVersion` and kind; undefined when the spoke does not serve it. */
-  findKind(apiVersion: string, kind: string): Promise<ServedResource | undefined>;
-  /** Finds a kind by any spelling of spec/ocm 1.9; undefined when nothing matches. */
-  findResource(spelling: string): Promise<ServedResource | undefined>;
-  get(served: ServedResource, namespace: string | undefined, name: string): Promise<Json>;
-  create(served: ServedResource, namespace: string | undefined, object: Json): Promise<void>;
-  mergePatch(served: ServedResource, namespace: string | undefined, name: string, patch: Json): Promise<void>;
-  /** Foreground. */
-  delete(served: ServedResource, namespace: string | undefined, name: string): Promise<void>;
-}
+} from './semantics.ts';
 
 type Kube = NonNullable<NonNullable<ManagedClusterAction['spec']>['kube']>;
 
@@ -68,7 +46,7 @@ async function executeCreate(kube: Kube, spoke: SpokeAccess): Promise<ActionVerd
 
 async function executeUpdate(kube: Kube, spoke: SpokeAccess): Promise<ActionVerdict> {
   const { served, namespace, name, template } = await templateTarget(kube, spoke);
-  if (name === '') throw new SpokeRefusal('name is required');
+  if (name === '') throw new ServerRefusal('name is required');
   const current = await spoke.get(served, namespace, name);
   const patch = fullReplacePatch(current, template);
   if (!patch) return actionDone(null);
@@ -78,10 +56,10 @@ async function executeUpdate(kube: Kube, spoke: SpokeAccess): Promise<ActionVerd
 
 async function executeDelete(kube: Kube, spoke: SpokeAccess): Promise<ActionVerdict> {
   // The stock agent panics on this one too.
-  if (!kube.resource) throw new SpokeRefusal('spec.kube.resource is required: name the kind, for example "jobs.v1.batch"');
-  if (!kube.name) throw new SpokeRefusal('name is required');
+  if (!kube.resource) throw new ServerRefusal('spec.kube.resource is required: name the kind, for example "jobs.v1.batch"');
+  if (!kube.name) throw new ServerRefusal('name is required');
   const served = await spoke.findResource(kube.resource);
-  if (!served) throw new SpokeRefusal(parseResourceSpelling(kube.resource).failure);
+  if (!served) throw new ServerRefusal(parseResourceSpelling(kube.resource).failure);
   checkScope(served, kube.namespace);
   await spoke.delete(served, kube.namespace || undefined, kube.name);
   return actionDone(null);
@@ -95,13 +73,13 @@ const TemplateHead = z.looseObject({
 
 async function templateTarget(kube: Kube, spoke: SpokeAccess) {
   const { template } = kube;
-  if (!template || Object.keys(template).length === 0) throw new SpokeRefusal('unexpected end of JSON input');
+  if (!template || Object.keys(template).length === 0) throw new ServerRefusal('unexpected end of JSON input');
   const head = TemplateHead.safeParse(template);
   if (!head.success)
-    throw new SpokeRefusal(`spec.kube.template: ${head.error.issues[0]?.path.join('.')}: ${head.error.issues[0]?.message}`);
+    throw new ServerRefusal(`spec.kube.template: ${head.error.issues[0]?.path.join('.')}: ${head.error.issues[0]?.message}`);
   const { apiVersion, kind, metadata } = head.data;
   const served = await spoke.findKind(apiVersion, kind);
-  if (!served) throw new SpokeRefusal(noMatchesForKind(kind, apiVersion));
+  if (!served) throw new ServerRefusal(noMatchesForKind(kind, apiVersion));
   return { served, namespace: writeNamespace(served, kube.namespace, metadata.namespace), name: metadata.name, template };
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseJsonPath, valuesAt } from './agent-json-path.ts';
+import { parseJsonPath, valuesAt } from './json-path.ts';
 
 const OBJECT = {
   metadata: { labels: { 'kubernetes.io/os': 'linux' }, generation: 3 },

@@ -1,7 +1,7 @@
-import type { Condition } from '../kubernetes.ts';
-import { parseJsonPath, valuesAt } from './agent-json-path.ts';
-import { isJsonObject, textOf } from './agent-semantics.ts';
-import type { FeedbackValue, ManifestConfig } from './manifest-work.ts';
+import { type Condition, isJsonObject } from '@flotilla/api';
+import { type FeedbackValue, type ManifestConfig, STATUS_FEEDBACK_SYNCED } from '@flotilla/api/ocm';
+import { textOf } from '../semantics.ts';
+import { parseJsonPath, valuesAt } from './json-path.ts';
 
 type Json = Record<string, unknown>;
 type FeedbackRules = ManifestConfig['feedbackRules'];
@@ -12,7 +12,6 @@ interface NamedPath {
 }
 
 /** Condition type of a manifest whose status is read back, and its reasons (spec/ocm 4.2). */
-export const STATUS_FEEDBACK_SYNCED = 'StatusFeedbackSynced';
 export const FeedbackReason = {
   synced: 'StatusFeedbackSynced',
   none: 'NoStatusFeedbackSynced',

@@ -1,10 +1,10 @@
-import { type Condition, findCondition } from '../kubernetes.ts';
-import { textOf, withCondition } from './agent-semantics.ts';
-import type { WorkAccess } from './agent-work-access.ts';
-import { type Applied, AppliedReason } from './agent-work-apply.ts';
-import { type Feedback, type FeedbackMode, feedbackFailed, readFeedback } from './agent-work-feedback.ts';
-import { identityOf, type ResourceMeta, type WorkManifest } from './agent-work-manifests.ts';
-import { type ManifestStatus, type ManifestWork, WORK_APPLIED, WORK_AVAILABLE } from './manifest-work.ts';
+import { type Condition, findCondition, withCondition } from '@flotilla/api';
+import { type ManifestStatus, type ManifestWork, WORK_APPLIED, WORK_AVAILABLE } from '@flotilla/api/ocm';
+import type { WorkAccess } from '../access.ts';
+import { textOf } from '../semantics.ts';
+import { type Applied, AppliedReason } from './apply.ts';
+import { type Feedback, type FeedbackMode, feedbackFailed, readFeedback } from './feedback.ts';
+import { identityOf, type ResourceMeta, type WorkManifest } from './manifests.ts';
 
 /** Condition type of a work that is being deleted: what is waited for. */
 export const WORK_DELETING = 'Deleting';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readFeedback } from './agent-work-feedback.ts';
+import { readFeedback } from './feedback.ts';
 
 const deployment = (generation: number, observedGeneration?: number) => ({
   metadata: { name: 'app', generation },

@@ -1,6 +1,74 @@
-import { groupVersion, matchesLookup, parseResourceSpelling, type ResourceLookup, type ServedResource } from '@flotilla/api';
-import { type Client, isNotFound } from '@flotilla/runtime';
 import { z } from 'zod';
+import type { Client } from './client.ts';
+import { isNotFound } from './errors.ts';
+
+/** A refusal of an API server; its message is the server's own, for a condition word for word. */
+export class ServerRefusal extends Error {}
+
+/** One kind a spoke serves. */
+export interface ServedResource {
+  /** Empty for the core group. */
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly plural: string;
+  readonly singular: string;
+  readonly namespaced: boolean;
+}
+
+/** One try to find a kind. Without `group` any group matches, in the server's order; without `version` the preferred one. */
+export interface ResourceLookup {
+  /** `resource` matches plural or singular without regard to case, `kind` the exact kind. */
+  readonly by: 'resource' | 'kind';
+  readonly name: string;
+  readonly group?: string;
+  readonly version?: string;
+}
+
+/** How a spelling is looked up, in order (spec/ocm 1.9). */
+export interface ResourceSpelling {
+  readonly lookups: readonly ResourceLookup[];
+  /** After this many lookups missed, the cached discovery is dropped: the price of `{resource}.{dotted group}`. */
+  readonly resetAfter: number | undefined;
+  /** The error when nothing matches. */
+  readonly failure: string;
+}
+
+/** Reads `resource`, `{resource}.{group}` or `{resource}.{version}.{group}`, singular, plural or kind. */
+export function parseResourceSpelling(text: string): ResourceSpelling {
+  const [name = '', ...rest] = text.split('.');
+  const group = rest.join('.');
+  const grouped = group === '' ? {} : { group };
+  const versioned = rest.length >= 2 ? { version: rest[0], group: rest.slice(1).join('.') } : undefined;
+  const lookups: ResourceLookup[] = [
+    ...(versioned ? [{ by: 'resource' as const, name, ...versioned }] : []),
+    { by: 'resource', name, ...grouped },
+    ...(versioned ? [{ by: 'kind' as const, name, ...versioned }] : []),
+    { by: 'kind', name, ...grouped },
+  ];
+  const version = group === '' ? '' : `${group}/`;
+  const failure = `fail to mapping GroupKind ${group === '' ? name : `${name}.${group}`}, GroupKindVersion , resource:${text} err: no matches for kind "${name}" in version "${version}"`;
+  return { lookups, resetAfter: versioned ? 1 : undefined, failure };
+}
+
+/** Whether a served kind answers a lookup; the group is compared only when the lookup names one. */
+export function matchesLookup(served: ServedResource, lookup: ResourceLookup): boolean {
+  if (lookup.group !== undefined && served.group !== lookup.group) return false;
+  if (lookup.version !== undefined && served.version !== lookup.version) return false;
+  if (lookup.by === 'kind') return served.kind === lookup.name;
+  const wanted = lookup.name.toLowerCase();
+  return served.plural === wanted || served.singular === wanted;
+}
+
+/** `group/version`, or the version alone for the core group. */
+export const groupVersion = (group: string, version: string): string => (group === '' ? version : `${group}/${version}`);
+
+/** The error for a kind no server knows. */
+export const noMatchesForKind = (kind: string, apiVersion: string): string => `no matches for kind "${kind}" in version "${apiVersion}"`;
+
+/** `plural.group "name"`, as API servers name an object in messages. */
+export const qualifiedName = (served: ServedResource, name: string): string =>
+  `${served.plural}${served.group === '' ? '' : `.${served.group}`} "${name}"`;
 
 const ResourceList = z.object({
   resources: z

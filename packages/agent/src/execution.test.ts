@@ -1,6 +1,7 @@
+import { ManagedClusterAction } from '@flotilla/api/ocm';
 import { expect, test } from 'vitest';
-import { executeAction, type SpokeAccess } from './agent-execution.ts';
-import { ManagedClusterAction } from './managed-cluster-action.ts';
+import type { SpokeAccess } from './access.ts';
+import { executeAction } from './execution.ts';
 
 /** A spoke that nobody may ask. */
 const untouched = (): never => {

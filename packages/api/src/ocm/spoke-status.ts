@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Condition } from '../kubernetes.ts';
+import { Condition } from '../conditions.ts';
 
 /** Most conditions of one object that are read: the last ones, where a hub adds its own. */
 const MAX_CONDITIONS = 64;

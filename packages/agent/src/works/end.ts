@@ -1,11 +1,11 @@
-import type { Condition } from '../kubernetes.ts';
-import { isSameJson, textOf } from './agent-semantics.ts';
-import type { WorkAccess } from './agent-work-access.ts';
-import { identityOf, isSameResource, type ResourceMeta, readManifests, targetOf, type WorkManifest } from './agent-work-manifests.ts';
-import { markKey, release } from './agent-work-marks.ts';
-import { applyDelay, WORK_FINALIZER, type WorkMemory, type WorkMoment, type WorkPass } from './agent-work-pass.ts';
-import { refusedWork, WORK_DELETING, withApplied, withWorkCondition } from './agent-work-status.ts';
-import type { ManifestStatus, ManifestWork } from './manifest-work.ts';
+import { type Condition, isSameJson } from '@flotilla/api';
+import type { ManifestStatus, ManifestWork } from '@flotilla/api/ocm';
+import type { WorkAccess } from '../access.ts';
+import { textOf } from '../semantics.ts';
+import { identityOf, isSameResource, type ResourceMeta, readManifests, targetOf, type WorkManifest } from './manifests.ts';
+import { markKey, release } from './marks.ts';
+import { applyDelay, WORK_FINALIZER, type WorkMemory, type WorkMoment, type WorkPass } from './pass.ts';
+import { refusedWork, WORK_DELETING, withApplied, withWorkCondition } from './status.ts';
 
 /** Whether the deletion policy of the work leaves this object on the spoke. */
 function isOrphaned({ spec }: ManifestWork, meta: ResourceMeta): boolean {

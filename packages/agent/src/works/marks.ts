@@ -1,6 +1,6 @@
-import { isJsonObject } from './agent-semantics.ts';
-import type { WorkAccess } from './agent-work-access.ts';
-import type { WorkTarget } from './agent-work-manifests.ts';
+import { isJsonObject } from '@flotilla/api';
+import type { WorkAccess } from '../access.ts';
+import type { WorkTarget } from './manifests.ts';
 
 type Json = Record<string, unknown>;
 

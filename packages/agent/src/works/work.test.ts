@@ -1,11 +1,11 @@
+import { findCondition, mergePatched } from '@flotilla/api';
+import { ManifestWork } from '@flotilla/api/ocm';
+import type { ServedResource } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
-import { findCondition } from '../kubernetes.ts';
-import { mergePatched, type ServedResource } from './agent-semantics.ts';
-import { passWork } from './agent-work.ts';
-import type { WorkAccess } from './agent-work-access.ts';
-import { markKey } from './agent-work-marks.ts';
-import { DEFAULT_WORK_CADENCE, WORK_FINALIZER, type WorkMemory } from './agent-work-pass.ts';
-import { ManifestWork } from './manifest-work.ts';
+import type { WorkAccess } from '../access.ts';
+import { markKey } from './marks.ts';
+import { DEFAULT_WORK_CADENCE, WORK_FINALIZER, type WorkMemory } from './pass.ts';
+import { passWork } from './work.ts';
 
 type Json = Record<string, unknown>;
 

@@ -1,12 +1,12 @@
-import { isSameJson } from './agent-semantics.ts';
-import type { WorkAccess } from './agent-work-access.ts';
-import { type Applied, applyManifest } from './agent-work-apply.ts';
-import { dropEntries, endWork, removedEntries } from './agent-work-end.ts';
-import { readManifests, refusalOfWork, type WorkManifest } from './agent-work-manifests.ts';
-import { markKey } from './agent-work-marks.ts';
-import { applyDelay, readDelay, untilNext, WORK_FINALIZER, type WorkMemory, type WorkMoment, type WorkPass } from './agent-work-pass.ts';
-import { manifestStatus, observeManifest, previousOf, refusedWork, workStatus } from './agent-work-status.ts';
-import type { ManifestStatus, ManifestWork } from './manifest-work.ts';
+import { isSameJson } from '@flotilla/api';
+import type { ManifestStatus, ManifestWork } from '@flotilla/api/ocm';
+import type { WorkAccess } from '../access.ts';
+import { type Applied, applyManifest } from './apply.ts';
+import { dropEntries, endWork, removedEntries } from './end.ts';
+import { readManifests, refusalOfWork, type WorkManifest } from './manifests.ts';
+import { markKey } from './marks.ts';
+import { applyDelay, readDelay, untilNext, WORK_FINALIZER, type WorkMemory, type WorkMoment, type WorkPass } from './pass.ts';
+import { manifestStatus, observeManifest, previousOf, refusedWork, workStatus } from './status.ts';
 
 /**
  * One look at a work: applies it when it is new, changed, failed or due for repair; else reads its objects when that is due (spec/ocm

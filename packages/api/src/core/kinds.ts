@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { KubeObject, resource, untyped } from './kubernetes.ts';
+import { KubeObject, resource, untyped } from '../kubernetes.ts';
 
 /** Built-in kinds the programs use. */
 export const Namespace = untyped('v1', 'Namespace', 'namespaces', false);

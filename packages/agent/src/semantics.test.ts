@@ -1,18 +1,7 @@
+import { isSameJson, mergePatched, withCondition } from '@flotilla/api';
+import { matchesLookup, parseResourceSpelling, type ServedResource } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
-import {
-  actionDone,
-  actionFailed,
-  createTokenBucket,
-  decidePoll,
-  fullReplacePatch,
-  isSameJson,
-  matchesLookup,
-  mergePatched,
-  parseResourceSpelling,
-  type ServedResource,
-  withCondition,
-  writeNamespace,
-} from './agent-semantics.ts';
+import { actionDone, actionFailed, createTokenBucket, decidePoll, fullReplacePatch, writeNamespace } from './semantics.ts';
 
 const NOW = Date.parse('2026-01-01T00:01:00Z');
 const flippedAgo = (seconds: number): string => new Date(NOW - seconds * 1000).toISOString();

@@ -1,16 +1,50 @@
-import { AGENT_FIELD_MANAGER, groupVersion, type ServedResource, type SpokeAccess, SpokeRefusal, type WorkAccess } from '@flotilla/api';
-import { ApiError, type Client, isConflict, isNotFound, RuntimeErrorCode } from '@flotilla/runtime';
 import { z } from 'zod';
-import { createDiscovery } from './discovery.ts';
+import type { Client } from './client.ts';
+import { createDiscovery, groupVersion, type ServedResource, ServerRefusal } from './discovery.ts';
+import { ApiError, isConflict, isNotFound, RuntimeErrorCode } from './errors.ts';
+
+type Json = Record<string, unknown>;
+
+/**
+ * Objects of any kind on one API server. Every method throws an error whose message is the server's own, word for word: it goes into
+ * conditions.
+ */
+export interface ObjectAccess {
+  /** Finds a kind by its `apiVersion` and kind; undefined when the server does not serve it. */
+  findKind(apiVersion: string, kind: string): Promise<ServedResource | undefined>;
+  /** Finds a kind by any spelling of spec/ocm 1.9; undefined when nothing matches. */
+  findResource(spelling: string): Promise<ServedResource | undefined>;
+  get(served: ServedResource, namespace: string | undefined, name: string): Promise<Json>;
+  /** Undefined when there is no such object, or no such namespace. */
+  find(served: ServedResource, namespace: string | undefined, name: string): Promise<Json | undefined>;
+  create(served: ServedResource, namespace: string | undefined, object: Json): Promise<void>;
+  mergePatch(served: ServedResource, namespace: string | undefined, name: string, patch: Json): Promise<void>;
+  /** Server-side apply. */
+  apply(served: ServedResource, namespace: string | undefined, name: string, object: Json, options: ApplyFields): Promise<void>;
+  /** Foreground. */
+  delete(served: ServedResource, namespace: string | undefined, name: string): Promise<void>;
+  /** Foreground, and only the object with this uid; nothing to delete is fine. */
+  deleteExactly(served: ServedResource, namespace: string | undefined, name: string, uid: string): Promise<void>;
+}
+
+/** How fields are applied. */
+export interface ApplyFields {
+  readonly fieldManager: string;
+  /** Take over fields that others own. */
+  readonly force: boolean;
+}
 
 const AnyObject = z.record(z.string(), z.unknown());
 
-/** The spoke's API server, through one client. Errors carry the server's own words, which the hub's clients match on (spec/ocm 1.3). */
-export function createSpokeAccess(client: Client): SpokeAccess & WorkAccess {
+/**
+ * Any kind, through one client. Errors carry the server's own words, which clients match on (spec/ocm 1.3).
+ * @param fieldManager of creates and merge patches
+ */
+export function createObjectAccess(client: Client, fieldManager: string): ObjectAccess {
   const discovery = createDiscovery(client);
   const call = (method: string, path: string, options?: { body?: unknown; contentType?: string }) =>
     inServerWords(() => client.request(method, path, options));
-  const manager = `fieldManager=${AGENT_FIELD_MANAGER}`;
+  const manager = `fieldManager=${encodeURIComponent(fieldManager)}`;
   return {
     findKind: (apiVersion, kind) => inServerWords(() => discovery.findKind(apiVersion, kind)),
     findResource: (spelling) => inServerWords(() => discovery.findResource(spelling)),
@@ -20,8 +54,8 @@ export function createSpokeAccess(client: Client): SpokeAccess & WorkAccess {
     async find(served, namespace, name) {
       return AnyObject.optional().parse(await orUndefined(() => call('GET', objectPath(served, namespace, name))));
     },
-    async apply(served, namespace, name, object, { fieldManager, force }) {
-      const query = `fieldManager=${encodeURIComponent(fieldManager)}&force=${force}`;
+    async apply(served, namespace, name, object, options) {
+      const query = `fieldManager=${encodeURIComponent(options.fieldManager)}&force=${options.force}`;
       await call('PATCH', `${objectPath(served, namespace, name)}?${query}`, { body: object, contentType: 'application/apply-patch+yaml' });
     },
     async deleteExactly(served, namespace, name, uid) {
@@ -54,7 +88,7 @@ async function orUndefined<T>(call: () => Promise<T>): Promise<T | undefined> {
   try {
     return await call();
   } catch (error) {
-    const { cause } = error instanceof SpokeRefusal ? error : {};
+    const { cause } = error instanceof ServerRefusal ? error : {};
     if ((isNotFound(cause) && cause.reason !== '') || isConflict(cause)) return undefined;
     throw error;
   }
@@ -72,7 +106,7 @@ const objectPath = (served: ServedResource, namespace: string | undefined, name:
 /** One path segment. Names come from hub objects: none may reach another path. */
 function segment(text: string): string {
   if (text === '.' || text === '..' || text.includes('/'))
-    throw new SpokeRefusal(`invalid resource name ${JSON.stringify(text)}: may not be "." or ".." or contain "/"`);
+    throw new ServerRefusal(`invalid resource name ${JSON.stringify(text)}: may not be "." or ".." or contain "/"`);
   return encodeURIComponent(text);
 }
 
@@ -84,7 +118,7 @@ async function inServerWords<T>(call: () => Promise<T>): Promise<T> {
     if (!(error instanceof ApiError)) throw error;
     // A path the server does not know answers 404 without a Status.
     const unknownPath = error.code === RuntimeErrorCode.notFound && error.reason === '';
-    throw new SpokeRefusal(unknownPath ? 'the server could not find the requested resource' : error.serverMessage || error.message, {
+    throw new ServerRefusal(unknownPath ? 'the server could not find the requested resource' : error.serverMessage || error.message, {
       cause: error,
     });
   }

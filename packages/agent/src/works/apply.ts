@@ -1,7 +1,9 @@
-import { isJsonObject, qualifiedName, SpokeRefusal, textOf } from './agent-semantics.ts';
-import type { WorkAccess } from './agent-work-access.ts';
-import type { WorkManifest } from './agent-work-manifests.ts';
-import { markedManifest } from './agent-work-marks.ts';
+import { isJsonObject } from '@flotilla/api';
+import { qualifiedName, ServerRefusal } from '@flotilla/runtime';
+import type { WorkAccess } from '../access.ts';
+import { textOf } from '../semantics.ts';
+import type { WorkManifest } from './manifests.ts';
+import { markedManifest } from './marks.ts';
 
 /** Field manager of works on a spoke, and what the managers that a work may choose begin with (spec/ocm 4.1). */
 export const WORK_FIELD_MANAGER = 'work-agent';
@@ -53,14 +55,16 @@ async function applyBy(type: string, manifest: Ready, key: string, access: WorkA
       await applyFields(manifest, key, access, chosenFields(manifest));
       return;
     default:
-      throw new SpokeRefusal(`updateStrategy.type ${JSON.stringify(type)} is unknown: use Update, CreateOnly, ServerSideApply or ReadOnly`);
+      throw new ServerRefusal(
+        `updateStrategy.type ${JSON.stringify(type)} is unknown: use Update, CreateOnly, ServerSideApply or ReadOnly`,
+      );
   }
 }
 
 function chosenFields({ config }: Ready) {
   const { force = false, fieldManager = WORK_FIELD_MANAGER } = config?.updateStrategy?.serverSideApply ?? {};
   if (fieldManager.startsWith(WORK_FIELD_MANAGER)) return { fieldManager, force };
-  throw new SpokeRefusal(
+  throw new ServerRefusal(
     `serverSideApply.fieldManager ${JSON.stringify(fieldManager)} is not allowed: let it begin with ${WORK_FIELD_MANAGER}`,
   );
 }
@@ -75,6 +79,6 @@ async function applyFields(
   const { served, namespace, name } = target;
   const live = await access.find(served, namespace, name);
   if (isJsonObject(live?.metadata) && live.metadata.deletionTimestamp)
-    throw new SpokeRefusal(`${qualifiedName(served, name)} is being deleted: it is created again when it is gone`);
+    throw new ServerRefusal(`${qualifiedName(served, name)} is being deleted: it is created again when it is gone`);
   await access.apply(served, namespace, name, markedManifest(object, target, key, live), fields);
 }

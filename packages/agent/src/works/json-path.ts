@@ -1,4 +1,5 @@
-import { isJsonObject, SpokeRefusal } from './agent-semantics.ts';
+import { isJsonObject } from '@flotilla/api';
+import { ServerRefusal } from '@flotilla/runtime';
 
 /**
  * The part of kubectl's JSONPath that feedback rules use (spec/ocm 4.2): `.a.b`, `['a.b']`, `[0]`, `[-1]`, `[*]`, `.*` and filters such
@@ -19,9 +20,9 @@ const LONGEST = 2048;
 /** What ends a key that is not in quotes. Anything else is part of it, as in kubectl: a stray quote names a key that nobody has. */
 const KEY_END = /[.[\]\s,$@{}]/;
 
-/** Reads a path; throws `SpokeRefusal` with the place and the fix. */
+/** Reads a path; throws `ServerRefusal` with the place and the fix. */
 export function parseJsonPath(text: string): JsonPath {
-  if (text.length > LONGEST) throw new SpokeRefusal(`path of ${text.length} characters: at most ${LONGEST} are allowed`);
+  if (text.length > LONGEST) throw new ServerRefusal(`path of ${text.length} characters: at most ${LONGEST} are allowed`);
   const bare = /^\{(.*)\}$/s.exec(text.trim())?.[1] ?? text.trim();
   const cursor = new Cursor(bare, text);
   cursor.take('$');
@@ -121,7 +122,7 @@ class Cursor {
   }
 
   fail(what: string): never {
-    throw new SpokeRefusal(`path ${JSON.stringify(this.#whole)} is not understood at character ${this.#at + 1}: ${what}`);
+    throw new ServerRefusal(`path ${JSON.stringify(this.#whole)} is not understood at character ${this.#at + 1}: ${what}`);
   }
 }
 

@@ -115,3 +115,7 @@ export const ManifestWorkReplicaSet = resource(
   true,
   ReplicaSetSchema,
 );
+
+export const STATUS_FEEDBACK_SYNCED = 'StatusFeedbackSynced';
+
+export const MAX_WORK_BYTES = 500 * 1024;

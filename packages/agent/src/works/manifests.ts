@@ -1,12 +1,13 @@
+import { isJsonObject } from '@flotilla/api';
+import { MAX_WORK_BYTES, type ManifestConfig, type ManifestStatus, type ManifestWork } from '@flotilla/api/ocm';
+import { groupVersion, noMatchesForKind, type ServedResource } from '@flotilla/runtime';
 import { z } from 'zod';
-import { groupVersion, isJsonObject, noMatchesForKind, type ServedResource, textOf, writeNamespace } from './agent-semantics.ts';
-import type { WorkAccess } from './agent-work-access.ts';
-import type { ManifestConfig, ManifestStatus, ManifestWork } from './manifest-work.ts';
+import type { WorkAccess } from '../access.ts';
+import { textOf, writeNamespace } from '../semantics.ts';
 
 type Json = Record<string, unknown>;
 
 /** Bytes that the manifests of a work may take together (spec/ocm 4.1). */
-export const MAX_WORK_BYTES = 500 * 1024;
 
 /** One object that a work names on its spoke. */
 export interface WorkTarget {

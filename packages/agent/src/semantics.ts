@@ -1,0 +1,137 @@
+import type { Condition } from '@flotilla/api';
+import { isJsonObject, isSameJson } from '@flotilla/api';
+import { ACTION_COMPLETED, ActionReason, VIEW_PROCESSING, type ViewReason } from '@flotilla/api/ocm';
+import { type ServedResource, ServerRefusal } from '@flotilla/runtime';
+
+/**
+ * What the agent on a spoke decides, as pure functions (spec/ocm 1.3 to 1.11): condition texts, the patch of an Update, the
+ * spellings of a resource, when a view is read again. Our agent and the simulated spokes both run on these.
+ */
+
+/** Field manager of the agent's writes on a spoke. */
+export const AGENT_FIELD_MANAGER = 'work-manager-agent';
+
+/** Hub writes of one agent, both kinds together (spec/ocm 1.6). */
+export const AGENT_HUB_QPS = 5;
+export const AGENT_HUB_BURST = 10;
+
+/** Seconds between two reads of a view that names no interval. */
+export const DEFAULT_VIEW_INTERVAL_SECONDS = 30;
+
+const SERVER_CANNOT_FIND = 'the server could not find the requested resource';
+
+/** Message of a failed call, for a condition. The agent's own refusals and the server's words pass unchanged. */
+export const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+type Json = Record<string, unknown>;
+
+/** What became of one execution: the condition to write and `status.result`. */
+export interface ActionVerdict {
+  readonly condition: Omit<Condition, 'lastTransitionTime' | 'observedGeneration'>;
+  readonly result: unknown;
+}
+
+/** The verdict of an action that worked; `result` echoes the template, or is null (spec/ocm 1.5). */
+export const actionDone = (result: unknown): ActionVerdict => ({
+  condition: { type: ACTION_COMPLETED, status: 'True', reason: ActionReason.done, message: 'Resource action is done.' },
+  result,
+});
+
+const FAILED_REASON: ReadonlyMap<string, string> = new Map([
+  ['Create', ActionReason.createFailed],
+  ['Update', ActionReason.updateFailed],
+  ['Delete', ActionReason.deleteFailed],
+]);
+
+/** The verdict of an action that did not work, `reason` by its type (spec/ocm 1.3). */
+export const actionFailed = (actionType: string, error: string): ActionVerdict => ({
+  condition: {
+    type: ACTION_COMPLETED,
+    status: 'False',
+    reason: FAILED_REASON.get(actionType) ?? ActionReason.typeInvalid,
+    message: `failed to handle ${actionType} action with err: ${error}`,
+  },
+  result: null,
+});
+
+/** The condition of a view after one read: an error text keeps the old result (spec/ocm 1.10). */
+export const viewCondition = (
+  reason: (typeof ViewReason)[keyof typeof ViewReason],
+  message: string,
+): Omit<Condition, 'lastTransitionTime' | 'observedGeneration'> => ({
+  type: VIEW_PROCESSING,
+  status: reason === 'GetResourceProcessing' ? 'True' : 'False',
+  reason,
+  message,
+});
+
+/** What to do with a view now. `requeueAfterMs` undefined: wait for the next touch. */
+export interface PollDecision {
+  readonly query: boolean;
+  readonly requeueAfterMs: number | undefined;
+}
+
+/**
+ * Whether a view is read now (spec/ocm 1.11): not while its condition is younger than the interval (a blackout that also hides spec
+ * changes); a view without a condition at once; a negative interval at every touch and never by time.
+ */
+export function decidePoll(view: { intervalSeconds?: number; lastTransitionTime?: string }, nowMs: number): PollDecision {
+  const intervalMs = (view.intervalSeconds || DEFAULT_VIEW_INTERVAL_SECONDS) * 1000;
+  const age = view.lastTransitionTime === undefined ? Number.POSITIVE_INFINITY : nowMs - Date.parse(view.lastTransitionTime);
+  if (age < intervalMs) return { query: false, requeueAfterMs: intervalMs - age };
+  return { query: true, requeueAfterMs: intervalMs > 0 ? intervalMs : undefined };
+}
+
+/**
+ * The JSON merge patch that turns `current` into `template`: every key the template lacks is nulled, lists are replaced whole
+ * (spec/ocm 1.4). Undefined when nothing differs.
+ */
+export function fullReplacePatch(current: Json, template: Json): Json | undefined {
+  const patch: Json = {};
+  for (const key of Object.keys(current)) if (!Object.hasOwn(template, key)) patch[key] = null;
+  for (const [key, wanted] of Object.entries(template)) {
+    const live = current[key];
+    const change =
+      isJsonObject(live) && isJsonObject(wanted) ? fullReplacePatch(live, wanted) : isSameJson(live, wanted) ? undefined : wanted;
+    if (change !== undefined) patch[key] = change;
+  }
+  return Object.keys(patch).length > 0 ? patch : undefined;
+}
+
+/** The namespace a Create or Update goes to; throws `ServerRefusal` with the text of spec/ocm 1.3. */
+export function writeNamespace(
+  served: ServedResource,
+  kubeNamespace: string | undefined,
+  templateNamespace: string | undefined,
+): string | undefined {
+  const namespace = kubeNamespace || templateNamespace || undefined;
+  if (served.namespaced && namespace === undefined) throw new ServerRefusal('namespace must be set');
+  if (!served.namespaced && namespace !== undefined) throw new ServerRefusal(SERVER_CANNOT_FIND);
+  if (kubeNamespace && templateNamespace && kubeNamespace !== templateNamespace)
+    throw new ServerRefusal('the namespace of the provided object does not match the namespace sent on the request');
+  return namespace;
+}
+
+/** Refuses a read or Delete whose namespace does not fit the kind's scope. */
+export function checkScope(served: ServedResource, namespace: string | undefined): void {
+  if (served.namespaced !== Boolean(namespace)) throw new ServerRefusal(SERVER_CANNOT_FIND);
+}
+
+/** A token bucket: `reserve` takes one token and says how many milliseconds to wait for it. */
+export interface TokenBucket {
+  reserve(nowMs: number): number;
+}
+
+/** A bucket that starts full; default the agent's own limit. */
+export function createTokenBucket(qps = AGENT_HUB_QPS, burst = AGENT_HUB_BURST): TokenBucket {
+  let tokens = burst;
+  let last: number | undefined;
+  return {
+    reserve(nowMs) {
+      tokens = Math.min(burst, tokens + (Math.max(0, nowMs - (last ?? nowMs)) / 1000) * qps);
+      last = nowMs;
+      tokens -= 1;
+      return tokens >= 0 ? 0 : (-tokens / qps) * 1000;
+    },
+  };
+}

@@ -1,0 +1,18 @@
+export {
+  ClusterRole,
+  ClusterRoleBinding,
+  ConfigMap,
+  CustomResourceDefinition,
+  Deployment,
+  Event,
+  Job,
+  JobStatus,
+  Lease,
+  Namespace,
+  Node,
+  Pod,
+  Role,
+  RoleBinding,
+  Secret,
+  ServiceAccount,
+} from './kinds.ts';

@@ -1,0 +1,53 @@
+import { type CrdManifest, crd } from '../crd.ts';
+import { managedClusterActionSchema, managedClusterSchema, managedClusterViewSchema } from './crd-schemas.ts';
+import { ManagedCluster } from './managed-cluster.ts';
+import { ManagedClusterAction } from './managed-cluster-action.ts';
+import {
+  ManagedClusterSet,
+  ManagedClusterSetBinding,
+  managedClusterSetBindingSchema,
+  managedClusterSetSchema,
+} from './managed-cluster-set.ts';
+import { ManagedClusterView } from './managed-cluster-view.ts';
+import { ManifestWork, ManifestWorkReplicaSet } from './manifest-work.ts';
+import { Placement, PlacementDecision } from './placement.ts';
+import { PlacementBinding } from './placement-binding.ts';
+import { Policy } from './policy.ts';
+import { placementBindingSchema, placementDecisionSchema, placementSchema, policySchema } from './policy-crd-schemas.ts';
+import { manifestWorkReplicaSetSchema, manifestWorkSchema } from './work-crd-schemas.ts';
+
+/**
+ * CRDs of what a hub and its spokes talk through (spec/ocm 1.2, 1.8, 2.1, 4): what a plain Kubernetes hub needs where no fleet
+ * management has installed them.
+ */
+export function transportCrds(): CrdManifest[] {
+  return [
+    crd(ManagedCluster, { description: 'A spoke, as the hub knows it.', ...managedClusterSchema, shortNames: ['mcl', 'mcls'] }),
+    crd(ManagedClusterAction, { description: 'One operation to carry out on a spoke.', ...managedClusterActionSchema }),
+    crd(ManagedClusterView, { description: 'A repeated read of one object on a spoke.', ...managedClusterViewSchema }),
+    crd(ManifestWork, { description: 'Objects to keep on a spoke.', ...manifestWorkSchema }),
+    crd(ManifestWorkReplicaSet, { description: 'A template of works.', ...manifestWorkReplicaSetSchema, shortNames: ['mwrs'] }),
+  ];
+}
+
+/** CRDs of cluster sets and their bindings (spec/ocm 2.3): what a hub that keeps tenants apart needs where no fleet management has installed them. */
+export function clusterSetCrds(): CrdManifest[] {
+  return [
+    crd(ManagedClusterSet, { description: 'A set of clusters.', ...managedClusterSetSchema, shortNames: ['mclset', 'mclsets'] }),
+    crd(ManagedClusterSetBinding, {
+      description: 'Lets its namespace use the clusters of a set.',
+      ...managedClusterSetBindingSchema,
+      shortNames: ['mclsetbinding', 'mclsetbindings'],
+    }),
+  ];
+}
+
+/** CRDs of the policy framework and of placements (spec/ocm 2.4, 3): hubs that have the framework have them; for tests and the demo. */
+export function policyCrds(): CrdManifest[] {
+  return [
+    crd(Policy, { description: 'A policy and how the clusters comply with it.', ...policySchema, shortNames: ['plc'] }),
+    crd(PlacementBinding, { description: 'Binds policies to a placement.', ...placementBindingSchema, shortNames: ['pb'] }),
+    crd(Placement, { description: 'A choice of clusters.', ...placementSchema }),
+    crd(PlacementDecision, { description: 'Clusters that a placement chose.', ...placementDecisionSchema }),
+  ];
+}

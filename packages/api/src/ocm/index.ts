@@ -1,0 +1,20 @@
+export { clusterSetCrds, policyCrds, transportCrds } from './crds.ts';
+export { AGENT_ACCOUNT, AGENT_LEASE, CLUSTER_AVAILABLE, HUB_ACCEPTED, ManagedCluster } from './managed-cluster.ts';
+export { ACTION_COMPLETED, ActionReason, ManagedClusterAction, ManagedClusterActionSpec } from './managed-cluster-action.ts';
+export { CLUSTER_SET_LABEL, ManagedClusterSet, ManagedClusterSetBinding } from './managed-cluster-set.ts';
+export { ManagedClusterView, VIEW_PROCESSING, ViewReason, ViewScope } from './managed-cluster-view.ts';
+export {
+  FeedbackValue,
+  MAX_WORK_BYTES,
+  ManifestConfig,
+  ManifestStatus,
+  ManifestWork,
+  ManifestWorkReplicaSet,
+  ManifestWorkSpec,
+  STATUS_FEEDBACK_SYNCED,
+  WORK_APPLIED,
+  WORK_AVAILABLE,
+} from './manifest-work.ts';
+export { PLACEMENT_SATISFIED, Placement, PlacementDecision, PlacementSpec } from './placement.ts';
+export { PlacementBinding } from './placement-binding.ts';
+export { CompliancePerCluster, Policy } from './policy.ts';

@@ -1,0 +1,26 @@
+import { type CrdManifest, crd } from '../crd.ts';
+import { toStructural } from '../structural.ts';
+import { ClusterGroupUpgrade, ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus } from './cluster-group-upgrade.ts';
+import { PreCachingConfig, PreCachingConfigSpec } from './pre-caching-config.ts';
+
+/** CRDs of the kinds a user writes: ClusterGroupUpgrade and PreCachingConfig (spec/talm 1). */
+export function ranCrds(): CrdManifest[] {
+  return [
+    crd(ClusterGroupUpgrade, {
+      description: 'An upgrade of a group of clusters: what to pre-cache, which clusters, in which batches.',
+      spec: toStructural(ClusterGroupUpgradeSpec),
+      status: toStructural(ClusterGroupUpgradeStatus),
+      shortNames: ['cgu'],
+      // The last condition is the current state: its place in the list is part of the contract.
+      columns: [
+        { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+        { name: 'State', type: 'string', jsonPath: '.status.conditions[-1:].reason' },
+        { name: 'Details', type: 'string', jsonPath: '.status.conditions[-1:].message' },
+      ],
+    }),
+    crd(PreCachingConfig, {
+      description: 'Overrides of what a ClusterGroupUpgrade pre-caches.',
+      spec: toStructural(PreCachingConfigSpec),
+    }),
+  ];
+}

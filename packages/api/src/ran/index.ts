@@ -1,0 +1,16 @@
+export { BackupAction, BackupName, BackupState, BackupView, isFinalBackupState } from './backup.ts';
+export { ClusterGroupUpgrade, ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus, PrecachingSpec } from './cluster-group-upgrade.ts';
+export { ranCrds } from './crds.ts';
+export { CLEANUP_FINALIZER, ClusterGroupUpgradeCondition, OVERRIDES_CONFIG_MAP, PrecacheAction, PrecacheView, SpokeName } from './names.ts';
+export { packStatus, unpackStatus } from './packed-status.ts';
+export { PreCachingConfig, PreCachingConfigSpec } from './pre-caching-config.ts';
+export {
+  DEFAULT_SPACE_REQUIRED,
+  isFinalPrecacheState,
+  PrecacheProgress,
+  PrecacheSpecKey,
+  PrecacheState,
+  PullerExit,
+  PullerPhase,
+  PullerReport,
+} from './precache.ts';

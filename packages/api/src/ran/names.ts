@@ -1,0 +1,55 @@
+/** Names of what a ClusterGroupUpgrade leaves on spokes and hub (spec/talm 2.1, 3.5, 3.6). */
+
+/** Objects on a spoke. */
+export const SpokeName = {
+  namespace: 'openshift-talo-pre-cache',
+  job: 'pre-cache',
+  container: 'pre-cache-container',
+  serviceAccount: 'pre-cache-agent',
+  specConfigMap: 'pre-cache-spec',
+  progressConfigMap: 'pre-cache-progress',
+  clusterRoleBinding: 'pre-cache-crb',
+  role: 'pre-cache-agent',
+  roleBinding: 'pre-cache-agent',
+  sccRoleBinding: 'pre-cache-scc',
+} as const;
+
+/** ManagedClusterActions of a pre-cache, in the hub namespace of the spoke. */
+export const PrecacheAction = {
+  deleteNamespace: 'precache-ns-delete',
+  deleteClusterRoleBinding: 'precache-crb-delete',
+  createNamespace: 'precache-ns-create',
+  createServiceAccount: 'precache-sa-create',
+  createClusterRoleBinding: 'precache-crb-create',
+  createRole: 'precache-role-create',
+  createRoleBinding: 'precache-rb-create',
+  createSccRoleBinding: 'precache-scc-create',
+  createSpecConfigMap: 'precache-spec-cm-create',
+  createJob: 'precache-job-create',
+} as const;
+export type PrecacheAction = (typeof PrecacheAction)[keyof typeof PrecacheAction];
+
+/** ManagedClusterViews of a pre-cache, in the hub namespace of the spoke. */
+export const PrecacheView = {
+  namespace: 'view-precache-namespace',
+  job: 'view-precache-job',
+  progress: 'view-precache-progress',
+} as const;
+export type PrecacheView = (typeof PrecacheView)[keyof typeof PrecacheView];
+
+/** Finalizer of a ClusterGroupUpgrade. */
+export const CLEANUP_FINALIZER = 'ran.openshift.io/cleanup-finalizer';
+
+/** Legacy overrides ConfigMap in the namespace of the ClusterGroupUpgrade. */
+export const OVERRIDES_CONFIG_MAP = 'cluster-group-upgrade-overrides';
+
+/** Condition types of a ClusterGroupUpgrade; the spelling is the reference's. */
+export const ClusterGroupUpgradeCondition = {
+  clustersSelected: 'ClustersSelected',
+  validated: 'Validated',
+  precacheSpecValid: 'PrecacheSpecValid',
+  precachingSucceeded: 'PrecachingSuceeded',
+  backupSucceeded: 'BackupSuceeded',
+  progressing: 'Progressing',
+  succeeded: 'Succeeded',
+} as const;
