@@ -1,17 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import {
-  type ApiServer,
-  type CommandOptions,
-  currentRun,
-  ensureTools,
-  type Registry,
-  registerCleanup,
-  runCommand,
-  startApiServer,
-  startControllerManager,
-  startRegistry,
-} from '@flotilla/control-plane';
+import { type CommandOptions, currentRun, registerCleanup, runCommand } from '@flotilla/control-plane/processes';
+import { type ApiServer, type Registry, startApiServer, startControllerManager, startRegistry } from '@flotilla/control-plane/servers';
+import { ensureTools } from '@flotilla/control-plane/toolchain';
 import { type Fleet, type FleetOptions, type HubSite, mirrorConfig, REGISTRY_NAME, type SpokeSite } from './fleet.ts';
 import { startFromLayout } from './layout-images.ts';
 import { PacedLink } from './paced-link.ts';

@@ -1,4 +1,5 @@
-import type { CommandOptions, Registry } from '@flotilla/control-plane';
+import type { CommandOptions } from '@flotilla/control-plane/processes';
+import type { Registry } from '@flotilla/control-plane/servers';
 import type { Client } from '@flotilla/runtime';
 
 /** One cluster, as its administrator has it. */

@@ -1,7 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ensureTools, readEnvironment, runCommand } from '@flotilla/control-plane';
+import { readEnvironment, runCommand } from '@flotilla/control-plane/processes';
+import { ensureTools } from '@flotilla/control-plane/toolchain';
 import type { Fleet, SpokeSite } from './fleet.ts';
 import type { ProgramImages } from './program-images.ts';
 

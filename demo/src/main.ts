@@ -1,6 +1,8 @@
 import { dirname } from 'node:path';
 import { errorMessage, FlotillaError } from '@flotilla/api';
-import { cleanupOnExit, clusterObstacle, ensureTools } from '@flotilla/control-plane';
+import { cleanupOnExit } from '@flotilla/control-plane/processes';
+import { clusterObstacle } from '@flotilla/control-plane/servers';
+import { ensureTools } from '@flotilla/control-plane/toolchain';
 import { setUp } from '../../tools/src/setup.ts';
 import { startApiOnlyFleet } from './api-only-fleet.ts';
 import { EXAMPLE_UPGRADE } from './examples.ts';

@@ -4,7 +4,7 @@ import { open, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { readEnvironment } from '@flotilla/control-plane';
+import { readEnvironment } from '@flotilla/control-plane/processes';
 import { type Client, requestToken } from '@flotilla/runtime';
 import { renderKubeconfig } from './kubeconfig.ts';
 import type { NodeContainer, NodePod } from './node-pod.ts';

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { FlotillaError } from '@flotilla/api';
-import { parseRate } from '@flotilla/control-plane';
+import { parseRate } from '@flotilla/control-plane/servers';
 
 /** What the demo was asked for. */
 export interface DemoOptions {

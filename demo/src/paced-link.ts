@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { parseRate } from '@flotilla/control-plane';
+import { parseRate } from '@flotilla/control-plane/servers';
 
 /** Bytes that pass at once; small, so that connections share the rate evenly. */
 const SLICE = 32 * 1024;

@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Cluster, type ClusterOptions, type CommandOptions, currentRun, startCluster, startRegistry } from '@flotilla/control-plane';
+import { type CommandOptions, currentRun } from '@flotilla/control-plane/processes';
+import { type Cluster, type ClusterOptions, startCluster, startRegistry } from '@flotilla/control-plane/servers';
 import { startComponentPods } from './component-pods.ts';
 import { type Fleet, type FleetOptions, type HubSite, mirrorConfig, REGISTRY_NAME, type Site, type SpokeSite } from './fleet.ts';
 

@@ -1,5 +1,5 @@
 import { FlotillaError } from '@flotilla/api';
-import { parseRate } from '@flotilla/control-plane';
+import { parseRate } from '@flotilla/control-plane/servers';
 import { RegistryClient } from '@flotilla/registry';
 import { buildReleaseFixture, distinctBytes, type ReleaseFixture } from '../../test/fixtures/release-fixture.ts';
 import { applyExamples, EXAMPLE_UPGRADE, HUB_EXAMPLES } from './examples.ts';

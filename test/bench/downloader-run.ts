@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { createRandom, type FaultProxy, startFaultProxy, startRegistry } from '@flotilla/control-plane';
+import { startRegistry } from '@flotilla/control-plane/servers';
+import { createRandom, type FaultProxy, startFaultProxy } from '@flotilla/control-plane/simulators';
 import {
   listImageParts,
   MemoryBlobs,

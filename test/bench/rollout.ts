@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { errorMessage } from '@flotilla/api';
-import { cleanupOnExit } from '@flotilla/control-plane';
+import { cleanupOnExit } from '@flotilla/control-plane/processes';
 import { z } from 'zod';
 import { totalOf } from './hub-requests.ts';
 import { type RolloutFigures, type RolloutRun, runRollout } from './rollout-run.ts';

@@ -5,14 +5,9 @@ import type { WorkCadence } from '@flotilla/agent';
 import type { KubeObject, Resource } from '@flotilla/api';
 import { ClusterRole, ClusterRoleBinding, Lease, Role, RoleBinding } from '@flotilla/api/core';
 import { AGENT_LEASE, transportCrds } from '@flotilla/api/ocm';
-import {
-  freePorts,
-  registerSpokes,
-  type ServerProcess,
-  startApiServer,
-  startControllerManager,
-  startServerProcess,
-} from '@flotilla/control-plane';
+import { freePorts, type ServerProcess, startServerProcess } from '@flotilla/control-plane/processes';
+import { startApiServer, startControllerManager } from '@flotilla/control-plane/servers';
+import { registerSpokes } from '@flotilla/control-plane/simulators';
 import type { Client } from '@flotilla/runtime';
 import { expect, vi } from 'vitest';
 import { applyCrds } from '../fixtures/crds.ts';

@@ -2,7 +2,7 @@ import { findCondition } from '@flotilla/api';
 import { JobStatus } from '@flotilla/api/core';
 import { ACTION_COMPLETED, ManagedClusterAction, ManagedClusterView, VIEW_PROCESSING } from '@flotilla/api/ocm';
 import { PullerReport, SpokeName } from '@flotilla/api/ran';
-import type { SimulatedSpokes } from '@flotilla/control-plane';
+import type { SimulatedSpokes } from '@flotilla/control-plane/simulators';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type SimulatedFleet, startSimulatedFleet } from './simulated-fleet.ts';

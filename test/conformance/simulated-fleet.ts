@@ -1,11 +1,11 @@
 import { transportCrds } from '@flotilla/api/ocm';
+import { startApiServer } from '@flotilla/control-plane/servers';
 import {
   registerSpokes,
   type SimulatedSpokes,
   type SimulatedSpokesOptions,
-  startApiServer,
   startSimulatedSpokes,
-} from '@flotilla/control-plane';
+} from '@flotilla/control-plane/simulators';
 import type { Client } from '@flotilla/runtime';
 import { applyCrds } from '../fixtures/crds.ts';
 

@@ -1,6 +1,6 @@
 import type { WorkCadence } from '@flotilla/agent';
 import type { KubeObject, Resource } from '@flotilla/api';
-import type { SpokeStore } from '@flotilla/control-plane';
+import type { SpokeStore } from '@flotilla/control-plane/simulators';
 import { startSimulatedFleet } from './simulated-fleet.ts';
 import type { SpokeObserver, TransportSubject } from './transport-subject.ts';
 

@@ -1,6 +1,6 @@
 import { findCondition, isJsonObject } from '@flotilla/api';
 import { ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
-import type { SimulatedSpokes } from '@flotilla/control-plane';
+import type { SimulatedSpokes } from '@flotilla/control-plane/simulators';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type SimulatedFleet, startSimulatedFleet } from './simulated-fleet.ts';

@@ -4,16 +4,9 @@ import { stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import {
-  type Cluster,
-  clusterObstacle,
-  currentRun,
-  leftovers,
-  type Run,
-  type RuntimeName,
-  startCluster,
-  sweepLeftovers,
-} from '@flotilla/control-plane';
+import { currentRun, leftovers, type Run, sweepLeftovers } from '@flotilla/control-plane/processes';
+import { type Cluster, clusterObstacle, startCluster } from '@flotilla/control-plane/servers';
+import type { RuntimeName } from '@flotilla/control-plane/toolchain';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 
 const obstacle = clusterObstacle();

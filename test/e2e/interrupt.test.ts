@@ -2,7 +2,8 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { clusterObstacle, currentRun, leftovers, type Run, startServerProcess } from '@flotilla/control-plane';
+import { currentRun, leftovers, type Run, startServerProcess } from '@flotilla/control-plane/processes';
+import { clusterObstacle } from '@flotilla/control-plane/servers';
 import { describe, expect, test } from 'vitest';
 import { eventually } from '../fixtures/eventually.ts';
 

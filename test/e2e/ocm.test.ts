@@ -1,6 +1,6 @@
 import { findCondition, type KubeObject } from '@flotilla/api';
 import { ManifestWork, PlacementDecision, Policy, WORK_AVAILABLE } from '@flotilla/api/ocm';
-import { clusterObstacle } from '@flotilla/control-plane';
+import { clusterObstacle } from '@flotilla/control-plane/servers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Claims, hearClaims } from '../../demo/src/ocm/claims.ts';
 import { allOf, gatewayPolicy, gatewayWork, runningVersions, UPGRADES, upgradeOf } from '../../demo/src/ocm/gateway.ts';

@@ -1,4 +1,5 @@
-import { clusterObstacle, createRandom, parseRate, type Served } from '@flotilla/control-plane';
+import { clusterObstacle, parseRate, type Served } from '@flotilla/control-plane/servers';
+import { createRandom } from '@flotilla/control-plane/simulators';
 import { parseImageReference, resolveImage } from '@flotilla/registry';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { followPrecaching, type SpokeProgress } from '../../demo/src/upgrade-progress.ts';

@@ -1,7 +1,7 @@
 import { Annotation, conditionTime, type KubeObject } from '@flotilla/api';
 import { Pod } from '@flotilla/api/core';
 import { ManifestWork } from '@flotilla/api/ocm';
-import { parseRate } from '@flotilla/control-plane';
+import { parseRate } from '@flotilla/control-plane/servers';
 import { WatchCache } from '@flotilla/runtime';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';

@@ -1,4 +1,4 @@
-import { type Cluster, clusterObstacle } from '@flotilla/control-plane';
+import { type Cluster, clusterObstacle } from '@flotilla/control-plane/servers';
 import { describe } from 'vitest';
 import { NAMESPACE } from '../../demo/src/installation.ts';
 import { countRefusedCreates, observeServer } from '../conformance/observer.ts';

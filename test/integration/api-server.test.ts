@@ -1,6 +1,7 @@
 import { type KubeObject, KubeObject as KubeObjectSchema, resource, untyped } from '@flotilla/api';
 import { Namespace } from '@flotilla/api/core';
-import { type ApiServer, currentRun, leftovers, startApiServer, startControllerManager } from '@flotilla/control-plane';
+import { currentRun, leftovers } from '@flotilla/control-plane/processes';
+import { type ApiServer, startApiServer, startControllerManager } from '@flotilla/control-plane/servers';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 
 const CustomResourceDefinition = untyped('apiextensions.k8s.io/v1', 'CustomResourceDefinition', 'customresourcedefinitions', false);

@@ -2,7 +2,7 @@ import { Annotation, findCondition } from '@flotilla/api';
 import { Event, Namespace } from '@flotilla/api/core';
 import { CLUSTER_AVAILABLE, ManagedCluster, Policy, policyCrds, transportCrds } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
-import { startPolicyPropagator } from '@flotilla/control-plane';
+import { startPolicyPropagator } from '@flotilla/control-plane/simulators';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { applyCrds } from '../fixtures/crds.ts';

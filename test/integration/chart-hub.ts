@@ -2,7 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type ApiServer, type ApiServerOptions, ensureTools, runCommand, startApiServer } from '@flotilla/control-plane';
+import { runCommand } from '@flotilla/control-plane/processes';
+import { type ApiServer, type ApiServerOptions, startApiServer } from '@flotilla/control-plane/servers';
+import { ensureTools } from '@flotilla/control-plane/toolchain';
 import { type RunningProgram, startHub } from '../fixtures/programs.ts';
 
 /** Folder of the charts. */

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { REGISTRY_LOGIN, startRegistry } from '@flotilla/control-plane';
+import { REGISTRY_LOGIN, startRegistry } from '@flotilla/control-plane/servers';
 import {
   exportArchive,
   OciLayout,

@@ -3,7 +3,7 @@ import { untyped } from '@flotilla/api';
 import { Event, Namespace } from '@flotilla/api/core';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { buildClusterGroupUpgrade } from '@flotilla/api/testing';
-import { type ApiServer, startApiServer } from '@flotilla/control-plane';
+import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
 import { type Client, createEventRecorder, createLogger, createMetrics, type EventRecorder, type EventToRecord } from '@flotilla/runtime';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { applyCrds } from '../fixtures/crds.ts';

@@ -6,7 +6,7 @@ import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PullerReport } from '@flotilla/api/ran';
-import { readEnvironment, startServerProcess } from '@flotilla/control-plane';
+import { readEnvironment, startServerProcess } from '@flotilla/control-plane/processes';
 import {
   currentPlatform,
   type Descriptor,

@@ -4,7 +4,7 @@ import { createServer, request as forward } from 'node:http';
 import { type AddressInfo, connect, type Server } from 'node:net';
 import { dirname, join } from 'node:path';
 import { PullerExit } from '@flotilla/api/ran';
-import { type Registry, startRegistry } from '@flotilla/control-plane';
+import { type Registry, startRegistry } from '@flotilla/control-plane/servers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   pushSmallRelease,

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { ConfigMap, Namespace } from '@flotilla/api/core';
 import { PullerExit, PullerReport, SpokeName } from '@flotilla/api/ran';
-import { type Registry, startApiServer, startFaultProxy, startRegistry } from '@flotilla/control-plane';
+import { type Registry, startApiServer, startRegistry } from '@flotilla/control-plane/servers';
+import { startFaultProxy } from '@flotilla/control-plane/simulators';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   pushSmallRelease,

@@ -1,5 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { currentRun, leftovers, REGISTRY_LOGIN, type Registry, startFaultProxy, startRegistry } from '@flotilla/control-plane';
+import { currentRun, leftovers } from '@flotilla/control-plane/processes';
+import { REGISTRY_LOGIN, type Registry, startRegistry } from '@flotilla/control-plane/servers';
+import { startFaultProxy } from '@flotilla/control-plane/simulators';
 import { expect, test } from 'vitest';
 
 const digestOf = (body: Buffer) => `sha256:${createHash('sha256').update(body).digest('hex')}`;

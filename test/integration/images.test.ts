@@ -1,7 +1,8 @@
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findProgram, type Registry, runCommand, startRegistry } from '@flotilla/control-plane';
+import { findProgram, runCommand } from '@flotilla/control-plane/processes';
+import { type Registry, startRegistry } from '@flotilla/control-plane/servers';
 import { currentPlatform, type Platform, parseImageReference, RegistryClient, type ResolvedImage, resolveImage } from '@flotilla/registry';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type AppName, appNames } from '../../tools/src/images/apps.ts';

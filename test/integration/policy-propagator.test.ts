@@ -1,6 +1,7 @@
 import { Label } from '@flotilla/api';
 import { ManagedCluster, Placement, PlacementBinding, PlacementDecision, Policy } from '@flotilla/api/ocm';
-import { type ApiServer, type PolicyPropagator, registerSpokes, startApiServer, startPolicyPropagator } from '@flotilla/control-plane';
+import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
+import { type PolicyPropagator, registerSpokes, startPolicyPropagator } from '@flotilla/control-plane/simulators';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { applyCrds } from '../fixtures/crds.ts';

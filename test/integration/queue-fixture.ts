@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { freePorts } from '@flotilla/control-plane';
+import { freePorts } from '@flotilla/control-plane/processes';
 import { openStore, type PrecacheStep, type QueueStore, queues, type RolloutBatch, type RolloutStep } from '@flotilla/queues';
 import { afterAll, afterEach, beforeAll, vi } from 'vitest';
 import { z } from 'zod';

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { TerminalError, WaitingError } from '@flotilla/api';
-import { freePorts } from '@flotilla/control-plane';
+import { freePorts } from '@flotilla/control-plane/processes';
 import { type Outcome, openStore, type PrecacheStep, queues, type Reserve, type StepQueue, startStepQueue } from '@flotilla/queues';
 import { describe, expect, it } from 'vitest';
 import { log, step, until, useStore } from './queue-fixture.ts';

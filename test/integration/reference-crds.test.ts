@@ -1,7 +1,9 @@
 import { findCondition } from '@flotilla/api';
 import { CustomResourceDefinition } from '@flotilla/api/core';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
-import { type ApiServer, ensureTools, runCommand, startApiServer } from '@flotilla/control-plane';
+import { runCommand } from '@flotilla/control-plane/processes';
+import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
+import { ensureTools } from '@flotilla/control-plane/toolchain';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { z } from 'zod';

@@ -3,7 +3,7 @@ import { findCondition, type Resource } from '@flotilla/api';
 import { ClusterRole, ClusterRoleBinding, Lease, Namespace, Role, RoleBinding, Secret, ServiceAccount } from '@flotilla/api/core';
 import { CLUSTER_AVAILABLE, ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
-import { runCommand } from '@flotilla/control-plane';
+import { runCommand } from '@flotilla/control-plane/processes';
 import { type Client, createClient } from '@flotilla/runtime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Registry, startRegistry } from '@flotilla/control-plane';
+import { type Registry, startRegistry } from '@flotilla/control-plane/servers';
 import { parseImageReference, RegistryClient, readLayerFiles, resolveImage } from '@flotilla/registry';
 import { IMAGE_REFERENCES_PATH, parseImageReferences, readCatalogue } from '@flotilla/release';
 import { afterAll, beforeAll, expect, test } from 'vitest';

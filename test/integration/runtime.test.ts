@@ -1,6 +1,6 @@
 import { KubeObject, type Resource, resource, untyped } from '@flotilla/api';
 import { ConfigMap, CustomResourceDefinition, Lease, Namespace } from '@flotilla/api/core';
-import { type ApiServer, startApiServer } from '@flotilla/control-plane';
+import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
 import {
   type Client,
   createClient,

@@ -4,16 +4,14 @@ import { join } from 'node:path';
 import { conditionTime, findCondition, type KubeObject, type Resource } from '@flotilla/api';
 import { CLUSTER_AVAILABLE, ManagedCluster, ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, PreCachingConfig } from '@flotilla/api/ran';
+import { type ApiServer, type ApiServerOptions, startApiServer } from '@flotilla/control-plane/servers';
 import {
-  type ApiServer,
-  type ApiServerOptions,
   type JobShape,
   registerSpokes,
   type SimulatedSpokes,
   type SimulatedSpokesOptions,
-  startApiServer,
   startSimulatedSpokes,
-} from '@flotilla/control-plane';
+} from '@flotilla/control-plane/simulators';
 import type { Client } from '@flotilla/runtime';
 import { applyCrds } from '../fixtures/crds.ts';
 import { eventually } from '../fixtures/eventually.ts';

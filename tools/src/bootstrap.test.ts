@@ -3,7 +3,7 @@ import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { findProgram, startServerProcess } from '@flotilla/control-plane';
+import { findProgram, startServerProcess } from '@flotilla/control-plane/processes';
 import { expect, test } from 'vitest';
 
 const BOOTSTRAP = fileURLToPath(new URL('../bootstrap.cjs', import.meta.url));

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { errorMessage } from '@flotilla/api';
-import { cleanupOnExit } from '@flotilla/control-plane';
+import { cleanupOnExit } from '@flotilla/control-plane/processes';
 import { z } from 'zod';
 import { ROOT, runProgram } from './test-stages.ts';
 

@@ -1,18 +1,15 @@
 import { errorMessage } from '@flotilla/api';
+import { cleanupOnExit, findProgram, sweepLeftovers } from '@flotilla/control-plane/processes';
+import { clusterObstacle, OCM_TOOLS } from '@flotilla/control-plane/servers';
 import {
   BUILD_PACKAGES,
-  cleanupOnExit,
-  clusterObstacle,
   describeTools,
   ensureDebianPackages,
   ensureTools,
-  findProgram,
   type Log,
   NODE_PACKAGES,
-  OCM_TOOLS,
-  sweepLeftovers,
   type ToolName,
-} from '@flotilla/control-plane';
+} from '@flotilla/control-plane/toolchain';
 import { prepareBase } from './images/build-images.ts';
 import { hostArchitecture } from './images/cache-folder.ts';
 

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { childEnvironment } from '@flotilla/control-plane';
+import { childEnvironment } from '@flotilla/control-plane/processes';
 import { REPORT_VARIABLE, TestReport } from './test-reporter.ts';
 
 /** Folder of the repository. */

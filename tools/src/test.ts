@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { errorMessage } from '@flotilla/api';
-import { cleanupOnExit, clusterObstacle, sweepLeftovers } from '@flotilla/control-plane';
+import { cleanupOnExit, sweepLeftovers } from '@flotilla/control-plane/processes';
+import { clusterObstacle } from '@flotilla/control-plane/servers';
 import { setUp } from './setup.ts';
 import { runCheck, runTests, type StageResult } from './test-stages.ts';
 

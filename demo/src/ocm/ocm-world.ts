@@ -1,17 +1,15 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { type CommandOptions, currentRun, runCommand } from '@flotilla/control-plane/processes';
 import {
   type Cluster,
-  type CommandOptions,
-  currentRun,
-  ensureTools,
   type OcmFleet,
-  runCommand,
   startApiServer,
   startCluster,
   startControllerManager,
   startOcmFleet,
-} from '@flotilla/control-plane';
+} from '@flotilla/control-plane/servers';
+import { ensureTools } from '@flotilla/control-plane/toolchain';
 import { startHub } from '../../../test/fixtures/programs.ts';
 import type { Site } from '../fleet.ts';
 import { EDGE, gateway, UPGRADES } from './gateway.ts';

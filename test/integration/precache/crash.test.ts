@@ -1,4 +1,4 @@
-import { createRandom } from '@flotilla/control-plane';
+import { createRandom } from '@flotilla/control-plane/simulators';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';
 import { startRedis, type TestRedis } from './redis.ts';

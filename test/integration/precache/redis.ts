@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { findProgram, freePorts, startServerProcess } from '@flotilla/control-plane';
+import { findProgram, freePorts, startServerProcess } from '@flotilla/control-plane/processes';
 import { eventually } from '../../fixtures/eventually.ts';
 
 /** A redis-server on a free port. */

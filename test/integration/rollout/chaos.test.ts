@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
-import { createRandom } from '@flotilla/control-plane';
+import { createRandom } from '@flotilla/control-plane/simulators';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';
 import { startRedis, type TestRedis } from '../precache/redis.ts';

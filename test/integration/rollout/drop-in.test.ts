@@ -13,7 +13,8 @@ import {
   policyCrds,
   transportCrds,
 } from '@flotilla/api/ocm';
-import { ensureTools, runCommand } from '@flotilla/control-plane';
+import { runCommand } from '@flotilla/control-plane/processes';
+import { ensureTools } from '@flotilla/control-plane/toolchain';
 import { WatchCache } from '@flotilla/runtime';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { AUDIT_IN_ONE_FILE, BEFORE_THE_ANSWER, readAuditLog } from '../../fixtures/audit-log.ts';

@@ -1,6 +1,6 @@
 /** Plays OLM on simulated spokes: operators that are installed, and one upgrade of them that waits for its InstallPlan. */
 import { isJsonObject } from '@flotilla/api';
-import type { PolicyPropagator, SimulatedSpokes, StoredObject } from '@flotilla/control-plane';
+import type { PolicyPropagator, SimulatedSpokes, StoredObject } from '@flotilla/control-plane/simulators';
 import { eventually } from '../../fixtures/eventually.ts';
 
 /** Group and version of OLM's kinds. */

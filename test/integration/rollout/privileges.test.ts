@@ -16,15 +16,14 @@ import {
   policyCrds,
 } from '@flotilla/api/ocm';
 import { BackupName, ClusterGroupUpgrade, PreCachingConfig, SpokeName } from '@flotilla/api/ran';
+import { type ControllerManager, startControllerManager } from '@flotilla/control-plane/servers';
 import {
-  type ControllerManager,
   type PolicyPropagator,
   registerSpokes,
   type SimulatedSpokes,
-  startControllerManager,
   startPolicyPropagator,
   startSimulatedSpokes,
-} from '@flotilla/control-plane';
+} from '@flotilla/control-plane/simulators';
 import { type Client, requestToken } from '@flotilla/runtime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AUDIT_IN_ONE_FILE, BEFORE_THE_ANSWER } from '../../fixtures/audit-log.ts';

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { Agent, createServer, request as send } from 'node:https';
 import { join } from 'node:path';
-import type { ApiServer } from '@flotilla/control-plane';
+import type { ApiServer } from '@flotilla/control-plane/servers';
 
 /** Stands before an API server and passes everything on, but for what it is told to do with watches. */
 export interface WatchRelay extends AsyncDisposable {

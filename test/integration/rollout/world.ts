@@ -1,7 +1,7 @@
 import { Event } from '@flotilla/api/core';
 import { ManagedCluster, Placement, PlacementBinding, Policy } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
-import { type PolicyPropagator, startPolicyPropagator } from '@flotilla/control-plane';
+import { type PolicyPropagator, startPolicyPropagator } from '@flotilla/control-plane/simulators';
 import { WatchCache } from '@flotilla/runtime';
 import { expect } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';

@@ -20,7 +20,7 @@ import {
   type SimulatedSpokes,
   startPolicyPropagator,
   startSimulatedSpokes,
-} from '@flotilla/control-plane';
+} from '@flotilla/control-plane/simulators';
 import { ApiError, type Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { applyCrds } from '../../fixtures/crds.ts';

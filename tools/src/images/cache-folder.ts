@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { readEnvironment } from '@flotilla/control-plane';
+import { readEnvironment } from '@flotilla/control-plane/processes';
 
 /** Architectures images are built for, by their OCI names, and what npm and Node's machine code call them. */
 export const architectures = {

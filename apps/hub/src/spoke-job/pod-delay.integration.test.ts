@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { KubeObject, Label } from '@flotilla/api';
 import { ManagedClusterView, VIEW_PROCESSING, ViewReason } from '@flotilla/api/ocm';
 import { type PrecacheState, SpokeName } from '@flotilla/api/ran';
-import { type ApiServer, type ControllerManager, startApiServer, startControllerManager } from '@flotilla/control-plane';
+import { type ApiServer, type ControllerManager, startApiServer, startControllerManager } from '@flotilla/control-plane/servers';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { parseAllDocuments } from 'yaml';

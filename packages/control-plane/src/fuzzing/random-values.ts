@@ -1,4 +1,4 @@
-import { createRandom } from '../simulated-spokes/random.ts';
+import { createRandom } from '../random.ts';
 
 /** Values for cases of a property run; the same seed and text give the same values. */
 export class RandomValues {

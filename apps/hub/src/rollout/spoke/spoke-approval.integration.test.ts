@@ -1,6 +1,7 @@
 import { isJsonObject, Label } from '@flotilla/api';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
-import { type ApiServer, type SimulatedSpokes, type StoredObject, startApiServer, startSimulatedSpokes } from '@flotilla/control-plane';
+import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
+import { type SimulatedSpokes, type StoredObject, startSimulatedSpokes } from '@flotilla/control-plane/simulators';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { attempt, running, SpokeHub, type StepProcess, stepOf, until } from './spoke-hub.ts';
 

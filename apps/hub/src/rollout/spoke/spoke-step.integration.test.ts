@@ -1,7 +1,7 @@
 import { Annotation, Label } from '@flotilla/api';
 import { ManagedCluster, ManifestWork } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
-import { type ApiServer, startApiServer } from '@flotilla/control-plane';
+import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { attempt, ended, isCurrent, preparing, running, runStep, SpokeHub, type StepProcess, stepOf, until } from './spoke-hub.ts';
 

@@ -1,0 +1,5 @@
+/** Entry for property runs: `*.fuzz.test.ts` beside the source, run by the project `fuzz`. */
+export type { FuzzOptions, FuzzReport, FuzzTarget, NamedTarget } from './fuzz.ts';
+export { defineTarget, fuzz, fuzzOptions } from './fuzz.ts';
+export { measure } from './measure.ts';
+export { RandomValues } from './random-values.ts';

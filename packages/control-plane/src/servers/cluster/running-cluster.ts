@@ -1,0 +1,188 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Client, createClient } from '@flotilla/runtime';
+import { removeClusterCgroups } from '../../processes/cgroups.ts';
+import { type CommandOptions, runCommand } from '../../processes/command.ts';
+import { registerStop } from '../../processes/exit-cleanup.ts';
+import { currentRun, removeRunFolder } from '../../processes/run.ts';
+import type { RuntimeName } from '../../toolchain/debian-packages.ts';
+import type { Tools } from '../../toolchain/tools.ts';
+import { ADMIN, createCredentials, renderKubeconfig } from '../api-server/credentials.ts';
+import { createServerCertificate } from './certificate.ts';
+import type { Cluster, ClusterOptions } from './cluster.ts';
+import { containerdRuntime } from './containerd.ts';
+import { crioRuntime } from './crio.ts';
+import { type ClusterNetwork, connectNode } from './network.ts';
+import { createNodeSpace, type NodeSpace } from './node-space.ts';
+import { waitForNode } from './ready-node.ts';
+import { type PlacedMirror, placeMirror, type RegistryMirror } from './registries.ts';
+import { type NodeRuntime, outside, proxyEnvironment, type RuntimeNode, type StoredImage } from './runtime.ts';
+import { RuntimeProcess } from './runtime-process.ts';
+import { API_SERVER_PORT, nodeUser, startParts, tokenOf } from './start-parts.ts';
+
+const RUNTIMES: Readonly<Record<RuntimeName, (node: RuntimeNode) => NodeRuntime>> = { containerd: containerdRuntime, crio: crioRuntime };
+
+/** A cluster and what it holds on this machine: `start` once, `stop` whatever became of that. */
+export class RunningCluster implements Cluster {
+  readonly name: string;
+  readonly dir: string;
+  kubeconfig = '';
+  certificateAuthority = '';
+  startedInMs = 0;
+  readonly #options: ClusterOptions;
+  readonly #tools: Tools;
+  readonly #credentials;
+  readonly #clients = new Set<Client>();
+  readonly #mirrors: PlacedMirror[] = [];
+  readonly stop = registerStop(() => this.#end());
+  #space: NodeSpace | undefined;
+  #network: ClusterNetwork | undefined;
+  #runtime: { node: NodeRuntime; process: RuntimeProcess } | undefined;
+
+  constructor(options: ClusterOptions, tools: Tools, dir: string) {
+    this.name = options.name;
+    this.#options = options;
+    this.#tools = tools;
+    this.dir = dir;
+    this.#credentials = createCredentials([nodeUser(options.name), ...(options.users ?? [])]);
+  }
+
+  get address(): string {
+    return this.#net.address;
+  }
+
+  get gatewayAddress(): string {
+    return this.#net.gatewayAddress;
+  }
+
+  get url(): string {
+    return `https://${this.address}:${API_SERVER_PORT}`;
+  }
+
+  get runtime(): RuntimeName {
+    return this.#options.runtime ?? 'containerd';
+  }
+
+  get nodeSocket(): string {
+    return this.#node.node.socket;
+  }
+
+  get runtimeSocket(): string {
+    return outside(this.dir, this.nodeSocket);
+  }
+
+  async start(pauseProgram: string): Promise<void> {
+    const start = performance.now();
+    const { name, dir } = this;
+    const run = await currentRun();
+    const hosts = { localhost: '127.0.0.1', [name]: '127.0.1.1', ...this.#options.hosts };
+    const etc = { runtime: this.runtime, hosts, trustedAuthorities: this.#options.trustedAuthorities ?? [] };
+    const space = await createNodeSpace(dir, pauseProgram, etc);
+    this.#space = space;
+    const network = await connectNode(space, run.id);
+    this.#network = network;
+    const env = proxyEnvironment(this.#options.proxy, network.gatewayAddress);
+    const runtime = RUNTIMES[this.runtime]({ dir, space, tools: this.#tools, env });
+    this.#mirrors.push(...(this.#options.registries ?? []).map((mirror) => placeMirror(mirror, network.gatewayAddress)));
+    await runtime.setRegistries(this.#mirrors);
+    this.#runtime = { node: runtime, process: new RuntimeProcess(runtime, dir) };
+    const certificate = await createServerCertificate(dir, [network.address, network.adminAddress, '127.0.0.1', '10.96.0.1']);
+    this.certificateAuthority = certificate.pem;
+    this.kubeconfig = await this.kubeconfigFor(ADMIN);
+    await startParts({
+      name,
+      dir,
+      space,
+      network,
+      certificate,
+      runtime,
+      runtimeProcess: this.#runtime.process,
+      pauseProgram,
+      tools: this.#tools,
+      credentials: this.#credentials,
+      podCidr: this.#options.podCidr ?? `10.88.${network.index}.0/24`,
+      apiServerFlags: this.#options.apiServerFlags ?? [],
+    });
+    if (this.#options.rate) await this.setRate(this.#options.rate);
+    await waitForNode(this.client(), name);
+    this.startedInMs = Math.round(performance.now() - start);
+  }
+
+  async kubeconfigFor(user: string, over: 'admin' | 'wan' = 'admin'): Promise<string> {
+    const path = join(this.dir, `${user.replaceAll(/[^\w.-]/g, '_')}-${over}.kubeconfig`);
+    const server = over === 'wan' ? this.url : `https://${this.#net.adminAddress}:${API_SERVER_PORT}`;
+    const token = tokenOf({ credentials: this.#credentials }, user);
+    await writeFile(path, renderKubeconfig({ server, certificateAuthority: this.certificateAuthority, user, token, name: this.name }), {
+      mode: 0o600,
+    });
+    return path;
+  }
+
+  client(): Client {
+    const client = createClient({ kubeconfigPath: this.kubeconfig });
+    this.#clients.add(client);
+    return client;
+  }
+
+  async addRegistry(mirror: RegistryMirror): Promise<void> {
+    this.#mirrors.push(placeMirror(mirror, this.gatewayAddress));
+    await this.#node.node.setRegistries(this.#mirrors);
+    if (this.#node.node.readsRegistriesAtStart) await this.restartRuntime();
+  }
+
+  async restartRuntime(meanwhile?: () => Promise<void>): Promise<void> {
+    const { process } = this.#node;
+    await process.stop();
+    await meanwhile?.();
+    await process.start();
+    await process.untilReady();
+  }
+
+  setRate(rate: string | undefined): Promise<void> {
+    return this.#net.setRate(rate);
+  }
+
+  cutLink(): Promise<void> {
+    return this.#net.cut();
+  }
+
+  restoreLink(): Promise<void> {
+    return this.#net.restore();
+  }
+
+  kubectl(args: readonly string[], options?: CommandOptions): Promise<string> {
+    return runCommand(this.#tools.path('kubectl'), ['--kubeconfig', this.kubeconfig, ...args], options);
+  }
+
+  run(program: string, args: readonly string[], options?: CommandOptions): Promise<string> {
+    if (!this.#space) throw new TypeError(`cluster ${this.name} does not run`);
+    return this.#space.run(program, args, options);
+  }
+
+  images(): Promise<StoredImage[]> {
+    return this.#node.node.images();
+  }
+
+  async #end(): Promise<void> {
+    await Promise.all([...this.#clients].map((client) => client.close()));
+    this.#clients.clear();
+    await this.#space?.stop();
+    await this.#network?.remove();
+    await removeClusterCgroups(this.dir);
+    await removeRunFolder(this.dir);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  get #node(): { node: NodeRuntime; process: RuntimeProcess } {
+    if (!this.#runtime) throw new TypeError(`cluster ${this.name} does not run`);
+    return this.#runtime;
+  }
+
+  get #net(): ClusterNetwork {
+    if (!this.#network) throw new TypeError(`cluster ${this.name} does not run`);
+    return this.#network;
+  }
+}

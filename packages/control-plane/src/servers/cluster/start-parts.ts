@@ -1,0 +1,129 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { waitUntilReady } from '../../processes/readiness.ts';
+import type { Tools } from '../../toolchain/tools.ts';
+import { ADMIN, type Credential, renderKubeconfig, writeCredentials } from '../api-server/credentials.ts';
+import { commonApiServerFlags, etcdFlags } from '../api-server/flags.ts';
+import { probeHttps } from '../api-server/https-probe.ts';
+import type { ServerCertificate } from './certificate.ts';
+import type { ClusterNetwork } from './network.ts';
+import { cniConfig, kubeletConfig, kubeProxyConfig } from './node-config.ts';
+import type { NodeSpace } from './node-space.ts';
+import { PAUSE_IMAGE, writeProgramImage } from './pause-image.ts';
+import type { NodeRuntime } from './runtime.ts';
+import type { RuntimeProcess } from './runtime-process.ts';
+
+/** What the parts of a cluster are started from. */
+export interface ClusterParts {
+  readonly name: string;
+  readonly dir: string;
+  readonly space: NodeSpace;
+  readonly network: ClusterNetwork;
+  readonly tools: Tools;
+  readonly runtime: NodeRuntime;
+  readonly runtimeProcess: RuntimeProcess;
+  readonly certificate: ServerCertificate;
+  readonly credentials: readonly Credential[];
+  readonly pauseProgram: string;
+  readonly podCidr: string;
+  readonly apiServerFlags: readonly string[];
+}
+
+/** The port every cluster's API server has. */
+export const API_SERVER_PORT = 6443;
+
+/** User the kubelet authenticates as. */
+export const nodeUser = (name: string) => ({ name: `system:node:${name}`, groups: ['system:nodes'] });
+
+/** Starts every program of the cluster; returns once the API server answers and the kubelet has what it needs. */
+export async function startParts(parts: ClusterParts): Promise<void> {
+  const { keyFile } = await startApiServerParts(parts);
+  await fillRuntime(parts);
+  await startNodeParts(parts);
+  await startControllers(parts, keyFile);
+}
+
+async function startApiServerParts(parts: ClusterParts): Promise<{ keyFile: string }> {
+  const { space, tools, dir, network, certificate } = parts;
+  const files = await writeCredentials(dir, parts.credentials);
+  const etcd = await space.start('etcd', tools.path('etcd'), etcdFlags({ dataDir: join(dir, 'etcd'), clientPort: 2379, peerPort: 2380 }));
+  const apiServer = await space.start('kube-apiserver', tools.path('kube-apiserver'), [
+    ...commonApiServerFlags({ ...files, etcdPort: 2379, port: API_SERVER_PORT }),
+    `--advertise-address=${network.address}`,
+    `--tls-cert-file=${certificate.certFile}`,
+    `--tls-private-key-file=${certificate.keyFile}`,
+    `--cert-dir=${join(dir, 'certificates')}`,
+    '--authorization-mode=Node,RBAC',
+    '--kubelet-preferred-address-types=InternalIP',
+    `--kubelet-client-certificate=${certificate.certFile}`,
+    `--kubelet-client-key=${certificate.keyFile}`,
+    ...parts.apiServerFlags,
+  ]);
+  // The runtime comes up beside the API server.
+  await configureNode(parts);
+  const runtime = await parts.runtimeProcess.start();
+  const url = `https://${network.adminAddress}:${API_SERVER_PORT}/readyz`;
+  await waitUntilReady({
+    what: `kube-apiserver of ${parts.name} at ${url}`,
+    processes: [etcd, apiServer, runtime],
+    check: () => probeHttps(url, certificate.pem, tokenOf(parts, ADMIN)),
+  });
+  return files;
+}
+
+async function configureNode({ dir, runtime, podCidr }: ClusterParts): Promise<void> {
+  for (const folder of ['cni', 'volume-plugins']) await mkdir(join(dir, folder), { recursive: true });
+  await writeFile(join(dir, 'cni', '10-pods.conflist'), JSON.stringify(cniConfig(podCidr)));
+  await runtime.configure();
+}
+
+async function fillRuntime({ dir, pauseProgram, runtime, runtimeProcess }: ClusterParts): Promise<void> {
+  await runtimeProcess.untilReady();
+  const archive = join(dir, 'pause.tar');
+  await writeProgramImage(archive, pauseProgram, PAUSE_IMAGE);
+  await runtime.importImage(archive, PAUSE_IMAGE);
+}
+
+async function startNodeParts(parts: ClusterParts): Promise<void> {
+  const { name, dir, space, tools, network } = parts;
+  await writeFile(join(dir, 'resolv.conf'), '');
+  await writeFile(join(dir, 'kubelet.json'), JSON.stringify(kubeletConfig(dir, parts.runtime)));
+  await writeFile(join(dir, 'kube-proxy.json'), JSON.stringify(kubeProxyConfig(await writeInternal(parts, ADMIN))));
+  await space.start('kubelet', tools.path('kubelet'), [
+    `--config=${join(dir, 'kubelet.json')}`,
+    `--kubeconfig=${await writeInternal(parts, nodeUser(name).name)}`,
+    `--hostname-override=${name}`,
+    `--node-ip=${network.address}`,
+  ]);
+  await space.start('kube-proxy', tools.path('kube-proxy'), [`--config=${join(dir, 'kube-proxy.json')}`, `--hostname-override=${name}`]);
+}
+
+async function startControllers(parts: ClusterParts, keyFile: string): Promise<void> {
+  const { dir, space, tools, certificate } = parts;
+  const common = [`--kubeconfig=${await writeInternal(parts, ADMIN)}`, '--leader-elect=false', '--secure-port=0'];
+  await space.start('kube-controller-manager', tools.path('kube-controller-manager'), [
+    ...common,
+    `--service-account-private-key-file=${keyFile}`,
+    `--root-ca-file=${certificate.certFile}`,
+    `--flex-volume-plugin-dir=${join(dir, 'volume-plugins')}`,
+  ]);
+  await space.start('kube-scheduler', tools.path('kube-scheduler'), common);
+}
+
+/** Writes a kubeconfig for a program of the cluster itself, over loopback; returns its path. */
+async function writeInternal(parts: ClusterParts, user: string): Promise<string> {
+  const path = join(parts.dir, `internal-${user.replaceAll(':', '-')}.kubeconfig`);
+  const server = `https://127.0.0.1:${API_SERVER_PORT}`;
+  await writeFile(path, renderKubeconfig({ server, certificateAuthority: parts.certificate.pem, user, token: tokenOf(parts, user) }), {
+    mode: 0o600,
+  });
+  return path;
+}
+
+/** Token of a user. Throws RangeError that names the users there are. */
+export function tokenOf({ credentials }: Pick<ClusterParts, 'credentials'>, user: string): string {
+  const found = credentials.find(({ name }) => name === user);
+  if (!found)
+    throw new RangeError(`no user ${user}: give it in options.users; there are ${credentials.map(({ name }) => name).join(', ')}`);
+  return found.token;
+}

@@ -1,0 +1,16 @@
+export type { ApiServer, ApiServerOptions } from './api-server/api-server.ts';
+export { startApiServer } from './api-server/api-server.ts';
+export type { ControllerManager, ControllerManagerOptions } from './api-server/controller-manager.ts';
+export { startControllerManager } from './api-server/controller-manager.ts';
+export type { ApiUser } from './api-server/credentials.ts';
+export type { Cluster, ClusterOptions } from './cluster/cluster.ts';
+export { parseRate } from './cluster/network.ts';
+export type { RegistryMirror } from './cluster/registries.ts';
+export type { NodeProxy, StoredImage } from './cluster/runtime.ts';
+export { clusterObstacle, startCluster } from './cluster/start-cluster.ts';
+export type { Served, ServedRequest } from './image-registry/access-log.ts';
+export type { Registry, RegistryOptions } from './image-registry/registry.ts';
+export { REGISTRY_LOGIN, startRegistry } from './image-registry/registry.ts';
+export type { OcmComponent } from './ocm/component.ts';
+export { OCM_TOOLS } from './ocm/components.ts';
+export { type OcmFleet, type OcmFleetOptions, type OcmSite, startOcmFleet } from './ocm/fleet.ts';

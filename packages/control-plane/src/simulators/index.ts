@@ -1,0 +1,15 @@
+export { createRandom } from '../random.ts';
+export { type PolicyPropagator, type PolicyPropagatorOptions, startPolicyPropagator } from './policy-propagator/policy-propagator.ts';
+export type { ComplianceState } from './policy-propagator/root-status.ts';
+export type { ComplianceEvent, ComplianceScript } from './policy-propagator/simulated-compliance.ts';
+export type { FaultProxy, FaultProxyOptions, Faults } from './proxies/fault-proxy.ts';
+export { startFaultProxy } from './proxies/fault-proxy.ts';
+export type { HttpProxy, HttpProxyOptions } from './proxies/http-proxy.ts';
+export { startHttpProxy } from './proxies/http-proxy.ts';
+export type { JobShape, NextStatus, SpokeFaults, WorkShape } from './spokes/faults.ts';
+export { type RegistrationOptions, registerSpokes } from './spokes/registration.ts';
+export { BUILT_IN_KINDS, OPENSHIFT_KINDS } from './spokes/served-kinds.ts';
+export type { JobCreation, SpokeEvent } from './spokes/simulated-spoke.ts';
+export type { SimulatedSpokes, SimulatedSpokesOptions, SpokeRecord } from './spokes/simulated-spokes.ts';
+export { startSimulatedSpokes } from './spokes/simulated-spokes.ts';
+export { SpokeStore, type StoredObject } from './spokes/spoke-store.ts';

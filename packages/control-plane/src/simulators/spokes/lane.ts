@@ -1,0 +1,67 @@
+import type { TimerHeap } from '../timer-heap.ts';
+
+const FIRST_BACKOFF_MS = 5;
+const LAST_BACKOFF_MS = 10_000;
+
+/** One worker over a set of names: each name once in the queue, one at a time, errors again with back-off. */
+export class Lane {
+  readonly #queue = new Set<string>();
+  readonly #failures = new Map<string, number>();
+  readonly #work: (key: string) => Promise<void>;
+  readonly #timers: TimerHeap;
+  readonly #onError: (error: unknown) => void;
+  #busy = false;
+  #open = true;
+  #stopped = false;
+
+  constructor(work: (key: string) => Promise<void>, timers: TimerHeap, onError: (error: unknown) => void) {
+    this.#work = work;
+    this.#timers = timers;
+    this.#onError = onError;
+  }
+
+  add(key: string): void {
+    this.#queue.add(key);
+    this.#pump();
+  }
+
+  /** Nothing new starts; what is asked meanwhile is kept. */
+  pause(): void {
+    this.#open = false;
+  }
+
+  resume(): void {
+    this.#open = true;
+    this.#pump();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#queue.clear();
+  }
+
+  #pump(): void {
+    if (this.#busy || !this.#open || this.#stopped) return;
+    const next = this.#queue.values().next();
+    if (next.done) return;
+    this.#queue.delete(next.value);
+    this.#busy = true;
+    void this.#run(next.value);
+  }
+
+  async #run(key: string): Promise<void> {
+    try {
+      await this.#work(key);
+      this.#failures.delete(key);
+    } catch (error) {
+      if (this.#stopped) return;
+      const failures = this.#failures.get(key) ?? 0;
+      this.#failures.set(key, failures + 1);
+      this.#onError(error);
+      this.#timers.after(Math.min(FIRST_BACKOFF_MS * 2 ** failures, LAST_BACKOFF_MS), () => this.add(key));
+    } finally {
+      this.#busy = false;
+      this.#pump();
+    }
+  }
+}

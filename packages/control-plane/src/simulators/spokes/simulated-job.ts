@@ -1,0 +1,132 @@
+import { conditionTime, isJsonObject } from '@flotilla/api';
+import { type PullerReport, SpokeName } from '@flotilla/api/ran';
+import type { ServedResource } from '@flotilla/runtime';
+import type { TimerHeap } from '../timer-heap.ts';
+import type { JobShape, SpokeFaults } from './faults.ts';
+import type { SpokeStore, StoredObject } from './spoke-store.ts';
+
+/** How a Job ended. */
+export type JobOutcome = 'succeeded' | 'failed' | 'deadline';
+
+/** What happens to Jobs, as it happens. */
+export type JobEvent = 'job-created' | 'job-started' | `job-${JobOutcome}`;
+
+/** What a Job needs from its spoke. */
+export interface JobSurroundings {
+  readonly store: SpokeStore;
+  readonly served: ServedResource;
+  readonly timers: TimerHeap;
+  /** The spoke's own clock. */
+  readonly now: () => number;
+  readonly random: () => number;
+  readonly shape: JobShape;
+  readonly faults: SpokeFaults;
+  /** Whether this Job is one of those that fail. */
+  readonly fails: boolean;
+  readonly configMaps: ServedResource;
+  readonly onEvent: (event: JobEvent, job: StoredObject) => void;
+}
+
+interface JobPlan {
+  /** Milliseconds after creation; undefined: it never does. */
+  readonly startsAfterMs: number | undefined;
+  readonly endsAfterMs: number | undefined;
+  readonly outcome: JobOutcome;
+}
+
+/** When a Job starts and how it ends: at its deadline when that comes first. */
+export function planJob(job: StoredObject, shape: JobShape, faults: SpokeFaults, draw: { random: number; fails: boolean }): JobPlan {
+  const deadlineMs = deadlineSecondsOf(job, faults) * 1000;
+  const startupMs = shape.startupMs ?? 1000;
+  const runMs = shape.seconds * 1000 * (1 + shape.jitter * (2 * draw.random - 1));
+  const wouldEnd = faults.jobNeverStarts || faults.deadlineJobSeconds !== undefined ? Number.POSITIVE_INFINITY : startupMs + runMs;
+  const endsAfterMs = Math.min(wouldEnd, deadlineMs);
+  return {
+    startsAfterMs: faults.jobNeverStarts || startupMs >= deadlineMs ? undefined : startupMs,
+    endsAfterMs: Number.isFinite(endsAfterMs) ? endsAfterMs : undefined,
+    outcome: wouldEnd > deadlineMs ? 'deadline' : draw.fails ? 'failed' : 'succeeded',
+  };
+}
+
+function deadlineSecondsOf(job: StoredObject, faults: SpokeFaults): number {
+  const own =
+    isJsonObject(job.spec) && typeof job.spec.activeDeadlineSeconds === 'number'
+      ? job.spec.activeDeadlineSeconds
+      : Number.POSITIVE_INFINITY;
+  return Math.min(own, faults.deadlineJobSeconds ?? Number.POSITIVE_INFINITY);
+}
+
+/** Runs a Job that was just created: empty status, active, progress, verdict. A Job that is deleted meanwhile changes nothing more. */
+export function runJob(job: StoredObject, around: JobSurroundings): void {
+  const { store, served, timers, onEvent } = around;
+  const plan = planJob(job, around.shape, around.faults, { random: around.random(), fails: around.fails });
+  onEvent('job-created', job);
+  store.setStatus(served, job.metadata, {});
+  const startTime = conditionTime(around.now());
+  if (plan.startsAfterMs !== undefined) {
+    timers.after(plan.startsAfterMs, () => {
+      if (!store.setStatus(served, job.metadata, { active: 1, ready: 1, startTime, terminating: 0, uncountedTerminatedPods: {} })) return;
+      onEvent('job-started', job);
+      publishProgress(job, around, (plan.endsAfterMs ?? Number.POSITIVE_INFINITY) - (plan.startsAfterMs ?? 0), plan.outcome);
+    });
+  }
+  if (plan.endsAfterMs === undefined) return;
+  timers.after(plan.endsAfterMs, () => {
+    if (store.setStatus(served, job.metadata, endStatus(plan.outcome, startTime, conditionTime(around.now()))))
+      onEvent(`job-${plan.outcome}`, job);
+  });
+}
+
+const VERDICTS: Record<JobOutcome, { types: readonly string[]; reason: string; message: string }> = {
+  succeeded: {
+    types: ['SuccessCriteriaMet', 'Complete'],
+    reason: 'CompletionsReached',
+    message: 'Reached expected number of succeeded pods',
+  },
+  failed: { types: ['FailureTarget', 'Failed'], reason: 'BackoffLimitExceeded', message: 'Job has reached the specified backoff limit' },
+  deadline: { types: ['FailureTarget', 'Failed'], reason: 'DeadlineExceeded', message: 'Job was active longer than specified deadline' },
+};
+
+function endStatus(outcome: JobOutcome, startTime: string, at: string): Record<string, unknown> {
+  const { types, reason, message } = VERDICTS[outcome];
+  const conditions = types.map((type) => ({ type, status: 'True', reason, message, lastProbeTime: at, lastTransitionTime: at }));
+  const counts = outcome === 'succeeded' ? { succeeded: 1, completionTime: at } : { failed: 1 };
+  return { conditions, ...counts, ready: 0, startTime, terminating: 0, uncountedTerminatedPods: {} };
+}
+
+const ALMOST = 0.99;
+
+/** Puts ConfigMap `pre-cache-progress` beside Job `pre-cache`. Its content follows from the time at which it is read. */
+function publishProgress(job: StoredObject, around: JobSurroundings, runMs: number, outcome: JobOutcome): void {
+  const { namespace } = job.metadata;
+  if (!namespace || job.metadata.name !== SpokeName.job) return;
+  const startedAt = around.now();
+  const stepMs = around.shape.progressMs ?? 5000;
+  const shell = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: SpokeName.progressConfigMap } };
+  around.store.putLive(around.configMaps, namespace, shell, (stored) => {
+    const elapsed = Math.min(around.now() - startedAt, runMs);
+    const ended = elapsed >= runMs;
+    const step = ended ? Math.ceil(runMs / stepMs) + 1 : Math.floor(elapsed / stepMs);
+    const report = reportAt(around, ended ? runMs : step * stepMs, runMs, outcome, startedAt);
+    const resourceVersion = `${stored.metadata.resourceVersion}${String(step).padStart(5, '0')}`;
+    return { ...stored, data: { progress: JSON.stringify(report) }, metadata: { ...stored.metadata, resourceVersion } };
+  });
+}
+
+function reportAt(around: JobSurroundings, elapsed: number, runMs: number, outcome: JobOutcome, startedAt: number): PullerReport {
+  const { images = 12, bytes = 200_000_000, seconds } = around.shape;
+  const ended = elapsed >= runMs;
+  const whole = ended && outcome === 'succeeded';
+  const part = whole ? 1 : Math.min(ALMOST, elapsed / (Number.isFinite(runMs) && outcome === 'succeeded' ? runMs : seconds * 1000));
+  return {
+    phase: !ended ? 'pulling' : whole ? 'done' : 'failed',
+    imagesDone: Math.floor(images * part),
+    imagesTotal: images,
+    bytesDone: Math.floor(bytes * part),
+    bytesTotal: bytes,
+    bytesPerSecond: ended || elapsed === 0 ? 0 : Math.floor((bytes * part * 1000) / elapsed),
+    failures: ended && !whole ? [{ image: 'registry.example/component@sha256:0', error: 'simulated failure' }] : [],
+    ...(ended && !whole ? { message: 'images are missing' } : {}),
+    at: conditionTime(startedAt + elapsed),
+  };
+}

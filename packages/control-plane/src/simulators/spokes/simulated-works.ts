@@ -1,0 +1,150 @@
+import {
+  createTokenBucket,
+  DEFAULT_WORK_CADENCE,
+  passWork,
+  type TokenBucket,
+  WORK_HUB_BURST,
+  WORK_HUB_QPS,
+  type WorkAccess,
+  type WorkCadence,
+  type WorkMemory,
+  type WorkStatus,
+} from '@flotilla/agent';
+import { ManifestWork } from '@flotilla/api/ocm';
+import { ServerRefusal } from '@flotilla/runtime';
+import { type HubWriter, ignoreGone } from '../hub-writer.ts';
+import type { HeapTimer, TimerHeap } from '../timer-heap.ts';
+import type { SpokeFaults } from './faults.ts';
+import { Lane } from './lane.ts';
+import type { SpokeStore } from './spoke-store.ts';
+
+/** What the works of one spoke need. */
+export interface WorkSurroundings {
+  /** The spoke, and its namespace on the hub. */
+  readonly spoke: string;
+  readonly store: SpokeStore;
+  readonly timers: TimerHeap;
+  readonly writer: HubWriter;
+  readonly random: () => number;
+  /** The spoke's own clock. */
+  readonly now: () => number;
+  readonly latencyMs: () => number;
+  readonly faults: () => SpokeFaults;
+  readonly cadence?: WorkCadence | undefined;
+  readonly getWork: (namespace: string, name: string) => ManifestWork | undefined;
+  readonly onEvent: (type: WorkEvent, name: string) => void;
+  readonly onError: (error: unknown) => void;
+}
+
+/** What happens to works, as it happens. */
+export type WorkEvent = 'work-reported' | 'work-ended';
+
+/** The part of a simulated spoke's agent that executes ManifestWorks: the decisions of the real one, with its limit on hub writes. */
+export class SimulatedWorks {
+  readonly #around: WorkSurroundings;
+  readonly #bucket: TokenBucket = createTokenBucket(WORK_HUB_QPS, WORK_HUB_BURST);
+  readonly #memories = new Map<string, WorkMemory>();
+  readonly #due = new Map<string, HeapTimer>();
+  readonly #lane: Lane;
+  readonly #access: WorkAccess;
+
+  constructor(around: WorkSurroundings) {
+    this.#around = around;
+    this.#lane = new Lane((name) => this.#reconcile(name), around.timers, around.onError);
+    this.#access = faultyAccess(around.store, around.faults);
+  }
+
+  wake(name: string): void {
+    this.#lane.add(name);
+  }
+
+  pause(): void {
+    this.#lane.pause();
+  }
+
+  resume(): void {
+    this.#lane.resume();
+  }
+
+  /** Forgets what it did: everything is applied again when it is looked at. */
+  restart(): void {
+    this.#memories.clear();
+  }
+
+  stop(): void {
+    this.#lane.stop();
+  }
+
+  async #reconcile(name: string): Promise<void> {
+    const { spoke, timers, getWork } = this.#around;
+    if (!getWork(spoke, name)) return this.#forget(name);
+    await timers.pause(this.#around.latencyMs());
+    const work = getWork(spoke, name);
+    if (!work) return this.#forget(name);
+    const moment = {
+      nowMs: this.#around.now(),
+      random: this.#around.random(),
+      cadence: this.#around.cadence ?? DEFAULT_WORK_CADENCE,
+    };
+    const pass = await passWork(work, this.#memories.get(name), this.#access, moment);
+    if (pass.finalizers) {
+      await this.#write(work, { finalizers: pass.finalizers }, {});
+      if (work.metadata.deletionTimestamp) this.#around.onEvent('work-ended', name);
+    }
+    if (pass.status) {
+      await this.#write(work, {}, { status: pass.status });
+      this.#around.onEvent('work-reported', name);
+    }
+    if (pass.memory) this.#memories.set(name, pass.memory);
+    else this.#memories.delete(name);
+    this.#requeue(name, pass.requeueAfterMs);
+  }
+
+  /** Compare-and-swap with the version that was looked at, as the agent's write. */
+  async #write(work: ManifestWork, metadata: { finalizers?: string[] }, change: { status?: WorkStatus }): Promise<void> {
+    const { timers, writer } = this.#around;
+    await timers.pause(this.#bucket.reserve(timers.now()));
+    const { name, namespace, resourceVersion } = work.metadata;
+    const patch = { metadata: { ...metadata, resourceVersion }, ...change };
+    const subresource = change.status && 'status';
+    await writer.run((hub) => hub.patch(ManifestWork, { name, namespace }, patch, { type: 'merge', subresource })).catch(ignoreGone);
+  }
+
+  #requeue(name: string, afterMs: number | undefined): void {
+    this.#due.get(name)?.[Symbol.dispose]();
+    this.#due.delete(name);
+    if (afterMs === undefined) return;
+    const timer = this.#around.timers.after(afterMs, () => {
+      this.#due.delete(name);
+      this.#lane.add(name);
+    });
+    this.#due.set(name, timer);
+  }
+
+  #forget(name: string): void {
+    this.#memories.delete(name);
+    this.#requeue(name, undefined);
+  }
+}
+
+/** The store, and what is made to go wrong with works. */
+function faultyAccess(store: SpokeStore, faults: () => SpokeFaults): WorkAccess {
+  const check = (): void => {
+    const { failWork } = faults();
+    if (failWork) throw new ServerRefusal(typeof failWork === 'string' ? failWork : 'injected fault');
+  };
+  return {
+    findKind: (apiVersion, kind) => store.findKind(apiVersion, kind),
+    find: async (...where) => (faults().workNeverAvailable ? undefined : store.find(...where)),
+    async create(...what) {
+      check();
+      await store.create(...what);
+    },
+    async apply(...what) {
+      check();
+      await store.apply(...what);
+    },
+    mergePatch: (...what) => store.mergePatch(...what),
+    deleteExactly: (...what) => store.deleteExactly(...what),
+  };
+}

@@ -1,0 +1,6 @@
+export type { DebianPackage, RuntimeName } from './debian-packages.ts';
+export { BUILD_PACKAGES, ensureDebianPackages, NODE_PACKAGES } from './debian-packages.ts';
+export type { Log } from './go-build.ts';
+export type { ToolName } from './tool-sets.ts';
+export type { ToolSource, Tools } from './tools.ts';
+export { describeTools, ensureTools } from './tools.ts';
