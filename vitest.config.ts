@@ -11,6 +11,8 @@ export default defineConfig({
           name: 'unit',
           include: ['packages/*/src/**/*.test.ts', 'apps/*/src/**/*.test.ts', 'tools/src/**/*.test.ts', 'demo/src/**/*.test.ts'],
           exclude: ['**/*.integration.test.ts', '**/*.fuzz.test.ts'],
+          // Nearly all of the time of these would go into importing the same modules for each file; none leaves anything behind in them.
+          isolate: false,
           // Nothing here waits; but the machine may have other things to do.
           testTimeout: 30_000,
         },
