@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import { refKey } from '@flotilla/api';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { type QueueStore, queues } from '@flotilla/queues';
+import { repositoryOf } from '@flotilla/rollout';
 import { type Client, createEventRecorder, type Logger, type Metrics, startController, WorkQueue } from '@flotilla/runtime';
 import { createBackupJob } from './backup/job.ts';
 import type { BackupSettings } from './backup/settings.ts';
@@ -22,8 +23,7 @@ import { createSpokeStep } from './rollout/spoke/spoke-step.ts';
 import { SpokeJobEngine } from './spoke-job/engine.ts';
 import { startLeftovers } from './spoke-job/leftovers.ts';
 import { startSpokeJobQueue, startSpokeJobWorker } from './spoke-job/queue.ts';
-import { repositoryOf } from './upgrade/image-allow.ts';
-import { createUpdateGraph } from './upgrade/update-graph.ts';
+import { createUpdateGraph } from './update-graph.ts';
 
 export interface HubDeps {
   readonly client: Client;

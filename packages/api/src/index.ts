@@ -4,5 +4,6 @@ export { errorMessage, FlotillaError, TerminalError, WaitingError } from './erro
 export { isJsonObject, isSameJson, mergePatched } from './json.ts';
 export { KubeObject, LabelSelector, ObjectMeta, type Ref, type Resource, refKey, resource, untyped } from './kubernetes.ts';
 export { type Excess, limitsOf } from './limits.ts';
+export { mergePatch } from './merge-patch.ts';
 export { Annotation, FIELD_MANAGER, Label, SccRole } from './names.ts';
 export { lintStructural, type StructuralSchema, toStructural } from './structural.ts';

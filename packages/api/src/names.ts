@@ -37,6 +37,8 @@ export const Annotation = {
   upgradeUid: 'flotilla.io/upgrade-uid',
   /** On namespace and Job of a pre-cache, and on the hub objects that are about them: digest of the spec they were made for. */
   specDigest: 'flotilla.io/spec-digest',
+  /** On an action: how often it was made anew after a failure. */
+  retries: 'flotilla.io/retries',
   nameSuffix: 'cluster-group-upgrades-operator/name-suffix',
   /** On hub objects with a safe name: `<namespace>/<desired name>`. */
   resourceName: 'cluster-group-upgrades-operator/rname',

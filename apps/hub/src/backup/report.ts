@@ -2,7 +2,7 @@
 
 import { conditionTime } from '@flotilla/api';
 import { type BackupState, type ClusterGroupUpgradeStatus, isFinalBackupState } from '@flotilla/api/ran';
-import type { UpgradeIdentity } from '../spoke-job/definition.ts';
+import type { UpgradeIdentity } from '@flotilla/rollout';
 import { type RollUp, rollUpSpokes } from '../spoke-job/rollup.ts';
 import type { SpokeRecord } from '../spoke-job/run.ts';
 import type { BackupEngine } from './job.ts';

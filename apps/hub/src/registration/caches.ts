@@ -3,6 +3,7 @@ import { Lease, Namespace } from '@flotilla/api/core';
 import { AGENT_LEASE } from '@flotilla/api/ocm';
 import { type Client, type Logger, type Metrics, WatchCache } from '@flotilla/runtime';
 import { z } from 'zod';
+import { BY_CLUSTER } from '../indexes.ts';
 import { clusterAccess, clusterNamespace, isAsWanted, REGISTRATION } from './access.ts';
 
 /** What is known of spokes besides their ManagedClusters. */
@@ -13,9 +14,6 @@ export interface RegistrationCaches {
   /** All that agents renew, and nothing of them but the time. */
   readonly leases: WatchCache<Lease>;
 }
-
-/** Index of access objects by their cluster. */
-export const BY_CLUSTER = 'cluster';
 
 /**
  * One watch per kind over all clusters. Leases are renewed 58 times a second at 3,500 clusters: nobody is called for a renewal,

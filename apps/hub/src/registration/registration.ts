@@ -13,8 +13,9 @@ import {
   type WatchCache,
   WorkQueue,
 } from '@flotilla/runtime';
+import { BY_CLUSTER } from '../indexes.ts';
 import { clusterAccess, clusterLease, clusterNamespace } from './access.ts';
-import { BY_CLUSTER, clusterOf, createRegistrationCaches, everyCache, isInOrder, type RegistrationCaches } from './caches.ts';
+import { clusterOf, createRegistrationCaches, everyCache, isInOrder, type RegistrationCaches } from './caches.ts';
 import { judgeRegistration } from './judge.ts';
 
 /** What the registration works with. */

@@ -2,14 +2,13 @@
 
 import { type KubeObject, refKey } from '@flotilla/api';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import type { PolicyRef } from '@flotilla/rollout';
+import { type HubWrite, isEnding, keepsObjects, planPlacements, upgradeIndexOf, upgradeIndexValue } from '@flotilla/rollout';
 import type { Client, Logger } from '@flotilla/runtime';
 import { BY_UPGRADE_NAME, type PlacementCaches } from './caches.ts';
-import type { BatchStep } from './model.ts';
-import { planPlacements, upgradeIndexOf, upgradeIndexValue } from './placements.ts';
-import type { PolicyRef } from './policy-mode.ts';
+import { applyWrite, type Ownership } from './spoke/apply-write.ts';
 import type { SpokeCaches } from './spoke/caches.ts';
-import { applyWrite, type HubWrite, type Standing } from './spoke/hub-write.ts';
-import { isEnding, keepsObjects } from './targets.ts';
+import type { BatchStep } from './steps.ts';
 
 export interface BatchStepDeps {
   readonly client: Client;
@@ -51,7 +50,7 @@ export function createBatchStep({ client, caches, logger, talmStrict }: BatchSte
   return async ({ upgrade: identity, batch }) => {
     const upgrade = caches.upgrades.get(identity);
     if (upgrade?.metadata.uid !== identity.uid) return false;
-    const judge = (existing: KubeObject): Standing =>
+    const judge = (existing: KubeObject): Ownership =>
       upgradeIndexOf(existing) === upgradeIndexValue(identity) ? 'ours' : { takenBy: ownerOf(existing) };
     const writes = placementWrites(upgrade, caches, talmStrict);
     await Promise.all(

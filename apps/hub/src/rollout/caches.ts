@@ -1,7 +1,7 @@
 import { Label } from '@flotilla/api';
 import { Placement, PlacementBinding, type Policy } from '@flotilla/api/ocm';
+import { PLACEMENT_APP, upgradeIndexOf } from '@flotilla/rollout';
 import { type Client, type Logger, type Metrics, WatchCache } from '@flotilla/runtime';
-import { PLACEMENT_APP, upgradeIndexOf } from './placements.ts';
 import type { SpokeCaches } from './spoke/caches.ts';
 
 /** The watches of the objects that enforce policies. */

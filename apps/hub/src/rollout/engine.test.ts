@@ -1,13 +1,13 @@
 import type { KubeObject } from '@flotilla/api';
 import { ManagedCluster, ManifestWork, ManifestWorkReplicaSet, Placement } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { buildCluster, buildClusterGroupUpgrade, UPGRADE } from '@flotilla/rollout/testing';
 import { ApiError, createLogger, createMetrics } from '@flotilla/runtime';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createCaches, fillCaches } from '../caches.ts';
 import { MemoryHub } from '../spoke-job/memory-hub.ts';
 import { createBatchStep, placementWrites } from './batch-step.ts';
 import { RolloutEngine } from './engine.ts';
-import { buildCluster, buildClusterGroupUpgrade, UPGRADE } from './spoke/spoke-builders.ts';
 import { createSpokeStep } from './spoke/spoke-step.ts';
 
 const SPOKES = ['a', 'b', 'c'];

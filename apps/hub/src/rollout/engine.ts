@@ -1,18 +1,26 @@
 import { type KubeObject, Label, type Ref, refKey } from '@flotilla/api';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import type { RolloutProblem, SpokeTarget } from '@flotilla/rollout';
+import {
+  actionIndexValue,
+  identityOf,
+  isRunning,
+  keepsObjects,
+  targetOf,
+  targetsOf,
+  templatesOf,
+  upgradeIndexOf,
+  upgradeIndexValue,
+} from '@flotilla/rollout';
 import type { Logger } from '@flotilla/runtime';
 import { BY_UID } from '../spoke-job/caches.ts';
 import { placementWrites } from './batch-step.ts';
 import { BY_UPGRADE_NAME, type RolloutCaches } from './caches.ts';
 import { LateSteps } from './late-steps.ts';
-import type { BatchStep, RolloutProblem, SpokeStep, SpokeTarget } from './model.ts';
 import { hasClusterChanged } from './observe.ts';
-import { upgradeIndexOf, upgradeIndexValue } from './placements.ts';
 import { BY_UPGRADE } from './spoke/caches.ts';
-import { actionIndexValue } from './spoke/labels.ts';
-import { identityOf } from './spoke/spoke-plan.ts';
 import { spokeNeed } from './spoke/spoke-step.ts';
-import { isRunning, keepsObjects, targetOf, targetsOf, templatesOf } from './targets.ts';
+import type { BatchStep, SpokeStep } from './steps.ts';
 
 /** Takes work for any process of the hub; adding what waits already is free, and what runs is run once more. */
 export interface RolloutQueue {

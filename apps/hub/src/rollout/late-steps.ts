@@ -1,7 +1,7 @@
 /** Why something is not true although it was asked for: found out by doing it here, whoever else was asked. */
 import { errorMessage, FlotillaError, WaitingError } from '@flotilla/api';
+import type { RolloutProblem } from '@flotilla/rollout';
 import { ApiError, isConflict } from '@flotilla/runtime';
-import type { RolloutProblem } from './model.ts';
 
 /** A step of a spoke, or the Placements of a batch; throws what keeps it from being done. */
 export type LateStep = () => Promise<unknown>;

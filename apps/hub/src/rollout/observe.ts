@@ -1,19 +1,24 @@
 import { findCondition } from '@flotilla/api';
 import { CLUSTER_AVAILABLE, type ManagedCluster, type ManifestWork, type Policy } from '@flotilla/api/ocm';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import type { PlacementPatience, RolloutMode, RolloutObservation } from '@flotilla/rollout';
+import {
+  areEditsApplied,
+  desiredWorkName,
+  isEnforced,
+  isOurs,
+  manifestWorkMode,
+  notBound,
+  type PolicyRef,
+  placementName,
+  policyMode,
+  resourceName,
+  type Tenancy,
+  templatesOf,
+  upgradeIndexValue,
+} from '@flotilla/rollout';
 import type { Change } from '@flotilla/runtime';
-import { isEnforced } from '../upgrade/policies.ts';
-import { notBound, type Tenancy } from '../upgrade/tenancy.ts';
 import { BY_UPGRADE_NAME, type RolloutCaches } from './caches.ts';
-import { manifestWorkMode } from './manifest-work-mode.ts';
-import type { RolloutMode, RolloutObservation } from './model.ts';
-import type { PlacementPatience } from './placement-problems.ts';
-import { upgradeIndexValue } from './placements.ts';
-import { type PolicyRef, policyMode } from './policy-mode.ts';
-import { desiredWorkName, placementName, resourceName } from './safe-names.ts';
-import { areEditsApplied } from './spoke/cluster-edits.ts';
-import { isOurs } from './spoke/labels.ts';
-import { templatesOf } from './targets.ts';
 
 /** What an observation needs besides the caches. */
 export interface ObserveDeps {

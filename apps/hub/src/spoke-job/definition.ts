@@ -3,14 +3,8 @@
 import type { ManagedCluster } from '@flotilla/api/ocm';
 import type { BackupState, ClusterGroupUpgradeStatus, PrecacheState } from '@flotilla/api/ran';
 import type { SpokeJobMachine } from '@flotilla/machines';
+import type { ViewTarget } from '@flotilla/rollout';
 import type { z } from 'zod';
-
-/** The upgrade an object belongs to. */
-export interface UpgradeIdentity {
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
-}
 
 /** One object to create on a spoke, and the action that does it. */
 export interface SpokeManifest {
@@ -26,8 +20,7 @@ export interface ViewDefinition {
   readonly name: string;
   /** How the agent is to find the kind. */
   readonly resource: string;
-  /** Kind and identity of the object asked for; an answer about anything else is no answer. */
-  readonly target: { readonly kind: string; readonly name: string; readonly namespace?: string };
+  readonly target: ViewTarget;
 }
 
 /** Names on spoke and hub. */

@@ -2,6 +2,7 @@
 import { Annotation, type KubeObject, Label, type Resource } from '@flotilla/api';
 import { ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
 import type { SpokeJobEffect } from '@flotilla/machines';
+import { endedAt } from '@flotilla/rollout';
 import { type Client, isAlreadyExists } from '@flotilla/runtime';
 import type { SpokeManifest, ViewDefinition, Workload } from './definition.ts';
 import {
@@ -16,7 +17,7 @@ import {
   upgradeSelector,
 } from './hub-objects.ts';
 import { RETRY_BUDGET } from './interpret.ts';
-import { type ActionObservation, endedAt, type SpokeObservation } from './observe.ts';
+import type { ActionObservation, SpokeObservation } from './observe.ts';
 import { isRefusal } from './refusals.ts';
 
 /** One spoke's part of one upgrade. */

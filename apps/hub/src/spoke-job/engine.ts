@@ -3,12 +3,14 @@ import { errorMessage, Label } from '@flotilla/api';
 import type { ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
 import type { PrecacheProgress } from '@flotilla/api/ran';
 import type { Outcome, StepQueue } from '@flotilla/queues';
+import type { UpgradeIdentity } from '@flotilla/rollout';
+import { isAvailable, TROUBLE_PREFIX } from '@flotilla/rollout';
 import type { Logger } from '@flotilla/runtime';
 import { hubObjectsOf, spokeKey } from './caches.ts';
 import { Claims, type Holder } from './claims.ts';
 import { createCleaningPace } from './cleaning-pace.ts';
-import type { JobState, SpokeJob, UpgradeIdentity } from './definition.ts';
-import { isAvailable, readAnswer, readReport } from './observe.ts';
+import type { JobState, SpokeJob } from './definition.ts';
+import { readAnswer, readReport } from './observe.ts';
 import {
   createSpokeJobProcessor,
   type ProcessorDeps,
@@ -18,7 +20,7 @@ import {
   toVersion,
   versionsOf,
 } from './processor.ts';
-import { type RunRequest, SpokeJobRun, TROUBLE_PREFIX, type TrackedSpoke } from './run.ts';
+import { type RunRequest, SpokeJobRun, type TrackedSpoke } from './run.ts';
 
 export interface EngineDeps extends ProcessorDeps {
   readonly logger: Logger;

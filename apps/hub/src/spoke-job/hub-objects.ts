@@ -2,8 +2,9 @@
 import { createHash } from 'node:crypto';
 import { Annotation, type KubeObject, Label } from '@flotilla/api';
 import { ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
-import { workLabels } from '../upgrade-labels.ts';
-import type { JobState, SpokeJob, SpokeManifest, UpgradeIdentity, ViewDefinition } from './definition.ts';
+import type { UpgradeIdentity } from '@flotilla/rollout';
+import { workLabels } from '@flotilla/rollout';
+import type { JobState, SpokeJob, SpokeManifest, ViewDefinition } from './definition.ts';
 
 /** What building an object needs of a kind of job. */
 export type NamedJob = Pick<SpokeJob<JobState, never>, 'work' | 'names' | 'cleansFirst'>;
@@ -12,8 +13,7 @@ export type NamedJob = Pick<SpokeJob<JobState, never>, 'work' | 'names' | 'clean
 export const ActionAnnotation = {
   /** Digest of the template, to see whether the spec changed since. */
   template: 'flotilla.io/template',
-  /** How often the action was created anew after a failure. */
-  retries: 'flotilla.io/retries',
+  retries: Annotation.retries,
   /** How many of these failures were a verdict of the spoke, or a job that vanished; the others may pass. */
   refusals: 'flotilla.io/refusals',
   /** On deletions: `before` or `after` the workload. */

@@ -1,13 +1,15 @@
 /** What upgrades left on spokes that were away, or refused, when they ended. Nothing of the upgrade itself has to be there any more. */
 import { Annotation, Label } from '@flotilla/api';
 import type { ManagedCluster, ManagedClusterView } from '@flotilla/api/ocm';
+import type { UpgradeIdentity } from '@flotilla/rollout';
+import { isAvailable } from '@flotilla/rollout';
 import { type Controller, type Logger, type Metrics, type ReconcileResult, startController, WorkQueue } from '@flotilla/runtime';
 import { BY_WORK_AND_CLUSTER, hubObjectsOf, type SpokeJobCaches, spokeKey } from './caches.ts';
-import type { JobState, SpokeJob, UpgradeIdentity } from './definition.ts';
+import type { JobState, SpokeJob } from './definition.ts';
 import { type EffectDeps, EffectRun } from './effects.ts';
 import type { SpokeJobEngine } from './engine.ts';
 import { isLeftover, owedDeletions } from './hub-objects.ts';
-import { isAvailable, observeSpoke, readAnswer } from './observe.ts';
+import { observeSpoke, readAnswer } from './observe.ts';
 import { cleaningOf } from './teardown.ts';
 
 export interface LeftoverDeps extends EffectDeps {

@@ -3,9 +3,9 @@
 import { type KubeObject, Label, type Ref, type Resource, refKey } from '@flotilla/api';
 import { CLUSTER_AVAILABLE, ManagedCluster, ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
 import { SpokeName } from '@flotilla/api/ran';
+import type { UpgradeIdentity } from '@flotilla/rollout';
 import { ApiError, type Client } from '@flotilla/runtime';
 import type { PrecacheSettings } from '../precache/settings.ts';
-import type { UpgradeIdentity } from './definition.ts';
 import type { ActionObservation, Answer, SpokeObservation, ViewedObject, ViewObservation } from './observe.ts';
 
 /** The upgrade under test. */

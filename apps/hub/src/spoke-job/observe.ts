@@ -1,20 +1,14 @@
 /** What the hub can know of one spoke, read from watch caches alone. */
 
-import { Annotation, findCondition, Label } from '@flotilla/api';
+import { Annotation, Label } from '@flotilla/api';
 import { JobStatus } from '@flotilla/api/core';
-import {
-  ACTION_COMPLETED,
-  ActionReason,
-  CLUSTER_AVAILABLE,
-  type ManagedCluster,
-  type ManagedClusterAction,
-  type ManagedClusterView,
-} from '@flotilla/api/ocm';
+import type { ManagedCluster, ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
 import { PullerReport } from '@flotilla/api/ran';
+import type { ActionOutcome } from '@flotilla/rollout';
+import { countOf, isAvailable, observeOutcome, readViewAnswer, type ViewAnswer, type ViewTarget } from '@flotilla/rollout';
 import { z } from 'zod';
 import type { SpokeJobNames, ViewDefinition } from './definition.ts';
 import { ActionAnnotation } from './hub-objects.ts';
-import { readViewAnswer, type ViewAnswer } from './view-answer.ts';
 
 /** What a view of a job says. */
 export type Answer = ViewAnswer<ViewedObject>;
@@ -29,18 +23,6 @@ export interface ViewObservation {
   /** Of the spec it was made for; absent where specs are not told apart. */
   readonly digest: string | undefined;
   readonly answer: Answer;
-}
-
-/** What became of an action, whatever it is for. */
-export interface ActionOutcome {
-  readonly retries: number;
-  /** `executed` also when the object was there already, or gone already: the post-condition holds. */
-  readonly outcome: 'pending' | 'executed' | 'failed';
-  readonly message: string;
-  /** Milliseconds since the epoch, by the hub's API server. */
-  readonly createdAt: number;
-  /** Milliseconds since the epoch when the outcome was reported, by the spoke's own clock. */
-  readonly completedAt: number;
 }
 
 /** An action of the hub as far as a step needs it. */
@@ -118,10 +100,6 @@ export function trimAction(action: ManagedClusterAction): ManagedClusterAction {
   };
 }
 
-/** False when the spoke's agent is known to be away, or nobody knows; a cluster of which nothing is said at all counts as available. */
-export const isAvailable = (cluster: ManagedCluster | undefined): boolean =>
-  cluster !== undefined && (findCondition(cluster.status?.conditions, CLUSTER_AVAILABLE)?.status ?? 'True') === 'True';
-
 /** A spoke's objects as the caches hold them: those of one kind of job, of one upgrade. */
 export interface CachedSpoke {
   readonly cluster: ManagedCluster | undefined;
@@ -156,8 +134,7 @@ function observeView(upgradeUid: string, view: ManagedClusterView, { target }: V
 }
 
 /** Reads a view of a job's object. */
-export const readAnswer = (view: ManagedClusterView, target: ViewDefinition['target']): Answer =>
-  readViewAnswer(view, ViewedObject, target);
+export const readAnswer = (view: ManagedClusterView, target: ViewTarget): Answer => readViewAnswer(view, ViewedObject, target);
 
 function observeAction(upgradeUid: string, action: ManagedClusterAction): ActionObservation {
   const { uid = '', labels, annotations } = action.metadata;
@@ -170,38 +147,6 @@ function observeAction(upgradeUid: string, action: ManagedClusterAction): Action
     deletes: annotations?.[ActionAnnotation.deletes],
     digest: annotations?.[Annotation.specDigest],
   };
-}
-
-function countOf(annotation = '0'): number {
-  const count = Number(annotation);
-  return Number.isSafeInteger(count) && count >= 0 ? count : 0;
-}
-
-/** Reads what became of an action. */
-export function observeOutcome({ metadata, status }: ManagedClusterAction): ActionOutcome {
-  const condition = findCondition(status?.conditions, ACTION_COMPLETED);
-  return {
-    retries: countOf(metadata.annotations?.[ActionAnnotation.retries]),
-    outcome: condition ? (condition.status === 'True' || isPostConditionMet(condition) ? 'executed' : 'failed') : 'pending',
-    message: condition?.message ?? '',
-    createdAt: Date.parse(metadata.creationTimestamp ?? '') || 0,
-    completedAt: (condition && Date.parse(condition.lastTransitionTime)) || 0,
-  };
-}
-
-/**
- * When an action ended: a spoke whose clock is ahead must not be waited for, nor one that is behind be asked without a pause.
- * @param now milliseconds since the epoch
- */
-export const endedAt = ({ createdAt, completedAt }: ActionOutcome, now: number): number =>
-  completedAt > now ? createdAt : Math.max(completedAt, createdAt);
-
-/** Create of what exists, delete of what is gone: refused, and yet what was asked for holds (spec/ocm 1.3). */
-function isPostConditionMet({ reason, message }: { reason: string; message: string }): boolean {
-  return (
-    (reason === ActionReason.createFailed && message.endsWith('already exists')) ||
-    (reason === ActionReason.deleteFailed && message.endsWith('not found'))
-  );
 }
 
 /** The puller's report in an answer about its ConfigMap; undefined when there is none or it is malformed. */

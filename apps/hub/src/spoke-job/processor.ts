@@ -1,9 +1,10 @@
 import { findCondition } from '@flotilla/api';
 import { ClusterGroupUpgrade, ClusterGroupUpgradeCondition, unpackStatus } from '@flotilla/api/ran';
+import type { UpgradeIdentity } from '@flotilla/rollout';
 import type { Client } from '@flotilla/runtime';
 import { z } from 'zod';
 import { BY_UID, hubObjectsOf, type SpokeJobCaches, spokeKey } from './caches.ts';
-import type { JobState, SpokeJob, UpgradeIdentity } from './definition.ts';
+import type { JobState, SpokeJob } from './definition.ts';
 import type { StepContext } from './interpret.ts';
 import { observeSpoke, type SpokeObservation } from './observe.ts';
 import { runStep, type StepResult } from './step.ts';

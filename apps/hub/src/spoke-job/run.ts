@@ -1,11 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { PrecacheProgress } from '@flotilla/api/ran';
 import type { SpokeJobMachine } from '@flotilla/machines';
-import type { JobState, SpokeJob, UpgradeIdentity } from './definition.ts';
+import type { UpgradeIdentity } from '@flotilla/rollout';
+import type { JobState, SpokeJob } from './definition.ts';
 import type { CacheVersions } from './processor.ts';
-
-/** How a message begins that says why the hub cannot go on with a spoke. */
-export const TROUBLE_PREFIX = 'cannot go on: ';
 
 /** What the reconciler wants of a kind of job, from one pass over one upgrade. */
 export interface RunRequest<S extends string, I> {

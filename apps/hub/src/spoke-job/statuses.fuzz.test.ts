@@ -1,10 +1,10 @@
 import { Label } from '@flotilla/api';
 import { ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 import { defineTarget, type RandomValues } from '@flotilla/control-plane/fuzzing';
+import { judgeWork, trimWork } from '@flotilla/rollout';
 import { expect, test } from 'vitest';
 import { createPrecacheJob } from '../precache/job.ts';
 import { judgeRegistration } from '../registration/judge.ts';
-import { judgeWork, trimWork } from '../rollout/spoke/manifest-works.ts';
 import { interpret } from './interpret.ts';
 import { buildPrecacheSettings } from './observation-builders.ts';
 import { observeSpoke, readReport, trimAction, trimView } from './observe.ts';

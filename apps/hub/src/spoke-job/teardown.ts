@@ -1,6 +1,7 @@
 import { Label } from '@flotilla/api';
+import type { UpgradeIdentity } from '@flotilla/rollout';
 import { BY_WORK_AND_CLUSTER, BY_WORK_AND_UPGRADE, hubObjectsOf, type SpokeJobCaches, spokeKey } from './caches.ts';
-import type { JobState, SpokeJob, UpgradeIdentity, Workload } from './definition.ts';
+import type { JobState, SpokeJob, Workload } from './definition.ts';
 import { type EffectDeps, EffectRun } from './effects.ts';
 import { isLeftover } from './hub-objects.ts';
 import { observeSpoke } from './observe.ts';

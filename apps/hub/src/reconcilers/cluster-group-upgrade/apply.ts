@@ -1,7 +1,7 @@
 import type { Ref } from '@flotilla/api';
+import { mergePatch } from '@flotilla/api';
 import { CLEANUP_FINALIZER, ClusterGroupUpgrade, type ClusterGroupUpgradeStatus, unpackStatus } from '@flotilla/api/ran';
 import { type Client, isNotFound } from '@flotilla/runtime';
-import { mergePatch } from '../../merge-patch.ts';
 import { type DroppedFields, findDropped, isAllDropped } from './dropped-fields.ts';
 import { fitStatus } from './status-budget.ts';
 

@@ -7,6 +7,7 @@ import {
   type PrecacheState,
   type PrecachingSpec,
 } from '@flotilla/api/ran';
+import { type GateInput, identityOf, judgeGates, remainingClusters } from '@flotilla/rollout';
 import type { Client } from '@flotilla/runtime';
 import { type BackupEngine, backupTeardown } from '../../backup/job.ts';
 import { type BackupReport, requestBackup } from '../../backup/report.ts';
@@ -15,8 +16,6 @@ import { type PrecacheEngine, type PrecacheRun, precacheTeardown } from '../../p
 import { rollUp } from '../../precache/rollup.ts';
 import type { PrecacheSettings } from '../../precache/settings.ts';
 import { specDigest } from '../../precache/spec-digest.ts';
-import { type GateInput, judgeGates, remainingClusters } from '../../rollout/gates.ts';
-import { identityOf } from '../../rollout/spoke/spoke-plan.ts';
 import type { SpokeJobCaches } from '../../spoke-job/caches.ts';
 import { Teardown } from '../../spoke-job/teardown.ts';
 import type { UpgradePlan } from './plan.ts';

@@ -9,13 +9,10 @@ import type {
   Policy,
 } from '@flotilla/api/ocm';
 import { type ClusterGroupUpgrade, OVERRIDES_CONFIG_MAP, type PreCachingConfig } from '@flotilla/api/ran';
+import type { BlockingRef } from '@flotilla/rollout';
+import { judgeTenancy, searchText, type Tenancy } from '@flotilla/rollout';
 import type { WatchCache } from '@flotilla/runtime';
-import type { BlockingRef } from '../../rollout/blocking.ts';
-import { searchText } from '../../upgrade/json-value.ts';
-import { judgeTenancy, type Tenancy } from '../../upgrade/tenancy.ts';
-
-/** Index of replicated policies by cluster. */
-export const BY_CLUSTER = 'cluster';
+import { BY_CLUSTER } from '../../indexes.ts';
 
 /** Index of bindings of cluster sets by their namespace. */
 export const BY_NAMESPACE = 'namespace';

@@ -1,13 +1,24 @@
 import { findCondition } from '@flotilla/api';
 import { ClusterGroupUpgradeCondition, type ClusterGroupUpgradeSpec, type PrecachingSpec } from '@flotilla/api/ran';
-import { policyFrameworkMissing, validateConfigRef, validateInput, validateNameLabels } from '../../rollout/input-checks.ts';
-import { computeMaxConcurrency, planBatches } from '../../upgrade/batches.ts';
-import { type ClusterSelection, selectClusters } from '../../upgrade/cluster-selection.ts';
-import { createComplianceTest, isManifestWorkMode } from '../../upgrade/compliance.ts';
-import { examinePolicies, type PolicyExamination } from '../../upgrade/policies.ts';
-import { derivePrecachingSpec, type SoftwareFailure } from '../../upgrade/software-spec.ts';
-import type { ResolvePlatformImage } from '../../upgrade/update-graph.ts';
-import { type Validation, validateUpgrade } from '../../upgrade/validation.ts';
+import type { ResolvePlatformImage } from '@flotilla/rollout';
+import {
+  type ClusterSelection,
+  computeMaxConcurrency,
+  createComplianceTest,
+  derivePrecachingSpec,
+  examinePolicies,
+  isManifestWorkMode,
+  type PolicyExamination,
+  planBatches,
+  policyFrameworkMissing,
+  type SoftwareFailure,
+  selectClusters,
+  type Validation,
+  validateConfigRef,
+  validateInput,
+  validateNameLabels,
+  validateUpgrade,
+} from '@flotilla/rollout';
 import type { ObservedUpgrade } from './observe.ts';
 
 /** What planning needs besides the observation. */

@@ -1,12 +1,12 @@
 import { findCondition, Label } from '@flotilla/api';
 import { ManifestWork, Placement } from '@flotilla/api/ocm';
 import { CLEANUP_FINALIZER, ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { PLACEMENT_APP } from '@flotilla/rollout';
+import { buildClusterGroupUpgrade, buildWork, UPGRADE } from '@flotilla/rollout/testing';
 import { createLogger, createMetrics, type EventToRecord } from '@flotilla/runtime';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createCaches, fillCaches } from '../../caches.ts';
 import { RolloutEngine } from '../../rollout/engine.ts';
-import { PLACEMENT_APP } from '../../rollout/placements.ts';
-import { buildClusterGroupUpgrade, buildWork, UPGRADE } from '../../rollout/spoke/spoke-builders.ts';
 import { MemoryHub } from '../../spoke-job/memory-hub.ts';
 import type { UpgradeJobs } from './jobs.ts';
 import { UpgradeReconciler } from './reconciler.ts';

@@ -6,22 +6,27 @@ import {
   ClusterGroupUpgradeSpec,
   type ClusterGroupUpgradeStatus,
 } from '@flotilla/api/ran';
+import type { ValidationFacts } from '@flotilla/rollout';
+import {
+  advanceRollout,
+  eventsBetween,
+  type GateInput,
+  isRunning,
+  isTurningPoint,
+  judgeBlocking,
+  judgeGates,
+  judgeWindow,
+  keepsObjects,
+  PlacementPatience,
+  readSoak,
+  remainingClusters,
+  startRollout,
+} from '@flotilla/rollout';
 import type { Client, EventRecorder, Logger, ReconcileResult } from '@flotilla/runtime';
-import { advanceRollout } from '../../rollout/advance.ts';
-import { judgeBlocking } from '../../rollout/blocking.ts';
 import type { RolloutCaches } from '../../rollout/caches.ts';
 import type { RolloutEngine } from '../../rollout/engine.ts';
-import { type GateInput, judgeGates, remainingClusters } from '../../rollout/gates.ts';
 import { observeRollout } from '../../rollout/observe.ts';
-import { PlacementPatience } from '../../rollout/placement-problems.ts';
-import { readSoak } from '../../rollout/policy-mode.ts';
-import { startRollout } from '../../rollout/start.ts';
-import { isRunning, keepsObjects } from '../../rollout/targets.ts';
-import { isTurningPoint } from '../../rollout/turning-point.ts';
-import { judgeWindow } from '../../rollout/window.ts';
 import type { SpokeJobCaches } from '../../spoke-job/caches.ts';
-import { eventsBetween } from '../../upgrade/events-between.ts';
-import type { ValidationFacts } from '../../upgrade/events-validation.ts';
 import { writeFinalizer, writeStatus } from './apply.ts';
 import type { DroppedFields } from './dropped-fields.ts';
 import type { Teardowns, UpgradeJobs } from './jobs.ts';

@@ -1,7 +1,7 @@
 import { ClusterGroupUpgrade, type ClusterGroupUpgradeStatus, type PrecacheState } from '@flotilla/api/ran';
+import { judgeGates } from '@flotilla/rollout';
 import { describe, expect, test } from 'vitest';
 import { rollUp } from '../../precache/rollup.ts';
-import { judgeGates } from '../../rollout/gates.ts';
 import type { SpokeRecord } from '../../spoke-job/run.ts';
 import type { UpgradePlan } from './plan.ts';
 import { describeEnd, describePreparation, describeRollout, type PrecachingReport } from './status.ts';

@@ -9,20 +9,26 @@ import {
   type PrecacheProgress,
   type PrecacheState,
 } from '@flotilla/api/ran';
+import type { Advance, Refusal } from '@flotilla/rollout';
+import {
+  desiredViewNames,
+  desiredWorkName,
+  identityOf,
+  keepsObjects,
+  PRECACHE_SPEC_VALID,
+  placementNames,
+  policyContent,
+  RecordState,
+  type RolloutProblem,
+  resourceName,
+  safeNameKey,
+  setCondition,
+  templatesOf,
+  ValidationReason,
+} from '@flotilla/rollout';
 import { type BackupReport, describeBackup } from '../../backup/report.ts';
 import type { RollUp } from '../../precache/rollup.ts';
-import type { Advance } from '../../rollout/advance.ts';
-import type { Refusal } from '../../rollout/gates.ts';
-import { RecordState, type RolloutProblem } from '../../rollout/model.ts';
-import { placementNames } from '../../rollout/placements.ts';
-import { desiredWorkName, resourceName, safeNameKey } from '../../rollout/safe-names.ts';
-import { identityOf } from '../../rollout/spoke/spoke-plan.ts';
-import { desiredViewNames, policyContent } from '../../rollout/spoke/subscriptions.ts';
-import { keepsObjects, templatesOf } from '../../rollout/targets.ts';
 import type { SpokeRecord } from '../../spoke-job/run.ts';
-import { setCondition } from '../../upgrade/conditions.ts';
-import { PRECACHE_SPEC_VALID } from '../../upgrade/software-spec.ts';
-import { ValidationReason } from '../../upgrade/validation.ts';
 import type { UpgradePlan } from './plan.ts';
 import { orAbsent } from './status-budget.ts';
 

@@ -1,11 +1,10 @@
 import { ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Policy } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { buildChild, buildCluster, buildClusterGroupUpgrade, buildPolicy } from '@flotilla/rollout/testing';
 import { createLogger, createMetrics } from '@flotilla/runtime';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createCaches, fillCaches } from '../../caches.ts';
-import { buildCluster, buildClusterGroupUpgrade } from '../../rollout/spoke/spoke-builders.ts';
 import { MemoryHub } from '../../spoke-job/memory-hub.ts';
-import { buildChild, buildPolicy } from '../../upgrade/policy-builders.ts';
 import { wakeOnChange } from './wakes.ts';
 
 const POLICY = buildPolicy('p');

@@ -3,13 +3,11 @@
 import { findCondition, type KubeObject, Label, refKey } from '@flotilla/api';
 import { PLACEMENT_SATISFIED, type Placement, type Policy } from '@flotilla/api/ocm';
 import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
+import { blockingRefs, isEnding, isRunning, templatesOf, upgradeIndexOf } from '@flotilla/rollout';
 import type { Change, WorkQueue } from '@flotilla/runtime';
-import { blockingRefs } from '../../rollout/blocking.ts';
 import type { RolloutCaches } from '../../rollout/caches.ts';
 import { BY_LABELS } from '../../rollout/engine.ts';
 import { hasClusterChanged } from '../../rollout/observe.ts';
-import { upgradeIndexOf } from '../../rollout/placements.ts';
-import { isEnding, isRunning, templatesOf } from '../../rollout/targets.ts';
 import { BY_UID, type SpokeJobCaches } from '../../spoke-job/caches.ts';
 import type { UpgradeCaches } from './observe.ts';
 

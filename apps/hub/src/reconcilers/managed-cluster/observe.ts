@@ -1,7 +1,8 @@
 import { findCondition, Label } from '@flotilla/api';
 import { CLUSTER_AVAILABLE, type ManagedCluster, Policy } from '@flotilla/api/ocm';
 import type { Client } from '@flotilla/runtime';
-import { BY_CLUSTER, CHILD_POLICIES, servesPolicies, trimChild, type UpgradeCaches } from '../cluster-group-upgrade/observe.ts';
+import { BY_CLUSTER } from '../../indexes.ts';
+import { CHILD_POLICIES, servesPolicies, trimChild, type UpgradeCaches } from '../cluster-group-upgrade/observe.ts';
 
 /** Namespace of automatically created upgrades (spec/talm 5.2). */
 export const AUTO_NAMESPACE = 'ztp-install';

@@ -1,13 +1,11 @@
 import { Label } from '@flotilla/api';
 import { type ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork, ManifestWorkReplicaSet } from '@flotilla/api/ocm';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { ROLLOUT_WORK, trimRolloutView, trimWork, upgradeIndexOf } from '@flotilla/rollout';
 import { type Client, type Logger, type Metrics, WatchCache } from '@flotilla/runtime';
+import { BY_CLUSTER } from '../../indexes.ts';
 import { SPOKE_JOBS } from '../../spoke-job/caches.ts';
 import { trimAction } from '../../spoke-job/observe.ts';
-import { upgradeIndexOf } from '../placements.ts';
-import { trimRolloutView } from './answers.ts';
-import { ROLLOUT_WORK } from './labels.ts';
-import { trimWork } from './manifest-works.ts';
 
 /** The watches a spoke's step reads from; there are no other reads. */
 export interface SpokeCaches {
@@ -22,8 +20,6 @@ export interface SpokeCaches {
   readonly rolloutActions: WatchCache<ManagedClusterAction>;
 }
 
-/** Index of works, views and actions by the cluster whose namespace they are in. */
-export const BY_CLUSTER = 'cluster';
 /** Index of works, views and actions by the uid of their upgrade; the reference's say none, they are found by `upgradeIndexValue`. */
 export const BY_UPGRADE = 'upgrade';
 

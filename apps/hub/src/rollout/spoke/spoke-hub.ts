@@ -10,8 +10,9 @@ import {
   transportCrds,
 } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, ranCrds } from '@flotilla/api/ran';
+import type { RolloutPhase } from '@flotilla/rollout';
 import { type Client, createLogger, createMetrics, isNotFound, WatchCache } from '@flotilla/runtime';
-import type { RolloutPhase, SpokeStep } from '../model.ts';
+import type { SpokeStep } from '../steps.ts';
 import { rolloutCaches, type SpokeCaches } from './caches.ts';
 import { createSpokeStep, spokeNeed } from './spoke-step.ts';
 

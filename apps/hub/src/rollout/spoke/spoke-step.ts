@@ -1,13 +1,13 @@
 import { findCondition, type KubeObject, Label, refKey, WaitingError } from '@flotilla/api';
 import { ClusterGroupUpgrade, ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
+import type { RolloutPhase, SpokeTarget } from '@flotilla/rollout';
+import { identityOf, isAttributed, isOurs, isReferencesAction, planSpoke, targetOf } from '@flotilla/rollout';
 import type { Client, Logger } from '@flotilla/runtime';
 import { Patience } from '../look-again.ts';
-import type { RolloutPhase, SpokeStep, SpokeTarget } from '../model.ts';
-import { targetOf } from '../targets.ts';
+import type { SpokeStep } from '../steps.ts';
+import { applyWrite, type Ownership } from './apply-write.ts';
 import type { SpokeCaches } from './caches.ts';
-import { applyWrite, type Standing } from './hub-write.ts';
-import { isAttributed, isOurs, isReferencesAction } from './labels.ts';
-import { identityOf, observeSpoke, planSpoke } from './spoke-plan.ts';
+import { observeRolloutSpoke } from './observe.ts';
 
 export interface SpokeStepDeps {
   readonly client: Client;
@@ -62,7 +62,7 @@ export function createSpokeStep(deps: SpokeStepDeps): (step: SpokeStep) => Promi
     }
     behind.forget(key);
     const { writes, wakeAt } = planNow(upgrade, cluster, target, deps);
-    const judge = (existing: KubeObject) => judgeStanding(existing, upgrade, deps);
+    const judge = (existing: KubeObject) => judgeOwner(existing, upgrade, deps);
     for (const write of writes) {
       await applyWrite(write, { client: deps.client, judge });
       const name = write.verb === 'create' ? write.object.metadata.name : write.ref.name;
@@ -81,7 +81,7 @@ export function createSpokeStep(deps: SpokeStepDeps): (step: SpokeStep) => Promi
 function planNow(upgrade: ClusterGroupUpgrade, cluster: string, target: SpokeTarget, deps: Omit<SpokeStepDeps, 'client' | 'logger'>) {
   const { viewSeconds = DEFAULT_VIEW_SECONDS, talmStrict = false } = deps;
   const settings = { now: deps.now(), viewSeconds, talmStrict };
-  return planSpoke(target, observeSpoke(upgrade, cluster, deps.caches), settings);
+  return planSpoke(target, observeRolloutSpoke(upgrade, cluster, deps.caches), settings);
 }
 
 const order: Record<RolloutPhase, number> = { prepare: 0, remediate: 1, complete: 2, cleanup: 3 };
@@ -95,7 +95,7 @@ function isBefore({ metadata, status }: ClusterGroupUpgrade, target: SpokeTarget
 }
 
 /** Whose an object is that is in the way of one of ours. */
-async function judgeStanding(existing: KubeObject, upgrade: ClusterGroupUpgrade, deps: SpokeStepDeps): Promise<Standing> {
+async function judgeOwner(existing: KubeObject, upgrade: ClusterGroupUpgrade, deps: SpokeStepDeps): Promise<Ownership> {
   const identity = identityOf(upgrade);
   if (isOurs(existing, identity)) return 'ours';
   if (isReferencesAction(existing, identity)) return 'leftover';

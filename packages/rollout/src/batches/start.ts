@@ -1,0 +1,48 @@
+/** The start of a rollout: its final plan, and its first stored status (spec/talm 2.9). Pure. */
+
+import { conditionTime } from '@flotilla/api';
+import type { ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
+import { type ClusterProgress, ProgressState, RecordState } from '../upgrade/model.ts';
+import { planBatches } from './batches.ts';
+
+/** What is rolled out to whom. */
+export interface StartInput {
+  /** Clusters that are left after pre-caching, backup and blocking upgrades, in the order of the plan. */
+  readonly clusters: readonly string[];
+  /** Clusters that had nothing to do from the beginning. */
+  readonly compliant: readonly string[];
+  readonly isCompliant: (cluster: string) => boolean;
+  readonly canaries: readonly string[] | undefined;
+  readonly maxConcurrency: number;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  /** Who has failed before and complies now is done, as in the reference; default false. */
+  readonly talmStrict?: boolean;
+}
+
+/**
+ * The status of an upgrade whose rollout starts now. There is no current batch yet: the clusters of the plan are prepared first, and
+ * those that comply already stand in the progress as Completed until their last edits are seen on them.
+ */
+export function startRollout(before: ClusterGroupUpgradeStatus, input: StartInput): ClusterGroupUpgradeStatus {
+  const { clusters, canaries, maxConcurrency, isCompliant, now } = input;
+  const { batches, compliant } = planBatches({ clusters, canaries, maxConcurrency, isCompliant });
+  const nothingToDo = new Set([...input.compliant, ...compliant]);
+  const records = input.talmStrict
+    ? before.clusters?.filter(({ name, state }) => state !== RecordState.failed || !nothingToDo.has(name))
+    : before.clusters;
+  const recorded = new Set((records ?? []).map(({ name }) => name));
+  const done = [...nothingToDo].filter((cluster) => !recorded.has(cluster));
+  const progress: Record<string, ClusterProgress> = Object.fromEntries(
+    done.map((cluster) => [cluster, { state: ProgressState.completed }]),
+  );
+  return {
+    ...before,
+    clusters: records,
+    remediationPlan: batches.length > 0 ? batches : undefined,
+    status: {
+      startedAt: before.status.startedAt ?? conditionTime(now),
+      currentBatchRemediationProgress: done.length > 0 ? progress : undefined,
+    },
+  };
+}

@@ -1,0 +1,49 @@
+/** Upgrades that another one waits for (spec/talm 2.9 gates 5 and 8). Pure. */
+import { Annotation, findCondition } from '@flotilla/api';
+import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
+import { RecordState } from '../upgrade/model.ts';
+
+/** Name and namespace of a blocking upgrade. */
+export interface BlockingRef {
+  readonly name: string;
+  readonly namespace: string;
+}
+
+/** What is known of all blocking upgrades; each list holds names in the order of the spec. */
+export interface Blocking {
+  readonly missing: readonly string[];
+  readonly incomplete: readonly string[];
+  /** Clusters that completed in every one of them; undefined when the annotations do not ask for it. */
+  readonly eligible: ReadonlySet<string> | undefined;
+}
+
+/** The blocking upgrades of the spec; without a namespace they are looked for beside the upgrade. */
+export const blockingRefs = ({ metadata, spec }: ClusterGroupUpgrade): BlockingRef[] =>
+  (spec?.blockingCRs ?? []).map(({ name = '', namespace }) => ({ name, namespace: namespace || (metadata.namespace ?? '') }));
+
+/** Looks at the blocking upgrades of one upgrade. */
+export function judgeBlocking(upgrade: ClusterGroupUpgrade, find: (ref: BlockingRef) => ClusterGroupUpgrade | undefined): Blocking {
+  const partial = upgrade.metadata.annotations?.[Annotation.blockingCompletionMode] === 'partial';
+  const filters = partial && upgrade.metadata.annotations?.[Annotation.blockingClusterFiltering] === 'true';
+  const missing: string[] = [];
+  const incomplete: string[] = [];
+  const completed: ReadonlySet<string>[] = [];
+  for (const ref of blockingRefs(upgrade)) {
+    const blocker = find(ref);
+    if (!blocker) missing.push(ref.name);
+    else if (!isOver(blocker, partial)) incomplete.push(ref.name);
+    else completed.push(completedClusters(blocker));
+  }
+  const [first, ...others] = completed;
+  const eligible = filters && first ? new Set([...first].filter((cluster) => others.every((each) => each.has(cluster)))) : undefined;
+  return { missing, incomplete, eligible };
+}
+
+function isOver({ status }: ClusterGroupUpgrade, partial: boolean): boolean {
+  const succeeded = findCondition(status?.conditions, ClusterGroupUpgradeCondition.succeeded);
+  return partial ? succeeded !== undefined : succeeded?.status === 'True';
+}
+
+/** Names, not counts: a cluster that is recorded twice in one upgrade does not stand for another. */
+const completedClusters = ({ status }: ClusterGroupUpgrade): ReadonlySet<string> =>
+  new Set((status?.clusters ?? []).filter(({ state }) => state === RecordState.complete).map(({ name }) => name));

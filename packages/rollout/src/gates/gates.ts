@@ -1,0 +1,118 @@
+/** What has to be before a rollout starts, in order (spec/talm 2.9). Pure. */
+
+import type { Verdict } from '../upgrade/model.ts';
+import { failed, type Outcome, waitingForWindow } from '../upgrade/texts.ts';
+import { formatSlice } from '../values/go-format.ts';
+import type { Blocking } from './blocking.ts';
+import type { Window } from './window.ts';
+
+/** How a job on every spoke (pre-caching, backup) stands; the spokes that failed it leave the plan. */
+export interface JobReport {
+  readonly finished: boolean;
+  readonly failed: readonly string[];
+}
+
+/** Everything the gates look at. */
+export interface GateInput {
+  readonly enabled: boolean;
+  readonly canaries: readonly string[];
+  /** Clusters of the plan, those that failed a job included. */
+  readonly planned: readonly string[];
+  /** Undefined when there is nothing to pre-cache. */
+  readonly precaching: JobReport | undefined;
+  readonly window: Window;
+  readonly blocking: Blocking;
+  /** The upgrade wants a backup first, and its plan has clusters. */
+  readonly wantsBackup: boolean;
+  /** Undefined before it was begun. */
+  readonly backup: JobReport | undefined;
+}
+
+/** Names of the gates, in order. */
+export type GateName = 'precaching' | 'enable' | 'window' | 'blocking' | 'backup' | 'filter';
+
+/** Why a gate does not let the upgrade pass. `progressing` is absent where the gate's own condition says it all. */
+export interface Refusal {
+  readonly gate: GateName;
+  readonly progressing?: Verdict;
+  /** The upgrade has ended here. */
+  readonly outcome?: Outcome;
+  /** When to look again even if nothing changes, epoch milliseconds. */
+  readonly wakeAt?: number | undefined;
+}
+
+type Gate = (input: GateInput) => Omit<Refusal, 'gate'> | undefined;
+
+const no = (reason: string, message: string): { readonly progressing: Verdict } => ({ progressing: { status: 'False', reason, message } });
+
+/** The clusters that are left after the jobs; `undefined` where the upgrade goes on. */
+function judgeJob(
+  { planned, canaries }: GateInput,
+  report: JobReport,
+  job: 'Precaching' | 'Backup',
+): { readonly outcome: Outcome } | undefined {
+  const lost = new Set(report.failed);
+  if (planned.length > 0 && planned.every((cluster) => lost.has(cluster)))
+    return { outcome: failed(`No clusters available for remediation (${job} failed)`) };
+  if (canaries.some((canary) => lost.has(canary))) return { outcome: failed(`${job} failed on canary clusters`) };
+  return undefined;
+}
+
+const precached: Gate = (input) => {
+  if (!input.precaching) return undefined;
+  return input.precaching.finished ? judgeJob(input, input.precaching, 'Precaching') : {};
+};
+
+const enabled: Gate = (input) => (input.enabled ? undefined : no('NotEnabled', 'Not enabled'));
+
+const windowOpen: Gate = ({ window }) =>
+  window.kind === 'open'
+    ? undefined
+    : { progressing: waitingForWindow('False', window.message), wakeAt: window.kind === 'closed' ? window.opensAt : undefined };
+
+const blockersDone: Gate = ({ blocking: { missing, incomplete } }) => {
+  if (missing.length > 0) return no('MissingBlockingCR', `Missing blocking CRs: ${formatSlice(missing)}`);
+  if (incomplete.length > 0) return no('IncompleteBlockingCR', `Blocking CRs that are not completed: ${formatSlice(incomplete)}`);
+  return undefined;
+};
+
+const backedUp: Gate = (input) => {
+  if (!input.wantsBackup) return undefined;
+  if (!input.backup?.finished) return no('NotStarted', 'Cluster backup is in progress');
+  return judgeJob(input, input.backup, 'Backup');
+};
+
+const clustersLeft: Gate = (input) => {
+  const { blocking, planned } = input;
+  if (!blocking.eligible || planned.length === 0 || remainingClusters(input).length > 0) return undefined;
+  return { outcome: failed('No clusters available for remediation after filtering out non-completed clusters from blocking CGUs') };
+};
+
+const gates: readonly (readonly [GateName, Gate])[] = [
+  ['precaching', precached],
+  ['enable', enabled],
+  ['window', windowOpen],
+  ['blocking', blockersDone],
+  ['backup', backedUp],
+  ['filter', clustersLeft],
+];
+
+/** The first gate that refuses, or undefined when the rollout may start. */
+export function judgeGates(input: GateInput): Refusal | undefined {
+  for (const [gate, judge] of gates) {
+    const refusal = judge(input);
+    if (refusal) return { gate, ...refusal };
+  }
+  return undefined;
+}
+
+/** The clusters of the plan that the rollout starts with. */
+export function remainingClusters({
+  planned,
+  precaching,
+  backup,
+  blocking,
+}: Omit<GateInput, 'enabled' | 'canaries' | 'window' | 'wantsBackup'>): string[] {
+  const lost = new Set([...(precaching?.failed ?? []), ...(backup?.failed ?? [])]);
+  return planned.filter((cluster) => !lost.has(cluster) && (blocking.eligible?.has(cluster) ?? true));
+}

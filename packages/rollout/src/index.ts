@@ -1,0 +1,50 @@
+export { type Advance, advanceRollout } from './batches/advance.ts';
+export { computeMaxConcurrency, planBatches } from './batches/batches.ts';
+export { startRollout } from './batches/start.ts';
+export { isTurningPoint } from './batches/turning-point.ts';
+export { isAvailable } from './clusters/availability.ts';
+export { areEditsApplied } from './clusters/cluster-edits.ts';
+export { type ClusterSelection, selectClusters } from './clusters/cluster-selection.ts';
+export { judgeTenancy, notBound, type Tenancy } from './clusters/tenancy.ts';
+export { eventsBetween } from './events/events-between.ts';
+export type { ValidationFacts } from './events/events-validation.ts';
+export { type BlockingRef, blockingRefs, judgeBlocking } from './gates/blocking.ts';
+export { type GateInput, judgeGates, type Refusal, remainingClusters } from './gates/gates.ts';
+export { judgeWindow } from './gates/window.ts';
+export { PlacementPatience } from './placements/placement-problems.ts';
+export { PLACEMENT_APP, placementNames, planPlacements, upgradeIndexOf, upgradeIndexValue } from './placements/placements.ts';
+export { createComplianceTest, isManifestWorkMode } from './policies/compliance.ts';
+export { examinePolicies, isEnforced, type PolicyExamination } from './policies/policies.ts';
+export { policyMode, readSoak } from './policies/policy-mode.ts';
+export { repositoryOf } from './software/image-allow.ts';
+export type { ResolvePlatformImage } from './software/platform-image.ts';
+export { derivePrecachingSpec, PRECACHE_SPEC_VALID, type SoftwareFailure } from './software/software-spec.ts';
+export { trimRolloutView } from './spoke/answers.ts';
+export { type ObservedSpoke, planSpoke } from './spoke/spoke-plan.ts';
+export { desiredViewNames, policyContent } from './spoke/subscriptions.ts';
+export { targetOf, targetsOf } from './spoke/targets.ts';
+export { type ActionOutcome, countOf, endedAt, observeOutcome } from './transport/action-outcome.ts';
+export { readViewAnswer, type ViewAnswer, type ViewTarget } from './transport/view-answer.ts';
+export { setCondition } from './upgrade/conditions.ts';
+export type { HubWrite } from './upgrade/hub-write.ts';
+export { identityOf, type UpgradeIdentity } from './upgrade/identity.ts';
+export { actionIndexValue, isAttributed, isOurs, isReferencesAction, ROLLOUT_WORK } from './upgrade/labels.ts';
+export {
+  type PolicyRef,
+  RecordState,
+  type RolloutMode,
+  type RolloutObservation,
+  type RolloutPhase,
+  type RolloutProblem,
+  type SpokeTarget,
+} from './upgrade/model.ts';
+export { desiredWorkName, placementName, resourceName, safeNameKey } from './upgrade/safe-names.ts';
+export { isEnding, isRunning, keepsObjects, templatesOf } from './upgrade/stage.ts';
+export { TROUBLE_PREFIX } from './upgrade/texts.ts';
+export { workLabels } from './upgrade/work-labels.ts';
+export { policyFrameworkMissing, validateConfigRef, validateInput, validateNameLabels } from './validation/input-checks.ts';
+export { type Validation, ValidationReason, validateUpgrade } from './validation/validation.ts';
+export { quote } from './values/go-format.ts';
+export { searchText } from './values/json-value.ts';
+export { manifestWorkMode } from './works/manifest-work-mode.ts';
+export { judgeWork, trimWork } from './works/manifest-works.ts';

@@ -1,0 +1,203 @@
+/** Placements and PlacementBindings of an upgrade: what they must be, and what is to be written for it (spec/talm 2.8). Pure. */
+import { Annotation, type KubeObject, Label, mergePatch, type Resource } from '@flotilla/api';
+import { Placement, PlacementBinding } from '@flotilla/api/ocm';
+import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { indexOf } from '../batches/cluster-progress.ts';
+import { NAME_LABEL } from '../clusters/name-label.ts';
+import { deletionOf, type HubWrite } from '../upgrade/hub-write.ts';
+import type { PolicyRef } from '../upgrade/model.ts';
+import { ProgressState, RecordState } from '../upgrade/model.ts';
+import { desiredPlacementName, placementName, safeNameKey } from '../upgrade/safe-names.ts';
+import { isRunning } from '../upgrade/stage.ts';
+import { labelValue } from '../upgrade/work-labels.ts';
+import { isRecord } from '../values/json-value.ts';
+
+/** Value of label `app` on Placements and PlacementBindings of upgrades. */
+export const PLACEMENT_APP = 'openshift-cluster-group-upgrades';
+
+/** What is in the caches of an upgrade's own objects, found by its labels. */
+export interface PlacementObjects {
+  readonly placements: readonly Placement[];
+  readonly bindings: readonly PlacementBinding[];
+  /** Write a Placement without clusters as the reference does; default false. */
+  readonly talmStrict?: boolean | undefined;
+}
+
+/** Value of an index of Placements and PlacementBindings: the labels that name their upgrade. */
+export const upgradeIndexValue = ({ namespace, name }: { readonly namespace: string; readonly name: string }): string =>
+  `${labelValue(namespace)}/${labelValue(name)}`;
+
+/** The same value, from an object. */
+export const upgradeIndexOf = ({ metadata }: KubeObject): string =>
+  `${metadata.labels?.[Label.upgradeNamespace] ?? ''}/${metadata.labels?.[Label.upgradeName] ?? ''}`;
+
+/** What the status says of the objects of these policies: their names, and the lists of them. */
+export function placementNames(upgrade: ClusterGroupUpgrade, policies: readonly PolicyRef[]) {
+  const { name } = upgrade.metadata;
+  const named = policies.map((policy) => {
+    const desired = desiredPlacementName(name, policy.name);
+    return { key: safeNameKey(desired, policy.namespace), actual: placementName(upgrade, policy) };
+  });
+  const actual = named.map((each) => each.actual).toSorted();
+  return {
+    safeResourceNames: Object.fromEntries(named.map((each) => [each.key, each.actual])),
+    placements: actual,
+    placementBindings: actual,
+  };
+}
+
+/**
+ * What has to be written so that the upgrade has, for each policy of its stored status, one Placement with the clusters that the
+ * policy is enforced on and one PlacementBinding, and no others. Empty when all is so. For an upgrade that is to have none, pass none.
+ */
+export function planPlacements(upgrade: ClusterGroupUpgrade, policies: readonly PolicyRef[], existing: PlacementObjects): HubWrite[] {
+  const writes: HubWrite[] = [];
+  const wanted = new Set<string>();
+  for (const [index, policy] of policies.entries()) {
+    const name = placementName(upgrade, policy);
+    const isIt = ({ metadata }: KubeObject) => metadata.name === name && metadata.namespace === policy.namespace;
+    const placement = existing.placements.find(isIt);
+    const binding = existing.bindings.find(isIt);
+    const clusters = membership(upgrade, index, placement);
+    writes.push(
+      ...planObject(
+        Placement,
+        desiredPlacement(upgrade, policy, { name, matchExpressions: expressionsFor(clusters, existing.talmStrict) }),
+        placement,
+      ),
+    );
+    writes.push(...planObject(PlacementBinding, desiredBinding(upgrade, policy, name), binding));
+    wanted.add(`${policy.namespace}/${name}`);
+  }
+  const bound = boundPlacements(existing.bindings);
+  for (const placement of existing.placements)
+    if (!bound.has(`${placement.metadata.namespace}/${placement.metadata.name}`)) writes.push(...planRemoval(Placement, placement, wanted));
+  for (const binding of existing.bindings) writes.push(...planRemoval(PlacementBinding, binding, wanted));
+  return writes;
+}
+
+/**
+ * Placements that stay until their bindings are gone: the propagator asks the Placement of a deleted binding whose copies to look at
+ * again. Without it nobody's is, and the policy stays enforced on the clusters of the last batch.
+ */
+const boundPlacements = (bindings: readonly PlacementBinding[]): ReadonlySet<string> =>
+  new Set(
+    bindings
+      .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+      .map(({ metadata, placementRef }) => `${metadata.namespace}/${placementRef?.name}`),
+  );
+
+/**
+ * Clusters of the current batch that are at the policy now, and those that were and still are there: who is done with a policy keeps
+ * it enforced until the batch ends. Whoever has timed out or failed leaves.
+ */
+function membership(upgrade: ClusterGroupUpgrade, index: number, existing: Placement | undefined): string[] {
+  if (!isRunning(upgrade)) return [];
+  const { status } = upgrade;
+  const left = new Set((status?.clusters ?? []).filter(({ state }) => state !== RecordState.complete).map(({ name }) => name));
+  const present = new Set(selectedBy(existing));
+  return Object.entries(status?.status.currentBatchRemediationProgress ?? {})
+    .filter(([cluster, progress]) => {
+      if (left.has(cluster)) return false;
+      return present.has(cluster) || (progress.state === ProgressState.inProgress && indexOf(progress, 'policy') === index);
+    })
+    .map(([cluster]) => cluster)
+    .toSorted();
+}
+
+/** Clusters a Placement of ours selects. */
+export const selectedBy = (placement: Placement | undefined): readonly string[] =>
+  placement?.spec?.predicates?.[0]?.requiredClusterSelector?.labelSelector?.matchExpressions?.[0]?.values ?? [];
+
+/**
+ * Selects these clusters. Without any a selector that is valid and that nobody can match; the reference's `In` without values is an error to
+ * the placement controller, tried again for hours.
+ */
+function expressionsFor(clusters: readonly string[], talmStrict = false): readonly object[] {
+  const key = NAME_LABEL;
+  if (clusters.length > 0) return [{ key, operator: 'In', values: clusters }];
+  return talmStrict ? [{ key, operator: 'In' }] : ['Exists', 'DoesNotExist'].map((operator) => ({ key, operator }));
+}
+
+function desiredPlacement(
+  upgrade: ClusterGroupUpgrade,
+  policy: PolicyRef,
+  { name, matchExpressions }: { name: string; matchExpressions: readonly object[] },
+): KubeObject {
+  return {
+    apiVersion: Placement.apiVersion,
+    kind: Placement.kind,
+    metadata: metadataOf(upgrade, policy, name, { [Label.forPolicy]: labelValue(policy.name) }),
+    spec: {
+      predicates: [{ requiredClusterSelector: { labelSelector: { matchExpressions } } }],
+      tolerations: [
+        { key: 'cluster.open-cluster-management.io/unavailable', operator: 'Exists' },
+        { key: 'cluster.open-cluster-management.io/unreachable', operator: 'Exists' },
+      ],
+    },
+  };
+}
+
+const desiredBinding = (upgrade: ClusterGroupUpgrade, policy: PolicyRef, name: string): KubeObject => ({
+  apiVersion: PlacementBinding.apiVersion,
+  kind: PlacementBinding.kind,
+  metadata: metadataOf(upgrade, policy, name, {}),
+  bindingOverrides: { remediationAction: 'enforce' },
+  placementRef: { apiGroup: 'cluster.open-cluster-management.io', kind: Placement.kind, name },
+  subFilter: 'restricted',
+  subjects: [{ apiGroup: 'policy.open-cluster-management.io', kind: 'Policy', name: policy.name }],
+});
+
+const metadataOf = ({ metadata }: ClusterGroupUpgrade, policy: PolicyRef, name: string, more: Readonly<Record<string, string>>) => ({
+  name,
+  namespace: policy.namespace,
+  labels: {
+    [Label.app]: PLACEMENT_APP,
+    [Label.upgradeName]: labelValue(metadata.name),
+    [Label.upgradeNamespace]: labelValue(metadata.namespace ?? ''),
+    ...more,
+    [Label.excludeFromBackup]: 'true',
+  },
+  annotations: { [Annotation.resourceName]: safeNameKey(desiredPlacementName(metadata.name, policy.name), policy.namespace) },
+});
+
+/** Creates, or mends what differs from what we want; fields we say nothing about stay, but those that would narrow the selection. */
+function planObject(kind: Resource, desired: KubeObject, existing: KubeObject | undefined): HubWrite[] {
+  if (!existing) return [{ verb: 'create', kind, object: desired }];
+  // Created again once the cache has seen it go.
+  if (existing.metadata.deletionTimestamp !== undefined) return [];
+  const { namespace, name, labels, annotations, resourceVersion } = existing.metadata;
+  const { metadata, apiVersion: _, kind: __, ...body } = desired;
+  const current: Record<string, unknown> = { labels, annotations };
+  const wanted: Record<string, unknown> = {
+    labels: { ...labels, ...metadata.labels },
+    annotations: { ...annotations, ...metadata.annotations },
+  };
+  const changes = mergePatch(current, wanted);
+  const patch: Record<string, unknown> = {};
+  for (const [field, value] of Object.entries(body)) {
+    const change = field === 'spec' ? patchSpec(existing.spec, value) : mergePatch(existing[field], value);
+    if (change !== undefined) patch[field] = change;
+  }
+  if (changes === undefined && Object.keys(patch).length === 0) return [];
+  // The version guards a membership that another process has changed since.
+  return [
+    {
+      verb: 'patch',
+      kind,
+      ref: { namespace, name },
+      patch: { metadata: { resourceVersion, ...(isRecord(changes) && changes) }, ...patch },
+    },
+  ];
+}
+
+function patchSpec(current: unknown, desired: unknown): unknown {
+  if (!isRecord(current) || !isRecord(desired)) return mergePatch(current, desired);
+  const narrowing: Record<string, unknown> = { clusterSets: undefined, numberOfClusters: undefined };
+  return mergePatch(current, { ...current, ...narrowing, ...desired });
+}
+
+const planRemoval = (kind: Resource, object: KubeObject, wanted: ReadonlySet<string>): HubWrite[] =>
+  wanted.has(`${object.metadata.namespace}/${object.metadata.name}`) || object.metadata.deletionTimestamp !== undefined
+    ? []
+    : [deletionOf(kind, object)];

@@ -1,0 +1,168 @@
+import { Label } from '@flotilla/api';
+import type { Policy } from '@flotilla/api/ocm';
+import { isRecord, type SearchResult, searchText } from '../values/json-value.ts';
+import { objectDefinitions, type PolicyObject, type PolicyStructure } from './policy-structure.ts';
+
+/** How one cluster stands to one policy. Not matched means the policy is not placed on it: nothing to do there. */
+export type Compliance = 'Compliant' | 'NonCompliant' | 'NotMatchedWithPolicy';
+
+/** A managed policy that was found and is valid. */
+export interface ManagedPolicy {
+  readonly name: string;
+  readonly namespace: string;
+  readonly policy: Policy;
+  readonly objects: readonly PolicyObject[];
+  /** Constant time; the index is built once per policy. */
+  readonly compliance: (cluster: string) => Compliance;
+}
+
+/** What an examination finds; every managed policy is in exactly one of the lists. */
+export interface PolicyExamination {
+  /** To be enforced, in the order of the spec. */
+  readonly forUpgrade: readonly ManagedPolicy[];
+  /** Every selected cluster complies already. */
+  readonly compliantBefore: readonly ManagedPolicy[];
+  /** Enforced by its author, in the root policy itself: left alone. A copy that another upgrade's binding enforces says nothing. */
+  readonly enforced: readonly string[];
+  /** Not placed on any selected cluster, or without a parent. */
+  readonly missing: readonly string[];
+  readonly invalid: readonly { readonly name: string; readonly reason: string }[];
+  /** Found in more than one namespace: name → namespaces, sorted. */
+  readonly ambiguous: Readonly<Record<string, readonly string[]>>;
+  /** `status.managedPoliciesNs`: name → namespace of each policy of `forUpgrade`. */
+  readonly namespaces: Readonly<Record<string, string>>;
+}
+
+/** Where managed policies are looked for. */
+export interface PolicySelection {
+  readonly managedPolicies: readonly string[] | undefined;
+  readonly clusters: readonly string[];
+  /** Policies in the namespaces of the clusters; others are ignored. */
+  readonly children: Iterable<Policy>;
+  readonly parents: (namespace: string, name: string) => Policy | undefined;
+  /** Only policies of this namespace count; default: of all. */
+  readonly namespace?: string | undefined;
+  /** A cluster that is not in a policy's roll-up has nothing to do with it, whether or not it has a copy; default false. */
+  readonly talmStrict?: boolean;
+}
+
+/** What is known of a managed policy from its children on the selected clusters. */
+interface Placed {
+  readonly clusters: Set<string>;
+  /** Namespaces of the parents that are not enforced by their authors. */
+  readonly namespaces: Set<string>;
+  problem?: string;
+}
+
+/**
+ * Finds and judges the managed policies (spec/talm 2.6 rules 1–8), each once per call. Where the reference looks too far we do not
+ * (7.3 #13): children of other policies or on other clusters never matter; whether a policy is enforced is judged by the root
+ * policy's own remediationAction, since a copy also says enforce while another upgrade remediates it there.
+ */
+export function examinePolicies(input: PolicySelection): PolicyExamination {
+  const names = [...new Set(input.managedPolicies)];
+  const placed = findPlaced(new Set(names), input);
+  const forUpgrade: ManagedPolicy[] = [];
+  const compliantBefore: ManagedPolicy[] = [];
+  const enforced: string[] = [];
+  const missing: string[] = [];
+  const invalid: { name: string; reason: string }[] = [];
+  const ambiguous: [string, string[]][] = [];
+
+  for (const name of names) {
+    const seen = placed.get(name);
+    const [namespace, ...others] = seen ? [...seen.namespaces].toSorted() : [];
+    if (!seen) missing.push(name);
+    else if (namespace === undefined) enforced.push(name);
+    else if (others.length > 0) ambiguous.push([name, [namespace, ...others]]);
+    else {
+      const policy = input.parents(namespace, name);
+      if (!policy) {
+        missing.push(name);
+        continue;
+      }
+      const read = seen.problem === undefined ? readPolicy(policy) : { invalid: seen.problem };
+      if (read.invalid !== undefined) {
+        invalid.push({ name, reason: read.invalid });
+        continue;
+      }
+      const compliance = indexCompliance(policy, (cluster) => !input.talmStrict && seen.clusters.has(cluster));
+      const found: ManagedPolicy = { name, namespace, policy, objects: read.objects, compliance };
+      (isDone(found, input.clusters) ? compliantBefore : forUpgrade).push(found);
+    }
+  }
+  const namespaces = Object.fromEntries(forUpgrade.map(({ name, namespace }) => [name, namespace]));
+  return { forUpgrade, compliantBefore, enforced, missing, invalid, ambiguous: Object.fromEntries(ambiguous), namespaces };
+}
+
+/** Walks the children once; a managed policy without any child on a selected cluster is absent from the answer. */
+function findPlaced(names: ReadonlySet<string>, input: Omit<PolicySelection, 'managedPolicies'>): Map<string, Placed> {
+  const placed = new Map<string, Placed>();
+  const clusters = new Set(input.clusters);
+  for (const child of input.children) {
+    const parent = parentOf(child);
+    if (!parent || (input.namespace !== undefined && parent.namespace !== input.namespace)) continue;
+    if (!names.has(parent.name) || !clusters.has(child.metadata.namespace ?? '')) continue;
+    const entry = placed.get(parent.name) ?? { clusters: new Set(), namespaces: new Set() };
+    placed.set(parent.name, entry);
+    entry.clusters.add(child.metadata.namespace ?? '');
+    if (isEnforced(input.parents(parent.namespace, parent.name))) continue;
+    entry.namespaces.add(parent.namespace);
+    entry.problem ??= hubTemplateProblem(child);
+  }
+  return placed;
+}
+
+/** Parent of a replicated policy: `<namespace>.<name>`, split at the first dot. Copies made by an upgrade do not count. */
+function parentOf({ metadata }: Policy): { readonly namespace: string; readonly name: string } | undefined {
+  const { labels, name } = metadata;
+  if (labels?.[Label.rootPolicy] === undefined || labels[Label.upgradeName] !== undefined) return undefined;
+  const dot = name.indexOf('.');
+  return dot < 0 ? undefined : { namespace: name.slice(0, dot), name: name.slice(dot + 1) };
+}
+
+/** True for a policy or a copy that enforces, whatever the case it is written in. */
+export function isEnforced(policy: Policy | undefined): boolean {
+  const action: unknown = policy?.spec?.remediationAction;
+  return typeof action === 'string' && action.toLowerCase() === 'enforce';
+}
+
+/** There are as many copies as policies times clusters; a watch cache hands out the same object until it changes. */
+const searchedBefore = new WeakMap<Policy, SearchResult>();
+
+function hubTemplateProblem(child: Policy): string | undefined {
+  const search = searchedBefore.get(child) ?? searchText(child.spec?.['policy-templates'], '{{hub');
+  searchedBefore.set(child, search);
+  if (search === 'absent') return undefined;
+  const what = search === 'found' ? 'has a hub template that could not be resolved' : `is ${search} to be read`;
+  return `its copy ${child.metadata.name} in namespace ${child.metadata.namespace} ${what}`;
+}
+
+function readPolicy(policy: Policy): PolicyStructure {
+  const dependencies: unknown = policy.spec?.dependencies ?? [];
+  if (!Array.isArray(dependencies)) return { invalid: 'spec.dependencies is not a list' };
+  const wrong = dependencies.findIndex((each) => !isRecord(each) || typeof each.name !== 'string');
+  if (wrong >= 0) return { invalid: `spec.dependencies[${wrong}].name is missing or no text` };
+  return objectDefinitions(policy);
+}
+
+/** A policy that looks at a `status` is never taken as done beforehand: what it waits for may change with the upgrade. */
+const isDone = ({ objects, compliance }: ManagedPolicy, clusters: readonly string[]): boolean =>
+  !objects.some(({ definition }) => 'status' in definition) && clusters.every((cluster) => compliance(cluster) === 'Compliant');
+
+/**
+ * Compliance per cluster from the parent's roll-up (spec/talm 2.6.8): only `Compliant` counts as such; without a roll-up
+ * every cluster is non-compliant; with one, a cluster that is not in it is not matched. Where the reference stops there we ask for the
+ * policy's copy: a cluster that has one is matched, and the roll-up has only not got to it yet.
+ */
+export function indexCompliance(policy: Policy, hasCopy: (cluster: string) => boolean): (cluster: string) => Compliance {
+  const entries: unknown = policy.status?.status;
+  if (!Array.isArray(entries)) return () => 'NonCompliant';
+  const index = new Map<unknown, Compliance>();
+  for (const entry of entries) {
+    // The first entry of a cluster counts, as in a linear search.
+    if (isRecord(entry) && !index.has(entry.clustername))
+      index.set(entry.clustername, entry.compliant === 'Compliant' ? 'Compliant' : 'NonCompliant');
+  }
+  return (cluster) => index.get(cluster) ?? (hasCopy(cluster) ? 'NonCompliant' : 'NotMatchedWithPolicy');
+}

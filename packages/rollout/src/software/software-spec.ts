@@ -1,0 +1,221 @@
+import { errorMessage, FlotillaError, limitsOf, refKey } from '@flotilla/api';
+import type { ConfigMap } from '@flotilla/api/core';
+import { DEFAULT_SPACE_REQUIRED, type PreCachingConfig, PreCachingConfigSpec, type PrecachingSpec } from '@flotilla/api/ran';
+import { compileExcludePatterns, isPullSpecShaped, parsePackageChannel, ReleaseError } from '@flotilla/release';
+import { quote } from '../values/go-format.ts';
+import { allowedImages, isImageAllowed } from './image-allow.ts';
+import type { ResolvePlatformImage } from './platform-image.ts';
+import { findPlatformImage } from './platform-image.ts';
+import { readIndexes, readPackages, type SoftwareList, type SoftwarePolicy } from './policy-software.ts';
+import { parseSpaceRequired } from './space-required.ts';
+
+/** What a software spec is derived from. */
+export interface SoftwareInput {
+  /** Policies to be enforced first, then those complied with before the upgrade. */
+  readonly policies: readonly SoftwarePolicy[];
+  /** Reference of the spec; a name in it without a `config` means that the PreCachingConfig does not exist. */
+  readonly configRef?: { readonly name?: string | undefined } | undefined;
+  readonly config?: PreCachingConfig | undefined;
+  /** Legacy ConfigMap of overrides. */
+  readonly overrides?: ConfigMap | undefined;
+  /** Derive as the reference does where we differ (see `derivePrecachingSpec`). */
+  readonly talmStrict: boolean;
+  /** Images that `overrides.preCacheImage` may name (see `isImageAllowed`). */
+  readonly imageAllow: readonly string[];
+  /** Asked instead of the upstream that policies name. */
+  readonly updateGraphUrl?: string | undefined;
+  readonly resolvePlatformImage: ResolvePlatformImage;
+}
+
+/** `reason` and `message` of condition PrecacheSpecValid when there is no spec. */
+export interface SoftwareFailure {
+  readonly reason: 'PrecacheSpecIncomplete';
+  readonly message: string;
+  /** Nobody needs to edit anything: asking again may help (the update graph did not answer). */
+  readonly transient: boolean;
+}
+
+/** A spec, complete and consistent, without the fields that are empty; or why there is none. */
+export type SoftwareResult =
+  | { readonly spec: PrecachingSpec; readonly workloadImage: string | undefined; readonly failure?: undefined }
+  | { readonly failure: SoftwareFailure };
+
+/** What PrecacheSpecValid says when there is a spec. */
+export const PRECACHE_SPEC_VALID = { reason: 'PrecacheSpecIsWellFormed', message: 'Precaching spec is valid and consistent' } as const;
+
+const INCOMPLETE = 'Precaching spec is incomplete';
+const CONFIG_FAILED = 'failed to get PreCachingConfig resource due to';
+const INCONSISTENT = 'inconsistent precaching configuration';
+/** The spec is kept in the status and in a ConfigMap on each spoke: neither may grow without bound. */
+const MAX_LENGTH = 128 * 1024;
+
+/** Ends a derivation; never leaves this file. */
+class Incomplete extends Error {
+  readonly transient: boolean;
+  constructor(message: string, transient = false) {
+    super(message);
+    this.transient = transient;
+  }
+}
+
+/**
+ * The images an upgrade needs (spec/talm 3.2, 3.3). Overrides replace, never merge; what is overridden is not derived, so a
+ * mistake in it does not matter. Precedence, first that is set:
+ *
+ * | value                 | 1st                               | 2nd                                     | 3rd      |
+ * | platformImage         | PCC overrides.platformImage *     | policies                                |          |
+ * | operatorsIndexes      | PCC overrides.operatorsIndexes *  | policies                                |          |
+ * | packages and channels | PCC overrides                     | ConfigMap operators.packagesAndChannels | policies |
+ * | exclude patterns      | PCC                               | ConfigMap excludePrecachePatterns       | none     |
+ * | additional images     | PCC                               | none                                    |          |
+ * | space required        | PCC                               | ConfigMap precache.spaceRequired        | 35 GiB ° |
+ * | workload image        | PCC overrides.preCacheImage *     | the caller's configuration              |          |
+ *
+ * `°` for a platform image or additional images; operators alone have no floor, as in the reference's job.
+ * `*` ignored with `talmStrict`, as the reference does. Without it, additional images alone are a spec too, and
+ * `package: channel` loses its space.
+ */
+export async function derivePrecachingSpec(input: SoftwareInput): Promise<SoftwareResult> {
+  try {
+    if (input.configRef?.name && !input.config)
+      throw new Incomplete(`${CONFIG_FAILED} PreCachingConfig.ran.openshift.io ${JSON.stringify(input.configRef.name)} not found`);
+    checkSize(input.config);
+    const spec = withoutEmpty(await derive(input));
+    checkConsistency(spec, input.talmStrict);
+    const workloadImage = input.talmStrict ? undefined : input.config?.spec?.overrides?.preCacheImage?.trim();
+    if (workloadImage) checkWorkloadImage(workloadImage, input.imageAllow);
+    return { spec, workloadImage: workloadImage || undefined };
+  } catch (error) {
+    if (!(error instanceof Incomplete)) throw error;
+    return { failure: { reason: 'PrecacheSpecIncomplete', message: `${INCOMPLETE}: ${error.message}`, transient: error.transient } };
+  }
+}
+
+async function derive(input: SoftwareInput): Promise<PrecachingSpec> {
+  const { policies, talmStrict } = input;
+  const config = input.config?.spec ?? {};
+  const fromConfig = config.overrides ?? {};
+  const legacy = (key: string): string[] => toLines(input.overrides?.data?.[key]);
+
+  const indexes = (talmStrict ? undefined : first(clean(fromConfig.operatorsIndexes))) ?? take(readIndexes(policies));
+  const packages =
+    first(clean(fromConfig.operatorsPackagesAndChannels)) ?? first(legacy('operators.packagesAndChannels')) ?? take(readPackages(policies));
+  const spec: PrecachingSpec = {
+    platformImage: (talmStrict ? '' : fromConfig.platformImage?.trim()) || (await platformImageOf(input)),
+    operatorsIndexes: indexes,
+    operatorsPackagesAndChannels: talmStrict ? packages : packages.map(toPackage),
+    excludePrecachePatterns: first(clean(config.excludePrecachePatterns)) ?? legacy('excludePrecachePatterns'),
+    additionalImages: clean(config.additionalImages),
+    spaceRequired: spaceRequiredOf(input),
+  };
+  // The reference measures no space for operators alone: nobody asked for a floor there.
+  if (!talmStrict && !spec.spaceRequired && (spec.platformImage || spec.additionalImages?.length))
+    spec.spaceRequired = DEFAULT_SPACE_REQUIRED;
+  checkValues(spec);
+  return spec;
+}
+
+const findExcess = limitsOf(PreCachingConfigSpec);
+
+/** More than the CRD accepts: stored before it had limits, or under another's CRD. */
+function checkSize(config: PreCachingConfig | undefined): void {
+  const excess = findExcess(config?.spec);
+  if (excess)
+    throw new Incomplete(`${CONFIG_FAILED} ${['spec', ...excess.path].join('.')} of ${nameOf(config)} ${excess.message}; shorten it`);
+}
+
+async function platformImageOf(input: SoftwareInput): Promise<string> {
+  const source = findPlatformImage(input.policies, { preCaching: true, updateGraphUrl: input.updateGraphUrl });
+  if (source.kind === 'invalid') throw new Incomplete(source.message);
+  if (source.kind === 'image') return source.image;
+  if (source.kind !== 'graph') return '';
+  return input.resolvePlatformImage(source).catch((error: unknown) => {
+    if (error instanceof FlotillaError) throw new Incomplete(errorMessage(error.message), true);
+    throw error;
+  });
+}
+
+function spaceRequiredOf({ config, overrides, talmStrict }: SoftwareInput): string | undefined {
+  const own = config?.spec?.spaceRequired?.trim();
+  const legacy = overrides?.data?.['precache.spaceRequired']?.trim();
+  if (!own && !legacy) return talmStrict ? DEFAULT_SPACE_REQUIRED : undefined;
+  const field = own ? `spec.spaceRequired of ${nameOf(config)}` : `precache.spaceRequired of ConfigMap ${nameOf(overrides)}`;
+  const parsed = parseSpaceRequired(own || legacy || '', field);
+  if (parsed.problem !== undefined) throw new Incomplete(`${CONFIG_FAILED} ${parsed.problem}`);
+  return parsed.gib;
+}
+
+const nameOf = (object: PreCachingConfig | ConfigMap | undefined): string => (object ? refKey(object.metadata) : 'unknown');
+
+/** Texts of spec/talm 2.3. */
+function checkConsistency(spec: PrecachingSpec, talmStrict: boolean): void {
+  const indexes = spec.operatorsIndexes?.length ?? 0;
+  const packages = spec.operatorsPackagesAndChannels?.length ?? 0;
+  if (indexes > 0 && packages === 0) throw new Incomplete(`${INCONSISTENT}: olm index provided, but no packages`);
+  const additional = talmStrict ? 0 : (spec.additionalImages?.length ?? 0);
+  if (indexes === 0 && !spec.platformImage && additional === 0) throw new Incomplete(`${INCONSISTENT}: no software spec provided`);
+}
+
+/** Values become lines of a file on the spoke, where a line break in one would make two of it. What every puller refuses is refused here. */
+function checkValues(spec: PrecachingSpec): void {
+  if (spec.platformImage) checkImage(spec.platformImage, 'platformImage');
+  for (const image of spec.operatorsIndexes ?? []) checkImage(image, 'operatorsIndexes');
+  for (const image of spec.additionalImages ?? []) checkImage(image, 'additionalImages');
+  for (const field of ['operatorsPackagesAndChannels', 'excludePrecachePatterns'] as const) {
+    const broken = spec[field]?.find((value) => /[\r\n\0]/.test(value));
+    if (broken !== undefined) throw new Incomplete(`${field} entry ${quote(broken)} has a line break; make it two entries`);
+  }
+  for (const entry of spec.operatorsPackagesAndChannels ?? []) if (!parsePackageChannel(entry)) throw notAPackage(entry);
+  const length = JSON.stringify(spec).length;
+  if (length > MAX_LENGTH)
+    throw new Incomplete(`all values together have ${length} characters; at most ${MAX_LENGTH} are accepted, shorten the lists`);
+  checkPatterns(spec.excludePrecachePatterns ?? []);
+}
+
+function checkPatterns(patterns: readonly string[]): void {
+  try {
+    compileExcludePatterns(patterns);
+  } catch (error) {
+    throw error instanceof ReleaseError ? new Incomplete(error.message) : error;
+  }
+}
+
+function checkImage(image: string, field: string): void {
+  if (!isPullSpecShaped(image))
+    throw new Incomplete(`${field} ${quote(image)} is not an image reference; write registry/repository@digest`);
+}
+
+/** It runs as root beside the node's runtime: whoever names it owns the nodes. */
+function checkWorkloadImage(image: string, allowed: readonly string[]): void {
+  checkImage(image, 'overrides.preCacheImage');
+  if (!isImageAllowed(image, allowed))
+    throw new Incomplete(
+      `overrides.preCacheImage ${quote(image)} is not allowed; ${allowedImages(allowed)}, or add it to --precache-image-allow (PRECACHE_IMAGE_ALLOW)`,
+    );
+}
+
+/** `package:channel`, the way it is looked up in a catalogue; the reference's documents write a space after the colon. */
+function toPackage(entry: string): string {
+  const [name = '', channel = '', ...rest] = entry.split(':').map((part) => part.trim());
+  if (name && channel && rest.length === 0 && !/\s/.test(name + channel)) return `${name}:${channel}`;
+  throw notAPackage(entry);
+}
+
+const notAPackage = (entry: string): Incomplete =>
+  new Incomplete(`operatorsPackagesAndChannels entry ${quote(entry)} is not a package and a channel; write package:channel`);
+
+function take(list: SoftwareList): string[] {
+  if (list.problem !== undefined) throw new Incomplete(list.problem);
+  return list.values;
+}
+
+/** Nothing is said about what is not needed, as in the reference's status. */
+const withoutEmpty = (spec: PrecachingSpec): PrecachingSpec =>
+  Object.fromEntries(Object.entries(spec).filter(([, value]) => value !== undefined && value.length > 0));
+
+const first = (values: string[]): string[] | undefined => (values.length > 0 ? values : undefined);
+
+/** Trimmed, without blanks, none twice, in order. */
+const clean = (values: readonly string[] | undefined): string[] => [...new Set(values?.map((value) => value.trim()).filter(Boolean))];
+
+const toLines = (text: string | undefined): string[] => clean(text?.split('\n'));

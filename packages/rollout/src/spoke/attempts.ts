@@ -1,0 +1,83 @@
+/** The approval of an InstallPlan as an action carries it out, and when one that failed is made anew (spec/ocm 1.3, 1.6). Pure. */
+import { Annotation, type KubeObject } from '@flotilla/api';
+import { ManagedClusterAction } from '@flotilla/api/ocm';
+import { type ActionOutcome, endedAt, observeOutcome } from '../transport/action-outcome.ts';
+import type { UpgradeIdentity } from '../upgrade/identity.ts';
+import { actionLabels } from '../upgrade/labels.ts';
+import type { InstallPlan } from './answers.ts';
+
+/** Annotations that carry what a later step must know of an attempt without reading its template. */
+export const AttemptAnnotation = {
+  /** How often the action was made anew after a failure. */
+  retries: Annotation.retries,
+  /** uid of the view whose answer it was made from. */
+  view: 'flotilla.io/view',
+} as const;
+
+/** An action that was made to approve an InstallPlan. */
+export interface Attempt extends Pick<ActionOutcome, 'outcome' | 'retries'> {
+  /** uid of the view whose answer it was made from; an answer of that view says nothing about what the action did. */
+  readonly view: string | undefined;
+  /** Milliseconds since the epoch from which on it may be made anew. */
+  readonly retryAt: number;
+}
+
+/** The agent executes a failing action a second time at once, so the first retry leaves it time to. */
+const RETRY_BASE_MS = 2_000;
+const RETRY_MAX_MS = 60_000;
+/** From here on the pause is the longest one. */
+const RETRIES_COUNTED = 10;
+
+/** Reads an attempt from its action. @param now milliseconds since the epoch */
+export function observeAttempt(action: ManagedClusterAction, now: number): Attempt {
+  const observed = observeOutcome(action);
+  const { outcome, retries } = observed;
+  const ended = endedAt(observed, now);
+  const pauseMs = Math.min(RETRY_BASE_MS * 2 ** Math.min(retries, RETRIES_COUNTED), RETRY_MAX_MS);
+  return {
+    outcome,
+    retries,
+    view: action.metadata.annotations?.[AttemptAnnotation.view],
+    // Two clocks may differ by seconds; further ahead it is ours that stepped back, and nothing waits for as long as it stepped.
+    retryAt: ended - now > RETRY_MAX_MS ? now : ended + pauseMs,
+  };
+}
+
+/** The action that approves an InstallPlan as it was seen; refused by the spoke's API server when the plan has changed since. */
+export function approvalAction(input: {
+  readonly upgrade: UpgradeIdentity;
+  readonly cluster: string;
+  readonly plan: InstallPlan;
+  /** uid of the view that showed the plan. */
+  readonly view: string;
+  readonly retries: number;
+}): KubeObject {
+  const { upgrade, cluster, plan, view, retries } = input;
+  const { name, namespace } = plan.metadata;
+  return {
+    apiVersion: ManagedClusterAction.apiVersion,
+    kind: ManagedClusterAction.kind,
+    metadata: {
+      name,
+      namespace: cluster,
+      labels: actionLabels(upgrade),
+      annotations: { [AttemptAnnotation.view]: view, ...(retries > 0 && { [AttemptAnnotation.retries]: String(retries) }) },
+    },
+    spec: { actionType: 'Update', kube: { resource: 'installplan', namespace, template: approvedPlan(plan) } },
+  };
+}
+
+/**
+ * The InstallPlan, approved. An update removes what it does not name: where the reference's template, which names only what is
+ * approved, would take the plan's labels, owners and annotations away, they are named too.
+ */
+function approvedPlan({ apiVersion, kind, metadata, spec }: InstallPlan): KubeObject {
+  const { name, namespace: _, resourceVersion, ...kept } = metadata;
+  const present = Object.fromEntries(Object.entries(kept).filter(([, value]) => value !== undefined && value !== null));
+  return {
+    apiVersion,
+    kind,
+    metadata: { name, resourceVersion, ...present },
+    spec: { ...spec, approval: 'Manual', approved: true, clusterServiceVersionNames: spec.clusterServiceVersionNames ?? [] },
+  };
+}

@@ -1,0 +1,68 @@
+import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { z } from 'zod';
+import { type ClusterProgress, ProgressState, type SpokeTarget, type SubscriptionRef } from '../upgrade/model.ts';
+import { isRunning, keepsObjects, templatesOf } from '../upgrade/stage.ts';
+
+/** A watch cache hands out the same object until it changes. */
+const derivedBefore = new WeakMap<ClusterGroupUpgrade, ReadonlyMap<string, SpokeTarget>>();
+
+/** The target of each spoke that has one other than `cleanup`; all others are to be clean. Objects are taken as immutable. */
+export function targetsOf(upgrade: ClusterGroupUpgrade): ReadonlyMap<string, SpokeTarget> {
+  const known = derivedBefore.get(upgrade);
+  if (known) return known;
+  const targets = isRunning(upgrade) ? derive(upgrade) : new Map<string, SpokeTarget>();
+  derivedBefore.set(upgrade, targets);
+  return targets;
+}
+
+/** What must be true for one spoke. */
+export const targetOf = (upgrade: ClusterGroupUpgrade, cluster: string): SpokeTarget =>
+  targetsOf(upgrade).get(cluster) ?? { phase: 'cleanup', keepWorks: keepsObjects(upgrade) };
+
+function derive(upgrade: ClusterGroupUpgrade): Map<string, SpokeTarget> {
+  const { remediationPlan = [], clusters = [], status } = upgrade.status ?? { status: {} };
+  const { beforeEnable, afterCompletion } = upgrade.spec?.actions ?? {};
+  const recorded = new Set(clusters.map(({ name }) => name));
+  const targets = new Map<string, SpokeTarget>();
+  if (!status.currentBatch) {
+    const nameLabel = templatesOf(upgrade).length === 0;
+    for (const cluster of remediationPlan.flat())
+      if (!recorded.has(cluster)) targets.set(cluster, { phase: 'prepare', edits: beforeEnable, nameLabel });
+  }
+  const remediate = remediation(upgrade);
+  for (const [cluster, progress] of Object.entries(status.currentBatchRemediationProgress ?? {})) {
+    if (progress.state === ProgressState.completed)
+      targets.set(cluster, { phase: 'complete', edits: recorded.has(cluster) ? undefined : afterCompletion });
+    else if (progress.state === ProgressState.inProgress && !recorded.has(cluster)) targets.set(cluster, remediate(progress));
+  }
+  return targets;
+}
+
+const Subscriptions = z.array(z.object({ kind: z.string(), name: z.string(), apiVersion: z.string(), namespace: z.string() }));
+
+function remediation(upgrade: ClusterGroupUpgrade): (progress: ClusterProgress) => SpokeTarget {
+  const templates = templatesOf(upgrade);
+  if (templates.length > 0) {
+    return ({ manifestWorkIndex = 0 }) => ({
+      phase: 'remediate',
+      mode: 'manifestWork',
+      template: templates[manifestWorkIndex] ?? '',
+    });
+  }
+  const { managedPoliciesForUpgrade = [], managedPoliciesContent = {} } = upgrade.status ?? {};
+  const targets = managedPoliciesForUpgrade.map(({ name }): SpokeTarget => {
+    return { phase: 'remediate', mode: 'policy', policy: name, subscriptions: readSubscriptions(managedPoliciesContent[name]) };
+  });
+  const none: SpokeTarget = { phase: 'remediate', mode: 'policy', policy: '', subscriptions: [] };
+  return ({ policyIndex = 0 }) => targets[policyIndex] ?? none;
+}
+
+/** The status is ours, but a person with the right to may have edited it. */
+function readSubscriptions(content: string | undefined): readonly SubscriptionRef[] {
+  if (content === undefined) return [];
+  try {
+    return Subscriptions.safeParse(JSON.parse(content)).data ?? [];
+  } catch {
+    return []; // no JSON: as if the policy had none
+  }
+}

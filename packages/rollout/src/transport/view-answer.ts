@@ -1,0 +1,39 @@
+/** What a view says of the object it asks for, whatever it is for (spec/ocm 1.12). Pure. */
+import { findCondition } from '@flotilla/api';
+import { type ManagedClusterView, VIEW_PROCESSING, ViewReason } from '@flotilla/api/ocm';
+import { z } from 'zod';
+
+/** Kind and identity of the object a view asks for; an answer about anything else is no answer. */
+export interface ViewTarget {
+  readonly kind: string;
+  readonly name: string;
+  readonly namespace?: string;
+}
+
+/** Anything that is neither the object asked for nor its certain absence is unknown. */
+export type ViewAnswer<T> =
+  | { readonly kind: 'pending' }
+  | { readonly kind: 'found'; readonly object: T }
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'unknown'; readonly message: string };
+
+/** What every object that is asked for says of itself. */
+interface Identified {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string | undefined };
+}
+
+/** Reads a view of one object; an answer about another one is none. */
+export function readViewAnswer<T extends Identified>(view: ManagedClusterView, schema: z.ZodType<T>, target: ViewTarget): ViewAnswer<T> {
+  const condition = findCondition(view.status?.conditions, VIEW_PROCESSING);
+  if (!condition) return { kind: 'pending' };
+  if (condition.status === 'True' && condition.reason === ViewReason.getting) {
+    const object = schema.safeParse(view.status?.result);
+    if (!object.success) return { kind: 'unknown', message: `the answer cannot be used: ${z.prettifyError(object.error)}` };
+    const { kind, metadata } = object.data;
+    const same = kind === target.kind && metadata.name === target.name && metadata.namespace === target.namespace;
+    return same ? { kind: 'found', object: object.data } : { kind: 'unknown', message: `the answer is about ${kind} ${metadata.name}` };
+  }
+  if (condition.reason === ViewReason.getFailed && condition.message.endsWith('not found')) return { kind: 'absent' };
+  return { kind: 'unknown', message: condition.message };
+}

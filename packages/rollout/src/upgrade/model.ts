@@ -1,0 +1,96 @@
+/** The words the files of this folder share. Types alone: what is decided is decided in the files named after it. */
+import type { ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
+
+/** Edits of a ManagedCluster's labels and annotations, as `actions.beforeEnable` and `actions.afterCompletion` hold them. */
+export type ClusterEdits = NonNullable<NonNullable<ClusterGroupUpgradeSpec['actions']>['beforeEnable']>;
+
+/** How far one cluster of the current batch is, as stored in the status. */
+export type ClusterProgress = NonNullable<ClusterGroupUpgradeStatus['status']['currentBatchRemediationProgress']>[string];
+
+/** States of `ClusterProgress`. */
+export const ProgressState = { notStarted: 'NotStarted', inProgress: 'InProgress', completed: 'Completed' } as const;
+
+/** An entry of `status.clusters`: a cluster whose part in the upgrade has ended. */
+export type ClusterRecord = NonNullable<ClusterGroupUpgradeStatus['clusters']>[number];
+
+/** States of `ClusterRecord`. */
+export const RecordState = { complete: 'complete', timedOut: 'timedout', failed: 'failed' } as const;
+
+/** A Subscription that a policy wants, as `managedPoliciesContent` lists it. */
+export interface SubscriptionRef {
+  readonly kind: string;
+  readonly name: string;
+  readonly apiVersion: string;
+  readonly namespace: string;
+}
+
+/** What must be true for one spoke, derived from the stored status alone (`targetsOf`, `targetOf` in targets.ts). */
+export type SpokeTarget =
+  /** Before its batch: the edits of `beforeEnable`, and the label `name` when Placements have to find the cluster by it. */
+  | { readonly phase: 'prepare'; readonly edits: ClusterEdits | undefined; readonly nameLabel: boolean }
+  /** At a policy: its Subscriptions have their InstallPlans approved. Enforcing it is the Placement's part, not the step's. */
+  | { readonly phase: 'remediate'; readonly mode: 'policy'; readonly policy: string; readonly subscriptions: readonly SubscriptionRef[] }
+  /** At a template (name of a ManifestWorkReplicaSet in the upgrade's namespace): its ManifestWork is there, and no other one. */
+  | { readonly phase: 'remediate'; readonly mode: 'manifestWork'; readonly template: string }
+  /** Done: the edits of `afterCompletion` (absent once the cluster is recorded), no views and actions left; its last ManifestWork stays. */
+  | { readonly phase: 'complete'; readonly edits: ClusterEdits | undefined }
+  /** Nothing of the upgrade is left in the cluster's namespace, but ManifestWorks where `keepWorks`. */
+  | { readonly phase: 'cleanup'; readonly keepWorks: boolean };
+
+/** What a step on a spoke is about. What has to be true is read from the stored status. */
+export type RolloutPhase = SpokeTarget['phase'];
+
+/** How a cluster stands to one policy or template now. Not matched: there is nothing to do there, and nothing to soak. */
+export type Standing = 'done' | 'pending' | 'notMatched';
+
+/** What moves a cluster along: the policies, or the ManifestWorks. Built for each pass from the caches; all of it pure. */
+export interface RolloutMode {
+  readonly kind: 'policy' | 'manifestWork';
+  /** Number of policies or templates, which are gone through in order. */
+  readonly count: number;
+  readonly standing: (cluster: string, index: number) => Standing;
+  /** Seconds a policy must stay compliant before the next one; 0 for no soak. */
+  readonly soakSeconds: (index: number) => number;
+  /** What `status.clusters` says of a cluster that timed out at this index. */
+  readonly detail: (cluster: string, index: number) => Pick<ClusterRecord, 'currentPolicy' | 'currentManifestWork'>;
+}
+
+/** Everything one pass of a running rollout looks at besides the stored status. */
+export interface RolloutObservation {
+  readonly mode: RolloutMode;
+  /** The ManagedCluster is there. */
+  readonly exists: (cluster: string) => boolean;
+  /** Why nothing may be begun on the cluster any more, with the fix; absent: everything may. */
+  readonly forbids?: (cluster: string) => string | undefined;
+  /** Everything `prepare` wants of the cluster is seen to be so. */
+  readonly isPrepared: (cluster: string) => boolean;
+  /** The edits of `afterCompletion` are seen on the cluster. */
+  readonly isEdited: (cluster: string) => boolean;
+  /** Why a Placement of the upgrade cannot select clusters, in the words of condition Progressing. */
+  readonly placementProblem: string | undefined;
+  /** What keeps the hub from making a cluster's target true, if that lasts; of the Placements for no cluster. */
+  readonly problem: (cluster: string | undefined) => RolloutProblem | undefined;
+  /** When there may be more to see even if nothing changes, milliseconds since the epoch. */
+  readonly lookAt?: number | undefined;
+}
+
+/** An error that lasts: the steps of a cluster, or those of the Placements, fail again and again. */
+export interface RolloutProblem {
+  /** A sentence with object, value and fix. */
+  readonly message: string;
+  /** The API server refuses it as it is (forbidden, invalid, denied at admission), and has for a while: waiting alone changes nothing. */
+  readonly isRefused: boolean;
+}
+
+/** Status, reason and message of one condition. */
+export interface Verdict {
+  readonly status: 'True' | 'False';
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** A managed policy as the status names it. */
+export interface PolicyRef {
+  readonly name: string;
+  readonly namespace: string;
+}

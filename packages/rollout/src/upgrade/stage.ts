@@ -1,0 +1,27 @@
+/** Where an upgrade is between its start and its end, by its stored status alone. Pure. */
+
+import { findCondition } from '@flotilla/api';
+import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
+
+/** True between the start of the rollout and its verdict; false from the moment the upgrade is deleted. */
+export const isRunning = (upgrade: ClusterGroupUpgrade): boolean =>
+  !isEnding(upgrade) && findCondition(upgrade.status?.conditions, ClusterGroupUpgradeCondition.progressing)?.status === 'True';
+
+/** True from the verdict on, and from the moment the upgrade is deleted. */
+export const isEnding = ({ metadata, status }: ClusterGroupUpgrade): boolean =>
+  metadata.deletionTimestamp !== undefined || findCondition(status?.conditions, ClusterGroupUpgradeCondition.succeeded) !== undefined;
+
+/**
+ * Templates that are rolled out, in order; empty in policy mode. Those of the spec until the start; from then on those of the status,
+ * so that edits change nothing (on a hub whose CRD drops the field: those of the spec, unless policies are being rolled out).
+ */
+export function templatesOf(upgrade: ClusterGroupUpgrade): readonly string[] {
+  const { spec, status } = upgrade;
+  const wanted = spec?.manifestWorkTemplates ?? [];
+  if (!isRunning(upgrade)) return wanted;
+  return status?.manifestWorkTemplates ?? (status?.managedPoliciesForUpgrade ? [] : wanted);
+}
+
+/** Where the hub objects of an upgrade go when it ends: away, unless the user wants them kept and the upgrade itself is kept. */
+export const keepsObjects = ({ metadata, spec }: ClusterGroupUpgrade): boolean =>
+  metadata.deletionTimestamp === undefined && spec?.actions?.afterCompletion?.deleteObjects === false;

@@ -1,0 +1,74 @@
+/** The words of conditions Progressing and Succeeded from the start of the rollout on (spec/talm 2.3). Pure. */
+import type { RolloutMode, RolloutProblem, Verdict } from './model.ts';
+
+type Kind = RolloutMode['kind'];
+
+/** What an outcome says in both conditions. */
+export interface Outcome {
+  readonly progressing: Verdict;
+  readonly succeeded: Verdict;
+}
+
+const running = {
+  policy: 'Remediating non-compliant policies',
+  manifestWork: 'Rolling out manifestworks',
+} as const;
+
+const completed = {
+  policy: 'All clusters are compliant with all the managed policies',
+  manifestWork: 'All manifestworks rolled out successfully on all clusters',
+} as const;
+
+const timedOut = {
+  policy: 'Policy remediation took too long',
+  manifestWork: 'Manifestwork rollout took too long',
+} as const;
+
+/** The rollout goes on. */
+export const inProgress = (kind: Kind): Verdict => ({ status: 'True', reason: 'InProgress', message: running[kind] });
+
+/** The rollout goes on, and errors that last are told: of the Placements, else of the first of the clusters. */
+export function describeProblems(
+  verdict: Verdict,
+  ofPlacements: RolloutProblem | undefined,
+  ofClusters: Readonly<Record<string, string>>,
+): Verdict {
+  const clusters = Object.entries(ofClusters);
+  const [first] = clusters.toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const others = clusters.length > 1 ? `; ${clusters.length - 1} more in status.messages` : '';
+  const why = ofPlacements?.message ?? (first && `cluster ${first[0]}: ${first[1]}${others}`);
+  return why === undefined ? verdict : { ...verdict, message: `${verdict.message} (${why})` };
+}
+
+/** A Placement cannot select clusters. */
+export const waitingForPlacement = (message: string): Verdict => ({ status: 'True', reason: 'WaitingForPlacement', message });
+
+/** The next batch waits for the window. */
+export const waitingForWindow = (status: Verdict['status'], message: string): Verdict => ({ status, reason: 'WaitingForWindow', message });
+
+/** Every cluster got there. */
+export const allCompleted = (kind: Kind): Outcome => ({
+  progressing: { status: 'False', reason: 'Completed', message: completed[kind] },
+  succeeded: { status: 'True', reason: 'Completed', message: completed[kind] },
+});
+
+/** There was nothing to do; of ManifestWorks the reference says the same as of policies. */
+export const alreadyCompliant = (): Outcome => ({
+  progressing: { status: 'False', reason: 'Completed', message: completed.policy },
+  succeeded: { status: 'True', reason: 'Completed', message: 'All clusters already compliant with the specified managed policies' },
+});
+
+/** Time is up; `where` is part of the contract, with its leading blank. */
+export function tookTooLong(kind: Kind, where: '' | ' on canary clusters' | ' on some clusters'): Outcome {
+  const verdict: Verdict = { status: 'False', reason: 'TimedOut', message: `${timedOut[kind]}${where}` };
+  return { progressing: verdict, succeeded: verdict };
+}
+
+/** The upgrade ends without having done what it was for. */
+export const failed = (message: string): Outcome => ({
+  progressing: { status: 'False', reason: 'Completed', message },
+  succeeded: { status: 'False', reason: 'Failed', message },
+});
+
+/** How a message begins that says why the hub cannot go on with a spoke. */
+export const TROUBLE_PREFIX = 'cannot go on: ';

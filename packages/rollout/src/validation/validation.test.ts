@@ -1,0 +1,126 @@
+import { Annotation, FlotillaError } from '@flotilla/api';
+import { ManifestWorkReplicaSet } from '@flotilla/api/ocm';
+import { expect, test } from 'vitest';
+import type { ManagedPolicy, PolicyExamination } from '../policies/policies.ts';
+import { buildPolicy, clusterVersion } from '../policies/policy-builders.ts';
+import { objectDefinitions } from '../policies/policy-structure.ts';
+import { type ValidationInput, validateUpgrade } from './validation.ts';
+
+const nothing: PolicyExamination = {
+  forUpgrade: [],
+  compliantBefore: [],
+  enforced: [],
+  missing: [],
+  invalid: [],
+  ambiguous: {},
+  namespaces: {},
+};
+function managed(name: string, options: Parameters<typeof buildPolicy>[1]): ManagedPolicy {
+  const policy = buildPolicy(name, options);
+  return { name, namespace: 'policies', policy, objects: objectDefinitions(policy).objects ?? [], compliance: () => 'NonCompliant' };
+}
+const withPolicies = (examination: Partial<PolicyExamination>): ValidationInput => ({
+  mode: 'policy',
+  examination: { ...nothing, ...examination },
+  preCaching: false,
+  resolvePlatformImage: async ({ version }) => {
+    if (version === '4.20.1') return 'q/r@sha256:1';
+    throw new FlotillaError('FLOTILLA_UPDATE_GRAPH_NO_VERSION', `unable to find version ${version} on update graph on url http://g`);
+  },
+});
+const release = (version: string) =>
+  managed('a', { objects: [clusterVersion({ upstream: 'http://g', channel: 'c', desiredUpdate: { version } })] });
+const dependent = managed('a', { spec: { dependencies: [{ name: 'b' }] } });
+const templates = (exist: string[], annotations: Record<string, string> = {}): ValidationInput => ({
+  mode: 'manifestWork',
+  templates: ['a', 'b', 'c'],
+  template: (name) =>
+    exist.includes(name)
+      ? ManifestWorkReplicaSet.schema.parse({
+          metadata: { name, namespace: 'default', annotations },
+          spec: { manifestWorkTemplate: { workload: { manifests: [{ kind: 'ConfigMap' }] } } },
+        })
+      : undefined,
+});
+
+test('refuses a template that could never complete, naming annotation, value and fix', async () => {
+  const validation = await validateUpgrade(templates(['a', 'b', 'c'], { [Annotation.expectedValues]: 'ready' }));
+  expect(validation).toMatchObject({ status: 'False', reason: 'InvalidManifestTemplate' });
+  expect(validation.message).toContain('ManifestWorkReplicaSet default/a');
+  expect(validation.message).toContain('"ready"');
+  expect(validation.message).toContain('expected a JSON list');
+});
+
+test.each<{ name: string; input: ValidationInput; reason: string; message: string; more?: object }>([
+  { name: 'completes without policies', input: withPolicies({}), reason: 'ValidationCompleted', message: 'Completed validation' },
+  {
+    name: 'completes when the release is on the graph',
+    input: withPolicies({ forUpgrade: [release('4.20.1')] }),
+    reason: 'ValidationCompleted',
+    message: 'Completed validation',
+  },
+  {
+    name: 'lists missing policies as Go does',
+    input: withPolicies({ missing: ['a', 'b'] }),
+    reason: 'NotAllManagedPoliciesExist',
+    message: 'Missing managed policies: [a b] ',
+  },
+  {
+    name: 'reports invalid policies rather than missing ones, with the reasons beside',
+    input: withPolicies({
+      missing: ['x'],
+      invalid: [
+        { name: 'a', reason: 'spec is odd' },
+        { name: 'b', reason: 'too deep' },
+      ],
+    }),
+    reason: 'NotAllManagedPoliciesExist',
+    message: 'Invalid managed policies: [a b] ',
+    more: { detail: 'a: spec is odd; b: too deep' },
+  },
+  {
+    name: 'reports ambiguous policies before everything else, sorted',
+    input: withPolicies({ missing: ['x'], ambiguous: { q: ['ns2', 'ns1'], p: ['ns1', 'ns3'] } }),
+    reason: 'AmbiguousManagedPoliciesNames',
+    message: 'Managed policy name should be unique, but was found in multiple namespaces: {"p":["ns1","ns3"],"q":["ns1","ns2"]} ',
+  },
+  {
+    name: 'says what is wrong with a ClusterVersion',
+    input: withPolicies({ forUpgrade: [managed('a', { objects: [clusterVersion({ channel: 'c' })] })] }),
+    reason: 'InvalidPlatformImage',
+    message: 'policy with ClusterVersion must have upstream, channel, and version when image is not provided',
+  },
+  {
+    name: 'says that the release is not on the graph, and looks again later',
+    input: withPolicies({ forUpgrade: [release('4.20.9')] }),
+    reason: 'InvalidPlatformImage',
+    message: 'unable to find version 4.20.9 on update graph on url http://g',
+    more: { recheckAfterMs: 300_000 },
+  },
+  {
+    name: 'refuses a policy before its dependency',
+    input: withPolicies({ forUpgrade: [dependent, managed('b', {})] }),
+    reason: 'UnresolvableDenpendency',
+    message: 'Managed Policy a depends on b, which is to be remediated later',
+  },
+  {
+    name: 'completes when all templates exist',
+    input: templates(['a', 'b', 'c']),
+    reason: 'ValidationCompleted',
+    message: 'Completed validation',
+  },
+  {
+    name: 'lists missing templates',
+    input: templates(['b']),
+    reason: 'NotAllManifestTemplatesExist',
+    message: 'Missing manifest templates: [a c]',
+  },
+])('$name', async ({ input, reason, message, more }) => {
+  const status = reason === 'ValidationCompleted' ? 'True' : 'False';
+  expect(await validateUpgrade(input)).toEqual({ status, reason, message, ...more });
+});
+
+test('a mistake of ours is not reported as a mistake of the user', async () => {
+  const input = { ...withPolicies({ forUpgrade: [release('4.20.1')] }), resolvePlatformImage: () => Promise.reject(new TypeError('bug')) };
+  await expect(validateUpgrade(input)).rejects.toThrow('bug');
+});

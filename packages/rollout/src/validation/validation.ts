@@ -1,0 +1,152 @@
+import { errorMessage, FlotillaError } from '@flotilla/api';
+import type { ManifestWorkReplicaSet } from '@flotilla/api/ocm';
+import { findUnresolvableDependency } from '../policies/dependencies.ts';
+import type { PolicyExamination } from '../policies/policies.ts';
+import type { ResolvePlatformImage } from '../software/platform-image.ts';
+import { findPlatformImage } from '../software/platform-image.ts';
+import { formatSlice, formatSortedJson } from '../values/go-format.ts';
+import { findTemplateProblem } from '../works/manifest-works.ts';
+
+/** What is validated: ManifestWork mode looks at templates alone, policy mode at policies alone. */
+export type ValidationInput =
+  | {
+      readonly mode: 'manifestWork';
+      readonly templates: readonly string[];
+      readonly template: (name: string) => ManifestWorkReplicaSet | undefined;
+    }
+  | {
+      readonly mode: 'policy';
+      readonly examination: PolicyExamination;
+      /** The image must be known now: the upgrade pre-caches, and no override names the image. */
+      readonly preCaching: boolean;
+      /** Asked instead of the upstream that policies name. */
+      readonly updateGraphUrl?: string | undefined;
+      readonly resolvePlatformImage: ResolvePlatformImage;
+      /** The only namespace whose policies count; absent: all do. */
+      readonly namespace?: string | undefined;
+    };
+
+/** Condition Validated, and what goes with it. */
+export interface Validation {
+  readonly status: 'True' | 'False';
+  readonly reason: ValidationReason;
+  /** Word for word the reference's, trailing spaces included. */
+  readonly message: string;
+  /** More than the contract of `message` has room for, for an event or a log: why each policy is invalid. */
+  readonly detail?: string;
+  /** When to look again even if nothing changes: what was asked for is outside the cluster. */
+  readonly recheckAfterMs?: number;
+}
+
+/** Reasons of condition Validated (spec/talm 2.3). */
+export const ValidationReason = {
+  completed: 'ValidationCompleted',
+  policiesMissing: 'NotAllManagedPoliciesExist',
+  policiesAmbiguous: 'AmbiguousManagedPoliciesNames',
+  templatesMissing: 'NotAllManifestTemplatesExist',
+  /** Ours: a template that could never complete. */
+  templatesInvalid: 'InvalidManifestTemplate',
+  /** Ours: the API server serves no policies. */
+  frameworkMissing: 'PolicyFrameworkMissing',
+  /** Ours: a spec that is not what the schema says. */
+  spec: 'InvalidSpec',
+  /** Ours: a PreCachingConfig of another namespace, on a hub that keeps tenants apart. */
+  foreignConfig: 'ForeignPreCachingConfig',
+  /** Ours: annotations of the window. */
+  window: 'InvalidWindow',
+  /** Ours: edits of ManagedClusters that an API server would refuse. */
+  actions: 'InvalidActions',
+  /** Ours: annotation of the name suffix. */
+  nameSuffix: 'InvalidNameSuffix',
+  /** Ours: label `name` of a ManagedCluster, by which Placements select. */
+  nameLabel: 'InvalidNameLabel',
+  platformImage: 'InvalidPlatformImage',
+  /** The spelling is the reference's. */
+  dependency: 'UnresolvableDenpendency',
+} as const;
+export type ValidationReason = (typeof ValidationReason)[keyof typeof ValidationReason];
+
+const LOOK_UP_AGAIN_MS = 300_000;
+
+type PolicyInput = Extract<ValidationInput, { mode: 'policy' }>;
+type Finding = Omit<Validation, 'status'>;
+type Check = (input: PolicyInput) => Finding | undefined | Promise<Finding | undefined>;
+
+const namesUnique: Check = ({ examination: { ambiguous } }) =>
+  Object.keys(ambiguous).length === 0
+    ? undefined
+    : {
+        reason: ValidationReason.policiesAmbiguous,
+        message: `Managed policy name should be unique, but was found in multiple namespaces: ${formatSortedJson(ambiguous)} `,
+      };
+
+const policiesValid: Check = ({ examination: { invalid } }) =>
+  invalid.length === 0
+    ? undefined
+    : {
+        reason: ValidationReason.policiesMissing,
+        message: `Invalid managed policies: ${formatSlice(invalid.map(({ name }) => name))} `,
+        detail: invalid.map(({ name, reason }) => `${name}: ${reason}`).join('; '),
+      };
+
+const inNamespace = (namespace: string | undefined): string =>
+  namespace === undefined
+    ? ''
+    : `in namespace ${namespace}; upgrades there use policies of their own namespace alone: name such in spec.managedPolicies, placed on the clusters`;
+
+const policiesExist: Check = ({ examination: { missing }, namespace }) =>
+  missing.length === 0
+    ? undefined
+    : { reason: ValidationReason.policiesMissing, message: `Missing managed policies: ${formatSlice(missing)} ${inNamespace(namespace)}` };
+
+const platformImageKnown: Check = async ({ examination, preCaching, updateGraphUrl, resolvePlatformImage }) => {
+  const source = findPlatformImage(examination.forUpgrade, { preCaching, updateGraphUrl });
+  if (source.kind === 'invalid') return { reason: ValidationReason.platformImage, message: source.message };
+  if (source.kind !== 'graph') return undefined;
+  try {
+    await resolvePlatformImage(source);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof FlotillaError)) throw error;
+    return { reason: ValidationReason.platformImage, message: errorMessage(error.message), recheckAfterMs: LOOK_UP_AGAIN_MS };
+  }
+};
+
+const dependenciesInOrder: Check = ({ examination }) => {
+  const found = findUnresolvableDependency(examination.forUpgrade);
+  return (
+    found && {
+      reason: ValidationReason.dependency,
+      message: `Managed Policy ${found.policy} depends on ${found.dependency}, which is to be remediated later`,
+    }
+  );
+};
+
+/** First finding wins; an invalid policy is reported before a missing one (spec/talm 2.3). */
+const policyChecks: readonly Check[] = [namesUnique, policiesValid, policiesExist, platformImageKnown, dependenciesInOrder];
+
+function checkTemplates({ templates, template }: Extract<ValidationInput, { mode: 'manifestWork' }>): Finding | undefined {
+  const missing = templates.filter((name) => !template(name));
+  if (missing.length > 0)
+    return { reason: ValidationReason.templatesMissing, message: `Missing manifest templates: ${formatSlice(missing)}` };
+  for (const name of templates) {
+    const found = template(name);
+    const problem = found && findTemplateProblem(found);
+    if (problem !== undefined) return { reason: ValidationReason.templatesInvalid, message: `Invalid manifest template: ${problem}` };
+  }
+  return undefined;
+}
+
+/** Condition Validated of an upgrade (spec/talm 2.3, 2.6). Network is used only through `resolvePlatformImage`. */
+export async function validateUpgrade(input: ValidationInput): Promise<Validation> {
+  if (input.mode === 'manifestWork') {
+    const finding = checkTemplates(input);
+    if (finding) return { status: 'False', ...finding };
+  } else {
+    for (const check of policyChecks) {
+      const finding = await check(input);
+      if (finding) return { status: 'False', ...finding };
+    }
+  }
+  return { status: 'True', reason: ValidationReason.completed, message: 'Completed validation' };
+}

@@ -1,0 +1,28 @@
+/** Progress by ManifestWorks: a cluster is through with a template when its work is complete (spec/talm 2.12). Pure. */
+import type { ManifestWork } from '@flotilla/api/ocm';
+import type { RolloutMode } from '../upgrade/model.ts';
+import { isWorkComplete, trimWorkStatus } from './manifest-works.ts';
+
+/**
+ * The templates of a running rollout, in order.
+ * @param work the ManifestWork of a template on a cluster, if this upgrade's is there and stays
+ */
+export function manifestWorkMode(
+  templates: readonly string[],
+  work: (cluster: string, template: string) => ManifestWork | undefined,
+): RolloutMode {
+  const at = (cluster: string, index: number): ManifestWork | undefined => work(cluster, templates[index] ?? '');
+  return {
+    kind: 'manifestWork',
+    count: templates.length,
+    standing: (cluster, index) => {
+      const found = at(cluster, index);
+      return found && isWorkComplete(found) ? 'done' : 'pending';
+    },
+    soakSeconds: () => 0,
+    detail: (cluster, index) => {
+      const found = at(cluster, index);
+      return { currentManifestWork: { name: templates[index] ?? '', ...(found && { status: trimWorkStatus(found) }) } };
+    },
+  };
+}

@@ -1,0 +1,164 @@
+/** The ManifestWorks of a rollout: what they must be, and whether they are done (spec/talm 2.11, 2.12). Pure. */
+
+import { Annotation, type Condition, findCondition, type KubeObject } from '@flotilla/api';
+import {
+  type FeedbackValue,
+  MAX_WORK_BYTES,
+  type ManifestStatus,
+  ManifestWork,
+  type ManifestWorkReplicaSet,
+  STATUS_FEEDBACK_SYNCED,
+  WORK_APPLIED,
+  WORK_AVAILABLE,
+} from '@flotilla/api/ocm';
+import type { UpgradeIdentity } from '../upgrade/identity.ts';
+import { upgradeLabels } from '../upgrade/labels.ts';
+import { type ExpectedValue, parseExpectedValues } from './expected-values.ts';
+import { findStaleness, withGenerations } from './work-generations.ts';
+
+/** The work of one template on one cluster. */
+export function desiredWork(input: {
+  readonly upgrade: UpgradeIdentity;
+  readonly cluster: string;
+  readonly template: ManifestWorkReplicaSet;
+  /** `resourceName` of its `desiredWorkName`. */
+  readonly name: string;
+  /** The spec is that of the template to the letter, so that nobody can tell of which version a value is. */
+  readonly talmStrict: boolean;
+}): KubeObject {
+  const { upgrade, cluster, template, name, talmStrict } = input;
+  const spec = template.spec?.manifestWorkTemplate ?? {};
+  return {
+    apiVersion: ManifestWork.apiVersion,
+    kind: ManifestWork.kind,
+    metadata: {
+      name,
+      namespace: cluster,
+      labels: upgradeLabels(upgrade),
+      annotations: { [Annotation.expectedValues]: template.metadata.annotations?.[Annotation.expectedValues] ?? '' },
+    },
+    spec: talmStrict ? spec : withGenerations(spec),
+  };
+}
+
+/** What keeps a template from ever completing, naming template, value and fix; undefined when nothing does. */
+export function findTemplateProblem({ metadata, spec }: ManifestWorkReplicaSet): string | undefined {
+  const at = `ManifestWorkReplicaSet ${metadata.namespace ?? ''}/${metadata.name}`;
+  const manifests = spec?.manifestWorkTemplate?.workload?.manifests ?? [];
+  if (manifests.length === 0) return `${at}: spec.manifestWorkTemplate.workload.manifests is empty; give it at least one manifest`;
+  const size = Buffer.byteLength(JSON.stringify(manifests));
+  if (size > MAX_WORK_BYTES)
+    return `${at}: spec.manifestWorkTemplate.workload.manifests has ${size} bytes; divide it into templates of at most ${MAX_WORK_BYTES}`;
+  const expected = parseExpectedValues(metadata.annotations?.[Annotation.expectedValues]);
+  if (expected.problem !== undefined) return `${at}: ${expected.problem}`;
+  const beyond = expected.values.find(({ manifestIndex }) => manifestIndex >= manifests.length);
+  return (
+    beyond &&
+    `${at}: annotation ${Annotation.expectedValues} expects ${beyond.name} of manifestIndex ${beyond.manifestIndex}; the template has ${manifests.length} manifests, counted from 0`
+  );
+}
+
+/** How far a work is. `problem` is set when it can never complete as it is. */
+export type WorkVerdict = { readonly complete: true } | { readonly complete: false; readonly waitsFor: string; readonly problem?: string };
+
+/** Judges a work by its own annotation; a status of an earlier generation counts as none. */
+export function judgeWork(work: ManifestWork): WorkVerdict {
+  const expected = parseExpectedValues(work.metadata.annotations?.[Annotation.expectedValues]);
+  if (expected.problem !== undefined) {
+    const problem = `ManifestWork ${work.metadata.namespace ?? ''}/${work.metadata.name}: ${expected.problem}`;
+    return { complete: false, waitsFor: problem, problem };
+  }
+  for (const type of [WORK_APPLIED, WORK_AVAILABLE]) {
+    const unmet = judgeCondition(findCondition(work.status?.conditions, type), type, work.metadata.generation);
+    if (unmet !== undefined) return { complete: false, waitsFor: unmet };
+  }
+  const manifests = work.status?.resourceStatus?.manifests ?? [];
+  for (const value of expected.values) {
+    const unmet = judgeValue(value, manifests);
+    if (unmet !== undefined) return { complete: false, waitsFor: unmet };
+  }
+  return { complete: true };
+}
+
+/** True when the work is applied, available and reports every expected value. */
+export const isWorkComplete = (work: ManifestWork): boolean => judgeWork(work).complete;
+
+function judgeCondition(condition: Condition | undefined, type: string, generation: number | undefined): string | undefined {
+  if (!condition) return `${type} is not reported yet`;
+  if (condition.status !== 'True') return `${type} is ${condition.status}: ${condition.message}`;
+  const { observedGeneration } = condition;
+  if (observedGeneration === undefined || generation === undefined || observedGeneration >= generation) return undefined;
+  return `${type} is reported for generation ${observedGeneration}, not yet for ${generation}`;
+}
+
+function judgeValue({ manifestIndex, name, value }: ExpectedValue, manifests: readonly ManifestStatus[]): string | undefined {
+  const manifest = manifests.find(({ resourceMeta }) => resourceMeta.ordinal === manifestIndex);
+  if (!manifest) return `manifest ${manifestIndex} is not reported yet`;
+  for (const type of [WORK_APPLIED, WORK_AVAILABLE, STATUS_FEEDBACK_SYNCED])
+    if (!isTrue(manifest, type)) return `${type} of manifest ${manifestIndex} is not True`;
+  const stale = findStaleness(manifest);
+  if (stale !== undefined) return stale;
+  const found = manifest.statusFeedback?.values?.find((feedback) => feedback.name === name);
+  if (!found) return `manifest ${manifestIndex} does not report ${name}`;
+  const text = feedbackText(found);
+  return text === value ? undefined : `${name} of manifest ${manifestIndex} is ${JSON.stringify(text)}, expected ${JSON.stringify(value)}`;
+}
+
+const isTrue = ({ conditions }: ManifestStatus, type: string): boolean => findCondition(conditions, type)?.status === 'True';
+
+/** A feedback value as the text it is compared by. */
+function feedbackText({ fieldValue }: FeedbackValue): string | undefined {
+  const value = fieldValue.string ?? fieldValue.integer ?? fieldValue.boolean ?? fieldValue.jsonRaw;
+  return value === undefined ? undefined : String(value);
+}
+
+/** Texts of conditions in a cluster's record. */
+const MAX_MESSAGE = 256;
+
+/**
+ * The `resourceStatus` of a work that timed out, for `status.clusters[].currentManifestWork.status` (spec/talm 2.11): of a manifest
+ * that is ready (feedback is read too) only its first condition, of others the conditions without feedback. As many manifests as fit, the unready ones first.
+ * @param maxBytes as JSON; default 4096
+ */
+export function trimWorkStatus(work: ManifestWork, maxBytes = 4096): { manifests: ManifestStatus[] } {
+  const trimmed = (work.status?.resourceStatus?.manifests ?? []).map((manifest) => ({
+    manifest: trimManifest(manifest),
+    ready: isReady(manifest),
+  }));
+  let room = maxBytes;
+  const kept = new Set<ManifestStatus>();
+  for (const { manifest } of [...trimmed.filter(({ ready }) => !ready), ...trimmed.filter(({ ready }) => ready)]) {
+    room -= Buffer.byteLength(JSON.stringify(manifest)) + 1;
+    if (room < 0) break;
+    kept.add(manifest);
+  }
+  return { manifests: trimmed.map(({ manifest }) => manifest).filter((manifest) => kept.has(manifest)) };
+}
+
+const isReady = (manifest: ManifestStatus): boolean =>
+  [WORK_APPLIED, WORK_AVAILABLE, STATUS_FEEDBACK_SYNCED].every((type) => isTrue(manifest, type));
+
+function trimManifest(manifest: ManifestStatus): ManifestStatus {
+  const conditions = (manifest.conditions ?? []).map((condition) => ({ ...condition, message: condition.message.slice(0, MAX_MESSAGE) }));
+  const { resourceMeta, statusFeedback } = manifest;
+  // Present even when it is empty, as the reference serialises it.
+  return isReady(manifest)
+    ? { resourceMeta, conditions: conditions.slice(0, 1), statusFeedback: statusFeedback ?? {} }
+    : { resourceMeta, conditions, statusFeedback: {} };
+}
+
+/** Drops what no step and no verdict reads: manifests can be half a megabyte. */
+export function trimWork(work: ManifestWork): ManifestWork {
+  const { apiVersion, kind, metadata, status } = work;
+  return {
+    apiVersion,
+    kind,
+    metadata: { ...metadata, annotations: pick(metadata.annotations, Annotation.expectedValues) },
+    ...(status && { status: { conditions: status.conditions, resourceStatus: { manifests: status.resourceStatus?.manifests } } }),
+  };
+}
+
+const pick = (annotations: Readonly<Record<string, string>> | undefined, key: string): Record<string, string> | undefined => {
+  const value = annotations?.[key];
+  return value === undefined ? undefined : { [key]: value };
+};
