@@ -12,6 +12,8 @@ export const ReleaseErrorCode = {
   channelHead: 'FLOTILLA_CATALOGUE_CHANNEL_HEAD',
   /** The head of a channel has no `olm.bundle`. */
   bundleUnknown: 'FLOTILLA_CATALOGUE_BUNDLE_UNKNOWN',
+  /** A release payload lacks a file, breaks a limit, or has manifests that cannot be read. */
+  payloadInvalid: 'FLOTILLA_PAYLOAD_INVALID',
   patternInvalid: 'FLOTILLA_EXCLUDE_PATTERN_INVALID',
 } as const;
 export type ReleaseErrorCode = (typeof ReleaseErrorCode)[keyof typeof ReleaseErrorCode];

@@ -18,9 +18,10 @@ test('names, pull specs and the version are read; what else there is does not ma
   );
   expect(parsed).toEqual({
     version: '4.20.1',
+    created: undefined,
     images: [
-      { name: 'etcd', pullSpec: `quay.example/r/etcd@${digest}` },
-      { name: 'cli', pullSpec: 'host:5000/cli:v1' },
+      { name: 'etcd', pullSpec: `quay.example/r/etcd@${digest}`, kind: 'DockerImage' },
+      { name: 'cli', pullSpec: 'host:5000/cli:v1', kind: 'DockerImage' },
     ],
   });
 });

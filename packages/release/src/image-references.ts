@@ -13,21 +13,25 @@ export interface ComponentImage {
   readonly name: string;
   /** Pull spec as the release writes it. */
   readonly pullSpec: string;
+  /** What `from` names: `DockerImage`. */
+  readonly kind: string | undefined;
 }
 
 /** What a release image says it consists of. */
 export interface ImageReferences {
   /** `metadata.name`: the version, when given. */
   readonly version: string | undefined;
+  /** `metadata.creationTimestamp`: when the release was made, when given. */
+  readonly created: string | undefined;
   readonly images: readonly ComponentImage[];
 }
 
 const ImageStream = z.object({
   kind: z.literal('ImageStream'),
-  metadata: z.object({ name: z.string().optional() }).optional(),
+  metadata: z.object({ name: z.string().optional(), creationTimestamp: z.string().nullish() }).optional(),
   spec: z.object({
     tags: z
-      .array(z.object({ name: z.string().min(1).max(256), from: z.object({ name: z.string() }) }))
+      .array(z.object({ name: z.string().min(1).max(256), from: z.object({ kind: z.string().optional(), name: z.string() }) }))
       .min(1)
       .max(imageReferencesLimits.tags),
   }),
@@ -58,10 +62,11 @@ export function parseImageReferences(content: Uint8Array, source: string): Image
     const issue = parsed.error.issues[0];
     throw invalid(`is not an ImageStream of images: ${issue?.path.join('.') || 'the document'}: ${issue?.message ?? 'wrong type'}`);
   }
-  const images = parsed.data.spec.tags.map(({ name, from }) => ({ name, pullSpec: from.name.trim() }));
+  const images = parsed.data.spec.tags.map(({ name, from }) => ({ name, pullSpec: from.name.trim(), kind: from.kind }));
   const bad = images.filter(({ pullSpec }) => !isPullSpecShaped(pullSpec));
   if (bad.length > 0) throw invalid(`has no usable pull spec (spec.tags[].from.name) for ${namesOf(bad.map(({ name }) => quoted(name)))}`);
-  return { version: parsed.data.metadata?.name, images };
+  const { name: version, creationTimestamp } = parsed.data.metadata ?? {};
+  return { version, created: creationTimestamp ?? undefined, images };
 }
 
 function parseJson(content: Uint8Array, invalid: (why: string, cause?: unknown) => ReleaseError): unknown {

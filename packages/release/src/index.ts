@@ -19,3 +19,29 @@ export {
   isPullSpecShaped,
   parseImageReferences,
 } from './image-references.ts';
+export {
+  type Capabilities,
+  capabilitySets,
+  type EnabledCapabilities,
+  enabledCapabilities,
+  implicitCapabilities,
+  knownCapabilities,
+  type WantedCapabilities,
+} from './inclusion/capabilities.ts';
+export { featureSets } from './inclusion/features.ts';
+export {
+  type ExcludedManifest,
+  type Exclusion,
+  exclusionOf,
+  type InclusionFilter,
+  type InclusionRule,
+  inclusionRules,
+  type Override,
+  partManifests,
+} from './inclusion/inclusion.ts';
+export { type FeatureAudience, releaseFeatureGates } from './inclusion/release-features.ts';
+export { payloadHash } from './payload/hash.ts';
+export { isPayloadPath, type PayloadFile, PayloadPath, payloadLimits } from './payload/layout.ts';
+export { fileNameOf, type Manifest, type ManifestId, textOfId } from './payload/manifest.ts';
+export { parseReleaseDetails, type ReleaseDetails, type ReleaseMetadata } from './payload/metadata.ts';
+export { type LoadPayloadOptions, loadPayload, type Payload } from './payload/payload.ts';

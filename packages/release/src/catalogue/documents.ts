@@ -1,6 +1,7 @@
 import { errorMessage } from '@flotilla/api';
 import { quoted, ReleaseError, ReleaseErrorCode } from '../errors.ts';
-import { readYamlDocuments } from './yaml-documents.ts';
+import { type JsonObjectText, jsonObjects } from '../json-objects.ts';
+import { readYamlDocuments } from '../yaml/full-reader.ts';
 
 /** Limits of a catalogue. The largest public indexes have about 100 MB in 20,000 objects. */
 export const catalogueLimits = {
@@ -55,48 +56,27 @@ function decode(file: CatalogueFile): string {
 }
 
 function* readJson(file: CatalogueFile, text: string): Generator<unknown> {
-  for (let at = nextObject(file, text, 0); at < text.length; ) {
-    const end = endOfObject(file, text, at);
-    if (end - at > catalogueLimits.documentBytes)
+  const objects = jsonObjects(text, catalogueLimits.depth);
+  for (;;) {
+    const object = nextOf(file, objects);
+    if (object === undefined) return;
+    if (object.text.length > catalogueLimits.documentBytes)
       throw invalidFile(file, `has an object of more than ${catalogueLimits.documentBytes} characters`);
     try {
-      yield JSON.parse(text.slice(at, end));
+      yield JSON.parse(object.text);
     } catch (cause) {
-      throw cause instanceof SyntaxError ? invalidFile(file, `is not JSON in the object at character ${at}`, cause) : cause;
+      throw cause instanceof SyntaxError ? invalidFile(file, `is not JSON in the object at character ${object.at}`, cause) : cause;
     }
-    at = nextObject(file, text, end);
   }
 }
 
-function nextObject(file: CatalogueFile, text: string, from: number): number {
-  let at = from;
-  while (at < text.length && ' \t\r\n'.includes(text.charAt(at))) at++;
-  if (at < text.length && text.charAt(at) !== '{')
-    throw invalidFile(file, `has ${quoted(text.slice(at, at + 20))} between objects, at character ${at}`);
-  return at;
-}
-
-/** Index behind the brace that closes the object at `start`. Strings are skipped; JSON.parse checks the rest. */
-function endOfObject(file: CatalogueFile, text: string, start: number): number {
-  let depth = 0;
-  for (let at = start; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === 0x22) at = endOfString(text, at);
-    else if (code === 0x7b || code === 0x5b) {
-      if (++depth > catalogueLimits.depth) throw invalidFile(file, `nests deeper than ${catalogueLimits.depth} levels`);
-    } else if ((code === 0x7d || code === 0x5d) && --depth === 0) return at + 1;
+function nextOf(file: CatalogueFile, objects: Iterator<JsonObjectText>): JsonObjectText | undefined {
+  try {
+    const { value, done } = objects.next();
+    return done ? undefined : value;
+  } catch (cause) {
+    throw invalidFile(file, errorMessage(cause));
   }
-  throw invalidFile(file, `ends inside the object at character ${start}`);
-}
-
-/** Index of the quote that closes the string at `start`. */
-function endOfString(text: string, start: number): number {
-  for (let at = start + 1; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === 0x5c) at++;
-    else if (code === 0x22) return at;
-  }
-  return text.length;
 }
 
 function* readYaml(file: CatalogueFile, text: string): Generator<unknown> {

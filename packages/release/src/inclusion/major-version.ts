@@ -1,0 +1,24 @@
+import { quoted } from '../errors.ts';
+import type { ManifestId } from '../payload/manifest.ts';
+
+/** Why a manifest is not for a major version: it lists those it is for, and with a `-` those it is not for. */
+export function majorVersionRefusal({ group, kind }: ManifestId, annotation: string, value: string, wanted: number): string | undefined {
+  const isAllowed =
+    (group === 'config.openshift.io' && kind === 'FeatureGate') ||
+    (group === 'apiextensions.k8s.io' && kind === 'CustomResourceDefinition');
+  if (!isAllowed) return `${annotation} is only allowed on FeatureGate and CustomResourceDefinition, not on ${kind}`;
+  const entries = value.split(',').map((entry) => entry.trim());
+  const wrong = entries.find((entry) => !/^-?\d{1,15}$/.test(entry));
+  if (wrong !== undefined) return `invalid major version ${quoted(wrong)} in ${annotation}=${value}`;
+  const versions = (isExcluded: boolean) =>
+    new Set(entries.filter((entry) => entry.startsWith('-') === isExcluded).map((entry) => Math.abs(Number(entry))));
+  return refusal(versions(false), versions(true), wanted, `${annotation}=${value}`);
+}
+
+function refusal(included: ReadonlySet<number>, excluded: ReadonlySet<number>, wanted: number, list: string): string | undefined {
+  const both = [...included].filter((version) => excluded.has(version));
+  if (both.length > 0) return `major version ${both.join(', ')} is both included and excluded in ${list}`;
+  if (included.has(wanted)) return undefined;
+  if (excluded.has(wanted)) return `major version ${wanted} is excluded by ${list}`;
+  return included.size > 0 ? `major version ${wanted} is not included in ${list}` : undefined;
+}

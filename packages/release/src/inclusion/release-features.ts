@@ -1,0 +1,36 @@
+import { isJsonObject } from '@flotilla/api';
+import type { Manifest } from '../payload/manifest.ts';
+import { exclusionOf, InclusionAnnotation } from './inclusion.ts';
+
+/** A cluster as far as a release's own list of feature gates depends on it. */
+export interface FeatureAudience {
+  readonly profile: string;
+  readonly featureSet: string;
+  readonly majorVersion: number;
+}
+
+/**
+ * Feature gates that a release turns on for a feature set, from the FeatureGate manifests in it that list them: a cluster's own list is made
+ * of them. Undefined when the release has none for this profile and set.
+ */
+export function releaseFeatureGates(
+  manifests: readonly Manifest[],
+  { profile, featureSet, majorVersion }: FeatureAudience,
+): ReadonlySet<string> | undefined {
+  for (const manifest of manifests) {
+    if (manifest.group !== 'config.openshift.io' || manifest.kind !== 'FeatureGate') continue;
+    if (manifest.annotations?.[InclusionAnnotation.include(profile)] === undefined) continue;
+    if (exclusionOf(manifest, { featureSet, majorVersion }) !== undefined) continue;
+    const enabled = enabledIn(manifest.object.status);
+    if (enabled !== undefined) return enabled;
+  }
+  return undefined;
+}
+
+function enabledIn(status: unknown): ReadonlySet<string> | undefined {
+  const lists = isJsonObject(status) ? status.featureGates : undefined;
+  const [first]: unknown[] = Array.isArray(lists) ? lists : [];
+  const enabled = isJsonObject(first) ? first.enabled : undefined;
+  if (!Array.isArray(enabled)) return undefined;
+  return new Set(enabled.flatMap((gate: unknown) => (isJsonObject(gate) && typeof gate.name === 'string' ? [gate.name] : [])));
+}

@@ -1,0 +1,121 @@
+import { errorMessage } from '@flotilla/api';
+import { jsonObjects } from '../json-objects.ts';
+import { canonicalJson, type YamlValue } from '../yaml/canonical-json.ts';
+import { readCommonYaml } from '../yaml/common-reader.ts';
+import { UncommonYaml } from '../yaml/cursor.ts';
+import { readYamlDocuments } from '../yaml/full-reader.ts';
+import { resolvePlain } from '../yaml/plain-scalar.ts';
+
+/** One document of a manifest file. */
+export interface ManifestDocument {
+  /** Compact JSON of a YAML document; of a JSON file its own text. */
+  readonly raw: string;
+  /** Line of the file on which it begins, from 1. */
+  readonly line: number;
+}
+
+/** Limits of one file; those of the YAML that only the full reader understands, which takes ten times as long. */
+export const documentLimits = { depth: 100, uncommonYamlCharacters: 128 * 1024, uncommonYamlTokens: 10_000 } as const;
+
+/**
+ * The documents of a manifest file, empty ones left out: JSON objects one after the other, or YAML documents. What begins with a brace is
+ * JSON; where it is none and at most one object was read, it is taken for YAML.
+ * @throws Error saying what is wrong with which document
+ */
+export function readManifestDocuments(content: Uint8Array): ManifestDocument[] {
+  const text = decode(content);
+  if (!text.trimStart().startsWith('{')) return readYaml(text);
+  const read: ManifestDocument[] = [];
+  try {
+    for (const { at, text: raw } of jsonObjects(text, documentLimits.depth)) {
+      JSON.parse(raw);
+      read.push({ raw, line: lineAt(text, at) });
+    }
+    return read;
+  } catch (cause) {
+    const json = new Error(`is not JSON: ${errorMessage(cause)}`, { cause });
+    if (read.length > 1) throw json;
+    try {
+      return readYaml(text);
+    } catch {
+      throw json;
+    }
+  }
+}
+
+function decode(content: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(content);
+  } catch (cause) {
+    throw new Error('is not UTF-8 text', { cause });
+  }
+}
+
+function lineAt(text: string, index: number): number {
+  let line = 1;
+  for (let at = text.indexOf('\n'); at >= 0 && at < index; at = text.indexOf('\n', at + 1)) line++;
+  return line;
+}
+
+function readYaml(text: string): ManifestDocument[] {
+  return splitYaml(text).flatMap(({ text: document, line }) => {
+    const value = readYamlValue(document, line);
+    return value === null ? [] : [{ raw: canonicalJson(value), line }];
+  });
+}
+
+/** A line that begins with `---` begins a document, wherever it stands. */
+function splitYaml(text: string): { readonly text: string; readonly line: number }[] {
+  const lines = text.replaceAll('\r\n', '\n').split('\n');
+  if (lines.at(-1) === '') lines.pop();
+  const documents: { text: string; line: number }[] = [];
+  let from = 0;
+  for (let at = 0; at <= lines.length; at++) {
+    const line = lines[at];
+    if (line !== undefined && !line.startsWith('---')) continue;
+    const behind = line?.slice(3).trim() ?? '';
+    if (behind !== '' && !behind.startsWith('#')) throw new Error(`invalid Yaml document separator: ${behind.slice(0, 80)}`);
+    if (at > from) documents.push({ text: `${lines.slice(from, at).join('\n')}\n`, line: from + 1 });
+    from = at + 1;
+  }
+  return documents;
+}
+
+function readYamlValue(text: string, line: number): YamlValue {
+  try {
+    return readCommonYaml(text);
+  } catch (error) {
+    if (!(error instanceof UncommonYaml)) throw error;
+  }
+  try {
+    return readUncommonYaml(text);
+  } catch (cause) {
+    throw new Error(`is not YAML in the document at line ${line}: ${errorMessage(cause).slice(0, 200)}`, { cause });
+  }
+}
+
+function readUncommonYaml(text: string): YamlValue {
+  const { uncommonYamlCharacters: most, uncommonYamlTokens } = documentLimits;
+  if (text.length > most) throw new Error(`uses anchors, tags or rare syntax in more than ${most} characters; write it plainly`);
+  const [document] = readYamlDocuments(text, uncommonYamlTokens, {
+    lastKeyWins: true,
+    mapAsMap: true,
+    merge: true,
+    customTags: (tags) => [{ tag: 'tag:yaml.org,2002:plain', default: true, test: /^/, resolve: resolvePlain }, ...tags],
+  });
+  return toYamlValue(document, documentLimits.depth);
+}
+
+function toYamlValue(value: unknown, levels: number): YamlValue {
+  if (levels < 0) throw new Error(`nests deeper than ${documentLimits.depth} levels`);
+  if (Array.isArray(value)) return value.map((item) => toYamlValue(item, levels - 1));
+  if (value instanceof Map) return new Map([...value].map(([key, item]) => [textOfKey(key), toYamlValue(item, levels - 1)]));
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean') return value;
+  if (value === null || value === undefined) return null;
+  throw new Error('it has a value that JSON has not');
+}
+
+function textOfKey(key: unknown): string {
+  if (typeof key === 'string' || typeof key === 'number' || typeof key === 'bigint' || typeof key === 'boolean') return String(key);
+  throw new Error('it has a key that is no text');
+}

@@ -1,0 +1,77 @@
+import { isJsonObject } from '@flotilla/api';
+import { quoted } from '../errors.ts';
+import { readManifestDocuments } from './documents.ts';
+
+/** What tells one object of a payload from another; versions of an API do not. */
+export interface ManifestId {
+  readonly group: string;
+  readonly kind: string;
+  /** Empty for what has none. */
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** One object of a payload. */
+export interface Manifest extends ManifestId {
+  /** Path of its file from the payload's root. */
+  readonly file: string;
+  /** Line of the file on which it begins, from 1. */
+  readonly line: number;
+  /** Version of its API, without the group. */
+  readonly version: string;
+  /** Its JSON text; every digit of it is the manifest's own. */
+  readonly raw: string;
+  readonly object: Readonly<Record<string, unknown>>;
+  /** Undefined when it has none, or one that is no text. */
+  readonly annotations: Readonly<Record<string, string>> | undefined;
+}
+
+/** Name of the file without its folder, which decides on the place of its manifests in an update. */
+export const fileNameOf = ({ file }: Pick<Manifest, 'file'>): string => file.slice(file.lastIndexOf('/') + 1);
+
+/** An identity as messages show it. */
+export function textOfId({ group, kind, namespace, name }: ManifestId): string {
+  const place = namespace === '' ? '' : ` Namespace: ${quoted(namespace)}`;
+  return `Group: ${quoted(group)} Kind: ${quoted(kind)}${place} Name: ${quoted(name)}`;
+}
+
+/**
+ * The manifests of a file in order.
+ * @throws Error saying which document is no object of Kubernetes, or stands there twice
+ */
+export function parseManifests(file: string, content: Uint8Array): Manifest[] {
+  const known = new Set<string>();
+  return readManifestDocuments(content).map(({ raw, line }) => {
+    const manifest = toManifest(file, raw, line);
+    const id = textOfId(manifest);
+    if (known.has(id)) throw new Error(`duplicate resource: (${id})`);
+    known.add(id);
+    return manifest;
+  });
+}
+
+function toManifest(file: string, raw: string, line: number): Manifest {
+  const object: unknown = JSON.parse(raw);
+  if (!isJsonObject(object)) throw new Error(`the document at line ${line} is no object`);
+  const metadata = isJsonObject(object.metadata) ? object.metadata : {};
+  const apiVersion = textOf(object.apiVersion);
+  const slash = apiVersion.indexOf('/');
+  const id = {
+    group: slash < 0 ? '' : apiVersion.slice(0, slash),
+    kind: textOf(object.kind),
+    namespace: textOf(metadata.namespace),
+    name: textOf(metadata.name),
+  };
+  if (id.kind === '' || id.name === '')
+    throw new Error(`Resource with fields ${textOfId(id)} must contain kubernetes required fields kind and name`);
+  return { ...id, file, line, version: apiVersion.slice(slash + 1), raw, object, annotations: textsOf(metadata.annotations) };
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+function textsOf(value: unknown): Record<string, string> | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const entries = Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
+  // one value of another type makes all of them unreadable
+  return entries.length === Object.keys(value).length ? Object.fromEntries(entries) : undefined;
+}

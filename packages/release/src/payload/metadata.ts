@@ -1,0 +1,86 @@
+import { isJsonObject } from '@flotilla/api';
+import { quoted } from '../errors.ts';
+
+/** What `release-metadata` and the update graph tell about a release. */
+export interface ReleaseDetails {
+  /** Where the release is described. */
+  readonly url: string | undefined;
+  /** `Multi` for a release of several architectures. */
+  readonly architecture: 'Multi' | undefined;
+  /** Channels it is in, in order. */
+  readonly channels: readonly string[];
+  /** What of the metadata could not be used, and why; it is told and harms nothing. */
+  readonly problems: readonly string[];
+}
+
+/** What `release-metadata` says. */
+export interface ReleaseMetadata extends ReleaseDetails {
+  readonly version: string;
+}
+
+const ARCHITECTURE = 'release.openshift.io/architecture';
+const CHANNELS = 'io.openshift.upgrades.graph.release.channels';
+/** Three numbers without leading zeros, a pre-release, a build. */
+const SEMVER =
+  /^(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)(?:-(?:0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*)(?:\.(?:0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*))*)?(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?$/;
+
+/**
+ * Parses `release-metadata`.
+ * @throws Error naming the field
+ */
+export function parseReleaseMetadata(content: Uint8Array): ReleaseMetadata {
+  const document = parseJson(content);
+  if (!isJsonObject(document)) throw new Error('is no JSON object');
+  const { kind, version, metadata } = document;
+  if (kind !== 'cincinnati-metadata-v0')
+    throw new Error(`unrecognized Cincinnati metadata kind ${quoted(typeof kind === 'string' ? kind : '')}`);
+  if (typeof version !== 'string' || version === '') throw new Error('missing required Cincinnati metadata version');
+  if (version.length > 256 || !SEMVER.test(version))
+    throw new Error(`invalid Cincinnati metadata version ${quoted(version)}: it must be three numbers such as 4.20.1`);
+  return { version, ...parseReleaseDetails(isJsonObject(metadata) ? metadata : {}) };
+}
+
+function parseJson(content: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(content));
+  } catch (cause) {
+    throw new Error('is not JSON', { cause });
+  }
+}
+
+/** Reads the metadata of a release, from its payload or from the update graph; what cannot be used becomes a problem. */
+export function parseReleaseDetails(metadata: Readonly<Record<string, unknown>>): ReleaseDetails {
+  const problems: string[] = [];
+  return {
+    url: readUrl(metadata.url, problems),
+    architecture: readArchitecture(metadata[ARCHITECTURE], problems),
+    channels: readChannels(metadata[CHANNELS], problems),
+    problems,
+  };
+}
+
+function readUrl(url: unknown, problems: string[]): string | undefined {
+  if (url === undefined) return undefined;
+  if (typeof url === 'string' && URL.canParse(url, 'https://release.invalid')) return url;
+  problems.push('metadata.url must be a URL');
+  return undefined;
+}
+
+function readArchitecture(architecture: unknown, problems: string[]): 'Multi' | undefined {
+  if (architecture === undefined) return undefined;
+  if (architecture === 'multi') return 'Multi';
+  problems.push(`metadata[${quoted(ARCHITECTURE)}] must be "multi" or missing`);
+  return undefined;
+}
+
+function readChannels(channels: unknown, problems: string[]): string[] {
+  if (channels === undefined) return [];
+  if (typeof channels !== 'string' || channels === '') {
+    problems.push(`metadata[${quoted(CHANNELS)}] must be a text of channels with commas between them`);
+    return [];
+  }
+  const names = channels.split(',');
+  const empty = names.filter((name) => name === '').length;
+  if (empty > 0) problems.push(`metadata[${quoted(CHANNELS)}] has ${empty} empty ${empty === 1 ? 'entry' : 'entries'}`);
+  return names.filter((name) => name !== '').sort();
+}
