@@ -13,6 +13,7 @@ import {
   startSimulatedSpokes,
 } from '@flotilla/control-plane/simulators';
 import type { Client } from '@flotilla/runtime';
+import { afterAll, beforeAll, test } from 'vitest';
 import { applyCrds } from '../fixtures/crds.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { type RunningProgram, startHub } from '../fixtures/programs.ts';
@@ -179,6 +180,26 @@ export class HubWorld implements AsyncDisposable {
       { type: 'merge', subresource: 'status' },
     );
   }
+}
+
+/**
+ * `test` with a `world` that the tests beside it share. A second attempt has one of its own, so nothing that the first left behind decides
+ * it: neither names that are taken nor what was counted.
+ */
+export function testIn<W extends AsyncDisposable>(start: () => Promise<W>) {
+  let shared: W | undefined;
+  beforeAll(async () => {
+    shared = await start();
+  });
+  afterAll(() => shared?.[Symbol.asyncDispose]());
+  return test.extend<{ world: W }>({
+    world: async ({ task }, use) => {
+      await using own = task.result?.retryCount ? await start() : undefined;
+      const world = own ?? shared;
+      if (!world) throw new TypeError('the world did not start');
+      await use(world);
+    },
+  });
 }
 
 /** What `name` or `namespace/name` refers to; the namespace is `default` when there is none. */

@@ -1,27 +1,29 @@
 import { BackupName } from '@flotilla/api/ran';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';
 import { RolloutWorld } from '../rollout/world.ts';
+import { testIn } from '../world.ts';
 import { backupJobs, backupOf, RECOVERY, readBackup, untilBackup, untilCleaned, upgradeWithBackup } from './backups.ts';
 
 const PROGRESS = 'False NotStarted: Cluster backup is in progress';
 const spokes = ['patient', 'one', 'two', 'good', 'failing', 'late', 'doomed', 'lost', 'cached', 'uncopied', 'shared', 'killed', 'gone'];
-let world: RolloutWorld;
 
-beforeAll(async () => {
-  world = await RolloutWorld.start({ spokes, withoutHub: true });
+const test = testIn(async () => {
+  const world = await RolloutWorld.start({ spokes, withoutHub: true });
   for (const name of ['failing', 'doomed']) world.spokes.setFaults(name, { failJob: true });
   for (const name of ['late', 'lost']) world.spokes.setFaults(name, { deadlineJobSeconds: 2 });
+  // Their jobs end when the tests have seen what there is to see meanwhile.
+  for (const name of ['one', 'two', 'shared', 'gone', 'killed']) world.spokes.setFaults(name, { jobsHeld: true });
   world.spokes.setFaults('uncopied', { failJob: true, faultyJob: BackupName.job });
   await world.startHub();
   await upgradeWithBackup(world, 'patient', ['patient']);
   await world.untilCondition('patient', 'Progressing', PROGRESS);
   await world.hub?.stop();
   await world.startHub({ args: ['--backup-image', RECOVERY] });
+  return world;
 });
-afterAll(() => world?.stop());
 
-test.concurrent('without an image nothing was done, the option was named, and a hub that has one goes on', async () => {
+test.concurrent('without an image nothing was done, the option was named, and a hub that has one goes on', async ({ world }) => {
   const refused = /^False BackupImageMissing: .*--backup-image \(BACKUP_IMAGE\)/;
   await world.untilCompleted('patient');
   const said = world.history('patient').texts('BackupSuceeded');
@@ -30,7 +32,7 @@ test.concurrent('without an image nothing was done, the option was named, and a 
   expect(backupJobs(world, 'patient')).toHaveLength(1);
 });
 
-test.concurrent('every cluster is backed up before the rollout starts, and cleaned after it', async () => {
+test.concurrent('every cluster is backed up before the rollout starts, and cleaned after it', async ({ world }) => {
   await upgradeWithBackup(world, 'complete', ['one', 'two']);
   await untilBackup(world, 'complete', { one: 'Active', two: 'Active' });
   expect(await world.condition('complete', 'Progressing')).toBe(PROGRESS);
@@ -38,6 +40,7 @@ test.concurrent('every cluster is backed up before the rollout starts, and clean
   expect(during?.status.startedAt).toBeUndefined();
   expect(during?.backup?.startedAt).toBeDefined();
   expect(JSON.stringify(readBackup(world, 'one', 'Job', BackupName.job))).toContain(`"image":"${RECOVERY}"`);
+  for (const name of ['one', 'two']) world.spokes.setFaults(name, {});
   await world.untilCompleted('complete');
   expect(await world.condition('complete', 'BackupSuceeded')).toBe('True BackupCompleted: Backup is completed for all clusters');
   expect(await backupOf(world, 'complete')).toEqual({
@@ -52,7 +55,7 @@ test.concurrent('every cluster is backed up before the rollout starts, and clean
   }
 });
 
-test.concurrent('partial: who could not be backed up is recorded and left out, the rest goes on', async () => {
+test.concurrent('partial: who could not be backed up is recorded and left out, the rest goes on', async ({ world }) => {
   await upgradeWithBackup(world, 'partial', ['failing', 'late', 'good']);
   await world.untilCondition('partial', 'BackupSuceeded', 'True PartiallyDone: Backup failed for 2 clusters');
   await world.untilEnded('partial');
@@ -65,7 +68,7 @@ test.concurrent('partial: who could not be backed up is recorded and left out, t
   await untilCleaned(world, ['failing', 'late', 'good']);
 });
 
-test.concurrent('all failed: the upgrade ends, and everything is cleaned', async () => {
+test.concurrent('all failed: the upgrade ends, and everything is cleaned', async ({ world }) => {
   await upgradeWithBackup(world, 'hopeless', ['doomed', 'lost']);
   const ended = 'No clusters available for remediation (Backup failed)';
   await world.untilCondition('hopeless', 'Succeeded', `False Failed: ${ended}`);
@@ -76,7 +79,7 @@ test.concurrent('all failed: the upgrade ends, and everything is cleaned', async
   await untilCleaned(world, ['doomed', 'lost']);
 });
 
-test.concurrent('not before the upgrade is enabled, and after pre-caching, each with a verdict of its own', async () => {
+test.concurrent('not before the upgrade is enabled, and after pre-caching, each with a verdict of its own', async ({ world }) => {
   const precaching = { preCaching: true, preCachingConfigRef: { name: 'config' } };
   await upgradeWithBackup(world, 'both', ['cached', 'uncopied'], { ...precaching, enable: false });
   await world.untilCondition('both', 'PrecachingSuceeded', 'True PrecachingCompleted: Precaching is completed for all clusters');
@@ -93,13 +96,14 @@ test.concurrent('not before the upgrade is enabled, and after pre-caching, each 
   await untilCleaned(world, ['cached', 'uncopied']);
 });
 
-test.concurrent('two upgrades of one cluster: the second says for whom it waits, and then runs', async () => {
+test.concurrent('two upgrades of one cluster: the second says for whom it waits, and then runs', async ({ world }) => {
   await upgradeWithBackup(world, 'first', ['shared']);
   await untilBackup(world, 'first', { shared: 'Active' });
   await upgradeWithBackup(world, 'second', ['shared']);
   const waits = 'waits for ClusterGroupUpgrade default/first, which is backing up this cluster';
   await eventually(async () => (await backupOf(world, 'second'))?.messages?.shared === waits, 30_000, 'the second to say that it waits');
   expect((await backupOf(world, 'second'))?.status).toEqual({ shared: 'PreparingToStart' });
+  world.spokes.setFaults('shared', {});
   await world.untilCompleted('second');
   await world.untilCompleted('first');
   const jobs = world.spokes.events('shared').flatMap(({ type, name }) => (name === BackupName.job ? [type] : []));
@@ -107,7 +111,7 @@ test.concurrent('two upgrades of one cluster: the second says for whom it waits,
   expect(jobs).toEqual([...one, ...one]);
 });
 
-test.concurrent('an upgrade that is deleted while it backs up leaves nothing behind', async () => {
+test.concurrent('an upgrade that is deleted while it backs up leaves nothing behind', async ({ world }) => {
   await upgradeWithBackup(world, 'leaving', ['gone']);
   await untilBackup(world, 'leaving', { gone: 'Active' });
   await world.delete('leaving');
@@ -115,11 +119,12 @@ test.concurrent('an upgrade that is deleted while it backs up leaves nothing beh
   await untilCleaned(world, ['gone']);
 });
 
-test('a hub that is killed in the middle: its successor goes on, and one job has run', async () => {
+test('a hub that is killed in the middle: its successor goes on, and one job has run', async ({ world }) => {
   await upgradeWithBackup(world, 'killed', ['killed']);
   await untilBackup(world, 'killed', { killed: 'Active' });
   await world.hub?.stop({ signal: 'SIGKILL' });
   await world.startHub({ args: ['--backup-image', RECOVERY, '--lease-name', 'successor'] });
+  world.spokes.setFaults('killed', {});
   await world.untilCompleted('killed');
   await untilCleaned(world, ['killed']);
   expect(backupJobs(world, 'killed')).toHaveLength(1);

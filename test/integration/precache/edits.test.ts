@@ -1,19 +1,16 @@
 import type { KubeObject } from '@flotilla/api';
 import { PreCachingConfig, SpokeName } from '@flotilla/api/ran';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';
+import { testIn } from '../world.ts';
 import { PLATFORM, World } from './world.ts';
 
 const COMPLETED = 'True PrecachingCompleted: Precaching is completed for all clusters';
-let world: World;
 
-beforeAll(async () => {
-  world = await World.start({ spokes: ['quick', 'running', 'away', 'early', 'slow'], job: { seconds: 8 } });
-});
-afterAll(() => world?.stop());
+const test = testIn(() => World.start({ spokes: ['quick', 'running', 'away', 'early', 'slow'], job: { seconds: 8 } }));
 
 /** A PreCachingConfig that asks for these images besides the platform's. */
-async function ask(name: string, additionalImages: readonly string[]): Promise<void> {
+async function ask(world: World, name: string, additionalImages: readonly string[]): Promise<void> {
   const spec = { overrides: { platformImage: PLATFORM }, additionalImages };
   const config = await world.client.get(PreCachingConfig, { namespace: 'default', name });
   if (!config) await world.client.create(PreCachingConfig, { metadata: { name, namespace: 'default' }, spec });
@@ -21,17 +18,17 @@ async function ask(name: string, additionalImages: readonly string[]): Promise<v
 }
 
 /** The images that the job now on a spoke was told to pull. */
-const toldTo = (cluster: string) => {
+const toldTo = (world: World, cluster: string) => {
   const found = world.readOn(cluster, 'ConfigMap', SpokeName.specConfigMap) as (KubeObject & { data?: Record<string, string> }) | undefined;
   return found?.data?.additionalImages;
 };
 /** What every job that succeeded on a spoke was told to pull, in order. */
-function watchJobs(cluster: string): () => string[] {
+function watchJobs(world: World, cluster: string): () => string[] {
   const told: string[] = [];
   const known = new Set<string>();
   const timer = setInterval(() => {
     for (const { uid } of world.spokes.jobsCreated(cluster)) {
-      const images = toldTo(cluster);
+      const images = toldTo(world, cluster);
       if (known.has(uid) || images === undefined) continue;
       known.add(uid);
       told.push(images);
@@ -43,17 +40,17 @@ function watchJobs(cluster: string): () => string[] {
   };
 }
 
-test('a spec that is edited while jobs run is what every cluster succeeds with, also one that had succeeded before', async () => {
-  await ask('edited', ['registry.test/first:1']);
+test('a spec that is edited while jobs run is what every cluster succeeds with, also one that had succeeded before', async ({ world }) => {
+  await ask(world, 'edited', ['registry.test/first:1']);
   const clusters = ['quick', 'running', 'away'];
-  const watched = clusters.map((cluster) => [cluster, watchJobs(cluster)] as const);
+  const watched = clusters.map((cluster) => [cluster, watchJobs(world, cluster)] as const);
   world.spokes.disconnect('running');
   world.spokes.disconnect('away');
   await world.upgrade('edited', clusters, { preCachingConfigRef: { name: 'edited' } });
   await world.untilStates('edited', { quick: 'Succeeded', running: 'PreparingToStart', away: 'PreparingToStart' });
   world.spokes.reconnect('running');
   await world.untilStates('edited', { running: 'Active' });
-  await ask('edited', ['registry.test/second:2']);
+  await ask(world, 'edited', ['registry.test/second:2']);
   await eventually(
     async () => (await world.states('edited')).quick !== 'Succeeded',
     20_000,
@@ -69,14 +66,14 @@ test('a spec that is edited while jobs run is what every cluster succeeds with, 
   await world.untilClean(clusters);
 });
 
-test('an edit that no hub saw takes back what was stored before it', async () => {
-  await ask('unseen', ['registry.test/first:1']);
+test('an edit that no hub saw takes back what was stored before it', async ({ world }) => {
+  await ask(world, 'unseen', ['registry.test/first:1']);
   world.spokes.disconnect('slow');
-  const told = watchJobs('early');
+  const told = watchJobs(world, 'early');
   await world.upgrade('unseen', ['early', 'slow'], { preCachingConfigRef: { name: 'unseen' } });
   await world.untilStates('unseen', { early: 'Succeeded' });
   await world.hub?.stop({ signal: 'SIGKILL' });
-  await ask('unseen', ['registry.test/second:2']);
+  await ask(world, 'unseen', ['registry.test/second:2']);
   await world.startHub({ args: ['--lease-name', 'another'] });
   world.spokes.reconnect('slow');
   await world.untilCondition('unseen', 'PrecachingSuceeded', COMPLETED, 90_000);

@@ -1,17 +1,13 @@
 import type { KubeObject, Resource } from '@flotilla/api';
 import { ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';
+import { testIn } from '../world.ts';
 import { World } from './world.ts';
 
-let world: World;
+const test = testIn(() => World.start({ spokes: ['dirty', 'foreign'] }));
 
-beforeAll(async () => {
-  world = await World.start({ spokes: ['dirty', 'foreign'] });
-});
-afterAll(() => world?.stop());
-
-test.concurrent('what an earlier attempt left on the spoke goes before the job is created', async () => {
+test.concurrent('what an earlier attempt left on the spoke goes before the job is created', async ({ world }) => {
   const namespace = world.namespaceOn('dirty');
   namespace.put();
   await world.upgrade('dirty', ['dirty']);
@@ -26,7 +22,7 @@ test.concurrent('what an earlier attempt left on the spoke goes before the job i
   await eventually(() => !namespace.exists(), 30_000, 'the namespace to be gone');
 });
 
-test.concurrent("another program's objects of the same names prove nothing and are replaced", async () => {
+test.concurrent("another program's objects of the same names prove nothing and are replaced", async ({ world }) => {
   world.spokes.disconnect('foreign');
   const condition = (type: string, reason: string, status: 'True' | 'False', message: string) => ({
     type,
@@ -41,13 +37,13 @@ test.concurrent("another program's objects of the same names prove nothing and a
     metadata: { name: 'pre-cache', namespace: 'openshift-talo-pre-cache' },
     status: { succeeded: 1 },
   };
-  await leave(ManagedClusterAction, 'precache-ns-create', { conditions: [condition('Completed', 'ActionDone', 'True', 'done')] });
-  await leave(ManagedClusterAction, 'precache-job-create', { conditions: [condition('Completed', 'ActionDone', 'True', 'done')] });
-  await leave(ManagedClusterAction, 'precache-ns-delete', { conditions: [condition('Completed', 'ActionDone', 'True', 'done')] });
-  await leave(ManagedClusterView, 'view-precache-namespace', {
+  await leave(world, ManagedClusterAction, 'precache-ns-create', { conditions: [condition('Completed', 'ActionDone', 'True', 'done')] });
+  await leave(world, ManagedClusterAction, 'precache-job-create', { conditions: [condition('Completed', 'ActionDone', 'True', 'done')] });
+  await leave(world, ManagedClusterAction, 'precache-ns-delete', { conditions: [condition('Completed', 'ActionDone', 'True', 'done')] });
+  await leave(world, ManagedClusterView, 'view-precache-namespace', {
     conditions: [condition('Processing', 'GetResourceFailed', 'False', 'namespaces "openshift-talo-pre-cache" not found')],
   });
-  await leave(ManagedClusterView, 'view-precache-job', {
+  await leave(world, ManagedClusterView, 'view-precache-job', {
     conditions: [condition('Processing', 'GetResourceProcessing', 'True', 'ok')],
     result: job,
   });
@@ -66,7 +62,7 @@ test.concurrent("another program's objects of the same names prove nothing and a
 });
 
 /** An object without our labels, with a status as if it had been carried out long ago. */
-async function leave(kind: Resource, name: string, status: unknown): Promise<void> {
+async function leave(world: World, kind: Resource, name: string, status: unknown): Promise<void> {
   const object: KubeObject = { metadata: { name, namespace: 'foreign' }, spec: {} };
   await world.client.create(kind, object);
   await world.client.patch(kind, { namespace: 'foreign', name }, { status }, { type: 'merge', subresource: 'status' });

@@ -1,18 +1,20 @@
 import { ManagedCluster } from '@flotilla/api/ocm';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';
+import { testIn } from '../world.ts';
 import { World } from './world.ts';
 
-let world: World;
 const away = 'the cluster is not available; pre-caching goes on when it is';
 
-beforeAll(async () => {
+const test = testIn(async () => {
   const spokes = ['deleted-1', 'deleted-2', 'deleted-away', 'never', 'returns', 'leaves', 'stays-1', 'stays-2', 'detached'];
-  world = await World.start({ spokes, job: { seconds: 4 }, hubArgs: ['--precache-grace-seconds', '0'] });
+  const world = await World.start({ spokes, job: { seconds: 4 }, hubArgs: ['--precache-grace-seconds', '0'] });
+  return world;
 });
-afterAll(() => world?.stop());
 
-test.concurrent('an upgrade that is deleted while it runs leaves nothing behind, also on a spoke that is away, once it is back', async () => {
+test.concurrent('an upgrade that is deleted while it runs leaves nothing behind, also on a spoke that is away, once it is back', async ({
+  world,
+}) => {
   const clusters = ['deleted-1', 'deleted-2', 'deleted-away'];
   await world.upgrade('deleted', clusters);
   await world.untilStates('deleted', Object.fromEntries(clusters.map((cluster) => [cluster, 'Active'])));
@@ -29,7 +31,9 @@ test.concurrent('an upgrade that is deleted while it runs leaves nothing behind,
 });
 
 describe('a spoke that is away', () => {
-  test.concurrent('from the start and for good: nothing is created on it, it times out, and nothing goes off when it returns', async () => {
+  test.concurrent('from the start and for good: nothing is created on it, it times out, and nothing goes off when it returns', async ({
+    world,
+  }) => {
     await world.setAvailable('never', false);
     await world.upgrade('never', ['never'], { remediationStrategy: { maxConcurrency: 1, timeout: 0 } });
     await world.untilStates('never', { never: 'PrecacheTimeout' });
@@ -44,7 +48,7 @@ describe('a spoke that is away', () => {
     expect(world.spokes.events('never').map(({ type, name }) => `${type} ${name}`)).toEqual([`view-read ${left}`]);
   });
 
-  test.concurrent('from the start, and comes back: it goes on', async () => {
+  test.concurrent('from the start, and comes back: it goes on', async ({ world }) => {
     await world.setAvailable('returns', false);
     await world.upgrade('returns', ['returns']);
     await eventually(async () => (await world.message('returns', 'returns')) === away, 30_000, 'the message');
@@ -54,7 +58,7 @@ describe('a spoke that is away', () => {
     expect(world.spokes.jobsCreated('returns')).toHaveLength(1);
   });
 
-  test.concurrent('in the middle, and comes back: the same job counts', async () => {
+  test.concurrent('in the middle, and comes back: the same job counts', async ({ world }) => {
     await world.upgrade('leaves', ['leaves']);
     await world.untilStates('leaves', { leaves: 'Active' });
     await world.setAvailable('leaves', false);
@@ -69,7 +73,7 @@ describe('a spoke that is away', () => {
   });
 });
 
-test.concurrent('a cluster that is detached while it runs does not hold up the rest', async () => {
+test.concurrent('a cluster that is detached while it runs does not hold up the rest', async ({ world }) => {
   const clusters = ['stays-1', 'detached', 'stays-2'];
   for (const name of clusters)
     await world.client.patch(ManagedCluster, { name }, { metadata: { labels: { group: 'mixed' } } }, { type: 'merge' });

@@ -1,18 +1,18 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';
+import { testIn } from '../world.ts';
 import { World } from './world.ts';
 
 const spokes = ['failing', 'late', 'good', 'fine', 'canary', 'second', 'doomed', 'lost'];
-let world: World;
 
-beforeAll(async () => {
-  world = await World.start({ spokes });
+const test = testIn(async () => {
+  const world = await World.start({ spokes });
   for (const name of ['failing', 'canary', 'doomed']) world.spokes.setFaults(name, { failJob: true });
   for (const name of ['late', 'lost']) world.spokes.setFaults(name, { deadlineJobSeconds: 2 });
+  return world;
 });
-afterAll(() => world?.stop());
 
-test.concurrent('partial completion: who failed leaves the plan, the rest goes on', async () => {
+test.concurrent('partial completion: who failed leaves the plan, the rest goes on', async ({ world }) => {
   await world.upgrade('partial', ['failing', 'late', 'good', 'fine'], { remediationStrategy: { maxConcurrency: 1, timeout: 240 } });
   await world.untilCondition('partial', 'PrecachingSuceeded', 'True PartiallyDone: Precaching failed for 2 clusters');
   await world.untilCondition('partial', 'Progressing', 'False NotEnabled: Not enabled');
@@ -41,14 +41,14 @@ test.concurrent('partial completion: who failed leaves the plan, the rest goes o
   expect(world.readOn('failing', 'Job', 'pre-cache')).toBeDefined();
 });
 
-test.concurrent('a canary that fails ends the upgrade', async () => {
+test.concurrent('a canary that fails ends the upgrade', async ({ world }) => {
   await world.upgrade('canaries', ['second', 'canary'], { remediationStrategy: { maxConcurrency: 1, timeout: 240, canaries: ['canary'] } });
   await world.untilCondition('canaries', 'Succeeded', 'False Failed: Precaching failed on canary clusters');
   expect((await world.get('canaries'))?.status?.clusters).toEqual([{ name: 'canary', state: 'failed' }]);
   await eventually(async () => (await world.get('canaries'))?.status?.status.completedAt !== undefined);
 });
 
-test.concurrent('all failed: the upgrade ends, and everything is cleaned', async () => {
+test.concurrent('all failed: the upgrade ends, and everything is cleaned', async ({ world }) => {
   await world.upgrade('hopeless', ['doomed', 'lost']);
   const ended = 'No clusters available for remediation (Precaching failed)';
   await world.untilCondition('hopeless', 'Succeeded', `False Failed: ${ended}`);
@@ -62,6 +62,6 @@ test.concurrent('all failed: the upgrade ends, and everything is cleaned', async
   for (const name of ['doomed', 'lost']) await eventually(() => !world.namespaceOn(name).exists(), 30_000, `${name} to be clean`);
 });
 
-test('nobody ran more than one job', () => {
+test('nobody ran more than one job', ({ world }) => {
   for (const name of spokes) expect(world.spokes.jobsCreated(name), name).toHaveLength(1);
 });

@@ -1,39 +1,40 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';
+import { testIn } from '../world.ts';
 import { World } from './world.ts';
 
-let world: World;
-
-beforeAll(async () => {
-  world = await World.start({ spokes: ['shared', 'own', 'handed-on', 'restarted', 'retried', 'beside'] });
-});
-afterAll(() => world?.stop());
+const test = testIn(() => World.start({ spokes: ['shared', 'own', 'handed-on', 'restarted', 'retried', 'beside'] }));
 
 const waits = (holder: string) => `waits for ClusterGroupUpgrade default/${holder}, which is pre-caching this cluster`;
 
 /** When the jobs of a spoke began and ended. */
-const jobTimes = (spoke: string) => {
+const jobTimes = (world: World, spoke: string) => {
   const events = world.spokes.events(spoke);
   const at = (type: string) => events.filter((event) => event.type === type).map((event) => event.at);
   return { created: at('job-created'), ended: at('job-succeeded') };
 };
 
-test.concurrent('the second upgrade waits, says for whom, and then runs', async () => {
+// Jobs are held until the tests have seen what there is to see meanwhile.
+
+test.concurrent('the second upgrade waits, says for whom, and then runs', async ({ world }) => {
+  world.spokes.setFaults('shared', { jobsHeld: true });
   await world.upgrade('first', ['shared']);
   await world.untilStates('first', { shared: 'Active' });
   await world.upgrade('second', ['shared', 'own']);
   await eventually(async () => (await world.message('second', 'shared')) === waits('first'), 30_000, 'the second to say that it waits');
   expect(await world.states('second')).toMatchObject({ shared: 'NotStarted' });
+  world.spokes.setFaults('shared', {});
   await world.untilStates('second', { shared: 'Succeeded', own: 'Succeeded' });
   expect(await world.states('first')).toEqual({ shared: 'Succeeded' });
-  const { created, ended } = jobTimes('shared');
+  const { created, ended } = jobTimes(world, 'shared');
   expect(created).toHaveLength(2);
   expect(created[1]).toBeGreaterThan(ended[0] ?? Number.POSITIVE_INFINITY);
   expect(world.spokes.jobsCreated('own')).toHaveLength(1);
   await world.untilClean(['shared', 'own']);
 });
 
-test.concurrent('who waits for an upgrade that is deleted goes on once it is cleaned', async () => {
+test.concurrent('who waits for an upgrade that is deleted goes on once it is cleaned', async ({ world }) => {
+  world.spokes.setFaults('handed-on', { jobsHeld: true });
   await world.upgrade('leaving', ['handed-on']);
   await world.untilStates('leaving', { 'handed-on': 'Active' });
   await world.upgrade('staying', ['handed-on']);
@@ -43,12 +44,13 @@ test.concurrent('who waits for an upgrade that is deleted goes on once it is cle
     'the second to say that it waits',
   );
   await world.delete('leaving');
+  world.spokes.setFaults('handed-on', {});
   await world.untilStates('staying', { 'handed-on': 'Succeeded' });
   expect(world.spokes.jobsCreated('handed-on')).toHaveLength(2);
   expect(await world.get('leaving')).toBeUndefined();
 });
 
-test.concurrent('deleting an upgrade that failed does not disturb the one that now has its spoke', async () => {
+test.concurrent('deleting an upgrade that failed does not disturb the one that now has its spoke', async ({ world }) => {
   world.spokes.setFaults('retried', { failJob: 1 });
   await world.upgrade('failed', ['retried', 'beside']);
   await world.untilCondition('failed', 'PrecachingSuceeded', 'True PartiallyDone: Precaching failed for 1 clusters');
@@ -61,7 +63,8 @@ test.concurrent('deleting an upgrade that failed does not disturb the one that n
   expect(world.spokes.jobsCreated('retried')).toHaveLength(2);
 });
 
-test('a hub that starts while one cleans up and another waits lets the other go on', async () => {
+test('a hub that starts while one cleans up and another waits lets the other go on', async ({ world }) => {
+  world.spokes.setFaults('restarted', { jobsHeld: true });
   await world.upgrade('before', ['restarted']);
   await world.untilStates('before', { restarted: 'Active' });
   await world.upgrade('after', ['restarted']);

@@ -8,6 +8,7 @@ export { PLATFORM, PULLER, spokeNames, type WorldOptions } from '../world.ts';
 /** A world whose upgrades pre-cache and are not enabled. */
 export class World extends HubWorld {
   readonly #seen = new Map<string, PrecacheState[]>();
+  readonly #told = new Map<string, string[]>();
   readonly #stop = new AbortController();
 
   private constructor(parts: Surroundings) {
@@ -70,6 +71,14 @@ export class World extends HubWorld {
     return this.#seen.get(`${name}/${cluster}`) ?? [];
   }
 
+  /** Waits until a watch of the upgrade has seen such a message about a cluster: it may be gone again by then. */
+  async untilTold(name: string, cluster: string, message: RegExp, timeoutMs = 60_000): Promise<void> {
+    const told = () => this.#told.get(`${name}/${cluster}`) ?? [];
+    await eventually(() => told().some((text) => message.test(text)), timeoutMs).catch((cause: unknown) => {
+      throw new Error(`${name}: ${cluster} should be told ${message}, was told ${JSON.stringify(told())}`, { cause });
+    });
+  }
+
   /** An object in the spoke's pre-cache namespace. */
   readOn(cluster: string, wanted: 'Job' | 'ConfigMap', name: string) {
     const store = this.spokes.store(cluster);
@@ -92,12 +101,19 @@ export class World extends HubWorld {
     const cache = new WatchCache(this.client, ClusterGroupUpgrade, {});
     cache.subscribe(({ type, object }) => {
       if (type === 'deleted') return;
-      for (const [cluster, state] of Object.entries(object.status?.precaching?.status ?? {})) {
-        const key = `${object.metadata.name}/${cluster}`;
-        const states = this.#seen.get(key) ?? [];
-        if (states.at(-1) !== state) this.#seen.set(key, [...states, state]);
-      }
+      const { status = {}, messages = {} } = object.status?.precaching ?? {};
+      remember(this.#seen, object, status);
+      remember(this.#told, object, messages);
     });
     cache.start(this.#stop.signal);
+  }
+}
+
+/** Adds what is said of clusters to what was said before, each once in a row. */
+function remember<T>(all: Map<string, T[]>, { metadata }: ClusterGroupUpgrade, said: Readonly<Record<string, T>>): void {
+  for (const [cluster, value] of Object.entries(said)) {
+    const key = `${metadata.name}/${cluster}`;
+    const values = all.get(key) ?? [];
+    if (values.at(-1) !== value) all.set(key, [...values, value]);
   }
 }

@@ -1,27 +1,25 @@
 import { ManagedCluster } from '@flotilla/api/ocm';
 import { CLEANUP_FINALIZER } from '@flotilla/api/ran';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';
+import { testIn } from '../world.ts';
 import { expectOrderlyBatches } from './orderly.ts';
 import { REMEDIATING, RolloutWorld, spokeNames } from './world.ts';
 
-let world: RolloutWorld;
-
-beforeAll(async () => {
+const test = testIn(() => {
   const fleets = { deleted: 3, gone: 4, lost: 2, killed: 6, counted: 4 };
-  world = await RolloutWorld.start({ spokes: Object.entries(fleets).flatMap(([name, count]) => spokeNames(count, name)) });
+  return RolloutWorld.start({ spokes: Object.entries(fleets).flatMap(([name, count]) => spokeNames(count, name)) });
 });
-afterAll(() => world?.stop());
 
-const neverOn = (policy: string, ...clusters: string[]) => {
+const neverOn = (world: RolloutWorld, policy: string, ...clusters: string[]) => {
   for (const cluster of clusters) world.propagator.script(`policies/${policy}`, cluster, { never: true });
 };
 
 describe('while it runs', () => {
-  test.concurrent('an upgrade that is deleted takes its Placements along, and nothing stays enforced', async () => {
+  test.concurrent('an upgrade that is deleted takes its Placements along, and nothing stays enforced', async ({ world }) => {
     const clusters = spokeNames(3, 'deleted');
     await world.policies(clusters, { 'deleted-base': {}, 'deleted-app': {} });
-    neverOn('deleted-app', ...clusters);
+    neverOn(world, 'deleted-app', ...clusters);
     await world.upgrade('deleted', clusters, ['deleted-base', 'deleted-app'], { remediationStrategy: { maxConcurrency: 2, timeout: 240 } });
     await eventually(
       async () => (await world.actionOn('deleted-app', 'deleted-2')) === 'enforce',
@@ -39,10 +37,10 @@ describe('while it runs', () => {
     expect(world.happened('deleted-app', 'deleted-3')).toEqual(['NonCompliant']);
   });
 
-  test.concurrent('a spoke that is detached is recorded as failed, and the others go on', async () => {
+  test.concurrent('a spoke that is detached is recorded as failed, and the others go on', async ({ world }) => {
     const clusters = spokeNames(4, 'gone');
     await world.policies(clusters, { 'gone-p': {} });
-    neverOn('gone-p', 'gone-1');
+    neverOn(world, 'gone-p', 'gone-1');
     await world.upgrade('gone', clusters, ['gone-p'], { remediationStrategy: { maxConcurrency: 2, timeout: 240 } });
     await world.untilInProgress('gone', 'gone-1');
     // One under way, one yet to come.
@@ -52,10 +50,10 @@ describe('while it runs', () => {
     expect(world.happened('gone-p', 'gone-4')).not.toContain('enforced');
   });
 
-  test.concurrent('a canary that is detached ends the upgrade', async () => {
+  test.concurrent('a canary that is detached ends the upgrade', async ({ world }) => {
     const clusters = spokeNames(2, 'lost');
     await world.policies(clusters, { 'lost-p': {} });
-    neverOn('lost-p', 'lost-1');
+    neverOn(world, 'lost-p', 'lost-1');
     await world.upgrade('lost', clusters, ['lost-p'], { remediationStrategy: { canaries: ['lost-1'], maxConcurrency: 1, timeout: 240 } });
     await world.untilInProgress('lost', 'lost-1');
     await world.client.delete(ManagedCluster, { name: 'lost-1' });
@@ -66,10 +64,10 @@ describe('while it runs', () => {
   });
 });
 
-test('the hub is killed in mid-batch and again at its end: the batch goes on where it was, nothing is done twice', async () => {
+test('the hub is killed in mid-batch and again at its end: the batch goes on where it was, nothing is done twice', async ({ world }) => {
   const clusters = spokeNames(6, 'killed');
   await world.policies(clusters, { 'killed-base': {}, 'killed-app': {} });
-  neverOn('killed-app', 'killed-2');
+  neverOn(world, 'killed-app', 'killed-2');
   const strategy = { canaries: ['killed-5'], maxConcurrency: 2, timeout: 240 };
   await world.upgrade('killed', clusters, ['killed-base', 'killed-app'], { remediationStrategy: strategy });
   await eventually(() => world.happened('killed-app', 'killed-2').includes('enforced'), 30_000, 'the second policy to be enforced');
@@ -97,10 +95,10 @@ test('the hub is killed in mid-batch and again at its end: the batch goes on whe
   await world.untilObjectsGone('killed');
 });
 
-test('at rest a running upgrade costs no writes', async () => {
+test('at rest a running upgrade costs no writes', async ({ world }) => {
   const clusters = spokeNames(4, 'counted');
   await world.policies(clusters, { 'counted-p': {} });
-  neverOn('counted-p', 'counted-1');
+  neverOn(world, 'counted-p', 'counted-1');
   await world.upgrade('counted', clusters, ['counted-p']);
   await eventually(async () => (await world.recorded('counted')).length === 3, 30_000, 'all but one to be complete');
   const versions = async () => {

@@ -1,30 +1,28 @@
 import { Annotation, conditionTime } from '@flotilla/api';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';
+import { testIn } from '../world.ts';
 import { placePolicy } from './policies.ts';
 import { REMEDIATING, RolloutWorld, spokeNames } from './world.ts';
 
 const PARTIAL = { [Annotation.blockingCompletionMode]: 'partial' };
 const FILTERING = { ...PARTIAL, [Annotation.blockingClusterFiltering]: 'true' };
 
-let world: RolloutWorld;
-
-beforeAll(async () => {
+const test = testIn(() => {
   const fleets = { wait: 1, first: 2, part: 3, same: 3, none: 2, cached: 3, uncached: 2, opens: 1, closes: 2, broken: 1, unbound: 1 };
-  world = await RolloutWorld.start({
+  return RolloutWorld.start({
     spokes: Object.entries(fleets).flatMap(([name, count]) => spokeNames(count, name)),
     job: { seconds: 1, startupMs: 200 },
   });
 });
-afterAll(() => world?.stop());
 
 const on = (name: string, namespace = 'default') => [{ name, namespace }];
 /** RFC 3339 in whole seconds. */
 const inSeconds = (seconds: number) => conditionTime(Date.now() + seconds * 1000);
-const startedAt = async (name: string) => (await world.get(name))?.status?.status.startedAt;
+const startedAt = async (world: RolloutWorld, name: string) => (await world.get(name))?.status?.status.startedAt;
 
 /** Runs an upgrade in which `failing` never gets there, and ends it: the others are complete, `failing` timed out. */
-async function endPartially(name: string, clusters: readonly string[], failing: string): Promise<void> {
+async function endPartially(world: RolloutWorld, name: string, clusters: readonly string[], failing: string): Promise<void> {
   await world.policies(clusters, { [`${name}-p`]: {} });
   world.propagator.script(`policies/${name}-p`, failing, { never: true });
   await world.upgrade(name, clusters, [`${name}-p`]);
@@ -34,7 +32,7 @@ async function endPartially(name: string, clusters: readonly string[], failing: 
   await world.untilEnded(name);
 }
 
-test.concurrent('an upgrade waits for one that is not there, then for its end, and its own time starts after that', async () => {
+test.concurrent('an upgrade waits for one that is not there, then for its end, and its own time starts after that', async ({ world }) => {
   await world.policies(['wait-1'], { 'wait-p': {} });
   await world.policies(spokeNames(2, 'first'), { 'first-p': {} });
   await world.upgrade('wait', ['wait-1'], ['wait-p'], {
@@ -46,20 +44,20 @@ test.concurrent('an upgrade waits for one that is not there, then for its end, a
   await world.untilCondition('wait', 'Progressing', 'False MissingBlockingCR: Missing blocking CRs: [nobody]');
   await world.edit('wait', { blockingCRs: on('first') });
   await world.untilCondition('wait', 'Progressing', 'False IncompleteBlockingCR: Blocking CRs that are not completed: [first]');
-  expect(await startedAt('wait')).toBeUndefined();
+  expect(await startedAt(world, 'wait')).toBeUndefined();
   await world.edit('first', { enable: true });
   await world.untilCompleted('first');
   await world.untilCompleted('wait');
   const ended = Date.parse(
     (await world.get('first'))?.status?.conditions?.find(({ type }) => type === 'Succeeded')?.lastTransitionTime ?? '',
   );
-  expect(Date.parse((await startedAt('wait')) ?? '')).toBeGreaterThanOrEqual(ended);
+  expect(Date.parse((await startedAt(world, 'wait')) ?? '')).toBeGreaterThanOrEqual(ended);
   // It looked again when the other ended, not at some later time.
-  expect(Date.parse((await startedAt('wait')) ?? '')).toBeLessThan(ended + 5000);
+  expect(Date.parse((await startedAt(world, 'wait')) ?? '')).toBeLessThan(ended + 5000);
 });
 
-test.concurrent('an upgrade that ended partially blocks, unless partial completion is enough', async () => {
-  await endPartially('part', ['part-1', 'part-2'], 'part-2');
+test.concurrent('an upgrade that ended partially blocks, unless partial completion is enough', async ({ world }) => {
+  await endPartially(world, 'part', ['part-1', 'part-2'], 'part-2');
   await world.policies(spokeNames(3, 'part'), { 'after-part': {} });
   await world.upgrade('strict', ['part-3'], ['after-part'], { blockingCRs: on('part') });
   await world.upgrade('lenient', ['part-1', 'part-2'], ['after-part'], { blockingCRs: on('part') }, PARTIAL);
@@ -70,9 +68,9 @@ test.concurrent('an upgrade that ended partially blocks, unless partial completi
   await world.untilCompleted('strict');
 });
 
-test.concurrent('with cluster filtering only clusters that completed in every blocking upgrade go on', async () => {
+test.concurrent('with cluster filtering only clusters that completed in every blocking upgrade go on', async ({ world }) => {
   const clusters = spokeNames(3, 'same');
-  await Promise.all([endPartially('same-a', clusters, 'same-1'), endPartially('same-b', clusters, 'same-2')]);
+  await Promise.all([endPartially(world, 'same-a', clusters, 'same-1'), endPartially(world, 'same-b', clusters, 'same-2')]);
   await world.policies(clusters, { 'after-same': {} });
   await world.upgrade('filtered', clusters, ['after-same'], { blockingCRs: [...on('same-a'), ...on('same-b')] }, FILTERING);
   await world.untilCompleted('filtered');
@@ -81,8 +79,8 @@ test.concurrent('with cluster filtering only clusters that completed in every bl
   for (const cluster of ['same-1', 'same-2']) expect(world.happened('after-same', cluster)).toEqual(['NonCompliant']);
 });
 
-test.concurrent('when no cluster is left after filtering, the upgrade fails and says why', async () => {
-  await endPartially('none', ['none-1', 'none-2'], 'none-2');
+test.concurrent('when no cluster is left after filtering, the upgrade fails and says why', async ({ world }) => {
+  await endPartially(world, 'none', ['none-1', 'none-2'], 'none-2');
   await world.policies(['none-2'], { 'after-none': {} });
   await world.upgrade('left', ['none-2'], ['after-none'], { blockingCRs: on('none') }, FILTERING);
   const why = 'No clusters available for remediation after filtering out non-completed clusters from blocking CGUs';
@@ -91,7 +89,7 @@ test.concurrent('when no cluster is left after filtering, the upgrade fails and 
   expect(world.happened('after-none', 'none-2')).toEqual(['NonCompliant']);
 });
 
-test.concurrent('clusters that fail to pre-cache are recorded and left out; the others are upgraded', async () => {
+test.concurrent('clusters that fail to pre-cache are recorded and left out; the others are upgraded', async ({ world }) => {
   const clusters = spokeNames(3, 'cached');
   await world.policies(clusters, { 'cached-p': {} });
   world.spokes.setFaults('cached-2', { failJob: true });
@@ -108,7 +106,7 @@ test.concurrent('clusters that fail to pre-cache are recorded and left out; the 
   expect(world.happened('cached-p', 'cached-2')).toEqual(['NonCompliant']);
 });
 
-test.concurrent('a canary that fails to pre-cache ends the upgrade', async () => {
+test.concurrent('a canary that fails to pre-cache ends the upgrade', async ({ world }) => {
   const clusters = spokeNames(2, 'uncached');
   await world.policies(clusters, { 'uncached-p': {} });
   world.spokes.setFaults('uncached-1', { failJob: true });
@@ -120,7 +118,7 @@ test.concurrent('a canary that fails to pre-cache ends the upgrade', async () =>
   for (const cluster of clusters) expect(world.happened('uncached-p', cluster)).toEqual(['NonCompliant']);
 });
 
-test.concurrent('an upgrade with a window waits for its start, and starts then', async () => {
+test.concurrent('an upgrade with a window waits for its start, and starts then', async ({ world }) => {
   await world.policies(['opens-1'], { 'opens-p': {} });
   const start = inSeconds(10);
   await world.upgrade('opens', ['opens-1'], ['opens-p'], {}, { [Annotation.windowStart]: start });
@@ -129,12 +127,12 @@ test.concurrent('an upgrade with a window waits for its start, and starts then',
   expect(text).toContain(start);
   expect(text).toContain(Annotation.windowStart);
   await world.untilCompleted('opens');
-  const started = Date.parse((await startedAt('opens')) ?? '');
+  const started = Date.parse((await startedAt(world, 'opens')) ?? '');
   expect(started).toBeGreaterThanOrEqual(Date.parse(start));
   expect(started).toBeLessThan(Date.parse(start) + 3000);
 });
 
-test.concurrent('a batch that runs when the window ends is finished; the next one waits until the window is moved', async () => {
+test.concurrent('a batch that runs when the window ends is finished; the next one waits until the window is moved', async ({ world }) => {
   const clusters = spokeNames(2, 'closes');
   await world.policies(clusters, { 'closes-p': {} });
   world.propagator.script('policies/closes-p', 'closes-1', { never: true });
@@ -159,7 +157,7 @@ test.concurrent('a batch that runs when the window ends is finished; the next on
   await world.untilCompleted('closes');
 });
 
-test.concurrent('a window that cannot be read is refused with the annotation, the value and the fix', async () => {
+test.concurrent('a window that cannot be read is refused with the annotation, the value and the fix', async ({ world }) => {
   await world.policies(['broken-1'], { 'broken-p': {} });
   await world.upgrade('broken', ['broken-1'], ['broken-p'], {}, { [Annotation.windowStart]: 'tonight' });
   await eventually(async () => (await world.condition('broken', 'Validated'))?.startsWith('False InvalidWindow: '), 30_000, 'the refusal');
@@ -174,7 +172,7 @@ test.concurrent('a window that cannot be read is refused with the annotation, th
   await world.untilCompleted('broken');
 });
 
-test.concurrent('a single batch says that its Placement finds no cluster set, and goes on when there is one', async () => {
+test.concurrent('a single batch says that its Placement finds no cluster set, and goes on when there is one', async ({ world }) => {
   const namespace = 'unbound-policies';
   world.propagator.setBound(namespace, false);
   // Slow enough for the second between two status writes.

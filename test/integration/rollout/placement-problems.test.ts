@@ -1,19 +1,17 @@
 import { ManagedCluster, Placement } from '@flotilla/api/ocm';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';
+import { testIn } from '../world.ts';
 import { RolloutWorld, spokeNames } from './world.ts';
 
-let world: RolloutWorld;
-
-beforeAll(async () => {
+const test = testIn(() => {
   const fleets = { long: 2, empty: 2, label: 2, gone: 3 };
-  world = await RolloutWorld.start({ spokes: Object.entries(fleets).flatMap(([name, count]) => spokeNames(count, name)) });
-});
-afterAll(async () => {
-  await world?.stop();
+  return RolloutWorld.start({ spokes: Object.entries(fleets).flatMap(([name, count]) => spokeNames(count, name)) });
 });
 
-test.concurrent('an upgrade and a policy with long names: their Placements have names that the placement controller takes', async () => {
+test.concurrent('an upgrade and a policy with long names: their Placements have names that the placement controller takes', async ({
+  world,
+}) => {
   const clusters = spokeNames(2, 'long');
   const policies = ['first', 'second'].map((which) => `du-upgrade-operators-and-everything-${which}`);
   await world.policies(clusters, Object.fromEntries(policies.map((name) => [name, {}])));
@@ -25,7 +23,7 @@ test.concurrent('an upgrade and a policy with long names: their Placements have 
   for (const placement of seen) expect(placement).toMatch(/^long-name-of-the-upgrade-[-a-z0-9]{1,38}$/);
 });
 
-test.concurrent('a Placement that selects nobody is told by cluster after ten seconds, and no longer once it does', async () => {
+test.concurrent('a Placement that selects nobody is told by cluster after ten seconds, and no longer once it does', async ({ world }) => {
   const clusters = spokeNames(2, 'empty');
   const namespace = 'empty-policies';
   await world.policies(clusters, { 'empty-p': { namespace, decided: true } });
@@ -43,7 +41,7 @@ test.concurrent('a Placement that selects nobody is told by cluster after ten se
   await world.untilCompleted('empty');
 });
 
-test.concurrent('a cluster under the label of another one is a finding that names it; mended, the upgrade goes on', async () => {
+test.concurrent('a cluster under the label of another one is a finding that names it; mended, the upgrade goes on', async ({ world }) => {
   const clusters = spokeNames(2, 'label');
   await world.policies(clusters, { 'label-p': { decided: true } });
   const relabel = (name: string | null) =>
@@ -59,7 +57,9 @@ test.concurrent('a cluster under the label of another one is a finding that name
   await world.untilCompleted('label');
 });
 
-test.concurrent('Placements without clusters are no error to the placement controller, and deleting upgrades is silent', async () => {
+test.concurrent('Placements without clusters are no error to the placement controller, and deleting upgrades is silent', async ({
+  world,
+}) => {
   const clusters = spokeNames(3, 'gone');
   await world.policies(clusters, { 'gone-p': {} });
   for (const cluster of clusters) world.propagator.script('policies/gone-p', cluster, { never: true });

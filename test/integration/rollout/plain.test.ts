@@ -1,22 +1,20 @@
 import { Annotation, Label } from '@flotilla/api';
 import { ManagedCluster, Placement } from '@flotilla/api/ocm';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';
+import { testIn } from '../world.ts';
 import { expectOrderlyBatches } from './orderly.ts';
 import { placePolicy } from './policies.ts';
 import { COMPLETED, REMEDIATING, RolloutWorld, spokeNames } from './world.ts';
 
 const NO_EDITS = { actions: { afterCompletion: {} } };
 
-let world: RolloutWorld;
-
-beforeAll(async () => {
+const test = testIn(() => {
   const fleets = { whole: 5, shape: 2, done: 2, half: 2, placed: 3, edits: 2, kept: 1, late: 2, unnamed: 1, sequence: 1, hidden: 2 };
-  world = await RolloutWorld.start({ spokes: Object.entries(fleets).flatMap(([name, count]) => spokeNames(count, name)) });
+  return RolloutWorld.start({ spokes: Object.entries(fleets).flatMap(([name, count]) => spokeNames(count, name)) });
 });
-afterAll(() => world?.stop());
 
-test.concurrent('two policies go through a canary and two batches, in order, and nothing is left on the hub', async () => {
+test.concurrent('two policies go through a canary and two batches, in order, and nothing is left on the hub', async ({ world }) => {
   const clusters = spokeNames(5, 'whole');
   await world.policies(clusters, { 'whole-base': {}, 'whole-app': {} });
   const strategy = { canaries: ['whole-3'], maxConcurrency: 2, timeout: 240 };
@@ -48,7 +46,7 @@ test.concurrent('two policies go through a canary and two batches, in order, and
   for (const cluster of clusters) await eventually(async () => (await world.actionOn('whole-app', cluster)) === 'inform');
 });
 
-test.concurrent('events tell of every start and end once', async () => {
+test.concurrent('events tell of every start and end once', async ({ world }) => {
   await eventually(async () => (await world.events('whole')).includes('CguSuccess RemediationCompleted'), 60_000, 'the last event');
   const times = (count: number, text: string) => Array.from({ length: count }, () => text);
   expect(await world.events('whole')).toEqual(
@@ -64,7 +62,7 @@ test.concurrent('events tell of every start and end once', async () => {
   );
 });
 
-test.concurrent('the Placement and the binding of a policy are the reference’s, and are mended', async () => {
+test.concurrent('the Placement and the binding of a policy are the reference’s, and are mended', async ({ world }) => {
   const clusters = spokeNames(2, 'shape');
   await world.policies(clusters, { 'shape-p': {} });
   for (const cluster of clusters) world.propagator.script('policies/shape-p', cluster, { never: true });
@@ -136,7 +134,7 @@ test.concurrent('the Placement and the binding of a policy are the reference’s
   );
 });
 
-test.concurrent('clusters that comply already are done at once, with their last edits', async () => {
+test.concurrent('clusters that comply already are done at once, with their last edits', async ({ world }) => {
   const clusters = spokeNames(2, 'done');
   for (const cluster of clusters) world.propagator.script('policies/done-p', cluster, { already: true });
   await world.policies(clusters, { 'done-p': {} });
@@ -151,7 +149,9 @@ test.concurrent('clusters that comply already are done at once, with their last 
   for (const cluster of clusters) expect(world.happened('done-p', cluster)).toEqual(['Compliant']);
 });
 
-test.concurrent('a cluster that complies already is recorded and left out of the plan; a policy all comply with is never enforced', async () => {
+test.concurrent('a cluster that complies already is recorded and left out of the plan; a policy all comply with is never enforced', async ({
+  world,
+}) => {
   const clusters = spokeNames(2, 'half');
   world.propagator.script('policies/half-app', 'half-1', { already: true });
   for (const cluster of clusters) world.propagator.script('policies/half-base', cluster, { already: true });
@@ -167,7 +167,7 @@ test.concurrent('a cluster that complies already is recorded and left out of the
   expect(status?.managedPoliciesForUpgrade).toEqual([{ name: 'half-app', namespace: 'policies' }]);
 });
 
-test.concurrent('a cluster goes past policies that are not placed on it', async () => {
+test.concurrent('a cluster goes past policies that are not placed on it', async ({ world }) => {
   await world.policies(['placed-1', 'placed-2'], { 'placed-base': {} });
   await world.policies(['placed-2', 'placed-3'], { 'placed-app': {} });
   await world.upgrade('placed', spokeNames(3, 'placed'), ['placed-base', 'placed-app']);
@@ -178,7 +178,7 @@ test.concurrent('a cluster goes past policies that are not placed on it', async 
   for (const cluster of ['placed-2', 'placed-3']) expect(world.happened('placed-app', cluster)).toContain('Compliant');
 });
 
-test.concurrent('labels and annotations are edited before the start and after each completion', async () => {
+test.concurrent('labels and annotations are edited before the start and after each completion', async ({ world }) => {
   const clusters = spokeNames(2, 'edits');
   await world.client.patch(ManagedCluster, { name: 'edits-1' }, { metadata: { labels: { stale: 'x', old: 'y' } } }, { type: 'merge' });
   await world.policies(clusters, { 'edits-p': {} });
@@ -205,7 +205,7 @@ test.concurrent('labels and annotations are edited before the start and after ea
   expect(await world.labels('edits-2')).toEqual({ name: 'edits-2', 'site/phase': 'two', upgraded: '' });
 });
 
-test.concurrent('deleteObjects: false keeps the Placements, without clusters', async () => {
+test.concurrent('deleteObjects: false keeps the Placements, without clusters', async ({ world }) => {
   await world.policies(['kept-1'], { 'kept-p': {} });
   await world.upgrade('kept', ['kept-1'], ['kept-p'], { actions: { afterCompletion: { deleteObjects: false } } });
   await world.untilCompleted('kept');
@@ -216,7 +216,7 @@ test.concurrent('deleteObjects: false keeps the Placements, without clusters', a
   await world.untilObjectsGone('kept');
 });
 
-test.concurrent('an upgrade that is not enabled says so, prepares, and starts when it is', async () => {
+test.concurrent('an upgrade that is not enabled says so, prepares, and starts when it is', async ({ world }) => {
   const clusters = spokeNames(2, 'late');
   await world.policies(clusters, { 'late-p': {} });
   await world.upgrade('late', clusters, ['late-p'], { enable: false });
@@ -230,7 +230,7 @@ test.concurrent('an upgrade that is not enabled says so, prepares, and starts wh
   await world.untilCompleted('late');
 });
 
-test.concurrent('a cluster without the label that Placements select by gets it', async () => {
+test.concurrent('a cluster without the label that Placements select by gets it', async ({ world }) => {
   const labels = { name: null, site: 'unnamed' };
   await world.client.patch(ManagedCluster, { name: 'unnamed-1' }, { metadata: { labels } }, { type: 'merge' });
   await placePolicy(world.client, 'unnamed-p', { clusters: ['unnamed-1'] });
@@ -247,7 +247,7 @@ test.concurrent('a cluster without the label that Placements select by gets it',
   expect(await world.labels('unnamed-1')).toEqual({ name: 'unnamed-1', site: 'unnamed' });
 });
 
-test.concurrent('a policy that depends on one to come later is refused, until the order is right', async () => {
+test.concurrent('a policy that depends on one to come later is refused, until the order is right', async ({ world }) => {
   await world.policies(['sequence-1'], { 'sequence-base': {}, 'sequence-app': { dependencies: ['sequence-base'] } });
   await world.upgrade('sequence', ['sequence-1'], ['sequence-app', 'sequence-base']);
   const why = 'Managed Policy sequence-app depends on sequence-base, which is to be remediated later';
@@ -259,7 +259,7 @@ test.concurrent('a policy that depends on one to come later is refused, until th
   expect(world.happened('sequence-app', 'sequence-1')).toContain('Compliant');
 });
 
-test.concurrent('a policy of the same name in two namespaces is refused, until one is gone', async () => {
+test.concurrent('a policy of the same name in two namespaces is refused, until one is gone', async ({ world }) => {
   const clusters = spokeNames(2, 'hidden');
   await world.policies(clusters, { 'hidden-p': {} });
   await placePolicy(world.client, 'hidden-p', { namespace: 'other-policies', clusters: ['hidden-2'] });

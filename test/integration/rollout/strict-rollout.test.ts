@@ -1,37 +1,35 @@
 import { Annotation } from '@flotilla/api';
 import { ManagedCluster, ManagedClusterAction, ManifestWork } from '@flotilla/api/ocm';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';
+import { testIn } from '../world.ts';
 import { installOperator, playUpgrade, subscription } from './operators.ts';
 import { createTemplate } from './templates.ts';
 import { RolloutWorld, spokeNames } from './world.ts';
 
 /** What the reference does where Flotilla would do otherwise, on a hub with `--talm-strict`. */
-let world: RolloutWorld;
-
-beforeAll(async () => {
+const test = testIn(() => {
   const fleets = { silent: 3, work: 1 };
-  world = await RolloutWorld.start({
+  return RolloutWorld.start({
     spokes: Object.entries(fleets).flatMap(([name, count]) => spokeNames(count, name)),
     hubArgs: ['--talm-strict'],
     simulated: { work: { seconds: 0.5, jitter: 0 } },
   });
 });
-afterAll(async () => {
-  await world?.stop();
-});
 
 /** Takes the conditions of a ManagedCluster away, as if no agent had ever said anything. */
-const silence = (name: string) =>
+const silence = (world: RolloutWorld, name: string) =>
   world.client.patch(ManagedCluster, { name }, { status: { conditions: [] } }, { type: 'merge', subresource: 'status' });
-const stateOf = async (upgrade: string, cluster: string) =>
+const stateOf = async (world: RolloutWorld, upgrade: string, cluster: string) =>
   (await world.get(upgrade))?.status?.status.currentBatchRemediationProgress?.[cluster];
-const actionsIn = async (cluster: string) =>
+const actionsIn = async (world: RolloutWorld, cluster: string) =>
   (await world.client.list(ManagedClusterAction, { namespace: cluster })).items.map(({ metadata }) => metadata.name);
 
-test.concurrent('a cluster of which nothing is said is upgraded, one that is away waits; approvals and names of views stay until the end', async () => {
+test.concurrent('a cluster of which nothing is said is upgraded, one that is away waits; approvals and names of views stay until the end', async ({
+  world,
+}) => {
   const clusters = spokeNames(3, 'silent');
-  await silence('silent-1');
+  await silence(world, 'silent-1');
   await world.setAvailable('silent-3', false);
   for (const cluster of ['silent-1', 'silent-2']) installOperator(world, cluster, 'operator');
   world.propagator.script('policies/silent-op', 'silent-3', { never: true });
@@ -50,9 +48,9 @@ test.concurrent('a cluster of which nothing is said is upgraded, one that is awa
   const recorded = async () => (await world.recorded('silent')).toSorted().join();
   await eventually(async () => (await recorded()) === 'silent-1: complete,silent-2: complete', 60_000, 'both to complete');
   expect((await world.get('silent'))?.status?.safeResourceNames).toMatchObject(names);
-  for (const cluster of ['silent-1', 'silent-2']) expect(await actionsIn(cluster)).toEqual(['install-silent']);
-  expect(await stateOf('silent', 'silent-3')).toMatchObject({ state: 'InProgress', policyIndex: 0 });
-  expect(await actionsIn('silent-3')).toEqual([]);
+  for (const cluster of ['silent-1', 'silent-2']) expect(await actionsIn(world, cluster)).toEqual(['install-silent']);
+  expect(await stateOf(world, 'silent', 'silent-3')).toMatchObject({ state: 'InProgress', policyIndex: 0 });
+  expect(await actionsIn(world, 'silent-3')).toEqual([]);
 
   await world.edit('silent', { remediationStrategy: { timeout: 0 } });
   await world.untilCondition('silent', 'Succeeded', 'False TimedOut: Policy remediation took too long');
@@ -62,7 +60,7 @@ test.concurrent('a cluster of which nothing is said is upgraded, one that is awa
   for (const field of ['safeResourceNames', 'placements', 'placementBindings']) expect(status).not.toHaveProperty(field);
 });
 
-test.concurrent('with nothing to remediate the text of a rollout of works is that of policies', async () => {
+test.concurrent('with nothing to remediate the text of a rollout of works is that of policies', async ({ world }) => {
   await createTemplate(world.client, 'none-t');
   await world.upgrade('none', [], [], {
     clusters: undefined,
@@ -73,7 +71,7 @@ test.concurrent('with nothing to remediate the text of a rollout of works is tha
   await world.untilCondition('none', 'Succeeded', 'True Completed: All clusters already compliant with the specified managed policies');
 });
 
-test.concurrent('a work is its template to the letter, and a status beyond its generation counts', async () => {
+test.concurrent('a work is its template to the letter, and a status beyond its generation counts', async ({ world }) => {
   world.spokes.disconnect('work-1');
   await createTemplate(world.client, 'work-t', { expected: '' });
   await world.upgrade('work', ['work-1'], [], { manifestWorkTemplates: ['work-t'] });

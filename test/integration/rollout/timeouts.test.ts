@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';
+import { testIn } from '../world.ts';
 import { expectOrderlyBatches } from './orderly.ts';
 import { REMEDIATING, RolloutWorld, spokeNames } from './world.ts';
 
@@ -8,40 +9,37 @@ const TOO_LONG = 'False TimedOut: Policy remediation took too long';
 const ONE_BY_ONE = { maxConcurrency: 1, timeout: 1 };
 const FIRST_BATCH_MS = 10_000;
 
-let world: RolloutWorld;
-
-beforeAll(async () => {
+const test = testIn(() => {
   const fleets = { canary: 6, go: 6, stop: 6, whole: 2, frozen: 4, soak: 2, nosoak: 1, relapse: 2 };
-  world = await RolloutWorld.start({ spokes: Object.entries(fleets).flatMap(([name, count]) => spokeNames(count, name)) });
+  return RolloutWorld.start({ spokes: Object.entries(fleets).flatMap(([name, count]) => spokeNames(count, name)) });
 });
-afterAll(() => world?.stop());
 
 /** Milliseconds between two sights of the upgrade's status. */
-const startOfFirstBatch = (name: string) => Date.parse(world.history(name).batchStarts()[0]?.startedAt ?? '');
-const neverOn = (policy: string, ...clusters: string[]) => {
+const startOfFirstBatch = (world: RolloutWorld, name: string) => Date.parse(world.history(name).batchStarts()[0]?.startedAt ?? '');
+const neverOn = (world: RolloutWorld, policy: string, ...clusters: string[]) => {
   for (const cluster of clusters) world.propagator.script(`policies/${policy}`, cluster, { never: true });
 };
 
 /** When the watch first saw a cluster recorded. */
-const recordedAt = (name: string, cluster: string) =>
+const recordedAt = (world: RolloutWorld, name: string, cluster: string) =>
   world.history(name).sights.find(({ status }) => status.clusters?.some((each) => each.name === cluster))?.atMs ?? Number.NaN;
 
 /** Exact timers: at the time, not at the next look; a start in the status has lost its fraction of a second. */
-function expectOnTime(name: string, cluster: string): void {
-  const took = recordedAt(name, cluster) - startOfFirstBatch(name);
+function expectOnTime(world: RolloutWorld, name: string, cluster: string): void {
+  const took = recordedAt(world, name, cluster) - startOfFirstBatch(world, name);
   expect(took).toBeGreaterThanOrEqual(FIRST_BATCH_MS - 1000);
   expect(took).toBeLessThan(FIRST_BATCH_MS + 3000);
 }
 
-test.concurrent('a canary that does not get there in its time ends the upgrade before anybody else is touched', async () => {
+test.concurrent('a canary that does not get there in its time ends the upgrade before anybody else is touched', async ({ world }) => {
   const clusters = spokeNames(6, 'canary');
   await world.policies(clusters, { 'canary-p': {} });
-  neverOn('canary-p', 'canary-4');
+  neverOn(world, 'canary-p', 'canary-4');
   await world.upgrade('canary', clusters, ['canary-p'], { remediationStrategy: { ...ONE_BY_ONE, canaries: ['canary-4'] } });
   await world.untilCondition('canary', 'Succeeded', `${TOO_LONG} on canary clusters`);
   expect(await world.condition('canary', 'Progressing')).toBe(`${TOO_LONG} on canary clusters`);
   await world.untilEnded('canary');
-  expectOnTime('canary', 'canary-4');
+  expectOnTime(world, 'canary', 'canary-4');
   const { status } = (await world.get('canary')) ?? {};
   expect(status?.clusters).toEqual([{ name: 'canary-4', state: 'timedout', currentPolicy: { name: 'canary-p', status: 'NonCompliant' } }]);
   for (const cluster of clusters)
@@ -49,13 +47,15 @@ test.concurrent('a canary that does not get there in its time ends the upgrade b
   await world.untilObjectsGone('canary');
 });
 
-test.concurrent('after a batch that timed out the others go on; who timed out is no longer enforced, and counts when it gets there', async () => {
+test.concurrent('after a batch that timed out the others go on; who timed out is no longer enforced, and counts when it gets there', async ({
+  world,
+}) => {
   const clusters = spokeNames(6, 'go');
   await world.policies(clusters, { 'go-p': {} });
-  neverOn('go-p', 'go-1');
+  neverOn(world, 'go-p', 'go-1');
   await world.upgrade('go', clusters, ['go-p'], { remediationStrategy: ONE_BY_ONE, batchTimeoutAction: 'Continue' });
   await eventually(async () => (await world.recorded('go')).length === 6, 60_000, 'every cluster to be recorded');
-  expectOnTime('go', 'go-1');
+  expectOnTime(world, 'go', 'go-1');
   const { status } = (await world.get('go')) ?? {};
   expect(status?.clusters).toEqual([
     { name: 'go-1', state: 'timedout', currentPolicy: { name: 'go-p', status: 'NonCompliant' } },
@@ -70,15 +70,15 @@ test.concurrent('after a batch that timed out the others go on; who timed out is
   expect((await world.recorded('go'))[0]).toBe('go-1: timedout');
 });
 
-test.concurrent('with Abort a batch that timed out ends the upgrade', async () => {
+test.concurrent('with Abort a batch that timed out ends the upgrade', async ({ world }) => {
   const clusters = spokeNames(6, 'stop');
   await world.policies(clusters, { 'stop-p': {} });
-  neverOn('stop-p', 'stop-1');
+  neverOn(world, 'stop-p', 'stop-1');
   await world.upgrade('stop', clusters, ['stop-p'], { remediationStrategy: ONE_BY_ONE, batchTimeoutAction: 'Abort' });
   await world.untilCondition('stop', 'Succeeded', `${TOO_LONG} on some clusters`);
   expect(await world.condition('stop', 'Progressing')).toBe(`${TOO_LONG} on some clusters`);
   await world.untilEnded('stop');
-  expectOnTime('stop', 'stop-1');
+  expectOnTime(world, 'stop', 'stop-1');
   expect(await world.recorded('stop')).toEqual(['stop-1: timedout']);
   expect(world.happened('stop-p', 'stop-2')).toEqual(['NonCompliant']);
   await world.untilObjectsGone('stop');
@@ -86,10 +86,10 @@ test.concurrent('with Abort a batch that timed out ends the upgrade', async () =
   expect(world.happened('stop-p', 'stop-1')).toEqual(['NonCompliant', 'enforced', 'released']);
 });
 
-test.concurrent('the whole upgrade times out when its time is cut short while it runs', async () => {
+test.concurrent('the whole upgrade times out when its time is cut short while it runs', async ({ world }) => {
   const clusters = spokeNames(2, 'whole');
   await world.policies(clusters, { 'whole-p': {} });
-  neverOn('whole-p', 'whole-2');
+  neverOn(world, 'whole-p', 'whole-2');
   await world.upgrade('whole', clusters, ['whole-p']);
   await eventually(async () => (await world.recorded('whole')).includes('whole-1: complete'), 60_000, 'the first to be complete');
   expect(await world.condition('whole', 'Progressing')).toBe(REMEDIATING);
@@ -101,10 +101,10 @@ test.concurrent('the whole upgrade times out when its time is cut short while it
   await world.untilObjectsGone('whole');
 });
 
-test.concurrent('while it runs, edits of enable, clusters, policies and maxConcurrency change nothing', async () => {
+test.concurrent('while it runs, edits of enable, clusters, policies and maxConcurrency change nothing', async ({ world }) => {
   const clusters = spokeNames(4, 'frozen');
   await world.policies(clusters, { 'frozen-p': {} });
-  neverOn('frozen-p', 'frozen-1');
+  neverOn(world, 'frozen-p', 'frozen-1');
   await world.upgrade('frozen', clusters.slice(0, 3), ['frozen-p'], { remediationStrategy: { maxConcurrency: 2, timeout: 240 } });
   await eventually(async () => (await world.recorded('frozen')).includes('frozen-2: complete'), 60_000, 'the second to be complete');
   const before = (await world.get('frozen'))?.status;
@@ -125,7 +125,7 @@ test.concurrent('while it runs, edits of enable, clusters, policies and maxConcu
   expect(world.happened('frozen-p', 'frozen-4')).toEqual(['NonCompliant']);
 });
 
-test.concurrent('a policy with a soak must stay compliant for it; a relapse begins it anew', async () => {
+test.concurrent('a policy with a soak must stay compliant for it; a relapse begins it anew', async ({ world }) => {
   const clusters = spokeNames(2, 'soak');
   await world.policies(clusters, { 'soak-base': { annotations: { 'ran.openshift.io/soak-seconds': '3' } }, 'soak-app': {} });
   world.propagator.script('policies/soak-base', 'soak-2', { relapse: { afterSeconds: 1.5, recoverSeconds: 0.5 } });
@@ -147,7 +147,7 @@ test.concurrent('a policy with a soak must stay compliant for it; a relapse begi
   }
 });
 
-test.concurrent('a soak that is no number counts as none', async () => {
+test.concurrent('a soak that is no number counts as none', async ({ world }) => {
   await world.policies(['nosoak-1'], { 'nosoak-p': { annotations: { 'ran.openshift.io/soak-seconds': 'long' } } });
   await world.upgrade('nosoak', ['nosoak-1'], ['nosoak-p']);
   await world.untilCompleted('nosoak');
@@ -155,10 +155,10 @@ test.concurrent('a soak that is no number counts as none', async () => {
     expect(status.status.currentBatchRemediationProgress?.['nosoak-1']?.firstCompliantAt).toBeUndefined();
 });
 
-test.concurrent('at the end every cluster must comply, those of earlier batches too', async () => {
+test.concurrent('at the end every cluster must comply, those of earlier batches too', async ({ world }) => {
   const clusters = spokeNames(2, 'relapse');
   await world.policies(clusters, { 'relapse-p': {} });
-  neverOn('relapse-p', 'relapse-2');
+  neverOn(world, 'relapse-p', 'relapse-2');
   await world.upgrade('relapse', clusters, ['relapse-p'], { remediationStrategy: { maxConcurrency: 1, timeout: 240 } });
   await world.untilInProgress('relapse', 'relapse-2');
   await world.untilReleased('relapse-p', 'relapse-1');

@@ -20,6 +20,8 @@ export interface SpokeFaults {
   readonly jobNeverStarts?: boolean;
   /** The three faults above are about Jobs of this name alone; default: about all. */
   readonly faultyJob?: string;
+  /** All Jobs that run go on, past their end, until this is taken off. */
+  readonly jobsHeld?: boolean;
   /** Manifests of works cannot be applied; a text is what the spoke says. */
   readonly failWork?: boolean | string;
   /** What works apply is never there when it is looked for. */

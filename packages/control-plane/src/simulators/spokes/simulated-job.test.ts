@@ -55,6 +55,7 @@ function spokeAt(faults: SpokeFaults, fails = false) {
         random: () => 0.5,
         shape: SHAPE,
         faults,
+        isHeld: () => faults.jobsHeld ?? false,
         fails,
         configMaps: kindOf('ConfigMap'),
         onEvent: (event) => events.push(event),
@@ -118,6 +119,17 @@ test.each([
     ],
   });
   expect(events.at(-1)).toBe(event);
+});
+
+test('a held job goes on past its end, and ends once it is let go', () => {
+  const faults = { jobsHeld: true };
+  const { advance, events, status } = spokeAt(faults);
+  advance(50_000);
+  expect(status()).toMatchObject({ active: 1 });
+  faults.jobsHeld = false;
+  advance(1_000);
+  expect(status()).toMatchObject({ succeeded: 1 });
+  expect(events).toEqual(['job-created', 'job-started', 'job-succeeded']);
 });
 
 test('deleting the namespace takes the job and its progress along, and nothing more happens', () => {

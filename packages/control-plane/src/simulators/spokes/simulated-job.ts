@@ -21,6 +21,8 @@ export interface JobSurroundings {
   readonly random: () => number;
   readonly shape: JobShape;
   readonly faults: SpokeFaults;
+  /** Whether the spoke's Jobs go on past their end for now. */
+  readonly isHeld: () => boolean;
   /** Whether this Job is one of those that fail. */
   readonly fails: boolean;
   readonly configMaps: ServedResource;
@@ -56,6 +58,9 @@ function deadlineSecondsOf(job: StoredObject, faults: SpokeFaults): number {
   return Math.min(own, faults.deadlineJobSeconds ?? Number.POSITIVE_INFINITY);
 }
 
+/** How soon a held Job ends once it is let go. */
+const HELD_RECHECK_MS = 100;
+
 /** Runs a Job that was just created: empty status, active, progress, verdict. A Job that is deleted meanwhile changes nothing more. */
 export function runJob(job: StoredObject, around: JobSurroundings): void {
   const { store, served, timers, onEvent } = around;
@@ -71,10 +76,12 @@ export function runJob(job: StoredObject, around: JobSurroundings): void {
     });
   }
   if (plan.endsAfterMs === undefined) return;
-  timers.after(plan.endsAfterMs, () => {
-    if (store.setStatus(served, job.metadata, endStatus(plan.outcome, startTime, conditionTime(around.now()))))
+  const end = (): void => {
+    if (around.isHeld()) timers.after(HELD_RECHECK_MS, end);
+    else if (store.setStatus(served, job.metadata, endStatus(plan.outcome, startTime, conditionTime(around.now()))))
       onEvent(`job-${plan.outcome}`, job);
-  });
+  };
+  timers.after(plan.endsAfterMs, end);
 }
 
 const VERDICTS: Record<JobOutcome, { types: readonly string[]; reason: string; message: string }> = {

@@ -285,6 +285,7 @@ export class SimulatedSpoke {
       random: this.#random,
       shape: this.#around.job,
       faults,
+      isHeld: () => this.faults.jobsHeld ?? false,
       fails: failJob === true || (typeof failJob === 'number' && created <= failJob),
       onEvent: (type) => this.#record({ type, name, uid }),
     });
