@@ -59,8 +59,8 @@ async function installHub({ fleet, images, signal, hubValues }: Installation): P
   });
 }
 
-/** `npm run join`, without npm. */
-async function joinSpoke(spoke: SpokeSite, { fleet, images, signal, agentValues }: Installation): Promise<void> {
+/** `npm run join`, without npm; again with other values when the spoke has joined. */
+export async function joinSpoke(spoke: SpokeSite, { fleet, images, signal, agentValues }: Omit<Installation, 'hubValues'>): Promise<void> {
   const { program, env } = await helm(fleet, spoke.name);
   const values = agentValues ? join(fleet.dir, `${spoke.name}-values.json`) : join(ROOT, 'examples/rollout/spoke/values.yaml');
   if (agentValues) await writeFile(values, JSON.stringify(agentValues));

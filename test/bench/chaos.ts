@@ -1,10 +1,10 @@
-/** Runs the chaos test with more moments than the test command does. See `--help`. */
+/** Runs the chaos tests with more moments than the test command does. See `--help`. */
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import { runProgram } from '../../tools/src/test-stages.ts';
 
 const USAGE = `chaos -- [--moments 30] [--spokes 100] [--seed 20261121]
-Half of the moments in rollouts of policies, half in rollouts of ManifestWorks. Takes a minute for each on a busy machine.`;
+Half of the moments in rollouts of policies, half in rollouts of ManifestWorks; then as many in pre-caching. Takes a minute for each on a busy machine.`;
 
 const text = { type: 'string' } as const;
 const { values } = parseArgs({ options: { moments: text, spokes: text, seed: text, help: { type: 'boolean' } } });
@@ -19,10 +19,10 @@ else if (args.success) {
   const { moments, spokes, seed } = args.data;
   process.exitCode = await runProgram(
     'node_modules/.bin/vitest',
-    ['run', '--project', 'integration', 'test/integration/rollout/chaos.test.ts'],
+    ['run', '--project', 'integration', 'test/integration/rollout/chaos.test.ts', 'test/integration/precache/crash.test.ts'],
     {
       env: { FLOTILLA_CHAOS_MOMENTS: String(moments), FLOTILLA_CHAOS_SPOKES: String(spokes), FLOTILLA_CHAOS_SEED: String(seed) },
-      timeoutMs: 600_000 + moments * 60_000,
+      timeoutMs: 600_000 + moments * 80_000,
     },
   );
 } else {

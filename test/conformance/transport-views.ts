@@ -1,6 +1,7 @@
 import { ConfigMap } from '@flotilla/api/core';
 import { ManagedClusterView } from '@flotilla/api/ocm';
 import { expect, test } from 'vitest';
+import type { Extent } from './extent.ts';
 import { type Running, SPELLINGS } from './transport-actions.ts';
 import { configMap, eventually, SPOKE_NAMESPACE, viewOf, Widget, widget } from './transport-driver.ts';
 
@@ -70,40 +71,7 @@ const REFUSALS = [
 const SILENCE_MS = 2500;
 
 /** Views: conditions, and when an object is read again (spec/ocm 1.8 to 1.11). */
-export function viewTests(running: () => Running): void {
-  test.each(REFUSALS)('view refused: $name', async ({ scope, reason, message }) => {
-    const { driver } = running();
-    const name = await driver.see({ ...scope, updateIntervalSeconds: 3600 });
-    const condition = await driver.processing(name);
-    expect(condition).toMatchObject({ type: 'Processing', status: 'False', reason, message });
-    expect(condition.observedGeneration).toBeUndefined();
-    expect((await driver.view(name)).status?.result ?? null).toBeNull();
-  });
-
-  test.each(SPELLINGS)('a view finds $resource', async ({ resource, kind }) => {
-    const { driver, subject } = running();
-    const name = driver.name('seen');
-    await subject.spoke.create(kind, kind === Widget ? widget(name) : configMap(name, {}));
-    const view = await driver.see({ resource, namespace: SPOKE_NAMESPACE, name, updateIntervalSeconds: 3600 });
-    expect(await driver.processing(view)).toMatchObject({
-      status: 'True',
-      reason: 'GetResourceProcessing',
-      message: 'Watching resources successfully',
-    });
-    const live = await subject.spoke.get(kind, { namespace: SPOKE_NAMESPACE, name });
-    expect((await driver.view(view)).status?.result).toMatchObject({
-      kind: kind.kind,
-      metadata: { name, uid: live?.metadata.uid, resourceVersion: live?.metadata.resourceVersion },
-    });
-  });
-
-  test('scope.resource wins over the kind', async () => {
-    const { driver } = running();
-    const name = await driver.configMap('1');
-    const view = await driver.see({ ...viewOf(name, 3600), kind: 'Secret', resource: 'configmaps' });
-    await driver.showing(view, '1');
-  });
-
+export function viewTests(running: () => Running, extent: Extent): void {
   test('a change on the spoke is seen at the next poll', async () => {
     const { driver } = running();
     const name = await driver.configMap('1');
@@ -137,29 +105,6 @@ export function viewTests(running: () => Running): void {
     expect(await driver.shown(view)).toBe('last');
   });
 
-  test('a new spec is ignored until the interval after the last flip is over', async () => {
-    const { driver } = running();
-    const [first, second] = [await driver.configMap('first'), await driver.configMap('second')];
-    const view = await driver.see(viewOf(first, 3));
-    const { lastTransitionTime } = await driver.processing(view, 'True');
-    await driver.edit(ManagedClusterView, view, { scope: { name: second } });
-    await driver.barrier();
-    expect(await driver.shown(view)).toBe('first');
-    await driver.showing(view, 'second');
-    expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(lastTransitionTime) + 3000);
-  });
-
-  test('after an error the view is blind for one interval', async () => {
-    const { driver, subject } = running();
-    const name = driver.name('late');
-    const view = await driver.see(viewOf(name, 3));
-    const { lastTransitionTime } = await driver.processing(view, 'False');
-    await subject.spoke.create(ConfigMap, configMap(name, { value: 'here' }));
-    await driver.touch(ManagedClusterView, view);
-    await driver.showing(view, 'here');
-    expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(lastTransitionTime) + 3000);
-  });
-
   test('a touch later than the interval reads at once', async () => {
     const { driver } = running();
     const name = await driver.configMap('1');
@@ -174,30 +119,6 @@ export function viewTests(running: () => Running): void {
     await driver.touch(ManagedClusterView, view);
     await driver.showing(view, '3');
     expect(Date.now() - touchedAt).toBeLessThan(2500);
-  });
-
-  test('a negative interval never polls, and every touch reads at once', async () => {
-    const { driver } = running();
-    const name = await driver.configMap('1');
-    const view = await driver.see(viewOf(name, -1));
-    await driver.showing(view, '1');
-    // The agent's own write is a touch too.
-    await driver.viewBarrier();
-    await driver.setValue(name, '2');
-    await driver.twoPolls();
-    expect(await driver.shown(view)).toBe('1');
-    await driver.touch(ManagedClusterView, view);
-    await driver.showing(view, '2');
-  });
-
-  test('clearing the status makes the agent read at once, in mid-interval', async () => {
-    const { driver } = running();
-    const name = await driver.configMap('1');
-    const view = await driver.see(viewOf(name, 3600));
-    await driver.showing(view, '1');
-    await driver.setValue(name, '2');
-    await driver.clearStatus(view);
-    await driver.showing(view, '2');
   });
 
   test('a dead agent leaves Processing=True and the stale result; the next one reads anew', async () => {
@@ -227,5 +148,86 @@ export function viewTests(running: () => Running): void {
     await eventually(async () =>
       expect(await subject.hub.get(ManagedClusterView, { namespace: subject.cluster, name: view })).toBeUndefined(),
     );
+  });
+
+  if (extent === 'short') return;
+  test.each(REFUSALS)('view refused: $name', async ({ scope, reason, message }) => {
+    const { driver } = running();
+    const name = await driver.see({ ...scope, updateIntervalSeconds: 3600 });
+    const condition = await driver.processing(name);
+    expect(condition).toMatchObject({ type: 'Processing', status: 'False', reason, message });
+    expect(condition.observedGeneration).toBeUndefined();
+    expect((await driver.view(name)).status?.result ?? null).toBeNull();
+  });
+
+  test.each(SPELLINGS)('a view finds $resource', async ({ resource, kind }) => {
+    const { driver, subject } = running();
+    const name = driver.name('seen');
+    await subject.spoke.create(kind, kind === Widget ? widget(name) : configMap(name, {}));
+    const view = await driver.see({ resource, namespace: SPOKE_NAMESPACE, name, updateIntervalSeconds: 3600 });
+    expect(await driver.processing(view)).toMatchObject({
+      status: 'True',
+      reason: 'GetResourceProcessing',
+      message: 'Watching resources successfully',
+    });
+    const live = await subject.spoke.get(kind, { namespace: SPOKE_NAMESPACE, name });
+    expect((await driver.view(view)).status?.result).toMatchObject({
+      kind: kind.kind,
+      metadata: { name, uid: live?.metadata.uid, resourceVersion: live?.metadata.resourceVersion },
+    });
+  });
+
+  test('scope.resource wins over the kind', async () => {
+    const { driver } = running();
+    const name = await driver.configMap('1');
+    const view = await driver.see({ ...viewOf(name, 3600), kind: 'Secret', resource: 'configmaps' });
+    await driver.showing(view, '1');
+  });
+
+  test('a new spec is ignored until the interval after the last flip is over', async () => {
+    const { driver } = running();
+    const [first, second] = [await driver.configMap('first'), await driver.configMap('second')];
+    const view = await driver.see(viewOf(first, 3));
+    const { lastTransitionTime } = await driver.processing(view, 'True');
+    await driver.edit(ManagedClusterView, view, { scope: { name: second } });
+    await driver.barrier();
+    expect(await driver.shown(view)).toBe('first');
+    await driver.showing(view, 'second');
+    expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(lastTransitionTime) + 3000);
+  });
+
+  test('after an error the view is blind for one interval', async () => {
+    const { driver, subject } = running();
+    const name = driver.name('late');
+    const view = await driver.see(viewOf(name, 3));
+    const { lastTransitionTime } = await driver.processing(view, 'False');
+    await subject.spoke.create(ConfigMap, configMap(name, { value: 'here' }));
+    await driver.touch(ManagedClusterView, view);
+    await driver.showing(view, 'here');
+    expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(lastTransitionTime) + 3000);
+  });
+
+  test('a negative interval never polls, and every touch reads at once', async () => {
+    const { driver } = running();
+    const name = await driver.configMap('1');
+    const view = await driver.see(viewOf(name, -1));
+    await driver.showing(view, '1');
+    // The agent's own write is a touch too.
+    await driver.viewBarrier();
+    await driver.setValue(name, '2');
+    await driver.twoPolls();
+    expect(await driver.shown(view)).toBe('1');
+    await driver.touch(ManagedClusterView, view);
+    await driver.showing(view, '2');
+  });
+
+  test('clearing the status makes the agent read at once, in mid-interval', async () => {
+    const { driver } = running();
+    const name = await driver.configMap('1');
+    const view = await driver.see(viewOf(name, 3600));
+    await driver.showing(view, '1');
+    await driver.setValue(name, '2');
+    await driver.clearStatus(view);
+    await driver.showing(view, '2');
   });
 }

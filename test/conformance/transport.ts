@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Extent } from './extent.ts';
 import { actionTests, type Running } from './transport-actions.ts';
 import { configMap, SPOKE_NAMESPACE, TransportDriver } from './transport-driver.ts';
 import type { TransportSubject } from './transport-subject.ts';
@@ -7,11 +8,12 @@ import { viewTests } from './transport-views.ts';
 /** How a subject is made. */
 export interface TransportSuiteOptions {
   readonly name: string;
+  readonly extent: Extent;
   readonly setup: () => Promise<TransportSubject>;
 }
 
 /** The conformance suite of the transport's spoke side: the same questions to every agent, through the hub (spec/ocm 1.3 to 1.11). */
-export function describeTransport({ name, setup }: TransportSuiteOptions): void {
+export function describeTransport({ name, extent, setup }: TransportSuiteOptions): void {
   describe(`transport: ${name}`, () => {
     let running: Running | undefined;
     const get = (): Running => {
@@ -26,8 +28,8 @@ export function describeTransport({ name, setup }: TransportSuiteOptions): void 
     afterAll(async () => {
       await running?.subject[Symbol.asyncDispose]();
     });
-    describe('actions', () => actionTests(get));
-    describe('views', () => viewTests(get));
+    describe('actions', () => actionTests(get, extent));
+    describe('views', () => viewTests(get, extent));
     test('beyond ten at once the agent answers about five a second', () => expectRateLimit(get()));
   });
 }

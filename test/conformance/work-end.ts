@@ -1,11 +1,12 @@
 import { ConfigMap } from '@flotilla/api/core';
 import { ManifestWork } from '@flotilla/api/ocm';
 import { expect, test } from 'vitest';
+import type { Extent } from './extent.ts';
 import { eventually, SPOKE_NAMESPACE } from './transport-driver.ts';
 import { configOf, manifest, type WorkDriver } from './work-driver.ts';
 
 /** What becomes of the objects of a work that ends, or no longer names them (spec/ocm 4.1, 4.3). */
-export function endTests(get: () => WorkDriver): void {
+export function endTests(get: () => WorkDriver, extent: Extent): void {
   test('what the work created goes with it, what it found stays', async () => {
     const driver = get();
     const [created, found] = [driver.name('cm'), driver.name('cm')];
@@ -16,36 +17,6 @@ export function endTests(get: () => WorkDriver): void {
     expect(await driver.onSpoke(created)).toBeUndefined();
     expect(await driver.dataOf(found)).toEqual({ a: '1', b: 'theirs' });
     expect((await driver.onSpoke(found))?.metadata.annotations ?? {}).toEqual({});
-  });
-
-  test('Orphan leaves every object, also for a later work of the same name', async () => {
-    const driver = get();
-    const object = driver.name('cm');
-    const name = await driver.work([manifest(object)], { deleteOption: { propagationPolicy: 'Orphan' } });
-    await driver.applied(name);
-    await driver.end(name);
-    expect(await driver.dataOf(object)).toEqual({ a: '1' });
-    await driver.subject.hub.create(ManifestWork, {
-      apiVersion: ManifestWork.apiVersion,
-      kind: ManifestWork.kind,
-      metadata: driver.ref(name),
-      spec: { workload: { manifests: [manifest(object, { a: '2' })] } },
-    });
-    await driver.applied(name);
-    await driver.end(name);
-    expect(await driver.dataOf(object)).toEqual({ a: '2' });
-  });
-
-  test('SelectivelyOrphan leaves the objects its rules name', async () => {
-    const driver = get();
-    const [kept, removed] = [driver.name('cm'), driver.name('cm')];
-    const { resourceIdentifier } = configOf(kept, {});
-    const deleteOption = { propagationPolicy: 'SelectivelyOrphan', selectivelyOrphans: { orphaningRules: [resourceIdentifier] } };
-    const name = await driver.work([manifest(kept), manifest(removed)], { deleteOption });
-    await driver.applied(name);
-    await driver.end(name);
-    expect(await driver.dataOf(kept)).toEqual({ a: '1' });
-    expect(await driver.onSpoke(removed)).toBeUndefined();
   });
 
   test('a manifest that leaves the work takes its object along', async () => {
@@ -60,20 +31,6 @@ export function endTests(get: () => WorkDriver): void {
     expect((await driver.read(name)).status?.resourceStatus?.manifests).toMatchObject([{ resourceMeta: { ordinal: 0, name: kept } }]);
     expect(await driver.onSpoke(found)).toMatchObject({ data: { b: 'theirs' } });
     expect(await driver.dataOf(kept)).toEqual({ a: '1' });
-  });
-
-  test('an object that two works hold goes with the last of them, and neither takes the other its labels', async () => {
-    const driver = get();
-    const object = driver.name('cm');
-    const first = await driver.work([manifest(object, { a: '1' }, { labels: { first: 'yes' } })]);
-    await driver.applied(first);
-    const second = await driver.work([manifest(object, { a: '1' }, { labels: { second: 'yes' } })]);
-    await driver.applied(second);
-    expect((await driver.onSpoke(object))?.metadata.labels).toEqual({ first: 'yes', second: 'yes' });
-    await driver.end(first);
-    expect(await driver.dataOf(object)).toEqual({ a: '1' });
-    await driver.end(second);
-    expect(await driver.onSpoke(object)).toBeUndefined();
   });
 
   test('an agent that comes back applies what was edited, ends what was deleted, and writes nothing about the rest', async () => {
@@ -104,6 +61,51 @@ export function endTests(get: () => WorkDriver): void {
     await driver.subject.spoke.patch(ConfigMap, { namespace: SPOKE_NAMESPACE, name: quiet }, { data: { a: 'drifted' } });
     await eventually(async () => expect(await driver.dataOf(quiet)).toEqual({ a: '1' }));
     expect((await driver.read(rest)).metadata.resourceVersion).toBe(before);
+  });
+
+  if (extent === 'short') return;
+  test('Orphan leaves every object, also for a later work of the same name', async () => {
+    const driver = get();
+    const object = driver.name('cm');
+    const name = await driver.work([manifest(object)], { deleteOption: { propagationPolicy: 'Orphan' } });
+    await driver.applied(name);
+    await driver.end(name);
+    expect(await driver.dataOf(object)).toEqual({ a: '1' });
+    await driver.subject.hub.create(ManifestWork, {
+      apiVersion: ManifestWork.apiVersion,
+      kind: ManifestWork.kind,
+      metadata: driver.ref(name),
+      spec: { workload: { manifests: [manifest(object, { a: '2' })] } },
+    });
+    await driver.applied(name);
+    await driver.end(name);
+    expect(await driver.dataOf(object)).toEqual({ a: '2' });
+  });
+
+  test('SelectivelyOrphan leaves the objects its rules name', async () => {
+    const driver = get();
+    const [kept, removed] = [driver.name('cm'), driver.name('cm')];
+    const { resourceIdentifier } = configOf(kept, {});
+    const deleteOption = { propagationPolicy: 'SelectivelyOrphan', selectivelyOrphans: { orphaningRules: [resourceIdentifier] } };
+    const name = await driver.work([manifest(kept), manifest(removed)], { deleteOption });
+    await driver.applied(name);
+    await driver.end(name);
+    expect(await driver.dataOf(kept)).toEqual({ a: '1' });
+    expect(await driver.onSpoke(removed)).toBeUndefined();
+  });
+
+  test('an object that two works hold goes with the last of them, and neither takes the other its labels', async () => {
+    const driver = get();
+    const object = driver.name('cm');
+    const first = await driver.work([manifest(object, { a: '1' }, { labels: { first: 'yes' } })]);
+    await driver.applied(first);
+    const second = await driver.work([manifest(object, { a: '1' }, { labels: { second: 'yes' } })]);
+    await driver.applied(second);
+    expect((await driver.onSpoke(object))?.metadata.labels).toEqual({ first: 'yes', second: 'yes' });
+    await driver.end(first);
+    expect(await driver.dataOf(object)).toEqual({ a: '1' });
+    await driver.end(second);
+    expect(await driver.onSpoke(object)).toBeUndefined();
   });
 
   test('a work waits for an object that does not go, says so, and applies nothing any more', async () => {

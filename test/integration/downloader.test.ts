@@ -17,13 +17,13 @@ import {
 import { expect, test } from 'vitest';
 import { runSeeds, type SeededRun, startDownloaderFixture } from '../bench/downloader-run.ts';
 
-test('ten seeded runs with cuts and kills end with every digest right and at most 2 % served in vain', { timeout: 300_000 }, async () => {
+test('four seeded runs with cuts and kills end with every digest right and at most 2 % served in vain', { timeout: 300_000 }, async () => {
   await using fixture = await startDownloaderFixture();
-  const { runs, failed } = await runSeeds(fixture, { seeds: 10, parallel: 5 });
+  const { runs, failed } = await runSeeds(fixture, { seeds: 4, parallel: 4 });
   expect(failed).toEqual([]);
   const total = (pick: (run: SeededRun) => number) => runs.reduce((sum, run) => sum + pick(run), 0);
-  expect(total((run) => run.kills)).toBeGreaterThan(5);
-  expect(total((run) => run.cuts)).toBeGreaterThan(10);
+  expect(total((run) => run.kills)).toBeGreaterThan(1);
+  expect(total((run) => run.cuts)).toBeGreaterThan(3);
   expect(total((run) => run.served) / total((run) => run.needed)).toBeLessThanOrEqual(1.02);
 });
 

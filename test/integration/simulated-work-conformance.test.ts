@@ -6,6 +6,7 @@ import { describeWorks, SUITE_CADENCE } from '../conformance/works.ts';
 for (const feedback of FeedbackMode)
   describeWorks({
     name: 'a simulated spoke on a real hub API server',
+    extent: 'short',
     feedback,
     setup: () => startSimulatedSubject({ ...SUITE_CADENCE, feedback }),
   });

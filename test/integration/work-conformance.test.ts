@@ -5,6 +5,7 @@ import { describeWorks, SUITE_CADENCE } from '../conformance/works.ts';
 for (const feedback of FeedbackMode)
   describeWorks({
     name: 'our agent between two real API servers',
+    extent: 'full',
     feedback,
     setup: () => startAgentSubject({ works: { ...SUITE_CADENCE, feedback }, garbageCollection: true }),
   });

@@ -14,14 +14,17 @@ export const TestReport = z.object({
   skips: z.array(z.object({ name: z.string(), reason: z.string().optional() })),
   /** Tests that failed first and passed when they were run again: on a busy machine, or because something is wrong with them. */
   unsteady: z.array(z.string()).default([]),
+  /** How long each file took, its hooks included. */
+  files: z.array(z.object({ name: z.string(), seconds: z.number() })).default([]),
 });
 export type TestReport = z.output<typeof TestReport>;
 
 /** Adds up the tests of finished modules. */
 export function summarize(modules: readonly TestModule[], unhandled: readonly SerializedError[]): TestReport {
   const failures = unhandled.map((error) => `outside of a test: ${firstLine(error.message)}`);
-  const report: TestReport = { passed: 0, failures, skips: [], unsteady: [] };
+  const report: TestReport = { passed: 0, failures, skips: [], unsteady: [], files: [] };
   for (const module of modules) {
+    report.files.push({ name: module.relativeModuleId, seconds: module.diagnostic().duration / 1000 });
     const suiteErrors = [...module.children.allSuites()].flatMap((suite) => suite.errors());
     for (const error of [...module.errors(), ...suiteErrors])
       report.failures.push(`${module.relativeModuleId}: ${firstLine(error.message)}`);

@@ -12,6 +12,9 @@ export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Result of a stage: like that of a vitest run, with nothing counted when it only checks. */
 export type StageResult = TestReport;
 
+/** Of a stage in which no test ran. */
+export const NOTHING: Readonly<StageResult> = { passed: 0, failures: [], skips: [], unsteady: [], files: [] };
+
 /** Runs a program of `node_modules/.bin` with this Node; resolves with its exit code, 1 when it was killed. */
 export function runProgram(
   program: string,
@@ -36,7 +39,7 @@ export function runProgram(
 /** A check that only passes or fails. */
 export async function runCheck(name: string, program: string, args: readonly string[]): Promise<StageResult> {
   const code = await runProgram(program, args, { timeoutMs: 10 * 60_000 });
-  return { passed: 0, skips: [], unsteady: [], failures: code === 0 ? [] : [`${name} failed (exit code ${code}); its messages are above`] };
+  return { ...NOTHING, failures: code === 0 ? [] : [`${name} failed (exit code ${code}); its messages are above`] };
 }
 
 /** Runs vitest projects and reads what they came to. */
@@ -59,7 +62,7 @@ export async function runTests(projects: readonly string[]): Promise<StageResult
 /** A run without a report, or that fails without a failed test, is a failure too. */
 export function checkReport(text: string | undefined, code: number, projects: readonly string[]): StageResult {
   const name = projects.join(' and ');
-  if (text === undefined) return { passed: 0, skips: [], unsteady: [], failures: [`${name}: vitest ended with ${code} and no report`] };
+  if (text === undefined) return { ...NOTHING, failures: [`${name}: vitest ended with ${code} and no report`] };
   const report = TestReport.parse(JSON.parse(text));
   if (code !== 0 && report.failures.length === 0) report.failures.push(`${name}: vitest ended with ${code} though no test failed`);
   return report;

@@ -1,11 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { closingSummary, parseTier, stagesOf } from './test.ts';
-import { checkReport } from './test-stages.ts';
+import { checkReport, NOTHING } from './test-stages.ts';
 
 describe('closing summary', () => {
-  test('ends with the three numbers alone on the last line', () => {
-    const total = { passed: 12, failures: ['tsc failed'], skips: [{ name: 'a > b', reason: 'needs root' }], unsteady: ['c > d'] };
+  test('ends with the three numbers alone on the last line, after the ten slowest files and whatever went wrong', () => {
+    const files = Array.from({ length: 11 }, (_, index) => ({ name: `file-${index}`, seconds: index }));
+    const total = { passed: 12, failures: ['tsc failed'], skips: [{ name: 'a > b', reason: 'needs root' }], unsteady: ['c > d'], files };
+    const slowest = Array.from({ length: 10 }, (_, index) => `  ${10 - index}.0 s file-${10 - index}`);
     expect(closingSummary(total, undefined)).toEqual([
+      'Slowest files:',
+      ...slowest,
       'Failed:',
       '  tsc failed',
       'Passed at the second attempt:',
@@ -34,7 +38,7 @@ describe('closing summary', () => {
       want: 'gives no reason',
     },
   ])('$name', ({ file, reason, obstacle, want }) => {
-    const lines = closingSummary({ passed: 0, failures: [], skips: [{ name: `${file}.test.ts > a`, reason }], unsteady: [] }, obstacle);
+    const lines = closingSummary({ ...NOTHING, skips: [{ name: `${file}.test.ts > a`, reason }] }, obstacle);
     expect(lines[1]).toContain(want);
   });
 });

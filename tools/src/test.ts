@@ -3,7 +3,7 @@ import { errorMessage } from '@flotilla/api';
 import { cleanupOnExit, sweepLeftovers } from '@flotilla/control-plane/processes';
 import { clusterObstacle } from '@flotilla/control-plane/servers';
 import { setUp } from './setup.ts';
-import { runCheck, runTests, type StageResult } from './test-stages.ts';
+import { NOTHING, runCheck, runTests, type StageResult } from './test-stages.ts';
 
 /** One step of the test command. */
 interface Stage {
@@ -20,7 +20,7 @@ const setUpStage: Stage = {
   name: 'set-up',
   async run() {
     await setUp(say);
-    return { passed: 0, failures: [], skips: [], unsteady: [] };
+    return NOTHING;
   },
 };
 
@@ -45,26 +45,25 @@ export function stagesOf(only: Tier | undefined): readonly Stage[] {
 
 /** Runs the stages one after the other, each also when an earlier one failed, and says how long each took. */
 async function runStages(stages: readonly Stage[]): Promise<StageResult> {
-  const total: StageResult = { passed: 0, failures: [], skips: [], unsteady: [] };
+  const total: StageResult = { passed: 0, failures: [], skips: [], unsteady: [], files: [] };
   for (const [i, { name, run }] of stages.entries()) {
     say(`\n[${i + 1}/${stages.length}] ${name}`);
     const start = performance.now();
-    const result = await run().catch((error: unknown) => ({
-      passed: 0,
-      skips: [],
-      unsteady: [],
-      failures: [`${name}: ${errorMessage(error)}`],
-    }));
+    const result = await run().catch((error: unknown) => ({ ...NOTHING, failures: [`${name}: ${errorMessage(error)}`] }));
     total.passed += result.passed;
     total.failures.push(...result.failures);
     total.skips.push(...result.skips);
     total.unsteady.push(...result.unsteady);
+    total.files.push(...result.files);
     say(
       `[${i + 1}/${stages.length}] ${name}: ${result.failures.length === 0 ? 'ok' : 'FAILED'} after ${((performance.now() - start) / 1000).toFixed(1)} s`,
     );
   }
   return total;
 }
+
+/** Files that the closing summary names as the slowest. */
+const SHOWN_FILES = 10;
 
 /**
  * Lines that close a run; the last one holds the three numbers and nothing else.
@@ -73,7 +72,9 @@ async function runStages(stages: readonly Stage[]): Promise<StageResult> {
 export function closingSummary(total: StageResult, obstacle: string | undefined): string[] {
   const reasonOf = ({ name, reason }: StageResult['skips'][number]) =>
     reason ?? (name.startsWith('test/e2e/') ? obstacle : undefined) ?? 'the test gives no reason: use context.skip(reason)';
+  const slowest = total.files.toSorted((a, b) => b.seconds - a.seconds).slice(0, SHOWN_FILES);
   return [
+    ...(slowest.length > 0 ? ['Slowest files:', ...slowest.map(({ name, seconds }) => `  ${seconds.toFixed(1)} s ${name}`)] : []),
     ...(total.failures.length > 0 ? ['Failed:', ...total.failures.map((failure) => `  ${failure}`)] : []),
     ...(total.unsteady.length > 0 ? ['Passed at the second attempt:', ...total.unsteady.map((name) => `  ${name}`)] : []),
     ...(total.skips.length > 0 ? ['Skipped:', ...total.skips.map((skip) => `  ${skip.name}: ${reasonOf(skip)}`)] : []),

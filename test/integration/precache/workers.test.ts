@@ -3,7 +3,7 @@ import type { RunningProgram } from '../../fixtures/programs.ts';
 import { startRedis, type TestRedis } from './redis.ts';
 import { spokeNames, World } from './world.ts';
 
-const spokes = spokeNames(40);
+const spokes = spokeNames(20);
 const done = 'True PrecachingCompleted: Precaching is completed for all clusters';
 
 let world: World;

@@ -1,12 +1,10 @@
-import { type Cluster, clusterObstacle } from '@flotilla/control-plane/servers';
-import { describe } from 'vitest';
+import type { Cluster } from '@flotilla/control-plane/servers';
 import { NAMESPACE } from '../../demo/src/installation.ts';
 import { countRefusedCreates, observeServer } from '../conformance/observer.ts';
 import { describeTransport } from '../conformance/transport.ts';
 import type { TransportSubject } from '../conformance/transport-subject.ts';
-import { startPrecacheFleet } from '../fixtures/precache-fleet.ts';
+import type { PrecacheFleet } from '../fixtures/precache-fleet.ts';
 
-const obstacle = clusterObstacle();
 const AGENT = ['-n', NAMESPACE, 'deployment/flotilla-spoke'];
 
 /** The suite asks about kinds and namespaces that pre-caching has nothing to do with. */
@@ -15,13 +13,17 @@ const ANYTHING = {
   rbac: { extraRules: [{ apiGroups: ['*'], resources: ['*'], verbs: ['get', 'create', 'patch', 'delete'] }] },
 };
 
-/** The agent as the chart installs it, a pod of a whole cluster; the hub is another. */
-async function startPodSubject(): Promise<TransportSubject> {
-  const world = await startPrecacheFleet(1, { agentValues: ANYTHING });
+/** The short form for the agent as the chart installs it, a pod of a whole cluster; from then on it may do anything there. */
+export function describePodTransport(get: () => PrecacheFleet): void {
+  describeTransport({ name: 'our agent as a pod', extent: 'short', setup: () => podSubject(get()) });
+}
+
+async function podSubject(world: PrecacheFleet): Promise<TransportSubject> {
   const { fleet } = world;
   const [spoke] = fleet.spokes;
-  const cluster = fleet.clusters.get('spoke-1');
+  const cluster = spoke && fleet.clusters.get(spoke.name);
   if (!spoke || !cluster) throw new TypeError('the fleet has no spoke');
+  await world.rejoin(spoke, ANYTHING);
   return {
     hub: fleet.hub.client,
     cluster: spoke.name,
@@ -32,7 +34,8 @@ async function startPodSubject(): Promise<TransportSubject> {
       await cluster.kubectl(['rollout', 'status', ...AGENT, '--timeout=60s'], { timeoutMs: 70_000 });
     },
     refusedCreates: () => countRefusedCreates(spoke.client),
-    [Symbol.asyncDispose]: () => world[Symbol.asyncDispose](),
+    // The fleet is not ours.
+    [Symbol.asyncDispose]: () => Promise.resolve(),
   };
 }
 
@@ -44,7 +47,3 @@ async function killAgent(cluster: Cluster): Promise<void> {
   const pods = ['-n', NAMESPACE, 'pods', '-l', 'app.kubernetes.io/instance=flotilla-spoke'];
   await cluster.kubectl(['delete', ...pods, '--force', '--grace-period=0', '--wait=true']);
 }
-
-describe.skipIf(obstacle !== undefined)('on a whole cluster', () => {
-  describeTransport({ name: 'our agent as a pod', setup: startPodSubject });
-});
