@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type CommandOptions, currentRun, registerCleanup, runCommand } from '@flotilla/control-plane/processes';
 import { type ApiServer, type Registry, startApiServer, startControllerManager, startRegistry } from '@flotilla/control-plane/servers';
 import { ensureTools } from '@flotilla/control-plane/toolchain';
-import { type Fleet, type FleetOptions, type HubSite, mirrorConfig, REGISTRY_NAME, type SpokeSite } from './fleet.ts';
+import { type Fleet, type FleetOptions, type HubSite, mirrorConfig, REGISTRY_NAME, type SpokeSite } from '../../tools/src/fleets/fleet.ts';
 import { startFromLayout } from './layout-images.ts';
 import { PacedLink } from './paced-link.ts';
 import { ProcessNode } from './process-node.ts';

@@ -1,5 +1,5 @@
 import { FlotillaError } from '@flotilla/api';
-import { allSpokes, type ComponentImage, type Fleet, type SpokeSite, type Started } from './fleet.ts';
+import { allSpokes, type ComponentImage, type Fleet, type SpokeSite, type Started } from '../../tools/src/fleets/fleet.ts';
 
 /** A spoke, and how its images started. */
 interface Outcome {

@@ -3,14 +3,14 @@ import { errorMessage, FlotillaError } from '@flotilla/api';
 import { cleanupOnExit } from '@flotilla/control-plane/processes';
 import { clusterObstacle } from '@flotilla/control-plane/servers';
 import { ensureTools } from '@flotilla/control-plane/toolchain';
+import { EXAMPLE_UPGRADE } from '../../tools/src/fleets/examples.ts';
+import { allSpokes, type Site } from '../../tools/src/fleets/fleet.ts';
+import { UPGRADES } from '../../tools/src/fleets/ocm/gateway.ts';
+import { startRealFleet } from '../../tools/src/fleets/real-fleet.ts';
 import { setUp } from '../../tools/src/setup.ts';
 import { startApiOnlyFleet } from './api-only-fleet.ts';
-import { EXAMPLE_UPGRADE } from './examples.ts';
-import { allSpokes, type Site } from './fleet.ts';
-import { UPGRADES } from './ocm/gateway.ts';
 import { tellOcmStory } from './ocm/story.ts';
 import { type DemoOptions, HELP, parseOptions } from './options.ts';
-import { startRealFleet } from './real-fleet.ts';
 import { tellStory } from './story.ts';
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import type { SpokeProgress } from '../../tools/src/fleets/upgrade-progress.ts';
 import { ProgressView, progressLine } from './progress-view.ts';
-import type { SpokeProgress } from './upgrade-progress.ts';
 
 const pulling: SpokeProgress = {
   name: 'spoke-1',

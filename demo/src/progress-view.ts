@@ -1,5 +1,5 @@
 import type { PrecacheProgress } from '@flotilla/api/ran';
-import type { SpokeProgress } from './upgrade-progress.ts';
+import type { SpokeProgress } from '../../tools/src/fleets/upgrade-progress.ts';
 
 /** Where lines go; a terminal is redrawn in place. */
 export interface Screen {

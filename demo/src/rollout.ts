@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { FlotillaError } from '@flotilla/api';
-import { AvailabilityProbe } from './availability.ts';
-import { EXAMPLE_UPGRADE } from './examples.ts';
-import type { Fleet, Site } from './fleet.ts';
-import { followRollout } from './rollout-progress.ts';
-import { replaceImages } from './workloads.ts';
+import { AvailabilityProbe } from '../../tools/src/fleets/availability.ts';
+import { EXAMPLE_UPGRADE } from '../../tools/src/fleets/examples.ts';
+import type { Fleet, Site } from '../../tools/src/fleets/fleet.ts';
+import { followRollout } from '../../tools/src/fleets/rollout-progress.ts';
+import { replaceImages } from '../../tools/src/fleets/workloads.ts';
 
 /** What is rolled out, and when. */
 export interface RolloutOptions {

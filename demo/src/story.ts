@@ -1,16 +1,16 @@
 import { FlotillaError } from '@flotilla/api';
 import { parseRate } from '@flotilla/control-plane/servers';
 import { RegistryClient } from '@flotilla/registry';
-import { buildReleaseFixture, distinctBytes, type ReleaseFixture } from '../../test/fixtures/release-fixture.ts';
-import { applyExamples, EXAMPLE_UPGRADE, HUB_EXAMPLES } from './examples.ts';
-import { allSpokes, type Fleet } from './fleet.ts';
-import { installFlotilla, joinOptions } from './installation.ts';
+import { applyExamples, EXAMPLE_UPGRADE, HUB_EXAMPLES } from '../../tools/src/fleets/examples.ts';
+import { allSpokes, type Fleet } from '../../tools/src/fleets/fleet.ts';
+import { installFlotilla, joinOptions } from '../../tools/src/fleets/installation.ts';
+import { pushProgramImages } from '../../tools/src/fleets/program-images.ts';
+import { buildReleaseFixture, distinctBytes, type ReleaseFixture } from '../../tools/src/fleets/release-fixture.ts';
+import { followPrecaching } from '../../tools/src/fleets/upgrade-progress.ts';
+import { imagePlaceholders, startWorkloads, workloadImages } from '../../tools/src/fleets/workloads.ts';
 import { startWithoutLinks } from './link-cut.ts';
-import { pushProgramImages } from './program-images.ts';
 import { ProgressView, type Screen } from './progress-view.ts';
 import { rollOut } from './rollout.ts';
-import { followPrecaching } from './upgrade-progress.ts';
-import { imagePlaceholders, startWorkloads, workloadImages } from './workloads.ts';
 
 /** What the story is told with. */
 export interface StoryOptions {

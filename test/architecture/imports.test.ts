@@ -89,9 +89,9 @@ describe('the sources', () => {
     const broken = inspect(({ file, home }, to) => {
       if (!to.startsWith('.')) return false;
       const target = relative(root, resolve(root, dirname(file), to)).replaceAll(sep, '/');
-      // Demo, tools and tests are used by nobody else and share fixtures; everything else goes through a package's exports.
-      const sharesWorkbench = WORKBENCHES.includes(home) && WORKBENCHES.some((other) => target.startsWith(`${other}/`));
-      return !target.startsWith(`${home}/`) && !sharesWorkbench;
+      // What demo and tests share is in tools; everything else goes through a package's exports.
+      const isShared = WORKBENCHES.includes(home) && target.startsWith('tools/');
+      return !target.startsWith(`${home}/`) && !isShared;
     });
     expect(broken).toEqual([]);
   });

@@ -9,9 +9,9 @@ import { cleanupOnExit } from '@flotilla/control-plane/processes';
 import { startApiServer } from '@flotilla/control-plane/servers';
 import { type Client, WatchCache } from '@flotilla/runtime';
 import { z } from 'zod';
+import { bundleHub, startHub, startSpokes } from '../../tools/src/fleets/programs.ts';
 import { applyCrds } from '../fixtures/crds.ts';
 import { eventually } from '../fixtures/eventually.ts';
-import { bundleHub, startHub, startSpokes } from '../fixtures/programs.ts';
 import { difference, readRequestCounts, splitRequests } from './api-metrics.ts';
 import { cpuOf, median, percentile, readProcess, round, untilQuiet } from './statistics.ts';
 

@@ -2,10 +2,10 @@ import { findCondition, type KubeObject } from '@flotilla/api';
 import { ManifestWork, PlacementDecision, Policy, WORK_AVAILABLE } from '@flotilla/api/ocm';
 import { clusterObstacle } from '@flotilla/control-plane/servers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Claims, hearClaims } from '../../demo/src/ocm/claims.ts';
-import { allOf, gatewayPolicy, gatewayWork, runningVersions, UPGRADES, upgradeOf } from '../../demo/src/ocm/gateway.ts';
-import { haltControllers, type OcmSpoke, type OcmWorld, startOcmWorld } from '../../demo/src/ocm/ocm-world.ts';
-import { followRollout, type RolloutEnd } from '../../demo/src/rollout-progress.ts';
+import { type Claims, hearClaims } from '../../tools/src/fleets/ocm/claims.ts';
+import { allOf, gatewayPolicy, gatewayWork, runningVersions, UPGRADES, upgradeOf } from '../../tools/src/fleets/ocm/gateway.ts';
+import { haltControllers, type OcmSpoke, type OcmWorld, startOcmWorld } from '../../tools/src/fleets/ocm/ocm-world.ts';
+import { followRollout, type RolloutEnd } from '../../tools/src/fleets/rollout-progress.ts';
 import { eventually } from '../fixtures/eventually.ts';
 
 const obstacle = clusterObstacle();

@@ -1,5 +1,5 @@
 import type { Cluster } from '@flotilla/control-plane/servers';
-import { NAMESPACE } from '../../demo/src/installation.ts';
+import { NAMESPACE } from '../../tools/src/fleets/installation.ts';
 import { countRefusedCreates, observeServer } from '../conformance/observer.ts';
 import { describeTransport } from '../conformance/transport.ts';
 import type { TransportSubject } from '../conformance/transport-subject.ts';

@@ -2,10 +2,10 @@ import { clusterObstacle, parseRate, type Served } from '@flotilla/control-plane
 import { createRandom } from '@flotilla/control-plane/simulators';
 import { parseImageReference, resolveImage } from '@flotilla/registry';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { followPrecaching, type SpokeProgress } from '../../demo/src/upgrade-progress.ts';
+import type { FixtureImage, ReleaseFixture } from '../../tools/src/fleets/release-fixture.ts';
+import { followPrecaching, type SpokeProgress } from '../../tools/src/fleets/upgrade-progress.ts';
 import { createUpgrade, type PrecacheFleet, seedOf, startPrecacheFleet } from '../fixtures/precache-fleet.ts';
 import { killPuller, PullerObserver } from '../fixtures/puller-observer.ts';
-import type { FixtureImage, ReleaseFixture } from '../fixtures/release-fixture.ts';
 import { describePodTransport } from './pod-transport.ts';
 import { describeRollout } from './rollout.ts';
 

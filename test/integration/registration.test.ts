@@ -8,8 +8,8 @@ import { type Client, createClient } from '@flotilla/runtime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
+import type { RunningProgram } from '../../tools/src/fleets/programs.ts';
 import { eventually } from '../fixtures/eventually.ts';
-import type { RunningProgram } from '../fixtures/programs.ts';
 import { type ChartHub, startChartHub } from './chart-hub.ts';
 
 const CLI = resolve(import.meta.dirname, '../../apps/cli/src/main.ts');

@@ -14,9 +14,9 @@ import {
 } from '@flotilla/control-plane/simulators';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, test } from 'vitest';
+import { type RunningProgram, startHub } from '../../tools/src/fleets/programs.ts';
 import { applyCrds } from '../fixtures/crds.ts';
 import { eventually } from '../fixtures/eventually.ts';
-import { type RunningProgram, startHub } from '../fixtures/programs.ts';
 
 /** What a world is made of. */
 export interface WorldOptions {

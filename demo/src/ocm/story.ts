@@ -1,8 +1,8 @@
 import { FlotillaError } from '@flotilla/api';
-import { followRollout } from '../rollout-progress.ts';
-import { hearClaims } from './claims.ts';
-import { allOf, gatewayPolicy, gatewayWork, runningVersions, UPGRADES, upgradeOf } from './gateway.ts';
-import { type OcmWorld, startOcmWorld } from './ocm-world.ts';
+import { hearClaims } from '../../../tools/src/fleets/ocm/claims.ts';
+import { allOf, gatewayPolicy, gatewayWork, runningVersions, UPGRADES, upgradeOf } from '../../../tools/src/fleets/ocm/gateway.ts';
+import { type OcmWorld, startOcmWorld } from '../../../tools/src/fleets/ocm/ocm-world.ts';
+import { followRollout } from '../../../tools/src/fleets/rollout-progress.ts';
 
 /** What the story is told with. */
 export interface OcmStoryOptions {

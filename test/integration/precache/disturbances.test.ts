@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { Lease } from '@flotilla/api/core';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import type { RunningProgram } from '../../../tools/src/fleets/programs.ts';
 import { eventually } from '../../fixtures/eventually.ts';
-import type { RunningProgram } from '../../fixtures/programs.ts';
 import { startRelay } from './relay.ts';
 import { spokeNames, World } from './world.ts';
 

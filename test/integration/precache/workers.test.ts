@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { RunningProgram } from '../../fixtures/programs.ts';
+import type { RunningProgram } from '../../../tools/src/fleets/programs.ts';
 import { startRedis, type TestRedis } from './redis.ts';
 import { spokeNames, World } from './world.ts';
 

@@ -1,5 +1,5 @@
+import { type RunningProgram, startWorker } from '../../../tools/src/fleets/programs.ts';
 import { eventually } from '../../fixtures/eventually.ts';
-import { type RunningProgram, startWorker } from '../../fixtures/programs.ts';
 import type { TestRedis } from '../precache/redis.ts';
 import type { WatchRelay } from './watch-relay.ts';
 import type { RolloutWorld } from './world.ts';

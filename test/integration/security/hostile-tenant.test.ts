@@ -23,9 +23,9 @@ import {
 } from '@flotilla/control-plane/simulators';
 import { ApiError, type Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { RunningProgram } from '../../../tools/src/fleets/programs.ts';
 import { applyCrds } from '../../fixtures/crds.ts';
 import { eventually } from '../../fixtures/eventually.ts';
-import type { RunningProgram } from '../../fixtures/programs.ts';
 import { type ChartHub, startChartHub } from '../chart-hub.ts';
 import { placePolicy } from '../rollout/policies.ts';
 import { PLATFORM, PULLER } from '../world.ts';

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { RegistryClient } from '@flotilla/registry';
-import { buildImages } from '../../tools/src/images/build-images.ts';
-import { hostArchitecture } from '../../tools/src/images/cache-folder.ts';
-import { pushImages } from '../../tools/src/images/push-images.ts';
+import { buildImages } from '../images/build-images.ts';
+import { hostArchitecture } from '../images/cache-folder.ts';
+import { pushImages } from '../images/push-images.ts';
 
 /** Digests of our programs' images, by program. */
 export interface ProgramImages {

@@ -10,8 +10,8 @@ import {
   startOcmFleet,
 } from '@flotilla/control-plane/servers';
 import { ensureTools } from '@flotilla/control-plane/toolchain';
-import { startHub } from '../../../test/fixtures/programs.ts';
 import type { Site } from '../fleet.ts';
+import { startHub } from '../programs.ts';
 import { EDGE, gateway, UPGRADES } from './gateway.ts';
 
 /** A spoke, with its whole cluster at hand. */
