@@ -63,12 +63,12 @@ export const TOOL_SETS: readonly ToolSet[] = [
       // A node exists on Linux alone; elsewhere these two would only cost time.
       ...(process.platform === 'linux' && { kubelet: kubernetes('kubelet'), 'kube-proxy': kubernetes('kube-proxy') }),
     },
-    coldBuild: 'about 6 minutes',
+    coldBuild: 'about 8 minutes',
     // Without them the programs call themselves v0.0.0-master, which helm and discovery clients do not understand.
     linkerFlags: [version('gitVersion', 'v1.36.1'), version('gitMajor', '1'), version('gitMinor', '36')].join(' '),
   },
-  { name: 'registry', packages: { registry: 'github.com/distribution/distribution/v3/cmd/registry' }, coldBuild: 'about 1.5 minutes' },
-  { name: 'helm', packages: { helm: 'helm.sh/helm/v4/cmd/helm' }, coldBuild: 'about 2.5 minutes' },
+  { name: 'registry', packages: { registry: 'github.com/distribution/distribution/v3/cmd/registry' }, coldBuild: 'about 2 minutes' },
+  { name: 'helm', packages: { helm: 'helm.sh/helm/v4/cmd/helm' }, coldBuild: 'about 4 minutes' },
   {
     name: 'crio',
     packages: { crio: 'github.com/cri-o/cri-o/cmd/crio', 'import-image': 'flotilla.dev/tools/crio/import-image' },
@@ -76,12 +76,12 @@ export const TOOL_SETS: readonly ToolSet[] = [
     tags: ['containers_image_openpgp', 'exclude_graphdriver_btrfs'],
     env: { CGO_ENABLED: '0' },
     cPrograms: { pinns: { module: 'github.com/cri-o/cri-o', folder: 'pinns/src' } },
-    coldBuild: 'about 3 minutes',
+    coldBuild: 'about 4 minutes',
   },
   {
     name: 'ocm',
     packages: { 'ocm-work': ocm('ocm/cmd/work'), 'ocm-placement': ocm('ocm/cmd/placement') },
-    coldBuild: 'about 2 minutes',
+    coldBuild: 'about 5 minutes',
     linkerFlags: '-s -w',
     crds: {
       [ocm('api')]: [
@@ -100,7 +100,7 @@ export const TOOL_SETS: readonly ToolSet[] = [
   {
     name: 'policy-propagator',
     packages: { 'policy-propagator': ocm('governance-policy-propagator') },
-    coldBuild: 'about 1.5 minutes',
+    coldBuild: 'about 4 minutes',
     linkerFlags: '-s -w',
     crds: {
       [ocm('governance-policy-propagator')]: ['policies', 'placementbindings', 'policysets', 'policyautomations'].map(
@@ -111,7 +111,7 @@ export const TOOL_SETS: readonly ToolSet[] = [
   {
     name: 'config-policy',
     packages: { 'config-policy-controller': ocm('config-policy-controller') },
-    coldBuild: 'about 1.5 minutes',
+    coldBuild: 'half a minute',
     linkerFlags: '-s -w',
     crds: { [ocm('config-policy-controller')]: ['deploy/crds/policy.open-cluster-management.io_configurationpolicies.yaml'] },
   },
