@@ -11,6 +11,12 @@ export { type Channel, type ChannelEntry, headOfChannel } from './catalogue/chan
 export { type CatalogueFile, catalogueLimits, isCataloguePath } from './catalogue/documents.ts';
 export { ReleaseError, ReleaseErrorCode } from './errors.ts';
 export { compileExcludePatterns, type ExcludePatterns, excludePatternLimits } from './exclude/exclude-patterns.ts';
+export { type PassError, summarizeErrors, summaryForReason } from './graph/error-summary.ts';
+export { type FileGroup, fileGroupOf } from './graph/grouping.ts';
+export { type ApplyPlan, type FirstWork, firstState, type PayloadState, payloadStates, planApply, type TaskBackoff } from './graph/plan.ts';
+export { type RunGraphOptions, runGraph } from './graph/run-graph.ts';
+export { type Task, type TaskNode, textOfTask } from './graph/task-graph.ts';
+export { PassEndedError, type UpdateEffect, UpdateError, type UpdateErrorParts, updateErrorOf } from './graph/update-error.ts';
 export {
   type ComponentImage,
   IMAGE_REFERENCES_PATH,
