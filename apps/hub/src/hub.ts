@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { hostname } from 'node:os';
-import { refKey } from '@flotilla/api';
+import { type Ref, refKey } from '@flotilla/api';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { type QueueStore, queues } from '@flotilla/queues';
 import { repositoryOf } from '@flotilla/rollout';
-import { type Client, createEventRecorder, type Logger, type Metrics, startController, WorkQueue } from '@flotilla/runtime';
+import { type Client, createChannel, createEventRecorder, type Logger, type Metrics, startReconciler } from '@flotilla/runtime';
 import { createBackupJob } from './backup/job.ts';
 import type { BackupSettings } from './backup/settings.ts';
 import { createCaches, createWorkerCaches, fillCaches } from './caches.ts';
@@ -13,7 +13,7 @@ import { createPrecacheJob } from './precache/job.ts';
 import type { PrecacheSettings } from './precache/settings.ts';
 import { UpgradeJobs } from './reconcilers/cluster-group-upgrade/jobs.ts';
 import { UpgradeReconciler } from './reconcilers/cluster-group-upgrade/reconciler.ts';
-import { wakeOnChange } from './reconcilers/cluster-group-upgrade/wakes.ts';
+import { upgradesOf, watchesOf } from './reconcilers/cluster-group-upgrade/wakes.ts';
 import { startAutoUpgrades } from './reconcilers/managed-cluster/reconciler.ts';
 import { startRegistration } from './registration/registration.ts';
 import { createBatchStep } from './rollout/batch-step.ts';
@@ -37,8 +37,8 @@ export interface HubDeps {
 export async function lead({ client, store, config, logger, metrics }: HubDeps, signal: AbortSignal): Promise<void> {
   const caches = createCaches(client, logger, metrics, config.tenancy);
   const settings = precacheSettings(config);
-  const queue = new WorkQueue({ name: 'cluster-group-upgrade', concurrency: 4, metrics });
-  const look = (upgrade: { readonly namespace?: string; readonly name: string }) => queue.add(refKey(upgrade));
+  const looks = createChannel();
+  const look = (upgrade: Ref) => looks.enqueue(refKey(upgrade));
   const engineDeps = { client, caches, logger, now: Date.now, onChange: look };
   const engine = new SpokeJobEngine(createPrecacheJob(settings), engineDeps);
   const backup = new SpokeJobEngine(createBackupJob(backupSettings(config)), engineDeps);
@@ -84,10 +84,11 @@ export async function lead({ client, store, config, logger, metrics }: HubDeps, 
     resolvePlatformImage: graph.resolvePlatformImage,
   });
   rollout.start(signal);
-  wakeOnChange(caches, queue);
-  const controller = startController({
+  const upgrades = startReconciler({
     name: 'cluster-group-upgrade',
-    queue,
+    for: upgradesOf(caches),
+    watches: [looks, ...watchesOf(caches)],
+    concurrency: 4,
     reconcile: (key) => reconciler.reconcile(key),
     logger,
     signal,
@@ -100,7 +101,7 @@ export async function lead({ client, store, config, logger, metrics }: HubDeps, 
     ? startRegistration({ ...shared, clusters: caches.clusters, namespace: config.namespace }, signal)
     : undefined;
   const leftovers = [engine, backup].map((owner) => startLeftovers({ ...shared, caches, now: Date.now, engine: owner }, signal));
-  await Promise.all([...[controller, ...leftovers].map(({ stopped }) => stopped), autoUpgrades?.stopped, registration?.stopped]);
+  await Promise.all([upgrades, autoUpgrades, registration, ...leftovers].map((each) => each?.stopped));
   await Promise.all([
     precacheSteps.close(),
     backupSteps.close(),

@@ -8,10 +8,10 @@ import {
   type Logger,
   type ReconcileContext,
   type ReconcileResult,
-  startController,
+  startReconciler,
   systemClock,
   WatchCache,
-  WorkQueue,
+  watch,
 } from '@flotilla/runtime';
 import { createHubLimiter } from './hub-limiter.ts';
 import { reconcileAction } from './reconcilers/managed-cluster-action/reconciler.ts';
@@ -64,7 +64,7 @@ export function startAgent(options: AgentOptions, signal: AbortSignal): Agent {
     : [];
   return {
     // Not the works: on a hub that does not let the agent at them everything else goes on.
-    isReady: () => actions.cache.hasSynced && views.cache.hasSynced,
+    isReady: () => actions.hasSynced && views.hasSynced,
     stopped: Promise.all([actions.stopped, views.stopped, works?.stopped, ...registration]).then(() => undefined),
   };
 }
@@ -97,16 +97,14 @@ function startKind<T extends KubeObject>(
 ) {
   const { hub, clusterName: namespace, logger, clock } = options;
   const cache = new WatchCache(hub, kind, { namespace, optional, logger, clock });
-  const queue = new WorkQueue({ name: kind.plural, concurrency: 1, clock, backOff: BACK_OFF });
-  cache.subscribe(({ object }) => queue.add(object.metadata.name));
   const get = (name: string): T | undefined => cache.get({ namespace, name });
-  const controller = startController({
+  return startReconciler({
     name: kind.plural,
-    queue,
+    for: watch(cache, { enqueue: ({ object }) => [object.metadata.name] }),
+    backOff: BACK_OFF,
     logger,
     signal,
+    clock,
     reconcile: (name, context) => reconcile(name, get, context),
   });
-  cache.start(signal);
-  return { cache, stopped: Promise.all([controller.stopped, cache.stopped()]) };
 }

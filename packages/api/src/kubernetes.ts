@@ -57,6 +57,12 @@ export const untyped = (apiVersion: string, kind: string, plural: string, namesp
 /** `namespace/name`, or the name alone for cluster-scoped objects. */
 export const refKey = (ref: Ref): string => (ref.namespace ? `${ref.namespace}/${ref.name}` : ref.name);
 
+/** What `refKey` was made of. */
+export function refOfKey(key: string): Ref {
+  const slash = key.indexOf('/');
+  return slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
+}
+
 /** A label selector as metav1 defines it. Operators are not enum-checked (spec/talm 1.1). */
 export const LabelSelector = z.object({
   matchLabels: map(labelValue(), 64).optional().describe('Labels that must be equal.'),

@@ -13,7 +13,6 @@ export type {
   WatchOptions,
 } from './client.ts';
 export { type Clock, pause, systemClock } from './clock.ts';
-export { type Controller, type ControllerOptions, type ReconcileContext, type ReconcileResult, startController } from './controller.ts';
 export { type ClientOptions, createClient } from './create-client.ts';
 export {
   createDiscovery,
@@ -45,6 +44,14 @@ export { type LeaseOptions, runWithLease } from './leader-election.ts';
 export { createLogger, type Logger, type LoggerOptions, REDACT_PATHS } from './logger.ts';
 export { createMetrics, type Metrics, type MetricsOptions } from './metrics.ts';
 export type { Change, Index } from './object-store.ts';
+export {
+  type ReconcileContext,
+  type ReconcileResult,
+  type Reconciler,
+  type ReconcilerOptions,
+  startReconciler,
+  type Trouble,
+} from './reconciler.ts';
 export { requestToken } from './token-request.ts';
 export { WatchCache, type WatchCacheOptions } from './watch-cache.ts';
-export { WorkQueue, type WorkQueueOptions } from './work-queue.ts';
+export { type Channel, createChannel, type Enqueue, type Watch, type WatchRule, watch } from './watches.ts';

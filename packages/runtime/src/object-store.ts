@@ -35,12 +35,9 @@ export class ObjectStore<T extends KubeObject> {
     return [...this.#objects.values()];
   }
 
-  /** Undefined when there is no index of that name. */
-  byIndex(name: string, value: string): T[] | undefined {
-    const index = this.#indexes.get(name);
-    if (!index) return undefined;
+  byIndex(name: string, value: string): T[] {
     const found: T[] = [];
-    for (const key of index.keys.get(value) ?? []) {
+    for (const key of this.#indexes.get(name)?.keys.get(value) ?? []) {
       const object = this.#objects.get(key);
       if (object) found.push(object);
     }

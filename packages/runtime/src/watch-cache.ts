@@ -8,7 +8,8 @@ import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
 import { type Change, type Index, ObjectStore } from './object-store.ts';
 
-export interface WatchCacheOptions<T extends KubeObject> {
+/** @typeParam N names of the indexes */
+export interface WatchCacheOptions<T extends KubeObject, N extends string = never> {
   /** All namespaces when absent. */
   readonly namespace?: string;
   readonly labelSelector?: string;
@@ -16,7 +17,7 @@ export interface WatchCacheOptions<T extends KubeObject> {
   /** Trims an object before it is kept, further than `metadata.managedFields`, which it may read and which is always dropped. */
   readonly transform?: (object: T) => T;
   /** Pure functions; `byIndex` finds the objects by their values. */
-  readonly indexes?: Readonly<Record<string, Index<T>>>;
+  readonly indexes?: Readonly<Record<N, Index<T>>>;
   /** The kind may not be installed: then the cache is empty and synced, and looks again. Default false. */
   readonly optional?: boolean;
   /** How often a missing optional kind is looked for. Default 30 000. */
@@ -44,11 +45,12 @@ const LOG_EVERY_MS = 60_000;
 /**
  * All objects of a kind, kept current by list and watch. Never gives up: whatever the server does, the last known objects stay
  * readable and the next answer repairs them. An object in a version that its schema refuses keeps its last good version.
+ * @typeParam N names of its indexes: asking for another does not compile
  */
-export class WatchCache<T extends KubeObject> {
+export class WatchCache<T extends KubeObject, N extends string = never> {
   readonly #client: Client;
   readonly #kind: Resource<T>;
-  readonly #options: WatchCacheOptions<T>;
+  readonly #options: Omit<WatchCacheOptions<T>, 'indexes'>;
   readonly #clock: Clock;
   readonly #store: ObjectStore<T>;
   readonly #listeners = new Set<Listener<T>>();
@@ -64,22 +66,25 @@ export class WatchCache<T extends KubeObject> {
   #loggedAt = Number.NEGATIVE_INFINITY;
   #wake: (() => void) | undefined;
 
-  constructor(client: Client, kind: Resource<T>, options: WatchCacheOptions<T> = {}) {
+  constructor(client: Client, kind: Resource<T>, options: WatchCacheOptions<T, N> = {}) {
     this.#client = client;
     this.#kind = kind;
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#reportInvalid = options.onInvalid ?? logOnce(options.logger);
-    this.#store = new ObjectStore(options.indexes ?? {}, (index, object, err) =>
+    const indexes: Readonly<Record<string, Index<T>>> = options.indexes ?? {};
+    this.#store = new ObjectStore(indexes, (index, object, err) =>
       options.logger?.error({ kind: kind.kind, object: refKey(object.metadata), index, err }, 'Indexing an object failed'),
     );
     // Nobody may be waiting for it.
     this.#synced.promise.catch(() => undefined);
   }
 
-  /** Begins to read, until the signal aborts. The second and later calls do nothing. */
-  start(signal: AbortSignal): void {
-    this.#running ??= this.#run(signal);
+  /** Begins to read, until the signal aborts. False when it was begun before: then the call does nothing. */
+  start(signal: AbortSignal): boolean {
+    if (this.#running) return false;
+    this.#running = this.#run(signal);
+    return true;
   }
 
   /** Resolves when the loop has ended, after the abort of `start`'s signal. */
@@ -120,14 +125,9 @@ export class WatchCache<T extends KubeObject> {
     return this.#store.values();
   }
 
-  /** Objects whose index function gave `value`; throws for an index that was not declared. */
-  byIndex(name: string, value: string): T[] {
-    const found = this.#store.byIndex(name, value);
-    if (found) return found;
-    throw new FlotillaError(
-      RuntimeErrorCode.invalidRef,
-      `index ${JSON.stringify(name)} of the ${this.#kind.kind} cache is not declared: add it to indexes`,
-    );
+  /** Objects whose index function gave `value`. */
+  byIndex(name: N, value: string): T[] {
+    return this.#store.byIndex(name, value);
   }
 
   /** Calls the listener for each change from now on (subscribe before `start` to see the first list); returns the way to end it. */

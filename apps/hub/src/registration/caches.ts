@@ -1,7 +1,7 @@
 import { type KubeObject, Label, type Resource } from '@flotilla/api';
 import { Lease, Namespace } from '@flotilla/api/core';
 import { AGENT_LEASE } from '@flotilla/api/ocm';
-import { type Client, type Logger, type Metrics, WatchCache } from '@flotilla/runtime';
+import { type Client, type Clock, type Logger, type Metrics, WatchCache } from '@flotilla/runtime';
 import { z } from 'zod';
 import { BY_CLUSTER } from '../indexes.ts';
 import { clusterAccess, clusterNamespace, isAsWanted, REGISTRATION } from './access.ts';
@@ -10,7 +10,7 @@ import { clusterAccess, clusterNamespace, isAsWanted, REGISTRATION } from './acc
 export interface RegistrationCaches {
   readonly namespaces: WatchCache<KubeObject>;
   /** What lets agents in, by the plural of its kind; everything else about the objects is dropped. */
-  readonly access: ReadonlyMap<string, WatchCache<KubeObject>>;
+  readonly access: ReadonlyMap<string, WatchCache<KubeObject, typeof BY_CLUSTER>>;
   /** All that agents renew, and nothing of them but the time. */
   readonly leases: WatchCache<Lease>;
 }
@@ -19,11 +19,11 @@ export interface RegistrationCaches {
  * One watch per kind over all clusters. Leases are renewed 58 times a second at 3,500 clusters: nobody is called for a renewal,
  * it replaces one small object in a map.
  */
-export function createRegistrationCaches(client: Client, logger: Logger, metrics: Metrics): RegistrationCaches {
-  const shared = { logger, metrics };
+export function createRegistrationCaches(client: Client, logger: Logger, metrics: Metrics, clock: Clock): RegistrationCaches {
+  const shared = { logger, metrics, clock };
   const labelSelector = `${Label.work}=${REGISTRATION}`;
   const indexes = { [BY_CLUSTER]: (object: KubeObject) => [clusterOf(object)] };
-  const access = clusterAccess('any').map(({ kind }): [string, WatchCache<KubeObject>] => [
+  const access = clusterAccess('any').map(({ kind }): [string, WatchCache<KubeObject, typeof BY_CLUSTER>] => [
     kind.plural,
     new WatchCache(client, kind, { ...shared, labelSelector, indexes, transform: (object) => trimAccess(kind, object) }),
   ]);
@@ -33,9 +33,6 @@ export function createRegistrationCaches(client: Client, logger: Logger, metrics
     leases: new WatchCache(client, Lease, { ...shared, fieldSelector: `metadata.name=${AGENT_LEASE}`, transform: trimLease }),
   };
 }
-
-/** All of them. */
-export const everyCache = ({ namespaces, access, leases }: RegistrationCaches) => [namespaces, ...access.values(), leases];
 
 /** The cluster that an access object is for. */
 export const clusterOf = ({ metadata }: KubeObject): string => metadata.labels?.[Label.clusterName] ?? '';

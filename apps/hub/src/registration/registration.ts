@@ -3,25 +3,24 @@ import { AGENT_LEASE, ManagedCluster, ManagedClusterAction, ManagedClusterView, 
 import {
   type Client,
   type Clock,
-  type Controller,
   type Logger,
   type Metrics,
   type ReconcileContext,
   type ReconcileResult,
-  startController,
+  type Reconciler,
+  startReconciler,
   systemClock,
   type WatchCache,
-  WorkQueue,
+  watch,
 } from '@flotilla/runtime';
 import { BY_CLUSTER } from '../indexes.ts';
 import { clusterAccess, clusterLease, clusterNamespace } from './access.ts';
-import { clusterOf, createRegistrationCaches, everyCache, isInOrder, type RegistrationCaches } from './caches.ts';
+import { clusterOf, createRegistrationCaches, isInOrder, type RegistrationCaches } from './caches.ts';
 import { judgeRegistration } from './judge.ts';
 
 /** What the registration works with. */
 export interface RegistrationDeps {
   readonly client: Client;
-  /** Filled. */
   readonly clusters: WatchCache<ManagedCluster>;
   /** Namespace of the hub itself: no cluster may have its name. */
   readonly namespace: string;
@@ -33,47 +32,37 @@ export interface RegistrationDeps {
 /**
  * For a hub without RHACM: lets agents of accepted ManagedClusters in, each into its own namespace, and notices those that stop
  * renewing their lease; what belongs to a ManagedCluster that is denied or gone is removed, the namespace stays (spec/ocm 2.1).
- * Begins when its watches are filled; runs until the signal aborts.
+ * Runs until the signal aborts.
  */
-export function startRegistration(deps: RegistrationDeps, signal: AbortSignal): Controller {
+export function startRegistration(deps: RegistrationDeps, signal: AbortSignal): Reconciler {
   const { client, clusters, namespace, logger, metrics, clock = systemClock } = deps;
-  const caches = createRegistrationCaches(client, logger, metrics);
-  const queue = new WorkQueue({ name: 'registration', concurrency: 8, clock, metrics });
-  clusters.subscribe(({ object }) => queue.add(object.metadata.name));
-  caches.namespaces.subscribe(({ type, object }) => (type === 'set' && isInOrder(object)) || queue.add(object.metadata.name));
-  // What belongs to a cluster that went while no hub ran is in order, and has to go.
-  for (const cache of caches.access.values())
-    cache.subscribe(
-      ({ type, object }) =>
-        (type === 'set' && isInOrder(object) && clusters.get({ name: clusterOf(object) })) || queue.add(clusterOf(object)),
-    );
-  // A renewal only moves the end, which the timer looks up; the first one says that the spoke has joined.
-  caches.leases.subscribe((change) => {
-    if (change.type === 'deleted' || !change.previous) queue.add(change.object.metadata.namespace ?? '');
-  });
-  for (const { metadata } of clusters.list()) queue.add(metadata.name);
+  const caches = createRegistrationCaches(client, logger, metrics, clock);
   const shared = { client, clusters, namespace, caches, clock };
-  const reconcile = (name: string, context: ReconcileContext) => reconcileRegistration(name, shared, context);
-  // Before its watches are filled everything would look missing.
-  const filled = fill(caches, signal);
-  return {
-    stopped: filled.then((isFilled) =>
-      isFilled ? startController({ name: 'registration', queue, reconcile, logger, signal, metrics }).stopped : undefined,
-    ),
-  };
-}
-
-/** False when the signal aborted first. */
-async function fill(caches: RegistrationCaches, signal: AbortSignal): Promise<boolean> {
-  const all = everyCache(caches);
-  for (const cache of all) cache.start(signal);
-  try {
-    await Promise.all(all.map((cache) => cache.synced()));
-    return true;
-  } catch (error) {
-    if (signal.aborted) return false;
-    throw error;
-  }
+  return startReconciler({
+    name: 'registration',
+    for: watch(clusters),
+    watches: [
+      watch(caches.namespaces, { select: ({ type, object }) => type === 'deleted' || !isInOrder(object) }),
+      ...Array.from(caches.access.values(), (cache) =>
+        watch(cache, {
+          // What belongs to a cluster that went while no hub ran is in order, and has to go.
+          select: ({ type, object }) => type === 'deleted' || !isInOrder(object) || !clusters.get({ name: clusterOf(object) }),
+          enqueue: ({ object }) => [clusterOf(object)],
+        }),
+      ),
+      watch(caches.leases, {
+        // A renewal only moves the end, which the timer looks up; the first one says that the spoke has joined.
+        select: ({ type, previous }) => type === 'deleted' || !previous,
+        enqueue: ({ object }) => [object.metadata.namespace ?? ''],
+      }),
+    ],
+    concurrency: 8,
+    reconcile: (name, context) => reconcileRegistration(name, shared, context),
+    logger,
+    signal,
+    metrics,
+    clock,
+  });
 }
 
 interface Deps extends Pick<RegistrationDeps, 'client' | 'clusters' | 'namespace'> {

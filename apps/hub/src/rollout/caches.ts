@@ -6,8 +6,8 @@ import type { SpokeCaches } from './spoke/caches.ts';
 
 /** The watches of the objects that enforce policies. */
 export interface PlacementCaches {
-  readonly placements: WatchCache<Placement>;
-  readonly bindings: WatchCache<PlacementBinding>;
+  readonly placements: WatchCache<Placement, typeof BY_UPGRADE_NAME>;
+  readonly bindings: WatchCache<PlacementBinding, typeof BY_UPGRADE_NAME>;
 }
 
 /** Everything a rollout is judged from. */

@@ -12,7 +12,7 @@ import {
   upgradeIndexOf,
   upgradeIndexValue,
 } from '@flotilla/rollout';
-import type { Logger } from '@flotilla/runtime';
+import type { Logger, WatchCache } from '@flotilla/runtime';
 import { BY_UID } from '../spoke-job/caches.ts';
 import { placementWrites } from './batch-step.ts';
 import { BY_UPGRADE_NAME, type RolloutCaches } from './caches.ts';
@@ -30,8 +30,7 @@ export interface RolloutQueue {
 }
 
 export interface RolloutEngineDeps {
-  /** The cache of upgrades has the indexes `BY_UID` and `BY_LABELS`. */
-  readonly caches: RolloutCaches;
+  readonly caches: RolloutCaches & { readonly upgrades: WatchCache<ClusterGroupUpgrade, typeof BY_UID | typeof BY_LABELS> };
   readonly queue: RolloutQueue;
   /** Milliseconds since the epoch. */
   readonly now: () => number;

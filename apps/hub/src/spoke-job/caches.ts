@@ -7,10 +7,9 @@ import { trimAction, trimView } from './observe.ts';
 /** The watches a step reads from; there are no other reads. */
 export interface SpokeJobCaches {
   readonly clusters: WatchCache<ManagedCluster>;
-  /** Indexed by `BY_UID`. */
-  readonly upgrades: WatchCache<ClusterGroupUpgrade>;
-  readonly views: WatchCache<ManagedClusterView>;
-  readonly actions: WatchCache<ManagedClusterAction>;
+  readonly upgrades: WatchCache<ClusterGroupUpgrade, typeof BY_UID>;
+  readonly views: WatchCache<ManagedClusterView, TransportIndex>;
+  readonly actions: WatchCache<ManagedClusterAction, TransportIndex>;
 }
 
 /** Index of upgrades by uid. */
@@ -21,6 +20,7 @@ export const BY_SPOKE = 'spoke';
 export const BY_WORK_AND_CLUSTER = 'work-and-cluster';
 /** Index of actions and views by `work/upgradeUid`. */
 export const BY_WORK_AND_UPGRADE = 'work-and-upgrade';
+type TransportIndex = typeof BY_SPOKE | typeof BY_WORK_AND_CLUSTER | typeof BY_WORK_AND_UPGRADE;
 
 /** Values of `flotilla.io/work` on actions and views of jobs, which are watched here. */
 export const SPOKE_JOBS = ['precache', 'backup'];

@@ -3,7 +3,16 @@ import { Annotation, Label } from '@flotilla/api';
 import type { ManagedCluster, ManagedClusterView } from '@flotilla/api/ocm';
 import type { UpgradeIdentity } from '@flotilla/rollout';
 import { isAvailable } from '@flotilla/rollout';
-import { type Controller, type Logger, type Metrics, type ReconcileResult, startController, WorkQueue } from '@flotilla/runtime';
+import {
+  type Change,
+  type Clock,
+  type Logger,
+  type Metrics,
+  type ReconcileResult,
+  type Reconciler,
+  startReconciler,
+  watch,
+} from '@flotilla/runtime';
 import { BY_WORK_AND_CLUSTER, hubObjectsOf, type SpokeJobCaches, spokeKey } from './caches.ts';
 import type { JobState, SpokeJob } from './definition.ts';
 import { type EffectDeps, EffectRun } from './effects.ts';
@@ -86,29 +95,38 @@ function identityOf({ metadata: { labels } }: ManagedClusterView): UpgradeIdenti
   };
 }
 
-/** Removes what one kind of job left, from now on, until the signal aborts. The caches are filled. */
+/** Removes what one kind of job left, from now on, until the signal aborts. */
 export function startLeftovers(
-  deps: LeftoverDeps & { readonly logger: Logger; readonly metrics: Metrics },
+  deps: LeftoverDeps & { readonly logger: Logger; readonly metrics: Metrics; readonly clock?: Clock },
   signal: AbortSignal,
-): Controller {
-  const { caches, engine, logger, metrics } = deps;
-  const name = `${engine.job.work}-leftovers`;
-  const queue = new WorkQueue({ name, concurrency: CONCURRENCY, metrics });
-  const lookAt = (cluster: string): void => {
-    for (const view of caches.views.byIndex(BY_WORK_AND_CLUSTER, `${engine.job.work}/${cluster}`))
-      if (isLeftover(view)) queue.add(`${view.metadata.labels?.[Label.upgradeUid]}/${cluster}`);
+): Reconciler {
+  const { caches, engine, logger, metrics, clock } = deps;
+  const { work } = engine.job;
+  const leftIn = (cluster: string): string[] =>
+    caches.views
+      .byIndex(BY_WORK_AND_CLUSTER, `${work}/${cluster}`)
+      .filter(isLeftover)
+      .map((view) => `${view.metadata.labels?.[Label.upgradeUid]}/${cluster}`);
+  const ofThisJob = {
+    select: ({ object }: Change<ManagedClusterView>) => object.metadata.labels?.[Label.work] === work,
+    enqueue: ({ object }: Change<ManagedClusterView>) => leftIn(object.metadata.namespace ?? ''),
   };
-  for (const cache of [caches.views, caches.actions])
-    cache.subscribe(({ object }) => {
-      if (object.metadata.labels?.[Label.work] === engine.job.work) lookAt(object.metadata.namespace ?? '');
-    });
-  caches.clusters.subscribe(({ type, object, previous }) => {
-    if (type === 'deleted' || hasAvailabilityChanged(object, previous)) lookAt(object.metadata.name);
-  });
-  for (const view of caches.views.list()) lookAt(view.metadata.namespace ?? '');
   const reconciler = new LeftoverReconciler({ ...deps, signal });
-  return startController({ name, queue, reconcile: (key) => reconciler.reconcile(key), logger, signal, metrics });
+  return startReconciler({
+    name: `${work}-leftovers`,
+    for: watch(caches.views, ofThisJob),
+    watches: [
+      watch(caches.actions, ofThisJob),
+      watch(caches.clusters, { select: hasAvailabilityChanged, enqueue: ({ object }) => leftIn(object.metadata.name) }),
+    ],
+    concurrency: CONCURRENCY,
+    reconcile: (key) => reconciler.reconcile(key),
+    logger,
+    signal,
+    metrics,
+    clock,
+  });
 }
 
-const hasAvailabilityChanged = (now: ManagedCluster, before: ManagedCluster | undefined): boolean =>
-  isAvailable(now) !== isAvailable(before);
+const hasAvailabilityChanged = ({ type, object, previous }: Change<ManagedCluster>): boolean =>
+  type === 'deleted' || isAvailable(object) !== isAvailable(previous);

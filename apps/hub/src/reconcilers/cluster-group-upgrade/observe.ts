@@ -26,15 +26,14 @@ export interface UpgradeCaches {
   readonly overrides: WatchCache<ConfigMap>;
   /** Policies as their authors wrote them. */
   readonly parents: WatchCache<Policy>;
-  /** Replicated policies in the clusters' namespaces, indexed by cluster. */
-  readonly children: WatchCache<Policy>;
+  /** Replicated policies in the clusters' namespaces. */
+  readonly children: WatchCache<Policy, typeof BY_CLUSTER>;
   /** Templates of ManifestWorks. */
   readonly templates: WatchCache<ManifestWorkReplicaSet>;
   readonly placements: WatchCache<Placement>;
   /** What each namespace may reach; absent: everything. */
   readonly clusterSets?: WatchCache<ManagedClusterSet> | undefined;
-  /** Indexed by `BY_NAMESPACE`. */
-  readonly clusterSetBindings?: WatchCache<ManagedClusterSetBinding> | undefined;
+  readonly clusterSetBindings?: WatchCache<ManagedClusterSetBinding, typeof BY_NAMESPACE> | undefined;
 }
 
 /** Everything one pass looks at, read from caches alone. */

@@ -5,7 +5,7 @@ import { createLogger, createMetrics } from '@flotilla/runtime';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createCaches, fillCaches } from '../../caches.ts';
 import { MemoryHub } from '../../spoke-job/memory-hub.ts';
-import { wakeOnChange } from './wakes.ts';
+import { upgradesOf, watchesOf } from './wakes.ts';
 
 const POLICY = buildPolicy('p');
 const COPY = buildChild(POLICY, 'spoke');
@@ -35,7 +35,7 @@ beforeEach(async () => {
     buildClusterGroupUpgrade({ metadata: { name: 'waiting', uid: 'uid-waiting' }, spec: { managedPolicies: ['p'] } }),
   );
   await fillCaches(caches, logger, stop.signal);
-  wakeOnChange(caches, { add: (key) => woken.push(key) });
+  for (const each of [upgradesOf(caches), ...watchesOf(caches)]) each.attach((key) => woken.push(key));
   woken.length = 0;
 });
 afterEach(() => {

@@ -1,10 +1,10 @@
 /** Which upgrades are looked at when something changes. What it was that changed reaches no decision. */
 
 import { findCondition, type KubeObject, Label, refKey } from '@flotilla/api';
-import { PLACEMENT_SATISFIED, type Placement, type Policy } from '@flotilla/api/ocm';
+import { type ManagedClusterSet, PLACEMENT_SATISFIED, type Placement, type Policy } from '@flotilla/api/ocm';
 import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
 import { blockingRefs, isEnding, isRunning, templatesOf, upgradeIndexOf } from '@flotilla/rollout';
-import type { Change, WorkQueue } from '@flotilla/runtime';
+import { type Change, type Watch, type WatchCache, watch } from '@flotilla/runtime';
 import type { RolloutCaches } from '../../rollout/caches.ts';
 import { BY_LABELS } from '../../rollout/engine.ts';
 import { hasClusterChanged } from '../../rollout/observe.ts';
@@ -27,75 +27,73 @@ export const wakeIndexes = {
   [BY_OPEN]: ({ status }: ClusterGroupUpgrade) => (status?.status.completedAt ? [] : ['yes']),
 };
 
-type Caches = UpgradeCaches & SpokeJobCaches & RolloutCaches;
+type UpgradeIndex = typeof BY_POLICY | typeof BY_BLOCKER | typeof BY_OPEN | typeof BY_LABELS | typeof BY_UID;
+type Caches = Omit<UpgradeCaches & SpokeJobCaches & RolloutCaches, 'upgrades'> & {
+  readonly upgrades: WatchCache<ClusterGroupUpgrade, UpgradeIndex>;
+};
 
-/** Adds the upgrades that a change concerns to the queue, from now on, and all of them now. */
-export function wakeOnChange(caches: Caches, queue: Pick<WorkQueue, 'add'>): void {
-  const { upgrades } = caches;
-  const lookAt = (upgrade: ClusterGroupUpgrade) => queue.add(refKey(upgrade.metadata));
+/** The upgrades themselves; the end of one concerns those that wait for it. */
+export const upgradesOf = ({ upgrades }: Pick<Caches, 'upgrades'>): Watch =>
+  watch(upgrades, {
+    enqueue: (change) => [change.object, ...(hasEndedAnew(change) ? upgrades.byIndex(BY_BLOCKER, refKey(change.object.metadata)) : [])],
+  });
+
+/** What else concerns which upgrades. */
+export function watchesOf(caches: Caches): Watch[] {
+  const { upgrades, clusterSetBindings, clusterSets } = caches;
   const open = () => upgrades.byIndex(BY_OPEN, 'yes');
-  upgrades.subscribe((change) => {
-    lookAt(change.object);
-    if (hasEndedAnew(change)) upgrades.byIndex(BY_BLOCKER, refKey(change.object.metadata)).forEach(lookAt);
-  });
-  caches.clusters.subscribe((change) => {
-    if (!hasClusterChanged(change)) return;
-    for (const upgrade of open()) if (concerns(upgrade, change.object.metadata.name)) lookAt(upgrade);
-  });
-  caches.configs.subscribe(({ object }) => {
-    for (const upgrade of open()) if (upgrade.spec?.preCachingConfigRef?.name === object.metadata.name) lookAt(upgrade);
-  });
-  caches.overrides.subscribe(({ object }) => {
-    for (const upgrade of open()) if (upgrade.metadata.namespace === object.metadata.namespace) lookAt(upgrade);
-  });
-  caches.templates.subscribe(({ object: { metadata } }) => {
-    for (const upgrade of open())
-      if (upgrade.metadata.namespace === metadata.namespace && templatesOf(upgrade).includes(metadata.name)) lookAt(upgrade);
-  });
-  caches.clusterSetBindings?.subscribe(({ object }) => {
-    for (const upgrade of open()) if (upgrade.metadata.namespace === object.metadata.namespace) lookAt(upgrade);
-  });
-  caches.clusterSets?.subscribe(({ type, object, previous }) => {
-    if (type === 'deleted' || object.metadata.generation !== previous?.metadata.generation || object.metadata.deletionTimestamp)
-      open().forEach(lookAt);
-  });
-  wakeOnPolicies(caches, lookAt);
-  wakeOnHubObjects(caches, lookAt);
-  upgrades.list().forEach(lookAt);
+  const openIn = (namespace: string | undefined) => open().filter(({ metadata }) => metadata.namespace === namespace);
+  return [
+    watch(caches.clusters, {
+      select: hasClusterChanged,
+      enqueue: ({ object }) => open().filter((upgrade) => concerns(upgrade, object.metadata.name)),
+    }),
+    watch(caches.configs, {
+      enqueue: ({ object }) => open().filter(({ spec }) => spec?.preCachingConfigRef?.name === object.metadata.name),
+    }),
+    watch(caches.overrides, { enqueue: ({ object }) => openIn(object.metadata.namespace) }),
+    watch(caches.templates, {
+      enqueue: ({ object: { metadata } }) => openIn(metadata.namespace).filter((upgrade) => templatesOf(upgrade).includes(metadata.name)),
+    }),
+    ...(clusterSetBindings ? [watch(clusterSetBindings, { enqueue: ({ object }) => openIn(object.metadata.namespace) })] : []),
+    ...(clusterSets ? [watch(clusterSets, { select: hasClusterSetChanged, enqueue: open })] : []),
+    ...policyWatches(caches),
+    ...hubObjectWatches(caches),
+  ];
 }
 
-function wakeOnPolicies({ upgrades, parents, children, placements }: Caches, lookAt: (upgrade: ClusterGroupUpgrade) => void): void {
-  parents.subscribe((change) => {
-    if (hasParentChanged(change)) upgrades.byIndex(BY_POLICY, change.object.metadata.name).forEach(lookAt);
-  });
-  children.subscribe((change) => {
-    if (!hasChildChanged(change)) return;
-    const { name } = change.object.metadata;
+const policyWatches = ({ upgrades, parents, children, placements }: Caches): Watch[] => [
+  watch(parents, { select: hasParentChanged, enqueue: ({ object }) => upgrades.byIndex(BY_POLICY, object.metadata.name) }),
+  watch(children, {
+    select: hasChildChanged,
     // What is running was validated before; but a cluster whose copy is gone has nothing to do there any more.
-    for (const upgrade of upgrades.byIndex(BY_POLICY, name.slice(name.indexOf('.') + 1)))
-      if (change.type === 'deleted' || !isRunning(upgrade)) lookAt(upgrade);
-  });
-  placements.subscribe((change) => {
-    if (hasPlacementChanged(change)) upgrades.byIndex(BY_LABELS, upgradeIndexOf(change.object)).forEach(lookAt);
-  });
-}
+    enqueue: ({ type, object: { metadata } }) =>
+      upgrades
+        .byIndex(BY_POLICY, metadata.name.slice(metadata.name.indexOf('.') + 1))
+        .filter((upgrade) => type === 'deleted' || !isRunning(upgrade)),
+  }),
+  watch(placements, { select: hasPlacementChanged, enqueue: ({ object }) => upgrades.byIndex(BY_LABELS, upgradeIndexOf(object)) }),
+];
 
 /** Works say how far a cluster is; everything else matters when the upgrade waits for it to be gone. */
-function wakeOnHubObjects(caches: Caches, lookAt: (upgrade: ClusterGroupUpgrade) => void): void {
+function hubObjectWatches(caches: Caches): Watch[] {
   const { upgrades } = caches;
-  const lookAtOwner = ({ metadata }: KubeObject, when: (upgrade: ClusterGroupUpgrade) => boolean) => {
+  const ownersOf = ({ metadata }: KubeObject) => {
     const uid = metadata.labels?.[Label.upgradeUid];
     // What the reference created says no uid.
-    const [upgrade] = uid === undefined ? upgrades.byIndex(BY_LABELS, upgradeIndexOf({ metadata })) : upgrades.byIndex(BY_UID, uid);
-    if (upgrade && when(upgrade)) lookAt(upgrade);
+    return (uid === undefined ? upgrades.byIndex(BY_LABELS, upgradeIndexOf({ metadata })) : upgrades.byIndex(BY_UID, uid)).slice(0, 1);
   };
-  caches.works.subscribe(({ object }) => lookAtOwner(object, () => true));
-  for (const cache of [caches.actions, caches.views, caches.rolloutActions, caches.rolloutViews])
-    cache.subscribe(({ object }) => lookAtOwner(object, isEnding));
-  for (const cache of [caches.placements, caches.bindings])
-    cache.subscribe(({ type, object }) => {
-      if (type === 'deleted') upgrades.byIndex(BY_LABELS, upgradeIndexOf(object)).filter(isEnding).forEach(lookAt);
-    });
+  const endingOwner = { enqueue: ({ object }: Change<KubeObject>) => ownersOf(object).filter(isEnding) };
+  const goneOfEnding = {
+    select: ({ type }: Change<KubeObject>) => type === 'deleted',
+    enqueue: ({ object }: Change<KubeObject>) => upgrades.byIndex(BY_LABELS, upgradeIndexOf(object)).filter(isEnding),
+  };
+  return [
+    watch(caches.works, { enqueue: ({ object }) => ownersOf(object) }),
+    ...[caches.actions, caches.views, caches.rolloutActions, caches.rolloutViews].map((cache) => watch(cache, endingOwner)),
+    watch(caches.placements, goneOfEnding),
+    watch(caches.bindings, goneOfEnding),
+  ];
 }
 
 /** Who is upgraded by a selector may change with any cluster; who is running has its clusters. */
@@ -120,6 +118,10 @@ function hasEndedAnew({ type, object, previous }: Change<ClusterGroupUpgrade>): 
     findCondition(upgrade.status?.conditions, ClusterGroupUpgradeCondition.succeeded)?.status;
   return type === 'deleted' || !previous || verdict(object) !== verdict(previous);
 }
+
+/** Which clusters are in it shows on the clusters. */
+const hasClusterSetChanged = ({ type, object, previous }: Change<ManagedClusterSet>): boolean =>
+  type === 'deleted' || object.metadata.generation !== previous?.metadata.generation || object.metadata.deletionTimestamp !== undefined;
 
 /** The policy itself, or how any cluster complies with it. */
 function hasParentChanged({ type, object, previous }: Change<Policy>): boolean {

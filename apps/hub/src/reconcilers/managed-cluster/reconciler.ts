@@ -3,13 +3,15 @@ import { CLUSTER_AVAILABLE, type ManagedCluster, type Policy } from '@flotilla/a
 import {
   type Change,
   type Client,
-  type Controller,
+  type Clock,
   type EventRecorder,
   type Logger,
   type Metrics,
   type ReconcileContext,
-  startController,
-  WorkQueue,
+  type Reconciler,
+  startReconciler,
+  type Watch,
+  watch,
 } from '@flotilla/runtime';
 import { servesPolicies } from '../cluster-group-upgrade/observe.ts';
 import { createUpgrade } from './apply.ts';
@@ -25,14 +27,14 @@ export interface AutoUpgradeDeps {
   readonly recorder: Pick<EventRecorder, 'record'>;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  readonly clock?: Clock;
 }
 
 /** Creates the first upgrade of each newly imported cluster (spec/talm 5.2), until the signal aborts. */
-export function startAutoUpgrades({ client, caches, recorder, logger, metrics }: AutoUpgradeDeps, signal: AbortSignal): Controller {
-  const queue = new WorkQueue({ name: 'managed-cluster', concurrency: 4, metrics });
+export function startAutoUpgrades(deps: AutoUpgradeDeps, signal: AbortSignal): Reconciler {
+  const { client, caches, recorder, logger, metrics, clock } = deps;
   /** What was last said of a cluster, so that it is said once. */
   const refused = new Map<string, string>();
-  wakeOnChange(caches, queue);
 
   async function reconcile(name: string, context: ReconcileContext) {
     const observed = observeCluster(name, caches);
@@ -55,31 +57,39 @@ export function startAutoUpgrades({ client, caches, recorder, logger, metrics }:
     }
     return {};
   }
-  return startController({ name: 'managed-cluster', queue, reconcile, logger, signal, metrics });
+  return startReconciler({
+    name: 'managed-cluster',
+    for: watch(caches.clusters, { select: hasClusterChanged }),
+    watches: watchesOf(caches),
+    concurrency: 4,
+    reconcile,
+    logger,
+    signal,
+    metrics,
+    clock,
+  });
 }
 
-/** Adds the clusters that a change concerns to the queue, from now on, and all of them now. */
-function wakeOnChange(caches: ManagedClusterCaches, queue: WorkQueue): void {
+/** What else concerns a cluster. That the policy framework is there concerns all of them. */
+function watchesOf(caches: ManagedClusterCaches): Watch[] {
   const { clusters, upgrades, parents, children, placements } = caches;
-  const everyCluster = () => {
-    for (const { metadata } of clusters.list()) queue.add(metadata.name);
-  };
   let served = servesPolicies(caches);
-  const noticeFramework = () => {
-    if (!served && servesPolicies(caches)) everyCluster();
+  const newlyServed = () => {
+    const before = served;
     served = servesPolicies(caches);
+    return served && !before ? clusters.list() : [];
   };
-  clusters.subscribe((change) => hasClusterChanged(change) && queue.add(change.object.metadata.name));
-  upgrades.subscribe(({ type, object: { metadata } }) => {
-    if (type === 'deleted' && metadata.namespace === AUTO_NAMESPACE) queue.add(metadata.name);
-  });
-  parents.subscribe(noticeFramework);
-  placements.subscribe(noticeFramework);
-  children.subscribe((change) => {
-    noticeFramework();
-    if (hasPolicyChanged(change)) queue.add(change.object.metadata.namespace ?? '');
-  });
-  everyCluster();
+  return [
+    watch(upgrades, {
+      select: ({ type, object }) => type === 'deleted' && object.metadata.namespace === AUTO_NAMESPACE,
+      enqueue: ({ object }) => [object.metadata.name],
+    }),
+    watch(parents, { enqueue: newlyServed }),
+    watch(placements, { enqueue: newlyServed }),
+    watch(children, {
+      enqueue: (change) => [...newlyServed(), ...(hasPolicyChanged(change) ? [change.object.metadata.namespace ?? ''] : [])],
+    }),
+  ];
 }
 
 function hasClusterChanged({ type, object, previous }: Change<ManagedCluster>): boolean {

@@ -11,17 +11,18 @@ import { trimAction } from '../../spoke-job/observe.ts';
 export interface SpokeCaches {
   readonly upgrades: WatchCache<ClusterGroupUpgrade>;
   readonly clusters: WatchCache<ManagedCluster>;
-  readonly works: WatchCache<ManifestWork>;
+  readonly works: WatchCache<ManifestWork, TransportIndex>;
   /** Templates of ManifestWorks. */
   readonly templates: WatchCache<ManifestWorkReplicaSet>;
   /** Views of rollouts, of Subscriptions and InstallPlans. */
-  readonly rolloutViews: WatchCache<ManagedClusterView>;
+  readonly rolloutViews: WatchCache<ManagedClusterView, TransportIndex>;
   /** Actions of rollouts, approvals of InstallPlans. */
-  readonly rolloutActions: WatchCache<ManagedClusterAction>;
+  readonly rolloutActions: WatchCache<ManagedClusterAction, TransportIndex>;
 }
 
 /** Index of works, views and actions by the uid of their upgrade; the reference's say none, they are found by `upgradeIndexValue`. */
 export const BY_UPGRADE = 'upgrade';
+type TransportIndex = typeof BY_CLUSTER | typeof BY_UPGRADE;
 
 /** Caches of what a rollout creates on the hub, without what nothing reads. A hub may lack works, actions and views. */
 export function rolloutCaches(

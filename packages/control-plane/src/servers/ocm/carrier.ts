@@ -1,6 +1,6 @@
 import { isSameJson, Label, untyped } from '@flotilla/api';
 import { Policy } from '@flotilla/api/ocm';
-import { type Client, createLogger, isNotFound, type Logger, startController, WatchCache, WorkQueue } from '@flotilla/runtime';
+import { type Client, createLogger, isNotFound, type Logger, startReconciler, WatchCache, watch } from '@flotilla/runtime';
 import { carriedStatus, evaluatedObject, PolicyEvent, spokePolicy, templatesOf } from './carried-policy.ts';
 
 const FIELD_MANAGER = 'policy-carrier';
@@ -25,7 +25,7 @@ export interface PolicyCarrier extends AsyncDisposable {
 interface Deps extends CarrierOptions {
   readonly onHub: WatchCache<Policy>;
   readonly onSpoke: WatchCache<Policy>;
-  readonly events: WatchCache<PolicyEvent>;
+  readonly events: WatchCache<PolicyEvent, typeof EVENTS_OF>;
 }
 
 /**
@@ -44,17 +44,27 @@ export async function startPolicyCarrier(options: CarrierOptions): Promise<Polic
   const events = new WatchCache(spoke, PolicyEvent, { ...shared, indexes });
   const deps: Deps = { ...options, onHub, onSpoke, events };
 
-  const queue = new WorkQueue({ name: 'policy-carrier', concurrency: 4, backOff: { baseMs: 200, maxMs: 5_000 } });
-  for (const cache of [onHub, onSpoke]) cache.subscribe(({ object }) => queue.add(object.metadata.name));
-  events.subscribe(({ object: { involvedObject } }) => {
-    if (involvedObject.kind === Policy.kind) queue.add(involvedObject.name ?? '');
-  });
+  const byName = ({ object }: { object: Policy }) => [object.metadata.name];
   const stopping = new AbortController();
   const watches = [onHub, onSpoke, events];
   for (const cache of watches) cache.start(stopping.signal);
   await Promise.all(watches.map((cache) => cache.synced()));
-  const reconcile = (name: string) => carry(name, deps);
-  const { stopped } = startController({ name: queue.name, queue, reconcile, logger, signal: stopping.signal });
+  const { stopped } = startReconciler({
+    name: 'policy-carrier',
+    for: watch(onHub, { enqueue: byName }),
+    watches: [
+      watch(onSpoke, { enqueue: byName }),
+      watch(events, {
+        select: ({ object: { involvedObject } }) => involvedObject.kind === Policy.kind,
+        enqueue: ({ object: { involvedObject } }) => [involvedObject.name ?? ''],
+      }),
+    ],
+    concurrency: 4,
+    backOff: { baseMs: 200, maxMs: 5_000 },
+    reconcile: (name) => carry(name, deps),
+    logger,
+    signal: stopping.signal,
+  });
   const stop = async (): Promise<void> => {
     stopping.abort();
     await Promise.all([stopped, ...watches.map((cache) => cache.stopped())]);

@@ -1,6 +1,16 @@
 import { type KubeObject, refKey } from '@flotilla/api';
-import type { PlacementBinding, PlacementDecision } from '@flotilla/api/ocm';
-import { type Client, type Clock, createLogger, type Logger, startController, systemClock, WorkQueue } from '@flotilla/runtime';
+import {
+  type Client,
+  type Clock,
+  createChannel,
+  createLogger,
+  type Logger,
+  type ReconcilerOptions,
+  startReconciler,
+  systemClock,
+  type Watch,
+  watch,
+} from '@flotilla/runtime';
 import { createHubWriter } from '../hub-writer.ts';
 import { reconcilePlacement, selectionFields } from './placement-controller.ts';
 import type { SetBinding } from './placement-selection.ts';
@@ -59,15 +69,15 @@ export async function startPolicyPropagator(options: PolicyPropagatorOptions): P
   const { client, clock = systemClock, children = true, childStatus = children, rollUpMs = 200 } = options;
   const logger = options.logger ?? createLogger({ name: 'policy-propagator', level: 'silent' });
   const caches = createPropagatorCaches(client, { children, logger, clock });
-  const queues = createQueues(clock);
+  const [placementLooks, rootLooks, childLooks] = [createChannel(), createChannel(), createChannel()];
   const bindings = new Map<string, SetBinding>((options.unboundNamespaces ?? []).map((namespace) => [namespace, false]));
   const compliance = new SimulatedCompliance({
     clock,
     seed: options.seed,
     compliance: options.compliance,
     onChange(policy, cluster) {
-      queues.rootStatus.addAfter(policy, rollUpMs);
-      if (childStatus) queues.childStatus.add(childStatusKey(policy, cluster));
+      rootLooks.enqueue(policy, rollUpMs);
+      if (childStatus) childLooks.enqueue(childStatusKey(policy, cluster));
     },
   });
   for (const [policy, clusters] of Object.entries(options.scripts ?? {}))
@@ -77,29 +87,51 @@ export async function startPolicyPropagator(options: PolicyPropagatorOptions): P
   const deps = { client, caches, writer: createHubWriter(client), compliance, placed: new Map<string, ReadonlyMap<string, Action>>(), now };
   const boundTo = (namespace: string) => bindings.get(namespace) ?? true;
   const stopping = new AbortController();
-  subscribe(caches, queues, childStatus);
-  // A roll-up that was compared with a status the cache did not have yet is compared again.
-  caches.roots.subscribe(({ object }) => queues.rootStatus.addAfter(refKey(object.metadata), rollUpMs));
   const watches = Object.values(caches).filter((cache) => cache !== undefined);
   for (const cache of watches) cache.start(stopping.signal);
   await Promise.all(watches.map((cache) => cache.synced()));
 
-  const run = (queue: WorkQueue, reconcile: Parameters<typeof startController>[0]['reconcile']) =>
-    startController({ name: queue.name, queue, reconcile, logger, signal: stopping.signal });
-  const controllers = [
-    run(queues.placement, (key) => reconcilePlacement(key, { client, caches, now, boundTo })),
-    run(queues.policy, async (key) => {
-      const result = await reconcilePolicy(key, deps);
-      queues.rootStatus.addAfter(key, rollUpMs);
-      return result;
+  const run = (reconciler: Pick<ReconcilerOptions, 'name' | 'for' | 'watches' | 'concurrency' | 'reconcile'>) =>
+    startReconciler({ ...reconciler, logger, clock, signal: stopping.signal });
+  const reconcilers = [
+    run({
+      name: 'placement',
+      for: watch(caches.placements),
+      watches: [placementLooks, ...placementWatches(caches)],
+      concurrency: 8,
+      reconcile: (key) => reconcilePlacement(key, { client, caches, now, boundTo }),
     }),
-    run(queues.rootStatus, (key) => reconcileRootStatus(key, deps)),
-    run(queues.childStatus, (key) => reconcileChildStatus(key, deps)),
+    run({
+      name: 'policy',
+      // Its own status is written here.
+      for: watch(caches.roots, { select: ({ object, previous }) => !previous || !isSameButStatus(previous, object) }),
+      watches: policyWatches(caches),
+      concurrency: 4,
+      async reconcile(key) {
+        const result = await reconcilePolicy(key, deps);
+        rootLooks.enqueue(key, rollUpMs);
+        return result;
+      },
+    }),
+    run({
+      name: 'root-status',
+      // A roll-up that was compared with a status the cache did not have yet is compared again.
+      for: watch(caches.roots, { gatherMs: rollUpMs }),
+      watches: [rootLooks],
+      concurrency: 4,
+      reconcile: (key) => reconcileRootStatus(key, deps),
+    }),
+    run({
+      name: 'child-status',
+      watches: [childLooks, ...(childStatus ? childStatusWatches(caches) : [])],
+      concurrency: 24,
+      reconcile: (key) => reconcileChildStatus(key, deps),
+    }),
   ];
   const stop = async (): Promise<void> => {
     stopping.abort();
     compliance.stop();
-    await Promise.all([...controllers.map(({ stopped }) => stopped), ...watches.map((cache) => cache.stopped())]);
+    await Promise.all([...reconcilers.map(({ stopped }) => stopped), ...watches.map((cache) => cache.stopped())]);
   };
   return {
     events: compliance.events,
@@ -108,50 +140,53 @@ export async function startPolicyPropagator(options: PolicyPropagatorOptions): P
     state: (policy, cluster) => compliance.state(policy, cluster),
     setBound(namespace, bound) {
       bindings.set(namespace, bound);
-      for (const { metadata } of caches.placements.list()) if (metadata.namespace === namespace) queues.placement.add(refKey(metadata));
+      for (const { metadata } of caches.placements.list()) if (metadata.namespace === namespace) placementLooks.enqueue(refKey(metadata));
     },
     stop,
     [Symbol.asyncDispose]: stop,
   };
 }
 
-const createQueues = (clock: Clock) => ({
-  placement: new WorkQueue({ name: 'placement', concurrency: 8, clock }),
-  policy: new WorkQueue({ name: 'policy', concurrency: 4, clock }),
-  rootStatus: new WorkQueue({ name: 'root-status', concurrency: 4, clock }),
-  childStatus: new WorkQueue({ name: 'child-status', concurrency: 24, clock }),
-});
+/** What besides itself concerns a Placement. */
+const placementWatches = ({ clusters, placements, decisions }: PropagatorCaches): Watch[] => [
+  watch(clusters, {
+    select: ({ type, object, previous }) => type === 'deleted' || !previous || selectionFields(previous) !== selectionFields(object),
+    enqueue: () => placements.list(),
+    gatherMs: GATHER_MS,
+  }),
+  watch(decisions, { enqueue: ({ object }) => placementOfDecision(object), gatherMs: GATHER_MS }),
+];
 
-/** Which keys a change concerns. */
-function subscribe(caches: PropagatorCaches, queues: ReturnType<typeof createQueues>, childStatus: boolean): void {
-  const lookAtPolicies = (bindings: readonly PlacementBinding[]) => {
-    for (const key of bindings.flatMap(policiesOf)) queues.policy.addAfter(key, GATHER_MS);
-  };
-  const lookAtPlacements = () => {
-    for (const { metadata } of caches.placements.list()) queues.placement.addAfter(refKey(metadata), GATHER_MS);
-  };
-  caches.clusters.subscribe(({ type, object, previous }) => {
-    if (type === 'deleted' || !previous || selectionFields(previous) !== selectionFields(object)) lookAtPlacements();
-  });
-  caches.placements.subscribe(({ object }) => queues.placement.add(refKey(object.metadata)));
-  caches.decisions.subscribe(({ object }: { object: PlacementDecision }) => {
-    for (const key of placementOfDecision(object)) {
-      queues.placement.addAfter(key, GATHER_MS);
-      lookAtPolicies(caches.bindings.byIndex(BY_PLACEMENT, key));
-    }
-  });
-  caches.bindings.subscribe(({ object, previous }) => lookAtPolicies(previous ? [object, previous] : [object]));
-  caches.roots.subscribe(({ type, object, previous }) => {
-    // Its own status is written here.
-    if (type === 'set' && previous && isSameButStatus(previous, object)) return;
-    queues.policy.add(refKey(object.metadata));
-  });
-  caches.children?.subscribe(({ type, object, previous }) => {
-    const isSame = type === 'set' && previous?.spec?.fingerprint === object.spec?.fingerprint;
-    if (!isSame) queues.policy.addAfter(keyOfChild(object), GATHER_MS);
-    if (childStatus && type === 'set') queues.childStatus.add(childStatusKey(keyOfChild(object), object.metadata.namespace ?? ''));
-  });
-}
+/** What besides itself concerns a root policy. */
+const policyWatches = ({ decisions, bindings, children }: PropagatorCaches): Watch[] => [
+  watch(decisions, {
+    enqueue: ({ object }) => placementOfDecision(object).flatMap((key) => bindings.byIndex(BY_PLACEMENT, key).flatMap(policiesOf)),
+    gatherMs: GATHER_MS,
+  }),
+  watch(bindings, {
+    enqueue: ({ object, previous }) => (previous ? [object, previous] : [object]).flatMap(policiesOf),
+    gatherMs: GATHER_MS,
+  }),
+  ...(children
+    ? [
+        watch(children, {
+          select: ({ type, object, previous }) => type === 'deleted' || previous?.spec?.fingerprint !== object.spec?.fingerprint,
+          enqueue: ({ object }) => [keyOfChild(object)],
+          gatherMs: GATHER_MS,
+        }),
+      ]
+    : []),
+];
+
+const childStatusWatches = ({ children }: PropagatorCaches): Watch[] =>
+  children
+    ? [
+        watch(children, {
+          select: ({ type }) => type === 'set',
+          enqueue: ({ object }) => [childStatusKey(keyOfChild(object), object.metadata.namespace ?? '')],
+        }),
+      ]
+    : [];
 
 function isSameButStatus(a: KubeObject, b: KubeObject): boolean {
   const { labels, annotations, generation, deletionTimestamp, uid } = a.metadata;
