@@ -52,7 +52,7 @@ export function startRegistration(deps: RegistrationDeps, signal: AbortSignal): 
       ),
       watch(caches.leases, {
         // A renewal only moves the end, which the timer looks up; the first one says that the spoke has joined.
-        select: ({ type, previous }) => type === 'deleted' || !previous,
+        select: ({ type, previous }) => type === 'deleted' || previous?.spec?.renewTime === undefined,
         enqueue: ({ object }) => [object.metadata.namespace ?? ''],
       }),
     ],
