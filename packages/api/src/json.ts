@@ -17,7 +17,7 @@ export function mergePatched(target: unknown, patch: unknown): unknown {
   const merged: Json = isJsonObject(target) ? { ...target } : {};
   for (const [key, value] of Object.entries(patch)) {
     if (value === null) delete merged[key];
-    else merged[key] = mergePatched(merged[key], value);
+    else if (value !== undefined) merged[key] = mergePatched(merged[key], value);
   }
   return merged;
 }

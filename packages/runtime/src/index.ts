@@ -52,6 +52,14 @@ export {
   startReconciler,
   type Trouble,
 } from './reconciler.ts';
+export {
+  type ConditionRule,
+  type ConditionUpdate,
+  patchStatus,
+  replaceStatus,
+  type StatusUpdate,
+  statusAfter,
+} from './status.ts';
 export { requestToken } from './token-request.ts';
 export { WatchCache, type WatchCacheOptions } from './watch-cache.ts';
 export { type Channel, createChannel, type Enqueue, type Watch, type WatchRule, watch } from './watches.ts';

@@ -5,6 +5,7 @@ import {
   type Clock,
   type Logger,
   type Metrics,
+  patchStatus,
   type ReconcileContext,
   type ReconcileResult,
   type Reconciler,
@@ -83,16 +84,10 @@ async function reconcileRegistration(name: string, deps: Deps, { logger }: Recon
     if (await ensureAccess(name, deps)) logger.info({ managedCluster: name }, 'Let a cluster in');
   } else if (await revokeAccess(name, deps)) logger.info({ managedCluster: name }, 'Revoked the access of a denied cluster');
   // Labels, taints and conditions are read, changed and written whole: the version guards what others wrote meanwhile.
-  let { resourceVersion } = cluster.metadata;
   const { edits, conditions } = verdict;
-  if (edits) {
-    const patch = { ...edits, metadata: { ...edits.metadata, resourceVersion } };
-    ({ resourceVersion } = (await client.patch(ManagedCluster, { name }, patch, { type: 'merge' })).metadata);
-  }
-  if (conditions) {
-    const patch = { metadata: { resourceVersion }, status: { conditions } };
-    await client.patch(ManagedCluster, { name }, patch, { type: 'merge', subresource: 'status' });
-  }
+  const patch = edits && { ...edits, metadata: { ...edits.metadata, resourceVersion: cluster.metadata.resourceVersion } };
+  const edited = patch ? await client.patch(ManagedCluster, { name }, patch, { type: 'merge' }) : cluster;
+  if (conditions) await patchStatus(client, ManagedCluster, edited, { ...edited.status, conditions });
   return verdict.leaseEndsAt === undefined ? {} : { requeueAfterMs: Math.max(0, verdict.leaseEndsAt - clock.now()) };
 }
 

@@ -1,21 +1,10 @@
 /** A hub's API server in memory, for the tests of this folder: what processes see of it can be held back, each for itself. */
 
-import { isJsonObject, type KubeObject, Label, type Ref, type Resource, refKey } from '@flotilla/api';
+import { type KubeObject, Label, mergePatched, type Ref, type Resource, refKey } from '@flotilla/api';
 import { ManagedCluster } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { ApiError, type Client, createLogger, createMetrics, WatchCache, type WatchEvent } from '@flotilla/runtime';
 import { type SpokeJobCaches, transportCaches, upgradeIndexes } from './caches.ts';
-
-/** JSON merge patch, as an API server applies it. */
-function mergeInto(target: unknown, patch: unknown): unknown {
-  if (!isJsonObject(patch)) return patch;
-  const merged: Record<string, unknown> = isJsonObject(target) ? { ...target } : {};
-  for (const [key, value] of Object.entries(patch)) {
-    if (value === null) delete merged[key];
-    else if (value !== undefined) merged[key] = mergeInto(merged[key], value);
-  }
-  return merged;
-}
 
 interface Entry {
   readonly kind: string;
@@ -178,7 +167,7 @@ export class MemoryHub {
         const found = this.get(kind, ref);
         if (!found)
           throw new ApiError('FLOTILLA_API_NOT_FOUND', refKey(ref), { status: 404, reason: 'NotFound', serverMessage: 'not found' });
-        const merged = kind.schema.parse(mergeInto(found, patch));
+        const merged = kind.schema.parse(mergePatched(found, patch));
         // An object that is being deleted goes with its last finalizer.
         if (merged.metadata.deletionTimestamp && !merged.metadata.finalizers?.length) this.remove(kind, ref);
         else return kind.schema.parse(this.put(kind, merged));

@@ -1,6 +1,6 @@
 import { type Condition, errorMessage, findCondition, withCondition } from '@flotilla/api';
 import { CLUSTER_AVAILABLE, ManagedCluster } from '@flotilla/api/ocm';
-import { type Client, type Clock, isConflict, type Logger, pause } from '@flotilla/runtime';
+import { type Client, type Clock, isConflict, type Logger, patchStatus, pause } from '@flotilla/runtime';
 
 const PROBE_EVERY_MS = 5_000;
 const PROBE_TIMEOUT_MS = 4_000;
@@ -81,13 +81,10 @@ async function ensureCondition(deps: AvailabilityDeps, wanted: Omit<Condition, '
     const old = cluster.status?.conditions ?? [];
     const current = findCondition(old, wanted.type);
     if (current?.status === wanted.status && current.reason === wanted.reason) return true;
-    // The list is read, changed and written whole: the version guards the conditions of others.
-    const patch = {
-      metadata: { resourceVersion: cluster.metadata.resourceVersion },
-      status: { conditions: withCondition(old, wanted, deps.clock.now()) },
-    };
+    const status = { ...cluster.status, conditions: withCondition(old, wanted, deps.clock.now()) };
     try {
-      await deps.hub.patch(ManagedCluster, { name: deps.clusterName }, patch, { type: 'merge', subresource: 'status' });
+      // The list is read, changed and written whole: the version guards the conditions of others.
+      await patchStatus(deps.hub, ManagedCluster, cluster, status);
       deps.logger.info({ status: wanted.status, reason: wanted.reason }, 'Reported availability');
       return true;
     } catch (error) {

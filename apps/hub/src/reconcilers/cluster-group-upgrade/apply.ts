@@ -1,7 +1,6 @@
-import type { Ref } from '@flotilla/api';
-import { mergePatch } from '@flotilla/api';
+import { mergePatch, type Ref } from '@flotilla/api';
 import { CLEANUP_FINALIZER, ClusterGroupUpgrade, type ClusterGroupUpgradeStatus, unpackStatus } from '@flotilla/api/ran';
-import { type Client, isNotFound } from '@flotilla/runtime';
+import { type Client, isNotFound, patchStatus } from '@flotilla/runtime';
 import { type DroppedFields, findDropped, isAllDropped } from './dropped-fields.ts';
 import { fitStatus } from './status-budget.ts';
 
@@ -18,11 +17,10 @@ export async function writeStatus(
 ): Promise<{ readonly stored: ClusterGroupUpgrade; readonly dropped: DroppedFields } | undefined> {
   const canPack = dropped.packed !== true;
   const fitted = fitStatus(desired, { canPack });
-  const status = mergePatch(upgrade.status ? fitStatus(upgrade.status, { canPack }) : {}, fitted);
-  if (status === undefined || isAllDropped(status, dropped)) return undefined;
-  const { uid, resourceVersion } = upgrade.metadata;
-  const patch = { metadata: { uid, resourceVersion }, status };
-  const stored = await client.patch(ClusterGroupUpgrade, refOf(upgrade), patch, { type: 'merge', subresource: 'status' });
+  const before = upgrade.status && fitStatus(upgrade.status, { canPack });
+  if (isAllDropped(mergePatch(before ?? {}, fitted) ?? {}, dropped)) return undefined;
+  const stored = await patchStatus(client, ClusterGroupUpgrade, { ...upgrade, status: before }, fitted);
+  if (!stored) return undefined;
   const found = { stored: withWholeStatus(stored), dropped: findDropped(fitted, stored.status, dropped) };
   // A CRD that does not know how a status is packed has lost what was: all of it again, in full.
   return canPack && found.dropped.packed === true ? ((await writeStatus(stored, desired, { client, ...found })) ?? found) : found;

@@ -1,7 +1,7 @@
 import { executeAction, type SpokeAccess } from '@flotilla/agent';
 import { findCondition, isSameJson, withCondition } from '@flotilla/api';
 import { ACTION_COMPLETED, ManagedClusterAction } from '@flotilla/api/ocm';
-import { type Client, type Clock, isNotFound, type ReconcileContext, type ReconcileResult } from '@flotilla/runtime';
+import { type Client, type Clock, type ReconcileContext, type ReconcileResult, replaceStatus } from '@flotilla/runtime';
 import type { HubLimiter } from '../../hub-limiter.ts';
 
 /** What a reconcile of an action works with. */
@@ -29,16 +29,7 @@ export async function reconcileAction(name: string, deps: ActionDeps, { logger, 
   if (isSameJson(conditions, action.status?.conditions ?? [])) return {};
 
   await deps.limit(signal);
-  await writeStatus(deps.hub, { ...action, status: { conditions, result: result ?? null } });
+  // Under the version that was executed: a conflict means the action changed meanwhile.
+  await replaceStatus(deps.hub, ManagedClusterAction, { ...action, status: { conditions, result: result ?? null } });
   return {};
-}
-
-/** PUT with the version that was executed: a conflict means the action changed meanwhile, and is thrown. */
-async function writeStatus(hub: Client, action: ManagedClusterAction): Promise<void> {
-  try {
-    await hub.replace(ManagedClusterAction, action, { subresource: 'status' });
-  } catch (error) {
-    // Deleted while it ran: nobody waits for the verdict.
-    if (!isNotFound(error)) throw error;
-  }
 }

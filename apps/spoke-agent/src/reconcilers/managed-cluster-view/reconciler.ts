@@ -1,7 +1,7 @@
 import { decidePoll, isSameStatus, readView, type SpokeAccess } from '@flotilla/agent';
 import { findCondition } from '@flotilla/api';
 import { ManagedClusterView, VIEW_PROCESSING } from '@flotilla/api/ocm';
-import { type Client, type Clock, isNotFound, type ReconcileContext, type ReconcileResult } from '@flotilla/runtime';
+import { type Client, type Clock, type ReconcileContext, type ReconcileResult, replaceStatus } from '@flotilla/runtime';
 import type { HubLimiter } from '../../hub-limiter.ts';
 
 /** What a reconcile of a view works with. */
@@ -32,16 +32,8 @@ export async function reconcileView(name: string, deps: ViewDeps, { logger, sign
       'Writing what a view shows',
     );
     await deps.limit(signal);
-    await writeStatus(deps.hub, { ...view, status });
+    // Under the version the read was for: an answer to an older question must not reach the view.
+    await replaceStatus(deps.hub, ManagedClusterView, { ...view, status });
   }
   return { requeueAfterMs: poll.requeueAfterMs };
-}
-
-/** PUT with the version the read was for: an answer to an older question must not reach the view. */
-async function writeStatus(hub: Client, view: ManagedClusterView): Promise<void> {
-  try {
-    await hub.replace(ManagedClusterView, view, { subresource: 'status' });
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-  }
 }

@@ -1,6 +1,6 @@
 import { passWork, type WorkAccess, type WorkCadence, type WorkMemory, type WorkStatus } from '@flotilla/agent';
 import { ManifestWork } from '@flotilla/api/ocm';
-import { type Client, type Clock, isNotFound, type ReconcileContext, type ReconcileResult } from '@flotilla/runtime';
+import { type Client, type Clock, isNotFound, patchStatus, type ReconcileContext, type ReconcileResult } from '@flotilla/runtime';
 import type { HubLimiter } from '../../hub-limiter.ts';
 
 /** What a reconcile of a work works with. */
@@ -29,12 +29,12 @@ export async function reconcileWork(name: string, deps: WorkDeps, { logger, sign
   const pass = await passWork(work, memories.get(name), deps.spoke, moment);
   if (pass.finalizers) {
     await limit(signal);
-    await write(hub, work, { metadata: { finalizers: pass.finalizers } });
+    await writeFinalizers(hub, work, pass.finalizers);
     if (work.metadata.deletionTimestamp) logger.info({ manifestWork: name }, 'Ended a work');
   }
   if (pass.status) {
     await limit(signal);
-    await write(hub, work, { status: pass.status });
+    await patchStatus(hub, ManifestWork, work, pass.status);
     logger.info({ manifestWork: name, generation: work.metadata.generation, conditions: reasonsOf(pass.status) }, 'Work changed');
   }
   // Only now: after a failed write the same has to be done again.
@@ -45,14 +45,13 @@ export async function reconcileWork(name: string, deps: WorkDeps, { logger, sign
 
 const reasonsOf = (status: WorkStatus): readonly string[] => (status.conditions ?? []).map(({ reason }) => reason);
 
-/** Compare-and-swap with the version that was looked at: a conflict means that the work changed meanwhile, and is thrown. */
-async function write(hub: Client, work: ManifestWork, change: { metadata?: { finalizers: string[] }; status?: WorkStatus }): Promise<void> {
-  const { name, namespace, resourceVersion } = work.metadata;
-  const patch = { ...change, metadata: { ...change.metadata, resourceVersion } };
+/** Under the version that was looked at: a conflict means that the work changed meanwhile, and is thrown. */
+async function writeFinalizers(hub: Client, { metadata }: ManifestWork, finalizers: readonly string[]): Promise<void> {
+  const { name, namespace, resourceVersion } = metadata;
   try {
-    await hub.patch(ManifestWork, { name, namespace }, patch, { type: 'merge', subresource: change.status && 'status' });
+    await hub.patch(ManifestWork, { name, namespace }, { metadata: { resourceVersion, finalizers } }, { type: 'merge' });
   } catch (error) {
-    // Gone while it was looked at: nobody waits for the answer.
+    // Gone while it was looked at.
     if (!isNotFound(error)) throw error;
   }
 }

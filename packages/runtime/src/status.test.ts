@@ -1,0 +1,96 @@
+import { type Condition, type KubeObject, type Resource, untyped } from '@flotilla/api';
+import { describe, expect, test } from 'vitest';
+import { ApiError, RuntimeErrorCode } from './errors.ts';
+import { patchStatus, statusAfter } from './status.ts';
+
+const NOW = Date.parse('2026-01-02T00:00:00Z');
+const EARLIER = '2026-01-01T00:00:00Z';
+const condition = (type: string, status: Condition['status'], more: Partial<Condition> = {}): Condition => ({
+  type,
+  status,
+  reason: 'R',
+  message: 'm',
+  lastTransitionTime: EARLIER,
+  ...more,
+});
+const boat = (status?: { conditions?: Condition[]; [field: string]: unknown }) => ({
+  metadata: { namespace: 'sea', name: 'boat', uid: 'u', resourceVersion: '7', generation: 3 },
+  ...(status && { status }),
+});
+
+describe('statusAfter', () => {
+  test('conditions keep their place, carry the generation, and their time moves with the status alone', () => {
+    const before = boat({ conditions: [condition('Ready', 'True'), condition('Afloat', 'True')] });
+    const said = [
+      { type: 'Ready', status: 'False', reason: 'Leak', message: 'm' },
+      { type: 'Afloat', status: 'True', reason: 'Still', message: 'm' },
+      { type: 'New', status: 'Unknown', reason: 'R', message: 'm' },
+    ] as const;
+    expect(statusAfter(before, { conditions: said }, NOW).conditions).toEqual([
+      condition('Ready', 'False', { reason: 'Leak', observedGeneration: 3, lastTransitionTime: '2026-01-02T00:00:00Z' }),
+      condition('Afloat', 'True', { reason: 'Still', observedGeneration: 3 }),
+      condition('New', 'Unknown', { observedGeneration: 3, lastTransitionTime: '2026-01-02T00:00:00Z' }),
+    ]);
+  });
+
+  test('fields are replaced, others and unsaid conditions stay', () =>
+    expect(statusAfter(boat({ crew: 2, knots: 5, conditions: [condition('Ready', 'True')] }), { fields: { knots: 6 } }, NOW)).toEqual({
+      crew: 2,
+      knots: 6,
+      conditions: [condition('Ready', 'True')],
+    }));
+
+  test('a kind may order its conditions by a rule of its own', () => {
+    const latestLast = (all: readonly Condition[], next: Omit<Condition, 'lastTransitionTime'>): Condition[] => [
+      ...all.filter(({ type }) => type !== next.type),
+      { ...next, lastTransitionTime: EARLIER },
+    ];
+    const before = boat({ conditions: [condition('A', 'True'), condition('B', 'True')] });
+    const conditions = [{ type: 'A', status: 'False', reason: 'R', message: 'm' }] as const;
+    expect(statusAfter(before, { conditions, rule: latestLast }, NOW).conditions?.map(({ type }) => type)).toEqual(['B', 'A']);
+  });
+});
+
+describe('patchStatus', () => {
+  const Boat = untyped('sea.example/v1', 'Boat', 'boats');
+
+  /** Everything that was sent, and an answer. */
+  function server(answer: () => KubeObject) {
+    const sent: unknown[] = [];
+    const patch = async <T extends KubeObject>(kind: Resource<T>, ref: unknown, body: unknown, options: unknown): Promise<T> => {
+      sent.push({ ref, body, options });
+      return kind.schema.parse(answer());
+    };
+    return { sent, client: { patch } };
+  }
+
+  test('sends what changed, under the version it was judged by', async () => {
+    const { client, sent } = server(() => boat({ knots: 6 }));
+    const stored = await patchStatus(client, Boat, boat({ crew: 2, knots: 5, old: true }), { crew: 2, knots: 6 });
+    expect(stored).toMatchObject({ status: { knots: 6 } });
+    expect(sent).toEqual([
+      {
+        ref: { namespace: 'sea', name: 'boat' },
+        body: { metadata: { uid: 'u', resourceVersion: '7' }, status: { knots: 6, old: null } },
+        options: { type: 'merge', subresource: 'status' },
+      },
+    ]);
+  });
+
+  test('sends nothing when nothing changed, whatever the order of the keys', async () => {
+    const { client, sent } = server(() => boat());
+    expect(await patchStatus(client, Boat, boat({ a: 1, b: { c: [1], d: 2 } }), { b: { d: 2, c: [1] }, a: 1 })).toBeUndefined();
+    expect(await patchStatus(client, Boat, boat(), {})).toBeUndefined();
+    expect(sent).toEqual([]);
+  });
+
+  const refusal = (code: string, status: number) => (): never => {
+    throw new ApiError(code, 'PATCH', { status, reason: '', serverMessage: '' });
+  };
+
+  test('an object that is gone needs no status; a conflict is told', async () => {
+    expect(await patchStatus(server(refusal(RuntimeErrorCode.notFound, 404)).client, Boat, boat(), { a: 1 })).toBeUndefined();
+    const { client } = server(refusal(RuntimeErrorCode.conflict, 409));
+    await expect(patchStatus(client, Boat, boat(), { a: 1 })).rejects.toMatchObject({ status: 409 });
+  });
+});
