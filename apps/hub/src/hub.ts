@@ -101,7 +101,7 @@ export async function lead({ client, store, config, logger, metrics }: HubDeps, 
     ? startRegistration({ ...shared, clusters: caches.clusters, namespace: config.namespace }, signal)
     : undefined;
   const leftovers = [engine, backup].map((owner) => startLeftovers({ ...shared, caches, now: Date.now, engine: owner }, signal));
-  await Promise.all([upgrades, autoUpgrades, registration, ...leftovers].map((each) => each?.stopped));
+  await Promise.all([...[upgrades, ...leftovers].map(({ stopped }) => stopped), autoUpgrades?.stopped, registration?.stopped]);
   await Promise.all([
     precacheSteps.close(),
     backupSteps.close(),

@@ -79,22 +79,21 @@ export function startReconciler(options: ReconcilerOptions): Reconciler {
   const detach = watches.map((each) => each.attach((key, afterMs = 0) => queue.addAfter(key, afterMs)));
   const run = new Run({ ...options, logger: options.logger.child({ controller: name }), queue });
   let hasSynced = false;
-  const fill = async (): Promise<void> => {
+  const runUntilAborted = async (): Promise<void> => {
     try {
       await Promise.all(watches.map((each) => each.start(signal)));
+      hasSynced = !signal.aborted;
+      if (hasSynced) queue.process((key) => run.once(key));
+      await aborted(signal);
     } catch (error) {
       if (!signal.aborted) throw error;
+    } finally {
+      for (const each of detach) each();
+      await queue.stop();
+      if (signal.aborted) await Promise.all(watches.map((each) => each.stopped()));
     }
-    if (signal.aborted) return;
-    hasSynced = true;
-    queue.process((key) => run.once(key));
-    await aborted(signal);
   };
-  const stopped = fill().finally(async () => {
-    for (const each of detach) each();
-    await queue.stop();
-    if (signal.aborted) await Promise.all(watches.map((each) => each.stopped()));
-  });
+  const stopped = runUntilAborted();
   return {
     get hasSynced() {
       return hasSynced;
