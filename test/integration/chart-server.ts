@@ -1,0 +1,71 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { policyCrds, transportCrds } from '@flotilla/api/ocm';
+import { runCommand } from '@flotilla/control-plane/processes';
+import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
+import { ensureTools, type Tools } from '@flotilla/control-plane/toolchain';
+import type { Client } from '@flotilla/runtime';
+import { z } from 'zod';
+import { applyCrds } from '../fixtures/crds.ts';
+import { HUB, NAMESPACE, SERVICE_ACCOUNT } from './chart-hub.ts';
+
+/** User of the agent. */
+export const AGENT = `system:serviceaccount:${NAMESPACE}:agent-flotilla-spoke`;
+
+/** Values that a chart cannot do without. */
+export const REQUIRED = { hub: [], spoke: ['clusterName=spoke-1', 'hub.kubeconfigSecret=hub-kubeconfig'] } as const;
+/** A folder of `charts`. */
+export type Chart = keyof typeof REQUIRED;
+
+/** What is asked of every rendered object. */
+export const Rendered = z.looseObject({
+  kind: z.string(),
+  metadata: z.looseObject({ name: z.string(), namespace: z.string().optional(), annotations: z.record(z.string(), z.string()).optional() }),
+});
+
+/** As much of OpenShift as helm sees of it. */
+const securityContextConstraints = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: 'securitycontextconstraints.security.openshift.io' },
+  spec: {
+    group: 'security.openshift.io',
+    scope: 'Cluster',
+    names: { plural: 'securitycontextconstraints', singular: 'securitycontextconstraints', kind: 'SecurityContextConstraints' },
+    versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
+  },
+};
+
+/** A real API server that knows all kinds of ours, on which charts are rendered and installed. */
+export interface ChartServer extends AsyncDisposable {
+  readonly server: ApiServer;
+  readonly admin: Client;
+  readonly tools: Tools;
+  /** Runs helm against the server; returns what it prints. */
+  helm(...args: string[]): Promise<string>;
+}
+
+/** Starts it, with users HUB and AGENT. */
+export async function startChartServer(): Promise<ChartServer> {
+  const stack = new AsyncDisposableStack();
+  const tools = await ensureTools(['helm', 'kubectl']);
+  const home = await mkdtemp(join(tmpdir(), 'flotilla-helm-'));
+  stack.defer(() => rm(home, { recursive: true, force: true }));
+  const server = stack.use(await startApiServer({ users: [AGENT, HUB].map((name) => ({ name, groups: SERVICE_ACCOUNT })) }));
+  const admin = await server.client();
+  for (const name of [NAMESPACE, 'spoke-1', 'spoke-2']) await admin.request('POST', '/api/v1/namespaces', { body: { metadata: { name } } });
+  await applyCrds(admin, [...transportCrds(), ...policyCrds(), securityContextConstraints]);
+  // Helm keeps its cache and settings here; a release's record is on the server.
+  const env = { HELM_CACHE_HOME: home, HELM_CONFIG_HOME: home, HELM_DATA_HOME: home, KUBECONFIG: server.kubeconfig };
+  return {
+    server,
+    admin,
+    tools,
+    helm: (...args) => runCommand(tools.path('helm'), args, { env, timeoutMs: 60_000 }),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+/** Values as arguments of helm. */
+export const sets = (values: readonly string[]): string[] => values.flatMap((value) => ['--set', value]);
