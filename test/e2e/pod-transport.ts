@@ -23,7 +23,9 @@ async function podSubject(world: PrecacheFleet): Promise<TransportSubject> {
   const [spoke] = fleet.spokes;
   const cluster = spoke && fleet.clusters.get(spoke.name);
   if (!spoke || !cluster) throw new TypeError('the fleet has no spoke');
+  await spoke.setRate(undefined);
   await world.rejoin(spoke, ANYTHING);
+  await cluster.kubectl(['rollout', 'status', ...AGENT, '--timeout=60s'], { timeoutMs: 70_000 });
   return {
     hub: fleet.hub.client,
     cluster: spoke.name,

@@ -1,25 +1,14 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Lease } from '@flotilla/api/core';
-import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { RunningProgram } from '../../../tools/src/fleets/programs.ts';
 import { eventually } from '../../fixtures/eventually.ts';
 import { startRelay } from './relay.ts';
 import { spokeNames, World } from './world.ts';
 
 const COMPLETED = 'True PrecachingCompleted: Precaching is completed for all clusters';
 const spokes = spokeNames(10);
-
-let world: World | undefined;
-const others: RunningProgram[] = [];
-afterEach(async () => {
-  await world?.stop();
-  world = undefined;
-});
-afterAll(async () => {
-  for (const other of others) await other.stop();
-});
 
 /** A kubeconfig for the world's API server behind a relay. */
 async function relayed({ dir, server }: World, port: number): Promise<string> {
@@ -32,9 +21,10 @@ const expectOneJobEach = (subject: World) => {
   for (const spoke of spokes) expect(subject.spokes.jobsCreated(spoke), spoke).toHaveLength(1);
 };
 
+// Each in a world of its own: most of their time is waiting for what was cut to be noticed.
 describe('the API server', () => {
-  test('loses every connection, watches and writes alike, every two seconds', async () => {
-    world = await World.start({ spokes, job: { seconds: 4 }, withoutHub: true });
+  test.concurrent('loses every connection, watches and writes alike, every two seconds', async () => {
+    await using world = await World.start({ spokes, job: { seconds: 4 }, withoutHub: true });
     await using relay = await startRelay(Number(new URL(world.server.url).port));
     await world.startHub({ kubeconfig: await relayed(world, relay.port) });
     let cuts = 0;
@@ -52,8 +42,8 @@ describe('the API server', () => {
     expect(cuts).toBeGreaterThan(3);
   });
 
-  test('is behind connections that fall silent in mid-run without being closed', async () => {
-    world = await World.start({ spokes, job: { seconds: 4 }, withoutHub: true });
+  test.concurrent('is behind connections that fall silent in mid-run without being closed', async () => {
+    await using world = await World.start({ spokes, job: { seconds: 4 }, withoutHub: true });
     await using relay = await startRelay(Number(new URL(world.server.url).port));
     await world.startHub({ kubeconfig: await relayed(world, relay.port) });
     await world.upgrade('run', spokes);
@@ -64,8 +54,8 @@ describe('the API server', () => {
     expectOneJobEach(world);
   });
 
-  test('is restarted in mid-run, and has forgotten the versions that were watched', async () => {
-    world = await World.start({ spokes, job: { seconds: 6 } });
+  test.concurrent('is restarted in mid-run, and has forgotten the versions that were watched', async () => {
+    await using world = await World.start({ spokes, job: { seconds: 6 } });
     await world.upgrade('run', spokes);
     await world.untilStates('run', { 'spoke-1': 'Active' });
     await world.server.restart({ etcd: true });
@@ -78,11 +68,10 @@ describe('the API server', () => {
   });
 });
 
-test('the leader is killed and the other hub takes over', async () => {
-  world = await World.start({ spokes, job: { seconds: 6 }, withoutHub: true });
-  const leader = await world.startHub();
+test.concurrent('the leader is killed and the other hub takes over', async () => {
+  await using world = await World.start({ spokes, job: { seconds: 6 }, withoutHub: true });
+  await using leader = await world.startHub();
   const standby = await world.startHub({ standby: true });
-  others.push(leader);
   await eventually(async () => (await standby.output()).includes('Waiting for the lease'), 20_000, 'the other to wait');
   await world.upgrade('run', spokes);
   await world.untilBegun('run');

@@ -1,0 +1,76 @@
+/** What the cases of `decide` are made of. */
+import type { PrecacheState } from '@flotilla/api/ran';
+import { createPrecacheJob } from '../precache/job.ts';
+import type { StepContext } from './interpret.ts';
+import { buildAction, buildPrecacheSettings, foundJob, UPGRADE } from './observation-builders.ts';
+import type { Answer, SpokeObservation } from './observe.ts';
+
+/** The job of every case. */
+export const job = createPrecacheJob(buildPrecacheSettings());
+/** Before the deadline, with nothing in the way. */
+export const context: StepContext<PrecacheState> = {
+  job,
+  upgradeUid: UPGRADE.uid,
+  now: 1_000_000,
+  deadlineAt: 2_000_000,
+  heldBy: undefined,
+  holderEnded: false,
+  trouble: undefined,
+  digest: 'new',
+};
+/** At the deadline. */
+export const late: StepContext<PrecacheState> = { ...context, now: 2_000_000 };
+
+/** A state, what is seen of the spoke, and what follows. */
+export interface Row {
+  readonly name: string;
+  readonly from: PrecacheState;
+  readonly spoke: Partial<SpokeObservation>;
+  readonly context?: StepContext<PrecacheState>;
+  readonly to: PrecacheState;
+  readonly effects?: readonly string[];
+  /** Absent: there is no message. */
+  readonly message?: string;
+  /** Absent: nothing but a change wakes the spoke. */
+  readonly lookAt?: number;
+}
+
+/** Nothing is there. */
+export const absent: Answer = { kind: 'absent' };
+/** No answer yet. */
+export const pending: Answer = { kind: 'pending' };
+/** The spoke refused to say. */
+export const unknown: Answer = { kind: 'unknown', message: 'forbidden' };
+/** A Job that failed for this reason. */
+export const failed = (reason: string, message?: string) =>
+  foundJob({ failed: 1, conditions: [{ type: 'Failed', status: 'True', reason, ...(message && { message }) }] });
+/** What a puller that failed reported last. */
+export const progress = (message?: string): Answer => {
+  const report = {
+    phase: 'failed',
+    imagesDone: 1,
+    imagesTotal: 2,
+    bytesDone: 1,
+    bytesTotal: 2,
+    bytesPerSecond: 0,
+    at: '2026-01-01T00:00:00Z',
+    message,
+  };
+  return {
+    kind: 'found',
+    object: { kind: 'ConfigMap', metadata: { name: 'pre-cache-progress' }, data: { progress: JSON.stringify(report) } },
+  };
+};
+/** What admission says. */
+export const DENIED = 'failed to handle Create action with err: admission webhook "policy.test" denied the request: no';
+/** What an agent says whose API server is away. */
+export const UNREACHABLE =
+  'failed to handle Create action with err: Post "https://10.0.0.1:6443/api/v1/namespaces": dial tcp 10.0.0.1:6443: connect: connection refused';
+/** The namespace could not be created so many times. */
+export const creationFailed = (message: string, times: number) =>
+  new Map([['precache-ns-create', buildAction({ outcome: 'failed', retries: times, refusals: times, message })]]);
+/** Message about an upgrade that left something. */
+export const LEFTOVERS =
+  'waits for ClusterGroupUpgrade ns/other, which has ended and could not yet remove from this cluster what it left there';
+/** Message about a cluster that is away. */
+export const away = 'the cluster is not available; pre-caching goes on when it is';

@@ -1,0 +1,217 @@
+import { absent, away, context, LEFTOVERS, late, pending, type Row, unknown } from './interpret-case.ts';
+import { buildAction, buildView, foundJob, foundNamespace, UPGRADE } from './observation-builders.ts';
+
+/** Cases of `decide` until the spoke is free of what was there before. */
+export const preparing: Row[] = [
+  { name: 'a free spoke', from: 'NotStarted', spoke: {}, to: 'PreparingToStart' },
+  {
+    name: 'a spoke that another upgrade holds',
+    from: 'NotStarted',
+    spoke: {},
+    context: { ...context, heldBy: 'ns/other' },
+    to: 'NotStarted',
+    message: 'waits for ClusterGroupUpgrade ns/other, which is pre-caching this cluster',
+  },
+  {
+    name: 'waiting for another upgrade has no deadline',
+    from: 'NotStarted',
+    spoke: {},
+    context: { ...late, heldBy: 'ns/other' },
+    to: 'NotStarted',
+    message: 'waits for ClusterGroupUpgrade ns/other, which is pre-caching this cluster',
+  },
+  {
+    name: 'a spoke that an upgrade holds which has ended and could not clean it',
+    from: 'NotStarted',
+    spoke: { available: false },
+    context: { ...context, heldBy: 'ns/other', holderEnded: true },
+    to: 'NotStarted',
+    message: LEFTOVERS,
+  },
+  {
+    name: 'a spoke that an upgrade holds which has ended and is cleaning it',
+    from: 'NotStarted',
+    spoke: {},
+    context: { ...context, heldBy: 'ns/other', holderEnded: true },
+    to: 'NotStarted',
+    message: 'waits for ClusterGroupUpgrade ns/other, which is pre-caching this cluster',
+  },
+  {
+    name: 'a spoke that is held by what another upgrade left, by the end',
+    from: 'NotStarted',
+    spoke: { available: false },
+    context: { ...late, heldBy: 'ns/other', holderEnded: true },
+    to: 'PrecacheTimeout',
+    message: `timed out: ${LEFTOVERS}`,
+  },
+  {
+    name: 'a spoke for which the hub cannot write, by the end',
+    from: 'NotStarted',
+    spoke: {},
+    context: { ...late, trouble: 'cannot go on: the namespace is terminating' },
+    to: 'PrecacheTimeout',
+    message: 'timed out: cannot go on: the namespace is terminating',
+  },
+  {
+    name: 'a spoke that got nowhere, by the end',
+    from: 'NotStarted',
+    spoke: {},
+    context: late,
+    to: 'PrecacheTimeout',
+    message: 'timed out: the cluster gave no verdict',
+  },
+  {
+    name: 'a free spoke with an absent namespace at once',
+    from: 'NotStarted',
+    spoke: { namespaceView: buildView(absent) },
+    to: 'Starting',
+  },
+
+  {
+    name: 'a spoke whose annotations cannot be used',
+    from: 'NotStarted',
+    spoke: {},
+    context: { ...context, problem: 'annotation x is "/"' },
+    to: 'NotStarted',
+    message: 'annotation x is "/"',
+  },
+  { name: 'no view yet', from: 'PreparingToStart', spoke: {}, to: 'PreparingToStart' },
+  { name: 'no answer yet', from: 'PreparingToStart', spoke: { namespaceView: buildView(pending) }, to: 'PreparingToStart' },
+  {
+    name: 'no answer, and the spoke is away',
+    from: 'PreparingToStart',
+    spoke: { available: false },
+    to: 'PreparingToStart',
+    message: away,
+  },
+  { name: 'namespace absent', from: 'PreparingToStart', spoke: { namespaceView: buildView(absent) }, to: 'Starting' },
+  {
+    name: 'namespace absent, says a view of another upgrade',
+    from: 'PreparingToStart',
+    spoke: { namespaceView: buildView(absent, { ours: false }) },
+    to: 'PreparingToStart',
+  },
+  {
+    name: 'namespace of an earlier attempt',
+    from: 'PreparingToStart',
+    spoke: { namespaceView: buildView(foundNamespace({ annotations: { 'flotilla.io/upgrade-uid': 'uid-0' } })) },
+    to: 'PreparingToStart',
+    effects: ['requestCleanup'],
+    message: 'removing what an earlier attempt left on the cluster',
+  },
+  {
+    name: 'namespace without our annotation',
+    from: 'PreparingToStart',
+    spoke: { namespaceView: buildView(foundNamespace()) },
+    to: 'PreparingToStart',
+    effects: ['requestCleanup'],
+    message: 'removing what an earlier attempt left on the cluster',
+  },
+  {
+    name: 'namespace of an earlier attempt on a spoke that is away',
+    from: 'PreparingToStart',
+    spoke: { available: false, namespaceView: buildView(foundNamespace()) },
+    to: 'PreparingToStart',
+    message: away,
+  },
+  {
+    name: 'namespace of this very attempt',
+    from: 'PreparingToStart',
+    spoke: { namespaceView: buildView(foundNamespace({ annotations: { 'flotilla.io/upgrade-uid': UPGRADE.uid } })) },
+    to: 'Starting',
+  },
+  {
+    name: 'namespace of this very attempt that is going',
+    from: 'PreparingToStart',
+    spoke: {
+      namespaceView: buildView(
+        foundNamespace({ annotations: { 'flotilla.io/upgrade-uid': UPGRADE.uid }, deletionTimestamp: '2026-01-01T00:00:00Z' }),
+      ),
+    },
+    to: 'PreparingToStart',
+    effects: ['requestCleanup'],
+    message: 'removing what an earlier attempt left on the cluster',
+  },
+  {
+    name: 'namespace cannot be read',
+    from: 'PreparingToStart',
+    spoke: { namespaceView: buildView(unknown) },
+    to: 'PreparingToStart',
+    message: 'cannot see namespace on the cluster: forbidden',
+  },
+  {
+    name: 'prepared by the very end',
+    from: 'PreparingToStart',
+    spoke: { namespaceView: buildView(absent) },
+    context: late,
+    to: 'PrecacheTimeout',
+    message: 'timed out: the cluster gave no verdict',
+  },
+  {
+    name: 'no answer by the end',
+    from: 'PreparingToStart',
+    spoke: { namespaceView: buildView(pending) },
+    context: late,
+    to: 'PrecacheTimeout',
+    message: 'timed out: the cluster gave no verdict',
+  },
+  {
+    name: 'away by the end',
+    from: 'PreparingToStart',
+    spoke: { available: false, namespaceView: buildView(pending) },
+    context: late,
+    to: 'PrecacheTimeout',
+    message: 'timed out: the cluster is not available',
+  },
+  {
+    name: 'a namespace that never goes',
+    from: 'PreparingToStart',
+    spoke: { namespaceView: buildView(foundNamespace()) },
+    context: late,
+    to: 'PrecacheTimeout',
+    message: 'timed out: removing what an earlier attempt left on the cluster',
+  },
+
+  ...(['PreparingToStart', 'Starting', 'Active'] as const).flatMap((from): Row[] => {
+    const over = { from, to: 'PreparingToStart', effects: ['startOver'], message: 'the spec has changed: starting over' } as const;
+    return [
+      { ...over, name: 'a view from before the spec was edited', spoke: { namespaceView: buildView(absent, { digest: 'old' }) } },
+      {
+        ...over,
+        name: 'an action from before the spec was edited',
+        spoke: { namespaceView: buildView(absent), actions: new Map([['precache-spec-cm-create', buildAction({ digest: 'old' })]]) },
+        context: late,
+      },
+    ];
+  }),
+  ...(['Starting', 'Active'] as const).map(
+    (from): Row => ({
+      from,
+      name: 'a job that does what the spec wanted before it was edited',
+      spoke: { jobView: buildView(foundJob({ succeeded: 1 }, { 'flotilla.io/spec-digest': 'old' })) },
+      to: 'PreparingToStart',
+      effects: ['startOver'],
+      message: 'the spec has changed: starting over',
+    }),
+  ),
+  {
+    name: 'namespace of this very upgrade, from before the spec was edited',
+    from: 'PreparingToStart',
+    spoke: {
+      namespaceView: buildView(
+        foundNamespace({ annotations: { 'flotilla.io/upgrade-uid': UPGRADE.uid, 'flotilla.io/spec-digest': 'old' } }),
+      ),
+    },
+    to: 'PreparingToStart',
+    effects: ['requestCleanup'],
+    message: 'removing what an earlier attempt left on the cluster',
+  },
+  {
+    name: 'what was edited does not matter while another upgrade has the spoke',
+    from: 'NotStarted',
+    spoke: { namespaceView: buildView(absent, { digest: 'old' }) },
+    context: { ...context, heldBy: 'ns/other' },
+    to: 'NotStarted',
+    message: 'waits for ClusterGroupUpgrade ns/other, which is pre-caching this cluster',
+  },
+];
