@@ -21,6 +21,7 @@ export function createWorkerCaches(client: Client, logger: Logger, metrics: Metr
       indexes: { ...upgradeIndexes, ...upgradeLabelIndexes, ...wakeIndexes },
     }),
     clusters: new WatchCache(client, ManagedCluster, shared),
+    configs: new WatchCache(client, PreCachingConfig, shared),
     ...transportCaches(client, shared),
     ...rolloutCaches(client, shared),
     ...placementCaches(client, shared),
@@ -33,7 +34,6 @@ export function createCaches(client: Client, logger: Logger, metrics: Metrics, t
   const byCluster = { [BY_CLUSTER]: ({ metadata }: Policy) => [metadata.namespace ?? ''] };
   return {
     ...createWorkerCaches(client, logger, metrics),
-    configs: new WatchCache(client, PreCachingConfig, shared),
     overrides: new WatchCache(client, ConfigMap, { ...shared, fieldSelector: `metadata.name=${OVERRIDES_CONFIG_MAP}` }),
     parents: new WatchCache(client, Policy, { ...shared, labelSelector: `!${CHILD_POLICIES}`, optional: true }),
     children: new WatchCache(client, Policy, {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { hostname } from 'node:os';
 import { type Ref, refKey } from '@flotilla/api';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
-import { type QueueStore, queues } from '@flotilla/queues';
+import type { QueueStore } from '@flotilla/queues';
 import { repositoryOf } from '@flotilla/rollout';
 import { type Client, createChannel, createEventRecorder, type Logger, type Metrics, startReconciler } from '@flotilla/runtime';
 import { createBackupJob } from './backup/job.ts';
@@ -16,13 +16,11 @@ import { UpgradeReconciler } from './reconcilers/cluster-group-upgrade/reconcile
 import { upgradesOf, watchesOf } from './reconcilers/cluster-group-upgrade/wakes.ts';
 import { startAutoUpgrades } from './reconcilers/managed-cluster/reconciler.ts';
 import { startRegistration } from './registration/registration.ts';
-import { createBatchStep } from './rollout/batch-step.ts';
 import { RolloutEngine } from './rollout/engine.ts';
-import { openRolloutQueue, startRolloutWorker } from './rollout/queue.ts';
-import { createSpokeStep } from './rollout/spoke/spoke-step.ts';
+import { createRolloutStep, startRolloutSteps } from './rollout/queue.ts';
 import { SpokeJobEngine } from './spoke-job/engine.ts';
 import { startLeftovers } from './spoke-job/leftovers.ts';
-import { startSpokeJobQueue, startSpokeJobWorker } from './spoke-job/queue.ts';
+import { startSpokeJobs, startSpokeJobWorker } from './spoke-job/queue.ts';
 import { createUpdateGraph } from './update-graph.ts';
 
 export interface HubDeps {
@@ -40,21 +38,25 @@ export async function lead({ client, store, config, logger, metrics }: HubDeps, 
   const looks = createChannel();
   const look = (upgrade: Ref) => looks.enqueue(refKey(upgrade));
   const engineDeps = { client, caches, logger, now: Date.now, onChange: look };
-  const engine = new SpokeJobEngine(createPrecacheJob(settings), engineDeps);
+  const engine = new SpokeJobEngine(createPrecacheJob(settings, caches.configs), engineDeps);
   const backup = new SpokeJobEngine(createBackupJob(backupSettings(config)), engineDeps);
   await fillCaches(caches, logger, signal);
 
-  const steps = { store, concurrency: config.stepConcurrency, signal, logger };
-  const precacheSteps = startSpokeJobQueue(engine, { ...steps, queue: queues.precacheStep });
-  const backupSteps = startSpokeJobQueue(backup, { ...steps, queue: queues.backupStep });
-  const rolloutDeps = { ...steps, client, caches, now: Date.now, viewSeconds: config.jobViewSeconds, talmStrict: config.talmStrict };
-  const rolloutQueue = openRolloutQueue(rolloutDeps);
-  const rolloutSteps = startRolloutWorker({ ...rolloutDeps, isRemote: false });
-  const ownSteps = { step: createSpokeStep(rolloutDeps), batch: createBatchStep(rolloutDeps) };
+  const steps = { store, concurrency: config.stepConcurrency, signal, log: logger };
+  const rolloutStep = createRolloutStep({
+    client,
+    caches,
+    logger,
+    now: Date.now,
+    viewSeconds: config.jobViewSeconds,
+    talmStrict: config.talmStrict,
+  });
+  const rolloutSteps = startRolloutSteps(rolloutStep, { ...steps, isRemote: false });
+  const dispatchers = [startSpokeJobs(engine, steps), startSpokeJobs(backup, steps), rolloutSteps];
   const rollout = new RolloutEngine({
     caches,
-    queue: rolloutQueue,
-    steps: ownSteps,
+    queue: rolloutSteps,
+    step: rolloutStep,
     onProblem: look,
     now: Date.now,
     logger,
@@ -102,13 +104,7 @@ export async function lead({ client, store, config, logger, metrics }: HubDeps, 
     : undefined;
   const leftovers = [engine, backup].map((owner) => startLeftovers({ ...shared, caches, now: Date.now, engine: owner }, signal));
   await Promise.all([...[upgrades, ...leftovers].map(({ stopped }) => stopped), autoUpgrades?.stopped, registration?.stopped]);
-  await Promise.all([
-    precacheSteps.close(),
-    backupSteps.close(),
-    rolloutSteps.close(),
-    rolloutQueue[Symbol.asyncDispose](),
-    recorder.close(),
-  ]);
+  await Promise.all([...dispatchers.map((each) => each.close()), recorder.close()]);
   await graph.close();
 }
 
@@ -117,11 +113,12 @@ export async function runWorker({ client, store, config, logger, metrics }: HubD
   const caches = createWorkerCaches(client, logger, metrics);
   await fillCaches(caches, logger, signal);
   const deps = { client, caches, logger, now: Date.now };
-  const steps = { store, concurrency: config.stepConcurrency, signal, logger };
+  const steps = { store, concurrency: config.stepConcurrency, signal, log: logger };
+  const rolloutStep = createRolloutStep({ ...deps, viewSeconds: config.jobViewSeconds, talmStrict: config.talmStrict });
   const workers = [
-    startSpokeJobWorker(createPrecacheJob(precacheSettings(config)), deps, { ...steps, queue: queues.precacheStep }),
-    startSpokeJobWorker(createBackupJob(backupSettings(config)), deps, { ...steps, queue: queues.backupStep }),
-    startRolloutWorker({ ...deps, ...steps, viewSeconds: config.jobViewSeconds, talmStrict: config.talmStrict, isRemote: true }),
+    startSpokeJobWorker(createPrecacheJob(precacheSettings(config), caches.configs), deps, steps),
+    startSpokeJobWorker(createBackupJob(backupSettings(config)), deps, steps),
+    startRolloutSteps(rolloutStep, { ...steps, isRemote: true }),
   ];
   logger.info({ concurrency: config.stepConcurrency }, 'Worker takes steps');
   if (!signal.aborted) await once(signal, 'abort');
@@ -132,6 +129,7 @@ function precacheSettings(config: HubConfig): PrecacheSettings {
   return {
     image: config.precacheImage,
     profile: config.precacheJobProfile,
+    talmStrict: config.talmStrict,
     imageAllow: config.precacheImageAllow.length > 0 ? config.precacheImageAllow : [repositoryOf(config.precacheImage)].filter(Boolean),
     variables: {
       REGISTRY_CONFIG: config.precacheRegistryConfig,

@@ -3,6 +3,10 @@
 - apiGroups: [ran.openshift.io]
   resources: [clustergroupupgrades]
   verbs: [get, list, watch]
+# Which image of the puller an upgrade wants.
+- apiGroups: [ran.openshift.io]
+  resources: [precachingconfigs]
+  verbs: [list, watch]
 # Which clusters there are; steps write labels and annotations that an upgrade asks for.
 - apiGroups: [cluster.open-cluster-management.io]
   resources: [managedclusters]

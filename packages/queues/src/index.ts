@@ -1,10 +1,10 @@
-export { type BatchQueue, type BatchQueueOptions, type BatchWorkerOptions, startBatchQueue, startBatchWorker } from './batch-queue.ts';
+export type { Clock } from './clock.ts';
+export { type Dispatcher, type DispatcherOptions, type DispatcherSize, startDispatcher, type WantOptions } from './dispatcher.ts';
 export { StepTimeoutError, StoreUnavailableError } from './errors.ts';
-export type { ConsumerOptions, FlowProducer, JobConsumer, JobProducer, Log, NewFlow, NewJob, QueueStore, TakenJob } from './job-store.ts';
+export { openInProcessStore } from './in-process-store.ts';
 export type { Reserve } from './late-lane.ts';
-export { startStepQueue } from './step-queue.ts';
-export type { StepQueue, StepQueueOptions, StepQueueSize } from './step-queue-options.ts';
-export { type StepWorkerOptions, startStepWorker, type WorkerHandle } from './step-worker.ts';
+export type { Log, QueueStore } from './line.ts';
+export type { Again, StepHandler } from './run-once.ts';
+export { keyId, StepKey, StepKind } from './step-key.ts';
 export { openStore, type StoreOptions } from './store.ts';
-export { BackupStep, PrecacheStep, type QueueDefinition, queues, RolloutBatch, RolloutStep, type StepQueueDefinition } from './table.ts';
-export type { Outcome } from './worker.ts';
+export { WakeTimers } from './wake-timers.ts';

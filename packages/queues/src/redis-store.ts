@@ -1,9 +1,9 @@
 import { errorMessage } from '@flotilla/api';
-import { FlowProducer, Queue, Worker } from 'bullmq';
 import { Redis, type RedisOptions } from 'ioredis';
-import { QUEUE_OPTIONS, toCallbacks, toConsumer, toFlowProducer, toProducer, within, workerOptions } from './bullmq-queue.ts';
+import { BullmqLine } from './bullmq-line.ts';
 import { StoreUnavailableError } from './errors.ts';
-import type { Log, QueueStore } from './job-store.ts';
+import type { Log, QueueStore } from './line.ts';
+import { within } from './within.ts';
 
 /** Longest wait for a server that was named to answer for the first time, in milliseconds. */
 const FIRST_ANSWER_MS = 10_000;
@@ -47,12 +47,8 @@ export async function openRedisStore(target: RedisTarget, log: Log): Promise<Que
     description: target.description,
     serverPid: target.serverPid,
     flush: async () => void (await workers.flushall()),
-    producer: (name) => toProducer(new Queue(name, { ...QUEUE_OPTIONS, connection: producers }), log),
-    consumer: (name, options) => {
-      const { processor, completed } = toCallbacks(options);
-      return toConsumer(new Worker(name, processor, { ...workerOptions(options), connection: workers }).on('completed', completed), log);
-    },
-    flows: () => toFlowProducer(new FlowProducer({ prefix: QUEUE_OPTIONS.prefix, connection: producers }), log),
+    // Workers can only be on a server that was given by its URL.
+    line: (options) => new BullmqLine(options, { producers, workers }, target.kind === 'redis'),
     close,
     [Symbol.asyncDispose]: close,
   };

@@ -1,16 +1,14 @@
 import { errorMessage } from '@flotilla/api';
 import { StoreUnavailableError } from './errors.ts';
-import type { Log, QueueStore } from './job-store.ts';
+import { openInProcessStore } from './in-process-store.ts';
+import type { Log, QueueStore } from './line.ts';
 import { findRedisProgram, startRedisServer } from './redis-server.ts';
-import { openRedisStore } from './redis-store.ts';
 
 export interface StoreOptions {
   /** `redis://` or `rediss://` URL of a server that may be shared. */
   readonly redisUrl?: string;
-  /** Folder of the embedded store; in memory when absent, since a queue holds only work. */
-  readonly embeddedDir?: string;
-  /** `auto` (default): the URL, else a server on PATH, else embedded. `redis`: never embedded. `embedded`: nothing else. */
-  readonly preference?: 'auto' | 'redis' | 'embedded';
+  /** `auto` (default): the URL, else a server on PATH, else this process. `redis`: never this process. `in-process`: nothing else. */
+  readonly preference?: 'auto' | 'redis' | 'in-process';
   readonly log: Log;
 }
 
@@ -24,20 +22,21 @@ export async function openStore(options: StoreOptions): Promise<QueueStore> {
   return store;
 }
 
-async function chooseStore({ redisUrl, embeddedDir, preference = 'auto', log }: StoreOptions): Promise<QueueStore> {
-  if (preference !== 'embedded') {
-    if (redisUrl) return openUrl(redisUrl, log);
-    const program = await findRedisProgram();
-    const local = program && (await openLocal(program, preference, log));
-    if (local) return local;
-    if (preference === 'redis') {
-      throw new StoreUnavailableError('no Redis URL is set and neither redis-server nor valkey-server is on PATH; set one or install one');
-    }
+async function chooseStore({ redisUrl, preference = 'auto', log }: StoreOptions): Promise<QueueStore> {
+  if (preference === 'in-process') return openInProcessStore();
+  if (redisUrl) return openUrl(redisUrl, log);
+  const program = await findRedisProgram();
+  const local = program && (await openLocal(program, preference, log));
+  if (local) return local;
+  if (preference === 'redis') {
+    throw new StoreUnavailableError('no Redis URL is set and neither redis-server nor valkey-server is on PATH; set one or install one');
   }
-  // Loaded only when used: it brings PGlite along.
-  const { openEmbeddedStore } = await import('./embedded-store.ts');
-  return openEmbeddedStore(embeddedDir, log);
+  return openInProcessStore();
 }
+
+/** Loaded only when used: BullMQ is large. */
+const openRedisStore = async (...args: Parameters<typeof import('./redis-store.ts').openRedisStore>): Promise<QueueStore> =>
+  (await import('./redis-store.ts')).openRedisStore(...args);
 
 function openUrl(redisUrl: string, log: Log): Promise<QueueStore> {
   if (!URL.canParse(redisUrl) || !/^rediss?:$/.test(new URL(redisUrl).protocol)) {
@@ -56,7 +55,7 @@ async function openLocal(program: string, preference: 'auto' | 'redis', log: Log
     return await openRedisStore({ kind: 'local-redis', description, address: socket, serverPid: pid, stop }, log);
   } catch (cause) {
     if (preference === 'redis') throw new StoreUnavailableError(`${program} is on PATH but could not be started`, { cause });
-    log.warn({ program, reason: errorMessage(cause) }, 'Starting a queue server failed, using the embedded store');
+    log.warn({ program, reason: errorMessage(cause) }, "Starting a queue server failed, using this process's own memory");
     return undefined;
   }
 }

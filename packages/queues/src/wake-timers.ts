@@ -1,31 +1,34 @@
-/** Longest delay setTimeout takes; longer waits are made of several. */
-const MAX_DELAY = 2 ** 31 - 1;
+import { type Clock, systemClock } from './clock.ts';
 
 /** One exact timer per slot, in process memory: whoever owns the truth sets them again after a restart. */
 export class WakeTimers {
-  readonly #timers = new Map<string, { at: number; handle: NodeJS.Timeout }>();
+  readonly #clock: Clock;
+  readonly #timers = new Map<string, { readonly at: number; readonly handle: Disposable }>();
+
+  constructor(clock: Clock = systemClock) {
+    this.#clock = clock;
+  }
 
   /** Number of timers waiting. */
   get size(): number {
     return this.#timers.size;
   }
 
+  has(slot: string): boolean {
+    return this.#timers.has(slot);
+  }
+
   /** Calls `fire` once at `atMs` (epoch), never before it. A slot keeps its earliest time: a later one is ignored. */
   set(slot: string, atMs: number, fire: () => void): void {
     const current = this.#timers.get(slot);
     if (current && current.at <= atMs) return;
-    clearTimeout(current?.handle);
-    const arm = (): NodeJS.Timeout => {
-      const delay = Math.min(Math.max(atMs - Date.now(), 0), MAX_DELAY);
-      // setTimeout may fire a millisecond early by the wall clock, so the time is looked at again.
-      return setTimeout(() => (Date.now() < atMs ? this.#rearm(slot, atMs, arm()) : this.#fire(slot, fire)), delay);
-    };
-    this.#timers.set(slot, { at: atMs, handle: arm() });
+    current?.handle[Symbol.dispose]();
+    this.#arm(slot, atMs, fire);
   }
 
   /** Forgets a slot. */
   clear(slot: string): void {
-    clearTimeout(this.#timers.get(slot)?.handle);
+    this.#timers.get(slot)?.handle[Symbol.dispose]();
     this.#timers.delete(slot);
   }
 
@@ -34,12 +37,13 @@ export class WakeTimers {
     for (const slot of [...this.#timers.keys()]) this.clear(slot);
   }
 
-  #rearm(slot: string, at: number, handle: NodeJS.Timeout): void {
-    this.#timers.set(slot, { at, handle });
-  }
-
-  #fire(slot: string, fire: () => void): void {
-    this.#timers.delete(slot);
-    fire();
+  #arm(slot: string, at: number, fire: () => void): void {
+    // A timer measures a span, and may end before the clock on the wall shows the time.
+    const look = () => {
+      if (this.#clock.now() < at) return this.#arm(slot, at, fire);
+      this.#timers.delete(slot);
+      fire();
+    };
+    this.#timers.set(slot, { at, handle: this.#clock.setTimer(Math.max(at - this.#clock.now(), 0), look) });
   }
 }

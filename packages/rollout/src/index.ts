@@ -16,7 +16,7 @@ export { PLACEMENT_APP, placementNames, planPlacements, upgradeIndexOf, upgradeI
 export { createComplianceTest, isManifestWorkMode } from './policies/compliance.ts';
 export { examinePolicies, isEnforced, type PolicyExamination } from './policies/policies.ts';
 export { policyMode, readSoak } from './policies/policy-mode.ts';
-export { repositoryOf } from './software/image-allow.ts';
+export { isImageAllowed, repositoryOf } from './software/image-allow.ts';
 export type { ResolvePlatformImage } from './software/platform-image.ts';
 export { derivePrecachingSpec, PRECACHE_SPEC_VALID, type SoftwareFailure } from './software/software-spec.ts';
 export { trimRolloutView } from './spoke/answers.ts';
@@ -34,7 +34,6 @@ export {
   RecordState,
   type RolloutMode,
   type RolloutObservation,
-  type RolloutPhase,
   type RolloutProblem,
   type SpokeTarget,
 } from './upgrade/model.ts';

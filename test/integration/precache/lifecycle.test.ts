@@ -52,7 +52,7 @@ describe('a spoke that is away', () => {
     await world.setAvailable('returns', false);
     await world.upgrade('returns', ['returns']);
     await eventually(async () => (await world.message('returns', 'returns')) === away, 30_000, 'the message');
-    expect(await world.hubObjects('returns')).toEqual(['view-precache-namespace']);
+    await eventually(async () => (await world.hubObjects('returns')).join() === 'view-precache-namespace', 30_000, 'the first view');
     await world.setAvailable('returns', true);
     await world.untilStates('returns', { returns: 'Succeeded' });
     expect(world.spokes.jobsCreated('returns')).toHaveLength(1);

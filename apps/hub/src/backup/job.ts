@@ -1,7 +1,6 @@
 /** Backup as a job on spokes (spec/talm 5.1). */
 import { BackupAction, BackupName, BackupState, BackupView } from '@flotilla/api/ran';
 import { backupJobMachine, strictBackupJobMachine } from '@flotilla/machines';
-import type { BackupStep } from '@flotilla/queues';
 import type { SpokeJob, SpokeJobNames } from '../spoke-job/definition.ts';
 import type { SpokeJobEngine } from '../spoke-job/engine.ts';
 import type { TeardownJob } from '../spoke-job/teardown.ts';
@@ -9,7 +8,10 @@ import { BACKUP_JOB_SECONDS, backupManifests } from './manifests.ts';
 import type { BackupSettings } from './settings.ts';
 
 /** How one upgrade wants its clusters backed up. */
-export type BackupInputs = Readonly<BackupStep['inputs']>;
+export interface BackupInputs {
+  /** Image that takes the backup. */
+  readonly image: string;
+}
 export type BackupJob = SpokeJob<BackupState, BackupInputs>;
 export type BackupEngine = SpokeJobEngine<BackupState, BackupInputs>;
 
@@ -46,7 +48,11 @@ export const backupNames: SpokeJobNames = {
 };
 
 /** The job with the settings of this hub. */
-export function createBackupJob({ jobViewSeconds, talmStrict = false }: Omit<BackupSettings, 'image'>): BackupJob {
+export function createBackupJob({
+  image: ownImage = '',
+  jobViewSeconds,
+  talmStrict = false,
+}: Partial<BackupSettings> & Pick<BackupSettings, 'jobViewSeconds'>): BackupJob {
   return {
     work: 'backup',
     machine: talmStrict ? strictBackupJobMachine : backupJobMachine,
@@ -56,6 +62,7 @@ export function createBackupJob({ jobViewSeconds, talmStrict = false }: Omit<Bac
     words: { work: 'the backup', doing: 'backing up', active: 'running' },
     priorities,
     statesIn: (status) => status?.backup?.status,
+    inputsIn: ({ status }) => status?.backup && { image: ownImage },
     workload: ({ image }, { upgradeUid }) => ({
       manifests: () => backupManifests({ upgradeUid, image }),
       deletions,

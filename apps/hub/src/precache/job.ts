@@ -1,7 +1,17 @@
 /** Pre-caching as a job on spokes (spec/talm 3.4 to 3.6). */
-import { PrecacheAction, PrecacheState, PrecacheView, SpokeName } from '@flotilla/api/ran';
+
+import type { Ref } from '@flotilla/api';
+import {
+  type ClusterGroupUpgrade,
+  type PreCachingConfig,
+  PrecacheAction,
+  PrecacheState,
+  PrecacheView,
+  type PrecachingSpec,
+  SpokeName,
+} from '@flotilla/api/ran';
 import { precacheJobMachine } from '@flotilla/machines';
-import type { PrecacheStep } from '@flotilla/queues';
+import { isImageAllowed } from '@flotilla/rollout';
 import type { SpokeJob, SpokeJobNames } from '../spoke-job/definition.ts';
 import type { SpokeJobEngine } from '../spoke-job/engine.ts';
 import type { SpokeJobRun } from '../spoke-job/run.ts';
@@ -13,7 +23,14 @@ import { spokeNode } from './spoke-node.ts';
 import type { JobProfile } from './workload-inputs.ts';
 
 /** What one upgrade wants pre-cached, and how. */
-export type PrecacheInputs = Readonly<PrecacheStep['inputs']>;
+export interface PrecacheInputs {
+  readonly spec: PrecachingSpec;
+  /** Image of the puller; empty when the one that is wanted may not be used. */
+  readonly image: string;
+  readonly profile: JobProfile;
+  /** Seconds the job may run. */
+  readonly jobSeconds: number;
+}
 export type PrecacheJob = SpokeJob<PrecacheState, PrecacheInputs>;
 export type PrecacheEngine = SpokeJobEngine<PrecacheState, PrecacheInputs>;
 export type PrecacheRun = SpokeJobRun<PrecacheState, PrecacheInputs>;
@@ -55,8 +72,13 @@ export const precacheNames: SpokeJobNames = {
   },
 };
 
+/** Where PreCachingConfigs are found. */
+export interface PrecacheConfigs {
+  readonly get: (ref: Ref) => PreCachingConfig | undefined;
+}
+
 /** The job with the settings of this hub. */
-export function createPrecacheJob(settings: PrecacheSettings): PrecacheJob {
+export function createPrecacheJob(settings: PrecacheSettings, configs: PrecacheConfigs = { get: () => undefined }): PrecacheJob {
   return {
     work: 'precache',
     machine: precacheJobMachine,
@@ -70,6 +92,11 @@ export function createPrecacheJob(settings: PrecacheSettings): PrecacheJob {
     },
     priorities,
     statesIn: (status) => status?.precaching?.status,
+    inputsIn: (upgrade) => {
+      const spec = upgrade.status?.precaching?.spec;
+      const image = imageOf(upgrade, settings, configs);
+      return spec && upgrade.spec && { spec, image, profile: settings.profile, jobSeconds: upgrade.spec.remediationStrategy.timeout * 60 };
+    },
     workload: ({ spec, image, profile, jobSeconds }, { upgradeUid, managed, clusters }) => {
       const node = spokeNode(managed);
       const { variables, caBundle } = settings;
@@ -77,7 +104,7 @@ export function createPrecacheJob(settings: PrecacheSettings): PrecacheJob {
       return {
         manifests: () => markWithDigest(precacheManifests(inputs), specDigest(spec)),
         // The reference's shape takes nothing from the cluster's annotations.
-        problem: profile === 'talm' ? undefined : node.problems[0],
+        problem: image === '' ? NO_IMAGE : profile === 'talm' ? undefined : node.problems[0],
         deletions: deletionsOf(profile),
         jobViewSeconds: settings.jobViewSeconds,
         // Each change of progress is a write on the hub: many spokes report more rarely, so that all together stay within 50 a second.
@@ -87,6 +114,21 @@ export function createPrecacheJob(settings: PrecacheSettings): PrecacheJob {
     },
     digest: ({ spec }) => specDigest(spec),
   };
+}
+
+const NO_IMAGE = 'the PreCachingConfig names an image of the puller that the hub does not allow';
+
+/** The one that the upgrade's PreCachingConfig names, if this hub allows it, else the hub's own. */
+function imageOf(
+  { metadata, spec }: ClusterGroupUpgrade,
+  { image, imageAllow, talmStrict = false }: PrecacheSettings,
+  configs: PrecacheConfigs,
+) {
+  const { name, namespace } = spec?.preCachingConfigRef ?? {};
+  const config = name && !talmStrict ? configs.get({ namespace: namespace || (metadata.namespace ?? ''), name }) : undefined;
+  const wanted = config?.spec?.overrides?.preCacheImage?.trim();
+  if (!wanted) return image;
+  return isImageAllowed(wanted, imageAllow) ? wanted : '';
 }
 
 /** What has to be removed when an upgrade ends or is deleted. */

@@ -7,6 +7,8 @@ export interface PrecacheSettings {
   readonly profile: JobProfile;
   /** Images that a PreCachingConfig may name instead. */
   readonly imageAllow: readonly string[];
+  /** Take no image from a PreCachingConfig, as the reference does; default false. */
+  readonly talmStrict?: boolean;
   /** Variables of the puller on every spoke, by name; empty ones are left out. A spoke's annotations win. */
   readonly variables: Readonly<Record<string, string>>;
   /** Certificate authorities for the puller, PEM; empty for none. */

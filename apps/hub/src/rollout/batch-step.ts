@@ -1,14 +1,15 @@
-/** The processor of `rolloutBatch`: makes Placements and PlacementBindings what the stored status says. */
+/** A step of kind `placements`: makes Placements and PlacementBindings what the stored status says. */
 
 import { type KubeObject, refKey } from '@flotilla/api';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import type { StepKey } from '@flotilla/queues';
 import type { PolicyRef } from '@flotilla/rollout';
-import { type HubWrite, isEnding, keepsObjects, planPlacements, upgradeIndexOf, upgradeIndexValue } from '@flotilla/rollout';
+import { type HubWrite, identityOf, isEnding, keepsObjects, planPlacements, upgradeIndexOf, upgradeIndexValue } from '@flotilla/rollout';
 import type { Client, Logger } from '@flotilla/runtime';
+import { BY_UID } from '../spoke-job/caches.ts';
 import { BY_UPGRADE_NAME, type PlacementCaches } from './caches.ts';
 import { applyWrite, type Ownership } from './spoke/apply-write.ts';
 import type { SpokeCaches } from './spoke/caches.ts';
-import type { BatchStep } from './steps.ts';
 
 export interface BatchStepDeps {
   readonly client: Client;
@@ -46,10 +47,16 @@ function ownerOf(existing: KubeObject): string {
 }
 
 /** Idempotent; a write that is refused because the object has changed since is made anew from the next look. True when it wrote. */
-export function createBatchStep({ client, caches, logger, talmStrict }: BatchStepDeps): (step: BatchStep) => Promise<boolean> {
-  return async ({ upgrade: identity, batch }) => {
-    const upgrade = caches.upgrades.get(identity);
-    if (upgrade?.metadata.uid !== identity.uid) return false;
+export function createBatchStep({
+  client,
+  caches,
+  logger,
+  talmStrict,
+}: BatchStepDeps): (key: Pick<StepKey, 'upgrade'>) => Promise<boolean> {
+  return async ({ upgrade: uid }) => {
+    const [upgrade] = caches.upgrades.byIndex(BY_UID, uid);
+    if (!upgrade) return false;
+    const identity = identityOf(upgrade);
     const judge = (existing: KubeObject): Ownership =>
       upgradeIndexOf(existing) === upgradeIndexValue(identity) ? 'ours' : { takenBy: ownerOf(existing) };
     const writes = placementWrites(upgrade, caches, talmStrict);
@@ -57,7 +64,7 @@ export function createBatchStep({ client, caches, logger, talmStrict }: BatchSte
       writes.map(async (write) => {
         await applyWrite(write, { client, judge });
         const object = write.verb === 'create' ? write.object.metadata : write.ref;
-        logger.debug({ upgrade: refKey(identity), batch, verb: write.verb, kind: write.kind.kind, object: refKey(object) }, 'Batch wrote');
+        logger.debug({ upgrade: refKey(identity), verb: write.verb, kind: write.kind.kind, object: refKey(object) }, 'Batch wrote');
       }),
     );
     return writes.length > 0;

@@ -1,14 +1,15 @@
 import type { KubeObject } from '@flotilla/api';
 import { ManagedCluster, ManifestWork, ManifestWorkReplicaSet, Placement } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import type { StepKey, WantOptions } from '@flotilla/queues';
 import { buildCluster, buildClusterGroupUpgrade, UPGRADE } from '@flotilla/rollout/testing';
 import { ApiError, createLogger, createMetrics } from '@flotilla/runtime';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createCaches, fillCaches } from '../caches.ts';
 import { MemoryHub } from '../spoke-job/memory-hub.ts';
-import { createBatchStep, placementWrites } from './batch-step.ts';
+import { placementWrites } from './batch-step.ts';
 import { RolloutEngine } from './engine.ts';
-import { createSpokeStep } from './spoke/spoke-step.ts';
+import { createRolloutStep } from './queue.ts';
 
 const SPOKES = ['a', 'b', 'c'];
 /** A watchdog that a test waits for, and one that it does not. */
@@ -26,6 +27,7 @@ let engine: RolloutEngine;
 let told: number;
 /** What the engine asked for, in order. */
 let asked: string[];
+let priorities: Map<string, number>;
 let start: (watchdogMs: number, now?: () => number) => void;
 let caches: ReturnType<typeof createCaches>;
 
@@ -37,15 +39,14 @@ beforeEach(async () => {
   const { client } = await hub.process();
   caches = createCaches(client, logger, createMetrics());
   await fillCaches(caches, logger, stop.signal);
-  const queue = {
-    addBatch: ({ batch }: { batch: number }, steps: readonly { phase: string; cluster: string }[]) =>
-      void asked.push(`batch ${batch}: ${steps.map(({ phase, cluster }) => `${phase} ${cluster}`).join(', ')}`),
-    addStep: ({ phase, cluster }: { phase: string; cluster: string }) => void asked.push(`${phase} ${cluster}`),
+  priorities = new Map();
+  const want = ({ kind, cluster }: StepKey, { priority = 0 }: WantOptions = {}) => {
+    asked.push(`${kind} ${cluster}`.trim());
+    priorities.set(cluster, priority);
   };
-  const deps = { client, caches, now: Date.now, logger };
-  const steps = { step: createSpokeStep(deps), batch: createBatchStep(deps) };
+  const step = createRolloutStep({ client, caches, now: Date.now, logger });
   start = (watchdogMs, now = Date.now) => {
-    engine = new RolloutEngine({ caches, queue, steps, onProblem: () => (told += 1), now, logger, watchdogMs });
+    engine = new RolloutEngine({ caches, queue: { want }, step, onProblem: () => (told += 1), now, logger, watchdogMs });
     engine.start(stop.signal);
   };
 });
@@ -73,16 +74,15 @@ async function settled(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
 }
 
-test('clusters that still have to be edited are one batch, and are asked for again while they are not', async () => {
+test('clusters that still have to be edited are asked for, and again while they are not', async () => {
   hub.refuse = () => AWAY;
   start(SHORT_MS);
   putCluster('a', { name: 'a' });
   for (const cluster of ['b', 'c']) putCluster(cluster, {});
   put({ status: {} });
-  const all = 'batch 0: prepare b, prepare c';
-  await until([all, all]);
+  await until(['rollout b', 'rollout c', 'rollout b', 'rollout c']);
   putCluster('b', { name: 'b' });
-  await vi.waitFor(() => expect(asked.at(-1)).toBe('prepare c'));
+  await vi.waitFor(() => expect(asked.slice(-2)).toEqual(['rollout c', 'rollout c']));
 });
 
 test('what is not true is asked for again although the clock has stepped back', async () => {
@@ -91,9 +91,9 @@ test('what is not true is asked for again although the clock has stepped back', 
   start(SHORT_MS, () => Date.now() - stepMs);
   putCluster('a', {});
   put({ status: {}, remediationPlan: [['a']] });
-  await until(['prepare a']);
+  await until(['rollout a']);
   stepMs = 3_600_000;
-  await vi.waitFor(() => expect(asked.slice(0, 2)).toEqual(['prepare a', 'prepare a']), { timeout: 2000, interval: 5 });
+  await vi.waitFor(() => expect(asked.slice(0, 2)).toEqual(['rollout a', 'rollout a']), { timeout: 2000, interval: 5 });
 });
 
 describe('what is late is carried out here, and its error is known as long as it lasts', () => {
@@ -139,11 +139,11 @@ test('an upgrade that changes does not ask again for what was asked for a moment
   start(LONG_MS);
   putCluster('a', {});
   put({ status: {}, remediationPlan: [['a']] });
-  await until(['prepare a']);
+  await until(['rollout a']);
   put({ status: {}, remediationPlan: [['a']], computedMaxConcurrency: 1 });
   await vi.waitFor(() => expect(caches.upgrades.get(UPGRADE)?.status?.computedMaxConcurrency).toBe(1));
   await settled();
-  expect(asked).toEqual(['prepare a']);
+  expect(asked).toEqual(['rollout a']);
 });
 
 test('the Placements of a batch come first, the Subscriptions of its clusters when the policy is enforced', async () => {
@@ -156,10 +156,10 @@ test('the Placements of a batch come first, the Subscriptions of its clusters wh
     placements: ['x'],
   };
   put({ ...policies, status: inProgress('a', 'b') });
-  await until(['batch 1: ']);
+  await until(['placements']);
   const upgrade = caches.upgrades.get(UPGRADE);
   for (const write of upgrade ? placementWrites(upgrade, caches) : []) if (write.verb === 'create') hub.put(write.kind, write.object);
-  await until(['batch 1: ', 'batch 1: remediate a, remediate b']);
+  await until(['placements', 'rollout a', 'rollout b']);
   expect(hub.names(Placement)).toHaveLength(1);
 });
 
@@ -171,14 +171,14 @@ test('what happens in a cluster is looked at alone, and what does not belong to 
     spec: { manifestWorkTemplate: { workload: { manifests: [{ kind: 'ConfigMap' }] } } },
   });
   put({ status: inProgress('a', 'b') }, { manifestWorkTemplates: ['t'] });
-  await until(['batch 1: remediate a, remediate b']);
+  await until(['rollout a', 'rollout b']);
   const labels = {
     'openshift-cluster-group-upgrades/clusterGroupUpgrade': UPGRADE.name,
     'openshift-cluster-group-upgrades/clusterGroupUpgradeNamespace': UPGRADE.namespace,
     'flotilla.io/upgrade-uid': UPGRADE.uid,
   };
   hub.put(ManifestWork, { metadata: { name: 'left', namespace: 'c', labels } } satisfies KubeObject);
-  await until(['batch 1: remediate a, remediate b', 'cleanup c']);
+  await until(['rollout a', 'rollout b', 'rollout c']);
 });
 
 test('what is left of a batch yields to the next one', async () => {
@@ -193,8 +193,7 @@ test('what is left of a batch yields to the next one', async () => {
   await vi.waitFor(() => expect([caches.works.size, caches.templates.size, caches.upgrades.size]).toEqual([1, 1, 1]));
   await settled();
   start(LONG_MS);
-  await until(['batch 1: remediate b, remediate c']);
-  await until(['batch 1: remediate b, remediate c', 'cleanup a']);
+  await vi.waitFor(() => expect(Object.fromEntries(priorities)).toEqual({ a: 3, b: 1, c: 1 }));
 });
 
 test('somebody who undoes everything at once is not followed at his pace', async () => {
@@ -204,5 +203,5 @@ test('somebody who undoes everything at once is not followed at his pace', async
     putCluster('a', { round: String(round) });
     await settled();
   }
-  expect(asked).toEqual(Array.from({ length: 12 }, () => 'prepare a'));
+  expect(asked).toEqual(Array.from({ length: 12 }, () => 'rollout a'));
 });

@@ -1,9 +1,9 @@
 import { type KubeObject, Label, type Ref, refKey } from '@flotilla/api';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import type { Dispatcher, StepKey } from '@flotilla/queues';
 import type { RolloutProblem, SpokeTarget } from '@flotilla/rollout';
 import {
   actionIndexValue,
-  identityOf,
   isRunning,
   keepsObjects,
   targetOf,
@@ -20,23 +20,15 @@ import { LateSteps } from './late-steps.ts';
 import { hasClusterChanged } from './observe.ts';
 import { BY_UPGRADE } from './spoke/caches.ts';
 import { spokeNeed } from './spoke/spoke-step.ts';
-import type { BatchStep, SpokeStep } from './steps.ts';
-
-/** Takes work for any process of the hub; adding what waits already is free, and what runs is run once more. */
-export interface RolloutQueue {
-  /** A batch, which runs when these steps have ended. */
-  readonly addBatch: (batch: BatchStep, steps: readonly SpokeStep[]) => void;
-  readonly addStep: (step: SpokeStep) => void;
-}
 
 export interface RolloutEngineDeps {
   readonly caches: RolloutCaches & { readonly upgrades: WatchCache<ClusterGroupUpgrade, typeof BY_UID | typeof BY_LABELS> };
-  readonly queue: RolloutQueue;
+  readonly queue: Pick<Dispatcher, 'want'>;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly logger: Logger;
   /** Carries out here what is late, so that its error is known; the queue is asked all the same. */
-  readonly steps: { readonly step: (step: SpokeStep) => Promise<unknown>; readonly batch: (batch: BatchStep) => Promise<unknown> };
+  readonly step: (key: StepKey) => Promise<unknown>;
   /** Told when an error that lasts came, changed or went. */
   readonly onProblem: (upgrade: Ref) => void;
   /** Milliseconds after which what is still not true is late, and added again. Default 15 000. */
@@ -88,8 +80,8 @@ const WATCHDOG_MS = 15_000;
 const LOOKS_PER_WATCHDOG = 15;
 /** So often the same is asked for within the time of the watchdog. An approval takes four steps. */
 const MOST_AT_ONCE = 12;
-/** So long what is left of a batch yields to the next one. */
-const CLEANUP_DELAY_MS = 1000;
+/** Whoever waits to be upgraded goes before what is left of the batch before. */
+const priorities = { prepare: 1, remediate: 1, complete: 2, cleanup: 3 } as const;
 /** Stands for the Placements among the spokes that were asked for. */
 const PLACEMENTS = '';
 
@@ -101,7 +93,6 @@ export class RolloutEngine {
   readonly #deps: RolloutEngineDeps;
   readonly #memory = new Map<string, Memory>();
   readonly #looks = new Map<string, Look>();
-  readonly #later = new Set<NodeJS.Timeout>();
   #flush: NodeJS.Immediate | undefined;
   #stopped = false;
 
@@ -222,7 +213,7 @@ export class RolloutEngine {
     const spokes = look.all ? new Set([...targetsOf(upgrade).keys(), ...this.#leftovers(upgrade), ...look.spokes]) : look.spokes;
 
     const placementsDue = placementWrites(upgrade, this.#deps.caches, this.#deps.talmStrict).length > 0;
-    const steps: SpokeStep[] = [];
+    const { uid = '' } = upgrade.metadata;
     let wakeAt = Number.POSITIVE_INFINITY;
     for (const cluster of spokes) {
       const target = targetOf(upgrade, cluster);
@@ -234,17 +225,12 @@ export class RolloutEngine {
         this.#settle(memory, cluster);
         continue;
       }
-      const step = { upgrade: identityOf(upgrade), cluster, phase: target.phase };
-      if (this.#shouldAsk(memory, cluster, describe(target), look.spokes.has(cluster))) steps.push(step);
-      if (this.#isLate(memory, cluster)) memory.late.try(cluster, () => this.#deps.steps.step(step));
+      const key: StepKey = { kind: 'rollout', upgrade: uid, cluster };
+      if (this.#shouldAsk(memory, cluster, describe(target), look.spokes.has(cluster)))
+        this.#deps.queue.want(key, { priority: priorities[target.phase] });
+      if (this.#isLate(memory, cluster)) memory.late.try(cluster, () => this.#deps.step(key));
     }
-    this.#add(
-      upgrade,
-      steps,
-      placementsDue && this.#shouldAsk(memory, PLACEMENTS, upgrade.metadata.resourceVersion ?? '', look.placements),
-    );
-    if (!placementsDue) this.#settle(memory, PLACEMENTS);
-    else if (this.#isLate(memory, PLACEMENTS)) memory.late.try(PLACEMENTS, () => this.#deps.steps.batch(batchOf(upgrade)));
+    this.#lookAtPlacements(upgrade, memory, placementsDue, look);
     if (look.all) for (const name of memory.dueSince.keys()) if (!memory.due.has(name)) this.#settle(memory, name);
     this.#watch(key, memory, wakeAt);
   }
@@ -256,24 +242,11 @@ export class RolloutEngine {
     return memory;
   }
 
-  #add(upgrade: ClusterGroupUpgrade, steps: readonly SpokeStep[], placementsDue: boolean): void {
-    const { queue } = this.#deps;
-    const isOfBatch = ({ phase }: SpokeStep) => phase === 'prepare' || phase === 'remediate';
-    const ofBatch = steps.filter(isOfBatch);
-    for (const step of steps)
-      if (step.phase === 'cleanup' && ofBatch.length > 0) this.#addLater(step);
-      else if (!isOfBatch(step)) queue.addStep(step);
-    if (placementsDue || ofBatch.length > 1) queue.addBatch(batchOf(upgrade), ofBatch);
-    else for (const step of ofBatch) queue.addStep(step);
-  }
-
-  /** The queue is first come, first served: whoever waits to be upgraded goes before what is left of the batch before. */
-  #addLater(step: SpokeStep): void {
-    const timer = setTimeout(() => {
-      this.#later.delete(timer);
-      this.#deps.queue.addStep(step);
-    }, CLEANUP_DELAY_MS);
-    this.#later.add(timer);
+  #lookAtPlacements({ metadata }: ClusterGroupUpgrade, memory: Memory, isDue: boolean, look: Look): void {
+    if (!isDue) return this.#settle(memory, PLACEMENTS);
+    const key: StepKey = { kind: 'placements', upgrade: metadata.uid ?? '', cluster: '' };
+    if (this.#shouldAsk(memory, PLACEMENTS, metadata.resourceVersion ?? '', look.placements)) this.#deps.queue.want(key, { priority: 0 });
+    if (this.#isLate(memory, PLACEMENTS)) memory.late.try(PLACEMENTS, () => this.#deps.step(key));
   }
 
   /**
@@ -338,15 +311,9 @@ export class RolloutEngine {
   #stop(): void {
     this.#stopped = true;
     if (this.#flush) clearImmediate(this.#flush);
-    for (const timer of this.#later) clearTimeout(timer);
     for (const key of [...this.#memory.keys()]) this.#forget(key);
   }
 }
-
-const batchOf = (upgrade: ClusterGroupUpgrade): BatchStep => ({
-  upgrade: identityOf(upgrade),
-  batch: upgrade.status?.status.currentBatch ?? 0,
-});
 
 /** What a step is asked for, as far as it differs from another one of the same phase. */
 function describe(target: SpokeTarget): string {

@@ -28,7 +28,7 @@ export class Claims {
 
   /** Takes the cluster for this upgrade, or tells who has it. */
   take(uid: string, cluster: string): Holder | undefined {
-    const holder = this.#holders.get(cluster) ?? this.#ownerOfObjects(cluster, uid);
+    const holder = this.#holders.get(cluster) ?? ownerOfObjects(this.#work, cluster, uid, this.#caches);
     if (holder === undefined || holder === uid) {
       this.#holders.set(cluster, uid);
       return undefined;
@@ -43,20 +43,24 @@ export class Claims {
     this.#holders.delete(cluster);
     return true;
   }
+}
 
-  /**
-   * Another upgrade whose objects are in the cluster's namespace: it was there before this process was. It lives, or what it left is being
-   * removed; the mere memory of that keeps nobody away, for whoever begins cleans up first.
-   */
-  #ownerOfObjects(cluster: string, uid: string): string | undefined {
-    const { views, actions, upgrades } = this.#caches;
-    const key = `${this.#work}/${cluster}`;
-    const objects = [...views.byIndex(BY_WORK_AND_CLUSTER, key), ...actions.byIndex(BY_WORK_AND_CLUSTER, key)];
-    const ownerOf = ({ metadata }: KubeObject) => metadata.labels?.[Label.upgradeUid];
-    const leaving = new Set(objects.filter(isLeftover).map(ownerOf));
-    return objects
-      .filter((object) => !isLeftover(object))
-      .map(ownerOf)
-      .find((owner) => owner !== undefined && owner !== uid && (leaving.has(owner) || upgrades.byIndex(BY_UID, owner).length > 0));
-  }
+/**
+ * Another upgrade whose objects are in the cluster's namespace. It lives, or what it left is being removed; the mere memory of that keeps
+ * nobody away, for whoever begins cleans up first.
+ */
+export function ownerOfObjects(
+  work: string,
+  cluster: string,
+  uid: string,
+  { views, actions, upgrades }: SpokeJobCaches,
+): string | undefined {
+  const key = `${work}/${cluster}`;
+  const objects = [...views.byIndex(BY_WORK_AND_CLUSTER, key), ...actions.byIndex(BY_WORK_AND_CLUSTER, key)];
+  const ownerOf = ({ metadata }: KubeObject) => metadata.labels?.[Label.upgradeUid];
+  const leaving = new Set(objects.filter(isLeftover).map(ownerOf));
+  return objects
+    .filter((object) => !isLeftover(object))
+    .map(ownerOf)
+    .find((owner) => owner !== undefined && owner !== uid && (leaving.has(owner) || upgrades.byIndex(BY_UID, owner).length > 0));
 }

@@ -1,7 +1,7 @@
 /** What sets one kind of job on spokes apart from another; everything else in this folder is the same for all of them. Types alone. */
 
 import type { ManagedCluster } from '@flotilla/api/ocm';
-import type { BackupState, ClusterGroupUpgradeStatus, PrecacheState } from '@flotilla/api/ran';
+import type { BackupState, ClusterGroupUpgrade, ClusterGroupUpgradeStatus, PrecacheState } from '@flotilla/api/ran';
 import type { SpokeJobMachine } from '@flotilla/machines';
 import type { ViewTarget } from '@flotilla/rollout';
 import type { z } from 'zod';
@@ -75,8 +75,8 @@ export type JobState = PrecacheState | BackupState;
 
 /** A kind of job that the hub runs on spokes. `S` are its states, `I` is what one upgrade wants of it. */
 export interface SpokeJob<S extends JobState, I> {
-  /** Value of `flotilla.io/work` on everything it creates on the hub. */
-  readonly work: string;
+  /** Value of `flotilla.io/work` on everything it creates on the hub, and kind of its steps in the queue. */
+  readonly work: 'precache' | 'backup';
   readonly machine: SpokeJobMachine<S>;
   readonly states: z.ZodType<S>;
   readonly names: SpokeJobNames;
@@ -87,6 +87,8 @@ export interface SpokeJob<S extends JobState, I> {
   readonly priorities: Readonly<Record<S, number>>;
   /** The spokes' states in an upgrade's status. */
   readonly statesIn: (status: ClusterGroupUpgradeStatus | undefined) => Readonly<Record<string, S>> | undefined;
+  /** What a stored upgrade wants, by its status and this process's own configuration; undefined while its status names no such job. */
+  readonly inputsIn: (upgrade: ClusterGroupUpgrade) => I | undefined;
   readonly workload: (inputs: I, target: WorkloadTarget) => Workload;
   /** Digest of what the job is to do: a spoke on which another was done starts over. Absent when that never changes. */
   readonly digest?: (inputs: I) => string;

@@ -33,8 +33,13 @@ export interface EffectDeps {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   /** Nothing more is written once it aborts: somebody else may have the spoke by then. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
+  /** Throw `WOULD_WRITE` in place of the first call. */
+  readonly isRehearsal?: boolean;
 }
+
+/** What a rehearsal ends with when there is anything to do. */
+export const WOULD_WRITE = new Error('a rehearsal has come to its first call');
 
 /** Everything an effect works on, and each effect by its name. `wakeAt` collects the earliest moment the spoke must be looked at again. */
 export class EffectRun implements Record<SpokeJobEffect, () => Promise<void>> {
@@ -43,6 +48,8 @@ export class EffectRun implements Record<SpokeJobEffect, () => Promise<void>> {
   readonly state: string;
   readonly deps: EffectDeps;
   wakeAt: number | undefined;
+  /** Something was written, or tried to be. */
+  hasWritten = false;
 
   constructor(task: SpokeTask, spoke: SpokeObservation, state: string, deps: EffectDeps) {
     this.task = task;
@@ -268,6 +275,8 @@ export class EffectRun implements Record<SpokeJobEffect, () => Promise<void>> {
 
   private get client(): Client {
     this.deps.signal?.throwIfAborted();
+    this.hasWritten = true;
+    if (this.deps.isRehearsal) throw WOULD_WRITE;
     return this.deps.client;
   }
 }

@@ -1,40 +1,35 @@
 import { isDeepStrictEqual } from 'node:util';
 import { errorMessage, Label } from '@flotilla/api';
 import type { ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
-import type { PrecacheProgress } from '@flotilla/api/ran';
-import type { Outcome, StepQueue } from '@flotilla/queues';
-import type { UpgradeIdentity } from '@flotilla/rollout';
-import { isAvailable, TROUBLE_PREFIX } from '@flotilla/rollout';
+import type { ClusterGroupUpgrade, PrecacheProgress } from '@flotilla/api/ran';
+import { type Clock, type Dispatcher, keyId, type StepKey, WakeTimers } from '@flotilla/queues';
+import { isAvailable, TROUBLE_PREFIX, type UpgradeIdentity } from '@flotilla/rollout';
 import type { Logger } from '@flotilla/runtime';
-import { hubObjectsOf, spokeKey } from './caches.ts';
+import { BY_UID, hubObjectsOf, spokeKey } from './caches.ts';
 import { Claims, type Holder } from './claims.ts';
 import { createCleaningPace } from './cleaning-pace.ts';
 import type { JobState, SpokeJob } from './definition.ts';
-import { readAnswer, readReport } from './observe.ts';
-import {
-  createSpokeJobProcessor,
-  type ProcessorDeps,
-  type SpokeJobProcessor,
-  type SpokeJobStep,
-  type StepOutcome,
-  toVersion,
-  versionsOf,
-} from './processor.ts';
+import { isHeldUp, type StepContext } from './interpret.ts';
+import { observeSpoke, readAnswer, readReport, type SpokeObservation, startOf } from './observe.ts';
 import { type RunRequest, SpokeJobRun, type TrackedSpoke } from './run.ts';
+import { createSpokeStep, type SpokeStep, type SpokeStepDeps, storedSpoke } from './spoke-step.ts';
+import { decide } from './step.ts';
 
-export interface EngineDeps extends ProcessorDeps {
+export interface EngineDeps extends SpokeStepDeps {
   readonly logger: Logger;
   /** Told whenever what the status of an upgrade should say has changed. */
   readonly onChange: (upgrade: UpgradeIdentity) => void;
+  /** Of timers; default the machine's. */
+  readonly clock?: Clock;
 }
 
 /** From so many spokes without a job on, those that have one wait this long until they are watched; a job takes minutes. */
 const MANY_BEGINNING = 50;
 const WATCH_DELAY_MS = 10_000;
-/** An error that so many tries in a row end with, over some 5 s, is told: others pass before anybody reads of them. */
-const LASTING_TRIES = 5;
-/** Pause before a step is repeated by a process whose caches were behind. */
-const CATCH_UP_MS = 500;
+/** What is still due after this long is wanted again, or carried out here if nobody has it. */
+const WATCHDOG_MS = 15_000;
+/** Late steps that are carried out here at the same time. */
+const LATE_PARALLEL = 4;
 
 type Change = 'set' | 'deleted';
 type HubObject = ManagedClusterView | ManagedClusterAction;
@@ -46,59 +41,75 @@ interface Found<S extends JobState, I> {
   readonly cluster: string;
 }
 
-/** Carries one kind of job for every upgrade: turns watch events into steps, and steps into what the status says. The leader's part. */
+/**
+ * Carries one kind of job for every upgrade: derives each spoke's state from what is observed, and wants a step where the stored status
+ * has something left to do. The leader's part; it keeps nothing that cannot be had again.
+ */
 export class SpokeJobEngine<S extends JobState, I> {
   readonly job: SpokeJob<S, I>;
+  /** One step in the leader's own process. */
+  readonly step: SpokeStep;
+  readonly #rehearse: SpokeStep;
   readonly #deps: EngineDeps;
-  readonly #processor: SpokeJobProcessor<S, I>;
   readonly #runs = new Map<string, SpokeJobRun<S, I>>();
   readonly #claims: Claims;
   readonly #nextCleaning: () => number;
   /** Actions whose end moves a spoke on; the end of the others is seen when these end. */
   readonly #decisive: ReadonlySet<string>;
-  #queue: StepQueue<SpokeJobStep<S, I>> | undefined;
+  readonly #looks: WakeTimers;
+  readonly #late = new Set<string>();
+  #queue: Dispatcher | undefined;
 
   constructor(job: SpokeJob<S, I>, deps: EngineDeps) {
     this.job = job;
     this.#deps = deps;
-    this.#processor = createSpokeJobProcessor(job, deps);
+    this.#looks = new WakeTimers(deps.clock);
+    const mayBegin = (uid: string, cluster: string) =>
+      this.#runs.get(uid)?.spokes.has(cluster) === true && this.#claims.take(uid, cluster) === undefined;
+    this.step = createSpokeStep(job, deps, { mayBegin });
+    this.#rehearse = createSpokeStep(job, deps, { mayBegin, isRehearsal: true });
     this.#claims = new Claims(job.work, deps.caches);
     this.#nextCleaning = createCleaningPace(deps.now);
     this.#decisive = new Set(Object.values(job.names.actions));
   }
 
-  /** Begins to wake steps on `queue`, whose processor is `this.process` and whose outcomes go to `this.settle`. */
-  start(queue: StepQueue<SpokeJobStep<S, I>>): void {
+  /** Begins to want steps of `queue`, until the signal aborts. */
+  start(queue: Dispatcher, signal: AbortSignal): void {
     this.#queue = queue;
-    const { views, actions, clusters } = this.#deps.caches;
+    signal.addEventListener('abort', () => this.#stop(), { once: true });
+    const { views, actions, clusters, upgrades } = this.#deps.caches;
     views.subscribe(({ type, object }) => this.#onView(type, object));
     actions.subscribe(({ type, object }) => this.#onAction(type, object));
+    upgrades.subscribe(({ object, previous }) => this.#onUpgrade(object, previous));
     clusters.subscribe(({ object, previous }) => {
       const matters =
         !previous ||
         isAvailable(object) !== isAvailable(previous) ||
         !isDeepStrictEqual(object.metadata.annotations, previous.metadata.annotations);
-      if (matters) this.#onCluster(object.metadata.name);
+      if (matters) for (const run of this.#runs.values()) this.#look(run, object.metadata.name);
     });
   }
 
-  /** Takes what one pass of the reconciler wants; wakes the spokes it concerns. */
+  #stop(): void {
+    this.#queue = undefined;
+    this.#looks.clearAll();
+  }
+
+  /** Takes what one pass of the reconciler wants; looks at the spokes it concerns. */
   request(request: RunRequest<S, I>): SpokeJobRun<S, I> {
     const { uid } = request.upgrade;
-    const since = versionsOf(this.#deps.caches);
     const run = this.#runs.get(uid);
     if (run) {
-      const changed = run.take(request, since);
+      const changed = run.take(request);
       // With the last verdict stored nobody is left whom cleaning could delay.
-      if (changed.length > 0 && run.isSettled()) this.#cleanAll(run);
-      else for (const cluster of changed) this.#begin(run, cluster);
+      for (const cluster of changed.length > 0 && run.isSettled() ? run.spokes.keys() : changed) this.#look(run, cluster);
       return run;
     }
-    const begun = new SpokeJobRun({ job: this.job, now: this.#deps.now }, request, since);
+    const begun = new SpokeJobRun({ job: this.job, now: this.#deps.now }, request);
     this.#runs.set(uid, begun);
     for (const cluster of begun.spokes.keys()) {
       if (begun.isUnderWay(cluster)) this.#claims.set(uid, cluster);
-      this.#begin(begun, cluster);
+      this.#look(begun, cluster);
     }
     return begun;
   }
@@ -118,9 +129,12 @@ export class SpokeJobEngine<S extends JobState, I> {
   end(uid: string): void {
     const run = this.#runs.get(uid);
     if (!run) return;
-    for (const cluster of run.spokes.keys()) this.#queue?.forget(this.#stepOf(run, cluster));
     this.#runs.delete(uid);
-    for (const cluster of run.spokes.keys()) this.release(uid, cluster);
+    for (const cluster of run.spokes.keys()) {
+      this.#queue?.forget(this.#keyOf(uid, cluster));
+      this.#looks.clear(keyId(this.#keyOf(uid, cluster)));
+      this.release(uid, cluster);
+    }
   }
 
   /** True while anything of an upgrade's job is left on the hub. */
@@ -129,81 +143,17 @@ export class SpokeJobEngine<S extends JobState, I> {
     return views.length > 0 || actions.length > 0;
   }
 
-  /**
-   * One step of one spoke, in the leader's own process. What is known is taken anew, because the step may have waited; and nothing can be
-   * missed here: a change that comes while the step runs has woken the spoke again.
-   */
-  readonly process = async ({ upgrade, cluster }: SpokeJobStep<S, I>, signal?: AbortSignal): Promise<StepOutcome<S> | undefined> => {
-    const run = this.#runs.get(upgrade.uid);
-    if (!run?.spokes.has(cluster)) return undefined;
-    return { ...(await this.#processor(this.#stepOf(run, cluster), signal)), seen: undefined };
-  };
-
-  /** Takes the outcome of a step, run here or elsewhere, over into what this process knows. */
-  settle({ upgrade, cluster }: Pick<SpokeJobStep<S, I>, 'upgrade' | 'cluster'>, outcome: StepOutcome<S> | undefined): void {
-    const run = this.#runs.get(upgrade.uid);
+  /** Takes over why steps of a spoke keep failing: it stands in the status, and ends the spoke at its deadline. */
+  fail({ upgrade, cluster }: Pick<StepKey, 'upgrade' | 'cluster'>, error: unknown): void {
+    const run = this.#runs.get(upgrade);
     const record = run?.spokes.get(cluster);
-    if (!run || !record || !outcome) return;
-    // It began elsewhere, or with what is no longer wanted: its verdict may be about something else.
-    if (outcome.known.state !== record.state || outcome.known.revision !== run.revision) return this.#wake(run, cluster);
-    const { machine, priorities } = this.job;
-    if (outcome.wakeAt !== undefined)
-      this.#queue?.wakeAt(this.#stepOf(run, cluster), outcome.wakeAt, { priority: priorities[outcome.state] });
-    const final = machine.isFinal(outcome.state);
-    if (final && !this.hasHubObjects(upgrade.uid, cluster)) this.release(upgrade.uid, cluster);
-    record.trouble = undefined;
-    const hasEnded = final && record.state !== outcome.state;
-    this.#record(run, cluster, record, outcome);
-    if (hasEnded) this.#wakeWaiting(cluster);
-    this.#repeatIfBehind(run, cluster, record, outcome);
-  }
-
-  /** Takes over why a step failed; the queue tries it again. An error that lasts stands in the status, and ends the spoke at its deadline. */
-  fail({ upgrade, cluster }: Pick<SpokeJobStep<S, I>, 'upgrade' | 'cluster'>, outcome: Exclude<Outcome<unknown>, { kind: 'done' }>): void {
-    const run = this.#runs.get(upgrade.uid);
-    const record = run?.spokes.get(cluster);
-    if (!run || !record || (outcome.kind === 'failed' && outcome.attempt < LASTING_TRIES)) return;
-    const trouble = troubleOf(outcome.error);
-    if (record.trouble === trouble) return;
+    const trouble = troubleOf(error);
+    if (!run || !record || record.trouble === trouble) return;
     record.trouble = trouble;
     if (this.job.machine.isFinal(record.state)) return;
     record.message = trouble;
-    this.#wakeAt(run, cluster, Math.max(this.#deadlineOf(run, record, cluster), this.#deps.now() + 1000));
+    this.#lookAt(run, cluster, Math.max(this.#deadlineOf(run, record, cluster), this.#deps.now() + 1000));
     this.#deps.onChange(run.request.upgrade);
-  }
-
-  #deadlineOf({ request }: SpokeJobRun<S, I>, record: TrackedSpoke<S>, cluster: string): number {
-    const managed = this.#deps.caches.clusters.get({ name: cluster });
-    const target = { upgradeUid: request.upgrade.uid, managed, clusters: request.clusters.length };
-    return record.since + this.job.workload(request.inputs, target).patienceMs;
-  }
-
-  #record(run: SpokeJobRun<S, I>, cluster: string, record: TrackedSpoke<S>, outcome: StepOutcome<S>): void {
-    const { upgrade } = run.request;
-    const final = this.job.machine.isFinal(outcome.state);
-    // A final state keeps the message its verdict came with.
-    const message = final && record.state === outcome.state ? record.message : outcome.message;
-    if (record.state === outcome.state && record.message === message) return;
-    if (record.state !== outcome.state) {
-      const fields = { work: this.job.work, upgrade: upgrade.name, cluster, from: record.state, to: outcome.state };
-      this.#deps.logger.debug(fields, 'Job state changed');
-    }
-    record.state = outcome.state;
-    record.message = message;
-    if (final) record.progress = undefined;
-    this.#deps.onChange(upgrade);
-  }
-
-  /** A step is repeated when it started from what is no longer so, or when its caches had not seen what it was woken for. */
-  #repeatIfBehind(run: SpokeJobRun<S, I>, cluster: string, record: TrackedSpoke<S>, { known, seen }: StepOutcome<S>): void {
-    const final = this.job.machine.isFinal(record.state);
-    if (final && record.stored === record.state && known.stored !== record.stored) this.#begin(run, cluster);
-    const { heldBy, holderEnded, revision } = this.#stepOf(run, cluster).known;
-    const isHeldOtherwise = known.heldBy !== heldBy || known.holderEnded !== holderEnded;
-    if (!final && (isHeldOtherwise || known.revision !== revision)) this.#wake(run, cluster);
-    const { changed } = record;
-    if (seen && (seen.views < changed.views || seen.actions < changed.actions || seen.clusters < changed.clusters))
-      this.#wakeAt(run, cluster, this.#deps.now() + CATCH_UP_MS);
   }
 
   /** Takes a cluster for what an upgrade left on it, or tells who has it. */
@@ -216,13 +166,131 @@ export class SpokeJobEngine<S extends JobState, I> {
     if (this.#claims.release(uid, cluster)) this.#wakeWaiting(cluster);
   }
 
+  /** Derives a spoke's state from what is observed now, tells it, and asks for what the stored status leaves to do. */
+  #look(run: SpokeJobRun<S, I>, cluster: string): void {
+    const record = run.spokes.get(cluster);
+    if (!record) return;
+    const { uid } = run.request.upgrade;
+    const { spoke, context } = this.#observe(run, record, cluster);
+    const { state, message, lookAt } = decide(record.state, spoke, context);
+    const isFinal = this.job.machine.isFinal(state);
+    const hasEnded = isFinal && record.state !== state;
+    this.#record(run, cluster, record, { state, message });
+    if (isFinal && !this.hasHubObjects(uid, cluster)) this.release(uid, cluster);
+    if (hasEnded) this.#wakeWaiting(cluster);
+    // While somebody works on the spoke, time does not count.
+    const isTimed = !isFinal && (context.heldBy === undefined || context.holderEnded);
+    this.#lookAt(run, cluster, isTimed && this.#deps.now() < context.deadlineAt ? context.deadlineAt : undefined);
+    this.#lookAt(run, cluster, lookAt);
+    const isKept = context.heldBy !== undefined || (!isFinal && isHeldUp(spoke, context));
+    if (!isKept && this.#isStored(run, record, cluster)) void this.#ask(run, record, cluster);
+  }
+
+  #observe(run: SpokeJobRun<S, I>, record: TrackedSpoke<S>, cluster: string): { spoke: SpokeObservation; context: StepContext<S> } {
+    const { caches, now } = this.#deps;
+    const { upgrade, clusters, inputs } = run.request;
+    const managed = caches.clusters.get({ name: cluster });
+    const spoke = observeSpoke(this.job.names, upgrade.uid, {
+      cluster: managed,
+      ...hubObjectsOf(caches, spokeKey(this.job.work, upgrade.uid, cluster)),
+    });
+    const { patienceMs, problem } = this.job.workload(inputs, { upgradeUid: upgrade.uid, managed, clusters: clusters.length });
+    // A spoke that can begin is claimed by the look at it.
+    const holder = record.state === this.job.machine.initial ? this.#claims.take(upgrade.uid, cluster) : undefined;
+    const context = {
+      job: this.job,
+      upgradeUid: upgrade.uid,
+      now: now(),
+      deadlineAt: (startOf(spoke) ?? record.since) + patienceMs,
+      heldBy: holder?.name,
+      holderEnded: holder !== undefined && this.#hasEnded(holder, cluster),
+      trouble: record.trouble,
+      digest: this.job.digest?.(inputs),
+      problem,
+    };
+    return { spoke, context };
+  }
+
+  /** Whether whoever goes by the stored status would do what is wanted now; a look follows when it is written. */
+  #isStored(run: SpokeJobRun<S, I>, record: TrackedSpoke<S>, cluster: string): boolean {
+    const { machine, digest } = this.job;
+    const { upgrade, inputs } = run.request;
+    const stored = storedSpoke(this.job, this.#deps.caches.upgrades.byIndex(BY_UID, upgrade.uid)[0], cluster);
+    if (!stored || digest?.(stored.inputs) !== digest?.(inputs)) return false;
+    return machine.isFinal(record.state) ? stored.state === record.state : !machine.isFinal(stored.state);
+  }
+
+  async #ask(run: SpokeJobRun<S, I>, record: TrackedSpoke<S>, cluster: string): Promise<void> {
+    const key = this.#keyOf(run.request.upgrade.uid, cluster);
+    const { hasWritten: isDue, wakeAt } = await this.#rehearse(key);
+    if (!this.#queue || run.spokes.get(cluster) !== record || this.#runs.get(key.upgrade) !== run) return;
+    this.#lookAt(run, cluster, wakeAt);
+    const now = this.#deps.now();
+    if (!isDue) {
+      record.dueSince = undefined;
+      return this.#forgive(run, record);
+    }
+    record.dueSince ??= now;
+    this.#lookAt(run, cluster, now + WATCHDOG_MS);
+    if (now - record.dueSince >= WATCHDOG_MS && !this.#queue.holds(key) && this.#carryOut(key)) return;
+    const isPaced = this.job.machine.isFinal(record.state) && !run.isSettled();
+    if (isPaced) record.cleanAt ??= this.#nextCleaning();
+    this.#queue.want(key, { priority: this.job.priorities[record.state], at: isPaced ? record.cleanAt : undefined });
+  }
+
+  /** Whoever had the step has not done it: this process finds out why. False when it has enough of those. */
+  #carryOut(key: StepKey): boolean {
+    const id = keyId(key);
+    if (this.#late.has(id) || this.#late.size >= LATE_PARALLEL) return false;
+    this.#late.add(id);
+    void this.step(key)
+      .catch((error: unknown) => this.fail(key, error))
+      .finally(() => this.#late.delete(id));
+    return true;
+  }
+
+  /** What kept a spoke back is over. */
+  #forgive(run: SpokeJobRun<S, I>, record: TrackedSpoke<S>): void {
+    if (record.trouble === undefined) return;
+    if (record.message === record.trouble) record.message = undefined;
+    record.trouble = undefined;
+    this.#deps.onChange(run.request.upgrade);
+  }
+
+  #deadlineOf({ request }: SpokeJobRun<S, I>, record: TrackedSpoke<S>, cluster: string): number {
+    const managed = this.#deps.caches.clusters.get({ name: cluster });
+    const target = { upgradeUid: request.upgrade.uid, managed, clusters: request.clusters.length };
+    return record.since + this.job.workload(request.inputs, target).patienceMs;
+  }
+
+  #record(
+    run: SpokeJobRun<S, I>,
+    cluster: string,
+    record: TrackedSpoke<S>,
+    seen: { readonly state: S; readonly message: string | undefined },
+  ): void {
+    const { upgrade } = run.request;
+    const isFinal = this.job.machine.isFinal(seen.state);
+    // A final state keeps the message its verdict came with.
+    const message = isFinal && record.state === seen.state ? record.message : isFinal ? seen.message : (record.trouble ?? seen.message);
+    if (record.state === seen.state && record.message === message) return;
+    if (record.state !== seen.state) {
+      const fields = { work: this.job.work, upgrade: upgrade.name, cluster, from: record.state, to: seen.state };
+      this.#deps.logger.debug(fields, 'Job state changed');
+    }
+    record.state = seen.state;
+    record.message = message;
+    if (isFinal) record.progress = undefined;
+    this.#deps.onChange(upgrade);
+  }
+
   /** Whoever may be waiting for the cluster looks at it again, and its patience begins now. */
   #wakeWaiting(cluster: string): void {
     for (const run of this.#runs.values()) {
       const record = run.spokes.get(cluster);
       if (record?.state !== this.job.machine.initial) continue;
       record.since = this.#deps.now();
-      this.#wake(run, cluster);
+      this.#look(run, cluster);
     }
   }
 
@@ -232,52 +300,45 @@ export class SpokeJobEngine<S extends JobState, I> {
     return !record || this.job.machine.isFinal(record.state);
   }
 
+  #onUpgrade(object: ClusterGroupUpgrade, previous: ClusterGroupUpgrade | undefined): void {
+    const run = this.#runs.get(object.metadata.uid ?? '');
+    if (!run) return;
+    const digestOf = (upgrade: ClusterGroupUpgrade | undefined) => {
+      const inputs = upgrade && this.job.inputsIn(upgrade);
+      return inputs && (this.job.digest?.(inputs) ?? '');
+    };
+    const [before, now] = [this.job.statesIn(previous?.status) ?? {}, this.job.statesIn(object.status) ?? {}];
+    const isOther = digestOf(previous) !== digestOf(object);
+    for (const cluster of run.spokes.keys()) if (isOther || before[cluster] !== now[cluster]) this.#look(run, cluster);
+  }
+
   #onView(type: Change, view: ManagedClusterView): void {
     const found = this.#find(view);
     if (!found) return this.#onForeign(type, view);
     const { run, record, cluster } = found;
     if (type === 'set' && view.metadata.name === this.job.names.views.progress?.name) return this.#onProgress(run, record, view);
-    if (type === 'deleted') return this.#onDeleted(found, 'views', view);
-    if (!view.status?.conditions || this.job.machine.isFinal(record.state)) return;
-    note(record, 'views', view);
-    this.#wake(run, cluster);
+    if (type === 'deleted') return this.#onDeleted(found);
+    if (view.status?.conditions && !this.job.machine.isFinal(record.state)) this.#look(run, cluster);
   }
 
   #onAction(type: Change, action: ManagedClusterAction): void {
     const found = this.#find(action);
     if (!found) return this.#onForeign(type, action);
-    const { run, record, cluster } = found;
-    if (type === 'deleted') return this.#onDeleted(found, 'actions', action);
+    const { run, cluster } = found;
+    if (type === 'deleted') return this.#onDeleted(found);
     const condition = action.status?.conditions?.[0];
     if (!condition || (condition.status !== 'False' && !this.#decisive.has(action.metadata.name))) return;
-    note(record, 'actions', action);
-    if (condition.status === 'True' && action.metadata.name === this.job.names.actions.createJob) this.#onJobCreated(run, cluster);
-    else this.#wake(run, cluster);
-  }
-
-  #onCluster(cluster: string): void {
-    const version = toVersion(this.#deps.caches.clusters.resourceVersion);
-    for (const run of this.#runs.values()) {
-      const record = run.spokes.get(cluster);
-      if (!record) continue;
-      record.changed.clusters = Math.max(record.changed.clusters, version);
-      this.#wake(run, cluster);
-    }
-  }
-
-  /** A job that has just begun has nothing to say yet: while many spokes still wait for theirs, watching it can wait. */
-  #onJobCreated(run: SpokeJobRun<S, I>, cluster: string): void {
-    if (run.countBeginning() <= MANY_BEGINNING) this.#wake(run, cluster);
-    else this.#wakeAt(run, cluster, this.#deps.now() + WATCH_DELAY_MS);
+    // A job that has just begun has nothing to say yet: while many spokes still wait for theirs, watching it can wait.
+    const isCreated = condition.status === 'True' && action.metadata.name === this.job.names.actions.createJob;
+    if (isCreated && run.countBeginning() > MANY_BEGINNING) this.#lookAt(run, cluster, this.#deps.now() + WATCH_DELAY_MS);
+    else this.#look(run, cluster);
   }
 
   /** The last object of a spoke that is done frees the spoke; one that is missing too early is created again. */
-  #onDeleted({ run, record, cluster }: Found<S, I>, cache: 'views' | 'actions', object: HubObject): void {
+  #onDeleted({ run, record, cluster }: Found<S, I>): void {
     const { uid } = run.request.upgrade;
-    if (!this.job.machine.isFinal(record.state)) {
-      note(record, cache, object);
-      this.#wake(run, cluster);
-    } else if (!this.hasHubObjects(uid, cluster)) this.release(uid, cluster);
+    if (!this.job.machine.isFinal(record.state)) this.#look(run, cluster);
+    else if (!this.hasHubObjects(uid, cluster)) this.release(uid, cluster);
   }
 
   /** An object of an upgrade that is being torn down: the last one frees the spoke. */
@@ -304,39 +365,17 @@ export class SpokeJobEngine<S extends JobState, I> {
     return run && record ? { run, record, cluster } : undefined;
   }
 
-  /**
-   * Wakes a spoke that is new or whose verdict was just stored: the first at once, the second, if it is not clean, when its turn to be
-   * cleaned comes.
-   */
-  #begin(run: SpokeJobRun<S, I>, cluster: string): void {
-    if (!this.job.machine.isFinal(this.#stateOf(run, cluster))) this.#wake(run, cluster);
-    else if (this.hasHubObjects(run.request.upgrade.uid, cluster)) this.#wakeAt(run, cluster, this.#nextCleaning());
+  #lookAt(run: SpokeJobRun<S, I>, cluster: string, at: number | undefined): void {
+    const { uid } = run.request.upgrade;
+    if (at === undefined || !this.#queue) return;
+    this.#looks.set(keyId(this.#keyOf(uid, cluster)), at, () => {
+      const current = this.#runs.get(uid);
+      if (current) this.#look(current, cluster);
+    });
   }
 
-  #cleanAll(run: SpokeJobRun<S, I>): void {
-    for (const cluster of run.spokes.keys()) if (this.hasHubObjects(run.request.upgrade.uid, cluster)) this.#wake(run, cluster);
-  }
-
-  #wake(run: SpokeJobRun<S, I>, cluster: string): void {
-    void this.#queue?.wake(this.#stepOf(run, cluster), { priority: this.job.priorities[this.#stateOf(run, cluster)] });
-  }
-
-  #wakeAt(run: SpokeJobRun<S, I>, cluster: string, epochMs: number): void {
-    this.#queue?.wakeAt(this.#stepOf(run, cluster), epochMs, { priority: this.job.priorities[this.#stateOf(run, cluster)] });
-  }
-
-  #stateOf(run: SpokeJobRun<S, I>, cluster: string): S {
-    return run.spokes.get(cluster)?.state ?? this.job.machine.initial;
-  }
-
-  /** A step with all that is known now. A spoke that can begin is claimed by it. */
-  #stepOf(run: SpokeJobRun<S, I>, cluster: string): SpokeJobStep<S, I> {
-    const { upgrade, clusters, inputs } = run.request;
-    const state = this.#stateOf(run, cluster);
-    const holder = state === this.job.machine.initial ? this.#claims.take(upgrade.uid, cluster) : undefined;
-    const { stored, since = this.#deps.now(), trouble } = run.spokes.get(cluster) ?? {};
-    const wait = { heldBy: holder?.name, holderEnded: holder && this.#hasEnded(holder, cluster), since, trouble };
-    return { upgrade, cluster, known: { state, stored, revision: run.revision, ...wait }, clusters: clusters.length, inputs };
+  #keyOf(upgrade: string, cluster: string): StepKey {
+    return { kind: this.job.work, upgrade, cluster };
   }
 }
 
@@ -346,8 +385,3 @@ const troubleOf = (error: unknown): string =>
   errorMessage(error)
     .slice(0, 1024)
     .replace(/^[A-Z]{3,6} \/[^ ]{1,600}: (\d{3}: )?/, '');
-
-/** Notes a change that wakes a spoke. */
-function note(record: TrackedSpoke<string>, cache: 'views' | 'actions', { metadata }: HubObject): void {
-  record.changed[cache] = Math.max(record.changed[cache], toVersion(metadata.resourceVersion));
-}

@@ -7,7 +7,7 @@ import { workLabels } from '@flotilla/rollout';
 import type { JobState, SpokeJob, SpokeManifest, ViewDefinition } from './definition.ts';
 
 /** What building an object needs of a kind of job. */
-export type NamedJob = Pick<SpokeJob<JobState, never>, 'work' | 'names' | 'cleansFirst'>;
+export type NamedJob = Pick<SpokeJob<JobState, never>, 'names' | 'cleansFirst'> & { readonly work: string };
 
 /** Annotations that carry what a later step must know without reading a template. */
 export const ActionAnnotation = {

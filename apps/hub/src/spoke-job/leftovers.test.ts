@@ -36,13 +36,14 @@ async function startHub(): Promise<SpokeJobEngine<BackupState, BackupInputs>> {
   stop = new AbortController();
   const logger = createLogger({ name: 'test', level: 'silent' });
   const started = new SpokeJobEngine(job, { ...leader, now: () => now, logger, onChange: () => {} });
-  started.start({
-    wake: async () => {},
-    wakeAt: () => {},
+  const queue = {
+    want: () => {},
     forget: () => {},
+    holds: () => false,
     size: () => ({ waiting: 0, running: 0, timers: 0 }),
     close: async () => {},
-  });
+  };
+  started.start(queue, stop.signal);
   startLeftovers({ ...leader, now: () => now, logger, metrics: createMetrics(), engine: started }, stop.signal);
   return started;
 }

@@ -122,6 +122,12 @@ export function observeSpoke(names: SpokeJobNames, upgradeUid: string, { cluster
   };
 }
 
+/** The clock of a spoke starts with its first view, which outlives a process: time spent waiting for another upgrade does not count. */
+export function startOf({ namespaceView, jobView }: SpokeObservation): number | undefined {
+  const created = [namespaceView, jobView].flatMap((view) => (view?.ours ? [view.createdAt] : []));
+  return created.length > 0 ? Math.min(...created) : undefined;
+}
+
 function observeView(upgradeUid: string, view: ManagedClusterView, { target }: ViewDefinition): ViewObservation {
   return {
     uid: view.metadata.uid ?? '',

@@ -1,9 +1,7 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { PrecacheProgress } from '@flotilla/api/ran';
 import type { SpokeJobMachine } from '@flotilla/machines';
 import type { UpgradeIdentity } from '@flotilla/rollout';
 import type { JobState, SpokeJob } from './definition.ts';
-import type { CacheVersions } from './processor.ts';
 
 /** What the reconciler wants of a kind of job, from one pass over one upgrade. */
 export interface RunRequest<S extends string, I> {
@@ -29,8 +27,10 @@ export interface TrackedSpoke<S extends string> extends SpokeRecord<S> {
   since: number;
   /** Why its last steps failed, as a sentence; absent while they succeed. */
   trouble: string | undefined;
-  /** Versions of the last changes that concern the spoke: a step whose caches were not as far has to be repeated. */
-  readonly changed: { -readonly [K in keyof CacheVersions]: number };
+  /** Since when something has been due on the spoke without a break, milliseconds since the epoch. */
+  dueSince: number | undefined;
+  /** Its turn to be cleaned, milliseconds since the epoch. */
+  cleanAt: number | undefined;
 }
 
 export interface RunSurroundings<S extends JobState, I> {
@@ -42,25 +42,21 @@ export interface RunSurroundings<S extends JobState, I> {
 /** One upgrade whose spokes run a job. Nothing in it that cannot be had again from the API server. */
 export class SpokeJobRun<S extends JobState, I> {
   request: RunRequest<S, I>;
-  /** Counts changes of the request's inputs. */
-  revision = 1;
   readonly spokes = new Map<string, TrackedSpoke<S>>();
   readonly #machine: SpokeJobMachine<S>;
   readonly #digest: SpokeJob<S, I>['digest'];
   readonly #now: () => number;
 
-  /** @param since versions of the caches the run begins with */
-  constructor({ job, now }: RunSurroundings<S, I>, request: RunRequest<S, I>, since: CacheVersions) {
+  constructor({ job, now }: RunSurroundings<S, I>, request: RunRequest<S, I>) {
     this.#machine = job.machine;
     this.#digest = job.digest;
     this.#now = now;
     this.request = request;
-    this.take(request, since);
+    this.take(request);
   }
 
   /** Takes over a newer request; spokes already under way keep what they know. Returns those that need a look: new ones, and those whose verdict is stored. */
-  take(request: RunRequest<S, I>, since: CacheVersions): string[] {
-    if (!isDeepStrictEqual(request.inputs, this.request.inputs)) this.revision += 1;
+  take(request: RunRequest<S, I>): string[] {
     const changed = this.#digest?.(request.inputs) === this.#digest?.(this.request.inputs) ? [] : this.#startOver();
     this.request = request;
     for (const cluster of request.clusters) {
@@ -68,8 +64,8 @@ export class SpokeJobRun<S extends JobState, I> {
       const record = this.spokes.get(cluster);
       if (!record) {
         const state = stored ?? this.#machine.initial;
-        const nothing = { message: undefined, progress: undefined, trouble: undefined };
-        this.spokes.set(cluster, { state, stored, ...nothing, since: this.#now(), changed: { ...since } });
+        const nothing = { message: undefined, progress: undefined, trouble: undefined, dueSince: undefined, cleanAt: undefined };
+        this.spokes.set(cluster, { state, stored, ...nothing, since: this.#now() });
       }
       if (!record || (stored !== undefined && record.stored !== stored && this.#machine.isFinal(stored))) changed.push(cluster);
       if (record) record.stored = stored;
@@ -81,7 +77,7 @@ export class SpokeJobRun<S extends JobState, I> {
   #startOver(): string[] {
     const ended = [...this.spokes].filter(([, { state }]) => this.#machine.isFinal(state));
     for (const record of this.spokes.values()) record.since = this.#now();
-    for (const [, record] of ended) Object.assign(record, { state: this.#machine.initial, message: undefined });
+    for (const [, record] of ended) Object.assign(record, { state: this.#machine.initial, message: undefined, cleanAt: undefined });
     return ended.map(([cluster]) => cluster);
   }
 

@@ -1,6 +1,6 @@
 import type { SpokeJobEffect } from '@flotilla/machines';
 import type { JobState } from './definition.ts';
-import { type EffectDeps, EffectRun, type SpokeTask } from './effects.ts';
+import { type EffectDeps, EffectRun, type SpokeTask, WOULD_WRITE } from './effects.ts';
 import { interpret, isHeldUp, type StepContext } from './interpret.ts';
 import type { SpokeObservation } from './observe.ts';
 
@@ -11,6 +11,8 @@ export interface StepResult<S extends string> {
   readonly message?: string;
   /** When the spoke must be looked at again even if nothing happens, milliseconds since the epoch. */
   readonly wakeAt?: number;
+  /** Something was written; in a rehearsal it would be. */
+  readonly hasWritten?: true;
 }
 
 /** As many transitions as the observation allows, without any effect: pure. */
@@ -60,10 +62,20 @@ export async function runStep<S extends JobState>(
   const run = new EffectRun(task, spoke, decision.state, deps);
   for (const effect of [...decision.effects, ...machine.ensured(decision.state)]) {
     const cleaning = effect === 'cleanUp' || effect === 'cleanUpHub';
-    if (!cleaning || states.stored === decision.state) await run[effect]();
+    if (!cleaning || states.stored === decision.state) await rehearsed(run[effect]());
+    if (deps.isRehearsal && run.hasWritten) break;
   }
   const wakes = [run.wakeAt, decision.lookAt, deadline].filter((at) => at !== undefined);
-  return { state: decision.state, message: decision.message, wakeAt: wakes.length > 0 ? Math.min(...wakes) : undefined };
+  const wakeAt = wakes.length > 0 ? Math.min(...wakes) : undefined;
+  return { state: decision.state, message: decision.message, wakeAt, ...(run.hasWritten && { hasWritten: true }) };
+}
+
+async function rehearsed(effect: Promise<void>): Promise<void> {
+  try {
+    await effect;
+  } catch (error) {
+    if (error !== WOULD_WRITE) throw error;
+  }
 }
 
 /** The deadline while it lies ahead. */

@@ -37,9 +37,6 @@ export type SpokeTarget =
   /** Nothing of the upgrade is left in the cluster's namespace, but ManifestWorks where `keepWorks`. */
   | { readonly phase: 'cleanup'; readonly keepWorks: boolean };
 
-/** What a step on a spoke is about. What has to be true is read from the stored status. */
-export type RolloutPhase = SpokeTarget['phase'];
-
 /** How a cluster stands to one policy or template now. Not matched: there is nothing to do there, and nothing to soak. */
 export type Standing = 'done' | 'pending' | 'notMatched';
 

@@ -43,10 +43,15 @@ async function begin(): Promise<void> {
   const { client } = await hub.process();
   caches = createCaches(client, logger, createMetrics());
   await fillCaches(caches, logger, stop.signal);
-  const queue = { addBatch: () => undefined, addStep: () => undefined };
-  const nothing = () => Promise.resolve(false);
-  const steps = { step: nothing, batch: nothing };
-  const rollout = new RolloutEngine({ caches, queue, steps, onProblem: () => undefined, now: () => now, logger });
+  const queue = { want: () => undefined };
+  const rollout = new RolloutEngine({
+    caches,
+    queue,
+    step: () => Promise.resolve(false),
+    onProblem: () => undefined,
+    now: () => now,
+    logger,
+  });
   const jobs: Pick<UpgradeJobs, 'precache' | 'backUp' | 'resumeCleaning' | 'noteStored' | 'end' | 'teardowns' | 'tearDown'> = {
     precache: () => undefined,
     backUp: () => undefined,

@@ -96,7 +96,7 @@ async function runUntil(
   process = worker.process,
 ): Promise<void> {
   await until(async () => {
-    await attempt(process, stepOf(upgrade, spoke, 'remediate'));
+    await attempt(process, stepOf(upgrade, spoke));
     return condition();
   });
 }
@@ -178,7 +178,7 @@ test('processes that die after any one of their writes approve once in the end',
   const upgrade = await atPolicy('crashed');
   await until(async () => {
     const dying = await hub.startProcess(1);
-    await attempt(dying.process, stepOf(upgrade, 'crashed', 'remediate')).catch(() => undefined);
+    await attempt(dying.process, stepOf(upgrade, 'crashed')).catch(() => undefined);
     return isApproved('crashed');
   });
   await settle(upgrade, 'crashed');
@@ -212,7 +212,7 @@ test('two Subscriptions of one InstallPlan, and two upgrades of one cluster, app
   const other = await atPolicy('shared', content('operator'), 'shared-too');
   await runUntil(
     async () => {
-      await attempt(worker.process, stepOf(other, 'shared', 'remediate'));
+      await attempt(worker.process, stepOf(other, 'shared'));
       return isApproved('shared');
     },
     upgrade,
@@ -229,7 +229,7 @@ test('a cluster that is done keeps neither views nor actions', async () => {
   await runUntil(() => isApproved('done'), upgrade, 'done');
   const completed = await hub.store('done', running({ done: { state: 'Completed', policyIndex: null } }));
   await until(async () => {
-    await attempt(worker.process, stepOf(completed, 'done', 'complete'));
+    await attempt(worker.process, stepOf(completed, 'done'));
     return (await hub.views('done')).length + (await hub.actions('done')).length === 0;
   });
 });

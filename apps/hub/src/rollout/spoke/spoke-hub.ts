@@ -10,9 +10,9 @@ import {
   transportCrds,
 } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, ranCrds } from '@flotilla/api/ran';
-import type { RolloutPhase } from '@flotilla/rollout';
+import type { StepKey } from '@flotilla/queues';
 import { type Client, createLogger, createMetrics, isNotFound, WatchCache } from '@flotilla/runtime';
-import type { SpokeStep } from '../steps.ts';
+import { upgradeIndexes } from '../../spoke-job/caches.ts';
 import { rolloutCaches, type SpokeCaches } from './caches.ts';
 import { createSpokeStep, spokeNeed } from './spoke-step.ts';
 
@@ -21,8 +21,7 @@ const logger = createLogger({ name: 'test', level: 'silent' });
 /** A process of the hub as far as steps of spokes go: its own caches and its own processor. */
 export interface StepProcess {
   readonly caches: SpokeCaches;
-  /** The processor of the queue. */
-  readonly process: (step: SpokeStep) => Promise<unknown>;
+  readonly process: (key: StepKey) => Promise<unknown>;
 }
 
 /** For tests: a real API server on which the test plays the leader. It writes the status, and steps make it true. */
@@ -53,7 +52,7 @@ export class SpokeHub {
     const client = crashing(this.client, writesUntilCrash);
     const shared = { logger, metrics: createMetrics({ process: false }) };
     const caches = {
-      upgrades: new WatchCache(client, ClusterGroupUpgrade, shared),
+      upgrades: new WatchCache(client, ClusterGroupUpgrade, { ...shared, indexes: upgradeIndexes }),
       clusters: new WatchCache(client, ManagedCluster, shared),
       ...rolloutCaches(client, shared),
     };
@@ -152,33 +151,27 @@ export const ended = (more: UpgradeStatus = {}): UpgradeStatus => ({
   ...more,
 });
 
-/** The job of a phase. */
-export const stepOf = ({ metadata }: ClusterGroupUpgrade, cluster: string, phase: RolloutPhase): SpokeStep => ({
-  upgrade: { namespace: metadata.namespace ?? '', name: metadata.name, uid: metadata.uid ?? '' },
+export const stepOf = ({ metadata }: ClusterGroupUpgrade, cluster: string): StepKey => ({
+  kind: 'rollout',
+  upgrade: metadata.uid ?? '',
   cluster,
-  phase,
 });
 
-/** Runs a job as the queue does: again whenever it waits. Resolves when it neither waits nor has anything left to do. */
-export async function runStep(
-  { caches, process }: StepProcess,
-  upgrade: ClusterGroupUpgrade,
-  cluster: string,
-  phase: RolloutPhase,
-): Promise<void> {
-  const step = stepOf(upgrade, cluster, phase);
+/** Runs a step as the queue does: again whenever it waits. Resolves when it neither waits nor has anything left to do. */
+export async function runStep({ caches, process }: StepProcess, upgrade: ClusterGroupUpgrade, cluster: string): Promise<void> {
+  const step = stepOf(upgrade, cluster);
   await until(() => isCurrent(caches, upgrade), 'the cache to have the upgrade as stored');
   await until(async () => {
     const waiting = await attempt(process, step);
-    const stored = caches.upgrades.get(step.upgrade);
+    const stored = caches.upgrades.get(upgrade.metadata);
     if (waiting !== undefined || !stored) return false;
     const { isDue, wakeAt } = spokeNeed(stored, cluster, { caches, now: Date.now });
     return !isDue && wakeAt === undefined;
-  }, `${phase} of ${cluster} to be done`);
+  }, `the step of ${cluster} to be done`);
 }
 
-/** Runs a job once; what it waits for, if it does. */
-export async function attempt(process: StepProcess['process'], step: SpokeStep): Promise<string | undefined> {
+/** Runs a step once; what it waits for, if it does. */
+export async function attempt(process: StepProcess['process'], step: StepKey): Promise<string | undefined> {
   try {
     await process(step);
     return undefined;

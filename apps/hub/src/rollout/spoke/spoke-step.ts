@@ -1,10 +1,10 @@
-import { findCondition, type KubeObject, Label, refKey, WaitingError } from '@flotilla/api';
-import { ClusterGroupUpgrade, ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
-import type { RolloutPhase, SpokeTarget } from '@flotilla/rollout';
+import { type KubeObject, Label, refKey, WaitingError } from '@flotilla/api';
+import { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import type { StepKey } from '@flotilla/queues';
+import type { SpokeTarget } from '@flotilla/rollout';
 import { identityOf, isAttributed, isOurs, isReferencesAction, planSpoke, targetOf } from '@flotilla/rollout';
 import type { Client, Logger } from '@flotilla/runtime';
-import { Patience } from '../look-again.ts';
-import type { SpokeStep } from '../steps.ts';
+import { BY_UID } from '../../spoke-job/caches.ts';
 import { applyWrite, type Ownership } from './apply-write.ts';
 import type { SpokeCaches } from './caches.ts';
 import { observeRolloutSpoke } from './observe.ts';
@@ -30,8 +30,6 @@ export interface SpokeNeed {
 }
 
 const DEFAULT_VIEW_SECONDS = 10;
-/** Pauses in which a cache may catch up with the writer of the status, milliseconds. */
-const LAG_MS = [100, 200, 400, 800, 1600, 3200];
 
 /**
  * What is left to write for one spoke, by the caches: nothing when its target is true, and nothing while it waits for what a change
@@ -43,30 +41,21 @@ export function spokeNeed(upgrade: ClusterGroupUpgrade, cluster: string, deps: O
   return { isDue: writes.length > 0, wakeAt };
 }
 
-/**
- * The processor of `rolloutStep`: makes true what the stored status says of one spoke. Idempotent; safe to stop anywhere.
- *
- * A job says what it was made for; what is done follows from the status in this process's cache. A cache that is behind the leader's
- * write is waited for, for a few seconds; a job that the status has left behind does nothing. Resolves to true when it wrote.
- */
-export function createSpokeStep(deps: SpokeStepDeps): (step: SpokeStep) => Promise<boolean> {
-  const behind = new Patience(LAG_MS);
-  return async (step) => {
-    const { upgrade: identity, cluster, phase } = step;
-    const key = `${identity.uid}/${cluster}/${phase}`;
-    const upgrade = deps.caches.upgrades.get(identity);
-    const target = upgrade?.metadata.uid === identity.uid ? targetOf(upgrade, cluster) : undefined;
-    if (!upgrade || target?.phase !== phase) {
-      if (!target || !upgrade || isBefore(upgrade, target, step)) behind.wait(key, 'the status of the upgrade does not show this step yet');
-      return false;
-    }
-    behind.forget(key);
+/** A step of kind `rollout`: makes true what the stored status says of one spoke. Idempotent; safe to stop anywhere. True when it wrote. */
+export function createSpokeStep(deps: SpokeStepDeps): (key: Pick<StepKey, 'upgrade' | 'cluster'>) => Promise<boolean> {
+  return async ({ upgrade: uid, cluster }) => {
+    const [upgrade] = deps.caches.upgrades.byIndex(BY_UID, uid);
+    if (!upgrade) return false;
+    const target = targetOf(upgrade, cluster);
     const { writes, wakeAt } = planNow(upgrade, cluster, target, deps);
     const judge = (existing: KubeObject) => judgeOwner(existing, upgrade, deps);
     for (const write of writes) {
       await applyWrite(write, { client: deps.client, judge });
       const name = write.verb === 'create' ? write.object.metadata.name : write.ref.name;
-      deps.logger.debug({ upgrade: identity.name, cluster, phase, verb: write.verb, kind: write.kind.kind, name }, 'Rollout step wrote');
+      deps.logger.debug(
+        { upgrade: upgrade.metadata.name, cluster, phase: target.phase, verb: write.verb, kind: write.kind.kind, name },
+        'Rollout step wrote',
+      );
     }
     if (writes.length === 0 && wakeAt !== undefined)
       throw new WaitingError(
@@ -82,16 +71,6 @@ function planNow(upgrade: ClusterGroupUpgrade, cluster: string, target: SpokeTar
   const { viewSeconds = DEFAULT_VIEW_SECONDS, talmStrict = false } = deps;
   const settings = { now: deps.now(), viewSeconds, talmStrict };
   return planSpoke(target, observeRolloutSpoke(upgrade, cluster, deps.caches), settings);
-}
-
-const order: Record<RolloutPhase, number> = { prepare: 0, remediate: 1, complete: 2, cleanup: 3 };
-
-/** True when the status does not show yet what the job was made for; false when it is past that. */
-function isBefore({ metadata, status }: ClusterGroupUpgrade, target: SpokeTarget, { cluster, phase }: SpokeStep): boolean {
-  if (metadata.deletionTimestamp || findCondition(status?.conditions, ClusterGroupUpgradeCondition.succeeded)) return false;
-  // A cluster whose turn has not come is to be clean, and so is one whose turn is over.
-  if (target.phase === 'cleanup') return !status?.clusters?.some(({ name }) => name === cluster);
-  return order[target.phase] < order[phase];
 }
 
 /** Whose an object is that is in the way of one of ours. */

@@ -5,7 +5,8 @@ import { lookAgain } from './look-again.ts';
 /** A step whose watches show what to do after so many looks. */
 const seenAfter = (looks: number) => {
   let left = looks;
-  return lookAgain(async () => left-- <= 0, String);
+  const step = lookAgain(async () => left-- <= 0);
+  return (cluster: string) => step({ kind: 'rollout', upgrade: 'uid-1', cluster }, new AbortController().signal);
 };
 
 test('what the watches show at once is done at once', async () => {

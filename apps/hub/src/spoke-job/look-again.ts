@@ -1,4 +1,5 @@
 import { WaitingError } from '@flotilla/api';
+import { keyId, type StepHandler, type StepKey } from '@flotilla/queues';
 
 /** Milliseconds until the next look, after each that found nothing to do. */
 const LOOKS_MS = [150, 500, 1500];
@@ -6,7 +7,7 @@ const LOOKS_MS = [150, 500, 1500];
 const MAX_KEYS = 10_000;
 
 /** Counts how often what is called by a key came in vain, so that what never comes true does not come for ever. */
-export class Patience {
+class Patience {
   readonly #pausesMs: readonly number[];
   readonly #counts = new Map<string, number>();
 
@@ -34,13 +35,14 @@ export class Patience {
 /**
  * For a process that steps reach faster than the events they were asked for by: one that finds nothing to do looks again a few times,
  * and then takes it for done by somebody else. Throws WaitingError until then.
- * @param process resolves to true when it did something
+ * @param handle resolves to true when it did something
  */
-export function lookAgain<P>(process: (payload: P) => Promise<boolean>, keyOf: (payload: P) => string): (payload: P) => Promise<void> {
+export function lookAgain(handle: (key: StepKey, signal: AbortSignal) => Promise<boolean>): StepHandler {
   const patience = new Patience(LOOKS_MS);
-  return async (payload) => {
-    const key = keyOf(payload);
-    if (await process(payload)) patience.forget(key);
-    else patience.wait(key, 'nothing to do by the watches of this process, which may be behind');
+  return async (key, signal) => {
+    const id = keyId(key);
+    if (await handle(key, signal)) patience.forget(id);
+    else patience.wait(id, 'nothing to do by the watches of this process, which may be behind');
+    return undefined;
   };
 }

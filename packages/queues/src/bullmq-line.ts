@@ -1,0 +1,191 @@
+import { randomBytes } from 'node:crypto';
+import { errorMessage, FlotillaError } from '@flotilla/api';
+import { Queue, Worker } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { Coalescer } from './coalescer.ts';
+import type { Line, LineOptions } from './line.ts';
+import { keyId, type StepKey } from './step-key.ts';
+import { within } from './within.ts';
+
+/** Longest an add may take, in milliseconds. */
+const ADD_TIMEOUT_MS = 5_000;
+const PREFIX = 'flotilla';
+/** Seconds a mark outlives who set it. */
+const MARK_SECONDS = 3_600;
+const MAX_PRIORITY = 2 ** 21;
+
+/** Connections of a process. Producers fail at once when the server is away; workers wait for it to come back. */
+export interface Connections {
+  readonly producers: Redis;
+  readonly workers: Redis;
+}
+
+/** A key that was put here and has not had its turn, as far as is known. */
+interface Sent {
+  readonly key: StepKey;
+  priority: number;
+  /** The store has it, if it was not emptied since. */
+  added: boolean;
+}
+
+/**
+ * A line on BullMQ, deduplicated in the store by key (`keepLastIfActive`): at most one job of a key waits, and what comes while it runs,
+ * wherever that is, is queued when it ends. Nothing is answered: a key has had its turn when it has left a store that was not emptied,
+ * which a mark in the store tells.
+ */
+export class BullmqLine implements Line {
+  readonly isShared: boolean;
+  readonly #options: LineOptions;
+  readonly #redis: Redis;
+  readonly #queue: Queue;
+  readonly #worker: Worker;
+  readonly #sent = new Map<string, Sent>();
+  readonly #adding = new Coalescer<StepKey>((keys) => this.#add(keys));
+  readonly #mark: string;
+  readonly #watchdog: NodeJS.Timeout;
+  #marked = false;
+  #isLooking = false;
+  #closed = false;
+
+  constructor(options: LineOptions, { producers, workers }: Connections, isShared: boolean) {
+    const { name, log, lockMs, concurrency, take, watchdogMs } = options;
+    this.isShared = isShared;
+    this.#options = options;
+    this.#redis = producers;
+    this.#mark = `${PREFIX}:${name}:mark-${randomBytes(8).toString('hex')}`;
+    this.#queue = new Queue(name, {
+      connection: producers,
+      prefix: PREFIX,
+      // For listeners of BullMQ's own, which nothing here uses.
+      streams: { events: { maxLen: 100 } },
+      defaultJobOptions: { removeOnComplete: true, removeOnFail: true },
+    });
+    this.#queue.on('error', (error) => log.debug({ reason: errorMessage(error) }, 'Queue connection failed'));
+    this.#worker = new Worker(name, async ({ data }) => take(data), {
+      connection: workers,
+      prefix: PREFIX,
+      concurrency,
+      lockDuration: lockMs,
+      stalledInterval: lockMs / 2,
+      // A job whose worker died is run by another, however often: runs are idempotent.
+      maxStalledCount: 1_000,
+      runRetryDelay: 250,
+    });
+    this.#worker.on('error', (error) => log.warn({ reason: errorMessage(error) }, 'Worker failed to reach the store'));
+    this.#watchdog = setInterval(() => void this.#look(), watchdogMs).unref();
+  }
+
+  put(key: StepKey, priority: number): void {
+    const id = keyId(key);
+    const sent = this.#sent.get(id);
+    if (!sent) this.#sent.set(id, { key, priority, added: false });
+    else if (!sent.added) sent.priority = Math.min(sent.priority, priority);
+    this.#submit(key);
+  }
+
+  promote(key: StepKey, priority: number): void {
+    const sent = this.#sent.get(keyId(key));
+    if (!sent) return;
+    sent.priority = priority;
+    if (sent.added) void this.#promote(key, priority);
+  }
+
+  taken(key: StepKey): void {
+    this.#sent.delete(keyId(key));
+  }
+
+  async close(graceMs: number): Promise<void> {
+    clearInterval(this.#watchdog);
+    await within(graceMs, this.#worker.close());
+    this.#closed = true;
+    await this.#adding.idle();
+    await within(ADD_TIMEOUT_MS, Promise.allSettled([this.#redis.del(this.#mark), this.#queue.close()]));
+  }
+
+  #submit(key: StepKey): void {
+    if (!this.#closed) void this.#adding.submit(key);
+  }
+
+  async #add(keys: readonly StepKey[]): Promise<void> {
+    const jobs = new Map(keys.map((key) => [keyId(key), key]));
+    const begun = [...jobs.keys()].flatMap((id) => this.#sent.get(id) ?? []);
+    const { name, log } = this.#options;
+    try {
+      if (!this.#marked) await this.#setMark();
+      await within(ADD_TIMEOUT_MS, this.#queue.addBulk([...jobs].map(([id, key]) => this.#toJob(id, key))), tooLate(jobs.size));
+      for (const sent of begun) sent.added = true;
+    } catch (error) {
+      log.warn({ queue: name, jobs: jobs.size, reason: errorMessage(error) }, 'Adding jobs failed, trying again later');
+    }
+  }
+
+  #toJob(id: string, data: StepKey) {
+    const priority = toPriority(this.#sent.get(id)?.priority ?? 0);
+    return { name: 'step', data, opts: { priority, deduplication: { id, keepLastIfActive: true } } };
+  }
+
+  /** A job that has left the line by now stays as it is. */
+  async #promote(key: StepKey, priority: number): Promise<void> {
+    try {
+      const jobId = await this.#redis.get(this.#dedupKey(key));
+      if (jobId) await this.#queue.getBackend().changePriority(jobId, toPriority(priority));
+    } catch {
+      // It keeps its place: the next look, or the end of the outage, gives it its turn.
+    }
+  }
+
+  /** Puts again what an emptied store has lost, and forgets what has had its turn elsewhere. */
+  async #look(): Promise<void> {
+    const waiting = [...this.#sent.values()];
+    if (this.#isLooking || this.#closed || waiting.length === 0) return;
+    this.#isLooking = true;
+    try {
+      const added = waiting.filter((sent) => sent.added);
+      for (const { key } of waiting.filter((sent) => !sent.added)) this.#submit(key);
+      const found = await this.#find(added);
+      if (!found.isMarked) this.#marked = false;
+      for (const [index, sent] of added.entries()) {
+        if (found.waiting[index] || this.#sent.get(keyId(sent.key)) !== sent) continue;
+        if (found.isMarked) this.#left(sent.key);
+        else this.#submit(sent.key);
+      }
+    } catch (error) {
+      this.#options.log.debug({ reason: errorMessage(error) }, 'Looking at the queue failed');
+    } finally {
+      this.#isLooking = false;
+    }
+  }
+
+  #left(key: StepKey): void {
+    this.#sent.delete(keyId(key));
+    this.#options.takenElsewhere(key);
+  }
+
+  /** The mark last: one that is there then was there while the rest was asked for. */
+  async #find(sent: readonly Sent[]): Promise<{ readonly waiting: readonly boolean[]; readonly isMarked: boolean }> {
+    const asked = this.#redis.pipeline();
+    for (const { key } of sent) asked.exists(this.#dedupKey(key));
+    asked.expire(this.#mark, MARK_SECONDS);
+    const answers = (await asked.exec()) ?? [];
+    const waiting = answers.map(([error, answer]) => {
+      if (error) throw error;
+      return answer === 1;
+    });
+    return { waiting, isMarked: waiting.pop() ?? false };
+  }
+
+  async #setMark(): Promise<void> {
+    await this.#redis.set(this.#mark, '', 'EX', MARK_SECONDS);
+    this.#marked = true;
+  }
+
+  #dedupKey(key: StepKey): string {
+    return `${PREFIX}:${this.#options.name}:de:${keyId(key)}`;
+  }
+}
+
+/** Those who ask count from 0; BullMQ's own 0 means "none" and would overtake everything. */
+const toPriority = (priority: number): number => Math.min(Math.max(Math.trunc(priority), 0) + 1, MAX_PRIORITY);
+
+const tooLate = (jobs: number) =>
+  new FlotillaError('FLOTILLA_QUEUE_TIMEOUT', `adding ${jobs} jobs did not end within ${ADD_TIMEOUT_MS} ms`);

@@ -1,0 +1,71 @@
+import { TerminalError, WaitingError } from '@flotilla/api';
+import { StepTimeoutError } from './errors.ts';
+import { keyId, type StepKey } from './step-key.ts';
+
+/** How a step wants to be looked at again; nothing when only an event can change anything. */
+export interface Again {
+  /** Milliseconds since the epoch. */
+  readonly again?: number | undefined;
+}
+
+/** One run for a key: idempotent, and free to observe that there is nothing to do. */
+export type StepHandler = (key: StepKey, signal: AbortSignal) => Promise<Again | undefined>;
+
+/** How one run ended. */
+export type Outcome =
+  | { readonly kind: 'done'; readonly again: number | undefined }
+  | { readonly kind: 'waiting'; readonly error: WaitingError }
+  | { readonly kind: 'failed'; readonly error: unknown }
+  | { readonly kind: 'terminal'; readonly error: TerminalError };
+
+/** What bounds a run. */
+export interface RunBounds {
+  /** A run that takes longer is aborted and counts as failed, in milliseconds. */
+  readonly runTimeoutMs: number;
+  /** Ends the run early; the outcome is then of no interest. */
+  readonly signal: AbortSignal;
+}
+
+/** Runs once, bounded in time, and maps what is thrown to what happens next. The only place that does. Never throws. */
+export async function runOnce(handle: StepHandler, key: StepKey, bounds: RunBounds): Promise<Outcome> {
+  try {
+    return { kind: 'done', again: (await bounded(handle, key, bounds))?.again };
+  } catch (error) {
+    if (error instanceof TerminalError) return { kind: 'terminal', error };
+    if (error instanceof WaitingError) return { kind: 'waiting', error };
+    return { kind: 'failed', error };
+  }
+}
+
+/** First and longest delay after failures in a row, in milliseconds. */
+export interface Backoff {
+  readonly baseMs: number;
+  readonly maxMs: number;
+}
+
+/** Exponential back-off of the n-th failure in a row (from 1), between half and all of it. */
+export function backoffMs(attempt: number, { baseMs, maxMs }: Backoff, random: () => number): number {
+  const full = Math.min(baseMs * 2 ** Math.min(attempt - 1, 30), maxMs);
+  return Math.round(full * (0.5 + random() / 2));
+}
+
+async function bounded(handle: StepHandler, key: StepKey, { runTimeoutMs, signal }: RunBounds): Promise<Again | undefined> {
+  signal.throwIfAborted();
+  // One controller per run: AbortSignal.any would leave a trace of every run on the dispatcher's own signal.
+  const run = new AbortController();
+  const stopped = Promise.withResolvers<never>();
+  const stop = (reason: unknown) => {
+    run.abort(reason);
+    stopped.reject(reason);
+  };
+  const onAbort = () => stop(signal.reason);
+  const timer = setTimeout(() => stop(new StepTimeoutError(keyId(key), runTimeoutMs)), runTimeoutMs);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    // A handler that ignores its signal must not hold its place for ever.
+    return await Promise.race([handle(key, run.signal), stopped.promise]);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', onAbort);
+  }
+}
