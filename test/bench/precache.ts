@@ -230,7 +230,7 @@ function print(f: Figures): void {
 
 if (values.help) {
   process.stdout.write(
-    `bench:precache -- [--spokes 500] [--store auto|redis|embedded] [--runs 1] [--seed 1] [--job-seconds 20] [--json FILE]\n${HOW}\n`,
+    `bench:precache -- [--spokes 500] [--store auto|redis|in-process] [--runs 1] [--seed 1] [--job-seconds 20] [--json FILE]\n${HOW}\n`,
   );
 } else {
   cleanupOnExit();

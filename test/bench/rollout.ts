@@ -9,7 +9,7 @@ import { type RolloutFigures, type RolloutRun, runRollout } from './rollout-run.
 import { percentile, round } from './statistics.ts';
 
 const USAGE = `bench:rollout -- [--spokes 2000] [--batch 200] [--mode policy|manifestwork] [--steps 2] [--step-seconds 5]
-  [--compare 200,2000] [--store auto|redis|embedded] [--seed 1] [--json FILE] [--cpu-profile FOLDER]
+  [--compare 200,2000] [--store auto|redis|in-process] [--seed 1] [--json FILE] [--cpu-profile FOLDER]
 --steps: policies or templates that every spoke goes through. --compare: a run for each number of spokes, in batches of a tenth of
 them unless --batch is given.`;
 const HOW = `How it is taken: a real etcd and kube-apiserver, the hub bundled as in its image, simulated spokes, and in policy mode the stand-in
@@ -59,7 +59,7 @@ const Arguments = z.object({
         .sort((a, b) => a - b),
     )
     .optional(),
-  store: z.enum(['auto', 'redis', 'embedded']).default('auto'),
+  store: z.enum(['auto', 'redis', 'in-process']).default('auto'),
   seed: z.coerce.number().int().nonnegative().default(1),
   json: z.string().optional(),
   'cpu-profile': z.string().optional(),

@@ -265,8 +265,8 @@ describe('rendering', () => {
 
   test.each([
     { name: 'a misspelt value', chart: 'hub', values: ['replica=2'], why: 'replica' },
-    { name: 'two hubs on the embedded store', chart: 'hub', values: ['replicas=2'], why: 'redis.url' },
-    { name: 'workers on the embedded store', chart: 'hub', values: ['workers.enabled=true'], why: 'redis.url' },
+    { name: 'two hubs on the in-process store', chart: 'hub', values: ['replicas=2'], why: 'redis.url' },
+    { name: 'workers on the in-process store', chart: 'hub', values: ['workers.enabled=true'], why: 'redis.url' },
     {
       name: 'agents of clusters that a standalone hub lets in itself',
       chart: 'hub',

@@ -119,7 +119,7 @@ spec:
         - name: http
           containerPort: 8080
           protocol: TCP
-      # The embedded store is made at the first start, which takes a few seconds on a busy node.
+      # A start takes a few seconds on a busy node.
       startupProbe:
         httpGet:
           path: /healthz
@@ -148,7 +148,7 @@ spec:
         capabilities:
           drop: [ALL]
       volumeMounts:
-        # The embedded store's files. They hold work, no state: losing them costs time alone.
+        # Sockets and files of the moment.
         - name: scratch
           mountPath: /tmp
         {{- if .Values.precacheCaBundle.configMap }}

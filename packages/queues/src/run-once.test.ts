@@ -1,0 +1,49 @@
+import { TerminalError, WaitingError } from '@flotilla/api';
+import { describe, expect, it, test } from 'vitest';
+import { StepTimeoutError } from './errors.ts';
+import { backoffMs, runOnce, type StepHandler } from './run-once.ts';
+
+const run = (handle: StepHandler, signal = new AbortController().signal, runTimeoutMs = 60_000) =>
+  runOnce(handle, { kind: 'precache', upgrade: 'uid-1', cluster: 'spoke' }, { runTimeoutMs, signal });
+
+describe('backoffMs', () => {
+  test.each([
+    { name: 'starts at the base', attempt: 1, random: 1, want: 500 },
+    { name: 'doubles', attempt: 4, random: 1, want: 4_000 },
+    { name: 'is halved at most by jitter', attempt: 4, random: 0, want: 2_000 },
+    { name: 'ends at the longest', attempt: 1_000, random: 1, want: 60_000 },
+  ])('$name', ({ attempt, random, want }) => expect(backoffMs(attempt, { baseMs: 500, maxMs: 60_000 }, () => random)).toBe(want));
+});
+
+describe('runOnce', () => {
+  it('tells ends, verdicts, waits and failures apart', async () => {
+    const throwing = (error: unknown) => run(() => Promise.reject(error));
+    expect(await run(async () => undefined)).toEqual({ kind: 'done', again: undefined });
+    expect(await run(async () => ({ again: 5 }))).toEqual({ kind: 'done', again: 5 });
+    expect(await throwing(new TerminalError('FLOTILLA_TEST', 'bad'))).toMatchObject({ kind: 'terminal', error: { code: 'FLOTILLA_TEST' } });
+    expect(await throwing(new WaitingError('FLOTILLA_TEST', 'not yet', 5_000))).toMatchObject({ kind: 'waiting' });
+    expect(await throwing(new Error('refused'))).toMatchObject({ kind: 'failed', error: { message: 'refused' } });
+  });
+
+  it('ends a run that takes too long, even one that ignores its signal', async () => {
+    const seen = Promise.withResolvers<AbortSignal>();
+    const handle: StepHandler = (_, signal) => {
+      seen.resolve(signal);
+      return new Promise(() => {});
+    };
+    expect(await run(handle, undefined, 20)).toMatchObject({ kind: 'failed', error: { code: 'FLOTILLA_STEP_TIMEOUT' } });
+    expect((await seen.promise).reason).toBeInstanceOf(StepTimeoutError);
+  });
+
+  it('does not start when it is stopped already', async () => {
+    let started = false;
+    const outcome = await run(
+      async () => {
+        started = true;
+        return undefined;
+      },
+      AbortSignal.abort(new Error('closed')),
+    );
+    expect([outcome.kind, started]).toEqual(['failed', false]);
+  });
+});
