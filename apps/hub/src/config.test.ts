@@ -71,7 +71,7 @@ describe('readConfig', () => {
   test.each([
     { argv: ['--http-port', '99999'], env: {}, want: ['--http-port', 'HTTP_PORT', '"99999"', '65535'] },
     { argv: ['--step-concurrency', 'many'], env: {}, want: ['--step-concurrency', 'STEP_CONCURRENCY', '"many"'] },
-    { argv: [], env: { QUEUE_STORE: 'mysql' }, want: ['--queue-store', 'QUEUE_STORE', '"mysql"', 'embedded'] },
+    { argv: [], env: { QUEUE_STORE: 'mysql' }, want: ['--queue-store', 'QUEUE_STORE', '"mysql"', 'in-process'] },
     { argv: ['--precache-job-profile', 'root'], env: {}, want: ['--precache-job-profile', '"root"', 'least-privilege'] },
     { argv: [], env: { UPDATE_GRAPH_URL: 'graph' }, want: ['--update-graph-url', 'UPDATE_GRAPH_URL', '"graph"', 'URL'] },
     { argv: ['--role', 'boss'], env: {}, want: ['--role', 'ROLE', '"boss"', 'worker'] },
