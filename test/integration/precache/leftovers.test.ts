@@ -51,9 +51,9 @@ test.concurrent("another program's objects of the same names prove nothing and a
 
   await world.upgrade('foreign', ['foreign']);
   await world.untilStates('foreign', { foreign: 'PreparingToStart' });
-  const view = await world.client.get(ManagedClusterView, { namespace: 'foreign', name: 'view-precache-namespace' });
-  expect(view?.metadata.labels?.['flotilla.io/work']).toBe('precache');
-  expect(view?.status).toBeUndefined();
+  const view = () => world.client.get(ManagedClusterView, { namespace: 'foreign', name: 'view-precache-namespace' });
+  await eventually(async () => (await view())?.metadata.labels?.['flotilla.io/work'] === 'precache', 30_000, 'the view to be replaced');
+  expect((await view())?.status).toBeUndefined();
 
   world.spokes.reconnect('foreign');
   await world.untilStates('foreign', { foreign: 'Succeeded' });

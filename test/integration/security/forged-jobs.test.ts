@@ -1,8 +1,8 @@
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { RunningProgram } from '../../../tools/src/fleets/programs.ts';
 import { eventually } from '../../fixtures/eventually.ts';
-import type { RunningProgram } from '../../fixtures/programs.ts';
 import { startRedis, type TestRedis } from '../precache/redis.ts';
 import { World } from '../precache/world.ts';
 
