@@ -4,12 +4,12 @@ import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { ROLLOUT_WORK, trimRolloutView, trimWork, upgradeIndexOf } from '@flotilla/rollout';
 import { type Client, type Logger, type Metrics, WatchCache } from '@flotilla/runtime';
 import { BY_CLUSTER } from '../../indexes.ts';
-import { SPOKE_JOBS } from '../../spoke-job/caches.ts';
+import { type BY_UID, SPOKE_JOBS } from '../../spoke-job/caches.ts';
 import { trimAction } from '../../spoke-job/observe.ts';
 
 /** The watches a spoke's step reads from; there are no other reads. */
 export interface SpokeCaches {
-  readonly upgrades: WatchCache<ClusterGroupUpgrade>;
+  readonly upgrades: WatchCache<ClusterGroupUpgrade, typeof BY_UID>;
   readonly clusters: WatchCache<ManagedCluster>;
   readonly works: WatchCache<ManifestWork, TransportIndex>;
   /** Templates of ManifestWorks. */
