@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PullerReport } from '@flotilla/api/ran';
 import { readEnvironment, startServerProcess } from '@flotilla/control-plane/processes';
+import { type Registry, startRegistry } from '@flotilla/control-plane/servers';
 import {
   currentPlatform,
   type Descriptor,
@@ -20,6 +21,28 @@ import {
 
 /** The registry as pull specs name it; nodes reach it through a mirror. */
 export const REGISTRY_NAME = 'registry.test';
+
+/** `host:port` of a URL. */
+export const hostOf = (url: string): string => new URL(url).host;
+
+/** What the puller pulls from, and where its files are. */
+export interface PullerWorld extends AsyncDisposable {
+  readonly folder: { readonly path: string };
+  readonly registry: Registry;
+  /** Folder of the registry's store. */
+  readonly store: string;
+  readonly release: SmallRelease;
+}
+
+/** A registry with a small release of components of these sizes. */
+export async function startPullerWorld(name: string, sizes: readonly number[]): Promise<PullerWorld> {
+  const stack = new AsyncDisposableStack();
+  const folder = stack.use(await temporaryFolder(name));
+  const store = join(folder.path, 'store');
+  const registry = stack.use(await startRegistry({ dir: store, log: () => undefined }));
+  const release = await pushSmallRelease(registry.url, sizes);
+  return { folder, registry, store, release, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
 
 /** Images of a small release, pushed. */
 export interface SmallRelease {
@@ -35,7 +58,7 @@ export interface SmallRelease {
 /** Pushes a release image with `sizes.length` components that share a base layer, and an index with one operator. */
 export async function pushSmallRelease(registryUrl: string, sizes: readonly number[]): Promise<SmallRelease> {
   const store = new MemoryBlobs();
-  const host = new URL(registryUrl).host;
+  const host = hostOf(registryUrl);
   await using client = new RegistryClient({ insecureHosts: [host] });
   const layers = new Map<string, number>();
   const layer = async (path: string, bytes: Buffer | string) => {

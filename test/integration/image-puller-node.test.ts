@@ -7,40 +7,34 @@ import { PullerExit } from '@flotilla/api/ran';
 import { type Registry, startRegistry } from '@flotilla/control-plane/servers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
-  pushSmallRelease,
+  hostOf,
+  type PullerWorld,
   REGISTRY_NAME,
-  type SmallRelease,
   startContainerd,
   startPuller,
+  startPullerWorld,
   startSlowProxy,
   temporaryFolder,
 } from './image-puller-fixture.ts';
 
 /** What a node has around the puller: mirrors and authorities of its own, a proxy, a runtime that is restarted, a registry in trouble. */
 
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-let registry: Registry;
+let world: PullerWorld;
 /** The same store over TLS, whose authority nobody knows. */
 let secure: Registry;
-let release: SmallRelease;
 
 beforeAll(async () => {
-  folder = await temporaryFolder('puller-node');
-  const dir = join(folder.path, 'store');
-  registry = await startRegistry({ dir, log: () => undefined });
-  secure = await startRegistry({ dir, tlsAddresses: [], log: () => undefined });
-  release = await pushSmallRelease(registry.url, [3_000_000, 2_000_000, 400_000]);
+  world = await startPullerWorld('puller-node', [3_000_000, 2_000_000, 400_000]);
+  secure = await startRegistry({ dir: world.store, tlsAddresses: [], log: () => undefined });
 });
 afterAll(async () => {
-  await registry?.stop();
   await secure?.stop();
-  await folder?.[Symbol.asyncDispose]();
+  await world?.[Symbol.asyncDispose]();
 });
 
-const hostOf = (url: string): string => new URL(url).host;
 /** Release, its components (one of them under two names). */
 const IMAGES = 3 + 1;
-const spec = (): Record<string, string> => ({ 'platform.image': release.release });
+const spec = (): Record<string, string> => ({ 'platform.image': world.release.release });
 
 async function put(root: string, path: string, text: string): Promise<string> {
   const file = join(root, path);
@@ -53,7 +47,12 @@ const mirrorRule = (location: string): string =>
 
 async function run(env: Readonly<Record<string, string>>) {
   await using layout = await temporaryFolder('layout');
-  const { finished } = await startPuller(folder.path, spec(), { STORE: 'layout', LAYOUT_DIR: layout.path, RETRY_FOR_SECONDS: '2', ...env });
+  const { finished } = await startPuller(world.folder.path, spec(), {
+    STORE: 'layout',
+    LAYOUT_DIR: layout.path,
+    RETRY_FOR_SECONDS: '2',
+    ...env,
+  });
   // awaited here: the folder goes with this scope
   return await finished;
 }
@@ -127,7 +126,7 @@ test('15 s of 502 for one image cost no image', { timeout: 120_000 }, async () =
         return void response.writeHead(502).end('<html>Bad Gateway</html>');
       }
     }
-    const passed = forward(`${registry.url}${request.url}`, { method: request.method, headers: request.headers }, (answer) => {
+    const passed = forward(`${world.registry.url}${request.url}`, { method: request.method, headers: request.headers }, (answer) => {
       response.writeHead(answer.statusCode ?? 500, answer.headers);
       answer.pipe(response);
     });
@@ -148,12 +147,12 @@ describe.skipIf(!canRunContainerd)('through the CRI of a real containerd', () =>
 
   test('a runtime that is restarted in mid-pull costs no image', { timeout: 180_000 }, async () => {
     await using dir = await temporaryFolder('containerd');
-    await using slow = await startSlowProxy(registry.url, 1_500_000);
+    await using slow = await startSlowProxy(world.registry.url, 1_500_000);
     const first = await startContainerd(dir.path, slow.host);
     await expect.poll(() => existsSync(first.socket), { timeout: 20_000 }).toBe(true);
     // the first candidate is not there, the second is made anew by the restart
     const env = { STORE: 'cri', CRI_SOCKET: `/nonexistent/crio.sock,${first.socket}`, MAX_PARALLEL_PULLS: '2', ...mirrorTo(slow.host) };
-    const running = await startPuller(folder.path, spec(), env);
+    const running = await startPuller(world.folder.path, spec(), env);
     await expect.poll(() => running.reports.at(-1)?.phase, { timeout: 60_000, interval: 50 }).toBe('pulling');
     await first[Symbol.asyncDispose]();
     expect(running.child.exitCode).toBe(null);
@@ -166,12 +165,12 @@ describe.skipIf(!canRunContainerd)('through the CRI of a real containerd', () =>
 
   test('an image that the puller cannot find is pulled by the runtime, which can', { timeout: 120_000 }, async () => {
     await using dir = await temporaryFolder('containerd');
-    await using containerd = await startContainerd(dir.path, hostOf(registry.url));
+    await using containerd = await startContainerd(dir.path, hostOf(world.registry.url));
     await expect.poll(() => existsSync(containerd.socket), { timeout: 20_000 }).toBe(true);
-    const images = [release.operator, `${REGISTRY_NAME}/operators/gone@sha256:${'0'.repeat(64)}`];
+    const images = [world.release.operator, `${REGISTRY_NAME}/operators/gone@sha256:${'0'.repeat(64)}`];
     // no mirror is given here: the name means nothing to the puller
     const env = { STORE: 'cri', CRI_SOCKET: containerd.socket, RETRY_FOR_SECONDS: '2' };
-    const { finished } = await startPuller(folder.path, { additionalImages: images.join('\n') }, env);
+    const { finished } = await startPuller(world.folder.path, { additionalImages: images.join('\n') }, env);
     const ended = await finished;
     expect(ended.exitCode, ended.log).toBe(PullerExit.partlyDone);
     expect(ended.last).toMatchObject({ imagesDone: 1, imagesTotal: 2, imagesUnsized: 2 });

@@ -5,50 +5,44 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { ConfigMap, Namespace } from '@flotilla/api/core';
 import { PullerExit, PullerReport, SpokeName } from '@flotilla/api/ran';
-import { type Registry, startApiServer, startRegistry } from '@flotilla/control-plane/servers';
+import { startApiServer } from '@flotilla/control-plane/servers';
 import { startFaultProxy } from '@flotilla/control-plane/simulators';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
+  hostOf,
+  type PullerWorld,
   pushSmallRelease,
   REGISTRY_NAME,
-  type SmallRelease,
   startContainerd,
   startPuller,
+  startPullerWorld,
   startSlowProxy,
   temporaryFolder,
 } from './image-puller-fixture.ts';
 
-let registry: Registry;
-let release: SmallRelease;
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let world: PullerWorld;
 
 beforeAll(async () => {
-  folder = await temporaryFolder('puller');
-  registry = await startRegistry({ log: () => undefined });
-  release = await pushSmallRelease(registry.url, [400_000, 800_000, 1_200_000, 300_000, 600_000]);
+  world = await startPullerWorld('puller', [400_000, 800_000, 1_200_000, 300_000, 600_000]);
 });
-afterAll(async () => {
-  await registry?.stop();
-  await folder?.[Symbol.asyncDispose]();
-});
+afterAll(() => world?.[Symbol.asyncDispose]());
 
 const mirrorTo = (host: string): Record<string, string> => ({
   REGISTRY_CONFIG: JSON.stringify([{ source: REGISTRY_NAME, mirrors: [host], insecure: true }]),
 });
-const hostOf = (url: string): string => new URL(url).host;
-const layoutEnv = (dir: string): Record<string, string> => ({ STORE: 'layout', LAYOUT_DIR: dir, ...mirrorTo(hostOf(registry.url)) });
+const layoutEnv = (dir: string): Record<string, string> => ({ STORE: 'layout', LAYOUT_DIR: dir, ...mirrorTo(hostOf(world.registry.url)) });
 const fullSpec = (): Record<string, string> => ({
-  'platform.image': release.release,
-  'operators.indexes': release.index,
+  'platform.image': world.release.release,
+  'operators.indexes': world.release.index,
   'operators.packagesAndChannels': 'ptp:stable',
   excludePrecachePatterns: '',
   additionalImages: '',
   spaceRequired: '1',
 });
 const freshLayout = async () => await temporaryFolder('layout');
-const run = async (spec: Record<string, string>, env: Record<string, string>) => (await startPuller(folder.path, spec, env)).finished;
+const run = async (spec: Record<string, string>, env: Record<string, string>) => (await startPuller(world.folder.path, spec, env)).finished;
 const blobPath = (dir: string, digest: string): string => join(dir, 'blobs', 'sha256', digest.slice('sha256:'.length));
-const allBytes = (): number => [...release.layers.values()].reduce((sum, size) => sum + size, 0);
+const allBytes = (): number => [...world.release.layers.values()].reduce((sum, size) => sum + size, 0);
 /** Component images, one of them under two names; release, index and operator. */
 const IMAGES = 5 + 3;
 
@@ -66,31 +60,35 @@ describe('into an OCI layout', () => {
       failures: [],
     });
     expect(first.termination).toEqual(first.last);
-    for (const [digest, size] of release.layers) expect((await stat(blobPath(layout.path, digest))).size).toBe(size);
+    for (const [digest, size] of world.release.layers) expect((await stat(blobPath(layout.path, digest))).size).toBe(size);
     const names = JSON.parse(await readFile(join(layout.path, 'index.json'), 'utf8')).manifests.map(
       (entry: { annotations: Record<string, string> }) => entry.annotations['org.opencontainers.image.ref.name'],
     );
-    expect(names.toSorted()).toEqual([release.release, release.index, release.operator, ...Object.values(release.components)].toSorted());
+    expect(names.toSorted()).toEqual(
+      [world.release.release, world.release.index, world.release.operator, ...Object.values(world.release.components)].toSorted(),
+    );
 
-    const since = (await registry.served()).requests.length;
+    const since = (await world.registry.served()).requests.length;
     const second = await run(fullSpec(), layoutEnv(layout.path));
     expect(second.exitCode).toBe(PullerExit.done);
     expect(second.last).toMatchObject({ imagesDone: IMAGES, bytesDone: allBytes() });
-    const { byDigest, requests } = await registry.served({ since });
+    const { byDigest, requests } = await world.registry.served({ since });
     const blobBytes = requests.filter(({ method, uri }) => method === 'GET' && uri.includes('/blobs/')).map(({ bytes }) => bytes);
     expect(second.last.bytesForList).toBeGreaterThan(0);
     expect(second.last.bytesForList).toBe(blobBytes.reduce((sum, bytes) => sum + bytes, 0));
     expect(first.last.bytesForList).toBe(second.last.bytesForList);
     // the layers of release and index image are read for their lists, nothing else is
-    expect([...byDigest.keys()].filter((digest) => (release.layers.get(digest) ?? 0) >= 50_000 && digest !== baseLayer())).toEqual([]);
+    expect([...byDigest.keys()].filter((digest) => (world.release.layers.get(digest) ?? 0) >= 50_000 && digest !== baseLayer())).toEqual(
+      [],
+    );
   });
 
   test('leaves out what a pattern names, and takes the last additional image without a final newline', async () => {
     await using layout = await freshLayout();
     const spec = {
-      'platform.image': release.release,
+      'platform.image': world.release.release,
       excludePrecachePatterns: '\ncomponent-[0-9]\ncomponent-alias\n',
-      additionalImages: `\n${release.operator} \n${release.index}`,
+      additionalImages: `\n${world.release.operator} \n${world.release.index}`,
     };
     const { exitCode, last, log } = await run(spec, layoutEnv(layout.path));
     expect(exitCode, log).toBe(PullerExit.done);
@@ -99,13 +97,13 @@ describe('into an OCI layout', () => {
 
   test('goes on after SIGTERM and SIGKILL: what is pulled stays, and the rest alone is pulled', { timeout: 120_000 }, async () => {
     await using layout = await freshLayout();
-    await using slow = await startSlowProxy(registry.url, 700_000);
+    await using slow = await startSlowProxy(world.registry.url, 700_000);
     const env = { ...layoutEnv(layout.path), ...mirrorTo(slow.host), MAX_PARALLEL_PULLS: '2' };
     for (const [signal, exitCode, share] of [
       ['SIGTERM', PullerExit.interrupted, 0.5],
       ['SIGKILL', null, 0.75],
     ] as const) {
-      const running = await startPuller(folder.path, fullSpec(), env);
+      const running = await startPuller(world.folder.path, fullSpec(), env);
       await expect
         .poll(() => (running.reports.at(-1)?.bytesDone ?? 0) / allBytes(), { timeout: 60_000, interval: 100 })
         .toBeGreaterThan(share);
@@ -117,28 +115,28 @@ describe('into an OCI layout', () => {
       if (signal === 'SIGTERM')
         expect(ended.termination).toMatchObject({ phase: 'failed', message: expect.stringContaining('interrupted') });
     }
-    const held = [...release.layers.keys()].filter((digest) => existsSync(blobPath(layout.path, digest)));
+    const held = [...world.release.layers.keys()].filter((digest) => existsSync(blobPath(layout.path, digest)));
     expect(held.length).toBeGreaterThan(0);
-    const since = (await registry.served()).requests.length;
+    const since = (await world.registry.served()).requests.length;
     const last = await run(fullSpec(), layoutEnv(layout.path));
     expect(last.exitCode, last.log).toBe(PullerExit.done);
     expect(last.last.imagesDone).toBe(IMAGES);
-    const { byDigest } = await registry.served({ since });
-    const listed = (digest: string): boolean => digest === baseLayer() || (release.layers.get(digest) ?? 0) < 50_000;
+    const { byDigest } = await world.registry.served({ since });
+    const listed = (digest: string): boolean => digest === baseLayer() || (world.release.layers.get(digest) ?? 0) < 50_000;
     expect(held.filter((digest) => byDigest.has(digest) && !listed(digest))).toEqual([]);
   });
 
   test('an image that only the mirror can deny is not waited for while the registry answers for others', async () => {
     await using layout = await freshLayout();
     const started = performance.now();
-    const result = await run({ additionalImages: `${release.operator}\n${REGISTRY_NAME}/operators/gone:v1` }, layoutEnv(layout.path));
+    const result = await run({ additionalImages: `${world.release.operator}\n${REGISTRY_NAME}/operators/gone:v1` }, layoutEnv(layout.path));
     expect(result.exitCode, result.log).toBe(PullerExit.partlyDone);
     expect(performance.now() - started).toBeLessThan(60_000);
   });
 
   test('goes through cut connections', async () => {
     await using layout = await freshLayout();
-    await using proxy = await startFaultProxy(registry.url, { seed: 7, faults: { cutAfterBytes: [50_000, 900_000], cuts: 12 } });
+    await using proxy = await startFaultProxy(world.registry.url, { seed: 7, faults: { cutAfterBytes: [50_000, 900_000], cuts: 12 } });
     const { exitCode, log } = await run(fullSpec(), { ...layoutEnv(layout.path), ...mirrorTo(hostOf(proxy.url)) });
     expect(exitCode, log).toBe(PullerExit.done);
     expect(proxy.counts().cut).toBeGreaterThan(5);
@@ -176,7 +174,7 @@ describe('into an OCI layout', () => {
     await using layout = await freshLayout();
     const named = Object.entries(spec).map(([key, value]) => [
       key,
-      value.replace('RELEASE', release.release).replace('OPERATOR', release.operator).replace('INDEX', release.index),
+      value.replace('RELEASE', world.release.release).replace('OPERATOR', world.release.operator).replace('INDEX', world.release.index),
     ]);
     // the source behind the mirror does not exist, which alone looks like a broken link
     const result = await run(Object.fromEntries(named), { ...layoutEnv(layout.path), RETRY_FOR_SECONDS: '3' });
@@ -188,7 +186,7 @@ describe('into an OCI layout', () => {
   test('no folder with a spec, and a bad variable, are a bad spec; no runtime is an internal error', async () => {
     await using layout = await freshLayout();
     expect((await run({}, { ...layoutEnv(layout.path), CONFIG_VOLUME_PATH: '/nonexistent' })).exitCode).toBe(PullerExit.badSpec);
-    const noRuntime = await run(fullSpec(), { ...mirrorTo(hostOf(registry.url)), CRI_SOCKET: '/nonexistent.sock' });
+    const noRuntime = await run(fullSpec(), { ...mirrorTo(hostOf(world.registry.url)), CRI_SOCKET: '/nonexistent.sock' });
     expect(noRuntime.exitCode).toBe(PullerExit.internal);
     expect(noRuntime.last.message).toContain('mount the runtime');
   });
@@ -197,7 +195,7 @@ describe('into an OCI layout', () => {
     await using server = await startApiServer({ users: [{ name: 'stranger' }], log: () => undefined });
     const client = await server.client();
     await client.create(Namespace, { metadata: { name: SpokeName.namespace } });
-    await using slow = await startSlowProxy(registry.url, 2_000_000);
+    await using slow = await startSlowProxy(world.registry.url, 2_000_000);
     const env = { ...mirrorTo(slow.host), STORE: 'layout', PROGRESS_CONFIG_MAP: 'on' };
     await using layout = await freshLayout();
     const done = await run(fullSpec(), { ...env, LAYOUT_DIR: layout.path, KUBECONFIG: server.kubeconfig });
@@ -216,9 +214,9 @@ const canRunContainerd = process.getuid?.() === 0 && ['/usr/bin/containerd', '/u
 describe.skipIf(!canRunContainerd)('through the CRI of a real containerd', () => {
   test('images are there under every name with the right digest, and a second run pulls nothing', async () => {
     await using dir = await temporaryFolder('containerd');
-    await using containerd = await startContainerd(dir.path, hostOf(registry.url));
+    await using containerd = await startContainerd(dir.path, hostOf(world.registry.url));
     await expect.poll(() => existsSync(containerd.socket), { timeout: 20_000 }).toBe(true);
-    const env = { STORE: 'cri', CRI_SOCKET: containerd.socket, ...mirrorTo(hostOf(registry.url)) };
+    const env = { STORE: 'cri', CRI_SOCKET: containerd.socket, ...mirrorTo(hostOf(world.registry.url)) };
     const first = await run(fullSpec(), env);
     expect(first.exitCode, first.log).toBe(PullerExit.done);
     expect(first.last).toMatchObject({ imagesDone: IMAGES, bytesDone: allBytes() });
@@ -231,30 +229,32 @@ describe.skipIf(!canRunContainerd)('through the CRI of a real containerd', () =>
         .map((line) => line.split(/\s+/))
         .map(([name = '', , digest = '']) => [name, digest]),
     );
-    for (const name of [release.release, release.operator, ...Object.values(release.components)])
+    for (const name of [world.release.release, world.release.operator, ...Object.values(world.release.components)])
       expect(held.get(name)).toBe(name.split('@')[1]);
-    expect(held.has(release.index)).toBe(true);
+    expect(held.has(world.release.index)).toBe(true);
     const content = await ctr('content', 'ls', '-q');
-    for (const digest of release.layers.keys()) expect(content).toContain(digest);
+    for (const digest of world.release.layers.keys()) expect(content).toContain(digest);
 
-    const since = (await registry.served()).requests.length;
+    const since = (await world.registry.served()).requests.length;
     const second = await run(fullSpec(), env);
     expect(second.exitCode, second.log).toBe(PullerExit.done);
     expect(second.log).not.toContain('"msg":"Pulled"');
-    const { byDigest } = await registry.served({ since });
-    expect([...byDigest.keys()].filter((digest) => (release.layers.get(digest) ?? 0) >= 50_000 && digest !== baseLayer())).toEqual([]);
+    const { byDigest } = await world.registry.served({ since });
+    expect([...byDigest.keys()].filter((digest) => (world.release.layers.get(digest) ?? 0) >= 50_000 && digest !== baseLayer())).toEqual(
+      [],
+    );
   });
 
   test('SIGTERM in mid-pull ends it cleanly, and the next run pulls only the rest', { timeout: 120_000 }, async () => {
     // containerd counts what is on its way in by the mebibyte
-    const large = await pushSmallRelease(registry.url, [6_000_000, 4_000_000, 500_000]);
+    const large = await pushSmallRelease(world.registry.url, [6_000_000, 4_000_000, 500_000]);
     const spec = { 'platform.image': large.release };
     await using dir = await temporaryFolder('containerd');
-    await using slow = await startSlowProxy(registry.url, 1_500_000);
+    await using slow = await startSlowProxy(world.registry.url, 1_500_000);
     await using containerd = await startContainerd(dir.path, slow.host);
     await expect.poll(() => existsSync(containerd.socket), { timeout: 20_000 }).toBe(true);
-    const env = { STORE: 'cri', CRI_SOCKET: containerd.socket, MAX_PARALLEL_PULLS: '2', ...mirrorTo(hostOf(registry.url)) };
-    const running = await startPuller(folder.path, spec, env);
+    const env = { STORE: 'cri', CRI_SOCKET: containerd.socket, MAX_PARALLEL_PULLS: '2', ...mirrorTo(hostOf(world.registry.url)) };
+    const running = await startPuller(world.folder.path, spec, env);
     await expect.poll(() => running.reports.at(-1)?.imagesDone ?? 0, { timeout: 60_000, interval: 100 }).toBeGreaterThan(0);
     running.child.kill('SIGTERM');
     const ended = await running.finished;
@@ -276,5 +276,5 @@ describe.skipIf(!canRunContainerd)('through the CRI of a real containerd', () =>
 
 /** The layer that all images share. */
 function baseLayer(): string {
-  return [...release.layers.keys()][0] ?? '';
+  return [...world.release.layers.keys()][0] ?? '';
 }
