@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Lease } from '@flotilla/api/core';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { eventually } from '../../fixtures/eventually.ts';
 import { startRelay } from './relay.ts';
@@ -22,6 +22,8 @@ const expectOneJobEach = (subject: World) => {
 };
 
 // Each in a world of its own: most of their time is waiting for what was cut to be noticed.
+vi.setConfig({ testTimeout: 300_000 });
+
 describe('the API server', () => {
   test.concurrent('loses every connection, watches and writes alike, every two seconds', async () => {
     await using world = await World.start({ spokes, job: { seconds: 4 }, withoutHub: true });
@@ -33,7 +35,7 @@ describe('the API server', () => {
     }, 2000);
     try {
       await world.upgrade('run', spokes);
-      await world.untilCondition('run', 'PrecachingSuceeded', COMPLETED, 90_000);
+      await world.untilCondition('run', 'PrecachingSuceeded', COMPLETED, 180_000);
     } finally {
       clearInterval(cutting);
     }
@@ -49,7 +51,7 @@ describe('the API server', () => {
     await world.upgrade('run', spokes);
     await world.untilBegun('run');
     expect(relay.silence()).toBeGreaterThan(5);
-    await world.untilCondition('run', 'PrecachingSuceeded', COMPLETED, 90_000);
+    await world.untilCondition('run', 'PrecachingSuceeded', COMPLETED, 180_000);
     await world.untilClean(spokes);
     expectOneJobEach(world);
   });
@@ -59,7 +61,7 @@ describe('the API server', () => {
     await world.upgrade('run', spokes);
     await world.untilStates('run', { 'spoke-1': 'Active' });
     await world.server.restart({ etcd: true });
-    await world.untilCondition('run', 'PrecachingSuceeded', COMPLETED, 90_000);
+    await world.untilCondition('run', 'PrecachingSuceeded', COMPLETED, 180_000);
     await world.untilClean(spokes);
     expectOneJobEach(world);
     expect(world.hub?.hasExited()).toBe(false);
@@ -72,11 +74,11 @@ test.concurrent('the leader is killed and the other hub takes over', async () =>
   await using world = await World.start({ spokes, job: { seconds: 6 }, withoutHub: true });
   await using leader = await world.startHub();
   const standby = await world.startHub({ standby: true });
-  await eventually(async () => (await standby.output()).includes('Waiting for the lease'), 20_000, 'the other to wait');
+  await eventually(async () => (await standby.output()).includes('Waiting for the lease'), 60_000, 'the other to wait');
   await world.upgrade('run', spokes);
   await world.untilBegun('run');
   await leader.stop({ signal: 'SIGKILL' });
-  await world.untilCondition('run', 'PrecachingSuceeded', COMPLETED, 90_000);
+  await world.untilCondition('run', 'PrecachingSuceeded', COMPLETED, 180_000);
   await world.untilClean(spokes);
   expectOneJobEach(world);
   const lease = await world.client.get(Lease, { namespace: 'default', name: 'flotilla-hub' });
