@@ -56,7 +56,8 @@ describe('the API server', () => {
     expectOneJobEach(world);
   });
 
-  test.concurrent('is restarted in mid-run, and has forgotten the versions that were watched', async () => {
+  // By itself: whether a version that was watched is forgotten depends on what is written while the server starts.
+  test('is restarted in mid-run, and has forgotten the versions that were watched', async () => {
     await using world = await World.start({ spokes, job: { seconds: 6 } });
     await world.upgrade('run', spokes);
     await world.untilStates('run', { 'spoke-1': 'Active' });
