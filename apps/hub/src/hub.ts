@@ -63,7 +63,7 @@ export async function lead({ client, store, config, logger, metrics }: HubDeps, 
     talmStrict: config.talmStrict,
   });
   const recorder = createEventRecorder({ client, controller: ClusterGroupUpgrade.kind, instance: hostname(), logger, metrics });
-  const graph = createUpdateGraph({ proxy: config.proxy, insecure: config.insecureGraphCall });
+  const graph = createUpdateGraph({ onAnswer: looks.enqueue, proxy: config.proxy, insecure: config.insecureGraphCall });
   const reconciler = new UpgradeReconciler({
     client,
     caches,
@@ -83,7 +83,7 @@ export async function lead({ client, store, config, logger, metrics }: HubDeps, 
     precacheImage: settings.image,
     precacheImageAllow: settings.imageAllow,
     updateGraphUrl: config.updateGraphUrl,
-    resolvePlatformImage: graph.resolvePlatformImage,
+    lookUpRelease: graph.lookUp,
   });
   rollout.start(signal);
   const upgrades = startReconciler({

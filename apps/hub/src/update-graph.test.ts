@@ -19,9 +19,24 @@ async function serve(listener: RequestListener): Promise<string> {
 }
 
 function graph(options: UpdateGraphOptions = {}) {
-  const created = createUpdateGraph(options);
+  const told = new Map<string, () => void>();
+  const created = createUpdateGraph({ ...options, onAnswer: (waiter) => told.get(waiter)?.() });
   open.push(() => created.close());
-  return (upstream: string, version = '4.20.1', channel = 'stable-4.20') => created.resolvePlatformImage({ upstream, channel, version });
+  let waiters = 0;
+  /** Looks, waits for the answer where there is none yet, and looks again. */
+  return async (upstream: string, version = '4.20.1', channel = 'stable-4.20'): Promise<string> => {
+    const waiter = `ns/upgrade-${waiters++}`;
+    const { promise: answered, resolve } = Promise.withResolvers<void>();
+    told.set(waiter, resolve);
+    const look = () => created.lookUp({ upstream, channel, version }, waiter);
+    let found = look();
+    if (found.kind === 'pending') {
+      await answered;
+      found = look();
+    }
+    if (found.kind !== 'known') throw Object.assign(new Error(found.kind), found);
+    return found.image;
+  };
 }
 
 const nodes = [

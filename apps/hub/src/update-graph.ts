@@ -1,10 +1,9 @@
 import { errorMessage, FlotillaError } from '@flotilla/api';
-import type { ResolvePlatformImage } from '@flotilla/rollout';
-import { quote } from '@flotilla/rollout';
+import { quote, type ReleaseLookup, type ReleaseQuery } from '@flotilla/rollout';
 import { Agent, type Dispatcher, EnvHttpProxyAgent, request } from 'undici';
 import { z } from 'zod';
 
-/** Codes of the errors of `resolvePlatformImage`. */
+/** Codes of failed lookups. */
 export const UpdateGraphCode = {
   /** No answer: no connection, no TLS, no time left, no URL. */
   unreachable: 'FLOTILLA_UPDATE_GRAPH_UNREACHABLE',
@@ -34,13 +33,20 @@ export interface UpdateGraphOptions {
     | undefined;
   /** Accept any certificate; default false. */
   readonly insecure?: boolean;
+  /** Told of everybody who looked in vain while a graph was asked: there is an answer. */
+  readonly onAnswer?: (waiter: string) => void;
   /** Milliseconds since any moment; default the system's clock. */
   readonly now?: () => number;
 }
 
 /** Update graphs, asked over HTTP. */
 export interface UpdateGraph {
-  readonly resolvePlatformImage: ResolvePlatformImage;
+  /**
+   * What is known of a release. Never waits: `pending` begins to ask where nobody does yet.
+   * @param waiter told by `onAnswer`
+   */
+  readonly lookUp: (query: ReleaseQuery, waiter: string) => ReleaseLookup;
+  /** Nobody is told any more. */
   close(): Promise<void>;
 }
 
@@ -51,11 +57,12 @@ interface Entry {
   fetchedAt: number;
   failure?: FlotillaError;
   failedAt: number;
-  inFlight?: Promise<Releases>;
+  /** Who looked while it was asked; absent when it is not. */
+  waiting?: Set<string> | undefined;
 }
 
-/** Graphs kept; the one asked longest ago goes first. */
-const MAX_GRAPHS = 64;
+/** Graphs kept; the one looked at longest ago goes first, but none that is being asked. */
+const MAX_GRAPHS = 256;
 const MAX_REDIRECTS = 5;
 
 const Graph = z.object({
@@ -68,58 +75,71 @@ const Graph = z.object({
  * published later is seen once the answer has aged.
  */
 export function createUpdateGraph(options: UpdateGraphOptions = {}): UpdateGraph {
-  const { cacheMs = 300_000, staleMs = 3_600_000, failureMs = 10_000, now = () => performance.now() } = options;
+  const { cacheMs = 300_000, staleMs = 3_600_000, failureMs = 10_000, onAnswer = () => undefined, now = () => performance.now() } = options;
+  let closed = false;
   const dispatcher = createDispatcher(options);
   const entries = new Map<string, Entry>();
 
-  async function load(url: string): Promise<Releases> {
+  function entryOf(url: string): Entry {
     const entry = entries.get(url) ?? { fetchedAt: Number.NEGATIVE_INFINITY, failedAt: Number.NEGATIVE_INFINITY };
     entries.delete(url);
+    const oldest = entries.size < MAX_GRAPHS ? undefined : entries.entries().find(([, { waiting }]) => waiting === undefined);
+    if (oldest) entries.delete(oldest[0]);
     entries.set(url, entry);
-    if (entries.size > MAX_GRAPHS) entries.delete(entries.keys().next().value ?? '');
-    if (entry.releases && now() - entry.fetchedAt < cacheMs) return entry.releases;
-    if (entry.failure && now() - entry.failedAt < failureMs) return fallBack(entry, entry.failure);
-    entry.inFlight ??= ask(url, entry).finally(() => {
-      entry.inFlight = undefined;
-    });
-    return entry.inFlight;
+    return entry;
   }
 
-  async function ask(url: string, entry: Entry): Promise<Releases> {
+  /** What counts now; undefined when it has to be asked for. */
+  function answerOf({ releases, fetchedAt, failure, failedAt }: Entry): Releases | FlotillaError | undefined {
+    if (releases && now() - fetchedAt < cacheMs) return releases;
+    if (!failure || now() - failedAt >= failureMs) return undefined;
+    return releases && now() - fetchedAt < staleMs ? releases : failure;
+  }
+
+  async function ask(url: string, entry: Entry): Promise<void> {
     try {
-      const releases = await fetchReleases(url, dispatcher, options);
-      Object.assign(entry, { releases, fetchedAt: now(), failure: undefined });
-      return releases;
+      Object.assign(entry, { releases: await fetchReleases(url, dispatcher, options), fetchedAt: now(), failure: undefined });
     } catch (error) {
-      if (!(error instanceof FlotillaError)) throw error;
-      Object.assign(entry, { failure: error, failedAt: now() });
-      return fallBack(entry, error);
+      const failure = error instanceof FlotillaError ? error : unreachable(url, error);
+      Object.assign(entry, { failure, failedAt: now() });
     }
-  }
-
-  function fallBack(entry: Entry, failure: FlotillaError): Releases {
-    if (entry.releases && now() - entry.fetchedAt < staleMs) return entry.releases;
-    throw failure;
+    const { waiting = [] } = entry;
+    entry.waiting = undefined;
+    if (!closed) for (const waiter of waiting) onAnswer(waiter);
   }
 
   return {
-    resolvePlatformImage: async ({ upstream, channel, version }) => {
+    lookUp: ({ upstream, channel, version }, waiter) => {
       const url = graphUrl(upstream, channel);
-      const payload = (await load(url)).get(version);
-      if (payload) return payload;
-      throw new FlotillaError(
-        UpdateGraphCode.noVersion,
-        `unable to find version ${version} on update graph on url ${withoutCredentials(url)}`,
-      );
+      if (url instanceof FlotillaError) return failed(url);
+      const entry = entryOf(url);
+      const answer = answerOf(entry);
+      if (answer instanceof FlotillaError) return failed(answer);
+      if (answer) {
+        const image = answer.get(version);
+        const missing = `unable to find version ${version} on update graph on url ${withoutCredentials(url)}`;
+        return image ? { kind: 'known', image } : failed(new FlotillaError(UpdateGraphCode.noVersion, missing));
+      }
+      if (!entry.waiting) {
+        entry.waiting = new Set();
+        void ask(url, entry);
+      }
+      entry.waiting.add(waiter);
+      return { kind: 'pending' };
     },
-    close: () => dispatcher.close(),
+    close: () => {
+      closed = true;
+      return dispatcher.destroy();
+    },
   };
 }
 
-function graphUrl(upstream: string, channel: string): string {
+const failed = ({ code, message }: FlotillaError): ReleaseLookup => ({ kind: 'failed', code, message: errorMessage(message) });
+
+function graphUrl(upstream: string, channel: string): string | FlotillaError {
   const url = `${upstream}${upstream.includes('?') ? '&' : '?'}channel=${encodeURIComponent(channel)}`;
   if (/^https?:\/\//i.test(url) && URL.canParse(url)) return url;
-  throw new FlotillaError(
+  return new FlotillaError(
     UpdateGraphCode.unreachable,
     `unable to request update graph on url ${withoutCredentials(url)}: upstream ${quote(withoutCredentials(upstream))} is not an http or https URL`,
   );
@@ -132,11 +152,7 @@ async function fetchReleases(
 ): Promise<Releases> {
   const signal = AbortSignal.timeout(timeoutMs);
   const fail = (error: unknown): never => {
-    const cause = signal.aborted ? new Error(`no complete answer within ${timeoutMs} ms`) : error;
-    const why = withoutCredentials(errorMessage(cause));
-    throw new FlotillaError(UpdateGraphCode.unreachable, `unable to request update graph on url ${withoutCredentials(url)}: ${why}`, {
-      cause,
-    });
+    throw unreachable(url, signal.aborted ? new Error(`no complete answer within ${timeoutMs} ms`) : error);
   };
   const response = await followed(url, (to) => request(to, { dispatcher, signal, headers: { accept: 'application/json' } })).catch(fail);
   if (response.statusCode !== 200) {
@@ -193,6 +209,13 @@ function parseReleases(text: string): Releases {
   // The first node of a version that has an image counts.
   for (const { version, payload } of graph.data.nodes ?? []) if (payload && !releases.has(version)) releases.set(version, payload);
   return releases;
+}
+
+function unreachable(url: string, cause: unknown): FlotillaError {
+  const why = withoutCredentials(errorMessage(cause));
+  return new FlotillaError(UpdateGraphCode.unreachable, `unable to request update graph on url ${withoutCredentials(url)}: ${why}`, {
+    cause,
+  });
 }
 
 const malformed = (why: string, cause?: unknown): FlotillaError =>

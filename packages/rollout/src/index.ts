@@ -1,10 +1,8 @@
 export { type Advance, advanceRollout } from './batches/advance.ts';
-export { computeMaxConcurrency, planBatches } from './batches/batches.ts';
 export { startRollout } from './batches/start.ts';
 export { isTurningPoint } from './batches/turning-point.ts';
 export { isAvailable } from './clusters/availability.ts';
 export { areEditsApplied } from './clusters/cluster-edits.ts';
-export { type ClusterSelection, selectClusters } from './clusters/cluster-selection.ts';
 export { judgeTenancy, notBound, type Tenancy } from './clusters/tenancy.ts';
 export { eventsBetween } from './events/events-between.ts';
 export type { ValidationFacts } from './events/events-validation.ts';
@@ -13,12 +11,12 @@ export { type GateInput, judgeGates, type Refusal, remainingClusters } from './g
 export { judgeWindow } from './gates/window.ts';
 export { PlacementPatience } from './placements/placement-problems.ts';
 export { PLACEMENT_APP, placementNames, planPlacements, upgradeIndexOf, upgradeIndexValue } from './placements/placements.ts';
-export { createComplianceTest, isManifestWorkMode } from './policies/compliance.ts';
-export { examinePolicies, isEnforced, type PolicyExamination } from './policies/policies.ts';
+export { type ObservedUpgrade, type PlanDeps, planUpgrade, type UpgradePlan } from './plan.ts';
+export { isEnforced } from './policies/policies.ts';
 export { policyMode, readSoak } from './policies/policy-mode.ts';
 export { isImageAllowed, repositoryOf } from './software/image-allow.ts';
-export type { ResolvePlatformImage } from './software/platform-image.ts';
-export { derivePrecachingSpec, PRECACHE_SPEC_VALID, type SoftwareFailure } from './software/software-spec.ts';
+export type { ReleaseLookup, ReleaseQuery } from './software/platform-image.ts';
+export { PRECACHE_SPEC_VALID } from './software/software-spec.ts';
 export { trimRolloutView } from './spoke/answers.ts';
 export { type ObservedSpoke, planSpoke } from './spoke/spoke-plan.ts';
 export { desiredViewNames, policyContent } from './spoke/subscriptions.ts';
@@ -41,8 +39,7 @@ export { desiredWorkName, placementName, resourceName, safeNameKey } from './upg
 export { isEnding, isRunning, keepsObjects, templatesOf } from './upgrade/stage.ts';
 export { TROUBLE_PREFIX } from './upgrade/texts.ts';
 export { workLabels } from './upgrade/work-labels.ts';
-export { policyFrameworkMissing, validateConfigRef, validateInput, validateNameLabels } from './validation/input-checks.ts';
-export { type Validation, ValidationReason, validateUpgrade } from './validation/validation.ts';
+export { ValidationReason } from './validation/validation.ts';
 export { quote } from './values/go-format.ts';
 export { searchText } from './values/json-value.ts';
 export { manifestWorkMode } from './works/manifest-work-mode.ts';

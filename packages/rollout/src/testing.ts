@@ -1,4 +1,4 @@
 /** Builders of what a rollout reads. Everything here is for tests. */
 
-export { buildChild, buildPolicy } from './policies/policy-builders.ts';
-export { buildCluster, buildClusterGroupUpgrade, buildWork, UPGRADE } from './spoke/spoke-builders.ts';
+export { buildChild, buildPolicy, clusterVersion } from './policies/policy-builders.ts';
+export { buildCluster, buildClusterGroupUpgrade, buildWork, SPOKE, UPGRADE } from './spoke/spoke-builders.ts';

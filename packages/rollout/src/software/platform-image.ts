@@ -22,8 +22,15 @@ export interface ReleaseQuery {
   readonly version: string;
 }
 
-/** Finds the image of a release; throws a `FlotillaError` with a code of `UpdateGraphCode` and the reference's words. */
-export type ResolvePlatformImage = (query: ReleaseQuery) => Promise<string>;
+/** What is known of a release's image now. `pending`: it is asked for, and whoever looked is woken by the answer. */
+export type ReleaseLookup =
+  | { readonly kind: 'known'; readonly image: string }
+  | { readonly kind: 'pending' }
+  /** In the reference's words. */
+  | { readonly kind: 'failed'; readonly code: string; readonly message: string };
+
+/** Looks a release up without waiting for an answer. */
+export type LookUpRelease = (query: ReleaseQuery) => ReleaseLookup;
 
 type Field = 'upstream' | 'channel' | 'version' | 'image';
 

@@ -1,4 +1,3 @@
-import { FlotillaError } from '@flotilla/api';
 import { ConfigMap } from '@flotilla/api/core';
 import { PreCachingConfig, type PreCachingConfigSpec, type PrecachingSpec } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
@@ -26,7 +25,7 @@ const derive = (input: Partial<SoftwareInput>) =>
     policies: [],
     talmStrict: false,
     imageAllow: ['o/puller'],
-    resolvePlatformImage: async ({ upstream, channel, version }) => `${upstream}/${channel}/${version}`,
+    lookUpRelease: ({ upstream, channel, version }) => ({ kind: 'known', image: `${upstream}/${channel}/${version}` }),
     ...input,
   });
 
@@ -163,7 +162,7 @@ describe('the spec', () => {
       },
       want: { platformImage: 'o/r', operatorsPackagesAndChannels: ['a:b'] },
     },
-  ])('$name', async ({ input, want }) => expect(await derive(input)).toEqual({ spec: { ...empty, ...want }, workloadImage: undefined }));
+  ])('$name', ({ input, want }) => expect(derive(input)).toEqual({ spec: { ...empty, ...want }, workloadImage: undefined }));
 
   test.each<{ name: string; input: Partial<SoftwareInput>; want: string | undefined }>([
     { name: 'operators alone', input: { policies: [operators] }, want: undefined },
@@ -171,8 +170,8 @@ describe('the spec', () => {
     { name: 'operators alone, set', input: { policies: [operators], config: config({ spaceRequired: '20 GiB' }) }, want: '20' },
     { name: 'operators and a platform', input: { policies: [operators, platform] }, want: '35' },
     { name: 'operators and more images', input: { policies: [operators], config: config({ additionalImages: ['q/a'] }) }, want: '35' },
-  ])('asks of $name for $want GiB', async ({ input, want }) => {
-    const result = await derive(input);
+  ])('asks of $name for $want GiB', ({ input, want }) => {
+    const result = derive(input);
     expect(result.failure).toBeUndefined();
     expect(result).toHaveProperty('spec');
     expect('spec' in result && result.spec.spaceRequired).toBe(want);
@@ -181,8 +180,8 @@ describe('the spec', () => {
   test.each([
     { talmStrict: false, want: 'o/puller' },
     { talmStrict: true, want: undefined },
-  ])('honours preCacheImage: $want when talmStrict is $talmStrict', async ({ talmStrict, want }) => {
-    const result = await derive({ policies: [platform], talmStrict, config: config({ overrides: { preCacheImage: 'o/puller' } }) });
+  ])('honours preCacheImage: $want when talmStrict is $talmStrict', ({ talmStrict, want }) => {
+    const result = derive({ policies: [platform], talmStrict, config: config({ overrides: { preCacheImage: 'o/puller' } }) });
     expect(result).toHaveProperty('workloadImage', want);
   });
 });
@@ -263,8 +262,11 @@ describe('a spec is refused', () => {
       name: 'for now, when the update graph does not answer',
       input: {
         policies: [lookup],
-        resolvePlatformImage: () =>
-          Promise.reject(new FlotillaError('FLOTILLA_UPDATE_GRAPH_REFUSED', 'error response from update graph url http://g: 503')),
+        lookUpRelease: () => ({
+          kind: 'failed',
+          code: 'FLOTILLA_UPDATE_GRAPH_REFUSED',
+          message: 'error response from update graph url http://g: 503',
+        }),
       },
       message: `${prefix}error response from update graph url http://g: 503`,
       transient: true,
@@ -332,11 +334,14 @@ describe('a spec is refused', () => {
       input: { config: config({ additionalImages: Array.from({ length: 10_000 }, (_, index) => `quay.io/${index}`) }) },
       message: `${prefix}all values together have 149037 characters; at most 131072 are accepted, shorten the lists`,
     },
-  ])('$name', async ({ input, message, transient = false }) => {
-    expect(await derive(input)).toEqual({ failure: { reason: 'PrecacheSpecIncomplete', message, transient } });
+  ])('$name', ({ input, message, transient = false }) => {
+    expect(derive(input)).toEqual({ failure: { reason: 'PrecacheSpecIncomplete', message, transient } });
   });
 
-  test('by nobody when the mistake is ours', async () => {
-    await expect(derive({ policies: [lookup], resolvePlatformImage: () => Promise.reject(new TypeError('bug')) })).rejects.toThrow('bug');
+  test('not yet while the release is looked up, unless nobody needs it', () => {
+    const lookUpRelease = () => ({ kind: 'pending' }) as const;
+    expect(derive({ policies: [lookup], lookUpRelease })).toEqual({ pending: true });
+    const named = config({ overrides: { platformImage: 'q/r@sha256:1' } });
+    expect(derive({ policies: [lookup], config: named, lookUpRelease })).toMatchObject({ spec: { platformImage: 'q/r@sha256:1' } });
   });
 });

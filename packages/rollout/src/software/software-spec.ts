@@ -1,10 +1,10 @@
-import { errorMessage, FlotillaError, limitsOf, refKey } from '@flotilla/api';
+import { limitsOf, refKey } from '@flotilla/api';
 import type { ConfigMap } from '@flotilla/api/core';
 import { DEFAULT_SPACE_REQUIRED, type PreCachingConfig, PreCachingConfigSpec, type PrecachingSpec } from '@flotilla/api/ran';
 import { compileExcludePatterns, isPullSpecShaped, parsePackageChannel, ReleaseError } from '@flotilla/release';
 import { quote } from '../values/go-format.ts';
 import { allowedImages, isImageAllowed } from './image-allow.ts';
-import type { ResolvePlatformImage } from './platform-image.ts';
+import type { LookUpRelease } from './platform-image.ts';
 import { findPlatformImage } from './platform-image.ts';
 import { readIndexes, readPackages, type SoftwareList, type SoftwarePolicy } from './policy-software.ts';
 import { parseSpaceRequired } from './space-required.ts';
@@ -24,7 +24,7 @@ export interface SoftwareInput {
   readonly imageAllow: readonly string[];
   /** Asked instead of the upstream that policies name. */
   readonly updateGraphUrl?: string | undefined;
-  readonly resolvePlatformImage: ResolvePlatformImage;
+  readonly lookUpRelease: LookUpRelease;
 }
 
 /** `reason` and `message` of condition PrecacheSpecValid when there is no spec. */
@@ -35,10 +35,12 @@ export interface SoftwareFailure {
   readonly transient: boolean;
 }
 
-/** A spec, complete and consistent, without the fields that are empty; or why there is none. */
+/** A spec, complete and consistent, without the fields that are empty; or why there is none, or none yet. */
 export type SoftwareResult =
   | { readonly spec: PrecachingSpec; readonly workloadImage: string | undefined; readonly failure?: undefined }
-  | { readonly failure: SoftwareFailure };
+  | { readonly failure: SoftwareFailure }
+  /** A release is being looked up. */
+  | { readonly pending: true; readonly failure?: undefined };
 
 /** What PrecacheSpecValid says when there is a spec. */
 export const PRECACHE_SPEC_VALID = { reason: 'PrecacheSpecIsWellFormed', message: 'Precaching spec is valid and consistent' } as const;
@@ -48,6 +50,9 @@ const CONFIG_FAILED = 'failed to get PreCachingConfig resource due to';
 const INCONSISTENT = 'inconsistent precaching configuration';
 /** The spec is kept in the status and in a ConfigMap on each spoke: neither may grow without bound. */
 const MAX_LENGTH = 128 * 1024;
+
+/** The derivation has to wait for an answer; never leaves this file. */
+class Pending extends Error {}
 
 /** Ends a derivation; never leaves this file. */
 class Incomplete extends Error {
@@ -75,23 +80,24 @@ class Incomplete extends Error {
  * `*` ignored with `talmStrict`, as the reference does. Without it, additional images alone are a spec too, and
  * `package: channel` loses its space.
  */
-export async function derivePrecachingSpec(input: SoftwareInput): Promise<SoftwareResult> {
+export function derivePrecachingSpec(input: SoftwareInput): SoftwareResult {
   try {
     if (input.configRef?.name && !input.config)
       throw new Incomplete(`${CONFIG_FAILED} PreCachingConfig.ran.openshift.io ${JSON.stringify(input.configRef.name)} not found`);
     checkSize(input.config);
-    const spec = withoutEmpty(await derive(input));
+    const spec = withoutEmpty(derive(input));
     checkConsistency(spec, input.talmStrict);
     const workloadImage = input.talmStrict ? undefined : input.config?.spec?.overrides?.preCacheImage?.trim();
     if (workloadImage) checkWorkloadImage(workloadImage, input.imageAllow);
     return { spec, workloadImage: workloadImage || undefined };
   } catch (error) {
+    if (error instanceof Pending) return { pending: true };
     if (!(error instanceof Incomplete)) throw error;
     return { failure: { reason: 'PrecacheSpecIncomplete', message: `${INCOMPLETE}: ${error.message}`, transient: error.transient } };
   }
 }
 
-async function derive(input: SoftwareInput): Promise<PrecachingSpec> {
+function derive(input: SoftwareInput): PrecachingSpec {
   const { policies, talmStrict } = input;
   const config = input.config?.spec ?? {};
   const fromConfig = config.overrides ?? {};
@@ -101,7 +107,7 @@ async function derive(input: SoftwareInput): Promise<PrecachingSpec> {
   const packages =
     first(clean(fromConfig.operatorsPackagesAndChannels)) ?? first(legacy('operators.packagesAndChannels')) ?? take(readPackages(policies));
   const spec: PrecachingSpec = {
-    platformImage: (talmStrict ? '' : fromConfig.platformImage?.trim()) || (await platformImageOf(input)),
+    platformImage: (talmStrict ? '' : fromConfig.platformImage?.trim()) || platformImageOf(input),
     operatorsIndexes: indexes,
     operatorsPackagesAndChannels: talmStrict ? packages : packages.map(toPackage),
     excludePrecachePatterns: first(clean(config.excludePrecachePatterns)) ?? legacy('excludePrecachePatterns'),
@@ -124,15 +130,15 @@ function checkSize(config: PreCachingConfig | undefined): void {
     throw new Incomplete(`${CONFIG_FAILED} ${['spec', ...excess.path].join('.')} of ${nameOf(config)} ${excess.message}; shorten it`);
 }
 
-async function platformImageOf(input: SoftwareInput): Promise<string> {
+function platformImageOf(input: SoftwareInput): string {
   const source = findPlatformImage(input.policies, { preCaching: true, updateGraphUrl: input.updateGraphUrl });
   if (source.kind === 'invalid') throw new Incomplete(source.message);
   if (source.kind === 'image') return source.image;
   if (source.kind !== 'graph') return '';
-  return input.resolvePlatformImage(source).catch((error: unknown) => {
-    if (error instanceof FlotillaError) throw new Incomplete(errorMessage(error.message), true);
-    throw error;
-  });
+  const release = input.lookUpRelease(source);
+  if (release.kind === 'pending') throw new Pending();
+  if (release.kind === 'failed') throw new Incomplete(release.message, true);
+  return release.image;
 }
 
 function spaceRequiredOf({ config, overrides, talmStrict }: SoftwareInput): string | undefined {

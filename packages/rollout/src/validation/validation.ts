@@ -1,8 +1,7 @@
-import { errorMessage, FlotillaError } from '@flotilla/api';
 import type { ManifestWorkReplicaSet } from '@flotilla/api/ocm';
 import { findUnresolvableDependency } from '../policies/dependencies.ts';
 import type { PolicyExamination } from '../policies/policies.ts';
-import type { ResolvePlatformImage } from '../software/platform-image.ts';
+import type { LookUpRelease } from '../software/platform-image.ts';
 import { findPlatformImage } from '../software/platform-image.ts';
 import { formatSlice, formatSortedJson } from '../values/go-format.ts';
 import { findTemplateProblem } from '../works/manifest-works.ts';
@@ -21,7 +20,7 @@ export type ValidationInput =
       readonly preCaching: boolean;
       /** Asked instead of the upstream that policies name. */
       readonly updateGraphUrl?: string | undefined;
-      readonly resolvePlatformImage: ResolvePlatformImage;
+      readonly lookUpRelease: LookUpRelease;
       /** The only namespace whose policies count; absent: all do. */
       readonly namespace?: string | undefined;
     };
@@ -70,7 +69,7 @@ const LOOK_UP_AGAIN_MS = 300_000;
 
 type PolicyInput = Extract<ValidationInput, { mode: 'policy' }>;
 type Finding = Omit<Validation, 'status'>;
-type Check = (input: PolicyInput) => Finding | undefined | Promise<Finding | undefined>;
+type Check = (input: PolicyInput) => Finding | 'pending' | undefined;
 
 const namesUnique: Check = ({ examination: { ambiguous } }) =>
   Object.keys(ambiguous).length === 0
@@ -99,17 +98,14 @@ const policiesExist: Check = ({ examination: { missing }, namespace }) =>
     ? undefined
     : { reason: ValidationReason.policiesMissing, message: `Missing managed policies: ${formatSlice(missing)} ${inNamespace(namespace)}` };
 
-const platformImageKnown: Check = async ({ examination, preCaching, updateGraphUrl, resolvePlatformImage }) => {
+const platformImageKnown: Check = ({ examination, preCaching, updateGraphUrl, lookUpRelease }) => {
   const source = findPlatformImage(examination.forUpgrade, { preCaching, updateGraphUrl });
   if (source.kind === 'invalid') return { reason: ValidationReason.platformImage, message: source.message };
   if (source.kind !== 'graph') return undefined;
-  try {
-    await resolvePlatformImage(source);
-    return undefined;
-  } catch (error) {
-    if (!(error instanceof FlotillaError)) throw error;
-    return { reason: ValidationReason.platformImage, message: errorMessage(error.message), recheckAfterMs: LOOK_UP_AGAIN_MS };
-  }
+  const release = lookUpRelease(source);
+  if (release.kind === 'known') return undefined;
+  if (release.kind === 'pending') return 'pending';
+  return { reason: ValidationReason.platformImage, message: release.message, recheckAfterMs: LOOK_UP_AGAIN_MS };
 };
 
 const dependenciesInOrder: Check = ({ examination }) => {
@@ -137,14 +133,15 @@ function checkTemplates({ templates, template }: Extract<ValidationInput, { mode
   return undefined;
 }
 
-/** Condition Validated of an upgrade (spec/talm 2.3, 2.6). Network is used only through `resolvePlatformImage`. */
-export async function validateUpgrade(input: ValidationInput): Promise<Validation> {
+/** Condition Validated of an upgrade (spec/talm 2.3, 2.6); `pending` while a release is looked up. */
+export function validateUpgrade(input: ValidationInput): Validation | 'pending' {
   if (input.mode === 'manifestWork') {
     const finding = checkTemplates(input);
     if (finding) return { status: 'False', ...finding };
   } else {
     for (const check of policyChecks) {
-      const finding = await check(input);
+      const finding = check(input);
+      if (finding === 'pending') return finding;
       if (finding) return { status: 'False', ...finding };
     }
   }

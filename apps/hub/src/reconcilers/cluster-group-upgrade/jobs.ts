@@ -7,6 +7,7 @@ import {
   type PrecacheState,
   type PrecachingSpec,
 } from '@flotilla/api/ran';
+import type { UpgradePlan } from '@flotilla/rollout';
 import { type GateInput, identityOf, judgeGates, remainingClusters } from '@flotilla/rollout';
 import type { Client } from '@flotilla/runtime';
 import { type BackupEngine, backupTeardown } from '../../backup/job.ts';
@@ -18,7 +19,6 @@ import type { PrecacheSettings } from '../../precache/settings.ts';
 import { specDigest } from '../../precache/spec-digest.ts';
 import type { SpokeJobCaches } from '../../spoke-job/caches.ts';
 import { Teardown } from '../../spoke-job/teardown.ts';
-import type { UpgradePlan } from './plan.ts';
 import type { PrecachingReport } from './status.ts';
 
 export interface UpgradeJobsDeps {

@@ -9,7 +9,7 @@ import type {
   Policy,
 } from '@flotilla/api/ocm';
 import { type ClusterGroupUpgrade, OVERRIDES_CONFIG_MAP, type PreCachingConfig } from '@flotilla/api/ran';
-import type { BlockingRef } from '@flotilla/rollout';
+import type { ObservedUpgrade } from '@flotilla/rollout';
 import { judgeTenancy, searchText, type Tenancy } from '@flotilla/rollout';
 import type { WatchCache } from '@flotilla/runtime';
 import { BY_CLUSTER } from '../../indexes.ts';
@@ -34,24 +34,6 @@ export interface UpgradeCaches {
   /** What each namespace may reach; absent: everything. */
   readonly clusterSets?: WatchCache<ManagedClusterSet> | undefined;
   readonly clusterSetBindings?: WatchCache<ManagedClusterSetBinding, typeof BY_NAMESPACE> | undefined;
-}
-
-/** Everything one pass looks at, read from caches alone. */
-export interface ObservedUpgrade {
-  readonly upgrade: ClusterGroupUpgrade;
-  /** The whole fleet. */
-  readonly managed: readonly ManagedCluster[];
-  /** Absent: everything may be reached. */
-  readonly tenancy: Tenancy | undefined;
-  readonly childrenOf: (clusters: readonly string[]) => Policy[];
-  readonly parent: (namespace: string, name: string) => Policy | undefined;
-  readonly config: PreCachingConfig | undefined;
-  readonly overrides: ConfigMap | undefined;
-  /** A template of the upgrade's namespace. */
-  readonly template: (name: string) => ManifestWorkReplicaSet | undefined;
-  /** The API server serves Policies and Placements. */
-  readonly servesPolicies: boolean;
-  readonly upgradeAt: (ref: BlockingRef) => ClusterGroupUpgrade | undefined;
 }
 
 /** Gathers what concerns one upgrade. */

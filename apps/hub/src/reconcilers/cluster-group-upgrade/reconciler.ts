@@ -17,10 +17,14 @@ import {
   judgeGates,
   judgeWindow,
   keepsObjects,
+  type ObservedUpgrade,
   PlacementPatience,
+  type PlanDeps,
+  planUpgrade,
   readSoak,
   remainingClusters,
   startRollout,
+  type UpgradePlan,
 } from '@flotilla/rollout';
 import type { Client, EventRecorder, Logger, ReconcileResult } from '@flotilla/runtime';
 import type { RolloutCaches } from '../../rollout/caches.ts';
@@ -30,8 +34,7 @@ import type { SpokeJobCaches } from '../../spoke-job/caches.ts';
 import { writeFinalizer, writeStatus } from './apply.ts';
 import type { DroppedFields } from './dropped-fields.ts';
 import type { Teardowns, UpgradeJobs } from './jobs.ts';
-import { type ObservedUpgrade, observeUpgrade, tenancyOf, type UpgradeCaches } from './observe.ts';
-import { type PlanDeps, planUpgrade, type UpgradePlan } from './plan.ts';
+import { observeUpgrade, tenancyOf, type UpgradeCaches } from './observe.ts';
 import {
   describeCleaning,
   describeEnd,
@@ -144,7 +147,7 @@ export class UpgradeReconciler {
       memory.lookedAt = this.#deps.now();
       this.#deps.jobs.resumeCleaning(upgrade, spec.data);
     } else memory.preparedAt = this.#deps.now();
-    const { status, wakeAt, facts } = running ? this.#rollOut(upgrade, spec.data) : await this.#prepare(upgrade, spec.data);
+    const { status, wakeAt, facts } = running ? this.#rollOut(upgrade, spec.data) : this.#prepare(upgrade, spec.data);
     const again = (at: number | undefined) => (at === undefined ? {} : { requeueAfterMs: Math.max(at - this.#deps.now(), 0) });
     const pauseMs = this.#leftOf(PASS_INTERVAL_MS, memory.writtenAt);
     if (running && pauseMs > 0 && !isTurningPoint(upgrade.status ?? { status: {} }, status))
@@ -154,10 +157,10 @@ export class UpgradeReconciler {
   }
 
   /** Everything before the start, and the start itself once no gate refuses any more. */
-  async #prepare(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec): Promise<PassResult> {
+  #prepare(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec): PassResult {
     const { caches, jobs, now, talmStrict } = this.#deps;
     const observed = observeUpgrade(upgrade, caches);
-    const plan = await planUpgrade(observed, spec, this.#deps);
+    const plan = planUpgrade(observed, spec, this.#deps);
     const precaching = jobs.precache(upgrade, spec, plan);
     const gates = this.#gateInput(upgrade, spec, plan, precaching, observed);
     const backup = jobs.backUp(upgrade, gates);

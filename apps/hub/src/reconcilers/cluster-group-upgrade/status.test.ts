@@ -1,9 +1,9 @@
 import { ClusterGroupUpgrade, type ClusterGroupUpgradeStatus, type PrecacheState } from '@flotilla/api/ran';
+import type { UpgradePlan } from '@flotilla/rollout';
 import { judgeGates } from '@flotilla/rollout';
 import { describe, expect, test } from 'vitest';
 import { rollUp } from '../../precache/rollup.ts';
 import type { SpokeRecord } from '../../spoke-job/run.ts';
-import type { UpgradePlan } from './plan.ts';
 import { describeEnd, describePreparation, describeRollout, type PrecachingReport } from './status.ts';
 import { fitStatus } from './status-budget.ts';
 

@@ -9,7 +9,7 @@ import {
   type PrecacheProgress,
   type PrecacheState,
 } from '@flotilla/api/ran';
-import type { Advance, Refusal } from '@flotilla/rollout';
+import type { Advance, Refusal, UpgradePlan } from '@flotilla/rollout';
 import {
   desiredViewNames,
   desiredWorkName,
@@ -29,7 +29,6 @@ import {
 import { type BackupReport, describeBackup } from '../../backup/report.ts';
 import type { RollUp } from '../../precache/rollup.ts';
 import type { SpokeRecord } from '../../spoke-job/run.ts';
-import type { UpgradePlan } from './plan.ts';
 import { orAbsent } from './status-budget.ts';
 
 /** Most entries of `precaching.progress`. */

@@ -1,31 +1,52 @@
-import { findCondition } from '@flotilla/api';
-import { ClusterGroupUpgradeCondition, type ClusterGroupUpgradeSpec, type PrecachingSpec } from '@flotilla/api/ran';
-import type { ResolvePlatformImage } from '@flotilla/rollout';
+import { findCondition, refKey } from '@flotilla/api';
+import type { ConfigMap } from '@flotilla/api/core';
+import type { ManagedCluster, ManifestWorkReplicaSet, Policy } from '@flotilla/api/ocm';
 import {
-  type ClusterSelection,
-  computeMaxConcurrency,
-  createComplianceTest,
-  derivePrecachingSpec,
-  examinePolicies,
-  isManifestWorkMode,
-  type PolicyExamination,
-  planBatches,
-  policyFrameworkMissing,
-  type SoftwareFailure,
-  selectClusters,
-  type Validation,
-  validateConfigRef,
-  validateInput,
-  validateNameLabels,
-  validateUpgrade,
-} from '@flotilla/rollout';
-import type { ObservedUpgrade } from './observe.ts';
+  type ClusterGroupUpgrade,
+  ClusterGroupUpgradeCondition,
+  type ClusterGroupUpgradeSpec,
+  type PreCachingConfig,
+  type PrecachingSpec,
+} from '@flotilla/api/ran';
+import { computeMaxConcurrency, planBatches } from './batches/batches.ts';
+import type { ClusterSelection } from './clusters/cluster-selection.ts';
+import { selectClusters } from './clusters/cluster-selection.ts';
+import type { Tenancy } from './clusters/tenancy.ts';
+import type { BlockingRef } from './gates/blocking.ts';
+import { createComplianceTest, isManifestWorkMode } from './policies/compliance.ts';
+import type { PolicyExamination } from './policies/policies.ts';
+import { examinePolicies } from './policies/policies.ts';
+import type { LookUpRelease, ReleaseLookup, ReleaseQuery } from './software/platform-image.ts';
+import type { SoftwareFailure } from './software/software-spec.ts';
+import { derivePrecachingSpec } from './software/software-spec.ts';
+import { policyFrameworkMissing, validateConfigRef, validateInput, validateNameLabels } from './validation/input-checks.ts';
+import type { Validation } from './validation/validation.ts';
+import { validateUpgrade } from './validation/validation.ts';
+
+/** Everything one pass looks at, as it is known now. */
+export interface ObservedUpgrade {
+  readonly upgrade: ClusterGroupUpgrade;
+  /** The whole fleet. */
+  readonly managed: readonly ManagedCluster[];
+  /** Absent: everything may be reached. */
+  readonly tenancy: Tenancy | undefined;
+  readonly childrenOf: (clusters: readonly string[]) => Policy[];
+  readonly parent: (namespace: string, name: string) => Policy | undefined;
+  readonly config: PreCachingConfig | undefined;
+  readonly overrides: ConfigMap | undefined;
+  /** A template of the upgrade's namespace. */
+  readonly template: (name: string) => ManifestWorkReplicaSet | undefined;
+  /** The API server serves Policies and Placements. */
+  readonly servesPolicies: boolean;
+  readonly upgradeAt: (ref: BlockingRef) => ClusterGroupUpgrade | undefined;
+}
 
 /** What planning needs besides the observation. */
 export interface PlanDeps {
   readonly talmStrict: boolean;
   readonly updateGraphUrl: string | undefined;
-  readonly resolvePlatformImage: ResolvePlatformImage;
+  /** @param waiter the upgrade, `namespace/name`, that is woken by an answer */
+  readonly lookUpRelease: (query: ReleaseQuery, waiter: string) => ReleaseLookup;
   /** The hub was started for a fleet without the policy framework. */
   readonly standalone: boolean;
   /** Milliseconds since the epoch. */
@@ -53,7 +74,7 @@ export interface UpgradePlan {
   readonly isCompliant: (cluster: string) => boolean;
   /** Clusters of the upgrade that have nothing to do, canaries first. */
   readonly compliant: readonly string[];
-  readonly stopped: 'selection' | 'validation' | 'precacheSpec' | undefined;
+  readonly stopped: 'selection' | 'validation' | 'releaseLookup' | 'precacheSpec' | undefined;
   /** Look again after so many milliseconds even if nothing changes. */
   readonly recheckAfterMs: number | undefined;
 }
@@ -75,8 +96,8 @@ const NO_IMAGE: SoftwareFailure = {
   transient: false,
 };
 
-/** Plans one pass (spec/talm 2.5–2.7, 3.1–3.3). Network only through `resolvePlatformImage`. */
-export async function planUpgrade(observed: ObservedUpgrade, spec: ClusterGroupUpgradeSpec, deps: PlanDeps): Promise<UpgradePlan> {
+/** Plans one pass (spec/talm 2.5–2.7, 3.1–3.3). */
+export function planUpgrade(observed: ObservedUpgrade, spec: ClusterGroupUpgradeSpec, deps: PlanDeps): UpgradePlan {
   const selection = selectClusters(spec, observed.managed, observed.tenancy);
   const clusters = selection.failure ? [] : selection.clusters;
   const computedMaxConcurrency = computeMaxConcurrency(spec.remediationStrategy.maxConcurrency, clusters.length);
@@ -94,7 +115,8 @@ export async function planUpgrade(observed: ObservedUpgrade, spec: ClusterGroupU
   if (selection.failure) return { ...base, stopped: 'selection', recheckAfterMs: undefined };
 
   const policies = isManifestWorkMode(spec) ? noPolicies : examine(observed, spec, { clusters, talmStrict: deps.talmStrict });
-  const validation = await validate(observed, spec, policies, deps);
+  const validation = validate(observed, spec, policies, deps);
+  if (validation === 'pending') return { ...base, policies, stopped: 'releaseLookup', recheckAfterMs: undefined };
   if (validation.status !== 'True')
     return { ...base, policies, validation, stopped: 'validation', recheckAfterMs: validation.recheckAfterMs };
 
@@ -112,7 +134,8 @@ export async function planUpgrade(observed: ObservedUpgrade, spec: ClusterGroupU
   const planned = { ...base, policies, validation, batches, isCompliant, compliant };
   if (!spec.preCaching || batches.length === 0) return { ...planned, stopped: undefined, recheckAfterMs: undefined };
 
-  const software = await derive(observed, spec, policies, deps);
+  const software = derive(observed, spec, policies, deps);
+  if ('pending' in software) return { ...planned, stopped: 'releaseLookup', recheckAfterMs: undefined };
   const precachingClusters = batches.flat();
   if (software.failure) {
     const recheckAfterMs = software.failure.transient ? RECHECK_MS : undefined;
@@ -143,37 +166,37 @@ function examine(
   });
 }
 
-async function validate(
+function validate(
   observed: ObservedUpgrade,
   spec: ClusterGroupUpgradeSpec,
   examination: PolicyExamination,
   deps: PlanDeps,
-): Promise<Validation> {
+): Validation | 'pending' {
   const { upgrade, template, servesPolicies, tenancy } = observed;
   const foreign = tenancy && validateConfigRef(spec, tenancy.namespace);
   if (foreign) return foreign;
   const isPolicyMode = !isManifestWorkMode(spec);
   if (isPolicyMode && (spec.managedPolicies?.length ?? 0) > 0 && !servesPolicies) return policyFrameworkMissing(deps.standalone);
   const validation = isPolicyMode
-    ? await validateUpgrade({
+    ? validateUpgrade({
         mode: 'policy',
         examination,
         preCaching: spec.preCaching,
         updateGraphUrl: deps.updateGraphUrl,
-        resolvePlatformImage: deps.resolvePlatformImage,
+        lookUpRelease: lookUpFor(observed, deps),
         namespace: tenancy?.namespace,
       })
-    : await validateUpgrade({ mode: 'manifestWork', templates: spec.manifestWorkTemplates ?? [], template });
-  return validation.status === 'True' ? (validateInput(upgrade, spec, deps.now()) ?? validation) : validation;
+    : validateUpgrade({ mode: 'manifestWork', templates: spec.manifestWorkTemplates ?? [], template });
+  return validation !== 'pending' && validation.status === 'True' ? (validateInput(upgrade, spec, deps.now()) ?? validation) : validation;
 }
 
 /** The spec is derived anew until all spokes are done with it, so that edits count; strictly, it is frozen once valid. */
-async function derive(observed: ObservedUpgrade, spec: ClusterGroupUpgradeSpec, policies: PolicyExamination, deps: PlanDeps) {
+function derive(observed: ObservedUpgrade, spec: ClusterGroupUpgradeSpec, policies: PolicyExamination, deps: PlanDeps) {
   const { status } = observed.upgrade;
   const frozenBy = deps.talmStrict ? ClusterGroupUpgradeCondition.precacheSpecValid : ClusterGroupUpgradeCondition.precachingSucceeded;
   const frozen = status?.precaching?.spec;
   if (frozen && findCondition(status.conditions, frozenBy)?.status === 'True') return { spec: frozen, workloadImage: undefined };
-  const software = await derivePrecachingSpec({
+  const software = derivePrecachingSpec({
     policies: [...policies.forUpgrade, ...policies.compliantBefore],
     configRef: spec.preCachingConfigRef,
     config: observed.config,
@@ -181,7 +204,14 @@ async function derive(observed: ObservedUpgrade, spec: ClusterGroupUpgradeSpec, 
     talmStrict: deps.talmStrict,
     imageAllow: deps.precacheImageAllow,
     updateGraphUrl: deps.updateGraphUrl,
-    resolvePlatformImage: deps.resolvePlatformImage,
+    lookUpRelease: lookUpFor(observed, deps),
   });
-  return software.failure || software.workloadImage || deps.precacheImage !== '' ? software : { failure: NO_IMAGE };
+  return 'pending' in software || software.failure || software.workloadImage || deps.precacheImage !== ''
+    ? software
+    : { failure: NO_IMAGE };
 }
+
+const lookUpFor =
+  ({ upgrade }: ObservedUpgrade, { lookUpRelease }: PlanDeps): LookUpRelease =>
+  (query) =>
+    lookUpRelease(query, refKey(upgrade.metadata));
