@@ -17,7 +17,7 @@ const LIBRARIES: Record<string, readonly string[]> = {
   queues: ['api'],
   registry: ['api'],
   release: ['api'],
-  rollout: ['api', 'release'],
+  rollout: ['api', 'machines', 'release'],
 };
 
 interface Source {

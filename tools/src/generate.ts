@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { CrdManifest } from '@flotilla/api';
 import { clusterSetCrds, transportCrds } from '@flotilla/api/ocm';
 import { ranCrds } from '@flotilla/api/ran';
-import { backupJobMachine, precacheJobMachine, stateDiagram } from '@flotilla/machines';
+import { backupJobMachine, precacheJobMachine, rolloutClusterMachine, stateDiagram } from '@flotilla/machines';
 import { stringify } from 'yaml';
 
 /** One committed file made from a source in the repository. */
@@ -33,10 +33,11 @@ const outputs: readonly Output[] = [
   {
     path: 'apps/hub/README.md',
     render: (current) =>
-      Object.entries({ 'precache states': precacheJobMachine, 'backup states': backupJobMachine }).reduce(
-        (document, [name, { machine }]) => withBlock(document, name, `\`\`\`mermaid\n${stateDiagram(machine)}\`\`\``),
-        current,
-      ),
+      Object.entries({
+        'precache states': precacheJobMachine.machine,
+        'backup states': backupJobMachine.machine,
+        'rollout states of a cluster': rolloutClusterMachine,
+      }).reduce((document, [name, machine]) => withBlock(document, name, `\`\`\`mermaid\n${stateDiagram(machine)}\`\`\``), current),
   },
 ];
 

@@ -7,8 +7,11 @@ export function stateDiagram(machine: AnyStateMachine): string {
   const { initial } = machine.config;
   const lines = ['stateDiagram-v2', ...(typeof initial === 'string' ? [`  [*] --> ${initial}`] : [])];
   for (const node of root.children) {
-    for (const edge of node.edges) lines.push(`  ${edge.source.key} --> ${edge.target.key}: ${edge.label.text}`);
+    for (const edge of node.edges)
+      lines.push(`  ${edge.source.key} --> ${edge.target.key}: ${edge.label.text}${guardOf(edge.transition.guard)}`);
     if (node.stateNode.type === 'final') lines.push(`  ${node.stateNode.key} --> [*]`);
   }
   return `${lines.join('\n')}\n`;
 }
+
+const guardOf = (guard: unknown): string => (typeof guard === 'string' ? ` [${guard}]` : '');

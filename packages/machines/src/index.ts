@@ -1,4 +1,5 @@
 export { backupJobMachine, strictBackupJobMachine } from './backup.ts';
 export { stateDiagram } from './diagram.ts';
 export { precacheJobMachine } from './precache.ts';
+export { advanceCluster, type RolloutClusterLook, RolloutClusterState, rolloutClusterMachine } from './rollout-cluster.ts';
 export type { SpokeJobEffect, SpokeJobEvent, SpokeJobMachine } from './spoke-job.ts';

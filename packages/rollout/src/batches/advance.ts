@@ -5,6 +5,7 @@
 
 import { conditionTime } from '@flotilla/api';
 import type { ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
+import { advanceCluster, type RolloutClusterLook, type RolloutClusterState } from '@flotilla/machines';
 import type { Window } from '../gates/window.ts';
 import {
   type ClusterProgress,
@@ -70,7 +71,7 @@ class Pass {
   readonly #records: ClusterRecord[];
   readonly #recorded: Set<string>;
   readonly #timedOut: Set<string>;
-  /** Set when a canary cannot be edited. */
+  /** Set when a canary has failed. */
   #canaryFailure: Outcome | undefined;
   readonly #startedAt: number;
   readonly #deadline: number;
@@ -106,12 +107,9 @@ class Pass {
   /** Clusters of the plan that are no ManagedClusters any more: recorded, and the rest goes on, unless it was a canary. */
   #recordDisappeared(): Step {
     const { exists } = this.#input.observation;
-    const gone = [...this.#plan.flat(), ...Object.keys(this.#progress)].filter(
-      (cluster) => !this.#recorded.has(cluster) && !exists(cluster),
-    );
-    for (const name of new Set(gone)) this.#record({ name, state: RecordState.failed });
-    const canary = gone.find((cluster) => this.#canaries.has(cluster));
-    return canary === undefined ? 'next' : failed(`Canary cluster ${canary} is no longer a ManagedCluster`);
+    for (const cluster of [...this.#plan.flat(), ...Object.keys(this.#progress)])
+      if (!exists(cluster)) this.#advance(cluster, this.#deadline);
+    return this.#canaryFailure ?? 'next';
   }
 
   /** Before the first batch: clusters that comply already get their last edits, all others their first. */
@@ -119,12 +117,9 @@ class Pass {
     const { isPrepared, mode } = this.#input.observation;
     const planned = this.#plan.flat();
     const compliant = Object.keys(this.#progress);
-    for (const cluster of compliant) this.#finish(cluster, this.#deadline);
-    const isUnprepared = (cluster: string) => !this.#recorded.has(cluster) && !isPrepared(cluster);
-    for (const cluster of planned.filter(isUnprepared))
-      if (this.#isPast(this.#deadline)) this.#record({ name: cluster, state: RecordState.timedOut, ...this.#why(cluster) });
-      else this.#recordRefused(cluster);
+    for (const cluster of [...compliant, ...planned]) this.#advance(cluster, this.#deadline);
     if (this.#canaryFailure) return this.#canaryFailure;
+    const isUnprepared = (cluster: string) => !this.#recorded.has(cluster) && !isPrepared(cluster);
     if (planned.some(isUnprepared) || compliant.some((cluster) => !this.#recorded.has(cluster))) return 'wait';
     if (planned.some((cluster) => this.#timedOut.has(cluster))) return tookTooLong(mode.kind, '');
     if (planned.length === 0) return alreadyCompliant();
@@ -141,11 +136,10 @@ class Pass {
       this.#batchStartedAt = conditionTime(now);
       this.#progress = {};
     }
-    for (const cluster of clusters) if (!this.#recorded.has(cluster) && this.#forbidden(cluster) === undefined) this.#move(cluster);
     const isLast = this.#batch >= this.#plan.length;
     // The last batch has all that is left of the upgrade's time.
     const deadline = isLast ? this.#deadline : Math.min(this.#batchDeadline(), this.#deadline);
-    for (const cluster of clusters) this.#finish(cluster, deadline);
+    for (const cluster of clusters) this.#advance(cluster, deadline);
     if (this.#canaryFailure) return this.#canaryFailure;
     if (clusters.every((cluster) => this.#recorded.has(cluster))) return this.#endBatch(clusters, isLast);
     this.#wake(this.#isPast(deadline) ? now + EDIT_RECHECK_MS : deadline);
@@ -157,33 +151,58 @@ class Pass {
     return this.#batch > 0 && this.#progress[cluster] === undefined ? this.#input.observation.forbids?.(cluster) : undefined;
   }
 
-  #move(cluster: string): void {
+  /** Takes one cluster as far as the machine leads it with what is seen of it, and records it where that is an end. */
+  #advance(cluster: string, deadline: number): void {
+    if (this.#recorded.has(cluster)) return;
+    const before = this.#stateOf(cluster);
+    const state = advanceCluster(before, this.#look(cluster, deadline));
+    if (state === 'complete') this.#record({ name: cluster, state: RecordState.complete });
+    else if (state === 'timedOut') this.#recordTimedOut(cluster);
+    else if (state === 'failed') this.#recordFailed(cluster);
+  }
+
+  /** By the stored progress alone. */
+  #stateOf(cluster: string): RolloutClusterState {
+    const progress = this.#progress[cluster];
+    if (!progress) return this.#batch === 0 ? 'preparing' : 'waiting';
+    if (progress.state === ProgressState.completed) return 'editing';
+    return progress.firstCompliantAt === undefined ? 'remediating' : 'soaking';
+  }
+
+  /** What is seen of a cluster. In a batch this is where its progress moves on. */
+  #look(cluster: string, deadline: number): RolloutClusterLook {
+    const { exists, isPrepared, isEdited, problem } = this.#input.observation;
+    const lasting = problem(cluster);
+    return {
+      exists: exists(cluster),
+      isPrepared: isPrepared(cluster),
+      position: exists(cluster) ? this.#positionOf(cluster) : 'before',
+      isEdited: isEdited(cluster),
+      isLate: this.#isPast(deadline),
+      problem: lasting ? (lasting.isRefused ? 'refused' : 'lasts') : 'none',
+    };
+  }
+
+  #positionOf(cluster: string): RolloutClusterLook['position'] {
     const { observation, now } = this.#input;
+    if (this.#batch === 0) return 'before';
+    if (this.#forbidden(cluster) !== undefined) return 'barred';
     const { progress, soakedAt } = moveCluster(this.#progress[cluster], cluster, observation.mode, now);
     this.#progress[cluster] = progress;
     if (soakedAt !== undefined) this.#wake(soakedAt);
+    if (progress.state === ProgressState.completed) return 'through';
+    return progress.firstCompliantAt === undefined ? 'at' : 'soaking';
   }
 
-  /**
-   * Records a cluster that is through: complete when its last edits are seen on it. What got there in time gets its edits and counts,
-   * also after the deadline; only an error that lasts ends the waiting for them. Whoever is not through by the deadline has timed out.
-   */
-  #finish(cluster: string, deadline: number): void {
-    if (this.#recorded.has(cluster)) return;
-    const isThrough = this.#progress[cluster]?.state === ProgressState.completed;
-    const { isEdited, problem } = this.#input.observation;
-    if (isThrough && isEdited(cluster)) this.#record({ name: cluster, state: RecordState.complete });
-    else if (isThrough && this.#recordRefused(cluster)) return;
-    else if (this.#isPast(deadline) && !(isThrough && problem(cluster) === undefined)) this.#recordTimedOut(cluster);
-  }
-
-  /** Edits that the API server refuses end the part of that cluster alone; of a canary, the upgrade. True when they are refused. */
-  #recordRefused(name: string): boolean {
-    const problem = this.#input.observation.problem(name);
-    if (!problem?.isRefused) return false;
-    this.#record({ name, state: RecordState.failed, message: problem.message });
-    if (this.#canaries.has(name)) this.#canaryFailure = failed(`Canary cluster ${name} failed: ${problem.message}`);
-    return true;
+  /** It has left the fleet, or the API server refuses its edits: the end of the part of that cluster alone; of a canary, of the upgrade. */
+  #recordFailed(name: string): void {
+    const { exists, problem } = this.#input.observation;
+    const message = exists(name) ? problem(name)?.message : undefined;
+    this.#record({ name, state: RecordState.failed, ...(message !== undefined && { message }) });
+    if (this.#canaries.has(name))
+      this.#canaryFailure ??= failed(
+        message === undefined ? `Canary cluster ${name} is no longer a ManagedCluster` : `Canary cluster ${name} failed: ${message}`,
+      );
   }
 
   /** What a batch whose clusters are all recorded leads to: who is late first, then the rest of the plan. */

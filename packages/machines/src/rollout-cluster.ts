@@ -1,0 +1,113 @@
+/**
+ * One cluster of a rollout, from its first edits to its record (spec/talm 2.9 to 2.11).
+ *
+ *   preparing ─isPrepared▶ waiting ─isAtOne▶ remediating ⇄ soaking ─isThrough▶ editing ─isEdited▶ complete
+ *
+ * Whoever is late becomes timedOut, whoever has left the fleet or is refused failed. A look carries what is observed; one that
+ * changes nothing is the end of a pass for the cluster.
+ */
+import { setup, transition } from 'xstate';
+
+/** States of a cluster; the last three are final. */
+export const RolloutClusterState = {
+  preparing: 'preparing',
+  waiting: 'waiting',
+  remediating: 'remediating',
+  soaking: 'soaking',
+  editing: 'editing',
+  complete: 'complete',
+  timedOut: 'timedOut',
+  failed: 'failed',
+} as const;
+export type RolloutClusterState = (typeof RolloutClusterState)[keyof typeof RolloutClusterState];
+
+/** What one look at a cluster shows. */
+export interface RolloutClusterLook {
+  /** It is a ManagedCluster. */
+  readonly exists: boolean;
+  /** The edits before the rollout are seen on it. */
+  readonly isPrepared: boolean;
+  /** Where it is: its batch is yet to come, it may not be begun, it is or soaks at a policy or template, or it is past the last. */
+  readonly position: 'before' | 'barred' | 'at' | 'soaking' | 'through';
+  /** The edits after completion are seen on it. */
+  readonly isEdited: boolean;
+  /** Its time is over. */
+  readonly isLate: boolean;
+  /** An error that lasts: one that may pass, or the API server's refusal. */
+  readonly problem: 'none' | 'lasts' | 'refused';
+}
+
+type Guard = (look: RolloutClusterLook) => boolean;
+const guards = {
+  isGone: ({ exists }) => !exists,
+  isPrepared: ({ isPrepared }) => isPrepared,
+  isLate: ({ isLate }) => isLate,
+  isRefused: ({ problem }) => problem === 'refused',
+  isBarredTooLong: ({ isLate, position }) => isLate && position === 'barred',
+  isAtOne: ({ position }) => position === 'at',
+  isSoaking: ({ position }) => position === 'soaking',
+  isThrough: ({ position }) => position === 'through',
+  isEdited: ({ isEdited }) => isEdited,
+  // What got there in time gets its edits and counts, also after the deadline: only an error that lasts ends the waiting.
+  isLateAndHeld: ({ isLate, problem }) => isLate && problem !== 'none',
+} satisfies Record<string, Guard>;
+
+const asked =
+  (judge: Guard) =>
+  ({ event }: { event: { type: 'LOOK' } & RolloutClusterLook }) =>
+    judge(event);
+const gone = { guard: 'isGone', target: 'failed' } as const;
+const late = { guard: 'isLate', target: 'timedOut' } as const;
+const refused = { guard: 'isRefused', target: 'failed' } as const;
+const through = { guard: 'isThrough', target: 'editing' } as const;
+const soaks = { guard: 'isSoaking', target: 'soaking' } as const;
+const begins = { guard: 'isAtOne', target: 'remediating' } as const;
+
+/** For the diagram, and for `advanceCluster`. */
+export const rolloutClusterMachine = setup({
+  types: { events: {} as { type: 'LOOK' } & RolloutClusterLook },
+  guards: {
+    isGone: asked(guards.isGone),
+    isPrepared: asked(guards.isPrepared),
+    isLate: asked(guards.isLate),
+    isRefused: asked(guards.isRefused),
+    isBarredTooLong: asked(guards.isBarredTooLong),
+    isAtOne: asked(guards.isAtOne),
+    isSoaking: asked(guards.isSoaking),
+    isThrough: asked(guards.isThrough),
+    isEdited: asked(guards.isEdited),
+    isLateAndHeld: asked(guards.isLateAndHeld),
+  },
+}).createMachine({
+  id: 'rolloutCluster',
+  initial: 'preparing',
+  states: {
+    preparing: { on: { LOOK: [gone, { guard: 'isPrepared', target: 'waiting' }, late, refused] } },
+    waiting: { on: { LOOK: [gone, through, soaks, begins, { guard: 'isBarredTooLong', target: 'timedOut' }] } },
+    remediating: { on: { LOOK: [gone, through, soaks, late] } },
+    soaking: { on: { LOOK: [gone, through, begins, late] } },
+    editing: {
+      on: { LOOK: [gone, { guard: 'isEdited', target: 'complete' }, refused, { guard: 'isLateAndHeld', target: 'timedOut' }] },
+    },
+    complete: { type: 'final' },
+    timedOut: { type: 'final' },
+    failed: { type: 'final' },
+  },
+});
+
+/** A few dozen answers in all, and thousands of clusters: each is asked of the machine once. */
+const answers = new Map<string, RolloutClusterState>();
+
+/** The state after one look, as far as it leads. */
+export function advanceCluster(state: RolloutClusterState, look: RolloutClusterLook): RolloutClusterState {
+  const { exists, isPrepared, position, isEdited, isLate, problem } = look;
+  const key = `${state} ${exists} ${isPrepared} ${position} ${isEdited} ${isLate} ${problem}`;
+  const known = isFinal(state) ? state : answers.get(key);
+  if (known) return known;
+  const next = transition(rolloutClusterMachine, rolloutClusterMachine.resolveState({ value: state }), { type: 'LOOK', ...look })[0].value;
+  const end = next === state ? next : advanceCluster(next, look);
+  answers.set(key, end);
+  return end;
+}
+
+const isFinal = (state: RolloutClusterState): boolean => rolloutClusterMachine.states[state].type === 'final';
