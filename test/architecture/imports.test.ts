@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { findCycle, importsOf, packageOf } from './source-imports.ts';
+import { findCycle, importsOf, packageOf, reachable } from './source-imports.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 /** Whoever may use what tests and the demo alone are for. */
@@ -19,6 +19,9 @@ const LIBRARIES: Record<string, readonly string[]> = {
   release: ['api'],
   rollout: ['api', 'machines', 'release'],
 };
+
+/** Beside the source, for tests alone. */
+const TEST_SUPPORT = /(-builders|-case|\.cases)\.ts$/;
 
 interface Source {
   /** Path from the root, with slashes. */
@@ -69,6 +72,21 @@ function mayImport({ home }: Source, dependency: string): boolean {
   if (WORKBENCHES.includes(home)) return true;
   if (home === 'apps/console') return dependency === 'api';
   return dependency !== 'control-plane';
+}
+
+/** Folders of a package or an app that import one another. What joins others, directly in `src` or an index, counts by file; builders are of tests. */
+function foldersInCircles(): string[] {
+  const files = new Set(sources.map(({ file }) => file));
+  const joinsOthers = /^((packages|apps)\/[^/]+\/src\/[^/]+|.*\/index\.ts)$/;
+  const roomOf = (file: string) => (joinsOthers.test(file) ? file : dirname(file));
+  const graph = new Map<string, Set<string>>();
+  for (const source of sources.filter((each) => !isTest(each) && !TEST_SUPPORT.test(each.file))) {
+    const room = roomOf(source.file);
+    const targets = source.imports.filter((to) => to.startsWith('.')).map((to) => join(dirname(source.file), to).replaceAll(sep, '/'));
+    const rooms = targets.filter((to) => files.has(to)).map(roomOf);
+    graph.set(room, new Set([...(graph.get(room) ?? []), ...rooms.filter((other) => other !== room)]));
+  }
+  return [...graph.keys()].filter((room) => reachable(graph, room).has(room)).toSorted();
 }
 
 describe('the sources', () => {
@@ -124,6 +142,10 @@ describe('the sources', () => {
       );
     }
     expect(findCycle(graph)).toEqual([]);
+  });
+
+  it('have no circles between folders', () => {
+    expect(foldersInCircles()).toEqual([]);
   });
 
   it('read the environment in config.ts alone', () => {

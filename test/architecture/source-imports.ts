@@ -35,3 +35,15 @@ export function findCycle(graph: ReadonlyMap<string, readonly string[]>): string
   }
   return [];
 }
+
+/** Everything that a node leads to; itself when it is in a cycle. */
+export function reachable(graph: ReadonlyMap<string, ReadonlySet<string>>, from: string): ReadonlySet<string> {
+  const found = new Set<string>();
+  const open = [...(graph.get(from) ?? [])];
+  for (let node = open.pop(); node !== undefined; node = open.pop()) {
+    if (found.has(node)) continue;
+    found.add(node);
+    open.push(...(graph.get(node) ?? []));
+  }
+  return found;
+}

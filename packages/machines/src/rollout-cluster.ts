@@ -110,4 +110,4 @@ export function advanceCluster(state: RolloutClusterState, look: RolloutClusterL
   return end;
 }
 
-const isFinal = (state: RolloutClusterState): boolean => rolloutClusterMachine.states[state].type === 'final';
+const isFinal = (state: RolloutClusterState): boolean => rolloutClusterMachine.states[state]?.type === 'final';
