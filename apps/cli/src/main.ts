@@ -1,8 +1,12 @@
 import { errorMessage } from '@flotilla/api';
 import { Command } from 'commander';
 import { joinCommand } from './join/command.ts';
+import { payloadCommand } from './payload/command.ts';
 
-const program = new Command('flotilla').description('Manages a fleet from the command line.').addCommand(joinCommand());
+const program = new Command('flotilla')
+  .description('Manages a fleet from the command line.')
+  .addCommand(joinCommand())
+  .addCommand(payloadCommand());
 try {
   await program.parseAsync();
 } catch (error) {

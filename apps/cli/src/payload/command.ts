@@ -1,0 +1,68 @@
+import { planApply } from '@flotilla/release';
+import { Command } from 'commander';
+import { loadFiltered } from './load.ts';
+import { GraphOptions, IncludedOptions, payloadFlags, readOptions } from './options.ts';
+import { graphAsDot, graphAsJson, graphAsMermaid, printed, table } from './print.ts';
+
+/** `flotilla payload`: what a release payload holds, and in which order it is applied. */
+export function payloadCommand(): Command {
+  return new Command('payload')
+    .description('Shows what a release payload in a folder comes to, without a cluster.')
+    .addCommand(includedCommand())
+    .addCommand(graphCommand());
+}
+
+const withPayloadFlags = (command: Command): Command => {
+  for (const [flag, meaning] of payloadFlags) command.option(flag, meaning);
+  return command;
+};
+
+function includedCommand(): Command {
+  return withPayloadFlags(new Command('included').argument('<folder>', 'root of the payload'))
+    .description('Lists the manifests that a cluster takes of a payload, in load order.')
+    .option('--json', 'as JSON: a list of {file, kind, namespace, name}')
+    .option('--why', 'list what is left out instead, and why')
+    .action(async (folder: string, given: unknown) => {
+      const { json, why, ...options } = readOptions(IncludedOptions, given);
+      const { payload, included, excluded } = await loadFiltered(folder, options);
+      if (json)
+        print(
+          JSON.stringify(
+            why ? excluded.map(({ manifest, rule, message }) => ({ ...printed(manifest), rule, message })) : included.map(printed),
+          ),
+        );
+      else if (why)
+        print(
+          table(
+            ['FILE', 'KIND', 'NAMESPACE', 'NAME', 'RULE', 'WHY'],
+            excluded.map(({ manifest, rule, message }) => [...Object.values(printed(manifest)), rule, message]),
+          ),
+        );
+      else
+        print(
+          table(
+            ['FILE', 'KIND', 'NAMESPACE', 'NAME'],
+            included.map((manifest) => Object.values(printed(manifest))),
+          ),
+        );
+      process.stderr.write(`${payload.release.version}: ${included.length} of ${payload.manifests.length} manifests are included\n`);
+    });
+}
+
+const states = { install: 'Initializing', update: 'Updating', reconcile: 'Reconciling' } as const;
+
+function graphCommand(): Command {
+  return withPayloadFlags(new Command('graph').argument('<folder>', 'root of the payload'))
+    .description('Shows in which order a payload is applied.')
+    .option('--format <format>', 'dot, mermaid or json (default dot)')
+    .option('--state <state>', 'install, update or reconcile (default update)')
+    .option('--seed <n>', 'of reconciling: how many tries failed before; the order follows it (default 0)')
+    .action(async (folder: string, given: unknown) => {
+      const { format, state, seed, ...options } = readOptions(GraphOptions, given);
+      const { included } = await loadFiltered(folder, options);
+      const { nodes } = planApply(included, states[state], seed);
+      print({ dot: graphAsDot, mermaid: graphAsMermaid, json: graphAsJson }[format](nodes));
+    });
+}
+
+const print = (text: string): void => void process.stdout.write(`${text}\n`);

@@ -1,0 +1,55 @@
+import { FlotillaError } from '@flotilla/api';
+import {
+  type ExcludedManifest,
+  enabledCapabilities,
+  loadPayload,
+  type Manifest,
+  type Payload,
+  partManifests,
+  releaseFeatureGates,
+} from '@flotilla/release';
+import { pathFromCaller } from '../config.ts';
+import type { PayloadOptions } from './options.ts';
+import { readPayloadFolder } from './read-folder.ts';
+
+/** A payload and what a cluster takes of it. */
+export interface FilteredPayload {
+  readonly payload: Payload;
+  readonly included: readonly Manifest[];
+  readonly excluded: readonly ExcludedManifest[];
+}
+
+/** Reads the payload of a folder and filters it as an initial install does. */
+export async function loadFiltered(folder: string, options: PayloadOptions): Promise<FilteredPayload> {
+  const { profile, featureSet, exclude: excludeIdentifier } = options;
+  const path = pathFromCaller(folder);
+  const releaseImage = options.releaseImage ?? 'release.invalid/release';
+  const payload = await loadPayload(readPayloadFolder(path), { releaseImage, clusterProfile: profile, source: path });
+  for (const warning of payload.warnings) process.stderr.write(`warning: ${warning}\n`);
+  const majorVersion = options.majorVersion ?? Number(payload.release.version.split('.', 1)[0]);
+  const featureGates = options.featureGates
+    ? new Set(options.featureGates)
+    : (releaseFeatureGates(payload.manifests, { profile, featureSet, majorVersion }) ?? noGates(options));
+  const capabilities = enabledCapabilities({ baseline: options.capabilities, additional: options.enableCapability, featureGates });
+  refuseUnknownCapabilities(options, capabilities.known);
+  return {
+    payload,
+    ...partManifests(payload.manifests, { profile, featureSet, majorVersion, featureGates, capabilities, excludeIdentifier }),
+  };
+}
+
+function noGates({ featureSet, profile }: PayloadOptions): ReadonlySet<string> {
+  process.stderr.write(
+    `warning: the payload lists no feature gates for feature set ${featureSet} and profile ${profile}; none counts as on. Name them with --feature-gates\n`,
+  );
+  return new Set();
+}
+
+function refuseUnknownCapabilities({ enableCapability }: PayloadOptions, known: ReadonlySet<string>): void {
+  const unknown = enableCapability.filter((name) => !known.has(name));
+  if (unknown.length > 0)
+    throw new FlotillaError(
+      'FLOTILLA_CONFIG',
+      `--enable-capability: ${unknown.join(', ')} is not known; there are ${[...known].join(', ')}`,
+    );
+}

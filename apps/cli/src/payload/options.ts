@@ -1,0 +1,68 @@
+import { FlotillaError } from '@flotilla/api';
+import { capabilitySets, featureSets } from '@flotilla/release';
+import { z } from 'zod';
+
+/** Flag → meaning, of every command that reads a payload. */
+export const payloadFlags = [
+  ['--release-image <image>', 'pull spec that fills in the templates; default: release.invalid/<version>'],
+  ['--profile <profile>', 'profile of the cluster (default self-managed-high-availability)'],
+  ['--exclude <identifier>', 'leave out what carries exclude.release.openshift.io/<identifier>: "true"'],
+  ['--feature-set <set>', `feature set of the cluster: ${featureSets.join(', ')} (default Default)`],
+  [
+    '--feature-gates <names>',
+    'feature gates that are on, with commas between them; default: those the payload turns on for the feature set',
+  ],
+  ['--capabilities <set>', `baseline of capabilities: ${[...capabilitySets.keys()].join(', ')} (default vCurrent)`],
+  ['--enable-capability <name...>', 'capabilities beyond the baseline'],
+  ['--major-version <n>', "major version of the cluster; default: the payload's own"],
+] as const;
+
+const oneOf = (names: readonly string[]) =>
+  z.string().refine((name) => names.includes(name), { error: `must be one of ${names.join(', ')}` });
+const name = z.string().regex(/^[A-Za-z0-9][\w.-]{0,252}$/, { error: 'must be a name of letters, digits, ".", "_" and "-"' });
+
+const PayloadOptions = z.object({
+  releaseImage: z.string().min(1, { error: 'is empty: give a pull spec' }).optional(),
+  profile: name.default('self-managed-high-availability'),
+  exclude: name.optional(),
+  featureSet: oneOf(featureSets).default('Default'),
+  featureGates: z
+    .string()
+    .transform((names) => names.split(',').filter((one) => one !== ''))
+    .optional(),
+  capabilities: oneOf([...capabilitySets.keys()]).default('vCurrent'),
+  enableCapability: z.array(name).default([]),
+  majorVersion: z.coerce
+    .number({ error: 'must be a number such as 4' })
+    .int({ error: 'must be a number such as 4' })
+    .nonnegative()
+    .optional(),
+});
+/** What a payload is read for; complete but for what the payload itself decides. */
+export type PayloadOptions = z.output<typeof PayloadOptions>;
+
+/** Of `payload included`. */
+export const IncludedOptions = PayloadOptions.extend({ json: z.boolean().default(false), why: z.boolean().default(false) });
+/** Of `payload graph`. */
+export const GraphOptions = PayloadOptions.extend({
+  format: z.enum(['dot', 'mermaid', 'json'], { error: 'must be one of dot, mermaid, json' }).default('dot'),
+  state: z.enum(['install', 'update', 'reconcile'], { error: 'must be one of install, update, reconcile' }).default('update'),
+  seed: z.coerce
+    .number({ error: 'must be a whole number' })
+    .int({ error: 'must be a whole number' })
+    .nonnegative({ error: 'must not be negative' })
+    .default(0),
+});
+
+/**
+ * Checks what commander parsed.
+ * @throws FlotillaError `FLOTILLA_CONFIG` naming every wrong option and its fix
+ */
+export function readOptions<T>(schema: z.ZodType<T>, given: unknown): T {
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map(({ path, message }) => `${flagOf(String(path[0]))}: ${message}`);
+  throw new FlotillaError('FLOTILLA_CONFIG', problems.join('; '));
+}
+
+const flagOf = (key: string): string => `--${key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;

@@ -1,0 +1,59 @@
+import { fileNameOf, type Manifest, type TaskNode } from '@flotilla/release';
+
+/** A manifest as commands print it. */
+export interface PrintedManifest {
+  /** Name of its file, without the folder. */
+  readonly file: string;
+  readonly kind: string;
+  /** Empty for what has none. */
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** What commands print of a manifest. */
+export const printed = (manifest: Manifest): PrintedManifest => ({
+  file: fileNameOf(manifest),
+  kind: manifest.kind,
+  namespace: manifest.namespace,
+  name: manifest.name,
+});
+
+/** Rows below a heading, columns as wide as they need to be. */
+export function table(heading: readonly string[], rows: readonly (readonly string[])[]): string {
+  const all = [heading, ...rows];
+  const widths = heading.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
+  return all.map((row) => `${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('   ')}`.trimEnd()).join('\n');
+}
+
+/** A graph as JSON: nodes with what they apply and what comes before them. */
+export const graphAsJson = (nodes: readonly TaskNode[]): string =>
+  JSON.stringify({
+    nodes: nodes.map(({ tasks, in: after }, index) => ({
+      id: idOf(index),
+      manifests: tasks.map(({ manifest }) => printed(manifest)),
+      after: after.map(idOf),
+    })),
+  });
+
+const idOf = (index: number): string => `n${index}`;
+
+/** A graph for Graphviz. */
+export function graphAsDot(nodes: readonly TaskNode[]): string {
+  const boxes = nodes.map((node, index) => `  ${idOf(index)} [label=${JSON.stringify(labelOf(node).join('\n'))}, shape=box];`);
+  const edges = nodes.flatMap(({ out }, index) => out.map((next) => `  ${idOf(index)} -> ${idOf(next)};`));
+  return ['digraph tasks {', ...boxes, ...edges, '}'].join('\n');
+}
+
+/** A graph for Mermaid. */
+export function graphAsMermaid(nodes: readonly TaskNode[]): string {
+  const boxes = nodes.map((node, index) => `  ${idOf(index)}["${labelOf(node).map(escapeMermaid).join('<br/>')}"]`);
+  const edges = nodes.flatMap(({ out }, index) => out.map((next) => `  ${idOf(index)} --> ${idOf(next)}`));
+  return ['flowchart LR', ...boxes, ...edges].join('\n');
+}
+
+const escapeMermaid = (text: string): string => text.replaceAll(/["<>&#]/g, (sign) => `#${sign.charCodeAt(0)};`);
+
+function labelOf({ tasks }: TaskNode): string[] {
+  if (tasks.length === 0) return ['no manifests'];
+  return tasks.map(({ manifest: { kind, namespace, name } }) => `${kind} ${namespace === '' ? name : `${namespace}/${name}`}`);
+}
