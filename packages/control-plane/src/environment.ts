@@ -10,6 +10,7 @@ const Environment = z.object({
   FLOTILLA_FUZZ_SEED: z.coerce.number().int().default(1),
   FLOTILLA_FUZZ_SECONDS: z.coerce.number().min(0).default(1.5),
   FLOTILLA_FUZZ_CASE: z.coerce.number().int().optional(),
+  FLOTILLA_PAYLOADS: z.string().min(1).optional(),
   PATH: z.string().default('/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'),
 });
 
@@ -21,6 +22,8 @@ export interface ControlPlaneEnvironment {
   readonly cacheDir: string;
   /** `FLOTILLA_DEBUG`: keep the folders of ended servers and clusters. */
   readonly keepFolders: boolean;
+  /** Folder with release payloads of real size (`FLOTILLA_PAYLOADS`); tests of them are skipped without it. */
+  readonly payloadsDir?: string;
   /** Search path, with the system folders that a user's PATH may lack. */
   readonly path: string;
   /** Property runs: `FLOTILLA_FUZZ_SEED`, `FLOTILLA_FUZZ_SECONDS` for one target, `FLOTILLA_FUZZ_CASE` for one case of it. */
@@ -33,6 +36,7 @@ export function readEnvironment(): ControlPlaneEnvironment {
   return {
     ...(env.KUBEBUILDER_ASSETS && { assetsDir: env.KUBEBUILDER_ASSETS }),
     cacheDir: env.FLOTILLA_CACHE ?? join(env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'flotilla'),
+    ...(env.FLOTILLA_PAYLOADS && { payloadsDir: env.FLOTILLA_PAYLOADS }),
     keepFolders: Boolean(env.FLOTILLA_DEBUG),
     fuzz: { seed: env.FLOTILLA_FUZZ_SEED, seconds: env.FLOTILLA_FUZZ_SECONDS, only: env.FLOTILLA_FUZZ_CASE },
     path: `${env.PATH}:/usr/local/sbin:/usr/sbin:/sbin:/usr/local/go/bin`,

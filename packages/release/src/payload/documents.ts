@@ -15,7 +15,7 @@ export interface ManifestDocument {
 }
 
 /** Limits of one file; those of the YAML that only the full reader understands, which takes ten times as long. */
-export const documentLimits = { depth: 100, uncommonYamlCharacters: 128 * 1024, uncommonYamlTokens: 10_000 } as const;
+export const documentLimits = { depth: 100, uncommonYamlCharacters: 64 * 1024, uncommonYamlTokens: 5_000 } as const;
 
 /**
  * The documents of a manifest file, empty ones left out: JSON objects one after the other, or YAML documents. What begins with a brace is
