@@ -1,7 +1,7 @@
 import { ConfigMap } from '@flotilla/api/core';
 import { ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Policy } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, OVERRIDES_CONFIG_MAP, PreCachingConfig } from '@flotilla/api/ran';
-import { type Client, type Logger, type Metrics, WatchCache } from '@flotilla/runtime';
+import { type Client, type Logger, WatchCache, type WatchSurroundings } from '@flotilla/runtime';
 import { BY_CLUSTER } from './indexes.ts';
 import { withWholeStatus } from './reconcilers/cluster-group-upgrade/apply.ts';
 import { BY_NAMESPACE, CHILD_POLICIES, trimChild } from './reconcilers/cluster-group-upgrade/observe.ts';
@@ -12,8 +12,7 @@ import { rolloutCaches } from './rollout/spoke/caches.ts';
 import { transportCaches, upgradeIndexes } from './spoke-job/caches.ts';
 
 /** What steps read, in whichever process they run. */
-export function createWorkerCaches(client: Client, logger: Logger, metrics: Metrics) {
-  const shared = { logger, metrics };
+export function createWorkerCaches(client: Client, shared: WatchSurroundings) {
   return {
     upgrades: new WatchCache(client, ClusterGroupUpgrade, {
       ...shared,
@@ -29,11 +28,10 @@ export function createWorkerCaches(client: Client, logger: Logger, metrics: Metr
 }
 
 /** All watches of the leader. @param tenancy watch what each namespace may reach, too */
-export function createCaches(client: Client, logger: Logger, metrics: Metrics, tenancy = false) {
-  const shared = { logger, metrics };
+export function createCaches(client: Client, shared: WatchSurroundings, tenancy = false) {
   const byCluster = { [BY_CLUSTER]: ({ metadata }: Policy) => [metadata.namespace ?? ''] };
   return {
-    ...createWorkerCaches(client, logger, metrics),
+    ...createWorkerCaches(client, shared),
     overrides: new WatchCache(client, ConfigMap, { ...shared, fieldSelector: `metadata.name=${OVERRIDES_CONFIG_MAP}` }),
     parents: new WatchCache(client, Policy, { ...shared, labelSelector: `!${CHILD_POLICIES}`, optional: true }),
     children: new WatchCache(client, Policy, {
@@ -48,7 +46,7 @@ export function createCaches(client: Client, logger: Logger, metrics: Metrics, t
 }
 
 /** A hub without them lets nobody reach any cluster. */
-function tenancyCaches(client: Client, shared: { readonly logger: Logger; readonly metrics: Metrics }) {
+function tenancyCaches(client: Client, shared: WatchSurroundings) {
   const indexes = { [BY_NAMESPACE]: ({ metadata }: ManagedClusterSetBinding) => [metadata.namespace ?? ''] };
   return {
     clusterSets: new WatchCache(client, ManagedClusterSet, { ...shared, optional: true }),

@@ -50,7 +50,7 @@ describe('readConfig', () => {
       expect(() => readConfig(['--precache-ca-bundle', file], {})).toThrow(why);
     }
     await rm(dir, { recursive: true });
-    expect(() => readConfig(['--precache-ca-bundle', file], {})).toThrow(/--precache-ca-bundle \(or PRECACHE_CA_BUNDLE\).*ENOENT/);
+    expect(() => readConfig(['--precache-ca-bundle', file], {})).toThrow(/--precache-ca-bundle \(PRECACHE_CA_BUNDLE\).*ENOENT/);
   });
 
   test("the reference's name of the image variable is read, after ours", () => {

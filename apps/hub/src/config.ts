@@ -1,14 +1,8 @@
 import { readFileSync, statSync } from 'node:fs';
-import { FlotillaError } from '@flotilla/api';
-import { Command, Option } from 'commander';
+import { type OptionRow, option, readOptions } from '@flotilla/runtime';
 import { z } from 'zod';
 
-const whole = (least: number, most: number) => z.coerce.number().int().min(least).max(most);
-const flag = (unsaid: boolean) =>
-  z
-    .union([z.boolean(), z.enum(['true', 'false', '1', '0', ''])])
-    .default(unsaid)
-    .transform((value) => (value === '' ? unsaid : value === true || value === 'true' || value === '1'));
+const { flag, whole, port, logLevel } = option;
 
 /** What is in it is the puller's business; that it can be read at all is seen here, not on every spoke. */
 function isJsonOrEmpty(text: string): boolean {
@@ -77,11 +71,11 @@ const Config = z
     stepConcurrency: whole(1, 1024).default(12),
     queueStore: z.enum(['auto', 'redis', 'in-process']).default('auto'),
     redisUrl: z.string().optional(),
-    httpPort: whole(0, 65_535).default(8080),
+    httpPort: port.default(8080),
     httpHost: z.string().default('0.0.0.0'),
     namespace: z.string().default('default'),
     leaseName: z.string().default('flotilla-hub'),
-    logLevel: z.enum(['error', 'warn', 'info', 'debug', 'silent']).default('info'),
+    logLevel: logLevel.default('info'),
     insecureGraphCall: flag(false),
     proxy: z.object({ http: z.string().optional(), https: z.string().optional(), no: z.string().optional() }),
   })
@@ -92,8 +86,8 @@ const Config = z
 /** Everything the hub can be told, with its defaults. */
 export type HubConfig = Readonly<z.output<typeof Config>>;
 
-/** Option → environment variable → meaning; the README's table is this one. */
-export const options = [
+/** The README's table is this one. */
+export const options: readonly OptionRow[] = [
   ['--kubeconfig <file>', 'KUBECONFIG', 'hub API server; in-cluster when absent'],
   ['--role <role>', 'ROLE', 'hub, or worker to run steps that a hub on the same Redis asks for (default hub)'],
   ['--install-crds', 'INSTALL_CRDS', 'install or update the CRDs of ClusterGroupUpgrade and PreCachingConfig at start'],
@@ -147,32 +141,23 @@ export const options = [
   ['--namespace <namespace>', 'POD_NAMESPACE', 'namespace of the leader election Lease (default default)'],
   ['--lease-name <name>', 'LEASE_NAME', 'name of that Lease (default flotilla-hub)'],
   ['--log-level <level>', 'LOG_LEVEL', 'error, warn, info, debug or silent'],
-] as const;
+];
 
-/**
- * Reads options and environment; an option wins. Throws `FLOTILLA_CONFIG` naming the option, the value and what is expected.
- */
+/** Reads options and environment; see `readOptions`. */
 export function readConfig(argv: readonly string[] = process.argv.slice(2), env: NodeJS.ProcessEnv = process.env): HubConfig {
-  const command = new Command('hub').description('Flotilla hub: reconciles ClusterGroupUpgrades of one hub cluster.');
-  for (const [flags, variable, description] of options) command.addOption(new Option(flags, `${description} [env ${variable}]`));
-  command.parse(argv, { from: 'user' });
-  const given: Record<string, unknown> = command.opts();
-  for (const [flags, variable] of options) {
-    const key = new Option(flags).attributeName();
-    const value = env[variable];
-    if (given[key] === undefined && value !== undefined && value !== '') given[key] = value;
-  }
-  given.precacheImage ??= env.PRECACHE_IMG;
-  given.backupImage ??= env.RECOVERY_IMG;
-  given.insecureGraphCall = env.INSECURE_GRAPH_CALL ?? false;
-  given.proxy = { http: env.HTTP_PROXY ?? env.http_proxy, https: env.HTTPS_PROXY ?? env.https_proxy, no: env.NO_PROXY ?? env.no_proxy };
-  const parsed = Config.safeParse(given);
-  if (parsed.success) return Object.freeze(parsed.data);
-  const issue = parsed.error.issues[0];
-  const key = String(issue?.path[0] ?? '');
-  const [flags, variable] = options.find(([f]) => new Option(f).attributeName() === key) ?? [key, key];
-  throw new FlotillaError(
-    'FLOTILLA_CONFIG',
-    `${flags.split(' ')[0]} (or ${variable}) is ${JSON.stringify(given[key])}: ${issue?.message ?? 'invalid'}`,
-  );
+  return readOptions({
+    program: 'hub',
+    description: 'Flotilla hub: reconciles ClusterGroupUpgrades of one hub cluster.',
+    rows: options,
+    schema: Config,
+    argv,
+    env,
+    otherwise: {
+      // The reference's names.
+      precacheImage: env.PRECACHE_IMG,
+      backupImage: env.RECOVERY_IMG,
+      insecureGraphCall: env.INSECURE_GRAPH_CALL || undefined,
+      proxy: { http: env.HTTP_PROXY ?? env.http_proxy, https: env.HTTPS_PROXY ?? env.https_proxy, no: env.NO_PROXY ?? env.no_proxy },
+    },
+  });
 }

@@ -4,7 +4,7 @@ import { type Ref, refKey } from '@flotilla/api';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import type { QueueStore } from '@flotilla/queues';
 import { repositoryOf } from '@flotilla/rollout';
-import { type Client, createChannel, createEventRecorder, type Logger, type Metrics, startReconciler } from '@flotilla/runtime';
+import { type Client, type Clock, createChannel, createEventRecorder, type Logger, type Metrics, startReconciler } from '@flotilla/runtime';
 import { createBackupJob } from './backup/job.ts';
 import type { BackupSettings } from './backup/settings.ts';
 import { createCaches, createWorkerCaches, fillCaches } from './caches.ts';
@@ -29,15 +29,17 @@ export interface HubDeps {
   readonly config: HubConfig;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  readonly clock: Clock;
 }
 
 /** Leads: reconciles until the signal aborts. */
-export async function lead({ client, store, config, logger, metrics }: HubDeps, signal: AbortSignal): Promise<void> {
-  const caches = createCaches(client, logger, metrics, config.tenancy);
+export async function lead({ client, store, config, logger, metrics, clock }: HubDeps, signal: AbortSignal): Promise<void> {
+  const now = () => clock.now();
+  const caches = createCaches(client, { logger, metrics, clock }, config.tenancy);
   const settings = precacheSettings(config);
   const looks = createChannel();
   const look = (upgrade: Ref) => looks.enqueue(refKey(upgrade));
-  const engineDeps = { client, caches, logger, now: Date.now, onChange: look };
+  const engineDeps = { client, caches, logger, now, onChange: look };
   const engine = new SpokeJobEngine(createPrecacheJob(settings, caches.configs), engineDeps);
   const backup = new SpokeJobEngine(createBackupJob(backupSettings(config)), engineDeps);
   await fillCaches(caches, logger, signal);
@@ -47,7 +49,7 @@ export async function lead({ client, store, config, logger, metrics }: HubDeps, 
     client,
     caches,
     logger,
-    now: Date.now,
+    now,
     viewSeconds: config.jobViewSeconds,
     talmStrict: config.talmStrict,
   });
@@ -58,11 +60,11 @@ export async function lead({ client, store, config, logger, metrics }: HubDeps, 
     queue: rolloutSteps,
     step: rolloutStep,
     onProblem: look,
-    now: Date.now,
+    now,
     logger,
     talmStrict: config.talmStrict,
   });
-  const recorder = createEventRecorder({ client, controller: ClusterGroupUpgrade.kind, instance: hostname(), logger, metrics });
+  const recorder = createEventRecorder({ client, controller: ClusterGroupUpgrade.kind, instance: hostname(), logger, metrics, clock });
   const graph = createUpdateGraph({ onAnswer: looks.enqueue, proxy: config.proxy, insecure: config.insecureGraphCall });
   const reconciler = new UpgradeReconciler({
     client,
@@ -70,7 +72,7 @@ export async function lead({ client, store, config, logger, metrics }: HubDeps, 
     jobs: new UpgradeJobs({
       client,
       caches,
-      now: Date.now,
+      now,
       precaching: { engine, settings },
       backup: { engine: backup, settings: backupSettings(config) },
     }),
@@ -78,7 +80,7 @@ export async function lead({ client, store, config, logger, metrics }: HubDeps, 
     recorder,
     standalone: config.standalone,
     logger,
-    now: Date.now,
+    now,
     talmStrict: config.talmStrict,
     precacheImage: settings.image,
     precacheImageAllow: settings.imageAllow,
@@ -95,24 +97,25 @@ export async function lead({ client, store, config, logger, metrics }: HubDeps, 
     logger,
     signal,
     metrics,
+    clock,
   });
-  const shared = { client, logger, metrics };
+  const shared = { client, logger, metrics, clock };
   // They reach the policies of all namespaces.
   const autoUpgrades = config.autoUpgrades && !config.tenancy ? startAutoUpgrades({ ...shared, caches, recorder }, signal) : undefined;
   const registration = config.standalone
     ? startRegistration({ ...shared, clusters: caches.clusters, namespace: config.namespace }, signal)
     : undefined;
-  const leftovers = [engine, backup].map((owner) => startLeftovers({ ...shared, caches, now: Date.now, engine: owner }, signal));
+  const leftovers = [engine, backup].map((owner) => startLeftovers({ ...shared, caches, now, engine: owner }, signal));
   await Promise.all([...[upgrades, ...leftovers].map(({ stopped }) => stopped), autoUpgrades?.stopped, registration?.stopped]);
   await Promise.all([...dispatchers.map((each) => each.close()), recorder.close()]);
   await graph.close();
 }
 
 /** Runs steps that a leader elsewhere asks for, until the signal aborts. Decides nothing, writes no status. */
-export async function runWorker({ client, store, config, logger, metrics }: HubDeps, signal: AbortSignal): Promise<void> {
-  const caches = createWorkerCaches(client, logger, metrics);
+export async function runWorker({ client, store, config, logger, metrics, clock }: HubDeps, signal: AbortSignal): Promise<void> {
+  const caches = createWorkerCaches(client, { logger, metrics, clock });
   await fillCaches(caches, logger, signal);
-  const deps = { client, caches, logger, now: Date.now };
+  const deps = { client, caches, logger, now: () => clock.now() };
   const steps = { store, concurrency: config.stepConcurrency, signal, log: logger };
   const rolloutStep = createRolloutStep({ ...deps, viewSeconds: config.jobViewSeconds, talmStrict: config.talmStrict });
   const workers = [

@@ -1,57 +1,28 @@
-import { hostname } from 'node:os';
-import { errorMessage } from '@flotilla/api';
 import { openStore } from '@flotilla/queues';
-import { createClient, createLogger, createMetrics, runWithLease } from '@flotilla/runtime';
+import { createClient, type Program, runProgram } from '@flotilla/runtime';
 import { type HubConfig, readConfig } from './config.ts';
 import { installCrds } from './crd-installer.ts';
-import { serveHttp } from './http.ts';
 import { lead, runWorker } from './hub.ts';
 
-/** Wires the hub and runs it until a signal asks it to stop. */
-async function main(config: HubConfig): Promise<void> {
-  const logger = createLogger({ name: 'hub', level: config.logLevel });
-  const metrics = createMetrics();
-  const stop = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort(new Error(signal)));
-  let starting: string | undefined = 'starting';
-  const http = await serveHttp(
-    { host: config.httpHost, port: config.httpPort },
-    { isAlive: () => true, notReady: () => starting },
-    metrics,
-  );
+/** Wires the hub and runs it until it is stopped. A hub that waits for the lease is ready. */
+async function main(program: Program<HubConfig>): Promise<void> {
+  const { config, logger, metrics, clock } = program;
   const client = createClient({ kubeconfigPath: config.kubeconfig, userAgent: 'flotilla-hub', logger, metrics });
+  program.defer(() => client.close());
   const store = await openStore({ redisUrl: config.redisUrl, preference: config.queueStore, log: logger });
-  try {
-    if (config.installCrds && config.role === 'hub')
-      await installCrds(client, { transport: config.standalone, clusterSets: config.standalone && config.tenancy }, logger);
-    starting = undefined;
-    logger.info({ server: client.server, port: http.port, store: store.description }, 'Hub is ready');
-    const deps = { client, store, config, logger, metrics };
-    if (config.role === 'worker') return await runWorker(deps, stop.signal);
-    await runWithLease({
-      client,
-      ref: { namespace: config.namespace, name: config.leaseName },
-      identity: `${hostname()}-${process.pid}`,
-      onStartedLeading: (signal) => lead(deps, signal),
-      signal: stop.signal,
-      logger,
-      metrics,
-    });
-  } finally {
-    await Promise.allSettled([store.close(), client.close(), http.close()]);
-  }
+  program.defer(() => store.close());
+  if (config.installCrds && config.role === 'hub')
+    await installCrds(client, { transport: config.standalone, clusterSets: config.standalone && config.tenancy }, logger);
+  program.ready();
+  logger.info({ server: client.server, port: program.port, store: store.description }, 'Hub is ready');
+  const deps = { client, store, config, logger, metrics, clock };
+  if (config.role === 'worker') return runWorker(deps, program.signal);
+  await program.lead({ client, ref: { namespace: config.namespace, name: config.leaseName } }, (signal) => lead(deps, signal));
 }
 
-let config: HubConfig;
-try {
-  config = readConfig();
-} catch (error) {
-  process.stderr.write(`${errorMessage(error)}\n`);
-  process.exit(2);
-}
-try {
-  await main(config);
-} catch (error) {
-  process.stderr.write(`${errorMessage(error)}\n`);
-  process.exit(1);
-}
+await runProgram({
+  name: 'hub',
+  config: () => readConfig(),
+  listen: ({ httpHost, httpPort }) => ({ host: httpHost, port: httpPort }),
+  main,
+});

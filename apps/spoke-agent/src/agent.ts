@@ -6,6 +6,7 @@ import {
   type Clock,
   createObjectAccess,
   type Logger,
+  type Metrics,
   type ReconcileContext,
   type ReconcileResult,
   startReconciler,
@@ -31,6 +32,7 @@ export interface AgentOptions {
   /** How often ManifestWorks are looked at; undefined: another agent executes them. */
   readonly works: WorkCadence | undefined;
   readonly logger: Logger;
+  readonly metrics?: Metrics;
   readonly clock?: Clock;
 }
 
@@ -95,8 +97,8 @@ function startKind<T extends KubeObject>(
   reconcile: ReconcileKind<T>,
   { optional = false } = {},
 ) {
-  const { hub, clusterName: namespace, logger, clock } = options;
-  const cache = new WatchCache(hub, kind, { namespace, optional, logger, clock });
+  const { hub, clusterName: namespace, logger, metrics, clock } = options;
+  const cache = new WatchCache(hub, kind, { namespace, optional, logger, metrics, clock });
   const get = (name: string): T | undefined => cache.get({ namespace, name });
   return startReconciler({
     name: kind.plural,
@@ -104,6 +106,7 @@ function startKind<T extends KubeObject>(
     backOff: BACK_OFF,
     logger,
     signal,
+    metrics,
     clock,
     reconcile: (name, context) => reconcile(name, get, context),
   });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { readConfig } from './config.ts';
 
-const argv = (...flags: string[]): string[] => ['node', 'spoke-agent', ...flags];
+const argv = (...flags: string[]): string[] => flags;
 
 test('flags win over the environment and the rest has defaults', () => {
   const config = readConfig(argv('--cluster-name', 'spoke-1', '--registration', 'false'), {
@@ -33,7 +33,7 @@ test.each([
   {
     name: 'a cluster name that is no namespace',
     env: { CLUSTER_NAME: '../x', HUB_KUBECONFIG: '/hub' },
-    want: /CLUSTER_NAME\): must be a namespace name/,
+    want: /CLUSTER_NAME\) is "..\/x": must be a namespace name/,
   },
   { name: 'a wrong port', env: { CLUSTER_NAME: 's', HUB_KUBECONFIG: '/hub', HEALTH_PORT: '99999' }, want: /HEALTH_PORT/ },
   {
@@ -44,12 +44,12 @@ test.each([
   {
     name: 'a time that is no number',
     env: { CLUSTER_NAME: 's', HUB_KUBECONFIG: '/hub', WORK_STATUS_SYNC_SECONDS: 'often' },
-    want: /WORK_STATUS_SYNC_SECONDS\): must be a number of seconds/,
+    want: /WORK_STATUS_SYNC_SECONDS\) is "often": must be a number of seconds/,
   },
   {
     name: 'a switch that is neither on nor off',
     env: { CLUSTER_NAME: 's', HUB_KUBECONFIG: '/hub', WORKS: 'maybe' },
-    want: /--works \(WORKS\): must be true or false/,
+    want: /--works \(WORKS\) is "maybe": must be true or false/,
   },
   { name: 'a wrong level', env: { CLUSTER_NAME: 's', HUB_KUBECONFIG: '/hub', LOG_LEVEL: 'loud' }, want: /LOG_LEVEL/ },
 ])('$name is refused by name', ({ env, want }) => expect(() => readConfig(argv(), env)).toThrow(want));

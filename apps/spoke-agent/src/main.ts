@@ -1,38 +1,30 @@
-import { errorMessage } from '@flotilla/api';
-import { createClient, createLogger, systemClock } from '@flotilla/runtime';
+import { createClient, type Program, runProgram } from '@flotilla/runtime';
 import { startAgent } from './agent.ts';
-import { readConfig } from './config.ts';
-import { startHealthServer } from './health-server.ts';
+import { type AgentConfig, readConfig } from './config.ts';
 import { keepToken } from './registration/token.ts';
 
-/** Milliseconds what is under way may take after SIGTERM. */
-const STOP_WITHIN_MS = 10_000;
-
-async function main(): Promise<void> {
-  const config = readConfig();
-  const logger = createLogger({ name: 'spoke-agent', level: config.logLevel });
-  const stopping = new AbortController();
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopping.abort());
-
-  const hub = createClient({ kubeconfigPath: config.hubKubeconfig, userAgent: 'flotilla-spoke-agent', logger });
-  const spoke = createClient({ kubeconfigPath: config.spokeKubeconfig, userAgent: 'flotilla-spoke-agent', logger });
-  const { clusterName, registration, works, worksAs } = config;
-  const workSpoke = worksAs
-    ? createClient({ kubeconfigPath: config.spokeKubeconfig, userAgent: 'flotilla-spoke-agent', actAs: worksAs, logger })
-    : spoke;
-  const agent = startAgent({ hub, spoke, workSpoke, clusterName, registration, works, logger }, stopping.signal);
-  await using health = await startHealthServer(config.healthPort, () => agent.isReady());
-  logger.info({ cluster: config.clusterName, hub: hub.server, spoke: spoke.server, healthPort: health.port }, 'Watching the hub');
-
-  stopping.signal.addEventListener('abort', () => setTimeout(() => process.exit(1), STOP_WITHIN_MS).unref());
-  const { hubKubeconfigSecret: secret, hubKubeconfig: kubeconfigPath } = config;
-  const token = secret && keepToken({ hub, spoke, clusterName, kubeconfigPath, secret, clock: systemClock, logger }, stopping.signal);
+/** Wires the agent and runs it until it is stopped. Ready once it watches the hub. */
+async function main(program: Program<AgentConfig>): Promise<void> {
+  const { config, logger, metrics, clock, signal } = program;
+  const { clusterName, registration, works, worksAs, hubKubeconfig, hubKubeconfigSecret: secret, spokeKubeconfig } = config;
+  const connect = (kubeconfigPath: string | undefined, actAs?: string) => {
+    const client = createClient({ kubeconfigPath, userAgent: 'flotilla-spoke-agent', actAs, logger, metrics });
+    program.defer(() => client.close());
+    return client;
+  };
+  const [hub, spoke] = [connect(hubKubeconfig), connect(spokeKubeconfig)];
+  const workSpoke = worksAs ? connect(spokeKubeconfig, worksAs) : spoke;
+  const agent = startAgent({ hub, spoke, workSpoke, clusterName, registration, works, logger, metrics, clock }, signal);
+  program.ready(() => (agent.isReady() ? undefined : 'the hub is not watched yet'));
+  logger.info({ cluster: clusterName, hub: hub.server, spoke: spoke.server, healthPort: program.port }, 'Watching the hub');
+  const token = secret && keepToken({ hub, spoke, clusterName, kubeconfigPath: hubKubeconfig, secret, clock, logger }, signal);
   await Promise.all([agent.stopped, token]);
-  await Promise.all([hub.close(), spoke.close(), workSpoke.close()]);
-  logger.info('Stopped');
 }
 
-main().catch((error: unknown) => {
-  process.stderr.write(`spoke-agent: ${errorMessage(error)}\n`);
-  process.exitCode = 1;
+await runProgram({
+  name: 'spoke-agent',
+  config: () => readConfig(),
+  listen: ({ healthPort }) => ({ port: healthPort }),
+  stopWithinMs: 10_000,
+  main,
 });

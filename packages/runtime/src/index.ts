@@ -44,6 +44,9 @@ export { type LeaseOptions, runWithLease } from './leader-election.ts';
 export { createLogger, type Logger, type LoggerOptions, REDACT_PATHS } from './logger.ts';
 export { createMetrics, type Metrics, type MetricsOptions } from './metrics.ts';
 export type { Change, Index } from './object-store.ts';
+export { checkOptions, type OptionRow, type OptionSource, option, readOptions } from './options.ts';
+export { type Listen, type Probes, serveProbes } from './probes.ts';
+export { type Program, type ProgramConfig, type ProgramOptions, runProgram } from './program.ts';
 export {
   type ReconcileContext,
   type ReconcileResult,
@@ -61,5 +64,5 @@ export {
   statusAfter,
 } from './status.ts';
 export { requestToken } from './token-request.ts';
-export { WatchCache, type WatchCacheOptions } from './watch-cache.ts';
+export { WatchCache, type WatchCacheOptions, type WatchSurroundings } from './watch-cache.ts';
 export { type Channel, createChannel, type Enqueue, type Watch, type WatchRule, watch } from './watches.ts';

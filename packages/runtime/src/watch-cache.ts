@@ -8,8 +8,15 @@ import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
 import { type Change, type Index, ObjectStore } from './object-store.ts';
 
+/** What the caches of a program share. */
+export interface WatchSurroundings {
+  readonly logger?: Logger;
+  readonly metrics?: Metrics;
+  readonly clock?: Clock;
+}
+
 /** @typeParam N names of the indexes */
-export interface WatchCacheOptions<T extends KubeObject, N extends string = never> {
+export interface WatchCacheOptions<T extends KubeObject, N extends string = never> extends WatchSurroundings {
   /** All namespaces when absent. */
   readonly namespace?: string;
   readonly labelSelector?: string;
@@ -24,9 +31,6 @@ export interface WatchCacheOptions<T extends KubeObject, N extends string = neve
   readonly absentRetryMs?: number;
   /** Delays after failures. Default 200 ms to 10 s. */
   readonly backOff?: BackOff;
-  readonly logger?: Logger;
-  readonly metrics?: Metrics;
-  readonly clock?: Clock;
   /** Replaces the log line for objects that their schema refuses. */
   readonly onInvalid?: (invalid: InvalidObject) => void;
 }

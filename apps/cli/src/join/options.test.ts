@@ -21,11 +21,11 @@ test('the spoke needs no kubeconfig when its objects are printed', () => {
 test('every wrong option is named with its fix', () => {
   const wrong = { hubKubeconfig: 'hub.yaml', name: 'a.b', label: ['x'], hubServer: 'http://hub', tokenDays: '0', image: 'agent@sha256:1' };
   for (const part of [
-    '--name: must be at most 63',
-    '--label: must be key=value',
-    '--hub-server: must be an https URL',
-    '--token-days: must be at least an hour',
-    '--image: must be repository[:tag]',
+    '--name is "a.b": must be at most 63',
+    '--label is ["x"]: must be key=value',
+    '--hub-server is "http://hub": must be an https URL',
+    '--token-days is "0": must be at least an hour',
+    '--image is "agent@sha256:1": must be repository[:tag]',
   ])
     expect(() => readOptions(wrong)).toThrow(part);
   expect(() => readOptions({ hubKubeconfig: 'hub.yaml', name: 'a' })).toThrow('--spoke-kubeconfig: is required');

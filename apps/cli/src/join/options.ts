@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { FlotillaError } from '@flotilla/api';
+import { checkOptions } from '@flotilla/runtime';
 import { z } from 'zod';
 
 /** Flag → meaning; `--help` and the README's table are this one. */
@@ -67,12 +67,5 @@ const Options = z
 /** What a spoke is registered with; complete. */
 export type JoinOptions = z.output<typeof Options>;
 
-/** Checks what commander parsed. Throws `FLOTILLA_CONFIG` naming every wrong option and its fix. */
-export function readOptions(given: unknown): JoinOptions {
-  const parsed = Options.safeParse(given);
-  if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map(({ path, message }) => `${flagOf(String(path[0]))}: ${message}`);
-  throw new FlotillaError('FLOTILLA_CONFIG', problems.join('; '));
-}
-
-const flagOf = (key: string): string => `--${key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+/** Checks what commander parsed; see `checkOptions`. */
+export const readOptions = (given: unknown): JoinOptions => checkOptions(Options, given);

@@ -1,7 +1,7 @@
 import { type KubeObject, Label, type Resource } from '@flotilla/api';
 import { Lease, Namespace } from '@flotilla/api/core';
 import { AGENT_LEASE } from '@flotilla/api/ocm';
-import { type Client, type Clock, type Logger, type Metrics, WatchCache } from '@flotilla/runtime';
+import { type Client, WatchCache, type WatchSurroundings } from '@flotilla/runtime';
 import { z } from 'zod';
 import { BY_CLUSTER } from '../indexes.ts';
 import { clusterAccess, clusterNamespace, isAsWanted, REGISTRATION } from './access.ts';
@@ -19,8 +19,7 @@ export interface RegistrationCaches {
  * One watch per kind over all clusters. Leases are renewed 58 times a second at 3,500 clusters: nobody is called for a renewal,
  * it replaces one small object in a map.
  */
-export function createRegistrationCaches(client: Client, logger: Logger, metrics: Metrics, clock: Clock): RegistrationCaches {
-  const shared = { logger, metrics, clock };
+export function createRegistrationCaches(client: Client, shared: WatchSurroundings): RegistrationCaches {
   const labelSelector = `${Label.work}=${REGISTRATION}`;
   const indexes = { [BY_CLUSTER]: (object: KubeObject) => [clusterOf(object)] };
   const access = clusterAccess('any').map(({ kind }): [string, WatchCache<KubeObject, typeof BY_CLUSTER>] => [

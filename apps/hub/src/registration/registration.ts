@@ -37,7 +37,7 @@ export interface RegistrationDeps {
  */
 export function startRegistration(deps: RegistrationDeps, signal: AbortSignal): Reconciler {
   const { client, clusters, namespace, logger, metrics, clock = systemClock } = deps;
-  const caches = createRegistrationCaches(client, logger, metrics, clock);
+  const caches = createRegistrationCaches(client, { logger, metrics, clock });
   const shared = { client, clusters, namespace, caches, clock };
   return startReconciler({
     name: 'registration',

@@ -1,7 +1,7 @@
 import { Label } from '@flotilla/api';
 import { Placement, PlacementBinding, type Policy } from '@flotilla/api/ocm';
 import { PLACEMENT_APP, upgradeIndexOf } from '@flotilla/rollout';
-import { type Client, type Logger, type Metrics, WatchCache } from '@flotilla/runtime';
+import { type Client, WatchCache, type WatchSurroundings } from '@flotilla/runtime';
 import type { SpokeCaches } from './spoke/caches.ts';
 
 /** The watches of the objects that enforce policies. */
@@ -21,7 +21,7 @@ export interface RolloutCaches extends SpokeCaches, PlacementCaches {
 export const BY_UPGRADE_NAME = 'upgrade-name';
 
 /** Caches of Placements and PlacementBindings of upgrades. A hub without the policy framework has neither kind. */
-export function placementCaches(client: Client, shared: { readonly logger: Logger; readonly metrics: Metrics }): PlacementCaches {
+export function placementCaches(client: Client, shared: WatchSurroundings): PlacementCaches {
   const ours = { ...shared, labelSelector: `${Label.app}=${PLACEMENT_APP}`, optional: true };
   const indexes = { [BY_UPGRADE_NAME]: (object: Placement | PlacementBinding) => [upgradeIndexOf(object)] };
   return {

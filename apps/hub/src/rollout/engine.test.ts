@@ -37,7 +37,7 @@ beforeEach(async () => {
   asked = [];
   told = 0;
   const { client } = await hub.process();
-  caches = createCaches(client, logger, createMetrics());
+  caches = createCaches(client, { logger, metrics: createMetrics() });
   await fillCaches(caches, logger, stop.signal);
   priorities = new Map();
   const want = ({ kind, cluster }: StepKey, { priority = 0 }: WantOptions = {}) => {

@@ -1,7 +1,7 @@
 import { Label } from '@flotilla/api';
 import { type ManagedCluster, ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
-import { type Client, type Logger, type Metrics, WatchCache } from '@flotilla/runtime';
+import { type Client, WatchCache, type WatchSurroundings } from '@flotilla/runtime';
 import { trimAction, trimView } from './observe.ts';
 
 /** The watches a step reads from; there are no other reads. */
@@ -32,10 +32,7 @@ export const spokeKey = (work: string, upgradeUid: string, cluster: string): str
 export const upgradeIndexes = { [BY_UID]: ({ metadata }: ClusterGroupUpgrade) => [metadata.uid ?? ''] };
 
 /** Caches of the actions and views that carry our label, without what no step reads. */
-export function transportCaches(
-  client: Client,
-  shared: { readonly logger: Logger; readonly metrics: Metrics },
-): Pick<SpokeJobCaches, 'views' | 'actions'> {
+export function transportCaches(client: Client, shared: WatchSurroundings): Pick<SpokeJobCaches, 'views' | 'actions'> {
   const labelSelector = `${Label.work} in (${SPOKE_JOBS.join(',')})`;
   const workOf = ({ metadata }: ManagedClusterView) => metadata.labels?.[Label.work] ?? '';
   const uidOf = ({ metadata }: ManagedClusterView) => metadata.labels?.[Label.upgradeUid] ?? '';

@@ -1,5 +1,6 @@
+import { once } from 'node:events';
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
-import { type Client, createClient, createLogger, type Logger } from '@flotilla/runtime';
+import { type Client, checkOptions, createClient, type Logger, runProgram } from '@flotilla/runtime';
 import { z } from 'zod';
 
 /** Arguments of every simulator. */
@@ -38,28 +39,27 @@ export interface SimulatorProgram<A extends z.output<typeof SimulatorArguments>>
 }
 
 /** Starts it, says `{"ready":true,...}` on a line when it watches, and stops it at SIGTERM, SIGINT or the end of who started it. */
-export async function runSimulator<A extends z.output<typeof SimulatorArguments>>(program: SimulatorProgram<A>): Promise<void> {
-  const { name, usage } = program;
+export async function runSimulator<A extends z.output<typeof SimulatorArguments>>(simulator: SimulatorProgram<A>): Promise<void> {
+  const { name, usage, options } = simulator;
   const common = { kubeconfig: { type: 'string' }, 'log-level': { type: 'string' }, help: { type: 'boolean' } } as const;
-  const { values } = parseArgs({ options: { ...program.options, ...common } });
+  const { values } = parseArgs({ options: { ...options, ...common } });
   if (values.help) return void process.stdout.write(`${usage}\n`);
-  const parsed = program.arguments.safeParse(values);
-  if (!parsed.success) {
-    process.stderr.write(`${z.prettifyError(parsed.error)}\n${usage}\n`);
-    process.exitCode = 2;
-    return;
-  }
-  const { kubeconfig, 'log-level': level } = parsed.data;
-  const logger = createLogger({ name, level, pretty: true });
-  const client = createClient({ kubeconfigPath: kubeconfig, userAgent: name, logger });
-  const simulator = await program.start(parsed.data, { client, logger });
-  const ended = new Promise<void>((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve());
-    // Started by a test over a pipe: end with it.
-    process.once('disconnect', () => resolve());
+  await runProgram({
+    name,
+    config() {
+      const args = checkOptions(simulator.arguments, values);
+      return { args, logLevel: args['log-level'] };
+    },
+    prettyLog: true,
+    async main({ config: { args }, logger, signal, defer, stop }) {
+      const client = createClient({ kubeconfigPath: args.kubeconfig, userAgent: name, logger });
+      defer(() => client.close());
+      // Started by a test over a pipe: end with it.
+      process.once('disconnect', stop);
+      const running = await simulator.start(args, { client, logger });
+      defer(() => running.stop());
+      process.stdout.write(`${JSON.stringify({ ready: true, pid: process.pid })}\n`);
+      if (!signal.aborted) await once(signal, 'abort');
+    },
   });
-  process.stdout.write(`${JSON.stringify({ ready: true, pid: process.pid })}\n`);
-  await ended;
-  await simulator.stop();
-  await client.close();
 }

@@ -4,7 +4,7 @@ import { findCondition } from '@flotilla/api';
 import { ManagedCluster, ManifestWorkReplicaSet, Policy } from '@flotilla/api/ocm';
 import { CLEANUP_FINALIZER, ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { buildChild, buildCluster, buildClusterGroupUpgrade, buildPolicy, clusterVersion, SPOKE } from '@flotilla/rollout/testing';
-import { createChannel, createLogger, createMetrics, startReconciler } from '@flotilla/runtime';
+import { createChannel, createLogger, startReconciler } from '@flotilla/runtime';
 import { expect, test, vi } from 'vitest';
 import { createCaches, fillCaches } from '../../caches.ts';
 import { RolloutEngine } from '../../rollout/engine.ts';
@@ -71,7 +71,7 @@ test('as many update graphs as there are workers do not answer: an upgrade witho
       spec: { manifestWorkTemplate: { workload }, placementRefs: [{ name: 'any' }] },
     }),
   );
-  const caches = createCaches(client, logger, createMetrics());
+  const caches = createCaches(client, { logger });
   await fillCaches(caches, logger, stop.signal);
 
   const looks = createChannel();

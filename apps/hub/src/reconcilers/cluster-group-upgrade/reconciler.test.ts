@@ -41,7 +41,7 @@ afterEach(() => {
 /** A process of the hub begins: caches, engine and reconciler know nothing of an earlier one. */
 async function begin(): Promise<void> {
   const { client } = await hub.process();
-  caches = createCaches(client, logger, createMetrics());
+  caches = createCaches(client, { logger, metrics: createMetrics() });
   await fillCaches(caches, logger, stop.signal);
   const queue = { want: () => undefined };
   const rollout = new RolloutEngine({

@@ -27,7 +27,7 @@ beforeEach(async () => {
   hub = new MemoryHub();
   stop = new AbortController();
   woken = [];
-  caches = createCaches((await hub.process()).client, logger, createMetrics(), true);
+  caches = createCaches((await hub.process()).client, { logger, metrics: createMetrics() }, true);
   hub.put(Policy, COPY);
   hub.put(ClusterGroupUpgrade, buildClusterGroupUpgrade({ metadata: { name: 'running', uid: 'uid-running' }, status: RUNNING }));
   hub.put(

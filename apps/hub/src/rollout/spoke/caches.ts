@@ -2,7 +2,7 @@ import { Label } from '@flotilla/api';
 import { type ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork, ManifestWorkReplicaSet } from '@flotilla/api/ocm';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { ROLLOUT_WORK, trimRolloutView, trimWork, upgradeIndexOf } from '@flotilla/rollout';
-import { type Client, type Logger, type Metrics, WatchCache } from '@flotilla/runtime';
+import { type Client, WatchCache, type WatchSurroundings } from '@flotilla/runtime';
 import { BY_CLUSTER } from '../../indexes.ts';
 import { type BY_UID, SPOKE_JOBS } from '../../spoke-job/caches.ts';
 import { trimAction } from '../../spoke-job/observe.ts';
@@ -25,10 +25,7 @@ export const BY_UPGRADE = 'upgrade';
 type TransportIndex = typeof BY_CLUSTER | typeof BY_UPGRADE;
 
 /** Caches of what a rollout creates on the hub, without what nothing reads. A hub may lack works, actions and views. */
-export function rolloutCaches(
-  client: Client,
-  shared: { readonly logger: Logger; readonly metrics: Metrics },
-): Omit<SpokeCaches, 'upgrades' | 'clusters'> {
+export function rolloutCaches(client: Client, shared: WatchSurroundings): Omit<SpokeCaches, 'upgrades' | 'clusters'> {
   const indexes = {
     [BY_CLUSTER]: ({ metadata }: ManifestWork | ManagedClusterView) => [metadata.namespace ?? ''],
     [BY_UPGRADE]: ({ metadata }: ManifestWork | ManagedClusterView) => [

@@ -1,0 +1,43 @@
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { type OptionRow, option, readOptions } from './options.ts';
+
+const rows: readonly OptionRow[] = [
+  ['--boats <n>', 'BOATS', 'how many'],
+  ['--sails [on]', 'SAILS', 'with sails'],
+  ['--home-port <name>', 'HOME_PORT', 'where from'],
+];
+const schema = z.object({
+  boats: option.whole(1, 10).default(3),
+  sails: option.flag(false),
+  homePort: z.string({ error: 'is required: name a harbour' }),
+  crew: z.string().default('nobody'),
+});
+const read = (argv: string[], env: Record<string, string> = {}, otherwise: Record<string, unknown> = {}) =>
+  readOptions({ program: 'fleet', description: '', rows, schema, argv, env, otherwise });
+
+describe('readOptions', () => {
+  test('a flag wins over its variable, that over what is said otherwise, that over the default', () => {
+    const otherwise = { boats: 1, homePort: 'c', crew: undefined };
+    const config = read(['--boats', '7'], { BOATS: '8', HOME_PORT: 'b' }, otherwise);
+    expect(config).toEqual({ boats: 7, sails: false, homePort: 'b', crew: 'nobody' });
+    expect(read([], { BOATS: '' }, otherwise)).toMatchObject({ boats: 1, homePort: 'c' });
+    expect(Object.isFrozen(config)).toBe(true);
+  });
+
+  test.each([
+    [['--sails'], {}, true],
+    [['--sails', 'false'], { SAILS: 'true' }, false],
+    [[], { SAILS: '1' }, true],
+    [[], { SAILS: '0' }, false],
+    [[], { SAILS: '' }, false],
+  ])('a switch of %j and %j is %s', (argv, env, want) => expect(read([...argv, '--home-port', 'a'], env).sails).toBe(want));
+
+  test('every wrong setting is named with flag, variable, value and what is expected', () => {
+    const refused = () => read(['--boats', '11'], { SAILS: 'maybe' });
+    expect(refused).toThrow(/--boats \(BOATS\) is "11": .*10/);
+    expect(refused).toThrow(/--sails \(SAILS\) is "maybe": must be true or false/);
+    expect(refused).toThrow(/--home-port \(HOME_PORT\): is required: name a harbour/);
+    expect(refused).toThrow(expect.objectContaining({ code: 'FLOTILLA_CONFIG' }));
+  });
+});

@@ -1,0 +1,79 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { Registry } from 'prom-client';
+
+/** Where a program is asked how it is. */
+export interface Listen {
+  /** Default: all addresses. */
+  readonly host?: string;
+  /** Of /healthz and /readyz, and of /metrics unless that has one of its own. 0 takes a free one. */
+  readonly port: number;
+  readonly metricsPort?: number;
+}
+
+/** What is served. */
+export interface Served {
+  /** Why the program is not ready; undefined when it is. */
+  readonly notReady: () => string | undefined;
+  readonly registry: Registry;
+}
+
+/** A server of probes and metrics. */
+export interface Probes extends AsyncDisposable {
+  readonly port: number;
+  readonly metricsPort: number;
+}
+
+/** Serves `/healthz` (the process answers), `/readyz` and `/metrics`. */
+export async function serveProbes(listen: Listen, { notReady, registry }: Served): Promise<Probes> {
+  const health = {
+    '/healthz': () => ({ code: 200, text: 'ok' }),
+    '/readyz': () => ({ code: notReady() === undefined ? 200 : 503, text: notReady() ?? 'ok' }),
+  };
+  const metrics = { '/metrics': async () => ({ code: 200, text: await registry.metrics(), type: registry.contentType }) };
+  const isApart = listen.metricsPort !== undefined && listen.metricsPort !== listen.port;
+  await using stack = new AsyncDisposableStack();
+  const serve = async (port: number, routes: Routes): Promise<number> => {
+    const server = createServer({ requestTimeout: 10_000, headersTimeout: 10_000 }, answerWith(routes));
+    await open(server, port, listen.host);
+    stack.defer(() => closed(server));
+    const address = server.address();
+    return typeof address === 'object' && address ? address.port : port;
+  };
+  const port = await serve(listen.port, isApart ? health : { ...health, ...metrics });
+  const metricsPort = isApart ? await serve(listen.metricsPort ?? 0, metrics) : port;
+  const servers = stack.move();
+  return { port, metricsPort, [Symbol.asyncDispose]: () => servers.disposeAsync() };
+}
+
+interface Answer {
+  readonly code: number;
+  readonly text: string;
+  readonly type?: string;
+}
+type Routes = Readonly<Record<string, () => Answer | Promise<Answer>>>;
+
+function answerWith(routes: Routes): RequestListener {
+  const find = async (method: string, path: string): Promise<Answer> => {
+    const route = Object.hasOwn(routes, path) ? routes[path] : undefined;
+    if (!route) return { code: 404, text: 'not found' };
+    return method === 'GET' || method === 'HEAD' ? route() : { code: 405, text: 'only GET' };
+  };
+  return (request, response) => {
+    void find(request.method ?? '', request.url?.split('?', 1)[0] ?? '')
+      .catch(() => ({ code: 500, text: 'cannot be told', type: undefined }))
+      .then(({ code, text, type = 'text/plain' }) => response.writeHead(code, { 'content-type': type }).end(text));
+  };
+}
+
+async function open(server: Server, port: number, host: string | undefined): Promise<void> {
+  const listening = Promise.withResolvers<void>();
+  server.once('error', listening.reject);
+  server.listen({ port, host }, () => listening.resolve());
+  await listening.promise;
+}
+
+const closed = (server: Server): Promise<void> =>
+  new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
