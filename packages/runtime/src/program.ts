@@ -26,13 +26,13 @@ export interface Program<C extends ProgramConfig> {
   /** Name of this process, unique among those that contend for a lease. */
   readonly identity: string;
   /** From now on /readyz says yes, unless this says why not. */
-  ready(notReady?: () => string | undefined): void;
+  readonly ready: (notReady?: () => string | undefined) => void;
   /** Closes something after `main` has ended, however it ends; the last one first. */
-  defer(close: () => Promise<unknown>): void;
+  readonly defer: (close: () => Promise<unknown>) => void;
   /** Does the work while this process holds the lease. Ends with the program, or with the work. */
-  lead(lease: { readonly client: Client; readonly ref: Ref }, work: (signal: AbortSignal) => Promise<void>): Promise<void>;
+  readonly lead: (lease: { readonly client: Client; readonly ref: Ref }, work: (signal: AbortSignal) => Promise<void>) => Promise<void>;
   /** Stops the program, as a signal does. */
-  stop(): void;
+  readonly stop: () => void;
 }
 
 /** A program. */
