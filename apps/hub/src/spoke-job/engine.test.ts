@@ -358,3 +358,26 @@ test('a spoke that an upgrade which has ended could not clean is given up by who
   expect(stateOf(OTHER)).toBe('BackupTimeout');
   expect(messageOf(OTHER)).toMatch(/^timed out: waits for ClusterGroupUpgrade default\/upgrade, which has ended/);
 });
+
+test('an error of the look itself is told like that of a step', async () => {
+  const broken = {
+    ...job,
+    workload: () => ({ ...job.workload({ image: '' }, { upgradeUid: '', managed: undefined, clusters: 1 }), manifests: refuse }),
+  };
+  const logger = createLogger({ name: 'test', level: 'silent' });
+  engine = new SpokeJobEngine(broken, { ...leader, now: () => now, clock, logger, onChange: () => {} });
+  engine.start(
+    { want: () => {}, forget: () => {}, holds: () => false, size: () => ({ waiting: 0, running: 0, timers: 0 }), close: async () => {} },
+    stop.signal,
+  );
+  const labels = { [Label.work]: 'backup', [Label.upgradeUid]: UPGRADE.uid };
+  hub.put(ManagedClusterView, { metadata: { name: 'view-backup-namespace', namespace: SPOKE, labels } });
+  await seen(ManagedClusterView, 'view-backup-namespace', leader);
+  request(UPGRADE, { [SPOKE]: 'Starting' });
+  await store('Starting');
+  await vi.waitFor(() => expect(messageOf()).toBe('cannot go on: the template is broken'));
+});
+
+function refuse(): never {
+  throw new Error('the template is broken');
+}

@@ -183,7 +183,8 @@ export class SpokeJobEngine<S extends JobState, I> {
     this.#lookAt(run, cluster, isTimed && this.#deps.now() < context.deadlineAt ? context.deadlineAt : undefined);
     this.#lookAt(run, cluster, lookAt);
     const isKept = context.heldBy !== undefined || (!isFinal && isHeldUp(spoke, context));
-    if (!isKept && this.#isStored(run, record, cluster)) void this.#ask(run, record, cluster);
+    if (!isKept && this.#isStored(run, record, cluster))
+      this.#ask(run, record, cluster).catch((error: unknown) => this.fail({ upgrade: uid, cluster }, error));
   }
 
   #observe(run: SpokeJobRun<S, I>, record: TrackedSpoke<S>, cluster: string): { spoke: SpokeObservation; context: StepContext<S> } {
