@@ -56,12 +56,11 @@ describe('the API server', () => {
     expectOneJobEach(world);
   });
 
-  // By itself: whether a version that was watched is forgotten depends on what is written while the server starts.
   test('is restarted in mid-run, and has forgotten the versions that were watched', async () => {
     await using world = await World.start({ spokes, job: { seconds: 6 } });
     await world.upgrade('run', spokes);
     await world.untilStates('run', { 'spoke-1': 'Active' });
-    await world.server.restart({ etcd: true });
+    await world.server.restart({ etcd: true, forgets: true });
     await world.untilCondition('run', 'PrecachingSuceeded', COMPLETED, 180_000);
     await world.untilClean(spokes);
     expectOneJobEach(world);

@@ -47,8 +47,11 @@ export interface ApiServer extends AsyncDisposable {
   readonly apiServerPid: number;
   /** Milliseconds the start took, tool builds not counted. */
   readonly startedInMs: number;
-  /** Ends kube-apiserver (with `etcd: true` etcd too) and starts it again: same URL, same data. */
-  restart(options?: { readonly etcd?: boolean }): Promise<void>;
+  /**
+   * Ends kube-apiserver (with `etcd: true` etcd too) and starts it again: same URL, same data. With `forgets: true` there are writes before it
+   * is back, as another server would make them, so that every version from before is too old to be watched (410).
+   */
+  restart(options?: { readonly etcd?: boolean; readonly forgets?: boolean }): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -82,6 +85,7 @@ class ApiServerProcesses implements ApiServer {
   readonly #clients = new Set<Client>();
   readonly stop = registerStop(() => this.#end());
   #etcdFlags: string[] = [];
+  #etcdUrl = '';
   #apiServerFlags: string[] = [];
   #etcd: ServerProcess | undefined;
   #apiServer: ServerProcess | undefined;
@@ -109,6 +113,7 @@ class ApiServerProcesses implements ApiServer {
     const files = await writeCredentials(this.dir, this.#credentials);
     const { auditLogPath, auditPolicy } = this.#options;
     const audit = auditLogPath ? { auditLogPath, auditPolicyFile: await this.#writeAuditPolicy(auditPolicy) } : {};
+    this.#etcdUrl = `http://127.0.0.1:${etcdPort}`;
     this.#etcdFlags = etcdFlags({ dataDir: join(this.dir, 'etcd'), clientPort: etcdPort, peerPort });
     this.#apiServerFlags = [
       ...apiServerFlags({ ...files, ...audit, etcdPort, port, bindAddress: host, certDir: join(this.dir, 'certificates') }),
@@ -138,14 +143,30 @@ class ApiServerProcesses implements ApiServer {
     return client;
   }
 
-  async restart({ etcd = false }: { readonly etcd?: boolean } = {}): Promise<void> {
+  async restart({ etcd = false, forgets = false }: { readonly etcd?: boolean; readonly forgets?: boolean } = {}): Promise<void> {
     await this.#apiServer?.stop();
     if (etcd) {
       await this.#etcd?.stop();
       await this.#startEtcd();
     }
+    if (forgets) await this.#writeUnseen();
     await this.#startApiServer();
     await this.#waitUntilReady();
+  }
+
+  /** A server that has started can tell what came after its etcd's revision then, and the last write before. */
+  async #writeUnseen(): Promise<void> {
+    const body = JSON.stringify({ key: Buffer.from('unseen').toString('base64') });
+    let writes = 0;
+    await waitUntilReady({
+      what: `etcd at ${this.#etcdUrl}`,
+      processes: [this.#etcd].filter((process) => process !== undefined),
+      check: async () => {
+        const answer = await fetch(`${this.#etcdUrl}/v3/kv/put`, { method: 'POST', body, signal: AbortSignal.timeout(5_000) });
+        await answer.arrayBuffer();
+        return answer.ok && ++writes === 3;
+      },
+    });
   }
 
   async #end(): Promise<void> {
