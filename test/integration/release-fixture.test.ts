@@ -39,7 +39,7 @@ test('the release names its components by digest, and every one of them is there
   const release = await resolveImage(client, local(fixture.release.pullSpec));
   const files = await readLayerFiles(client, release, { paths: [IMAGE_REFERENCES_PATH] });
   const references = parseImageReferences(files.get(IMAGE_REFERENCES_PATH) ?? Buffer.alloc(0), fixture.release.pullSpec);
-  expect(references.images).toEqual(fixture.components.map(({ name, pullSpec }) => ({ name, pullSpec })));
+  expect(references.images).toEqual(fixture.components.map(({ name, pullSpec }) => ({ name, pullSpec, kind: 'DockerImage' })));
   expect(references.version).toBe('4.99.0');
   for (const { pullSpec, layers } of fixture.components) {
     const { manifest } = await resolveImage(client, local(pullSpec));
