@@ -26,6 +26,8 @@ interface Sent {
   priority: number;
   /** The store has it, if it was not emptied since. */
   added: boolean;
+  /** On its way to the store: sent again by then it would run once more. */
+  isUnderWay: boolean;
 }
 
 /**
@@ -78,7 +80,7 @@ export class BullmqLine implements Line {
   put(key: StepKey, priority: number): void {
     const id = keyId(key);
     const sent = this.#sent.get(id);
-    if (!sent) this.#sent.set(id, { key, priority, added: false });
+    if (!sent) this.#sent.set(id, { key, priority, added: false, isUnderWay: false });
     else if (!sent.added) sent.priority = Math.min(sent.priority, priority);
     this.#submit(key);
   }
@@ -110,12 +112,15 @@ export class BullmqLine implements Line {
     const jobs = new Map(keys.map((key) => [keyId(key), key]));
     const begun = [...jobs.keys()].flatMap((id) => this.#sent.get(id) ?? []);
     const { name, log } = this.#options;
+    for (const sent of begun) sent.isUnderWay = true;
     try {
       if (!this.#marked) await this.#setMark();
       await within(ADD_TIMEOUT_MS, this.#queue.addBulk([...jobs].map(([id, key]) => this.#toJob(id, key))), tooLate(jobs.size));
       for (const sent of begun) sent.added = true;
     } catch (error) {
       log.warn({ queue: name, jobs: jobs.size, reason: errorMessage(error) }, 'Adding jobs failed, trying again later');
+    } finally {
+      for (const sent of begun) sent.isUnderWay = false;
     }
   }
 
@@ -141,7 +146,7 @@ export class BullmqLine implements Line {
     this.#isLooking = true;
     try {
       const added = waiting.filter((sent) => sent.added);
-      for (const { key } of waiting.filter((sent) => !sent.added)) this.#submit(key);
+      for (const { key } of waiting.filter((sent) => !sent.added && !sent.isUnderWay)) this.#submit(key);
       const found = await this.#find(added);
       if (!found.isMarked) this.#marked = false;
       for (const [index, sent] of added.entries()) {
