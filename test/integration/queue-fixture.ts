@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { freePorts } from '@flotilla/control-plane/processes';
 import { type Dispatcher, type DispatcherOptions, openStore, type QueueStore, type StepKey, startDispatcher } from '@flotilla/queues';
+import { systemClock } from '@flotilla/runtime';
 import { afterAll, afterEach, beforeAll, vi } from 'vitest';
 
 export const log = { info: () => {}, warn: () => {}, debug: () => {} };
@@ -20,6 +21,7 @@ export const dispatch = (options: Pick<DispatcherOptions, 'store' | 'handle'> & 
     concurrency: 20,
     signal: new AbortController().signal,
     log,
+    clock: systemClock,
     ...times,
     ...options,
   });

@@ -23,6 +23,7 @@ import { startLeftovers } from './spoke-job/leftovers.ts';
 import { startSpokeJobs, startSpokeJobWorker } from './spoke-job/queue.ts';
 import { createUpdateGraph } from './update-graph.ts';
 
+/** What a hub is made of, leader or worker. */
 export interface HubDeps {
   readonly client: Client;
   readonly store: QueueStore;
@@ -39,12 +40,12 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
   const settings = precacheSettings(config);
   const looks = createChannel();
   const look = (upgrade: Ref) => looks.enqueue(refKey(upgrade));
-  const engineDeps = { client, caches, logger, now, onChange: look };
+  const engineDeps = { client, caches, logger, now, clock, onChange: look };
   const engine = new SpokeJobEngine(createPrecacheJob(settings, caches.configs), engineDeps);
   const backup = new SpokeJobEngine(createBackupJob(backupSettings(config)), engineDeps);
   await fillCaches(caches, logger, signal);
 
-  const steps = { store, concurrency: config.stepConcurrency, signal, log: logger };
+  const steps = { store, concurrency: config.stepConcurrency, signal, log: logger, clock };
   const rolloutStep = createRolloutStep({
     client,
     caches,
@@ -116,7 +117,7 @@ export async function runWorker({ client, store, config, logger, metrics, clock 
   const caches = createWorkerCaches(client, { logger, metrics, clock });
   await fillCaches(caches, logger, signal);
   const deps = { client, caches, logger, now: () => clock.now() };
-  const steps = { store, concurrency: config.stepConcurrency, signal, log: logger };
+  const steps = { store, concurrency: config.stepConcurrency, signal, log: logger, clock };
   const rolloutStep = createRolloutStep({ ...deps, viewSeconds: config.jobViewSeconds, talmStrict: config.talmStrict });
   const workers = [
     startSpokeJobWorker(createPrecacheJob(precacheSettings(config), caches.configs), deps, steps),

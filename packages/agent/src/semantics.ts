@@ -13,6 +13,7 @@ export const AGENT_FIELD_MANAGER = 'work-manager-agent';
 
 /** Hub writes of one agent, both kinds together (spec/ocm 1.6). */
 export const AGENT_HUB_QPS = 5;
+/** Writes to the hub at once, before the rate counts (spec/ocm 1.6). */
 export const AGENT_HUB_BURST = 10;
 
 /** Seconds between two reads of a view that names no interval. */

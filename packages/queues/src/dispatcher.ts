@@ -1,11 +1,12 @@
 import { errorMessage, FlotillaError } from '@flotilla/api';
-import { type Clock, systemClock } from './clock.ts';
+import type { Clock } from './clock.ts';
 import { LateLane, type Reserve } from './late-lane.ts';
 import type { Line, Log, QueueStore } from './line.ts';
 import { type Backoff, backoffMs, type Outcome, runOnce, type StepHandler } from './run-once.ts';
 import { keyId, StepKey, type StepKind } from './step-key.ts';
 import { WakeTimers } from './wake-timers.ts';
 
+/** How steps are dispatched. */
 export interface DispatcherOptions {
   readonly store: QueueStore;
   /** Name of the line in the store; processes with the same one share its work. */
@@ -32,9 +33,10 @@ export interface DispatcherOptions {
   readonly watchdogMs?: number;
   /** How long runs may go on after close; default 5 000 ms. */
   readonly graceMs?: number;
-  readonly clock?: Clock;
+  readonly clock: Clock;
 }
 
+/** When and how urgently a step is wanted. */
 export interface WantOptions {
   /** Lower goes first; default 100. While a key waits the best one asked for counts. */
   readonly priority?: number;
@@ -96,7 +98,7 @@ class StepDispatcher implements Dispatcher {
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
-    const { store, name, concurrency, reserve, signal, log, clock = systemClock } = options;
+    const { store, name, concurrency, reserve, signal, log, clock } = options;
     const { lockMs = LOCK_MS, watchdogMs = WATCHDOG_MS } = options;
     this.#clock = clock;
     this.#timers = new WakeTimers(clock);

@@ -7,6 +7,7 @@ export interface Log {
   debug(fields: object, message: string): void;
 }
 
+/** How a line of jobs is kept. */
 export interface LineOptions {
   readonly name: string;
   /** Turns at the same time in this process. */

@@ -4,6 +4,7 @@ import { openInProcessStore } from './in-process-store.ts';
 import type { Log, QueueStore } from './line.ts';
 import { findRedisProgram, startRedisServer } from './redis-server.ts';
 
+/** Where the line is kept. */
 export interface StoreOptions {
   /** `redis://` or `rediss://` URL of a server that may be shared. */
   readonly redisUrl?: string;

@@ -1,11 +1,11 @@
-import { type Clock, systemClock } from './clock.ts';
+import type { Clock } from './clock.ts';
 
 /** One exact timer per slot, in process memory: whoever owns the truth sets them again after a restart. */
 export class WakeTimers {
   readonly #clock: Clock;
   readonly #timers = new Map<string, { readonly at: number; readonly handle: Disposable }>();
 
-  constructor(clock: Clock = systemClock) {
+  constructor(clock: Clock) {
     this.#clock = clock;
   }
 

@@ -1,3 +1,4 @@
+/** Delays after failures in a row. */
 export interface BackOff {
   /** Delay after the first failure, in milliseconds. */
   readonly baseMs: number;

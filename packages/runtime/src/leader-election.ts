@@ -6,6 +6,7 @@ import { isAlreadyExists, isConflict } from './errors.ts';
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
 
+/** Who contends for which lease, and what the holder does. */
 export interface LeaseOptions {
   readonly client: Client;
   /** Namespace and name of the Lease. */

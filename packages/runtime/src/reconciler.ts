@@ -32,6 +32,7 @@ export interface Trouble {
   readonly times: number;
 }
 
+/** A controller. */
 export interface ReconcilerOptions {
   /** In logs and metrics. */
   readonly name: string;

@@ -12,7 +12,9 @@ export interface BackupInputs {
   /** Image that takes the backup. */
   readonly image: string;
 }
+/** Backing up a spoke before its upgrade, as a kind of job. */
 export type BackupJob = SpokeJob<BackupState, BackupInputs>;
+/** Runs backups and remembers their states. */
 export type BackupEngine = SpokeJobEngine<BackupState, BackupInputs>;
 
 /** Seconds the hub waits for a verdict beyond the job's own deadline. */

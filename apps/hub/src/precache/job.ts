@@ -31,8 +31,11 @@ export interface PrecacheInputs {
   /** Seconds the job may run. */
   readonly jobSeconds: number;
 }
+/** Pre-caching a spoke, as a kind of job. */
 export type PrecacheJob = SpokeJob<PrecacheState, PrecacheInputs>;
+/** Runs pre-caching and remembers its states. */
 export type PrecacheEngine = SpokeJobEngine<PrecacheState, PrecacheInputs>;
+/** Pre-caching of one upgrade, as its engine remembers it. */
 export type PrecacheRun = SpokeJobRun<PrecacheState, PrecacheInputs>;
 
 /**

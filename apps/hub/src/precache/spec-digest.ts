@@ -4,9 +4,17 @@ import type { SpokeManifest } from '../spoke-job/definition.ts';
 import { templateDigest } from '../spoke-job/hub-objects.ts';
 import { specData } from './manifests.ts';
 
-/** Digest of what a spec makes the puller do; the order of its lists is no part of it. */
-export const specDigest = (spec: PrecachingSpec): string =>
-  templateDigest(Object.entries(specData(spec)).map(([key, lines]) => [key, lines.split('\n').toSorted()]));
+/** Every look at every spoke of an upgrade asks for the digest of one and the same spec. */
+const digests = new WeakMap<PrecachingSpec, string>();
+
+/** Digest of what a spec makes the puller do; the order of its lists is no part of it. Specs are taken as immutable: one is read once. */
+export function specDigest(spec: PrecachingSpec): string {
+  const known = digests.get(spec);
+  if (known !== undefined) return known;
+  const digest = templateDigest(Object.entries(specData(spec)).map(([key, lines]) => [key, lines.split('\n').toSorted()]));
+  digests.set(spec, digest);
+  return digest;
+}
 
 /** The manifests, with the namespace and the job saying which spec they were made for. */
 export function markWithDigest(manifests: readonly SpokeManifest[], digest: string): SpokeManifest[] {

@@ -11,6 +11,7 @@ import { BY_UPGRADE_NAME, type PlacementCaches } from './caches.ts';
 import { applyWrite, type Ownership } from './spoke/apply-write.ts';
 import type { SpokeCaches } from './spoke/caches.ts';
 
+/** What making the Placements of a batch true needs. */
 export interface BatchStepDeps {
   readonly client: Client;
   readonly caches: Pick<SpokeCaches, 'upgrades'> & PlacementCaches;

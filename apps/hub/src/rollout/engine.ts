@@ -1,4 +1,4 @@
-import { type KubeObject, Label, type Ref, refKey } from '@flotilla/api';
+import { type KubeObject, Label, type Ref, refKey, refOfKey } from '@flotilla/api';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import type { Dispatcher, StepKey } from '@flotilla/queues';
 import type { RolloutProblem, SpokeTarget } from '@flotilla/rollout';
@@ -21,6 +21,7 @@ import { hasClusterChanged } from './observe.ts';
 import { BY_UPGRADE } from './spoke/caches.ts';
 import { spokeNeed } from './spoke/spoke-step.ts';
 
+/** What the rollout engine needs. */
 export interface RolloutEngineDeps {
   readonly caches: RolloutCaches & { readonly upgrades: WatchCache<ClusterGroupUpgrade, typeof BY_UID | typeof BY_LABELS> };
   readonly queue: Pick<Dispatcher, 'want'>;
@@ -206,7 +207,7 @@ export class RolloutEngine {
   }
 
   #look(key: string, look: Look): void {
-    const upgrade = this.#deps.caches.upgrades.get(refOf(key));
+    const upgrade = this.#deps.caches.upgrades.get(refOfKey(key));
     if (!upgrade) return this.#forget(key);
     const memory = this.#memory.get(key) ?? this.#begin(key);
     if (look.all) memory.due.clear();
@@ -236,7 +237,7 @@ export class RolloutEngine {
   }
 
   #begin(key: string): Memory {
-    const late = new LateSteps(() => this.#deps.onProblem(refOf(key)));
+    const late = new LateSteps(() => this.#deps.onProblem(refOfKey(key)));
     const memory: Memory = { asked: new Map(), due: new Set(), dueSince: new Map(), late };
     this.#memory.set(key, memory);
     return memory;
@@ -296,7 +297,7 @@ export class RolloutEngine {
     memory.lookAt = at;
     const look = () => {
       memory.lookAt = undefined;
-      const upgrade = this.#deps.caches.upgrades.get(refOf(key));
+      const upgrade = this.#deps.caches.upgrades.get(refOfKey(key));
       if (upgrade) this.#lookAt(upgrade);
     };
     memory.timer = setTimeout(look, Math.max(at - now(), 0));
@@ -325,8 +326,3 @@ function describe(target: SpokeTarget): string {
 const isOver = (since: number, ms: number, now: number): boolean => since > now || now - since >= ms;
 
 const namespaceOf = ({ metadata }: KubeObject): string => metadata.namespace ?? '';
-
-function refOf(key: string): Ref {
-  const [namespace = '', name = ''] = key.split('/');
-  return { namespace, name };
-}

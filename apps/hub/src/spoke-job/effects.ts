@@ -28,6 +28,7 @@ export interface SpokeTask extends ObjectPlace {
 /** A deletion on the spoke: executed, on its way, or neither: then the hub must remember it. */
 type Deletion = 'done' | 'asked' | 'open';
 
+/** What carrying out effects needs. */
 export interface EffectDeps {
   readonly client: Client;
   /** Milliseconds since the epoch. */

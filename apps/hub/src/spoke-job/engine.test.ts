@@ -85,8 +85,8 @@ const stateOf = (upgrade = UPGRADE) => engine.run(upgrade.uid)?.spokes.get(SPOKE
 const messageOf = (upgrade = UPGRADE) => engine.run(upgrade.uid)?.spokes.get(SPOKE)?.message;
 const keyOf = ({ uid }: UpgradeIdentity): StepKey => ({ kind: 'backup', upgrade: uid, cluster: SPOKE });
 const untilWanted = (upgrade = UPGRADE) => vi.waitFor(() => expect(wanted.splice(0)).toContainEqual(keyOf(upgrade)));
-/** Everything that was begun by now has ended. */
-const settled = () => new Promise((resolve) => setTimeout(resolve, 20));
+/** Everything that was begun by now has ended: nothing here waits for more than promises. */
+const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 /** Runs a step in the worker process, as a forged job would too. */
 const runElsewhere = (key = keyOf(UPGRADE), signal?: AbortSignal): Promise<SpokeStepResult> =>

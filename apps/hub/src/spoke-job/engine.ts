@@ -15,12 +15,13 @@ import { type RunRequest, SpokeJobRun, type TrackedSpoke } from './run.ts';
 import { createSpokeStep, type SpokeStep, type SpokeStepDeps, storedSpoke } from './spoke-step.ts';
 import { decide } from './step.ts';
 
+/** What the engine of a kind of job needs. */
 export interface EngineDeps extends SpokeStepDeps {
   readonly logger: Logger;
   /** Told whenever what the status of an upgrade should say has changed. */
   readonly onChange: (upgrade: UpgradeIdentity) => void;
-  /** Of timers; default the machine's. */
-  readonly clock?: Clock;
+  /** Of timers. */
+  readonly clock: Clock;
 }
 
 /** From so many spokes without a job on, those that have one wait this long until they are watched; a job takes minutes. */

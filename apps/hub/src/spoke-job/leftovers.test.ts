@@ -2,6 +2,7 @@ import { Annotation, Label } from '@flotilla/api';
 import { ManagedCluster, ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
 import { type BackupState, ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { createLogger, createMetrics } from '@flotilla/runtime';
+import { ManualClock } from '@flotilla/runtime/testing';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type BackupInputs, backupTeardown, createBackupJob } from '../backup/job.ts';
 import { SpokeJobEngine } from './engine.ts';
@@ -35,7 +36,7 @@ afterEach(() => {
 async function startHub(): Promise<SpokeJobEngine<BackupState, BackupInputs>> {
   stop = new AbortController();
   const logger = createLogger({ name: 'test', level: 'silent' });
-  const started = new SpokeJobEngine(job, { ...leader, now: () => now, logger, onChange: () => {} });
+  const started = new SpokeJobEngine(job, { ...leader, now: () => now, clock: new ManualClock(), logger, onChange: () => {} });
   const queue = {
     want: () => {},
     forget: () => {},

@@ -21,6 +21,7 @@ import { isLeftover, owedDeletions } from './hub-objects.ts';
 import { observeSpoke, readAnswer } from './observe.ts';
 import { cleaningOf } from './teardown.ts';
 
+/** What cleaning up after upgrades that ended is made of. */
 export interface LeftoverDeps extends EffectDeps {
   readonly caches: SpokeJobCaches;
   readonly engine: {
@@ -34,7 +35,7 @@ const HELD_RECHECK_MS = 30_000;
 const CONCURRENCY = 2;
 
 /** Removes what one upgrade left on one spoke: waits until its agent answers and no other upgrade works there, then deletes, then forgets. */
-export class LeftoverReconciler {
+class LeftoverReconciler {
   readonly #deps: LeftoverDeps;
   /** By key, uid of a view that was deleted: caches may show it a moment longer than the actions that went before it. */
   readonly #forgotten = new Map<string, string | undefined>();
@@ -95,6 +96,9 @@ function identityOf({ metadata: { labels } }: ManagedClusterView): UpgradeIdenti
   };
 }
 
+/** Key of a leftover: `upgradeUid/cluster`. */
+const keyOf = ({ metadata }: ManagedClusterView): string => `${metadata.labels?.[Label.upgradeUid]}/${metadata.namespace}`;
+
 /** Removes what one kind of job left, from now on, until the signal aborts. */
 export function startLeftovers(
   deps: LeftoverDeps & { readonly logger: Logger; readonly metrics: Metrics; readonly clock?: Clock },
@@ -103,13 +107,12 @@ export function startLeftovers(
   const { caches, engine, logger, metrics, clock } = deps;
   const { work } = engine.job;
   const leftIn = (cluster: string): string[] =>
-    caches.views
-      .byIndex(BY_WORK_AND_CLUSTER, `${work}/${cluster}`)
-      .filter(isLeftover)
-      .map((view) => `${view.metadata.labels?.[Label.upgradeUid]}/${cluster}`);
+    caches.views.byIndex(BY_WORK_AND_CLUSTER, `${work}/${cluster}`).filter(isLeftover).map(keyOf);
   const ofThisJob = {
     select: ({ object }: Change<ManagedClusterView>) => object.metadata.labels?.[Label.work] === work,
-    enqueue: ({ object }: Change<ManagedClusterView>) => leftIn(object.metadata.namespace ?? ''),
+    // One that is gone itself is in no index any more.
+    enqueue: ({ object }: Change<ManagedClusterView>) =>
+      new Set([...leftIn(object.metadata.namespace ?? ''), ...(isLeftover(object) ? [keyOf(object)] : [])]),
   };
   const reconciler = new LeftoverReconciler({ ...deps, signal });
   return startReconciler({

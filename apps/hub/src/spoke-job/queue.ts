@@ -5,10 +5,10 @@ import { lookAgain } from './look-again.ts';
 import { createSpokeStep, type SpokeStepDeps } from './spoke-step.ts';
 
 /** What every dispatcher of a process is given. */
-export type StepOptions = Pick<DispatcherOptions, 'store' | 'concurrency' | 'signal' | 'log'>;
+export type StepOptions = Pick<DispatcherOptions, 'store' | 'concurrency' | 'signal' | 'log' | 'clock'>;
 
-/** While many spokes begin, one step in four is the oldest of those that watch a job: a verdict must not wait for all to begin. */
-const WATCHING = { from: 3, every: 4 };
+/** While many spokes begin, every other step is the oldest of those that watch a job: a verdict must not wait for all to begin. */
+const WATCHING = { from: 3, every: 2 };
 
 /** Starts the leader's steps of a kind of job, and the engine on them. Workers may run them too. */
 export function startSpokeJobs<S extends JobState, I>(engine: SpokeJobEngine<S, I>, options: StepOptions): Dispatcher {

@@ -33,6 +33,7 @@ export interface TrackedSpoke<S extends string> extends SpokeRecord<S> {
   cleanAt: number | undefined;
 }
 
+/** What the run of one upgrade asks of its engine. */
 export interface RunSurroundings<S extends JobState, I> {
   readonly job: Pick<SpokeJob<S, I>, 'machine' | 'digest'>;
   /** Milliseconds since the epoch. */

@@ -9,6 +9,7 @@ import type { StepContext } from './interpret.ts';
 import { observeSpoke, type SpokeObservation } from './observe.ts';
 import { runStep } from './step.ts';
 
+/** What a step of a spoke needs, in whatever process. */
 export interface SpokeStepDeps {
   readonly client: Client;
   /** Filled, and this process's own. */
@@ -17,6 +18,7 @@ export interface SpokeStepDeps {
   readonly now: () => number;
 }
 
+/** How a step is run. */
 export interface SpokeStepOptions {
   /** Whether an upgrade may begin on a cluster; default: nobody else's status has the cluster under way. */
   readonly mayBegin?: (upgradeUid: string, cluster: string) => boolean;
@@ -32,6 +34,7 @@ export interface SpokeStepResult {
   readonly wakeAt: number | undefined;
 }
 
+/** Runs one step of one spoke. */
 export type SpokeStep = (key: Pick<StepKey, 'upgrade' | 'cluster'>, signal?: AbortSignal) => Promise<SpokeStepResult>;
 
 const NOTHING: SpokeStepResult = { hasWritten: false, wakeAt: undefined };
@@ -60,7 +63,16 @@ export function storedSpoke<S extends JobState, I>(
   const inputs = job.inputsIn(upgrade);
   if (state === undefined || state === 'NotStarted' || !inputs) return undefined;
   if (hasEnded(upgrade) && !job.machine.isFinal(state)) return undefined;
-  return { upgrade, state, inputs, clusters: Object.keys(states).length };
+  return { upgrade, state, inputs, clusters: countOf(states) };
+}
+
+/** A watch cache hands out the same status until it changes, and every look at every spoke asks. */
+const counts = new WeakMap<object, number>();
+
+function countOf(states: Readonly<Record<string, unknown>>): number {
+  const count = counts.get(states) ?? Object.keys(states).length;
+  counts.set(states, count);
+  return count;
 }
 
 const hasEnded = ({ metadata, status }: ClusterGroupUpgrade): boolean =>

@@ -23,6 +23,7 @@ export const FeedbackReason = {
  * agent does, which reads right after applying and hands on whatever the object says, the old version's readiness included (spec/ocm 4.3).
  */
 export const FeedbackMode = ['settled', 'immediate'] as const;
+/** When feedback is read after an apply. */
 export type FeedbackMode = (typeof FeedbackMode)[number];
 
 /** What was read back from one object. */

@@ -6,6 +6,7 @@ export const WORK_FINALIZER = 'cluster.open-cluster-management.io/manifest-work-
 
 /** Hub writes of one agent about works: the stock agent's limit, apart from actions and views (spec/ocm 4.3). */
 export const WORK_HUB_QPS = 50;
+/** Writes of works to the hub at once, before the rate counts (spec/ocm 4.3). */
 export const WORK_HUB_BURST = 100;
 
 /** How often a work is looked at, and how. */
@@ -17,6 +18,7 @@ export interface WorkCadence {
   /** Default `settled`. */
   readonly feedback?: FeedbackMode;
 }
+/** As often as the stock work agent looks (spec/ocm 4.3). */
 export const DEFAULT_WORK_CADENCE: WorkCadence = { statusSyncMs: 10_000, resyncMs: 240_000 };
 
 /** What an agent remembers of a work between two passes; losing it means one more apply. */

@@ -29,6 +29,7 @@ export interface ObservedSpoke {
   readonly actions: readonly ManagedClusterAction[];
 }
 
+/** Time, and how the hub was started. */
 export interface PlanSettings {
   /** Milliseconds since the epoch. */
   readonly now: number;

@@ -1,4 +1,4 @@
-import { mergePatch, type Ref } from '@flotilla/api';
+import { mergePatch } from '@flotilla/api';
 import { CLEANUP_FINALIZER, ClusterGroupUpgrade, type ClusterGroupUpgradeStatus, unpackStatus } from '@flotilla/api/ran';
 import { type Client, isNotFound, patchStatus } from '@flotilla/runtime';
 import { type DroppedFields, findDropped, isAllDropped } from './dropped-fields.ts';
@@ -39,10 +39,8 @@ export async function writeFinalizer(upgrade: ClusterGroupUpgrade, wanted: boole
   const others = finalizers.filter((finalizer) => finalizer !== CLEANUP_FINALIZER);
   const patch = { metadata: { uid, resourceVersion, finalizers: wanted ? [...others, CLEANUP_FINALIZER] : others } };
   try {
-    await client.patch(ClusterGroupUpgrade, refOf(upgrade), patch, { type: 'merge' });
+    await client.patch(ClusterGroupUpgrade, upgrade.metadata, patch, { type: 'merge' });
   } catch (error) {
     if (!isNotFound(error)) throw error;
   }
 }
-
-const refOf = ({ metadata }: ClusterGroupUpgrade): Ref => ({ namespace: metadata.namespace ?? '', name: metadata.name });

@@ -21,6 +21,7 @@ import type { SpokeJobCaches } from '../../spoke-job/caches.ts';
 import { Teardown } from '../../spoke-job/teardown.ts';
 import type { PrecachingReport } from './status.ts';
 
+/** What the jobs of upgrades are run with. */
 export interface UpgradeJobsDeps {
   readonly client: Client;
   readonly caches: SpokeJobCaches;

@@ -1,4 +1,4 @@
-import { findCondition, limitsOf, type Ref, refKey } from '@flotilla/api';
+import { findCondition, limitsOf, type Ref, refKey, refOfKey } from '@flotilla/api';
 import {
   CLEANUP_FINALIZER,
   type ClusterGroupUpgrade,
@@ -44,6 +44,7 @@ import {
   type PrecachingReport,
 } from './status.ts';
 
+/** What reconciling an upgrade needs. */
 export interface ReconcilerDeps extends PlanDeps {
   readonly client: Client;
   readonly caches: UpgradeCaches & SpokeJobCaches & RolloutCaches;
@@ -107,8 +108,7 @@ export class UpgradeReconciler {
 
   /** @param key `namespace/name` */
   async reconcile(key: string): Promise<ReconcileResult> {
-    const [namespace = '', name = ''] = key.split('/');
-    const upgrade = this.#latest(key, { namespace, name });
+    const upgrade = this.#latest(key, refOfKey(key));
     if (!upgrade) {
       this.#forget(key);
       return {};

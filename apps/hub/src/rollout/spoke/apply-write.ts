@@ -9,6 +9,7 @@ import { type Client, isAlreadyExists, isNotFound } from '@flotilla/runtime';
  */
 export type Ownership = 'ours' | 'leftover' | { readonly takenBy: string };
 
+/** What writing for one spoke needs. */
 export interface WriteDeps {
   readonly client: Client;
   readonly judge: (existing: KubeObject) => Ownership | Promise<Ownership>;

@@ -151,6 +151,7 @@ export const ended = (more: UpgradeStatus = {}): UpgradeStatus => ({
   ...more,
 });
 
+/** The step of one cluster in the rollout of an upgrade. */
 export const stepOf = ({ metadata }: ClusterGroupUpgrade, cluster: string): StepKey => ({
   kind: 'rollout',
   upgrade: metadata.uid ?? '',

@@ -9,6 +9,7 @@ import { applyWrite, type Ownership } from './apply-write.ts';
 import type { SpokeCaches } from './caches.ts';
 import { observeRolloutSpoke } from './observe.ts';
 
+/** What the step of one spoke in a rollout needs. */
 export interface SpokeStepDeps {
   readonly client: Client;
   readonly caches: SpokeCaches;

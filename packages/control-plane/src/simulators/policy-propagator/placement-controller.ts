@@ -1,4 +1,4 @@
-import { isSameJson, Label, withCondition } from '@flotilla/api';
+import { isSameJson, Label, refOfKey, withCondition } from '@flotilla/api';
 import { type ManagedCluster, Placement, PlacementDecision } from '@flotilla/api/ocm';
 import { type Client, isAlreadyExists, type ReconcileResult } from '@flotilla/runtime';
 import { ignoreGone } from '../hub-writer.ts';
@@ -20,7 +20,7 @@ const LABEL_LENGTH = 63;
 /** Makes the decisions and the status of one Placement (key `namespace/name`) true; one that is gone takes its decisions with it. */
 export async function reconcilePlacement(key: string, deps: PlacementDeps): Promise<ReconcileResult> {
   const { caches, client } = deps;
-  const [namespace = '', name = ''] = key.split('/');
+  const { namespace = '', name } = refOfKey(key);
   const placement = caches.placements.get({ namespace, name });
   const current = caches.decisions.byIndex(BY_PLACEMENT, key).sort((a, b) => numberOf(a) - numberOf(b));
   if (!placement || placement.metadata.deletionTimestamp) {

@@ -1,4 +1,4 @@
-import { refKey } from '@flotilla/api';
+import { refKey, refOfKey } from '@flotilla/api';
 import { Policy } from '@flotilla/api/ocm';
 import { isAlreadyExists, isConflict, isNotFound, type ReconcileResult } from '@flotilla/runtime';
 import { z } from 'zod';
@@ -24,8 +24,7 @@ const LOOK_AGAIN_MS = 500;
 /** Makes the copies of one root policy (key `namespace/name`) true, and tells the simulated clusters what is asked of them. */
 export async function reconcilePolicy(key: string, deps: PolicyDeps): Promise<ReconcileResult> {
   const { caches, compliance, placed } = deps;
-  const [namespace = '', name = ''] = key.split('/');
-  const root = caches.roots.get({ namespace, name });
+  const root = caches.roots.get(refOfKey(key));
   const wanted = root ? placementOf(root, caches) : new Map<string, Action>();
   const before = new Set([...(placed.get(key)?.keys() ?? []), ...childrenOf(key, caches).keys()]);
   if (wanted.size > 0) placed.set(key, wanted);

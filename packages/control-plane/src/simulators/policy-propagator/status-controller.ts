@@ -1,4 +1,4 @@
-import { conditionTime } from '@flotilla/api';
+import { conditionTime, refOfKey } from '@flotilla/api';
 import { Policy } from '@flotilla/api/ocm';
 import type { ReconcileResult } from '@flotilla/runtime';
 import { ignoreGone } from '../hub-writer.ts';
@@ -12,8 +12,8 @@ export interface StatusDeps extends PolicyDeps {
 
 /** Writes the roll-up of one root policy (key `namespace/name`) when it changed: one write, however many clusters did. */
 export async function reconcileRootStatus(key: string, { caches, compliance, placed, writer }: StatusDeps): Promise<ReconcileResult> {
-  const [namespace = '', name = ''] = key.split('/');
-  const root = caches.roots.get({ namespace, name });
+  const ref = refOfKey(key);
+  const root = caches.roots.get(ref);
   if (!root) return {};
   const clusters = [...(placed.get(key)?.keys() ?? [])];
   const { compliant, status } = rollUpClusters(new Map(clusters.map((cluster) => [cluster, compliance.state(key, cluster)])));
@@ -25,7 +25,7 @@ export async function reconcileRootStatus(key: string, { caches, compliance, pla
   if (JSON.stringify([compliant, status, placement]) === JSON.stringify([oldCompliant, sameOrder(oldStatus ?? []), oldPlacement ?? []]))
     return {};
   const patch = { status: { compliant: compliant ?? null, status, placement } };
-  await writer.run((hub) => hub.patch(Policy, { namespace, name }, patch, { type: 'merge', subresource: 'status' })).catch(ignoreGone);
+  await writer.run((hub) => hub.patch(Policy, ref, patch, { type: 'merge', subresource: 'status' })).catch(ignoreGone);
   return {};
 }
 
@@ -36,7 +36,7 @@ const sameOrder = (entries: readonly { clustername: string; clusternamespace?: s
 /** Writes what a cluster reports into its copy (key `policy namespace/policy name cluster`), as its agent would. */
 export async function reconcileChildStatus(key: string, { caches, compliance, writer, now }: StatusDeps): Promise<ReconcileResult> {
   const [policy = '', cluster = ''] = key.split(' ');
-  const [namespace = '', name = ''] = policy.split('/');
+  const { namespace, name } = refOfKey(policy);
   const ref = { namespace: cluster, name: `${namespace}.${name}` };
   const child = caches.children?.get(ref);
   const root = caches.roots.get({ namespace, name });
