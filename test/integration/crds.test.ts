@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type CrdManifest, KubeObject } from '@flotilla/api';
+import { configCrds } from '@flotilla/api/config';
 import { CustomResourceDefinition } from '@flotilla/api/core';
 import { ManifestWork, Placement, policyCrds, transportCrds } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, PreCachingConfig, ranCrds } from '@flotilla/api/ran';
@@ -45,12 +46,12 @@ describe('the CRDs on a real API server', () => {
   beforeAll(async () => {
     server = await startApiServer();
     client = await server.client();
-    for (const crd of [...ranCrds(), ...transportCrds(), ...policyCrds()])
+    for (const crd of [...ranCrds(), ...transportCrds(), ...policyCrds(), ...configCrds()])
       await client.create(CustomResourceDefinition, KubeObject.parse(crd));
   });
   afterAll(() => server?.stop());
 
-  test.each([...ranCrds(), ...transportCrds(), ...policyCrds()].map((crd) => crd.metadata.name))(
+  test.each([...ranCrds(), ...transportCrds(), ...policyCrds(), ...configCrds()].map((crd) => crd.metadata.name))(
     '%s is established and structural',
     async (name) => {
       const Conditions = z.looseObject({

@@ -11,6 +11,8 @@ interface CrdOptions {
   readonly fields?: Readonly<Record<string, StructuralSchema>>;
   /** Fields at the top level that an object must have. */
   readonly required?: readonly string[];
+  /** What the server asks of an object as a whole, in CEL. */
+  readonly rules?: readonly { rule: string; message: string }[];
   /** Absent: the kind has no status subresource. */
   readonly status?: StructuralSchema;
   readonly shortNames?: readonly string[];
@@ -50,7 +52,7 @@ export function crd<T extends KubeObject>(resource: Resource<T>, options: CrdOpt
   };
 }
 
-function objectSchema({ description, spec, fields, required, status }: CrdOptions): StructuralSchema {
+function objectSchema({ description, spec, fields, required, rules, status }: CrdOptions): StructuralSchema {
   const text = { type: 'string' };
   const properties = {
     apiVersion: text,
@@ -60,5 +62,5 @@ function objectSchema({ description, spec, fields, required, status }: CrdOption
     ...fields,
     ...(status && { status }),
   };
-  return { description, type: 'object', properties, ...(required && { required }) };
+  return { description, type: 'object', properties, ...(required && { required }), ...(rules && { 'x-kubernetes-validations': rules }) };
 }

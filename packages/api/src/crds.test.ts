@@ -1,5 +1,6 @@
 import { describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
+import { configCrds } from './config/crds.ts';
 import type { CrdManifest } from './crd.ts';
 import { clusterSetCrds, policyCrds, transportCrds } from './ocm/crds.ts';
 import { ranCrds } from './ran/crds.ts';
@@ -17,18 +18,22 @@ const Spec = z.looseObject({
 });
 const read = (crd: CrdManifest) => Spec.parse(crd.spec);
 const find = (name: string) => {
-  const found = [...ranCrds(), ...transportCrds(), ...clusterSetCrds(), ...policyCrds()].find((crd) => crd.metadata.name === name);
+  const found = [...ranCrds(), ...transportCrds(), ...clusterSetCrds(), ...policyCrds(), ...configCrds()].find(
+    (crd) => crd.metadata.name === name,
+  );
   if (!found) throw new Error(`no CRD ${name}`);
   return read(found);
 };
 
 describe('CRDs', () => {
-  test.each([...ranCrds(), ...transportCrds(), ...clusterSetCrds(), ...policyCrds()].map((crd) => ({ name: crd.metadata.name, crd })))(
-    '$name is structural',
-    ({ crd }) => {
-      expect(lintStructural(read(crd).versions[0].schema.openAPIV3Schema)).toEqual([]);
-    },
-  );
+  test.each(
+    [...ranCrds(), ...transportCrds(), ...clusterSetCrds(), ...policyCrds(), ...configCrds()].map((crd) => ({
+      name: crd.metadata.name,
+      crd,
+    })),
+  )('$name is structural', ({ crd }) => {
+    expect(lintStructural(read(crd).versions[0].schema.openAPIV3Schema)).toEqual([]);
+  });
 
   it('describes every field of the kinds a user writes', () => {
     const bare: string[] = [];
@@ -85,6 +90,18 @@ describe('CRDs', () => {
     const version = find('precachingconfigs.ran.openshift.io').versions[0];
     expect(version.subresources).toBeUndefined();
     expect(version.schema.openAPIV3Schema.properties).not.toHaveProperty('status');
+  });
+
+  it('shows the columns of ClusterVersion and ClusterOperator as clusters do today', () => {
+    const columns = (name: string) =>
+      z
+        .array(z.looseObject({ name: z.string() }))
+        .parse(find(name).versions[0].additionalPrinterColumns)
+        .map((column) => column.name);
+    expect(columns('clusterversions.config.openshift.io')).toEqual(['Version', 'Available', 'Progressing', 'Since', 'Status']);
+    expect(columns('clusteroperators.config.openshift.io')).toEqual(['Version', 'Available', 'Progressing', 'Degraded', 'Since']);
+    expect(find('clusteroperators.config.openshift.io').names.shortNames).toEqual(['co']);
+    expect(configCrds().map((crd) => read(crd).scope)).toEqual(['Cluster', 'Cluster']);
   });
 
   it('makes only ManagedCluster and ManagedClusterSet cluster-scoped', () => {

@@ -1,4 +1,4 @@
-import { choice, condition, embedded, flag, int32, list, object, text } from './schema-parts.ts';
+import { choice, condition, embedded, flag, int32, list, object, text } from '../schema-parts.ts';
 
 /**
  * Schemas of kinds other projects own, written out as their servers enforce them (spec/ocm 1.2, 1.8, 2.1; works, placements and

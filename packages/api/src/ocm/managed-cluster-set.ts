@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { KubeObject, LabelSelector, resource } from '../kubernetes.ts';
-import { choice, condition, labelSelector, list, object, text } from './schema-parts.ts';
+import { choice, condition, labelSelector, list, object, text } from '../schema-parts.ts';
 
 const SetSchema = KubeObject.extend({
   spec: z

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { KubeObject, resource } from '../kubernetes.ts';
-import { readable, spokeConditions, spokeStatus } from './spoke-status.ts';
+import { readable } from '../readable.ts';
+import { spokeConditions, spokeStatus } from './spoke-status.ts';
 
 const Schema = KubeObject.extend({
   // What cannot be read lets nobody in: an object must not keep a right because its latest version is odd.

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { KubeObject, resource } from '../kubernetes.ts';
-import { readableList, spokeConditions, spokeStatus } from './spoke-status.ts';
+import { readableList } from '../readable.ts';
+import { spokeConditions, spokeStatus } from './spoke-status.ts';
 
 /** Names one manifest of a work on the spoke. */
 const ResourceIdentifier = z.looseObject({

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { KubeObject, resource } from '../kubernetes.ts';
-import { readable, spokeConditions, spokeStatus } from './spoke-status.ts';
+import { readable } from '../readable.ts';
+import { spokeConditions, spokeStatus } from './spoke-status.ts';
 
 /** A label selector as it comes from a server: lists may be null. */
 const Selector = z.looseObject({

@@ -1,4 +1,4 @@
-import { anyObject, choice, condition, flag, int32, int64, labelSelector, list, object, text, texts } from './schema-parts.ts';
+import { anyObject, choice, condition, flag, int32, int64, labelSelector, list, object, text, texts } from '../schema-parts.ts';
 
 /** `spec` and `status` of Policy (spec/ocm 3.1, 3.3): the fields read are typed, the others kept, nothing is required. */
 export const policySchema = {

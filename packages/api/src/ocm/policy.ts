@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { KubeObject, resource } from '../kubernetes.ts';
-import { readable, readableList, spokeStatus } from './spoke-status.ts';
+import { readable, readableList } from '../readable.ts';
+import { spokeStatus } from './spoke-status.ts';
 
 /** One entry of a root policy's roll-up: JSON names are lower-case (spec/ocm 3.3). */
 export const CompliancePerCluster = z.looseObject({

@@ -1,4 +1,4 @@
-import { anyObject, choice, condition, embedded, flag, int32, int64, list, object, text, texts } from './schema-parts.ts';
+import { anyObject, choice, condition, embedded, flag, int32, int64, list, object, text, texts } from '../schema-parts.ts';
 
 const listByKey = (key: string, items: unknown) => ({
   ...list(items),

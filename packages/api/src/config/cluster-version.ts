@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import { KubeObject, resource } from '../kubernetes.ts';
+import { readable, readableList } from '../readable.ts';
+import { configConditions } from './conditions.ts';
+
+/** A release as update graphs and status name it. */
+export const Release = z.looseObject({
+  version: z.string().default(''),
+  image: z.string().default(''),
+  url: z.string().optional(),
+  /** `Multi`, or absent. */
+  architecture: z.string().optional(),
+  channels: z.array(z.string()).optional(),
+});
+export type Release = z.output<typeof Release>;
+
+/** The release an admin asks for (spec/cvo 5.8). */
+export const DesiredUpdate = z.looseObject({
+  architecture: z.string().optional(),
+  version: z.string().optional(),
+  image: z.string().optional(),
+  force: z.boolean().optional(),
+  /** Behind a feature gate: risks the admin takes. */
+  acceptRisks: z.array(z.looseObject({ name: z.string() })).optional(),
+});
+export type DesiredUpdate = z.output<typeof DesiredUpdate>;
+
+/** An object that somebody else manages (spec/cvo 5.10). */
+export const ComponentOverride = z.looseObject({
+  kind: z.string(),
+  group: z.string(),
+  namespace: z.string(),
+  name: z.string(),
+  unmanaged: z.boolean(),
+});
+export type ComponentOverride = z.output<typeof ComponentOverride>;
+
+/** What an admin asks of the cluster's version. */
+export const ClusterVersionSpec = z.looseObject({
+  clusterID: z.string().default(''),
+  desiredUpdate: DesiredUpdate.nullish(),
+  /** Update-graph service; empty for the default one. */
+  upstream: z.string().optional(),
+  channel: z.string().optional(),
+  signatureStores: z.array(z.looseObject({ url: z.string(), ca: z.looseObject({ name: z.string() }).optional() })).nullish(),
+  capabilities: z
+    .looseObject({
+      baselineCapabilitySet: z.string().optional(),
+      additionalEnabledCapabilities: z.array(z.string()).nullish(),
+    })
+    .nullish(),
+  overrides: z.array(ComponentOverride).nullish(),
+});
+export type ClusterVersionSpec = z.output<typeof ClusterVersionSpec>;
+
+/** One release the cluster was sent to; the newest stands first (spec/cvo 5.5). */
+export const UpdateHistory = z.looseObject({
+  /** Completed, or Partial. */
+  state: z.string().default(''),
+  startedTime: z.string().default(''),
+  completionTime: z.string().nullish(),
+  version: z.string().default(''),
+  image: z.string().default(''),
+  verified: z.boolean().default(false),
+  acceptedRisks: z.string().optional(),
+});
+export type UpdateHistory = z.output<typeof UpdateHistory>;
+
+/** A reason not to take an update, and the clusters it is one for (spec/cvo 5.7). */
+export const ConditionalUpdateRisk = z.looseObject({
+  url: z.string().default(''),
+  name: z.string(),
+  message: z.string().default(''),
+  matchingRules: z.array(z.looseObject({ type: z.string(), promql: z.looseObject({ promql: z.string() }).optional() })).default([]),
+  conditions: configConditions,
+});
+export type ConditionalUpdateRisk = z.output<typeof ConditionalUpdateRisk>;
+
+/** An update that may be recommended for this cluster, or not. */
+export const ConditionalUpdate = z.looseObject({
+  release: Release,
+  risks: z.array(ConditionalUpdateRisk).default([]),
+  conditions: configConditions,
+});
+export type ConditionalUpdate = z.output<typeof ConditionalUpdate>;
+
+/** What is known of the cluster's version. Whoever wrote it: what cannot be read of it is missing. */
+export const ClusterVersionStatus = z.looseObject({
+  desired: readable(Release),
+  history: readableList(UpdateHistory, 1_000),
+  observedGeneration: readable(z.number()),
+  versionHash: readable(z.string()),
+  capabilities: readable(
+    z.looseObject({ enabledCapabilities: z.array(z.string()).nullish(), knownCapabilities: z.array(z.string()).nullish() }),
+  ),
+  conditions: configConditions,
+  /** Null where none are known. */
+  availableUpdates: z.array(Release).nullish().catch(undefined),
+  conditionalUpdates: readableList(ConditionalUpdate, 1_000),
+});
+export type ClusterVersionStatus = z.output<typeof ClusterVersionStatus>;
+
+const Schema = KubeObject.extend({ spec: ClusterVersionSpec, status: ClusterVersionStatus.optional() });
+/** The version a cluster has and the one it shall have (spec/cvo 5). Cluster-scoped; there is one, named `version`. */
+export type ClusterVersion = z.output<typeof Schema>;
+export const ClusterVersion = resource('config.openshift.io/v1', 'ClusterVersion', 'clusterversions', false, Schema);
