@@ -7,6 +7,7 @@ import {
   ensureDebianPackages,
   ensureTools,
   type Log,
+  MONITORING_PACKAGES,
   NODE_PACKAGES,
   type ToolName,
 } from '@flotilla/control-plane/toolchain';
@@ -32,7 +33,15 @@ export async function setUp(log: Log): Promise<void> {
       log('No redis-server on PATH: tests that need it are skipped; install the package redis-server');
   } else {
     await ensureDebianPackages(
-      [...new Set([...NODE_PACKAGES.containerd, ...NODE_PACKAGES.crio, ...BUILD_PACKAGES, 'redis-server' as const])],
+      [
+        ...new Set([
+          ...NODE_PACKAGES.containerd,
+          ...NODE_PACKAGES.crio,
+          ...BUILD_PACKAGES,
+          ...MONITORING_PACKAGES,
+          'redis-server' as const,
+        ]),
+      ],
       log,
     );
   }

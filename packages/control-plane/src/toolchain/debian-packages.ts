@@ -15,6 +15,8 @@ const PACKAGES = {
   'util-linux': 'nsenter',
   openssl: 'openssl',
   'redis-server': 'redis-server',
+  prometheus: 'prometheus',
+  'prometheus-alertmanager': 'prometheus-alertmanager',
   conmon: 'conmon',
   crun: 'crun',
   gcc: 'cc',
@@ -34,6 +36,9 @@ export const NODE_PACKAGES = {
 
 /** A container runtime that a node can have. */
 export type RuntimeName = keyof typeof NODE_PACKAGES;
+
+/** A cluster's monitoring. */
+export const MONITORING_PACKAGES: readonly DebianPackage[] = ['prometheus', 'prometheus-alertmanager'];
 
 /** What building the programs needs besides Go. */
 export const BUILD_PACKAGES: readonly DebianPackage[] = ['gcc', 'libc6-dev'];
