@@ -15,6 +15,8 @@ export const ReleaseErrorCode = {
   /** A release payload lacks a file, breaks a limit, or has manifests that cannot be read. */
   payloadInvalid: 'FLOTILLA_PAYLOAD_INVALID',
   patternInvalid: 'FLOTILLA_EXCLUDE_PATTERN_INVALID',
+  /** An update-graph service sent something else. */
+  updateGraphInvalid: 'FLOTILLA_UPDATE_GRAPH_INVALID',
 } as const;
 export type ReleaseErrorCode = (typeof ReleaseErrorCode)[keyof typeof ReleaseErrorCode];
 

@@ -9,6 +9,43 @@ export {
 } from './catalogue/catalogue.ts';
 export { type Channel, type ChannelEntry, headOfChannel } from './catalogue/channel-head.ts';
 export { type CatalogueFile, catalogueLimits, isCataloguePath } from './catalogue/documents.ts';
+export {
+  type Acceptance,
+  type AcceptanceEvent,
+  type AcceptanceStep,
+  acceptanceSteps,
+  acceptedRisksOf,
+  forcedVerificationMessage,
+  loadedEvent,
+  loadedMessage,
+  type NamedRelease,
+  preconditionsEvent,
+  stepEvent,
+  stepFailedEvent,
+  stepFailedMessage,
+  stepMessage,
+  wrongVersionMessage,
+} from './cluster-version/acceptance.ts';
+export { conditionsAfter, type Verdict } from './cluster-version/conditions.ts';
+export { type RunningPayload, resolveDesiredUpdate, type WantedRelease } from './cluster-version/desired-update.ts';
+export type { OperatorStarts } from './cluster-version/failure.ts';
+export {
+  checkPreconditions,
+  type PreconditionFailure,
+  type PreconditionSummary,
+  summarizePreconditions,
+} from './cluster-version/preconditions.ts';
+export { digestOf, isSameImage } from './cluster-version/release-details.ts';
+export { findUpgradeRisks, type RiskSource, type RiskSources, riskSources, type UpgradeRisk } from './cluster-version/risks.ts';
+export {
+  type ClusterVersionJudgement,
+  type ClusterVersionSnapshot,
+  clusterVersionStatus,
+  clusterVersionTrouble,
+  type KnownUpdates,
+} from './cluster-version/status.ts';
+export { type FieldError, validateClusterVersion, withoutInvalid } from './cluster-version/validation.ts';
+export { isEdge, nextReport, type WorkReport } from './cluster-version/work-report.ts';
 export { ReleaseError, ReleaseErrorCode } from './errors.ts';
 export { compileExcludePatterns, type ExcludePatterns, excludePatternLimits } from './exclude/exclude-patterns.ts';
 export { type PassError, summarizeErrors, summaryForReason } from './graph/error-summary.ts';
@@ -51,3 +88,20 @@ export { isPayloadPath, type PayloadFile, PayloadPath, payloadLimits } from './p
 export { fileNameOf, type Manifest, type ManifestId, textOfId } from './payload/manifest.ts';
 export { parseReleaseDetails, type ReleaseDetails, type ReleaseMetadata } from './payload/metadata.ts';
 export { type LoadPayloadOptions, loadPayload, type Payload } from './payload/payload.ts';
+export { compareVersions, isStrictVersion, parseStrictVersion, parseVersion, stepUp, type Version } from './semantic-version.ts';
+export { parseUpdateGraph, releaseImages, type UpdateGraph, updateGraphLimits } from './update-graph/graph.ts';
+export { type NextQuestion, PromqlAnswers, promqlPace } from './update-graph/promql-answers.ts';
+export {
+  DEFAULT_UPDATE_SERVICE,
+  refuseQuery,
+  retrievalFailed,
+  type UpdateQuery,
+  type UpdateRefusal,
+  updateHeaders,
+  updateUrl,
+  withoutCredentials,
+} from './update-graph/query.ts';
+export { type ListedUpdates, listUpdates } from './update-graph/recommendation.ts';
+export { afterAttempt, type Retrieval, retrievalDueMs, retrievalKey } from './update-graph/retrieval.ts';
+export { type AnswerPromql, type Exposure, evaluateRisk, promqlOf, type RiskVerdict } from './update-graph/risk-rules.ts';
+export { findUpdates, type GraphUpdates, type RiskyUpdate, type UpdateStart } from './update-graph/updates.ts';

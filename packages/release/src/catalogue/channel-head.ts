@@ -1,5 +1,6 @@
 import { namesOf, quoted, ReleaseError, ReleaseErrorCode } from '../errors.ts';
-import { isInRange, parseVersion, type Version } from './version-range.ts';
+import { parseVersion, type Version } from '../semantic-version.ts';
+import { isInRange } from './version-range.ts';
 
 /** One entry of an `olm.channel`. */
 export interface ChannelEntry {

@@ -1,5 +1,6 @@
 import { isJsonObject } from '@flotilla/api';
 import { quoted } from '../errors.ts';
+import { isStrictVersion } from '../semantic-version.ts';
 
 /** What `release-metadata` and the update graph tell about a release. */
 export interface ReleaseDetails {
@@ -20,9 +21,6 @@ export interface ReleaseMetadata extends ReleaseDetails {
 
 const ARCHITECTURE = 'release.openshift.io/architecture';
 const CHANNELS = 'io.openshift.upgrades.graph.release.channels';
-/** Three numbers without leading zeros, a pre-release, a build. */
-const SEMVER =
-  /^(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)(?:-(?:0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*)(?:\.(?:0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*))*)?(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?$/;
 
 /**
  * Parses `release-metadata`.
@@ -35,7 +33,7 @@ export function parseReleaseMetadata(content: Uint8Array): ReleaseMetadata {
   if (kind !== 'cincinnati-metadata-v0')
     throw new Error(`unrecognized Cincinnati metadata kind ${quoted(typeof kind === 'string' ? kind : '')}`);
   if (typeof version !== 'string' || version === '') throw new Error('missing required Cincinnati metadata version');
-  if (version.length > 256 || !SEMVER.test(version))
+  if (!isStrictVersion(version))
     throw new Error(`invalid Cincinnati metadata version ${quoted(version)}: it must be three numbers such as 4.20.1`);
   return { version, ...parseReleaseDetails(isJsonObject(metadata) ? metadata : {}) };
 }

@@ -1,0 +1,130 @@
+import type { UpdateError } from '../graph/update-error.ts';
+import type { Verdict } from './conditions.ts';
+
+/** Steps of taking a release, in order; they are the reasons of the ReleaseAccepted condition. */
+export const acceptanceSteps = ['RetrievePayload', 'LoadPayload', 'VerifyPayloadVersion', 'PreconditionChecks', 'PayloadLoaded'] as const;
+export type AcceptanceStep = (typeof acceptanceSteps)[number];
+
+/** A release as messages name it. */
+export interface NamedRelease {
+  readonly version: string;
+  readonly image: string;
+}
+
+/** How far a release that is asked for has been taken. */
+export interface Acceptance {
+  readonly step: AcceptanceStep;
+  readonly message: string;
+  /** The step failed: what was applied before goes on being applied. */
+  readonly failed: boolean;
+  readonly release: NamedRelease;
+  /** The release the operator itself is of: neither verified nor checked. */
+  readonly local: boolean;
+  /** Its signature was checked. */
+  readonly verified: boolean;
+  /** Why it was taken all the same; empty for no reason. */
+  readonly acceptedRisks: string;
+}
+
+/** An event about a release. */
+export interface AcceptanceEvent {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** A release as messages name it: quoted version and image. */
+const inMessages = ({ version, image }: NamedRelease): string => `version=${JSON.stringify(version)} image=${JSON.stringify(image)}`;
+
+/** What is said when a step begins, and when it fails. */
+const steps: Readonly<Record<AcceptanceStep, { readonly begins: string; readonly failed: (of: string, why: string) => string }>> = {
+  RetrievePayload: {
+    begins: 'Retrieving and verifying payload',
+    failed: (of, why) => `Retrieving payload failed ${of} failure=${why}`,
+  },
+  LoadPayload: { begins: 'Loading payload', failed: (of, why) => `Loading payload failed ${of} failure=${why}` },
+  VerifyPayloadVersion: { begins: 'Verifying payload version', failed: (of, why) => `Verifying payload failed ${of} failure=${why}` },
+  PreconditionChecks: {
+    begins: 'Checking preconditions of payload',
+    failed: (of, why) => `Preconditions failed for payload loaded ${of}: ${why}`,
+  },
+  PayloadLoaded: { begins: 'Payload loaded', failed: (of, why) => `Payload loaded ${of} failure=${why}` },
+};
+
+const eventReasons: Readonly<Record<AcceptanceStep, string>> = {
+  RetrievePayload: 'RetrievePayloadFailed',
+  LoadPayload: 'LoadPayloadFailed',
+  VerifyPayloadVersion: 'VerifyPayloadVersionFailed',
+  PreconditionChecks: 'PreconditionBlock',
+  PayloadLoaded: 'PayloadLoadedFailed',
+};
+
+/** Message of a release that is taken; without an architecture, one that the cluster came back to. */
+export function loadedMessage(release: NamedRelease, architecture?: string): string {
+  const of = `Payload loaded ${inMessages(release)}`;
+  return architecture === undefined ? of : `${of} architecture=${JSON.stringify(architecture)}`;
+}
+
+/** Message of a step that is under way. */
+export const stepMessage = (step: AcceptanceStep, release: NamedRelease): string => `${steps[step].begins} ${inMessages(release)}`;
+
+/** Message of a step that failed. */
+export const stepFailedMessage = (step: AcceptanceStep, release: NamedRelease, { message }: Pick<UpdateError, 'message'>): string =>
+  steps[step].failed(inMessages(release), message);
+
+/** Why the version of a release is not the one that was asked for. */
+export const wrongVersionMessage = (found: string, wanted: string): string =>
+  `release image version ${found} does not match the expected upstream version ${wanted}`;
+
+/** What the release's signature failed with, where that does not stop it. */
+export const forcedVerificationMessage = ({ version, image }: NamedRelease, why: string): string =>
+  `Target release version=${JSON.stringify(version)} image=${JSON.stringify(image)} cannot be verified, but continuing anyway because the update was forced: ${why}`;
+
+/** Event of a step that begins; some have none. */
+export function stepEvent(step: AcceptanceStep, release: NamedRelease): AcceptanceEvent | undefined {
+  if (step !== 'RetrievePayload' && step !== 'LoadPayload') return undefined;
+  return { type: 'Normal', reason: step, message: stepMessage(step, release) };
+}
+
+/** Event of a step that failed, with all that led to it. */
+export function stepFailedEvent(step: AcceptanceStep, release: NamedRelease, error: Error): AcceptanceEvent {
+  const message = steps[step].failed(inMessages(release), chainOf(error).join(': '));
+  return { type: 'Warning', reason: eventReasons[step], message: message.replaceAll('\n', ' // ') };
+}
+
+/** Event of preconditions that hold, or that are gone past. */
+export function preconditionsEvent(release: NamedRelease, acceptedRisks: string): AcceptanceEvent {
+  const of = `payload loaded ${inMessages(release)}`;
+  return acceptedRisks === ''
+    ? { type: 'Normal', reason: 'PreconditionsPassed', message: `preconditions passed for ${of}` }
+    : { type: 'Warning', reason: 'PreconditionWarn', message: `precondition warning for ${of}: ${acceptedRisks}`.replaceAll('\n', ' // ') };
+}
+
+/** Event of a release that is taken. */
+export const loadedEvent = (release: NamedRelease, architecture: string): AcceptanceEvent => ({
+  type: 'Normal',
+  reason: 'PayloadLoaded',
+  message: loadedMessage(release, architecture),
+});
+
+/** An error's text and those of its causes, as far as they add something. */
+function chainOf(error: Error): string[] {
+  const texts: string[] = [];
+  for (let each: unknown = error; each instanceof Error && texts.length < 10; each = each.cause)
+    if (!texts.some((text) => each instanceof Error && text.includes(each.message))) texts.push(each.message);
+  return texts;
+}
+
+/** Why a release was taken all the same, with the risks of the update that the admin named. */
+export function acceptedRisksOf(parts: readonly string[], exposed?: { readonly image: string; readonly names: readonly string[] }): string {
+  const text = parts.filter((part) => part !== '').join('\n');
+  if (!exposed || exposed.names.length === 0) return text;
+  const names = `exposed to the risks [${exposed.names.join(', ')}] which were all explicitly accepted by the cluster administrator.`;
+  return text === '' ? `The target release ${exposed.image} is ${names}` : `${text}; It is ${names}`;
+}
+
+/** What the ReleaseAccepted condition says. */
+export function acceptedOf({ step, message, failed }: Acceptance): Verdict {
+  const status = step === 'PayloadLoaded' ? 'True' : failed ? 'False' : 'Unknown';
+  return { type: 'ReleaseAccepted', status, reason: step, message };
+}

@@ -1,0 +1,39 @@
+import { withCondition } from '@flotilla/api';
+import type { ConfigCondition } from '@flotilla/api/config';
+
+/** What is said about a ClusterVersion; when its status last changed is added. */
+export interface Verdict {
+  readonly type: string;
+  readonly status: ConfigCondition['status'];
+  /** Default: none. */
+  readonly reason?: string;
+  /** Default: none. */
+  readonly message?: string;
+}
+
+/** Types that operators of older releases wrote, and that say nothing any more. */
+const obsolete: ReadonlySet<string> = new Set([
+  'ImplicitlyEnabled',
+  'UpgradeableAdminAckRequired',
+  'UpgradeableDeletesInProgress',
+  'UpgradeableClusterOperators',
+  'UpgradeableClusterVersionOverrides',
+  'UpgradeableUpgradeInProgress',
+]);
+
+/** Conditions after what is said anew: unsaid ones stay, removed and obsolete ones go, and a time moves with its status alone. */
+export function conditionsAfter(
+  before: readonly ConfigCondition[] | null | undefined,
+  said: readonly Verdict[],
+  { removed = [], nowMs }: { readonly removed?: readonly string[]; readonly nowMs: number },
+): ConfigCondition[] {
+  const kept = (before ?? []).filter(({ type }) => !obsolete.has(type) && !removed.includes(type));
+  return said.reduce<ConfigCondition[]>(
+    (all, { type, status, reason = '', message = '' }) => withCondition(all, { type, status, reason, message }, nowMs),
+    kept,
+  );
+}
+
+/** A risk's or an error's name as the reason of a condition; `otherwise` where the server would refuse it. */
+export const reasonOf = (name: string, otherwise: string): string =>
+  /^[A-Za-z](?:[A-Za-z0-9_,:]*[A-Za-z0-9_])?$/.test(name) && name.length <= 1_024 ? name : otherwise;

@@ -1,0 +1,37 @@
+import type { ClusterVersion, Release } from '@flotilla/api/config';
+
+/** A release that is asked for. */
+export interface WantedRelease {
+  /** Empty where only an image is asked for: the payload says it. */
+  readonly version: string;
+  readonly image: string;
+  /** Refusals of preconditions and of verification do not stop it. */
+  readonly force: boolean;
+}
+
+type Asked = Pick<ClusterVersion, 'spec' | 'status'>;
+
+/** What a cluster runs. */
+export interface RunningPayload {
+  /** `Multi` for a release of several architectures. */
+  readonly architecture?: string | undefined;
+}
+
+/**
+ * The release that `spec.desiredUpdate` asks for; undefined where it asks for none that can be found, and the cluster stays where it is
+ * (spec/cvo 5.8). An image is taken as it is; a version must be among the available updates.
+ */
+export function resolveDesiredUpdate({ spec, status }: Asked, running: RunningPayload = {}): WantedRelease | undefined {
+  const { desiredUpdate } = spec;
+  if (!desiredUpdate) return undefined;
+  const { image = '', force = false, architecture } = desiredUpdate;
+  if (image !== '') return { version: desiredUpdate.version ?? '', image, force };
+  const isMigration = architecture === 'Multi' && running.architecture !== 'Multi';
+  const version = isMigration ? status?.desired?.version : desiredUpdate.version;
+  const found = version ? updatesTo(status?.availableUpdates ?? [], version)[0] : undefined;
+  return found && { version: found.version, image: found.image, force };
+}
+
+/** Available updates to a version that name an image. */
+export const updatesTo = (updates: readonly Release[], version: string): readonly Release[] =>
+  updates.filter((update) => update.version === version && update.image !== '');

@@ -1,0 +1,142 @@
+import { type PassError, summarizeErrors } from '../graph/error-summary.ts';
+import { UpdateError } from '../graph/update-error.ts';
+import type { Verdict } from './conditions.ts';
+
+/** When each ClusterOperator was first found to be worked on, milliseconds since the epoch; without those that have arrived. */
+export type OperatorStarts = ReadonlyMap<string, number>;
+
+/** What a failure is judged by. */
+export interface FailureContext {
+  /** The cluster runs the release already: nothing is softened. */
+  readonly reconciling: boolean;
+  /** The cluster has been sent to a release before. */
+  readonly hasHistory: boolean;
+  readonly operatorStarts: OperatorStarts;
+  /** Since when there is a failure without a pause, milliseconds since the epoch; undefined counts as long ago. */
+  readonly failingSinceMs?: number | undefined;
+  readonly nowMs: number;
+}
+
+/** What a failure means to whoever watches an update. */
+export interface FailureReading {
+  /** Reason for the Progressing condition. */
+  readonly reason: string;
+  /** Text for the Progressing condition; empty where the reason's summary says enough. */
+  readonly text: string;
+  /** Only something to wait for: the update goes on. */
+  readonly isWait: boolean;
+  readonly failing: Verdict;
+  /** When time alone makes something else of it, milliseconds since the epoch. */
+  readonly changesAtMs?: number;
+}
+
+const MINUTE = 60_000;
+/** An operator that has not reached its version after so long is slow. */
+const SLOW_MS = 30 * MINUTE;
+/** That of the machines takes longer: it restarts every node. */
+const MACHINES = 'machine-config';
+const SLOW_MACHINES_MS = 90 * MINUTE;
+/** An operator may be degraded so long while it updates. */
+const DEGRADED_MS = 40 * MINUTE;
+/** An API server that does not answer for so long is no failure yet: it restarts in each update. */
+const OUTAGE_MS = MINUTE;
+const outages: ReadonlySet<string> = new Set(['UpdatePayloadClusterDown', 'UpdatePayloadClusterError', 'UpdatePayloadClusterOverloaded']);
+
+const notFailing: Verdict = { type: 'Failing', status: 'False' };
+const failingWith = ({ reason, message }: UpdateError): Verdict => ({ type: 'Failing', status: 'True', reason, message });
+
+/** Judges the one error of a pass (spec/cvo 5.3). */
+export function readFailure(failure: UpdateError, context: FailureContext): FailureReading {
+  const hard = { reason: failure.reason, text: '', isWait: false, failing: failingWith(failure) };
+  if (context.reconciling || !context.hasHistory) return hard;
+  switch (failure.effect) {
+    case 'Report':
+      return { ...hard, text: failure.message };
+    case 'None':
+      return waitOf(failure, context);
+    case 'FailAfterInterval':
+      return graceOf(failure, context);
+    case 'Fail':
+      return hard;
+    case undefined:
+      return outageOf(failure, context) ?? { ...hard, failing: withoutWaits(failure) };
+  }
+}
+
+/** Operators that have not reached their version yet: slow ones are told, and are a suspicion. */
+function waitOf({ reason, names }: UpdateError, { operatorStarts, nowMs }: FailureContext): FailureReading {
+  const limitOf = (name: string) => (name === MACHINES ? SLOW_MACHINES_MS : SLOW_MS);
+  const ends = names.flatMap((name) => {
+    const start = operatorStarts.get(name);
+    return start === undefined ? [] : [{ name, endMs: start + limitOf(name) }];
+  });
+  const slow = ends.filter(({ endMs }) => endMs < nowMs).map(({ name }) => name);
+  const changes = changesAt(
+    ends.map(({ endMs }) => endMs + 1),
+    nowMs,
+  );
+  if (slow.length === 0) return { reason, text: `waiting on ${names.join(', ')}`, isWait: true, failing: notFailing, ...changes };
+  const text = slowText(slow);
+  const failing: Verdict = { type: 'Failing', status: 'Unknown', reason: 'SlowClusterOperator', message: text };
+  return { reason, text, isWait: true, failing, ...changes };
+}
+
+function slowText(slow: readonly string[]): string {
+  const others = slow.filter((name) => name !== MACHINES);
+  const parts = [
+    ...(others.length > 0 ? [`${others.join(', ')} over 30 minutes`] : []),
+    ...(slow.includes(MACHINES) ? [`${MACHINES} over 90 minutes`] : []),
+  ];
+  return `waiting on ${parts.join(' and ')} which is longer than expected`;
+}
+
+/** Operators that are degraded: they have a while to recover. */
+function graceOf(failure: UpdateError, { operatorStarts, nowMs }: FailureContext): FailureReading {
+  const { reason, names } = failure;
+  const ends = names.map((name) => ({ name, endMs: (operatorStarts.get(name) ?? Number.NEGATIVE_INFINITY) + DEGRADED_MS }));
+  const over = ends.filter(({ endMs }) => endMs < nowMs).map(({ name }) => name);
+  if (over.length > 0) {
+    const text = `wait has exceeded 40 minutes for these operators: ${over.join(', ')}`;
+    return {
+      reason,
+      text,
+      isWait: false,
+      failing: failingWith(failure),
+      ...changesAt(
+        ends.map(({ endMs }) => endMs + 1),
+        nowMs,
+      ),
+    };
+  }
+  const text = `waiting up to 40 minutes on ${names.join(', ')}`;
+  return {
+    reason,
+    text,
+    isWait: true,
+    failing: notFailing,
+    ...changesAt(
+      ends.map(({ endMs }) => endMs + 1),
+      nowMs,
+    ),
+  };
+}
+
+/** An API server that is away for a moment, which does not make the Failing condition come and go; undefined where it is more. */
+function outageOf({ reason }: UpdateError, { failingSinceMs, nowMs }: FailureContext): FailureReading | undefined {
+  if (!outages.has(reason) || failingSinceMs === undefined || nowMs - failingSinceMs >= OUTAGE_MS) return undefined;
+  return { reason, text: '', isWait: true, failing: notFailing, changesAtMs: failingSinceMs + OUTAGE_MS };
+}
+
+/** Several errors without those that are only waits. */
+function withoutWaits(failure: UpdateError): Verdict {
+  const { cause } = failure;
+  if (failure.reason !== 'MultipleErrors' || !(cause instanceof AggregateError)) return failingWith(failure);
+  const children = cause.errors.map((error: unknown): PassError => ({ error }));
+  const left = summarizeErrors(children.filter(({ error }) => !(error instanceof UpdateError && error.effect === 'None')));
+  return left === undefined ? notFailing : failingWith(left);
+}
+
+function changesAt(moments: readonly number[], nowMs: number): { changesAtMs?: number } {
+  const later = moments.filter((moment) => moment > nowMs);
+  return later.length > 0 ? { changesAtMs: Math.min(...later) } : {};
+}

@@ -1,0 +1,120 @@
+import { findCondition } from '@flotilla/api';
+import type { ClusterOperator, ComponentOverride, ConfigCondition } from '@flotilla/api/config';
+import { reasonOf, type Verdict } from './conditions.ts';
+
+/** A reason of the cluster's own not to update to another minor or major version. */
+export interface UpgradeRisk {
+  readonly name: string;
+  readonly message: string;
+  /** Where it is described. */
+  readonly url?: string;
+}
+
+/** What the risks are found in. */
+export interface RiskSources {
+  /** The Progressing condition as it is said now. */
+  readonly progressing: Pick<ConfigCondition, 'status'> | undefined;
+  readonly overrides: readonly ComponentOverride[];
+  /** Objects whose deletion is asked for and not confirmed, as their kind and name are told. */
+  readonly pendingDeletions: readonly string[];
+  /** `data` of ConfigMap openshift-config-managed/admin-gates; undefined where there is none. */
+  readonly adminGates?: Readonly<Record<string, string>> | undefined;
+  /** `data` of ConfigMap openshift-config/admin-acks; undefined where there is none. */
+  readonly adminAcks?: Readonly<Record<string, string>> | undefined;
+  /** Release the cluster is at. */
+  readonly version: string;
+  readonly operators: readonly ClusterOperator[];
+  /** Sources that could not be read, with why. */
+  readonly unread?: readonly { readonly source: RiskSource; readonly message: string }[];
+}
+
+/** Where risks come from, in the order in which they are told. */
+export const riskSources = [
+  'ClusterVersionUpdating',
+  'ClusterVersionOverrides',
+  'ResourceDeletionInProgress',
+  'AdminAck',
+  'ClusterOperatorUpgradeable',
+] as const;
+export type RiskSource = (typeof riskSources)[number];
+
+const readers: Readonly<Record<RiskSource, (sources: RiskSources) => readonly UpgradeRisk[]>> = {
+  ClusterVersionUpdating: ({ progressing }) =>
+    progressing?.status === 'True'
+      ? [{ name: 'ClusterVersionUpdating', message: 'An update is already in progress and the details are in the Progressing condition.' }]
+      : [],
+  ClusterVersionOverrides: ({ overrides }) =>
+    overrides.some(({ unmanaged }) => unmanaged) ? [{ name: 'ClusterVersionOverrides', message: OVERRIDES_MESSAGE }] : [],
+  ResourceDeletionInProgress: ({ pendingDeletions }) =>
+    pendingDeletions.length > 0
+      ? [
+          {
+            name: 'ResourceDeletionInProgress',
+            message: `Cluster minor or major version upgrades are not allowed while resource deletions are in progress; resources=${pendingDeletions.toSorted().join(',')}`,
+          },
+        ]
+      : [],
+  AdminAck: openGates,
+  ClusterOperatorUpgradeable: ({ operators }) =>
+    operators
+      .flatMap(({ metadata: { name }, status }) => {
+        const condition = findCondition(status?.conditions, 'Upgradeable');
+        return condition?.status === 'False' ? [{ name: `ClusterOperatorUpgradeable-${name}`, message: condition.message }] : [];
+      })
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+};
+
+/** What overrides mean for updates. */
+export const OVERRIDES_MESSAGE =
+  'Disabling ownership via cluster version overrides prevents updates between minor or major versions. Please remove overrides before requesting a minor or major version update.';
+
+/** A gate of the release `ack-4.20-…` that an admin has to acknowledge. */
+const gateShape = /^ack-([4-5]\.[0-9]{1,})-[^-]/;
+
+function openGates({ adminGates = {}, adminAcks = {}, version }: RiskSources): UpgradeRisk[] {
+  const minor = version.split('.').slice(0, 2).join('.');
+  return Object.entries(adminGates)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([key, value]) => {
+      const name = `AdminAck-${key}`;
+      const gate = gateShape.exec(key);
+      if (!gate)
+        return [{ name, message: `ConfigMap openshift-config-managed/admin-gates has key ${key}, which must match ${gateShape.source}.` }];
+      if (gate[1] !== minor) return [];
+      if (value === '')
+        return [
+          {
+            name,
+            message: `ConfigMap openshift-config-managed/admin-gates has no text for gate ${key}, which must say what is acknowledged.`,
+          },
+        ];
+      if (adminAcks[key] === 'true') return [];
+      const url = /https:\/\/[^\s]{1,2000}/.exec(value)?.[0];
+      return [{ name, message: value, ...(url && { url }) }];
+    });
+}
+
+/** Risks of an update to another minor or major version, source by source (spec/cvo 5.6). */
+export function findUpgradeRisks(sources: RiskSources): readonly UpgradeRisk[] {
+  return riskSources.flatMap((source) => [
+    ...readers[source](sources),
+    ...(sources.unread ?? []).filter((one) => one.source === source).map(({ message }) => ({ name: `${source}Unknown`, message })),
+  ]);
+}
+
+/** What the Upgradeable condition says of risks; undefined takes it away: it is never True. */
+export function upgradeableOf(risks: readonly UpgradeRisk[], evaluationError?: string): Verdict | undefined {
+  const [risk, ...others] = risks;
+  if (risk === undefined) {
+    return evaluationError === undefined
+      ? undefined
+      : { type: 'Upgradeable', status: 'Unknown', reason: 'EvaluationFailed', message: evaluationError };
+  }
+  if (others.length === 0) {
+    const reason = reasonOf(risk.name, 'RiskNameNotCompatibleWithReasonProperty');
+    return { type: 'Upgradeable', status: 'False', reason, message: risk.message };
+  }
+  const list = risks.map(({ message }) => `\n* ${message}`).join('');
+  const message = `Cluster should not be upgraded between minor or major versions for multiple reasons:${list}`;
+  return { type: 'Upgradeable', status: 'False', reason: 'MultipleReasons', message };
+}

@@ -1,0 +1,176 @@
+import { findCondition } from '@flotilla/api';
+import type { ClusterVersion, ClusterVersionStatus, ConditionalUpdate, Release } from '@flotilla/api/config';
+import type { EnabledCapabilities } from '../inclusion/capabilities.ts';
+import { acceptedOf } from './acceptance.ts';
+import { conditionsAfter, type Verdict } from './conditions.ts';
+import { type FailureReading, readFailure } from './failure.ts';
+import { historyAfter } from './history.ts';
+import { nameOfRelease, progressOf } from './progress.ts';
+import { describeRelease, isSameImage } from './release-details.ts';
+import { findUpgradeRisks, type RiskSources, type UpgradeRisk, upgradeableOf } from './risks.ts';
+import { type FieldError, validateClusterVersion } from './validation.ts';
+import type { WorkReport } from './work-report.ts';
+
+/** What is known of updates; what is left out stays as it is stored. */
+export interface KnownUpdates {
+  /** The RetrievedUpdates condition. */
+  readonly retrieved: Verdict;
+  /** Null where none are known. */
+  readonly available: readonly Release[] | null;
+  readonly conditional: readonly ConditionalUpdate[];
+  /** The running release as the update graph describes it. */
+  readonly current?: Release | undefined;
+}
+
+/** All that the status of a ClusterVersion is made of. */
+export interface ClusterVersionSnapshot {
+  /** As it is stored. */
+  readonly object: ClusterVersion;
+  /** Undefined before there is any work: then only the spec is judged. */
+  readonly work?: WorkReport | undefined;
+  /** Undefined before updates were asked for. */
+  readonly updates?: KnownUpdates | undefined;
+  /** What the risks of an update are found in, beside the object. */
+  readonly risks?: Omit<RiskSources, 'progressing' | 'overrides' | 'version'>;
+}
+
+/** A status, and what was found on the way to it. */
+export interface ClusterVersionJudgement {
+  readonly status: ClusterVersionStatus;
+  /** Fields of the spec that are wrong. */
+  readonly invalid: readonly FieldError[];
+  /** Risks of an update to another minor or major version. */
+  readonly risks: readonly UpgradeRisk[];
+  /** When time alone changes the status, milliseconds since the epoch. */
+  readonly changesAtMs?: number | undefined;
+}
+
+/** The status of a ClusterVersion (spec/cvo 5). Pure; what nobody says anything new about stays. */
+export function clusterVersionStatus(snapshot: ClusterVersionSnapshot, nowMs: number): ClusterVersionJudgement {
+  const { object, work, updates } = snapshot;
+  const stored = object.status;
+  const invalid = validateClusterVersion(object, { featureGates: work?.featureGates ?? new Set() });
+  const reading = work && readingOf(object, work, nowMs);
+  const desired = work ? describeRelease(work.release, knownReleases(stored, updates), work) : stored?.desired;
+  const said = work ? workVerdicts({ object, work, reading, release: nameOfRelease(desired ?? work.release), invalid }) : [];
+  const progressing = said.find(({ type }) => type === 'Progressing');
+  const risks = risksOf(snapshot, progressing, desired);
+  const upgradeable = snapshot.risks && upgradeableOf(risks);
+  const verdicts = [...said, ...invalidVerdict(invalid), ...updateVerdicts(object, updates), ...(upgradeable ? [upgradeable] : [])];
+  const removed = [...(invalid.length === 0 ? ['Invalid'] : []), ...(snapshot.risks && !upgradeable ? ['Upgradeable'] : [])];
+  const status: ClusterVersionStatus = {
+    ...stored,
+    availableUpdates: updates ? copyOf(updates.available) : (stored?.availableUpdates ?? null),
+    ...(updates && conditionalOf(updates)),
+    ...(work && workFields(stored, work, nowMs)),
+    desired: desired ?? { version: '', image: '' },
+    versionHash: work?.versionHash || (stored?.versionHash ?? ''),
+    observedGeneration: work?.generation ?? stored?.observedGeneration ?? 0,
+    conditions: conditionsAfter(stored?.conditions, verdicts, { removed, nowMs }),
+  };
+  if (updates && updates.conditional.length === 0) delete status.conditionalUpdates;
+  return { status, invalid, risks, changesAtMs: reading?.changesAtMs };
+}
+
+const copyOf = (releases: readonly Release[] | null): Release[] | null => (releases === null ? null : [...releases]);
+const conditionalOf = ({ conditional }: KnownUpdates) => (conditional.length > 0 ? { conditionalUpdates: [...conditional] } : {});
+
+function knownReleases(stored: ClusterVersionStatus | undefined, updates: KnownUpdates | undefined): Release[] {
+  const available = updates ? updates.available : stored?.availableUpdates;
+  const conditional = updates ? updates.conditional : stored?.conditionalUpdates;
+  return [...(updates?.current ? [updates.current] : []), ...(available ?? []), ...(conditional ?? []).map(({ release }) => release)];
+}
+
+function readingOf({ status }: ClusterVersion, work: WorkReport, nowMs: number): FailureReading | undefined {
+  const { failure, reconciling, operatorStarts, failingSinceMs } = work;
+  if (failure === undefined) return undefined;
+  const hasHistory = work.release.image !== '' || (status?.history ?? []).length > 0;
+  return readFailure(failure, { reconciling, hasHistory, operatorStarts, failingSinceMs, nowMs });
+}
+
+interface WorkContext {
+  readonly object: ClusterVersion;
+  readonly work: WorkReport;
+  readonly reading: FailureReading | undefined;
+  readonly release: string;
+  readonly invalid: readonly FieldError[];
+}
+
+function workVerdicts({ object, work, reading, release, invalid }: WorkContext): Verdict[] {
+  const { failure, acceptance, capabilities } = work;
+  return [
+    ...availableVerdict(object, work, release),
+    reading?.failing ?? { type: 'Failing', status: 'False' },
+    progressOf({ ...work, release, isInvalid: invalid.length > 0, failure: failure && reading && { error: failure, reading } }),
+    capabilitiesVerdict(capabilities),
+    ...(acceptance ? [acceptedOf(acceptance)] : []),
+  ];
+}
+
+/** Once a release is applied a cluster stays available: whether its parts are, their operators say. */
+function availableVerdict({ status }: ClusterVersion, { completed }: WorkReport, release: string): Verdict[] {
+  if (completed) return [{ type: 'Available', status: 'True', message: `Done applying ${release}` }];
+  return findCondition(status?.conditions, 'Available') ? [] : [{ type: 'Available', status: 'False' }];
+}
+
+function capabilitiesVerdict({ implicit }: EnabledCapabilities): Verdict {
+  const type = 'ImplicitlyEnabledCapabilities';
+  if (implicit.length === 0) return { type, status: 'False', reason: 'AsExpected', message: 'Capabilities match configured spec' };
+  const names = implicit.toSorted().join(', ');
+  return {
+    type,
+    status: 'True',
+    reason: 'CapabilitiesImplicitlyEnabled',
+    message: `The following capabilities could not be disabled: ${names}`,
+  };
+}
+
+function invalidVerdict(invalid: readonly FieldError[]): Verdict[] {
+  if (invalid.length === 0) return [];
+  const [first] = invalid;
+  const text = invalid.length === 1 ? ` ${first?.message}` : `${invalid.map(({ message }) => `\n* ${message}`).join('')}\n`;
+  return [{ type: 'Invalid', status: 'True', reason: 'InvalidClusterVersion', message: `The cluster version is invalid:${text}` }];
+}
+
+function updateVerdicts({ status }: ClusterVersion, updates: KnownUpdates | undefined): Verdict[] {
+  if (updates) return [updates.retrieved];
+  return findCondition(status?.conditions, 'RetrievedUpdates') ? [] : [{ type: 'RetrievedUpdates', status: 'False' }];
+}
+
+function risksOf({ object, risks }: ClusterVersionSnapshot, progressing: Verdict | undefined, desired: Release | undefined) {
+  if (!risks) return [];
+  const stored = findCondition(object.status?.conditions, 'Progressing');
+  const overrides = object.spec.overrides ?? [];
+  return findUpgradeRisks({ ...risks, progressing: progressing ?? stored, overrides, version: desired?.version ?? '' });
+}
+
+/** What the work says beside conditions. */
+function workFields(stored: ClusterVersionStatus | undefined, work: WorkReport, nowMs: number) {
+  const { release, completed, verified, acceptance, capabilities } = work;
+  const isAsked = acceptance !== undefined && isSameImage(acceptance.release.image, release.image);
+  const acceptedRisks = isAsked && !acceptance.local ? acceptance.acceptedRisks : undefined;
+  const { version, image } = release;
+  return {
+    history: [...historyAfter(stored?.history ?? [], { version, image, completed, verified, acceptedRisks, nowMs })],
+    capabilities: { enabledCapabilities: [...capabilities.enabled].toSorted(), knownCapabilities: [...capabilities.known].toSorted() },
+  };
+}
+
+/** The status of a ClusterVersion that cannot be reconciled at all: what was said of progress stays true or not, with the error. */
+export function clusterVersionTrouble(object: ClusterVersion, message: string, nowMs: number): ClusterVersionStatus {
+  const stored = object.status;
+  const progressing = findCondition(stored?.conditions, 'Progressing')?.status ?? 'False';
+  const verdicts: Verdict[] = [
+    { type: 'Available', status: 'False' },
+    { type: 'Failing', status: 'True', message },
+    { type: 'Progressing', status: progressing, message: `Error ensuring the cluster version is up to date: ${message}` },
+  ];
+  return {
+    ...stored,
+    availableUpdates: stored?.availableUpdates ?? null,
+    desired: stored?.desired ?? { version: '', image: '' },
+    versionHash: stored?.versionHash ?? '',
+    observedGeneration: object.metadata.generation ?? 0,
+    conditions: conditionsAfter(stored?.conditions, verdicts, { nowMs }),
+  };
+}

@@ -1,0 +1,89 @@
+import { errorMessage } from '@flotilla/api';
+import { z } from 'zod';
+import { quoted, ReleaseError, ReleaseErrorCode } from '../errors.ts';
+
+/** Bounds of an update graph; those of today have a few thousand releases. */
+export const updateGraphLimits = {
+  /** Bytes of its text that are worth reading. */
+  bytes: 2 ** 25,
+  nodes: 50_000,
+  edges: 1_000_000,
+  conditionalEdges: 50_000,
+} as const;
+
+const Rule = z.object({ type: z.string().default(''), promql: z.object({ promql: z.string().default('') }).nullish() });
+const Risk = z.object({
+  url: z.string().default(''),
+  name: z.string().default(''),
+  message: z.string().default(''),
+  matchingRules: z.array(Rule).nullish(),
+});
+const index = z.int().min(0);
+
+/** An update graph as its service sends it; versions are texts that nobody has checked. */
+const Graph = z.object({
+  nodes: z
+    .array(
+      z.object({
+        version: z.string().default(''),
+        payload: z.string().default(''),
+        metadata: z.record(z.string(), z.unknown()).nullish(),
+      }),
+    )
+    .max(updateGraphLimits.nodes)
+    .nullish()
+    .transform((nodes) => nodes ?? []),
+  edges: z
+    .array(z.tuple([index, index]))
+    .max(updateGraphLimits.edges)
+    .nullish()
+    .transform((edges) => edges ?? []),
+  conditionalEdges: z
+    .array(
+      z.object({
+        edges: z.array(z.object({ from: z.string().default(''), to: z.string().default('') })).nullish(),
+        risks: z.array(Risk).nullish(),
+      }),
+    )
+    .max(updateGraphLimits.conditionalEdges)
+    .nullish()
+    .transform((edges) => edges ?? []),
+});
+
+/** Releases, which of them are updates of which, and which are under conditions. */
+export type UpdateGraph = z.output<typeof Graph>;
+/** A reason not to take an update, as a service tells it. */
+export type GraphRisk = z.output<typeof Risk>;
+
+/**
+ * Parses the text of an update graph.
+ * @throws ReleaseError `FLOTILLA_UPDATE_GRAPH_INVALID` naming the field
+ */
+export function parseUpdateGraph(text: string): UpdateGraph {
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch (cause) {
+    throw invalidGraph(errorMessage(cause), cause);
+  }
+  const graph = Graph.safeParse(body);
+  if (!graph.success) {
+    const issue = graph.error.issues[0];
+    throw invalidGraph(`${issue?.path.join('.') || 'the document'}: ${issue?.message}`, graph.error);
+  }
+  const { nodes, edges } = graph.data;
+  const astray = edges.find((edge) => edge.some((end) => end >= nodes.length));
+  if (astray) throw invalidGraph(`edges: ${quoted(JSON.stringify(astray))} names a node that is not there: there are ${nodes.length}`);
+  return graph.data;
+}
+
+/** Images of a graph's releases; the first node of a version that has an image counts. */
+export function releaseImages({ nodes }: UpdateGraph): ReadonlyMap<string, string> {
+  const images = new Map<string, string>();
+  for (const { version, payload } of nodes) if (payload !== '' && !images.has(version)) images.set(version, payload);
+  return images;
+}
+
+/** What a service sent is no update graph. */
+export const invalidGraph = (why: string, cause?: unknown): ReleaseError =>
+  new ReleaseError(ReleaseErrorCode.updateGraphInvalid, why, { cause });

@@ -1,0 +1,76 @@
+import type { Exposure } from './risk-rules.ts';
+
+const SECOND = 1_000;
+const HOUR = 3_600 * SECOND;
+
+/** How often a monitoring system is asked. */
+export const promqlPace = {
+  /** Between any two questions. */
+  betweenMs: SECOND,
+  /** Until an answer is asked for again. */
+  answerMs: HOUR,
+  /** Until a question that failed is asked again. */
+  failureMs: 60 * SECOND,
+  /** Until a question that nobody has is forgotten. */
+  forgetMs: 24 * HOUR,
+} as const;
+
+interface Entry {
+  wantedAtMs: number;
+  askedAtMs?: number;
+  exposure?: Exposure;
+}
+
+/** A question, and when it may be asked. */
+export interface NextQuestion {
+  readonly query: string;
+  readonly atMs: number;
+}
+
+/**
+ * Answers of a monitoring system to the questions of risks. A look never waits: it takes what is known, and has the rest asked at a pace
+ * that does not burden the system.
+ */
+export class PromqlAnswers {
+  readonly #entries = new Map<string, Entry>();
+  #lastAskedMs = Number.NEGATIVE_INFINITY;
+
+  /** What is known of a question; asks it where nothing is. */
+  look(query: string, nowMs: number): Exposure {
+    const entry = this.#entries.get(query) ?? { wantedAtMs: nowMs };
+    entry.wantedAtMs = nowMs;
+    this.#entries.set(query, entry);
+    if (entry.exposure && nowMs - (entry.askedAtMs ?? 0) < promqlPace.forgetMs) return entry.exposure;
+    return { error: `evaluation is throttled until ${timeOfDay(this.#dueMs(entry))}` };
+  }
+
+  /** The question whose answer is the oldest, or missing, and when it may be asked; undefined when there is none. */
+  next(nowMs: number): NextQuestion | undefined {
+    for (const [query, { wantedAtMs }] of this.#entries) if (nowMs - wantedAtMs >= promqlPace.forgetMs) this.#entries.delete(query);
+    const due = [...this.#entries].map(([query, entry]) => ({ query, atMs: this.#dueMs(entry), askedAtMs: entry.askedAtMs ?? 0 }));
+    const [first] = due.toSorted((a, b) => a.atMs - b.atMs || a.askedAtMs - b.askedAtMs);
+    return first && { query: first.query, atMs: Math.max(first.atMs, nowMs) };
+  }
+
+  /** A question is being asked. */
+  begin(nowMs: number): void {
+    this.#lastAskedMs = nowMs;
+  }
+
+  /** Keeps an answer; an answer is not lost to a later failure. */
+  store(query: string, exposure: Exposure, nowMs: number): void {
+    const entry = this.#entries.get(query);
+    if (!entry) return;
+    entry.askedAtMs = nowMs;
+    entry.exposure = exposure;
+  }
+
+  #dueMs({ askedAtMs, exposure }: Entry): number {
+    const paceMs = this.#lastAskedMs + promqlPace.betweenMs;
+    if (askedAtMs === undefined) return Math.max(paceMs, 0);
+    const restMs = exposure && 'error' in exposure ? promqlPace.failureMs : promqlPace.answerMs;
+    return Math.max(paceMs, askedAtMs + restMs);
+  }
+}
+
+const timeOfDay = (ms: number): string => `${new Date(ms).toISOString().slice(11, 19)}Z`;

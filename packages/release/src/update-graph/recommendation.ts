@@ -1,0 +1,92 @@
+import { type Condition, withCondition } from '@flotilla/api';
+import type { ConditionalUpdate, ConditionalUpdateRisk, Release } from '@flotilla/api/config';
+import { reasonOf } from '../cluster-version/conditions.ts';
+import { compareVersions, parseStrictVersion } from '../semantic-version.ts';
+import type { RiskVerdict } from './risk-rules.ts';
+import type { RiskyUpdate } from './updates.ts';
+
+type Said = Pick<Condition, 'status' | 'reason' | 'message'>;
+
+/** What decides about updates that risks speak against. */
+export interface RecommendationContext {
+  /** Verdicts by the risks' names. */
+  readonly verdicts: ReadonlyMap<string, RiskVerdict>;
+  /** Names of risks that an admin has accepted. */
+  readonly accepted: ReadonlySet<string>;
+}
+
+const EXPOSED_TO_NONE = 'NotExposedToRisks';
+
+/** What the condition `Recommended` of an update says of its risks. */
+export function recommendationOf(risks: readonly ConditionalUpdateRisk[], { verdicts, accepted }: RecommendationContext): Said {
+  const against = risks.flatMap((risk) => objectionOf(risk, verdicts.get(risk.name), accepted) ?? []);
+  if (against.length === 0) {
+    return risks.some(({ name }) => accepted.has(name) && verdicts.get(name)?.status === 'True')
+      ? {
+          status: 'True',
+          reason: 'AllExposedRisksAccepted',
+          message: 'The update is recommended, because either risk does not apply to this cluster or it is accepted by cluster admins.',
+        }
+      : {
+          status: 'True',
+          reason: EXPOSED_TO_NONE,
+          message: 'The update is recommended, because none of the conditional update risks apply to this cluster.',
+        };
+  }
+  const reasons = new Set(against.map(({ reason }) => reason));
+  return {
+    status: against.some(({ status }) => status === 'False') ? 'False' : 'Unknown',
+    reason: reasons.size === 1 ? [...reasons].join('') : 'MultipleReasons',
+    message: against.map(({ message }) => message).join('\n\n'),
+  };
+}
+
+function objectionOf(risk: ConditionalUpdateRisk, verdict: RiskVerdict | undefined, accepted: ReadonlySet<string>): Said | undefined {
+  const { name, message, url } = risk;
+  if (verdict === undefined)
+    return { status: 'Unknown', reason: 'InternalErrorFoundNoRiskCondition', message: `The risk ${name} has not been evaluated.` };
+  if (verdict.status === 'False' || accepted.has(name)) return undefined;
+  if (verdict.status === 'True') return { status: 'False', reason: reasonOf(name, 'ExposedToRisks'), message: `${message} ${url}`.trim() };
+  return { status: 'Unknown', reason: verdict.reason, message: verdict.message };
+}
+
+/** Updates as a ClusterVersion lists them. */
+export interface ListedUpdates {
+  /** Null where there are none. */
+  readonly available: readonly Release[] | null;
+  readonly conditional: readonly ConditionalUpdate[];
+}
+
+/** Updates to list. */
+export interface ListInput extends RecommendationContext {
+  readonly updates: readonly Release[];
+  readonly conditional: readonly RiskyUpdate[];
+  /** What is listed now: a condition's time moves only with its status. */
+  readonly listed: readonly ConditionalUpdate[];
+  readonly nowMs: number;
+}
+
+/** Lists updates, the newest first: one that risks speak against is available only while it is recommended. */
+export function listUpdates({ updates, conditional, listed, nowMs, ...context }: ListInput): ListedUpdates {
+  const judged = conditional.map(({ release, risks }) => {
+    const before = listed.find((update) => update.release.image === release.image)?.conditions;
+    const conditions = withCondition(before, { type: 'Recommended', ...recommendationOf(risks, context) }, nowMs);
+    return { release, risks: [...risks], conditions };
+  });
+  const isRecommended = ({ conditions }: ConditionalUpdate) =>
+    conditions?.some(({ type, status }) => type === 'Recommended' && status === 'True') ?? false;
+  const images = new Set(judged.map(({ release }) => release.image));
+  const available = [...updates.filter(({ image }) => !images.has(image)), ...judged.filter(isRecommended).map(({ release }) => release)];
+  return {
+    available: available.length > 0 ? available.toSorted(newestFirst) : null,
+    conditional: judged.toSorted((a, b) => newestFirst(a.release, b.release)),
+  };
+}
+
+/** Versions that are none stand last, by their text. */
+function newestFirst(a: Release, b: Release): number {
+  const [left, right] = [parseStrictVersion(a.version), parseStrictVersion(b.version)];
+  if (left && right) return compareVersions(right, left) || (a.image < b.image ? -1 : 1);
+  if (left || right) return left ? -1 : 1;
+  return a.version < b.version ? 1 : -1;
+}

@@ -1,0 +1,45 @@
+import type { UpdateQuery, UpdateRefusal } from './query.ts';
+import type { GraphUpdates } from './updates.ts';
+
+const DAY_MS = 24 * 3_600_000;
+
+/** What is remembered of asking for updates. */
+export interface Retrieval {
+  /** What was asked for; updates of another channel say nothing. */
+  readonly key: string;
+  readonly attemptedAtMs: number;
+  /** Last good answer, or when what is asked for changed, milliseconds since the epoch. */
+  readonly freshAtMs: number;
+  /** Undefined when none are known. */
+  readonly updates?: GraphUpdates | undefined;
+  /** Why the last attempt failed. */
+  readonly refusal?: UpdateRefusal | undefined;
+}
+
+/** What makes a question another one: the answers of one say nothing about the other. */
+export const retrievalKey = ({ service, channel, architecture, version }: UpdateQuery): string =>
+  JSON.stringify([service, channel, architecture, version]);
+
+/** When updates are asked for next, milliseconds since the epoch. */
+export const retrievalDueMs = (last: Retrieval | undefined, key: string, intervalMs: number): number =>
+  last === undefined || last.key !== key ? 0 : last.attemptedAtMs + intervalMs;
+
+/** What one attempt came to. */
+export interface Attempt {
+  readonly key: string;
+  readonly result: GraphUpdates | UpdateRefusal;
+  readonly nowMs: number;
+}
+
+/** What is remembered after an attempt: a failure keeps what was known for a day. */
+export function afterAttempt(last: Retrieval | undefined, { key, result, nowMs }: Attempt): Retrieval {
+  if ('updates' in result) return { key, attemptedAtMs: nowMs, freshAtMs: nowMs, updates: result };
+  const isKnown = last !== undefined && last.key === key && nowMs - last.freshAtMs <= DAY_MS;
+  return {
+    key,
+    attemptedAtMs: nowMs,
+    freshAtMs: last?.key === key ? last.freshAtMs : nowMs,
+    updates: isKnown ? last.updates : undefined,
+    refusal: result,
+  };
+}

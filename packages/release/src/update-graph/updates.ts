@@ -1,0 +1,114 @@
+import type { ConditionalUpdateRisk, Release } from '@flotilla/api/config';
+import { parseReleaseDetails } from '../payload/metadata.ts';
+import { compareVersions, parseStrictVersion, type Version } from '../semantic-version.ts';
+import { type GraphRisk, invalidGraph, type UpdateGraph } from './graph.ts';
+import { retrievalFailed, type UpdateRefusal } from './query.ts';
+
+/** The running release, and what is wanted. */
+export interface UpdateStart {
+  /** Version of the running release. */
+  readonly version: string;
+  readonly channel: string;
+  /** `spec.desiredUpdate` asks for several architectures, which the running release has not. */
+  readonly isMigration: boolean;
+}
+
+/** An update that risks speak against. */
+export interface RiskyUpdate {
+  readonly release: Release;
+  readonly risks: readonly ConditionalUpdateRisk[];
+}
+
+/** Updates of the running release as a graph has them. */
+export interface GraphUpdates {
+  /** The running release as the graph describes it. */
+  readonly current: Release;
+  readonly updates: readonly Release[];
+  readonly conditional: readonly RiskyUpdate[];
+}
+
+type Node = UpdateGraph['nodes'][number];
+
+/**
+ * Finds the updates of the running release in a graph (spec/cvo 5.7). Where it is not in the graph, that is told as the RetrievedUpdates
+ * condition tells it.
+ * @throws ReleaseError `FLOTILLA_UPDATE_GRAPH_INVALID` naming what in the graph cannot be used
+ */
+export function findUpdates(graph: UpdateGraph, { version, channel, isMigration }: UpdateStart): GraphUpdates | UpdateRefusal {
+  const versions = graph.nodes.map(versionOf);
+  const wanted = parseStrictVersion(version);
+  const at = versions.findIndex((other) => wanted !== undefined && compareVersions(other, wanted) === 0);
+  const node = graph.nodes[at];
+  if (node === undefined)
+    return retrievalFailed(
+      'VersionNotFound',
+      `currently reconciling cluster version ${version} not found in the ${JSON.stringify(channel)} channel`,
+    );
+  const current = toRelease(node);
+  if (isMigration) return { current, updates: [current], conditional: [] };
+  const conditional = conditionalUpdates(graph, version, versions);
+  const images = new Set(conditional.map(({ release }) => release.image));
+  const targets = new Set(graph.edges.filter(([from]) => from === at).map(([, to]) => to));
+  const updates = [...targets].flatMap((to) => (graph.nodes[to] ? [toRelease(graph.nodes[to])] : []));
+  return {
+    current,
+    updates: updates.filter(({ image }) => !images.has(image)),
+    conditional: unambiguous(conditional).flatMap(withUsableRisks),
+  };
+}
+
+function versionOf({ version }: Node, index: number): Version {
+  const parsed = parseStrictVersion(version);
+  if (!parsed) throw invalidGraph(`nodes.${index}.version: ${JSON.stringify(version).slice(0, 120)} is not a semantic version`);
+  return parsed;
+}
+
+function toRelease({ version, payload, metadata }: Node): Release {
+  const { url, architecture, channels } = parseReleaseDetails(metadata ?? {});
+  return {
+    version,
+    image: payload,
+    ...(url && { url }),
+    ...(architecture && { architecture }),
+    ...(channels.length > 0 && { channels: [...channels] }),
+  };
+}
+
+interface ConditionalEdge {
+  readonly release: Release;
+  readonly risks: readonly GraphRisk[];
+}
+
+function conditionalUpdates({ nodes, conditionalEdges }: UpdateGraph, version: string, versions: readonly Version[]): ConditionalEdge[] {
+  return conditionalEdges.flatMap(({ edges, risks }) =>
+    (edges ?? [])
+      .filter(({ from }) => from === version)
+      .map(({ to }) => {
+        const target = parseStrictVersion(to);
+        const node = target && nodes[versions.findIndex((other) => compareVersions(other, target) === 0)];
+        if (!node) throw invalidGraph(`no node for conditional update ${to.slice(0, 120)}`);
+        return { release: toRelease(node), risks: risks ?? [] };
+      }),
+  );
+}
+
+/** Several entries to one image contradict each other: nobody knows which risks are its own. */
+function unambiguous(updates: readonly ConditionalEdge[]): ConditionalEdge[] {
+  const byImage = Map.groupBy(updates, ({ release }) => release.image);
+  return updates.filter(({ release }) => byImage.get(release.image)?.length === 1);
+}
+
+/** A risk that nobody can evaluate makes its update none; so does one without risks. */
+function withUsableRisks({ release, risks }: ConditionalEdge): RiskyUpdate[] {
+  const usable = risks.map(({ matchingRules, ...risk }) => ({ ...risk, matchingRules: (matchingRules ?? []).flatMap(usableRule) }));
+  const isWhole = usable.length > 0 && usable.every(({ name, matchingRules }) => name !== '' && matchingRules.length > 0);
+  return isWhole ? [{ release, risks: usable.map((risk) => ({ ...risk, conditions: undefined })) }] : [];
+}
+
+type Rule = ConditionalUpdateRisk['matchingRules'][number];
+
+function usableRule({ type, promql }: NonNullable<GraphRisk['matchingRules']>[number]): Rule[] {
+  if (type === 'Always' && !promql) return [{ type }];
+  if (type === 'PromQL' && promql && promql.promql !== '') return [{ type, promql: { promql: promql.promql } }];
+  return [];
+}
