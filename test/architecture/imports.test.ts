@@ -18,6 +18,7 @@ const LIBRARIES: Record<string, readonly string[]> = {
   registry: ['api'],
   release: ['api'],
   rollout: ['api', 'machines', 'release'],
+  upgrade: ['api', 'machines'],
 };
 
 /** Beside the source, for tests alone. */

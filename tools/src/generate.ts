@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { CrdManifest } from '@flotilla/api';
 import { clusterSetCrds, transportCrds } from '@flotilla/api/ocm';
 import { ranCrds } from '@flotilla/api/ran';
-import { backupJobMachine, precacheJobMachine, rolloutClusterMachine, stateDiagram } from '@flotilla/machines';
+import { backupJobMachine, managedUpgradeMachine, precacheJobMachine, rolloutClusterMachine, stateDiagram } from '@flotilla/machines';
 import { stringify } from 'yaml';
 
 /** One committed file made from a source in the repository. */
@@ -37,9 +37,15 @@ const outputs: readonly Output[] = [
         'precache states': precacheJobMachine.machine,
         'backup states': backupJobMachine.machine,
         'rollout states of a cluster': rolloutClusterMachine,
-      }).reduce((document, [name, machine]) => withBlock(document, name, `\`\`\`mermaid\n${stateDiagram(machine)}\`\`\``), current),
+      }).reduce((document, [name, machine]) => withBlock(document, name, diagramBlock(machine)), current),
+  },
+  {
+    path: 'apps/upgrade-operator/README.md',
+    render: (current) => withBlock(current, 'phases', diagramBlock(managedUpgradeMachine)),
   },
 ];
+
+const diagramBlock = (machine: Parameters<typeof stateDiagram>[0]): string => `\`\`\`mermaid\n${stateDiagram(machine)}\`\`\``;
 
 /** A document with what is between the markers of a block replaced. */
 function withBlock(document: string, name: string, content: string): string {

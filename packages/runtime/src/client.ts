@@ -51,6 +51,8 @@ export interface DeleteOptions extends CallOptions {
   /** Delete only the object with this uid; another uid counts as gone. */
   readonly uid?: string;
   readonly propagationPolicy?: 'Foreground' | 'Background' | 'Orphan';
+  /** 0 deletes a pod without waiting for its node. Default: what the object says. */
+  readonly gracePeriodSeconds?: number;
 }
 
 /** One event of a watch. */

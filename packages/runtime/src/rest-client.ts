@@ -118,6 +118,7 @@ export class RestClient implements Client {
       kind: 'DeleteOptions',
       ...(options.uid ? { preconditions: { uid: options.uid } } : {}),
       propagationPolicy: options.propagationPolicy ?? 'Background',
+      ...(options.gracePeriodSeconds !== undefined && { gracePeriodSeconds: options.gracePeriodSeconds }),
     };
     try {
       await this.#transport.send({ ...bounds(options), method: 'DELETE', path: objectPath(kind, ref), body, idempotent: true });

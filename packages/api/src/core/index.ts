@@ -11,6 +11,7 @@ export {
   Namespace,
   Node,
   Pod,
+  PodDisruptionBudget,
   Role,
   RoleBinding,
   Secret,

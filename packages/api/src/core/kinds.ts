@@ -1,10 +1,9 @@
 import { z } from 'zod';
-import { KubeObject, resource, untyped } from '../kubernetes.ts';
+import { KubeObject, LabelSelector, ObjectMeta, resource, untyped } from '../kubernetes.ts';
+import { readable } from '../readable.ts';
 
 /** Built-in kinds the programs use. */
 export const Namespace = untyped('v1', 'Namespace', 'namespaces', false);
-export const Node = untyped('v1', 'Node', 'nodes', false);
-export const Pod = untyped('v1', 'Pod', 'pods');
 export const ServiceAccount = untyped('v1', 'ServiceAccount', 'serviceaccounts');
 export const Role = untyped('rbac.authorization.k8s.io/v1', 'Role', 'roles');
 export const RoleBinding = untyped('rbac.authorization.k8s.io/v1', 'RoleBinding', 'rolebindings');
@@ -13,6 +12,32 @@ export const ClusterRoleBinding = untyped('rbac.authorization.k8s.io/v1', 'Clust
 export const Job = untyped('batch/v1', 'Job', 'jobs');
 export const Deployment = untyped('apps/v1', 'Deployment', 'deployments');
 export const CustomResourceDefinition = untyped('apiextensions.k8s.io/v1', 'CustomResourceDefinition', 'customresourcedefinitions', false);
+
+const NodeSchema = KubeObject.extend({
+  spec: readable(
+    z.looseObject({
+      unschedulable: z.boolean().optional(),
+      taints: z.array(z.looseObject({ key: z.string(), effect: z.string(), timeAdded: z.string().nullish() })).nullish(),
+    }),
+  ),
+  status: readable(z.looseObject({ conditions: z.array(z.looseObject({ type: z.string(), status: z.string() })).nullish() })),
+});
+export type Node = z.output<typeof NodeSchema>;
+export const Node = resource('v1', 'Node', 'nodes', false, NodeSchema);
+
+const PodSchema = KubeObject.extend({
+  metadata: ObjectMeta.extend({ ownerReferences: readable(z.array(z.looseObject({ kind: z.string() }))) }),
+  spec: readable(z.looseObject({ nodeName: z.string().optional() })),
+});
+export type Pod = z.output<typeof PodSchema>;
+export const Pod = resource('v1', 'Pod', 'pods', true, PodSchema);
+
+const count = z.union([z.number(), z.string()]).nullish();
+const DisruptionBudgetSchema = KubeObject.extend({
+  spec: readable(z.looseObject({ selector: LabelSelector.nullish(), minAvailable: count, maxUnavailable: count })),
+});
+export type PodDisruptionBudget = z.output<typeof DisruptionBudgetSchema>;
+export const PodDisruptionBudget = resource('policy/v1', 'PodDisruptionBudget', 'poddisruptionbudgets', true, DisruptionBudgetSchema);
 
 const ConfigMapSchema = KubeObject.extend({ data: z.record(z.string(), z.string()).nullish() });
 export type ConfigMap = z.output<typeof ConfigMapSchema>;

@@ -1,0 +1,45 @@
+import type { KubeObject, Ref } from '@flotilla/api';
+import { CLUSTER_VERSION_NAME, ClusterVersion } from '@flotilla/api/config';
+import { FileIntegrity, MACHINE_NAMESPACE, MachineSet } from '@flotilla/api/machine';
+import { type Client, isAlreadyExists } from '@flotilla/runtime';
+
+/** What steps change in the cluster. Each may be repeated. */
+export interface ClusterWrites {
+  /** Merges into the ClusterVersion; resolves to what it is then. */
+  patchClusterVersion(clusterVersion: ClusterVersion, patch: Record<string, unknown>, signal: AbortSignal): Promise<ClusterVersion>;
+  createMachineSet(set: KubeObject, signal: AbortSignal): Promise<void>;
+  deleteMachineSet(set: MachineSet, signal: AbortSignal): Promise<void>;
+  /** Has the files of nodes read anew, for they changed. */
+  reinitFileIntegrity(signal: AbortSignal): Promise<void>;
+}
+
+/** Where FedRAMP clusters watch files of nodes. */
+const FILE_INTEGRITY: Required<Ref> = { namespace: 'openshift-file-integrity', name: 'osd-fileintegrity' };
+
+/** Writes through a client. @param onClusterVersion told of each change, before any watch is */
+export function createClusterWrites(
+  client: Pick<Client, 'patch' | 'create' | 'delete'>,
+  onClusterVersion: (before: ClusterVersion, after: ClusterVersion) => void,
+): ClusterWrites {
+  return {
+    async patchClusterVersion(clusterVersion, patch, signal) {
+      const after = await client.patch(ClusterVersion, { name: CLUSTER_VERSION_NAME }, patch, { type: 'merge', signal });
+      onClusterVersion(clusterVersion, after);
+      return after;
+    },
+    async createMachineSet(set, signal) {
+      try {
+        await client.create(MachineSet, set, { signal });
+      } catch (error) {
+        if (!isAlreadyExists(error)) throw error;
+      }
+    },
+    async deleteMachineSet({ metadata: { name, uid } }, signal) {
+      await client.delete(MachineSet, { namespace: MACHINE_NAMESPACE, name }, { uid, signal });
+    },
+    async reinitFileIntegrity(signal) {
+      const annotations = { 'file-integrity.openshift.io/re-init': '' };
+      await client.patch(FileIntegrity, FILE_INTEGRITY, { metadata: { annotations } }, { type: 'merge', signal });
+    },
+  };
+}

@@ -1,0 +1,98 @@
+import { type Node, Pod, PodDisruptionBudget } from '@flotilla/api/core';
+import { NotificationState, type UpgradeConfig } from '@flotilla/api/managed';
+import { type Client, isConflict, isNotFound, type Logger } from '@flotilla/runtime';
+import { cordonOf, type DrainSettings, type DrainStep, drainMoments, isDrainDue, planDrain } from '@flotilla/upgrade';
+import type { OperatorConfig } from '../ports.ts';
+
+/** What a drain is judged by. */
+export interface DrainContext {
+  readonly upgradeConfig: UpgradeConfig;
+  readonly config: OperatorConfig;
+  /** Watch the drain, remove nothing. Default false. */
+  readonly watchOnly?: boolean;
+  readonly nowMs: number;
+  /** Told of `StateDelayed` when pods with a disruption budget were removed. */
+  readonly notify: (state: NotificationState, detail: string) => Promise<unknown>;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+}
+
+/** How the drain of a node goes. */
+export interface DrainState {
+  readonly isLate: boolean;
+  /** When to look again although nothing changes. */
+  readonly lookAgainMs?: number;
+}
+
+/** Removes what keeps nodes from being drained. */
+export interface NodeDrains {
+  /** Looks at one node, and removes the pods whose time is over. Nothing for a node that is not cordoned. */
+  force(node: Node, context: DrainContext): Promise<DrainState>;
+}
+
+/** Pods that were told to go are looked at again after this long. */
+const AGAIN_MS = 60_000;
+
+/** Reads pods and budgets when the time of a strategy has come, not before: most drains end in time. */
+export function createNodeDrains(client: Pick<Client, 'list' | 'patch' | 'delete'>): NodeDrains {
+  return {
+    async force(node, context) {
+      const { nowMs, notify, logger, signal } = context;
+      const cordon = cordonOf(node);
+      if (!cordon) return { isLate: false };
+      if (cordon === 'unknown') {
+        logger.warn({ node: node.metadata.name }, 'Node is cordoned, but its taint has no timeAdded: its drain is not watched');
+        return { isLate: false, lookAgainMs: AGAIN_MS };
+      }
+      const settings = settingsOf(context);
+      const { sinceMs } = cordon;
+      if (!isDrainDue(sinceMs, settings, nowMs)) return { isLate: false, lookAgainMs: untilNext(sinceMs, settings, nowMs) };
+      const { pods, budgets } = settings.disabled ? { pods: [], budgets: [] } : await read(client, node.metadata.name, signal);
+      const { steps, forcesBudgets, isLate } = planDrain(sinceMs, pods, budgets, settings, nowMs);
+      for (const step of steps) await carryOut(client, step, logger, signal);
+      if (forcesBudgets) await notify(NotificationState.delayed, 'drain');
+      const next = untilNext(sinceMs, settings, nowMs);
+      return { isLate, lookAgainMs: pods.length > 0 ? Math.min(next ?? AGAIN_MS, AGAIN_MS) : next };
+    },
+  };
+}
+
+/** Milliseconds until something is due that is not yet; undefined when nothing is. */
+function untilNext(sinceMs: number, settings: DrainSettings, nowMs: number): number | undefined {
+  const next = drainMoments(sinceMs, settings).find((moment) => moment >= nowMs);
+  return next === undefined ? undefined : next - nowMs + 1;
+}
+
+function settingsOf({ upgradeConfig, config: { nodeDrain }, watchOnly = false }: DrainContext): DrainSettings {
+  return {
+    timeOut: nodeDrain.timeOut,
+    expectedDrainTime: nodeDrain.expectedNodeDrainTime,
+    forceDrainTimeout: upgradeConfig.spec.PDBForceDrainTimeout,
+    disabled: watchOnly,
+    ignoredNamespaces: nodeDrain.ignoredNamespacePatterns.map((pattern) => new RegExp(pattern)),
+  };
+}
+
+async function read(client: Pick<Client, 'list'>, node: string, signal: AbortSignal) {
+  const [pods, budgets] = await Promise.all([
+    client.list(Pod, { fieldSelector: `spec.nodeName=${node}`, signal }),
+    client.list(PodDisruptionBudget, { signal }),
+  ]);
+  return { pods: pods.items, budgets: budgets.items };
+}
+
+async function carryOut(
+  client: Pick<Client, 'patch' | 'delete'>,
+  { strategy, action, pod }: DrainStep,
+  logger: Logger,
+  signal: AbortSignal,
+) {
+  const { namespace, name, uid } = pod.metadata;
+  if (action === 'delete') await client.delete(Pod, { namespace, name }, { uid, gracePeriodSeconds: 0, signal });
+  else await client.patch(Pod, { namespace, name }, { metadata: { uid, finalizers: null } }, { type: 'merge', signal }).catch(unlessGone);
+  logger.info({ pod: `${namespace}/${name}`, strategy }, 'Removed what kept a node from being drained');
+}
+
+function unlessGone(error: unknown): void {
+  if (!isNotFound(error) && !isConflict(error)) throw error;
+}

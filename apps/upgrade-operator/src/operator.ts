@@ -1,0 +1,43 @@
+import { refKey } from '@flotilla/api';
+import { UPGRADE_CONFIG_NAME } from '@flotilla/api/managed';
+import { type Client, type Clock, createChannel, type Logger, type Metrics } from '@flotilla/runtime';
+import { type Caches, createCaches } from './caches.ts';
+import type { ProgramSettings } from './config.ts';
+import { createNodeDrains } from './drain/node-drains.ts';
+import type { Ports } from './ports.ts';
+import { startNodeKeeper } from './reconcilers/node/reconciler.ts';
+import { startUpgradeConfigs } from './reconcilers/upgrade-config/reconciler.ts';
+
+/** What the operator runs on. */
+export interface OperatorDeps {
+  readonly client: Client;
+  readonly settings: ProgramSettings;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+}
+
+/** What makes the services behind the ports; the caches are read by whoever watches them. */
+export type PortsFactory = (deps: OperatorDeps, caches: Caches, signal: AbortSignal) => Ports;
+
+/** Does the operator's work until the signal aborts. */
+export async function runOperator(deps: OperatorDeps, createPorts: PortsFactory, signal: AbortSignal): Promise<void> {
+  const { client, settings, logger, metrics, clock } = deps;
+  const { namespace, retrySeconds } = settings;
+  const caches = createCaches(client, namespace, { logger, metrics, clock });
+  const looks = createChannel();
+  let hasForcedDrain = false;
+  const common = { caches, ports: createPorts(deps, caches, signal), drains: createNodeDrains(client), namespace, logger, metrics, clock };
+  const takeForcedDrain = (): boolean => {
+    const had = hasForcedDrain;
+    hasForcedDrain = false;
+    return had;
+  };
+  const onForcedDrain = (): void => {
+    hasForcedDrain = true;
+    looks.enqueue(refKey({ namespace, name: UPGRADE_CONFIG_NAME }));
+  };
+  const upgradeConfigs = startUpgradeConfigs({ ...common, client, looks, takeForcedDrain, retryMs: retrySeconds * 1000 }, signal);
+  const nodes = startNodeKeeper({ ...common, onForcedDrain }, signal);
+  await Promise.all([upgradeConfigs.stopped, nodes.stopped]);
+}

@@ -1,0 +1,188 @@
+/**
+ * What an upgrade asks of the world beyond the API server. Steps know these interfaces; `main.ts` wires what is behind them.
+ * A call that fails throws an error whose message may stand in a condition: no secret in it. Every call is bounded in time and ends
+ * with its signal.
+ */
+import type { NotificationState, UpgradeConfig, UpgradeHistory, UpgradePhase, UpgradeType } from '@flotilla/api/managed';
+import type { Watch } from '@flotilla/runtime';
+import type { ObservedCluster } from '@flotilla/upgrade';
+
+/** What the operator is told by its ConfigMap; times are in minutes (spec/muo 9). */
+export interface OperatorConfig {
+  /** Type of the UpgradeConfigs that a provider creates. */
+  readonly upgradeType: UpgradeType;
+  readonly configManager: {
+    /** Undefined: nobody provides UpgradeConfigs, whoever likes creates them. */
+    readonly source?: 'OCM' | 'LOCAL';
+    readonly ocmBaseUrl?: string;
+    readonly localConfigName?: string;
+    readonly watchInterval: number;
+  };
+  readonly validation: { readonly cincinnati: boolean };
+  readonly environment: { readonly fedramp: boolean };
+  readonly maintenance: {
+    readonly controlPlaneTime: number;
+    readonly ignoredAlerts: { readonly controlPlaneCriticals: readonly string[] };
+  };
+  readonly scale: { readonly timeOut: number; readonly extraMachinePools: readonly string[] };
+  /** 0 turns the notice of a delay, or the giving up, off. */
+  readonly upgradeWindow: { readonly delayTrigger: number; readonly timeOut: number };
+  readonly nodeDrain: {
+    readonly timeOut: number;
+    readonly expectedNodeDrainTime: number;
+    readonly disableDrainStrategies: boolean;
+    /** Valid regular expressions. */
+    readonly ignoredNamespacePatterns: readonly string[];
+  };
+  readonly healthCheck: { readonly ignoredCriticals: readonly string[]; readonly ignoredNamespaces: readonly string[] };
+  readonly extDependencyAvailabilityChecks: {
+    /** Timeout in seconds. */
+    readonly http: { readonly timeout: number; readonly urls: readonly string[] };
+  };
+  readonly featureGate: { readonly enabled: readonly string[] };
+}
+
+/** The operator's configuration as it is now: changes count from the next pass. */
+export interface ConfigSource {
+  /** The last one that could be used, and what is wrong with the present one. Neither: it was never read. */
+  readonly current: () => { readonly config?: OperatorConfig; readonly problem?: string };
+  /** Wakes the UpgradeConfig when it changes. */
+  readonly watch: Watch;
+}
+
+/** What an owner of the cluster is told. */
+export interface Notification {
+  readonly state: NotificationState;
+  readonly upgradeConfig: UpgradeConfig;
+  /** The upgrade it is about, with its conditions as they are in this pass. */
+  readonly entry: UpgradeHistory;
+  /** Of the health states: what was found (the tokens of spec/muo 6.1). Of a delay: `drain` when it is a drain's. */
+  readonly detail?: string;
+}
+
+/** Tells owners how the upgrade goes (spec/muo 8). Who told what is kept in the UpgradeConfig, not here. */
+export interface Notifier {
+  /**
+   * Resolves when it is told, or when there is nobody to tell or nothing left to tell. A process may have died after the same was told: told twice, the
+   * receiver must see it once.
+   */
+  notify(notification: Notification, signal: AbortSignal): Promise<void>;
+}
+
+/** Silences of alerts while the cluster is worked on (spec/muo 7.2). Each call may be repeated and then changes nothing. */
+export interface Silences {
+  /** @param endsAt milliseconds since the epoch */
+  startControlPlane(
+    window: { readonly version: string; readonly endsAt: number; readonly criticalAlerts: readonly string[] },
+    signal: AbortSignal,
+  ): Promise<void>;
+  endControlPlane(signal: AbortSignal): Promise<void>;
+  setWorkers(
+    window: { readonly version: string; readonly endsAt: number; readonly remainingNodes: number },
+    signal: AbortSignal,
+  ): Promise<void>;
+  endWorkers(signal: AbortSignal): Promise<void>;
+  /** Whether any silence of ours is in force. */
+  isActive(signal: AbortSignal): Promise<boolean>;
+}
+
+/** What a health check looks at. */
+export interface HealthQuestion {
+  readonly upgradeConfig: UpgradeConfig;
+  readonly phase: UpgradePhase;
+  readonly cluster: ObservedCluster;
+  readonly config: OperatorConfig;
+}
+
+/** What a health check finds. */
+export interface HealthVerdict {
+  /** The upgrade must not go on. */
+  readonly blocks: boolean;
+  /** Why it is not healthy, for people; undefined when it is. */
+  readonly message?: string;
+  /** What owners are told, when the gate `PreHealthCheck` has them told: the tokens of spec/muo 6.1. */
+  readonly tokens?: string;
+}
+
+/** Whether the cluster is fit (spec/muo 6). Monitoring that does not answer is unfit, not fit. */
+export interface HealthChecks {
+  before(question: HealthQuestion, signal: AbortSignal): Promise<HealthVerdict>;
+  after(question: HealthQuestion, signal: AbortSignal): Promise<HealthVerdict>;
+}
+
+/** Whether what the upgrade needs from outside answers (spec/muo 8.6). */
+export interface DependencyCheck {
+  /** Resolves when all do; throws naming the first that does not. */
+  check(http: OperatorConfig['extDependencyAvailabilityChecks']['http'], signal: AbortSignal): Promise<void>;
+}
+
+/** Whoever decides that there is an upgrade (spec/muo 3.2). */
+export interface Provider {
+  /** Asks whether the UpgradeConfig is still what is wanted, and changes it when not: then true. */
+  refresh(signal: AbortSignal): Promise<boolean>;
+}
+
+/** Alerts of the past (spec/muo 2.2, 8.8). */
+export interface AlertHistory {
+  /** Names of the paging alerts of upgrades that fired in that time. */
+  paging(startMs: number, endMs: number, signal: AbortSignal): Promise<readonly string[]>;
+}
+
+/** Moments of an upgrade that have a gauge of their own (spec/muo 10.1). */
+export type UpgradeMoment =
+  | 'upgrade_started'
+  | 'upgrade_completed'
+  | 'controlplane_upgrade_started'
+  | 'controlplane_upgrade_completed'
+  | 'workernode_upgrade_started'
+  | 'workernode_upgrade_completed';
+
+/** The operator's own metrics (spec/muo 10.1); names and labels are behind it. Saying the same again changes nothing. */
+export interface UpgradeMetrics {
+  validationFailed(failed: boolean): void;
+  scalingFailed(failed: boolean): void;
+  windowBreached(breached: boolean): void;
+  controlPlaneTimeout(version: string, late: boolean): void;
+  workerTimeout(version: string, late: boolean): void;
+  drainTimeout(node: string, late: boolean): void;
+  /** No node's drain is late any more, gone ones included. */
+  clearDrainTimeouts(): void;
+  notificationFailed(state: NotificationState, failed: boolean): void;
+  notificationSent(state: NotificationState, version: string): void;
+  /** When it happened, as the status has it. */
+  moment(moment: UpgradeMoment, version: string, atMs: number): void;
+  result(upgrade: {
+    readonly precedingVersion: string;
+    readonly version: string;
+    readonly stream: 'y' | 'z' | 'unknown';
+    readonly alerts: readonly string[];
+  }): void;
+  /** There is no UpgradeConfig (spec/muo 10.3). */
+  resetAll(): void;
+  /** The upgrade was given up (spec/muo 10.3). */
+  resetFailed(): void;
+}
+
+/** Where versions and images are looked up (spec/muo 4.5, 4.6). */
+export interface ReleaseSource {
+  /** Version of a release image. */
+  versionOf(image: string, signal: AbortSignal): Promise<string>;
+  /** Versions that a cluster may go to, by the update graph of its ClusterVersion. */
+  updates(
+    from: { readonly cluster: ObservedCluster; readonly channel: string; readonly version: string },
+    signal: AbortSignal,
+  ): Promise<readonly string[]>;
+}
+
+/** Everything. */
+export interface Ports {
+  readonly config: ConfigSource;
+  readonly notifier: Notifier;
+  readonly silences: Silences;
+  readonly health: HealthChecks;
+  readonly dependencies: DependencyCheck;
+  readonly provider: Provider;
+  readonly alerts: AlertHistory;
+  readonly metrics: UpgradeMetrics;
+  readonly releases: ReleaseSource;
+}

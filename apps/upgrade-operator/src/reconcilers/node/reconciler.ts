@@ -1,0 +1,81 @@
+import type { Node } from '@flotilla/api/core';
+import { UPGRADE_CONFIG_NAME } from '@flotilla/api/managed';
+import {
+  type Change,
+  type Clock,
+  type Logger,
+  type Metrics,
+  type ReconcileContext,
+  type ReconcileResult,
+  type Reconciler,
+  startReconciler,
+  watch,
+} from '@flotilla/runtime';
+import { cordonOf, findEntry, historyOf, isBeingConfigured, isControlPlaneNode, workerPools } from '@flotilla/upgrade';
+import type { Caches } from '../../caches.ts';
+import type { NodeDrains } from '../../drain/node-drains.ts';
+import type { Ports } from '../../ports.ts';
+
+/** What the reconciler works with. */
+export interface NodeDeps {
+  readonly caches: Caches;
+  readonly ports: Pick<Ports, 'config' | 'metrics'>;
+  readonly drains: NodeDrains;
+  /** Called when pods with a disruption budget were removed. */
+  readonly onForcedDrain: () => void;
+  readonly namespace: string;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+}
+
+/**
+ * Keeps drains of workers going while an upgrade changes them (spec/muo 2.3). Only nodes whose configuration is being changed: what an
+ * administrator has cordoned stays as it is.
+ */
+export function startNodeKeeper(deps: NodeDeps, signal: AbortSignal): Reconciler {
+  const { caches, logger, metrics, clock } = deps;
+  const cordoned = () => caches.nodes.list().filter((node) => cordonOf(node) !== undefined);
+  return startReconciler({
+    name: 'node-keeper',
+    for: watch(caches.nodes, { select: hasChanged }),
+    watches: [watch(caches.upgradeConfigs, { enqueue: cordoned }), watch(caches.pools, { enqueue: cordoned })],
+    reconcile: (name, context) => reconcile(deps, name, context),
+    logger,
+    signal,
+    metrics,
+    clock,
+  });
+}
+
+async function reconcile(deps: NodeDeps, name: string, { logger, signal }: ReconcileContext): Promise<ReconcileResult> {
+  const { caches, ports, drains, onForcedDrain, clock, namespace } = deps;
+  const upgradeConfig = caches.upgradeConfigs.get({ namespace, name: UPGRADE_CONFIG_NAME });
+  const entry = upgradeConfig && findEntry(historyOf(upgradeConfig), upgradeConfig.spec.desired.version ?? '');
+  if (!upgradeConfig || entry?.phase !== 'Upgrading' || !workerPools(caches.pools.list()).isUpgrading) return {};
+  const node = caches.nodes.get({ name });
+  const { config } = ports.config.current();
+  if (!config || (node && isControlPlaneNode(node))) return {};
+  if (!node || !cordonOf(node)) {
+    ports.metrics.drainTimeout(name, false);
+    return {};
+  }
+  if (!isBeingConfigured(node)) return {};
+  const { isLate, lookAgainMs } = await drains.force(node, {
+    upgradeConfig,
+    config,
+    watchOnly: config.nodeDrain.disableDrainStrategies,
+    nowMs: clock.now(),
+    notify: async () => onForcedDrain(),
+    logger,
+    signal,
+  });
+  ports.metrics.drainTimeout(name, isLate && !node.metadata.deletionTimestamp);
+  return lookAgainMs === undefined ? {} : { requeueAfterMs: lookAgainMs };
+}
+
+function hasChanged({ type, object, previous }: Change<Node>): boolean {
+  const facts = (node: Node) =>
+    JSON.stringify([cordonOf(node), isBeingConfigured(node), isControlPlaneNode(node), node.metadata.deletionTimestamp]);
+  return type === 'deleted' || !previous || facts(object) !== facts(previous);
+}

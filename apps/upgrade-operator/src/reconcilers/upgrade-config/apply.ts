@@ -1,0 +1,64 @@
+/** What a pass does: the steps of an upgrade, or its end. */
+import { errorMessage } from '@flotilla/api';
+import { NotificationState, UpgradeCondition } from '@flotilla/api/managed';
+import { stepConditions, surgeRemains } from '@flotilla/upgrade';
+import type { Step, StepContext, StepOutcome } from '../../steps/step.ts';
+import type { UpgradeDraft } from './status.ts';
+import type { Timers } from './timers.ts';
+
+/** How a walk over the steps ended. */
+export interface Walk {
+  /** Every step is done, but for what may still be told. */
+  readonly isDone: boolean;
+  /** A step that failed: tried again although nothing changes. */
+  readonly failure?: { readonly step: string; readonly message: string };
+}
+
+/**
+ * Walks the steps from the first one, as far as they are done; each is told of in its condition (spec/muo 5.2).
+ * @param contextOf what a step works with; asked for each, for the one before it may have changed the status
+ */
+export async function walkSteps(steps: readonly Step[], draft: UpgradeDraft, contextOf: () => StepContext, timers: Timers): Promise<Walk> {
+  /** Conditions that two steps share stay as the one left them that is not done. */
+  const open = new Set<string>();
+  for (const step of steps) {
+    const context = contextOf();
+    const outcome = await runStep(step, context);
+    context.signal.throwIfAborted();
+    timers.lookAgain(outcome.lookAgainMs);
+    const condition = stepConditions[step.name];
+    if (outcome.kind !== 'done' || !open.has(condition)) draft.endStep(condition, outcome);
+    if (outcome.kind === 'done') continue;
+    open.add(condition);
+    if (outcome.goesOn) continue;
+    return { isDone: false, ...(outcome.kind === 'failed' && { failure: { step: step.name, message: outcome.message } }) };
+  }
+  return { isDone: true };
+}
+
+async function runStep(step: Step, context: StepContext): Promise<StepOutcome> {
+  if (step.endsWithCommencement && context.isCommenced) return { kind: 'done' };
+  try {
+    return await step.run(context);
+  } catch (error) {
+    return { kind: 'failed', message: errorMessage(error) };
+  }
+}
+
+/**
+ * Gives up an upgrade that has changed nothing by the end of its window (spec/muo 5.6): takes extra workers and silences away and tells. Throws when that
+ * cannot be done yet.
+ */
+export async function giveUp(draft: UpgradeDraft, { cluster, ports, writes, notify, logger, signal }: StepContext): Promise<void> {
+  for (const set of surgeRemains(cluster).sets) await writes.deleteMachineSet(set, signal);
+  const mayBeOpen = draft.entry.conditions?.some(({ type }) => type === UpgradeCondition.controlPlaneWindowCreated);
+  await ports.silences.endControlPlane(signal).catch((error: unknown) => {
+    // Monitoring that does not answer may be the very reason why nothing was changed.
+    if (mayBeOpen) throw error;
+  });
+  await notify(NotificationState.failed);
+  ports.metrics.resetFailed();
+  ports.metrics.windowBreached(true);
+  draft.sayFailed();
+  logger.warn({ version: draft.entry.version }, 'Gave the upgrade up: its window ended before anything was changed');
+}

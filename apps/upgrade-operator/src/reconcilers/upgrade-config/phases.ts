@@ -1,0 +1,253 @@
+/** What a pass looks at in each phase, and does there. */
+import { errorMessage } from '@flotilla/api';
+import {
+  FeatureGateName,
+  NotificationState,
+  type UpgradeConfig,
+  UpgradeConfig as UpgradeConfigKind,
+  type UpgradePhase,
+} from '@flotilla/api/managed';
+import type { ManagedUpgradeLook } from '@flotilla/machines';
+import type { Client, Clock, Logger } from '@flotilla/runtime';
+import {
+  isCommenced,
+  isEarly,
+  type ObservedCluster,
+  scheduleOf,
+  streamOf,
+  targetOf,
+  type UpgradeTarget,
+  upgraders,
+  validate,
+} from '@flotilla/upgrade';
+import type { ClusterWrites } from '../../cluster-writes.ts';
+import type { NodeDrains } from '../../drain/node-drains.ts';
+import type { NotificationOutbox } from '../../notification-outbox.ts';
+import type { OperatorConfig, Ports } from '../../ports.ts';
+import type { StepContext, Told } from '../../steps/step.ts';
+import { stepsOf } from '../../upgraders.ts';
+import { giveUp, walkSteps } from './apply.ts';
+import type { Written } from './observe.ts';
+import { givesUpAt, poolFacts } from './plan.ts';
+import type { Retries } from './retries.ts';
+import { type UpgradeDraft, ValidationReason } from './status.ts';
+import type { Timers } from './timers.ts';
+
+/** What outlives a pass. */
+export interface PassDeps {
+  readonly client: Pick<Client, 'patch'>;
+  readonly ports: Ports;
+  readonly writes: ClusterWrites;
+  readonly drains: NodeDrains;
+  readonly outbox: NotificationOutbox;
+  readonly retries: Retries;
+  readonly written: Written;
+  readonly clock: Clock;
+}
+
+/** One pass over the UpgradeConfig. */
+export interface Pass extends PassDeps {
+  readonly upgradeConfig: UpgradeConfig;
+  readonly cluster: ObservedCluster;
+  readonly config: OperatorConfig;
+  readonly draft: UpgradeDraft;
+  readonly timers: Timers;
+  readonly save: () => Promise<void>;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+}
+
+const NOTHING: ManagedUpgradeLook = { isValid: false, isDue: false, provider: 'unasked', isGivenUp: false, isDone: false };
+
+/** Looks at the upgrade as its phase demands. */
+export const lookAt: Readonly<Record<UpgradePhase, (pass: Pass) => Promise<ManagedUpgradeLook>>> = {
+  New: async (pass) => {
+    await checkEarly(pass);
+    return NOTHING;
+  },
+  Pending: lookAtPending,
+  Upgrading: lookAtUpgrading,
+  Upgraded: async (pass) => {
+    await repeatNotifications(pass);
+    await reportResult(pass);
+    return NOTHING;
+  },
+  Failed: async (pass) => {
+    await repeatNotifications(pass);
+    return NOTHING;
+  },
+};
+
+/** An upgrade that is hours away is checked at once, so that there is time to mend what is not fit (spec/muo 2.2). */
+async function checkEarly({ upgradeConfig, cluster, config, draft, clock, ports, logger, signal, ...pass }: Pass): Promise<void> {
+  const schedule = scheduleOf(upgradeConfig.spec.upgradeAt, config.upgradeWindow.timeOut, clock.now());
+  if (!schedule || !isEarly(schedule) || !config.featureGate.enabled.includes(FeatureGateName.preHealthCheck)) return;
+  const { phase } = draft.entry;
+  const verdict = await ports.health.before({ upgradeConfig, phase, cluster, config }, signal).catch((error: unknown) => {
+    logger.warn({ reason: errorMessage(error) }, 'The early health check failed');
+    return undefined;
+  });
+  if (verdict?.tokens) await notify({ ...pass, upgradeConfig, draft, clock, ports }, NotificationState.preHealthCheck, verdict.tokens);
+}
+
+async function lookAtPending(pass: Pass): Promise<ManagedUpgradeLook> {
+  const { upgradeConfig, cluster, config, draft, clock, ports, retries, timers, signal } = pass;
+  if (!(await isValid(pass))) return NOTHING;
+  const target = targetOf(upgradeConfig.spec);
+  const schedule = scheduleOf(upgradeConfig.spec.upgradeAt, config.upgradeWindow.timeOut, clock.now());
+  const isDue = schedule?.isReady === true || (target !== undefined && isCommenced(cluster.clusterVersion, target));
+  if (!isDue) {
+    timers.lookAgain(schedule && schedule.untilUpgradeMs + 1);
+    return { ...NOTHING, isValid: true };
+  }
+  try {
+    const isReplaced = await ports.provider.refresh(signal);
+    return { ...NOTHING, isValid: true, isDue, provider: isReplaced ? 'replaced' : 'agrees' };
+  } catch (error) {
+    draft.sayValidated(ValidationReason.providerUnavailable, errorMessage(error));
+    timers.lookAgain(retries.after('provider'));
+    return NOTHING;
+  }
+}
+
+/** Validates, looking up what that takes, and says what came of it. */
+async function isValid(pass: Pass): Promise<boolean> {
+  const { upgradeConfig, cluster, config, draft, ports, retries, timers, signal } = pass;
+  const answers: { imageVersion?: string; updates?: readonly string[] } = {};
+  for (;;) {
+    const verdict = validate({
+      spec: upgradeConfig.spec,
+      clusterVersion: cluster.clusterVersion,
+      asksGraph: config.validation.cincinnati,
+      answers,
+    });
+    try {
+      switch (verdict.kind) {
+        case 'ask-image':
+          answers.imageVersion = await ports.releases.versionOf(verdict.image, signal);
+          continue;
+        case 'ask-updates':
+          answers.updates = await ports.releases.updates({ cluster, channel: verdict.channel, version: verdict.version }, signal);
+          continue;
+        case 'resolved':
+          await resolveVersion(pass, verdict.version);
+          return false;
+        case 'refused':
+          draft.sayValidated(ValidationReason.refused, verdict.message);
+          ports.metrics.validationFailed(true);
+          return false;
+        case 'valid':
+          draft.sayValidated(ValidationReason.valid, verdict.message);
+          ports.metrics.validationFailed(false);
+          return true;
+      }
+    } catch (error) {
+      draft.sayValidated(ValidationReason.unknown, errorMessage(error));
+      ports.metrics.validationFailed(true);
+      timers.lookAgain(retries.after('validation'));
+      return false;
+    }
+  }
+}
+
+/** The version of an image belongs into the spec; the pass after that knows it. */
+async function resolveVersion({ client, upgradeConfig, written, timers, signal }: Pass, version: string): Promise<void> {
+  const { namespace, name, uid } = upgradeConfig.metadata;
+  const patch = { metadata: { uid }, spec: { desired: { version } } };
+  const stored = await client.patch(UpgradeConfigKind, { namespace, name }, patch, { type: 'merge', signal });
+  written.upgradeConfigs.note(upgradeConfig, stored);
+  timers.lookAgain(0);
+}
+
+async function lookAtUpgrading(pass: Pass): Promise<ManagedUpgradeLook> {
+  const { upgradeConfig, cluster, config, draft, clock, retries, timers, logger } = pass;
+  const target = targetOf(upgradeConfig.spec);
+  if (!target) return NOTHING;
+  const commenced = isCommenced(cluster.clusterVersion, target);
+  draft.change(poolFacts(draft.entry, cluster, commenced, clock.now()));
+  const endsAt = givesUpAt(draft.entry, config, upgraders[upgradeConfig.spec.type], commenced);
+  const contextOf = () => contextFor(pass, target, commenced);
+  if (endsAt !== undefined && endsAt < clock.now()) return { ...NOTHING, isGivenUp: await tryToGiveUp(pass, contextOf()) };
+  timers.lookAgain(endsAt && endsAt - clock.now() + 1);
+  await repeatNotifications(pass);
+  const { isDone, failure } = await walkSteps(stepsOf(upgradeConfig.spec.type), draft, contextOf, timers);
+  if (failure) {
+    if (retries.isNews(failure.step, failure.message)) logger.warn({ step: failure.step, reason: failure.message }, 'A step failed');
+    timers.lookAgain(retries.after(failure.step));
+  } else retries.reset();
+  return { ...NOTHING, isDone };
+}
+
+async function tryToGiveUp({ draft, retries, timers, logger }: Pass, context: StepContext): Promise<boolean> {
+  try {
+    await giveUp(draft, context);
+    return true;
+  } catch (error) {
+    logger.warn({ reason: errorMessage(error) }, 'The upgrade cannot be given up yet');
+    timers.lookAgain(retries.after('give-up'));
+    return false;
+  }
+}
+
+function contextFor(pass: Pass, target: UpgradeTarget, commenced: boolean): StepContext {
+  const { upgradeConfig, cluster, config, draft, ports, writes, drains, clock, logger, signal } = pass;
+  return {
+    upgradeConfig,
+    entry: draft.entry,
+    target,
+    cluster,
+    isCommenced: commenced,
+    config,
+    nowMs: clock.now(),
+    ports,
+    writes,
+    drains,
+    notify: (state, detail) => notify(pass, state, detail),
+    logger,
+    signal,
+  };
+}
+
+type Telling = Pick<Pass, 'upgradeConfig' | 'draft' | 'clock' | 'ports' | 'outbox'>;
+
+/** Has something told once in an upgrade; what could not be told is remembered, and told later. */
+export async function notify({ upgradeConfig, draft, ports, outbox }: Telling, state: NotificationState, detail?: string): Promise<Told> {
+  const earlier = draft.entry.notifications?.find((each) => each.state === state);
+  if (earlier?.time !== undefined) return { isTold: true };
+  if (!earlier) draft.noteNotification(state, { isTold: false, detail });
+  const told = await outbox.tell({
+    state,
+    upgradeConfig,
+    entry: draft.entry,
+    ...((earlier?.detail ?? detail) ? { detail: earlier?.detail ?? detail } : {}),
+  });
+  draft.noteNotification(state, told);
+  const problem = told.isTold ? undefined : told.problem;
+  if (told.isTold || problem !== undefined) ports.metrics.notificationFailed(state, !told.isTold);
+  if (told.isTold) ports.metrics.notificationSent(state, draft.entry.version ?? '');
+  return told;
+}
+
+/** Tells what could not be told so far. */
+async function repeatNotifications(pass: Pass): Promise<void> {
+  for (const { state, time, detail } of pass.draft.entry.notifications ?? []) {
+    const known = Object.values(NotificationState).find((one) => one === state);
+    if (known && time === undefined) await notify(pass, known, detail);
+  }
+}
+
+/** Says once how the upgrade went: whether anybody was paged for it (spec/muo 2.2). */
+async function reportResult({ draft, upgradeConfig, ports, retries, timers, logger, signal }: Pass): Promise<void> {
+  const { version = '', precedingVersion = '', startTime, completeTime } = draft.entry;
+  const key = `result ${upgradeConfig.metadata.uid} ${version}`;
+  if (startTime === undefined || completeTime === undefined || retries.isDone(key)) return;
+  try {
+    const alerts = await ports.alerts.paging(Date.parse(startTime), Date.parse(completeTime), signal);
+    ports.metrics.result({ precedingVersion, version, stream: streamOf(precedingVersion, version), alerts });
+    retries.noteDone(key);
+  } catch (error) {
+    if (retries.isNews(key, errorMessage(error)))
+      logger.warn({ reason: errorMessage(error) }, 'The result of the upgrade is not known yet');
+    timers.lookAgain(retries.after(key));
+  }
+}

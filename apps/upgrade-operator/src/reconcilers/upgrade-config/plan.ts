@@ -1,0 +1,45 @@
+/** What follows from an upgrade's status and the cluster, without asking anybody. */
+import { conditionTime } from '@flotilla/api';
+import { UpgradeCondition, type UpgradeHistory } from '@flotilla/api/managed';
+import { conditionOf, type ObservedCluster, poolConfigurations, type Upgrader, workerPools } from '@flotilla/upgrade';
+import type { OperatorConfig, UpgradeMoment } from '../../ports.ts';
+
+const MINUTE = 60_000;
+
+/** When the upgrade is given up unless the cluster was sent by then (spec/muo 5.6); undefined for never. */
+export function givesUpAt(
+  { startTime }: UpgradeHistory,
+  { upgradeWindow }: OperatorConfig,
+  upgrader: Upgrader,
+  isCommenced: boolean,
+): number | undefined {
+  if (isCommenced || !upgrader.failsOutsideWindow || upgradeWindow.timeOut <= 0 || startTime === undefined) return undefined;
+  return Date.parse(startTime) + upgradeWindow.timeOut * MINUTE;
+}
+
+/** What of the entry follows from the pools: their configurations before the cluster is sent, and when workers began and were done. */
+export function poolFacts(entry: UpgradeHistory, { pools }: ObservedCluster, isCommenced: boolean, nowMs: number): Partial<UpgradeHistory> {
+  if (!isCommenced) {
+    const before = poolConfigurations(pools);
+    return Object.keys(before).length > 0 ? { poolConfigurations: before } : {};
+  }
+  const { isUpgrading, untouched } = workerPools(pools, entry.poolConfigurations);
+  const now = conditionTime(nowMs);
+  const wasSeen = entry.workerStartTime !== undefined;
+  if (isUpgrading) return wasSeen ? {} : { workerStartTime: now };
+  return wasSeen && untouched.length === 0 && entry.workerCompleteTime === undefined ? { workerCompleteTime: now } : {};
+}
+
+/** Moments of an upgrade, as its status has them. */
+export function momentsOf(entry: UpgradeHistory): readonly (readonly [UpgradeMoment, number])[] {
+  const completed = (type: UpgradeCondition) => conditionOf(entry, type)?.completeTime;
+  const moments: readonly (readonly [UpgradeMoment, string | undefined])[] = [
+    ['upgrade_started', entry.startTime],
+    ['controlplane_upgrade_started', completed(UpgradeCondition.commenced)],
+    ['controlplane_upgrade_completed', completed(UpgradeCondition.controlPlaneUpgraded)],
+    ['workernode_upgrade_started', completed(UpgradeCondition.controlPlaneUpgraded)],
+    ['workernode_upgrade_completed', completed(UpgradeCondition.workersUpgraded)],
+    ['upgrade_completed', entry.completeTime],
+  ];
+  return moments.flatMap(([moment, time]) => (time === undefined ? [] : [[moment, Date.parse(time)] as const]));
+}

@@ -1,0 +1,42 @@
+import { type BackOff, backOffMs } from '@flotilla/runtime';
+
+/** What is tried again although nothing changes: when, and what was said of it. Kept in the process alone: another begins afresh. */
+export class Retries {
+  readonly #backOff: BackOff;
+  #current: { readonly what: string; failures: number; message?: string } | undefined;
+  readonly #done = new Set<string>();
+
+  /** @param maxMs longest time between two tries */
+  constructor(maxMs: number) {
+    this.#backOff = { baseMs: Math.min(1_000, maxMs), maxMs };
+  }
+
+  /** Milliseconds until the next try of what failed; more from failure to failure of the same. */
+  after(what: string): number {
+    if (this.#current?.what !== what) this.#current = { what, failures: 0 };
+    this.#current.failures += 1;
+    return backOffMs(this.#backOff, this.#current.failures);
+  }
+
+  /** Nothing fails any more. */
+  reset(): void {
+    this.#current = undefined;
+  }
+
+  /** Whether this was not said of it in the last try. */
+  isNews(what: string, message: string): boolean {
+    if (this.#current?.what !== what) this.#current = { what, failures: 0 };
+    const isNews = this.#current.message !== message;
+    this.#current.message = message;
+    return isNews;
+  }
+
+  /** It need not be done again by this process. */
+  noteDone(what: string): void {
+    this.#done.add(what);
+  }
+
+  isDone(what: string): boolean {
+    return this.#done.has(what);
+  }
+}

@@ -1,0 +1,17 @@
+import { UpgradeCondition } from '@flotilla/api/managed';
+import { hasCompleted, isTrue } from '@flotilla/upgrade';
+import { done, MINUTE, type Step } from './step.ts';
+
+/** Silences what the change of the control plane sets off. Once open, or once the control plane is through, there is nothing to do. */
+export const openControlPlaneWindow: Step = {
+  name: 'open-control-plane-window',
+  endsWithCommencement: false,
+  async run({ entry, target, cluster, config, nowMs, ports, signal }) {
+    const { controlPlaneTime, ignoredAlerts } = config.maintenance;
+    const { version } = target;
+    if (isTrue(entry, UpgradeCondition.controlPlaneWindowCreated) || hasCompleted(cluster.clusterVersion, version)) return done;
+    const endsAt = nowMs + controlPlaneTime * MINUTE;
+    await ports.silences.startControlPlane({ version, endsAt, criticalAlerts: ignoredAlerts.controlPlaneCriticals }, signal);
+    return done;
+  },
+};

@@ -1,0 +1,63 @@
+import type { NotificationState, UpgradeConfig, UpgradeHistory } from '@flotilla/api/managed';
+import type { Logger } from '@flotilla/runtime';
+import type { ObservedCluster, StepEnd, StepName, UpgradeTarget } from '@flotilla/upgrade';
+import type { ClusterWrites } from '../cluster-writes.ts';
+import type { NodeDrains } from '../drain/node-drains.ts';
+import type { OperatorConfig, Ports } from '../ports.ts';
+
+/** What a step works with: what is observed at the beginning of a pass, and the ways to change the world. */
+export interface StepContext {
+  readonly upgradeConfig: UpgradeConfig;
+  /** As this pass has made it so far. */
+  readonly entry: UpgradeHistory;
+  readonly target: UpgradeTarget;
+  readonly cluster: ObservedCluster;
+  /** The cluster was sent to the target. */
+  readonly isCommenced: boolean;
+  readonly config: OperatorConfig;
+  readonly nowMs: number;
+  readonly ports: Ports;
+  readonly writes: ClusterWrites;
+  readonly drains: NodeDrains;
+  /** Has something told once in this upgrade; does not wait for long, and never fails. */
+  readonly notify: (state: NotificationState, detail?: string) => Promise<Told>;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+}
+
+/** What became of a notification. */
+export type Told = { readonly isTold: true } | { readonly isTold: false; readonly problem?: string };
+
+/** How a step ended, and when to look again although no watch tells. */
+export type StepOutcome = StepEnd & {
+  readonly lookAgainMs?: number;
+  /** The steps after it are begun all the same. */
+  readonly goesOn?: boolean;
+};
+
+/** One step of an upgrade. What it throws counts as failed. */
+export interface Step {
+  readonly name: StepName;
+  /** It is done as soon as the cluster was sent to the target: what it is good for is over. */
+  readonly endsWithCommencement: boolean;
+  readonly run: (context: StepContext) => Promise<StepOutcome>;
+}
+
+export const done: StepOutcome = { kind: 'done' };
+/** @param lookAgainMs where no watch tells of the end, or a deadline comes */
+export const waiting = (reason: string, lookAgainMs?: number): StepOutcome => ({
+  kind: 'waiting',
+  reason,
+  ...(lookAgainMs !== undefined && { lookAgainMs: Math.max(1, lookAgainMs) }),
+});
+export const failed = (message: string): StepOutcome => ({ kind: 'failed', message });
+
+/** A notification holds nobody up: its step says how it is, and the next one begins. */
+export function toldOutcome(told: Told): StepOutcome {
+  if (told.isTold) return done;
+  const end: StepEnd =
+    told.problem === undefined ? { kind: 'waiting', reason: 'an answer of whoever is told' } : { kind: 'failed', message: told.problem };
+  return { ...end, goesOn: true };
+}
+
+export const MINUTE = 60_000;

@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import { KubeObject, LabelSelector, resource } from '../kubernetes.ts';
+import { readable } from '../readable.ts';
+
+const MachineSetSchema = KubeObject.extend({
+  spec: z.looseObject({
+    replicas: z.number().nullish(),
+    selector: LabelSelector.optional(),
+    template: z
+      .looseObject({
+        metadata: z.looseObject({ labels: z.record(z.string(), z.string()).optional() }).optional(),
+        spec: z.unknown().optional(),
+      })
+      .optional(),
+  }),
+  status: readable(z.looseObject({ replicas: z.number().default(0), readyReplicas: z.number().default(0) })),
+});
+/** A set of alike Machines. */
+export type MachineSet = z.output<typeof MachineSetSchema>;
+export const MachineSet = resource('machine.openshift.io/v1beta1', 'MachineSet', 'machinesets', true, MachineSetSchema);
+
+const MachineSchema = KubeObject.extend({
+  status: readable(z.looseObject({ phase: z.string().optional(), nodeRef: z.looseObject({ name: z.string() }).nullish() })),
+});
+/** A machine of the cluster. */
+export type Machine = z.output<typeof MachineSchema>;
+export const Machine = resource('machine.openshift.io/v1beta1', 'Machine', 'machines', true, MachineSchema);
+
+const PoolSchema = KubeObject.extend({
+  spec: readable(
+    z.looseObject({ paused: z.boolean().optional(), configuration: z.looseObject({ name: z.string().optional() }).optional() }),
+  ),
+  status: readable(
+    z.looseObject({
+      machineCount: z.number().default(0),
+      updatedMachineCount: z.number().default(0),
+      configuration: z.looseObject({ name: z.string().optional() }).optional(),
+    }),
+  ),
+});
+/** Nodes that get the same configuration. */
+export type MachineConfigPool = z.output<typeof PoolSchema>;
+export const MachineConfigPool = resource(
+  'machineconfiguration.openshift.io/v1',
+  'MachineConfigPool',
+  'machineconfigpools',
+  false,
+  PoolSchema,
+);
+
+const FileIntegritySchema = KubeObject.extend({});
+/** A watch over the files of nodes. */
+export type FileIntegrity = z.output<typeof FileIntegritySchema>;
+export const FileIntegrity = resource('fileintegrity.openshift.io/v1alpha1', 'FileIntegrity', 'fileintegrities', true, FileIntegritySchema);

@@ -1,0 +1,20 @@
+export { managedCrds } from './crds.ts';
+export {
+  FeatureGateName,
+  NotificationState,
+  OPERATOR_CONFIG_MAP,
+  OPERATOR_LEASE,
+  OPERATOR_NAME,
+  OPERATOR_NAMESPACE,
+  UPGRADE_CONFIG_NAME,
+  UpgradeCondition,
+} from './names.ts';
+export {
+  StepCondition,
+  UpgradeConfig,
+  UpgradeConfigSpec,
+  UpgradeConfigStatus,
+  UpgradeHistory,
+  UpgradePhase,
+  UpgradeType,
+} from './upgrade-config.ts';

@@ -1,0 +1,57 @@
+/** How far the pools of workers are (spec/muo 7.2, 7.3). */
+import type { MachineConfigPool } from '@flotilla/api/machine';
+import type { UpgradeHistory } from '@flotilla/api/managed';
+
+/** All pools of workers together. */
+export interface WorkerPools {
+  readonly machines: number;
+  readonly updated: number;
+  /** Machines that have not got there. */
+  readonly remaining: number;
+  /** Some machine has a configuration that is not its pool's. */
+  readonly isUpgrading: boolean;
+  /** Pools that still have the configuration from before the upgrade. */
+  readonly untouched: readonly string[];
+}
+
+/** Every pool counts but that of the control plane, which the cluster version operator waits for, and paused ones, which change nothing. */
+export const isWorkerPool = ({ metadata, spec }: MachineConfigPool): boolean => metadata.name !== 'master' && spec?.paused !== true;
+
+/** @param before rendered configuration of each pool before the upgrade */
+export function workerPools(pools: readonly MachineConfigPool[], before: UpgradeHistory['poolConfigurations'] = {}): WorkerPools {
+  const workers = pools.filter(isWorkerPool);
+  const sum = (count: (pool: MachineConfigPool) => number) => workers.reduce((total, pool) => total + count(pool), 0);
+  const machines = sum(({ status }) => status?.machineCount ?? 0);
+  const updated = sum(({ status }) => Math.min(status?.updatedMachineCount ?? 0, status?.machineCount ?? 0));
+  const hasMachines = workers.filter(({ status }) => (status?.machineCount ?? 0) > 0);
+  return {
+    machines,
+    updated,
+    remaining: machines - updated,
+    isUpgrading: machines !== updated || hasMachines.some(isBetweenConfigurations),
+    untouched: hasMachines
+      .filter(({ metadata, spec }) => before[metadata.name] !== undefined && before[metadata.name] === spec?.configuration?.name)
+      .map(({ metadata }) => metadata.name),
+  };
+}
+
+/** Its machines do not know yet of what it shall have. */
+function isBetweenConfigurations({ spec, status }: MachineConfigPool): boolean {
+  const [wanted, had] = [spec?.configuration?.name, status?.configuration?.name];
+  return wanted !== undefined && had !== undefined && wanted !== had;
+}
+
+/** What `workerPools` compares with later. */
+export const poolConfigurations = (pools: readonly MachineConfigPool[]): Record<string, string> =>
+  Object.fromEntries(
+    pools.filter(isWorkerPool).flatMap(({ metadata, spec }): [string, string][] => {
+      const name = spec?.configuration?.name;
+      return name === undefined ? [] : [[metadata.name, name]];
+    }),
+  );
+
+/** Minutes that so many workers may take (spec/muo 7.2). */
+export const workerMinutes = (
+  remaining: number,
+  minutes: { readonly forceDrain: number; readonly drainTimeOut: number; readonly expectedDrain: number },
+): number => remaining * (Math.max(minutes.forceDrain, minutes.drainTimeOut) + minutes.expectedDrain);

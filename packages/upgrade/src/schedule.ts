@@ -1,0 +1,30 @@
+/** When an upgrade begins (spec/muo 4.1). */
+
+/** What an `upgradeAt` comes to at a moment. */
+export interface Schedule {
+  readonly isReady: boolean;
+  /** It begins later than its window allows. It begins all the same: what the window ends is an upgrade that has changed nothing by then. */
+  readonly isBreached: boolean;
+  /** 0 when it is ready. */
+  readonly untilUpgradeMs: number;
+}
+
+const RFC_3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
+
+/** Milliseconds since the epoch; undefined for what is no RFC 3339 time. */
+export function parseTime(text: string): number | undefined {
+  const time = RFC_3339.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(time) ? undefined : time;
+}
+
+/** @param windowMinutes length of the upgrade window; 0 for one without an end */
+export function scheduleOf(upgradeAt: string, windowMinutes: number, nowMs: number): Schedule | undefined {
+  const at = parseTime(upgradeAt);
+  if (at === undefined) return undefined;
+  if (nowMs <= at) return { isReady: false, isBreached: false, untilUpgradeMs: at - nowMs };
+  return { isReady: true, isBreached: windowMinutes > 0 && at + windowMinutes * 60_000 <= nowMs, untilUpgradeMs: 0 };
+}
+
+/** Upgrades further away than this are checked early (spec/muo 2.2); both times count in whole minutes. */
+const EARLY_MINUTES = 120;
+export const isEarly = ({ untilUpgradeMs }: Schedule): boolean => Math.trunc(untilUpgradeMs / 60_000) > EARLY_MINUTES;

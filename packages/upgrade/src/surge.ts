@@ -1,0 +1,115 @@
+/** Workers that are there for the time of an upgrade (spec/muo 7.4, 7.5). */
+import type { KubeObject } from '@flotilla/api';
+import type { Node } from '@flotilla/api/core';
+import { MACHINE_NAMESPACE, type Machine, MachineLabel, MachineSet } from '@flotilla/api/machine';
+import { compileGlob } from './glob.ts';
+
+/** Pool of the workers that every cluster has. */
+const WORKERS = 'worker';
+
+const labelOf = ({ metadata }: KubeObject, label: string): string | undefined => metadata.labels?.[label];
+/** A MachineSet or Machine that was made for an upgrade. */
+export const isSurge = (object: KubeObject): boolean => labelOf(object, MachineLabel.upgrade) === 'true';
+
+/** There is a set of workers to copy. */
+export const hasWorkerSet = (sets: readonly MachineSet[]): boolean =>
+  sets.some((set) => labelOf(set, MachineLabel.pool) === WORKERS && !isSurge(set));
+
+/** Sets that get a copy: the workers', and those of extra pools whose name matches one of the patterns. */
+export function originalsOf(sets: readonly MachineSet[], extraPools: readonly string[]): MachineSet[] {
+  const patterns = extraPools.map(compileGlob);
+  return sets.filter((set) => {
+    const pool = labelOf(set, MachineLabel.pool);
+    return pool !== undefined && !isSurge(set) && (pool === WORKERS || patterns.some((pattern) => pattern?.test(pool)));
+  });
+}
+
+const surgeName = (original: MachineSet): string => `${original.metadata.name}-upgrade`;
+
+/** A copy of a set with one machine. */
+export function surgeSetOf(original: MachineSet): KubeObject {
+  const name = surgeName(original);
+  const labels = { [MachineLabel.upgrade]: 'true', [MachineLabel.machineSet]: name };
+  const { template, selector, ...spec } = original.spec;
+  return {
+    apiVersion: MachineSet.apiVersion,
+    kind: MachineSet.kind,
+    metadata: { name, namespace: MACHINE_NAMESPACE, labels: { [MachineLabel.upgrade]: 'true' } },
+    spec: {
+      ...spec,
+      replicas: 1,
+      selector: { ...selector, matchLabels: { ...selector?.matchLabels, ...labels } },
+      template: { ...template, metadata: { ...template?.metadata, labels: { ...template?.metadata?.labels, ...labels } } },
+    },
+  };
+}
+
+/** What is seen of machines and their nodes. */
+export interface ObservedMachines {
+  readonly machineSets: readonly MachineSet[];
+  readonly machines: readonly Machine[];
+  readonly nodes: readonly Node[];
+}
+
+/** How far the extra workers are. */
+export type Surge =
+  | { readonly kind: 'none-to-copy' }
+  | { readonly kind: 'create'; readonly sets: readonly KubeObject[] }
+  | { readonly kind: 'waiting'; readonly reason: string; readonly deadlineMs: number }
+  | { readonly kind: 'late'; readonly reason: string }
+  | { readonly kind: 'ready' };
+
+/** Judges each original by its own copy: one that is missing is made, whatever others have; one that is too old is late, whatever it lacks. */
+export function planSurge(observed: ObservedMachines, extraPools: readonly string[], timeOutMs: number, nowMs: number): Surge {
+  const originals = originalsOf(observed.machineSets, extraPools);
+  if (originals.length === 0) return { kind: 'none-to-copy' };
+  const copyOf = (original: MachineSet) => observed.machineSets.find((set) => isSurge(set) && set.metadata.name === surgeName(original));
+  const missing = originals.filter((original) => !copyOf(original));
+  if (missing.length > 0) return { kind: 'create', sets: missing.map(surgeSetOf) };
+  const unready = originals.flatMap((original) => {
+    const copy = copyOf(original);
+    const reason = copy && lackOf(copy, observed);
+    return copy && reason ? [{ reason, deadlineMs: Date.parse(copy.metadata.creationTimestamp ?? '') + timeOutMs }] : [];
+  });
+  const [first] = unready.toSorted((a, b) => a.deadlineMs - b.deadlineMs);
+  if (!first) return { kind: 'ready' };
+  return first.deadlineMs < nowMs ? { kind: 'late', reason: first.reason } : { kind: 'waiting', ...first };
+}
+
+/** What a copy lacks; undefined when its machine is a node that is ready. */
+function lackOf(set: MachineSet, { machines, nodes }: ObservedMachines): string | undefined {
+  const { name } = set.metadata;
+  if (set.metadata.deletionTimestamp) return `MachineSet ${name} is being deleted`;
+  const { replicas = 0, readyReplicas = 0 } = set.status ?? {};
+  if (replicas < 1 || replicas !== readyReplicas) return `MachineSet ${name} has ${readyReplicas} of 1 machines ready`;
+  const own = machines.filter((machine) => isSurge(machine) && labelOf(machine, MachineLabel.machineSet) === name);
+  if (own.length !== 1) return `MachineSet ${name} has ${own.length} machines instead of 1`;
+  const nodeName = own[0]?.status?.nodeRef?.name;
+  if (nodeName === undefined) return `Machine ${own[0]?.metadata.name} is no node yet`;
+  const node = nodes.find(({ metadata }) => metadata.name === nodeName);
+  const isReady = node?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True');
+  return isReady ? undefined : `node ${nodeName} is not ready`;
+}
+
+/** What is left of the extra workers. */
+export interface SurgeRemains {
+  /** Sets that are still to be deleted. */
+  readonly sets: readonly MachineSet[];
+  /** Nodes of machines that run or go. */
+  readonly nodes: readonly string[];
+  /** A machine that runs or goes, and is no node. */
+  readonly homeless?: string;
+  readonly machines: readonly Machine[];
+}
+
+export function surgeRemains({ machineSets, machines }: ObservedMachines): SurgeRemains {
+  const own = machines.filter(isSurge);
+  const there = own.filter(({ status }) => status?.phase === 'Running' || status?.phase === 'Deleting');
+  const homeless = there.find(({ status }) => !status?.nodeRef)?.metadata.name;
+  return {
+    sets: machineSets.filter((set) => isSurge(set) && !set.metadata.deletionTimestamp),
+    nodes: there.flatMap(({ status }) => (status?.nodeRef ? [status.nodeRef.name] : [])),
+    ...(homeless !== undefined && { homeless }),
+    machines: own,
+  };
+}
