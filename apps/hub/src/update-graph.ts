@@ -1,7 +1,9 @@
+import { createSecureContext } from 'node:tls';
 import { errorMessage, FlotillaError } from '@flotilla/api';
+import { type Connections, openConnections } from '@flotilla/registry';
+import { parseUpdateGraph, releaseImages, updateGraphLimits, withoutCredentials } from '@flotilla/release';
 import { quote, type ReleaseLookup, type ReleaseQuery } from '@flotilla/rollout';
-import { Agent, type Dispatcher, EnvHttpProxyAgent, request } from 'undici';
-import { z } from 'zod';
+import { HttpGetCode, httpGet } from '@flotilla/runtime';
 
 /** Codes of failed lookups. */
 export const UpdateGraphCode = {
@@ -63,11 +65,6 @@ interface Entry {
 
 /** Graphs kept; the one looked at longest ago goes first, but none that is being asked. */
 const MAX_GRAPHS = 256;
-const MAX_REDIRECTS = 5;
-
-const Graph = z.object({
-  nodes: z.array(z.object({ version: z.string().default(''), payload: z.string().default('') })).nullish(),
-});
 
 /**
  * Looks releases up on update graphs (spec/talm 3.2): one question per graph at a time, whoever asks; answers are kept for
@@ -77,7 +74,7 @@ const Graph = z.object({
 export function createUpdateGraph(options: UpdateGraphOptions = {}): UpdateGraph {
   const { cacheMs = 300_000, staleMs = 3_600_000, failureMs = 10_000, onAnswer = () => undefined, now = () => performance.now() } = options;
   let closed = false;
-  const dispatcher = createDispatcher(options);
+  const connections = connectionsOf(options);
   const entries = new Map<string, Entry>();
 
   function entryOf(url: string): Entry {
@@ -98,7 +95,7 @@ export function createUpdateGraph(options: UpdateGraphOptions = {}): UpdateGraph
 
   async function ask(url: string, entry: Entry): Promise<void> {
     try {
-      Object.assign(entry, { releases: await fetchReleases(url, dispatcher, options), fetchedAt: now(), failure: undefined });
+      Object.assign(entry, { releases: await fetchReleases(url, connections, options), fetchedAt: now(), failure: undefined });
     } catch (error) {
       const failure = error instanceof FlotillaError ? error : unreachable(url, error);
       Object.assign(entry, { failure, failedAt: now() });
@@ -129,7 +126,7 @@ export function createUpdateGraph(options: UpdateGraphOptions = {}): UpdateGraph
     },
     close: () => {
       closed = true;
-      return dispatcher.destroy();
+      return connections.destroy();
     },
   };
 }
@@ -147,68 +144,20 @@ function graphUrl(upstream: string, channel: string): string | FlotillaError {
 
 async function fetchReleases(
   url: string,
-  dispatcher: Dispatcher,
-  { timeoutMs = 30_000, maxBytes = 2 ** 25 }: UpdateGraphOptions,
+  { dispatcherFor }: Connections,
+  { timeoutMs, maxBytes = updateGraphLimits.bytes }: UpdateGraphOptions,
 ): Promise<Releases> {
-  const signal = AbortSignal.timeout(timeoutMs);
-  const fail = (error: unknown): never => {
-    throw unreachable(url, signal.aborted ? new Error(`no complete answer within ${timeoutMs} ms`) : error);
-  };
-  const response = await followed(url, (to) => request(to, { dispatcher, signal, headers: { accept: 'application/json' } })).catch(fail);
-  if (response.statusCode !== 200) {
-    // Read a little and drop the rest, so that the connection is not left hanging with an unread body.
-    await response.body.dump({ limit: 65_536, signal }).catch(() => undefined);
-    const answer = `error response from update graph url ${withoutCredentials(url)}: ${response.statusCode}`;
-    throw new FlotillaError(UpdateGraphCode.refused, answer);
-  }
-  const chunks: Buffer[] = [];
-  let size = 0;
+  const headers = { accept: 'application/json' };
+  const { status, text } = await httpGet(new URL(url), { headers, dispatcherFor, timeoutMs, maxBytes }).catch((error: unknown) => {
+    throw error instanceof FlotillaError && error.code === HttpGetCode.tooLarge ? malformed(error) : unreachable(url, error);
+  });
+  if (status !== 200)
+    throw new FlotillaError(UpdateGraphCode.refused, `error response from update graph url ${withoutCredentials(url)}: ${status}`);
   try {
-    for await (const chunk of response.body) {
-      chunks.push(chunk);
-      size += chunk.length;
-      if (size > maxBytes) break;
-    }
+    return releaseImages(parseUpdateGraph(text));
   } catch (error) {
-    fail(error);
+    throw malformed(error);
   }
-  if (size > maxBytes) throw malformed(`more than ${maxBytes} bytes`);
-  return parseReleases(Buffer.concat(chunks).toString('utf8'));
-}
-
-const REDIRECTS = new Set([301, 302, 303, 307, 308]);
-
-/** Follows redirects, but none from https to http: whoever sits on that way would choose the image that a fleet installs. */
-async function followed(from: string, ask: (url: string) => Promise<Dispatcher.ResponseData>): Promise<Dispatcher.ResponseData> {
-  let url = new URL(from);
-  for (let left = MAX_REDIRECTS; ; left--) {
-    const response = await ask(url.href);
-    const { location } = response.headers;
-    if (!REDIRECTS.has(response.statusCode) || typeof location !== 'string' || left === 0) return response;
-    await response.body.dump({ limit: 65_536 }).catch(() => undefined);
-    const next = new URL(location, url);
-    if (next.protocol !== 'https:' && next.protocol !== url.protocol)
-      throw new Error(`redirected to ${next.href}, which is not https: name an upstream that stays on https`);
-    url = next;
-  }
-}
-
-function parseReleases(text: string): Releases {
-  let body: unknown;
-  try {
-    body = JSON.parse(text);
-  } catch (error) {
-    throw malformed(errorMessage(error), error);
-  }
-  const graph = Graph.safeParse(body);
-  if (!graph.success) {
-    const issue = graph.error.issues[0];
-    throw malformed(`${issue?.path.join('.') || 'the document'}: ${issue?.message}`, graph.error);
-  }
-  const releases = new Map<string, string>();
-  // The first node of a version that has an image counts.
-  for (const { version, payload } of graph.data.nodes ?? []) if (payload && !releases.has(version)) releases.set(version, payload);
-  return releases;
 }
 
 function unreachable(url: string, cause: unknown): FlotillaError {
@@ -218,20 +167,13 @@ function unreachable(url: string, cause: unknown): FlotillaError {
   });
 }
 
-const malformed = (why: string, cause?: unknown): FlotillaError =>
-  new FlotillaError(UpdateGraphCode.malformed, `unable to unmarshal body: ${why}`, { cause });
+const malformed = (cause: unknown): FlotillaError =>
+  new FlotillaError(UpdateGraphCode.malformed, `unable to unmarshal body: ${errorMessage(cause)}`, { cause });
 
-/** URLs end up in conditions that everybody may read. */
-const withoutCredentials = (text: string): string => text.replaceAll(/(https?:\/\/)[^/\s@]*@/gi, '$1');
-
-function createDispatcher({ insecure = false, proxy, timeoutMs = 30_000 }: UpdateGraphOptions): Dispatcher {
-  const tls = { rejectUnauthorized: !insecure };
-  const common = { connect: { ...tls, timeout: timeoutMs }, connections: 8, keepAliveTimeout: 10_000 };
-  return proxy?.http || proxy?.https ? createProxyAgent(proxy, { ...common, requestTls: tls }) : new Agent(common);
-}
-
-/** All three are always set: what is left out, undici would take from the environment behind the configuration's back. */
-const createProxyAgent = (
-  { http = '', https = '', no = '' }: NonNullable<UpdateGraphOptions['proxy']>,
-  options: EnvHttpProxyAgent.Options,
-): Dispatcher => new EnvHttpProxyAgent({ ...options, httpProxy: http, httpsProxy: https, noProxy: no });
+const connectionsOf = ({ insecure = false, proxy = {}, timeoutMs = 30_000 }: UpdateGraphOptions): Connections =>
+  openConnections({
+    tls: { secureContext: createSecureContext(), rejectUnauthorized: !insecure },
+    proxy,
+    connectMs: timeoutMs,
+    tunnelMs: timeoutMs,
+  });

@@ -24,7 +24,7 @@ export interface ConnectionOptions {
 
 /** Pools of connections, direct and through proxies. */
 export interface Connections {
-  dispatcherFor(url: URL): Dispatcher;
+  readonly dispatcherFor: (url: URL) => Dispatcher;
   destroy(): Promise<void>;
 }
 

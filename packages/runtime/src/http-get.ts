@@ -1,0 +1,97 @@
+import { errorMessage, FlotillaError } from '@flotilla/api';
+import { type Dispatcher, request } from 'undici';
+import { Deadline } from './deadline.ts';
+
+/** Codes of texts that could not be fetched. */
+export const HttpGetCode = {
+  /** No connection, it was lost, or a redirect led off https. */
+  unreachable: 'FLOTILLA_HTTP_UNREACHABLE',
+  /** No whole answer within the time. */
+  timeout: 'FLOTILLA_HTTP_TIMEOUT',
+  /** More bytes than the caller reads. */
+  tooLarge: 'FLOTILLA_HTTP_TOO_LARGE',
+} as const;
+
+/** How a text is fetched. */
+export interface HttpGetOptions {
+  /** `authorization` among them stays with the server it is for. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Connections to a server, proxies and trust included. */
+  readonly dispatcherFor: (url: URL) => Dispatcher;
+  /** Connection, redirects and body together. Default 30 000. */
+  readonly timeoutMs?: number;
+  /** Bytes of the body. Default 32 MiB. */
+  readonly maxBytes?: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** An answer. */
+export interface HttpText {
+  readonly status: number;
+  /** Empty unless the status is 200. */
+  readonly text: string;
+}
+
+const MAX_REDIRECTS = 5;
+/** Of a body that nobody reads, so that its connection is not left hanging. */
+const DUMPED = { limit: 65_536 };
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+/**
+ * Fetches a text. Follows redirects, but none from https to another protocol: whoever sits on that way would choose what is read.
+ * @throws FlotillaError with a code of `HttpGetCode` and a message that says why, and neither URL nor headers; the signal's reason when it aborts
+ */
+export async function httpGet(url: URL, options: HttpGetOptions): Promise<HttpText> {
+  const { timeoutMs = 30_000, maxBytes = 2 ** 25 } = options;
+  using deadline = new Deadline(timeoutMs, options.signal);
+  try {
+    const answer = await followed(url, options, deadline.signal);
+    if (answer.statusCode === 200) return { status: 200, text: await readText(answer, maxBytes, deadline) };
+    await deadline.race(answer.body.dump(DUMPED)).catch(() => undefined);
+    return { status: answer.statusCode, text: '' };
+  } catch (cause) {
+    if (cause instanceof FlotillaError) throw cause;
+    if (deadline.timedOut) throw new FlotillaError(HttpGetCode.timeout, `no complete answer within ${timeoutMs} ms`, { cause });
+    options.signal?.throwIfAborted();
+    throw new FlotillaError(HttpGetCode.unreachable, errorMessage(cause) || 'connection failed', { cause });
+  }
+}
+
+async function followed(from: URL, { headers = {}, dispatcherFor }: HttpGetOptions, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+  let url = from;
+  for (let left = MAX_REDIRECTS; ; left--) {
+    const { authorization, ...others } = headers;
+    const sent = { ...others, ...(authorization !== undefined && url.origin === from.origin && { authorization }) };
+    const answer = await request(url, { headers: sent, signal, dispatcher: dispatcherFor(url) });
+    // an error after nobody reads any more must not end the process
+    answer.body.on('error', () => undefined);
+    const { location } = answer.headers;
+    if (!REDIRECTS.has(answer.statusCode) || typeof location !== 'string' || left === 0) return answer;
+    await answer.body.dump(DUMPED).catch(() => undefined);
+    const next = new URL(location, url);
+    if (next.protocol !== 'https:' && next.protocol !== url.protocol)
+      throw new FlotillaError(
+        HttpGetCode.unreachable,
+        `redirected to ${next.protocol}//${next.host}, which is not https: name a server that stays on https`,
+      );
+    url = next;
+  }
+}
+
+async function readText(answer: Dispatcher.ResponseData, maxBytes: number, { signal }: Deadline): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  const stop = (): void => void answer.body.destroy(new Error('the call was ended'));
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    for await (const chunk of answer.body) {
+      const bytes = Buffer.from(chunk);
+      size += bytes.length;
+      if (size > maxBytes) throw new FlotillaError(HttpGetCode.tooLarge, `more than ${maxBytes} bytes`);
+      chunks.push(bytes);
+    }
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+  return Buffer.concat(chunks, size).toString('utf8');
+}
