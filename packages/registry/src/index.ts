@@ -11,6 +11,8 @@ export { downloadImages } from './download.ts';
 export type { MirrorLocation, RegistryRule, Scheme } from './endpoint.ts';
 export type { RegistryErrorDetails } from './errors.ts';
 export { isDenied, isTransient, RegistryError, RegistryErrorCode } from './errors.ts';
+export type { FileCacheOptions } from './file-cache.ts';
+export { FileCache } from './file-cache.ts';
 export type { ImageParts } from './image-graph.ts';
 export { listImageParts } from './image-graph.ts';
 export type { ImageReference } from './image-reference.ts';

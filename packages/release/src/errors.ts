@@ -14,6 +14,10 @@ export const ReleaseErrorCode = {
   bundleUnknown: 'FLOTILLA_CATALOGUE_BUNDLE_UNKNOWN',
   /** A release payload lacks a file, breaks a limit, or has manifests that cannot be read. */
   payloadInvalid: 'FLOTILLA_PAYLOAD_INVALID',
+  /** The keys and stores that a payload verifies later releases with cannot be used. */
+  keysInvalid: 'FLOTILLA_RELEASE_KEYS_INVALID',
+  /** Not every keyring has signed a release. */
+  unverified: 'FLOTILLA_RELEASE_UNVERIFIED',
   patternInvalid: 'FLOTILLA_EXCLUDE_PATTERN_INVALID',
   /** An update-graph service sent something else. */
   updateGraphInvalid: 'FLOTILLA_UPDATE_GRAPH_INVALID',

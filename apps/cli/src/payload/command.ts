@@ -1,30 +1,32 @@
 import { planApply } from '@flotilla/release';
 import { Command } from 'commander';
+import { lintCommand } from './lint-command.ts';
 import { loadFiltered } from './load.ts';
-import { GraphOptions, IncludedOptions, payloadFlags, readOptions } from './options.ts';
+import { GraphOptions, IncludedOptions, payloadFlags, readOptions, registryFlags } from './options.ts';
 import { graphAsDot, graphAsJson, graphAsMermaid, printed, table } from './print.ts';
 
 /** `flotilla payload`: what a release payload holds, and in which order it is applied. */
 export function payloadCommand(): Command {
   return new Command('payload')
-    .description('Shows what a release payload in a folder comes to, without a cluster.')
+    .description('Shows what a release payload comes to, in a folder or in its image.')
     .addCommand(includedCommand())
-    .addCommand(graphCommand());
+    .addCommand(graphCommand())
+    .addCommand(lintCommand());
 }
 
 const withPayloadFlags = (command: Command): Command => {
-  for (const [flag, meaning] of payloadFlags) command.option(flag, meaning);
+  for (const [flag, meaning] of [...payloadFlags, ...registryFlags]) command.option(flag, meaning);
   return command;
 };
 
 function includedCommand(): Command {
-  return withPayloadFlags(new Command('included').argument('<folder>', 'root of the payload'))
+  return withPayloadFlags(new Command('included').argument('<payload>', 'root of the payload, or its image'))
     .description('Lists the manifests that a cluster takes of a payload, in load order.')
     .option('--json', 'as JSON: a list of {file, kind, namespace, name}')
     .option('--why', 'list what is left out instead, and why')
-    .action(async (folder: string, given: unknown) => {
+    .action(async (source: string, given: unknown) => {
       const { json, why, ...options } = readOptions(IncludedOptions, given);
-      const { payload, included, excluded } = await loadFiltered(folder, options);
+      const { payload, included, excluded } = await loadFiltered(source, options);
       if (json)
         print(
           JSON.stringify(
@@ -52,14 +54,14 @@ function includedCommand(): Command {
 const states = { install: 'Initializing', update: 'Updating', reconcile: 'Reconciling' } as const;
 
 function graphCommand(): Command {
-  return withPayloadFlags(new Command('graph').argument('<folder>', 'root of the payload'))
+  return withPayloadFlags(new Command('graph').argument('<payload>', 'root of the payload, or its image'))
     .description('Shows in which order a payload is applied.')
     .option('--format <format>', 'dot, mermaid or json (default dot)')
     .option('--state <state>', 'install, update or reconcile (default update)')
     .option('--seed <n>', 'of reconciling: how many tries failed before; the order follows it (default 0)')
-    .action(async (folder: string, given: unknown) => {
+    .action(async (source: string, given: unknown) => {
       const { format, state, seed, ...options } = readOptions(GraphOptions, given);
-      const { included } = await loadFiltered(folder, options);
+      const { included } = await loadFiltered(source, options);
       const { nodes } = planApply(included, states[state], seed);
       print({ dot: graphAsDot, mermaid: graphAsMermaid, json: graphAsJson }[format](nodes));
     });

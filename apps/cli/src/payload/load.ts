@@ -8,9 +8,8 @@ import {
   partManifests,
   releaseFeatureGates,
 } from '@flotilla/release';
-import { pathFromCaller } from '../config.ts';
+import { openPayload } from './open-payload.ts';
 import type { PayloadOptions } from './options.ts';
-import { readPayloadFolder } from './read-folder.ts';
 
 /** A payload and what a cluster takes of it. */
 export interface FilteredPayload {
@@ -19,12 +18,12 @@ export interface FilteredPayload {
   readonly excluded: readonly ExcludedManifest[];
 }
 
-/** Reads the payload of a folder and filters it as an initial install does. */
-export async function loadFiltered(folder: string, options: PayloadOptions): Promise<FilteredPayload> {
+/** Reads the payload of a folder or an image and filters it as an initial install does. */
+export async function loadFiltered(given: string, options: PayloadOptions): Promise<FilteredPayload> {
   const { profile, featureSet, exclude: excludeIdentifier } = options;
-  const path = pathFromCaller(folder);
-  const releaseImage = options.releaseImage ?? 'release.invalid/release';
-  const payload = await loadPayload(readPayloadFolder(path), { releaseImage, clusterProfile: profile, source: path });
+  const { source, image, files } = await openPayload(given, options);
+  const releaseImage = options.releaseImage ?? image ?? 'release.invalid/release';
+  const payload = await loadPayload(files, { releaseImage, clusterProfile: profile, source });
   for (const warning of payload.warnings) process.stderr.write(`warning: ${warning}\n`);
   const majorVersion = options.majorVersion ?? Number(payload.release.version.split('.', 1)[0]);
   const featureGates = options.featureGates

@@ -4,7 +4,7 @@ import { z } from 'zod';
 
 /** Flag → meaning, of every command that reads a payload. */
 export const payloadFlags = [
-  ['--release-image <image>', 'pull spec that fills in the templates; default: release.invalid/<version>'],
+  ['--release-image <image>', 'pull spec that fills in the templates; default: that of the image, else release.invalid/release'],
   ['--profile <profile>', 'profile of the cluster (default self-managed-high-availability)'],
   ['--exclude <identifier>', 'leave out what carries exclude.release.openshift.io/<identifier>: "true"'],
   ['--feature-set <set>', `feature set of the cluster: ${featureSets.join(', ')} (default Default)`],
@@ -17,11 +17,26 @@ export const payloadFlags = [
   ['--major-version <n>', "major version of the cluster; default: the payload's own"],
 ] as const;
 
+/** Flag → meaning, of every command that may read a payload from a registry. */
+export const registryFlags = [
+  ['--pull-secret <file>', "credentials of the registry, as Docker's config.json"],
+  ['--registry-ca <file>', "PEM of the registry's authority"],
+  ['--insecure-registry <host...>', 'registries that are spoken to over plain HTTP'],
+] as const;
+
+const RegistryOptions = z.object({
+  pullSecret: z.string().min(1, { error: 'is empty: give a file' }).optional(),
+  registryCa: z.string().min(1, { error: 'is empty: give a file' }).optional(),
+  insecureRegistry: z.array(z.string()).default([]),
+});
+/** How a registry is reached. */
+export type RegistryOptions = z.output<typeof RegistryOptions>;
+
 const oneOf = (names: readonly string[]) =>
   z.string().refine((name) => names.includes(name), { error: `must be one of ${names.join(', ')}` });
 const name = z.string().regex(/^[A-Za-z0-9][\w.-]{0,252}$/, { error: 'must be a name of letters, digits, ".", "_" and "-"' });
 
-const PayloadOptions = z.object({
+const PayloadOptions = RegistryOptions.extend({
   releaseImage: z.string().min(1, { error: 'is empty: give a pull spec' }).optional(),
   profile: name.default('self-managed-high-availability'),
   exclude: name.optional(),
@@ -43,6 +58,8 @@ export type PayloadOptions = z.output<typeof PayloadOptions>;
 
 /** Of `payload included`. */
 export const IncludedOptions = PayloadOptions.extend({ json: z.boolean().default(false), why: z.boolean().default(false) });
+/** Of `payload lint`. */
+export const LintOptions = RegistryOptions.extend({ json: z.boolean().default(false), strict: z.boolean().default(false) });
 /** Of `payload graph`. */
 export const GraphOptions = PayloadOptions.extend({
   format: z.enum(['dot', 'mermaid', 'json'], { error: 'must be one of dot, mermaid, json' }).default('dot'),

@@ -83,6 +83,53 @@ test.each([
   expect((await flotilla('payload', 'graph', '.', '--format', format)).stdout).toContain(want);
 });
 
+describe('what is wrong', () => {
+  test('by file and line, with code 2 for errors', async () => {
+    const path = 'release-manifests/0000_50_c_00.yaml';
+    await writeFile(
+      join(root, path),
+      object('ServiceAccount', 'c', {
+        'include.release.openshift.io/self-managed-high-availability': 'true',
+        'release.openshift.io/delete': 'yes',
+      }),
+    );
+    const { code, stdout, stderr } = await flotilla('payload', 'lint', '.');
+    await rm(join(root, path));
+    expect({ code, stdout, stderr }).toEqual({
+      code: 2,
+      stdout: `release-manifests/0000_50_b_01.yaml:1: warning: annotation: Namespace other: annotations have no include.release.openshift.io/<profile>: no cluster takes the manifest
+${path}:1: error: annotation: ServiceAccount c: release.openshift.io/delete has the value "yes"; write "true", or take it away
+${path}:1: error: kind: ServiceAccount c: has no metadata.namespace, which its kind needs
+`,
+      stderr: '2 errors, 1 warnings\n',
+    });
+  });
+
+  test('warnings alone are no failure but with --strict; as JSON', async () => {
+    const { code, stdout } = await flotilla('payload', 'lint', '.', '--json');
+    expect({ code, found: JSON.parse(stdout) }).toEqual({
+      code: 0,
+      found: [expect.objectContaining({ level: 'warning', rule: 'annotation', file: 'release-manifests/0000_50_b_01.yaml', line: 1 })],
+    });
+    expect((await flotilla('payload', 'lint', '.', '--strict')).code).toBe(2);
+  });
+
+  test('of a payload that cannot be loaded', async () => {
+    await rm(join(root, 'release-manifests/image-references'));
+    const { code, stdout } = await flotilla('payload', 'lint', '.');
+    await writeFile(join(root, 'release-manifests/image-references'), files['release-manifests/image-references'] ?? '');
+    expect(code).toBe(2);
+    expect(stdout).toContain('release-manifests/image-references:1: error: layout: the file is missing');
+  });
+
+  test('of one ClusterOperator', async () => {
+    await writeFile(join(root, 'co.yaml'), 'apiVersion: config.openshift.io/v1\nkind: ClusterOperator\nmetadata: {name: a}\nspec: {}\n');
+    const { code, stdout } = await flotilla('payload', 'lint', 'co.yaml');
+    expect(code).toBe(2);
+    expect(stdout).toContain('co.yaml:2: error: CO-1: ClusterOperator a: lists no versions');
+  });
+});
+
 describe('refused with a sentence and code 1, nothing on standard output', () => {
   test.each<{ name: string; args: string[]; want: RegExp }>([
     { name: 'no folder', args: ['included', 'nowhere'], want: /^flotilla: .*nowhere cannot be read/ },
@@ -92,6 +139,13 @@ describe('refused with a sentence and code 1, nothing on standard output', () =>
       name: 'wrong options',
       args: ['graph', '.', '--format', 'x', '--seed', '-', '--feature-set', 'y'],
       want: /--feature-set: must be one of .*; --format: must be one of dot, mermaid, json; --seed: must be a whole number/,
+    },
+    { name: 'no folder to look at', args: ['lint', 'nowhere'], want: /^flotilla: .*nowhere cannot be read/ },
+    { name: 'an image that is none', args: ['lint', 'host.example/Release:1'], want: /its repository must be lower-case/ },
+    {
+      name: 'a pull secret that is not there',
+      args: ['graph', 'host.example/release:1', '--pull-secret', 'no'],
+      want: /--pull-secret: .*no cannot be read/,
     },
     { name: 'an unknown capability', args: ['included', '.', '--enable-capability', 'X'], want: /--enable-capability: X is not known/ },
   ])('$name', async ({ args, want }) => {

@@ -1,0 +1,67 @@
+import { readFile, stat } from 'node:fs/promises';
+import { errorMessage, FlotillaError } from '@flotilla/api';
+import { parseDockerConfig, parseImageReference, RegistryClient, readLayerFiles, resolveImage } from '@flotilla/registry';
+import { isPayloadPath, type PayloadFile, payloadLimits } from '@flotilla/release';
+import { pathFromCaller } from '../config.ts';
+import type { RegistryOptions } from './options.ts';
+import { readPayloadFolder } from './read-folder.ts';
+
+/** Where a payload comes from. */
+export interface OpenPayload {
+  /** For messages. */
+  readonly source: string;
+  /** Its pull spec, where it comes from a registry. */
+  readonly image: string | undefined;
+  readonly files: AsyncIterable<PayloadFile>;
+}
+
+/** How long a release image may take, milliseconds. */
+const IMAGE_TIMEOUT_MS = 4 * 60_000;
+const MAX_FILE_BYTES = 4 * 1024 * 1024;
+
+/**
+ * A payload in a folder, or in a release image on a registry where there is no such folder and the text is a reference with its host.
+ * @throws FlotillaError `FLOTILLA_PAYLOAD_FOLDER`, `FLOTILLA_CONFIG`, or what the registry refuses
+ */
+export async function openPayload(given: string, options: RegistryOptions): Promise<OpenPayload> {
+  const path = pathFromCaller(given);
+  const isThere = await stat(path).then(
+    () => true,
+    () => false,
+  );
+  if (isThere || !looksLikeImage(given)) return { source: path, image: undefined, files: readPayloadFolder(path) };
+  return { source: given, image: given, files: readPayloadImage(given, options) };
+}
+
+/** `host/repository:tag` or with a digest: a path has neither a host nor these. */
+function looksLikeImage(text: string): boolean {
+  const slash = text.indexOf('/');
+  const host = text.slice(0, Math.max(slash, 0));
+  return host !== '.' && host !== '..' && /[.:]/.test(host) && /[:@]/.test(text.slice(slash));
+}
+
+async function* readPayloadImage(pullSpec: string, options: RegistryOptions): AsyncGenerator<PayloadFile> {
+  const reference = parseImageReference(pullSpec);
+  await using client = new RegistryClient({
+    credentials: options.pullSecret === undefined ? undefined : parseDockerConfig(await readOption('--pull-secret', options.pullSecret)),
+    ca: options.registryCa === undefined ? undefined : await readOption('--registry-ca', options.registryCa),
+    insecureHosts: options.insecureRegistry,
+    userAgent: 'flotilla',
+  });
+  const signal = AbortSignal.timeout(IMAGE_TIMEOUT_MS);
+  const image = await resolveImage(client, reference, { signal });
+  const { fileBytes: maxFileBytes, totalBytes: maxTotalBytes } = payloadLimits;
+  const files = await readLayerFiles(client, image, { match: isPayloadPath, maxFileBytes, maxTotalBytes, signal });
+  for (const [file, content] of files) yield { path: file, content };
+}
+
+async function readOption(flag: string, given: string): Promise<string> {
+  const path = pathFromCaller(given);
+  try {
+    const { size } = await stat(path);
+    if (size > MAX_FILE_BYTES) throw new Error(`it has ${size} bytes, at most ${MAX_FILE_BYTES} are read`);
+    return await readFile(path, 'utf8');
+  } catch (cause) {
+    throw new FlotillaError('FLOTILLA_CONFIG', `${flag}: ${path} cannot be read: ${errorMessage(cause)}`, { cause });
+  }
+}

@@ -1,0 +1,41 @@
+import { errorMessage } from '@flotilla/api';
+import type { PayloadFile } from '../payload/layout.ts';
+import { type Manifest, parseManifests } from '../payload/manifest.ts';
+import { checkAnnotations } from './annotations.ts';
+import { checkClusterOperators, isClusterOperator } from './cluster-operators.ts';
+import { checkDuplicates } from './duplicates.ts';
+import { type Finding, inOrderOfFiles } from './finding.ts';
+import { checkKinds } from './kinds.ts';
+import { checkOwners } from './owners.ts';
+import { readSource } from './read-source.ts';
+import { checkReportedConditions } from './reported-conditions.ts';
+import { checkSizes } from './sizes.ts';
+import type { LintCheck } from './source.ts';
+
+const payloadChecks: readonly LintCheck[] = [checkAnnotations, checkDuplicates, checkKinds, checkOwners, checkSizes, checkClusterOperators];
+
+/** What is wrong in a payload, by file and line. Nothing in it is refused: what cannot be read is a finding. Pure. */
+export async function lintPayload(files: Iterable<PayloadFile> | AsyncIterable<PayloadFile>): Promise<Finding[]> {
+  const { source, findings } = await readSource(files);
+  return inOrderOfFiles([...findings, ...payloadChecks.flatMap((check) => [...check(source)])]);
+}
+
+/** What is wrong with the ClusterOperators of one file, as a payload holds them or a cluster shows them. Pure. */
+export function lintClusterOperatorFile({ path, content }: PayloadFile): Finding[] {
+  let manifests: Manifest[];
+  try {
+    manifests = parseManifests(path, content);
+  } catch (error) {
+    const message = errorMessage(error);
+    return [{ level: 'error', rule: 'manifest', file: path, line: Number(/\bline (\d+)/.exec(message)?.[1] ?? 1), message }];
+  }
+  const source = { manifests, texts: new Map([[path, new TextDecoder().decode(content)]]), version: undefined, images: undefined };
+  if (!manifests.some(isClusterOperator))
+    return [{ level: 'error', rule: 'manifest', file: path, line: 1, message: 'the file holds no ClusterOperator of config.openshift.io' }];
+  return inOrderOfFiles([
+    ...checkOwners(source),
+    ...checkSizes(source),
+    ...checkClusterOperators(source),
+    ...checkReportedConditions(source),
+  ]);
+}

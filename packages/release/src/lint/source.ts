@@ -1,0 +1,47 @@
+import type { Manifest } from '../payload/manifest.ts';
+import type { Finding, FindingLevel, LintRule } from './finding.ts';
+
+/** A payload as far as it can be read. */
+export interface LintSource {
+  /** In load order. */
+  readonly manifests: readonly Manifest[];
+  /** Texts of the files that were read, by path. */
+  readonly texts: ReadonlyMap<string, string>;
+  /** Version of the release; undefined when it says none that can be used. */
+  readonly version: string | undefined;
+  /** Names of the images that the release consists of; undefined when it does not say. */
+  readonly images: ReadonlySet<string> | undefined;
+}
+
+/** Looks at a payload. */
+export type LintCheck = (source: LintSource) => Iterable<Finding>;
+
+/** What a finding about a manifest consists of. */
+export interface ManifestFinding {
+  readonly level?: FindingLevel;
+  readonly rule: LintRule;
+  readonly message: string;
+  /** Texts that lead to the line: the first line behind the manifest's beginning with one of them, looked for in this order. */
+  readonly near?: readonly string[];
+}
+
+/** A finding about a manifest, at the line it is about. */
+export function findingAt(source: LintSource, manifest: Manifest, { level = 'error', rule, message, near = [] }: ManifestFinding): Finding {
+  return { level, rule, file: manifest.file, line: lineNear(source, manifest, near), message: `${nameOf(manifest)}: ${message}` };
+}
+
+/** An object as findings name it. */
+export function nameOf({ kind, namespace, name }: Manifest): string {
+  return `${kind} ${namespace === '' ? name : `${namespace}/${name}`}`;
+}
+
+function lineNear({ texts, manifests }: LintSource, manifest: Manifest, near: readonly string[]): number {
+  const lines = texts.get(manifest.file)?.split('\n') ?? [];
+  const next = manifests.find(({ file, line }) => file === manifest.file && line > manifest.line);
+  const end = next ? next.line - 1 : lines.length;
+  for (const text of near) {
+    const at = lines.slice(manifest.line - 1, end).findIndex((line) => line.includes(text));
+    if (at >= 0) return manifest.line + at;
+  }
+  return manifest.line;
+}

@@ -1,0 +1,19 @@
+/** `algorithm:hash` as it may become part of a URL or of a file's name. */
+const DIGEST = /^[a-z0-9]+(?:[.+_-][a-z0-9]+)*:[a-zA-Z0-9=_-]+$/;
+/** No digest of today is longer than 140 characters. */
+const MOST_CHARACTERS = 512;
+
+/** The digest of a pull spec: what is behind its last `@`, else empty. */
+export function digestOfPullSpec(pullSpec: string): string {
+  const at = pullSpec.lastIndexOf('@');
+  return at < 0 ? '' : pullSpec.slice(at + 1);
+}
+
+/** Whether signatures of a digest can be asked for. */
+export const isVerifiableDigest = (digest: string): boolean => digest.length <= MOST_CHARACTERS && DIGEST.test(digest);
+
+/** Algorithm and hash of a digest. */
+export function partsOfDigest(digest: string): { readonly algorithm: string; readonly hash: string } {
+  const colon = digest.indexOf(':');
+  return { algorithm: digest.slice(0, colon), hash: digest.slice(colon + 1) };
+}

@@ -1,0 +1,144 @@
+import { errorMessage } from '@flotilla/api';
+import { namesOf, quoted, ReleaseError, ReleaseErrorCode } from '../errors.ts';
+import { refusalOfSignature } from './container-signature.ts';
+import { isVerifiableDigest } from './digest.ts';
+import type { Keyring } from './keyring.ts';
+import { signatureLimits } from './verification-config.ts';
+
+/** Where signatures of releases are kept. */
+export interface SignatureStore {
+  /** For messages. */
+  readonly name: string;
+  /** Signatures of a digest in the store's order; none when it has none. Throws when it cannot say. */
+  signatures(digest: string, signal: AbortSignal): AsyncIterable<Uint8Array>;
+}
+
+/** Stores that are asked at once, after those of the stage before. */
+export interface SignatureStage {
+  readonly stores: readonly SignatureStore[];
+  /** Set where later stages are not asked: why the release is refused then. */
+  readonly refusal?: string;
+}
+
+/** Stores by who names them. */
+export interface SignatureSources {
+  /** What the cluster itself keeps. */
+  readonly inCluster: SignatureStore;
+  /** `spec.signatureStores` of the ClusterVersion. */
+  readonly configured: readonly SignatureStore[] | undefined;
+  /** Those of the payload's own ConfigMap. */
+  readonly ofPayload: readonly SignatureStore[];
+}
+
+/** In which order stores are asked. Configured ones stand in place of the payload's. Pure. */
+export function signatureStages({ inCluster, configured, ofPayload }: SignatureSources): SignatureStage[] {
+  if (configured === undefined) return [{ stores: [inCluster] }, { stores: ofPayload }];
+  const refusal =
+    configured.length === 0
+      ? 'spec.signatureStores is an empty list: name stores in it, or take the field away to use those of the release'
+      : 'spec.signatureStores names no store with a valid signature';
+  return [{ stores: [inCluster] }, { stores: configured, refusal }];
+}
+
+/** How a release is verified. */
+export interface VerifyReleaseOptions {
+  /** Each of them has to have signed. */
+  readonly keyrings: readonly Keyring[];
+  readonly stages: readonly SignatureStage[];
+  readonly now: Date;
+  /** Ends the verification: the release then counts as not verified. */
+  readonly signal: AbortSignal;
+}
+
+/** What vouches for a release. */
+export interface VerifiedRelease {
+  /** Signatures that were needed, to be kept. */
+  readonly signatures: readonly Uint8Array[];
+}
+
+/**
+ * Looks for signatures of a release until every keyring has signed it.
+ * @param digest of the release image, `algorithm:hash`
+ * @throws ReleaseError `FLOTILLA_RELEASE_UNVERIFIED` saying which keyrings have not, and what stores and signatures were refused for
+ */
+export async function verifyRelease(digest: string, options: VerifyReleaseOptions): Promise<VerifiedRelease> {
+  if (options.keyrings.length === 0) throw unverified('verification is not possible: there are no public keys');
+  if (digest === '') throw unverified('release images that are not accessed via digest cannot be verified');
+  if (!isVerifiableDigest(digest)) throw unverified(`the digest ${quoted(digest)} of the release image has characters that none has`);
+  const search = new SignatureSearch(digest, options);
+  for (const stage of options.stages) {
+    await search.ask(stage.stores);
+    if (search.isDone) return { signatures: search.accepted };
+    if (options.signal.aborted) throw search.failure('it took too long');
+    if (stage.refusal !== undefined) throw search.failure(stage.refusal);
+  }
+  throw search.failure();
+}
+
+const unverified = (message: string): ReleaseError => new ReleaseError(ReleaseErrorCode.unverified, message);
+
+class SignatureSearch {
+  readonly #digest: string;
+  readonly #options: VerifyReleaseOptions;
+  readonly #missing: Map<string, Keyring>;
+  readonly #problems = new Set<string>();
+  readonly accepted: Uint8Array[] = [];
+
+  constructor(digest: string, options: VerifyReleaseOptions) {
+    this.#digest = digest;
+    this.#options = options;
+    this.#missing = new Map(options.keyrings.map((keyring) => [keyring.name, keyring]));
+  }
+
+  get isDone(): boolean {
+    return this.#missing.size === 0;
+  }
+
+  /** Asks stores at once, until all keyrings have signed or all are read. What a store refuses is a problem, not the end. */
+  async ask(stores: readonly SignatureStore[]): Promise<void> {
+    const done = new AbortController();
+    const signal = AbortSignal.any([this.#options.signal, done.signal]);
+    await Promise.all(
+      stores.map(async (store) => {
+        try {
+          await this.#read(store, signal);
+          if (this.isDone) done.abort();
+        } catch (error) {
+          if (!done.signal.aborted) this.#problems.add(`${store.name}: ${errorMessage(error)}`);
+        }
+      }),
+    );
+  }
+
+  async #read(store: SignatureStore, signal: AbortSignal): Promise<void> {
+    let read = 0;
+    for await (const signature of store.signatures(this.#digest, signal)) {
+      if (this.isDone || ++read > signatureLimits.perDigest) return;
+      await this.#judge(signature, store.name);
+    }
+  }
+
+  async #judge(signature: Uint8Array, store: string): Promise<void> {
+    let isNeeded = false;
+    for (const [name, keyring] of this.#missing) {
+      const refusal = await this.#refusalOf(signature, keyring);
+      if (refusal !== undefined) this.#problems.add(`${store}: ${name}: ${refusal}`);
+      else isNeeded = this.#missing.delete(name) || isNeeded;
+    }
+    if (isNeeded) this.accepted.push(signature);
+  }
+
+  async #refusalOf(signature: Uint8Array, keyring: Keyring): Promise<string | undefined> {
+    try {
+      return refusalOfSignature(await keyring.open(signature, this.#options.now), this.#digest);
+    } catch (error) {
+      return errorMessage(error);
+    }
+  }
+
+  failure(why?: string): ReleaseError {
+    const problems = [...(why === undefined ? [] : [why]), ...this.#problems].slice(0, 10);
+    const text = `unable to verify ${this.#digest} against keyrings: ${namesOf([...this.#missing.keys()].sort())}`;
+    return unverified(problems.length === 0 ? text : `${text} (${problems.join('; ').slice(0, 2_000)})`);
+  }
+}
