@@ -59,8 +59,8 @@ describe.skipIf(!canBuild)('images of the programs', () => {
     for (const app of appNames)
       for (const architecture of ['amd64', 'arm64'])
         for (const { digest, size } of (await resolve(app, { os: 'linux', architecture })).layers) layers.set(digest, size);
-    // A base for each architecture, and one layer for each program; the rest of what was sent are configurations.
-    expect(layers.size).toBe(2 + appNames.length);
+    // A base and a queue server for each architecture, and one layer for each program; the rest of what was sent are configurations.
+    expect(layers.size).toBe(4 + appNames.length);
     const layerBytes = [...layers.values()].reduce((sum, size) => sum + size, 0);
     expect(sent).toBeGreaterThanOrEqual(layerBytes);
     expect(sent - layerBytes).toBeLessThan(20_000);
@@ -103,7 +103,7 @@ describe.skipIf(!canBuild)('images of the programs', () => {
     for (const name of ['zod', 'undici', 'libc6']) expect(named.get(name)?.hashes?.[0]?.content).toMatch(/^[0-9a-f]{64,128}$/);
     expect(named.get('node')?.version).toBe(process.versions.node);
     // What only the hub uses is not in the puller's.
-    expect(named.has('bullmq')).toBe(false);
+    expect(['bullmq', 'redis-tools'].filter((name) => named.has(name))).toEqual([]);
   });
 
   test('show their packages to scanners: the bill of the bundle, and dpkg records under the name of their distribution', async () => {
@@ -114,13 +114,14 @@ describe.skipIf(!canBuild)('images of the programs', () => {
     );
     const bill = JSON.parse(await readFile(join(root, 'app/bom.cdx.json'), 'utf8'));
     expect(bill.components.map(({ name }: { name: string }) => name)).toContain('bullmq');
+    expect(await readFile(join(root, 'var/lib/dpkg/status.d/redis-tools'), 'utf8')).toMatch(/^Package: redis-tools\n/);
   });
 
   test('take no package whose bytes are not those of the committed list', async () => {
-    const [first] = await lockedPackages('amd64');
+    const [first] = await lockedPackages('base', 'amd64');
     const locked = [{ ...first, name: first?.name ?? '', version: first?.version ?? '', sha256: '0'.repeat(64) }];
     const folder = join(scratch, 'wrong-bytes');
-    const attempt = debianPackages({ folder, architecture: 'amd64', locked, superseded: 'newest', log: () => undefined });
+    const attempt = debianPackages({ folder, set: 'base', architecture: 'amd64', locked, superseded: 'newest', log: () => undefined });
     await expect(attempt).rejects.toThrow(/has SHA-256 \w{64} instead of 0{64}/);
   });
 
@@ -140,6 +141,13 @@ describe.skipIf(!canBuild)('images of the programs', () => {
     test('the hub and the agent say how they are used', async () => {
       expect(await run('hub', '65532:65532', ['--help'])).toContain('--update-graph-url');
       expect(await run('spoke-agent', '65532:65532', ['--help'])).toContain('--hub-kubeconfig');
+    });
+
+    test('the hub has a queue server that runs as its user', async () => {
+      const root = await unpack('hub', currentPlatform());
+      expect(await runCommand('chroot', ['--userspec=65532:65532', root, '/usr/bin/redis-server', '--version'])).toContain(
+        'Redis server v=7',
+      );
     });
 
     test('the puller says that it has no spec, by its exit code', async () => {

@@ -56,7 +56,7 @@ async function main(): Promise<void> {
 }
 
 async function renew(): Promise<void> {
-  const changes = await renewLock((architecture) => newestPackages(imagesCacheFolder(), architecture));
+  const changes = await renewLock((set, architecture) => newestPackages({ folder: imagesCacheFolder(), set, architecture }));
   console.log(changes.length === 0 ? 'The list names the newest packages already' : changes.join('\n'));
 }
 

@@ -7,6 +7,8 @@ export interface AppImage {
   /** User of the process, by number: a pod's `runAsNonRoot` check needs it so. */
   readonly user: string;
   readonly description: string;
+  /** Whether it starts a queue server of its own where it is given none. */
+  readonly hasRedis?: boolean;
   /** Flags for Node. */
   readonly nodeFlags?: readonly string[];
 }
@@ -17,6 +19,7 @@ export const appImages = {
     entry: 'apps/hub/src/main.ts',
     user: NON_ROOT,
     description: 'Flotilla hub: carries out ClusterGroupUpgrades, as leader or worker',
+    hasRedis: true,
     // Watches make much garbage and little to keep: a small young generation costs no time here and saves a third of the memory.
     nodeFlags: ['--max-semi-space-size=4'],
   },

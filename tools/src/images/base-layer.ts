@@ -5,19 +5,23 @@ import { type DebianOptions, type DebianPackage, debianFiles, debianPackages, pa
 import { type CachedLayer, cachedLayer } from './layer.ts';
 import { nodeFiles, nodeProgram } from './node-program.ts';
 
-/** Bump when what this file puts into the base layer changes. */
-const RECIPE = 2;
+/** Bump when what this file puts into a layer changes. */
+const RECIPE = 3;
 
-/** The layer all images share, and what went into it. */
-export interface BaseLayer {
+/** A layer that images share, and Debian's part of it. */
+export interface DebianLayer {
   readonly layer: CachedLayer;
-  readonly nodeVersion: string;
   /** Sorted by name. */
   readonly debianPackages: readonly DebianPackage[];
 }
 
+/** The layer all images share, and what went into it. */
+export interface BaseLayer extends DebianLayer {
+  readonly nodeVersion: string;
+}
+
 /** What the base layer is made from. */
-export interface BaseOptions extends DebianOptions {
+export interface BaseOptions extends Omit<DebianOptions, 'set'> {
   /** The repository, for its lock file. */
   readonly root: string;
 }
@@ -25,19 +29,34 @@ export interface BaseOptions extends DebianOptions {
 /** Node, the C libraries, certificates and the few files of `/etc` a program looks for. One blob per architecture. */
 export async function baseLayer(options: BaseOptions): Promise<BaseLayer> {
   const node = await nodeProgram(options.root, options.folder, options.architecture, options.log);
-  const packages = await debianPackages(options);
-  const key = JSON.stringify([RECIPE, options.architecture, node.integrity, packages.map((one) => [one.name, one.version, one.sha256])]);
+  const made = await debianLayer({ ...options, set: 'base' }, node.integrity, async (files) => [
+    ...systemFiles(),
+    ...(await nodeFiles(node, options.architecture)),
+    ...files,
+    certificateBundle(files),
+  ]);
+  return { ...made, nodeVersion: node.version };
+}
 
-  const layer = await cachedLayer(join(options.folder, 'layers'), key, async () => {
-    options.log(`Writing the base layer for ${options.architecture} (about 10 s)`);
-    const files = [...systemFiles(), ...(await nodeFiles(node, options.architecture))];
-    for (const one of packages) {
-      files.push(...(await debianFiles(options.folder, options.architecture, one)));
-      files.push(await packageRecord(options.folder, options.architecture, one));
-    }
-    return [...files, certificateBundle(files)];
+/** The queue server that the hub starts when it is given none: 4 MB more for its image. */
+export const redisLayer = (options: Omit<DebianOptions, 'set'>): Promise<DebianLayer> =>
+  debianLayer({ ...options, set: 'redis' }, '', async (files) => files);
+
+async function debianLayer(
+  options: DebianOptions,
+  more: string,
+  complete: (files: LayerFile[]) => Promise<LayerFile[]>,
+): Promise<DebianLayer> {
+  const { folder, set, architecture } = options;
+  const packages = await debianPackages(options);
+  const key = JSON.stringify([RECIPE, set, architecture, more, packages.map((one) => [one.name, one.version, one.sha256])]);
+  const layer = await cachedLayer(join(folder, 'layers'), key, async () => {
+    options.log(`Writing the ${set} layer for ${architecture}${set === 'base' ? ' (about 10 s)' : ''}`);
+    const files: LayerFile[] = [];
+    for (const one of packages) files.push(...(await debianFiles(options, one)), await packageRecord(options, one));
+    return complete(files);
   });
-  return { layer, nodeVersion: node.version, debianPackages: packages.toSorted((a, b) => (a.name < b.name ? -1 : 1)) };
+  return { layer, debianPackages: packages.toSorted((a, b) => (a.name < b.name ? -1 : 1)) };
 }
 
 /** User and group of programs that need no root. */

@@ -6,9 +6,9 @@ import { type Descriptor, type LayerFile, OciLayout, writeImage, writeIndex } fr
 import { z } from 'zod';
 import { bundleApp } from './app-bundle.ts';
 import { type AppImage, type AppName, appImages, appNames } from './apps.ts';
-import { type BaseLayer, baseLayer } from './base-layer.ts';
+import { type BaseLayer, baseLayer, type DebianLayer, redisLayer } from './base-layer.ts';
 import { type Architecture, architectureNames, imagesCacheFolder } from './cache-folder.ts';
-import type { DebianOptions } from './debian-packages.ts';
+import type { DebianOptions, DebianPackage } from './debian-packages.ts';
 import { type CachedLayer, cachedLayer, placeLayer } from './layer.ts';
 import { billOf, debianComponents, nodeComponent, npmComponents } from './sbom.ts';
 
@@ -53,9 +53,11 @@ export interface BuiltImages {
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
-/** Brings into the cache what takes a build its time: the layer that all images of an architecture share. */
+/** Brings into the cache what takes a build its time: the layers of Node and of Debian's packages. */
 export async function prepareBase(architecture: Architecture, log: (message: string) => void): Promise<void> {
-  await baseLayer({ root: ROOT, folder: imagesCacheFolder(), architecture, superseded: 'newest', log });
+  const options = { root: ROOT, folder: imagesCacheFolder(), architecture, superseded: 'newest', log } as const;
+  await baseLayer(options);
+  await redisLayer(options);
 }
 
 /**
@@ -72,10 +74,14 @@ export async function buildImages(options: BuildImagesOptions): Promise<BuiltIma
   const lock = await readFile(join(ROOT, 'package-lock.json'), 'utf8');
 
   const bases: Partial<Record<Architecture, BaseLayer>> = {};
+  const redis: Partial<Record<Architecture, DebianLayer>> = {};
   for (const architecture of wanted) {
-    const base = await baseLayer({ root: ROOT, folder, architecture, superseded: options.superseded, log });
-    await placeLayer(layout, base.layer);
-    bases[architecture] = base;
+    const parts = { root: ROOT, folder, architecture, superseded: options.superseded, log };
+    bases[architecture] = await baseLayer(parts);
+    await placeLayer(layout, bases[architecture].layer);
+    if (!apps.some(hasRedis)) continue;
+    redis[architecture] = await redisLayer(parts);
+    await placeLayer(layout, redis[architecture].layer);
   }
 
   const images: Partial<Record<AppName, BuiltImage>> = {};
@@ -85,12 +91,32 @@ export async function buildImages(options: BuildImagesOptions): Promise<BuiltIma
     const bill = { path: 'app/bom.cdx.json', content: { bytes: JSON.stringify(billOf({ name: app, version }, npm)) } };
     const layer = await appLayer(folder, [...files, bill]);
     await placeLayer(layout, layer);
-    const built = Object.entries(bases).map(([architecture, base]) => buildOne(layout, { app, architecture, base, layer, version }));
+    const foundations = wanted.flatMap((architecture): Foundation[] => {
+      const base = bases[architecture];
+      if (!base) return [];
+      const below = [base, ...(hasRedis(app) && redis[architecture] ? [redis[architecture]] : [])];
+      const debianPackages = below.flatMap((each) => each.debianPackages);
+      return [{ architecture, nodeVersion: base.nodeVersion, layers: below.map((each) => each.layer), debianPackages }];
+    });
+    const built = foundations.map((foundation) => buildOne(layout, { app, foundation, layer, version }));
     const name = `${options.prefix ?? 'flotilla.local'}/${app}:${options.tag ?? version}`;
-    const boms: BuiltImage['boms'] = await writeBoms(join(output, 'boms'), { app, version, npm, bases });
+    const boms: BuiltImage['boms'] = await writeBoms(join(output, 'boms'), { app, version, npm, foundations });
     images[app] = { ...(await nameImage(layout, name, await Promise.all(built))), boms };
   }
   return { layout, images, bases };
+}
+
+/** What lies below a program's own layer on one architecture. */
+interface Foundation {
+  readonly architecture: Architecture;
+  readonly layers: readonly CachedLayer[];
+  readonly nodeVersion: string;
+  readonly debianPackages: readonly DebianPackage[];
+}
+
+function hasRedis(app: AppName): boolean {
+  const { hasRedis = false }: AppImage = appImages[app];
+  return hasRedis;
 }
 
 async function repositoryVersion(): Promise<string> {
@@ -102,17 +128,15 @@ interface BomParts {
   readonly app: AppName;
   readonly version: string;
   readonly npm: ReturnType<typeof npmComponents>;
-  readonly bases: BuiltImages['bases'];
+  readonly foundations: readonly Foundation[];
 }
 
 /** A bill of materials per architecture: the program's packages, Node and what is Debian's. */
-async function writeBoms(folder: string, { app, version, npm, bases }: BomParts): Promise<Partial<Record<Architecture, string>>> {
+async function writeBoms(folder: string, { app, version, npm, foundations }: BomParts): Promise<Partial<Record<Architecture, string>>> {
   await mkdir(folder, { recursive: true });
   const boms: Partial<Record<Architecture, string>> = {};
-  for (const architecture of architectureNames) {
-    const base = bases[architecture];
-    if (!base) continue;
-    const parts = [...npm, nodeComponent(base.nodeVersion), ...debianComponents(base.debianPackages, architecture)];
+  for (const { architecture, nodeVersion, debianPackages } of foundations) {
+    const parts = [...npm, nodeComponent(nodeVersion), ...debianComponents(debianPackages, architecture)];
     const file = join(folder, `${app}-${architecture}.cdx.json`);
     await writeFile(file, `${JSON.stringify(billOf({ name: app, version }, parts), undefined, 2)}\n`);
     boms[architecture] = file;
@@ -131,8 +155,7 @@ function appLayer(folder: string, files: readonly LayerFile[]): Promise<CachedLa
 
 interface ImageParts {
   readonly app: AppName;
-  readonly architecture: string;
-  readonly base: BaseLayer;
+  readonly foundation: Foundation;
   readonly layer: CachedLayer;
   readonly version: string;
 }
@@ -143,11 +166,13 @@ interface PlatformImage {
   readonly bytes: number;
 }
 
-async function buildOne(layout: OciLayout, { app, architecture, base, layer, version }: ImageParts): Promise<PlatformImage> {
+async function buildOne(layout: OciLayout, { app, foundation, layer, version }: ImageParts): Promise<PlatformImage> {
+  const { architecture, nodeVersion, debianPackages } = foundation;
+  const layers = [...foundation.layers, layer];
   const { user, description, nodeFlags = [] }: AppImage = appImages[app];
   const descriptor = await writeImage(layout, {
     platform: { os: 'linux', architecture },
-    layers: [base.layer, layer].map(({ descriptor, diffId }) => ({ descriptor, diffId })),
+    layers: layers.map(({ descriptor, diffId }) => ({ descriptor, diffId })),
     config: {
       User: user,
       WorkingDir: '/app',
@@ -164,12 +189,12 @@ async function buildOne(layout: OciLayout, { app, architecture, base, layer, ver
         'org.opencontainers.image.description': description,
         'org.opencontainers.image.version': version,
         'org.opencontainers.image.licenses': 'Apache-2.0',
-        'flotilla.io/node': base.nodeVersion,
-        'flotilla.io/debian-packages': base.debianPackages.map(({ name, version }) => `${name}=${version}`).join(' '),
+        'flotilla.io/node': nodeVersion,
+        'flotilla.io/debian-packages': debianPackages.map(({ name, version }) => `${name}=${version}`).join(' '),
       },
     },
   });
-  return { architecture, descriptor, bytes: base.layer.descriptor.size + layer.descriptor.size };
+  return { architecture, descriptor, bytes: layers.reduce((sum, { descriptor: { size } }) => sum + size, 0) };
 }
 
 async function nameImage(layout: OciLayout, name: string, built: readonly PlatformImage[]): Promise<Omit<BuiltImage, 'boms'>> {

@@ -8,11 +8,29 @@ import { z } from 'zod';
 import type { Architecture } from './cache-folder.ts';
 import { runCommand, startCommand } from './command.ts';
 import { fileDigest, writeWhole } from './layer.ts';
-import { LockedPackage, lockedPackages } from './locked-packages.ts';
+import { LockedPackage, lockedPackages, type PackageSet } from './locked-packages.ts';
 import { tarEntries } from './tar-entries.ts';
 
-/** What Node needs of Debian: the C and C++ libraries and the certificates; gcc-12-base carries their licence. */
-const PACKAGES = ['ca-certificates', 'gcc-12-base', 'libc6', 'libgcc-s1', 'libstdc++6'];
+const PACKAGES: Readonly<Record<PackageSet, readonly string[]>> = {
+  // What Node needs: the C and C++ libraries and the certificates; gcc-12-base carries their licence.
+  base: ['ca-certificates', 'gcc-12-base', 'libc6', 'libgcc-s1', 'libstdc++6'],
+  // The server, whose program Debian has in redis-tools, and the libraries it is linked with beyond those.
+  redis: [
+    'libatomic1',
+    'libcap2',
+    'libgcrypt20',
+    'libgpg-error0',
+    'libjemalloc2',
+    'liblz4-1',
+    'liblzf1',
+    'liblzma5',
+    'libssl3',
+    'libsystemd0',
+    'libzstd1',
+    'redis-server',
+    'redis-tools',
+  ],
+};
 const SUITE = 'bookworm';
 const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg';
 
@@ -22,8 +40,9 @@ export type DebianPackage = z.output<typeof DebianPackage>;
 
 /** Where packages come from and go to. */
 export interface DebianOptions {
-  /** Cache folder; packages are kept in `debian/<architecture>`. */
+  /** Cache folder; packages are kept in `debian/<set>/<architecture>`. */
   readonly folder: string;
+  readonly set: PackageSet;
   readonly architecture: Architecture;
   /**
    * What to do when the archive has a newer version in the place of a listed one: default `refuse`. `newest` takes what there is, for
@@ -36,25 +55,30 @@ export interface DebianOptions {
 }
 
 /**
- * The Debian packages of the base layer, exactly those of the committed list, from the cache or the archive. Signatures are apt's own
+ * The Debian packages of a set, exactly those of the committed list, from the cache or the archive. Signatures are apt's own
  * check, with apt's state in a folder of ours: the machine's package lists and architectures stay as they are, and no root is needed.
  * Throws `FLOTILLA_IMAGES_DEBIAN` when the archive no longer has a listed version, or delivers other bytes.
  */
 export async function debianPackages(options: DebianOptions): Promise<DebianPackage[]> {
-  const folder = join(options.folder, 'debian', options.architecture);
-  const locked = options.locked ?? (await lockedPackages(options.architecture));
+  const folder = packagesFolder(options);
+  const locked = options.locked ?? (await lockedPackages(options.set, options.architecture));
   const cached = await readCache(folder, locked, options.superseded);
   if (cached) return cached;
   options.log(`Downloading ${locked.length} Debian packages for ${options.architecture} (about 17 MB with the package lists)`);
-  const got = await download(options.architecture, folder, (available) => choose(locked, available, options));
+  const got = await download(options, folder, (available) => choose(locked, available, options));
   await writeWhole(join(folder, 'index.json'), JSON.stringify({ locked, packages: got }, undefined, 2));
   return got;
 }
 
 /** The newest packages that the archive has, for the committed list. */
-export function newestPackages(folder: string, architecture: Architecture): Promise<DebianPackage[]> {
-  return download(architecture, join(folder, 'debian', architecture), () => PACKAGES.map((name) => ({ name })));
+export function newestPackages(place: PackagesPlace): Promise<DebianPackage[]> {
+  return download(place, packagesFolder(place), () => PACKAGES[place.set].map((name) => ({ name })));
 }
+
+/** Which packages, and in which cache. */
+export type PackagesPlace = Pick<DebianOptions, 'folder' | 'set' | 'architecture'>;
+
+const packagesFolder = ({ folder, set, architecture }: PackagesPlace): string => join(folder, 'debian', set, architecture);
 
 const Index = z.object({ locked: z.array(LockedPackage), packages: z.array(DebianPackage) });
 
@@ -97,7 +121,7 @@ export function choose(
 }
 
 async function download(
-  architecture: Architecture,
+  { set, architecture }: PackagesPlace,
   folder: string,
   select: (available: ReadonlySet<string>) => Wanted[],
 ): Promise<DebianPackage[]> {
@@ -106,7 +130,7 @@ async function download(
   try {
     const flags = await aptFlags(scratch, architecture);
     await runCommand('apt-get', [...flags, '-q', 'update']);
-    const wanted = select(await availableVersions(flags));
+    const wanted = select(await availableVersions(flags, PACKAGES[set]));
     const specs = wanted.map(({ name, version }) => (version === undefined ? name : `${name}=${version}`));
     await runCommand('apt-get', [...flags, '-q', 'download', ...specs], { cwd: join(scratch, 'debs') });
     return await keep(scratch, folder, wanted);
@@ -116,8 +140,8 @@ async function download(
 }
 
 /** `name=version` of all that the archive has of the packages. */
-async function availableVersions(flags: readonly string[]): Promise<Set<string>> {
-  const table = await runCommand('apt-cache', [...flags, 'madison', ...PACKAGES]);
+async function availableVersions(flags: readonly string[], names: readonly string[]): Promise<Set<string>> {
+  const table = await runCommand('apt-cache', [...flags, 'madison', ...names]);
   const rows = table.split('\n').map((line) => line.split('|').map((cell) => cell.trim()));
   return new Set(rows.map(([name, version]) => `${name}=${version}`));
 }
@@ -183,27 +207,33 @@ const wrong = (message: string): FlotillaError => new FlotillaError('FLOTILLA_IM
 const STATUS_FOLDER = 'var/lib/dpkg/status.d';
 
 /** dpkg's record of a package, so that a scanner sees it. */
-export async function packageRecord(folder: string, architecture: Architecture, one: DebianPackage): Promise<LayerFile> {
-  const control = await runCommand('dpkg-deb', ['--field', join(folder, 'debian', architecture, one.file)]);
+export async function packageRecord(place: PackagesPlace, one: DebianPackage): Promise<LayerFile> {
+  const control = await runCommand('dpkg-deb', ['--field', join(packagesFolder(place), one.file)]);
   const bytes = `${control.trim()}\nStatus: install ok installed\n\n`;
   return { path: `${STATUS_FOLDER}/${one.name}`, content: { bytes } };
 }
 
-/** Files of one package that an image needs: no manuals, no translations, no character set converters. */
-const isWanted = (path: string): boolean =>
-  path.startsWith('usr/share/doc/')
-    ? path.endsWith('/copyright')
-    : !/^usr\/(?:share\/(?!ca-certificates\/)|lib\/[^/]+\/gconv\/|sbin\/|bin\/)/.test(path);
+/** Files of one package that an image needs. */
+const isWanted: Readonly<Record<PackageSet, (path: string) => boolean>> = {
+  // No manuals, no translations, no character set converters.
+  base: (path) =>
+    path.startsWith('usr/share/doc/')
+      ? path.endsWith('/copyright')
+      : !/^usr\/(?:share\/(?!ca-certificates\/)|lib\/[^/]+\/gconv\/|sbin\/|bin\/)/.test(path),
+  // The server and what it loads: no units, no tools.
+  redis: (path) =>
+    /^usr\/share\/doc\/.*\/copyright$|^(?:usr\/)?lib\/[^/]+\/lib[^/]+\.so[^/]*$|^usr\/bin\/redis-(?:server|check-rdb)$/.test(path),
+};
 
 /** Reads a package's files, without unpacking it to the disk. */
-export async function debianFiles(folder: string, architecture: Architecture, one: DebianPackage): Promise<LayerFile[]> {
-  const file = join(folder, 'debian', architecture, one.file);
+export async function debianFiles(place: PackagesPlace, one: DebianPackage): Promise<LayerFile[]> {
+  const file = join(packagesFolder(place), one.file);
   await stat(file);
   const { output, done } = startCommand('dpkg-deb', ['--fsys-tarfile', file]);
   const files: LayerFile[] = [];
-  for await (const { header, bytes } of tarEntries([output], (name) => isWanted(plainPath(name)))) {
+  for await (const { header, bytes } of tarEntries([output], (name) => isWanted[place.set](plainPath(name)))) {
     const path = plainPath(header.name);
-    if (!isWanted(path)) continue;
+    if (!isWanted[place.set](path)) continue;
     if (bytes) files.push({ path, mode: (header.mode ?? 0o644) & 0o7777, content: { bytes } });
     // Directories come back by themselves above the files in them.
     else if (header.type === 'symlink' && header.linkname) files.push({ path, content: { symlink: header.linkname } });

@@ -12,26 +12,31 @@ export const LockedPackage = z.object({
 });
 export type LockedPackage = z.output<typeof LockedPackage>;
 
-const LockFile = z.object({ packages: z.record(z.enum(['amd64', 'arm64']), z.array(LockedPackage)) });
+/** What packages are for: every image, or the queue server in the hub's. */
+export const packageSets = ['base', 'redis'] as const;
+export type PackageSet = (typeof packageSets)[number];
+
+const LockFile = z.object({ packages: z.record(z.enum(packageSets), z.record(z.enum(['amd64', 'arm64']), z.array(LockedPackage))) });
 
 const FILE = fileURLToPath(new URL('./debian-packages.lock.json', import.meta.url));
 
-/** The packages of the base layer for an architecture, by the committed list; `npm run images -- --renew` writes it. */
-export async function lockedPackages(architecture: Architecture): Promise<LockedPackage[]> {
-  return LockFile.parse(JSON.parse(await readFile(FILE, 'utf8'))).packages[architecture];
+/** The packages of a set for an architecture, by the committed list; `npm run images -- --renew` writes it. */
+export async function lockedPackages(set: PackageSet, architecture: Architecture): Promise<LockedPackage[]> {
+  return LockFile.parse(JSON.parse(await readFile(FILE, 'utf8'))).packages[set][architecture];
 }
 
 /** Writes the committed list anew; what `newest` answers is what it says from then on. Resolves to the lines that changed. */
-export async function renewLock(newest: (architecture: Architecture) => Promise<LockedPackage[]>): Promise<string[]> {
-  const old = LockFile.parse(JSON.parse(await readFile(FILE, 'utf8'))).packages;
-  const packages: Partial<Record<Architecture, LockedPackage[]>> = {};
+export async function renewLock(newest: (set: PackageSet, architecture: Architecture) => Promise<LockedPackage[]>): Promise<string[]> {
+  const { packages } = LockFile.parse(JSON.parse(await readFile(FILE, 'utf8')));
   const changes: string[] = [];
-  for (const architecture of architectureNames) {
-    const found = await newest(architecture);
-    packages[architecture] = found.map(({ name, version, sha256 }) => ({ name, version, sha256 }));
-    for (const { name, version } of found) {
-      const before = old[architecture].find((one) => one.name === name)?.version ?? 'none';
-      if (before !== version) changes.push(`${name}:${architecture} ${before} → ${version}`);
+  for (const set of packageSets) {
+    for (const architecture of architectureNames) {
+      const found = await newest(set, architecture);
+      for (const { name, version } of found) {
+        const before = packages[set][architecture].find((one) => one.name === name)?.version ?? 'none';
+        if (before !== version) changes.push(`${name}:${architecture} ${before} → ${version}`);
+      }
+      packages[set][architecture] = found.map(({ name, version, sha256 }) => ({ name, version, sha256 }));
     }
   }
   await writeFile(FILE, `${JSON.stringify({ packages }, undefined, 2)}\n`);
