@@ -6,6 +6,7 @@
 import { conditionTime } from '@flotilla/api';
 import type { ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import { advanceCluster, type RolloutClusterLook, type RolloutClusterState } from '@flotilla/machines';
+import { judgeBatchGates } from '../gates/gates.ts';
 import type { Window } from '../gates/window.ts';
 import {
   type ClusterProgress,
@@ -24,7 +25,6 @@ import {
   type Outcome,
   tookTooLong,
   waitingForPlacement,
-  waitingForWindow,
 } from '../upgrade/texts.ts';
 import { indexOf, moveCluster } from './cluster-progress.ts';
 import { batchDeadline, upgradeDeadline } from './deadlines.ts';
@@ -128,11 +128,13 @@ class Pass {
   }
 
   #runBatch(): Step {
-    const { now, window, observation } = this.#input;
+    const { now, observation } = this.#input;
     const clusters = this.#plan[this.#batch - 1] ?? [];
     if (this.#batchStartedAt === undefined) {
-      if (window.kind !== 'open')
-        return this.#isPast(this.#deadline) ? tookTooLong(observation.mode.kind, '') : this.#waitForWindow(window);
+      const refusal = judgeBatchGates(this.#input);
+      if (refusal && this.#isPast(this.#deadline)) return tookTooLong(observation.mode.kind, '');
+      if (refusal?.wakeAt !== undefined) this.#wake(refusal.wakeAt);
+      if (refusal) return 'wait';
       this.#batchStartedAt = conditionTime(now);
       this.#progress = {};
     }
@@ -268,11 +270,6 @@ class Pass {
     this.#progress = {};
   }
 
-  #waitForWindow(window: Window): Step {
-    if (window.kind === 'closed' && window.opensAt !== undefined) this.#wake(window.opensAt);
-    return 'wait';
-  }
-
   #record(record: ClusterRecord): void {
     this.#records.push(record);
     this.#recorded.add(record.name);
@@ -300,8 +297,9 @@ class Pass {
   }
 
   #describeWaiting(): Verdict {
-    const { observation, window } = this.#input;
-    if (this.#batch > 0 && this.#batchStartedAt === undefined && window.kind !== 'open') return waitingForWindow('True', window.message);
+    const { observation } = this.#input;
+    const refusal = this.#batch > 0 && this.#batchStartedAt === undefined ? judgeBatchGates(this.#input) : undefined;
+    if (refusal?.progressing) return refusal.progressing;
     if (this.#batch > 0 && observation.placementProblem !== undefined) return waitingForPlacement(observation.placementProblem);
     return describeProblems(inProgress(observation.mode.kind), observation.problem(undefined), this.#problems());
   }

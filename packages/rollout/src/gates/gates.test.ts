@@ -1,7 +1,7 @@
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
 import { judgeBlocking } from './blocking.ts';
-import { type GateInput, judgeGates, remainingClusters } from './gates.ts';
+import { type GateInput, judgeBatchGates, judgeGates, remainingClusters } from './gates.ts';
 
 const open: GateInput = {
   enabled: true,
@@ -54,6 +54,12 @@ describe('the first gate that refuses is the one that is told', () => {
   });
 
   test('a window that is yet to open says when to look again', () => expect(judgeGates({ ...shut, enabled: true })?.wakeAt).toBe(7));
+
+  test('a batch asks for the window again, and for nothing else: it is in progress, whatever it waits for', () => {
+    const progressing = { status: 'True', reason: 'WaitingForWindow', message: 'Waiting for the window' };
+    expect(judgeBatchGates(shut)).toEqual({ gate: 'window', progressing, wakeAt: 7 });
+    expect(judgeBatchGates({ ...shut, window: open.window })).toBeUndefined();
+  });
 });
 
 describe('an upgrade that has nobody left ends there', () => {

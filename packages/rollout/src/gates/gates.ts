@@ -1,4 +1,4 @@
-/** What has to be before a rollout starts, in order (spec/talm 2.9). Pure. */
+/** What has to be before a rollout starts, and before each of its batches, in order (spec/talm 2.9). Pure. */
 
 import type { Verdict } from '../upgrade/model.ts';
 import { failed, type Outcome, waitingForWindow } from '../upgrade/texts.ts';
@@ -41,7 +41,11 @@ export interface Refusal {
   readonly wakeAt?: number | undefined;
 }
 
-type Gate = (input: GateInput) => Omit<Refusal, 'gate'> | undefined;
+/** What is asked of a rollout that runs too; by everything else it has passed for good. */
+export type BatchGateInput = Pick<GateInput, 'window'>;
+
+type Judge<I> = (input: I) => Omit<Refusal, 'gate'> | undefined;
+type Gate = Judge<GateInput>;
 
 const no = (reason: string, message: string): { readonly progressing: Verdict } => ({ progressing: { status: 'False', reason, message } });
 
@@ -65,10 +69,10 @@ const precached: Gate = (input) => {
 
 const enabled: Gate = (input) => (input.enabled ? undefined : no('NotEnabled', 'Not enabled'));
 
-const windowOpen: Gate = ({ window }) =>
+const windowOpen: Judge<BatchGateInput> = ({ window }) =>
   window.kind === 'open'
     ? undefined
-    : { progressing: waitingForWindow('False', window.message), wakeAt: window.kind === 'closed' ? window.opensAt : undefined };
+    : { progressing: waitingForWindow(window.message), wakeAt: window.kind === 'closed' ? window.opensAt : undefined };
 
 const blockersDone: Gate = ({ blocking: { missing, incomplete } }) => {
   if (missing.length > 0) return no('MissingBlockingCR', `Missing blocking CRs: ${formatSlice(missing)}`);
@@ -88,20 +92,33 @@ const clustersLeft: Gate = (input) => {
   return { outcome: failed('No clusters available for remediation after filtering out non-completed clusters from blocking CGUs') };
 };
 
-const gates: readonly (readonly [GateName, Gate])[] = [
-  ['precaching', precached],
-  ['enable', enabled],
-  ['window', windowOpen],
-  ['blocking', blockersDone],
-  ['backup', backedUp],
-  ['filter', clustersLeft],
+/** Asked at the start, and those of `batch` before each batch as well. */
+const gates: readonly (
+  | { readonly name: GateName; readonly judge: Gate; readonly batch?: undefined }
+  | { readonly name: GateName; readonly batch: Judge<BatchGateInput> }
+)[] = [
+  { name: 'precaching', judge: precached },
+  { name: 'enable', judge: enabled },
+  { name: 'window', batch: windowOpen },
+  { name: 'blocking', judge: blockersDone },
+  { name: 'backup', judge: backedUp },
+  { name: 'filter', judge: clustersLeft },
 ];
 
 /** The first gate that refuses, or undefined when the rollout may start. */
 export function judgeGates(input: GateInput): Refusal | undefined {
-  for (const [gate, judge] of gates) {
-    const refusal = judge(input);
-    if (refusal) return { gate, ...refusal };
+  for (const gate of gates) {
+    const refusal = gate.batch ? gate.batch(input) : gate.judge(input);
+    if (refusal) return { gate: gate.name, ...refusal };
+  }
+  return undefined;
+}
+
+/** The first gate that refuses, or undefined when the next batch of a rollout may start. What runs is in progress, whatever it waits for. */
+export function judgeBatchGates(input: BatchGateInput): Refusal | undefined {
+  for (const gate of gates) {
+    const refusal = gate.batch?.(input);
+    if (refusal) return { gate: gate.name, ...refusal, progressing: refusal.progressing && { ...refusal.progressing, status: 'True' } };
   }
   return undefined;
 }

@@ -43,8 +43,8 @@ export function describeProblems(
 /** A Placement cannot select clusters. */
 export const waitingForPlacement = (message: string): Verdict => ({ status: 'True', reason: 'WaitingForPlacement', message });
 
-/** The next batch waits for the window. */
-export const waitingForWindow = (status: Verdict['status'], message: string): Verdict => ({ status, reason: 'WaitingForWindow', message });
+/** The start waits for the window. */
+export const waitingForWindow = (message: string): Verdict => ({ status: 'False', reason: 'WaitingForWindow', message });
 
 /** Every cluster got there. */
 export const allCompleted = (kind: Kind): Outcome => ({
