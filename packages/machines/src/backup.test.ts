@@ -5,9 +5,27 @@ import { stateDiagram } from './diagram.ts';
 import type { SpokeJobEvent } from './spoke-job.ts';
 
 const { advance, ensured, isFinal, initial, machine } = backupJobMachine;
-const events: SpokeJobEvent['type'][] = ['START', 'CLEANUP_REQUESTED', 'NAMESPACE_GONE', 'JOB_ACTIVE', 'SUCCEEDED', 'DEADLINE', 'FAILED'];
+const events: SpokeJobEvent['type'][] = [
+  'HELD',
+  'UNAVAILABLE',
+  'RETRY',
+  'START',
+  'CLEANUP_REQUESTED',
+  'NAMESPACE_GONE',
+  'JOB_ACTIVE',
+  'SUCCEEDED',
+  'DEADLINE',
+  'FAILED',
+];
 
 const transitions: { from: BackupState; event: SpokeJobEvent['type']; to: BackupState; effects?: string[] }[] = [
+  { from: 'PreparingToStart', event: 'HELD', to: 'PreparingToStart' },
+  { from: 'PreparingToStart', event: 'UNAVAILABLE', to: 'PreparingToStart' },
+  { from: 'Starting', event: 'HELD', to: 'Starting' },
+  { from: 'Starting', event: 'UNAVAILABLE', to: 'Starting' },
+  { from: 'Starting', event: 'RETRY', to: 'Starting' },
+  { from: 'Active', event: 'HELD', to: 'Active' },
+  { from: 'Active', event: 'UNAVAILABLE', to: 'Active' },
   { from: 'PreparingToStart', event: 'CLEANUP_REQUESTED', to: 'PreparingToStart', effects: ['requestCleanup'] },
   { from: 'PreparingToStart', event: 'NAMESPACE_GONE', to: 'Starting' },
   { from: 'PreparingToStart', event: 'DEADLINE', to: 'BackupTimeout' },

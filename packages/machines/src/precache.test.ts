@@ -6,6 +6,14 @@ import type { SpokeJobEvent } from './spoke-job.ts';
 
 const { advance, ensured, machine } = precacheJobMachine;
 const transitions: { name: string; from: PrecacheState; event: SpokeJobEvent['type']; to: PrecacheState }[] = [
+  { name: 'held before the start', from: 'NotStarted', event: 'HELD', to: 'NotStarted' },
+  { name: 'held while it is prepared', from: 'PreparingToStart', event: 'HELD', to: 'PreparingToStart' },
+  { name: 'held before its job', from: 'Starting', event: 'HELD', to: 'Starting' },
+  { name: 'held although it has its job', from: 'Active', event: 'HELD', to: 'Active' },
+  { name: 'away while it is prepared', from: 'PreparingToStart', event: 'UNAVAILABLE', to: 'PreparingToStart' },
+  { name: 'away before its job', from: 'Starting', event: 'UNAVAILABLE', to: 'Starting' },
+  { name: 'away while it pulls', from: 'Active', event: 'UNAVAILABLE', to: 'Active' },
+  { name: 'refused and tried again', from: 'Starting', event: 'RETRY', to: 'Starting' },
   { name: 'start', from: 'NotStarted', event: 'START', to: 'PreparingToStart' },
   { name: 'cleanup requested', from: 'PreparingToStart', event: 'CLEANUP_REQUESTED', to: 'PreparingToStart' },
   { name: 'namespace gone', from: 'PreparingToStart', event: 'NAMESPACE_GONE', to: 'Starting' },
@@ -22,6 +30,9 @@ const transitions: { name: string; from: PrecacheState; event: SpokeJobEvent['ty
   { name: 'deadline at once', from: 'Starting', event: 'DEADLINE', to: 'PrecacheTimeout' },
 ];
 const events: SpokeJobEvent['type'][] = [
+  'HELD',
+  'UNAVAILABLE',
+  'RETRY',
   'START',
   'CLEANUP_REQUESTED',
   'NAMESPACE_GONE',

@@ -6,7 +6,8 @@
  *                                                            │ DEADLINE  ▶ PrecacheTimeout or BackupTimeout
  *                                                            │ FAILED    ▶ UnrecoverableError
  *
- * SPEC_CHANGED leads back to PreparingToStart from wherever something was begun.
+ * SPEC_CHANGED leads back to PreparingToStart from wherever something was begun. HELD, UNAVAILABLE and RETRY say what a state goes on waiting
+ * for, until DEADLINE.
  *
  * States carry in `meta.ensure` the effects that must hold while a spoke is in them. They are idempotent: a step runs
  * them again whenever it looks, so a killed process or a lost wake-up costs time, never state.
@@ -15,6 +16,12 @@ import { type AnyStateMachine, setup, transition } from 'xstate';
 
 /** What an observation can mean to a machine. */
 export type SpokeJobEvent =
+  /** Nothing may be put on the spoke: another upgrade has it, or somebody has to mend something first. */
+  | { type: 'HELD' }
+  /** The spoke is away. */
+  | { type: 'UNAVAILABLE' }
+  /** The spoke refused something that is tried again, as long as its budget lasts. */
+  | { type: 'RETRY' }
   /** The spoke is free: nothing else runs such a job on it. */
   | { type: 'START' }
   /** The namespace of an earlier attempt is still on the spoke. */
@@ -110,10 +117,14 @@ function buildMachine({ id, initial, timeout, followsSpec, cleansFirst = false }
     id,
     initial,
     states: {
-      ...(initial === 'NotStarted' && { NotStarted: { meta: { ensure: [] }, on: { START: 'PreparingToStart', DEADLINE: timeout } } }),
+      ...(initial === 'NotStarted' && {
+        NotStarted: { meta: { ensure: [] }, on: { HELD: 'NotStarted', START: 'PreparingToStart', DEADLINE: timeout } },
+      }),
       PreparingToStart: {
         meta: { ensure: cleansFirst ? [] : ['ensureNamespaceView'] },
         on: {
+          HELD: 'PreparingToStart',
+          UNAVAILABLE: 'PreparingToStart',
           CLEANUP_REQUESTED: { target: cleansFirst ? 'Starting' : 'PreparingToStart', actions: 'requestCleanup' },
           NAMESPACE_GONE: 'Starting',
           ...edits,
@@ -123,9 +134,12 @@ function buildMachine({ id, initial, timeout, followsSpec, cleansFirst = false }
       },
       Starting: {
         meta: { ensure: [...(cleansFirst ? ['ensureNamespaceView' as const] : []), 'ensureWorkload', 'ensureJobViews'] },
-        on: { JOB_ACTIVE: 'Active', ...edits, ...verdicts },
+        on: { HELD: 'Starting', UNAVAILABLE: 'Starting', RETRY: 'Starting', JOB_ACTIVE: 'Active', ...edits, ...verdicts },
       },
-      Active: { meta: { ensure: ['ensureJobViews'] }, on: { JOB_ACTIVE: 'Active', ...edits, ...verdicts } },
+      Active: {
+        meta: { ensure: ['ensureJobViews'] },
+        on: { HELD: 'Active', UNAVAILABLE: 'Active', JOB_ACTIVE: 'Active', ...edits, ...verdicts },
+      },
       Succeeded: { type: 'final', meta: { ensure: ['cleanUp'] } },
       [timeout]: { type: 'final', meta: { ensure: ['cleanUpHub'] } },
       UnrecoverableError: { type: 'final', meta: { ensure: ['cleanUpHub'] } },

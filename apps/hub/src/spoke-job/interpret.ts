@@ -42,7 +42,7 @@ export const RETRY_BUDGET = 5;
 export function interpret<S extends JobState>(state: S, spoke: SpokeObservation, context: StepContext<S>): Meaning {
   if (context.job.machine.isFinal(state)) return {};
   if (context.heldBy !== undefined) return judgeHeld(spoke, { ...context, state });
-  if (isHeldUp(spoke, context)) return orDeadline({ message: context.problem ?? '' }, spoke, context);
+  if (isHeldUp(spoke, context)) return orDeadline({ event: HELD, message: context.problem ?? '' }, spoke, context);
   if (state !== 'NotStarted' && isOutdated(spoke, context.digest))
     return { event: { type: 'SPEC_CHANGED' }, message: 'the spec has changed: starting over' };
   return orDeadline(judges[state](spoke, { ...context, state }), spoke, context);
@@ -86,9 +86,9 @@ function judgeHeld(
   const holder = `waits for ClusterGroupUpgrade ${heldBy}`;
   const isLate = holderEnded && now >= deadlineAt;
   // Cleaning a spoke that is there takes a moment, and belongs to the work.
-  if (!isLate && (!holderEnded || available)) return { message: `${holder}, which is ${job.words.doing} this cluster` };
+  if (!isLate && (!holderEnded || available)) return { event: HELD, message: `${holder}, which is ${job.words.doing} this cluster` };
   const message = `${holder}, which has ended and could not yet remove from this cluster what it left there`;
-  return isLate ? { event: { type: 'DEADLINE' }, message: `timed out: ${message}` } : { message };
+  return isLate ? { event: { type: 'DEADLINE' }, message: `timed out: ${message}` } : { event: HELD, message };
 }
 
 /** True for what was made for another spec. What says nothing of its spec was made before specs were told apart. */
@@ -104,7 +104,14 @@ function isOutdated({ namespaceView, jobView, progressView, actions }: SpokeObse
 }
 
 /** Events after which the spoke is still being waited for. */
-const PROVISIONAL: ReadonlySet<SpokeJobEvent['type']> = new Set(['START', 'JOB_ACTIVE', 'CLEANUP_REQUESTED']);
+const PROVISIONAL: ReadonlySet<SpokeJobEvent['type']> = new Set([
+  'HELD',
+  'UNAVAILABLE',
+  'RETRY',
+  'START',
+  'JOB_ACTIVE',
+  'CLEANUP_REQUESTED',
+]);
 
 /** A verdict always counts; without one, the hub's deadline ends the wait. */
 function orDeadline(
@@ -118,10 +125,16 @@ function orDeadline(
   return { event: { type: 'DEADLINE' }, message: `timed out: ${trouble ?? seen}` };
 }
 
-const unavailable = ({ words }: Basis['job']) => `the cluster is not available; ${words.work} goes on when it is`;
+const HELD = { type: 'HELD' } as const;
+const UNAVAILABLE = { type: 'UNAVAILABLE' } as const;
+
+const unavailable = ({ words }: Basis['job']): Meaning => ({
+  event: UNAVAILABLE,
+  message: `the cluster is not available; ${words.work} goes on when it is`,
+});
 
 function judgePreparing({ available, namespaceView, actions }: SpokeObservation, { upgradeUid, digest, job }: Basis): Meaning {
-  if (job.cleansFirst) return available ? { event: { type: 'CLEANUP_REQUESTED' } } : { message: unavailable(job) };
+  if (job.cleansFirst) return available ? { event: { type: 'CLEANUP_REQUESTED' } } : unavailable(job);
   const answer = namespaceView?.ours ? namespaceView.answer : undefined;
   if (answer?.kind === 'absent') return { event: { type: 'NAMESPACE_GONE' } };
   if (answer?.kind === 'found') {
@@ -129,13 +142,13 @@ function judgePreparing({ available, namespaceView, actions }: SpokeObservation,
     // Created by this very attempt before its state was stored: nothing to clean.
     const { [Annotation.upgradeUid]: owner, [Annotation.specDigest]: spec } = metadata.annotations ?? {};
     if (owner === upgradeUid && !isOther(spec, digest) && !metadata.deletionTimestamp) return { event: { type: 'NAMESPACE_GONE' } };
-    if (!available) return { message: unavailable(job) };
+    if (!available) return unavailable(job);
     const failing = failingAction(actions);
     const message = `removing what an earlier attempt left on the cluster${failing ? `: ${failing.message}` : ''}`;
     return { event: { type: 'CLEANUP_REQUESTED' }, message };
   }
   if (answer?.kind === 'unknown') return { message: `cannot see namespace on the cluster: ${answer.message}` };
-  return available ? {} : { message: unavailable(job) };
+  return available ? {} : unavailable(job);
 }
 
 function judgeStarting(spoke: SpokeObservation, basis: Basis): Meaning {
@@ -149,7 +162,8 @@ function judgeStarting(spoke: SpokeObservation, basis: Basis): Meaning {
   if (jobView?.ours && jobView.answer.kind === 'absent' && (creation?.refusals ?? 0) >= RETRY_BUDGET)
     return { event: { type: 'FAILED' }, message: `job ${job.names.job} disappears from the cluster as soon as it is created` };
   if (meaning.message) return meaning;
-  return available ? { message: failing?.message } : { message: unavailable(job) };
+  if (!available) return unavailable(job);
+  return failing ? { event: { type: 'RETRY' }, message: failing.message } : {};
 }
 
 /** An action that failed again after it was created anew; one that has used up its budget goes first. */
@@ -167,7 +181,7 @@ function judgeActive(spoke: SpokeObservation, basis: Basis): Meaning {
   if (jobView.answer.kind === 'absent') return { event: { type: 'FAILED' }, message: `job ${names.job} was deleted from the cluster` };
   const meaning = judgeJob(jobView, spoke, basis);
   return meaning.event?.type === 'JOB_ACTIVE' && !available
-    ? { ...meaning, message: `the cluster is not available; last seen ${words.active}` }
+    ? { event: UNAVAILABLE, message: `the cluster is not available; last seen ${words.active}` }
     : meaning;
 }
 
