@@ -4,7 +4,14 @@ import { fileURLToPath } from 'node:url';
 import type { CrdManifest } from '@flotilla/api';
 import { clusterSetCrds, transportCrds } from '@flotilla/api/ocm';
 import { ranCrds } from '@flotilla/api/ran';
-import { backupJobMachine, managedUpgradeMachine, precacheJobMachine, rolloutClusterMachine, stateDiagram } from '@flotilla/machines';
+import {
+  backupJobMachine,
+  managedUpgradeMachine,
+  precacheJobMachine,
+  rolloutClusterMachine,
+  rolloutMachine,
+  stateDiagram,
+} from '@flotilla/machines';
 import { stringify } from 'yaml';
 
 /** One committed file made from a source in the repository. */
@@ -36,6 +43,7 @@ const outputs: readonly Output[] = [
       Object.entries({
         'precache states': precacheJobMachine.machine,
         'backup states': backupJobMachine.machine,
+        'rollout states': rolloutMachine,
         'rollout states of a cluster': rolloutClusterMachine,
       }).reduce((document, [name, machine]) => withBlock(document, name, diagramBlock(machine)), current),
   },

@@ -1,6 +1,7 @@
 export { type Advance, advanceRollout } from './batches/advance.ts';
-export { startRollout } from './batches/start.ts';
+export { startRollout, stateBeforeStart } from './batches/start.ts';
 export { isTurningPoint } from './batches/turning-point.ts';
+export { summarizeWaits } from './batches/waits.ts';
 export { isAvailable } from './clusters/availability.ts';
 export { areEditsApplied } from './clusters/cluster-edits.ts';
 export { judgeTenancy, notBound, type Tenancy } from './clusters/tenancy.ts';
@@ -36,7 +37,7 @@ export {
   type SpokeTarget,
 } from './upgrade/model.ts';
 export { desiredWorkName, placementName, resourceName, safeNameKey } from './upgrade/safe-names.ts';
-export { isEnding, isRunning, keepsObjects, templatesOf } from './upgrade/stage.ts';
+export { isEnding, isRunning, keepsObjects, stateOf, templatesOf } from './upgrade/stage.ts';
 export { TROUBLE_PREFIX } from './upgrade/texts.ts';
 export { workLabels } from './upgrade/work-labels.ts';
 export { ValidationReason } from './validation/validation.ts';

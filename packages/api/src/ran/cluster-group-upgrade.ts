@@ -179,6 +179,16 @@ export const ClusterGroupUpgradeStatus = z.object({
     .optional()
     .describe('Flotilla: what keeps a cluster from getting on in the rollout, in a sentence; absent when there is nothing to say.')
     .meta(writtenWhole),
+  waits: z
+    .array(
+      z.object({
+        for: z.string().describe('What is waited for.'),
+        clusters: z.int().describe('How many clusters wait for it.'),
+        names: z.array(z.string()).describe('The first of them, at most 5.'),
+      }),
+    )
+    .optional()
+    .describe('Flotilla: what the clusters of a running rollout wait for, at most 20 things, those that most wait for first.'),
   packed: PackedStatus.optional().describe(
     'Flotilla: what a status of thousands of clusters would say twice, by numbers: places among all clusters that it names, sorted.',
   ),

@@ -20,6 +20,7 @@ const modeOf = (
     const found = standings[cluster] ?? 'pending';
     return typeof found === 'string' ? found : (found[index] ?? 'pending');
   },
+  name: (index) => `p${index}`,
   soakSeconds: () => soak,
   detail: (_, index) => ({ currentPolicy: { name: `p${index}`, status: 'NonCompliant' } }),
 });
@@ -503,4 +504,56 @@ describe('clusters that the upgrade may not use any more', () => {
     expect(records(result)).toEqual(['b complete']);
     expect(result.messages).toEqual({});
   });
+});
+
+describe('what each cluster waits for', () => {
+  const waits = (given: Given) => Object.fromEntries(advance(given).waits);
+
+  test.each<{ name: string; given: Given; want: Record<string, string> }>([
+    {
+      name: 'its edits before the rollout, and the others who are ready those of it',
+      given: { observed: { isPrepared: (cluster) => cluster !== 'c' } },
+      want: { a: 'the preparation of other clusters', b: 'the preparation of other clusters', c: 'its edits before the rollout' },
+    },
+    {
+      name: 'its policy, or its batch',
+      given: { status: running(1, { a: at(1), b: at(0) }), mode: { count: 2 } },
+      want: { a: 'policy p1', b: 'policy p0', c: 'its batch' },
+    },
+    {
+      name: 'its template',
+      given: { plan: [['a']], mode: { kind: 'manifestWork' } },
+      want: { a: 'ManifestWork p0' },
+    },
+    {
+      name: 'its soak, or its edits after completion',
+      given: {
+        status: running(1, { a: at(0), b: at(0) }),
+        standings: { a: 'done', b: 'notMatched' },
+        mode: { soak: 60 },
+        observed: { isEdited: () => false },
+      },
+      want: { a: 'the soak of policy p0', b: 'its edits after completion', c: 'its batch' },
+    },
+    {
+      name: 'the gate of its batch',
+      given: {
+        status: { currentBatch: 2 },
+        clusters: ['a', 'b'].map((name) => ({ name, state: 'complete' })),
+        window: { kind: 'closed', message: 'closed' },
+      },
+      want: { c: 'gate window' },
+    },
+    {
+      name: 'leave to begin',
+      given: { plan: [['a', 'b']], observed: { forbids: (cluster) => (cluster === 'b' ? 'no binding' : undefined) } },
+      want: { a: 'policy p0', b: 'leave to begin' },
+    },
+    {
+      name: 'nothing once it has its record',
+      given: { status: running(1, { a: at(0), b: at(0) }), standings: { a: 'done' } },
+      want: { b: 'policy p0', c: 'its batch' },
+    },
+    { name: 'nothing once the rollout has ended', given: { plan: [] }, want: {} },
+  ])('$name', ({ given, want }) => expect(waits(given)).toEqual(want));
 });

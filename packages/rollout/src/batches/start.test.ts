@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { startRollout } from './start.ts';
+import { failed } from '../upgrade/texts.ts';
+import { startRollout, stateBeforeStart } from './start.ts';
 
 const NOW = Date.parse('2026-01-01T00:00:00.9Z');
 const START = '2026-01-01T00:00:00Z';
@@ -47,3 +48,16 @@ test('a clock that runs already runs on', () => {
   const before = { status: { startedAt: '2025-12-31T00:00:00Z' } };
   expect(startRollout(before, { ...given, clusters: ['a'] }).status.startedAt).toBe('2025-12-31T00:00:00Z');
 });
+
+test.each<{ name: string; seen: Parameters<typeof stateBeforeStart>[0]; want: string }>([
+  { name: 'a plan that is refused', seen: { isPlanned: false, refusal: undefined }, want: 'validating' },
+  { name: 'spokes that pull', seen: { isPlanned: true, refusal: { gate: 'precaching' } }, want: 'preCaching' },
+  { name: 'spokes that all failed', seen: { isPlanned: true, refusal: { gate: 'precaching', outcome: failed('all') } }, want: 'ended' },
+  { name: 'a gate that refuses', seen: { isPlanned: true, refusal: { gate: 'blocking' } }, want: 'gated' },
+  {
+    name: 'a gate that nobody gets through',
+    seen: { isPlanned: true, refusal: { gate: 'filter', outcome: failed('none') } },
+    want: 'ended',
+  },
+  { name: 'nothing in the way', seen: { isPlanned: true, refusal: undefined }, want: 'preparing' },
+])('before the start, $name: $want', ({ seen, want }) => expect(stateBeforeStart(seen)).toBe(want));

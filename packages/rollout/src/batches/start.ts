@@ -2,6 +2,8 @@
 
 import { conditionTime } from '@flotilla/api';
 import type { ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
+import { nextRolloutState, RolloutState } from '@flotilla/machines';
+import type { Refusal } from '../gates/gates.ts';
 import { type ClusterProgress, ProgressState, RecordState } from '../upgrade/model.ts';
 import { planBatches } from './batches.ts';
 
@@ -45,4 +47,31 @@ export function startRollout(before: ClusterGroupUpgradeStatus, input: StartInpu
       currentBatchRemediationProgress: done.length > 0 ? progress : undefined,
     },
   };
+}
+
+/**
+ * How far an upgrade gets that has not started: `preparing` when it may start now. Nothing of it is stored but what is said to users, so
+ * each pass goes all the way from the beginning.
+ * @param refusal of the first gate that refuses
+ */
+export function stateBeforeStart({
+  isPlanned,
+  refusal,
+}: {
+  readonly isPlanned: boolean;
+  readonly refusal: Refusal | undefined;
+}): RolloutState {
+  const look = {
+    isPlanned,
+    isPrecached: refusal?.gate !== 'precaching',
+    isOpen: !refusal,
+    hasBegun: false,
+    hasVerdict: refusal?.outcome !== undefined,
+  };
+  let state: RolloutState = RolloutState.validating;
+  for (;;) {
+    const next = nextRolloutState(state, look);
+    if (next === state) return state;
+    state = next;
+  }
 }

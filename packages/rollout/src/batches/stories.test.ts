@@ -4,6 +4,7 @@ import type { Window } from '../gates/window.ts';
 import type { RolloutProblem, Standing } from '../upgrade/model.ts';
 import { type Advance, advanceRollout } from './advance.ts';
 import { startRollout } from './start.ts';
+import { summarizeWaits } from './waits.ts';
 
 const T0 = Date.parse('2026-01-01T00:00:00Z');
 const MINUTE = 60_000;
@@ -138,6 +139,7 @@ const observe = ({ standings = {}, gone = [], unprepared = [], unedited = [], pr
   mode: {
     kind: 'policy' as const,
     count: 1,
+    name: (index: number) => `p${index}`,
     standing: (cluster: string) => standings[cluster] ?? 'pending',
     soakSeconds: () => soakSeconds,
     detail: () => ({}),
@@ -152,7 +154,7 @@ const observe = ({ standings = {}, gone = [], unprepared = [], unedited = [], pr
 function describe(
   minutes: number,
   { status, clusters = [] }: ClusterGroupUpgradeStatus,
-  { progressing, succeeded, wakeAt }: Advance,
+  { progressing, succeeded, waits, wakeAt }: Advance,
 ): string {
   const progress = Object.entries(status.currentBatchRemediationProgress ?? {}).map(
     ([cluster, { state, firstCompliantAt }]) => `${cluster}:${state}${firstCompliantAt === undefined ? '' : '(soaks)'}`,
@@ -162,7 +164,8 @@ function describe(
     status.currentBatch === undefined ? 'preparing' : `batch ${status.currentBatch}${status.currentBatchStartedAt ? '' : ' waits'}`;
   const wake = wakeAt === undefined ? '' : `wake +${new Date(wakeAt - T0).toISOString().slice(11, 19)}`;
   const verdict = `${progressing.reason}: ${progressing.message}${succeeded ? ` [Succeeded=${succeeded.status}]` : ''}`;
-  return [`+${minutes}`, batch, progress.join(' '), records.join(' '), wake, verdict].join(' | ');
+  const waiting = summarizeWaits(waits).map(({ for: what, names }) => `${names.join(',')} for ${what}`);
+  return [`+${minutes}`, batch, progress.join(' '), records.join(' '), waiting.join('; '), wake, verdict].join(' | ');
 }
 
 test.each(stories)('$name', async (story) => {

@@ -25,6 +25,7 @@ export function policyMode(policies: readonly PolicyRef[], { parent, hasCopy }: 
   return {
     kind: 'policy',
     count: found.length,
+    name: (index) => found[index]?.name ?? '',
     standing: (cluster, index) => standings[complianceOf(cluster, index)],
     soakSeconds: (index) => found[index]?.soakSeconds ?? 0,
     detail: (cluster, index) => ({ currentPolicy: { name: found[index]?.name ?? '', status: complianceOf(cluster, index) } }),

@@ -45,6 +45,8 @@ export interface RolloutMode {
   readonly kind: 'policy' | 'manifestWork';
   /** Number of policies or templates, which are gone through in order. */
   readonly count: number;
+  /** Of a policy or template. */
+  readonly name: (index: number) => string;
   readonly standing: (cluster: string, index: number) => Standing;
   /** Seconds a policy must stay compliant before the next one; 0 for no soak. */
   readonly soakSeconds: (index: number) => number;

@@ -1,7 +1,22 @@
 /** Where an upgrade is between its start and its end, by its stored status alone. Pure. */
 
 import { findCondition } from '@flotilla/api';
-import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
+import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition, type ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
+import { RolloutState } from '@flotilla/machines';
+
+/** The state that its stored status puts an upgrade in; before its start that says nothing but `validating`. */
+export function stateOf(upgrade: ClusterGroupUpgrade): RolloutState {
+  const { metadata, status } = upgrade;
+  if (isEnding(upgrade))
+    return metadata.deletionTimestamp === undefined && status?.status.completedAt ? RolloutState.cleaned : RolloutState.ended;
+  return status && isRunning(upgrade) ? runningState(status) : RolloutState.validating;
+}
+
+/** The state of a rollout that has started and not ended. */
+export function runningState({ status }: Pick<ClusterGroupUpgradeStatus, 'status'>): RolloutState {
+  if (!status.currentBatch) return RolloutState.preparing;
+  return status.currentBatchStartedAt === undefined ? RolloutState.gated : RolloutState.batch;
+}
 
 /** True between the start of the rollout and its verdict; false from the moment the upgrade is deleted. */
 export const isRunning = (upgrade: ClusterGroupUpgrade): boolean =>

@@ -15,6 +15,7 @@ export function manifestWorkMode(
   return {
     kind: 'manifestWork',
     count: templates.length,
+    name: (index) => templates[index] ?? '',
     standing: (cluster, index) => {
       const found = at(cluster, index);
       return found && isWorkComplete(found) ? 'done' : 'pending';

@@ -1,11 +1,5 @@
-import { findCondition, limitsOf, type Ref, refKey, refOfKey } from '@flotilla/api';
-import {
-  CLEANUP_FINALIZER,
-  type ClusterGroupUpgrade,
-  ClusterGroupUpgradeCondition,
-  ClusterGroupUpgradeSpec,
-  type ClusterGroupUpgradeStatus,
-} from '@flotilla/api/ran';
+import { limitsOf, type Ref, refKey, refOfKey } from '@flotilla/api';
+import { CLEANUP_FINALIZER, type ClusterGroupUpgrade, ClusterGroupUpgradeSpec, type ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import type { ValidationFacts } from '@flotilla/rollout';
 import {
   advanceRollout,
@@ -24,6 +18,8 @@ import {
   readSoak,
   remainingClusters,
   startRollout,
+  stateBeforeStart,
+  stateOf,
   type UpgradePlan,
 } from '@flotilla/rollout';
 import type { Client, EventRecorder, Logger, ReconcileResult } from '@flotilla/runtime';
@@ -119,7 +115,9 @@ export class UpgradeReconciler {
       await writeFinalizer(upgrade, true, this.#deps.client);
       return {};
     }
-    if (findCondition(upgrade.status?.conditions, ClusterGroupUpgradeCondition.succeeded)) return this.#complete(upgrade, memory);
+    const state = stateOf(upgrade);
+    if (state === 'cleaned') return {};
+    if (state === 'ended') return this.#complete(upgrade, memory);
     // What an upgrade that waits is planned from can change a thousand times a second, while others are rolled out.
     const waitMs = isRunning(upgrade)
       ? this.#leftOf(LOOK_INTERVAL_MS, memory.lookedAt)
@@ -168,7 +166,7 @@ export class UpgradeReconciler {
     const refusal = plan.stopped === undefined ? judgeGates(final) : undefined;
     const status = describePreparation({ upgrade, plan, precaching, backup, refusal, talmStrict, now: new Date(now()) });
     const recheckAt = plan.recheckAfterMs === undefined ? undefined : now() + plan.recheckAfterMs;
-    if (plan.stopped !== undefined || refusal) {
+    if (stateBeforeStart({ isPlanned: plan.stopped === undefined, refusal }) !== 'preparing') {
       const facts = { missingClusters: plan.selection.failure?.missing };
       return { status, wakeAt: earliest(recheckAt, refusal?.wakeAt), facts };
     }
@@ -240,7 +238,6 @@ export class UpgradeReconciler {
 
   /** After the verdict: `completedAt`, once everything is cleaned that this upgrade wants cleaned (spec/talm 2.4, 2.14). */
   async #complete(upgrade: ClusterGroupUpgrade, memory: Memory): Promise<ReconcileResult> {
-    if (upgrade.status?.status.completedAt) return {};
     const again = await this.#cleanUp(upgrade, memory);
     if (again) return this.#describeCleaning(upgrade, memory, again);
     await this.#write(upgrade, describeEnd(upgrade, new Date(this.#deps.now())), memory);

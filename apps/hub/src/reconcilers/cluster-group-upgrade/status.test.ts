@@ -4,7 +4,7 @@ import { judgeGates } from '@flotilla/rollout';
 import { describe, expect, test } from 'vitest';
 import { rollUp } from '../../precache/rollup.ts';
 import type { SpokeRecord } from '../../spoke-job/run.ts';
-import { describeEnd, describePreparation, describeRollout, type PrecachingReport } from './status.ts';
+import { describeCleaning, describeEnd, describePreparation, describeRollout, type PrecachingReport } from './status.ts';
 import { fitStatus } from './status-budget.ts';
 
 const at = new Date('2026-01-01T00:00:00.123Z');
@@ -280,6 +280,7 @@ describe('after the start', () => {
     status: { startedAt: 's' },
     clusters: [],
     messages: {},
+    waits: new Map(),
     progressing: inProgress,
     succeeded: undefined,
     wakeAt: undefined,
@@ -293,6 +294,13 @@ describe('after the start', () => {
     const ended = describeRollout(running, pass({ clusters, progressing: done, succeeded: { ...done, status: 'True' } }), later);
     expect(lines(ended).slice(-2)).toEqual(['Progressing False Completed: done', 'Succeeded True Completed: done']);
     expect([running.clusters, ended.clusters]).toEqual([undefined, clusters]);
+  });
+
+  test('what clusters wait for is said as long as they wait', () => {
+    const running = describeRollout(prepared, pass({ waits: new Map([['a', 'policy p']]) }), at);
+    expect(running.waits).toEqual([{ for: 'policy p', clusters: 1, names: ['a'] }]);
+    expect(describeRollout(running, pass({}), later).waits).toBeUndefined();
+    expect(describeCleaning(upgrade({}, running), new Map()).waits).toBeUndefined();
   });
 
   test('a pass that changes nothing gives the very same status', () => {

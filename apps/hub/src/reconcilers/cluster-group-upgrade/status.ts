@@ -23,6 +23,7 @@ import {
   resourceName,
   safeNameKey,
   setCondition,
+  summarizeWaits,
   templatesOf,
   ValidationReason,
 } from '@flotilla/rollout';
@@ -78,7 +79,8 @@ export function describeRollout(before: ClusterGroupUpgradeStatus, advance: Adva
   conditions.set(ClusterGroupUpgradeCondition.progressing, advance.progressing.status === 'True', advance.progressing);
   if (advance.succeeded) conditions.set(ClusterGroupUpgradeCondition.succeeded, advance.succeeded.status === 'True', advance.succeeded);
   const messages = orAbsent(advance.messages);
-  return { ...before, conditions: conditions.all, clusters: orAbsent([...advance.clusters]), messages, status: advance.status };
+  const waits = orAbsent(summarizeWaits(advance.waits));
+  return { ...before, conditions: conditions.all, clusters: orAbsent([...advance.clusters]), messages, waits, status: advance.status };
 }
 
 /** Stands for Placements and PlacementBindings among the clusters of `messages`; no cluster can be called so. */
@@ -90,7 +92,7 @@ export function describeCleaning(
   problems: ReadonlyMap<string, Pick<RolloutProblem, 'message'>>,
 ): ClusterGroupUpgradeStatus {
   const messages = Object.fromEntries([...problems].map(([cluster, { message }]) => [cluster || PLACEMENTS, message]));
-  return { ...(upgrade.status ?? { status: {} }), messages: orAbsent(messages) };
+  return { ...(upgrade.status ?? { status: {} }), messages: orAbsent(messages), waits: undefined };
 }
 
 /** The status of an upgrade that has ended and is cleaned. */

@@ -1,0 +1,101 @@
+/**
+ * One upgrade, from its plan to the moment nothing of it is left on the hub (spec/talm 2.4 to 2.14).
+ *
+ *   validating ─isPlanned▶ preCaching ─isPrecached▶ gated ─mayBegin▶ preparing ─isPrepared▶ gated ─mayGoOn▶ batch
+ *   batch ─hasNext▶ gated, ─isLast▶ lookingBack; a verdict ends each of them: ended ─isClean▶ cleaned
+ *
+ * A look carries what is observed in a state; one that changes nothing is the end of a pass. Before the start nothing but the plan is
+ * stored, so each pass begins in validating; from then on in the state that the status says.
+ */
+import { setup, transition } from 'xstate';
+
+/** States of an upgrade; the last one is final. */
+export const RolloutState = {
+  validating: 'validating',
+  preCaching: 'preCaching',
+  /** One list of gates, asked before the start and before each batch. */
+  gated: 'gated',
+  preparing: 'preparing',
+  batch: 'batch',
+  /** Every cluster has its record: the earlier batches are looked at once more. */
+  lookingBack: 'lookingBack',
+  ended: 'ended',
+  cleaned: 'cleaned',
+} as const;
+export type RolloutState = (typeof RolloutState)[keyof typeof RolloutState];
+
+/** What one look at an upgrade shows. What a state does not ask for is left out. */
+export interface RolloutLook {
+  /** What is wanted can be planned. */
+  readonly isPlanned?: boolean;
+  /** No spoke is waited for that pre-caches. */
+  readonly isPrecached?: boolean;
+  /** No gate refuses. */
+  readonly isOpen?: boolean;
+  /** The rollout has started, so the gates are those before a batch. */
+  readonly hasBegun?: boolean;
+  /** The clusters of the plan have their first edits, and those that comply already their last. */
+  readonly isPrepared?: boolean;
+  /** Every cluster of the batch has its record. */
+  readonly isThrough?: boolean;
+  /** No batch follows. */
+  readonly isLast?: boolean;
+  /** There is a verdict. */
+  readonly hasVerdict?: boolean;
+  /** Nothing is left on hub and spokes that this upgrade wants removed. */
+  readonly isClean?: boolean;
+}
+
+type Guard = (look: RolloutLook) => boolean | undefined;
+const guards = {
+  isPlanned: ({ isPlanned }) => isPlanned,
+  isPrecached: ({ isPrecached }) => isPrecached,
+  mayBegin: ({ isOpen, hasBegun }) => isOpen && !hasBegun,
+  mayGoOn: ({ isOpen, hasBegun }) => isOpen && hasBegun,
+  isPrepared: ({ isPrepared }) => isPrepared,
+  hasNext: ({ isThrough, isLast }) => isThrough && !isLast,
+  isLast: ({ isThrough, isLast }) => isThrough && isLast,
+  hasVerdict: ({ hasVerdict }) => hasVerdict,
+  isClean: ({ isClean }) => isClean,
+} satisfies Record<string, Guard>;
+
+const asked =
+  (judge: Guard) =>
+  ({ event }: { event: { type: 'LOOK' } & RolloutLook }) =>
+    judge(event) === true;
+const ends = { guard: 'hasVerdict', target: 'ended' } as const;
+
+/** For the diagram, and for `nextRolloutState`. */
+export const rolloutMachine = setup({
+  types: { events: {} as { type: 'LOOK' } & RolloutLook },
+  guards: {
+    isPlanned: asked(guards.isPlanned),
+    isPrecached: asked(guards.isPrecached),
+    mayBegin: asked(guards.mayBegin),
+    mayGoOn: asked(guards.mayGoOn),
+    isPrepared: asked(guards.isPrepared),
+    hasNext: asked(guards.hasNext),
+    isLast: asked(guards.isLast),
+    hasVerdict: asked(guards.hasVerdict),
+    isClean: asked(guards.isClean),
+  },
+}).createMachine({
+  id: 'rollout',
+  initial: 'validating',
+  states: {
+    validating: { on: { LOOK: [{ guard: 'isPlanned', target: 'preCaching' }] } },
+    preCaching: { on: { LOOK: [ends, { guard: 'isPrecached', target: 'gated' }] } },
+    gated: { on: { LOOK: [ends, { guard: 'mayBegin', target: 'preparing' }, { guard: 'mayGoOn', target: 'batch' }] } },
+    preparing: { on: { LOOK: [ends, { guard: 'isPrepared', target: 'gated' }] } },
+    batch: { on: { LOOK: [ends, { guard: 'hasNext', target: 'gated' }, { guard: 'isLast', target: 'lookingBack' }] } },
+    lookingBack: { on: { LOOK: [ends] } },
+    ended: { on: { LOOK: [{ guard: 'isClean', target: 'cleaned' }] } },
+    cleaned: { type: 'final' },
+  },
+});
+
+/** The state after one look: at most one step, since what is seen in the next state is something else. */
+export function nextRolloutState(state: RolloutState, look: RolloutLook): RolloutState {
+  if (state === RolloutState.cleaned) return state;
+  return transition(rolloutMachine, rolloutMachine.resolveState({ value: state }), { type: 'LOOK', ...look })[0].value;
+}

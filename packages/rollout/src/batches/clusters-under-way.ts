@@ -1,0 +1,145 @@
+/** The clusters of a running rollout in one pass: each as far as its machine leads it with what is seen of it. */
+
+import type { ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
+import { advanceCluster, type RolloutClusterLook, type RolloutClusterState } from '@flotilla/machines';
+import { type ClusterProgress, type ClusterRecord, ProgressState, RecordState, type RolloutObservation } from '../upgrade/model.ts';
+import { failed, type Outcome } from '../upgrade/texts.ts';
+import { indexOf, moveCluster } from './cluster-progress.ts';
+
+/** What the part of the clusters rests on. */
+export interface ClustersInput {
+  readonly spec: Pick<ClusterGroupUpgradeSpec, 'remediationStrategy'>;
+  readonly status: ClusterGroupUpgradeStatus;
+  readonly observation: RolloutObservation;
+  /** Epoch milliseconds. */
+  readonly now: number;
+}
+
+/** Progress and records under construction. */
+export class ClustersUnderWay {
+  readonly plan: readonly (readonly string[])[];
+  readonly records: ClusterRecord[];
+  progress: Record<string, ClusterProgress>;
+  /** From 1; 0 while the clusters are prepared. */
+  batch: number;
+  /** Set when a canary has failed. */
+  canaryFailure: Outcome | undefined;
+  /** When the first soak ends, epoch milliseconds. */
+  soakedAt = Number.POSITIVE_INFINITY;
+  readonly #input: ClustersInput;
+  readonly #canaries: ReadonlySet<string>;
+  readonly #recorded: Map<string, ClusterRecord['state']>;
+
+  constructor(input: ClustersInput) {
+    const { status, spec } = input;
+    this.#input = input;
+    this.plan = status.remediationPlan ?? [];
+    this.records = [...(status.clusters ?? [])];
+    this.progress = { ...status.status.currentBatchRemediationProgress };
+    this.batch = status.status.currentBatch ?? 0;
+    this.#canaries = new Set(spec.remediationStrategy.canaries);
+    this.#recorded = new Map(this.records.map(({ name, state }) => [name, state]));
+  }
+
+  /** Clusters of the current batch; none while they are prepared. */
+  get current(): readonly string[] {
+    return this.plan[this.batch - 1] ?? [];
+  }
+
+  isRecorded(cluster: string): boolean {
+    return this.#recorded.has(cluster);
+  }
+
+  isTimedOut(cluster: string): boolean {
+    return this.#recorded.get(cluster) === RecordState.timedOut;
+  }
+
+  /** The current batch is made of canaries alone. */
+  isCanaryBatch(): boolean {
+    return this.current.length > 0 && this.current.every((cluster) => this.#canaries.has(cluster));
+  }
+
+  /** What is under way goes on: half an upgrade is worse than a whole one. */
+  forbidden(cluster: string): string | undefined {
+    return this.batch > 0 && this.progress[cluster] === undefined ? this.#input.observation.forbids?.(cluster) : undefined;
+  }
+
+  /** Takes one cluster as far as the machine leads it with what is seen of it, and records it where that is an end. */
+  advance(cluster: string, isLate: boolean): void {
+    if (this.isRecorded(cluster)) return;
+    const before = this.stateOf(cluster);
+    const state = advanceCluster(before, this.#look(cluster, isLate));
+    if (state === 'complete') this.#record({ name: cluster, state: RecordState.complete });
+    else if (state === 'timedOut') this.#recordTimedOut(cluster);
+    else if (state === 'failed') this.#recordFailed(cluster);
+  }
+
+  /** By the progress alone. */
+  stateOf(cluster: string): RolloutClusterState {
+    const progress = this.progress[cluster];
+    if (!progress) return this.batch === 0 ? 'preparing' : 'waiting';
+    if (progress.state === ProgressState.completed) return 'editing';
+    return progress.firstCompliantAt === undefined ? 'remediating' : 'soaking';
+  }
+
+  /** What keeps clusters from getting on, by cluster. */
+  problems(): Record<string, string> {
+    const { problem } = this.#input.observation;
+    const open = (clusters: readonly string[]) => clusters.filter((cluster) => !this.isRecorded(cluster));
+    const moved = open([...(this.batch === 0 ? this.plan.flat() : []), ...Object.keys(this.progress)]);
+    const found = [
+      ...open(this.current).map((cluster) => [cluster, this.forbidden(cluster)] as const),
+      ...moved.map((cluster) => [cluster, problem(cluster)?.message] as const),
+    ];
+    return Object.fromEntries(found.filter((entry): entry is [string, string] => entry[1] !== undefined));
+  }
+
+  /** What is seen of a cluster. In a batch this is where its progress moves on. */
+  #look(cluster: string, isLate: boolean): RolloutClusterLook {
+    const { exists, isPrepared, isEdited, problem } = this.#input.observation;
+    const lasting = problem(cluster);
+    return {
+      exists: exists(cluster),
+      isPrepared: isPrepared(cluster),
+      position: exists(cluster) ? this.#positionOf(cluster) : 'before',
+      isEdited: isEdited(cluster),
+      isLate,
+      problem: lasting ? (lasting.isRefused ? 'refused' : 'lasts') : 'none',
+    };
+  }
+
+  #positionOf(cluster: string): RolloutClusterLook['position'] {
+    const { observation, now } = this.#input;
+    if (this.batch === 0) return 'before';
+    if (this.forbidden(cluster) !== undefined) return 'barred';
+    const { progress, soakedAt = Number.POSITIVE_INFINITY } = moveCluster(this.progress[cluster], cluster, observation.mode, now);
+    this.progress[cluster] = progress;
+    this.soakedAt = Math.min(this.soakedAt, soakedAt);
+    if (progress.state === ProgressState.completed) return 'through';
+    return progress.firstCompliantAt === undefined ? 'at' : 'soaking';
+  }
+
+  /** It has left the fleet, or the API server refuses its edits: the end of the part of that cluster alone; of a canary, of the upgrade. */
+  #recordFailed(name: string): void {
+    const { exists, problem } = this.#input.observation;
+    const message = exists(name) ? problem(name)?.message : undefined;
+    this.#record({ name, state: RecordState.failed, ...(message !== undefined && { message }) });
+    if (this.#canaries.has(name))
+      this.canaryFailure ??= failed(
+        message === undefined ? `Canary cluster ${name} is no longer a ManagedCluster` : `Canary cluster ${name} failed: ${message}`,
+      );
+  }
+
+  #recordTimedOut(name: string): void {
+    const { mode, problem } = this.#input.observation;
+    const progress = this.progress[name];
+    const detail = progress?.state === ProgressState.inProgress ? mode.detail(name, indexOf(progress, mode.kind)) : {};
+    const message = this.forbidden(name) ?? problem(name)?.message;
+    this.#record({ name, state: RecordState.timedOut, ...detail, ...(message !== undefined && { message }) });
+  }
+
+  #record(record: ClusterRecord): void {
+    this.records.push(record);
+    this.#recorded.set(record.name, record.state);
+  }
+}
