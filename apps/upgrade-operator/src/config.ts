@@ -17,6 +17,10 @@ const bindAddress = (byDefault: string) =>
       return z.NEVER;
     });
 
+const url = z
+  .string()
+  .refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol), { error: 'must be an http or https URL' });
+
 const Config = z
   .object({
     kubeconfig: z.string().optional(),
@@ -25,6 +29,9 @@ const Config = z
     customMetricsBindAddress: bindAddress(':8089'),
     healthProbeBindAddress: bindAddress(':8081'),
     leaderElect: flag(true),
+    prometheusUrl: url.optional(),
+    alertmanagerUrl: url.optional(),
+    deploymentValidationUrl: url.optional(),
     retrySeconds: whole(1, 3600).default(60),
     logLevel: logLevel.default('info'),
     proxy: z.object({ http: z.string().optional(), https: z.string().optional(), no: z.string().optional() }),
@@ -49,6 +56,13 @@ export const options: readonly OptionRow[] = [
   ['--health-probe-bind-address <address>', 'HEALTH_PROBE_BIND_ADDRESS', 'where /healthz and /readyz are served (default :8081)'],
   ['--leader-elect [on]', 'LEADER_ELECT', 'act only while holding the Lease (default true)'],
   ['--retry-seconds <n>', 'RETRY_SECONDS', 'between two tries of what no watch tells of: services that do not answer, health (default 60)'],
+  ['--prometheus-url <url>', 'PROMETHEUS_URL', 'Prometheus, asked without credentials; default the one of openshift-monitoring'],
+  ['--alertmanager-url <url>', 'ALERTMANAGER_URL', 'Alertmanager, asked without credentials; default the one of openshift-monitoring'],
+  [
+    '--deployment-validation-url <url>',
+    'DEPLOYMENT_VALIDATION_URL',
+    'metrics of the deployment validation operator; default its Service, where there is one',
+  ],
   ['--log-level <level>', 'LOG_LEVEL', 'error, warn, info, debug or silent (default info)'],
 ];
 

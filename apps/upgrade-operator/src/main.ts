@@ -1,7 +1,9 @@
 import { OPERATOR_LEASE } from '@flotilla/api/managed';
-import { createClient, type Program, runProgram } from '@flotilla/runtime';
+import { createClient, type Program, runProgram, serveProbes } from '@flotilla/runtime';
 import { type ProgramSettings, readConfig } from './config.ts';
-import { runOperator } from './operator.ts';
+import { createUpgradeCollector } from './metrics/collector.ts';
+import { seriesInputOf } from './metrics/series-input.ts';
+import { type PortsFactory, runOperator } from './operator.ts';
 import { createPorts } from './wiring.ts';
 
 /** Wires the operator and runs it until it is stopped. One that waits for the lease is ready. */
@@ -9,9 +11,17 @@ async function main(program: Program<ProgramSettings>): Promise<void> {
   const { config, logger, metrics, clock } = program;
   const client = createClient({ kubeconfigPath: config.kubeconfig, userAgent: 'managed-upgrade-operator', logger, metrics });
   program.defer(() => client.close());
+  const collector = createUpgradeCollector();
+  const { host, port } = config.customMetricsBindAddress;
+  const custom = await serveProbes({ ...(host && { host }), port }, { notReady: () => undefined, registry: collector.registry });
+  program.defer(async () => custom[Symbol.asyncDispose]());
+  const connect: PortsFactory = (deps, caches, signal) => {
+    collector.lookAt(() => seriesInputOf(caches, config.namespace));
+    return createPorts(deps, caches, signal);
+  };
   program.ready();
   logger.info({ server: client.server, port: program.port }, 'Upgrade operator is ready');
-  const work = (signal: AbortSignal) => runOperator({ client, settings: config, logger, metrics, clock }, createPorts, signal);
+  const work = (signal: AbortSignal) => runOperator({ client, settings: config, logger, metrics, clock }, connect, signal);
   if (!config.leaderElect) return work(program.signal);
   await program.lead({ client, ref: { namespace: config.namespace, name: OPERATOR_LEASE } }, work);
 }

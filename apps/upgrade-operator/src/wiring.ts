@@ -1,57 +1,104 @@
 /** What is behind the ports when the operator runs. */
-import { FlotillaError } from '@flotilla/api';
-import { createChannel } from '@flotilla/runtime';
+import { FlotillaError, refKey } from '@flotilla/api';
+import { CLUSTER_VERSION_NAME } from '@flotilla/api/config';
+import { PodDisruptionBudget } from '@flotilla/api/core';
+import { UPGRADE_CONFIG_NAME } from '@flotilla/api/managed';
+import { watch } from '@flotilla/runtime';
+import { currentVersion } from '@flotilla/upgrade';
+import { createAlertmanager } from './clients/alertmanager.ts';
+import { createClusterIdentity } from './clients/cluster-identity.ts';
+import { createDependencyProbe } from './clients/dependencies.ts';
+import { createDeploymentValidation } from './clients/deployment-validation.ts';
+import type { HttpSurroundings } from './clients/http.ts';
+import { createMonitoringAccess, type MonitoringAccess, SERVICES, type ServiceEntry } from './clients/monitoring-access.ts';
+import { createOcm, type OcmClient, type OcmOptions } from './clients/ocm.ts';
+import { createPrometheus } from './clients/prometheus.ts';
+import { createAlertHistory } from './health/alerts.ts';
+import { createHealthChecks } from './health/health-checks.ts';
+import { createSilences } from './maintenance/silences.ts';
+import { createProvider } from './managers/provider.ts';
+import { runSync } from './managers/sync-loop.ts';
+import { createOperatorMetrics } from './metrics/upgrade-metrics.ts';
+import { createNotifier } from './notify/notifier.ts';
 import type { PortsFactory } from './operator.ts';
-import type { OperatorConfig, Ports, UpgradeMetrics } from './ports.ts';
-
-/** The documented defaults (spec/muo 9.2), where the documents leave one out the reference's example. */
-const DEFAULTS: OperatorConfig = {
-  upgradeType: 'ARO',
-  configManager: { watchInterval: 1 },
-  validation: { cincinnati: false },
-  environment: { fedramp: false },
-  maintenance: { controlPlaneTime: 90, ignoredAlerts: { controlPlaneCriticals: [] } },
-  scale: { timeOut: 30, extraMachinePools: [] },
-  upgradeWindow: { delayTrigger: 30, timeOut: 120 },
-  nodeDrain: { timeOut: 45, expectedNodeDrainTime: 8, disableDrainStrategies: false, ignoredNamespacePatterns: [] },
-  healthCheck: { ignoredCriticals: [], ignoredNamespaces: [] },
-  extDependencyAvailabilityChecks: { http: { timeout: 15, urls: [] } },
-  featureGate: { enabled: [] },
-};
+import { watchOperatorConfig } from './operator-config/config-source.ts';
+import type { Ports } from './ports.ts';
 
 const missing = async (): Promise<never> => {
   throw new FlotillaError('FLOTILLA_SERVICE_MISSING', 'the service that is asked for this is not connected: nothing is begun without it');
 };
 
-const noMetrics: UpgradeMetrics = {
-  validationFailed: () => undefined,
-  scalingFailed: () => undefined,
-  windowBreached: () => undefined,
-  controlPlaneTimeout: () => undefined,
-  workerTimeout: () => undefined,
-  drainTimeout: () => undefined,
-  clearDrainTimeouts: () => undefined,
-  notificationFailed: () => undefined,
-  notificationSent: () => undefined,
-  moment: () => undefined,
-  result: () => undefined,
-  resetAll: () => undefined,
-  resetFailed: () => undefined,
+/** Connects the services of the cluster, and syncs with the provider until the signal aborts. */
+export const createPorts: PortsFactory = ({ client, settings, logger, metrics, clock }, caches, signal): Ports => {
+  const { namespace, proxy } = settings;
+  const stack = new AsyncDisposableStack();
+  signal.addEventListener('abort', () => void stack.disposeAsync(), { once: true });
+  const surroundings: HttpSurroundings = { clock, proxy };
+  const key = refKey({ namespace, name: UPGRADE_CONFIG_NAME });
+
+  const configuration = watchOperatorConfig(client, namespace, { logger, metrics, clock });
+  const config = { current: configuration.current, watch: watch(configuration.cache, { enqueue: () => [key] }) };
+  const clusterId = () => caches.clusterVersions.get({ name: CLUSTER_VERSION_NAME })?.spec.clusterID || undefined;
+  const operatorMetrics = createOperatorMetrics(metrics.registry, clusterId);
+
+  const access = createMonitoringAccess({ client, clock });
+  const prometheus = stack.use(createPrometheus({ ...surroundings, ...reach(access, SERVICES.prometheus, settings.prometheusUrl) }));
+  const alertmanager = stack.use(
+    createAlertmanager({ ...surroundings, ...reach(access, SERVICES.alertmanager, settings.alertmanagerUrl) }),
+  );
+  const findValidation = async () =>
+    settings.deploymentValidationUrl ? new URL(settings.deploymentValidationUrl) : access.find(SERVICES.deploymentValidation);
+  const validation = stack.use(
+    createDeploymentValidation({ ...surroundings, url: async () => (await findValidation()) ?? access.url(SERVICES.deploymentValidation) }),
+  );
+  const probe = stack.use(createDependencyProbe(surroundings));
+  const ocm = stack.use(createOcmSwitch({ ...surroundings, identity: createClusterIdentity({ client, clusterId, clock }) }));
+
+  const provider = createProvider({ client, namespace, config, ocm: ocm.at, logger: logger.child({ controller: 'provider' }) });
+  const synced = Promise.all([configuration.cache.synced(), caches.clusterVersions.synced()]);
+  const onConfigChange = (listener: () => void) => void configuration.cache.subscribe(listener);
+  const onSynced = (atMs: number) => operatorMetrics.synced(atMs);
+  // What the caches wait for never comes after a stop, and then there is nothing to sync.
+  void synced.then(
+    () => runSync({ provider, config, clock, logger, onSynced, onConfigChange }, signal),
+    () => undefined,
+  );
+
+  return {
+    config,
+    notifier: createNotifier({ config, ocm: ocm.at, logger: logger.child({ controller: 'notifier' }) }),
+    silences: createSilences(alertmanager, clock),
+    health: createHealthChecks({
+      prometheus,
+      budgets: {
+        list: async (stop) => (await client.list(PodDisruptionBudget, { signal: stop })).items,
+        validation: async (stop) => ((await findValidation()) ? validation.metrics(stop) : undefined),
+      },
+      report: operatorMetrics.healthCheck,
+      versionOf: ({ cluster }) => currentVersion(cluster.clusterVersion),
+    }),
+    dependencies: { check: ({ urls, timeout }, stop) => probe.check(urls, timeout, stop) },
+    provider,
+    alerts: createAlertHistory(prometheus, () => clock.now()),
+    metrics: operatorMetrics,
+    releases: { versionOf: missing, updates: missing },
+  };
 };
 
-/** Connects what there is: the defaults for a configuration, the log for notifications. What an upgrade must not begin without is missing. */
-export const createPorts: PortsFactory = ({ logger }): Ports => ({
-  config: { current: () => ({ config: DEFAULTS }), watch: createChannel() },
-  notifier: {
-    async notify({ state, entry }) {
-      logger.info({ state, version: entry.version }, 'Notification');
+/** How a service of the cluster's monitoring is reached: with its credentials, or without any where its address is given. */
+const reach = (access: MonitoringAccess, service: ServiceEntry, url: string | undefined) =>
+  url === undefined ? { url: () => access.url(service), ca: access.ca, authorize: access.authorize } : { url: async () => new URL(url) };
+
+/** OCM at the address that is configured; one at a time is open. */
+function createOcmSwitch(options: Omit<OcmOptions, 'baseUrl'>): AsyncDisposable & { readonly at: (baseUrl: string) => OcmClient } {
+  let open: { readonly baseUrl: string; readonly client: OcmClient } | undefined;
+  return {
+    at(baseUrl) {
+      if (open?.baseUrl === baseUrl) return open.client;
+      void open?.client[Symbol.asyncDispose]();
+      open = { baseUrl, client: createOcm({ ...options, baseUrl }) };
+      return open.client;
     },
-  },
-  silences: { startControlPlane: missing, endControlPlane: missing, setWorkers: missing, endWorkers: missing, isActive: missing },
-  health: { before: missing, after: missing },
-  dependencies: { check: missing },
-  provider: { refresh: async () => false },
-  alerts: { paging: missing },
-  metrics: noMetrics,
-  releases: { versionOf: missing, updates: missing },
-});
+    [Symbol.asyncDispose]: async () => open?.client[Symbol.asyncDispose](),
+  };
+}

@@ -1,0 +1,60 @@
+import { errorMessage } from '@flotilla/api';
+import { Secret } from '@flotilla/api/core';
+import type { Client, Clock } from '@flotilla/runtime';
+import { z } from 'zod';
+import { ServiceError, ServiceErrorCode } from './errors.ts';
+import type { ClusterIdentity } from './ocm.ts';
+
+/** What the identity is read from. */
+export interface IdentityOptions {
+  readonly client: Pick<Client, 'get'>;
+  /** `spec.clusterID` of the ClusterVersion; undefined while it is not known. */
+  readonly clusterId: () => string | undefined;
+  readonly clock: Clock;
+  /** Milliseconds a pull secret is used without reading it again. Default 600 000; one that is refused is read at once. */
+  readonly keepMs?: number;
+}
+
+const PULL_SECRET = { namespace: 'openshift-config', name: 'pull-secret' };
+const REGISTRY = 'cloud.openshift.com';
+const DockerConfig = z.looseObject({ auths: z.record(z.string(), z.looseObject({ auth: z.string().optional() })) });
+
+/** The cluster's identity for OCM, read once and kept. Its messages never hold the credential. */
+export function createClusterIdentity({
+  client,
+  clusterId,
+  clock,
+  keepMs = 600_000,
+}: IdentityOptions): (refused: boolean) => Promise<ClusterIdentity> {
+  let kept: { readonly token: string; readonly readAt: number } | undefined;
+  return async (refused) => {
+    const id = clusterId();
+    if (!id) throw missing('the ClusterVersion named version has no spec.clusterID');
+    if (refused || !kept || clock.now() - kept.readAt >= keepMs) kept = { token: await readToken(client), readAt: clock.now() };
+    return { clusterId: id, token: kept.token };
+  };
+}
+
+async function readToken(client: Pick<Client, 'get'>): Promise<string> {
+  const where = `Secret ${PULL_SECRET.namespace}/${PULL_SECRET.name}`;
+  const secret = await client.get(Secret, PULL_SECRET).catch((cause: unknown) => {
+    throw missing(`${where} cannot be read: ${errorMessage(cause)}`, cause);
+  });
+  if (!secret) throw missing(`${where} is missing`);
+  const text = Buffer.from(secret.data?.['.dockerconfigjson'] ?? '', 'base64').toString('utf8');
+  const auth = parseAuths(text)?.[REGISTRY]?.auth;
+  if (!auth) throw missing(`${where} has no auths["${REGISTRY}"].auth in .dockerconfigjson`);
+  return auth;
+}
+
+/** Undefined when it is none: a parser's message would quote what it stumbled over. */
+function parseAuths(text: string) {
+  try {
+    return DockerConfig.safeParse(JSON.parse(text)).data?.auths;
+  } catch {
+    return undefined;
+  }
+}
+
+const missing = (why: string, cause?: unknown): ServiceError =>
+  new ServiceError(ServiceErrorCode.notConfigured, `failed to retrieve cluster access token: ${why}`, { cause });

@@ -1,0 +1,53 @@
+import { systemClock } from '@flotilla/runtime';
+import { expect, test } from 'vitest';
+import { createDependencyProbe } from './dependencies.ts';
+import { cut, type Reply, say, silence, startHostileService } from './hostile-service.ts';
+
+const probe = () => createDependencyProbe({ clock: systemClock, retry: { retries: 2, baseMs: 1, jitter: 0, maxMs: 2 } });
+
+test.each([
+  { name: '200', replies: [200] },
+  { name: '204', replies: [204] },
+  { name: 'a redirect to what answers', replies: [say('', 302, { location: '/elsewhere' }), 200] },
+  { name: 'a page longer than anybody reads', replies: [say('x'.repeat(2 ** 21))] },
+  { name: 'an error that passes', replies: [500, cut, 200] },
+] as { name: string; replies: Reply[] }[])('$name is healthy', async ({ replies }) => {
+  await using service = await startHostileService(...replies);
+  await using dependencies = probe();
+  await expect(dependencies.check([service.url.href], 5)).resolves.toBeUndefined();
+});
+
+test.each([
+  { reply: 404, asked: 1, want: (url: string) => `client error for ${url}: 404` },
+  { reply: 500, asked: 3, want: (url: string) => `server error for ${url}: 500` },
+  { reply: cut, asked: 3, want: (url: string) => `client request error for ${url}: ` },
+  { reply: silence, asked: 1, want: (url: string) => `client request error for ${url}: ` },
+  {
+    reply: say('', 302, { location: '/again' }),
+    asked: 11,
+    want: (url: string) => `client request error for ${url}: more than 10 redirects`,
+  },
+] as { reply: Reply; asked: number; want: (url: string) => string }[])(
+  'is worded as the reference has it',
+  async ({ reply, asked, want }) => {
+    await using service = await startHostileService(reply);
+    await using dependencies = probe();
+    await expect(dependencies.check([service.url.href], 0.3)).rejects.toThrow(want(service.url.href));
+    expect(service.requests).toHaveLength(asked);
+  },
+);
+
+test('names everything that does not answer, and no password', async () => {
+  await using good = await startHostileService(200);
+  await using bad = await startHostileService(404);
+  await using dependencies = probe();
+  const hidden = `http://me:password@${bad.url.host}/x`;
+  await expect(dependencies.check([good.url.href, hidden, 'ftp://x'], 5)).rejects.toThrow(
+    `client error for http://${bad.url.host}/x: 404; client request error for ftp://x: not an http or https URL`,
+  );
+});
+
+test('asks nothing where nothing is named', async () => {
+  await using dependencies = probe();
+  await expect(dependencies.check([], 15)).resolves.toBeUndefined();
+});

@@ -1,0 +1,82 @@
+import { errorMessage } from '@flotilla/api';
+import { ServiceError, ServiceErrorCode } from './errors.ts';
+import { createHttp, type Http, type HttpSurroundings } from './http.ts';
+import type { RetryPolicy } from './retry.ts';
+
+/** What the upgrade needs from outside the cluster. */
+export interface DependencyProbe extends AsyncDisposable {
+  /**
+   * Asks every URL at once. Throws the failures of all that do not answer with a status below 400, in the order of the URLs.
+   * @param timeoutSeconds of one try
+   */
+  check(urls: readonly string[], timeoutSeconds: number, signal?: AbortSignal): Promise<void>;
+}
+
+/** Up to three tries: a second and a half between the first two, about twice that before the last (spec/muo 8.6). */
+const RETRY: RetryPolicy = { retries: 2, baseMs: 1_250, jitter: 0.2, maxMs: 4_000 };
+const REDIRECTS = 10;
+/** Only whether they answer matters; a page that is longer has answered. */
+const MAX_BYTES = 2 ** 20;
+
+/** Opens nothing before the first check. */
+export function createDependencyProbe(surroundings: HttpSurroundings): DependencyProbe {
+  const clients = new Map<number, Http>();
+  const clientOf = (timeoutSeconds: number): Http => {
+    const known = clients.get(timeoutSeconds);
+    if (known) return known;
+    const http = createHttp({
+      retry: RETRY,
+      ...surroundings,
+      name: 'external dependency',
+      timeoutMs: timeoutSeconds * 1000,
+      maxBytes: MAX_BYTES,
+      redirects: REDIRECTS,
+    });
+    clients.set(timeoutSeconds, http);
+    return http;
+  };
+  return {
+    async check(urls, timeoutSeconds, signal) {
+      const http = clientOf(timeoutSeconds);
+      const failures = (await Promise.all(urls.map((url) => problemOf(http, url, signal)))).filter((problem) => problem !== undefined);
+      if (failures.length === 0) return;
+      throw new ServiceError(failures[0]?.code ?? ServiceErrorCode.unreachable, failures.map(({ message }) => message).join('; '), {
+        cause: failures[0],
+      });
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all([...clients.values()].map((http) => http[Symbol.asyncDispose]()));
+    },
+  };
+}
+
+/** Worded as spec/muo 8.6 has it. */
+async function problemOf(http: Http, text: string, signal: AbortSignal | undefined): Promise<ServiceError | undefined> {
+  const url = URL.parse(text);
+  if (!url || !/^https?:$/.test(url.protocol))
+    return new ServiceError(ServiceErrorCode.notConfigured, `client request error for ${text}: not an http or https URL`);
+  try {
+    await http.send({ method: 'GET', url, signal });
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    // It answered, at length.
+    if (error.code === ServiceErrorCode.tooLarge) return undefined;
+    return error.reworded(wordsFor(shown(url), error));
+  }
+}
+
+function wordsFor(url: string, error: ServiceError): string {
+  if (error.status >= 500) return `server error for ${url}: ${error.status}`;
+  if (error.status >= 400) return `client error for ${url}: ${error.status}`;
+  if (error.status >= 300) return `client request error for ${url}: more than ${REDIRECTS} redirects, or one to nowhere (${error.status})`;
+  return `client request error for ${url}: ${errorMessage(error.cause ?? error)}`;
+}
+
+/** Without a password that somebody put into it. */
+function shown(url: URL): string {
+  const copy = new URL(url);
+  copy.username = '';
+  copy.password = '';
+  return copy.href;
+}

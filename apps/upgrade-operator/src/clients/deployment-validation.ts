@@ -1,0 +1,25 @@
+import { createHttp, type HttpSurroundings } from './http.ts';
+
+/** Metrics of the deployment validation operator (spec/muo 8.7). */
+export interface DeploymentValidation extends AsyncDisposable {
+  /** The whole exposition. */
+  metrics(signal?: AbortSignal): Promise<string>;
+}
+
+/** How it is reached. No credential is sent: it asks for none, and the way there is not encrypted. */
+export interface DeploymentValidationOptions extends HttpSurroundings {
+  readonly url: () => Promise<URL>;
+}
+
+const MAX_BYTES = 32 * 2 ** 20;
+
+/** Opens nothing before the first call. */
+export function createDeploymentValidation({ url, ...options }: DeploymentValidationOptions): DeploymentValidation {
+  const http = createHttp({ ...options, name: 'Deployment validation operator', maxBytes: MAX_BYTES });
+  return {
+    async metrics(signal) {
+      return (await http.send({ method: 'GET', url: new URL('/metrics', await url()), signal })).text;
+    },
+    [Symbol.asyncDispose]: () => http[Symbol.asyncDispose](),
+  };
+}

@@ -1,0 +1,119 @@
+import { type ClusterManager, startClusterManager } from '@flotilla/control-plane/servers';
+import { systemClock } from '@flotilla/runtime';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { ServiceErrorCode } from './errors.ts';
+import { createOcm, isOcmAgent, type OcmClient } from './ocm.ts';
+
+const QUICK = { retries: 2, baseMs: 1, jitter: 0, maxMs: 5 };
+const TOKEN = 'c2VjcmV0LW9mLXRlc3Q=';
+const policy = (id: string) => ({ id, version: '4.14.12', next_run: '2026-01-01T00:00:00Z' });
+
+let manager: ClusterManager;
+let ocm: OcmClient;
+let token = TOKEN;
+beforeEach(async () => {
+  token = TOKEN;
+  manager = await startClusterManager({ externalId: 'external-1', token: TOKEN });
+  const identity = async () => ({ clusterId: 'external-1', token });
+  ocm = createOcm({ baseUrl: `${manager.url}/`, identity, clock: systemClock, retry: QUICK, timeoutMs: 500 });
+});
+afterEach(async () => {
+  await ocm[Symbol.asyncDispose]();
+  await manager.stop();
+});
+
+test('finds the cluster by its external id, as the operator', async () => {
+  expect(await ocm.cluster()).toMatchObject({ id: manager.clusterId, version: { channel_group: 'stable' } });
+  expect(manager.requests[0]).toMatchObject({
+    path: '/api/clusters_mgmt/v1/clusters?search=external_id+%3D+%27external-1%27&size=1',
+    userAgent: expect.stringMatching(/^managed-upgrade-operator\/v1\.0\.0 \(linux\//),
+  });
+});
+
+test('says that the cluster is unknown', async () => {
+  manager.setKnown(false);
+  await expect(ocm.cluster()).rejects.toMatchObject({
+    code: 'FLOTILLA_OCM_CLUSTER_UNKNOWN',
+    message: "OCM did not return a valid cluster ID: pull-secret may be invalid OR cluster's owner is disabled/banned in OCM",
+  });
+});
+
+test('reads every page of policies', async () => {
+  manager.setPolicies(Array.from({ length: 250 }, (_, i) => policy(`p${i}`)));
+  expect((await ocm.policies(manager.clusterId)).map(({ id }) => id)).toEqual(Array.from({ length: 250 }, (_, i) => `p${i}`));
+  expect(manager.requests).toHaveLength(3);
+});
+
+test('writes and reads the state of a policy', async () => {
+  manager.setPolicies([policy('p')]);
+  await ocm.setPolicyState(manager.clusterId, 'p', { value: 'started', description: 'it goes' });
+  expect(manager.requests[0]).toMatchObject({
+    method: 'PATCH',
+    body: { kind: 'UpgradePolicyState', value: 'started', description: 'it goes' },
+  });
+  expect(await ocm.policyState(manager.clusterId, 'p')).toMatchObject({ value: 'started', description: 'it goes' });
+});
+
+test('posts a service log once, also for a process that does not know that it did', async () => {
+  const log = { summary: 'started', description: 'version 1', docReferences: ['https://docs.example'] };
+  await ocm.ensureServiceLog(manager.clusterId, log);
+  await ocm.ensureServiceLog(manager.clusterId, log);
+  await ocm.ensureServiceLog(manager.clusterId, { ...log, description: 'version 2' });
+  expect(manager.serviceLogs).toEqual([
+    {
+      kind: 'LogEntry',
+      severity: 'Info',
+      internal_only: false,
+      service_name: 'RedHat Managed Upgrade Notifications',
+      log_type: 'Cluster Updates',
+      summary: 'started',
+      description: 'version 1',
+      cluster_id: manager.clusterId,
+      doc_references: ['https://docs.example'],
+    },
+    expect.objectContaining({ description: 'version 2' }),
+  ]);
+});
+
+test('posts a service log where logs cannot be looked up', async () => {
+  manager.setFaults({ path: /^GET .*cluster_logs/, status: 403 });
+  await ocm.ensureServiceLog(manager.clusterId, { summary: 's', description: 'd' });
+  expect(manager.serviceLogs).toHaveLength(1);
+});
+
+test('words a refusal as OCM clients do, without the credential', async () => {
+  manager.setPolicies([policy('p')]);
+  manager.setFaults({ path: /^PATCH/, status: 500 });
+  await expect(ocm.setPolicyState(manager.clusterId, 'p', { value: 'started', description: '' })).rejects.toThrow(
+    `request to '${manager.url}/api/clusters_mgmt/v1/clusters/internal-1/upgrade_policies/p/state' returned error 'status is 500, identifier is '500' and code is 'CLUSTERS-MGMT-500': played by a test'`,
+  );
+  expect(manager.requests).toHaveLength(1);
+});
+
+test('a token that is refused is read anew, once', async () => {
+  manager.setToken('bmV3');
+  await expect(ocm.cluster()).rejects.toMatchObject({ code: ServiceErrorCode.unauthorized, message: expect.not.stringContaining(TOKEN) });
+  expect(manager.requests).toHaveLength(2);
+  token = 'bmV3';
+  await expect(ocm.cluster()).resolves.toMatchObject({ id: manager.clusterId });
+});
+
+test.each([
+  { name: 'is down for a moment', faults: [{ cut: true, times: 1 }], want: undefined },
+  { name: 'limits the rate', faults: [{ status: 429, times: 2 }], want: undefined },
+  { name: 'limits the rate for long', faults: [{ status: 429 }], want: ServiceErrorCode.throttled },
+  { name: 'has a problem', faults: [{ status: 500 }], want: ServiceErrorCode.unavailable },
+  { name: 'is slow', faults: [{ delayMs: 2_000 }], want: ServiceErrorCode.timeout },
+  { name: 'sends halves', faults: [{ half: true }], want: ServiceErrorCode.unreachable },
+  { name: 'sends a page', faults: [{ body: '<html>' }], want: ServiceErrorCode.badAnswer },
+  { name: 'sends something else', faults: [{ body: '{"total":"many"}' }], want: ServiceErrorCode.badAnswer },
+])('$name', async ({ faults, want }) => {
+  manager.setFaults(...faults);
+  if (want === undefined) await expect(ocm.cluster()).resolves.toMatchObject({ id: manager.clusterId });
+  else await expect(ocm.cluster()).rejects.toMatchObject({ code: want });
+});
+
+test('knows the address of the agent', () => {
+  expect(isOcmAgent('http://ocm-agent.openshift-ocm-agent-operator.svc.cluster.local:8081')).toBe(true);
+  expect(isOcmAgent('https://api.openshift.com')).toBe(false);
+});

@@ -1,0 +1,165 @@
+import { FlotillaError } from '@flotilla/api';
+import type { z } from 'zod';
+import { ServiceError, ServiceErrorCode } from './errors.ts';
+import { createHttp, type HttpCall, type HttpSurroundings, parseJson } from './http.ts';
+import { OcmCluster, OcmPolicy, OcmPolicyState, OcmRefusal, OcmServiceLog, pageOf, type ServiceLog } from './ocm-answers.ts';
+
+/** Who this cluster is for OCM. */
+export interface ClusterIdentity {
+  /** `spec.clusterID` of the ClusterVersion. */
+  readonly clusterId: string;
+  /** The pull secret's credential for cloud.openshift.com, as it stands there. */
+  readonly token: string;
+}
+
+/** OCM knows no cluster of this id, or more than one. Code `FLOTILLA_OCM_CLUSTER_UNKNOWN`. */
+export class ClusterUnknownError extends FlotillaError {
+  constructor() {
+    super(
+      'FLOTILLA_OCM_CLUSTER_UNKNOWN',
+      "OCM did not return a valid cluster ID: pull-secret may be invalid OR cluster's owner is disabled/banned in OCM",
+    );
+  }
+}
+
+/** How OCM is reached. */
+export interface OcmOptions extends HttpSurroundings {
+  /** `configManager.ocmBaseUrl`. */
+  readonly baseUrl: string;
+  /** Read anew when `refused`: the last one was answered with 401. */
+  readonly identity: (refused: boolean) => Promise<ClusterIdentity>;
+}
+
+/** OpenShift Cluster Manager, or its agent in the cluster. `clusterId` is OCM's own, of `cluster()`. */
+export interface OcmClient extends AsyncDisposable {
+  /** @throws ClusterUnknownError */
+  cluster(signal?: AbortSignal): Promise<OcmCluster>;
+  /** All pages. */
+  policies(clusterId: string, signal?: AbortSignal): Promise<OcmPolicy[]>;
+  policyState(clusterId: string, policyId: string, signal?: AbortSignal): Promise<OcmPolicyState>;
+  setPolicyState(clusterId: string, policyId: string, state: OcmPolicyState, signal?: AbortSignal): Promise<void>;
+  /** Posts it, unless the same stands there: a process may have died after it had posted it. */
+  ensureServiceLog(clusterId: string, log: ServiceLog, signal?: AbortSignal): Promise<void>;
+}
+
+const AGENT = 'ocm-agent.openshift-ocm-agent-operator.svc.cluster.local:8081';
+const CLUSTERS = '/api/clusters_mgmt/v1/clusters';
+const LOGS = '/api/service_logs/v1/cluster_logs';
+const PAGE = 100;
+/** Policies of one cluster beyond this are nobody's intention. */
+const MAX_PAGES = 20;
+/** OCM's front door knows the operator by it. */
+const USER_AGENT = `managed-upgrade-operator/v1.0.0 (${process.platform}/${process.arch === 'x64' ? 'amd64' : process.arch})`;
+
+/** Whether the address is the agent's in the cluster, which knows only this cluster and keeps the service's credentials. */
+export const isOcmAgent = (baseUrl: string): boolean => baseUrl.includes(AGENT);
+
+/** Opens OCM, or its agent when the address is the agent's. Nothing is sent before the first call. */
+export function createOcm(options: OcmOptions): OcmClient {
+  const agent = isOcmAgent(options.baseUrl);
+  const http = createHttp({
+    ...options,
+    name: agent ? 'OCM agent' : 'OCM',
+    userAgent: USER_AGENT,
+    authorize: async (refused) => {
+      const { clusterId, token } = await options.identity(refused);
+      return `AccessToken ${clusterId}:${token}`;
+    },
+  });
+  const urlOf = (path: string, query: Readonly<Record<string, string>> = {}): URL => {
+    const url = new URL(`${options.baseUrl.replace(/\/$/, '')}${path}`);
+    for (const [key, value] of Object.entries(query)) url.searchParams.set(key, value);
+    return url;
+  };
+  const send = (call: HttpCall) => inOcmWords(call, () => http.send(call));
+  const read = async <T>(schema: z.ZodType<T>, url: URL, signal: AbortSignal | undefined): Promise<T> => {
+    const { status, text } = await send({ method: 'GET', url, signal });
+    return parseJson(schema, text, { what: `OCM: GET ${url.pathname}`, status });
+  };
+  const policyPath = (clusterId: string, policyId: string) => `${policiesPath(clusterId)}/${encodeURIComponent(policyId)}/state`;
+
+  return {
+    async cluster(signal) {
+      const found = agent ? await read(OcmCluster, urlOf('/'), signal) : await findCluster(signal);
+      if (!found?.id) throw new ClusterUnknownError();
+      return found;
+    },
+    async policies(clusterId, signal) {
+      const all: OcmPolicy[] = [];
+      for (let page = 1; page <= MAX_PAGES; page++) {
+        const url = urlOf(policiesPath(clusterId), { page: String(page), size: String(PAGE) });
+        const { total, items } = await read(pageOf(OcmPolicy), url, signal);
+        all.push(...items);
+        if (items.length === 0 || all.length >= total) break;
+      }
+      return all;
+    },
+    policyState: (clusterId, policyId, signal) => read(OcmPolicyState, urlOf(policyPath(clusterId, policyId)), signal),
+    async setPolicyState(clusterId, policyId, { value, description }, signal) {
+      const body = { kind: 'UpgradePolicyState', value, description };
+      await send({ method: 'PATCH', url: urlOf(policyPath(clusterId, policyId)), body, signal });
+    },
+    async ensureServiceLog(clusterId, log, signal) {
+      if (!agent && (await isLogged(clusterId, log, signal))) return;
+      const body = serviceLogBody(clusterId, agent ? { ...log, docReferences: undefined } : log);
+      await send({ method: 'POST', url: urlOf(LOGS), body, signal });
+    },
+    [Symbol.asyncDispose]: () => http[Symbol.asyncDispose](),
+  };
+
+  /** What cannot be looked up is posted: better twice than never. */
+  async function isLogged(clusterId: string, log: ServiceLog, signal: AbortSignal | undefined): Promise<boolean> {
+    const query = { search: `cluster_id = '${clusterId}' and summary = '${log.summary}'`, page: '1', size: String(PAGE) };
+    try {
+      const { items } = await read(pageOf(OcmServiceLog), urlOf(LOGS, query), signal);
+      return items.some(({ summary, description }) => summary === log.summary && description === log.description);
+    } catch (error) {
+      if (error instanceof ServiceError && (error.status === 403 || error.status === 404 || error.status === 405)) return false;
+      throw error;
+    }
+  }
+
+  async function findCluster(signal: AbortSignal | undefined): Promise<OcmCluster | undefined> {
+    const { clusterId } = await options.identity(false);
+    const query = { search: `external_id = '${clusterId.replaceAll("'", "''")}'`, size: '1' };
+    const { total, items } = await read(pageOf(OcmCluster), urlOf(CLUSTERS, query), signal);
+    return total === 1 ? items[0] : undefined;
+  }
+}
+
+const policiesPath = (clusterId: string): string => `${CLUSTERS}/${encodeURIComponent(clusterId)}/upgrade_policies`;
+
+const serviceLogBody = (clusterId: string, { summary, description, docReferences }: ServiceLog) => ({
+  kind: 'LogEntry',
+  severity: 'Info',
+  internal_only: false,
+  service_name: 'RedHat Managed Upgrade Notifications',
+  log_type: 'Cluster Updates',
+  summary,
+  description,
+  cluster_id: clusterId,
+  ...(docReferences && { doc_references: docReferences }),
+});
+
+/** A refusal as OCM's clients word it: conditions are compared by it. */
+async function inOcmWords<T>({ url }: HttpCall, call: () => Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    const refusal = error instanceof ServiceError && error.status > 0 ? readRefusal(error) : undefined;
+    if (!(error instanceof ServiceError) || !refusal) throw error;
+    const { id, code, reason, operation_id: operation } = refusal;
+    const said = `status is ${error.status}, identifier is '${id}' and code is '${code}': ${reason}`;
+    const message = `request to '${url.origin}${url.pathname}' returned error '${said}'${operation && ` (operation ${operation})`}`;
+    throw error.reworded(message);
+  }
+}
+
+function readRefusal({ words, status }: ServiceError) {
+  try {
+    return parseJson(OcmRefusal, words, { what: 'refusal', status });
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === ServiceErrorCode.badAnswer) return undefined;
+    throw error;
+  }
+}

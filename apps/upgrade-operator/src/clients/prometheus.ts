@@ -1,0 +1,56 @@
+import { z } from 'zod';
+import { ServiceError, ServiceErrorCode } from './errors.ts';
+import { createHttp, type HttpSurroundings } from './http.ts';
+
+/** One series of an instant query. */
+export interface Sample {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+/** Asks Prometheus. An answer that is no result is an error, never an empty result. */
+export interface Prometheus extends AsyncDisposable {
+  query(promql: string, signal?: AbortSignal): Promise<Sample[]>;
+}
+
+/** How Prometheus is reached. */
+export interface PrometheusOptions extends HttpSurroundings {
+  /** Asked before each query. */
+  readonly url: () => Promise<URL>;
+  readonly ca?: () => Promise<string | undefined>;
+  readonly authorize?: (refused: boolean) => Promise<string | undefined>;
+}
+
+const MAX_BYTES = 16 * 2 ** 20;
+const Answer = z.looseObject({
+  status: z.literal('success', { error: ({ input }) => `is ${JSON.stringify(input)}, not "success"` }),
+  data: z.looseObject({
+    resultType: z.literal('vector', { error: ({ input }) => `is ${JSON.stringify(input)}, not "vector"` }),
+    result: z.array(z.looseObject({ metric: z.record(z.string(), z.string()), value: z.tuple([z.number(), z.string()]) })),
+  }),
+});
+const ErrorDocument = z.looseObject({ status: z.literal('error'), errorType: z.string().default(''), error: z.string().default('') });
+
+/** Opens nothing before the first query. */
+export function createPrometheus({ url, ...options }: PrometheusOptions): Prometheus {
+  const http = createHttp({ ...options, name: 'Prometheus', maxBytes: MAX_BYTES });
+  return {
+    async query(promql, signal) {
+      const target = new URL('/api/v1/query', await url());
+      target.searchParams.set('query', promql);
+      const answer = await http.json(z.union([Answer, ErrorDocument], { error: describeWrong }), { method: 'GET', url: target, signal });
+      if (answer.status === 'error') {
+        const { errorType, error } = answer;
+        throw new ServiceError(ServiceErrorCode.badAnswer, `Prometheus: the query failed: ${errorType}: ${error}`.slice(0, 512));
+      }
+      return answer.data.result.map(({ metric, value }) => ({ labels: metric, value: Number(value[1]) }));
+    },
+    [Symbol.asyncDispose]: () => http[Symbol.asyncDispose](),
+  };
+}
+
+const describeWrong = ({ input }: { input?: unknown }): string =>
+  `not a query result: ${JSON.stringify(input)?.slice(0, 200) ?? 'nothing'}`;
+
+/** A text in PromQL's double quotes. */
+export const promqlString = (text: string): string => JSON.stringify(text);

@@ -1,0 +1,91 @@
+import { FeatureGateName } from '@flotilla/api/managed';
+import type { Prometheus } from '../clients/prometheus.ts';
+import type { HealthChecks, HealthQuestion, HealthVerdict } from '../ports.ts';
+import { capacity } from './capacity.ts';
+import { clusterOperators } from './cluster-operators.ts';
+import { criticalAlerts } from './critical-alerts.ts';
+import { type BudgetSources, disruptionBudgets } from './disruption-budgets.ts';
+import type { HealthCheck, HealthReason, Problem } from './finding.ts';
+import { cordonedNodes, pressureTaints } from './nodes.ts';
+
+/** What health checks ask, and whom they tell. */
+export interface HealthOptions {
+  readonly prometheus: Prometheus;
+  readonly budgets: BudgetSources;
+  /** `upgradeoperator_healthcheck_failed` of one reason. */
+  readonly report: (labels: { readonly state: string; readonly version: string; readonly reason: HealthReason }, failed: boolean) => void;
+  /** Version that runs; undefined when it cannot be told. */
+  readonly versionOf: (question: HealthQuestion) => string | undefined;
+}
+
+/** What all checks together look at. */
+interface Facts {
+  readonly ignored: { readonly criticals: readonly string[]; readonly namespaces: readonly string[] };
+  readonly operators: HealthQuestion['cluster']['clusterOperators'];
+  readonly nodes: HealthQuestion['cluster']['nodes'];
+  readonly machineSets: HealthQuestion['cluster']['machineSets'];
+}
+
+/** Checks of a cluster before and after its upgrade (spec/muo 6). */
+export function createHealthChecks({ prometheus, budgets, report, versionOf }: HealthOptions): HealthChecks {
+  /** Those that stop an upgrade. */
+  const essential: readonly HealthCheck<Facts>[] = [criticalAlerts(prometheus), clusterOperators];
+  const advisory: readonly HealthCheck<Facts>[] = [capacity, cordonedNodes, pressureTaints, disruptionBudgets(budgets)];
+
+  async function look(
+    check: HealthCheck<Facts>,
+    question: HealthQuestion,
+    state: string,
+    signal: AbortSignal,
+  ): Promise<Problem | undefined> {
+    const problem = await check.look(factsOf(question), signal);
+    const version = versionOf(question) ?? 'unknown';
+    for (const reason of check.reasons) report({ state, version, reason }, reason === problem?.reason);
+    return problem;
+  }
+
+  async function first(question: HealthQuestion, state: string, signal: AbortSignal): Promise<HealthVerdict> {
+    for (const check of essential) {
+      const problem = await look(check, question, state, signal);
+      if (problem) return { blocks: true, message: problem.message };
+    }
+    return { blocks: false };
+  }
+
+  async function all(question: HealthQuestion, signal: AbortSignal): Promise<HealthVerdict> {
+    const wanted = advisory.filter((check) => check !== capacity || question.upgradeConfig.spec.capacityReservation === true);
+    const [blocking, others] = await Promise.all(
+      [essential, wanted].map(async (checks) => {
+        const problems = await Promise.all(checks.map((check) => look(check, question, question.phase, signal)));
+        return problems.filter((problem) => problem !== undefined);
+      }),
+    );
+    return verdictOf(blocking ?? [], others ?? []);
+  }
+
+  return {
+    before: (question, signal) =>
+      question.config.featureGate.enabled.includes(FeatureGateName.preHealthCheck)
+        ? all(question, signal)
+        : first(question, question.phase, signal),
+    after: (question, signal) => first(question, 'Upgrading', signal),
+  };
+}
+
+/** What the extended check comes to: alerts and operators stop an upgrade, the rest is told. Pure. */
+export function verdictOf(blocking: readonly Problem[], advisory: readonly Problem[]): HealthVerdict {
+  const problems = [...blocking, ...advisory];
+  if (problems.length === 0) return { blocks: false };
+  return {
+    blocks: blocking.length > 0,
+    message: problems.map(({ message }) => message).join('; '),
+    tokens: problems.map(({ token }) => token).join(','),
+  };
+}
+
+const factsOf = ({ config, cluster }: HealthQuestion): Facts => ({
+  ignored: { criticals: config.healthCheck.ignoredCriticals, namespaces: config.healthCheck.ignoredNamespaces },
+  operators: cluster.clusterOperators,
+  nodes: cluster.nodes,
+  machineSets: cluster.machineSets,
+});

@@ -1,0 +1,26 @@
+import type { Matcher, Silence } from '../clients/alertmanager.ts';
+
+/** What silences of an upgrade match by default, and how they are told apart: by their comments (spec/muo 7.2). */
+export const DEFAULT_MATCHERS: readonly Matcher[] = [
+  { name: 'severity', value: '(warning|info)', isRegex: true },
+  { name: 'namespace', value: '(^openshift.*|^kube.*|^redhat.*|^default$)', isRegex: true },
+];
+
+/** These alerts, of any severity and namespace. */
+export const criticalMatchers = (alerts: readonly string[]): readonly Matcher[] => [
+  { name: 'alertname', value: `(${alerts.join('|')})`, isRegex: true },
+];
+
+/** Comments of silences. */
+export const comments = {
+  controlPlane: (version: string) => `Silence for OSD control plane upgrade to version ${version}`,
+  criticals: (version: string) => `Silence for critical alerts during OSD control plane upgrade to version ${version}`,
+  workers: (version: string, remaining: number) => `${comments.workersOf(version)}${remaining} nodes`,
+  /** What those of all counts begin with. */
+  workersOf: (version: string) => `Silence for OSD worker node upgrade to version ${version} with remaining `,
+} as const;
+
+/** A silence of the control plane's window, whatever its version. */
+export const isControlPlane = ({ comment }: Pick<Silence, 'comment'>): boolean => comment.includes('OSD control plane');
+/** A silence of the workers' window, whatever its version. */
+export const isWorkers = ({ comment }: Pick<Silence, 'comment'>): boolean => comment.includes('OSD worker node');

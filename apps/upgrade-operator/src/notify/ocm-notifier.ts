@@ -1,0 +1,67 @@
+import { errorMessage, FlotillaError } from '@flotilla/api';
+import type { OcmClient } from '../clients/ocm.ts';
+import type { OcmPolicy } from '../clients/ocm-answers.ts';
+import type { Notification } from '../ports.ts';
+import { isAllowed, isPolicyState, ocmValueOf, stateOf } from './ocm-states.ts';
+import { descriptionOf, serviceLogOf } from './texts.ts';
+
+/** A notification that OCM cannot be given. Code `FLOTILLA_OCM_NOTIFICATION`. */
+export class OcmNotificationError extends FlotillaError {
+  constructor(message: string, cause?: unknown) {
+    super('FLOTILLA_OCM_NOTIFICATION', cause === undefined ? message : `${message}: ${errorMessage(cause)}`, { cause });
+  }
+}
+
+/**
+ * Tells OCM of one state (spec/muo 8.3). Sent again it changes nothing: a policy goes on only where it may go, and a service log that
+ * is there is not posted twice.
+ */
+export async function notifyOcm(
+  ocm: OcmClient,
+  notification: Notification,
+  { serviceLogs, signal }: { readonly serviceLogs: boolean; readonly signal: AbortSignal },
+): Promise<void> {
+  const { state } = notification;
+  const log = serviceLogOf(notification);
+  const value = ocmValueOf(state);
+  if (log === undefined && value === undefined) throw new OcmNotificationError(`state ${state} not yet implemented`);
+  // A state of service logs is none of policies: there is nobody to tell.
+  if (log && !serviceLogs) return;
+  const earlier = untoldBefore(notification);
+  // Told out of order, OCM would take the later one for impossible and never learn of it.
+  if (earlier !== undefined && !log) throw new OcmNotificationError(`can't send notification: ${earlier} has to be told first`);
+  const cluster = await inContext('failed to retrieve internal ocm cluster ID', () => ocm.cluster(signal));
+  if (log) {
+    await inContext("can't send notification: can't post service log", () => ocm.ensureServiceLog(cluster.id, log, signal));
+    return;
+  }
+  const policies = await inContext("can't determine policy ID to notify for", () => ocm.policies(cluster.id, signal));
+  const policy = policies.find((each) => isFor(each, notification));
+  if (!policy) throw new OcmNotificationError("can't determine policy ID to notify for: no policy matches the current UpgradeConfig");
+  const current = await inContext("can't determine policy state", () => ocm.policyState(cluster.id, policy.id, signal));
+  const from = stateOf(current);
+  if (from === undefined) throw new OcmNotificationError(`failed to convert OCM state ${JSON.stringify(current.value)}`);
+  if (!isAllowed(from, state) || value === undefined) return;
+  await inContext("can't send notification: can't set upgrade policy state", () =>
+    ocm.setPolicyState(cluster.id, policy.id, { value, description: descriptionOf(notification) }, signal),
+  );
+}
+
+/** What was to be told before and is not told yet, of what policies know. */
+function untoldBefore({ state, entry: { notifications = [] } }: Notification): string | undefined {
+  const at = notifications.findIndex((each) => each.state === state);
+  return notifications.slice(0, at < 0 ? undefined : at).find((each) => each.time === undefined && isPolicyState(each.state))?.state;
+}
+
+/** The same version at the same moment, however that is written. */
+function isFor({ version, next_run }: OcmPolicy, { upgradeConfig: { spec } }: Notification): boolean {
+  return version === spec.desired.version && Date.parse(next_run) === Date.parse(spec.upgradeAt);
+}
+
+async function inContext<T>(what: string, act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    throw new OcmNotificationError(what, error);
+  }
+}

@@ -1,0 +1,49 @@
+import { NotificationState } from '@flotilla/api/managed';
+
+/** States of OCM's upgrade policies that only others set. */
+export type ForeignState = 'StatePending' | 'StateCancelled' | 'StateScheduled';
+type State = NotificationState | ForeignState;
+
+const { started, delayed, scaleSkipped, skipped, completed, failed } = NotificationState;
+
+/** What OCM calls a state (spec/muo 8.1); the others it does not know. */
+const OCM_VALUES: Readonly<Partial<Record<State, string>>> = {
+  [started]: 'started',
+  [delayed]: 'delayed',
+  [scaleSkipped]: 'delayed',
+  [skipped]: 'delayed',
+  [completed]: 'completed',
+  [failed]: 'failed',
+  StatePending: 'pending',
+  StateCancelled: 'cancelled',
+  StateScheduled: 'scheduled',
+};
+
+/** Where a policy may go from where it is (spec/muo 8.3). */
+const ALLOWED: Readonly<Partial<Record<State, readonly NotificationState[]>>> = {
+  StateScheduled: [started],
+  [started]: [scaleSkipped, delayed, completed, failed],
+  [scaleSkipped]: [delayed, failed, skipped, completed],
+  [delayed]: [completed, failed, skipped],
+  [skipped]: [completed, failed],
+};
+
+/** A word of descriptions by which a delay that is tried again is told from what was skipped: OCM has one state for both. */
+export const RETRY_WORD = 'retry';
+
+/** Whether OCM's policies know a state; the others are of service logs. */
+export const isPolicyState = (state: string): boolean => Object.hasOwn(OCM_VALUES, state);
+
+/** The state to write into OCM; undefined: OCM has none for it. */
+export const ocmValueOf = (state: NotificationState): string | undefined => OCM_VALUES[state];
+
+/** What OCM says of a policy, in the operator's states; undefined: unknown. */
+export function stateOf({ value, description }: { readonly value: string; readonly description: string }): State | undefined {
+  const known = value.toLowerCase();
+  if (known === 'delayed') return description.includes(RETRY_WORD) ? delayed : skipped;
+  const unambiguous: readonly State[] = [started, completed, failed, 'StatePending', 'StateCancelled', 'StateScheduled'];
+  return unambiguous.find((state) => OCM_VALUES[state] === known);
+}
+
+/** Whether a policy may go from one state to another. */
+export const isAllowed = (from: State, to: NotificationState): boolean => ALLOWED[from]?.includes(to) ?? false;

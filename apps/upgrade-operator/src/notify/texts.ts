@@ -1,0 +1,94 @@
+import { NotificationState, UpgradeCondition, type UpgradeHistory } from '@flotilla/api/managed';
+import type { ServiceLog } from '../clients/ocm-answers.ts';
+import type { Notification } from '../ports.ts';
+import { RETRY_WORD } from './ocm-states.ts';
+
+/** What the detail of a delay says when it is a drain's. */
+export const DRAIN_DETAIL = 'drain';
+
+const DRAIN_ARTICLE = 'https://access.redhat.com/solutions/7075425';
+const HEALTH_ARTICLE = 'https://access.redhat.com/solutions/7081505';
+
+/** What is told (spec/muo 8.2): which words a text holds is a contract, the text is ours. */
+export function descriptionOf({ state, upgradeConfig, entry, detail = '' }: Notification): string {
+  const version = upgradeConfig.spec.desired.version ?? entry.version ?? 'unknown';
+  switch (state) {
+    case NotificationState.started:
+      return `The upgrade of this cluster to version ${version} is in progress.`;
+    case NotificationState.completed:
+      return `This cluster was upgraded to version ${version} with success.`;
+    case NotificationState.delayed:
+      return detail === DRAIN_DETAIL ? drainText() : delayText(version, entry);
+    case NotificationState.failed:
+      return failureText(version, entry);
+    case NotificationState.scaleSkipped:
+      return `The upgrade to version ${version} goes on without extra workers: this cluster has no worker pool that can be extended.`;
+    case NotificationState.skipped:
+      return `The upgrade to version ${version} goes on without extra workers: they did not become ready in time.`;
+    case NotificationState.controlPlaneStarted:
+      return `The control plane of this cluster begins its upgrade to version ${version}.`;
+    case NotificationState.controlPlaneFinished:
+      return `The control plane of this cluster runs version ${version}; its workers follow.`;
+    case NotificationState.workersFinished:
+      return `All workers of this cluster were upgraded to version ${version}.`;
+    case NotificationState.healthCheck:
+      return `The upgrade to version ${version} found problems in this cluster: ${detail}`;
+    case NotificationState.preHealthCheck:
+      return `The cluster is to be upgraded to version ${version} soon; a check ahead of it found problems: ${detail}`;
+  }
+}
+
+/** What a service log says besides; undefined: the state is none of service logs. */
+export function serviceLogOf(notification: Notification): ServiceLog | undefined {
+  const summary = SUMMARIES[notification.state];
+  if (summary === undefined) return undefined;
+  const isHealth = notification.state === NotificationState.healthCheck || notification.state === NotificationState.preHealthCheck;
+  return { summary, description: descriptionOf(notification), ...(isHealth && { docReferences: [HEALTH_ARTICLE] }) };
+}
+
+const SUMMARIES: Readonly<Partial<Record<NotificationState, string>>> = {
+  [NotificationState.controlPlaneStarted]: 'Cluster upgrade: control plane started',
+  [NotificationState.controlPlaneFinished]: 'Cluster upgrade: control plane finished',
+  [NotificationState.workersFinished]: 'Cluster upgrade: workers finished',
+  [NotificationState.healthCheck]: 'Cluster upgrade: the cluster is not healthy',
+  [NotificationState.preHealthCheck]: 'Cluster upgrade: the cluster is not ready for its upgrade',
+};
+
+const drainText = (): string =>
+  `Nodes take long to drain, which may delay the upgrade; the drain is forced when its grace period is over, until then there will be a ${RETRY_WORD}. See ${DRAIN_ARTICLE}`;
+
+/** What holds an upgrade up: the condition that was met last of those that are not. */
+function blockerOf({ conditions = [] }: UpgradeHistory) {
+  return conditions.find(({ status }) => status === 'False');
+}
+
+function delayText(version: string, entry: UpgradeHistory): string {
+  const delayed = `The upgrade to version ${version} is delayed`;
+  switch (blockerOf(entry)?.type ?? '') {
+    case UpgradeCondition.healthyBefore:
+      return `${delayed}: critical alerts fire or operators are degraded. The operator will ${RETRY_WORD}.`;
+    case UpgradeCondition.dependenciesAvailable:
+      return `${delayed}: services that it depends on do not answer. The operator will ${RETRY_WORD}.`;
+    case UpgradeCondition.capacityReserved:
+      return `${delayed}: extra workers are not ready yet. The operator will ${RETRY_WORD}.`;
+    default:
+      return `${delayed} by a step that takes longer than expected. The operator will ${RETRY_WORD}.`;
+  }
+}
+
+function failureText(version: string, entry: UpgradeHistory): string {
+  const failed = `The upgrade to version ${version} was given up before it changed anything`;
+  const blocker = blockerOf(entry);
+  switch (blocker?.type ?? '') {
+    case UpgradeCondition.isClusterUpgradable:
+      return blocker?.message ?? `${failed}: the cluster does not let itself be upgraded.`;
+    case UpgradeCondition.healthyBefore:
+      return `${failed}: critical alerts fired or operators were degraded.`;
+    case UpgradeCondition.dependenciesAvailable:
+      return `${failed}: services that it depends on did not answer.`;
+    case UpgradeCondition.capacityReserved:
+      return `${failed}: extra workers did not become ready.`;
+    default:
+      return `${failed}: the cluster did not pass verification.`;
+  }
+}

@@ -1,0 +1,51 @@
+import { errorMessage } from '@flotilla/api';
+import { ConfigMap } from '@flotilla/api/core';
+import { OPERATOR_CONFIG_MAP } from '@flotilla/api/managed';
+import { type Client, WatchCache, type WatchSurroundings } from '@flotilla/runtime';
+import type { OperatorConfig } from '../ports.ts';
+import { readOperatorConfig } from './read-config.ts';
+
+/** The operator's configuration as of now. */
+export interface ConfigNow {
+  /** The last one that could be used. */
+  readonly config?: OperatorConfig;
+  /** What is wrong with the present one. */
+  readonly problem?: string;
+}
+
+/** The operator's ConfigMap, watched. */
+export interface OperatorConfigWatch {
+  readonly cache: WatchCache<ConfigMap>;
+  /** Neither a configuration nor a problem: it was never read. */
+  readonly current: () => ConfigNow;
+}
+
+/** Watches the ConfigMap in a namespace. A version that cannot be used changes nothing but the problem. */
+export function watchOperatorConfig(client: Client, namespace: string, surroundings: WatchSurroundings): OperatorConfigWatch {
+  const { name, key } = OPERATOR_CONFIG_MAP;
+  const cache = new WatchCache(client, ConfigMap, { ...surroundings, namespace, fieldSelector: `metadata.name=${name}` });
+  let seen: unknown;
+  let now: ConfigNow = {};
+  return {
+    cache,
+    current() {
+      if (!cache.hasSynced) return now;
+      const map = cache.get({ namespace, name });
+      if (map === undefined) return { ...now, problem: `config map ${namespace}/${name} is missing: create it with key ${key}` };
+      if (map !== seen) {
+        seen = map;
+        now = nowAfter(now, map.data?.[key]);
+      }
+      return now;
+    },
+  };
+}
+
+/** What counts once a text has come. Pure. */
+export function nowAfter({ config }: ConfigNow, text: string | undefined): ConfigNow {
+  try {
+    return { config: readOperatorConfig(text) };
+  } catch (error) {
+    return { ...(config && { config }), problem: errorMessage(error) };
+  }
+}

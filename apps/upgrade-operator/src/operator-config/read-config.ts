@@ -1,0 +1,74 @@
+import { errorMessage, FlotillaError, isJsonObject } from '@flotilla/api';
+import { OPERATOR_CONFIG_MAP } from '@flotilla/api/managed';
+import { parseDocument } from 'yaml';
+import type { OperatorConfig } from '../ports.ts';
+import { OperatorConfigFile } from './schema.ts';
+
+/** The operator's ConfigMap cannot be used; the message names every wrong key, its value and what is expected. Code `FLOTILLA_OPERATOR_CONFIG`. */
+export class OperatorConfigError extends FlotillaError {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super('FLOTILLA_OPERATOR_CONFIG', message, options);
+  }
+}
+
+/** What the reference says of a key; monitoring and runbooks look for it. Longest key first. */
+const REFERENCE_WORDS: readonly (readonly [key: string, words: string])[] = [
+  ['maintenance.controlPlaneTime', 'config maintenance controlPlaneTime out is invalid'],
+  ['scale.timeOut', 'config scale timeOut is invalid'],
+  ['scale.extraMachinePools', 'config scale extraMachinePools contains invalid pattern'],
+  ['upgradeWindow.delayTrigger', 'config upgrade window delay trigger is invalid'],
+  ['upgradeWindow.timeOut', 'config upgrade window time out is invalid'],
+  ['nodeDrain.timeOut', 'config nodeDrain timeOut is invalid'],
+  ['nodeDrain.expectedNodeDrainTime', 'config nodeDrain expectedNodeDrainTime is invalid'],
+  ['extDependencyAvailabilityChecks.http.timeout', 'config HTTP timeout is invalid (Requires int between 1 - 60 inclusive)'],
+  ['configManager.source', 'invalid configManager spec provider type defined'],
+  ['upgradeType', 'invalid configManager spec provider type defined'],
+];
+
+/** Aliases that expand to more than this are nobody's configuration. */
+const MAX_ALIASES = 100;
+
+/**
+ * Reads the operator's `config.yaml`.
+ * @throws OperatorConfigError
+ */
+export function readOperatorConfig(text: string | undefined): OperatorConfig {
+  if (text === undefined) throw new OperatorConfigError(`config map ${OPERATOR_CONFIG_MAP.name} has no key ${OPERATOR_CONFIG_MAP.key}`);
+  const given = parseYaml(text);
+  const parsed = OperatorConfigFile.safeParse(given);
+  if (parsed.success) return Object.freeze(parsed.data);
+  const problems = parsed.error.issues.map(({ path, message }) => describe(given, path, message));
+  throw new OperatorConfigError(problems.join('; '));
+}
+
+function parseYaml(text: string): unknown {
+  const wrong = (why: string, cause: unknown) =>
+    new OperatorConfigError(`check config map ${OPERATOR_CONFIG_MAP.name} for incorrect yaml formatting yaml: ${why}`, { cause });
+  const document = parseDocument(text, { prettyErrors: false });
+  const [error] = document.errors;
+  if (error) throw wrong(`line ${text.slice(0, error.pos[0]).split('\n').length}: ${error.message}`, error);
+  try {
+    return withoutNulls(document.toJS({ maxAliasCount: MAX_ALIASES }) ?? {});
+  } catch (cause) {
+    throw wrong(errorMessage(cause), cause);
+  }
+}
+
+/** A key without a value is a key that is not there. */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (!isJsonObject(value)) return value;
+  const entries = Object.entries(value).filter(([, each]) => each !== null);
+  return Object.fromEntries(entries.map(([key, each]) => [key, withoutNulls(each)]));
+}
+
+function describe(given: unknown, path: readonly PropertyKey[], message: string): string {
+  const key = path.map(String).join('.');
+  const value = path.reduce<unknown>((at, part) => (typeof at === 'object' && at !== null ? Reflect.get(at, part) : undefined), given);
+  const words = REFERENCE_WORDS.find(([known]) => key === known || key.startsWith(`${known}.`))?.[1];
+  const what =
+    value === undefined
+      ? `${key || OPERATOR_CONFIG_MAP.key} is missing`
+      : `${key || OPERATOR_CONFIG_MAP.key} is ${JSON.stringify(value).slice(0, 200)}`;
+  return `${words ? `${words}: ` : ''}${what}: ${message}`;
+}
