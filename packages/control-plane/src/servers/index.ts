@@ -20,3 +20,4 @@ export { type FiringAlert, type PrometheusOptions, type PrometheusServer, startP
 export type { OcmComponent } from './ocm/component.ts';
 export { OCM_TOOLS } from './ocm/components.ts';
 export { type OcmFleet, type OcmFleetOptions, type OcmSite, startOcmFleet } from './ocm/fleet.ts';
+export { startUpdateService, type UpdateQuestion, type UpdateService } from './update-service/update-service.ts';

@@ -1,0 +1,201 @@
+import { findCondition } from '@flotilla/api';
+import type { ClusterOperator, ClusterVersion, ConfigCondition, Release } from '@flotilla/api/config';
+
+/** One value of a metric; every label of the metric is there. */
+export interface Sample {
+  readonly metric: MetricName;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+/** What the metrics are read from (spec/cvo 7.1). */
+export interface MetricSources {
+  /** Undefined when the cluster has none. */
+  readonly clusterVersion: ClusterVersion | undefined;
+  readonly operators: readonly ClusterOperator[];
+  /** The release that is applied; undefined before there is one. */
+  readonly release?: (Pick<Release, 'version' | 'image'> & { readonly createdAt?: string | undefined }) | undefined;
+  readonly progress?: { readonly done: number; readonly total: number } | undefined;
+  /** `data` of the ConfigMap that an installer left, and which of the two it is. */
+  readonly installer?: { readonly type: string; readonly data: Readonly<Record<string, string>> } | undefined;
+  /** Last good answer of the update-graph service, or when what is asked of it changed, milliseconds since the epoch. */
+  readonly updatesFreshAtMs?: number | undefined;
+}
+
+/** Gauges and their labels, named as dashboards and alerts have them. */
+export const metricLabels = {
+  cluster_version: ['type', 'version', 'image', 'from_version'],
+  cluster_version_available_updates: ['upstream', 'channel'],
+  cluster_version_capability: ['name'],
+  cluster_operator_up: ['name', 'version', 'reason'],
+  cluster_operator_conditions: ['name', 'condition', 'reason'],
+  cluster_operator_condition_transitions: ['name', 'condition'],
+  cluster_installer: ['type', 'version', 'invoker'],
+  cluster_version_operator_update_retrieval_timestamp_seconds: ['name'],
+  cluster_version_conditional_update_condition_seconds: ['version', 'condition', 'status', 'reason'],
+  cluster_version_risk_conditions: ['condition', 'risk', 'reason'],
+  cluster_version_payload: ['version', 'type'],
+  cluster_operator_payload_errors: ['version'],
+} as const;
+export type MetricName = keyof typeof metricLabels;
+
+/** What the caches say, as samples; those that count over time are kept by `Tallies`. Pure. */
+export function samplesOf(sources: MetricSources): Sample[] {
+  return [
+    ...versionSamples(sources),
+    ...updateSamples(sources),
+    ...capabilitySamples(sources),
+    ...operatorSamples(sources),
+    ...riskSamples(sources),
+    ...installerSamples(sources),
+    ...payloadSamples(sources),
+  ];
+}
+
+const secondsOf = (time: string | null | undefined): number => Math.floor(Date.parse(time ?? '') / 1_000) || 0;
+
+function versionSamples({ clusterVersion, release }: MetricSources): Sample[] {
+  const { history = [], conditions } = clusterVersion?.status ?? {};
+  const done = (history ?? []).filter(({ state }) => state === 'Completed');
+  const [completed, previous] = done;
+  const from = completed?.version ?? '';
+  const current = release ?? clusterVersion?.status?.desired ?? { version: '', image: '' };
+  const sample = (type: string, { version = '', image = '' }: { version?: string; image?: string }, of: string, value: number): Sample => ({
+    metric: 'cluster_version',
+    labels: { type, version, image, from_version: of },
+    value,
+  });
+  const samples = release ? [sample('current', release, from, secondsOf(release.createdAt))] : [];
+  if (!clusterVersion) return samples;
+  const created = secondsOf(clusterVersion.metadata.creationTimestamp);
+  const initial = history?.at(-1);
+  const newest = history?.[0];
+  const failing = findCondition(conditions, 'Failing');
+  const failedAt = failing?.status === 'True' ? secondsOf(failing.lastTransitionTime) : undefined;
+  const { desiredUpdate } = clusterVersion.spec;
+  const isAsked = desiredUpdate && (desiredUpdate.image ?? '') !== current.image;
+  return [
+    ...samples,
+    ...(completed ? [sample('completed', completed, previous?.version ?? '', secondsOf(completed.completionTime))] : []),
+    ...(initial ? [sample('initial', initial, '', created)] : []),
+    sample('cluster', current, completed ? (initial?.version ?? '') : '', created),
+    ...(isAsked ? [sample('desired', desiredUpdate, from, latestTime(clusterVersion))] : []),
+    ...(isAsked && failedAt !== undefined ? [sample('failure', desiredUpdate, from, failedAt)] : []),
+    ...(!isAsked && failedAt !== undefined ? [sample('failure', current, from, failedAt)] : []),
+    ...(newest?.state === 'Partial' ? [sample('updating', newest, from, secondsOf(newest.startedTime))] : []),
+  ];
+}
+
+/** The newest time that a ClusterVersion's status has. */
+function latestTime({ metadata, status }: ClusterVersion): number {
+  const times = [
+    metadata.creationTimestamp,
+    ...(status?.conditions ?? []).map(({ lastTransitionTime }) => lastTransitionTime),
+    ...(status?.history ?? []).flatMap(({ startedTime, completionTime }) => [startedTime, completionTime]),
+  ];
+  return Math.max(0, ...times.map(secondsOf));
+}
+
+function updateSamples({ clusterVersion, updatesFreshAtMs }: MetricSources): Sample[] {
+  const { upstream = '', channel = '' } = clusterVersion?.spec ?? {};
+  const { availableUpdates, conditionalUpdates, conditions } = clusterVersion?.status ?? {};
+  const isKnown =
+    upstream !== '' || (availableUpdates?.length ?? 0) > 0 || findCondition(conditions, 'RetrievedUpdates')?.status === 'True';
+  return [
+    ...(clusterVersion && isKnown
+      ? [
+          {
+            metric: 'cluster_version_available_updates' as const,
+            labels: { upstream: upstream || '<default>', channel },
+            value: availableUpdates?.length ?? 0,
+          },
+        ]
+      : []),
+    ...(updatesFreshAtMs === undefined
+      ? []
+      : [
+          {
+            metric: 'cluster_version_operator_update_retrieval_timestamp_seconds' as const,
+            labels: { name: '' },
+            value: updatesFreshAtMs / 1_000,
+          },
+        ]),
+    ...(conditionalUpdates ?? []).flatMap(({ release: { version }, conditions: said }) =>
+      (said ?? []).map(({ type, status, reason, lastTransitionTime }) => ({
+        metric: 'cluster_version_conditional_update_condition_seconds' as const,
+        labels: { version, condition: type, status, reason },
+        value: secondsOf(lastTransitionTime),
+      })),
+    ),
+  ];
+}
+
+function capabilitySamples({ clusterVersion }: MetricSources): Sample[] {
+  const { enabledCapabilities, knownCapabilities } = clusterVersion?.status?.capabilities ?? {};
+  const enabled = new Set(enabledCapabilities ?? []);
+  return [...new Set([...enabled, ...(knownCapabilities ?? [])])].map((name) => ({
+    metric: 'cluster_version_capability' as const,
+    labels: { name },
+    value: enabled.has(name) ? 1 : 0,
+  }));
+}
+
+function operatorSamples({ clusterVersion, operators, release }: MetricSources): Sample[] {
+  const up = (name: string, version: string, conditions: readonly ConfigCondition[]): Sample => {
+    const available = findCondition(conditions, 'Available');
+    return {
+      metric: 'cluster_operator_up',
+      labels: { name, version, reason: available ? available.reason : 'NoAvailableCondition' },
+      value: available?.status === 'True' ? 1 : 0,
+    };
+  };
+  const conditionsOf = (name: string, conditions: readonly ConfigCondition[]): Sample[] =>
+    conditions
+      .filter(({ status }) => status !== 'Unknown')
+      .map(({ type, status, reason }) => ({
+        metric: 'cluster_operator_conditions',
+        labels: { name, condition: type, reason },
+        value: status === 'True' ? 1 : 0,
+      }));
+  const all = (name: string, version: string, conditions: readonly ConfigCondition[]) => [
+    up(name, version, conditions),
+    ...conditionsOf(name, conditions),
+  ];
+  const version = release?.version ?? clusterVersion?.status?.desired?.version ?? '';
+  return [
+    ...(clusterVersion
+      ? all('version', version, clusterVersion.status?.conditions ?? [])
+      : [{ metric: 'cluster_operator_up' as const, labels: { name: 'version', version: '', reason: 'ClusterVersionNotFound' }, value: 0 }]),
+    ...operators.flatMap(({ metadata: { name }, status }) =>
+      all(name, status?.versions?.find((one) => one.name === 'operator')?.version ?? '', status?.conditions ?? []),
+    ),
+  ];
+}
+
+const riskValues = { True: 1, False: 0, Unknown: -1 } as const;
+
+function riskSamples({ clusterVersion }: MetricSources): Sample[] {
+  const risks = (clusterVersion?.status?.conditionalUpdates ?? []).flatMap((update) => update.risks);
+  const seen = new Map(risks.map((risk) => [risk.name, risk] as const));
+  return [...seen.values()].flatMap(({ name, conditions }) =>
+    (conditions ?? []).map(({ type, status, reason }) => ({
+      metric: 'cluster_version_risk_conditions' as const,
+      labels: { condition: type, risk: name, reason },
+      value: riskValues[status],
+    })),
+  );
+}
+
+function installerSamples({ installer }: MetricSources): Sample[] {
+  const { version = '', invoker = '' } = installer?.data ?? {};
+  return [{ metric: 'cluster_installer', labels: { type: installer?.type ?? '', version, invoker }, value: 1 }];
+}
+
+function payloadSamples({ release, progress }: MetricSources): Sample[] {
+  if (!release || !progress) return [];
+  const { version } = release;
+  return [
+    { metric: 'cluster_version_payload', labels: { version, type: 'pending' }, value: progress.total - progress.done },
+    { metric: 'cluster_version_payload', labels: { version, type: 'applied' }, value: progress.done },
+  ];
+}

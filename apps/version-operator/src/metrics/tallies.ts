@@ -1,0 +1,45 @@
+import type { ClusterOperator, ConfigCondition } from '@flotilla/api/config';
+import type { Sample } from './samples.ts';
+
+type Conditions = readonly Pick<ConfigCondition, 'type' | 'status'>[];
+
+/** What is counted since the program began. */
+export class Tallies {
+  readonly #transitions = new Map<string, { readonly name: string; readonly condition: string; count: number }>();
+  readonly #failures = new Map<string, number>();
+
+  /** Counts what of an operator's conditions has flipped, come or gone. */
+  countTransitions(name: string, before: ClusterOperator | undefined, after: ClusterOperator | undefined): void {
+    const [old, now] = [statusesOf(before?.status?.conditions ?? []), statusesOf(after?.status?.conditions ?? [])];
+    for (const condition of new Set([...old.keys(), ...now.keys()])) {
+      if (old.get(condition) === now.get(condition)) continue;
+      const key = JSON.stringify([name, condition]);
+      const tally = this.#transitions.get(key) ?? { name, condition, count: 0 };
+      tally.count += 1;
+      this.#transitions.set(key, tally);
+    }
+  }
+
+  /** Counts a pass over a release that has failed. */
+  countFailure(version: string): void {
+    this.#failures.set(version, (this.#failures.get(version) ?? 0) + 1);
+  }
+
+  /** What was counted, as samples. */
+  samples(): Sample[] {
+    return [
+      ...[...this.#transitions.values()].map(({ name, condition, count }) => ({
+        metric: 'cluster_operator_condition_transitions' as const,
+        labels: { name, condition },
+        value: count,
+      })),
+      ...[...this.#failures].map(([version, value]) => ({
+        metric: 'cluster_operator_payload_errors' as const,
+        labels: { version },
+        value,
+      })),
+    ];
+  }
+}
+
+const statusesOf = (conditions: Conditions): ReadonlyMap<string, string> => new Map(conditions.map(({ type, status }) => [type, status]));

@@ -1,0 +1,66 @@
+import type { ClusterVersion, ConditionalUpdate } from '@flotilla/api/config';
+import {
+  type AnswerPromql,
+  DEFAULT_UPDATE_SERVICE,
+  evaluateRisk,
+  type KnownUpdates,
+  listUpdates,
+  type Retrieval,
+  type UpdateQuery,
+} from '@flotilla/release';
+
+/** The running release, as far as its updates depend on it. */
+export interface RunningRelease {
+  readonly version: string;
+  /** `Multi`, else undefined. */
+  readonly architecture?: string | undefined;
+}
+
+/** What decides about updates beside the ClusterVersion. */
+export interface UpdateSettings {
+  /** Asked instead of the service that the ClusterVersion names. */
+  readonly service?: string | undefined;
+  /** Architecture of the machine, as Go names it. */
+  readonly machine: string;
+}
+
+/** Several architectures are asked for, which the running release has not. */
+export const isMigration = ({ spec }: ClusterVersion, { architecture }: RunningRelease): boolean =>
+  spec.desiredUpdate?.architecture === 'Multi' && architecture !== 'Multi';
+
+/** What the updates of a cluster are asked for with. */
+export function queryOf(object: ClusterVersion, running: RunningRelease, { service, machine }: UpdateSettings): UpdateQuery {
+  const { clusterID, channel = '', upstream } = object.spec;
+  const isMulti = running.architecture === 'Multi' || isMigration(object, running);
+  return {
+    service: service || upstream || DEFAULT_UPDATE_SERVICE,
+    clusterId: clusterID,
+    architecture: isMulti ? 'multi' : machine,
+    channel,
+    version: running.version,
+  };
+}
+
+/** What is known, and when it was judged. */
+export interface KnownContext {
+  readonly retrieval: Retrieval;
+  readonly answer: AnswerPromql;
+  /** What is listed now. */
+  readonly listed: readonly ConditionalUpdate[];
+  readonly nowMs: number;
+}
+
+/** What a ClusterVersion says of updates. */
+export function knownUpdates({ retrieval, answer, listed, nowMs }: KnownContext): KnownUpdates {
+  const { updates, refusal } = retrieval;
+  const { updates: plain = [], conditional = [], current } = updates ?? {};
+  const risks = new Map(conditional.flatMap((update) => update.risks.map((risk) => [risk.name, risk] as const)));
+  const verdicts = new Map([...risks].map(([name, risk]) => [name, evaluateRisk(risk, answer)] as const));
+  const { available, conditional: judged } = listUpdates({ updates: plain, conditional, verdicts, accepted: new Set(), listed, nowMs });
+  return {
+    retrieved: refusal ? { type: 'RetrievedUpdates', status: 'False', ...refusal } : { type: 'RetrievedUpdates', status: 'True' },
+    available,
+    conditional: judged,
+    current,
+  };
+}

@@ -1,0 +1,69 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startUpdateService, type UpdateService } from '@flotilla/control-plane/servers';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { FollowingConnections } from './connections.ts';
+import { askPrometheus, type PrometheusOptions } from './prometheus.ts';
+
+let service: UpdateService;
+let connections: FollowingConnections;
+beforeEach(async () => {
+  service = await startUpdateService();
+  connections = new FollowingConnections(() => ({}));
+});
+afterEach(async () => {
+  await connections[Symbol.asyncDispose]();
+  await service.stop();
+});
+
+const ask = (query: string, more: Partial<PrometheusOptions> = {}) =>
+  askPrometheus(query, { url: `${service.monitoringUrl}/`, connections, timeoutMs: 300, ...more }, new AbortController().signal);
+
+test('one sample of 1 is a match, one of 0 is none', async () => {
+  service.setSamples({ 'up == 1': [1], down: [0] });
+  expect(await ask('up == 1')).toEqual({ matches: true });
+  expect(await ask('down')).toEqual({ matches: false });
+  expect(service.asked[0]).toMatchObject({ path: '/api/v1/query', query: { query: 'up == 1' } });
+});
+
+test.each([
+  { name: 'no sample', samples: [], want: 'invalid PromQL result length must be one, but is 0' },
+  { name: 'two samples', samples: [1, 1], want: 'invalid PromQL result length must be one, but is 2' },
+  { name: 'another number', samples: [0.5], want: 'invalid PromQL result (must be 0 or 1): 0.5' },
+])('$name is no answer', async ({ samples, want }) => {
+  service.setSamples({ q: samples });
+  expect(await ask('q')).toEqual({ error: want });
+});
+
+test.each([
+  { name: 'refuses', fault: { status: 403 }, want: /monitoring answered 403$/ },
+  { name: 'is slow', fault: { delayMs: 2_000 }, want: /no complete answer within 300 ms$/ },
+  { name: 'hangs up', fault: { cut: true }, want: /^executing PromQL query: ./ },
+  { name: 'sends a page', fault: { body: '<html>' }, want: /the answer is none of Prometheus$/ },
+  { name: 'answers with an error', fault: { body: '{"status":"error","error":"x"}' }, want: /the answer is none of Prometheus$/ },
+  {
+    name: 'answers with a scalar',
+    fault: { body: '{"status":"success","data":{"resultType":"scalar","result":[]}}' },
+    want: /result type is scalar, not vector$/,
+  },
+  { name: 'sends more than is read', fault: { body: ' '.repeat(2 ** 20 + 1) }, want: /more than 1048576 bytes$/ },
+])('monitoring that $name is told', async ({ fault, want }) => {
+  service.setFaults(fault);
+  expect(await ask('q')).toEqual({ error: expect.stringMatching(want) });
+});
+
+test('sends the token of the moment', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'token-'));
+  const tokenFile = join(folder, 'token');
+  try {
+    for (const token of ['first', 'second']) {
+      await writeFile(tokenFile, `${token}\n`);
+      await ask('q', { tokenFile });
+    }
+    expect(service.asked.map(({ headers }) => headers.authorization)).toEqual(['Bearer first', 'Bearer second']);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+  expect(await ask('q', { tokenFile })).toEqual({ error: expect.stringMatching(/ENOENT/) });
+});

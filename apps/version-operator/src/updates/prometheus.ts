@@ -1,0 +1,61 @@
+import { readFile } from 'node:fs/promises';
+import { errorMessage } from '@flotilla/api';
+import type { Exposure } from '@flotilla/release';
+import { httpGet } from '@flotilla/runtime';
+import { z } from 'zod';
+import type { FollowingConnections } from './connections.ts';
+
+/** The cluster's monitoring. */
+export interface PrometheusOptions {
+  /** Where it answers queries, without the path. */
+  readonly url: string;
+  /** File with the token that it wants; read at each question, as tokens are renewed. Default: none is sent. */
+  readonly tokenFile?: string | undefined;
+  readonly connections: FollowingConnections;
+  /** Of one question. */
+  readonly timeoutMs: number;
+}
+
+/** Bytes of an answer: one sample is asked for. */
+const MAX_BYTES = 1 << 20;
+
+const Answer = z.object({
+  status: z.literal('success'),
+  data: z.object({ resultType: z.string(), result: z.array(z.looseObject({ value: z.tuple([z.number(), z.string()]) })) }),
+});
+
+/** Asks monitoring whether a risk's query holds: it must answer one sample, 0 or 1. Rejects only when the signal aborts. */
+export async function askPrometheus(query: string, options: PrometheusOptions, signal: AbortSignal): Promise<Exposure> {
+  const { url, tokenFile, connections, timeoutMs } = options;
+  try {
+    const target = new URL(`${url.replace(/\/$/, '')}/api/v1/query`);
+    target.searchParams.set('query', query);
+    const token = tokenFile === undefined ? '' : (await readFile(tokenFile, { encoding: 'utf8', signal })).trim();
+    const headers = { accept: 'application/json', ...(token !== '' && { authorization: `Bearer ${token}` }) };
+    const { dispatcherFor } = connections.current;
+    const { status, text } = await httpGet(target, { headers, dispatcherFor, timeoutMs, maxBytes: MAX_BYTES, signal });
+    return status === 200 ? exposureOf(text) : { error: `executing PromQL query: monitoring answered ${status}` };
+  } catch (error) {
+    signal.throwIfAborted();
+    return { error: `executing PromQL query: ${errorMessage(error)}` };
+  }
+}
+
+function exposureOf(text: string): Exposure {
+  const parsed = Answer.safeParse(jsonOf(text));
+  if (!parsed.success) return { error: 'executing PromQL query: the answer is none of Prometheus' };
+  const { resultType, result } = parsed.data.data;
+  if (resultType !== 'vector') return { error: `invalid PromQL result type is ${resultType.slice(0, 40)}, not vector` };
+  if (result.length !== 1) return { error: `invalid PromQL result length must be one, but is ${result.length}` };
+  const value = Number(result[0]?.value[1]);
+  if (value === 0 || value === 1) return { matches: value === 1 };
+  return { error: `invalid PromQL result (must be 0 or 1): ${String(result[0]?.value[1]).slice(0, 40)}` };
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

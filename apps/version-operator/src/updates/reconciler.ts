@@ -1,0 +1,174 @@
+import { isSameJson } from '@flotilla/api';
+import { CLUSTER_VERSION_NAME, type ClusterVersion } from '@flotilla/api/config';
+import {
+  afterAttempt,
+  type KnownUpdates,
+  PromqlAnswers,
+  type Retrieval,
+  refuseQuery,
+  retrievalDueMs,
+  retrievalKey,
+  validateClusterVersion,
+  withoutInvalid,
+} from '@flotilla/release';
+import {
+  type Clock,
+  createChannel,
+  type Logger,
+  type Metrics,
+  type Reconciler,
+  startReconciler,
+  type Watch,
+  type WatchCache,
+  watch,
+} from '@flotilla/runtime';
+import { askGraphService, type GraphServiceOptions } from './graph-service.ts';
+import { isMigration, knownUpdates, queryOf, type RunningRelease, type UpdateSettings } from './known-updates.ts';
+import { askPrometheus, type PrometheusOptions } from './prometheus.ts';
+
+/** What updates are found with. */
+export interface UpdatesDeps {
+  readonly versions: WatchCache<ClusterVersion>;
+  /** Further watches whose changes concern updates: a proxy, an authority. */
+  readonly watches?: readonly Watch[];
+  /** The running release; undefined before one is. */
+  readonly running: () => RunningRelease | undefined;
+  readonly settings: UpdateSettings;
+  readonly service: GraphServiceOptions;
+  readonly monitoring: PrometheusOptions;
+  /** Between two questions to the service, milliseconds. */
+  readonly everyMs: number;
+  /** Called when what is known has changed. */
+  readonly onChange: () => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics?: Metrics | undefined;
+}
+
+/** What is known of updates; found apart from whoever applies releases, so that a slow service holds nothing up. */
+export interface Updates extends Reconciler {
+  readonly known: () => KnownUpdates | undefined;
+  /** Last good answer, or when what is asked for changed, milliseconds since the epoch. */
+  readonly freshAtMs: () => number | undefined;
+  /** The running release is another one. */
+  readonly lookAgain: () => void;
+}
+
+/** Key of the questions to monitoring, beside that of the ClusterVersion. */
+const QUESTIONS = 'promql';
+
+/** Finds the updates of a cluster until the signal aborts. Writes nothing: the ClusterVersion has one writer. */
+export function startUpdates(deps: UpdatesDeps, signal: AbortSignal): Updates {
+  const { versions, watches = [], clock, logger, metrics } = deps;
+  const channel = createChannel();
+  const finder = new UpdateFinder(deps, (afterMs) => channel.enqueue(QUESTIONS, afterMs));
+  const concerned = { enqueue: () => [CLUSTER_VERSION_NAME] };
+  const reconciler = startReconciler({
+    name: 'updates',
+    for: watch(versions, concerned),
+    watches: [channel, ...watches],
+    concurrency: 2,
+    logger,
+    clock,
+    signal,
+    ...(metrics && { metrics }),
+    reconcile: async (key, context) => {
+      if (key !== QUESTIONS) return finder.look(context.signal);
+      if (await finder.ask(context.signal)) channel.enqueue(CLUSTER_VERSION_NAME);
+      return undefined;
+    },
+  });
+  return {
+    get hasSynced() {
+      return reconciler.hasSynced;
+    },
+    stopped: reconciler.stopped,
+    known: () => finder.known,
+    freshAtMs: () => finder.freshAtMs,
+    lookAgain: () => channel.enqueue(CLUSTER_VERSION_NAME),
+  };
+}
+
+/** Remembers what a service and monitoring have said. */
+class UpdateFinder {
+  readonly #deps: UpdatesDeps;
+  readonly #askIn: (afterMs: number) => void;
+  readonly #answers = new PromqlAnswers();
+  #retrieval: Retrieval | undefined;
+  #known: KnownUpdates | undefined;
+
+  constructor(deps: UpdatesDeps, askIn: (afterMs: number) => void) {
+    this.#deps = deps;
+    this.#askIn = askIn;
+  }
+
+  get known(): KnownUpdates | undefined {
+    return this.#known;
+  }
+
+  get freshAtMs(): number | undefined {
+    return this.#retrieval?.freshAtMs;
+  }
+
+  /** Asks the service when that is due, and judges what is known. */
+  async look(signal: AbortSignal): Promise<{ requeueAfterMs: number } | undefined> {
+    const { versions, running, clock, everyMs } = this.#deps;
+    const object = versions.get({ name: CLUSTER_VERSION_NAME });
+    const release = running();
+    if (!object || !release) return undefined;
+    const effective = withoutInvalid(object, validateClusterVersion(object, { featureGates: new Set() }));
+    const key = await this.#retrieve(effective, release, signal);
+    this.#judge(object);
+    return { requeueAfterMs: Math.max(0, retrievalDueMs(this.#retrieval, key, everyMs) - clock.now()) };
+  }
+
+  async #retrieve(object: ClusterVersion, release: RunningRelease, signal: AbortSignal): Promise<string> {
+    const { settings, service, clock, everyMs, logger } = this.#deps;
+    const query = queryOf(object, release, settings);
+    const key = JSON.stringify([retrievalKey(query), isMigration(object, release)]);
+    if (retrievalDueMs(this.#retrieval, key, everyMs) > clock.now()) return key;
+    const result = refuseQuery(query) ?? (await askGraphService({ query, isMigration: isMigration(object, release), signal }, service));
+    if ('reason' in result && result.reason !== this.#retrieval?.refusal?.reason)
+      logger.info({ reason: result.reason, message: result.message, channel: query.channel }, 'Updates could not be retrieved');
+    this.#retrieval = afterAttempt(this.#retrieval, { key, result, nowMs: clock.now() });
+    return key;
+  }
+
+  #judge(object: ClusterVersion): void {
+    const { clock, onChange } = this.#deps;
+    if (!this.#retrieval) return;
+    const nowMs = clock.now();
+    const listed = this.#known?.conditional ?? object.status?.conditionalUpdates ?? [];
+    const known = knownUpdates({
+      retrieval: this.#retrieval,
+      answer: (query) => this.#answers.look(query, nowMs),
+      listed,
+      nowMs,
+    });
+    this.#schedule();
+    if (isSameJson(known, this.#known)) return;
+    this.#known = known;
+    onChange();
+  }
+
+  #schedule(): void {
+    const now = this.#deps.clock.now();
+    const next = this.#answers.next(now);
+    if (next) this.#askIn(next.atMs - now);
+  }
+
+  /** Asks monitoring the next question when it is due; whether there is an answer. */
+  async ask(signal: AbortSignal): Promise<boolean> {
+    const { clock, monitoring } = this.#deps;
+    const now = clock.now();
+    const next = this.#answers.next(now);
+    if (!next || next.atMs > now) {
+      this.#schedule();
+      return false;
+    }
+    this.#answers.begin(now);
+    this.#answers.store(next.query, await askPrometheus(next.query, monitoring, signal), clock.now());
+    this.#schedule();
+    return true;
+  }
+}

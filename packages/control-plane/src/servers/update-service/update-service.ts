@@ -1,0 +1,85 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { portOf } from '../../processes/free-port.ts';
+import { type Fault, playFault } from '../cluster-manager/faults.ts';
+
+/** A question that came in. */
+export interface UpdateQuestion {
+  readonly path: string;
+  readonly query: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** An update-graph service, with a monitoring system that answers the queries of risks. */
+export interface UpdateService extends AsyncDisposable {
+  /** URL of the graph. */
+  readonly url: string;
+  /** Where monitoring answers, without the path. */
+  readonly monitoringUrl: string;
+  readonly asked: readonly UpdateQuestion[];
+  /** What is sent to whoever asks, whatever the question. */
+  setGraph(graph: unknown): void;
+  /** Samples of each query; one that is not named answers none. */
+  setSamples(samples: Readonly<Record<string, readonly number[]>>): void;
+  /** From now on; none ends them. The first that fits a request (`GET /graph?…`) is played, so many times as it says. */
+  setFaults(...faults: readonly Fault[]): void;
+  stop(): Promise<void>;
+}
+
+/** Starts both on one free port of this machine. */
+export async function startUpdateService(): Promise<UpdateService> {
+  const asked: UpdateQuestion[] = [];
+  let graph: unknown = { nodes: [], edges: [] };
+  let samples: Readonly<Record<string, readonly number[]>> = {};
+  let faults: { fault: Fault; left: number }[] = [];
+  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://service.invalid');
+    const query = Object.fromEntries(searchParams);
+    const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
+    asked.push({ path: pathname, query, headers });
+    const due = faults.find(({ fault, left }) => left > 0 && (fault.path?.test(`${request.method} ${request.url}`) ?? true));
+    if (due) {
+      due.left--;
+      if (await playFault(due.fault, response)) return;
+    }
+    if (pathname === '/api/v1/query') return send(response, vectorOf(samples[query.query ?? ''] ?? []));
+    if (pathname === '/graph') return send(response, graph);
+    response.writeHead(404).end();
+  };
+  const server = createServer((request, response) => {
+    handle(request, response).catch(() => response.destroy());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const stop = async (): Promise<void> => {
+    if (!server.listening) return;
+    const closed = new Promise((resolve) => server.close(resolve));
+    server.closeAllConnections();
+    await closed;
+  };
+  const origin = `http://127.0.0.1:${portOf(server)}`;
+  return {
+    url: `${origin}/graph`,
+    monitoringUrl: origin,
+    asked,
+    setGraph: (next) => {
+      graph = next;
+    },
+    setSamples: (next) => {
+      samples = next;
+    },
+    setFaults: (...next) => {
+      faults = next.map((fault) => ({ fault, left: fault.times ?? Number.POSITIVE_INFINITY }));
+    },
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+const send = (response: ServerResponse, body: unknown): void =>
+  void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+
+const vectorOf = (values: readonly number[]) => ({
+  status: 'success',
+  data: { resultType: 'vector', result: values.map((value) => ({ metric: {}, value: [0, String(value)] })) },
+});
