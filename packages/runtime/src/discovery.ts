@@ -103,7 +103,7 @@ export function createDiscovery(client: Client): Discovery {
     groups = undefined;
   };
   const listOf = (group: string, version: string): Promise<ServedResource[]> =>
-    remembered(lists, groupVersion(group, version), () => readResources(client, group, version));
+    remembered(lists, groupVersion(group, version), () => readServedResources(client, group, version));
   const allGroups = (): Promise<Map<string, string[]>> => {
     groups ??= readGroups(client).catch((error: unknown) => {
       groups = undefined;
@@ -168,7 +168,8 @@ const preferredFirst = (versions: readonly { version: string }[], preferred: str
   ...versions.filter(({ version }) => version !== preferred).map(({ version }) => version),
 ];
 
-async function readResources(client: Client, group: string, version: string): Promise<ServedResource[]> {
+/** The kinds of one group and version, as the server has them now; none where it does not know them. */
+export async function readServedResources(client: Client, group: string, version: string): Promise<ServedResource[]> {
   const path = group === '' ? `/api/${encodeURIComponent(version)}` : `/apis/${encodeURIComponent(group)}/${encodeURIComponent(version)}`;
   const answer = await client.request('GET', path).catch((error: unknown) => {
     if (isNotFound(error)) return { resources: [] };

@@ -24,6 +24,7 @@ export {
   qualifiedName,
   type ResourceLookup,
   type ResourceSpelling,
+  readServedResources,
   type ServedResource,
   ServerRefusal,
 } from './discovery.ts';
