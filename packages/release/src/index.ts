@@ -1,3 +1,7 @@
+export type { BuildContext, Builder, Judging, ObjectVerdict } from './builders/builder.ts';
+export { type ExpectedOperator, expectedOperator, judgeOperator } from './builders/cluster-operator.ts';
+export { builderOf, buildObject, type Intent, intentOf } from './builders/dispatch.ts';
+export { type TlsProfile, tlsOf } from './builders/tls.ts';
 export {
   type Catalogue,
   type ChannelHead,
@@ -86,7 +90,7 @@ export { type FeatureAudience, releaseFeatureGates } from './inclusion/release-f
 export { payloadHash } from './payload/hash.ts';
 export { isPayloadPath, type PayloadFile, PayloadPath, payloadLimits } from './payload/layout.ts';
 export { fileNameOf, type Manifest, type ManifestId, textOfId } from './payload/manifest.ts';
-export { parseReleaseDetails, type ReleaseDetails, type ReleaseMetadata } from './payload/metadata.ts';
+export { parseReleaseDetails, parseReleaseMetadata, type ReleaseDetails, type ReleaseMetadata } from './payload/metadata.ts';
 export { type LoadPayloadOptions, loadPayload, type Payload } from './payload/payload.ts';
 export { compareVersions, isStrictVersion, parseStrictVersion, parseVersion, stepUp, type Version } from './semantic-version.ts';
 export { parseUpdateGraph, releaseImages, type UpdateGraph, updateGraphLimits } from './update-graph/graph.ts';

@@ -4,7 +4,7 @@ import { parseDockerConfig, parseImageReference, RegistryClient, readLayerFiles,
 import { isPayloadPath, type PayloadFile, payloadLimits } from '@flotilla/release';
 import { pathFromCaller } from '../config.ts';
 import type { RegistryOptions } from './options.ts';
-import { readPayloadFolder } from './read-folder.ts';
+import { readPayloadFolder } from '@flotilla/release/folder';
 
 /** Where a payload comes from. */
 export interface OpenPayload {

@@ -21,6 +21,7 @@ export interface Manifest extends ManifestId {
   readonly version: string;
   /** Its JSON text; every digit of it is the manifest's own. */
   readonly raw: string;
+  /** Read anew from `raw` each time: as objects, the manifests of a release take five times the memory of their texts. */
   readonly object: Readonly<Record<string, unknown>>;
   /** Undefined when it has none, or one that is no text. */
   readonly annotations: Readonly<Record<string, string>> | undefined;
@@ -51,8 +52,7 @@ export function parseManifests(file: string, content: Uint8Array): Manifest[] {
 }
 
 function toManifest(file: string, raw: string, line: number): Manifest {
-  const object: unknown = JSON.parse(raw);
-  if (!isJsonObject(object)) throw new Error(`the document at line ${line} is no object`);
+  const object = objectOf(raw, line);
   const metadata = isJsonObject(object.metadata) ? object.metadata : {};
   const apiVersion = textOf(object.apiVersion);
   const slash = apiVersion.indexOf('/');
@@ -64,7 +64,24 @@ function toManifest(file: string, raw: string, line: number): Manifest {
   };
   if (id.kind === '' || id.name === '')
     throw new Error(`Resource with fields ${textOfId(id)} must contain kubernetes required fields kind and name`);
-  return { ...id, file, line, version: apiVersion.slice(slash + 1), raw, object, annotations: textsOf(metadata.annotations) };
+  const version = apiVersion.slice(slash + 1);
+  return {
+    ...id,
+    file,
+    line,
+    version,
+    raw,
+    annotations: textsOf(metadata.annotations),
+    get object() {
+      return objectOf(raw, line);
+    },
+  };
+}
+
+function objectOf(raw: string, line: number): Record<string, unknown> {
+  const object: unknown = JSON.parse(raw);
+  if (!isJsonObject(object)) throw new Error(`the document at line ${line} is no object`);
+  return object;
 }
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');

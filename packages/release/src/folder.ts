@@ -1,7 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorMessage, FlotillaError } from '@flotilla/api';
-import { type PayloadFile, PayloadPath, payloadLimits } from '@flotilla/release';
+import { type PayloadFile, PayloadPath, payloadLimits } from './payload/layout.ts';
 
 /**
  * The files of a payload that lies in a folder. Links are followed.

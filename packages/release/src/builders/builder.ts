@@ -1,0 +1,39 @@
+import type { PayloadState } from '../graph/plan.ts';
+import type { UpdateError } from '../graph/update-error.ts';
+import type { Json } from './values.ts';
+
+/** What of a cluster goes into the objects of a payload. */
+export interface BuildContext {
+  /** uid of the ClusterVersion, which owns what is applied; absent where nobody is to own it. */
+  readonly ownerUid?: string;
+  /** What `Proxy/cluster` says, where it says anything. */
+  readonly proxy?: { readonly httpProxy: string; readonly httpsProxy: string; readonly noProxy: string };
+  /** What the TLS profile of `APIServer/cluster` comes to. */
+  readonly tls?: { readonly minTLSVersion: string; readonly cipherSuites: readonly string[] };
+  /** URL of the API server for components of the cluster, of `Infrastructure/cluster`. */
+  readonly apiServerUrl?: string;
+}
+
+/** How far an object is: what waits goes on by itself, what failed may recover, what is reported holds nothing up. */
+export type ObjectVerdict = { readonly is: 'ready' } | { readonly is: 'reported' | 'waiting' | 'failed'; readonly error: UpdateError };
+
+/** What an object is judged for. */
+export interface Judging {
+  readonly state: PayloadState;
+  /** Whether a degraded ClusterOperator holds an update up. */
+  readonly degradedBlocks: boolean;
+}
+
+/** How objects of one kind are applied. Pure. */
+export interface Builder {
+  /** The object as it is created. @throws UpdateError for a manifest that asks for what cannot be */
+  readonly build: (manifest: Json, context: BuildContext) => Json;
+  /** What a live object becomes. Absent: the built object is applied on the server, which knows who owns which field. */
+  readonly merge?: (live: Json, built: Json) => Json;
+  /** Whether applying the built object would change the live one. */
+  readonly differs: (live: Json, built: Json) => boolean;
+  /** How far the live object is. Absent: it is ready as soon as it is there. */
+  readonly judge?: (live: Json, judging: Judging) => ObjectVerdict;
+}
+
+export const ready: ObjectVerdict = { is: 'ready' };

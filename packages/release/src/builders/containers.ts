@@ -1,0 +1,78 @@
+import { mergeByKey, mergeQuantities, textOr, unlessSame } from './merge.ts';
+import { mergeContainerSecurity } from './security-context.ts';
+import { defined, type Json, objectAt, objectsAt, textAt } from './values.ts';
+
+/** Containers of a pod by name, in the live order; those that the manifest does not know go (spec/cvo 3.5). */
+export const mergeContainers = (live: unknown, wanted: unknown) =>
+  mergeByKey(live, wanted, { key: ({ name }) => textAt(name), merge: mergeContainer });
+
+/** What a manifest does not decide about a container is left as it is: pull policy, lifecycle, start-up probe, terminal, devices. */
+function mergeContainer(live: Json, wanted: Json): Json {
+  return defined({
+    ...live,
+    image: wanted.image,
+    command: wanted.command,
+    args: wanted.args,
+    env: unlessSame(live.env, withEnvDefaults(wanted.env)),
+    envFrom: wanted.envFrom,
+    workingDir: textOr(wanted.workingDir, live.workingDir),
+    resources: mergeResources(live.resources, wanted.resources),
+    ports: mergeByKey(live.ports, wanted.ports, { key: ({ name }) => textAt(name), merge: mergePort }),
+    volumeMounts: mergeByKey(live.volumeMounts, wanted.volumeMounts, { key: ({ mountPath }) => textAt(mountPath), merge: mergeMount }),
+    livenessProbe: mergeProbe(live.livenessProbe, wanted.livenessProbe),
+    readinessProbe: mergeProbe(live.readinessProbe, wanted.readinessProbe),
+    securityContext: mergeContainerSecurity(live.securityContext, wanted.securityContext),
+  });
+}
+
+/** Variables as a server keeps them: a field reference has a version, a resource a divisor, an empty value is none. */
+export function withEnvDefaults(env: unknown): readonly Json[] | undefined {
+  if (env === undefined || env === null) return undefined;
+  return objectsAt(env).map((variable) => {
+    const source = objectAt(variable.valueFrom);
+    const [field, resource] = [source.fieldRef, source.resourceFieldRef];
+    return defined({
+      ...variable,
+      value: variable.value === '' ? undefined : variable.value,
+      ...(field !== undefined && { valueFrom: { ...source, fieldRef: withFieldVersion(field) } }),
+      ...(resource !== undefined && { valueFrom: { ...source, resourceFieldRef: { divisor: '0', ...objectAt(resource) } } }),
+    });
+  });
+}
+
+export const withFieldVersion = (field: unknown): Json => ({ apiVersion: 'v1', ...objectAt(field) });
+
+function mergeResources(live: unknown, wanted: unknown): Json {
+  const [before, next] = [objectAt(live), objectAt(wanted)];
+  return defined({
+    ...before,
+    limits: mergeQuantities(before.limits, next.limits),
+    requests: mergeQuantities(before.requests, next.requests),
+  });
+}
+
+/** Host ports are the server's to fill in: pods of the host's network have them where it does, and work where it does not. */
+function mergePort(live: Json, wanted: Json): Json {
+  return defined({ ...wanted, protocol: wanted.protocol ?? 'TCP', hostPort: wanted.hostPort ?? live.hostPort });
+}
+
+const mergeMount = (live: Json, wanted: Json): Json =>
+  defined({
+    ...wanted,
+    readOnly: wanted.readOnly === false ? undefined : wanted.readOnly,
+    recursiveReadOnly: wanted.recursiveReadOnly ?? live.recursiveReadOnly,
+  });
+
+const PROBE = { timeoutSeconds: 1, periodSeconds: 10, successThreshold: 1, failureThreshold: 3 };
+
+function mergeProbe(live: unknown, wanted: unknown): unknown {
+  if (live === undefined || wanted === undefined || wanted === null) return wanted ?? undefined;
+  const next = objectAt(wanted);
+  return defined({
+    ...PROBE,
+    ...next,
+    initialDelaySeconds: next.initialDelaySeconds === 0 ? undefined : next.initialDelaySeconds,
+    ...(next.httpGet !== undefined && { httpGet: { scheme: 'HTTP', path: '/', ...objectAt(next.httpGet) } }),
+    ...(next.grpc !== undefined && { grpc: { service: '', ...objectAt(next.grpc) } }),
+  });
+}

@@ -1,0 +1,83 @@
+import { ManifestAnnotation } from '@flotilla/api/config';
+import { UpdateError } from '../graph/update-error.ts';
+import { type Builder, type Judging, type ObjectVerdict, ready } from './builder.ts';
+import { covers } from './covers.ts';
+import { mergeMetadata } from './merge.ts';
+import { conditionOf } from './rollout.ts';
+import { isSame, isSameButZeros, type Json, objectAt, textAt } from './values.ts';
+
+/** CustomResourceDefinitions: the whole spec is the manifest's, but for a CA bundle that somebody else puts there (spec/cvo 3.6, 3.8). */
+export const customResourceDefinition: Builder = {
+  build: (manifest) => manifest,
+  merge,
+  differs: (live, built) => {
+    const next = merge(live, built);
+    return !isSame(live.metadata, next.metadata) || !isSameButZeros(live.spec, next.spec, isSameDefault);
+  },
+  judge,
+};
+
+function merge(live: Json, built: Json): Json {
+  return {
+    ...live,
+    metadata: mergeMetadata(live.metadata, built.metadata),
+    spec: withLiveBundle(live, withDefaults(objectAt(built.spec))),
+  };
+}
+
+/** A server fills the defaults of a schema into its defaults. */
+const isSameDefault = (key: string, live: unknown, wanted: unknown): boolean => key === 'default' && covers(live, wanted);
+
+function withDefaults(spec: Json): Json {
+  const names = objectAt(spec.names);
+  const kind = textAt(names.kind);
+  const { strategy = 'None', webhook, ...conversion } = objectAt(spec.conversion);
+  const client = objectAt(objectAt(webhook).clientConfig);
+  return {
+    ...spec,
+    names: { singular: kind.toLowerCase(), listKind: `${kind}List`, ...names },
+    conversion: {
+      ...conversion,
+      strategy,
+      ...(webhook !== undefined && {
+        webhook: {
+          ...objectAt(webhook),
+          ...(client.service !== undefined && { clientConfig: { ...client, service: { port: 443, ...objectAt(client.service) } } }),
+        },
+      }),
+    },
+  };
+}
+
+function withLiveBundle(live: Json, spec: Json): Json {
+  const annotations = objectAt(objectAt(live.metadata).annotations);
+  const conversion = objectAt(spec.conversion);
+  if (annotations[ManifestAnnotation.injectCaBundle] !== 'true' || conversion.strategy !== 'Webhook') return spec;
+  const { caBundle } = objectAt(objectAt(objectAt(objectAt(live.spec).conversion).webhook).clientConfig);
+  if (caBundle === undefined) return spec;
+  const webhook = objectAt(conversion.webhook);
+  return { ...spec, conversion: { ...conversion, webhook: { ...webhook, clientConfig: { ...objectAt(webhook.clientConfig), caBundle } } } };
+}
+
+/** Not yet served is on its way for a moment, and then a failure as the reference words it. */
+function judge(live: Json, { state }: Judging): ObjectVerdict {
+  const established = conditionOf(objectAt(live.status), 'Established');
+  if (state === 'Initializing' || established?.status === 'True') return ready;
+  const name = textAt(objectAt(live.metadata).name);
+  const names = [name];
+  if (!established)
+    return {
+      is: 'waiting',
+      error: new UpdateError({
+        reason: 'UpdatePayloadFailed',
+        message: `CustomResourceDefinition ${name} does not declare an Established status condition`,
+        effect: 'None',
+        names,
+      }),
+    };
+  const { status, reason, message } = established;
+  const text = `CustomResourceDefinition ${name} Established=${textAt(status)}, ${textAt(reason)}: ${textAt(message)}`;
+  return reason === 'Installing'
+    ? { is: 'waiting', error: new UpdateError({ reason: 'UpdatePayloadFailed', message: text, effect: 'None', names }) }
+    : { is: 'failed', error: new UpdateError({ reason: 'UpdatePayloadFailed', message: text, names }) };
+}

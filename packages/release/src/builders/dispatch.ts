@@ -1,0 +1,71 @@
+import { ManifestAnnotation } from '@flotilla/api/config';
+import { UpdateError } from '../graph/update-error.ts';
+import type { Manifest } from '../payload/manifest.ts';
+import type { BuildContext, Builder } from './builder.ts';
+import { clusterOperator } from './cluster-operator.ts';
+import { cronJob } from './cron-job.ts';
+import { customResourceDefinition } from './custom-resource-definition.ts';
+import { daemonSet } from './daemon-set.ts';
+import { deployment } from './deployment.ts';
+import { generic } from './generic.ts';
+import { job } from './job.ts';
+import { withOwner } from './owner.ts';
+import { securityContextConstraints } from './security-context-constraints.ts';
+import {
+  clusterRole,
+  configMap,
+  imageStream,
+  namespace,
+  operatorGroup,
+  role,
+  roleBinding,
+  service,
+  serviceAccount,
+} from './simple-kinds.ts';
+import { validatingWebhookConfiguration } from './validating-webhook.ts';
+import type { Json } from './values.ts';
+
+/** Kinds with rules of their own, in exactly this version (spec/cvo 3.1). */
+const builders: ReadonlyMap<string, Builder> = new Map([
+  ['config.openshift.io/v1/ClusterOperator', clusterOperator],
+  ['admissionregistration.k8s.io/v1/ValidatingWebhookConfiguration', validatingWebhookConfiguration],
+  ['apiextensions.k8s.io/v1/CustomResourceDefinition', customResourceDefinition],
+  ['apps/v1/DaemonSet', daemonSet],
+  ['apps/v1/Deployment', deployment],
+  ['batch/v1/CronJob', cronJob],
+  ['batch/v1/Job', job],
+  ['/v1/ConfigMap', configMap],
+  ['/v1/Namespace', namespace],
+  ['/v1/Service', service],
+  ['/v1/ServiceAccount', serviceAccount],
+  ['image.openshift.io/v1/ImageStream', imageStream],
+  ['operators.coreos.com/v1/OperatorGroup', operatorGroup],
+  ['rbac.authorization.k8s.io/v1/ClusterRole', clusterRole],
+  ['rbac.authorization.k8s.io/v1/ClusterRoleBinding', roleBinding],
+  ['rbac.authorization.k8s.io/v1/Role', role],
+  ['rbac.authorization.k8s.io/v1/RoleBinding', roleBinding],
+  ['security.openshift.io/v1/SecurityContextConstraints', securityContextConstraints],
+]);
+
+/** The builder of a manifest's kind. */
+export const builderOf = ({ group, version, kind }: Pick<Manifest, 'group' | 'version' | 'kind'>): Builder =>
+  builders.get(`${group}/${version}/${kind}`) ?? generic;
+
+/** What a manifest comes to on a cluster. */
+export const buildObject = (manifest: Manifest, object: Json, context: BuildContext): Json =>
+  builderOf(manifest).build(withOwner(object, context), context);
+
+/** What is done with a manifest: kept as it says, created where it is not and then left alone, or removed. */
+export type Intent = 'apply' | 'create-only' | 'delete';
+
+/** What its annotations ask for. @throws UpdateError for a deletion that is neither asked for nor absent */
+export function intentOf({ annotations }: Pick<Manifest, 'annotations'>): Intent {
+  const deletion = annotations?.[ManifestAnnotation.delete];
+  if (deletion !== undefined && deletion !== 'true')
+    throw new UpdateError({
+      reason: 'UpdatePayloadFailed',
+      message: `invalid delete annotation "${ManifestAnnotation.delete}" value: ${JSON.stringify(deletion)}`,
+    });
+  if (deletion === 'true') return 'delete';
+  return annotations?.[ManifestAnnotation.createOnly]?.toLowerCase() === 'true' ? 'create-only' : 'apply';
+}

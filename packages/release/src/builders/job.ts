@@ -1,0 +1,81 @@
+import { UpdateError } from '../graph/update-error.ts';
+import { type Builder, type ObjectVerdict, ready } from './builder.ts';
+import { mergeMetadata } from './merge.ts';
+import { mergePodTemplate } from './pod-template.ts';
+import { conditionOf, numberAt, workloadId } from './rollout.ts';
+import { defined, isSame, type Json, objectAt, textAt } from './values.ts';
+
+/** What a server fills in where a Job says nothing; in a CronJob's template it does not. */
+const DEFAULTS = { backoffLimit: 6, suspend: false, completionMode: 'NonIndexed' };
+
+/** What a Job's spec becomes (spec/cvo 3.6); a selector that the server chose stays. */
+export function mergeJobSpec(live: unknown, wanted: unknown, defaults: Partial<typeof DEFAULTS> = DEFAULTS): Json {
+  const [before, next] = [objectAt(live), objectAt(wanted)];
+  return defined({
+    ...before,
+    parallelism: next.parallelism ?? before.parallelism,
+    completions: next.completions ?? before.completions,
+    activeDeadlineSeconds: next.activeDeadlineSeconds,
+    backoffLimit: next.backoffLimit ?? defaults.backoffLimit,
+    manualSelector: next.manualSelector ?? (before.manualSelector === false ? false : undefined),
+    ttlSecondsAfterFinished: next.ttlSecondsAfterFinished,
+    suspend: next.suspend ?? defaults.suspend,
+    template: mergePodTemplate(before.template, next.template),
+    completionMode: next.completionMode ?? defaults.completionMode,
+    podFailurePolicy: next.podFailurePolicy,
+  });
+}
+
+/** What of a Job cannot be changed once it is there. */
+const FIXED = ['completions', 'manualSelector', 'template', 'completionMode', 'podFailurePolicy'];
+
+/** Jobs (spec/cvo 3.6, 3.8): waited for until they succeed, in every state, because what comes after them needs what they do. */
+export const job: Builder = {
+  build: (manifest) => manifest,
+  merge(live, built) {
+    const spec = mergeJobSpec(live.spec, built.spec);
+    const before = objectAt(live.spec);
+    const changed = FIXED.filter((field) => !isSame(before[field], spec[field]));
+    if (changed.length > 0) throw cannotChange(live, changed);
+    return { ...live, metadata: mergeMetadata(live.metadata, built.metadata), spec };
+  },
+  differs: (live, built) =>
+    !isSame(live.metadata, mergeMetadata(live.metadata, built.metadata)) || !isSame(live.spec, mergeJobSpec(live.spec, built.spec)),
+  judge,
+};
+
+function cannotChange(live: Json, fields: readonly string[]): UpdateError {
+  const id = workloadId(live);
+  return new UpdateError({
+    reason: 'UpdatePayloadResourceInvalid',
+    message: `Could not update job ${id}: ${fields.map((field) => `spec.${field}`).join(', ')} of a Job cannot be changed; give the new Job another name, or delete this one`,
+    names: [id],
+  });
+}
+
+function judge(live: Json): ObjectVerdict {
+  const id = workloadId(live);
+  const status = objectAt(live.status);
+  const [succeeded, active, failed] = [status.succeeded, status.active, status.failed].map(numberAt);
+  if (conditionOf(status, 'Complete')?.status === 'True') return ready;
+  const failure = conditionOf(status, 'Failed');
+  if (failure?.status === 'True' || (active === 0 && Number(failed) > 0 && Number(failed) > numberAt(objectAt(live.spec).backoffLimit)))
+    return { is: 'failed', error: failedJob(id, failure) };
+  if (Number(succeeded) >= (numberAt(objectAt(live.spec).completions) || 1)) return ready;
+  const how = active === 0 ? 'it has not begun yet' : `${active} of its pods run`;
+  return {
+    is: 'waiting',
+    error: new UpdateError({ reason: 'WorkloadUpdating', message: `job ${id} is not done: ${how}`, effect: 'None', names: [id] }),
+  };
+}
+
+function failedJob(id: string, failure: Json | undefined): UpdateError {
+  const reason = textAt(failure?.reason) || 'DeadlineExceeded';
+  const message = textAt(failure?.message) || 'Job was active longer than specified deadline';
+  const what = reason === 'DeadlineExceeded' ? 'deadline exceeded' : 'failed';
+  return new UpdateError({
+    reason: 'WorkloadNotProgressing',
+    message: `job ${id}: ${what}, reason: ${JSON.stringify(reason)}, message: ${JSON.stringify(message)}`,
+    names: [id],
+  });
+}

@@ -1,0 +1,66 @@
+import { defined, isSame, isSameQuantity, type Json, objectAt, objectsAt, textAt } from './values.ts';
+
+/** The manifest's entries over the live ones: others stay, because somebody else may have put them there. */
+export function mergeMaps(live: unknown, wanted: unknown): Json | undefined {
+  const merged = { ...objectAt(live), ...objectAt(wanted) };
+  return Object.keys(merged).length > 0 ? merged : undefined;
+}
+
+/** A text of the manifest where it has one. */
+export const textOr = (wanted: unknown, live: unknown): unknown => (textAt(wanted) === '' ? live : wanted);
+
+/** Name, labels and annotations of the manifest and its owners, beside what the live object has (spec/cvo 3.5). */
+export function mergeMetadata(live: unknown, wanted: unknown): Json {
+  const [before, next] = [objectAt(live), objectAt(wanted)];
+  return defined({
+    ...before,
+    namespace: textOr(next.namespace, before.namespace),
+    name: textOr(next.name, before.name),
+    labels: mergeMaps(before.labels, next.labels),
+    annotations: mergeMaps(before.annotations, next.annotations),
+    ownerReferences: mergeOwners(before.ownerReferences, next.ownerReferences),
+  });
+}
+
+function mergeOwners(live: unknown, wanted: unknown): unknown {
+  const owners = objectsAt(wanted);
+  if (owners.length === 0) return live;
+  const kept = objectsAt(live).map((owner) => {
+    const same = owners.find(({ uid }) => uid === owner.uid);
+    return same ? { ...owner, ...same } : owner;
+  });
+  return [...kept, ...owners.filter(({ uid }) => !kept.some((owner) => owner.uid === uid))];
+}
+
+/** How the entries of a list are told apart, and what becomes of one that is there. */
+export interface ListRule {
+  readonly key: (entry: Json) => string;
+  /** Default: the manifest's. */
+  readonly merge?: (live: Json, wanted: Json) => Json;
+  /** What an entry becomes that is not there; default: the manifest's. */
+  readonly add?: (wanted: Json) => Json;
+}
+
+/** Entries by key: matched ones keep their place, unknown live ones go, missing ones come at the end. Undefined where nothing is left. */
+export function mergeByKey(live: unknown, wanted: unknown, { key, merge = (_, next) => next, add = (next) => next }: ListRule) {
+  const next = new Map(objectsAt(wanted).map((entry) => [key(entry), entry]));
+  const kept = objectsAt(live).flatMap((entry) => {
+    const same = next.get(key(entry));
+    next.delete(key(entry));
+    return same ? [merge(entry, same)] : [];
+  });
+  const merged = [...kept, ...[...next.values()].map(add)];
+  return merged.length > 0 ? merged : undefined;
+}
+
+/** The live value where the manifest's means the same, so that the way a server writes it is no difference. */
+export const unlessSame = (live: unknown, wanted: unknown): unknown => (isSame(live, wanted) ? live : wanted);
+
+/** The live quantities where the manifest's are of the same size. */
+export function mergeQuantities(live: unknown, wanted: unknown): unknown {
+  const [before, next] = [objectAt(live), objectAt(wanted)];
+  const keys = Object.keys(next);
+  const isEqual =
+    keys.length === Object.keys(before).length && keys.every((key) => key in before && isSameQuantity(before[key], next[key]));
+  return isEqual ? live : wanted;
+}

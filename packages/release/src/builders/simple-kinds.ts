@@ -1,0 +1,77 @@
+import { mergeByKey, mergeMaps, textOr, unlessSame } from './merge.ts';
+import { merged } from './merged.ts';
+import { injectTls } from './tls.ts';
+import { defined, type Json, objectAt, objectsAt, textAt } from './values.ts';
+
+/** Kinds whose rules are a few lines each (spec/cvo 3.6). */
+
+/** Entries that are no longer in the manifest stay. */
+export const configMap = merged(
+  (live, built) => ({ data: mergeMaps(live.data, built.data), binaryData: mergeMaps(live.binaryData, built.binaryData) }),
+  { build: injectTls },
+);
+
+export const namespace = merged(() => ({}));
+
+export const serviceAccount = merged((_, built) => ({ automountServiceAccountToken: built.automountServiceAccountToken }));
+
+/** Addresses and whatever else the server chose stay. */
+export const service = merged((live, built) => {
+  const [before, next] = [objectAt(live.spec), objectAt(built.spec)];
+  const ports = mergeByKey(before.ports, next.ports, {
+    key: ({ name }) => textAt(name),
+    merge: (old, port) => defined({ ...withPortDefaults(port), nodePort: port.nodePort ?? old.nodePort }),
+    add: withPortDefaults,
+  });
+  return { spec: defined({ ...before, ports, type: next.type ?? 'ClusterIP', selector: next.selector }) };
+});
+
+const withPortDefaults = (port: Json): Json => ({ protocol: 'TCP', targetPort: port.port, ...port });
+
+/** An aggregated role's rules are the server's. */
+export const clusterRole = merged((live, built) =>
+  built.aggregationRule === undefined || built.aggregationRule === null
+    ? { aggregationRule: undefined, rules: built.rules }
+    : { aggregationRule: built.aggregationRule, rules: live.rules },
+);
+
+export const role = merged((_, built) => ({ rules: built.rules }));
+
+export const roleBinding = merged((_, built) => ({
+  subjects: objectsAt(built.subjects).map(withSubjectGroup),
+  roleRef: { apiGroup: 'rbac.authorization.k8s.io', ...objectAt(built.roleRef) },
+}));
+
+const withSubjectGroup = (subject: Json): Json =>
+  subject.kind === 'User' || subject.kind === 'Group' ? { apiGroup: 'rbac.authorization.k8s.io', ...subject } : subject;
+
+/** Further tags and what else is known of one stay. */
+export const imageStream = merged((live, built) => {
+  const [before, next] = [objectAt(live.spec), objectAt(built.spec)];
+  const wanted = new Map(objectsAt(next.tags).map((tag) => [textAt(tag.name), tag]));
+  const kept = objectsAt(before.tags).map((tag) => {
+    const same = wanted.get(textAt(tag.name));
+    wanted.delete(textAt(tag.name));
+    return same ? defined({ ...tag, from: same.from, importPolicy: unlessSame(tag.importPolicy, withImportMode(same, tag)) }) : tag;
+  });
+  return { spec: defined({ ...before, lookupPolicy: next.lookupPolicy ?? before.lookupPolicy, tags: [...kept, ...wanted.values()] }) };
+});
+
+const withImportMode = (tag: Json, live: Json): Json => {
+  const { importMode, ...rest } = objectAt(tag.importPolicy);
+  return defined({ ...rest, importMode: importMode ?? objectAt(live.importPolicy).importMode });
+};
+
+export const operatorGroup = merged((live, built) => {
+  const [before, next] = [objectAt(live.spec), objectAt(built.spec)];
+  return {
+    spec: defined({
+      ...before,
+      selector: next.selector,
+      targetNamespaces: next.targetNamespaces,
+      serviceAccountName: textOr(next.serviceAccountName, before.serviceAccountName),
+      staticProvidedAPIs: next.staticProvidedAPIs === true ? true : undefined,
+      upgradeStrategy: next.upgradeStrategy ?? before.upgradeStrategy ?? 'Default',
+    }),
+  };
+});
