@@ -1,4 +1,11 @@
 export { createRandom } from '../random.ts';
+export {
+  type FakeOperators,
+  type FakeOperatorsOptions,
+  type OperatorFault,
+  OperatorScript,
+  startFakeOperators,
+} from './operators/fake-operators.ts';
 export { type PolicyPropagator, type PolicyPropagatorOptions, startPolicyPropagator } from './policy-propagator/policy-propagator.ts';
 export type { ComplianceState } from './policy-propagator/root-status.ts';
 export type { ComplianceEvent, ComplianceScript } from './policy-propagator/simulated-compliance.ts';
