@@ -7,6 +7,8 @@ import { ranCrds } from '@flotilla/api/ran';
 import {
   backupJobMachine,
   managedUpgradeMachine,
+  manifestMachine,
+  payloadWorkMachine,
   precacheJobMachine,
   rolloutClusterMachine,
   rolloutMachine,
@@ -50,6 +52,14 @@ const outputs: readonly Output[] = [
   {
     path: 'apps/upgrade-operator/README.md',
     render: (current) => withBlock(current, 'phases', diagramBlock(managedUpgradeMachine)),
+  },
+  {
+    path: 'apps/version-operator/README.md',
+    render: (current) =>
+      Object.entries({ 'states of the work': payloadWorkMachine, 'states of a manifest': manifestMachine }).reduce(
+        (document, [name, machine]) => withBlock(document, name, diagramBlock(machine)),
+        current,
+      ),
   },
 ];
 

@@ -2,9 +2,9 @@ import { readFile, stat } from 'node:fs/promises';
 import { errorMessage, FlotillaError } from '@flotilla/api';
 import { parseDockerConfig, parseImageReference, RegistryClient, readLayerFiles, resolveImage } from '@flotilla/registry';
 import { isPayloadPath, type PayloadFile, payloadLimits } from '@flotilla/release';
+import { readPayloadFolder } from '@flotilla/release/folder';
 import { pathFromCaller } from '../config.ts';
 import type { RegistryOptions } from './options.ts';
-import { readPayloadFolder } from '@flotilla/release/folder';
 
 /** Where a payload comes from. */
 export interface OpenPayload {

@@ -1,0 +1,63 @@
+import { type KubeObject, KubeObject as KubeObjectSchema, type Resource } from '@flotilla/api';
+import { VERSION_FIELD_MANAGER } from '@flotilla/api/config';
+import type { Client } from '@flotilla/runtime';
+import type { LiveObject } from '../cluster/live-object.ts';
+import type { RequestBudget } from '../cluster/request-budget.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+type Kind = Resource<LiveObject>;
+
+/** What is done to the cluster's objects. */
+export interface ClusterWriter {
+  /** The object as stored; undefined where nothing is written. */
+  create(kind: Kind, object: Json): Promise<KubeObject | undefined>;
+  /** Under the version it was read in. */
+  replace(kind: Kind, object: Json): Promise<KubeObject | undefined>;
+  /** Server-side apply, which takes over what the object says. */
+  apply(kind: Kind, object: Json): Promise<KubeObject | undefined>;
+  /** `status.relatedObjects` of a ClusterOperator that was just made. */
+  patchStatus(kind: Kind, object: KubeObject, status: Json): Promise<void>;
+  delete(kind: Kind, object: KubeObject): Promise<void>;
+}
+
+/** Writes within a budget of requests. */
+export function createClusterWriter(client: Client, budget: RequestBudget): ClusterWriter {
+  const parse = (object: Json): KubeObject => KubeObjectSchema.parse(object);
+  const anyOf = (kind: Kind): Resource => ({ ...kind, schema: KubeObjectSchema });
+  return {
+    create: (kind, object) => budget.run(() => client.create(anyOf(kind), parse(object), { fieldManager: VERSION_FIELD_MANAGER })),
+    replace: (kind, object) => budget.run(() => client.replace(anyOf(kind), parse(object))),
+    apply: (kind, object) =>
+      budget.run(() => client.apply(anyOf(kind), parse(object), { fieldManager: VERSION_FIELD_MANAGER, force: true })),
+    async patchStatus(kind, { metadata: { name, uid, resourceVersion } }, status) {
+      const patch = { metadata: { uid, resourceVersion }, status };
+      await budget.run(() => client.patch(anyOf(kind), { name }, patch, { type: 'merge', subresource: 'status' }));
+    },
+    async delete(kind, { metadata: { namespace, name, uid } }) {
+      await budget.run(() => client.delete(anyOf(kind), { namespace, name }, { uid }));
+    },
+  };
+}
+
+/** One thing that would be done. */
+export interface WouldWrite {
+  readonly verb: 'create' | 'change' | 'delete';
+  readonly kind: string;
+  readonly namespace?: string;
+  readonly name: string;
+}
+
+/** Writes nothing and tells what it would have written. */
+export function createObserver(tell: (write: WouldWrite) => void): ClusterWriter {
+  const would = (verb: WouldWrite['verb'], kind: Kind, object: Json): undefined => {
+    const { namespace, name } = KubeObjectSchema.parse(object).metadata;
+    tell({ verb, kind: kind.kind, namespace, name });
+  };
+  return {
+    create: async (kind, object) => would('create', kind, object),
+    replace: async (kind, object) => would('change', kind, object),
+    apply: async (kind, object) => would('change', kind, object),
+    patchStatus: async () => undefined,
+    delete: async (kind, object) => would('delete', kind, object),
+  };
+}

@@ -1,0 +1,225 @@
+import { KubeObject, type Resource } from '@flotilla/api';
+import { type ManifestLook, type ManifestState, stateOfManifest } from '@flotilla/machines';
+import {
+  type BuildContext,
+  type Intent,
+  intentOf,
+  judgeOperator,
+  type ObjectVerdict,
+  type PayloadState,
+  UpdateError,
+} from '@flotilla/release';
+import { ApiError, type Client, isAlreadyExists, isConflict, isNotFound } from '@flotilla/runtime';
+import { kindServed } from '../cluster/kinds.ts';
+import type { LiveObject } from '../cluster/live-object.ts';
+import type { LiveObjects } from '../cluster/live-objects.ts';
+import type { RequestBudget } from '../cluster/request-budget.ts';
+import type { Wanted } from '../payload/wanted.ts';
+import type { ClusterWriter } from './cluster-writer.ts';
+import type { Deletions } from './deletions.ts';
+import { taskError } from './task-error.ts';
+
+/** What a manifest is applied with. */
+export interface StepTools {
+  readonly client: Client;
+  readonly live: LiveObjects;
+  readonly writer: ClusterWriter;
+  readonly budget: RequestBudget;
+  readonly deletions: Deletions;
+}
+
+/** What a manifest is applied for. */
+export interface StepPurpose {
+  readonly state: PayloadState;
+  readonly context: BuildContext;
+  /** Whether a degraded ClusterOperator holds an update up. */
+  readonly degradedBlocks: boolean;
+}
+
+/** Why a manifest is not done, and what may change that. */
+export interface Held {
+  /** `trouble`: a request failed, and is sent again. */
+  readonly why: 'waiting' | 'failed' | 'trouble';
+  readonly error: UpdateError;
+  /** Keys to listen for. */
+  readonly wakes: readonly string[];
+}
+
+/** How one step ended: done, with something to tell of maybe, or held up. */
+export type StepEnd = { readonly done: true; readonly reported?: UpdateError } | { readonly done: false; readonly held: Held };
+
+/** Looks that one step takes at most: more means that two writers undo each other's work. */
+const MOST_LOOKS = 6;
+
+/**
+ * Does about a manifest what its object shows is to be done, until it is done or has to be waited for. Idempotent; stops anywhere.
+ * @param task the manifest as messages name it
+ */
+export async function stepManifest(task: string, wanted: Wanted, purpose: StepPurpose, tools: StepTools): Promise<StepEnd> {
+  try {
+    for (let looks = 1; looks <= MOST_LOOKS; looks++) {
+      const end = await lookAndAct(task, wanted, purpose, tools);
+      if (end) return end;
+    }
+    return trouble(
+      wanted,
+      new UpdateError({
+        reason: 'UpdatePayloadResourceConflict',
+        message: `Could not update ${task}: someone else is updating this resource`,
+      }),
+    );
+  } catch (error) {
+    return trouble(wanted, taskError(task, error), error);
+  }
+}
+
+/** Undefined when there is to be another look. */
+async function lookAndAct(task: string, wanted: Wanted, purpose: StepPurpose, tools: StepTools): Promise<StepEnd | undefined> {
+  const { live, deletions } = tools;
+  const intent = intentOf(wanted.manifest);
+  const isServed = await live.read(wanted.kindKey);
+  const object = live.get(wanted);
+  const verdict = verdictOf(wanted, object, purpose);
+  const look: ManifestLook = {
+    intent,
+    isServed,
+    object: standingOf(wanted, object, intent, purpose, live),
+    verdict: verdict.is,
+    deletes: purpose.state === 'Updating' && !deletions.has(wanted),
+  };
+  const state = stateOfManifest(look);
+  if (state === 'done') return { done: true, ...(intent === 'apply' && verdict.is === 'reported' && { reported: verdict.error }) };
+  if (state === 'settling' || state === 'failing') return heldBy(wanted, verdict);
+  if (state === 'leaving') return heldBy(wanted, leaving(task, wanted));
+  return act(state, { task, wanted, object, purpose, tools });
+}
+
+function standingOf(
+  wanted: Wanted,
+  object: LiveObject | undefined,
+  intent: Intent,
+  { state }: StepPurpose,
+  live: LiveObjects,
+): ManifestLook['object'] {
+  // a Job that is to go after it ended is not run again
+  if (!object) return state === 'Reconciling' && isPassingJob(wanted) ? 'same' : 'absent';
+  if (object.metadata.deletionTimestamp !== undefined) return 'ending';
+  // between its creation and the end of an update an operator is its operator's
+  if (intent !== 'apply' || (wanted.expected && state !== 'Reconciling')) return 'same';
+  const differs = live.differs(wanted);
+  return differs === undefined ? 'unread' : differs ? 'different' : 'same';
+}
+
+function isPassingJob({ manifest }: Wanted): boolean {
+  if (manifest.group !== 'batch' || manifest.kind !== 'Job') return false;
+  const { spec } = manifest.object;
+  return typeof spec === 'object' && spec !== null && 'ttlSecondsAfterFinished' in spec;
+}
+
+function verdictOf({ builder, expected, manifest }: Wanted, object: LiveObject | undefined, purpose: StepPurpose): ObjectVerdict {
+  const { judged } = object ?? {};
+  if (!object || !judged) {
+    if (object?.metadata.deletionTimestamp === undefined) return { is: 'ready' };
+    const message = `${manifest.kind.toLowerCase()} ${manifest.name} is being deleted`;
+    return {
+      is: 'waiting',
+      error: new UpdateError({ reason: 'UpdatePayloadResourceNotFound', message, effect: 'None', names: [manifest.name] }),
+    };
+  }
+  if (expected) return judgeOperator(judged, expected, purpose);
+  return builder.judge?.(judged, purpose) ?? { is: 'ready' };
+}
+
+interface Act {
+  readonly task: string;
+  readonly wanted: Wanted;
+  readonly object: LiveObject | undefined;
+  readonly purpose: StepPurpose;
+  readonly tools: StepTools;
+}
+
+async function act(state: Exclude<ManifestState, 'done' | 'settling' | 'failing' | 'leaving'>, given: Act): Promise<StepEnd | undefined> {
+  const { task, wanted, tools } = given;
+  const kind = tools.live.kinds.find(wanted.kindKey);
+  if (state === 'unserved' || !kind) {
+    const isNew = await tools.live.kinds.look([wanted.kindKey]);
+    return isNew ? undefined : trouble(wanted, taskError(task, undefined, 'NoMatch'));
+  }
+  switch (state) {
+    case 'missing':
+      return create(given, kind);
+    case 'unread':
+      return read(given, kind);
+    case 'drifted':
+      return write(given, kind);
+    case 'unwanted':
+      return remove(given, kind);
+  }
+}
+
+async function create({ wanted, purpose: { context }, tools }: Act, kind: Resource<LiveObject>): Promise<StepEnd | undefined> {
+  const { live, writer } = tools;
+  const object = wanted.build(context);
+  try {
+    const stored = wanted.builder.merge ? await writer.create(kind, object) : await writer.apply(kind, object);
+    if (!stored) return { done: true };
+    live.take(wanted, stored, 'written');
+    return undefined;
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+    return read({ wanted, tools }, kind);
+  }
+}
+
+async function read({ wanted, tools }: Pick<Act, 'wanted' | 'tools'>, kind: Resource<LiveObject>): Promise<undefined> {
+  const { live, client, budget } = tools;
+  const object = await budget.run(() => client.get<KubeObject>({ ...kind, schema: KubeObject }, wanted.manifest));
+  if (object) live.take(wanted, object, 'read');
+  else live.forget(wanted);
+  return undefined;
+}
+
+async function write({ wanted, object, purpose: { context }, tools }: Act, kind: Resource<LiveObject>): Promise<StepEnd | undefined> {
+  const { live, writer } = tools;
+  const { whole } = object?.seen ?? {};
+  if (!whole) return read({ wanted, tools }, kind);
+  const built = wanted.build(context);
+  try {
+    const { merge } = wanted.builder;
+    const stored = merge ? await writer.replace(kind, merge(whole, built)) : await writer.apply(kind, built);
+    if (!stored) return { done: true };
+    live.take(wanted, stored, 'written');
+    return undefined;
+  } catch (error) {
+    if (!isConflict(error) && !isNotFound(error)) throw error;
+    return read({ wanted, tools }, kind);
+  }
+}
+
+async function remove({ wanted, object, tools }: Act, kind: Resource<LiveObject>): Promise<StepEnd | undefined> {
+  if (!object) return undefined;
+  await tools.writer.delete(kind, object);
+  await tools.deletions.record(wanted);
+  return read({ wanted, tools }, kind);
+}
+
+const heldBy = (wanted: Wanted, verdict: ObjectVerdict): StepEnd =>
+  verdict.is === 'ready'
+    ? { done: true }
+    : { done: false, held: { why: verdict.is === 'failed' ? 'failed' : 'waiting', error: verdict.error, wakes: [wanted.key] } };
+
+const leaving = (task: string, { manifest }: Wanted): ObjectVerdict => ({
+  is: 'waiting',
+  error: new UpdateError({
+    reason: 'ResourceDeletionInProgress',
+    message: `${task} is being deleted`,
+    effect: 'None',
+    names: [manifest.namespace === '' ? manifest.name : `${manifest.namespace}/${manifest.name}`],
+  }),
+});
+
+/** What failed is sent again when its object, its kind or its namespace comes, and after a while anyway. */
+function trouble(wanted: Wanted, error: UpdateError, cause?: unknown): StepEnd {
+  const namespaces = cause instanceof ApiError && isNotFound(cause) ? [`/v1/Namespace|${wanted.manifest.namespace}`] : [];
+  return { done: false, held: { why: 'trouble', error, wakes: [wanted.key, kindServed(wanted.kindKey), ...namespaces] } };
+}

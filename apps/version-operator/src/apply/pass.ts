@@ -1,0 +1,152 @@
+import {
+  type ApplyPlan,
+  type Manifest,
+  PassEndedError,
+  type PassError,
+  runGraph,
+  summarizeErrors,
+  type TaskNode,
+  textOfTask,
+  type UpdateError,
+} from '@flotilla/release';
+import { backOffMs, type Clock, type Logger } from '@flotilla/runtime';
+import type { Wakeups } from '../cluster/wakeups.ts';
+import type { Wanted } from '../payload/wanted.ts';
+import { type Held, type StepPurpose, type StepTools, stepManifest } from './manifest-step.ts';
+import { precreateOperator } from './precreate.ts';
+
+/** What a pass works with. */
+export interface PassOptions {
+  readonly plan: ApplyPlan;
+  /** The manifest as it is compared; undefined for one that this cluster leaves out for now. */
+  readonly wantedOf: (manifest: Manifest) => Wanted | undefined;
+  readonly purpose: StepPurpose;
+  readonly tools: StepTools;
+  readonly wakeups: Wakeups;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Called when something is done, held up or goes on. */
+  readonly onProgress: () => void;
+}
+
+interface HeldManifest extends Held {
+  readonly manifest: Manifest;
+  readonly sinceMs: number;
+}
+
+/** A request that fails is no failure of the pass before it was sent again for so long, milliseconds. */
+const GRACE_MS = { Initializing: 7_000, otherwise: 10_000 };
+const RETRY = { baseMs: 500, maxMs: 30_000 };
+/** What is waited for is looked at so often even when no watch tells of it, milliseconds. */
+const LOOK_AGAIN_MS = 30_000;
+
+/**
+ * One pass over a release. What is held up is waited for in its place: its node goes on as soon as its object does, those behind it wait,
+ * all others go on.
+ */
+export class Pass {
+  /** Keys of what is done. */
+  readonly done = new Set<string>();
+  /** When each ClusterOperator was first looked at; without those that have arrived. */
+  readonly operatorStarts = new Map<string, number>();
+  readonly #options: PassOptions;
+  readonly #held = new Map<string, HeldManifest>();
+  readonly #reported = new Map<string, { readonly error: UpdateError; readonly manifest: Manifest }>();
+
+  constructor(options: PassOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when everything is done: true; false when the signal aborted before. */
+  async run(signal: AbortSignal): Promise<boolean> {
+    const { plan } = this.#options;
+    const errors = await runGraph(plan.nodes, (node) => this.#runNode(node, signal), { workers: plan.nodes.length, signal });
+    const unforeseen = errors.find((error) => !(error instanceof PassEndedError) && !signal.aborted);
+    if (unforeseen) throw unforeseen;
+    return !signal.aborted && errors.length === 0;
+  }
+
+  /** The one error that tells why the pass is not done yet. */
+  failure(): UpdateError | undefined {
+    const { clock, purpose } = this.#options;
+    const graceMs = purpose.state === 'Initializing' ? GRACE_MS.Initializing : GRACE_MS.otherwise;
+    const now = clock.now();
+    const counts = ({ why, sinceMs }: HeldManifest) => now - sinceMs >= graceMs || (why !== 'trouble' && purpose.state !== 'Initializing');
+    const held: PassError[] = [...this.#held.values()].filter(counts);
+    return summarizeErrors([...held, ...this.#reported.values()]);
+  }
+
+  /** When time alone makes a failure of what is held up, milliseconds since the epoch. */
+  get failsAtMs(): number | undefined {
+    const graceMs = this.#options.purpose.state === 'Initializing' ? GRACE_MS.Initializing : GRACE_MS.otherwise;
+    const moments = [...this.#held.values()].map(({ sinceMs }) => sinceMs + graceMs).filter((at) => at > this.#options.clock.now());
+    return moments.length > 0 ? Math.min(...moments) : undefined;
+  }
+
+  async #runNode(node: TaskNode, signal: AbortSignal): Promise<void> {
+    await this.#precreate(node);
+    for (const task of node.tasks) {
+      if (signal.aborted) throw new PassEndedError('canceled', { done: this.done.size, total: task.total });
+      const wanted = this.#options.wantedOf(task.manifest);
+      if (wanted) await this.#finish(textOfTask(task), wanted, signal);
+    }
+  }
+
+  /** Everyone may look for an operator's related objects before the operator runs. Best effort. */
+  async #precreate({ tasks }: TaskNode): Promise<void> {
+    const { wantedOf, tools, purpose, logger } = this.#options;
+    for (const { manifest } of tasks) {
+      const wanted = wantedOf(manifest);
+      if (!wanted?.expected) continue;
+      this.#begin(wanted.expected.name);
+      await precreateOperator(wanted, wanted.expected, purpose, tools).catch((err: unknown) =>
+        logger.info({ err, clusterOperator: manifest.name }, 'Creating a ClusterOperator ahead failed'),
+      );
+    }
+  }
+
+  #begin(operator: string): void {
+    if (!this.operatorStarts.has(operator)) this.operatorStarts.set(operator, this.#options.clock.now());
+  }
+
+  async #finish(task: string, wanted: Wanted, signal: AbortSignal): Promise<void> {
+    for (let tries = 1; ; ) {
+      const end = await this.#step(task, wanted, signal, tries);
+      if (end === 'done') break;
+      // something has changed: what failed before says little about what comes
+      tries = end === 'woken' ? 1 : tries + 1;
+      if (signal.aborted) throw new PassEndedError('canceled', { done: this.done.size, total: 0 });
+    }
+    this.#held.delete(wanted.key);
+    this.done.add(wanted.key);
+    if (wanted.expected) this.operatorStarts.delete(wanted.expected.name);
+    this.#options.onProgress();
+  }
+
+  /** Looks at a manifest, and waits for it where it is not done. */
+  async #step(task: string, wanted: Wanted, signal: AbortSignal, tries: number): Promise<'done' | 'woken' | 'again'> {
+    const { tools, purpose, wakeups, clock, logger, onProgress } = this.#options;
+    // before the look: a change while it is under way counts
+    using listening = wakeups.listen([wanted.key]);
+    const end = await stepManifest(task, wanted, purpose, tools);
+    if (end.done) {
+      if (end.reported) this.#reported.set(wanted.key, { error: end.reported, manifest: wanted.manifest });
+      return 'done';
+    }
+    if (signal.aborted) return 'again';
+    const { held } = end;
+    const before = this.#held.get(wanted.key);
+    this.#held.set(wanted.key, { ...held, manifest: wanted.manifest, sinceMs: before?.sinceMs ?? clock.now() });
+    if (before?.error.message !== held.error.message) {
+      logger.debug({ manifest: task, reason: held.error.reason, err: held.error }, 'Waiting for a manifest');
+      onProgress();
+    }
+    using alsoFor = wakeups.listen(held.wakes.filter((key) => key !== wanted.key));
+    const waitMs = held.why === 'trouble' ? backOffMs(RETRY, tries) : LOOK_AGAIN_MS;
+    const woken = new AbortController();
+    const until = AbortSignal.any([signal, woken.signal]);
+    await Promise.race([listening.after(waitMs, until), alsoFor.after(waitMs, until)]);
+    woken.abort();
+    return listening.isWoken || alsoFor.isWoken ? 'woken' : 'again';
+  }
+}

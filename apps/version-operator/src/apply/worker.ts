@@ -1,0 +1,232 @@
+import { advancePayloadWork, type PayloadWorkEvent, type PayloadWorkState } from '@flotilla/machines';
+import { type BuildContext, intentOf, type PayloadState, planApply, textOfTask, type WorkReport } from '@flotilla/release';
+import { type Clock, type Logger, pause } from '@flotilla/runtime';
+import type { Wakeups } from '../cluster/wakeups.ts';
+import type { Wanted } from '../payload/wanted.ts';
+import { type StepTools, stepManifest } from './manifest-step.ts';
+import { Pass } from './pass.ts';
+import { identityOf, isApplied, type Work } from './work.ts';
+
+/** What the worker works with. */
+export interface WorkerOptions {
+  readonly tools: StepTools;
+  readonly wakeups: Wakeups;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** What of the cluster goes into the objects, now. */
+  readonly context: () => BuildContext;
+  /** Whether a degraded ClusterOperator holds an update to this version up. */
+  readonly degradedBlocks: (version: string) => boolean;
+  /** Between two passes of a cluster that is as it should be, milliseconds. */
+  readonly passEveryMs: number;
+  /** Called when the report has changed. */
+  readonly onReport: () => void;
+}
+
+/** Nodes at work at once in each state are those of the plan; so many requests are under way at once at most. */
+const MOST_REQUESTS = 32;
+
+const states: Readonly<Record<Exclude<PayloadWorkState, 'idle'>, PayloadState>> = {
+  initializing: 'Initializing',
+  updating: 'Updating',
+  reconciling: 'Reconciling',
+};
+const firstEvents: Readonly<Record<PayloadState, PayloadWorkEvent>> = {
+  Initializing: 'INSTALL',
+  Updating: 'UPDATE',
+  Reconciling: 'RECONCILE',
+  Precreating: 'RECONCILE',
+};
+
+/** How far the work is; the parts of the report that are the worker's own. */
+export type Progress = Pick<
+  WorkReport,
+  | 'generation'
+  | 'failure'
+  | 'failingSinceMs'
+  | 'done'
+  | 'total'
+  | 'completed'
+  | 'reconciling'
+  | 'release'
+  | 'versionHash'
+  | 'verified'
+  | 'capabilities'
+  | 'featureGates'
+  | 'operatorStarts'
+>;
+
+/** Applies a release, pass by pass, and keeps it as it is. One at a time. */
+export class PayloadWorker {
+  readonly #options: WorkerOptions;
+  /** As it is worked on, and as it was asked for last: they differ in nothing that matters to it. */
+  #work: Work | undefined;
+  #asked: Work | undefined;
+  #state: PayloadWorkState = 'idle';
+  #changed = new AbortController();
+  #pass:
+    | { readonly pass: Pass; readonly work: Work; readonly state: PayloadState; readonly tracked: ReadonlyMap<string, Wanted> }
+    | undefined;
+  #completed = false;
+  #failingSinceMs: number | undefined;
+  #passes = 0;
+  #doneWhenComplete = 0;
+
+  constructor(options: WorkerOptions) {
+    this.#options = options;
+  }
+
+  /** What is worked on; undefined before the first. */
+  get work(): Work | undefined {
+    return this.#work;
+  }
+
+  /** Passes that have ended well. */
+  get passes(): number {
+    return this.#passes;
+  }
+
+  get state(): PayloadWorkState {
+    return this.#state;
+  }
+
+  /** Takes work: what is under way ends when it is other work. */
+  take(work: Work): void {
+    const before = this.#work;
+    this.#asked = work;
+    if (before && identityOf(before) === identityOf(work)) return;
+    this.#work = work;
+    this.#state = advancePayloadWork(this.#state, before ? 'CHANGED' : firstEvents[work.firstState]);
+    this.#completed = false;
+    this.#restart();
+  }
+
+  /** Something that goes into the objects has changed: a pass begins at once. */
+  lookAgain(): void {
+    if (this.#work) this.#restart();
+  }
+
+  /** How far the work is; undefined before there is any. */
+  report(): Progress | undefined {
+    const work = this.#work;
+    if (!work) return undefined;
+    const { clock } = this.#options;
+    const current = this.#pass?.work === work ? this.#pass.pass : undefined;
+    const failure = current?.failure();
+    this.#failingSinceMs = failure ? (this.#failingSinceMs ?? clock.now()) : undefined;
+    const { release, versionHash, verified, featureGates, manifests } = work.release;
+    return {
+      generation: this.#asked?.generation ?? work.generation,
+      failure,
+      failingSinceMs: this.#failingSinceMs,
+      done: this.#completed ? this.#doneWhenComplete : (current?.done.size ?? 0),
+      total: manifests.length,
+      completed: this.#completed,
+      reconciling: this.#state === 'reconciling',
+      release,
+      versionHash,
+      verified,
+      capabilities: this.#asked?.capabilities ?? work.capabilities,
+      featureGates,
+      operatorStarts: current?.operatorStarts ?? new Map(),
+    };
+  }
+
+  /** What is to be deleted and on its way out, as messages name it. */
+  pendingDeletions(): string[] {
+    const { live } = this.#options.tools;
+    const pending = [...(this.#pass?.tracked.values() ?? [])].filter(
+      (wanted) => intentOf(wanted.manifest) === 'delete' && live.get(wanted)?.metadata.deletionTimestamp !== undefined,
+    );
+    return pending.map(
+      ({ manifest: { kind, namespace, name } }) => `${kind.toLowerCase()} "${namespace === '' ? name : `${namespace}/${name}`}"`,
+    );
+  }
+
+  /** When the report changes without anything happening, milliseconds since the epoch. */
+  get changesAtMs(): number | undefined {
+    return this.#pass?.pass.failsAtMs;
+  }
+
+  /** Works until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, passEveryMs, logger } = this.#options;
+    while (!signal.aborted) {
+      const changed = this.#changed;
+      const until = AbortSignal.any([signal, changed.signal]);
+      if (!this.#work) {
+        await pause(clock, 60_000, until);
+        continue;
+      }
+      const isDone = await this.#runPass(this.#work, until).catch((err: unknown) => {
+        logger.error({ err }, 'A pass ended unexpectedly');
+        return false;
+      });
+      if (until.aborted) continue;
+      await pause(clock, isDone ? passEveryMs : 5_000, until);
+    }
+  }
+
+  /** Mends one object that differs from what was applied; one whose turn has not come yet is left. Throws what a request fails with. */
+  async mend(key: string): Promise<void> {
+    const { tools, context, degradedBlocks } = this.#options;
+    const { pass, work, tracked } = this.#pass ?? {};
+    const wanted = tracked?.get(key);
+    if (!wanted || !work || work !== this.#work || !(this.#completed || pass?.done.has(key))) return;
+    const purpose = {
+      state: 'Reconciling' as const,
+      context: context(),
+      degradedBlocks: degradedBlocks(work.release.release.version),
+    };
+    const { manifest } = wanted;
+    const task = textOfTask({ index: work.release.manifests.indexOf(manifest) + 1, total: work.release.manifests.length, manifest });
+    const end = await stepManifest(task, wanted, purpose, tools);
+    if (!end.done && end.held.why === 'trouble') throw end.held.error;
+  }
+
+  #restart(): void {
+    const before = this.#changed;
+    this.#changed = new AbortController();
+    before.abort();
+  }
+
+  async #runPass(work: Work, signal: AbortSignal): Promise<boolean> {
+    const { tools, context, degradedBlocks, onReport, wakeups, clock, logger } = this.#options;
+    if (this.#state === 'idle') return false;
+    const state = states[this.#state];
+    const built = context();
+    const applied = work.release.manifests.filter((manifest) => isApplied(manifest, work));
+    const wanted = applied.flatMap((manifest) => work.release.wanted.get(manifest) ?? []);
+    const isIncluded = new Set(applied);
+    const plan = planApply(work.release.manifests, state);
+    tools.budget.limit = Math.min(plan.workers, MOST_REQUESTS);
+    const pass = new Pass({
+      plan,
+      wantedOf: (manifest) => (isIncluded.has(manifest) ? work.release.wanted.get(manifest) : undefined),
+      purpose: { state, context: built, degradedBlocks: degradedBlocks(work.release.release.version) },
+      tools,
+      wakeups,
+      clock,
+      logger,
+      onProgress: onReport,
+    });
+    const tracked = new Map(wanted.map((one) => [one.key, one]));
+    this.#pass = { pass, work, state, tracked };
+    onReport();
+    const startedMs = clock.now();
+    await tools.deletions.read(work.release.release.image);
+    await tools.live.track({ wanted, context: built });
+    if (!(await pass.run(signal)) || signal.aborted || this.#work !== work) return false;
+    this.#passes++;
+    const isNews = !this.#completed;
+    this.#completed = true;
+    this.#doneWhenComplete = pass.done.size;
+    this.#state = advancePayloadWork(this.#state, 'COMPLETED');
+    logger[isNews ? 'info' : 'debug'](
+      { release: work.release.release.version, state, manifests: pass.done.size, ms: clock.now() - startedMs },
+      'Applied the release',
+    );
+    onReport();
+    return true;
+  }
+}

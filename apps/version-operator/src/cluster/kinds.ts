@@ -1,0 +1,106 @@
+import { type Resource, resource } from '@flotilla/api';
+import { type Client, type Clock, groupVersion, readServedResources } from '@flotilla/runtime';
+import { z } from 'zod';
+import { LiveObject } from './live-object.ts';
+import type { Wakeups } from './wakeups.ts';
+
+const Definition = z.looseObject({
+  spec: z.looseObject({
+    group: z.string(),
+    scope: z.string(),
+    names: z.looseObject({ kind: z.string(), plural: z.string() }),
+    versions: z.array(z.looseObject({ name: z.string(), served: z.boolean() })),
+  }),
+  status: z
+    .looseObject({ conditions: z.array(z.looseObject({ type: z.string(), status: z.string() })).nullish() })
+    .nullish()
+    .catch(undefined),
+});
+
+/** Kinds that a CustomResourceDefinition serves by now, by `group/version/Kind`. */
+export function definedKinds(definition: unknown): ReadonlyMap<string, Resource<LiveObject>> {
+  const parsed = Definition.safeParse(definition);
+  if (!parsed.success) return new Map();
+  const { spec, status } = parsed.data;
+  if (!status?.conditions?.some(({ type, status: is }) => type === 'Established' && is === 'True')) return new Map();
+  const { group, scope, names, versions } = spec;
+  return new Map(
+    versions
+      .filter(({ served }) => served)
+      .map(({ name: version }) => [
+        `${group}/${version}/${names.kind}`,
+        resource(groupVersion(group, version), names.kind, names.plural, scope === 'Namespaced', LiveObject),
+      ]),
+  );
+}
+
+/** Key that is woken when a kind comes to be served. */
+export const kindServed = (kindKey: string): string => `kind ${kindKey}`;
+
+const GroupList = z.looseObject({
+  groups: z.array(z.looseObject({ name: z.string(), versions: z.array(z.looseObject({ version: z.string() })) })),
+});
+
+/** How often a kind that no CustomResourceDefinition brings is looked for, milliseconds. */
+const LOOK_AGAIN_MS = 5_000;
+
+/** Which kinds the server serves: the built-in ones as it lists them, all others as their CustomResourceDefinitions come and go. */
+export class Kinds {
+  readonly #client: Client;
+  readonly #wakeups: Wakeups;
+  readonly #clock: Clock;
+  readonly #builtIn = new Map<string, Resource<LiveObject>>();
+  readonly #defined = new Map<string, ReadonlyMap<string, Resource<LiveObject>>>();
+  #lookedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(client: Client, wakeups: Wakeups, clock: Clock) {
+    this.#client = client;
+    this.#wakeups = wakeups;
+    this.#clock = clock;
+  }
+
+  /** A kind by `group/version/Kind`; undefined when it is not served. */
+  find(kindKey: string): Resource<LiveObject> | undefined {
+    for (const kinds of this.#defined.values()) {
+      const found = kinds.get(kindKey);
+      if (found) return found;
+    }
+    return this.#builtIn.get(kindKey);
+  }
+
+  /** Whether kinds are served that were not, because of a CustomResourceDefinition in this version. */
+  define(name: string, kinds: ReadonlyMap<string, Resource<LiveObject>>): boolean {
+    const before = this.#defined.get(name);
+    const added = [...kinds.keys()].filter((key) => !before?.has(key));
+    this.#defined.set(name, kinds);
+    for (const key of added) this.#wakeups.wake(kindServed(key));
+    return added.length > 0;
+  }
+
+  /** Looks for kinds that nothing defines, at most every few seconds. True when one of them was found. */
+  async look(kindKeys: readonly string[]): Promise<boolean> {
+    const missing = kindKeys.filter((key) => this.find(key) === undefined);
+    if (missing.length === 0 || this.#clock.now() - this.#lookedAt < LOOK_AGAIN_MS) return false;
+    this.#lookedAt = this.#clock.now();
+    const served = await this.#servedVersions();
+    const wanted = new Set(missing.map((key) => key.slice(0, key.lastIndexOf('/'))).filter((version) => served.has(version)));
+    await Promise.all([...wanted].map((version) => this.#read(version)));
+    const found = missing.filter((key) => this.#builtIn.has(key));
+    for (const key of found) this.#wakeups.wake(kindServed(key));
+    return found.length > 0;
+  }
+
+  async #servedVersions(): Promise<ReadonlySet<string>> {
+    const { groups } = GroupList.parse(await this.#client.request('GET', '/apis'));
+    return new Set(['/v1', ...groups.flatMap(({ name, versions }) => versions.map(({ version }) => `${name}/${version}`))]);
+  }
+
+  async #read(groupAndVersion: string): Promise<void> {
+    const [group = '', version = ''] = groupAndVersion.split('/');
+    for (const served of await readServedResources(this.#client, group, version))
+      this.#builtIn.set(
+        `${group}/${version}/${served.kind}`,
+        resource(groupVersion(group, version), served.kind, served.plural, served.namespaced, LiveObject),
+      );
+  }
+}

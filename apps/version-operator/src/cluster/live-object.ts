@@ -1,0 +1,44 @@
+import { KubeObject } from '@flotilla/api';
+import { z } from 'zod';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** What a look at a live object found. */
+export interface Seen {
+  /** Of what it was compared to. */
+  readonly fingerprint: string;
+  /** Applying the manifest would change it. */
+  readonly differs: boolean;
+  /** The object itself while it differs: what is written is made of it. */
+  readonly whole?: Json;
+}
+
+/**
+ * A live object as far as it is kept: who it is, what was found when it was compared, and of kinds that are waited for what the verdict needs.
+ * The object itself is not kept: a release has a thousand of them, and a cluster many more.
+ */
+export const LiveObject = KubeObject.extend({
+  seen: z.custom<Seen>().optional().catch(undefined),
+  judged: z.custom<Json>().optional().catch(undefined),
+});
+export type LiveObject = z.output<typeof LiveObject>;
+
+const PLAIN = ['name', 'namespace', 'uid', 'resourceVersion', 'generation', 'deletionTimestamp'] as const;
+
+/** The metadata that is kept of any object. */
+export function plainMetadata({ metadata }: KubeObject): KubeObject['metadata'] {
+  return {
+    name: metadata.name,
+    ...Object.fromEntries(PLAIN.flatMap((key) => (metadata[key] === undefined ? [] : [[key, metadata[key]]]))),
+  };
+}
+
+const SPEC = ['paused', 'completions', 'backoffLimit', 'updateStrategy'];
+
+/** What verdicts about workloads, definitions and operators look at. */
+export function judgedParts(object: KubeObject): Json {
+  const spec = Object.entries(asObject(object.spec)).filter(([key]) => SPEC.includes(key));
+  return { metadata: plainMetadata(object), spec: Object.fromEntries(spec), status: asObject(object.status) };
+}
+
+const asObject = (value: unknown): Json => z.record(z.string(), z.unknown()).safeParse(value).data ?? {};

@@ -1,0 +1,188 @@
+import { createHash } from 'node:crypto';
+import { type KubeObject, type Resource, refKey } from '@flotilla/api';
+import { CustomResourceDefinition } from '@flotilla/api/core';
+import type { BuildContext } from '@flotilla/release';
+import { type Change, type Client, pause, systemClock, WatchCache, type WatchSurroundings } from '@flotilla/runtime';
+import type { Wanted } from '../payload/wanted.ts';
+import { definedKinds, type Kinds } from './kinds.ts';
+import { judgedParts, LiveObject, plainMetadata } from './live-object.ts';
+import type { Wakeups } from './wakeups.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** What is compared to the cluster, and with what filled in. */
+export interface Tracked {
+  readonly wanted: readonly Wanted[];
+  readonly context: BuildContext;
+}
+
+const DEFINITIONS = 'apiextensions.k8s.io/v1/CustomResourceDefinition';
+/** A kind that is said to be served may take a moment to be. */
+const ABSENT_RETRY_MS = 1_000;
+const SERVED_LOOKS = 20;
+const SERVED_LOOK_MS = 100;
+
+/**
+ * The cluster's objects of every kind that a release has, compared to it as they come in: what is asked later costs no request. Of each object
+ * little is kept, and of one that nothing is wanted of only its name.
+ */
+export class LiveObjects {
+  readonly kinds: Kinds;
+  readonly #client: Client;
+  readonly #wakeups: Wakeups;
+  readonly #surroundings: WatchSurroundings;
+  readonly #caches = new Map<string, WatchCache<LiveObject>>();
+  /** What our own writes led to, until the watch tells of it. */
+  readonly #written = new Map<string, LiveObject>();
+  /** What the server made of an object that we wrote and that would still differ: its defaults, and what others always put there. */
+  readonly #settled = new Map<string, string>();
+  #wanted = new Map<string, Wanted>();
+  #context: BuildContext = {};
+  #signal: AbortSignal | undefined;
+  #onDrift: (wanted: Wanted) => void = () => undefined;
+
+  constructor(client: Client, wakeups: Wakeups, surroundings: WatchSurroundings & { readonly kinds: Kinds }) {
+    this.#client = client;
+    this.#wakeups = wakeups;
+    this.#surroundings = surroundings;
+    this.kinds = surroundings.kinds;
+  }
+
+  /** Called for each object that comes to differ from what is wanted of it, or goes. */
+  set onDrift(listener: (wanted: Wanted) => void) {
+    this.#onDrift = listener;
+  }
+
+  /** Begins to read the definitions of kinds, until the signal aborts. */
+  async start(signal: AbortSignal): Promise<void> {
+    this.#signal = signal;
+    await this.#cache(DEFINITIONS, { ...CustomResourceDefinition, schema: LiveObject }).synced();
+  }
+
+  async stopped(): Promise<void> {
+    await Promise.all([...this.#caches.values()].map((cache) => cache.stopped()));
+  }
+
+  /** From now on these are compared; resolves when every kind of theirs that is served has been read. */
+  async track({ wanted, context }: Tracked): Promise<void> {
+    this.#wanted = new Map(wanted.map((one) => [one.key, one]));
+    this.#context = context;
+    for (const key of this.#settled.keys()) if (!this.#wanted.has(key)) this.#settled.delete(key);
+    const kindKeys = [...new Set(wanted.map(({ kindKey }) => kindKey))];
+    await this.kinds.look(kindKeys);
+    await Promise.all(kindKeys.map((key) => this.read(key)));
+  }
+
+  /** Whether the objects of a kind are read by now; begins to read them when the kind is served. */
+  async read(kindKey: string): Promise<boolean> {
+    const kind = this.kinds.find(kindKey);
+    if (!kind) return false;
+    const cache = this.#cache(kindKey, kind);
+    await cache.synced();
+    for (let looks = 0; !cache.present && looks < SERVED_LOOKS && !this.#signal?.aborted; looks++) {
+      cache.recheck();
+      await pause(this.#surroundings.clock ?? systemClock, SERVED_LOOK_MS, this.#signal);
+    }
+    return cache.present;
+  }
+
+  /** What is known of the object; undefined where there is none. */
+  get({ kindKey, key, manifest }: Wanted): LiveObject | undefined {
+    return this.#written.get(key) ?? this.#caches.get(kindKey)?.get(manifest);
+  }
+
+  /** Whether the object is as it is wanted; undefined when nobody has looked since that changed. */
+  differs(wanted: Wanted): boolean | undefined {
+    const { seen } = this.get(wanted) ?? {};
+    return seen?.fingerprint === wanted.fingerprint(this.#context) ? seen.differs : undefined;
+  }
+
+  /** Takes an object as a request of ours brought it: until the watch tells of it, or of a later one. */
+  take(wanted: Wanted, object: KubeObject, how: 'read' | 'written'): LiveObject {
+    const { key } = wanted;
+    let live = this.#compare(wanted, object);
+    if (how === 'written' && live.seen?.differs) {
+      this.#settled.set(key, digestOf(object, live.seen.fingerprint));
+      live = this.#compare(wanted, object);
+      this.#surroundings.logger?.warn(
+        { kind: wanted.manifest.kind, object: wanted.objectKey },
+        'The server keeps an object otherwise than its manifest says',
+      );
+    }
+    const known = this.#caches.get(wanted.kindKey)?.get(wanted.manifest);
+    if (known?.metadata.resourceVersion !== live.metadata.resourceVersion || how === 'read') this.#written.set(key, live);
+    return live;
+  }
+
+  /** The object is gone, as a request of ours said. */
+  forget({ key }: Wanted): void {
+    this.#written.delete(key);
+  }
+
+  #cache(kindKey: string, kind: Resource<LiveObject>): WatchCache<LiveObject> {
+    const known = this.#caches.get(kindKey);
+    if (known) return known;
+    const cache = new WatchCache(this.#client, kind, {
+      ...this.#surroundings,
+      optional: true,
+      absentRetryMs: ABSENT_RETRY_MS,
+      transform: (object) => this.#trim(kindKey, object),
+    });
+    this.#caches.set(kindKey, cache);
+    cache.subscribe((change) => this.#changed(kindKey, change));
+    if (this.#signal) cache.start(this.#signal);
+    return cache;
+  }
+
+  #trim(kindKey: string, object: LiveObject): LiveObject {
+    if (kindKey === DEFINITIONS) this.kinds.define(object.metadata.name, definedKinds(object));
+    const wanted = this.#wanted.get(`${kindKey}|${refKey(object.metadata)}`);
+    return wanted ? this.#compare(wanted, object) : { metadata: plainMetadata(object) };
+  }
+
+  #compare(wanted: Wanted, object: KubeObject): LiveObject {
+    const { builder, key, expected } = wanted;
+    const kept = { metadata: plainMetadata(object), ...((builder.judge || expected) && { judged: judgedParts(object) }) };
+    const fingerprint = wanted.fingerprint(this.#context);
+    try {
+      const isDifferent = builder.differs(object, wanted.build(this.#context));
+      const differs = isDifferent && this.#settled.get(key) !== digestOf(object, fingerprint);
+      return { ...kept, seen: { fingerprint, differs, ...(differs && { whole: withoutManagers(object) }) } };
+    } catch {
+      // whoever applies it says why it cannot be built
+      return { ...kept, seen: { fingerprint, differs: true, whole: withoutManagers(object) } };
+    }
+  }
+
+  #changed(kindKey: string, change: Change<LiveObject>): void {
+    const key = `${kindKey}|${refKey(change.object.metadata)}`;
+    const written = this.#written.get(key);
+    if (written && isAtLeast(change.object, written)) this.#written.delete(key);
+    this.#wakeups.wake(key);
+    if (kindKey === DEFINITIONS && change.type === 'deleted') this.kinds.define(change.object.metadata.name, new Map());
+    const wanted = this.#wanted.get(key);
+    if (wanted && (change.type === 'deleted' || this.get(wanted)?.seen?.differs)) this.#onDrift(wanted);
+  }
+}
+
+/** Whether an object is of the version of another, or a later one. */
+function isAtLeast(object: KubeObject, other: KubeObject): boolean {
+  if (object.metadata.uid !== other.metadata.uid) return true;
+  const [version, than] = [Number(object.metadata.resourceVersion), Number(other.metadata.resourceVersion)];
+  return Number.isNaN(version) || Number.isNaN(than) || version >= than;
+}
+
+function withoutManagers(object: KubeObject): Json {
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
+}
+
+/** What of an object a manifest can be about. */
+function digestOf(object: KubeObject, fingerprint: string): string {
+  const { status: _, metadata, ...rest } = object;
+  const { labels, annotations, ownerReferences } = metadata;
+  return createHash('sha256')
+    .update(fingerprint)
+    .update(JSON.stringify([labels, annotations, ownerReferences, rest]))
+    .digest('base64');
+}

@@ -1,0 +1,50 @@
+import { type Clock, pause } from '@flotilla/runtime';
+
+/** What `listen` began; disposing ends it. */
+export interface Listening extends Disposable {
+  /** One of the keys was woken. */
+  readonly isWoken: boolean;
+  after(ms: number, signal: AbortSignal): Promise<void>;
+}
+
+/** Lets whoever waits for something hear that it changed. */
+export class Wakeups {
+  readonly #waiting = new Map<string, Set<() => void>>();
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Something changed: what waits for it goes on. */
+  wake(key: string): void {
+    for (const end of this.#waiting.get(key) ?? []) end();
+  }
+
+  /**
+   * Begins to listen for some keys. `after` resolves when one of them was woken since, when the time is over, or when the signal aborts: what
+   * happens between listening and waiting is not missed.
+   */
+  listen(keys: readonly string[]): Listening {
+    const woken = new AbortController();
+    const end = (): void => woken.abort();
+    for (const key of keys) {
+      const ends = this.#waiting.get(key) ?? new Set();
+      this.#waiting.set(key, ends.add(end));
+    }
+    const forget = (): void => {
+      for (const key of keys) {
+        const ends = this.#waiting.get(key);
+        ends?.delete(end);
+        if (ends?.size === 0) this.#waiting.delete(key);
+      }
+    };
+    return {
+      get isWoken() {
+        return woken.signal.aborted;
+      },
+      after: (ms, signal) => pause(this.#clock, ms, AbortSignal.any([woken.signal, signal])),
+      [Symbol.dispose]: forget,
+    };
+  }
+}

@@ -1,0 +1,56 @@
+import { resolve } from 'node:path';
+import { type OptionRow, option, readOptions } from '@flotilla/runtime';
+import { z } from 'zod';
+
+const names = z
+  .string()
+  .transform((text) => text.split(',').filter((name) => name !== ''))
+  .optional()
+  .transform((list) => list ?? []);
+
+const Settings = z
+  .object({
+    kubeconfig: z.string().min(1, { error: 'is empty: give a path, or leave it out to use the cluster the operator runs in' }).optional(),
+    payload: z.string().min(1, { error: 'is empty: give the folder of a release payload' }).optional(),
+    image: z.string().min(1, { error: 'is empty: give the pull spec of a release image' }).optional(),
+    observe: option.flag(false),
+    clusterProfile: z.string().min(1, { error: 'is empty: name a profile' }).default('self-managed-high-availability'),
+    excludeManifests: z.string().optional(),
+    alwaysEnableCapabilities: names,
+    degraded: z.enum(['auto', 'blocks', 'reported'], { error: 'must be auto, blocks or reported' }).default('auto'),
+    passMinutes: z.coerce.number({ error: 'must be a number of minutes' }).positive({ error: 'must be more than 0' }).max(60).default(3),
+    healthPort: option.port.default(0),
+    metricsPort: option.port.default(0),
+    logLevel: option.logLevel.default('info'),
+  })
+  .refine(({ payload, image }) => payload !== undefined || image !== undefined, {
+    error: 'is missing: give --payload with a folder or --image with a release image',
+    path: ['payload'],
+  });
+
+/** How the operator runs; complete and frozen. */
+export type OperatorConfig = Readonly<z.output<typeof Settings>>;
+
+const options: readonly OptionRow[] = [
+  ['--kubeconfig <file>', 'KUBECONFIG', 'kubeconfig for the cluster; default in-cluster'],
+  ['--payload <folder>', 'PAYLOAD', 'release payload: the folder that holds manifests/ and release-manifests/'],
+  ['--image <pull spec>', 'RELEASE_IMAGE', 'release image; with --payload the name of that payload, else it is fetched'],
+  ['--observe [on]', 'OBSERVE', 'tell what would be done and write nothing; default false'],
+  ['--cluster-profile <name>', 'CLUSTER_PROFILE', 'profile of the cluster; default self-managed-high-availability'],
+  ['--exclude-manifests <identifier>', 'EXCLUDE_MANIFESTS', 'leave out what is annotated exclude.release.openshift.io/<identifier>'],
+  ['--always-enable-capabilities <names>', 'ALWAYS_ENABLE_CAPABILITIES', 'capabilities that are always enabled, separated by commas'],
+  ['--degraded <how>', 'DEGRADED', 'a degraded operator blocks an update, is reported, or auto: blocks below version 4.19; default auto'],
+  ['--pass-minutes <n>', 'PASS_MINUTES', 'between two passes over a release that is applied; default 3'],
+  ['--health-port <port>', 'HEALTH_PORT', 'port of /healthz and /readyz, 0 for any free one; default 0'],
+  ['--metrics-port <port>', 'METRICS_PORT', 'port of /metrics, 0 for any free one; default 0'],
+  ['--log-level <level>', 'LOG_LEVEL', 'error, warn, info, debug or silent; default info'],
+];
+
+/** Reads flags and environment; see `readOptions`. */
+export function readConfig(argv: readonly string[] = process.argv.slice(2), env: NodeJS.ProcessEnv = process.env): OperatorConfig {
+  const description = 'Applies a release payload to a cluster until every operator agrees, and keeps it as it is.';
+  return readOptions({ program: 'version-operator', description, rows: options, schema: Settings, argv, env });
+}
+
+/** A path of the command line, from where the command was typed: npm runs it in the repository's own folder. */
+export const pathFromCaller = (path: string): string => resolve(process.env.INIT_CWD ?? '.', path);

@@ -1,0 +1,71 @@
+import { readFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { FlotillaError } from '@flotilla/api';
+import { CLUSTER_VERSION_NAME, VERSION_NAMESPACE } from '@flotilla/api/config';
+import { PayloadPath, parseReleaseMetadata } from '@flotilla/release';
+import { readPayloadFolder } from '@flotilla/release/folder';
+import { createClient, type Program, runProgram } from '@flotilla/runtime';
+import { type OperatorConfig, pathFromCaller, readConfig } from './config.ts';
+import { degradedBlocks } from './degraded.ts';
+import { ensureNamespace } from './namespace.ts';
+import { runVersionOperator, type VersionOperatorOptions } from './operator.ts';
+import { imageOfVersion } from './own-payload.ts';
+import { noOtherReleases } from './payload/source.ts';
+import { refuseBesideReferenceOperator, signOfReferenceOperator } from './reference-operator.ts';
+
+/** Wires the operator and runs it while it leads, or without a lease where it only observes. */
+async function main(program: Program<OperatorConfig>): Promise<void> {
+  const { config, logger, metrics, clock, signal } = program;
+  const kubeconfigPath = config.kubeconfig === undefined ? undefined : pathFromCaller(config.kubeconfig);
+  const client = createClient({ kubeconfigPath, userAgent: 'flotilla-version-operator', logger, metrics });
+  program.defer(() => client.close());
+  const options: VersionOperatorOptions = {
+    client,
+    own: await ownPayload(config),
+    source: noOtherReleases,
+    profile: config.clusterProfile,
+    excludeIdentifier: config.excludeManifests,
+    alwaysEnabled: config.alwaysEnableCapabilities,
+    degradedBlocks: (version) => degradedBlocks(config.degraded, version),
+    passEveryMs: config.passMinutes * 60_000,
+    instance: hostname(),
+    logger,
+    metrics,
+    clock,
+  };
+  program.ready();
+  if (config.observe) {
+    const sign = await signOfReferenceOperator(client, clock);
+    logger.info({ server: client.server, referenceOperator: sign ?? 'not there' }, 'Observing, nothing is written');
+    await runVersionOperator({ ...options, observe: (write) => logger.info(write, 'Would write') }, signal);
+    return;
+  }
+  await refuseBesideReferenceOperator(client, clock);
+  await ensureNamespace(client, VERSION_NAMESPACE);
+  // the reference operator's own lease: at most one of both leads
+  await program.lead({ client, ref: { namespace: VERSION_NAMESPACE, name: CLUSTER_VERSION_NAME } }, async (leading) => {
+    logger.info({ server: client.server }, 'Leading');
+    await runVersionOperator({ ...options, own: await ownPayload(config) }, leading);
+  });
+}
+
+async function ownPayload({ payload, image }: OperatorConfig): Promise<VersionOperatorOptions['own']> {
+  if (payload === undefined)
+    throw new FlotillaError('FLOTILLA_CONFIG', '--payload (PAYLOAD) is missing: give the folder of a release payload');
+  const folder = pathFromCaller(payload);
+  const metadata = await readFile(join(folder, PayloadPath.metadata)).catch(() => undefined);
+  const version = metadata ? parseReleaseMetadata(metadata).version : '';
+  return {
+    image: (clusterVersion) => image ?? imageOfVersion(version, clusterVersion),
+    files: readPayloadFolder(folder),
+    verified: false,
+  };
+}
+
+await runProgram({
+  name: 'version-operator',
+  config: () => readConfig(),
+  listen: ({ healthPort, metricsPort }) => ({ port: healthPort, metricsPort }),
+  main,
+});

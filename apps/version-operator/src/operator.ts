@@ -1,0 +1,182 @@
+import { CLUSTER_VERSION_NAME, ClusterOperator, ClusterVersion } from '@flotilla/api/config';
+import { ConfigMap } from '@flotilla/api/core';
+import type { AcceptanceEvent } from '@flotilla/release';
+import {
+  type Client,
+  type Clock,
+  createChannel,
+  createEventRecorder,
+  type Logger,
+  type Metrics,
+  startReconciler,
+  WatchCache,
+} from '@flotilla/runtime';
+import { type ClusterWriter, createClusterWriter, createObserver, type WouldWrite } from './apply/cluster-writer.ts';
+import { Deletions } from './apply/deletions.ts';
+import { PayloadWorker } from './apply/worker.ts';
+import { Kinds } from './cluster/kinds.ts';
+import { LiveObjects } from './cluster/live-objects.ts';
+import { RequestBudget } from './cluster/request-budget.ts';
+import { buildContextOf, clusterSettings, featuresOf } from './cluster/settings.ts';
+import { Wakeups } from './cluster/wakeups.ts';
+import { readRelease } from './payload/release.ts';
+import { ReleaseTaker } from './payload/release-taker.ts';
+import type { ReleaseSource, RetrievedPayload } from './payload/source.ts';
+import type { VersionCaches } from './reconcilers/cluster-version/observe.ts';
+import { startVersionReconciler } from './reconcilers/cluster-version/reconciler.ts';
+
+/** What an operator is made of. */
+export interface VersionOperatorOptions {
+  readonly client: Client;
+  /** The release the operator itself is of. The name of a payload that came without one is asked of the cluster. */
+  readonly own: { readonly image: (clusterVersion: ClusterVersion | undefined) => string } & Pick<RetrievedPayload, 'files' | 'verified'>;
+  readonly source: ReleaseSource;
+  readonly profile: string;
+  readonly excludeIdentifier?: string;
+  readonly alwaysEnabled: readonly string[];
+  /** Whether a degraded ClusterOperator holds an update to a version up. */
+  readonly degradedBlocks: (version: string) => boolean;
+  readonly passEveryMs: number;
+  /** Told of each write that is not done; then nothing is written. */
+  readonly observe?: (write: WouldWrite) => void;
+  /** Name of the process in events. */
+  readonly instance: string;
+  readonly logger: Logger;
+  readonly metrics?: Metrics;
+  readonly clock: Clock;
+}
+
+/** Applies releases as the cluster's ClusterVersion asks until the signal aborts. */
+export async function runVersionOperator(options: VersionOperatorOptions, signal: AbortSignal): Promise<void> {
+  const { client, logger, metrics, clock } = options;
+  const surroundings = { logger, metrics, clock };
+  const settings = clusterSettings(client, surroundings);
+  const caches = versionCaches(client, surroundings);
+  const started = [...Object.values(settings), ...Object.values(caches)];
+  for (const cache of started) cache.start(signal);
+  await Promise.all(started.map((cache) => cache.synced()));
+
+  const version = () => caches.versions.get({ name: CLUSTER_VERSION_NAME });
+  const context = () => buildContextOf(settings, version()?.metadata.uid);
+  const wakeups = new Wakeups(clock);
+  const budget = new RequestBudget(8);
+  const live = new LiveObjects(client, wakeups, { ...surroundings, kinds: new Kinds(client, wakeups, clock) });
+  await live.start(signal);
+  await seen(caches.versions, logger, signal);
+  if (signal.aborted) return;
+
+  const { own, profile, excludeIdentifier, alwaysEnabled, degradedBlocks, passEveryMs, observe } = options;
+  const reading = () => {
+    const { featureSet } = featuresOf(settings, '');
+    return { profile, featureSet, gatesOf: (of: string) => featuresOf(settings, of).listed, excludeIdentifier };
+  };
+  const image = own.image(version());
+  const release = await readRelease(own.files, { ...reading(), image, verified: own.verified, local: true, signal });
+  logger.info(
+    { release: release.release.version, image, manifests: release.manifests.length, excluded: release.excluded.length },
+    'Loaded the release',
+  );
+
+  const told = createChannel();
+  const tellVersion = (): void => told.enqueue(CLUSTER_VERSION_NAME);
+  const events = createEventRecorder({ client, controller: 'version-operator', instance: options.instance, logger, metrics, clock });
+  const writer: ClusterWriter = observe ? createObserver(observe) : createClusterWriter(client, budget);
+  const worker = new PayloadWorker({
+    tools: { client, live, writer, budget, deletions: new Deletions(client) },
+    wakeups,
+    clock,
+    logger,
+    context,
+    degradedBlocks,
+    passEveryMs,
+    onReport: tellVersion,
+  });
+  const taker = new ReleaseTaker(release, {
+    source: options.source,
+    reading,
+    clock,
+    logger,
+    signal,
+    tell: (event) => !observe && events.record(eventOf(event, version())),
+    onProgress: tellVersion,
+  });
+
+  const drift = createChannel();
+  live.onDrift = ({ key }) => drift.enqueue(key);
+  const mending = startReconciler({
+    name: 'drift',
+    watches: [drift],
+    concurrency: 4,
+    backOff: { baseMs: 200, maxMs: 30_000 },
+    logger,
+    metrics,
+    clock,
+    signal,
+    reconcile: async (key) => {
+      await worker.mend(key);
+      return undefined;
+    },
+  });
+  const reconciler = startVersionReconciler(
+    {
+      client,
+      worker,
+      taker,
+      alwaysEnabled,
+      caches,
+      told,
+      pendingDeletions: () => worker.pendingDeletions(),
+      isObserving: observe !== undefined,
+      clock,
+      logger,
+      metrics,
+    },
+    signal,
+  );
+  const unsubscribe = [settings.proxies, settings.apiServers, settings.infrastructures].map((cache) =>
+    cache.subscribe(() => worker.lookAgain()),
+  );
+  try {
+    await worker.run(signal);
+  } finally {
+    for (const end of unsubscribe) end();
+    await Promise.all([reconciler.stopped, mending.stopped, live.stopped(), ...started.map((cache) => cache.stopped())]);
+    await events.close();
+  }
+}
+
+function versionCaches(
+  client: Client,
+  surroundings: { readonly logger: Logger; readonly metrics?: Metrics; readonly clock: Clock },
+): VersionCaches {
+  const configMap = (namespace: string, name: string) =>
+    new WatchCache(client, ConfigMap, { ...surroundings, namespace, fieldSelector: `metadata.name=${name}` });
+  return {
+    versions: new WatchCache(client, ClusterVersion, { ...surroundings, optional: true, absentRetryMs: 2_000 }),
+    operators: new WatchCache(client, ClusterOperator, { ...surroundings, optional: true, absentRetryMs: 2_000 }),
+    adminGates: configMap('openshift-config-managed', 'admin-gates'),
+    adminAcks: configMap('openshift-config', 'admin-acks'),
+  };
+}
+
+/** Waits until there is a ClusterVersion: somebody has to ask for a release. */
+async function seen(versions: WatchCache<ClusterVersion>, logger: Logger, signal: AbortSignal): Promise<void> {
+  if (versions.get({ name: CLUSTER_VERSION_NAME })) return;
+  logger.warn({ clusterVersion: CLUSTER_VERSION_NAME }, 'Waiting for somebody to create the ClusterVersion');
+  await new Promise<void>((resolve) => {
+    const end = versions.subscribe(({ object }) => {
+      if (object.metadata.name !== CLUSTER_VERSION_NAME) return;
+      end();
+      resolve();
+    });
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+const eventOf = ({ type, reason, message }: AcceptanceEvent, version: ClusterVersion | undefined) => ({
+  type,
+  reason,
+  action: reason,
+  note: message,
+  regarding: { apiVersion: ClusterVersion.apiVersion, kind: ClusterVersion.kind, name: CLUSTER_VERSION_NAME, uid: version?.metadata.uid },
+});

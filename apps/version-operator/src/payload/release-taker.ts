@@ -1,0 +1,186 @@
+import { errorMessage } from '@flotilla/api';
+import type { ClusterVersion } from '@flotilla/api/config';
+import {
+  type Acceptance,
+  type AcceptanceEvent,
+  type AcceptanceStep,
+  acceptedRisksOf,
+  checkPreconditions,
+  loadedEvent,
+  loadedMessage,
+  type PayloadFile,
+  preconditionsEvent,
+  stepEvent,
+  stepFailedEvent,
+  stepFailedMessage,
+  stepMessage,
+  summarizePreconditions,
+  UpdateError,
+  type WantedRelease,
+  wrongVersionMessage,
+} from '@flotilla/release';
+import type { Clock, Logger } from '@flotilla/runtime';
+import { type LoadedRelease, type ReadRelease, readRelease } from './release.ts';
+import type { ReleaseSource } from './source.ts';
+
+/** What a release is taken with. */
+export interface TakerOptions {
+  readonly source: ReleaseSource;
+  /** How a release is read for this cluster, now. */
+  readonly reading: () => Pick<ReadRelease, 'profile' | 'featureSet' | 'gatesOf' | 'excludeIdentifier'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+  readonly tell: (event: AcceptanceEvent) => void;
+  /** Called when a step is done. */
+  readonly onProgress: () => void;
+}
+
+/** What a refused release is asked for again after, milliseconds. */
+const AGAIN_MS = 60_000;
+
+interface Taking {
+  readonly key: string;
+  readonly ended: AbortController;
+  endedAtMs?: number;
+}
+
+/** Takes releases that are asked for: fetches, reads and checks them. Until one is taken, the one before counts. */
+export class ReleaseTaker {
+  readonly #options: TakerOptions;
+  #taken: LoadedRelease;
+  #acceptance: Acceptance;
+  #taking: Taking | undefined;
+  readonly #own: LoadedRelease;
+
+  /** @param own the release the operator itself is of */
+  constructor(own: LoadedRelease, options: TakerOptions) {
+    this.#options = options;
+    this.#own = own;
+    this.#taken = own;
+    this.#acceptance = loaded(own);
+  }
+
+  /** The release that is to be applied. */
+  get taken(): LoadedRelease {
+    return this.#taken;
+  }
+
+  get acceptance(): Acceptance {
+    return this.#acceptance;
+  }
+
+  /** When the release that was refused is looked at again, milliseconds from now. */
+  get againInMs(): number | undefined {
+    const at = this.#taking?.endedAtMs;
+    return at === undefined ? undefined : Math.max(0, at + AGAIN_MS - this.#options.clock.now());
+  }
+
+  /** Asks for a release; without one, for that which is applied. Returns at once. */
+  want(wanted: WantedRelease | undefined, clusterVersion: ClusterVersion): void {
+    if (!wanted || wanted.image === this.#taken.release.image) {
+      this.#stop();
+      // one that was refused is no longer asked for
+      if (this.#acceptance.release.image !== this.#taken.release.image)
+        this.#acceptance = { ...loaded(this.#taken), message: loadedMessage(this.#taken.release) };
+      return;
+    }
+    const key = JSON.stringify([wanted.image, wanted.version, wanted.force]);
+    const isOver = this.#taking?.endedAtMs !== undefined && this.#options.clock.now() - this.#taking.endedAtMs >= AGAIN_MS;
+    if (this.#taking?.key === key && !isOver) return;
+    this.#stop();
+    const taking: Taking = { key, ended: new AbortController() };
+    this.#taking = taking;
+    void this.#take(wanted, clusterVersion, taking);
+  }
+
+  #stop(): void {
+    this.#taking?.ended.abort();
+    this.#taking = undefined;
+  }
+
+  async #take(wanted: WantedRelease, clusterVersion: ClusterVersion, taking: Taking): Promise<void> {
+    const { tell, onProgress, logger } = this.#options;
+    const named = { version: wanted.version, image: wanted.image };
+    const isLocal = wanted.image === this.#own.release.image;
+    let step: AcceptanceStep = 'RetrievePayload';
+    const acceptance = (changes: Partial<Acceptance>): Acceptance => ({
+      step,
+      message: stepMessage(step, named),
+      failed: false,
+      release: named,
+      local: isLocal,
+      verified: false,
+      acceptedRisks: '',
+      ...changes,
+    });
+    const begin = (next: AcceptanceStep): void => {
+      step = next;
+      if (taking.ended.signal.aborted) throw taking.ended.signal.reason;
+      this.#acceptance = acceptance({});
+      const event = stepEvent(next, named);
+      if (event) tell(event);
+      onProgress();
+    };
+    try {
+      const release = isLocal ? { release: this.#own, risks: '' } : await this.#load(wanted, taking, begin);
+      begin('VerifyPayloadVersion');
+      const { version } = release.release.release;
+      if (wanted.version !== '' && wanted.version !== version)
+        throw new UpdateError({ reason: 'VerifyPayloadVersionFailed', message: wrongVersionMessage(version, wanted.version) });
+      begin('PreconditionChecks');
+      const { error, acceptedRisks = '' } = isLocal
+        ? {}
+        : summarizePreconditions(checkPreconditions({ clusterVersion, target: version }), wanted.force);
+      if (error) throw error;
+      if (taking.ended.signal.aborted) return;
+      if (!isLocal) tell(preconditionsEvent({ version, image: wanted.image }, acceptedRisks));
+      this.#taken = release.release;
+      this.#taking = undefined;
+      this.#acceptance = { ...loaded(release.release), acceptedRisks: acceptedRisksOf([release.risks, acceptedRisks]) };
+      tell(loadedEvent(this.#taken.release, this.#taken.release.architecture ?? process.arch));
+      onProgress();
+    } catch (cause) {
+      if (taking.ended.signal.aborted) return;
+      const error =
+        cause instanceof UpdateError ? cause : new UpdateError({ reason: 'UpdatePayloadIntegrity', message: errorMessage(cause), cause });
+      logger.warn({ err: error, release: wanted.image, step }, 'A release was not taken');
+      this.#acceptance = acceptance({ failed: true, message: stepFailedMessage(step, named, error) });
+      taking.endedAtMs = this.#options.clock.now();
+      tell(stepFailedEvent(step, named, error));
+      onProgress();
+    }
+  }
+
+  async #load(wanted: WantedRelease, taking: Taking, begin: (step: AcceptanceStep) => void) {
+    const { source, reading } = this.#options;
+    const signal = AbortSignal.any([this.#options.signal, taking.ended.signal]);
+    begin('RetrievePayload');
+    const { files, verified, acceptedRisks } = await source.retrieve(wanted, signal);
+    begin('LoadPayload');
+    const release = await readRelease(files as AsyncIterable<PayloadFile>, {
+      ...reading(),
+      image: wanted.image,
+      verified,
+      local: false,
+      signal,
+    });
+    return { release, risks: acceptedRisks };
+  }
+}
+
+function loaded({ release, local, verified }: LoadedRelease): Acceptance {
+  const named = { version: release.version, image: release.image };
+  return {
+    step: 'PayloadLoaded',
+    message: loadedMessage(named, release.architecture ?? architectureOf(process.arch)),
+    failed: false,
+    release: named,
+    local,
+    verified,
+    acceptedRisks: '',
+  };
+}
+
+/** Processors by the names that releases use. */
+const architectureOf = (name: string): string => ({ x64: 'amd64', ia32: '386' })[name] ?? name;

@@ -1,0 +1,70 @@
+import type { Release } from '@flotilla/api/config';
+import {
+  type ExcludedManifest,
+  loadPayload,
+  type Manifest,
+  type PayloadFile,
+  partManifests,
+  payloadHash,
+  releaseFeatureGates,
+} from '@flotilla/release';
+import { Wanted } from './wanted.ts';
+
+/** A release that is ready to be applied. */
+export interface LoadedRelease {
+  readonly release: Release & { readonly version: string; readonly image: string };
+  readonly versionHash: string;
+  /** Of the cluster's profile, feature set and feature gates; what its capabilities leave out is among them. */
+  readonly manifests: readonly Manifest[];
+  readonly excluded: readonly Pick<ExcludedManifest, 'rule' | 'message'>[];
+  /** What is compared to the cluster, by manifest. */
+  readonly wanted: ReadonlyMap<Manifest, Wanted>;
+  readonly featureGates: ReadonlySet<string>;
+  /** Its signature was checked. */
+  readonly verified: boolean;
+  /** It is the release that the operator itself is of. */
+  readonly local: boolean;
+}
+
+/** How a release is read for a cluster. */
+export interface ReadRelease {
+  readonly image: string;
+  readonly profile: string;
+  readonly featureSet: string;
+  /** Gates that are on under a version, where the cluster lists them. */
+  readonly gatesOf: (version: string) => ReadonlySet<string> | undefined;
+  readonly excludeIdentifier?: string;
+  readonly verified: boolean;
+  readonly local: boolean;
+  readonly source?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** Reads a release and leaves out what is not for this cluster. Where the cluster lists no feature gates, those of the release itself count. */
+export async function readRelease(
+  files: Iterable<PayloadFile> | AsyncIterable<PayloadFile>,
+  { image, profile, featureSet, gatesOf, excludeIdentifier, verified, local, source, signal }: ReadRelease,
+): Promise<LoadedRelease> {
+  const payload = await loadPayload(files, { releaseImage: image, clusterProfile: profile, source, signal });
+  const { version, url, architecture, channels } = payload.release;
+  const majorVersion = Number(version.split('.', 1)[0]);
+  const audience = { profile, featureSet, majorVersion };
+  const featureGates = gatesOf(version) ?? releaseFeatureGates(payload.manifests, audience) ?? new Set<string>();
+  const { included, excluded } = partManifests(payload.manifests, { ...audience, featureGates, excludeIdentifier });
+  return {
+    release: {
+      version,
+      image,
+      ...(url && { url }),
+      ...(architecture && { architecture }),
+      ...(channels.length > 0 && { channels: [...channels] }),
+    },
+    versionHash: payloadHash(included),
+    manifests: included,
+    excluded: excluded.map(({ rule, message }) => ({ rule, message })),
+    wanted: new Map(included.map((manifest) => [manifest, new Wanted(manifest)])),
+    featureGates,
+    verified,
+    local,
+  };
+}

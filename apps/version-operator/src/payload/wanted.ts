@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto';
+import { refKey } from '@flotilla/api';
+import { ManifestAnnotation } from '@flotilla/api/config';
+import {
+  type BuildContext,
+  type Builder,
+  builderOf,
+  buildObject,
+  type ExpectedOperator,
+  expectedOperator,
+  type Manifest,
+} from '@flotilla/release';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** What tells the kind of an object: `group/version/Kind`. */
+export const kindKeyOf = ({ group, version, kind }: Pick<Manifest, 'group' | 'version' | 'kind'>): string => `${group}/${version}/${kind}`;
+
+/** A manifest that is to be applied, with what comparing it to a live object needs. Its text alone is kept. */
+export class Wanted {
+  readonly manifest: Manifest;
+  readonly builder: Builder;
+  readonly kindKey: string;
+  readonly objectKey: string;
+  /** Of a ClusterOperator. */
+  readonly expected: ExpectedOperator | undefined;
+  readonly #digest: string;
+
+  constructor(manifest: Manifest) {
+    this.manifest = manifest;
+    this.builder = builderOf(manifest);
+    this.kindKey = kindKeyOf(manifest);
+    this.objectKey = refKey(manifest);
+    this.expected = this.kindKey === 'config.openshift.io/v1/ClusterOperator' ? expectedOperator(manifest.object) : undefined;
+    this.#digest = createHash('sha256').update(manifest.raw).digest('base64');
+  }
+
+  /** Kind and name together: no other object of the cluster has it. */
+  get key(): string {
+    return `${this.kindKey}|${this.objectKey}`;
+  }
+
+  /** The object as it is to be on this cluster. @throws UpdateError for what cannot be built */
+  build(context: BuildContext): Json {
+    return buildObject(this.manifest, this.manifest.object, context);
+  }
+
+  /** Changes when the built object may. */
+  fingerprint({ ownerUid, proxy, tls, apiServerUrl }: BuildContext): string {
+    const { annotations } = this.manifest;
+    const parts: unknown[] = [ownerUid];
+    if (annotations?.[ManifestAnnotation.injectProxy]) parts.push(proxy);
+    if (annotations?.[ManifestAnnotation.injectTls]) parts.push(tls);
+    if (this.manifest.name === 'cluster-version-operator') parts.push(apiServerUrl);
+    return `${this.#digest} ${JSON.stringify(parts)}`;
+  }
+}

@@ -1,0 +1,61 @@
+import type { ClusterVersion } from '@flotilla/api/config';
+import type { EnabledCapabilities, WorkReport } from '@flotilla/release';
+import type { PayloadWorker } from '../../apply/worker.ts';
+import type { LoadedRelease } from '../../payload/release.ts';
+import type { ReleaseTaker } from '../../payload/release-taker.ts';
+import { planCapabilities, planRelease, planWork } from './plan.ts';
+
+/** What a reconcile of a ClusterVersion acts with. */
+export interface VersionActors {
+  readonly worker: PayloadWorker;
+  readonly taker: ReleaseTaker;
+  readonly alwaysEnabled: readonly string[];
+}
+
+/** Has the release taken that is asked for, and applies the one that is. @returns how far that is */
+export function applyVersion(object: ClusterVersion, { worker, taker, alwaysEnabled }: VersionActors): WorkReport {
+  const isInstalling = worker.state === 'initializing';
+  const wanted = planRelease(object, taker.taken, isInstalling);
+  taker.want(wanted, object);
+  const { taken, acceptance } = taker;
+  const before = worker.work;
+  const capabilities = planCapabilities(object, taken, { always: alwaysEnabled, before });
+  if (mayApply(object, taken, wanted?.image, before !== undefined)) worker.take(planWork(object, taken, capabilities));
+  const progress = worker.report();
+  return progress ? { ...progress, acceptance } : { ...idle(object, taken, capabilities), acceptance };
+}
+
+/**
+ * Whether the release at hand is applied although another is asked for: an operator that starts anew does not take a cluster back to the
+ * release it was given.
+ */
+function mayApply(
+  { status }: ClusterVersion,
+  { release: { image } }: LoadedRelease,
+  wanted: string | undefined,
+  hasWork: boolean,
+): boolean {
+  const [newest] = status?.history ?? [];
+  return hasWork || wanted === undefined || wanted === image || newest === undefined || newest.image === image;
+}
+
+/** A cluster that nothing is applied to yet. */
+function idle(
+  { status, metadata }: ClusterVersion,
+  { featureGates }: LoadedRelease,
+  capabilities: EnabledCapabilities,
+): Omit<WorkReport, 'acceptance'> {
+  return {
+    generation: metadata.generation ?? 0,
+    done: 0,
+    total: 0,
+    completed: false,
+    reconciling: status?.history?.[0]?.state === 'Completed',
+    release: status?.desired ?? { version: '', image: '' },
+    versionHash: '',
+    verified: false,
+    capabilities,
+    featureGates,
+    operatorStarts: new Map(),
+  };
+}

@@ -1,0 +1,92 @@
+import { mergePatch } from '@flotilla/api';
+import { CLUSTER_VERSION_NAME, ClusterVersion } from '@flotilla/api/config';
+import { isEdge, type KnownUpdates, nextReport, type WorkReport } from '@flotilla/release';
+import {
+  type Channel,
+  type Client,
+  type Clock,
+  type Logger,
+  type Metrics,
+  type Reconciler,
+  replaceStatus,
+  startReconciler,
+  type Watch,
+  watch,
+} from '@flotilla/runtime';
+import { applyVersion, type VersionActors } from './apply.ts';
+import { observe, type VersionCaches } from './observe.ts';
+import { statusOf } from './status.ts';
+
+/** What a ClusterVersion is reconciled with. */
+export interface VersionDeps extends VersionActors {
+  readonly client: Client;
+  readonly caches: VersionCaches;
+  /** Whatever else concerns it: what the worker and releases on their way tell. */
+  readonly told: Channel;
+  /** Further watches whose changes concern it. */
+  readonly watches?: readonly Watch[];
+  /** What is known of updates, once it is. */
+  readonly updates?: () => KnownUpdates | undefined;
+  readonly pendingDeletions: () => readonly string[];
+  /** Writes nothing. */
+  readonly isObserving: boolean;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics?: Metrics;
+}
+
+/** Progress alone is written so often at most, milliseconds; whatever else changes, at once. */
+const PROGRESS_EVERY_MS = 1_000;
+
+/** Reconciles the one ClusterVersion of a cluster until the signal aborts. */
+export function startVersionReconciler(deps: VersionDeps, signal: AbortSignal): Reconciler {
+  const { caches, told, watches = [], logger, metrics, clock } = deps;
+  const reconcile = versionReconcile(deps);
+  const concerned = { enqueue: () => [CLUSTER_VERSION_NAME] };
+  return startReconciler({
+    name: 'clusterversion',
+    for: watch(caches.versions),
+    watches: [
+      told,
+      watch(caches.operators, { ...concerned, gatherMs: 500 }),
+      watch(caches.adminGates, concerned),
+      watch(caches.adminAcks, concerned),
+      ...watches,
+    ],
+    backOff: { baseMs: 100, maxMs: 10_000 },
+    logger,
+    metrics,
+    clock,
+    signal,
+    reconcile: (name) => reconcile(name),
+  });
+}
+
+/** One reconcile after the other: remembers what was told last, and when. */
+function versionReconcile(deps: VersionDeps) {
+  const { client, caches, updates, pendingDeletions, clock, isObserving, taker, worker } = deps;
+  let told: WorkReport | undefined;
+  let toldAtMs = Number.NEGATIVE_INFINITY;
+  return async (name: string) => {
+    if (name !== CLUSTER_VERSION_NAME) return undefined;
+    const observed = observe(name, caches, taker.taken.featureGates);
+    if (!observed) return undefined;
+    const report = nextReport(told, applyVersion(observed.effective, deps));
+    const now = clock.now();
+    const waitMs = toldAtMs + PROGRESS_EVERY_MS - now;
+    if (waitMs > 0 && !isEdge(told, report) && told?.generation === report.generation) return { requeueAfterMs: waitMs };
+    const { status, changesAtMs } = statusOf(
+      observed.object,
+      { work: report, updates: updates?.(), pendingDeletions: pendingDeletions() },
+      caches,
+      now,
+    );
+    if (!isObserving && mergePatch(observed.object.status ?? {}, status) !== undefined)
+      // a merge patch cannot write the nulls that the kind demands
+      await replaceStatus(client, ClusterVersion, { ...observed.object, status });
+    [told, toldAtMs] = [report, now];
+    const moments = [changesAtMs, worker.changesAtMs].flatMap((at) => (at === undefined ? [] : [Math.max(at - now, 1_000)]));
+    const waits = [...moments, ...(taker.againInMs === undefined ? [] : [Math.max(taker.againInMs, 1_000)])];
+    return waits.length > 0 ? { requeueAfterMs: Math.min(...waits) } : undefined;
+  };
+}

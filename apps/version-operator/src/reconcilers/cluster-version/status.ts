@@ -1,0 +1,27 @@
+import type { ClusterVersion } from '@flotilla/api/config';
+import { type ClusterVersionJudgement, clusterVersionStatus, type KnownUpdates, type WorkReport } from '@flotilla/release';
+import type { VersionCaches } from './observe.ts';
+
+/** What the status of a ClusterVersion is made of. */
+export interface StatusParts {
+  readonly work: WorkReport;
+  readonly updates?: KnownUpdates | undefined;
+  /** Objects whose deletion is asked for and not confirmed. */
+  readonly pendingDeletions: readonly string[];
+}
+
+/** The status of a ClusterVersion, with what else of the cluster it tells. */
+export function statusOf(
+  object: ClusterVersion,
+  { work, updates, pendingDeletions }: StatusParts,
+  { operators, adminGates, adminAcks }: VersionCaches,
+  nowMs: number,
+): ClusterVersionJudgement {
+  const risks = {
+    pendingDeletions,
+    operators: operators.list(),
+    adminGates: adminGates.list()[0]?.data ?? undefined,
+    adminAcks: adminAcks.list()[0]?.data ?? undefined,
+  };
+  return clusterVersionStatus({ object, work, updates, risks }, nowMs);
+}
