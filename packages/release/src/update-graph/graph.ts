@@ -6,9 +6,9 @@ import { quoted, ReleaseError, ReleaseErrorCode } from '../errors.ts';
 export const updateGraphLimits = {
   /** Bytes of its text that are worth reading. */
   bytes: 2 ** 25,
-  nodes: 50_000,
-  edges: 1_000_000,
-  conditionalEdges: 50_000,
+  nodes: 20_000,
+  edges: 200_000,
+  conditionalEdges: 20_000,
 } as const;
 
 const Rule = z.object({ type: z.string().default(''), promql: z.object({ promql: z.string().default('') }).nullish() });
@@ -18,7 +18,25 @@ const Risk = z.object({
   message: z.string().default(''),
   matchingRules: z.array(Rule).nullish(),
 });
-const index = z.int().min(0);
+
+type Edge = readonly [from: number, to: number];
+
+/** What is wrong with an edge; each is looked at by hand, as there are a great many. */
+function edgeProblem(edge: unknown): string | undefined {
+  if (!Array.isArray(edge) || edge.length !== 2) return 'must be two positions in nodes';
+  return edge.every((end) => Number.isInteger(end) && end >= 0) ? undefined : 'must be two whole numbers from 0';
+}
+
+const Edges = z
+  .array(z.unknown())
+  .max(updateGraphLimits.edges)
+  .nullish()
+  .transform((edges, context): Edge[] => {
+    const wrong = edges?.findIndex((edge) => edgeProblem(edge) !== undefined) ?? -1;
+    if (wrong >= 0) context.addIssue({ code: 'custom', path: [wrong], message: edgeProblem(edges?.[wrong]) ?? '' });
+    return (edges ?? []).flatMap((edge) => (isEdge(edge) ? [edge] : []));
+  });
+const isEdge = (edge: unknown): edge is Edge => edgeProblem(edge) === undefined;
 
 /** An update graph as its service sends it; versions are texts that nobody has checked. */
 const Graph = z.object({
@@ -33,11 +51,7 @@ const Graph = z.object({
     .max(updateGraphLimits.nodes)
     .nullish()
     .transform((nodes) => nodes ?? []),
-  edges: z
-    .array(z.tuple([index, index]))
-    .max(updateGraphLimits.edges)
-    .nullish()
-    .transform((edges) => edges ?? []),
+  edges: Edges,
   conditionalEdges: z
     .array(
       z.object({

@@ -1,6 +1,6 @@
 import type { ConditionalUpdateRisk, Release } from '@flotilla/api/config';
 import { parseReleaseDetails } from '../payload/metadata.ts';
-import { compareVersions, parseStrictVersion, type Version } from '../semantic-version.ts';
+import { parseStrictVersion, type Version } from '../semantic-version.ts';
 import { type GraphRisk, invalidGraph, type UpdateGraph } from './graph.ts';
 import { retrievalFailed, type UpdateRefusal } from './query.ts';
 
@@ -35,10 +35,10 @@ type Node = UpdateGraph['nodes'][number];
  * @throws ReleaseError `FLOTILLA_UPDATE_GRAPH_INVALID` naming what in the graph cannot be used
  */
 export function findUpdates(graph: UpdateGraph, { version, channel, isMigration }: UpdateStart): GraphUpdates | UpdateRefusal {
-  const versions = graph.nodes.map(versionOf);
+  const places = placesOf(graph);
   const wanted = parseStrictVersion(version);
-  const at = versions.findIndex((other) => wanted !== undefined && compareVersions(other, wanted) === 0);
-  const node = graph.nodes[at];
+  const at = wanted && places.get(keyOf(wanted));
+  const node = at === undefined ? undefined : graph.nodes[at];
   if (node === undefined)
     return retrievalFailed(
       'VersionNotFound',
@@ -46,7 +46,7 @@ export function findUpdates(graph: UpdateGraph, { version, channel, isMigration 
     );
   const current = toRelease(node);
   if (isMigration) return { current, updates: [current], conditional: [] };
-  const conditional = conditionalUpdates(graph, version, versions);
+  const conditional = conditionalUpdates(graph, version, places);
   const images = new Set(conditional.map(({ release }) => release.image));
   const targets = new Set(graph.edges.filter(([from]) => from === at).map(([, to]) => to));
   const updates = [...targets].flatMap((to) => (graph.nodes[to] ? [toRelease(graph.nodes[to])] : []));
@@ -57,11 +57,20 @@ export function findUpdates(graph: UpdateGraph, { version, channel, isMigration 
   };
 }
 
-function versionOf({ version }: Node, index: number): Version {
-  const parsed = parseStrictVersion(version);
-  if (!parsed) throw invalidGraph(`nodes.${index}.version: ${JSON.stringify(version).slice(0, 120)} is not a semantic version`);
-  return parsed;
+/** Where each version stands; the first of several counts. */
+function placesOf({ nodes }: UpdateGraph): ReadonlyMap<string, number> {
+  const places = new Map<string, number>();
+  for (const [index, { version }] of nodes.entries()) {
+    const parsed = parseStrictVersion(version);
+    if (!parsed) throw invalidGraph(`nodes.${index}.version: ${JSON.stringify(version).slice(0, 120)} is not a semantic version`);
+    const key = keyOf(parsed);
+    if (!places.has(key)) places.set(key, index);
+  }
+  return places;
 }
+
+/** The same for versions that count as equal: builds do not matter. */
+const keyOf = ({ numbers, prerelease }: Version): string => `${numbers.join('.')}-${prerelease.join('.')}`;
 
 function toRelease({ version, payload, metadata }: Node): Release {
   const { url, architecture, channels } = parseReleaseDetails(metadata ?? {});
@@ -79,13 +88,17 @@ interface ConditionalEdge {
   readonly risks: readonly GraphRisk[];
 }
 
-function conditionalUpdates({ nodes, conditionalEdges }: UpdateGraph, version: string, versions: readonly Version[]): ConditionalEdge[] {
+function conditionalUpdates(
+  { nodes, conditionalEdges }: UpdateGraph,
+  version: string,
+  places: ReadonlyMap<string, number>,
+): ConditionalEdge[] {
   return conditionalEdges.flatMap(({ edges, risks }) =>
     (edges ?? [])
       .filter(({ from }) => from === version)
       .map(({ to }) => {
         const target = parseStrictVersion(to);
-        const node = target && nodes[versions.findIndex((other) => compareVersions(other, target) === 0)];
+        const node = target && nodes[places.get(keyOf(target)) ?? -1];
         if (!node) throw invalidGraph(`no node for conditional update ${to.slice(0, 120)}`);
         return { release: toRelease(node), risks: risks ?? [] };
       }),
