@@ -8,6 +8,8 @@ const names = z
   .optional()
   .transform((list) => list ?? []);
 
+const url = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
+
 const Settings = z
   .object({
     kubeconfig: z.string().min(1, { error: 'is empty: give a path, or leave it out to use the cluster the operator runs in' }).optional(),
@@ -19,6 +21,11 @@ const Settings = z
     alwaysEnableCapabilities: names,
     degraded: z.enum(['auto', 'blocks', 'reported'], { error: 'must be auto, blocks or reported' }).default('auto'),
     passMinutes: z.coerce.number({ error: 'must be a number of minutes' }).positive({ error: 'must be more than 0' }).max(60).default(3),
+    updateService: url.optional(),
+    updateTimeoutSeconds: option.whole(1, 3_600).default(60),
+    metricsUrl: url.default('https://thanos-querier.openshift-monitoring.svc.cluster.local:9091'),
+    metricsCaBundleFile: z.string().default('/etc/tls/service-ca/service-ca.crt'),
+    metricsTokenFile: z.string().default('/var/run/secrets/kubernetes.io/serviceaccount/token'),
     healthPort: option.port.default(0),
     metricsPort: option.port.default(0),
     logLevel: option.logLevel.default('info'),
@@ -41,6 +48,15 @@ const options: readonly OptionRow[] = [
   ['--always-enable-capabilities <names>', 'ALWAYS_ENABLE_CAPABILITIES', 'capabilities that are always enabled, separated by commas'],
   ['--degraded <how>', 'DEGRADED', 'a degraded operator blocks an update, is reported, or auto: blocks below version 4.19; default auto'],
   ['--pass-minutes <n>', 'PASS_MINUTES', 'between two passes over a release that is applied; default 3'],
+  ['--update-service <url>', 'UPDATE_SERVICE', 'update-graph service to ask instead of the one that the ClusterVersion names'],
+  ['--update-timeout-seconds <n>', 'UPDATE_TIMEOUT_SECONDS', 'what one question to it may take; default 60'],
+  ['--metrics-url <url>', 'METRICS_URL', "monitoring that updates' risks are asked of; default the cluster's thanos-querier"],
+  [
+    '--metrics-ca-bundle-file <file>',
+    'METRICS_CA_BUNDLE_FILE',
+    'authorities of its certificate; default /etc/tls/service-ca/service-ca.crt',
+  ],
+  ['--metrics-token-file <file>', 'METRICS_TOKEN_FILE', "token that it wants; default the pod's service account token, empty for none"],
   ['--health-port <port>', 'HEALTH_PORT', 'port of /healthz and /readyz, 0 for any free one; default 0'],
   ['--metrics-port <port>', 'METRICS_PORT', 'port of /metrics, 0 for any free one; default 0'],
   ['--log-level <level>', 'LOG_LEVEL', 'error, warn, info, debug or silent; default info'],

@@ -11,8 +11,10 @@ import { degradedBlocks } from './degraded.ts';
 import { ensureNamespace } from './namespace.ts';
 import { runVersionOperator, type VersionOperatorOptions } from './operator.ts';
 import { imageOfVersion } from './own-payload.ts';
+import { architectureOf } from './payload/release-taker.ts';
 import { noOtherReleases } from './payload/source.ts';
 import { refuseBesideReferenceOperator, signOfReferenceOperator } from './reference-operator.ts';
+import { drawInterval } from './updates/cluster-updates.ts';
 
 /** Wires the operator and runs it while it leads, or without a lease where it only observes. */
 async function main(program: Program<OperatorConfig>): Promise<void> {
@@ -29,6 +31,15 @@ async function main(program: Program<OperatorConfig>): Promise<void> {
     alwaysEnabled: config.alwaysEnableCapabilities,
     degradedBlocks: (version) => degradedBlocks(config.degraded, version),
     passEveryMs: config.passMinutes * 60_000,
+    updates: {
+      service: config.updateService,
+      machine: architectureOf(process.arch),
+      timeoutMs: config.updateTimeoutSeconds * 1_000,
+      everyMs: drawInterval(),
+      monitoringUrl: config.metricsUrl,
+      monitoringTokenFile: config.metricsTokenFile || undefined,
+      monitoringCaFile: config.metricsCaBundleFile || undefined,
+    },
     instance: hostname(),
     logger,
     metrics,
@@ -38,7 +49,7 @@ async function main(program: Program<OperatorConfig>): Promise<void> {
   if (config.observe) {
     const sign = await signOfReferenceOperator(client, clock);
     logger.info({ server: client.server, referenceOperator: sign ?? 'not there' }, 'Observing, nothing is written');
-    await runVersionOperator({ ...options, observe: (write) => logger.info(write, 'Would write') }, signal);
+    await runVersionOperator({ ...options, updates: undefined, observe: (write) => logger.info(write, 'Would write') }, signal);
     return;
   }
   await refuseBesideReferenceOperator(client, clock);

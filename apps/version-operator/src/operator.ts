@@ -19,11 +19,13 @@ import { LiveObjects } from './cluster/live-objects.ts';
 import { RequestBudget } from './cluster/request-budget.ts';
 import { buildContextOf, clusterSettings, featuresOf } from './cluster/settings.ts';
 import { Wakeups } from './cluster/wakeups.ts';
+import { serveVersionMetrics } from './metrics/version-metrics.ts';
 import { readRelease } from './payload/release.ts';
 import { ReleaseTaker } from './payload/release-taker.ts';
 import type { ReleaseSource, RetrievedPayload } from './payload/source.ts';
 import type { VersionCaches } from './reconcilers/cluster-version/observe.ts';
 import { startVersionReconciler } from './reconcilers/cluster-version/reconciler.ts';
+import { startClusterUpdates, type UpdateSources } from './updates/cluster-updates.ts';
 
 /** What an operator is made of. */
 export interface VersionOperatorOptions {
@@ -37,6 +39,8 @@ export interface VersionOperatorOptions {
   /** Whether a degraded ClusterOperator holds an update to a version up. */
   readonly degradedBlocks: (version: string) => boolean;
   readonly passEveryMs: number;
+  /** Where updates are asked for; default nowhere. */
+  readonly updates?: UpdateSources;
   /** Told of each write that is not done; then nothing is written. */
   readonly observe?: (write: WouldWrite) => void;
   /** Name of the process in events. */
@@ -117,6 +121,31 @@ export async function runVersionOperator(options: VersionOperatorOptions, signal
       return undefined;
     },
   });
+  const updates =
+    options.updates &&
+    startClusterUpdates(
+      {
+        client,
+        versions: caches.versions,
+        proxies: settings.proxies,
+        running: () => worker.work?.release.release,
+        sources: options.updates,
+        onChange: tellVersion,
+        ...surroundings,
+      },
+      signal,
+    );
+  using served =
+    metrics &&
+    serveVersionMetrics({
+      metrics,
+      client,
+      versions: caches.versions,
+      operators: caches.operators,
+      work: () => ({ release: releaseOf(worker), progress: worker.report() }),
+      updatesFreshAtMs: () => updates?.freshAtMs(),
+      clock,
+    });
   const reconciler = startVersionReconciler(
     {
       client,
@@ -126,6 +155,8 @@ export async function runVersionOperator(options: VersionOperatorOptions, signal
       caches,
       told,
       pendingDeletions: () => worker.pendingDeletions(),
+      updates: updates?.known,
+      onFailure: served?.countFailure,
       isObserving: observe !== undefined,
       clock,
       logger,
@@ -140,9 +171,15 @@ export async function runVersionOperator(options: VersionOperatorOptions, signal
     await worker.run(signal);
   } finally {
     for (const end of unsubscribe) end();
-    await Promise.all([reconciler.stopped, mending.stopped, live.stopped(), ...started.map((cache) => cache.stopped())]);
+    await Promise.all([reconciler.stopped, updates?.stopped, mending.stopped, live.stopped(), ...started.map((cache) => cache.stopped())]);
     await events.close();
   }
+}
+
+/** What is applied, for the metrics. */
+function releaseOf({ work }: PayloadWorker) {
+  const { release, createdAt } = work?.release ?? {};
+  return release && { version: release.version, image: release.image, createdAt };
 }
 
 function versionCaches(

@@ -15,13 +15,15 @@ const operator = (conditions: Record<string, string>) =>
 test('a scrape says what is so now, and nothing that was', async () => {
   const metrics = createMetrics({ process: false });
   let samples: Sample[] = [{ metric: 'cluster_version_capability', labels: { name: 'Build' }, value: 1 }];
-  serveSamples(metrics, () => samples);
+  const served = serveSamples(metrics, () => samples);
   expect(await metrics.registry.metrics()).toContain('cluster_version_capability{name="Build"} 1');
   samples = [{ metric: 'cluster_operator_up', labels: { name: 'dns', version: '1', reason: '' }, value: 0 }];
   const text = await metrics.registry.metrics();
   expect(text).toContain('cluster_operator_up{name="dns",version="1",reason=""} 0');
   expect(text).not.toContain('Build');
   expect(text).toContain('# TYPE cluster_version gauge');
+  served[Symbol.dispose]();
+  expect(await metrics.registry.metrics()).not.toContain('cluster_');
 });
 
 test('transitions are flips, and conditions that come and go', () => {

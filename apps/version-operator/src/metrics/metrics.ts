@@ -17,8 +17,8 @@ const help: Readonly<Record<MetricName, string>> = {
   cluster_operator_payload_errors: 'Passes over the release that have failed',
 };
 
-/** Serves samples with the program's metrics: read anew at each scrape. */
-export function serveSamples({ registry }: Metrics, samples: () => readonly Sample[]): void {
+/** Serves samples with the program's metrics, read anew at each scrape, until it is disposed of. */
+export function serveSamples({ registry }: Metrics, samples: () => readonly Sample[]): Disposable {
   const gauges = new Map<MetricName, Gauge>();
   const [first, ...others] = Object.keys(metricLabels).filter((name): name is MetricName => name in help);
   const add = (name: MetricName, collect?: () => void): void => {
@@ -28,6 +28,11 @@ export function serveSamples({ registry }: Metrics, samples: () => readonly Samp
   // a registry collects in the order of registration: the first fills all
   if (first) add(first, () => fill(gauges, samples()));
   for (const name of others) add(name);
+  return {
+    [Symbol.dispose]: () => {
+      for (const name of gauges.keys()) registry.removeSingleMetric(name);
+    },
+  };
 }
 
 function fill(gauges: ReadonlyMap<MetricName, Gauge>, samples: readonly Sample[]): void {

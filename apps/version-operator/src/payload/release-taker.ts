@@ -138,7 +138,7 @@ export class ReleaseTaker {
       this.#taken = release.release;
       this.#taking = undefined;
       this.#acceptance = { ...loaded(release.release), acceptedRisks: acceptedRisksOf([release.risks, acceptedRisks]) };
-      tell(loadedEvent(this.#taken.release, this.#taken.release.architecture ?? process.arch));
+      tell(loadedEvent(this.#taken.release, this.#taken.release.architecture ?? architectureOf(process.arch)));
       onProgress();
     } catch (cause) {
       if (taking.ended.signal.aborted) return;
@@ -183,4 +183,4 @@ function loaded({ release, local, verified }: LoadedRelease): Acceptance {
 }
 
 /** Processors by the names that releases use. */
-const architectureOf = (name: string): string => ({ x64: 'amd64', ia32: '386' })[name] ?? name;
+export const architectureOf = (name: string): string => ({ x64: 'amd64', ia32: '386' })[name] ?? name;

@@ -14,6 +14,8 @@ import { Wanted } from './wanted.ts';
 export interface LoadedRelease {
   readonly release: Release & { readonly version: string; readonly image: string };
   readonly versionHash: string;
+  /** When the release was made, where it says so. */
+  readonly createdAt: string | undefined;
   /** Of the cluster's profile, feature set and feature gates; what its capabilities leave out is among them. */
   readonly manifests: readonly Manifest[];
   readonly excluded: readonly Pick<ExcludedManifest, 'rule' | 'message'>[];
@@ -60,6 +62,7 @@ export async function readRelease(
       ...(channels.length > 0 && { channels: [...channels] }),
     },
     versionHash: payloadHash(included),
+    createdAt: payload.imageReferences.created,
     manifests: included,
     excluded: excluded.map(({ rule, message }) => ({ rule, message })),
     wanted: new Map(included.map((manifest) => [manifest, new Wanted(manifest)])),

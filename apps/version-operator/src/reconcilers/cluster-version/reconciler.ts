@@ -1,6 +1,6 @@
 import { mergePatch } from '@flotilla/api';
-import { CLUSTER_VERSION_NAME, ClusterVersion } from '@flotilla/api/config';
-import { isEdge, type KnownUpdates, nextReport, type WorkReport } from '@flotilla/release';
+import { CLUSTER_VERSION_NAME, ClusterVersion, type ClusterVersionStatus } from '@flotilla/api/config';
+import { clusterVersionTrouble, isEdge, type KnownUpdates, nextReport, type WorkReport } from '@flotilla/release';
 import {
   type Channel,
   type Client,
@@ -10,6 +10,7 @@ import {
   type Reconciler,
   replaceStatus,
   startReconciler,
+  type Trouble,
   type Watch,
   watch,
 } from '@flotilla/runtime';
@@ -28,6 +29,8 @@ export interface VersionDeps extends VersionActors {
   /** What is known of updates, once it is. */
   readonly updates?: () => KnownUpdates | undefined;
   readonly pendingDeletions: () => readonly string[];
+  /** Told of a pass over a version that fails; one failure is told once. */
+  readonly onFailure?: (version: string) => void;
   /** Writes nothing. */
   readonly isObserving: boolean;
   readonly clock: Clock;
@@ -59,12 +62,31 @@ export function startVersionReconciler(deps: VersionDeps, signal: AbortSignal): 
     clock,
     signal,
     reconcile: (name) => reconcile(name),
+    onTrouble: (name, trouble) => tellTrouble(name, trouble, deps),
   });
+}
+
+/** A ClusterVersion that could not be reconciled so often is said to be in trouble. */
+const TROUBLE_AFTER = 15;
+
+async function tellTrouble(
+  name: string,
+  { kind, message, times }: Trouble,
+  { client, caches, isObserving, clock }: VersionDeps,
+): Promise<void> {
+  const object = caches.versions.get({ name });
+  if (!object || isObserving || kind === 'waiting' || (kind === 'retry' && times < TROUBLE_AFTER)) return;
+  await writeStatus(client, object, clusterVersionTrouble(object, message, clock.now()));
+}
+
+/** Writes a status that differs; a merge patch cannot write the nulls that the kind demands. */
+async function writeStatus(client: Client, object: ClusterVersion, status: ClusterVersionStatus): Promise<void> {
+  if (mergePatch(object.status ?? {}, status) !== undefined) await replaceStatus(client, ClusterVersion, { ...object, status });
 }
 
 /** One reconcile after the other: remembers what was told last, and when. */
 function versionReconcile(deps: VersionDeps) {
-  const { client, caches, updates, pendingDeletions, clock, isObserving, taker, worker } = deps;
+  const { client, caches, updates, pendingDeletions, onFailure, clock, isObserving, taker, worker } = deps;
   let told: WorkReport | undefined;
   let toldAtMs = Number.NEGATIVE_INFINITY;
   return async (name: string) => {
@@ -81,9 +103,8 @@ function versionReconcile(deps: VersionDeps) {
       caches,
       now,
     );
-    if (!isObserving && mergePatch(observed.object.status ?? {}, status) !== undefined)
-      // a merge patch cannot write the nulls that the kind demands
-      await replaceStatus(client, ClusterVersion, { ...observed.object, status });
+    if (!isObserving) await writeStatus(client, observed.object, status);
+    if (report.failure && !told?.failure) onFailure?.(report.release.version);
     [told, toldAtMs] = [report, now];
     const moments = [changesAtMs, worker.changesAtMs].flatMap((at) => (at === undefined ? [] : [Math.max(at - now, 1_000)]));
     const waits = [...moments, ...(taker.againInMs === undefined ? [] : [Math.max(taker.againInMs, 1_000)])];

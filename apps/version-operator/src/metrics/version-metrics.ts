@@ -1,0 +1,100 @@
+import type { Ref } from '@flotilla/api';
+import { CLUSTER_VERSION_NAME, type ClusterOperator, type ClusterVersion } from '@flotilla/api/config';
+import { ConfigMap } from '@flotilla/api/core';
+import type { Client, Clock, Metrics, WatchCache } from '@flotilla/runtime';
+import { serveSamples } from './metrics.ts';
+import { type MetricSources, samplesOf } from './samples.ts';
+import { Tallies } from './tallies.ts';
+
+/** What the metrics are read from. */
+export interface VersionMetricsOptions {
+  readonly metrics: Metrics;
+  readonly client: Pick<Client, 'get'>;
+  readonly versions: WatchCache<ClusterVersion>;
+  readonly operators: WatchCache<ClusterOperator>;
+  /** What is applied and how far. */
+  readonly work: () => Pick<MetricSources, 'release' | 'progress'>;
+  readonly updatesFreshAtMs: () => number | undefined;
+  readonly clock: Clock;
+}
+
+/** The metrics, while they are served. */
+export interface VersionMetrics extends Disposable {
+  /** A pass over a release has failed. */
+  readonly countFailure: (version: string) => void;
+}
+
+/** Serves the metrics of a cluster's version with the program's. */
+export function serveVersionMetrics(options: VersionMetricsOptions): VersionMetrics {
+  const { metrics, client, versions, operators, work, updatesFreshAtMs, clock } = options;
+  const tallies = new Tallies();
+  const installer = new Installer(client, clock);
+  const end = operators.subscribe((change) => {
+    const { name } = change.object.metadata;
+    if (change.type === 'deleted') tallies.countTransitions(name, change.object, undefined);
+    else tallies.countTransitions(name, change.previous, change.object);
+  });
+  const served = serveSamples(metrics, () => [
+    ...samplesOf({
+      clusterVersion: versions.get({ name: CLUSTER_VERSION_NAME }),
+      operators: operators.list(),
+      ...work(),
+      installer: installer.look(),
+      updatesFreshAtMs: updatesFreshAtMs(),
+    }),
+    ...tallies.samples(),
+  ]);
+  return {
+    countFailure: (version) => tallies.countFailure(version),
+    [Symbol.dispose]: () => {
+      end();
+      served[Symbol.dispose]();
+    },
+  };
+}
+
+const NAMESPACE = 'openshift-config';
+/** What installers leave, the better one first. */
+const INSTALLERS: readonly (readonly [type: string, ref: Ref])[] = [
+  ['openshift-install', { namespace: NAMESPACE, name: 'openshift-install' }],
+  ['other', { namespace: NAMESPACE, name: 'openshift-install-manifests' }],
+];
+const AGAIN_MS = 600_000;
+
+/** Who installed the cluster: two objects that hardly ever change, so that they are asked for now and then instead of watched. */
+class Installer {
+  readonly #client: Pick<Client, 'get'>;
+  readonly #clock: Clock;
+  #found: MetricSources['installer'];
+  #askedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(client: Pick<Client, 'get'>, clock: Clock) {
+    this.#client = client;
+    this.#clock = clock;
+    this.look();
+  }
+
+  /** What is known; asks again when that was long ago. */
+  look(): MetricSources['installer'] {
+    const now = this.#clock.now();
+    if (now - this.#askedAtMs >= AGAIN_MS) {
+      this.#askedAtMs = now;
+      void this.#ask();
+    }
+    return this.#found;
+  }
+
+  async #ask(): Promise<void> {
+    try {
+      for (const [type, ref] of INSTALLERS) {
+        const data = (await this.#client.get(ConfigMap, ref))?.data;
+        if (!data) continue;
+        this.#found = { type, data };
+        return;
+      }
+      this.#found = undefined;
+    } catch {
+      // what was known stays; the next look asks again
+    }
+  }
+}
