@@ -1,0 +1,226 @@
+/** What a step says, and whether the upgrade waits, when a service that it needs does not do what it should. */
+import { ClusterVersion } from '@flotilla/api/config';
+import { MachineConfigPool } from '@flotilla/api/machine';
+import { UpgradeConfig } from '@flotilla/api/managed';
+import { createChannel, createLogger, systemClock } from '@flotilla/runtime';
+import { Registry } from 'prom-client';
+import { describe, expect, test } from 'vitest';
+import { createAlertmanager } from './clients/alertmanager.ts';
+import { createDependencyProbe } from './clients/dependencies.ts';
+import { createDeploymentValidation } from './clients/deployment-validation.ts';
+import { answer, cut, half, type Reply, say, silence, startHostileService } from './clients/hostile-service.ts';
+import { createOcm } from './clients/ocm.ts';
+import { createPrometheus } from './clients/prometheus.ts';
+import { createHealthChecks } from './health/health-checks.ts';
+import { createSilences } from './maintenance/silences.ts';
+import { createProvider } from './managers/provider.ts';
+import { createOperatorMetrics } from './metrics/upgrade-metrics.ts';
+import { createNotifier } from './notify/notifier.ts';
+import { readOperatorConfig } from './operator-config/read-config.ts';
+import type { Ports } from './ports.ts';
+import { walkSteps } from './reconcilers/upgrade-config/apply.ts';
+import { UpgradeDraft } from './reconcilers/upgrade-config/status.ts';
+import { Timers } from './reconcilers/upgrade-config/timers.ts';
+import { checkDependencies } from './steps/check-dependencies.ts';
+import { checkHealthAfter } from './steps/check-health-after.ts';
+import { checkHealthBefore } from './steps/check-health-before.ts';
+import { closeControlPlaneWindow } from './steps/close-control-plane-window.ts';
+import { closeWorkersWindow } from './steps/close-workers-window.ts';
+import { openControlPlaneWindow } from './steps/open-control-plane-window.ts';
+import { openWorkersWindow } from './steps/open-workers-window.ts';
+import type { Step, StepContext } from './steps/step.ts';
+
+const SECRET = 'top-secret-credential';
+const logger = createLogger({ name: 'test', level: 'silent' });
+const common = { clock: systemClock, retry: { retries: 1, baseMs: 1, jitter: 0, maxMs: 5 }, timeoutMs: 200 };
+const upgradeConfig = UpgradeConfig.schema.parse({
+  metadata: { name: 'managed-upgrade-config', namespace: 'n', uid: 'u' },
+  spec: {
+    type: 'OSD',
+    upgradeAt: '2026-01-01T00:00:00Z',
+    PDBForceDrainTimeout: 60,
+    desired: { version: '4.14.12', channel: 'stable-4.14' },
+  },
+});
+const clusterVersion = ClusterVersion.schema.parse({ metadata: { name: 'version' }, spec: { clusterID: 'external-1' } });
+const pool = MachineConfigPool.schema.parse({
+  metadata: { name: 'worker' },
+  spec: { configuration: { name: 'rendered-2' } },
+  status: { machineCount: 2, updatedMachineCount: 0, configuration: { name: 'rendered-1' } },
+});
+
+/** Where each service is. */
+interface Places {
+  readonly prometheus: URL;
+  readonly alertmanager: URL;
+  readonly validation: URL;
+  readonly dependency: URL;
+  readonly ocm: URL;
+}
+const everywhere = (url: URL): Places => ({ prometheus: url, alertmanager: url, validation: url, dependency: url, ocm: url });
+
+function surroundingsAt(places: Places, gates: readonly string[] = []) {
+  const at = (url: URL) => ({ ...common, url: async () => url, authorize: async () => `Bearer ${SECRET}` });
+  const config = readOperatorConfig(
+    JSON.stringify({
+      nodeDrain: { timeOut: 45 },
+      configManager: { source: 'OCM', ocmBaseUrl: places.ocm.href },
+      extDependencyAvailabilityChecks: { http: { timeout: 1, urls: [places.dependency.href] } },
+      featureGate: { enabled: gates },
+    }),
+  );
+  const source = { current: () => ({ config }) };
+  const identity = async () => ({ clusterId: 'external-1', token: SECRET });
+  const ocm = () => createOcm({ ...common, baseUrl: places.ocm.href, identity });
+  const nothing = () => Promise.reject(new Error('not asked here'));
+  const validation = createDeploymentValidation(at(places.validation));
+  const health = createHealthChecks({
+    prometheus: createPrometheus(at(places.prometheus)),
+    budgets: { list: async () => [], validation: (signal) => validation.metrics(signal) },
+    report: () => undefined,
+    versionOf: () => undefined,
+  });
+  const ports: Ports = {
+    config: { ...source, watch: createChannel() },
+    health,
+    silences: createSilences(createAlertmanager(at(places.alertmanager)), systemClock),
+    dependencies: { check: ({ urls }, signal) => createDependencyProbe(common).check(urls, 0.2, signal) },
+    notifier: createNotifier({ config: source, ocm, logger }),
+    provider: createProvider({
+      client: { get: async () => undefined, create: nothing, patch: nothing, delete: nothing },
+      namespace: 'n',
+      config: source,
+      ocm,
+      logger,
+    }),
+    alerts: { paging: nothing },
+    releases: { versionOf: nothing, updates: nothing },
+    metrics: createOperatorMetrics(new Registry(), () => undefined),
+  };
+  return { ports, config };
+}
+
+/** Walks one step and returns its condition, and whether the steps behind it are begun. */
+async function walk(step: Step, places: Places, gates: readonly string[] = []) {
+  const { ports, config } = surroundingsAt(places, gates);
+  const draft = new UpgradeDraft(upgradeConfig, clusterVersion, () => Date.now());
+  const told: string[] = [];
+  const never = () => Promise.reject(new Error('not done here'));
+  const context = (): StepContext => ({
+    upgradeConfig,
+    entry: draft.entry,
+    target: { kind: 'version', version: '4.14.12', channel: 'stable-4.14' },
+    cluster: { clusterVersion, clusterOperators: [], pools: [pool], nodes: [], machineSets: [], machines: [] },
+    isCommenced: false,
+    config,
+    nowMs: Date.now(),
+    ports,
+    writes: { patchClusterVersion: never, createMachineSet: never, deleteMachineSet: never, reinitFileIntegrity: never },
+    drains: { force: never },
+    notify: async (state, detail) => {
+      told.push(`${state} ${detail}`);
+      return { isTold: true };
+    },
+    logger,
+    signal: new AbortController().signal,
+  });
+  const { isDone } = await walkSteps([step], draft, context, new Timers());
+  return { condition: draft.entry.conditions?.[0], isDone, told };
+}
+
+/** What a service does, and the words that have to stand in the condition. */
+const OUTAGES: { outage: string; reply: Reply; why: RegExp }[] = [
+  { outage: 'cuts connections', reply: cut, why: /other side closed|ECONNRESET|socket/i },
+  { outage: 'never answers', reply: silence, why: /no complete answer within 200 ms|no time left/ },
+  { outage: 'answers 401', reply: say('who are you', 401), why: /401/ },
+  { outage: 'answers 429', reply: say('slowly', 429), why: /429/ },
+  { outage: 'answers 500', reply: say('broken', 500), why: /500/ },
+  {
+    outage: 'sends half an answer',
+    reply: half('{"status":"success","data":{"resultType":"vector","result":[]}}'),
+    why: /other side closed|terminated|aborted/,
+  },
+];
+const WRONG: typeof OUTAGES = [
+  { outage: 'sends a page', reply: say('<html>welcome</html>'), why: /not JSON/ },
+  { outage: 'sends other JSON', reply: answer({ hello: 'world' }), why: /not a query result|not an answer of this service/ },
+  {
+    outage: 'sends an error document',
+    reply: answer({ status: 'error', errorType: 'internal', error: 'full' }),
+    why: /internal: full|not an answer of this service/,
+  },
+];
+const steps: { step: Step; outages: typeof OUTAGES }[] = [
+  ...[checkHealthBefore, checkHealthAfter, openControlPlaneWindow, closeControlPlaneWindow, openWorkersWindow, closeWorkersWindow].map(
+    (step) => ({
+      step,
+      outages: [...OUTAGES, ...WRONG],
+    }),
+  ),
+  // Only whether it answers matters, not what.
+  { step: checkDependencies, outages: OUTAGES.filter(({ outage }) => outage !== 'sends half an answer') },
+];
+
+describe.each(steps)('$step.name waits', ({ step, outages }) => {
+  test.each(outages)('for a service that $outage, and says so', async ({ reply, why }) => {
+    await using service = await startHostileService(reply);
+    const { condition, isDone } = await walk(step, everywhere(service.url));
+    expect(isDone).toBe(false);
+    expect(condition).toMatchObject({ status: 'False', message: expect.stringMatching(why) });
+    expect(condition?.message).not.toContain(SECRET);
+  });
+
+  test('for a service that is not there, and says so', async () => {
+    const service = await startHostileService(200);
+    await service[Symbol.asyncDispose]();
+    const { condition, isDone } = await walk(step, everywhere(service.url));
+    expect(isDone).toBe(false);
+    expect(condition).toMatchObject({ status: 'False', message: expect.stringContaining('ECONNREFUSED') });
+  });
+});
+
+describe('the extended health check', () => {
+  const noAlerts = answer({ status: 'success', data: { resultType: 'vector', result: [] } });
+  test.each([...OUTAGES, { outage: 'is cut off', reply: cut, why: /./ }])(
+    'goes on when the deployment validation operator $outage, and has it told',
+    async ({ reply }) => {
+      await using prometheus = await startHostileService(noAlerts);
+      await using validation = await startHostileService(reply);
+      const places = { ...everywhere(prometheus.url), validation: validation.url };
+      const { isDone, told } = await walk(checkHealthBefore, places, ['PreHealthCheck']);
+      expect(isDone).toBe(true);
+      expect(told).toEqual(['StateHealthCheckSL PDBHealthcheckFailed: []']);
+    },
+  );
+
+  test('does not go on without Prometheus', async () => {
+    await using prometheus = await startHostileService(500);
+    const { isDone, told } = await walk(checkHealthBefore, everywhere(prometheus.url), ['PreHealthCheck']);
+    expect(isDone).toBe(false);
+    expect(told).toEqual(['StateHealthCheckSL CriticalAlertsHealthcheckFailed,PDBHealthcheckFailed: []']);
+  });
+});
+
+describe('OCM', () => {
+  const { signal } = new AbortController();
+  const outages = [...OUTAGES, ...WRONG.slice(0, 2)];
+  test.each(outages)('that $outage leaves a notification to be told later, with the reason', async ({ reply }) => {
+    await using service = await startHostileService(reply);
+    const { ports } = surroundingsAt(everywhere(service.url));
+    const entry = { version: '4.14.12', phase: 'Upgrading' as const };
+    await expect(ports.notifier.notify({ state: 'StateStarted', upgradeConfig, entry }, signal)).rejects.toMatchObject({
+      code: 'FLOTILLA_NOTIFICATION_FAILED',
+      message: expect.stringMatching(/^can't send notification 'StateStarted': failed to retrieve internal ocm cluster ID: OCM: GET /),
+    });
+  });
+
+  test.each(outages)('that $outage holds an upgrade that has not begun, with the reason', async ({ reply, why }) => {
+    await using service = await startHostileService(reply);
+    const { ports } = surroundingsAt(everywhere(service.url));
+    await expect(ports.provider.refresh(signal)).rejects.toMatchObject({
+      code: 'FLOTILLA_PROVIDER_FAILED',
+      message: expect.stringMatching(/^unable to retrieve upgrade spec: OCM Provider unavailable: /),
+    });
+    await expect(ports.provider.refresh(signal)).rejects.toThrow(why);
+  });
+});
