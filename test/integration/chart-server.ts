@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { OPERATOR_NAMESPACE } from '@flotilla/api/managed';
 import { policyCrds, transportCrds } from '@flotilla/api/ocm';
 import { runCommand } from '@flotilla/control-plane/processes';
 import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
@@ -9,6 +10,9 @@ import type { Client } from '@flotilla/runtime';
 import { z } from 'zod';
 import { applyCrds } from '../fixtures/crds.ts';
 import { HUB, NAMESPACE, SERVICE_ACCOUNT } from './chart-hub.ts';
+
+/** Namespaces of OpenShift in which a chart of ours has Roles. */
+const OPENSHIFT_NAMESPACES = ['openshift-monitoring', 'openshift-config', 'openshift-machine-api'];
 
 /** User of the agent. */
 export const AGENT = `system:serviceaccount:${NAMESPACE}:agent-flotilla-spoke`;
@@ -54,7 +58,8 @@ export async function startChartServer(): Promise<ChartServer> {
   stack.defer(() => rm(home, { recursive: true, force: true }));
   const server = stack.use(await startApiServer({ users: [AGENT, HUB].map((name) => ({ name, groups: SERVICE_ACCOUNT })) }));
   const admin = await server.client();
-  for (const name of [NAMESPACE, 'spoke-1', 'spoke-2']) await admin.request('POST', '/api/v1/namespaces', { body: { metadata: { name } } });
+  const namespaces = [NAMESPACE, 'spoke-1', 'spoke-2', OPERATOR_NAMESPACE, ...OPENSHIFT_NAMESPACES];
+  for (const name of namespaces) await admin.request('POST', '/api/v1/namespaces', { body: { metadata: { name } } });
   await applyCrds(admin, [...transportCrds(), ...policyCrds(), securityContextConstraints]);
   // Helm keeps its cache and settings here; a release's record is on the server.
   const env = { HELM_CACHE_HOME: home, HELM_CONFIG_HOME: home, HELM_DATA_HOME: home, KUBECONFIG: server.kubeconfig };

@@ -111,6 +111,25 @@ describe('rendering', () => {
         'priorityClassName=system-cluster-critical',
       ],
     },
+    { name: 'spoke with the upgrade operator', chart: 'spoke', values: ['upgradeOperator.enabled=true'] },
+    {
+      name: 'spoke with everything of the upgrade operator',
+      chart: 'spoke',
+      values: [
+        'upgradeOperator.enabled=true',
+        `upgradeOperator.image.digest=${DIGEST}`,
+        'upgradeOperator.config.nodeDrain.timeOut=45',
+        'upgradeOperator.config.configManager.source=OCM',
+        'upgradeOperator.ocm=true',
+        'upgradeOperator.proxy.http=http://proxy.example.com:3128',
+        'upgradeOperator.proxy.https=http://proxy.example.com:3128',
+        'upgradeOperator.extraEnv[0].name=EXTRA',
+        'upgradeOperator.extraEnv[0].value=yes',
+        'imagePullSecrets={pull}',
+        'priorityClassName=system-cluster-critical',
+        'nodeSelector.purpose=test',
+      ],
+    },
   ];
 
   test.each(variants)('$name passes lint and a strict dry run on the API server', async ({ chart, values }) => {
@@ -182,6 +201,30 @@ describe('rendering', () => {
         .map(({ metadata }) => metadata.name);
     expect(await crds('standalone=true')).toEqual(expect.arrayContaining(transportCrds().map(({ metadata }) => metadata.name)));
     expect(await crds('standalone=true', 'crds.enabled=false')).toEqual([]);
+  });
+
+  test('the upgrade operator comes when it is asked for, with its CRD and the two Services of its metrics', async () => {
+    const names = async (...values: string[]) =>
+      (await render('spoke', ...values)).objects
+        .map(({ kind, metadata }) => `${kind} ${metadata.name}`)
+        .filter((name) => /upgrade/.test(name));
+    expect(await names()).toEqual([]);
+    const installed = await names('upgradeOperator.enabled=true', 'upgradeOperator.serviceMonitor.enabled=true');
+    expect(installed).toEqual(
+      expect.arrayContaining([
+        'Namespace openshift-managed-upgrade-operator',
+        'CustomResourceDefinition upgradeconfigs.upgrade.managed.openshift.io',
+        'Deployment agent-flotilla-spoke-upgrade-operator',
+        'Service managed-upgrade-operator-metrics',
+        'Service managed-upgrade-operator-custom-metrics',
+        'ServiceMonitor managed-upgrade-operator-metrics',
+        'ServiceMonitor managed-upgrade-operator-custom-metrics',
+      ]),
+    );
+    expect(installed).not.toContain('ConfigMap managed-upgrade-operator-config');
+    expect(await names('upgradeOperator.enabled=true', 'crds.enabled=false')).not.toContain(
+      'CustomResourceDefinition upgradeconfigs.upgrade.managed.openshift.io',
+    );
   });
 
   test('workers are pods of their own, which the Service of the hub does not select', async () => {
@@ -272,6 +315,12 @@ describe('rendering', () => {
       chart: 'hub',
       values: ['standalone=true', 'agents.clusters={spoke-1}'],
       why: 'agents.clusters',
+    },
+    {
+      name: 'an upgrade operator in no namespace',
+      chart: 'spoke',
+      values: ['upgradeOperator.namespace=A B'],
+      why: '/upgradeOperator/namespace',
     },
     { name: 'a rule for works without verbs', chart: 'spoke', values: ['works.rules[0].apiGroups={apps}'], why: '/works/rules/0' },
     { name: 'a queue store that is no Redis URL', chart: 'hub', values: ['redis.url=queue:6379'], why: '/redis/url' },

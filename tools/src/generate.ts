@@ -2,6 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { CrdManifest } from '@flotilla/api';
+import { managedCrds } from '@flotilla/api/managed';
 import { clusterSetCrds, transportCrds } from '@flotilla/api/ocm';
 import { ranCrds } from '@flotilla/api/ran';
 import {
@@ -38,6 +39,10 @@ const outputs: readonly Output[] = [
   ...clusterSetCrds().map((crd) => ({
     path: `charts/hub/templates/crds/${crd.metadata.name}.yaml`,
     render: () => crdTemplate(crd, 'and .Values.crds.enabled .Values.standalone .Values.tenancy'),
+  })),
+  ...managedCrds().map((crd) => ({
+    path: `charts/spoke/templates/crds/${crd.metadata.name}.yaml`,
+    render: () => crdTemplate(crd, 'and .Values.crds.enabled .Values.upgradeOperator.enabled'),
   })),
   {
     path: 'apps/hub/README.md',

@@ -45,7 +45,7 @@ async function main(): Promise<void> {
   if (values.help) return void process.stdout.write(HELP);
   const chosen = {
     architectures: choose<Architecture>('--arch', values.arch, z.enum(['amd64', 'arm64']), architectureNames),
-    apps: choose<AppName>('--app', values.app, z.enum(['hub', 'image-puller', 'spoke-agent']), appNames),
+    apps: choose<AppName>('--app', values.app, z.enum(appNames), appNames),
   };
   if (values.renew) return renew();
   const started = performance.now();

@@ -28,6 +28,12 @@ export const appImages = {
     user: NON_ROOT,
     description: 'Flotilla spoke agent: executes actions, views and works on a spoke',
   },
+  'upgrade-operator': {
+    entry: 'apps/upgrade-operator/src/main.ts',
+    user: NON_ROOT,
+    description: 'Flotilla upgrade operator: carries out managed upgrades of its cluster',
+    nodeFlags: ['--max-semi-space-size=4'],
+  },
   // Root: the socket of containerd and of CRI-O, which it pulls through, is root's with mode 0660.
   'image-puller': {
     entry: 'apps/image-puller/src/main.ts',
@@ -40,7 +46,7 @@ export const appImages = {
 export type AppName = keyof typeof appImages;
 
 /** All of them. */
-export const appNames: readonly AppName[] = ['hub', 'image-puller', 'spoke-agent'];
+export const appNames: readonly AppName[] = ['hub', 'image-puller', 'spoke-agent', 'upgrade-operator'];
 
 /** Optional peers of our dependencies that no program of ours uses; a bundle must not fail for want of them. */
 export const EXTERNALS = ['redis', '@valkey/valkey-glide', 'bullmq-otel', 'pino-pretty', 'pg'];
