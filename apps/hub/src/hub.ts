@@ -61,7 +61,7 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
     queue: rolloutSteps,
     step: rolloutStep,
     onProblem: look,
-    now,
+    clock,
     logger,
     talmStrict: config.talmStrict,
   });

@@ -58,7 +58,7 @@ export interface Dispatcher {
   want(key: StepKey, options?: WantOptions): void;
   /** Forgets a key's timers and failures; a run that waits finds nothing to do. */
   forget(key: StepKey): void;
-  /** A run of the key waits, is under way here, or will follow a failure. */
+  /** A run of the key waits or is under way here. One that will follow a failure does not count: why it fails, others may find out sooner. */
   holds(key: StepKey): boolean;
   size(): DispatcherSize;
   /** Stops taking work, waits for running work (at most the grace), closes. Idempotent. */
@@ -139,7 +139,7 @@ class StepDispatcher implements Dispatcher {
 
   holds(key: StepKey): boolean {
     const id = keyId(key);
-    return this.#waiting.has(id) || this.#running.has(id) || this.#timers.has(retrySlot(id));
+    return this.#waiting.has(id) || this.#running.has(id);
   }
 
   size(): DispatcherSize {

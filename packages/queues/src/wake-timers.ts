@@ -14,10 +14,6 @@ export class WakeTimers {
     return this.#timers.size;
   }
 
-  has(slot: string): boolean {
-    return this.#timers.has(slot);
-  }
-
   /** Calls `fire` once at `atMs` (epoch), never before it. A slot keeps its earliest time: a later one is ignored. */
   set(slot: string, atMs: number, fire: () => void): void {
     const current = this.#timers.get(slot);

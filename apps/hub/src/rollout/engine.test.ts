@@ -3,7 +3,7 @@ import { ManagedCluster, ManifestWork, ManifestWorkReplicaSet, Placement } from 
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import type { StepKey, WantOptions } from '@flotilla/queues';
 import { buildCluster, buildClusterGroupUpgrade, UPGRADE } from '@flotilla/rollout/testing';
-import { ApiError, createLogger, createMetrics } from '@flotilla/runtime';
+import { ApiError, createLogger, createMetrics, systemClock } from '@flotilla/runtime';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createCaches, fillCaches } from '../caches.ts';
 import { MemoryHub } from '../spoke-job/memory-hub.ts';
@@ -46,7 +46,15 @@ beforeEach(async () => {
   };
   const step = createRolloutStep({ client, caches, now: Date.now, logger });
   start = (watchdogMs, now = Date.now) => {
-    engine = new RolloutEngine({ caches, queue: { want }, step, onProblem: () => (told += 1), now, logger, watchdogMs });
+    engine = new RolloutEngine({
+      caches,
+      queue: { want, holds: () => false },
+      step,
+      onProblem: () => (told += 1),
+      clock: { ...systemClock, now },
+      logger,
+      watchdogMs,
+    });
     engine.start(stop.signal);
   };
 });

@@ -12,11 +12,12 @@ import {
   upgradeIndexOf,
   upgradeIndexValue,
 } from '@flotilla/rollout';
-import type { Logger, WatchCache } from '@flotilla/runtime';
+import type { Clock, Logger, WatchCache } from '@flotilla/runtime';
+import { type Due, DueSteps } from '../due-steps.ts';
 import { BY_UID } from '../spoke-job/caches.ts';
 import { placementWrites } from './batch-step.ts';
 import { BY_UPGRADE_NAME, type RolloutCaches } from './caches.ts';
-import { LateSteps } from './late-steps.ts';
+import { LastingProblems } from './lasting-problems.ts';
 import { hasClusterChanged } from './observe.ts';
 import { BY_UPGRADE } from './spoke/caches.ts';
 import { spokeNeed } from './spoke/spoke-step.ts';
@@ -24,9 +25,8 @@ import { spokeNeed } from './spoke/spoke-step.ts';
 /** What the rollout engine needs. */
 export interface RolloutEngineDeps {
   readonly caches: RolloutCaches & { readonly upgrades: WatchCache<ClusterGroupUpgrade, typeof BY_UID | typeof BY_LABELS> };
-  readonly queue: Pick<Dispatcher, 'want'>;
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
+  readonly queue: Pick<Dispatcher, 'want' | 'holds'>;
+  readonly clock: Clock;
   readonly logger: Logger;
   /** Carries out here what is late, so that its error is known; the queue is asked all the same. */
   readonly step: (key: StepKey) => Promise<unknown>;
@@ -48,39 +48,24 @@ export const upgradeLabelIndexes = {
   ],
 };
 
-/** What has been asked for lately: how it was called, when last (milliseconds since the epoch), and how often in a row. */
-interface Asked {
-  readonly what: string;
-  readonly at: number;
-  readonly times: number;
-}
-
 /** What one look has to go through. */
 interface Look {
   all: boolean;
   /** Spokes something happened on: asked for even if they were a moment ago. */
   readonly spokes: Set<string>;
+  /** Spokes that were asked for and not seen to be true since. */
+  readonly again: Set<string>;
   placements: boolean;
 }
 
 interface Memory {
-  /** What was asked for within the last time of the watchdog, whether it is true by now or not. */
-  readonly asked: Map<string, Asked>;
-  /** What is not true yet. */
+  readonly uid: string;
+  /** What is not true yet, by cluster, or `''` for the Placements. */
   readonly due: Set<string>;
-  /** Since when, milliseconds since the epoch; begins anew with each try of what is late. */
-  readonly dueSince: Map<string, number>;
-  readonly late: LateSteps;
-  timer?: NodeJS.Timeout;
-  /** When the timer fires, milliseconds since the epoch. */
-  lookAt?: number | undefined;
+  /** By the same names. */
+  readonly problems: LastingProblems;
 }
 
-const WATCHDOG_MS = 15_000;
-/** So often, at most, all spokes are looked at within the time of the watchdog because something is late. */
-const LOOKS_PER_WATCHDOG = 15;
-/** So often the same is asked for within the time of the watchdog. An approval takes four steps. */
-const MOST_AT_ONCE = 12;
 /** Whoever waits to be upgraded goes before what is left of the batch before. */
 const priorities = { prepare: 1, remediate: 1, complete: 2, cleanup: 3 } as const;
 /** Stands for the Placements among the spokes that were asked for. */
@@ -94,11 +79,23 @@ export class RolloutEngine {
   readonly #deps: RolloutEngineDeps;
   readonly #memory = new Map<string, Memory>();
   readonly #looks = new Map<string, Look>();
+  readonly #steps: DueSteps;
+  readonly #planning: Parameters<typeof spokeNeed>[2];
   #flush: NodeJS.Immediate | undefined;
   #stopped = false;
 
   constructor(deps: RolloutEngineDeps) {
     this.#deps = deps;
+    const { caches, queue, clock, step, watchdogMs, talmStrict } = deps;
+    this.#planning = { caches, now: () => clock.now(), talmStrict };
+    this.#steps = new DueSteps({
+      queue,
+      clock,
+      step,
+      watchdogMs,
+      look: (key) => this.#onWatchdog(key),
+      onLate: (...late) => this.#onLate(...late),
+    });
   }
 
   /** Begins to wake, until the signal aborts. */
@@ -138,12 +135,12 @@ export class RolloutEngine {
 
   /** The error that lasts of a cluster's steps, or of the Placements for no cluster. */
   problem(upgrade: ClusterGroupUpgrade, cluster: string | undefined): RolloutProblem | undefined {
-    return this.#memory.get(refKey(upgrade.metadata))?.late.problem(cluster ?? PLACEMENTS);
+    return this.#memory.get(refKey(upgrade.metadata))?.problems.of(cluster ?? PLACEMENTS);
   }
 
   /** All errors that last, by cluster. */
   problems(upgrade: ClusterGroupUpgrade): ReadonlyMap<string, RolloutProblem> {
-    return this.#memory.get(refKey(upgrade.metadata))?.late.problems ?? new Map();
+    return this.#memory.get(refKey(upgrade.metadata))?.problems.all ?? new Map();
   }
 
   /** Clusters with anything of the upgrade that should not be there. */
@@ -171,6 +168,19 @@ export class RolloutEngine {
     if (upgrade) this.#schedule(upgrade).spokes.add(metadata.namespace ?? '');
   }
 
+  #onWatchdog({ upgrade: uid, cluster }: StepKey): void {
+    const [upgrade] = this.#deps.caches.upgrades.byIndex(BY_UID, uid);
+    if (upgrade) this.#schedule(upgrade).again.add(cluster);
+  }
+
+  /** What keeps a step from being done is told as long as it lasts. */
+  #onLate({ upgrade: uid, cluster }: StepKey, error: unknown): void {
+    const [upgrade] = this.#deps.caches.upgrades.byIndex(BY_UID, uid);
+    const problems = upgrade && this.#memory.get(refKey(upgrade.metadata))?.problems;
+    if (error === undefined) problems?.settle(cluster);
+    else problems?.note(cluster, error);
+  }
+
   #onPlacement(object: KubeObject): void {
     for (const upgrade of this.#deps.caches.upgrades.byIndex(BY_LABELS, upgradeIndexOf(object))) {
       const look = this.#schedule(upgrade);
@@ -187,7 +197,7 @@ export class RolloutEngine {
   /** Everything that happens in one turn of the event loop is one look. */
   #schedule({ metadata }: ClusterGroupUpgrade): Look {
     const key = refKey(metadata);
-    const look = this.#looks.get(key) ?? { all: false, spokes: new Set(), placements: false };
+    const look = this.#looks.get(key) ?? { all: false, spokes: new Set(), again: new Set(), placements: false };
     this.#looks.set(key, look);
     if (!this.#stopped) this.#flush ??= setImmediate(() => this.#runLooks());
     return look;
@@ -209,102 +219,48 @@ export class RolloutEngine {
   #look(key: string, look: Look): void {
     const upgrade = this.#deps.caches.upgrades.get(refOfKey(key));
     if (!upgrade) return this.#forget(key);
-    const memory = this.#memory.get(key) ?? this.#begin(key);
-    if (look.all) memory.due.clear();
-    const spokes = look.all ? new Set([...targetsOf(upgrade).keys(), ...this.#leftovers(upgrade), ...look.spokes]) : look.spokes;
-
-    const placementsDue = placementWrites(upgrade, this.#deps.caches, this.#deps.talmStrict).length > 0;
     const { uid = '' } = upgrade.metadata;
-    let wakeAt = Number.POSITIVE_INFINITY;
-    for (const cluster of spokes) {
+    const memory = this.#remember(key, uid);
+    const all = look.all ? [...targetsOf(upgrade).keys(), ...this.#leftovers(upgrade), ...memory.due] : [];
+    const placementsDue = placementWrites(upgrade, this.#deps.caches, this.#deps.talmStrict).length > 0;
+    for (const cluster of new Set([...all, ...look.spokes, ...look.again])) {
+      if (cluster === PLACEMENTS) continue;
       const target = targetOf(upgrade, cluster);
-      const need = spokeNeed(upgrade, cluster, this.#deps);
-      wakeAt = Math.min(wakeAt, need.wakeAt ?? wakeAt);
+      const need = spokeNeed(upgrade, cluster, this.#planning);
+      const step: StepKey = { kind: 'rollout', upgrade: uid, cluster };
+      this.#steps.lookAt(step, need.wakeAt);
       // A view made before its object is there is blind for an interval: the policy is enforced first.
       const isEarly = placementsDue && target.phase === 'remediate' && target.mode === 'policy';
-      if (!need.isDue || isEarly) {
-        this.#settle(memory, cluster);
-        continue;
-      }
-      const key: StepKey = { kind: 'rollout', upgrade: uid, cluster };
-      if (this.#shouldAsk(memory, cluster, describe(target), look.spokes.has(cluster)))
-        this.#deps.queue.want(key, { priority: priorities[target.phase] });
-      if (this.#isLate(memory, cluster)) memory.late.try(cluster, () => this.#deps.step(key));
+      const due = { what: describe(target), happened: look.spokes.has(cluster), priority: priorities[target.phase] };
+      this.#say(memory, step, need.isDue && !isEarly ? due : undefined);
     }
-    this.#lookAtPlacements(upgrade, memory, placementsDue, look);
-    if (look.all) for (const name of memory.dueSince.keys()) if (!memory.due.has(name)) this.#settle(memory, name);
-    this.#watch(key, memory, wakeAt);
+    const step: StepKey = { kind: 'placements', upgrade: uid, cluster: PLACEMENTS };
+    const due = { what: upgrade.metadata.resourceVersion ?? '', happened: look.placements, priority: 0 };
+    this.#say(memory, step, placementsDue ? due : undefined);
   }
 
-  #begin(key: string): Memory {
-    const late = new LateSteps(() => this.#deps.onProblem(refOfKey(key)));
-    const memory: Memory = { asked: new Map(), due: new Set(), dueSince: new Map(), late };
+  #remember(key: string, uid: string): Memory {
+    const known = this.#memory.get(key);
+    if (known?.uid === uid) return known;
+    const memory: Memory = { uid, due: new Set(), problems: new LastingProblems(() => this.#deps.onProblem(refOfKey(key))) };
     this.#memory.set(key, memory);
     return memory;
   }
 
-  #lookAtPlacements({ metadata }: ClusterGroupUpgrade, memory: Memory, isDue: boolean, look: Look): void {
-    if (!isDue) return this.#settle(memory, PLACEMENTS);
-    const key: StepKey = { kind: 'placements', upgrade: metadata.uid ?? '', cluster: '' };
-    if (this.#shouldAsk(memory, PLACEMENTS, metadata.resourceVersion ?? '', look.placements)) this.#deps.queue.want(key, { priority: 0 });
-    if (this.#isLate(memory, PLACEMENTS)) memory.late.try(PLACEMENTS, () => this.#deps.step(key));
-  }
-
-  /**
-   * Whether to ask: at once when something happened there or something else is wanted, else when the last time is long ago. Somebody
-   * who undoes each time what we do is followed a few times, then at the pace of the watchdog.
-   */
-  #shouldAsk({ asked, due }: Memory, name: string, what: string, happened: boolean): boolean {
-    const { now, watchdogMs = WATCHDOG_MS } = this.#deps;
-    const at = now();
-    due.add(name);
-    const last = asked.get(name);
-    if (last?.what !== what || isOver(last.at, watchdogMs, at)) {
-      asked.set(name, { what, at, times: 1 });
-      return true;
+  /** @param due absent: it is as it should be */
+  #say({ due: open, problems }: Memory, step: StepKey, due: Due | undefined): void {
+    if (due) {
+      open.add(step.cluster);
+      return this.#steps.due(step, due);
     }
-    if (!happened || last.times >= MOST_AT_ONCE) return false;
-    asked.set(name, { ...last, at, times: last.times + 1 });
-    return true;
-  }
-
-  /** Once in each time of the watchdog that something has been due without a break. */
-  #isLate({ dueSince }: Memory, name: string): boolean {
-    const { now, watchdogMs = WATCHDOG_MS } = this.#deps;
-    const since = dueSince.get(name);
-    const isLate = since !== undefined && isOver(since, watchdogMs, now());
-    if (since === undefined || isLate) dueSince.set(name, now());
-    return isLate;
-  }
-
-  #settle({ due, dueSince, late }: Memory, name: string): void {
-    due.delete(name);
-    dueSince.delete(name);
-    late.settle(name);
-  }
-
-  /** Looks again when a pause ends, and while anything that was asked for is not true. */
-  #watch(key: string, memory: Memory, wakeAt: number): void {
-    const { now, watchdogMs = WATCHDOG_MS } = this.#deps;
-    for (const [name, { at }] of memory.asked) if (isOver(at, watchdogMs, now()) && !memory.due.has(name)) memory.asked.delete(name);
-    let askAt = Number.POSITIVE_INFINITY;
-    for (const name of memory.due) askAt = Math.min(askAt, Math.min(memory.asked.get(name)?.at ?? now(), now()) + watchdogMs);
-    // A look goes through all spokes: not one for each that is late.
-    const at = Math.min(wakeAt, Math.max(askAt, now() + watchdogMs / LOOKS_PER_WATCHDOG));
-    // The earliest of several looks stays: this one may not have gone through all spokes.
-    if (at === Number.POSITIVE_INFINITY || this.#stopped || (memory.lookAt !== undefined && memory.lookAt <= at)) return;
-    clearTimeout(memory.timer);
-    memory.lookAt = at;
-    const look = () => {
-      memory.lookAt = undefined;
-      const upgrade = this.#deps.caches.upgrades.get(refOfKey(key));
-      if (upgrade) this.#lookAt(upgrade);
-    };
-    memory.timer = setTimeout(look, Math.max(at - now(), 0));
+    open.delete(step.cluster);
+    problems.settle(step.cluster);
+    this.#steps.settle(step);
   }
 
   #forget(key: string): void {
-    clearTimeout(this.#memory.get(key)?.timer);
+    const { uid: upgrade = '', due = [] } = this.#memory.get(key) ?? {};
+    for (const cluster of due) this.#steps.forget({ kind: cluster === PLACEMENTS ? 'placements' : 'rollout', upgrade, cluster });
     this.#memory.delete(key);
     this.#looks.delete(key);
   }
@@ -312,6 +268,7 @@ export class RolloutEngine {
   #stop(): void {
     this.#stopped = true;
     if (this.#flush) clearImmediate(this.#flush);
+    this.#steps.stop();
     for (const key of [...this.#memory.keys()]) this.#forget(key);
   }
 }
@@ -321,8 +278,5 @@ function describe(target: SpokeTarget): string {
   if (target.phase !== 'remediate') return target.phase;
   return target.mode === 'policy' ? `remediate ${target.policy}` : `remediate ${target.template}`;
 }
-
-/** A time that is yet to come was noted before the clock stepped back: nothing waits for as long as it stepped. */
-const isOver = (since: number, ms: number, now: number): boolean => since > now || now - since >= ms;
 
 const namespaceOf = ({ metadata }: KubeObject): string => metadata.namespace ?? '';

@@ -2,9 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { errorMessage, Label } from '@flotilla/api';
 import type { ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
 import type { ClusterGroupUpgrade, PrecacheProgress } from '@flotilla/api/ran';
-import { type Clock, type Dispatcher, keyId, type StepKey, WakeTimers } from '@flotilla/queues';
+import type { Clock, Dispatcher, StepKey } from '@flotilla/queues';
 import { isAvailable, TROUBLE_PREFIX, type UpgradeIdentity } from '@flotilla/rollout';
 import type { Logger } from '@flotilla/runtime';
+import { DueSteps } from '../due-steps.ts';
 import { BY_UID, hubObjectsOf, spokeKey } from './caches.ts';
 import { Claims, type Holder } from './claims.ts';
 import { createCleaningPace } from './cleaning-pace.ts';
@@ -27,10 +28,6 @@ export interface EngineDeps extends SpokeStepDeps {
 /** From so many spokes without a job on, those that have one wait this long until they are watched; a job takes minutes. */
 const MANY_BEGINNING = 50;
 const WATCH_DELAY_MS = 10_000;
-/** What is still due after this long is wanted again, or carried out here if nobody has it. */
-const WATCHDOG_MS = 15_000;
-/** Late steps that are carried out here at the same time. */
-const LATE_PARALLEL = 4;
 
 type Change = 'set' | 'deleted';
 type HubObject = ManagedClusterView | ManagedClusterAction;
@@ -57,14 +54,12 @@ export class SpokeJobEngine<S extends JobState, I> {
   readonly #nextCleaning: () => number;
   /** Actions whose end moves a spoke on; the end of the others is seen when these end. */
   readonly #decisive: ReadonlySet<string>;
-  readonly #looks: WakeTimers;
-  readonly #late = new Set<string>();
+  #steps: DueSteps | undefined;
   #queue: Dispatcher | undefined;
 
   constructor(job: SpokeJob<S, I>, deps: EngineDeps) {
     this.job = job;
     this.#deps = deps;
-    this.#looks = new WakeTimers(deps.clock);
     const mayBegin = (uid: string, cluster: string) =>
       this.#runs.get(uid)?.spokes.has(cluster) === true && this.#claims.take(uid, cluster) === undefined;
     this.step = createSpokeStep(job, deps, { mayBegin });
@@ -77,6 +72,18 @@ export class SpokeJobEngine<S extends JobState, I> {
   /** Begins to want steps of `queue`, until the signal aborts. */
   start(queue: Dispatcher, signal: AbortSignal): void {
     this.#queue = queue;
+    this.#steps = new DueSteps({
+      queue,
+      clock: this.#deps.clock,
+      step: (key) => this.step(key),
+      look: ({ upgrade, cluster }) => {
+        const run = this.#runs.get(upgrade);
+        if (run) this.#look(run, cluster);
+      },
+      onLate: (key, error) => {
+        if (error !== undefined) this.fail(key, error);
+      },
+    });
     signal.addEventListener('abort', () => this.#stop(), { once: true });
     const { views, actions, clusters, upgrades } = this.#deps.caches;
     views.subscribe(({ type, object }) => this.#onView(type, object));
@@ -92,8 +99,9 @@ export class SpokeJobEngine<S extends JobState, I> {
   }
 
   #stop(): void {
+    this.#steps?.stop();
+    this.#steps = undefined;
     this.#queue = undefined;
-    this.#looks.clearAll();
   }
 
   /** Takes what one pass of the reconciler wants; looks at the spokes it concerns. */
@@ -133,7 +141,7 @@ export class SpokeJobEngine<S extends JobState, I> {
     this.#runs.delete(uid);
     for (const cluster of run.spokes.keys()) {
       this.#queue?.forget(this.#keyOf(uid, cluster));
-      this.#looks.clear(keyId(this.#keyOf(uid, cluster)));
+      this.#steps?.forget(this.#keyOf(uid, cluster));
       this.release(uid, cluster);
     }
   }
@@ -225,30 +233,16 @@ export class SpokeJobEngine<S extends JobState, I> {
   async #ask(run: SpokeJobRun<S, I>, record: TrackedSpoke<S>, cluster: string): Promise<void> {
     const key = this.#keyOf(run.request.upgrade.uid, cluster);
     const { hasWritten: isDue, wakeAt } = await this.#rehearse(key);
-    if (!this.#queue || run.spokes.get(cluster) !== record || this.#runs.get(key.upgrade) !== run) return;
+    if (!this.#steps || run.spokes.get(cluster) !== record || this.#runs.get(key.upgrade) !== run) return;
     this.#lookAt(run, cluster, wakeAt);
-    const now = this.#deps.now();
     if (!isDue) {
-      record.dueSince = undefined;
+      this.#steps.settle(key);
       return this.#forgive(run, record);
     }
-    record.dueSince ??= now;
-    this.#lookAt(run, cluster, now + WATCHDOG_MS);
-    if (now - record.dueSince >= WATCHDOG_MS && !this.#queue.holds(key) && this.#carryOut(key)) return;
     const isPaced = this.job.machine.isFinal(record.state) && !run.isSettled();
     if (isPaced) record.cleanAt ??= this.#nextCleaning();
-    this.#queue.want(key, { priority: this.job.priorities[record.state], at: isPaced ? record.cleanAt : undefined });
-  }
-
-  /** Whoever had the step has not done it: this process finds out why. False when it has enough of those. */
-  #carryOut(key: StepKey): boolean {
-    const id = keyId(key);
-    if (this.#late.has(id) || this.#late.size >= LATE_PARALLEL) return false;
-    this.#late.add(id);
-    void this.step(key)
-      .catch((error: unknown) => this.fail(key, error))
-      .finally(() => this.#late.delete(id));
-    return true;
+    const { state, cleanAt } = record;
+    this.#steps.due(key, { what: state, priority: this.job.priorities[state], at: isPaced ? cleanAt : undefined });
   }
 
   /** What kept a spoke back is over. */
@@ -368,12 +362,7 @@ export class SpokeJobEngine<S extends JobState, I> {
   }
 
   #lookAt(run: SpokeJobRun<S, I>, cluster: string, at: number | undefined): void {
-    const { uid } = run.request.upgrade;
-    if (at === undefined || !this.#queue) return;
-    this.#looks.set(keyId(this.#keyOf(uid, cluster)), at, () => {
-      const current = this.#runs.get(uid);
-      if (current) this.#look(current, cluster);
-    });
+    this.#steps?.lookAt(this.#keyOf(run.request.upgrade.uid, cluster), at);
   }
 
   #keyOf(upgrade: string, cluster: string): StepKey {

@@ -27,8 +27,6 @@ export interface TrackedSpoke<S extends string> extends SpokeRecord<S> {
   since: number;
   /** Why its last steps failed, as a sentence; absent while they succeed. */
   trouble: string | undefined;
-  /** Since when something has been due on the spoke without a break, milliseconds since the epoch. */
-  dueSince: number | undefined;
   /** Its turn to be cleaned, milliseconds since the epoch. */
   cleanAt: number | undefined;
 }
@@ -65,7 +63,7 @@ export class SpokeJobRun<S extends JobState, I> {
       const record = this.spokes.get(cluster);
       if (!record) {
         const state = stored ?? this.#machine.initial;
-        const nothing = { message: undefined, progress: undefined, trouble: undefined, dueSince: undefined, cleanAt: undefined };
+        const nothing = { message: undefined, progress: undefined, trouble: undefined, cleanAt: undefined };
         this.spokes.set(cluster, { state, stored, ...nothing, since: this.#now() });
       }
       if (!record || (stored !== undefined && record.stored !== stored && this.#machine.isFinal(stored))) changed.push(cluster);

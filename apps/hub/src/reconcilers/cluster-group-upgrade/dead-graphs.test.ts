@@ -4,7 +4,7 @@ import { findCondition } from '@flotilla/api';
 import { ManagedCluster, ManifestWorkReplicaSet, Policy } from '@flotilla/api/ocm';
 import { CLEANUP_FINALIZER, ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { buildChild, buildCluster, buildClusterGroupUpgrade, buildPolicy, clusterVersion, SPOKE } from '@flotilla/rollout/testing';
-import { createChannel, createLogger, startReconciler } from '@flotilla/runtime';
+import { createChannel, createLogger, startReconciler, systemClock } from '@flotilla/runtime';
 import { expect, test, vi } from 'vitest';
 import { createCaches, fillCaches } from '../../caches.ts';
 import { RolloutEngine } from '../../rollout/engine.ts';
@@ -81,10 +81,10 @@ test('as many update graphs as there are workers do not answer: an upgrade witho
     caches,
     rollout: new RolloutEngine({
       caches,
-      queue: { want: () => undefined },
+      queue: { want: () => undefined, holds: () => false },
       step: () => Promise.resolve(undefined),
       onProblem: () => undefined,
-      now: Date.now,
+      clock: systemClock,
       logger,
     }),
     jobs: jobs as unknown as UpgradeJobs,

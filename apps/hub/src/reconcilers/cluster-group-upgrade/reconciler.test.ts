@@ -3,7 +3,7 @@ import { ManifestWork, Placement } from '@flotilla/api/ocm';
 import { CLEANUP_FINALIZER, ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { PLACEMENT_APP } from '@flotilla/rollout';
 import { buildClusterGroupUpgrade, buildWork, UPGRADE } from '@flotilla/rollout/testing';
-import { createLogger, createMetrics, type EventToRecord } from '@flotilla/runtime';
+import { createLogger, createMetrics, type EventToRecord, systemClock } from '@flotilla/runtime';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createCaches, fillCaches } from '../../caches.ts';
 import { RolloutEngine } from '../../rollout/engine.ts';
@@ -43,13 +43,13 @@ async function begin(): Promise<void> {
   const { client } = await hub.process();
   caches = createCaches(client, { logger, metrics: createMetrics() });
   await fillCaches(caches, logger, stop.signal);
-  const queue = { want: () => undefined };
+  const queue = { want: () => undefined, holds: () => false };
   const rollout = new RolloutEngine({
     caches,
     queue,
     step: () => Promise.resolve(false),
     onProblem: () => undefined,
-    now: () => now,
+    clock: { ...systemClock, now: () => now },
     logger,
   });
   const jobs: Pick<UpgradeJobs, 'precache' | 'backUp' | 'resumeCleaning' | 'noteStored' | 'end' | 'teardowns' | 'tearDown'> = {

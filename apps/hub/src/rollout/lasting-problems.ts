@@ -1,10 +1,7 @@
-/** Why something is not true although it was asked for: found out by doing it here, whoever else was asked. */
+/** Why something is not true although it was asked for, as far as that lasts. */
 import { errorMessage, FlotillaError, WaitingError } from '@flotilla/api';
 import type { RolloutProblem } from '@flotilla/rollout';
 import { ApiError, isConflict } from '@flotilla/runtime';
-
-/** A step of a spoke, or the Placements of a batch; throws what keeps it from being done. */
-export type LateStep = () => Promise<unknown>;
 
 interface Found {
   readonly problem: RolloutProblem;
@@ -12,16 +9,12 @@ interface Found {
   readonly refusals: number;
 }
 
-/** Steps that are tried at the same time: it is found out why they are late, the work itself is the queue's. */
-const PARALLEL = 4;
 /** Refusals in a row that are no accident, such as a webhook that was just changed. They are a watchdog's time apart. */
 const REFUSALS = 2;
 
 /** The errors of one upgrade's steps that last, by cluster or `''` for the Placements. Nothing in it that cannot be had again. */
-export class LateSteps {
+export class LastingProblems {
   readonly #found = new Map<string, Found>();
-  readonly #waiting = new Map<string, LateStep>();
-  readonly #running = new Set<string>();
   readonly #onChange: () => void;
 
   /** @param onChange told when a problem came, changed or went */
@@ -29,49 +22,23 @@ export class LateSteps {
     this.#onChange = onChange;
   }
 
-  problem(name: string): RolloutProblem | undefined {
+  /** That of one name. */
+  of(name: string): RolloutProblem | undefined {
     return this.#found.get(name)?.problem;
   }
 
   /** All of them. */
-  get problems(): ReadonlyMap<string, RolloutProblem> {
+  get all(): ReadonlyMap<string, RolloutProblem> {
     return new Map([...this.#found].map(([name, { problem }]) => [name, problem]));
-  }
-
-  /** Carries the step out in this process, when its turn comes and it is still late by then. */
-  try(name: string, step: LateStep): void {
-    if (!this.#running.has(name)) this.#waiting.set(name, step);
-    this.#next();
   }
 
   /** It is true by now, or not wanted any more. */
   settle(name: string): void {
-    this.#waiting.delete(name);
     if (this.#found.delete(name)) this.#onChange();
   }
 
-  #next(): void {
-    for (const [name, step] of this.#waiting) {
-      if (this.#running.size >= PARALLEL) return;
-      this.#waiting.delete(name);
-      this.#running.add(name);
-      void this.#run(name, step);
-    }
-  }
-
-  async #run(name: string, step: LateStep): Promise<void> {
-    try {
-      await step();
-      this.settle(name);
-    } catch (error) {
-      this.#note(name, error);
-    } finally {
-      this.#running.delete(name);
-      this.#next();
-    }
-  }
-
-  #note(name: string, error: unknown): void {
+  /** A try to make it true failed. */
+  note(name: string, error: unknown): void {
     // Another writer was first, or the caches are behind: the next look is another one.
     if (isConflict(error) || (error instanceof FlotillaError && PASSING.has(error.code))) return;
     const before = this.#found.get(name);
