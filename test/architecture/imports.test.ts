@@ -9,15 +9,16 @@ const root = resolve(import.meta.dirname, '../..');
 const WORKBENCHES = ['demo', 'tools', 'test'];
 /** Libraries, and what of ours each may import. */
 const LIBRARIES: Record<string, readonly string[]> = {
-  agent: ['api', 'runtime'],
+  agent: ['api', 'pace', 'runtime'],
   api: [],
-  'control-plane': ['agent', 'api', 'runtime'],
-  runtime: ['api'],
+  'control-plane': ['agent', 'api', 'pace', 'runtime'],
+  pace: [],
+  runtime: ['api', 'pace'],
   machines: ['api'],
-  queues: ['api'],
-  registry: ['api'],
+  queues: ['api', 'pace'],
+  registry: ['api', 'pace'],
   release: ['api'],
-  rollout: ['api', 'machines', 'release'],
+  rollout: ['api', 'machines', 'pace', 'release'],
   upgrade: ['api', 'machines'],
 };
 

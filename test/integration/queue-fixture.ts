@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll, vi } from 'vitest';
 
 export const log = { info: () => {}, warn: () => {}, debug: () => {} };
 /** Short times, so that what a lost job or a killed process costs is short too. */
-const times = { runTimeoutMs: 10_000, backoff: { baseMs: 40, maxMs: 1_000 }, lockMs: 1_000, watchdogMs: 100 };
+const times = { runTimeoutMs: 10_000, backOff: { baseMs: 40, maxMs: 1_000 }, lockMs: 1_000, watchdogMs: 100 };
 
 export const key = (cluster: string): StepKey => ({ kind: 'precache', upgrade: 'uid-1', cluster });
 

@@ -167,7 +167,7 @@ describe.each(['redis', 'in-process'] as const)('a dispatcher on the %s store', 
         if (cluster === 'hopeless') throw new TerminalError('FLOTILLA_TEST_BAD', 'bad input');
         return undefined;
       },
-      { onFailing: ({ cluster }, error) => failing.push(`${cluster}: ${String(error)}`), backoff: { baseMs: 20, maxMs: 60 } },
+      { onFailing: ({ cluster }, error) => failing.push(`${cluster}: ${String(error)}`), backOff: { baseMs: 20, maxMs: 60 } },
     );
     for (const cluster of ['broken', 'lasting', 'waits', 'hopeless']) steps.want(key(cluster));
     await until(() => expect(at.lasting).toHaveLength(7));

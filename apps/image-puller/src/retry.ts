@@ -1,6 +1,6 @@
 import { TerminalError } from '@flotilla/api';
+import { type BackOff, backOffMs, type Clock, pause } from '@flotilla/pace';
 import { RegistryError } from '@flotilla/registry';
-import { type Clock, pause } from '@flotilla/runtime';
 
 /** When to try again, and for how long. */
 export interface RetryOptions {
@@ -19,16 +19,12 @@ export interface RetryOptions {
   readonly onRetry?: (error: unknown, waitMs: number) => void;
 }
 
-const BASE_MS = 500;
-const MAX_MS = 20_000;
+/** Nearly all of a wait is left to chance, so that a fleet does not come back in one instant. */
+const BACK_OFF: BackOff = { baseMs: 500, maxMs: 20_000, floor: 0.1 };
 /** What a registry may ask us to wait at most. */
 const MAX_ASKED_MS = 120_000;
 /** A try may take longer than the whole budget: its end says little about the next one's. */
 const MIN_TRIES = 3;
-
-/** Wait before the next try: exponential with full jitter, so that a fleet does not come back in one instant. */
-export const backOffMs = (failures: number, random: () => number): number =>
-  Math.round(Math.min(MAX_MS, BASE_MS * 2 ** Math.min(failures - 1, 10)) * (0.1 + 0.9 * random()));
 
 /**
  * Calls until it succeeds, is refused for good, or time has passed without progress; then throws the last error. The signal
@@ -47,7 +43,7 @@ export async function withRetries<T>(call: () => Promise<T>, options: RetryOptio
       if (error instanceof TerminalError) throw error;
       if (!options.isTransient(error) && ++refusals >= options.refusedTries) throw error;
       firstFailureAt ??= clock.now();
-      const waitMs = backOffMs(failures, options.random) + askedMs(error);
+      const waitMs = backOffMs(BACK_OFF, failures, options.random) + askedMs(error);
       const idleSince = Math.max(firstFailureAt, progressedAt?.() ?? firstFailureAt);
       if (failures >= MIN_TRIES && clock.now() + waitMs - idleSince > options.retryForMs) throw error;
       options.onRetry?.(error, waitMs);

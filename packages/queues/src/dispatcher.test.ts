@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
+import type { Clock } from '@flotilla/pace';
 import { expect, test } from 'vitest';
-import type { Clock } from './clock.ts';
 import { type DispatcherOptions, startDispatcher } from './dispatcher.ts';
 import { openInProcessStore } from './in-process-store.ts';
 import type { StepKey } from './step-key.ts';
@@ -100,7 +100,7 @@ test('what keeps failing is tried ever more rarely, and told from the fifth time
       tries += 1;
       return Promise.reject(new Error('refused'));
     },
-    { onFailing: () => told.push(tries), backoff: { baseMs: 1_000, maxMs: 60_000 } },
+    { onFailing: () => told.push(tries), backOff: { baseMs: 1_000, maxMs: 60_000 } },
   );
   steps.want(key);
   await clock.pass(HOUR);

@@ -1,8 +1,8 @@
 import { errorMessage, FlotillaError } from '@flotilla/api';
-import type { Clock } from './clock.ts';
+import { type BackOff, backOffMs, type Clock } from '@flotilla/pace';
 import { LateLane, type Reserve } from './late-lane.ts';
 import type { Line, Log, QueueStore } from './line.ts';
-import { type Backoff, backoffMs, type Outcome, runOnce, type StepHandler } from './run-once.ts';
+import { type Outcome, runOnce, type StepHandler } from './run-once.ts';
 import { keyId, StepKey, type StepKind } from './step-key.ts';
 import { WakeTimers } from './wake-timers.ts';
 
@@ -24,7 +24,7 @@ export interface DispatcherOptions {
   readonly signal: AbortSignal;
   readonly log: Log;
   /** Default: 500 ms to a minute. */
-  readonly backoff?: Backoff;
+  readonly backOff?: BackOff;
   /** Default 60 000. */
   readonly runTimeoutMs?: number;
   /** A process that dies keeps its runs this long, twice at most; default 15 000 ms. */
@@ -68,7 +68,7 @@ export interface Dispatcher {
 const DEFAULT_PRIORITY = 100;
 /** An error that so many tries in a row end with, over some 5 s, lasts: others pass before anybody reads of them. */
 const LASTING_TRIES = 5;
-const BACKOFF = { baseMs: 500, maxMs: 60_000 };
+const BACK_OFF: BackOff = { baseMs: 500, maxMs: 60_000 };
 const [RUN_TIMEOUT_MS, LOCK_MS, WATCHDOG_MS, GRACE_MS, LAST_WORDS_MS] = [60_000, 15_000, 2_000, 5_000, 500];
 
 /** Opens a line, and runs what waits in it. */
@@ -225,14 +225,14 @@ class StepDispatcher implements Dispatcher {
 
   #settle(key: StepKey, priority: number, outcome: Outcome): void {
     const id = keyId(key);
-    const { name, log, onFailing, backoff = BACKOFF } = this.#options;
+    const { name, log, onFailing, backOff = BACK_OFF } = this.#options;
     this.#timers.clear(retrySlot(id));
     const retry = (ms: number) => this.#retry(key, priority, this.#clock.now() + ms);
     if (outcome.kind === 'failed') {
       const attempt = (this.#failures.get(id) ?? 0) + 1;
       this.#failures.set(id, attempt);
       log.warn({ queue: name, key: id, attempt, reason: errorMessage(outcome.error) }, 'Step failed, trying again');
-      retry(backoffMs(attempt, backoff, Math.random));
+      retry(backOffMs(backOff, attempt));
       if (attempt >= LASTING_TRIES) onFailing?.(key, outcome.error);
       return;
     }

@@ -1,4 +1,3 @@
-export type { Clock } from './clock.ts';
 export { type Dispatcher, type DispatcherOptions, type DispatcherSize, startDispatcher, type WantOptions } from './dispatcher.ts';
 export { StepTimeoutError, StoreUnavailableError } from './errors.ts';
 export { openInProcessStore } from './in-process-store.ts';

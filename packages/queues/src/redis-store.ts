@@ -1,4 +1,5 @@
 import { errorMessage } from '@flotilla/api';
+import { backOffMs } from '@flotilla/pace';
 import { Redis, type RedisOptions } from 'ioredis';
 import { BullmqLine } from './bullmq-line.ts';
 import { StoreUnavailableError } from './errors.ts';
@@ -59,7 +60,7 @@ function connect(address: string, options: RedisOptions, log: Log): Redis {
     ...options,
     connectTimeout: 5_000,
     keepAlive: 10_000,
-    retryStrategy: (times) => Math.min(25 * 2 ** times, 2_000),
+    retryStrategy: (times) => backOffMs({ baseMs: 50, maxMs: 2_000, floor: 1 }, times),
   };
   const client = address.startsWith('/') ? new Redis({ ...all, path: address }) : new Redis(address, all);
   // Without a listener ioredis prints to the console; every failed command carries its error to its caller anyway.

@@ -1,19 +1,10 @@
 import { TerminalError, WaitingError } from '@flotilla/api';
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { StepTimeoutError } from './errors.ts';
-import { backoffMs, runOnce, type StepHandler } from './run-once.ts';
+import { runOnce, type StepHandler } from './run-once.ts';
 
 const run = (handle: StepHandler, signal = new AbortController().signal, runTimeoutMs = 60_000) =>
   runOnce(handle, { kind: 'precache', upgrade: 'uid-1', cluster: 'spoke' }, { runTimeoutMs, signal });
-
-describe('backoffMs', () => {
-  test.each([
-    { name: 'starts at the base', attempt: 1, random: 1, want: 500 },
-    { name: 'doubles', attempt: 4, random: 1, want: 4_000 },
-    { name: 'is halved at most by jitter', attempt: 4, random: 0, want: 2_000 },
-    { name: 'ends at the longest', attempt: 1_000, random: 1, want: 60_000 },
-  ])('$name', ({ attempt, random, want }) => expect(backoffMs(attempt, { baseMs: 500, maxMs: 60_000 }, () => random)).toBe(want));
-});
 
 describe('runOnce', () => {
   it('tells ends, verdicts, waits and failures apart', async () => {

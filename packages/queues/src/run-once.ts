@@ -37,18 +37,6 @@ export async function runOnce(handle: StepHandler, key: StepKey, bounds: RunBoun
   }
 }
 
-/** First and longest delay after failures in a row, in milliseconds. */
-export interface Backoff {
-  readonly baseMs: number;
-  readonly maxMs: number;
-}
-
-/** Exponential back-off of the n-th failure in a row (from 1), between half and all of it. */
-export function backoffMs(attempt: number, { baseMs, maxMs }: Backoff, random: () => number): number {
-  const full = Math.min(baseMs * 2 ** Math.min(attempt - 1, 30), maxMs);
-  return Math.round(full * (0.5 + random() / 2));
-}
-
 async function bounded(handle: StepHandler, key: StepKey, { runTimeoutMs, signal }: RunBounds): Promise<Again | undefined> {
   signal.throwIfAborted();
   // One controller per run: AbortSignal.any would leave a trace of every run on the dispatcher's own signal.

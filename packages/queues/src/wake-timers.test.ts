@@ -1,5 +1,5 @@
+import type { Clock } from '@flotilla/pace';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Clock } from './clock.ts';
 import { WakeTimers } from './wake-timers.ts';
 
 /** Vitest's time. */

@@ -1,4 +1,4 @@
-import type { Clock } from './clock.ts';
+import type { Clock } from '@flotilla/pace';
 
 /** One exact timer per slot, in process memory: whoever owns the truth sets them again after a restart. */
 export class WakeTimers {

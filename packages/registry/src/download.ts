@@ -1,5 +1,5 @@
+import { mapConcurrently, Semaphore } from '@flotilla/pace';
 import type { RegistryClient } from './client.ts';
-import { mapConcurrently, Semaphore } from './concurrency.ts';
 import { abortedError, RegistryError, RegistryErrorCode } from './errors.ts';
 import { formatImageReference, type ImageReference } from './image-reference.ts';
 import type { OciLayout } from './layout.ts';

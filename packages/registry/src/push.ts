@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
+import { mapConcurrently } from '@flotilla/pace';
 import type { BlobStore } from './blob-store.ts';
 import type { RegistryClient } from './client.ts';
-import { mapConcurrently } from './concurrency.ts';
 import { isTransient, RegistryError, RegistryErrorCode } from './errors.ts';
 import { listImageParts } from './image-graph.ts';
 import { formatImageReference, type ImageReference } from './image-reference.ts';

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { backOffMs } from '@flotilla/pace';
 import { abortedError, RegistryError, RegistryErrorCode } from './errors.ts';
 
 /** How often and how fast a transient failure is tried again: exponential back-off with full jitter. */
@@ -32,9 +33,8 @@ export const defaultRetryPolicy: RetryPolicy = {
  */
 export async function backOff(policy: RetryPolicy, failures: number, error: unknown, signal?: AbortSignal): Promise<void> {
   const asked = error instanceof RegistryError ? error.retryAfterMs : undefined;
-  const ceiling = Math.min(policy.maxMs, policy.baseMs * 2 ** Math.min(failures - 1, 20));
   // Jitter is added to what the server asked for, so that a fleet does not come back in one instant.
-  const ms = policy.random() * ceiling + Math.min(asked ?? 0, policy.maxMs);
+  const ms = backOffMs({ ...policy, floor: 0 }, failures, policy.random) + Math.min(asked ?? 0, policy.maxMs);
   try {
     await policy.sleep(ms, signal);
   } catch (error) {

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { errorMessage, FlotillaError, type KubeObject } from '@flotilla/api';
 import { Event } from '@flotilla/api/core';
-import { backOffMs } from './back-off.ts';
+import { backOffMs, type Clock, pause, systemClock } from '@flotilla/pace';
 import type { Client } from './client.ts';
-import { type Clock, pause, systemClock } from './clock.ts';
 import { ApiError, isAlreadyExists, RuntimeErrorCode } from './errors.ts';
 import { type EventToRecord, eventObject } from './event-recorder-object.ts';
 import type { Logger } from './logger.ts';

@@ -1,5 +1,5 @@
+export { type BackOff, backOffMs, type Clock, pause, systemClock } from '@flotilla/pace';
 export { type ApplyFields, createObjectAccess, type ObjectAccess } from './any-kind.ts';
-export { type BackOff, backOffMs } from './back-off.ts';
 export type {
   ApplyOptions,
   CallOptions,
@@ -12,7 +12,6 @@ export type {
   WatchEvent,
   WatchOptions,
 } from './client.ts';
-export { type Clock, pause, systemClock } from './clock.ts';
 export { type ClientOptions, createClient } from './create-client.ts';
 export {
   createDiscovery,

@@ -1,7 +1,7 @@
 import { errorMessage, type Ref, refKey } from '@flotilla/api';
 import { Lease } from '@flotilla/api/core';
+import { type Clock, pause, systemClock } from '@flotilla/pace';
 import type { Client } from './client.ts';
-import { type Clock, pause, systemClock } from './clock.ts';
 import { isAlreadyExists, isConflict } from './errors.ts';
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { errorMessage, FlotillaError, type Ref } from '@flotilla/api';
+import { type Clock, systemClock } from '@flotilla/pace';
 import type { Client } from './client.ts';
-import { type Clock, systemClock } from './clock.ts';
 import { runWithLease } from './leader-election.ts';
 import { createLogger, type Logger, type LoggerOptions } from './logger.ts';
 import { createMetrics, type Metrics } from './metrics.ts';

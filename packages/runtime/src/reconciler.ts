@@ -1,6 +1,5 @@
 import { errorMessage, FlotillaError, TerminalError, WaitingError } from '@flotilla/api';
-import type { BackOff } from './back-off.ts';
-import type { Clock } from './clock.ts';
+import type { BackOff, Clock } from '@flotilla/pace';
 import { isConflict } from './errors.ts';
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';

@@ -1,4 +1,5 @@
 import { errorMessage } from '@flotilla/api';
+import { type BackOff, backOffMs } from '@flotilla/pace';
 import type { Dispatcher } from 'undici';
 import { z } from 'zod';
 import type { Connection, Dispatchers } from './connection.ts';
@@ -134,11 +135,13 @@ export class Transport {
 /** Verb and path without its query. */
 export const describe = (call: Pick<Call, 'method' | 'path'>): string => `${call.method} ${call.path.split('?', 1)[0]}`;
 
+const BACK_OFF: BackOff = { baseMs: 150, maxMs: 60_000, floor: 1 / 3 };
+
 /** Milliseconds until the same call may be sent again; undefined: give up. */
 function retryDelayMs(call: Call, error: unknown, attempt: number): number | undefined {
   if (!(error instanceof ApiError) || attempt >= MAX_ATTEMPTS) return undefined;
   const spread = 0.5 + Math.random();
-  const backOff = 100 * 2 ** (attempt - 1) * spread;
+  const backOff = backOffMs(BACK_OFF, attempt);
   if (error.status === 429) return (error.retryAfterMs ?? backOff) + 50 * spread;
   if (error.status === 503 && call.idempotent) return (error.retryAfterMs ?? backOff) + 50 * spread;
   if (error.status === 401 && attempt === 1) return 0;

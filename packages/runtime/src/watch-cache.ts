@@ -1,7 +1,6 @@
 import { errorMessage, FlotillaError, type KubeObject, type Ref, type Resource, refKey } from '@flotilla/api';
-import { type BackOff, backOffMs } from './back-off.ts';
+import { type BackOff, backOffMs, type Clock, pause, systemClock } from '@flotilla/pace';
 import type { Client, InvalidObject, WatchEvent } from './client.ts';
-import { type Clock, pause, systemClock } from './clock.ts';
 import { logOnce } from './create-client.ts';
 import { ApiError, isExpired, isNotFound, RuntimeErrorCode } from './errors.ts';
 import type { Logger } from './logger.ts';

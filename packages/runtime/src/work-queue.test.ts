@@ -1,5 +1,5 @@
+import { backOffMs } from '@flotilla/pace';
 import { describe, expect, test } from 'vitest';
-import { backOffMs } from './back-off.ts';
 import { ManualClock } from './testing.ts';
 import { WorkQueue } from './work-queue.ts';
 

@@ -1,5 +1,4 @@
-import { type BackOff, backOffMs } from './back-off.ts';
-import { type Clock, systemClock } from './clock.ts';
+import { type BackOff, backOffMs, type Clock, systemClock } from '@flotilla/pace';
 import type { Metrics } from './metrics.ts';
 
 export interface WorkQueueOptions {

@@ -2,6 +2,7 @@
 import { Annotation, type KubeObject, Label, type Resource } from '@flotilla/api';
 import { ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
 import type { SpokeJobEffect } from '@flotilla/machines';
+import { backOffMs } from '@flotilla/pace';
 import { endedAt } from '@flotilla/rollout';
 import { type Client, isAlreadyExists } from '@flotilla/runtime';
 import type { SpokeManifest, ViewDefinition, Workload } from './definition.ts';
@@ -228,7 +229,7 @@ export class EffectRun implements Record<SpokeJobEffect, () => Promise<void>> {
 
   /** Creates a failed action anew after 1, 2, 4, … s (at most 60), so that the second execution of spec/ocm 1.6 is over. */
   private async retry(action: ActionObservation, name: string, build: (tries: Tries) => KubeObject | Promise<KubeObject>): Promise<void> {
-    const dueAt = endedAt(action, this.deps.now()) + Math.min(1000 * 2 ** Math.min(action.retries, RETRY_BUDGET + 1), 60_000);
+    const dueAt = endedAt(action, this.deps.now()) + backOffMs(BACK_OFF, action.retries + 1);
     if (this.deps.now() < dueAt) {
       this.wakeAt = Math.min(this.wakeAt ?? dueAt, dueAt);
       return;
@@ -282,5 +283,7 @@ export class EffectRun implements Record<SpokeJobEffect, () => Promise<void>> {
   }
 }
 
+/** The second execution of an action that failed is over within a second (spec/ocm 1.6). */
+const BACK_OFF = { baseMs: 1000, maxMs: 60_000, floor: 1 };
 /** Seconds between polls while a namespace is being removed. */
 const CLEANUP_POLL_SECONDS = 2;

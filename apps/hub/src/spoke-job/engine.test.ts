@@ -1,7 +1,8 @@
 import { Label, type Resource } from '@flotilla/api';
 import { CLUSTER_AVAILABLE, ManagedCluster, ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
 import { type BackupState, ClusterGroupUpgrade } from '@flotilla/api/ran';
-import type { Clock, Dispatcher, StepKey } from '@flotilla/queues';
+import type { Clock } from '@flotilla/pace';
+import type { Dispatcher, StepKey } from '@flotilla/queues';
 import type { UpgradeIdentity } from '@flotilla/rollout';
 import { createLogger } from '@flotilla/runtime';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';

@@ -1,10 +1,9 @@
-import { isDeepStrictEqual } from 'node:util';
-import { errorMessage, Label } from '@flotilla/api';
+import { errorMessage, isSameJson, Label } from '@flotilla/api';
 import type { ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
 import type { ClusterGroupUpgrade, PrecacheProgress } from '@flotilla/api/ran';
-import type { Clock, Dispatcher, StepKey } from '@flotilla/queues';
+import type { Dispatcher, StepKey } from '@flotilla/queues';
 import { isAvailable, TROUBLE_PREFIX, type UpgradeIdentity } from '@flotilla/rollout';
-import type { Logger } from '@flotilla/runtime';
+import type { Clock, Logger } from '@flotilla/runtime';
 import { DueSteps } from '../due-steps.ts';
 import { BY_UID, hubObjectsOf, spokeKey } from './caches.ts';
 import { Claims, type Holder } from './claims.ts';
@@ -93,7 +92,7 @@ export class SpokeJobEngine<S extends JobState, I> {
       const matters =
         !previous ||
         isAvailable(object) !== isAvailable(previous) ||
-        !isDeepStrictEqual(object.metadata.annotations, previous.metadata.annotations);
+        !isSameJson(object.metadata.annotations, previous.metadata.annotations);
       if (matters) for (const run of this.#runs.values()) this.#look(run, object.metadata.name);
     });
   }

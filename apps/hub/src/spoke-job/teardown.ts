@@ -1,4 +1,5 @@
 import { Label } from '@flotilla/api';
+import { mapConcurrently } from '@flotilla/pace';
 import type { UpgradeIdentity } from '@flotilla/rollout';
 import { BY_WORK_AND_CLUSTER, BY_WORK_AND_UPGRADE, hubObjectsOf, type SpokeJobCaches, spokeKey } from './caches.ts';
 import type { JobState, SpokeJob, Workload } from './definition.ts';
@@ -44,8 +45,7 @@ export class Teardown {
    */
   async advance(states: Readonly<Record<string, string>>, force: boolean): Promise<boolean> {
     const pending = this.#spokes(states).filter((cluster) => !this.#done.has(cluster));
-    for (let start = 0; start < pending.length; start += PARALLEL)
-      await Promise.all(pending.slice(start, start + PARALLEL).map((cluster) => this.#advanceSpoke(cluster, states[cluster], force)));
+    await mapConcurrently(pending, PARALLEL, (cluster) => this.#advanceSpoke(cluster, states[cluster], force));
     return pending.every((cluster) => this.#done.has(cluster));
   }
 

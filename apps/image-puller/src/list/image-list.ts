@@ -1,6 +1,6 @@
+import { mapConcurrently } from '@flotilla/pace';
 import { parseImageReference } from '@flotilla/registry';
 import { compileExcludePatterns, type ExcludePatterns } from '@flotilla/release';
-import { forEachParallel } from '../parallel.ts';
 import type { PullSpec } from '../spec/spec.ts';
 import type { ImageSource, Layer, ResolvedImage } from './image-source.ts';
 import { listOperatorHeads } from './operator-images.ts';
@@ -69,14 +69,15 @@ async function operatorSpecs(spec: PullSpec, source: ImageSource, patterns: Excl
 async function resolveAll(pullSpecs: readonly string[], source: ImageSource, signal: AbortSignal): Promise<ImageList> {
   const resolved: (ResolvedImage | undefined)[] = [];
   const unresolved: UnresolvedImage[] = [];
-  await forEachParallel(pullSpecs.entries(), PARALLEL_RESOLVES, async ([i, pullSpec]) => {
+  const resolve = async ([i, pullSpec]: readonly [number, string]): Promise<void> => {
     try {
       resolved[i] = await source.resolve(pullSpec, signal);
     } catch (error) {
       signal.throwIfAborted();
       unresolved.push({ pullSpec, error });
     }
-  });
+  };
+  await mapConcurrently(pullSpecs.entries(), PARALLEL_RESOLVES, resolve, { stopAtFailure: true });
   return { images: byDigest(resolved.filter((image) => image !== undefined)), unresolved };
 }
 

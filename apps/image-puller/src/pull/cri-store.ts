@@ -1,12 +1,12 @@
 import { stat } from 'node:fs/promises';
 import { errorMessage } from '@flotilla/api';
+import { mapConcurrently } from '@flotilla/pace';
 import { type DockerConfig, findCredential, parseImageReference } from '@flotilla/registry';
 import type { Clock } from '@flotilla/runtime';
 import { z } from 'zod';
 import { PullerErrorCode, StoreError } from '../errors.ts';
 import type { PullName } from '../list/image-list.ts';
 import type { Layer } from '../list/image-source.ts';
-import { forEachParallel } from '../parallel.ts';
 import { withRetries } from '../retry.ts';
 import type { StoreUsage } from '../space/space.ts';
 import { CriConnection, isAbsent } from './cri-connection.ts';
@@ -131,10 +131,11 @@ class CriStore implements ImageStore {
     const found = new Map<string, number>();
     if (!this.#hasContent) return found;
     try {
-      await forEachParallel(layers, PARALLEL_INFO, async ({ digest }) => {
+      const look = async ({ digest }: Layer): Promise<void> => {
         const bytes = await this.#storedBytes(digest, signal);
         if (bytes !== undefined) found.set(digest, bytes);
-      });
+      };
+      await mapConcurrently(layers, PARALLEL_INFO, look, { stopAtFailure: true });
       for (const [digest, bytes] of await this.#ingesting(signal)) if (!found.has(digest)) found.set(digest, bytes);
     } catch (error) {
       if (!isAbsent(error, 'UNIMPLEMENTED')) throw error;

@@ -1,9 +1,9 @@
 import { errorMessage } from '@flotilla/api';
+import { mapConcurrently } from '@flotilla/pace';
 import { isTransient as isTransientRegistryError } from '@flotilla/registry';
 import type { Clock, Logger } from '@flotilla/runtime';
 import { NoSpaceError, PullerErrorCode, StoreError } from '../errors.ts';
 import type { WantedImage } from '../list/image-list.ts';
-import { forEachParallel } from '../parallel.ts';
 import type { Progress } from '../progress/progress.ts';
 import { type RetryOptions, withRetries } from '../retry.ts';
 import type { ImageStore } from './store.ts';
@@ -38,11 +38,12 @@ const REFUSED_TRIES = 3;
 export async function findMissing(store: ImageStore, images: readonly WantedImage[], retries: StoreRetries): Promise<WantedImage[]> {
   const { progress, signal } = retries;
   const missing: WantedImage[] = [];
-  await forEachParallel(images, 8, async (image) => {
+  const look = async (image: WantedImage): Promise<void> => {
     const there = await Promise.all(image.pullSpecs.map((name) => askStore(() => store.has(name, signal), retries)));
     if (there.every(Boolean)) progress.imageDone(image);
     else missing.push(image);
-  });
+  };
+  await mapConcurrently(images, 8, look, { stopAtFailure: true });
   const layers = new Map(missing.flatMap((image) => image.layers.map((layer) => [layer.digest, layer])));
   progress.sawLayers(await askStore(() => store.layerBytes([...layers.values()], signal), retries));
   return missing;
@@ -65,7 +66,7 @@ export async function pullImages(options: PullOptions): Promise<PullOutcome> {
   const failures: unknown[] = [];
   let pulled = 0;
   using _poll = pollLayers(options, active);
-  await forEachParallel(
+  await mapConcurrently(
     options.images.toSorted((a, b) => size(b) - size(a)),
     options.parallel,
     async (image) => {
@@ -85,6 +86,7 @@ export async function pullImages(options: PullOptions): Promise<PullOutcome> {
         active.delete(image);
       }
     },
+    { stopAtFailure: true },
   );
   return { pulled, failures };
 }

@@ -1,3 +1,4 @@
+import { backOffMs } from '@flotilla/pace';
 import type { FeedbackMode } from './feedback.ts';
 import type { WorkStatus } from './status.ts';
 
@@ -55,7 +56,6 @@ export interface WorkMoment {
 
 const FIRST_READ_MS = 1000;
 const LAST_RETRY_MS = 60_000;
-const MAX_DOUBLINGS = 16;
 
 /** Milliseconds until a work is due again. */
 export const untilNext = ({ nextApplyAtMs, nextReadAtMs }: WorkMemory, nowMs: number): number =>
@@ -65,10 +65,10 @@ export const untilNext = ({ nextApplyAtMs, nextReadAtMs }: WorkMemory, nowMs: nu
 export const readDelay = (quietReads: number, { random, cadence }: WorkMoment): number =>
   cadence.feedback === 'immediate'
     ? cadence.statusSyncMs * (1 + 0.9 * random)
-    : Math.min(FIRST_READ_MS * 2 ** Math.min(quietReads, MAX_DOUBLINGS), cadence.statusSyncMs * (1 + random / 10));
+    : backOffMs({ baseMs: FIRST_READ_MS, maxMs: cadence.statusSyncMs * (1 + random / 10), floor: 1 }, quietReads + 1);
 
 /** A failed manifest is tried again soon: what it lacks is often on its way. */
 export const applyDelay = (failures: number, { random, cadence }: WorkMoment): number =>
   failures === 0
     ? cadence.resyncMs * (1 + random / 2)
-    : Math.min(FIRST_READ_MS * 2 ** Math.min(failures - 1, MAX_DOUBLINGS), LAST_RETRY_MS, cadence.resyncMs);
+    : backOffMs({ baseMs: FIRST_READ_MS, maxMs: Math.min(LAST_RETRY_MS, cadence.resyncMs), floor: 1 }, failures);

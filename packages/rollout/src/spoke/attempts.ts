@@ -1,6 +1,7 @@
 /** The approval of an InstallPlan as an action carries it out, and when one that failed is made anew (spec/ocm 1.3, 1.6). Pure. */
 import { Annotation, type KubeObject } from '@flotilla/api';
 import { ManagedClusterAction } from '@flotilla/api/ocm';
+import { backOffMs } from '@flotilla/pace';
 import { type ActionOutcome, endedAt, observeOutcome } from '../transport/action-outcome.ts';
 import type { UpgradeIdentity } from '../upgrade/identity.ts';
 import { actionLabels } from '../upgrade/labels.ts';
@@ -23,23 +24,19 @@ export interface Attempt extends Pick<ActionOutcome, 'outcome' | 'retries'> {
 }
 
 /** The agent executes a failing action a second time at once, so the first retry leaves it time to. */
-const RETRY_BASE_MS = 2_000;
-const RETRY_MAX_MS = 60_000;
-/** From here on the pause is the longest one. */
-const RETRIES_COUNTED = 10;
+const BACK_OFF = { baseMs: 2_000, maxMs: 60_000, floor: 1 };
 
 /** Reads an attempt from its action. @param now milliseconds since the epoch */
 export function observeAttempt(action: ManagedClusterAction, now: number): Attempt {
   const observed = observeOutcome(action);
   const { outcome, retries } = observed;
   const ended = endedAt(observed, now);
-  const pauseMs = Math.min(RETRY_BASE_MS * 2 ** Math.min(retries, RETRIES_COUNTED), RETRY_MAX_MS);
   return {
     outcome,
     retries,
     view: action.metadata.annotations?.[AttemptAnnotation.view],
     // Two clocks may differ by seconds; further ahead it is ours that stepped back, and nothing waits for as long as it stepped.
-    retryAt: ended - now > RETRY_MAX_MS ? now : ended + pauseMs,
+    retryAt: ended - now > BACK_OFF.maxMs ? now : ended + backOffMs(BACK_OFF, retries + 1),
   };
 }
 

@@ -1,7 +1,7 @@
+import { backOffMs } from '@flotilla/pace';
 import type { TimerHeap } from '../timer-heap.ts';
 
-const FIRST_BACKOFF_MS = 5;
-const LAST_BACKOFF_MS = 10_000;
+const BACK_OFF = { baseMs: 5, maxMs: 10_000, floor: 1 };
 
 /** One worker over a set of names: each name once in the queue, one at a time, errors again with back-off. */
 export class Lane {
@@ -58,7 +58,7 @@ export class Lane {
       const failures = this.#failures.get(key) ?? 0;
       this.#failures.set(key, failures + 1);
       this.#onError(error);
-      this.#timers.after(Math.min(FIRST_BACKOFF_MS * 2 ** failures, LAST_BACKOFF_MS), () => this.add(key));
+      this.#timers.after(backOffMs(BACK_OFF, failures + 1), () => this.add(key));
     } finally {
       this.#busy = false;
       this.#pump();

@@ -1,0 +1,59 @@
+/** How items are gone through. */
+export interface ConcurrencyOptions {
+  /** After an error no further item is begun; default false: all are. */
+  readonly stopAtFailure?: boolean;
+}
+
+/**
+ * Runs `work` over all items, at most `width` at once, starting the next as soon as one ends. Results in order; the first failure is thrown
+ * when everything that was begun has ended.
+ */
+export async function mapConcurrently<T, R>(
+  items: Iterable<T>,
+  width: number,
+  work: (item: T) => Promise<R>,
+  { stopAtFailure = false }: ConcurrencyOptions = {},
+): Promise<R[]> {
+  const results: R[] = [];
+  const failures: unknown[] = [];
+  // One iterator for all lanes: each takes the next item when it is free.
+  const iterator = Iterator.from(items);
+  let begun = 0;
+  const lane = async (): Promise<void> => {
+    for (let next = iterator.next(); !next.done; next = iterator.next()) {
+      const index = begun++;
+      try {
+        results[index] = await work(next.value);
+      } catch (error) {
+        failures.push(error);
+      }
+      if (stopAtFailure && failures.length > 0) return;
+    }
+  };
+  await Promise.all(Array.from({ length: Math.max(1, width) }, lane));
+  if (failures.length > 0) throw failures[0];
+  return results;
+}
+
+/** At most `width` tasks at once, first come first served. */
+export class Semaphore {
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(width: number) {
+    this.#free = Math.max(1, width);
+  }
+
+  /** Runs the task when there is room. */
+  async run<T>(task: () => Promise<T>): Promise<T> {
+    if (this.#free > 0) this.#free--;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    try {
+      return await task();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next) next();
+      else this.#free++;
+    }
+  }
+}

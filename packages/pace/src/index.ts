@@ -1,0 +1,3 @@
+export { type BackOff, backOffMs } from './back-off.ts';
+export { type Clock, pause, systemClock } from './clock.ts';
+export { mapConcurrently, Semaphore } from './concurrency.ts';
