@@ -5,7 +5,7 @@ import { parseAllDocuments } from 'yaml';
 import { createAction, createView, deleteAction } from '../spoke-job/hub-objects.ts';
 import { clusterObject, UPGRADE } from '../spoke-job/observation-builders.ts';
 import { precacheNames } from './job.ts';
-import { precacheManifests, specData } from './manifests.ts';
+import { precacheManifests } from './manifests.ts';
 import { spokeNode } from './spoke-node.ts';
 import type { WorkloadInputs } from './workload-inputs.ts';
 
@@ -205,40 +205,6 @@ test.each(['talm', 'least-privilege'] as const)('profile %s: namespace first, wi
       labels: { 'pod-security.kubernetes.io/enforce': 'privileged' },
       annotations: { 'workload.openshift.io/allowed': 'management', 'flotilla.io/upgrade-uid': 'uid-1' },
     },
-  });
-});
-
-describe('ConfigMap pre-cache-spec', () => {
-  const keys = [
-    'additionalImages',
-    'excludePrecachePatterns',
-    'operators.indexes',
-    'operators.packagesAndChannels',
-    'platform.image',
-    'spaceRequired',
-  ];
-
-  test('all keys are there when nothing is asked for', () =>
-    expect(specData({})).toEqual(Object.fromEntries(keys.map((key) => [key, '']))));
-
-  test('lists are joined by newlines without a final one', () => {
-    expect(
-      specData({
-        platformImage: 'p',
-        operatorsIndexes: ['i1', 'i2'],
-        operatorsPackagesAndChannels: ['a:1', 'b:2'],
-        excludePrecachePatterns: ['x', 'y'],
-        additionalImages: ['z'],
-        spaceRequired: '35',
-      }),
-    ).toEqual({
-      'platform.image': 'p',
-      'operators.indexes': 'i1\ni2',
-      'operators.packagesAndChannels': 'a:1\nb:2',
-      excludePrecachePatterns: 'x\ny',
-      additionalImages: 'z',
-      spaceRequired: '35',
-    });
   });
 });
 

@@ -1,7 +1,7 @@
 /** The objects a pre-cache puts on a spoke, in the order they must be created (spec/talm 3.5, 3.6). Pure. */
 
 import { SccRole } from '@flotilla/api';
-import { PrecacheAction, PrecacheSpecKey, type PrecachingSpec, SpokeName } from '@flotilla/api/ran';
+import { PrecacheAction, precacheSpecData, SpokeName } from '@flotilla/api/ran';
 import type { SpokeManifest } from '../spoke-job/definition.ts';
 import { clusterAdminTemplate, namespaceTemplate } from '../spoke-job/templates.ts';
 import { CA_FILE, leastPrivilegeJobTemplate } from './least-privilege-job.ts';
@@ -18,7 +18,10 @@ export function precacheManifests(inputs: WorkloadInputs): SpokeManifest[] {
     ...rbac(inputs),
     {
       action: PrecacheAction.createSpecConfigMap,
-      template: { ...object('v1', 'ConfigMap', SpokeName.specConfigMap), data: { ...specData(inputs.spec), ...authorities(inputs) } },
+      template: {
+        ...object('v1', 'ConfigMap', SpokeName.specConfigMap),
+        data: { ...precacheSpecData(inputs.spec), ...authorities(inputs) },
+      },
     },
     { action: PrecacheAction.createJob, template: (inputs.profile === 'talm' ? talmJobTemplate : leastPrivilegeJobTemplate)(inputs) },
   ];
@@ -56,16 +59,3 @@ const binding = (name: string, kind: 'Role' | 'ClusterRole', role: string): Spok
 /** The reference's workload knows no such key. */
 const authorities = ({ profile, caBundle }: WorkloadInputs): Record<string, string> =>
   profile === 'talm' || caBundle === '' ? {} : { [CA_FILE]: caBundle };
-
-/** Data of ConfigMap `pre-cache-spec`: every key present, joined by newlines, no final newline. */
-export function specData(spec: PrecachingSpec): Record<string, string> {
-  const lines = (values: readonly string[] | undefined) => (values ?? []).join('\n');
-  return {
-    [PrecacheSpecKey.operatorsIndexes]: lines(spec.operatorsIndexes),
-    [PrecacheSpecKey.operatorsPackagesAndChannels]: lines(spec.operatorsPackagesAndChannels),
-    [PrecacheSpecKey.excludePrecachePatterns]: lines(spec.excludePrecachePatterns),
-    [PrecacheSpecKey.additionalImages]: lines(spec.additionalImages),
-    [PrecacheSpecKey.platformImage]: spec.platformImage ?? '',
-    [PrecacheSpecKey.spaceRequired]: spec.spaceRequired ?? '',
-  };
-}

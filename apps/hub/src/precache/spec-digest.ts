@@ -1,8 +1,7 @@
 import { Annotation } from '@flotilla/api';
-import type { PrecachingSpec } from '@flotilla/api/ran';
+import { type PrecachingSpec, precacheSpecData } from '@flotilla/api/ran';
 import type { SpokeManifest } from '../spoke-job/definition.ts';
 import { templateDigest } from '../spoke-job/hub-objects.ts';
-import { specData } from './manifests.ts';
 
 /** Every look at every spoke of an upgrade asks for the digest of one and the same spec. */
 const digests = new WeakMap<PrecachingSpec, string>();
@@ -11,7 +10,7 @@ const digests = new WeakMap<PrecachingSpec, string>();
 export function specDigest(spec: PrecachingSpec): string {
   const known = digests.get(spec);
   if (known !== undefined) return known;
-  const digest = templateDigest(Object.entries(specData(spec)).map(([key, lines]) => [key, lines.split('\n').toSorted()]));
+  const digest = templateDigest(Object.entries(precacheSpecData(spec)).map(([key, lines]) => [key, lines.split('\n').toSorted()]));
   digests.set(spec, digest);
   return digest;
 }

@@ -3,6 +3,7 @@ import { labelKey, labelValue, list, map, objectName, text } from '../bounded.ts
 import { Condition } from '../conditions.ts';
 import { KubeObject, LabelSelector, ObjectMeta, resource } from '../kubernetes.ts';
 import { BackupState } from './backup.ts';
+import { PrecachingSpec } from './pre-caching-config.ts';
 import { PrecacheProgress, PrecacheState } from './precache.ts';
 
 /** Most clusters of one upgrade; as many names are all that an object has room for. */
@@ -76,17 +77,6 @@ export const ClusterGroupUpgradeSpec = z.object({
   batchTimeoutAction: text(64).optional().describe('What to do when a batch times out: Continue (default) or Abort.'),
 });
 export type ClusterGroupUpgradeSpec = z.output<typeof ClusterGroupUpgradeSpec>;
-
-/** The images an upgrade needs, as found in policies and overrides (spec/talm 1.2, 3.2, 3.3). */
-export const PrecachingSpec = z.object({
-  platformImage: z.string().optional().describe('Release image to pre-cache.'),
-  operatorsIndexes: z.array(z.string()).optional().describe('Operator index images.'),
-  operatorsPackagesAndChannels: z.array(z.string()).optional().describe('package:channel entries to pre-cache from the indexes.'),
-  excludePrecachePatterns: z.array(z.string()).optional().describe('Basic regular expressions; release images that match are left out.'),
-  spaceRequired: z.string().optional().describe('Free space each cluster must have, in GiB.'),
-  additionalImages: z.array(z.string()).optional().describe('Further images to pre-cache.'),
-});
-export type PrecachingSpec = z.output<typeof PrecachingSpec>;
 
 const CurrentItem = z.object({
   name: z.string().describe('Name.'),

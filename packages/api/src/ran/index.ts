@@ -1,14 +1,13 @@
 export { BackupAction, BackupName, BackupState, BackupView, isFinalBackupState } from './backup.ts';
-export { ClusterGroupUpgrade, ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus, PrecachingSpec } from './cluster-group-upgrade.ts';
+export { ClusterGroupUpgrade, ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus } from './cluster-group-upgrade.ts';
 export { ranCrds } from './crds.ts';
 export { CLEANUP_FINALIZER, ClusterGroupUpgradeCondition, OVERRIDES_CONFIG_MAP, PrecacheAction, PrecacheView, SpokeName } from './names.ts';
 export { packStatus, unpackStatus } from './packed-status.ts';
-export { PreCachingConfig, PreCachingConfigSpec } from './pre-caching-config.ts';
+export { PreCachingConfig, PreCachingConfigSpec, PrecacheSpecKey, PrecachingSpec, precacheSpecData } from './pre-caching-config.ts';
 export {
   DEFAULT_SPACE_REQUIRED,
   isFinalPrecacheState,
   PrecacheProgress,
-  PrecacheSpecKey,
   PrecacheState,
   PullerExit,
   PullerPhase,

@@ -23,6 +23,33 @@ export const PreCachingConfigSpec = z.object({
 });
 export type PreCachingConfigSpec = z.output<typeof PreCachingConfigSpec>;
 
+/** The images an upgrade needs, as found in policies and overrides (spec/talm 1.2, 3.2, 3.3). */
+export const PrecachingSpec = z.object({
+  platformImage: z.string().optional().describe('Release image to pre-cache.'),
+  operatorsIndexes: z.array(z.string()).optional().describe('Operator index images.'),
+  operatorsPackagesAndChannels: z.array(z.string()).optional().describe('package:channel entries to pre-cache from the indexes.'),
+  excludePrecachePatterns: z.array(z.string()).optional().describe('Basic regular expressions; release images that match are left out.'),
+  spaceRequired: z.string().optional().describe('Free space each cluster must have, in GiB.'),
+  additionalImages: z.array(z.string()).optional().describe('Further images to pre-cache.'),
+});
+export type PrecachingSpec = z.output<typeof PrecachingSpec>;
+
+/** Keys of ConfigMap `pre-cache-spec`, one for each field: all always present, newline-joined (spec/talm 3.5). */
+export const PrecacheSpecKey = {
+  operatorsIndexes: 'operators.indexes',
+  operatorsPackagesAndChannels: 'operators.packagesAndChannels',
+  excludePrecachePatterns: 'excludePrecachePatterns',
+  additionalImages: 'additionalImages',
+  platformImage: 'platform.image',
+  spaceRequired: 'spaceRequired',
+} as const satisfies Record<keyof PrecachingSpec, string>;
+
+/** Data of that ConfigMap: every key present, joined by newlines, no final newline. Its order is part of what digests are made of. */
+export function precacheSpecData(spec: PrecachingSpec): Record<string, string> {
+  const fields = Object.entries(PrecacheSpecKey) as [keyof PrecachingSpec, string][];
+  return Object.fromEntries(fields.map(([field, key]) => [key, [spec[field] ?? []].flat().join('\n')]));
+}
+
 const Schema = KubeObject.extend({ spec: PreCachingConfigSpec.optional() });
 /** Overrides for pre-caching, referenced by ClusterGroupUpgrades. */
 export type PreCachingConfig = z.output<typeof Schema>;

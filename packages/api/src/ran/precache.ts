@@ -64,13 +64,3 @@ export const PullerExit = {
 
 /** `spaceRequired` when nobody says otherwise, in GiB (spec/talm 3.3); for a platform image or additional images alone (spec/talm 4.1). */
 export const DEFAULT_SPACE_REQUIRED = '35';
-
-/** Keys of ConfigMap `pre-cache-spec`: all always present, newline-joined (spec/talm 3.5). */
-export const PrecacheSpecKey = {
-  platformImage: 'platform.image',
-  operatorsIndexes: 'operators.indexes',
-  operatorsPackagesAndChannels: 'operators.packagesAndChannels',
-  excludePrecachePatterns: 'excludePrecachePatterns',
-  additionalImages: 'additionalImages',
-  spaceRequired: 'spaceRequired',
-} as const;
