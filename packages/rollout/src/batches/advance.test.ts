@@ -1,5 +1,6 @@
 import { ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
+import { openGates } from '../gates/gate-builders.ts';
 import type { RolloutMode, RolloutObservation, Standing } from '../upgrade/model.ts';
 import { type Advance, type AdvanceInput, advanceRollout } from './advance.ts';
 
@@ -34,7 +35,7 @@ interface Given {
   readonly strategy?: Partial<ClusterGroupUpgradeSpec['remediationStrategy']>;
   readonly action?: string;
   readonly observed?: Partial<RolloutObservation>;
-  readonly window?: AdvanceInput['window'];
+  readonly window?: AdvanceInput['gates']['window'];
   /** After the start. */
   readonly minutes?: number;
 }
@@ -59,7 +60,7 @@ function advance(given: Given): Advance {
     problem: () => undefined,
     ...observed,
   };
-  return advanceRollout({ spec, status, observation, window, now: T0 + minutes * MINUTE });
+  return advanceRollout({ spec, status, observation, gates: { ...openGates, window }, now: T0 + minutes * MINUTE });
 }
 
 const running = (batch: number, progress: Record<string, object> = {}, minutes = 0): Given['status'] => ({

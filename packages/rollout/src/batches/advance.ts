@@ -6,8 +6,7 @@
 import { conditionTime } from '@flotilla/api';
 import type { ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import { nextRolloutState, type RolloutLook, RolloutState } from '@flotilla/machines';
-import { judgeBatchGates, type Refusal } from '../gates/gates.ts';
-import type { Window } from '../gates/window.ts';
+import { type BatchGateInput, judgeBatchGates, type Refusal } from '../gates/gates.ts';
 import { type ClusterRecord, RecordState, type RolloutObservation, type Verdict } from '../upgrade/model.ts';
 import { runningState } from '../upgrade/stage.ts';
 import {
@@ -30,7 +29,7 @@ export interface AdvanceInput {
   /** Of an upgrade whose rollout has started. */
   readonly status: ClusterGroupUpgradeStatus;
   readonly observation: RolloutObservation;
-  readonly window: Window;
+  readonly gates: BatchGateInput;
   /** Epoch milliseconds. */
   readonly now: number;
 }
@@ -138,7 +137,7 @@ class Pass {
 
   /** Of the batch that comes next. */
   #askGates(): RolloutLook {
-    this.#refusal = judgeBatchGates(this.#input);
+    this.#refusal = judgeBatchGates(this.#input.gates);
     if (this.#refusal?.wakeAt !== undefined) this.#wake(this.#refusal.wakeAt);
     if (this.#refusal && this.#isPast(this.#deadline)) this.#verdict = tookTooLong(this.#input.observation.mode.kind, '');
     return { hasBegun: true, isOpen: !this.#refusal };

@@ -1,5 +1,6 @@
 import { ClusterGroupUpgradeSpec, type ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import { expect, test } from 'vitest';
+import { openGates } from '../gates/gate-builders.ts';
 import type { Window } from '../gates/window.ts';
 import type { RolloutProblem, Standing } from '../upgrade/model.ts';
 import { type Advance, advanceRollout } from './advance.ts';
@@ -126,7 +127,7 @@ function tell({ clusters, compliant = [], strategy, action, soakSeconds = 0, mom
       spec,
       status,
       now,
-      window: world.window ?? { kind: 'open' },
+      gates: { ...openGates, ...(world.window && { window: world.window }) },
       observation: observe(world, soakSeconds),
     });
     status = { ...status, status: advance.status, clusters: [...advance.clusters] };

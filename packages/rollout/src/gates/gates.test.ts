@@ -1,20 +1,11 @@
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
 import { judgeBlocking } from './blocking.ts';
+import { openGates } from './gate-builders.ts';
 import { type GateInput, judgeBatchGates, judgeGates, remainingClusters } from './gates.ts';
 
-const open: GateInput = {
-  enabled: true,
-  canaries: [],
-  planned: ['a', 'b'],
-  precaching: undefined,
-  window: { kind: 'open' },
-  blocking: { missing: [], incomplete: [], eligible: undefined },
-  wantsBackup: false,
-  backup: undefined,
-};
 const shut: GateInput = {
-  ...open,
+  ...openGates,
   enabled: false,
   window: { kind: 'closed', message: 'Waiting for the window', opensAt: 7 },
   blocking: { missing: ['x', 'y'], incomplete: ['z'], eligible: undefined },
@@ -33,20 +24,20 @@ describe('the first gate that refuses is the one that is told', () => {
     { name: 'then the window', input: { ...shut, enabled: true }, want: 'window False WaitingForWindow: Waiting for the window' },
     {
       name: 'then blocking upgrades that are missing',
-      input: { ...shut, enabled: true, window: open.window },
+      input: { ...shut, enabled: true, window: openGates.window },
       want: 'blocking False MissingBlockingCR: Missing blocking CRs: [x y]',
     },
     {
       name: 'then those that are not completed',
-      input: { ...open, wantsBackup: true, blocking: { missing: [], incomplete: ['z', 'y'], eligible: undefined } },
+      input: { ...openGates, wantsBackup: true, blocking: { missing: [], incomplete: ['z', 'y'], eligible: undefined } },
       want: 'blocking False IncompleteBlockingCR: Blocking CRs that are not completed: [z y]',
     },
     {
       name: 'then the backup',
-      input: { ...open, wantsBackup: true, backup: { finished: false, failed: ['a'] } },
+      input: { ...openGates, wantsBackup: true, backup: { finished: false, failed: ['a'] } },
       want: 'backup False NotStarted: Cluster backup is in progress',
     },
-    { name: 'and then none', input: { ...open, wantsBackup: true, precaching: failedOn('a'), backup: failedOn() }, want: undefined },
+    { name: 'and then none', input: { ...openGates, wantsBackup: true, precaching: failedOn('a'), backup: failedOn() }, want: undefined },
   ])('$name', ({ input, want }) => {
     const refusal = judgeGates(input);
     const said = refusal?.progressing;
@@ -58,7 +49,7 @@ describe('the first gate that refuses is the one that is told', () => {
   test('a batch asks for the window again, and for nothing else: it is in progress, whatever it waits for', () => {
     const progressing = { status: 'True', reason: 'WaitingForWindow', message: 'Waiting for the window' };
     expect(judgeBatchGates(shut)).toEqual({ gate: 'window', progressing, wakeAt: 7 });
-    expect(judgeBatchGates({ ...shut, window: open.window })).toBeUndefined();
+    expect(judgeBatchGates({ ...shut, window: openGates.window })).toBeUndefined();
   });
 });
 
@@ -71,20 +62,24 @@ describe('an upgrade that has nobody left ends there', () => {
       input: { ...shut, canaries: ['b'], precaching: failedOn('b') },
       want: 'Precaching failed on canary clusters',
     },
-    { name: 'all failed the backup', input: { ...open, wantsBackup: true, backup: failedOn('a', 'b') }, want: `${NOBODY} (Backup failed)` },
+    {
+      name: 'all failed the backup',
+      input: { ...openGates, wantsBackup: true, backup: failedOn('a', 'b') },
+      want: `${NOBODY} (Backup failed)`,
+    },
     {
       name: 'a canary failed the backup',
-      input: { ...open, canaries: ['a'], wantsBackup: true, backup: failedOn('a') },
+      input: { ...openGates, canaries: ['a'], wantsBackup: true, backup: failedOn('a') },
       want: 'Backup failed on canary clusters',
     },
     {
       name: 'none is eligible',
-      input: { ...open, blocking: { missing: [], incomplete: [], eligible: new Set(['c']) } },
+      input: { ...openGates, blocking: { missing: [], incomplete: [], eligible: new Set(['c']) } },
       want: `${NOBODY} after filtering out non-completed clusters from blocking CGUs`,
     },
     {
       name: 'the eligible ones failed',
-      input: { ...open, precaching: failedOn('a'), blocking: { missing: [], incomplete: [], eligible: new Set(['a']) } },
+      input: { ...openGates, precaching: failedOn('a'), blocking: { missing: [], incomplete: [], eligible: new Set(['a']) } },
       want: `${NOBODY} after filtering out non-completed clusters from blocking CGUs`,
     },
   ])('$name', ({ input, want }) => {
@@ -96,9 +91,9 @@ describe('an upgrade that has nobody left ends there', () => {
 });
 
 test('who failed a job or is not eligible leaves the plan, the others keep their order', () => {
-  const input = { ...open, planned: ['d', 'c', 'b', 'a'], precaching: failedOn('c'), backup: failedOn('b') };
+  const input = { ...openGates, planned: ['d', 'c', 'b', 'a'], precaching: failedOn('c'), backup: failedOn('b') };
   expect(remainingClusters(input)).toEqual(['d', 'a']);
-  expect(remainingClusters({ ...input, blocking: { ...open.blocking, eligible: new Set(['a', 'b']) } })).toEqual(['a']);
+  expect(remainingClusters({ ...input, blocking: { ...openGates.blocking, eligible: new Set(['a', 'b']) } })).toEqual(['a']);
 });
 
 describe('blocking upgrades', () => {

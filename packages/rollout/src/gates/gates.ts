@@ -1,10 +1,11 @@
 /** What has to be before a rollout starts, and before each of its batches, in order (spec/talm 2.9). Pure. */
 
+import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import type { Verdict } from '../upgrade/model.ts';
 import { failed, type Outcome, waitingForWindow } from '../upgrade/texts.ts';
 import { formatSlice } from '../values/go-format.ts';
 import type { Blocking } from './blocking.ts';
-import type { Window } from './window.ts';
+import { judgeWindow, type Window } from './window.ts';
 
 /** How a job on every spoke (pre-caching, backup) stands; the spokes that failed it leave the plan. */
 export interface JobReport {
@@ -12,15 +13,22 @@ export interface JobReport {
   readonly failed: readonly string[];
 }
 
+/** What is asked of a rollout that runs too; by everything else it has passed for good. */
+export interface BatchGateInput {
+  readonly window: Window;
+}
+
+/** The same, by the upgrade itself. @param now epoch milliseconds */
+export const batchGatesOf = (upgrade: ClusterGroupUpgrade, now: number): BatchGateInput => ({ window: judgeWindow(upgrade, now) });
+
 /** Everything the gates look at. */
-export interface GateInput {
+export interface GateInput extends BatchGateInput {
   readonly enabled: boolean;
   readonly canaries: readonly string[];
   /** Clusters of the plan, those that failed a job included. */
   readonly planned: readonly string[];
   /** Undefined when there is nothing to pre-cache. */
   readonly precaching: JobReport | undefined;
-  readonly window: Window;
   readonly blocking: Blocking;
   /** The upgrade wants a backup first, and its plan has clusters. */
   readonly wantsBackup: boolean;
@@ -40,9 +48,6 @@ export interface Refusal {
   /** When to look again even if nothing changes, epoch milliseconds. */
   readonly wakeAt?: number | undefined;
 }
-
-/** What is asked of a rollout that runs too; by everything else it has passed for good. */
-export type BatchGateInput = Pick<GateInput, 'window'>;
 
 type Judge<I> = (input: I) => Omit<Refusal, 'gate'> | undefined;
 type Gate = Judge<GateInput>;

@@ -1,6 +1,6 @@
 import { ClusterOperator } from '@flotilla/api/config';
+import { type Clock, systemClock } from '@flotilla/pace';
 import type { Client } from '../client.ts';
-import { type Clock, systemClock } from '../clock.ts';
 import { isAlreadyExists } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { Metrics } from '../metrics.ts';

@@ -3,13 +3,13 @@ import { CLEANUP_FINALIZER, type ClusterGroupUpgrade, ClusterGroupUpgradeSpec, t
 import type { ValidationFacts } from '@flotilla/rollout';
 import {
   advanceRollout,
+  batchGatesOf,
   eventsBetween,
   type GateInput,
   isRunning,
   isTurningPoint,
   judgeBlocking,
   judgeGates,
-  judgeWindow,
   keepsObjects,
   type ObservedUpgrade,
   PlacementPatience,
@@ -205,7 +205,7 @@ export class UpgradeReconciler {
       tenancy: tenancyOf(upgrade.metadata.namespace ?? '', caches),
       now: at,
     });
-    const advance = advanceRollout({ spec, status, observation, window: judgeWindow(upgrade, at), now: at });
+    const advance = advanceRollout({ spec, status, observation, gates: batchGatesOf(upgrade, at), now: at });
     return { status: describeRollout(status, advance, new Date(at)), wakeAt: earliest(advance.wakeAt, observation.lookAt) };
   }
 
@@ -217,11 +217,11 @@ export class UpgradeReconciler {
     observed: ObservedUpgrade,
   ): GateInput {
     return {
+      ...batchGatesOf(upgrade, this.#deps.now()),
       enabled: spec.enable,
       canaries: spec.remediationStrategy.canaries ?? [],
       planned: plan.batches.flat(),
       precaching: precaching?.rollUp,
-      window: judgeWindow(upgrade, this.#deps.now()),
       blocking: judgeBlocking(upgrade, observed.upgradeAt),
       wantsBackup: spec.backup && plan.batches.length > 0,
       backup: undefined,

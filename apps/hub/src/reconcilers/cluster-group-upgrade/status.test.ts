@@ -1,6 +1,7 @@
 import { ClusterGroupUpgrade, type ClusterGroupUpgradeStatus, type PrecacheState } from '@flotilla/api/ran';
 import type { UpgradePlan } from '@flotilla/rollout';
 import { judgeGates } from '@flotilla/rollout';
+import { openGates } from '@flotilla/rollout/testing';
 import { describe, expect, test } from 'vitest';
 import { rollUp } from '../../precache/rollup.ts';
 import type { SpokeRecord } from '../../spoke-job/run.ts';
@@ -44,14 +45,11 @@ function reportOf(states: Readonly<Record<string, PrecacheState>>, parts: Partia
 /** One pass before the start, with the gates as they are for this upgrade. */
 function describeStatus(given: ClusterGroupUpgrade, plan: UpgradePlan, precaching: PrecachingReport | undefined, now: Date) {
   const refusal = judgeGates({
+    ...openGates,
     enabled: given.spec?.enable ?? true,
     canaries: given.spec?.remediationStrategy.canaries ?? [],
     planned: plan.batches.flat(),
     precaching: precaching?.rollUp,
-    window: { kind: 'open' },
-    blocking: { missing: [], incomplete: [], eligible: undefined },
-    wantsBackup: false,
-    backup: undefined,
   });
   const passed = plan.stopped === undefined ? refusal : undefined;
   return describePreparation({ upgrade: given, plan, precaching, backup: undefined, refusal: passed, talmStrict: false, now });

@@ -1,0 +1,14 @@
+/** Gates for tests. */
+import type { GateInput } from './gates.ts';
+
+/** All gates open, for two clusters without jobs. */
+export const openGates: GateInput = {
+  enabled: true,
+  canaries: [],
+  planned: ['a', 'b'],
+  precaching: undefined,
+  window: { kind: 'open' },
+  blocking: { missing: [], incomplete: [], eligible: undefined },
+  wantsBackup: false,
+  backup: undefined,
+};
