@@ -21,7 +21,7 @@ async function main(program: Program<ProgramSettings>): Promise<void> {
   };
   program.ready();
   logger.info({ server: client.server, port: program.port }, 'Upgrade operator is ready');
-  const work = (signal: AbortSignal) => runOperator({ client, settings: config, logger, metrics, clock }, connect, signal);
+  const work = (signal: AbortSignal) => runOperator({ client, settings: config, logger, metrics, clock }, { createPorts: connect }, signal);
   if (!config.leaderElect) return work(program.signal);
   await program.lead({ client, ref: { namespace: config.namespace, name: OPERATOR_LEASE } }, work);
 }

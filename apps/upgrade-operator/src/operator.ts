@@ -7,6 +7,7 @@ import { createNodeDrains } from './drain/node-drains.ts';
 import type { Ports } from './ports.ts';
 import { startNodeKeeper } from './reconcilers/node/reconciler.ts';
 import { startUpgradeConfigs } from './reconcilers/upgrade-config/reconciler.ts';
+import { stepsOf } from './upgraders.ts';
 
 /** What the operator runs on. */
 export interface OperatorDeps {
@@ -17,11 +18,18 @@ export interface OperatorDeps {
   readonly clock: Clock;
 }
 
+/** The operator, as far as tests take it apart. */
+export interface OperatorParts {
+  readonly createPorts: PortsFactory;
+  /** The steps of an upgrade; default those of its type. */
+  readonly steps?: typeof stepsOf;
+}
+
 /** What makes the services behind the ports; the caches are read by whoever watches them. */
 export type PortsFactory = (deps: OperatorDeps, caches: Caches, signal: AbortSignal) => Ports;
 
 /** Does the operator's work until the signal aborts. */
-export async function runOperator(deps: OperatorDeps, createPorts: PortsFactory, signal: AbortSignal): Promise<void> {
+export async function runOperator(deps: OperatorDeps, { createPorts, steps = stepsOf }: OperatorParts, signal: AbortSignal): Promise<void> {
   const { client, settings, logger, metrics, clock } = deps;
   const { namespace, retrySeconds } = settings;
   const caches = createCaches(client, namespace, { logger, metrics, clock });
@@ -37,7 +45,7 @@ export async function runOperator(deps: OperatorDeps, createPorts: PortsFactory,
     hasForcedDrain = true;
     looks.enqueue(refKey({ namespace, name: UPGRADE_CONFIG_NAME }));
   };
-  const upgradeConfigs = startUpgradeConfigs({ ...common, client, looks, takeForcedDrain, retryMs: retrySeconds * 1000 }, signal);
+  const upgradeConfigs = startUpgradeConfigs({ ...common, client, steps, looks, takeForcedDrain, retryMs: retrySeconds * 1000 }, signal);
   const nodes = startNodeKeeper({ ...common, onForcedDrain }, signal);
   await Promise.all([upgradeConfigs.stopped, nodes.stopped]);
 }

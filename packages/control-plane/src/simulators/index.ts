@@ -1,4 +1,10 @@
 export { createRandom } from '../random.ts';
+export type { ClusterFaults, ClusterPace } from './cluster/actor.ts';
+export { type ClusterActors, type ClusterActorsOptions, startClusterActors } from './cluster/cluster-actors.ts';
+export { createNode } from './cluster/nodes.ts';
+export { renderedConfig } from './cluster/pool-actor.ts';
+export { clearCluster, createSmallCluster, reportOperator, type SmallCluster } from './cluster/small-cluster.ts';
+export { type OfferedVersions, releaseImage } from './cluster/version-actor.ts';
 export {
   type FakeOperators,
   type FakeOperatorsOptions,

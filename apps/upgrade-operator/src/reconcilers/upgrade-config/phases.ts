@@ -6,6 +6,7 @@ import {
   type UpgradeConfig,
   UpgradeConfig as UpgradeConfigKind,
   type UpgradePhase,
+  type UpgradeType,
 } from '@flotilla/api/managed';
 import type { ManagedUpgradeLook } from '@flotilla/machines';
 import type { Client, Clock, Logger } from '@flotilla/runtime';
@@ -24,8 +25,7 @@ import type { ClusterWrites } from '../../cluster-writes.ts';
 import type { NodeDrains } from '../../drain/node-drains.ts';
 import type { NotificationOutbox } from '../../notification-outbox.ts';
 import type { OperatorConfig, Ports } from '../../ports.ts';
-import type { StepContext, Told } from '../../steps/step.ts';
-import { stepsOf } from '../../upgraders.ts';
+import type { Step, StepContext, Told } from '../../steps/step.ts';
 import { giveUp, walkSteps } from './apply.ts';
 import type { Written } from './observe.ts';
 import { givesUpAt, poolFacts } from './plan.ts';
@@ -39,6 +39,8 @@ export interface PassDeps {
   readonly ports: Ports;
   readonly writes: ClusterWrites;
   readonly drains: NodeDrains;
+  /** The steps of an upgrade, in order. */
+  readonly steps: (type: UpgradeType) => readonly Step[];
   readonly outbox: NotificationOutbox;
   readonly retries: Retries;
   readonly written: Written;
@@ -170,7 +172,7 @@ async function lookAtUpgrading(pass: Pass): Promise<ManagedUpgradeLook> {
   if (endsAt !== undefined && endsAt < clock.now()) return { ...NOTHING, isGivenUp: await tryToGiveUp(pass, contextOf()) };
   timers.lookAgain(endsAt && endsAt - clock.now() + 1);
   await repeatNotifications(pass);
-  const { isDone, failure } = await walkSteps(stepsOf(upgradeConfig.spec.type), draft, contextOf, timers);
+  const { isDone, failure } = await walkSteps(pass.steps(upgradeConfig.spec.type), draft, contextOf, timers);
   if (failure) {
     if (retries.isNews(failure.step, failure.message)) logger.warn({ step: failure.step, reason: failure.message }, 'A step failed');
     timers.lookAgain(retries.after(failure.step));

@@ -33,6 +33,7 @@ export interface UpgradeConfigDeps {
   readonly caches: Caches;
   readonly ports: Ports;
   readonly drains: NodeDrains;
+  readonly steps: PassDeps['steps'];
   /** Wakes the UpgradeConfig from elsewhere. */
   readonly looks: Channel;
   /** Pods with a disruption budget were removed from a node since it was last asked. */
@@ -59,6 +60,7 @@ export function startUpgradeConfigs(deps: UpgradeConfigDeps, signal: AbortSignal
     clock,
     written,
     drains: deps.drains,
+    steps: deps.steps,
     retries: new Retries(retryMs),
     outbox: new NotificationOutbox({ notifier: ports.notifier, clock, signal, wake: () => looks.enqueue(key) }),
     writes: createClusterWrites(client, (before, after) => written.clusterVersions.note(before, after)),

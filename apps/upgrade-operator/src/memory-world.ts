@@ -1,0 +1,140 @@
+/** What is around a cluster, in memory: for tests. It stays when an operator ends, and another one finds it as it is. */
+import { createChannel } from '@flotilla/runtime';
+import type { HealthVerdict, OperatorConfig, Ports, UpgradeMetrics } from './ports.ts';
+
+/** A configuration with which nothing takes long; minutes. */
+export const testConfig: OperatorConfig = {
+  upgradeType: 'OSD',
+  configManager: { watchInterval: 60 },
+  validation: { cincinnati: false },
+  environment: { fedramp: false },
+  maintenance: { controlPlaneTime: 90, ignoredAlerts: { controlPlaneCriticals: ['ClusterOperatorDown'] } },
+  scale: { timeOut: 30, extraMachinePools: [] },
+  upgradeWindow: { delayTrigger: 30, timeOut: 120 },
+  nodeDrain: { timeOut: 45, expectedNodeDrainTime: 8, disableDrainStrategies: false, ignoredNamespacePatterns: [] },
+  healthCheck: { ignoredCriticals: [], ignoredNamespaces: [] },
+  extDependencyAvailabilityChecks: { http: { timeout: 10, urls: [] } },
+  featureGate: { enabled: [] },
+};
+
+/** One silence, as Alertmanager keeps it. */
+export interface MemorySilence {
+  readonly plane: 'control plane' | 'workers';
+  readonly about: string;
+  active: boolean;
+}
+
+const healthy: HealthVerdict = { blocks: false };
+
+/** Keeps what is done to it; a test changes how it answers. */
+export class MemoryWorld {
+  config: OperatorConfig = testConfig;
+  problem: string | undefined;
+  before: HealthVerdict | Error = healthy;
+  after: HealthVerdict | Error = healthy;
+  dependency: Error | undefined;
+  provider: () => Promise<boolean> = async () => false;
+  notifier: Error | undefined;
+  silencing: Error | undefined;
+  images: Readonly<Record<string, string>> = {};
+  updates: readonly string[] = [];
+  /** States, in the order the receiver saw them. It sees a state once, as OCM does, whose policy is in it by then. */
+  readonly told: string[] = [];
+  readonly silences: MemorySilence[] = [];
+  /** Last value of each metric that was set, by name and labels. */
+  readonly metrics = new Map<string, unknown>();
+  readonly #configs = createChannel();
+
+  /** Tells operators that the configuration has changed. @param key of the UpgradeConfig */
+  configure(config: Partial<OperatorConfig>, key: string): void {
+    this.config = { ...this.config, ...config };
+    this.#configs.enqueue(key);
+  }
+
+  get ports(): Ports {
+    return {
+      config: {
+        current: () => ({ config: this.config, ...(this.problem !== undefined && { problem: this.problem }) }),
+        watch: this.#configs,
+      },
+      notifier: {
+        notify: async ({ state }) => {
+          if (this.notifier) throw this.notifier;
+          if (!this.told.includes(state)) this.told.push(state);
+        },
+      },
+      silences: this.#silences(),
+      health: { before: async () => orThrow(this.before), after: async () => orThrow(this.after) },
+      dependencies: {
+        check: async () => {
+          if (this.dependency) throw this.dependency;
+        },
+      },
+      provider: { refresh: () => this.provider() },
+      alerts: { paging: async () => [] },
+      metrics: this.#gauges(),
+      releases: {
+        versionOf: async (image) => {
+          const version = this.images[image];
+          if (version === undefined) throw new Error(`failed to fetch image manifest digest: ${image} needs to be a valid release image`);
+          return version;
+        },
+        updates: async () => this.updates,
+      },
+    };
+  }
+
+  #silences(): Ports['silences'] {
+    const add = (plane: MemorySilence['plane'], about: string) => {
+      if (!this.silences.some((silence) => silence.plane === plane && silence.about === about))
+        this.silences.push({ plane, about, active: true });
+    };
+    const end = (plane: MemorySilence['plane']) => {
+      for (const silence of this.silences) if (silence.plane === plane) silence.active = false;
+    };
+    const up = async (act: () => void) => {
+      if (this.silencing) throw this.silencing;
+      act();
+    };
+    return {
+      startControlPlane: ({ version }) => up(() => add('control plane', version)),
+      endControlPlane: () => up(() => end('control plane')),
+      setWorkers: ({ version, remainingNodes }) =>
+        up(() => {
+          end('workers');
+          add('workers', `${version} with ${remainingNodes}`);
+        }),
+      endWorkers: () => up(() => end('workers')),
+      isActive: async () => this.silences.some(({ active }) => active),
+    };
+  }
+
+  #gauges(): UpgradeMetrics {
+    const set =
+      (name: string) =>
+      (...values: readonly unknown[]): void =>
+        void this.metrics.set([name, ...values.slice(0, -1)].join(' '), values.at(-1));
+    return {
+      validationFailed: set('validationFailed'),
+      scalingFailed: set('scalingFailed'),
+      windowBreached: set('windowBreached'),
+      controlPlaneTimeout: set('controlPlaneTimeout'),
+      workerTimeout: set('workerTimeout'),
+      drainTimeout: set('drainTimeout'),
+      clearDrainTimeouts: () => {
+        for (const name of this.metrics.keys()) if (name.startsWith('drainTimeout')) this.metrics.delete(name);
+      },
+      notificationFailed: set('notificationFailed'),
+      notificationSent: set('notificationSent'),
+      moment: set('moment'),
+      result: set('result'),
+      resetAll: () => this.metrics.clear(),
+      resetFailed: () => this.metrics.clear(),
+    };
+  }
+}
+
+function orThrow<T>(answer: T | Error): T {
+  if (answer instanceof Error) throw answer;
+  return answer;
+}

@@ -1,0 +1,260 @@
+import { Pod, PodDisruptionBudget } from '@flotilla/api/core';
+import { MACHINE_NAMESPACE, MachineSet } from '@flotilla/api/machine';
+import { UpgradeConfig } from '@flotilla/api/managed';
+import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
+import { type ClusterActors, clearCluster, createSmallCluster, startClusterActors } from '@flotilla/control-plane/simulators';
+import type { Client } from '@flotilla/runtime';
+import { stepConditions, upgraders } from '@flotilla/upgrade';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { MemoryWorld } from './memory-world.ts';
+import {
+  CASE_KEY,
+  CASE_REF,
+  createUpgrade,
+  installKinds,
+  type RunningOperator,
+  readEntry,
+  startOperator,
+  until,
+} from './operator-case.ts';
+
+const TARGET = '4.14.12';
+const OFFERS = { 'stable-4.14': [TARGET], 'stable-4.15': ['4.15.3'] };
+
+let server: ApiServer;
+let client: Client;
+let actors: ClusterActors;
+let world: MemoryWorld;
+let operator: RunningOperator | undefined;
+
+beforeAll(async () => {
+  server = await startApiServer();
+  client = await server.client();
+  await installKinds(client);
+});
+afterAll(async () => {
+  await server?.stop();
+});
+beforeEach(async () => {
+  world = new MemoryWorld();
+  await createSmallCluster(client);
+  actors = await startClusterActors({ client, offers: OFFERS });
+});
+afterEach(async () => {
+  await operator?.stop();
+  operator = undefined;
+  await actors.stop();
+  await client.delete(UpgradeConfig, CASE_REF);
+  await clearCluster(client);
+});
+
+const untilPhase = (phase: string, withinMs = 60_000) =>
+  until(async () => (await readEntry(client))?.phase === phase, `phase ${phase}`, withinMs);
+const conditions = async () =>
+  Object.fromEntries(((await readEntry(client))?.conditions ?? []).map(({ type, status, message }) => [type, { status, message }]));
+const surgeSets = async () =>
+  (await client.list(MachineSet, { namespace: MACHINE_NAMESPACE })).items.filter(({ metadata }) => metadata.name.endsWith('-upgrade'));
+
+/** A pod on a node that nothing may evict. */
+async function createGuardedPod(node: string): Promise<void> {
+  const metadata = { name: 'guarded', namespace: 'default', labels: { app: 'guarded' } };
+  await client.create(PodDisruptionBudget, {
+    metadata: { name: 'guard', namespace: 'default' },
+    spec: { maxUnavailable: 0, selector: { matchLabels: { app: 'guarded' } } },
+  });
+  await client.create(Pod, { metadata, spec: { nodeName: node, containers: [{ name: 'c', image: 'registry.test/c:1' }] } });
+}
+
+test('OSD: from start to end, with extra capacity, and a pod whose budget holds up a drain', async () => {
+  await createGuardedPod('worker-0');
+  // The force of a drain begins as soon as it may.
+  world.config = { ...world.config, nodeDrain: { ...world.config.nodeDrain, timeOut: 0, expectedNodeDrainTime: 0 } };
+  operator = startOperator(client, world);
+  await createUpgrade(client, { capacityReservation: true });
+  await until(async () => (await surgeSets()).length === 1, 'extra capacity');
+  await untilPhase('Upgraded');
+
+  const entry = await readEntry(client);
+  expect(entry).toMatchObject({ version: TARGET, precedingVersion: '4.14.9', phase: 'Upgraded' });
+  for (const time of ['startTime', 'completeTime', 'workerStartTime', 'workerCompleteTime'] as const)
+    expect(Date.parse(entry?.[time] ?? '')).toBeGreaterThan(Date.now() - 120_000);
+  const types = entry?.conditions?.map(({ type }) => type).toReversed();
+  expect(types?.slice(1)).toEqual(osdConditions());
+  expect(entry?.conditions?.filter(({ status }) => status !== 'True')).toEqual([]);
+  expect(entry?.conditions?.find(({ type }) => type === 'WorkerNodesUpgraded')).toMatchObject({
+    reason: 'WorkerNodesUpgraded done',
+    message: 'WorkerNodesUpgraded is completed',
+  });
+  expect(world.told).toEqual([
+    'StateStarted',
+    'StateControlPlaneStartedSL',
+    'StateControlPlaneFinishedSL',
+    'StateDelayed',
+    'StateWorkerPlaneFinishedSL',
+    'StateCompleted',
+  ]);
+  expect(await surgeSets()).toEqual([]);
+  expect((await client.list(Pod)).items).toEqual([]);
+  expect(world.silences.filter(({ active }) => active)).toEqual([]);
+  expect(world.silences.map(({ plane }) => plane)).toContain('workers');
+  expect(world.metrics.get('scalingFailed')).toBe(false);
+  expect(world.metrics.get('result')).toEqual({ precedingVersion: '4.14.9', version: TARGET, stream: 'z', alerts: [] });
+});
+
+/** Condition types of OSD in the order they begin; two steps share one. */
+const osdConditions = () => [...new Set(upgraders.OSD.steps.map((name) => stepConditions[name]))];
+
+test('ARO: its fourteen steps, to another minor version through another channel', async () => {
+  operator = startOperator(client, world);
+  await createUpgrade(client, { type: 'ARO', desired: { version: '4.15.3', channel: 'stable-4.15' } });
+  await untilPhase('Upgraded');
+  const types = (await readEntry(client))?.conditions?.map(({ type }) => type).toReversed() ?? [];
+  expect(types).toHaveLength(1 + upgraders.ARO.steps.length);
+  expect(types).not.toContain('IsClusterUpgradable');
+  expect(types).not.toContain('PostUpgradeTasksCompleted');
+  expect(world.told.at(-1)).toBe('StateCompleted');
+});
+
+test('not yet time: waits, says so, and begins exactly then', async () => {
+  operator = startOperator(client, world);
+  const upgradeAt = new Date(Date.now() + 4_000);
+  await createUpgrade(client, { upgradeAt: upgradeAt.toISOString() });
+  await untilPhase('Pending');
+  await until(async () => (await conditions()).Validated?.status === 'True', 'its validation');
+  expect(world.told).toEqual([]);
+  await untilPhase('Upgraded');
+  const started = Date.parse((await readEntry(client))?.startTime ?? '');
+  expect(started).toBeGreaterThanOrEqual(Math.trunc(upgradeAt.getTime() / 1000) * 1000);
+  expect(started).toBeLessThan(upgradeAt.getTime() + 2_000);
+});
+
+test('refused: says why, begins nothing, and begins once it is mended', async () => {
+  operator = startOperator(client, world);
+  await createUpgrade(client, { desired: { version: '4.14.8', channel: 'stable-4.14' } });
+  await until(async () => (await conditions()).Validated?.status === 'False', 'its refusal');
+  expect((await conditions()).Validated?.message).toBe('downgrades to desired version 4.14.8 from 4.14.9 are unsupported');
+  expect(world.metrics.get('validationFailed')).toBe(true);
+  await client.patch(UpgradeConfig, CASE_REF, { spec: { desired: { version: TARGET } } }, { type: 'merge' });
+  await untilPhase('Upgraded');
+  const history = (await client.get(UpgradeConfig, CASE_REF))?.status?.history ?? [];
+  expect(history.map(({ version, phase }) => [version, phase])).toEqual([
+    [TARGET, 'Upgraded'],
+    ['4.14.8', 'Pending'],
+  ]);
+});
+
+test('without anything to upgrade to: says so', async () => {
+  operator = startOperator(client, world);
+  await createUpgrade(client, { desired: {} });
+  await until(async () => (await conditions()).Validated?.status === 'False', 'its refusal');
+  expect((await conditions()).Validated?.message).toMatch(/^cannot find the correct upgrade spec source/);
+});
+
+test('an image: its version is looked up and written, and one entry tells of it', async () => {
+  const image = `registry.test/openshift/release@sha256:${'a'.repeat(64)}`;
+  world.images = { [image]: TARGET };
+  operator = startOperator(client, world);
+  await createUpgrade(client, { desired: { image } });
+  await until(async () => (await client.get(UpgradeConfig, CASE_REF))?.spec.desired.version === TARGET, 'the version');
+  await untilPhase('Upgraded');
+  const history = (await client.get(UpgradeConfig, CASE_REF))?.status?.history ?? [];
+  expect(history.map(({ version, phase }) => [version, phase])).toEqual([[TARGET, 'Upgraded']]);
+});
+
+test('health: nothing is begun while the cluster is not fit, and everything once it is', async () => {
+  world.before = { blocks: true, message: 'critical alert(s) firing: Fire' };
+  operator = startOperator(client, world);
+  await createUpgrade(client);
+  await until(async () => (await conditions()).ClusterHealthyBeforeUpgrade?.status === 'False', 'the failing check');
+  expect((await conditions()).ClusterHealthyBeforeUpgrade?.message).toBe('critical alert(s) firing: Fire');
+  world.before = { blocks: false };
+  await untilPhase('Upgraded');
+});
+
+test('delayed: tells of it once, and goes on', async () => {
+  actors.setFaults({ updatesHeld: true });
+  world.config = { ...world.config, upgradeWindow: { delayTrigger: 1 / 60, timeOut: 120 } };
+  operator = startOperator(client, world);
+  await createUpgrade(client, { desired: { version: '4.15.3', channel: 'stable-4.15' } });
+  await until(() => world.told.includes('StateDelayed'), 'the delay to be told');
+  await until(async () => (await conditions()).UpgradeCommenced?.message === 'UpgradeCommenced still in progress', 'the waiting step');
+  actors.setFaults({});
+  await untilPhase('Upgraded');
+  expect(world.told.filter((state) => state === 'StateDelayed')).toHaveLength(1);
+});
+
+test('a window that ends before anything was changed: gives up, takes everything back and says so', async () => {
+  actors.setFaults({ updatesHeld: true });
+  world.config = { ...world.config, upgradeWindow: { delayTrigger: 0, timeOut: 3 / 60 } };
+  operator = startOperator(client, world);
+  await createUpgrade(client, { desired: { version: '4.15.3', channel: 'stable-4.15' }, capacityReservation: true });
+  await untilPhase('Failed');
+  expect((await conditions()).FailedUpgrade).toEqual({ status: 'True', message: 'FailedUpgrade notification sent' });
+  expect(world.told.at(-1)).toBe('StateFailed');
+  expect(world.silences).toEqual([{ plane: 'control plane', about: '4.15.3', active: false }]);
+  expect(world.metrics.get('windowBreached')).toBe(true);
+  await until(async () => (await surgeSets()).length === 0, 'the extra capacity to go');
+});
+
+test('a window that ends after the cluster was sent: goes on', async () => {
+  actors.setFaults({ controlPlaneHeld: true });
+  world.config = { ...world.config, upgradeWindow: { delayTrigger: 0, timeOut: 2 / 60 } };
+  operator = startOperator(client, world);
+  await createUpgrade(client);
+  await until(async () => (await conditions()).UpgradeCommenced?.status === 'True', 'the cluster to be sent');
+  const startedAt = Date.parse((await readEntry(client))?.startTime ?? '');
+  await until(() => Date.now() > startedAt + 3_000, 'the end of the window');
+  actors.setFaults({});
+  await untilPhase('Upgraded');
+});
+
+test('a provider that wants another upgrade: gets that one', async () => {
+  let asked = 0;
+  world.provider = async () => {
+    asked += 1;
+    if (asked > 1) return false;
+    const desired = { version: '4.15.3', channel: 'stable-4.15' };
+    await client.patch(UpgradeConfig, CASE_REF, { spec: { desired } }, { type: 'merge' });
+    return true;
+  };
+  operator = startOperator(client, world);
+  await createUpgrade(client);
+  await untilPhase('Upgraded');
+  const history = (await client.get(UpgradeConfig, CASE_REF))?.status?.history ?? [];
+  expect(history.map(({ version, phase }) => [version, phase])).toEqual([
+    ['4.15.3', 'Upgraded'],
+    [TARGET, expect.stringMatching(/New|Pending/)],
+  ]);
+});
+
+test('whoever cannot be told holds nothing up, and is told later', async () => {
+  world.notifier = new Error("can't send notification 'StateStarted': refused");
+  operator = startOperator(client, world);
+  await createUpgrade(client);
+  await untilPhase('Upgraded');
+  expect((await conditions()).StartedNotificationSent).toEqual({ status: 'False', message: "can't send notification 'StateStarted': refused" });
+  expect(world.told).toEqual([]);
+  world.notifier = undefined;
+  await until(() => world.told.includes('StateCompleted'), 'the last notification', 60_000);
+  await until(async () => (await readEntry(client))?.notifications?.every(({ time }) => time !== undefined) === true, 'every one noted');
+});
+
+test('monitoring that does not answer: the step says so and is tried again', async () => {
+  world.silencing = new Error('connect ECONNREFUSED');
+  operator = startOperator(client, world);
+  await createUpgrade(client);
+  await until(async () => (await conditions()).ControlPlaneMaintenanceWindowCreated?.message === 'connect ECONNREFUSED', 'the failing step');
+  world.silencing = undefined;
+  await untilPhase('Upgraded');
+});
+
+test('a configuration that cannot be used says so; what was there before goes on', async () => {
+  world.problem = 'config scale timeOut is invalid';
+  operator = startOperator(client, world);
+  await createUpgrade(client);
+  await until(async () => (await conditions()).OperatorConfigured?.message === 'config scale timeOut is invalid', 'the complaint');
+  await untilPhase('Upgraded');
+  world.problem = undefined;
+  world.configure({}, CASE_KEY);
+  await until(async () => (await conditions()).OperatorConfigured?.status === 'True', 'its end');
+});
