@@ -7,7 +7,7 @@ import { managedCrds, OPERATOR_NAMESPACE, UPGRADE_CONFIG_NAME, UpgradeConfig, ty
 import { type Client, createLogger, createMetrics, systemClock } from '@flotilla/runtime';
 import { z } from 'zod';
 import { readConfig } from './config.ts';
-import { MemoryWorld } from './memory-world.ts';
+import type { MemoryWorld } from './memory-world.ts';
 import { runOperator } from './operator.ts';
 import { done, type Step } from './steps/step.ts';
 import { stepsOf } from './upgraders.ts';

@@ -7,16 +7,7 @@ import type { Client } from '@flotilla/runtime';
 import { stepConditions, upgraders } from '@flotilla/upgrade';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { MemoryWorld } from './memory-world.ts';
-import {
-  CASE_KEY,
-  CASE_REF,
-  createUpgrade,
-  installKinds,
-  type RunningOperator,
-  readEntry,
-  startOperator,
-  until,
-} from './operator-case.ts';
+import { CASE_KEY, CASE_REF, createUpgrade, installKinds, type RunningOperator, readEntry, startOperator, until } from './operator-case.ts';
 
 const TARGET = '4.14.12';
 const OFFERS = { 'stable-4.14': [TARGET], 'stable-4.15': ['4.15.3'] };
@@ -232,7 +223,10 @@ test('whoever cannot be told holds nothing up, and is told later', async () => {
   operator = startOperator(client, world);
   await createUpgrade(client);
   await untilPhase('Upgraded');
-  expect((await conditions()).StartedNotificationSent).toEqual({ status: 'False', message: "can't send notification 'StateStarted': refused" });
+  expect((await conditions()).StartedNotificationSent).toEqual({
+    status: 'False',
+    message: "can't send notification 'StateStarted': refused",
+  });
   expect(world.told).toEqual([]);
   world.notifier = undefined;
   await until(() => world.told.includes('StateCompleted'), 'the last notification', 60_000);
@@ -243,7 +237,10 @@ test('monitoring that does not answer: the step says so and is tried again', asy
   world.silencing = new Error('connect ECONNREFUSED');
   operator = startOperator(client, world);
   await createUpgrade(client);
-  await until(async () => (await conditions()).ControlPlaneMaintenanceWindowCreated?.message === 'connect ECONNREFUSED', 'the failing step');
+  await until(
+    async () => (await conditions()).ControlPlaneMaintenanceWindowCreated?.message === 'connect ECONNREFUSED',
+    'the failing step',
+  );
   world.silencing = undefined;
   await untilPhase('Upgraded');
 });

@@ -1,5 +1,5 @@
 /** What is behind the ports when the operator runs. */
-import { FlotillaError, refKey } from '@flotilla/api';
+import { refKey } from '@flotilla/api';
 import { CLUSTER_VERSION_NAME } from '@flotilla/api/config';
 import { PodDisruptionBudget } from '@flotilla/api/core';
 import { UPGRADE_CONFIG_NAME } from '@flotilla/api/managed';
@@ -13,6 +13,7 @@ import type { HttpSurroundings } from './clients/http.ts';
 import { createMonitoringAccess, type MonitoringAccess, SERVICES, type ServiceEntry } from './clients/monitoring-access.ts';
 import { createOcm, type OcmClient, type OcmOptions } from './clients/ocm.ts';
 import { createPrometheus } from './clients/prometheus.ts';
+import { createReleaseSource } from './clients/release-source.ts';
 import { createAlertHistory } from './health/alerts.ts';
 import { createHealthChecks } from './health/health-checks.ts';
 import { createSilences } from './maintenance/silences.ts';
@@ -23,10 +24,6 @@ import { createNotifier } from './notify/notifier.ts';
 import type { PortsFactory } from './operator.ts';
 import { watchOperatorConfig } from './operator-config/config-source.ts';
 import type { Ports } from './ports.ts';
-
-const missing = async (): Promise<never> => {
-  throw new FlotillaError('FLOTILLA_SERVICE_MISSING', 'the service that is asked for this is not connected: nothing is begun without it');
-};
 
 /** Connects the services of the cluster, and syncs with the provider until the signal aborts. */
 export const createPorts: PortsFactory = ({ client, settings, logger, metrics, clock }, caches, signal): Ports => {
@@ -81,7 +78,7 @@ export const createPorts: PortsFactory = ({ client, settings, logger, metrics, c
     provider,
     alerts: createAlertHistory(prometheus, () => clock.now()),
     metrics: operatorMetrics,
-    releases: { versionOf: missing, updates: missing },
+    releases: stack.use(createReleaseSource({ ...surroundings, client })),
   };
 };
 

@@ -1,5 +1,5 @@
-import { MACHINE_NAMESPACE, Machine, MachineLabel, MachineSet } from '@flotilla/api/machine';
 import { Node } from '@flotilla/api/core';
+import { MACHINE_NAMESPACE, Machine, MachineLabel, MachineSet } from '@flotilla/api/machine';
 import { isAlreadyExists, type ReconcileResult } from '@flotilla/runtime';
 import { type ActorDeps, LOOK_AGAIN_MS } from './actor.ts';
 import { cordon, createNode, drain, unlessGone } from './nodes.ts';

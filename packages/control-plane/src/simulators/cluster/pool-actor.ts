@@ -48,7 +48,8 @@ async function report({ client }: ActorDeps, pool: MachineConfigPool, machineCou
 /** One look at the node that is being changed. */
 async function change({ client, clock, pace, faults }: ActorDeps, node: Node, wanted: string): Promise<void> {
   const { name, uid = '' } = node.metadata;
-  if (node.metadata.annotations?.[MACHINE_CONFIG_STATE] !== 'Working') return cordon(client, node, clock.now(), 'Working').catch(unlessGone);
+  if (node.metadata.annotations?.[MACHINE_CONFIG_STATE] !== 'Working')
+    return cordon(client, node, clock.now(), 'Working').catch(unlessGone);
   if (faults().nodesHeld || !(await drain(client, name))) return;
   const since = drainedAt.get(uid) ?? clock.now();
   drainedAt.set(uid, since);

@@ -50,7 +50,9 @@ export async function playVersion(deps: ActorDeps, offers: OfferedVersions, name
   const offered = faults().updatesHeld ? [] : (offers[spec.channel ?? ''] ?? []).filter((each) => each !== latest?.version);
   const known = (status?.availableUpdates ?? []).map((release) => release.version);
   if (offered.join() !== known.join())
-    await patch({ availableUpdates: offered.map((each) => ({ version: each, image: releaseImage(each), channels: [spec.channel ?? ''] })) });
+    await patch({
+      availableUpdates: offered.map((each) => ({ version: each, image: releaseImage(each), channels: [spec.channel ?? ''] })),
+    });
   return faults().updatesHeld ? { requeueAfterMs: LOOK_AGAIN_MS } : {};
 }
 

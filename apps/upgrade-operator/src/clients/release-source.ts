@@ -1,0 +1,84 @@
+import { errorMessage, FlotillaError } from '@flotilla/api';
+import { Secret } from '@flotilla/api/core';
+import { MachineLabel } from '@flotilla/api/machine';
+import { type DockerConfig, parseDockerConfig, parseImageReference, RegistryClient, resolveImage } from '@flotilla/registry';
+import type { Client } from '@flotilla/runtime';
+import type { ObservedCluster } from '@flotilla/upgrade';
+import type { ReleaseSource } from '../ports.ts';
+import type { HttpSurroundings } from './http.ts';
+import { createUpdateGraph, DEFAULT_UPSTREAM } from './update-graph.ts';
+
+/** Label of a release image: its version. */
+const RELEASE_LABEL = 'io.openshift.release';
+const PULL_SECRET = { namespace: 'openshift-config', name: 'pull-secret' };
+/** A manifest and a configuration: seconds. */
+const LOOK_UP_MS = 20_000;
+
+/** What releases are looked up with. */
+export interface ReleaseSourceOptions extends HttpSurroundings {
+  readonly client: Pick<Client, 'get'>;
+  /** `host[:port]` of registries spoken to over plain HTTP. Default none. */
+  readonly insecureHosts?: readonly string[];
+}
+
+/** Looks versions of images up in their registry, with the cluster's pull secret, and updates in the graph of its ClusterVersion. */
+export function createReleaseSource(options: ReleaseSourceOptions): ReleaseSource & AsyncDisposable {
+  const { client, insecureHosts = [], ...surroundings } = options;
+  const graph = createUpdateGraph(surroundings);
+  /** An image is one forever: it is named by its digest. */
+  const known = new Map<string, string>();
+  return {
+    async versionOf(image, signal) {
+      const version = known.get(image) ?? (await lookUp(image, client, { insecureHosts, proxy: options.proxy }, signal));
+      known.set(image, version);
+      return version;
+    },
+    updates({ cluster, channel, version }, signal) {
+      const { spec } = cluster.clusterVersion;
+      const upstream = spec.upstream || DEFAULT_UPSTREAM;
+      return graph.updates({ upstream, channel, clusterId: spec.clusterID, version, arch: archOf(cluster) }, signal);
+    },
+    [Symbol.asyncDispose]: () => graph[Symbol.asyncDispose](),
+  };
+}
+
+/** Of the payload, not of this program. */
+function archOf({ clusterVersion, nodes }: ObservedCluster): string {
+  if (clusterVersion.status?.desired?.architecture === 'Multi') return 'multi';
+  const node =
+    nodes.find(({ metadata: { labels = {} } }) => MachineLabel.master in labels || MachineLabel.controlPlane in labels) ?? nodes[0];
+  return node?.metadata.labels?.['kubernetes.io/arch'] ?? 'amd64';
+}
+
+async function lookUp(
+  image: string,
+  client: Pick<Client, 'get'>,
+  connection: Pick<ReleaseSourceOptions, 'insecureHosts' | 'proxy'>,
+  signal: AbortSignal,
+): Promise<string> {
+  const registry = new RegistryClient({
+    credentials: await readPullSecret(client),
+    insecureHosts: [...(connection.insecureHosts ?? [])],
+    ...(connection.proxy && { proxy: connection.proxy }),
+    retry: { attempts: 1 },
+  });
+  try {
+    const bounded = AbortSignal.any([signal, AbortSignal.timeout(LOOK_UP_MS)]);
+    const { config } = await resolveImage(registry, parseImageReference(image), { signal: bounded });
+    const version = config.config?.Labels?.[RELEASE_LABEL];
+    if (version) return version;
+    throw new FlotillaError('FLOTILLA_NO_RELEASE', `the image has no label ${RELEASE_LABEL}`);
+  } catch (cause) {
+    const words = `failed to fetch image manifest digest: ${image} needs to be a valid release image: ${errorMessage(cause)}`;
+    throw new FlotillaError('FLOTILLA_NO_RELEASE', words, { cause });
+  } finally {
+    await registry.close();
+  }
+}
+
+/** Without one, or without the right to it, registries are asked as anybody. */
+async function readPullSecret(client: Pick<Client, 'get'>): Promise<DockerConfig> {
+  const secret = await client.get(Secret, PULL_SECRET).catch(() => undefined);
+  const text = secret?.data?.['.dockerconfigjson'];
+  return text ? parseDockerConfig(Buffer.from(text, 'base64').toString('utf8')) : { auths: {} };
+}

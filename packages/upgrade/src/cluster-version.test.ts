@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest';
+import { commencement, currentVersion, hasCompleted, isCommenced, precedingVersion, targetOf } from './cluster-version.ts';
+import { buildSpec, buildVersion } from './upgrade-builders.ts';
+import { upgradeObstacle } from './upgradeable.ts';
+
+const image = 'r/12';
+const byVersion = { kind: 'version', version: '4.14.12', channel: 'stable-4.14' } as const;
+const byImage = { kind: 'image', image, version: '4.14.12' } as const;
+
+test.each([
+  { name: 'an image before a version', desired: { image, version: '4.14.12', channel: 'c' }, want: byImage },
+  { name: 'a version with its channel', desired: { version: '4.14.12', channel: 'stable-4.14' }, want: byVersion },
+  { name: 'a version alone: nothing', desired: { version: '4.14.12' }, want: undefined },
+  { name: 'a channel alone: nothing', desired: { channel: 'c' }, want: undefined },
+])('an UpgradeConfig asks for $name', ({ desired, want }) => expect(targetOf(buildSpec({ desired }))).toEqual(want));
+
+test.each([
+  { name: 'nothing is asked of the cluster', spec: {}, target: byVersion, want: false },
+  { name: 'the version is', spec: { desiredUpdate: { version: '4.14.12' } }, target: byVersion, want: true },
+  { name: 'another version is', spec: { desiredUpdate: { version: '4.14.13' } }, target: byVersion, want: false },
+  { name: 'the image is', spec: { desiredUpdate: { image } }, target: byImage, want: true },
+  { name: 'the version is, the target is an image', spec: { desiredUpdate: { version: '4.14.12' } }, target: byImage, want: false },
+])('commenced while $name: $want', ({ spec, target, want }) => expect(isCommenced(buildVersion(spec), target)).toBe(want));
+
+test('the version is the one that was completed last', () => {
+  const history = [
+    { state: 'Partial', version: '4.14.12', image },
+    { state: 'Completed', version: '4.14.8', image: 'r/8', completionTime: '2026-01-01T00:00:00Z' },
+    { state: 'Completed', version: '4.14.9', image: 'r/9', completionTime: '2026-01-02T00:00:00Z' },
+  ];
+  expect(currentVersion(buildVersion({}, { history }))).toBe('4.14.9');
+  expect(hasCompleted(buildVersion({}, { history }), '4.14.12')).toBe(false);
+});
+
+test.each([
+  { name: 'the version it is at', version: '4.14.12', want: '4.14.9' },
+  { name: 'the one before, when it is asked for the one it is at', version: '4.14.9', want: '4.14.8' },
+])('precedes an upgrade: $name', ({ version, want }) => expect(precedingVersion(buildVersion(), version)).toBe(want));
+
+test.each([
+  { name: 'an available version', target: byVersion, want: { version: '4.14.12', image: null } },
+  { name: 'a conditional version', target: { ...byVersion, version: '4.14.13' }, want: { version: '4.14.13', image: 'r/13' } },
+  { name: 'an image', target: byImage, want: { image, version: null } },
+])('the cluster is sent to $name', ({ target, want }) =>
+  expect(commencement(buildVersion(), target)).toEqual({ spec: { desiredUpdate: want } }),
+);
+test('the cluster is not sent where nobody offers to', () =>
+  expect(commencement(buildVersion(), { ...byVersion, version: '4.14.20' })).toBeUndefined());
+
+const notUpgradeable = buildVersion(
+  {},
+  { conditions: [{ type: 'Upgradeable', status: 'False', reason: 'AdminAck', message: 'ack first' }] },
+);
+test.each([
+  { name: 'another minor version', clusterVersion: notUpgradeable, version: '4.15.1', want: true },
+  { name: 'the same minor version', clusterVersion: notUpgradeable, version: '4.14.12', want: false },
+  { name: 'a cluster that is upgradeable', clusterVersion: buildVersion(), version: '4.15.1', want: false },
+])('$name is held up: $want', ({ clusterVersion, version, want }) => {
+  const obstacle = upgradeObstacle(clusterVersion, version, '2026-02-01T12:00:00+02:00');
+  expect(obstacle).toBe(
+    want ? 'cluster upgrade to version 4.15.1 on Sun Feb  1 10:00:00 UTC 2026 has been cancelled: AdminAck: ack first' : undefined,
+  );
+});
