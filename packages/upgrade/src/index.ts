@@ -36,6 +36,7 @@ export {
 } from './history.ts';
 export type { ObservedCluster } from './observed-cluster.ts';
 export { isWorkerPool, poolConfigurations, type WorkerPools, workerMinutes, workerPools } from './pools.ts';
+export { type ReportedStep, reportUpgrade, type UpgradeReport } from './report.ts';
 export { isEarly, parseTime, type Schedule, scheduleOf } from './schedule.ts';
 export { type StepName, stepConditions, type Upgrader, upgraders } from './steps.ts';
 export {

@@ -1,0 +1,30 @@
+import { readFile } from 'node:fs/promises';
+import { FlotillaError } from '@flotilla/api';
+import { UPGRADE_CONFIG_NAME, UpgradeConfig } from '@flotilla/api/managed';
+import { createClient } from '@flotilla/runtime';
+import { parse } from 'yaml';
+import { pathFromCaller, readKubeconfig } from '../config.ts';
+import type { UpgradeOptions } from './options.ts';
+
+/** Reads the UpgradeConfig from a file or a cluster. Throws naming what is missing or wrong, and where. */
+export async function readUpgradeConfig(options: UpgradeOptions): Promise<UpgradeConfig> {
+  const { file, namespace } = options;
+  if (file !== undefined) return parseUpgradeConfig(await readFile(pathFromCaller(file), 'utf8'), file);
+  const kubeconfig = options.kubeconfig === undefined ? readKubeconfig() : pathFromCaller(options.kubeconfig);
+  if (kubeconfig === undefined) throw new FlotillaError('FLOTILLA_CONFIG', '--kubeconfig is required, or KUBECONFIG, or --file');
+  const client = createClient({ kubeconfigPath: kubeconfig, userAgent: 'flotilla-cli' });
+  try {
+    const found = await client.get(UpgradeConfig, { namespace, name: UPGRADE_CONFIG_NAME });
+    if (found) return found;
+    throw new FlotillaError('FLOTILLA_NO_UPGRADE', `there is no UpgradeConfig ${namespace}/${UPGRADE_CONFIG_NAME} on ${client.server}`);
+  } finally {
+    await client.close();
+  }
+}
+
+function parseUpgradeConfig(text: string, file: string): UpgradeConfig {
+  const parsed = UpgradeConfig.schema.safeParse(parse(text));
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  throw new FlotillaError('FLOTILLA_UPGRADE_INVALID', `${file}: ${issue?.path.join('.') || 'the document'}: ${issue?.message}`);
+}

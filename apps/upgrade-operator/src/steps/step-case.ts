@@ -1,0 +1,117 @@
+/** A step with everything around it in memory: for tests. */
+import { type KubeObject, mergePatched } from '@flotilla/api';
+import { ClusterVersion } from '@flotilla/api/config';
+import type { MachineSet } from '@flotilla/api/machine';
+import { type NotificationState, UpgradeConfig, type UpgradeHistory } from '@flotilla/api/managed';
+import { createLogger } from '@flotilla/runtime';
+import { isCommenced, type ObservedCluster, targetOf } from '@flotilla/upgrade';
+import type { ClusterWrites } from '../cluster-writes.ts';
+import type { DrainState } from '../drain/node-drains.ts';
+import { MemoryWorld } from '../memory-world.ts';
+import type { OperatorConfig } from '../ports.ts';
+import { stepsOf } from '../upgraders.ts';
+import type { StepContext, StepOutcome } from './step.ts';
+
+type Fields = Record<string, unknown>;
+
+/** What a case begins with; everything else is as of a cluster at 4.14.9 that goes to 4.14.12. */
+export interface StepCase {
+  readonly spec?: Fields;
+  readonly entry?: Partial<UpgradeHistory>;
+  readonly version?: { readonly spec?: Fields; readonly status?: Fields };
+  readonly cluster?: Partial<ObservedCluster>;
+  readonly config?: Partial<OperatorConfig>;
+  readonly nowMs?: number;
+  readonly world?: MemoryWorld;
+  /** Whoever is told answers with this. */
+  readonly problem?: string;
+  readonly drain?: DrainState;
+}
+
+/** What a step did. */
+export interface StepRun {
+  readonly outcome: StepOutcome;
+  readonly world: MemoryWorld;
+  /** What it changed in the cluster, in order. */
+  readonly writes: readonly string[];
+  /** What it had told, with its detail. */
+  readonly told: readonly string[];
+}
+
+/** Moment of every case, unless it says otherwise. */
+export const NOW = Date.parse('2026-02-01T10:00:00Z');
+
+/** Runs a step of OSD once; what it throws is thrown. */
+export async function runStepCase(name: string, given: StepCase = {}): Promise<StepRun> {
+  const step = stepsOf('OSD').find((each) => each.name === name);
+  if (!step) throw new RangeError(`no step ${name}`);
+  const [writes, told]: [string[], string[]] = [[], []];
+  const { world = new MemoryWorld(), nowMs = NOW, problem } = given;
+  world.config = { ...world.config, ...given.config };
+  const upgradeConfig = buildUpgradeConfig(given.spec);
+  const target = targetOf(upgradeConfig.spec);
+  if (!target) throw new RangeError('a case has a target');
+  const cluster = buildCluster(given);
+  const context: StepContext = {
+    upgradeConfig,
+    entry: { version: '4.14.12', phase: 'Upgrading', startTime: new Date(nowMs).toISOString(), conditions: [], ...given.entry },
+    target,
+    cluster,
+    isCommenced: isCommenced(cluster.clusterVersion, target),
+    config: world.config,
+    nowMs,
+    ports: world.ports,
+    writes: recordWrites(writes),
+    drains: { force: async () => given.drain ?? { isLate: false } },
+    notify: async (state: NotificationState, detail?: string) => {
+      told.push(detail === undefined ? state : `${state} ${detail}`);
+      return problem === undefined ? { isTold: true } : { isTold: false, problem };
+    },
+    logger: createLogger({ name: 'step', level: 'silent' }),
+    signal: new AbortController().signal,
+  };
+  return { outcome: await step.run(context), world, writes, told };
+}
+
+const buildUpgradeConfig = (spec: Fields = {}): UpgradeConfig =>
+  UpgradeConfig.schema.parse({
+    metadata: { name: 'managed-upgrade-config', namespace: 'o', uid: 'u' },
+    spec: {
+      type: 'OSD',
+      upgradeAt: '2026-02-01T09:00:00Z',
+      PDBForceDrainTimeout: 60,
+      desired: { version: '4.14.12', channel: 'stable-4.14' },
+      ...spec,
+    },
+  });
+
+const buildCluster = ({ version, cluster }: StepCase): ObservedCluster => ({
+  clusterVersion: ClusterVersion.schema.parse({
+    metadata: { name: 'version' },
+    spec: { clusterID: 'x', channel: 'stable-4.14', ...version?.spec },
+    status: {
+      desired: { version: '4.14.9', image: 'r/9' },
+      history: [{ state: 'Completed', version: '4.14.9', image: 'r/9', completionTime: '2026-01-01T00:00:00Z' }],
+      availableUpdates: [{ version: '4.14.12', image: 'r/12' }],
+      ...version?.status,
+    },
+  }),
+  clusterOperators: [],
+  pools: [],
+  nodes: [],
+  machineSets: [],
+  machines: [],
+  ...cluster,
+});
+
+function recordWrites(writes: string[]): ClusterWrites {
+  return {
+    async patchClusterVersion(clusterVersion, patch) {
+      writes.push(`ClusterVersion ${JSON.stringify(patch)}`);
+      return ClusterVersion.schema.parse(mergePatched(clusterVersion, patch));
+    },
+    createMachineSet: async ({ metadata }: KubeObject) => void writes.push(`create ${metadata.name}`),
+    deleteMachineSet: async ({ metadata }: MachineSet) => void writes.push(`delete ${metadata.name}`),
+    reinitFileIntegrity: async () => void writes.push('re-init'),
+  };
+}

@@ -1,0 +1,61 @@
+import { type UpgradeConfig, UpgradeConfig as UpgradeConfigKind, type UpgradeHistory } from '@flotilla/api/managed';
+import { expect, test } from 'vitest';
+import { reportUpgrade } from './report.ts';
+import { buildSpec } from './upgrade-builders.ts';
+
+const build = (...history: UpgradeHistory[]): UpgradeConfig =>
+  UpgradeConfigKind.schema.parse({ metadata: { name: 'managed-upgrade-config' }, spec: buildSpec(), status: { history } });
+const TIME = '2026-02-01T10:00:00Z';
+const entry = (rest: Partial<UpgradeHistory>): UpgradeHistory => ({
+  version: '4.14.12',
+  precedingVersion: '4.14.9',
+  phase: 'Upgrading',
+  ...rest,
+});
+
+test('one that nobody has seen yet has all its steps before it', () => {
+  const report = reportUpgrade(build());
+  expect(report).toMatchObject({ phase: 'unseen', to: '4.14.12', upgradeAt: '2026-02-01T10:00:00Z', complaints: [] });
+  expect(report.steps).toHaveLength(17);
+  expect(report.steps.every(({ state }) => state === 'left')).toBe(true);
+});
+
+test('one under way: done, waiting for what since when, failing, left', () => {
+  const conditions = [
+    {
+      type: 'ComputeCapacityReserved',
+      status: 'False' as const,
+      message: 'x still in progress',
+      waitingFor: 'node n',
+      lastTransitionTime: TIME,
+    },
+    { type: 'ClusterHealthyBeforeUpgrade', status: 'False' as const, message: 'degraded operators: a', startTime: TIME },
+    { type: 'StartedNotificationSent', status: 'True' as const, completeTime: TIME },
+  ];
+  const { steps, from } = reportUpgrade(build(entry({ conditions })));
+  expect(from).toBe('4.14.9');
+  expect(steps.slice(0, 7)).toEqual([
+    { step: 'send-started-notification', state: 'done', since: TIME },
+    { step: 'report-delay', state: 'done' },
+    { step: 'check-upgradable', state: 'left' },
+    { step: 'check-health-before', state: 'failing', since: TIME, what: 'degraded operators: a' },
+    { step: 'check-dependencies', state: 'left' },
+    { step: 'reserve-capacity', state: 'waiting', since: TIME, what: 'node n' },
+    { step: 'open-control-plane-window', state: 'left' },
+  ]);
+});
+
+test('what is wrong is said: validation, configuration, what could not be told', () => {
+  const conditions = [
+    { type: 'Validated', status: 'False' as const, message: 'a downgrade' },
+    { type: 'OperatorConfigured', status: 'True' as const, message: 'valid' },
+  ];
+  const notifications = [
+    { state: 'StateStarted', message: 'refused' },
+    { state: 'StateDelayed', time: TIME, message: 'once' },
+  ];
+  expect(reportUpgrade(build(entry({ phase: 'Pending', conditions, notifications }))).complaints).toEqual([
+    'a downgrade',
+    'StateStarted is still to be told: refused',
+  ]);
+});

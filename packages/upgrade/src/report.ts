@@ -1,0 +1,67 @@
+/** How far an upgrade is, for people: what the command line shows. */
+import { NotificationState, UpgradeCondition, type UpgradeConfig, type UpgradeHistory } from '@flotilla/api/managed';
+import { conditionOf, findEntry, historyOf } from './history.ts';
+import { type StepName, stepConditions, upgraders } from './steps.ts';
+
+/** A step as it is told of. */
+export interface ReportedStep {
+  readonly step: StepName;
+  /** Done, waiting for something, failing and tried again, or not begun. */
+  readonly state: 'done' | 'waiting' | 'failing' | 'left';
+  /** When it was done, or since when it is as it is; undefined while it is left. */
+  readonly since?: string;
+  /** What is waited for, or what is wrong. */
+  readonly what?: string;
+}
+
+/** An upgrade as it is told of. */
+export interface UpgradeReport {
+  readonly phase: UpgradeHistory['phase'] | 'unseen';
+  readonly from?: string;
+  readonly to: string;
+  readonly upgradeAt: string;
+  /** Why it does not begin, or what is wrong with the configuration. */
+  readonly complaints: readonly string[];
+  readonly steps: readonly ReportedStep[];
+}
+
+/** Tells of the upgrade that an UpgradeConfig asks for. */
+export function reportUpgrade(upgradeConfig: UpgradeConfig): UpgradeReport {
+  const { spec } = upgradeConfig;
+  const version = spec.desired.version ?? '';
+  const entry = findEntry(historyOf(upgradeConfig), version);
+  const { steps } = upgraders[spec.type];
+  return {
+    phase: entry?.phase ?? 'unseen',
+    ...(entry?.precedingVersion !== undefined && { from: entry.precedingVersion }),
+    to: version || spec.desired.image || '',
+    upgradeAt: spec.upgradeAt,
+    complaints: entry ? complaintsOf(entry) : [],
+    steps: steps.map((step) => reportStep(step, entry)),
+  };
+}
+
+function complaintsOf(entry: UpgradeHistory): string[] {
+  const said = [UpgradeCondition.validated, UpgradeCondition.configured].map((type) => conditionOf(entry, type));
+  const untold = (entry.notifications ?? []).filter(({ time, message }) => time === undefined && message !== undefined);
+  return [
+    ...said.flatMap((condition) => (condition && condition.status !== 'True' && condition.message ? [condition.message] : [])),
+    ...untold.map(({ state, message }) => `${state} is still to be told: ${message}`),
+  ];
+}
+
+function reportStep(step: StepName, entry: UpgradeHistory | undefined): ReportedStep {
+  const condition = entry && conditionOf(entry, stepConditions[step]);
+  if (!entry || !condition) return { step, state: 'left' };
+  // It has no condition of its own, and never holds anything up.
+  if (step === 'report-delay') {
+    const told = entry.notifications?.find(({ state }) => state === NotificationState.delayed)?.time;
+    return { step, state: 'done', ...(told !== undefined && { since: told, what: 'told of a delay' }) };
+  }
+  if (condition.status === 'True')
+    return { step, state: 'done', ...(condition.completeTime !== undefined && { since: condition.completeTime }) };
+  const since = condition.lastTransitionTime ?? condition.startTime;
+  const isWaiting = condition.waitingFor !== undefined;
+  const what = condition.waitingFor ?? condition.message;
+  return { step, state: isWaiting ? 'waiting' : 'failing', ...(since !== undefined && { since }), ...(what !== undefined && { what }) };
+}
