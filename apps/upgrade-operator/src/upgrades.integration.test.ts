@@ -2,7 +2,7 @@ import { Pod, PodDisruptionBudget } from '@flotilla/api/core';
 import { MACHINE_NAMESPACE, MachineSet } from '@flotilla/api/machine';
 import { UpgradeConfig } from '@flotilla/api/managed';
 import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
-import { type ClusterActors, clearCluster, createSmallCluster, startClusterActors } from '@flotilla/control-plane/simulators';
+import { type ClusterActors, clearCluster, createSmallCluster, releaseImage, startClusterActors } from '@flotilla/control-plane/simulators';
 import type { Client } from '@flotilla/runtime';
 import { stepConditions, upgraders } from '@flotilla/upgrade';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -142,7 +142,7 @@ test('without anything to upgrade to: says so', async () => {
 });
 
 test('an image: its version is looked up and written, and one entry tells of it', async () => {
-  const image = `registry.test/openshift/release@sha256:${'a'.repeat(64)}`;
+  const image = releaseImage(TARGET);
   world.images = { [image]: TARGET };
   operator = startOperator(client, world);
   await createUpgrade(client, { desired: { image } });

@@ -24,8 +24,11 @@ export async function playVersion(deps: ActorDeps, offers: OfferedVersions, name
   const [latest] = history;
   const { desiredUpdate } = spec;
   const wanted = desiredUpdate?.image || (desiredUpdate?.version ? releaseImage(desiredUpdate.version) : undefined);
-  const patch = (change: Record<string, unknown>) =>
-    client.patch(ClusterVersion, { name }, { status: change }, { type: 'merge', subresource: 'status' });
+  // No merge patch: the server takes the null out of the list that one brings, and the field is required.
+  const patch = (change: Record<string, unknown>) => {
+    const operations = Object.entries(change).map(([field, value]) => ({ op: 'add', path: `/status/${field}`, value }));
+    return client.patch(ClusterVersion, { name }, operations, { type: 'json', subresource: 'status' });
+  };
 
   if (wanted !== undefined && wanted !== latest?.image) {
     const target = versionOf(wanted, offers) ?? desiredUpdate?.version ?? '';
