@@ -177,9 +177,9 @@ function withoutManagers(object: KubeObject): Json {
   return { ...object, metadata };
 }
 
-/** What of an object a manifest can be about. */
+/** What of an object a manifest can be about; in a list its kind is left out. */
 function digestOf(object: KubeObject, fingerprint: string): string {
-  const { status: _, metadata, ...rest } = object;
+  const { status: _, apiVersion: _version, kind: _kind, metadata, ...rest } = object;
   const { labels, annotations, ownerReferences } = metadata;
   return createHash('sha256')
     .update(fingerprint)

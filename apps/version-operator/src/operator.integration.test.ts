@@ -1,0 +1,281 @@
+import { KubeObject } from '@flotilla/api';
+import { ClusterOperator } from '@flotilla/api/config';
+import { expect, test } from 'vitest';
+import { component, configMap, deployment, imageOf, kinds, scriptOf, type TestRelease, World } from './world-case.ts';
+
+const own = { namespace: 'openshift-cluster-version' };
+const createOnly = { annotations: { 'release.openshift.io/create-only': 'true' } };
+const removed = { annotations: { 'release.openshift.io/delete': 'true' } };
+const boats = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: 'boats.test.flotilla.io' },
+  spec: {
+    group: 'test.flotilla.io',
+    names: { kind: 'Boat', plural: 'boats' },
+    scope: 'Cluster',
+    versions: [
+      {
+        name: 'v1',
+        served: true,
+        storage: true,
+        schema: {
+          openAPIV3Schema: {
+            type: 'object',
+            properties: {
+              spec: { type: 'object', properties: { sails: { type: 'integer' }, colour: { type: 'string', default: 'white' } } },
+            },
+          },
+        },
+      },
+    ],
+  },
+};
+const boat = { apiVersion: 'test.flotilla.io/v1', kind: 'Boat', metadata: { name: 'b' }, spec: { sails: 2 } };
+
+const release = (version: string, more: TestRelease['files'] = {}): TestRelease => ({
+  version,
+  files: {
+    ...component('alpha', version, '20'),
+    ...component('omega', version, '30'),
+    '0000_10_boats_00_definition.json': [boats],
+    '0000_10_boats_10_boat.json': [boat],
+    ...more,
+  },
+});
+const scripts = (...versions: string[]) => versions.map((version) => scriptOf(version, ['alpha', 'omega']));
+
+test('installs a release, owns it, and leaves alone what is only created', async () => {
+  await using world = await World.start();
+  await world.play(scripts('4.1.0'));
+  const first = release('4.1.0', {
+    '0000_40_late_00_config.json': [configMap('settings', { a: '1' }, createOnly), configMap('kept', { a: '1' })],
+  });
+  await using _operator = world.run(first);
+  const version = await world.completed(first);
+  expect(await world.condition('Available')).toBe('True : Done applying 4.1.0');
+  expect(await world.condition('Progressing')).toBe('False : Cluster version is 4.1.0');
+  expect(await world.condition('Failing')).toBe('False : ');
+  expect(version.status).toMatchObject({ desired: { version: '4.1.0', image: imageOf(first) }, observedGeneration: 1 });
+  const stored = await world.client.get(kinds.configMap, { ...own, name: 'kept' });
+  const owner = { apiVersion: 'config.openshift.io/v1', kind: 'ClusterVersion', name: 'version', uid: version.metadata.uid };
+  expect(stored?.metadata.ownerReferences).toEqual([{ ...owner, controller: true }]);
+  const created = await world.client.get(kinds.configMap, { ...own, name: 'settings' });
+  expect(created?.metadata.ownerReferences).toEqual([owner]);
+  expect((await world.client.get(ClusterOperator, { name: 'alpha' }))?.status?.relatedObjects).toEqual([
+    { group: '', resource: 'namespaces', name: 'openshift-alpha' },
+  ]);
+  await world.client.patch(kinds.configMap, { ...own, name: 'settings' }, { data: { a: 'mine' } }, { type: 'merge' });
+  await world.client.patch(kinds.configMap, { ...own, name: 'kept' }, { data: { a: 'drifted' } }, { type: 'merge' });
+  await world.until(
+    async () =>
+      ((await world.client.get(kinds.configMap, { ...own, name: 'kept' }))?.data as object) &&
+      JSON.stringify((await world.client.get(kinds.configMap, { ...own, name: 'kept' }))?.data) === '{"a":"1"}',
+  );
+  expect((await world.client.get(kinds.configMap, { ...own, name: 'settings' }))?.data).toEqual({ a: 'mine' });
+});
+
+test('updates level by level, waits for what rolls out, and deletes what is no longer wanted', async () => {
+  await using world = await World.start();
+  const operators = await world.play(scripts('4.1.0', '4.1.1'));
+  const first = release('4.1.0', { '0000_40_late_00_old.json': [configMap('old', { a: '1' })] });
+  const second = release('4.1.1', { '0000_40_late_00_old.json': [configMap('old', { a: '1' }, removed)] });
+  await using _operator = world.run(first, [second]);
+  await world.completed(first);
+  await world.client.patch(
+    kinds.configMap,
+    { ...own, name: 'old' },
+    { metadata: { finalizers: ['test.flotilla.io/held'] } },
+    { type: 'merge' },
+  );
+  operators.setOperator('alpha', { isSlow: true });
+  await world.ask({ desiredUpdate: { version: '4.1.1', image: imageOf(second) } });
+  await world.until(async () => (await world.condition('Progressing')).endsWith('waiting on alpha'));
+  expect(await world.condition('Failing')).toBe('False : ');
+  const image = async (name: string) =>
+    JSON.stringify((await world.client.get(kinds.deployment, { namespace: `openshift-${name}`, name }))?.spec).match(
+      /"image":"([^"]*)"/,
+    )?.[1];
+  expect([await image('alpha'), await image('omega')]).toEqual(['alpha:4.1.1', 'omega:4.1.0']);
+  operators.setOperator('alpha', undefined);
+  await world.until(async () => (await image('omega')) === 'omega:4.1.1');
+  await world.until(async () => (await world.condition('Progressing')).includes('waiting on openshift-cluster-version/old'));
+  expect(await world.condition('Upgradeable')).toContain('resources=configmap "openshift-cluster-version/old"');
+  await world.client.patch(kinds.configMap, { ...own, name: 'old' }, { metadata: { finalizers: null } }, { type: 'merge' });
+  const version = await world.completed(second);
+  expect(version.status?.history?.map(({ version: of, state, verified }) => [of, state, verified])).toEqual([
+    ['4.1.1', 'Completed', true],
+    ['4.1.0', 'Completed', false],
+  ]);
+  // what somebody makes again is theirs
+  await world.created(kinds.configMap, configMap('old', { a: 'mine' }));
+  await world.client.patch(kinds.configMap, { ...own, name: 'settings' }, { data: {} }, { type: 'merge' }).catch(() => undefined);
+  expect((await world.client.get(kinds.configMap, { ...own, name: 'old' }))?.data).toEqual({ a: 'mine' });
+});
+
+test('tells of an operator that fails, and goes on as soon as it recovers', async () => {
+  await using world = await World.start();
+  const operators = await world.play(scripts('4.1.0', '4.1.1'));
+  const [first, second] = [release('4.1.0'), release('4.1.1')];
+  await using _operator = world.run(first, [second]);
+  await world.completed(first);
+  operators.setOperator('alpha', { available: false });
+  await world.ask({ desiredUpdate: { version: '4.1.1', image: imageOf(second) } });
+  await world.until(
+    async () => (await world.condition('Failing')) === 'True ClusterOperatorNotAvailable: Cluster operator alpha is not available',
+  );
+  expect(await world.condition('Progressing')).toBe(
+    'True ClusterOperatorNotAvailable: Unable to apply 4.1.1: the cluster operator alpha is not available',
+  );
+  operators.setOperator('alpha', { degraded: true });
+  await world.until(async () => (await world.condition('Progressing')).includes('waiting up to 40 minutes on alpha'));
+  expect(await world.condition('Failing')).toBe('False : ');
+  operators.setOperator('alpha', undefined);
+  const recovered = Date.now();
+  await world.completed(second);
+  expect(Date.now() - recovered).toBeLessThan(15_000);
+});
+
+test('tells of a Deployment that cannot roll out, and goes on when it can', async () => {
+  await using world = await World.start();
+  const operators = await world.play(scripts('4.1.0', '4.1.1'));
+  const [first, second] = [release('4.1.0'), release('4.1.1')];
+  await using _operator = world.run(first, [second]);
+  await world.completed(first);
+  operators.setStuck('openshift-alpha/alpha', true);
+  await world.ask({ desiredUpdate: { version: '4.1.1', image: imageOf(second) } });
+  await world.until(async () =>
+    (await world.condition('Failing')).startsWith('True WorkloadNotProgressing: deployment openshift-alpha/alpha is Progressing=False'),
+  );
+  operators.setStuck('openshift-alpha/alpha', false);
+  await world.completed(second);
+  expect(await world.condition('Failing')).toBe('False : ');
+});
+
+test('tells of a Job that fails, runs nothing behind it, and takes one that succeeds', async () => {
+  await using world = await World.start();
+  await world.play(scripts('4.1.0'));
+  const job = {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: { name: 'migrate', ...own },
+    spec: { backoffLimit: 0, template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] } } },
+  };
+  const first = release('4.1.0', { '0000_50_job_00_job.json': [job], '0000_60_after_00_config.json': [configMap('after', { a: '1' })] });
+  await using _operator = world.run(first);
+  const found = await world.until(() => world.client.get(kinds.job, { ...own, name: 'migrate' }));
+  expect(await world.client.get(kinds.configMap, { ...own, name: 'after' })).toBeUndefined();
+  const status = (condition: object, counts: object) => ({
+    ...counts,
+    startTime: found.metadata.creationTimestamp,
+    conditions: [
+      { type: 'FailureTarget', status: 'True', reason: 'BackoffLimitExceeded', lastTransitionTime: found.metadata.creationTimestamp },
+      { status: 'True', lastTransitionTime: found.metadata.creationTimestamp, ...condition },
+    ],
+  });
+  await world.client.patch(
+    kinds.job,
+    { ...own, name: 'migrate' },
+    { status: status({ type: 'Failed', reason: 'BackoffLimitExceeded', message: 'too often' }, { failed: 1 }) },
+    { type: 'merge', subresource: 'status' },
+  );
+  await world.until(async () =>
+    (await world.condition('Failing')).includes(
+      'job openshift-cluster-version/migrate: failed, reason: "BackoffLimitExceeded", message: "too often"',
+    ),
+  );
+  await world.client.delete(kinds.job, { ...own, name: 'migrate' });
+  const again = await world.until(async () => {
+    const other = await world.client.get(kinds.job, { ...own, name: 'migrate' });
+    return other?.metadata.uid !== found.metadata.uid && other;
+  });
+  const time = again.metadata.creationTimestamp;
+  const complete = (type: string) => ({ type, status: 'True', reason: 'CompletionsReached', lastTransitionTime: time });
+  await world.client.patch(
+    kinds.job,
+    { ...own, name: 'migrate' },
+    { status: { succeeded: 1, startTime: time, completionTime: time, conditions: [complete('SuccessCriteriaMet'), complete('Complete')] } },
+    { type: 'merge', subresource: 'status' },
+  );
+  await world.completed(first);
+  expect((await world.client.get(kinds.configMap, { ...own, name: 'after' }))?.data).toEqual({ a: '1' });
+});
+
+test('tells of a definition that is not established, and goes on when it is', async () => {
+  await using world = await World.start();
+  await world.play(scripts('4.1.0', '4.1.1'));
+  const other = {
+    ...boats,
+    metadata: { name: 'ships.test.flotilla.io' },
+    spec: { ...boats.spec, names: { kind: 'Ship', plural: 'ships' } },
+  };
+  const [first, second] = [release('4.1.0'), release('4.1.1', { '0000_15_ships_00_definition.json': [other] })];
+  // its short name is taken
+  const taken = {
+    ...other,
+    metadata: { name: 'rafts.test.flotilla.io' },
+    spec: { ...other.spec, names: { kind: 'Ship', plural: 'rafts' } },
+  };
+  await world.created(kinds.definition, taken);
+  await using _operator = world.run(first, [second]);
+  await world.completed(first);
+  await world.ask({ desiredUpdate: { version: '4.1.1', image: imageOf(second) } });
+  await world.until(async () =>
+    (await world.condition('Failing')).includes('CustomResourceDefinition ships.test.flotilla.io Established=False, NotAccepted'),
+  );
+  await world.client.delete(kinds.definition, { name: 'rafts.test.flotilla.io' });
+  await world.completed(second);
+});
+
+test('takes up what a capability brings, and never lets go of it', async () => {
+  await using world = await World.start();
+  await world.play(scripts('4.1.0'));
+  const console = configMap('console', { a: '1' }, { annotations: { 'capability.openshift.io/name': 'Console' } });
+  const first = release('4.1.0', { '0000_40_late_00_console.json': [console] });
+  await world.ask({ capabilities: { baselineCapabilitySet: 'None' } });
+  await using _operator = world.run(first);
+  await world.completed(first);
+  expect(await world.client.get(kinds.configMap, { ...own, name: 'console' })).toBeUndefined();
+  await world.ask({ capabilities: { additionalEnabledCapabilities: ['Console'] } });
+  await world.until(() => world.client.get(kinds.configMap, { ...own, name: 'console' }));
+  await world.until(async () => (await world.version())?.status?.capabilities?.enabledCapabilities?.includes('Console'));
+  await world.ask({ capabilities: { additionalEnabledCapabilities: [] } });
+  await world.until(
+    async () =>
+      (await world.condition('ImplicitlyEnabledCapabilities')) ===
+      'True CapabilitiesImplicitlyEnabled: The following capabilities could not be disabled: Console',
+  );
+});
+
+test('leaves an overridden object alone, and takes it back', async () => {
+  await using world = await World.start();
+  await world.play(scripts('4.1.0'));
+  const first = release('4.1.0', { '0000_40_late_00_config.json': [configMap('kept', { a: '1' })] });
+  await using _operator = world.run(first);
+  await world.completed(first);
+  const data = async () => JSON.stringify((await world.client.get(kinds.configMap, { ...own, name: 'kept' }))?.data);
+  await world.ask({ overrides: [{ kind: 'ConfigMap', group: '', name: 'kept', namespace: own.namespace, unmanaged: true }] });
+  await world.until(async () => (await world.condition('Upgradeable')).includes('overrides'));
+  await world.client.patch(kinds.configMap, { ...own, name: 'kept' }, { data: { a: 'mine' } }, { type: 'merge' });
+  await world.client.delete(kinds.namespace, { name: 'nothing' });
+  expect(await data()).toBe('{"a":"mine"}');
+  await world.ask({ overrides: null });
+  await world.until(async () => (await data()) === '{"a":"1"}');
+});
+
+test('an API server that is away in the middle of an update changes nothing about its end', async () => {
+  await using world = await World.start();
+  const operators = await world.play(scripts('4.1.0', '4.1.1'));
+  const [first, second] = [release('4.1.0'), release('4.1.1')];
+  await using _operator = world.run(first, [second]);
+  await world.completed(first);
+  operators.setOperator('alpha', { isSlow: true });
+  await world.ask({ desiredUpdate: { version: '4.1.1', image: imageOf(second) } });
+  await world.until(async () => (await world.condition('Progressing')).includes('waiting on alpha'));
+  await world.server.restart({ forgets: true });
+  operators.setOperator('alpha', undefined);
+  await world.completed(second);
+  expect(deployment('alpha', 'alpha:4.1.1')).toMatchObject({ metadata: { name: 'alpha' } });
+  const stored = KubeObject.parse(await world.client.get(kinds.deployment, { namespace: 'openshift-omega', name: 'omega' }));
+  expect(JSON.stringify(stored.spec)).toContain('omega:4.1.1');
+});

@@ -1,0 +1,227 @@
+/** A cluster with an operator in this process, for its integration tests. */
+import { KubeObject, type Resource, untyped } from '@flotilla/api';
+import { ClusterVersion, configCrds } from '@flotilla/api/config';
+import { CustomResourceDefinition, Namespace } from '@flotilla/api/core';
+import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
+import { type FakeOperators, type OperatorScript, startFakeOperators } from '@flotilla/control-plane/simulators';
+import type { PayloadFile } from '@flotilla/release';
+import { type Client, createLogger, systemClock } from '@flotilla/runtime';
+import { runVersionOperator, type VersionOperatorOptions } from './operator.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+const PROFILE = 'test';
+
+/** A release: its manifests by file, without the annotation that includes them. */
+export interface TestRelease {
+  readonly version: string;
+  readonly files: Readonly<Record<string, readonly Json[]>>;
+}
+
+/** Name of a release's image. */
+export const imageOf = ({ version }: TestRelease): string =>
+  `release.test/release@sha256:${Buffer.from(version).toString('hex').padEnd(64, '0')}`;
+
+const included = (object: Json): Json => {
+  const { metadata, ...rest } = object;
+  const { annotations, ...meta } = KubeObject.shape.metadata.parse(metadata);
+  return { ...rest, metadata: { ...meta, annotations: { [`include.release.openshift.io/${PROFILE}`]: 'true', ...annotations } } };
+};
+
+/** A release as a payload's files. */
+export function filesOf({ version, files }: TestRelease): PayloadFile[] {
+  const file = (path: string, content: unknown): PayloadFile => ({ path, content: Buffer.from(JSON.stringify(content)) });
+  return [
+    file('release-manifests/release-metadata', { kind: 'cincinnati-metadata-v0', version }),
+    file('release-manifests/image-references', {
+      kind: 'ImageStream',
+      apiVersion: 'image.openshift.io/v1',
+      metadata: { name: version },
+      spec: { tags: [] },
+    }),
+    file(
+      'manifests/0000_00_own_00_namespace.json',
+      included({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'openshift-cluster-version' } }),
+    ),
+    ...Object.entries(files).map(([name, objects]) => ({
+      path: `release-manifests/${name}`,
+      content: Buffer.from(objects.map((object) => JSON.stringify(included(object))).join('\n')),
+    })),
+  ];
+}
+
+/** A running operator. */
+export interface RunningOperator extends AsyncDisposable {
+  stop(): Promise<void>;
+}
+
+/** A cluster without nodes, what an installer leaves on it, and scripted operators. */
+export class World implements AsyncDisposable {
+  readonly server: ApiServer;
+  readonly client: Client;
+  operators: FakeOperators | undefined;
+
+  constructor(server: ApiServer, client: Client) {
+    this.server = server;
+    this.client = client;
+  }
+
+  static async start(options: Parameters<typeof startApiServer>[0] = {}): Promise<World> {
+    const server = await startApiServer(options);
+    const world = new World(server, await server.client());
+    for (const crd of configCrds()) await world.client.create(CustomResourceDefinition, KubeObject.parse(crd));
+    for (const name of ['openshift-cluster-version']) await world.client.create(Namespace, KubeObject.parse({ metadata: { name } }));
+    await world.until(
+      async () =>
+        (await world.created(ClusterVersion, {
+          metadata: { name: 'version' },
+          spec: { clusterID: '5a8a1b6c-0d5e-4c5e-8f5a-4d2f0d1c9b3e' },
+        })) && true,
+    );
+    return world;
+  }
+
+  async created(kind: Resource, object: Json): Promise<KubeObject | undefined> {
+    return this.client.create<KubeObject>({ ...kind, schema: KubeObject }, KubeObject.parse(object)).catch(() => undefined);
+  }
+
+  /** Has operators and workloads answered for. */
+  async play(releases: readonly OperatorScript[], updateDelayMs = 100): Promise<FakeOperators> {
+    this.operators = await startFakeOperators({ client: this.client, releases, updateDelayMs });
+    return this.operators;
+  }
+
+  /** Starts an operator of a release that can fetch the others. */
+  run(own: TestRelease, others: readonly TestRelease[] = [], options: Partial<VersionOperatorOptions> = {}): RunningOperator {
+    const stopping = new AbortController();
+    const running = runVersionOperator(
+      {
+        client: this.client,
+        own: { image: () => imageOf(own), files: filesOf(own), verified: false },
+        source: {
+          retrieve: async ({ image }) => {
+            const release = others.find((one) => imageOf(one) === image);
+            if (!release) throw new Error(`no release ${image}`);
+            return { files: filesOf(release), verified: true, acceptedRisks: '' };
+          },
+        },
+        profile: PROFILE,
+        alwaysEnabled: [],
+        degradedBlocks: () => true,
+        passEveryMs: 2_000,
+        instance: 'test',
+        logger: createLogger({ name: 'version-operator', level: 'silent' }),
+        clock: systemClock,
+        ...options,
+      },
+      stopping.signal,
+    );
+    const stop = async (): Promise<void> => {
+      stopping.abort(new Error('stopped'));
+      await running;
+    };
+    return { stop, [Symbol.asyncDispose]: stop };
+  }
+
+  /** Sends the cluster to a release. */
+  async ask(spec: Json): Promise<void> {
+    await this.client.patch(ClusterVersion, { name: 'version' }, { spec }, { type: 'merge' });
+  }
+
+  version(): Promise<ClusterVersion | undefined> {
+    return this.client.get(ClusterVersion, { name: 'version' });
+  }
+
+  /** `status reason: message` of a condition of the ClusterVersion. */
+  async condition(type: string): Promise<string> {
+    const found = (await this.version())?.status?.conditions?.find((one) => one.type === type);
+    return found ? `${found.status} ${found.reason}: ${found.message}` : '';
+  }
+
+  /** Waits until the cluster runs a release. */
+  async completed(release: TestRelease): Promise<ClusterVersion> {
+    return this.until(async () => {
+      const version = await this.version();
+      const [newest] = version?.status?.history ?? [];
+      return newest?.state === 'Completed' && newest.version === release.version && version;
+    });
+  }
+
+  /** Asks until the answer says something. */
+  async until<T>(ask: () => Promise<T | undefined | false>, timeoutMs = 40_000): Promise<T> {
+    const deadline = Date.now() + timeoutMs;
+    for (let last: unknown; ; ) {
+      const answer = await ask().catch((error: unknown) => {
+        last = error;
+        return undefined;
+      });
+      if (answer !== undefined && answer !== false) return answer;
+      if (Date.now() > deadline)
+        throw new Error(`not within ${timeoutMs} ms; ClusterVersion: ${JSON.stringify((await this.version())?.status)}`, { cause: last });
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.operators?.stop();
+    await this.server.stop();
+  }
+}
+
+/** Kinds that tests look at. */
+export const kinds = {
+  configMap: untyped('v1', 'ConfigMap', 'configmaps'),
+  namespace: untyped('v1', 'Namespace', 'namespaces', false),
+  deployment: untyped('apps/v1', 'Deployment', 'deployments'),
+  job: untyped('batch/v1', 'Job', 'jobs'),
+  definition: untyped('apiextensions.k8s.io/v1', 'CustomResourceDefinition', 'customresourcedefinitions', false),
+};
+
+/** A namespace, an operator's Deployment and its ClusterOperator, at one level of a release. */
+export function component(name: string, version: string, level = '20'): Readonly<Record<string, readonly Json[]>> {
+  return {
+    [`0000_${level}_${name}_00_namespace.json`]: [{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: `openshift-${name}` } }],
+    [`0000_${level}_${name}_10_deployment.json`]: [deployment(name, `${name}:${version}`)],
+    [`0000_${level}_${name}_20_clusteroperator.json`]: [
+      {
+        apiVersion: 'config.openshift.io/v1',
+        kind: 'ClusterOperator',
+        metadata: { name },
+        status: {
+          versions: [{ name: 'operator', version }],
+          relatedObjects: [{ group: '', resource: 'namespaces', name: `openshift-${name}` }],
+        },
+      },
+    ],
+  };
+}
+
+export const deployment = (name: string, image: string): Json => ({
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name, namespace: `openshift-${name}` },
+  spec: {
+    selector: { matchLabels: { app: name } },
+    template: { metadata: { labels: { app: name } }, spec: { containers: [{ name: 'main', image }] } },
+  },
+});
+
+/** What the operators of a release report. */
+export const scriptOf = (version: string, names: readonly string[]): OperatorScript => ({
+  version,
+  operators: Object.fromEntries(
+    names.map((name) => [
+      name,
+      {
+        versions: [{ name: 'operator', version }],
+        deployments: [{ namespace: `openshift-${name}`, name, image: `${name}:${version}` }],
+      },
+    ]),
+  ),
+});
+
+export const configMap = (name: string, data: Json, more: Json = {}, namespace = 'openshift-cluster-version'): Json => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name, namespace, ...more },
+  data,
+});
