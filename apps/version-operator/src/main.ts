@@ -57,7 +57,8 @@ async function main(program: Program<OperatorConfig>): Promise<void> {
   // the reference operator's own lease: at most one of both leads
   await program.lead({ client, ref: { namespace: VERSION_NAMESPACE, name: CLUSTER_VERSION_NAME } }, async (leading) => {
     logger.info({ server: client.server }, 'Leading');
-    await runVersionOperator({ ...options, own: await ownPayload(config) }, leading);
+    for (let isChanged = false; !leading.aborted; isChanged = true)
+      await runVersionOperator({ ...options, own: await ownPayload(config), isChanged }, leading);
   });
 }
 

@@ -1,5 +1,7 @@
-import { KubeObject } from '@flotilla/api';
+import { KubeObject, untyped } from '@flotilla/api';
 import { ClusterOperator } from '@flotilla/api/config';
+import { startApiServer } from '@flotilla/control-plane/servers';
+import { startFakeOperators } from '@flotilla/control-plane/simulators';
 import { expect, test } from 'vitest';
 import { component, configMap, deployment, imageOf, kinds, scriptOf, type TestRelease, World } from './world-case.ts';
 
@@ -43,11 +45,13 @@ const release = (version: string, more: TestRelease['files'] = {}): TestRelease 
     ...more,
   },
 });
+const play = async (world: World, releases: ReturnType<typeof scripts>) =>
+  world.plays(await startFakeOperators({ client: world.client, releases, updateDelayMs: 100 }));
 const scripts = (...versions: string[]) => versions.map((version) => scriptOf(version, ['alpha', 'omega']));
 
 test('installs a release, owns it, and leaves alone what is only created', async () => {
-  await using world = await World.start();
-  await world.play(scripts('4.1.0'));
+  await using world = await World.start(await startApiServer());
+  await play(world, scripts('4.1.0'));
   const first = release('4.1.0', {
     '0000_40_late_00_config.json': [configMap('settings', { a: '1' }, createOnly), configMap('kept', { a: '1' })],
   });
@@ -76,8 +80,8 @@ test('installs a release, owns it, and leaves alone what is only created', async
 });
 
 test('updates level by level, waits for what rolls out, and deletes what is no longer wanted', async () => {
-  await using world = await World.start();
-  const operators = await world.play(scripts('4.1.0', '4.1.1'));
+  await using world = await World.start(await startApiServer());
+  const operators = await play(world, scripts('4.1.0', '4.1.1'));
   const first = release('4.1.0', { '0000_40_late_00_old.json': [configMap('old', { a: '1' })] });
   const second = release('4.1.1', { '0000_40_late_00_old.json': [configMap('old', { a: '1' }, removed)] });
   await using _operator = world.run(first, [second]);
@@ -114,8 +118,8 @@ test('updates level by level, waits for what rolls out, and deletes what is no l
 });
 
 test('tells of an operator that fails, and goes on as soon as it recovers', async () => {
-  await using world = await World.start();
-  const operators = await world.play(scripts('4.1.0', '4.1.1'));
+  await using world = await World.start(await startApiServer());
+  const operators = await play(world, scripts('4.1.0', '4.1.1'));
   const [first, second] = [release('4.1.0'), release('4.1.1')];
   await using _operator = world.run(first, [second]);
   await world.completed(first);
@@ -137,8 +141,8 @@ test('tells of an operator that fails, and goes on as soon as it recovers', asyn
 });
 
 test('tells of a Deployment that cannot roll out, and goes on when it can', async () => {
-  await using world = await World.start();
-  const operators = await world.play(scripts('4.1.0', '4.1.1'));
+  await using world = await World.start(await startApiServer());
+  const operators = await play(world, scripts('4.1.0', '4.1.1'));
   const [first, second] = [release('4.1.0'), release('4.1.1')];
   await using _operator = world.run(first, [second]);
   await world.completed(first);
@@ -153,8 +157,8 @@ test('tells of a Deployment that cannot roll out, and goes on when it can', asyn
 });
 
 test('tells of a Job that fails, runs nothing behind it, and takes one that succeeds', async () => {
-  await using world = await World.start();
-  await world.play(scripts('4.1.0'));
+  await using world = await World.start(await startApiServer());
+  await play(world, scripts('4.1.0'));
   const job = {
     apiVersion: 'batch/v1',
     kind: 'Job',
@@ -202,8 +206,8 @@ test('tells of a Job that fails, runs nothing behind it, and takes one that succ
 });
 
 test('tells of a definition that is not established, and goes on when it is', async () => {
-  await using world = await World.start();
-  await world.play(scripts('4.1.0', '4.1.1'));
+  await using world = await World.start(await startApiServer());
+  await play(world, scripts('4.1.0', '4.1.1'));
   const other = {
     ...boats,
     metadata: { name: 'ships.test.flotilla.io' },
@@ -228,8 +232,8 @@ test('tells of a definition that is not established, and goes on when it is', as
 });
 
 test('takes up what a capability brings, and never lets go of it', async () => {
-  await using world = await World.start();
-  await world.play(scripts('4.1.0'));
+  await using world = await World.start(await startApiServer());
+  await play(world, scripts('4.1.0'));
   const console = configMap('console', { a: '1' }, { annotations: { 'capability.openshift.io/name': 'Console' } });
   const first = release('4.1.0', { '0000_40_late_00_console.json': [console] });
   await world.ask({ capabilities: { baselineCapabilitySet: 'None' } });
@@ -248,8 +252,8 @@ test('takes up what a capability brings, and never lets go of it', async () => {
 });
 
 test('leaves an overridden object alone, and takes it back', async () => {
-  await using world = await World.start();
-  await world.play(scripts('4.1.0'));
+  await using world = await World.start(await startApiServer());
+  await play(world, scripts('4.1.0'));
   const first = release('4.1.0', { '0000_40_late_00_config.json': [configMap('kept', { a: '1' })] });
   await using _operator = world.run(first);
   await world.completed(first);
@@ -264,8 +268,8 @@ test('leaves an overridden object alone, and takes it back', async () => {
 });
 
 test('an API server that is away in the middle of an update changes nothing about its end', async () => {
-  await using world = await World.start();
-  const operators = await world.play(scripts('4.1.0', '4.1.1'));
+  await using world = await World.start(await startApiServer());
+  const operators = await play(world, scripts('4.1.0', '4.1.1'));
   const [first, second] = [release('4.1.0'), release('4.1.1')];
   await using _operator = world.run(first, [second]);
   await world.completed(first);
@@ -278,4 +282,63 @@ test('an API server that is away in the middle of an update changes nothing abou
   expect(deployment('alpha', 'alpha:4.1.1')).toMatchObject({ metadata: { name: 'alpha' } });
   const stored = KubeObject.parse(await world.client.get(kinds.deployment, { namespace: 'openshift-omega', name: 'omega' }));
   expect(JSON.stringify(stored.spec)).toContain('omega:4.1.1');
+});
+
+test('only tells what it would do where it observes', async () => {
+  await using world = await World.start(await startApiServer());
+  await play(world, scripts('4.1.0', '4.1.1'));
+  const [first, second] = [release('4.1.0'), release('4.1.1')];
+  const installing = world.run(first);
+  await world.completed(first);
+  await installing.stop();
+  await world.ask({ desiredUpdate: { version: '4.1.1', image: imageOf(second) } });
+  const before = await world.version();
+  const told: string[] = [];
+  await using _observer = world.run(second, [], { observe: ({ verb, kind, name }) => void told.push(`${verb} ${kind} ${name}`) });
+  await world.until(async () => told.length >= 2);
+  expect(told.slice(0, 2)).toEqual(['change Deployment alpha', 'change Deployment omega']);
+  expect((await world.version())?.metadata.resourceVersion).toBe(before?.metadata.resourceVersion);
+});
+
+test('reads a release again when other features are on', async () => {
+  await using world = await World.start(await startApiServer());
+  await play(world, scripts('4.1.0'));
+  const gates = {
+    ...boats,
+    metadata: { name: 'featuregates.config.openshift.io' },
+    spec: {
+      group: 'config.openshift.io',
+      names: { kind: 'FeatureGate', plural: 'featuregates' },
+      scope: 'Cluster',
+      versions: [
+        {
+          name: 'v1',
+          served: true,
+          storage: true,
+          schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+        },
+      ],
+    },
+  };
+  await world.created(kinds.definition, gates);
+  const gate = untyped('config.openshift.io/v1', 'FeatureGate', 'featuregates', false);
+  const enabled = (...names: string[]) => ({
+    status: { featureGates: [{ version: '4.1.0', enabled: names.map((name) => ({ name })), disabled: [] }] },
+  });
+  await world.until(async () => (await world.created(gate, { metadata: { name: 'cluster' }, spec: {}, ...enabled() })) && true);
+  const gated = (name: string, wants: string) =>
+    configMap(name, { a: '1' }, { annotations: { 'release.openshift.io/feature-gate': wants } });
+  const first = release('4.1.0', { '0000_40_late_00_gated.json': [gated('with', 'Sails'), gated('without', '-Sails')] });
+  const stopping = new AbortController();
+  const running = (async () => {
+    for (let isChanged = false; !stopping.signal.aborted; isChanged = true)
+      await world.run(first, [], { isChanged }, stopping.signal).ended;
+  })();
+  await world.completed(first);
+  const there = async (name: string) => (await world.client.get(kinds.configMap, { ...own, name })) !== undefined;
+  expect([await there('with'), await there('without')]).toEqual([false, true]);
+  await world.client.patch(gate, { name: 'cluster' }, enabled('Sails'), { type: 'merge' });
+  await world.until(() => there('with'));
+  stopping.abort();
+  await running;
 });

@@ -17,7 +17,7 @@ import { PayloadWorker } from './apply/worker.ts';
 import { Kinds } from './cluster/kinds.ts';
 import { LiveObjects } from './cluster/live-objects.ts';
 import { RequestBudget } from './cluster/request-budget.ts';
-import { buildContextOf, clusterSettings, featuresOf } from './cluster/settings.ts';
+import { buildContextOf, type ClusterSettings, clusterSettings, featuresOf } from './cluster/settings.ts';
 import { Wakeups } from './cluster/wakeups.ts';
 import { serveVersionMetrics } from './metrics/version-metrics.ts';
 import { readRelease } from './payload/release.ts';
@@ -39,6 +39,8 @@ export interface VersionOperatorOptions {
   /** Whether a degraded ClusterOperator holds an update to a version up. */
   readonly degradedBlocks: (version: string) => boolean;
   readonly passEveryMs: number;
+  /** Other features are on than in the run before: everything is applied in order. Default false. */
+  readonly isChanged?: boolean;
   /** Where updates are asked for; default nowhere. */
   readonly updates?: UpdateSources;
   /** Told of each write that is not done; then nothing is written. */
@@ -50,9 +52,14 @@ export interface VersionOperatorOptions {
   readonly clock: Clock;
 }
 
-/** Applies releases as the cluster's ClusterVersion asks until the signal aborts. */
-export async function runVersionOperator(options: VersionOperatorOptions, signal: AbortSignal): Promise<void> {
+/**
+ * Applies releases as the cluster's ClusterVersion asks until the signal aborts, or until other features are on than the release was read with:
+ * then it is to be run again, with `isChanged`.
+ */
+export async function runVersionOperator(options: VersionOperatorOptions, stop: AbortSignal): Promise<void> {
   const { client, logger, metrics, clock } = options;
+  const outdated = new AbortController();
+  const signal = AbortSignal.any([stop, outdated.signal]);
   const surroundings = { logger, metrics, clock };
   const settings = clusterSettings(client, surroundings);
   const caches = versionCaches(client, surroundings);
@@ -80,6 +87,12 @@ export async function runVersionOperator(options: VersionOperatorOptions, signal
     { release: release.release.version, image, manifests: release.manifests.length, excluded: release.excluded.length },
     'Loaded the release',
   );
+  const features = featureKey(settings, release.release.version);
+  const followed = settings.featureGates.subscribe(() => {
+    if (featureKey(settings, release.release.version) === features) return;
+    logger.info({ release: release.release.version }, 'Other features are on, reading the release again');
+    outdated.abort(new Error('other features are on'));
+  });
 
   const told = createChannel();
   const tellVersion = (): void => told.enqueue(CLUSTER_VERSION_NAME);
@@ -152,6 +165,7 @@ export async function runVersionOperator(options: VersionOperatorOptions, signal
       worker,
       taker,
       alwaysEnabled,
+      isChanged: options.isChanged ?? false,
       caches,
       told,
       pendingDeletions: () => worker.pendingDeletions(),
@@ -164,9 +178,8 @@ export async function runVersionOperator(options: VersionOperatorOptions, signal
     },
     signal,
   );
-  const unsubscribe = [settings.proxies, settings.apiServers, settings.infrastructures].map((cache) =>
-    cache.subscribe(() => worker.lookAgain()),
-  );
+  const built = [settings.proxies, settings.apiServers, settings.infrastructures, caches.versions];
+  const unsubscribe = [followed, ...built.map((cache) => cache.subscribe(() => worker.lookAgain()))];
   try {
     await worker.run(signal);
   } finally {
@@ -174,6 +187,12 @@ export async function runVersionOperator(options: VersionOperatorOptions, signal
     await Promise.all([reconciler.stopped, updates?.stopped, mending.stopped, live.stopped(), ...started.map((cache) => cache.stopped())]);
     await events.close();
   }
+}
+
+/** Changes when other features are on under a version. */
+function featureKey(settings: ClusterSettings, version: string): string {
+  const { featureSet, listed } = featuresOf(settings, version);
+  return JSON.stringify([featureSet, listed && [...listed].sort()]);
 }
 
 /** What is applied, for the metrics. */

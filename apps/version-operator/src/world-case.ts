@@ -2,8 +2,6 @@
 import { KubeObject, type Resource, untyped } from '@flotilla/api';
 import { ClusterVersion, configCrds } from '@flotilla/api/config';
 import { CustomResourceDefinition, Namespace } from '@flotilla/api/core';
-import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
-import { type FakeOperators, type OperatorScript, startFakeOperators } from '@flotilla/control-plane/simulators';
 import type { PayloadFile } from '@flotilla/release';
 import { type Client, createLogger, systemClock } from '@flotilla/runtime';
 import { runVersionOperator, type VersionOperatorOptions } from './operator.ts';
@@ -51,22 +49,32 @@ export function filesOf({ version, files }: TestRelease): PayloadFile[] {
 
 /** A running operator. */
 export interface RunningOperator extends AsyncDisposable {
+  /** It ended by itself, or was stopped. */
+  readonly ended: Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** An API server, as far as a world needs it. */
+interface Server {
+  client(): Promise<Client>;
+  restart(options: { readonly forgets: boolean }): Promise<void>;
   stop(): Promise<void>;
 }
 
 /** A cluster without nodes, what an installer leaves on it, and scripted operators. */
 export class World implements AsyncDisposable {
-  readonly server: ApiServer;
+  readonly server: Server;
   readonly client: Client;
-  operators: FakeOperators | undefined;
+  /** Ended before the server. */
+  readonly #played: { stop(): Promise<void> }[] = [];
 
-  constructor(server: ApiServer, client: Client) {
+  constructor(server: Server, client: Client) {
     this.server = server;
     this.client = client;
   }
 
-  static async start(options: Parameters<typeof startApiServer>[0] = {}): Promise<World> {
-    const server = await startApiServer(options);
+  /** Takes a fresh API server over. */
+  static async start(server: Server): Promise<World> {
     const world = new World(server, await server.client());
     for (const crd of configCrds()) await world.client.create(CustomResourceDefinition, KubeObject.parse(crd));
     for (const name of ['openshift-cluster-version']) await world.client.create(Namespace, KubeObject.parse({ metadata: { name } }));
@@ -84,15 +92,21 @@ export class World implements AsyncDisposable {
     return this.client.create<KubeObject>({ ...kind, schema: KubeObject }, KubeObject.parse(object)).catch(() => undefined);
   }
 
-  /** Has operators and workloads answered for. */
-  async play(releases: readonly OperatorScript[], updateDelayMs = 100): Promise<FakeOperators> {
-    this.operators = await startFakeOperators({ client: this.client, releases, updateDelayMs });
-    return this.operators;
+  /** Has something end with the world. */
+  plays<T extends { stop(): Promise<void> }>(played: T): T {
+    this.#played.push(played);
+    return played;
   }
 
   /** Starts an operator of a release that can fetch the others. */
-  run(own: TestRelease, others: readonly TestRelease[] = [], options: Partial<VersionOperatorOptions> = {}): RunningOperator {
+  run(
+    own: TestRelease,
+    others: readonly TestRelease[] = [],
+    options: Partial<VersionOperatorOptions> = {},
+    signal?: AbortSignal,
+  ): RunningOperator {
     const stopping = new AbortController();
+    signal?.addEventListener('abort', () => stopping.abort(signal.reason));
     const running = runVersionOperator(
       {
         client: this.client,
@@ -119,7 +133,7 @@ export class World implements AsyncDisposable {
       stopping.abort(new Error('stopped'));
       await running;
     };
-    return { stop, [Symbol.asyncDispose]: stop };
+    return { ended: running, stop, [Symbol.asyncDispose]: stop };
   }
 
   /** Sends the cluster to a release. */
@@ -162,7 +176,7 @@ export class World implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.operators?.stop();
+    for (const played of this.#played) await played.stop();
     await this.server.stop();
   }
 }
@@ -206,7 +220,7 @@ export const deployment = (name: string, image: string): Json => ({
 });
 
 /** What the operators of a release report. */
-export const scriptOf = (version: string, names: readonly string[]): OperatorScript => ({
+export const scriptOf = (version: string, names: readonly string[]) => ({
   version,
   operators: Object.fromEntries(
     names.map((name) => [

@@ -9,6 +9,8 @@ type Kind = Resource<LiveObject>;
 
 /** What is done to the cluster's objects. */
 export interface ClusterWriter {
+  /** Nothing is written, so there is nothing to wait for either. */
+  readonly isObserving: boolean;
   /** The object as stored; undefined where nothing is written. */
   create(kind: Kind, object: Json): Promise<KubeObject | undefined>;
   /** Under the version it was read in. */
@@ -25,6 +27,7 @@ export function createClusterWriter(client: Client, budget: RequestBudget): Clus
   const parse = (object: Json): KubeObject => KubeObjectSchema.parse(object);
   const anyOf = (kind: Kind): Resource => ({ ...kind, schema: KubeObjectSchema });
   return {
+    isObserving: false,
     create: (kind, object) => budget.run(() => client.create(anyOf(kind), parse(object), { fieldManager: VERSION_FIELD_MANAGER })),
     replace: (kind, object) => budget.run(() => client.replace(anyOf(kind), parse(object))),
     apply: (kind, object) =>
@@ -54,6 +57,7 @@ export function createObserver(tell: (write: WouldWrite) => void): ClusterWriter
     tell({ verb, kind: kind.kind, namespace, name });
   };
   return {
+    isObserving: true,
     create: async (kind, object) => would('create', kind, object),
     replace: async (kind, object) => would('change', kind, object),
     apply: async (kind, object) => would('change', kind, object),

@@ -89,6 +89,8 @@ async function lookAndAct(task: string, wanted: Wanted, purpose: StepPurpose, to
   };
   const state = stateOfManifest(look);
   if (state === 'done') return { done: true, ...(intent === 'apply' && verdict.is === 'reported' && { reported: verdict.error }) };
+  if (tools.writer.isObserving && state !== 'missing' && state !== 'unread' && state !== 'drifted' && state !== 'unwanted')
+    return { done: true };
   if (state === 'settling' || state === 'failing') return heldBy(wanted, verdict);
   if (state === 'leaving') return heldBy(wanted, leaving(task, wanted));
   return act(state, { task, wanted, object, purpose, tools });
@@ -199,6 +201,7 @@ async function write({ wanted, object, purpose: { context }, tools }: Act, kind:
 async function remove({ wanted, object, tools }: Act, kind: Resource<LiveObject>): Promise<StepEnd | undefined> {
   if (!object) return undefined;
   await tools.writer.delete(kind, object);
+  if (tools.writer.isObserving) return { done: true };
   await tools.deletions.record(wanted);
   return read({ wanted, tools }, kind);
 }

@@ -34,9 +34,17 @@ interface HeldManifest extends Held {
   readonly sinceMs: number;
 }
 
-/** A request that fails is no failure of the pass before it was sent again for so long, milliseconds. */
-const GRACE_MS = { Initializing: 7_000, otherwise: 10_000 };
+/**
+ * What is held up for less than this is no failure of the pass, milliseconds: a request that fails is sent again, and while everything is
+ * installed at once, kinds and namespaces are still to come and operators have not reported yet.
+ */
+const GRACE_MS = { installing: 30_000, otherwise: 10_000 };
 const RETRY = { baseMs: 500, maxMs: 30_000 };
+const graceOf = ({ why, manifest }: HeldManifest, { state }: StepPurpose): number => {
+  const isInstalling = state === 'Initializing';
+  if (why === 'trouble') return isInstalling ? GRACE_MS.installing : GRACE_MS.otherwise;
+  return isInstalling && (why === 'waiting' || manifest.kind === 'ClusterOperator') ? GRACE_MS.installing : 0;
+};
 /** What is waited for is looked at so often even when no watch tells of it, milliseconds. */
 const LOOK_AGAIN_MS = 30_000;
 
@@ -69,17 +77,16 @@ export class Pass {
   /** The one error that tells why the pass is not done yet. */
   failure(): UpdateError | undefined {
     const { clock, purpose } = this.#options;
-    const graceMs = purpose.state === 'Initializing' ? GRACE_MS.Initializing : GRACE_MS.otherwise;
     const now = clock.now();
-    const counts = ({ why, sinceMs }: HeldManifest) => now - sinceMs >= graceMs || (why !== 'trouble' && purpose.state !== 'Initializing');
+    const counts = (held: HeldManifest) => now - held.sinceMs >= graceOf(held, purpose);
     const held: PassError[] = [...this.#held.values()].filter(counts);
     return summarizeErrors([...held, ...this.#reported.values()]);
   }
 
   /** When time alone makes a failure of what is held up, milliseconds since the epoch. */
   get failsAtMs(): number | undefined {
-    const graceMs = this.#options.purpose.state === 'Initializing' ? GRACE_MS.Initializing : GRACE_MS.otherwise;
-    const moments = [...this.#held.values()].map(({ sinceMs }) => sinceMs + graceMs).filter((at) => at > this.#options.clock.now());
+    const { clock, purpose } = this.#options;
+    const moments = [...this.#held.values()].map((held) => held.sinceMs + graceOf(held, purpose)).filter((at) => at > clock.now());
     return moments.length > 0 ? Math.min(...moments) : undefined;
   }
 

@@ -65,7 +65,13 @@ export class PayloadWorker {
   #state: PayloadWorkState = 'idle';
   #changed = new AbortController();
   #pass:
-    | { readonly pass: Pass; readonly work: Work; readonly state: PayloadState; readonly tracked: ReadonlyMap<string, Wanted> }
+    | {
+        readonly pass: Pass;
+        readonly work: Work;
+        readonly state: PayloadState;
+        readonly tracked: ReadonlyMap<string, Wanted>;
+        readonly context: string;
+      }
     | undefined;
   #completed = false;
   #failingSinceMs: number | undefined;
@@ -101,9 +107,9 @@ export class PayloadWorker {
     this.#restart();
   }
 
-  /** Something that goes into the objects has changed: a pass begins at once. */
+  /** Begins a pass at once when something has changed that goes into the objects. */
   lookAgain(): void {
-    if (this.#work) this.#restart();
+    if (this.#pass && JSON.stringify(this.#options.context()) !== this.#pass.context) this.#restart();
   }
 
   /** How far the work is; undefined before there is any. */
@@ -211,7 +217,7 @@ export class PayloadWorker {
       onProgress: onReport,
     });
     const tracked = new Map(wanted.map((one) => [one.key, one]));
-    this.#pass = { pass, work, state, tracked };
+    this.#pass = { pass, work, state, tracked, context: JSON.stringify(built) };
     onReport();
     const startedMs = clock.now();
     await tools.deletions.read(work.release.release.image);

@@ -10,17 +10,19 @@ export interface VersionActors {
   readonly worker: PayloadWorker;
   readonly taker: ReleaseTaker;
   readonly alwaysEnabled: readonly string[];
+  /** What the release consists of may be other than what was applied of it. */
+  readonly isChanged: boolean;
 }
 
 /** Has the release taken that is asked for, and applies the one that is. @returns how far that is */
-export function applyVersion(object: ClusterVersion, { worker, taker, alwaysEnabled }: VersionActors): WorkReport {
+export function applyVersion(object: ClusterVersion, { worker, taker, alwaysEnabled, isChanged }: VersionActors): WorkReport {
   const isInstalling = worker.state === 'initializing';
   const wanted = planRelease(object, taker.taken, isInstalling);
   taker.want(wanted, object);
   const { taken, acceptance } = taker;
   const before = worker.work;
   const capabilities = planCapabilities(object, taken, { always: alwaysEnabled, before });
-  if (mayApply(object, taken, wanted?.image, before !== undefined)) worker.take(planWork(object, taken, capabilities));
+  if (mayApply(object, taken, wanted?.image, before !== undefined)) worker.take(planWork(object, taken, capabilities, isChanged));
   const progress = worker.report();
   return progress ? { ...progress, acceptance } : { ...idle(object, taken, capabilities), acceptance };
 }

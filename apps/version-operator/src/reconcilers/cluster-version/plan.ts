@@ -49,15 +49,19 @@ export function planCapabilities(
   return added.length === 0 ? enabled : enabledCapabilities({ ...wanted, previous: [...previous, ...added] });
 }
 
-/** The work that a ClusterVersion asks for. */
-export function planWork(object: ClusterVersion, release: LoadedRelease, capabilities: EnabledCapabilities): Work {
+/**
+ * The work that a ClusterVersion asks for.
+ * @param isChanged the release may consist of something else than what was applied of it
+ */
+export function planWork(object: ClusterVersion, release: LoadedRelease, capabilities: EnabledCapabilities, isChanged = false): Work {
   const { spec, status, metadata } = object;
+  const first = firstState({ history: status?.history ?? [], image: release.release.image });
   return {
     generation: metadata.generation ?? 0,
     release,
     force: spec.desiredUpdate?.force ?? false,
     overrides: spec.overrides ?? [],
     capabilities,
-    firstState: firstState({ history: status?.history ?? [], image: release.release.image }),
+    firstState: isChanged && first === 'Reconciling' ? 'Updating' : first,
   };
 }
