@@ -1,4 +1,4 @@
-import { CLUSTER_VERSION_NAME, ClusterOperator, ClusterVersion } from '@flotilla/api/config';
+import { CLUSTER_VERSION_NAME, ClusterOperator, ClusterVersion, VERSION_NAMESPACE } from '@flotilla/api/config';
 import { ConfigMap } from '@flotilla/api/core';
 import type { AcceptanceEvent } from '@flotilla/release';
 import {
@@ -234,5 +234,12 @@ const eventOf = ({ type, reason, message }: AcceptanceEvent, version: ClusterVer
   reason,
   action: reason,
   note: message,
-  regarding: { apiVersion: ClusterVersion.apiVersion, kind: ClusterVersion.kind, name: CLUSTER_VERSION_NAME, uid: version?.metadata.uid },
+  regarding: {
+    apiVersion: ClusterVersion.apiVersion,
+    kind: ClusterVersion.kind,
+    // whoever looks for these events looks there, although the kind has no namespace
+    namespace: VERSION_NAMESPACE,
+    name: CLUSTER_VERSION_NAME,
+    uid: version?.metadata.uid,
+  },
 });

@@ -59,6 +59,7 @@ export class ReleaseTaker {
     this.#own = own;
     this.#taken = own;
     this.#acceptance = loaded(own);
+    options.tell(loadedEvent(own.release, own.release.architecture ?? architectureOf(process.arch)));
   }
 
   /** The release that is to be applied. */

@@ -19,7 +19,7 @@ export interface RunningPayload {
 
 /**
  * The release that `spec.desiredUpdate` asks for; undefined where it asks for none that can be found, and the cluster stays where it is
- * (spec/cvo 5.8). An image is taken as it is; a version must be among the available updates.
+ * (spec/cvo 5.8). An image is taken as it is; a version must be among the available updates, or the one the cluster is at.
  */
 export function resolveDesiredUpdate({ spec, status }: Asked, running: RunningPayload = {}): WantedRelease | undefined {
   const { desiredUpdate } = spec;
@@ -28,8 +28,15 @@ export function resolveDesiredUpdate({ spec, status }: Asked, running: RunningPa
   if (image !== '') return { version: desiredUpdate.version ?? '', image, force };
   const isMigration = architecture === 'Multi' && running.architecture !== 'Multi';
   const version = isMigration ? status?.desired?.version : desiredUpdate.version;
-  const found = version ? updatesTo(status?.availableUpdates ?? [], version)[0] : undefined;
+  if (!version) return undefined;
+  const found = updatesTo(status?.availableUpdates ?? [], version)[0] ?? (isMigration ? undefined : currentOf(status, version));
   return found && { version: found.version, image: found.image, force };
+}
+
+/** The release the cluster is being taken to, or is at: graphs do not offer it to itself, and an operator that starts anew has to know it. */
+function currentOf(status: Asked['status'], version: string): Release | undefined {
+  const { desired } = status ?? {};
+  return desired?.version === version && desired.image !== '' ? desired : undefined;
 }
 
 /** Available updates to a version that name an image. */
