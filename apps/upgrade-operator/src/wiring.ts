@@ -1,10 +1,13 @@
 /** What is behind the ports when the operator runs. */
+
+import { hostname } from 'node:os';
 import { refKey } from '@flotilla/api';
 import { CLUSTER_VERSION_NAME } from '@flotilla/api/config';
 import { PodDisruptionBudget } from '@flotilla/api/core';
-import { UPGRADE_CONFIG_NAME } from '@flotilla/api/managed';
-import { watch } from '@flotilla/runtime';
+import { OPERATOR_NAME, UPGRADE_CONFIG_NAME } from '@flotilla/api/managed';
+import { createEventRecorder, watch } from '@flotilla/runtime';
 import { currentVersion } from '@flotilla/upgrade';
+import type { Caches } from './caches.ts';
 import { createAlertmanager } from './clients/alertmanager.ts';
 import { createClusterIdentity } from './clients/cluster-identity.ts';
 import { createDependencyProbe } from './clients/dependencies.ts';
@@ -21,16 +24,31 @@ import { createProvider } from './managers/provider.ts';
 import { runSync } from './managers/sync-loop.ts';
 import { createOperatorMetrics } from './metrics/upgrade-metrics.ts';
 import { createNotifier } from './notify/notifier.ts';
-import type { PortsFactory } from './operator.ts';
+import type { OperatorDeps, PortsFactory } from './operator.ts';
 import { watchOperatorConfig } from './operator-config/config-source.ts';
 import type { Ports } from './ports.ts';
 
+/** How long services are waited for, and how often they are asked again. */
+type Patience = Pick<HttpSurroundings, 'retry' | 'timeoutMs'>;
+
 /** Connects the services of the cluster, and syncs with the provider until the signal aborts. */
-export const createPorts: PortsFactory = ({ client, settings, logger, metrics, clock }, caches, signal): Ports => {
+export const createPorts: PortsFactory = (deps, caches, signal) => connect(deps, caches, { signal });
+
+/** The same with other patience. */
+export const createPortsWith =
+  (patience: Patience): PortsFactory =>
+  (deps, caches, signal) =>
+    connect(deps, caches, { signal, ...patience });
+
+function connect(
+  { client, settings, logger, metrics, clock }: OperatorDeps,
+  caches: Caches,
+  { signal, ...patience }: Patience & { readonly signal: AbortSignal },
+): Ports {
   const { namespace, proxy } = settings;
   const stack = new AsyncDisposableStack();
   signal.addEventListener('abort', () => void stack.disposeAsync(), { once: true });
-  const surroundings: HttpSurroundings = { clock, proxy };
+  const surroundings: HttpSurroundings = { clock, proxy, ...patience };
   const key = refKey({ namespace, name: UPGRADE_CONFIG_NAME });
 
   const configuration = watchOperatorConfig(client, namespace, { logger, metrics, clock });
@@ -51,6 +69,8 @@ export const createPorts: PortsFactory = ({ client, settings, logger, metrics, c
   const probe = stack.use(createDependencyProbe(surroundings));
   const ocm = stack.use(createOcmSwitch({ ...surroundings, identity: createClusterIdentity({ client, clusterId, clock }) }));
 
+  const events = createEventRecorder({ client, controller: OPERATOR_NAME, instance: hostname(), logger, metrics, clock });
+  stack.defer(() => events.close());
   const provider = createProvider({ client, namespace, config, ocm: ocm.at, logger: logger.child({ controller: 'provider' }) });
   const synced = Promise.all([configuration.cache.synced(), caches.clusterVersions.synced()]);
   const onConfigChange = (listener: () => void) => void configuration.cache.subscribe(listener);
@@ -63,7 +83,12 @@ export const createPorts: PortsFactory = ({ client, settings, logger, metrics, c
 
   return {
     config,
-    notifier: createNotifier({ config, ocm: ocm.at, logger: logger.child({ controller: 'notifier' }) }),
+    notifier: createNotifier({
+      config,
+      ocm: ocm.at,
+      record: (event) => events.record(event),
+      logger: logger.child({ controller: 'notifier' }),
+    }),
     silences: createSilences(alertmanager, clock),
     health: createHealthChecks({
       prometheus,
@@ -80,7 +105,7 @@ export const createPorts: PortsFactory = ({ client, settings, logger, metrics, c
     metrics: operatorMetrics,
     releases: stack.use(createReleaseSource({ ...surroundings, client })),
   };
-};
+}
 
 /** How a service of the cluster's monitoring is reached: with its credentials, or without any where its address is given. */
 const reach = (access: MonitoringAccess, service: ServiceEntry, url: string | undefined) =>

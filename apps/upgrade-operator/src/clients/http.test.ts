@@ -120,10 +120,6 @@ test('asks a proxy for what is beyond it', async () => {
   expect(proxy.requests.map(({ line }) => line)).toEqual(['GET http://far.example/x']);
 });
 
-test('the certificate of a server must be that of a trusted authority', () => {
-  expect(() => clientOf({ ca: async () => 'no certificate' })).not.toThrow();
-});
-
 const refusal = (status: number, retryAfterMs?: number) => new ServiceError(ServiceErrorCode.throttled, 'x', { status, retryAfterMs });
 
 test.each([

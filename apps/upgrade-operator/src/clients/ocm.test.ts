@@ -113,6 +113,32 @@ test.each([
   else await expect(ocm.cluster()).rejects.toMatchObject({ code: want });
 });
 
+test('asks the agent of the cluster for what it knows, and posts without links', async () => {
+  // The agent's name leads nowhere here: the proxy is the manager.
+  const agent = createOcm({
+    baseUrl: 'http://ocm-agent.openshift-ocm-agent-operator.svc.cluster.local:8081',
+    identity: async () => ({ clusterId: 'external-1', token: TOKEN }),
+    clock: systemClock,
+    retry: QUICK,
+    proxy: { http: manager.url },
+  });
+  manager.setPolicies([policy('p')]);
+  const { id } = await agent.cluster();
+  expect(id).toBe(manager.clusterId);
+  expect(await agent.policies(id)).toHaveLength(1);
+  await agent.setPolicyState(id, 'p', { value: 'started', description: '' });
+  await agent.ensureServiceLog(id, { summary: 's', description: 'd', docReferences: ['https://docs.example'] });
+  expect(manager.serviceLogs[0]).not.toHaveProperty('doc_references');
+  const at = 'http://ocm-agent.openshift-ocm-agent-operator.svc.cluster.local:8081';
+  expect(manager.requests.map(({ method, path }) => `${method} ${path.replace(at, '')}`)).toEqual([
+    'GET /',
+    'GET /api/clusters_mgmt/v1/clusters/internal-1/upgrade_policies?page=1&size=100',
+    'PATCH /api/clusters_mgmt/v1/clusters/internal-1/upgrade_policies/p/state',
+    'POST /api/service_logs/v1/cluster_logs',
+  ]);
+  await agent[Symbol.asyncDispose]();
+});
+
 test('knows the address of the agent', () => {
   expect(isOcmAgent('http://ocm-agent.openshift-ocm-agent-operator.svc.cluster.local:8081')).toBe(true);
   expect(isOcmAgent('https://api.openshift.com')).toBe(false);

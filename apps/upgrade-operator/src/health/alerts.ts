@@ -40,9 +40,9 @@ export function goDuration(seconds: number): string {
   return minutes > 0 ? `${minutes}m${rest}` : rest;
 }
 
-/** Names of the alerts among samples, each once, in the order they came. */
+/** Names of the alerts among samples, each once, sorted: Prometheus promises no order, and the same alerts must read the same. */
 export const alertNames = (samples: readonly Sample[]): string[] =>
-  [...new Set(samples.map(({ labels }) => labels.alertname ?? ''))].filter(Boolean);
+  [...new Set(samples.flatMap(({ labels }) => labels.alertname || []))].toSorted();
 
 /** Alerts of the past, asked of Prometheus. */
 export const createAlertHistory = (prometheus: Prometheus, now: () => number): AlertHistory => ({

@@ -72,14 +72,23 @@ export function createHealthChecks({ prometheus, budgets, report, versionOf }: H
   };
 }
 
+/** Of what conditions and notifications hold at most: a cluster may have very many budgets. */
+const MOST = 4_096;
+
 /** What the extended check comes to: alerts and operators stop an upgrade, the rest is told. Pure. */
 export function verdictOf(blocking: readonly Problem[], advisory: readonly Problem[]): HealthVerdict {
   const problems = [...blocking, ...advisory];
   if (problems.length === 0) return { blocks: false };
   return {
     blocks: blocking.length > 0,
-    message: problems.map(({ message }) => message).join('; '),
-    tokens: problems.map(({ token }) => token).join(','),
+    message: problems
+      .map(({ message }) => message)
+      .join('; ')
+      .slice(0, MOST),
+    tokens: problems
+      .map(({ token }) => token)
+      .join(',')
+      .slice(0, MOST),
   };
 }
 

@@ -1,6 +1,6 @@
 import { NotificationState, UpgradeCondition, UpgradeConfig, type UpgradeHistory } from '@flotilla/api/managed';
 import { type ClusterManager, startClusterManager } from '@flotilla/control-plane/servers';
-import { createLogger, systemClock } from '@flotilla/runtime';
+import { createLogger, type EventToRecord, systemClock } from '@flotilla/runtime';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createOcm, type OcmClient } from '../clients/ocm.ts';
 import { readOperatorConfig } from '../operator-config/read-config.ts';
@@ -129,6 +129,22 @@ describe('OCM is told', () => {
     for (const state of ['StateStarted', 'StateStarted', 'StateDelayed', 'StateSkipped', 'StateCompleted', 'StateCompleted'] as const)
       await notify(about(state));
     expect(manager.written).toEqual(['p: started', 'p: delayed', 'p: delayed', 'p: completed']);
+  });
+
+  test('and so is who looks at the events of the UpgradeConfig, once it was told', async () => {
+    const events: EventToRecord[] = [];
+    const record = (event: EventToRecord) => void events.push(event);
+    const logger = createLogger({ name: 'test', level: 'silent' });
+    const notifier = createNotifier({ config: { current: () => configFor([]) }, ocm: () => ocm, record, logger });
+    manager.setFaults({ status: 500, times: 1 });
+    await expect(notifier.notify(about('StateStarted'), signal)).rejects.toThrow();
+    expect(events).toEqual([]);
+    await notifier.notify(about('StateStarted'), signal);
+    await notifier.notify(about('StateDelayed'), signal);
+    expect(events).toMatchObject([
+      { type: 'Normal', reason: 'UpgradeStarted', action: 'Notify', regarding: { kind: 'UpgradeConfig', namespace: 'n' } },
+      { type: 'Warning', reason: 'UpgradeDelayed', note: expect.stringContaining('is delayed') },
+    ]);
   });
 
   test('nothing of a policy that somebody cancelled', async () => {
