@@ -44,7 +44,7 @@ export function readOperatorConfig(text: string | undefined): OperatorConfig {
 function parseYaml(text: string): unknown {
   const wrong = (why: string, cause: unknown) =>
     new OperatorConfigError(`check config map ${OPERATOR_CONFIG_MAP.name} for incorrect yaml formatting yaml: ${why}`, { cause });
-  const document = parseDocument(text, { prettyErrors: false });
+  const document = parseDocument(text, { prettyErrors: false, logLevel: 'silent' });
   const [error] = document.errors;
   if (error) throw wrong(`line ${text.slice(0, error.pos[0]).split('\n').length}: ${error.message}`, error);
   try {

@@ -1,0 +1,72 @@
+import { defineTarget, type RandomValues } from '@flotilla/control-plane/fuzzing';
+import { expect, test } from 'vitest';
+import { parseJson } from './clients/http.ts';
+import { OcmCluster, OcmPolicy, OcmPolicyState, pageOf } from './clients/ocm-answers.ts';
+import { reportedBudgets } from './health/disruption-budgets.ts';
+import { byNextRun, isActionable, specOf } from './managers/ocm-policy.ts';
+import { stateOf } from './notify/ocm-states.ts';
+import { readOperatorConfig } from './operator-config/read-config.ts';
+
+const CONFIG = {
+  upgradeType: 'OSD',
+  configManager: { source: 'OCM', ocmBaseUrl: 'https://a.example', localConfigName: 'managed-upgrade-config', watchInterval: 60 },
+  validation: { cincinnati: true },
+  maintenance: { controlPlaneTime: 90, ignoredAlerts: { controlPlaneCriticals: ['A'] } },
+  scale: { timeOut: 30, extraMachinePools: ['a-*', '[a-c]'] },
+  nodeDrain: { timeOut: 45, ignoredNamespacePatterns: ['^a.+$'] },
+  healthCheck: { ignoredCriticals: ['B'] },
+  extDependencyAvailabilityChecks: { http: { timeout: 10, urls: ['https://b.example'] } },
+  featureGate: { enabled: ['PreHealthCheck'] },
+};
+const POLICIES = {
+  total: 2,
+  items: [
+    { id: 'p', version: '4.14.12', next_run: '2026-01-01T00:00:00Z', capacity_reservation: false },
+    { id: 'q', version: '4.15.1', next_run: '2026-01-02T00:00:00+02:00' },
+  ],
+};
+const CLUSTER = { id: 'c', version: { channel_group: 'eus' }, node_drain_grace_period: { value: 60, unit: 'minutes' } };
+const SAMPLE = 'deployment_validation_operator_pdb_min_available{name="web",namespace="app",check="{}"} 1\n';
+
+/** YAML by chance: JSON is YAML, and so are anchors that expand. */
+function yaml(random: RandomValues): string {
+  if (random.chance(0.3)) return random.text(300);
+  const text = JSON.stringify(random.mutate(CONFIG));
+  if (random.chance(0.2)) return `a: &a ${text}\nb: [${'*a,'.repeat(random.below(300))}*a]`;
+  return random.chance(0.3) ? text.slice(0, random.below(text.length)) : text;
+}
+
+const json = (random: RandomValues, value: unknown): string => {
+  const text = JSON.stringify(random.mutate(value));
+  return random.chance(0.2) ? text.slice(0, random.below(text.length)) : text;
+};
+const what = { what: 'fuzz', status: 200 };
+
+const targets = [
+  defineTarget("the upgrade operator's configuration", { make: yaml, run: (text) => readOperatorConfig(text) }),
+  defineTarget('policies of OCM', {
+    make: (random) => ({
+      policies: json(random, POLICIES),
+      cluster: json(random, CLUSTER),
+      state: json(random, { value: 'delayed', description: 'retry' }),
+    }),
+    run({ policies, cluster, state }) {
+      const { items } = parseJson(pageOf(OcmPolicy), policies, what);
+      const of = parseJson(OcmCluster, cluster, what);
+      const current = parseJson(OcmPolicyState, state, what);
+      stateOf(current);
+      for (const policy of byNextRun(items)) if (isActionable(policy, current.value)) specOf(policy, of, 'OSD');
+    },
+  }),
+  defineTarget('metrics of the deployment validation operator', {
+    make: (random) =>
+      random
+        .list(200, () => (random.chance(0.5) ? random.text(200) : SAMPLE.slice(0, random.below(200))))
+        .join(random.chance(0.5) ? '\n' : ''),
+    run: (text) => reportedBudgets(text),
+  }),
+];
+
+test.each(targets)('$name', async ({ fuzz }) => {
+  expect((await fuzz()).cases).toBeGreaterThan(0);
+});
