@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { type CrdManifest, KubeObject } from '@flotilla/api';
 import { configCrds } from '@flotilla/api/config';
 import { CustomResourceDefinition } from '@flotilla/api/core';
+import { managedCrds } from '@flotilla/api/managed';
 import { ManifestWork, Placement, policyCrds, transportCrds } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, PreCachingConfig, ranCrds } from '@flotilla/api/ran';
 import { runCommand } from '@flotilla/control-plane/processes';
@@ -46,12 +47,12 @@ describe('the CRDs on a real API server', () => {
   beforeAll(async () => {
     server = await startApiServer();
     client = await server.client();
-    for (const crd of [...ranCrds(), ...transportCrds(), ...policyCrds(), ...configCrds()])
+    for (const crd of [...ranCrds(), ...transportCrds(), ...policyCrds(), ...configCrds(), ...managedCrds()])
       await client.create(CustomResourceDefinition, KubeObject.parse(crd));
   });
   afterAll(() => server?.stop());
 
-  test.each([...ranCrds(), ...transportCrds(), ...policyCrds(), ...configCrds()].map((crd) => crd.metadata.name))(
+  test.each([...ranCrds(), ...transportCrds(), ...policyCrds(), ...configCrds(), ...managedCrds()].map((crd) => crd.metadata.name))(
     '%s is established and structural',
     async (name) => {
       const Conditions = z.looseObject({

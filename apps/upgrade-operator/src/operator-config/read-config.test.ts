@@ -1,4 +1,7 @@
+import { readFile } from 'node:fs/promises';
+import { ConfigMap } from '@flotilla/api/core';
 import { expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { readOperatorConfig } from './read-config.ts';
 
 const LEAST = 'nodeDrain: {timeOut: 45}\n';
@@ -42,6 +45,12 @@ test('reads the whole documented example', () => {
     extDependencyAvailabilityChecks: { http: { timeout: 10, urls: ['https://api.openshift.com'] } },
     featureGate: { enabled: ['PreHealthCheck', 'ServiceLogNotification'] },
   });
+});
+
+test('reads the example that is applied as it stands', async () => {
+  const text = await readFile(new URL('../../../../examples/managed-upgrade/operator-config.yaml', import.meta.url), 'utf8');
+  const { data } = ConfigMap.schema.parse(parse(text));
+  expect(readOperatorConfig(data?.['config.yaml'])).toMatchObject({ configManager: { source: 'LOCAL' }, nodeDrain: { timeOut: 45 } });
 });
 
 test('gives what is left out its documented default', () => {
