@@ -31,6 +31,7 @@ export default defineConfig({
           name: 'integration',
           // Beside the source where a part of an app runs on a real server: nobody imports an app.
           include: ['test/integration/**/*.test.ts', 'apps/*/src/**/*.integration.test.ts'],
+          globalSetup: ['test/integration/global-setup.ts'],
           testTimeout: 120_000,
           hookTimeout: 180_000,
           // Real servers on a busy machine: a second attempt counts, and the closing summary names it.

@@ -9,7 +9,8 @@ import { cleanupOnExit } from '@flotilla/control-plane/processes';
 import { startApiServer } from '@flotilla/control-plane/servers';
 import { type Client, WatchCache } from '@flotilla/runtime';
 import { z } from 'zod';
-import { bundleHub, startHub, startSpokes } from '../../tools/src/fleets/programs.ts';
+import { bundleProgram, startHub, startSpokes } from '../../tools/src/fleets/programs.ts';
+import { appImages } from '../../tools/src/images/apps.ts';
 import { applyCrds } from '../fixtures/crds.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { difference, readRequestCounts, splitRequests } from './api-metrics.ts';
@@ -81,7 +82,7 @@ async function run(count: number, store: string, seed: number): Promise<Figures>
       dir,
       ['--queue-store', store, '--precache-image', 'registry.example/image-puller:bench'],
       {},
-      await bundleHub(dir),
+      await bundleProgram(appImages.hub, dir),
     );
     await eventually(async () => (await hub.output()).includes('Caches are filled'));
     await client.create(PreCachingConfig, {

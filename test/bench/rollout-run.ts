@@ -6,7 +6,8 @@ import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { registerStop } from '@flotilla/control-plane/processes';
 import { startApiServer } from '@flotilla/control-plane/servers';
 import type { Client } from '@flotilla/runtime';
-import { bundleHub, type RunningProgram, startHub, startPropagator, startSpokes } from '../../tools/src/fleets/programs.ts';
+import { bundleProgram, type RunningProgram, startHub, startPropagator, startSpokes } from '../../tools/src/fleets/programs.ts';
+import { appImages } from '../../tools/src/images/apps.ts';
 import { applyCrds } from '../fixtures/crds.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { placePolicy } from '../integration/rollout/policies.ts';
@@ -75,7 +76,7 @@ export async function runRollout(run: RolloutRun): Promise<RolloutFigures> {
       dir,
       ['--queue-store', run.store],
       run.cpuProfile ? { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${run.cpuProfile}` } : {},
-      await bundleHub(dir),
+      await bundleProgram(appImages.hub, dir),
     );
     await eventually(async () => (await hub.output()).includes('Caches are filled'), 60_000, 'the hub to lead');
     const pids = {

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { WorkCadence } from '@flotilla/agent';
 import type { KubeObject, Resource } from '@flotilla/api';
 import { ClusterRole, ClusterRoleBinding, Lease, Role, RoleBinding } from '@flotilla/api/core';
@@ -10,13 +9,13 @@ import { startApiServer, startControllerManager } from '@flotilla/control-plane/
 import { registerSpokes } from '@flotilla/control-plane/simulators';
 import type { Client } from '@flotilla/runtime';
 import { expect, vi } from 'vitest';
+import { programFile } from '../../tools/src/fleets/programs.ts';
 import { applyCrds } from '../fixtures/crds.ts';
 import { countRefusedCreates, observeServer } from './observer.ts';
 import type { TransportSubject } from './transport-subject.ts';
 
 const CLUSTER = 'spoke-1';
 const AGENT = 'agent';
-const MAIN = fileURLToPath(new URL('../../apps/spoke-agent/src/main.ts', import.meta.url));
 
 /** Our agent, with the ends a test of its registration needs. */
 export interface AgentSubject extends TransportSubject {
@@ -84,7 +83,7 @@ class AgentProcess {
 
   async start(): Promise<void> {
     const [port] = await freePorts(1);
-    const args = [MAIN, '--health-port', String(port)];
+    const args = [programFile('apps/spoke-agent/src/main.ts'), '--health-port', String(port)];
     const agent = await startServerProcess({
       name: 'spoke-agent',
       program: process.execPath,

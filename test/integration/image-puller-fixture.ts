@@ -18,6 +18,7 @@ import {
   writeImage,
   writeLayer,
 } from '@flotilla/registry';
+import { programFile } from '../../tools/src/fleets/programs.ts';
 
 /** The registry as pull specs name it; nodes reach it through a mirror. */
 export const REGISTRY_NAME = 'registry.test';
@@ -132,8 +133,7 @@ export async function startPuller(
     PULL_SECRET_PATH: join(config, 'no-secret'),
     PROGRESS_CONFIG_MAP: 'off',
   };
-  const main = new URL('../../apps/image-puller/src/main.ts', import.meta.url).pathname;
-  const child = spawn(process.execPath, [main], {
+  const child = spawn(process.execPath, [programFile('apps/image-puller/src/main.ts')], {
     env: { PATH: readEnvironment().path, ...defaults, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
