@@ -4,27 +4,30 @@ import { CLUSTER_AVAILABLE, ManagedCluster, Policy, policyCrds, transportCrds } 
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { startPolicyPropagator } from '@flotilla/control-plane/simulators';
 import type { Client } from '@flotilla/runtime';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { applyCrds } from '../fixtures/crds.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { type ChartHub, OWNER_REFERENCES_ENFORCED, startChartHub } from './chart-hub.ts';
 import { placePolicy } from './rollout/policies.ts';
+import { eachAttempt } from './world.ts';
 
 let world: ChartHub;
 let admin: Client;
 
-beforeAll(async () => {
-  world = await startChartHub({
-    values: [],
-    apiServer: { flags: [OWNER_REFERENCES_ENFORCED] },
-    prepare: async (server) => applyCrds(await server.client(), [...transportCrds(), ...policyCrds()]),
-  });
-  admin = await world.server.client();
-  await world.startHub([], { AUTO_UPGRADES: 'true' });
-});
-afterAll(async () => {
-  await world?.[Symbol.asyncDispose]();
-});
+eachAttempt(
+  async () => {
+    world = await startChartHub({
+      values: [],
+      apiServer: { flags: [OWNER_REFERENCES_ENFORCED] },
+      prepare: async (server) => applyCrds(await server.client(), [...transportCrds(), ...policyCrds()]),
+    });
+    admin = await world.server.client();
+    await world.startHub([], { AUTO_UPGRADES: 'true' });
+  },
+  async () => {
+    await world?.[Symbol.asyncDispose]();
+  },
+);
 
 const upgradeOf = (name: string) => admin.get(ClusterGroupUpgrade, { namespace: 'ztp-install', name });
 const labelsOf = async (name: string) => (await admin.get(ManagedCluster, { name }))?.metadata.labels;

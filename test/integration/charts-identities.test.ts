@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 import { ClusterRole } from '@flotilla/api/core';
 import { type Client, createClient } from '@flotilla/runtime';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { eventually } from '../fixtures/eventually.ts';
 import { CHARTS, type ChartHub, NAMESPACE, SERVICE_ACCOUNT, startChartHub } from './chart-hub.ts';
+import { eachAttempt } from './world.ts';
 
 const AGENT = `system:serviceaccount:${NAMESPACE}:agent-flotilla-spoke`;
 const PEOPLE = ['viewer', 'operator', 'administrator'] as const;
@@ -12,18 +13,20 @@ const PEOPLE = ['viewer', 'operator', 'administrator'] as const;
 let world: ChartHub;
 let admin: Client;
 
-beforeAll(async () => {
-  const users = [{ name: AGENT, groups: SERVICE_ACCOUNT }, ...PEOPLE.map((name) => ({ name, groups: ['system:authenticated'] }))];
-  world = await startChartHub({ values: ['standalone=true'], apiServer: { users } });
-  admin = await world.server.client();
-  for (const name of ['apps', 'other']) await admin.request('POST', '/api/v1/namespaces', { body: { metadata: { name } } });
-  const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'create', 'patch', 'delete'] }];
-  const values = ['--set', 'clusterName=spoke-1,hub.kubeconfigSecret=hub,works.namespaces={apps}', '--set-json'];
-  await world.runHelm(['install', 'agent', join(CHARTS, 'spoke'), '-n', NAMESPACE, ...values, `works.rules=${JSON.stringify(rules)}`]);
-});
-afterAll(async () => {
-  await world?.[Symbol.asyncDispose]();
-});
+eachAttempt(
+  async () => {
+    const users = [{ name: AGENT, groups: SERVICE_ACCOUNT }, ...PEOPLE.map((name) => ({ name, groups: ['system:authenticated'] }))];
+    world = await startChartHub({ values: ['standalone=true'], apiServer: { users } });
+    admin = await world.server.client();
+    for (const name of ['apps', 'other']) await admin.request('POST', '/api/v1/namespaces', { body: { metadata: { name } } });
+    const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'create', 'patch', 'delete'] }];
+    const values = ['--set', 'clusterName=spoke-1,hub.kubeconfigSecret=hub,works.namespaces={apps}', '--set-json'];
+    await world.runHelm(['install', 'agent', join(CHARTS, 'spoke'), '-n', NAMESPACE, ...values, `works.rules=${JSON.stringify(rules)}`]);
+  },
+  async () => {
+    await world?.[Symbol.asyncDispose]();
+  },
+);
 
 /** What comes of a write that is not carried out. */
 async function attempt(client: Client, method: string, path: string, body: unknown): Promise<string> {
@@ -75,7 +78,7 @@ describe('roles for people', () => {
   const config = { apiVersion: 'ran.openshift.io/v1alpha1', kind: 'PreCachingConfig', metadata: { name: 'x' }, spec: {} };
   const role = { viewer: 'view', operator: 'operate', administrator: 'administrate' } as const;
 
-  beforeAll(async () => {
+  eachAttempt(async () => {
     for (const name of PEOPLE)
       await admin.request('POST', '/apis/rbac.authorization.k8s.io/v1/namespaces/apps/rolebindings', {
         body: {

@@ -3,17 +3,20 @@ import { join } from 'node:path';
 import { SpokeName } from '@flotilla/api/ran';
 import { runCommand } from '@flotilla/control-plane/processes';
 import type { Client } from '@flotilla/runtime';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { CHARTS, HUB, NAMESPACE } from './chart-hub.ts';
 import { AGENT, type ChartServer, REQUIRED, Rendered, sets, startChartServer } from './chart-server.ts';
+import { eachAttempt } from './world.ts';
 
 let world: ChartServer;
 
-beforeAll(async () => {
-  world = await startChartServer();
-});
-afterAll(() => world?.[Symbol.asyncDispose]());
+eachAttempt(
+  async () => {
+    world = await startChartServer();
+  },
+  async () => world?.[Symbol.asyncDispose](),
+);
 
 /** What a user may do, asked by doing it without effect. Answers the HTTP status of a refusal, or `allowed`. */
 async function attempt(client: Client, method: string, path: string, body?: unknown): Promise<string> {
@@ -46,7 +49,7 @@ describe('the installed spoke agent', () => {
     containers: [{ name: SpokeName.container, image: 'registry.example.com/flotilla/image-puller@sha256:0' }],
   };
 
-  beforeAll(async () => {
+  eachAttempt(async () => {
     await world.helm('install', 'agent', join(CHARTS, 'spoke'), '-n', NAMESPACE, ...sets(REQUIRED.spoke));
     agent = await world.server.client(AGENT);
     // The admission policy takes effect a moment after it was created.
@@ -188,7 +191,7 @@ describe('the installed hub', () => {
   const upgrades = '/apis/ran.openshift.io/v1alpha1/namespaces/default/clustergroupupgrades';
   const overrides = 'cluster-group-upgrade-overrides';
 
-  beforeAll(async () => {
+  eachAttempt(async () => {
     await world.helm(
       'install',
       'hub',

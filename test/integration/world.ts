@@ -13,7 +13,7 @@ import {
   startSimulatedSpokes,
 } from '@flotilla/control-plane/simulators';
 import type { Client } from '@flotilla/runtime';
-import { afterAll, beforeAll, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, test } from 'vitest';
 import { type RunningProgram, startHub } from '../../tools/src/fleets/programs.ts';
 import { applyCrds } from '../fixtures/crds.ts';
 import { eventually } from '../fixtures/eventually.ts';
@@ -200,6 +200,20 @@ export function testIn<W extends AsyncDisposable>(start: () => Promise<W>) {
       await use(world);
     },
   });
+}
+
+/**
+ * For tests that run one after the other and share what variables of their file hold: `begin` sets all of them, those that collect too, and is
+ * called again, after `end`, before a second attempt. Tests that run beside one another have `testIn`.
+ */
+export function eachAttempt(begin: () => Promise<unknown>, end: () => Promise<unknown> = () => Promise.resolve()): void {
+  beforeAll(async () => void (await begin()));
+  beforeEach(async ({ task }) => {
+    if (!task.result?.retryCount) return;
+    await end();
+    await begin();
+  });
+  afterAll(async () => void (await end()));
 }
 
 /** What `name` or `namespace/name` refers to; the namespace is `default` when there is none. */

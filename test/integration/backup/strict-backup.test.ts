@@ -2,24 +2,29 @@ import type { KubeObject, Resource } from '@flotilla/api';
 import { ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
 import { BackupName } from '@flotilla/api/ran';
 import { WatchCache } from '@flotilla/runtime';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';
 import { RolloutWorld } from '../rollout/world.ts';
+import { eachAttempt } from '../world.ts';
 import { backupJobs, backupOf, RECOVERY, readBackup, untilBackup, untilCleaned, upgradeWithBackup } from './backups.ts';
 
 let world: RolloutWorld;
-const stop = new AbortController();
+let stop = new AbortController();
 /** `Kind name` of what was created in a cluster's namespace, in order. */
 const created = new Map<string, string[]>();
 
-beforeAll(async () => {
-  world = await RolloutWorld.start({ spokes: ['plain', 'left'], hubArgs: ['--talm-strict', '--backup-image', RECOVERY] });
-  for (const kind of [ManagedClusterAction, ManagedClusterView]) record(kind);
-});
-afterAll(async () => {
-  stop.abort();
-  await world?.stop();
-});
+eachAttempt(
+  async () => {
+    stop = new AbortController();
+    created.clear();
+    world = await RolloutWorld.start({ spokes: ['plain', 'left'], hubArgs: ['--talm-strict', '--backup-image', RECOVERY] });
+    for (const kind of [ManagedClusterAction, ManagedClusterView]) record(kind);
+  },
+  async () => {
+    stop.abort();
+    await world?.stop();
+  },
+);
 
 function record<T extends KubeObject>(kind: Resource<T>): void {
   const cache = new WatchCache(world.client, kind, {});

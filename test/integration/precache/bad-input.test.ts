@@ -2,8 +2,9 @@ import { conditionTime } from '@flotilla/api';
 import { ConfigMap, Namespace } from '@flotilla/api/core';
 import { ManagedClusterView } from '@flotilla/api/ocm';
 import { PreCachingConfig } from '@flotilla/api/ran';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';
+import { eachAttempt } from '../world.ts';
 import { clusterVersion, createPolicy } from './policies.ts';
 import { World } from './world.ts';
 
@@ -11,11 +12,13 @@ let world: World;
 const strategy = { maxConcurrency: 1, timeout: 240 };
 const REFUSED = 'Unable to select clusters: ';
 
-beforeAll(async () => {
-  world = await World.start({ spokes: ['target', 'healthy', 'hostile'], job: { seconds: 20 } });
-  await world.upgrade('healthy', ['healthy']);
-});
-afterAll(() => world?.stop());
+eachAttempt(
+  async () => {
+    world = await World.start({ spokes: ['target', 'healthy', 'hostile'], job: { seconds: 20 } });
+    await world.upgrade('healthy', ['healthy']);
+  },
+  async () => world?.stop(),
+);
 
 function deep(depth: number): unknown {
   let value: unknown = 'end';

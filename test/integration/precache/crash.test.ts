@@ -1,7 +1,8 @@
 import { createRandom } from '@flotilla/control-plane/simulators';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';
 import { readChaosConfig } from '../rollout/chaos-config.ts';
+import { eachAttempt } from '../world.ts';
 import { startRedis, type TestRedis } from './redis.ts';
 import { spokeNames, World } from './world.ts';
 
@@ -11,14 +12,16 @@ const spokes = spokeNames(SPOKES);
 let world: World;
 let redis: TestRedis | undefined;
 
-beforeAll(async () => {
-  world = await World.start({ spokes, job: { seconds: 4, jitter: 0.3 }, seed: SEED, withoutHub: true });
-  redis = await startRedis(world.dir);
-});
-afterAll(async () => {
-  await world?.stop();
-  await redis?.[Symbol.asyncDispose]();
-});
+eachAttempt(
+  async () => {
+    world = await World.start({ spokes, job: { seconds: 4, jitter: 0.3 }, seed: SEED, withoutHub: true });
+    redis = await startRedis(world.dir);
+  },
+  async () => {
+    await world?.stop();
+    await redis?.[Symbol.asyncDispose]();
+  },
+);
 
 test(
   `a hub killed and a queue emptied at ${MOMENTS} random moments: same end, one job per spoke and upgrade`,

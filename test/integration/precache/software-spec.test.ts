@@ -1,8 +1,9 @@
 import { createServer, type Server } from 'node:http';
 import { ConfigMap, Namespace } from '@flotilla/api/core';
 import { PreCachingConfig } from '@flotilla/api/ran';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';
+import { eachAttempt } from '../world.ts';
 import { clusterVersion, createPolicy, operator } from './policies.ts';
 import { PLATFORM, World } from './world.ts';
 
@@ -15,31 +16,34 @@ let world: World;
 let graph: Server;
 const asked: string[] = [];
 
-beforeAll(async () => {
-  graph = createServer((request, response) => {
-    asked.push(request.url ?? '');
-    response.setHeader('content-type', 'application/json');
-    response.end(
-      JSON.stringify({
-        nodes: [
-          { version: '4.20.1', payload: 'other' },
-          { version: '4.20.2', payload: PAYLOAD },
-        ],
-        edges: [],
-      }),
-    );
-  });
-  await new Promise<void>((resolve) => graph.listen(0, '127.0.0.1', resolve));
-  world = await World.start({ spokes });
-  // The job stays, and with it the ConfigMap it reads.
-  for (const name of spokes) world.spokes.setFaults(name, { jobNeverStarts: true });
-  await createPolicy(world.client, 'platform', { objects: [clusterVersion({ desiredUpdate: { image: RELEASE } })], clusters: spokes });
-  await createPolicy(world.client, 'operators', { objects: operator('logging', 'stable', INDEX), clusters: spokes });
-});
-afterAll(async () => {
-  await world?.stop();
-  graph?.close();
-});
+eachAttempt(
+  async () => {
+    asked.length = 0;
+    graph = createServer((request, response) => {
+      asked.push(request.url ?? '');
+      response.setHeader('content-type', 'application/json');
+      response.end(
+        JSON.stringify({
+          nodes: [
+            { version: '4.20.1', payload: 'other' },
+            { version: '4.20.2', payload: PAYLOAD },
+          ],
+          edges: [],
+        }),
+      );
+    });
+    await new Promise<void>((resolve) => graph.listen(0, '127.0.0.1', resolve));
+    world = await World.start({ spokes });
+    // The job stays, and with it the ConfigMap it reads.
+    for (const name of spokes) world.spokes.setFaults(name, { jobNeverStarts: true });
+    await createPolicy(world.client, 'platform', { objects: [clusterVersion({ desiredUpdate: { image: RELEASE } })], clusters: spokes });
+    await createPolicy(world.client, 'operators', { objects: operator('logging', 'stable', INDEX), clusters: spokes });
+  },
+  async () => {
+    await world?.stop();
+    graph?.close();
+  },
+);
 
 const both = { managedPolicies: ['platform', 'operators'] };
 const noConfig = { preCachingConfigRef: {} };

@@ -1,6 +1,7 @@
 import type { PrecacheState } from '@flotilla/api/ran';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';
+import { eachAttempt } from '../world.ts';
 import { World } from './world.ts';
 
 const spokes = ['quiet', 'used', 'waiting', 'good', 'quick', 'failing', 'failing-quick', 'late', 'late-quick'] as const;
@@ -9,29 +10,31 @@ type Spoke = (typeof spokes)[number];
 let world: World;
 
 /** All spokes run in one upgrade, each with its own fate; the tests then look at what was seen. */
-beforeAll(async () => {
-  world = await World.start({ spokes, job: { seconds: 5 } });
-  world.namespaceOn('used').put();
-  world.spokes.disconnect('quiet');
-  world.spokes.setFaults('waiting', { jobNeverStarts: true });
-  world.spokes.setFaults('failing', { failJob: true });
-  world.spokes.setFaults('failing-quick', { failJob: true });
-  world.spokes.setFaults('late', { deadlineJobSeconds: 5 });
-  world.spokes.setFaults('late-quick', { jobNeverStarts: true, deadlineJobSeconds: 3 });
-  await world.upgrade('all', [...spokes]);
-  // The first look at the job comes when it has ended.
-  await Promise.all((['quick', 'failing-quick'] as const).map((name) => slowOnceCreated(name)));
-  await world.untilStates('all', {
-    used: 'Succeeded',
-    good: 'Succeeded',
-    quick: 'Succeeded',
-    failing: 'UnrecoverableError',
-    'failing-quick': 'UnrecoverableError',
-    late: 'PrecacheTimeout',
-    'late-quick': 'PrecacheTimeout',
-  });
-});
-afterAll(() => world?.stop());
+eachAttempt(
+  async () => {
+    world = await World.start({ spokes, job: { seconds: 5 } });
+    world.namespaceOn('used').put();
+    world.spokes.disconnect('quiet');
+    world.spokes.setFaults('waiting', { jobNeverStarts: true });
+    world.spokes.setFaults('failing', { failJob: true });
+    world.spokes.setFaults('failing-quick', { failJob: true });
+    world.spokes.setFaults('late', { deadlineJobSeconds: 5 });
+    world.spokes.setFaults('late-quick', { jobNeverStarts: true, deadlineJobSeconds: 3 });
+    await world.upgrade('all', [...spokes]);
+    // The first look at the job comes when it has ended.
+    await Promise.all((['quick', 'failing-quick'] as const).map((name) => slowOnceCreated(name)));
+    await world.untilStates('all', {
+      used: 'Succeeded',
+      good: 'Succeeded',
+      quick: 'Succeeded',
+      failing: 'UnrecoverableError',
+      'failing-quick': 'UnrecoverableError',
+      late: 'PrecacheTimeout',
+      'late-quick': 'PrecacheTimeout',
+    });
+  },
+  async () => world?.stop(),
+);
 
 async function slowOnceCreated(name: Spoke): Promise<void> {
   await eventually(() => world.spokes.jobsCreated(name).length > 0, 30_000, `the job on ${name}`);

@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 import { createRandom } from '@flotilla/control-plane/simulators';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';
 import { startRedis, type TestRedis } from '../precache/redis.ts';
+import { eachAttempt } from '../world.ts';
 import { type AuditedUpgrade, auditWrites, HUB_USER, readRollout } from './audited.ts';
 import { Chaos, drawStrikes } from './chaos.ts';
 import { readChaosConfig } from './chaos-config.ts';
@@ -37,30 +38,32 @@ let chaos: Chaos;
 const random = createRandom(seed);
 const drawn = drawStrikes(moments, random);
 
-beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'flotilla-chaos-'));
-  redis = await startRedis(dir);
-  if (!redis) return;
-  auditLog = join(dir, 'audit.log');
-  world = await RolloutWorld.start({
-    spokes: CLUSTERS,
-    simulated: { work: { seconds: 0.5, jitter: 0.5 } },
-    apiServer: auditWrites(auditLog),
-    withoutHub: true,
-    seed,
-  });
-  relay = await startWatchRelay(world.server, HUB_USER);
-  chaos = new Chaos({ world, redis, relay });
-  await chaos.startHub();
-  await chaos.startWorker();
-});
-afterAll(async () => {
-  await chaos?.stop();
-  await world?.stop();
-  await relay?.[Symbol.asyncDispose]();
-  await redis?.[Symbol.asyncDispose]();
-  await rm(dir, { recursive: true, force: true });
-});
+eachAttempt(
+  async () => {
+    dir = await mkdtemp(join(tmpdir(), 'flotilla-chaos-'));
+    redis = await startRedis(dir);
+    if (!redis) return;
+    auditLog = join(dir, 'audit.log');
+    world = await RolloutWorld.start({
+      spokes: CLUSTERS,
+      simulated: { work: { seconds: 0.5, jitter: 0.5 } },
+      apiServer: auditWrites(auditLog),
+      withoutHub: true,
+      seed,
+    });
+    relay = await startWatchRelay(world.server, HUB_USER);
+    chaos = new Chaos({ world, redis, relay });
+    await chaos.startHub();
+    await chaos.startWorker();
+  },
+  async () => {
+    await chaos?.stop();
+    await world?.stop();
+    await relay?.[Symbol.asyncDispose]();
+    await redis?.[Symbol.asyncDispose]();
+    await rm(dir, { recursive: true, force: true });
+  },
+);
 
 /**
  * Two policies or templates for all clusters, and an upgrade of that name with labels at its beginning and end. The first policy upgrades

@@ -16,10 +16,11 @@ import {
 import { runCommand } from '@flotilla/control-plane/processes';
 import { ensureTools } from '@flotilla/control-plane/toolchain';
 import { WatchCache } from '@flotilla/runtime';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { AUDIT_IN_ONE_FILE, BEFORE_THE_ANSWER, readAuditLog } from '../../fixtures/audit-log.ts';
 import { eventually } from '../../fixtures/eventually.ts';
 import { createReferenceResources, REFERENCE_CRDS, readReferenceCrd, readReferenceObjects } from '../../fixtures/reference-resources.ts';
+import { eachAttempt } from '../world.ts';
 import { installOperator, playUpgrade } from './operators.ts';
 import { COMPLETED, RolloutWorld, spokeNames } from './world.ts';
 
@@ -28,7 +29,7 @@ let world: RolloutWorld;
 let dir: string;
 let crdsBefore: KubeObject[];
 let played: Promise<unknown>;
-const stop = new AbortController();
+let stop = new AbortController();
 /** Every object of these kinds that was ever there, in the order of its creation. */
 const seen = new Map<string, KubeObject[]>();
 
@@ -44,47 +45,51 @@ const POLICIES = {
   'ztp-site/site-release': 4,
 };
 
-beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'flotilla-drop-in-'));
-  const upgrades = { group: 'ran.openshift.io', resources: ['clustergroupupgrades/status'] };
-  world = await RolloutWorld.start({
-    spokes: [...platform, ...site, ...edge],
-    withoutHub: true,
-    crds: [...(await Promise.all(REFERENCE_CRDS.map(readReferenceCrd))), ...transportCrds(), ...policyCrds()],
-    apiServer: {
-      auditLogPath: join(dir, 'audit.log'),
-      flags: [AUDIT_IN_ONE_FILE],
-      auditPolicy: {
-        rules: [{ level: 'RequestResponse', verbs: ['patch', 'update'], resources: [upgrades] }, { level: 'None' }],
-        omitStages: BEFORE_THE_ANSWER,
+eachAttempt(
+  async () => {
+    seen.clear();
+    stop = new AbortController();
+    dir = await mkdtemp(join(tmpdir(), 'flotilla-drop-in-'));
+    const upgrades = { group: 'ran.openshift.io', resources: ['clustergroupupgrades/status'] };
+    world = await RolloutWorld.start({
+      spokes: [...platform, ...site, ...edge],
+      withoutHub: true,
+      crds: [...(await Promise.all(REFERENCE_CRDS.map(readReferenceCrd))), ...transportCrds(), ...policyCrds()],
+      apiServer: {
+        auditLogPath: join(dir, 'audit.log'),
+        flags: [AUDIT_IN_ONE_FILE],
+        auditPolicy: {
+          rules: [{ level: 'RequestResponse', verbs: ['patch', 'update'], resources: [upgrades] }, { level: 'None' }],
+          omitStages: BEFORE_THE_ANSWER,
+        },
       },
-    },
-    job: { seconds: 1, startupMs: 200 },
-    simulated: { work: { seconds: 0.3, jitter: 0 } },
-    hubArgs: ['--talm-strict', '--precache-job-profile', 'talm'],
-  });
-  crdsBefore = await readCrds();
-  for (const kind of [ManagedClusterView, ManagedClusterAction, Placement, PlacementBinding, ManifestWork]) record(kind);
-  for (const name of platform) await label(name, { 'group-du-sno': '', 'upgrade-candidate': '', maintenance: '' });
-  for (const name of ['sno-1', 'sno-2']) await label(name, { wave: 'one' });
-  for (const name of site) await label(name, { site: 'remote' });
-  for (const name of ['sno-1', 'sno-2']) installOperator(world, name, 'ptp-operator');
-  world.propagator.script('ztp-site/site-config', 'remote-1', { already: true });
-  world.propagator.script('ztp-site/site-stuck', 'remote-1', { never: true });
-  for (const file of ['platform-upgrade', 'operator-upgrade', 'taken-over', 'works']) await createReferenceResources(world.client, file);
-  for (const [policy, clusters] of Object.entries(POLICIES)) await world.untilRolledUp(policy, clusters);
-  const upgrade = { policy: 'ztp-group/du-upgrade-operators', plan: 'install-ptp18', operators: ['ptp-operator'] };
-  played = Promise.all(['sno-1', 'sno-2'].map((cluster) => playUpgrade(world, { cluster, ...upgrade })));
-  // The Job of a pre-caching that was begun.
-  for (const object of await readReferenceObjects('begun-pre-cache')) world.spokes.store('remote-4').set(object);
-  await world.startHub();
-});
-afterAll(async () => {
-  stop.abort();
-  await world?.stop();
-  await played?.catch(() => undefined);
-  if (dir) await rm(dir, { recursive: true, force: true });
-});
+      job: { seconds: 1, startupMs: 200 },
+      simulated: { work: { seconds: 0.3, jitter: 0 } },
+      hubArgs: ['--talm-strict', '--precache-job-profile', 'talm'],
+    });
+    crdsBefore = await readCrds();
+    for (const kind of [ManagedClusterView, ManagedClusterAction, Placement, PlacementBinding, ManifestWork]) record(kind);
+    for (const name of platform) await label(name, { 'group-du-sno': '', 'upgrade-candidate': '', maintenance: '' });
+    for (const name of ['sno-1', 'sno-2']) await label(name, { wave: 'one' });
+    for (const name of site) await label(name, { site: 'remote' });
+    for (const name of ['sno-1', 'sno-2']) installOperator(world, name, 'ptp-operator');
+    world.propagator.script('ztp-site/site-config', 'remote-1', { already: true });
+    world.propagator.script('ztp-site/site-stuck', 'remote-1', { never: true });
+    for (const file of ['platform-upgrade', 'operator-upgrade', 'taken-over', 'works']) await createReferenceResources(world.client, file);
+    for (const [policy, clusters] of Object.entries(POLICIES)) await world.untilRolledUp(policy, clusters);
+    const upgrade = { policy: 'ztp-group/du-upgrade-operators', plan: 'install-ptp18', operators: ['ptp-operator'] };
+    played = Promise.all(['sno-1', 'sno-2'].map((cluster) => playUpgrade(world, { cluster, ...upgrade })));
+    // The Job of a pre-caching that was begun.
+    for (const object of await readReferenceObjects('begun-pre-cache')) world.spokes.store('remote-4').set(object);
+    await world.startHub();
+  },
+  async () => {
+    stop.abort();
+    await world?.stop();
+    await played?.catch(() => undefined);
+    if (dir) await rm(dir, { recursive: true, force: true });
+  },
+);
 
 const readCrds = async (): Promise<KubeObject[]> => {
   const found = await Promise.all(

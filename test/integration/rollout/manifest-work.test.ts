@@ -2,8 +2,9 @@ import { FeedbackMode } from '@flotilla/agent';
 import { Annotation, Label } from '@flotilla/api';
 import { ManifestWork, ManifestWorkReplicaSet, type ManifestWorkSpec } from '@flotilla/api/ocm';
 import { WatchCache } from '@flotilla/runtime';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';
+import { eachAttempt } from '../world.ts';
 import { createTemplate, readyReplicas, templateOf } from './templates.ts';
 import { RolloutWorld, spokeNames } from './world.ts';
 
@@ -25,26 +26,28 @@ let stop = new AbortController();
 
 // The stock agent reads values back right after applying, ours once they are of what was applied.
 describe.each(FeedbackMode)('with agents whose feedback is %s', (feedback) => {
-  beforeAll(async () => {
-    events = [];
-    stop = new AbortController();
-    const fleets = { all: 5, seq: 3, never: 2, abort: 2, late: 1, bad: 1, keep: 1, drop: 1, kill: 3, away: 2, next: 2 };
-    world = await RolloutWorld.start({
-      spokes: Object.entries(fleets).flatMap(([name, count]) => spokeNames(count, name)),
-      simulated: { work: { seconds: 0.5, jitter: 0 }, workCadence: { statusSyncMs: 500, resyncMs: 240_000, feedback } },
-    });
-    const works = new WatchCache(world.client, ManifestWork, {});
-    works.subscribe(({ type, object: { metadata }, ...change }) => {
-      const seen = { cluster: metadata.namespace ?? '', template: templateOf(metadata.name) };
-      if (type === 'deleted') events.push({ what: 'deleted', ...seen });
-      else if (!change.previous) events.push({ what: 'created', ...seen });
-    });
-    works.start(stop.signal);
-  });
-  afterAll(async () => {
-    stop.abort();
-    await world?.stop();
-  });
+  eachAttempt(
+    async () => {
+      events = [];
+      stop = new AbortController();
+      const fleets = { all: 5, seq: 3, never: 2, abort: 2, late: 1, bad: 1, keep: 1, drop: 1, kill: 3, away: 2, next: 2 };
+      world = await RolloutWorld.start({
+        spokes: Object.entries(fleets).flatMap(([name, count]) => spokeNames(count, name)),
+        simulated: { work: { seconds: 0.5, jitter: 0 }, workCadence: { statusSyncMs: 500, resyncMs: 240_000, feedback } },
+      });
+      const works = new WatchCache(world.client, ManifestWork, {});
+      works.subscribe(({ type, object: { metadata }, ...change }) => {
+        const seen = { cluster: metadata.namespace ?? '', template: templateOf(metadata.name) };
+        if (type === 'deleted') events.push({ what: 'deleted', ...seen });
+        else if (!change.previous) events.push({ what: 'created', ...seen });
+      });
+      works.start(stop.signal);
+    },
+    async () => {
+      stop.abort();
+      await world?.stop();
+    },
+  );
 
   const template = (name: string, expected?: string, spec?: Partial<ManifestWorkSpec>) =>
     createTemplate(world.client, name, { expected, spec });

@@ -1,8 +1,9 @@
 import { isJsonObject, type KubeObject, Label } from '@flotilla/api';
 import { ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
 import { WatchCache } from '@flotilla/runtime';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';
+import { eachAttempt } from '../world.ts';
 import { GROUP, installOperator, NAMESPACE, playUpgrade, readOperator, subscription } from './operators.ts';
 import { COMPLETED, RolloutWorld, spokeNames } from './world.ts';
 
@@ -11,26 +12,30 @@ const PLAN = 'install-x7k2p';
 let world: RolloutWorld;
 /** Views and actions in the order a watch saw them created. */
 const seen: KubeObject[] = [];
-const stop = new AbortController();
+let stop = new AbortController();
 
-beforeAll(async () => {
-  const fleets = { batch: 3, refuse: 2, pair: 1, kill: 1 };
-  world = await RolloutWorld.start({
-    spokes: Object.entries(fleets).flatMap(([name, count]) => spokeNames(count, name)),
-    simulated: { work: { seconds: 0.3, jitter: 0 }, faults: { 'refuse-1': { failActions: { [PLAN]: 1_000 } } } },
-  });
-  for (const kind of [ManagedClusterView, ManagedClusterAction]) {
-    const cache = new WatchCache<KubeObject>(world.client, kind, {});
-    cache.subscribe(({ type, object, previous }) => {
-      if (type === 'set' && previous?.metadata.uid !== object.metadata.uid) seen.push(object);
+eachAttempt(
+  async () => {
+    seen.length = 0;
+    stop = new AbortController();
+    const fleets = { batch: 3, refuse: 2, pair: 1, kill: 1 };
+    world = await RolloutWorld.start({
+      spokes: Object.entries(fleets).flatMap(([name, count]) => spokeNames(count, name)),
+      simulated: { work: { seconds: 0.3, jitter: 0 }, faults: { 'refuse-1': { failActions: { [PLAN]: 1_000 } } } },
     });
-    cache.start(stop.signal);
-  }
-});
-afterAll(async () => {
-  stop.abort();
-  await world?.stop();
-});
+    for (const kind of [ManagedClusterView, ManagedClusterAction]) {
+      const cache = new WatchCache<KubeObject>(world.client, kind, {});
+      cache.subscribe(({ type, object, previous }) => {
+        if (type === 'set' && previous?.metadata.uid !== object.metadata.uid) seen.push(object);
+      });
+      cache.start(stop.signal);
+    }
+  },
+  async () => {
+    stop.abort();
+    await world?.stop();
+  },
+);
 
 const isApproved = (cluster: string): boolean => {
   const spec = readOperator(world.spokes, cluster, 'InstallPlan', PLAN)?.spec;

@@ -2,26 +2,28 @@ import { Label } from '@flotilla/api';
 import { Namespace } from '@flotilla/api/core';
 import { ManagedCluster, Policy } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';
-import { HubWorld, PLATFORM, spokeNames, startSurroundings, upgradeRef } from '../world.ts';
+import { eachAttempt, HubWorld, PLATFORM, spokeNames, startSurroundings, upgradeRef } from '../world.ts';
 
 /** A hub with `--talm-strict` on which nobody propagates policies: their statuses are written by hand, as the reference's own cases do. */
 let world: HubWorld;
 const NAMESPACE = 'by-hand';
 
-beforeAll(async () => {
-  const options = {
-    spokes: [...spokeNames(2, 'copy'), ...spokeNames(2, 'image')],
-    hubArgs: ['--talm-strict'],
-    job: { seconds: 0.5, startupMs: 100 },
-  };
-  world = await new HubWorld(await startSurroundings(options)).begin(options);
-  await world.client.create(Namespace, { metadata: { name: NAMESPACE } });
-});
-afterAll(async () => {
-  await world?.stop();
-});
+eachAttempt(
+  async () => {
+    const options = {
+      spokes: [...spokeNames(2, 'copy'), ...spokeNames(2, 'image')],
+      hubArgs: ['--talm-strict'],
+      job: { seconds: 0.5, startupMs: 100 },
+    };
+    world = await new HubWorld(await startSurroundings(options)).begin(options);
+    await world.client.create(Namespace, { metadata: { name: NAMESPACE } });
+  },
+  async () => {
+    await world?.stop();
+  },
+);
 
 const template = (name: string, objectDefinition: object) => ({
   objectDefinition: {

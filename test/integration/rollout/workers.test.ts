@@ -1,10 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { type RunningProgram, startWorker } from '../../../tools/src/fleets/programs.ts';
 import { eventually } from '../../fixtures/eventually.ts';
 import { startRedis, type TestRedis } from '../precache/redis.ts';
+import { eachAttempt } from '../world.ts';
 import { expectOrderlyBatches } from './orderly.ts';
 import { RolloutWorld, spokeNames } from './world.ts';
 
@@ -21,18 +22,20 @@ const start = async (name: string): Promise<RunningProgram> => {
   return worker;
 };
 
-beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'flotilla-workers-'));
-  redis = await startRedis(dir);
-  if (redis) world = await RolloutWorld.start({ spokes: CLUSTERS, hubArgs: ['--redis-url', redis.url, '--step-concurrency', '1'] });
-  else console.log('skipped: redis-server is not on PATH');
-});
-afterAll(async () => {
-  await Promise.all(workers.map((worker) => worker.stop()));
-  await world?.stop();
-  await redis?.[Symbol.asyncDispose]();
-  await rm(dir, { recursive: true, force: true });
-});
+eachAttempt(
+  async () => {
+    dir = await mkdtemp(join(tmpdir(), 'flotilla-workers-'));
+    redis = await startRedis(dir);
+    if (redis) world = await RolloutWorld.start({ spokes: CLUSTERS, hubArgs: ['--redis-url', redis.url, '--step-concurrency', '1'] });
+    else console.log('skipped: redis-server is not on PATH');
+  },
+  async () => {
+    await Promise.all(workers.splice(0).map((worker) => worker.stop()));
+    await world?.stop();
+    await redis?.[Symbol.asyncDispose]();
+    await rm(dir, { recursive: true, force: true });
+  },
+);
 
 test('workers take steps; one that is killed and a queue that is emptied cost time alone', async ({ skip }) => {
   if (!redis) return skip('redis-server is not on PATH');

@@ -1,10 +1,11 @@
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { RunningProgram } from '../../../tools/src/fleets/programs.ts';
 import { eventually } from '../../fixtures/eventually.ts';
 import { startRedis, type TestRedis } from '../precache/redis.ts';
 import { World } from '../precache/world.ts';
+import { eachAttempt } from '../world.ts';
 
 /** Who can write to the queue: what is in it is put there by hand. */
 const EVIL = 'registry.test/evil:1';
@@ -15,21 +16,23 @@ let redis: TestRedis | undefined;
 let worker: RunningProgram | undefined;
 let connection: Redis | undefined;
 
-beforeAll(async () => {
-  world = await World.start({ spokes: ['planned', 'gone', 'outside'], job: { seconds: 6 }, withoutHub: true });
-  redis = await startRedis(world.dir);
-  if (!redis) return;
-  connection = new Redis(redis.url, { maxRetriesPerRequest: null });
-  const env = { REDIS_URL: redis.url };
-  worker = await world.startHub({ args: ['--role', 'worker'], env, standby: true });
-  await world.startHub({ env });
-});
-afterAll(async () => {
-  connection?.disconnect();
-  await worker?.stop();
-  await world?.stop();
-  await redis?.[Symbol.asyncDispose]();
-});
+eachAttempt(
+  async () => {
+    world = await World.start({ spokes: ['planned', 'gone', 'outside'], job: { seconds: 6 }, withoutHub: true });
+    redis = await startRedis(world.dir);
+    if (!redis) return;
+    connection = new Redis(redis.url, { maxRetriesPerRequest: null });
+    const env = { REDIS_URL: redis.url };
+    worker = await world.startHub({ args: ['--role', 'worker'], env, standby: true });
+    await world.startHub({ env });
+  },
+  async () => {
+    connection?.disconnect();
+    await worker?.stop();
+    await world?.stop();
+    await redis?.[Symbol.asyncDispose]();
+  },
+);
 
 /** Adds jobs, and waits until somebody has taken all of them. */
 async function forge(name: string, jobs: readonly unknown[]): Promise<void> {

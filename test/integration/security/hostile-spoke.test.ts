@@ -2,11 +2,12 @@ import { readFile } from 'node:fs/promises';
 import { ServiceAccount } from '@flotilla/api/core';
 import { AGENT_ACCOUNT, AGENT_LEASE, ManagedCluster, ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
 import { type Client, createClient, requestToken } from '@flotilla/runtime';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { eventually } from '../../fixtures/eventually.ts';
 import { World } from '../precache/world.ts';
+import { eachAttempt } from '../world.ts';
 
 /** Just above what a number of JavaScript holds exactly; a valid int64 for the API server. */
 const TOO_LARGE = 9_007_199_254_740_992;
@@ -15,18 +16,20 @@ const TOO_LARGE = 9_007_199_254_740_992;
 let world: World;
 let evil: Client;
 
-beforeAll(async () => {
-  world = await World.start({ spokes: ['good', 'evil'], hubArgs: ['--standalone'] });
-  const account = { namespace: 'evil', name: AGENT_ACCOUNT };
-  await eventually(async () => (await world.client.get(ServiceAccount, account)) !== undefined, 60_000, 'the hub to let the spoke in');
-  evil = await clientWith(await requestToken(world.client, account, 3600));
-  // From here on nobody answers for it but we.
-  world.spokes.disconnect('evil');
-});
-afterAll(async () => {
-  await evil?.close();
-  await world?.stop();
-});
+eachAttempt(
+  async () => {
+    world = await World.start({ spokes: ['good', 'evil'], hubArgs: ['--standalone'] });
+    const account = { namespace: 'evil', name: AGENT_ACCOUNT };
+    await eventually(async () => (await world.client.get(ServiceAccount, account)) !== undefined, 60_000, 'the hub to let the spoke in');
+    evil = await clientWith(await requestToken(world.client, account, 3600));
+    // From here on nobody answers for it but we.
+    world.spokes.disconnect('evil');
+  },
+  async () => {
+    await evil?.close();
+    await world?.stop();
+  },
+);
 
 const Kubeconfig = z.looseObject({ users: z.array(z.looseObject({ name: z.string() })) });
 

@@ -22,13 +22,13 @@ import {
   startSimulatedSpokes,
 } from '@flotilla/control-plane/simulators';
 import { ApiError, type Client } from '@flotilla/runtime';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { RunningProgram } from '../../../tools/src/fleets/programs.ts';
 import { applyCrds } from '../../fixtures/crds.ts';
 import { eventually } from '../../fixtures/eventually.ts';
 import { type ChartHub, startChartHub } from '../chart-hub.ts';
 import { placePolicy } from '../rollout/policies.ts';
-import { PLATFORM, PULLER } from '../world.ts';
+import { eachAttempt, PLATFORM, PULLER } from '../world.ts';
 
 const TENANT = 'blue-administrator';
 /** The API server itself takes long over the largest of these objects. */
@@ -45,46 +45,48 @@ let propagator: PolicyPropagator;
 let hub: RunningProgram;
 let url: string;
 
-beforeAll(async () => {
-  world = await startChartHub({
-    values: ['tenancy=true'],
-    apiServer: { users: [{ name: TENANT, groups: ['system:authenticated'] }] },
-    prepare: async (server) => applyCrds(await server.client(), [...transportCrds(), ...clusterSetCrds(), ...policyCrds()]),
-  });
-  admin = await world.server.client();
-  tenant = await world.server.client(TENANT);
-  const teams = ['blue', 'red'];
-  const clusters = teams.map((team) => `${team}-1`);
-  await registerSpokes(admin, clusters);
-  for (const team of teams) {
-    await admin.patch(ManagedCluster, { name: `${team}-1` }, { metadata: { labels: { [CLUSTER_SET_LABEL]: team } } }, { type: 'merge' });
-    await admin.create(Namespace, { metadata: { name: team } });
-    await admin.create(ManagedClusterSet, { metadata: { name: team } });
-    await admin.create(ManagedClusterSetBinding, { metadata: { namespace: team, name: team }, spec: { clusterSet: team } });
-    await admin.create(PreCachingConfig, {
-      metadata: { namespace: team, name: 'config' },
-      spec: { overrides: { platformImage: PLATFORM } },
+eachAttempt(
+  async () => {
+    world = await startChartHub({
+      values: ['tenancy=true'],
+      apiServer: { users: [{ name: TENANT, groups: ['system:authenticated'] }] },
+      prepare: async (server) => applyCrds(await server.client(), [...transportCrds(), ...clusterSetCrds(), ...policyCrds()]),
     });
-  }
-  await admin.create(RoleBinding, {
-    metadata: { namespace: 'blue', name: 'administrate' },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'hub-flotilla-hub-administrate' },
-    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: TENANT }],
-  });
-  const job = { seconds: 0.5, jitter: 0, startupMs: 200 };
-  spokes = await startSimulatedSpokes({ client: admin, names: clusters, seed: 1, job, namespaceDeletionMs: 300 });
-  propagator = await startPolicyPropagator({ client: admin, seed: 1, compliance: { seconds: 0.3, jitter: 0 } });
-  await placePolicy(admin, 'own', { namespace: 'blue', clusters: ['blue-1'] });
-  await placePolicy(admin, 'foreign', { namespace: 'red', clusters });
-  hub = await world.startHub(['--tenancy', '--precache-image', PULLER, '--job-view-seconds', '1']);
-  const port = /"port":(\d+)/.exec(await hub.output())?.[1];
-  url = `http://127.0.0.1:${port}/readyz`;
-});
-afterAll(async () => {
-  await propagator?.stop();
-  await spokes?.stop();
-  await world?.[Symbol.asyncDispose]();
-});
+    admin = await world.server.client();
+    tenant = await world.server.client(TENANT);
+    const teams = ['blue', 'red'];
+    const clusters = teams.map((team) => `${team}-1`);
+    await registerSpokes(admin, clusters);
+    for (const team of teams) {
+      await admin.patch(ManagedCluster, { name: `${team}-1` }, { metadata: { labels: { [CLUSTER_SET_LABEL]: team } } }, { type: 'merge' });
+      await admin.create(Namespace, { metadata: { name: team } });
+      await admin.create(ManagedClusterSet, { metadata: { name: team } });
+      await admin.create(ManagedClusterSetBinding, { metadata: { namespace: team, name: team }, spec: { clusterSet: team } });
+      await admin.create(PreCachingConfig, {
+        metadata: { namespace: team, name: 'config' },
+        spec: { overrides: { platformImage: PLATFORM } },
+      });
+    }
+    await admin.create(RoleBinding, {
+      metadata: { namespace: 'blue', name: 'administrate' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'hub-flotilla-hub-administrate' },
+      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: TENANT }],
+    });
+    const job = { seconds: 0.5, jitter: 0, startupMs: 200 };
+    spokes = await startSimulatedSpokes({ client: admin, names: clusters, seed: 1, job, namespaceDeletionMs: 300 });
+    propagator = await startPolicyPropagator({ client: admin, seed: 1, compliance: { seconds: 0.3, jitter: 0 } });
+    await placePolicy(admin, 'own', { namespace: 'blue', clusters: ['blue-1'] });
+    await placePolicy(admin, 'foreign', { namespace: 'red', clusters });
+    hub = await world.startHub(['--tenancy', '--precache-image', PULLER, '--job-view-seconds', '1']);
+    const port = /"port":(\d+)/.exec(await hub.output())?.[1];
+    url = `http://127.0.0.1:${port}/readyz`;
+  },
+  async () => {
+    await propagator?.stop();
+    await spokes?.stop();
+    await world?.[Symbol.asyncDispose]();
+  },
+);
 
 const strategy = { maxConcurrency: 1, timeout: 240 };
 const config = (name: string, spec: Record<string, unknown>) =>
