@@ -116,8 +116,10 @@ class UpdateFinder {
     const object = versions.get({ name: CLUSTER_VERSION_NAME });
     const release = running();
     if (!object || !release) return undefined;
-    const effective = withoutInvalid(object, validateClusterVersion(object, { featureGates: new Set() }));
-    const key = await this.#retrieve(effective, release, signal);
+    const { upstream } = object.spec;
+    const valid = withoutInvalid(object, validateClusterVersion(object, { featureGates: new Set() }));
+    // a wrong service is asked nothing, and nobody else in its place: who else is told of this cluster is for its admin to say
+    const key = await this.#retrieve({ ...valid, spec: { ...valid.spec, upstream } }, release, signal);
     this.#judge(object);
     return { requeueAfterMs: Math.max(0, retrievalDueMs(this.#retrieval, key, everyMs) - clock.now()) };
   }

@@ -121,6 +121,16 @@ test('what is known stays while the service fails, goes with another channel, an
   expect(service.asked.at(-1)?.query.channel).toBe('fast-4.20');
 });
 
+test('a service that is no URL has nobody asked, not even the public one', async () => {
+  service.setGraph({ nodes, edges: [[0, 1]] });
+  await edit({ channel: 'stable-4.20' });
+  await eventually(() => isJson(available(), ['4.20.2']));
+  await edit({ upstream: 'not a url' });
+  await eventually(() => reason() === 'InvalidURI');
+  expect(updates.known()?.retrieved.message).toBe('failed to parse update service URL: "not a url" is not an http or https URL');
+  expect(available()).toEqual([]);
+});
+
 test('another release asks for its own updates', async () => {
   service.setGraph({
     nodes,
