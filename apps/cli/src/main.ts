@@ -2,12 +2,13 @@ import { errorMessage } from '@flotilla/api';
 import { Command } from 'commander';
 import { joinCommand } from './join/command.ts';
 import { payloadCommand } from './payload/command.ts';
+import { diffCommand } from './payload-diff/command.ts';
 import { upgradeCommand } from './upgrade/command.ts';
 
 const program = new Command('flotilla')
   .description('Manages a fleet from the command line.')
   .addCommand(joinCommand())
-  .addCommand(payloadCommand())
+  .addCommand(payloadCommand().addCommand(diffCommand()))
   .addCommand(upgradeCommand());
 try {
   await program.parseAsync();

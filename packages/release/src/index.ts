@@ -50,6 +50,7 @@ export {
 } from './cluster-version/status.ts';
 export { type FieldError, validateClusterVersion, withoutInvalid } from './cluster-version/validation.ts';
 export { isEdge, nextReport, type WorkReport } from './cluster-version/work-report.ts';
+export { type FieldChange, fieldChanges } from './diff/field-changes.ts';
 export { ReleaseError, ReleaseErrorCode } from './errors.ts';
 export { compileExcludePatterns, type ExcludePatterns, excludePatternLimits } from './exclude/exclude-patterns.ts';
 export { type PassError, summarizeErrors, summaryForReason } from './graph/error-summary.ts';

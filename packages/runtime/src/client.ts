@@ -40,7 +40,13 @@ export interface PatchOptions extends CallOptions {
   readonly subresource?: string;
 }
 
-export interface ApplyOptions extends CallOptions {
+/** Options of calls that write an object. */
+export interface WriteOptions extends CallOptions {
+  /** The server checks the write and answers with what it would store, and stores nothing; default false. */
+  readonly dryRun?: boolean;
+}
+
+export interface ApplyOptions extends WriteOptions {
   readonly fieldManager: string;
   /** Take over fields of other managers; default false. */
   readonly force?: boolean;
@@ -84,13 +90,13 @@ export interface Client {
   create<T extends KubeObject>(
     kind: Resource<T>,
     object: KubeObject,
-    options?: CallOptions & { readonly fieldManager?: string },
+    options?: WriteOptions & { readonly fieldManager?: string },
   ): Promise<T>;
   /** PUT; the object carries its resourceVersion. */
   replace<T extends KubeObject>(
     kind: Resource<T>,
     object: KubeObject,
-    options?: CallOptions & { readonly subresource?: string },
+    options?: WriteOptions & { readonly subresource?: string },
   ): Promise<T>;
   patch<T extends KubeObject>(kind: Resource<T>, ref: Ref, patch: unknown, options: PatchOptions): Promise<T>;
   /** Server-side apply. */

@@ -10,6 +10,7 @@ import type {
   PatchOptions,
   WatchEvent,
   WatchOptions,
+  WriteOptions,
 } from './client.ts';
 import type { Connection } from './connection.ts';
 import { isConflict, isExpired, isNotFound, RuntimeErrorCode, transportError } from './errors.ts';
@@ -77,18 +78,19 @@ export class RestClient implements Client {
   async create<T extends KubeObject>(
     kind: Resource<T>,
     object: KubeObject,
-    options: CallOptions & { readonly fieldManager?: string } = {},
+    options: WriteOptions & { readonly fieldManager?: string } = {},
   ): Promise<T> {
-    const path = collectionPath(kind, needNamespace(kind, object.metadata)) + query({ fieldManager: options.fieldManager });
+    const path =
+      collectionPath(kind, needNamespace(kind, object.metadata)) + query({ fieldManager: options.fieldManager, dryRun: dryRunOf(options) });
     return this.#object(kind, { ...bounds(options), method: 'POST', path, body: withType(kind, object), idempotent: false });
   }
 
   async replace<T extends KubeObject>(
     kind: Resource<T>,
     object: KubeObject,
-    options: CallOptions & { readonly subresource?: string } = {},
+    options: WriteOptions & { readonly subresource?: string } = {},
   ): Promise<T> {
-    const path = objectPath(kind, object.metadata, options.subresource);
+    const path = objectPath(kind, object.metadata, options.subresource) + query({ dryRun: dryRunOf(options) });
     return this.#object(kind, { ...bounds(options), method: 'PUT', path, body: withType(kind, object), idempotent: true });
   }
 
@@ -101,7 +103,7 @@ export class RestClient implements Client {
   async apply<T extends KubeObject>(kind: Resource<T>, object: KubeObject, options: ApplyOptions): Promise<T> {
     const path =
       objectPath(kind, object.metadata, options.subresource) +
-      query({ fieldManager: options.fieldManager, force: options.force || undefined });
+      query({ fieldManager: options.fieldManager, force: options.force || undefined, dryRun: dryRunOf(options) });
     return this.#object(kind, {
       ...bounds(options),
       method: 'PATCH',
@@ -277,6 +279,8 @@ const bounds = (options: CallOptions = {}): Pick<Call, 'signal' | 'timeoutMs'> =
   signal: options.signal,
   timeoutMs: options.timeoutMs,
 });
+
+const dryRunOf = ({ dryRun = false }: WriteOptions): string | undefined => (dryRun ? 'All' : undefined);
 
 /** Items of a list come without kind and apiVersion for built-in kinds; writes need them. */
 const withType = (kind: Resource, object: KubeObject): KubeObject => ({ apiVersion: kind.apiVersion, kind: kind.kind, ...object });

@@ -60,6 +60,14 @@ export type PayloadOptions = z.output<typeof PayloadOptions>;
 export const IncludedOptions = PayloadOptions.extend({ json: z.boolean().default(false), why: z.boolean().default(false) });
 /** Of `payload lint`. */
 export const LintOptions = RegistryOptions.extend({ json: z.boolean().default(false), strict: z.boolean().default(false) });
+/** Of `payload diff`, whose cluster says the rest. */
+export const DiffOptions = RegistryOptions.extend({
+  ...PayloadOptions.pick({ releaseImage: true, profile: true, exclude: true }).shape,
+  kubeconfig: z.string().min(1, { error: 'is empty: give a file' }),
+  json: z.boolean().default(false),
+  all: z.boolean().default(false),
+});
+export type DiffOptions = z.output<typeof DiffOptions>;
 /** Of `payload graph`. */
 export const GraphOptions = PayloadOptions.extend({
   format: z.enum(['dot', 'mermaid', 'json'], { error: 'must be one of dot, mermaid, json' }).default('dot'),

@@ -1,0 +1,69 @@
+import { type KubeObject, KubeObject as KubeObjectSchema, type Resource, untyped } from '@flotilla/api';
+import {
+  APIServer,
+  CLUSTER_VERSION_NAME,
+  ClusterProxy,
+  ClusterVersion,
+  CONFIG_NAME,
+  FeatureGate,
+  Infrastructure,
+} from '@flotilla/api/config';
+import { type BuildContext, tlsOf } from '@flotilla/release';
+import { type Client, groupVersion, readServedResources, type ServedResource } from '@flotilla/runtime';
+
+/** What a cluster says that decides what it takes of a release, and what goes into its objects. */
+export interface ClusterView {
+  readonly clusterVersion: ClusterVersion | undefined;
+  readonly featureSet: string;
+  /** Gates that are on under a version; undefined where the cluster lists none for it. */
+  readonly gatesOf: (version: string) => ReadonlySet<string> | undefined;
+  readonly context: BuildContext;
+}
+
+/** Reads a cluster's settings; what is not there has its default. */
+export async function viewCluster(client: Client): Promise<ClusterView> {
+  const only = <T extends KubeObject>(kind: Resource<T>) => client.get(kind, { name: CONFIG_NAME });
+  const [clusterVersion, gates, proxy, infrastructure, apiServer] = await Promise.all([
+    client.get(ClusterVersion, { name: CLUSTER_VERSION_NAME }),
+    only(FeatureGate),
+    only(ClusterProxy),
+    only(Infrastructure),
+    only(APIServer),
+  ]);
+  const { uid: ownerUid } = clusterVersion?.metadata ?? {};
+  const url = infrastructure?.status?.apiServerInternalURI;
+  const status = proxy?.status;
+  return {
+    clusterVersion,
+    featureSet: gates?.spec?.featureSet || 'Default',
+    gatesOf: (version) => {
+      const listed = gates?.status?.featureGates?.find((entry) => entry.version === version);
+      return listed && new Set((listed.enabled ?? []).map(({ name }) => name));
+    },
+    context: {
+      ...(ownerUid !== undefined && { ownerUid }),
+      ...(status && { proxy: { httpProxy: status.httpProxy, httpsProxy: status.httpsProxy, noProxy: status.noProxy } }),
+      ...(url && { apiServerUrl: url }),
+      tls: tlsOf(apiServer?.spec?.tlsSecurityProfile),
+    },
+  };
+}
+
+/** Finds the kinds that a server serves; each group and version is asked for once. */
+export class ServedKinds {
+  readonly #client: Client;
+  readonly #read = new Map<string, Promise<ServedResource[]>>();
+
+  constructor(client: Client) {
+    this.#client = client;
+  }
+
+  /** Undefined when the server does not know the kind. */
+  async find({ group, version, kind }: { group: string; version: string; kind: string }): Promise<Resource | undefined> {
+    const key = groupVersion(group, version);
+    const reading = this.#read.get(key) ?? readServedResources(this.#client, group, version);
+    this.#read.set(key, reading);
+    const served = (await reading).find((one) => one.kind === kind);
+    return served && { ...untyped(key, kind, served.plural, served.namespaced), schema: KubeObjectSchema };
+  }
+}

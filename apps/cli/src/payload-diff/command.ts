@@ -1,0 +1,121 @@
+import {
+  enabledCapabilities,
+  loadPayload,
+  type Manifest,
+  partManifests,
+  planApply,
+  releaseFeatureGates,
+  type TaskNode,
+} from '@flotilla/release';
+import { createClient } from '@flotilla/runtime';
+import { Command } from 'commander';
+import { z } from 'zod';
+import { pathFromCaller } from '../config.ts';
+import { openPayload } from '../payload/open-payload.ts';
+import { DiffOptions, readOptions, registryFlags } from '../payload/options.ts';
+import { type ClusterView, ServedKinds, viewCluster } from './cluster-view.ts';
+import { kindKeyOf, type ObjectPlan, type PlanTools, planObject } from './object-plan.ts';
+import { diffAsJson, diffAsText } from './print.ts';
+
+/** Ends the command when the server would refuse something. */
+const REFUSED = 2;
+/** Objects that are asked about at once. */
+const AT_ONCE = 8;
+
+/** `flotilla payload diff`: what an update to a release would do to a cluster. */
+export function diffCommand(): Command {
+  const command = new Command('diff')
+    .argument('<payload>', 'root of the payload, or its image')
+    .requiredOption('--kubeconfig <file>', 'of the cluster; nothing on it is changed');
+  for (const [flag, meaning] of registryFlags) command.option(flag, meaning);
+  return command
+    .description(
+      `Says what an update would create, change, leave and delete on a cluster, in its order. Ends with ${REFUSED} when the server would refuse some of it.`,
+    )
+    .option('--json', 'as JSON')
+    .option('--all', 'as text: list what is left alone, too')
+    .option('--release-image <image>', 'pull spec that fills in the templates; default: that of the image, else release.invalid/release')
+    .option('--profile <profile>', 'profile of the cluster (default self-managed-high-availability)')
+    .option('--exclude <identifier>', 'leave out what carries exclude.release.openshift.io/<identifier>: "true"')
+    .action(async (given: string, options: unknown) => {
+      const settings = readOptions(DiffOptions, options);
+      const client = createClient({ kubeconfigPath: pathFromCaller(settings.kubeconfig), userAgent: 'flotilla-cli' });
+      try {
+        const view = await viewCluster(client);
+        const { version, nodes, included } = await planUpdate(given, settings, view);
+        const tools = { client, kinds: new ServedKinds(client), context: view.context, brought: broughtBy(included) };
+        const plans = await planAll(nodes, tools);
+        const diff = { version, from: view.clusterVersion?.status?.desired?.version ?? '', nodes, plans };
+        process.stdout.write(settings.json ? `${diffAsJson(diff)}\n` : diffAsText(diff, settings.all));
+        process.stderr.write(`${version}: ${summaryOf([...plans.values()])}\n`);
+        if ([...plans.values()].some(({ refused }) => refused !== '')) process.exitCode = REFUSED;
+      } finally {
+        await client.close();
+      }
+    });
+}
+
+/** What the cluster takes of a payload, in the order of an update. */
+async function planUpdate(given: string, options: DiffOptions, view: ClusterView) {
+  const { profile, exclude: excludeIdentifier } = options;
+  const { source, image, files } = await openPayload(given, options);
+  const releaseImage = options.releaseImage ?? image ?? 'release.invalid/release';
+  const payload = await loadPayload(files, { releaseImage, clusterProfile: profile, source });
+  for (const warning of payload.warnings) process.stderr.write(`warning: ${warning}\n`);
+  const { version } = payload.release;
+  const audience = { profile, featureSet: view.featureSet, majorVersion: Number(version.split('.', 1)[0]) };
+  const featureGates = view.gatesOf(version) ?? releaseFeatureGates(payload.manifests, audience) ?? new Set<string>();
+  const { spec, status } = view.clusterVersion ?? {};
+  const capabilities = enabledCapabilities({
+    baseline: spec?.capabilities?.baselineCapabilitySet,
+    additional: spec?.capabilities?.additionalEnabledCapabilities ?? [],
+    previous: status?.capabilities?.enabledCapabilities ?? [],
+    featureGates,
+  });
+  const { included } = partManifests(payload.manifests, {
+    ...audience,
+    featureGates,
+    capabilities,
+    excludeIdentifier,
+    overrides: spec?.overrides ?? [],
+  });
+  return { version, included, nodes: planApply(included, 'Updating').nodes };
+}
+
+function broughtBy(manifests: readonly Manifest[]): PlanTools['brought'] {
+  const kinds = manifests.flatMap(({ kind, object }) => (kind === 'CustomResourceDefinition' ? kindsOf(object) : []));
+  const namespaces = manifests.filter(({ group, kind }) => group === '' && kind === 'Namespace').map(({ name }) => name);
+  return { namespaces: new Set(namespaces), kinds: new Set(kinds) };
+}
+
+const Definition = z.looseObject({
+  group: z.string(),
+  names: z.looseObject({ kind: z.string() }),
+  versions: z.array(z.looseObject({ name: z.string(), served: z.boolean() })),
+});
+
+/** Kinds that a CustomResourceDefinition brings. */
+function kindsOf({ spec }: Readonly<Record<string, unknown>>): string[] {
+  const parsed = Definition.safeParse(spec);
+  if (!parsed.success) return [];
+  const { group, names, versions } = parsed.data;
+  return versions.filter(({ served }) => served).map(({ name: version }) => kindKeyOf({ group, version, kind: names.kind }));
+}
+
+/** Plans by manifest. */
+async function planAll(nodes: readonly TaskNode[], tools: PlanTools): Promise<ReadonlyMap<Manifest, ObjectPlan>> {
+  const manifests = nodes.flatMap(({ tasks }) => tasks.map(({ manifest }) => manifest));
+  const plans = new Map<Manifest, ObjectPlan>();
+  const rest = manifests.values();
+  const worker = async (): Promise<void> => {
+    for (const manifest of rest) plans.set(manifest, await planObject(manifest, tools));
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  return plans;
+}
+
+function summaryOf(plans: readonly ObjectPlan[]): string {
+  const count = (matches: (plan: ObjectPlan) => boolean): number => plans.filter(matches).length;
+  const by = (action: ObjectPlan['action']): number => count((plan) => plan.action === action);
+  return `${by('create')} to create, ${by('change')} to change, ${by('delete')} to delete, ${by('leave')} as they are, ${count(({ refused }) => refused !== '')} refused`;
+}

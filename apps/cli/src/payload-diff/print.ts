@@ -1,0 +1,69 @@
+import type { FieldChange, Manifest, TaskNode } from '@flotilla/release';
+import { printed } from '../payload/print.ts';
+import type { ObjectPlan } from './object-plan.ts';
+
+/** What an update would do, in its order. */
+export interface UpdateDiff {
+  readonly version: string;
+  /** Version that the cluster says it has; empty when it says none. */
+  readonly from: string;
+  readonly nodes: readonly TaskNode[];
+  readonly plans: ReadonlyMap<Manifest, ObjectPlan>;
+}
+
+/** For programs. */
+export function diffAsJson({ version, from, nodes, plans }: UpdateDiff): string {
+  return JSON.stringify({
+    version,
+    from,
+    nodes: nodes.map((node, index) => ({
+      id: `n${index}`,
+      after: node.in.map((before) => `n${before}`),
+      objects: plansOf(node, plans).map(({ manifest, action, changes, note, refused }) => ({
+        ...printed(manifest),
+        action,
+        changes,
+        ...(note !== '' && { note }),
+        ...(refused !== '' && { refused }),
+      })),
+    })),
+  });
+}
+
+/** For people: what changes, and with `isAll` what does not. */
+export function diffAsText({ nodes, plans }: UpdateDiff, isAll: boolean): string {
+  return nodes
+    .flatMap((node, index) => {
+      const lines = plansOf(node, plans)
+        .filter(({ action, refused }) => isAll || action !== 'leave' || refused !== '')
+        .flatMap(linesOf);
+      return lines.length === 0 ? [] : [headingOf(node, index), ...lines];
+    })
+    .map((line) => `${line}\n`)
+    .join('');
+}
+
+const plansOf = ({ tasks }: TaskNode, plans: ReadonlyMap<Manifest, ObjectPlan>): ObjectPlan[] =>
+  tasks.flatMap(({ manifest }) => plans.get(manifest) ?? []);
+
+const headingOf = (node: TaskNode, index: number): string =>
+  `n${index}${node.in.length === 0 ? '' : ` after ${node.in.map((before) => `n${before}`).join(', ')}`}`;
+
+function linesOf({ manifest, action, changes, note, refused }: ObjectPlan): string[] {
+  const { kind, namespace, name, file } = printed(manifest);
+  const about = [note, refused && `REFUSED: ${oneLine(refused)}`].filter((text) => text !== '').join('; ');
+  return [
+    `  ${action.padEnd(6)} ${kind} ${namespace === '' ? name : `${namespace}/${name}`} (${file})${about === '' ? '' : `: ${about}`}`,
+    ...changes.map(lineOfChange),
+  ];
+}
+
+function lineOfChange({ path, from, to }: FieldChange): string {
+  if (from === undefined) return `         + ${path}: ${shown(to)}`;
+  if (to === undefined) return `         - ${path}: ${shown(from)}`;
+  return `         ~ ${path}: ${shown(from)} → ${shown(to)}`;
+}
+
+const shown = (value: unknown): string => shortened(JSON.stringify(value) ?? '');
+const oneLine = (text: string): string => shortened(text.replaceAll(/\s+/g, ' '), 400);
+const shortened = (text: string, most = 120): string => (text.length > most ? `${text.slice(0, most - 3)}...` : text);
