@@ -10,11 +10,21 @@ const names = z
 
 const url = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
 
+const file = z.string().min(1, { error: 'is empty: give a path' });
+
 const Settings = z
   .object({
     kubeconfig: z.string().min(1, { error: 'is empty: give a path, or leave it out to use the cluster the operator runs in' }).optional(),
     payload: z.string().min(1, { error: 'is empty: give the folder of a release payload' }).optional(),
     image: z.string().min(1, { error: 'is empty: give the pull spec of a release image' }).optional(),
+    cacheFolder: file.optional(),
+    pullSecret: file.optional(),
+    registryCa: file.optional(),
+    registriesConf: file.optional(),
+    insecureRegistries: names,
+    httpProxy: z.string().optional(),
+    httpsProxy: z.string().optional(),
+    noProxy: z.string().optional(),
     observe: option.flag(false),
     clusterProfile: z.string().min(1, { error: 'is empty: name a profile' }).default('self-managed-high-availability'),
     excludeManifests: z.string().optional(),
@@ -42,6 +52,14 @@ const options: readonly OptionRow[] = [
   ['--kubeconfig <file>', 'KUBECONFIG', 'kubeconfig for the cluster; default in-cluster'],
   ['--payload <folder>', 'PAYLOAD', 'release payload: the folder that holds manifests/ and release-manifests/'],
   ['--image <pull spec>', 'RELEASE_IMAGE', 'release image; with --payload the name of that payload, else it is fetched'],
+  ['--cache-folder <folder>', 'CACHE_FOLDER', 'where files of releases are kept, also of the one that a pre-cache is for; default nowhere'],
+  ['--pull-secret <file>', 'PULL_SECRET', "credentials of registries, as Docker's config.json; default none"],
+  ['--registry-ca <file>', 'REGISTRY_CA', 'PEM of authorities of registries besides those of the system; default none'],
+  ['--registries-conf <file>', 'REGISTRIES_CONF', 'mirrors of registries, as containers-registries.conf; default none'],
+  ['--insecure-registries <hosts>', 'INSECURE_REGISTRIES', 'registries spoken to over plain HTTP, separated by commas; default none'],
+  ['--http-proxy <url>', 'HTTP_PROXY', 'proxy to registries over plain HTTP; default none'],
+  ['--https-proxy <url>', 'HTTPS_PROXY', 'proxy to registries; default none'],
+  ['--no-proxy <hosts>', 'NO_PROXY', 'hosts and networks that are reached directly, separated by commas; default none'],
   ['--observe [on]', 'OBSERVE', 'tell what would be done and write nothing; default false'],
   ['--cluster-profile <name>', 'CLUSTER_PROFILE', 'profile of the cluster; default self-managed-high-availability'],
   ['--exclude-manifests <identifier>', 'EXCLUDE_MANIFESTS', 'leave out what is annotated exclude.release.openshift.io/<identifier>'],

@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { FlotillaError } from '@flotilla/api';
 import { CLUSTER_VERSION_NAME, VERSION_NAMESPACE } from '@flotilla/api/config';
 import { PayloadPath, parseReleaseMetadata } from '@flotilla/release';
 import { readPayloadFolder } from '@flotilla/release/folder';
@@ -11,8 +10,10 @@ import { degradedBlocks } from './degraded.ts';
 import { ensureNamespace } from './namespace.ts';
 import { runVersionOperator, type VersionOperatorOptions } from './operator.ts';
 import { imageOfVersion } from './own-payload.ts';
+import { openRegistries } from './payload/registry-access.ts';
+import { type ReleaseImages, releaseImages } from './payload/release-image.ts';
+import { registrySource } from './payload/release-source.ts';
 import { architectureOf } from './payload/release-taker.ts';
-import { noOtherReleases } from './payload/source.ts';
 import { refuseBesideReferenceOperator, signOfReferenceOperator } from './reference-operator.ts';
 import { drawInterval } from './updates/cluster-updates.ts';
 
@@ -22,10 +23,15 @@ async function main(program: Program<OperatorConfig>): Promise<void> {
   const kubeconfigPath = config.kubeconfig === undefined ? undefined : pathFromCaller(config.kubeconfig);
   const client = createClient({ kubeconfigPath, userAgent: 'flotilla-version-operator', logger, metrics });
   program.defer(() => client.close());
+  const registries = await openRegistries(config);
+  program.defer(() => registries.close());
+  const cacheFolder = config.cacheFolder === undefined ? undefined : pathFromCaller(config.cacheFolder);
+  const images = releaseImages({ client: registries, cacheFolder });
   const options: VersionOperatorOptions = {
     client,
-    own: await ownPayload(config),
-    source: noOtherReleases,
+    own: await ownPayload(config, images, signal),
+    source: (surroundings) => registrySource({ client, images, isKeeping: !config.observe, clock, logger, ...surroundings }),
+    isPrefetching: cacheFolder !== undefined && !config.observe,
     profile: config.clusterProfile,
     excludeIdentifier: config.excludeManifests,
     alwaysEnabled: config.alwaysEnableCapabilities,
@@ -58,18 +64,21 @@ async function main(program: Program<OperatorConfig>): Promise<void> {
   await program.lead({ client, ref: { namespace: VERSION_NAMESPACE, name: CLUSTER_VERSION_NAME } }, async (leading) => {
     logger.info({ server: client.server }, 'Leading');
     for (let isChanged = false; !leading.aborted; isChanged = true)
-      await runVersionOperator({ ...options, own: await ownPayload(config), isChanged }, leading);
+      await runVersionOperator({ ...options, own: await ownPayload(config, images, leading), isChanged }, leading);
   });
 }
 
-async function ownPayload({ payload, image }: OperatorConfig): Promise<VersionOperatorOptions['own']> {
-  if (payload === undefined)
-    throw new FlotillaError('FLOTILLA_CONFIG', '--payload (PAYLOAD) is missing: give the folder of a release payload');
+async function ownPayload(
+  { payload, image = '' }: OperatorConfig,
+  images: ReleaseImages,
+  signal: AbortSignal,
+): Promise<VersionOperatorOptions['own']> {
+  if (payload === undefined) return { image: () => image, files: await images.read(image, signal), verified: false };
   const folder = pathFromCaller(payload);
   const metadata = await readFile(join(folder, PayloadPath.metadata)).catch(() => undefined);
   const version = metadata ? parseReleaseMetadata(metadata).version : '';
   return {
-    image: (clusterVersion) => image ?? imageOfVersion(version, clusterVersion),
+    image: (clusterVersion) => image || imageOfVersion(version, clusterVersion),
     files: readPayloadFolder(folder),
     verified: false,
   };

@@ -1,4 +1,4 @@
-import { CLUSTER_VERSION_NAME, ClusterOperator, ClusterVersion, VERSION_NAMESPACE } from '@flotilla/api/config';
+import { CLUSTER_VERSION_NAME, ClusterOperator, ClusterVersion, CONFIG_NAME, VERSION_NAMESPACE } from '@flotilla/api/config';
 import { ConfigMap } from '@flotilla/api/core';
 import type { AcceptanceEvent } from '@flotilla/release';
 import {
@@ -20,7 +20,9 @@ import { RequestBudget } from './cluster/request-budget.ts';
 import { buildContextOf, type ClusterSettings, clusterSettings, featuresOf } from './cluster/settings.ts';
 import { Wakeups } from './cluster/wakeups.ts';
 import { serveVersionMetrics } from './metrics/version-metrics.ts';
+import { startPrefetch } from './payload/prefetch.ts';
 import { readRelease } from './payload/release.ts';
+import type { SourceSurroundings } from './payload/release-source.ts';
 import { ReleaseTaker } from './payload/release-taker.ts';
 import type { ReleaseSource, RetrievedPayload } from './payload/source.ts';
 import type { VersionCaches } from './reconcilers/cluster-version/observe.ts';
@@ -32,7 +34,9 @@ export interface VersionOperatorOptions {
   readonly client: Client;
   /** The release the operator itself is of. The name of a payload that came without one is asked of the cluster. */
   readonly own: { readonly image: (clusterVersion: ClusterVersion | undefined) => string } & Pick<RetrievedPayload, 'files' | 'verified'>;
-  readonly source: ReleaseSource;
+  readonly source: (surroundings: SourceSurroundings) => ReleaseSource;
+  /** Whether the release that a pre-cache is for is read ahead; default no. */
+  readonly isPrefetching?: boolean;
   readonly profile: string;
   readonly excludeIdentifier?: string;
   readonly alwaysEnabled: readonly string[];
@@ -108,8 +112,13 @@ export async function runVersionOperator(options: VersionOperatorOptions, stop: 
     passEveryMs,
     onReport: tellVersion,
   });
-  const taker = new ReleaseTaker(release, {
-    source: options.source,
+  const source = options.source({
+    applied: () => taker.taken.manifests,
+    clusterVersion: version,
+    proxy: () => settings.proxies.get({ name: CONFIG_NAME }),
+  });
+  const taker: ReleaseTaker = new ReleaseTaker(release, {
+    source,
     reading,
     clock,
     logger,
@@ -117,6 +126,8 @@ export async function runVersionOperator(options: VersionOperatorOptions, stop: 
     tell: (event) => !observe && events.record(eventOf(event, version())),
     onProgress: tellVersion,
   });
+
+  const prefetch = options.isPrefetching ? startPrefetch({ client, source, logger, metrics, clock, signal }) : undefined;
 
   const drift = createChannel();
   live.onDrift = ({ key }) => drift.enqueue(key);
@@ -184,7 +195,14 @@ export async function runVersionOperator(options: VersionOperatorOptions, stop: 
     await worker.run(signal);
   } finally {
     for (const end of unsubscribe) end();
-    await Promise.all([reconciler.stopped, updates?.stopped, mending.stopped, live.stopped(), ...started.map((cache) => cache.stopped())]);
+    await Promise.all([
+      reconciler.stopped,
+      updates?.stopped,
+      prefetch?.stopped,
+      mending.stopped,
+      live.stopped(),
+      ...started.map((cache) => cache.stopped()),
+    ]);
     await events.close();
   }
 }

@@ -111,13 +111,14 @@ export class World implements AsyncDisposable {
       {
         client: this.client,
         own: { image: () => imageOf(own), files: filesOf(own), verified: false },
-        source: {
+        source: () => ({
           retrieve: async ({ image }) => {
             const release = others.find((one) => imageOf(one) === image);
             if (!release) throw new Error(`no release ${image}`);
             return { files: filesOf(release), verified: true, acceptedRisks: '' };
           },
-        },
+          prefetch: async () => undefined,
+        }),
         profile: PROFILE,
         alwaysEnabled: [],
         degradedBlocks: () => true,

@@ -27,12 +27,12 @@ function get(url: URL, options: Partial<HttpGetOptions> = {}) {
 
 test('fetches a text with its headers', async () => {
   const url = await serve((request, response) => response.end(`${request.headers['user-agent']} ${request.url}`));
-  expect(await get(url, { headers: { 'user-agent': 'Boat/1' } })).toEqual({ status: 200, text: 'Boat/1 /text' });
+  expect(await get(url, { headers: { 'user-agent': 'Boat/1' } })).toMatchObject({ status: 200, text: 'Boat/1 /text' });
 });
 
 test('of any other answer only the status is told', async () => {
   const url = await serve((_, response) => response.writeHead(503).end('x'.repeat(200_000)));
-  expect(await get(url)).toEqual({ status: 503, text: '' });
+  expect(await get(url)).toMatchObject({ status: 503, text: '' });
 });
 
 describe('a bad server', () => {
@@ -43,7 +43,7 @@ describe('a bad server', () => {
   };
   test.each(Object.entries(listeners))('%s', async (name, listener) => {
     const asked = get(await serve(listener), { timeoutMs: 200 });
-    if (name.includes('refusal')) expect(await asked).toEqual({ status: 500, text: '' });
+    if (name.includes('refusal')) expect(await asked).toMatchObject({ status: 500, text: '' });
     else await expect(asked).rejects.toMatchObject({ code: HttpGetCode.timeout, message: 'no complete answer within 200 ms' });
   });
 
@@ -69,9 +69,9 @@ describe('redirects', () => {
   test('are followed a few times', async () => {
     const target = await serve((_, response) => response.end('there'));
     const once = await serve((_, response) => response.writeHead(307, { location: target.href }).end());
-    expect(await get(once)).toEqual({ status: 200, text: 'there' });
+    expect(await get(once)).toMatchObject({ status: 200, text: 'there' });
     const loop = await serve((_, response) => response.writeHead(302, { location: '/again' }).end());
-    expect(await get(loop)).toEqual({ status: 302, text: '' });
+    expect(await get(loop)).toMatchObject({ status: 302, text: '' });
   });
 
   test('take credentials to nobody else', async () => {

@@ -29,6 +29,8 @@ export interface HttpGetOptions {
 export interface HttpText {
   readonly status: number;
   /** Empty unless the status is 200. */
+  readonly bytes: Uint8Array;
+  /** The bytes as UTF-8. */
   readonly text: string;
 }
 
@@ -38,7 +40,7 @@ const DUMPED = { limit: 65_536 };
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /**
- * Fetches a text. Follows redirects, but none from https to another protocol: whoever sits on that way would choose what is read.
+ * Fetches a text or a small file. Follows redirects, but none from https to another protocol: whoever sits on that way would choose what is read.
  * @throws FlotillaError with a code of `HttpGetCode` and a message that says why, and neither URL nor headers; the signal's reason when it aborts
  */
 export async function httpGet(url: URL, options: HttpGetOptions): Promise<HttpText> {
@@ -46,9 +48,9 @@ export async function httpGet(url: URL, options: HttpGetOptions): Promise<HttpTe
   using deadline = new Deadline(timeoutMs, options.signal);
   try {
     const answer = await followed(url, options, deadline.signal);
-    if (answer.statusCode === 200) return { status: 200, text: await readText(answer, maxBytes, deadline) };
+    if (answer.statusCode === 200) return answerOf(200, await readBody(answer, maxBytes, deadline));
     await deadline.race(answer.body.dump(DUMPED)).catch(() => undefined);
-    return { status: answer.statusCode, text: '' };
+    return answerOf(answer.statusCode, Buffer.alloc(0));
   } catch (cause) {
     if (cause instanceof FlotillaError) throw cause;
     if (deadline.timedOut) throw new FlotillaError(HttpGetCode.timeout, `no complete answer within ${timeoutMs} ms`, { cause });
@@ -78,7 +80,15 @@ async function followed(from: URL, { headers = {}, dispatcherFor }: HttpGetOptio
   }
 }
 
-async function readText(answer: Dispatcher.ResponseData, maxBytes: number, { signal }: Deadline): Promise<string> {
+const answerOf = (status: number, bytes: Buffer): HttpText => ({
+  status,
+  bytes,
+  get text() {
+    return bytes.toString('utf8');
+  },
+});
+
+async function readBody(answer: Dispatcher.ResponseData, maxBytes: number, { signal }: Deadline): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   const stop = (): void => void answer.body.destroy(new Error('the call was ended'));
@@ -93,5 +103,5 @@ async function readText(answer: Dispatcher.ResponseData, maxBytes: number, { sig
   } finally {
     signal.removeEventListener('abort', stop);
   }
-  return Buffer.concat(chunks, size).toString('utf8');
+  return Buffer.concat(chunks, size);
 }

@@ -1,4 +1,4 @@
-import { type PayloadFile, UpdateError } from '@flotilla/release';
+import type { PayloadFile } from '@flotilla/release';
 
 /** A release image's payload. */
 export interface RetrievedPayload {
@@ -16,15 +16,6 @@ export interface ReleaseSource {
     release: { readonly version: string; readonly image: string; readonly force: boolean },
     signal: AbortSignal,
   ): Promise<RetrievedPayload>;
+  /** Has what taking a release needs at hand, so that it can be taken with no link. @throws what reading the image is refused for */
+  prefetch(image: string, signal: AbortSignal): Promise<void>;
 }
-
-/** For an operator that was given one payload and no way to others. */
-export const noOtherReleases: ReleaseSource = {
-  retrieve: ({ image }) =>
-    Promise.reject(
-      new UpdateError({
-        reason: 'UpdatePayloadRetrievalFailed',
-        message: `Unable to download and prepare the update: only the payload given at start is at hand, not ${image}; start the operator with that payload`,
-      }),
-    ),
-};

@@ -1,0 +1,37 @@
+import { FileCache, parseImageReference, type RegistryClient, readLayerFiles, resolveImage } from '@flotilla/registry';
+import { isPayloadPath, type PayloadFile, payloadLimits } from '@flotilla/release';
+
+/** Where release images are read from. */
+export interface ReleaseImageOptions {
+  readonly client: RegistryClient;
+  /** Folder for the files of releases that were read; none are kept without it. */
+  readonly cacheFolder?: string;
+}
+
+/** Reads files of release images. */
+export interface ReleaseImages {
+  /**
+   * Files of the release in an image. Pinned by digest they are read once and then kept, so that they are at hand when no registry is.
+   * @throws RegistryError
+   */
+  read(pullSpec: string, signal: AbortSignal): Promise<readonly PayloadFile[]>;
+}
+
+/** Reads releases from registries through a cache. */
+export function releaseImages({ client, cacheFolder }: ReleaseImageOptions): ReleaseImages {
+  const { fileBytes: maxFileBytes, totalBytes: maxTotalBytes } = payloadLimits;
+  const cache = cacheFolder === undefined ? undefined : new FileCache({ folder: cacheFolder, maxFileBytes });
+  return {
+    async read(pullSpec, signal) {
+      const reference = parseImageReference(pullSpec);
+      const kept = reference.digest === undefined ? undefined : await cache?.read(reference.digest);
+      if (kept) return toPayloadFiles(kept);
+      const image = await resolveImage(client, reference, { signal });
+      const files = await readLayerFiles(client, image, { match: isPayloadPath, maxFileBytes, maxTotalBytes, signal });
+      if (reference.digest !== undefined) await cache?.write(reference.digest, files);
+      return toPayloadFiles(files);
+    },
+  };
+}
+
+const toPayloadFiles = (files: ReadonlyMap<string, Buffer>): PayloadFile[] => [...files].map(([path, content]) => ({ path, content }));

@@ -1,0 +1,79 @@
+import { errorMessage } from '@flotilla/api';
+import { type PayloadFile, UpdateError } from '@flotilla/release';
+import { digestOfPullSpec } from '@flotilla/release/signatures';
+import type { Clock } from '@flotilla/runtime';
+import type { RetrievedPayload } from './source.ts';
+
+/** The release that is asked for. */
+export interface ReleaseRequest {
+  readonly image: string;
+  /** Empty when only the image is asked for. */
+  readonly version: string;
+  /** Goes on without a valid signature. */
+  readonly force: boolean;
+}
+
+/** Where releases come from, and who vouches for them. */
+export interface ReleaseAccess {
+  /** Rejects when not every keyring of the release before has signed; hands back what did. */
+  readonly verify: (digest: string, signal: AbortSignal) => Promise<readonly Uint8Array[]>;
+  /** Files of a release image, from a cache or a registry. */
+  readonly fetch: (image: string, signal: AbortSignal) => Promise<readonly PayloadFile[]>;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/** A release whose files are at hand. */
+export interface RetrievedRelease extends RetrievedPayload {
+  /** Signatures that vouch for it, to be kept in the cluster. */
+  readonly signatures: readonly Uint8Array[];
+}
+
+/** For verification and download together, milliseconds; verification may take half of it. */
+export const RETRIEVAL_MS = 4 * 60_000;
+
+/**
+ * Verifies a release and gets its files (spec/cvo 1.8).
+ * @throws UpdateError `ImageVerificationFailed` or `UpdatePayloadRetrievalFailed`
+ */
+export async function retrieveRelease(request: ReleaseRequest, access: ReleaseAccess): Promise<RetrievedRelease> {
+  const { image } = request;
+  if (image === '') throw notRetrieved('no payload image has been specified and the contents of the payload cannot be retrieved');
+  using whole = deadline(RETRIEVAL_MS, 'it took longer than 4 minutes', access);
+  const verdict = await verify(request, { ...access, signal: whole.signal });
+  try {
+    return { files: await access.fetch(image, whole.signal), ...verdict };
+  } catch (cause) {
+    throw notRetrieved(errorMessage(whole.signal.aborted ? whole.signal.reason : cause), cause);
+  }
+}
+
+const notRetrieved = (why: string, cause?: unknown): UpdateError =>
+  new UpdateError({ reason: 'UpdatePayloadRetrievalFailed', message: `Unable to download and prepare the update: ${why}`, cause });
+
+async function verify(
+  { image, version, force }: ReleaseRequest,
+  access: ReleaseAccess,
+): Promise<Pick<RetrievedRelease, 'verified' | 'acceptedRisks' | 'signatures'>> {
+  using half = deadline(RETRIEVAL_MS / 2, 'verification took longer than 2 minutes', access);
+  try {
+    const signatures = await access.verify(digestOfPullSpec(image), half.signal);
+    return { verified: true, acceptedRisks: '', signatures };
+  } catch (cause) {
+    const why = errorMessage(cause);
+    if (!force) throw new UpdateError({ reason: 'ImageVerificationFailed', message: `The update cannot be verified: ${why}`, cause });
+    const acceptedRisks = `Target release version="${version}" image="${image}" cannot be verified, but continuing anyway because the update was forced: ${why}`;
+    return { verified: false, acceptedRisks, signatures: [] };
+  }
+}
+
+/** A signal that aborts with the given one, or after a time. */
+function deadline(
+  ms: number,
+  why: string,
+  { clock, signal }: Pick<ReleaseAccess, 'clock' | 'signal'>,
+): Disposable & { readonly signal: AbortSignal } {
+  const timeout = new AbortController();
+  const timer = clock.setTimer(ms, () => timeout.abort(new Error(why)));
+  return { signal: AbortSignal.any([signal, timeout.signal]), [Symbol.dispose]: () => timer[Symbol.dispose]() };
+}
