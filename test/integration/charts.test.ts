@@ -8,6 +8,7 @@ import { CHARTS, NAMESPACE } from './chart-hub.ts';
 import { type Chart, type ChartServer, REQUIRED, Rendered, sets, startChartServer } from './chart-server.ts';
 
 const DIGEST = `sha256:${'a'.repeat(64)}`;
+const RELEASE = `registry.example.com/releases/release@${DIGEST}`;
 
 const DeploymentObject = z.object({
   spec: z.object({
@@ -130,6 +131,36 @@ describe('rendering', () => {
         'nodeSelector.purpose=test',
       ],
     },
+    {
+      name: 'spoke with the version operator',
+      chart: 'spoke',
+      values: ['versionOperator.enabled=true', `versionOperator.release=${RELEASE}`],
+    },
+    {
+      name: 'spoke with everything of the version operator',
+      chart: 'spoke',
+      values: [
+        'versionOperator.enabled=true',
+        `versionOperator.release=${RELEASE}`,
+        `versionOperator.image.digest=${DIGEST}`,
+        'versionOperator.profile=edge',
+        'versionOperator.registry.pullSecret=pull',
+        'versionOperator.registry.caConfigMap=authorities',
+        'versionOperator.registry.insecure={registry.example.com:5000}',
+        'versionOperator.cache.claim=releases',
+        'versionOperator.proxy.https=http://proxy.example.com:3128',
+        'versionOperator.extraEnv[0].name=EXTRA',
+        'versionOperator.extraEnv[0].value=yes',
+        'versionOperator.rules[0].apiGroups={apps}',
+        'versionOperator.rules[0].resources={deployments}',
+        'versionOperator.rules[0].verbs={get,list,watch,create,update,patch,delete}',
+      ],
+    },
+    {
+      name: 'spoke with a version operator that observes',
+      chart: 'spoke',
+      values: ['versionOperator.enabled=true', `versionOperator.release=${RELEASE}`, 'versionOperator.observe=true'],
+    },
   ];
 
   test.each(variants)('$name passes lint and a strict dry run on the API server', async ({ chart, values }) => {
@@ -227,6 +258,36 @@ describe('rendering', () => {
     );
   });
 
+  test('the version operator comes when it is asked for, and is cluster-admin only where nothing less is named', async () => {
+    const objects = async (...values: string[]) =>
+      (await render('spoke', ...values)).objects.filter(({ metadata }) =>
+        /version-operator|clusterversions|clusteroperators/.test(metadata.name),
+      );
+    expect(await objects()).toEqual([]);
+    const enabled = ['versionOperator.enabled=true', `versionOperator.release=${RELEASE}`];
+    const roleOf = async (...values: string[]) => {
+      const found = await objects(...enabled, ...values);
+      return [
+        JSON.stringify(found.find(({ kind }) => kind === 'ClusterRoleBinding')).match(/"roleRef":{[^}]*"name":"([^"]*)"/)?.[1],
+        found.map(({ kind }) => kind).includes('ClusterRole'),
+      ];
+    };
+    expect((await objects(...enabled)).map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual(
+      expect.arrayContaining([
+        'CustomResourceDefinition clusterversions.config.openshift.io',
+        'CustomResourceDefinition clusteroperators.config.openshift.io',
+        'Deployment agent-flotilla-spoke-version-operator',
+      ]),
+    );
+    expect(await roleOf()).toEqual(['cluster-admin', false]);
+    expect(await roleOf('versionOperator.observe=true')).toEqual(['agent-flotilla-spoke-version-operator', true]);
+    const rule = ['apiGroups={apps}', 'resources={deployments}', 'verbs={get}'].map((part) => `versionOperator.rules[0].${part}`);
+    expect(await roleOf(...rule)).toEqual(['agent-flotilla-spoke-version-operator', true]);
+    const observed = (await objects(...enabled, 'versionOperator.observe=true')).find(({ kind }) => kind === 'ClusterRole');
+    expect(JSON.stringify(observed)).toContain('"verbs":["get","list","watch"]');
+    expect(JSON.stringify(observed)).not.toMatch(/create|update|patch|delete/);
+  });
+
   test('workers are pods of their own, which the Service of the hub does not select', async () => {
     const { objects } = await render('hub', 'workers.enabled=true', 'workers.replicas=3', 'redis.url=redis://queue:6379');
     const worker = WorkerObject.parse(objects.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name.endsWith('-worker')));
@@ -321,6 +382,12 @@ describe('rendering', () => {
       chart: 'spoke',
       values: ['upgradeOperator.namespace=A B'],
       why: '/upgradeOperator/namespace',
+    },
+    {
+      name: 'a version operator without a release',
+      chart: 'spoke',
+      values: ['versionOperator.enabled=true'],
+      why: 'versionOperator.release is needed',
     },
     { name: 'a rule for works without verbs', chart: 'spoke', values: ['works.rules[0].apiGroups={apps}'], why: '/works/rules/0' },
     { name: 'a queue store that is no Redis URL', chart: 'hub', values: ['redis.url=queue:6379'], why: '/redis/url' },

@@ -71,6 +71,7 @@ describe.skipIf(!canBuild)('images of the programs', () => {
     { app: 'hub', user: '65532:65532', flags: ['--max-semi-space-size=4'] },
     { app: 'spoke-agent', user: '65532:65532', flags: [] },
     { app: 'upgrade-operator', user: '65532:65532', flags: ['--max-semi-space-size=4'] },
+    { app: 'version-operator', user: '65532:65532', flags: ['--max-semi-space-size=4'] },
     { app: 'image-puller', user: '0:0', flags: [] },
   ] as const)('$app runs its bundle as user $user', async ({ app, user, flags }) => {
     const { config } = await resolve(app);
@@ -143,6 +144,7 @@ describe.skipIf(!canBuild)('images of the programs', () => {
       expect(await run('hub', '65532:65532', ['--help'])).toContain('--update-graph-url');
       expect(await run('spoke-agent', '65532:65532', ['--help'])).toContain('--hub-kubeconfig');
       expect(await run('upgrade-operator', '65532:65532', ['--help'])).toContain('--custom-metrics-bind-address');
+      expect(await run('version-operator', '65532:65532', ['--help'])).toContain('--cache-folder');
     });
 
     test('the hub has a queue server that runs as its user', async () => {

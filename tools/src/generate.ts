@@ -2,6 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { CrdManifest } from '@flotilla/api';
+import { configCrds } from '@flotilla/api/config';
 import { managedCrds } from '@flotilla/api/managed';
 import { clusterSetCrds, transportCrds } from '@flotilla/api/ocm';
 import { ranCrds } from '@flotilla/api/ran';
@@ -43,6 +44,10 @@ const outputs: readonly Output[] = [
   ...managedCrds().map((crd) => ({
     path: `charts/spoke/templates/crds/${crd.metadata.name}.yaml`,
     render: () => crdTemplate(crd, 'and .Values.crds.enabled .Values.upgradeOperator.enabled'),
+  })),
+  ...configCrds().map((crd) => ({
+    path: `charts/spoke/templates/crds/${crd.metadata.name}.yaml`,
+    render: () => crdTemplate(crd, 'and .Values.crds.enabled .Values.versionOperator.enabled'),
   })),
   {
     path: 'apps/hub/README.md',

@@ -34,6 +34,12 @@ export const appImages = {
     description: 'Flotilla upgrade operator: carries out managed upgrades of its cluster',
     nodeFlags: ['--max-semi-space-size=4'],
   },
+  'version-operator': {
+    entry: 'apps/version-operator/src/main.ts',
+    user: NON_ROOT,
+    description: 'Flotilla version operator: applies release payloads to its cluster',
+    nodeFlags: ['--max-semi-space-size=4'],
+  },
   // Root: the socket of containerd and of CRI-O, which it pulls through, is root's with mode 0660.
   'image-puller': {
     entry: 'apps/image-puller/src/main.ts',
@@ -46,7 +52,7 @@ export const appImages = {
 export type AppName = keyof typeof appImages;
 
 /** All of them. */
-export const appNames: readonly AppName[] = ['hub', 'image-puller', 'spoke-agent', 'upgrade-operator'];
+export const appNames: readonly AppName[] = ['hub', 'image-puller', 'spoke-agent', 'upgrade-operator', 'version-operator'];
 
 /** Optional peers of our dependencies that no program of ours uses; a bundle must not fail for want of them. */
 export const EXTERNALS = ['redis', '@valkey/valkey-glide', 'bullmq-otel', 'pino-pretty', 'pg'];
