@@ -231,6 +231,10 @@ test('whoever cannot be told holds nothing up, and is told later', async () => {
   world.notifier = undefined;
   await until(() => world.told.includes('StateCompleted'), 'the last notification', 60_000);
   await until(async () => (await readEntry(client))?.notifications?.every(({ time }) => time !== undefined) === true, 'every one noted');
+  await until(
+    async () => (await readEntry(client))?.conditions?.every(({ status }) => status === 'True') === true,
+    'every condition to say so',
+  );
 });
 
 test('monitoring that does not answer: the step says so and is tried again', async () => {

@@ -27,4 +27,4 @@ export const awaitWorkers: Step = {
 };
 
 /** When the window ends may be known to Alertmanager alone: asked again every so often. */
-const windowEnd = ({ config }: StepContext): number => config.nodeDrain.expectedNodeDrainTime * MINUTE;
+const windowEnd = ({ config }: StepContext): number => Math.max(1, config.nodeDrain.expectedNodeDrainTime) * MINUTE;

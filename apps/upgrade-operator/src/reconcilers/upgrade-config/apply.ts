@@ -56,9 +56,9 @@ export async function giveUp(draft: UpgradeDraft, { cluster, ports, writes, noti
     // Monitoring that does not answer may be the very reason why nothing was changed.
     if (mayBeOpen) throw error;
   });
-  await notify(NotificationState.failed);
+  const { isTold } = await notify(NotificationState.failed);
   ports.metrics.resetFailed();
   ports.metrics.windowBreached(true);
-  draft.sayFailed();
+  draft.sayFailed(isTold);
   logger.warn({ version: draft.entry.version }, 'Gave the upgrade up: its window ended before anything was changed');
 }

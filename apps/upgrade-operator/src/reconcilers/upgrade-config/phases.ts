@@ -3,6 +3,7 @@ import { errorMessage } from '@flotilla/api';
 import {
   FeatureGateName,
   NotificationState,
+  UpgradeCondition,
   type UpgradeConfig,
   UpgradeConfig as UpgradeConfigKind,
   type UpgradePhase,
@@ -230,11 +231,21 @@ export async function notify({ upgradeConfig, draft, ports, outbox }: Telling, s
   return told;
 }
 
+/** Conditions that say of a notification that it was sent; one that is told late is sent then. */
+const SENT: Readonly<Partial<Record<NotificationState, UpgradeCondition>>> = {
+  [NotificationState.started]: UpgradeCondition.startedNotificationSent,
+  [NotificationState.completed]: UpgradeCondition.completedNotificationSent,
+};
+
 /** Tells what could not be told so far. */
 async function repeatNotifications(pass: Pass): Promise<void> {
   for (const { state, time, detail } of pass.draft.entry.notifications ?? []) {
     const known = Object.values(NotificationState).find((one) => one === state);
-    if (known && time === undefined) await notify(pass, known, detail);
+    if (!known || time !== undefined) continue;
+    const { isTold } = await notify(pass, known, detail);
+    const condition = SENT[known];
+    if (isTold && condition) pass.draft.endStep(condition, { kind: 'done' });
+    if (isTold && known === NotificationState.failed) pass.draft.sayFailed(isTold);
   }
 }
 

@@ -98,13 +98,9 @@ export class UpgradeDraft {
   }
 
   /** The upgrade was given up. */
-  sayFailed(): void {
-    const said = {
-      type: UpgradeCondition.failed,
-      status: 'True' as const,
-      reason: 'Upgrade failed',
-      message: 'FailedUpgrade notification sent',
-    };
+  sayFailed(isTold: boolean): void {
+    const message = isTold ? 'FailedUpgrade notification sent' : 'FailedUpgrade notification is still to be sent';
+    const said = { type: UpgradeCondition.failed, status: 'True', reason: 'Upgrade failed', message } as const;
     this.#set(withStepCondition(this.entry, said, this.#now()));
   }
 
