@@ -1,0 +1,111 @@
+import { ClusterVersion } from '@flotilla/api/config';
+import { UpgradeConfig } from '@flotilla/api/managed';
+import { type StepName, stepConditions } from '@flotilla/upgrade';
+import { expect, test } from 'vitest';
+import { done, failed, type Step, type StepContext, type StepOutcome, waiting } from '../../steps/step.ts';
+import { NOW } from '../../steps/step-case.ts';
+import { walkSteps } from './apply.ts';
+import { UpgradeDraft } from './status.ts';
+import { Timers } from './timers.ts';
+
+const upgradeConfig = UpgradeConfig.schema.parse({
+  metadata: { name: 'managed-upgrade-config', uid: 'u' },
+  spec: { type: 'OSD', upgradeAt: '', PDBForceDrainTimeout: 0, desired: { version: '4.14.12', channel: 'c' } },
+});
+const clusterVersion = ClusterVersion.schema.parse({
+  metadata: { name: 'version' },
+  spec: { clusterID: 'x' },
+  status: { desired: { version: '4.14.9', image: 'i' } },
+});
+
+interface Given {
+  readonly steps: readonly (readonly [StepName, StepOutcome | Error])[];
+  readonly isCommenced?: boolean;
+  /** Of steps that end with the commencement. */
+  readonly ends?: readonly StepName[];
+}
+
+async function walk({ steps, isCommenced = false, ends = [] }: Given) {
+  const draft = new UpgradeDraft(upgradeConfig, clusterVersion, () => NOW);
+  const timers = new Timers();
+  const ran: string[] = [];
+  const list = steps.map(
+    ([name, outcome]): Step => ({
+      name,
+      endsWithCommencement: ends.includes(name),
+      async run() {
+        ran.push(name);
+        if (outcome instanceof Error) throw outcome;
+        return outcome;
+      },
+    }),
+  );
+  const context = { isCommenced, signal: new AbortController().signal } as StepContext;
+  const result = await walkSteps(list, draft, () => context, timers);
+  const statusOf = (name: StepName) => draft.entry.conditions?.find(({ type }) => type === stepConditions[name]);
+  return { result, ran, statusOf, timers: timers.result };
+}
+
+test('walks until a step is not done; those after it are not begun', async () => {
+  const { result, ran, statusOf, timers } = await walk({
+    steps: [
+      ['check-upgradable', done],
+      ['reserve-capacity', waiting('node n', 500)],
+      ['commence', done],
+    ],
+  });
+  expect(result).toEqual({ isDone: false });
+  expect(ran).toEqual(['check-upgradable', 'reserve-capacity']);
+  expect(statusOf('check-upgradable')?.status).toBe('True');
+  expect(statusOf('reserve-capacity')).toMatchObject({ status: 'False', waitingFor: 'node n' });
+  expect(statusOf('commence')).toBeUndefined();
+  expect(timers).toEqual({ requeueAfterMs: 500 });
+});
+
+test('what a step throws is told of like what it says', async () => {
+  for (const outcome of [failed('no'), new Error('no')]) {
+    const { result, statusOf } = await walk({ steps: [['check-dependencies', outcome]] });
+    expect(result).toEqual({ isDone: false, failure: { step: 'check-dependencies', message: 'no' } });
+    expect(statusOf('check-dependencies')).toMatchObject({
+      status: 'False',
+      reason: 'ExternalDependenciesAvailable not done',
+      message: 'no',
+    });
+  }
+});
+
+test('a step that goes on has the next one begun, and says how it is', async () => {
+  const { result, ran, statusOf } = await walk({
+    steps: [
+      ['send-started-notification', { kind: 'failed', message: 'refused', goesOn: true }],
+      ['report-delay', done],
+      ['commence', done],
+    ],
+  });
+  expect(result).toEqual({ isDone: true });
+  expect(ran).toHaveLength(3);
+  // The two share a condition: the one that is not done has it.
+  expect(statusOf('send-started-notification')).toMatchObject({ status: 'False', message: 'refused' });
+});
+
+test('a step that ends with the commencement is done then, without being run', async () => {
+  const { result, ran, statusOf } = await walk({
+    steps: [['reserve-capacity', failed('no')]],
+    isCommenced: true,
+    ends: ['reserve-capacity'],
+  });
+  expect(result).toEqual({ isDone: true });
+  expect(ran).toEqual([]);
+  expect(statusOf('reserve-capacity')?.status).toBe('True');
+});
+
+test('of several timers the earliest counts', async () => {
+  const { timers } = await walk({
+    steps: [
+      ['report-delay', { ...done, lookAgainMs: 900 }],
+      ['check-upgradable', { ...done, lookAgainMs: 300 }],
+      ['commence', waiting('x', 600)],
+    ],
+  });
+  expect(timers).toEqual({ requeueAfterMs: 300 });
+});
