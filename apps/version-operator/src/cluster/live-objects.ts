@@ -34,6 +34,8 @@ export class LiveObjects {
   readonly #caches = new Map<string, WatchCache<LiveObject>>();
   /** What our own writes led to, until the watch tells of it. */
   readonly #written = new Map<string, LiveObject>();
+  /** Objects that the watch told the end of, as they were then. */
+  readonly #gone = new Map<string, LiveObject>();
   /** What the server made of an object that we wrote and that would still differ: its defaults, and what others always put there. */
   readonly #settled = new Map<string, string>();
   #wanted = new Map<string, Wanted>();
@@ -109,8 +111,9 @@ export class LiveObjects {
         'The server keeps an object otherwise than its manifest says',
       );
     }
-    const known = this.#caches.get(wanted.kindKey)?.get(wanted.manifest);
-    if (known?.metadata.resourceVersion !== live.metadata.resourceVersion || how === 'read') this.#written.set(key, live);
+    const told = this.#caches.get(wanted.kindKey)?.get(wanted.manifest) ?? this.#gone.get(key);
+    // an answer may come after what the watch has told since
+    if (!told || isLater(live, told) || (how === 'read' && !isLater(told, live))) this.#written.set(key, live);
     return live;
   }
 
@@ -157,7 +160,9 @@ export class LiveObjects {
   #changed(kindKey: string, change: Change<LiveObject>): void {
     const key = `${kindKey}|${refKey(change.object.metadata)}`;
     const written = this.#written.get(key);
-    if (written && isAtLeast(change.object, written)) this.#written.delete(key);
+    if (written && !isLater(written, change.object)) this.#written.delete(key);
+    if (change.type === 'deleted' && this.#wanted.has(key)) this.#gone.set(key, change.object);
+    else this.#gone.delete(key);
     this.#wakeups.wake(key);
     if (kindKey === DEFINITIONS && change.type === 'deleted') this.kinds.define(change.object.metadata.name, new Map());
     const wanted = this.#wanted.get(key);
@@ -165,12 +170,11 @@ export class LiveObjects {
   }
 }
 
-/** Whether an object is of the version of another, or a later one. */
-function isAtLeast(object: KubeObject, other: KubeObject): boolean {
-  if (object.metadata.uid !== other.metadata.uid) return true;
-  const [version, than] = [Number(object.metadata.resourceVersion), Number(other.metadata.resourceVersion)];
-  return Number.isNaN(version) || Number.isNaN(than) || version >= than;
-}
+/** Whether an object is of a later version than another of its name; versions of one server count up. */
+const isLater = ({ metadata }: KubeObject, than: KubeObject): boolean => {
+  const [version, other] = [Number(metadata.resourceVersion), Number(than.metadata.resourceVersion)];
+  return Number.isNaN(version) || Number.isNaN(other) ? metadata.resourceVersion !== than.metadata.resourceVersion : version > other;
+};
 
 function withoutManagers(object: KubeObject): Json {
   const { managedFields: _, ...metadata } = object.metadata;

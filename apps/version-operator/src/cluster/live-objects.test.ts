@@ -1,0 +1,120 @@
+import { type KubeObject, type Resource, resource } from '@flotilla/api';
+import { Deployment } from '@flotilla/api/core';
+import type { Manifest } from '@flotilla/release';
+import { type Client, createLogger, systemClock, type WatchEvent } from '@flotilla/runtime';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Wanted } from '../payload/wanted.ts';
+import { Kinds } from './kinds.ts';
+import { LiveObject } from './live-object.ts';
+import { LiveObjects } from './live-objects.ts';
+import { Wakeups } from './wakeups.ts';
+
+const KIND = resource(Deployment.apiVersion, Deployment.kind, Deployment.plural, true, LiveObject);
+const KIND_KEY = 'apps/v1/Deployment';
+
+/** A server of which only watches are heard, when the test says so. */
+class ToldServer {
+  readonly #heard = new Map<string, (event: WatchEvent<LiveObject>) => void>();
+  readonly client: Client;
+
+  constructor() {
+    const list = async () => ({ items: [], resourceVersion: '1' });
+    const watch = (kind: Resource<LiveObject>, { signal }: { signal: AbortSignal }) => this.#watch(kind.kind, signal);
+    this.client = { list, watch } as unknown as Client;
+  }
+
+  async tell(kind: string, type: 'ADDED' | 'MODIFIED' | 'DELETED', object: KubeObject): Promise<void> {
+    while (!this.#heard.has(kind)) await turn();
+    this.#heard.get(kind)?.({ type, object });
+    await turn();
+  }
+
+  async *#watch(kind: string, signal: AbortSignal): AsyncGenerator<WatchEvent<LiveObject>> {
+    for (;;) {
+      const next = Promise.withResolvers<WatchEvent<LiveObject> | undefined>();
+      this.#heard.set(kind, next.resolve);
+      signal.addEventListener('abort', () => next.resolve(undefined), { once: true });
+      const event = await next.promise;
+      this.#heard.delete(kind);
+      if (!event) return;
+      yield event;
+    }
+  }
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+let server: ToldServer;
+let live: LiveObjects;
+let wanted: Wanted;
+let stop: AbortController;
+
+beforeEach(async () => {
+  stop = new AbortController();
+  server = new ToldServer();
+  const logger = createLogger({ name: 'test', level: 'silent' });
+  const wakeups = new Wakeups(systemClock);
+  const kinds = new Kinds(server.client, wakeups, systemClock);
+  kinds.define('workloads', new Map([[KIND_KEY, KIND]]));
+  live = new LiveObjects(server.client, wakeups, { kinds, logger, clock: systemClock });
+  wanted = new Wanted(manifest);
+  await live.start(stop.signal);
+  await live.track({ wanted: [wanted], context: {} });
+});
+
+afterEach(async () => {
+  stop.abort();
+  await live.stopped();
+});
+
+const object = {
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name: 'web', namespace: 'shop' },
+  spec: { selector: { matchLabels: { app: 'web' } }, template: { spec: { containers: [{ name: 'web', image: 'web:2' }] } } },
+};
+const manifest: Manifest = {
+  ...{ group: 'apps', version: 'v1', kind: 'Deployment', namespace: 'shop', name: 'web' },
+  ...{ file: 'release-manifests/0000_50_web_01.json', line: 1, raw: JSON.stringify(object), object, annotations: {} },
+};
+
+/** The Deployment as stored in a version: its generation, and the one that its controller has seen. */
+const stored = (resourceVersion: string, generation: number, observedGeneration: number): KubeObject => ({
+  metadata: { name: 'web', namespace: 'shop', uid: 'uid-1', resourceVersion, generation },
+  spec: { replicas: 1 },
+  status: { observedGeneration },
+});
+
+const seenGeneration = (): unknown => live.get(wanted)?.judged?.status;
+
+test('what we wrote is known before the watch tells of it, and until it does', async () => {
+  live.take(wanted, stored('10', 2, 1), 'written');
+  expect(seenGeneration()).toEqual({ observedGeneration: 1 });
+  await server.tell('Deployment', 'MODIFIED', stored('9', 1, 1));
+  expect(live.get(wanted)?.metadata.resourceVersion).toBe('10');
+  await server.tell('Deployment', 'MODIFIED', stored('11', 2, 2));
+  expect(seenGeneration()).toEqual({ observedGeneration: 2 });
+});
+
+test('the answer to a write that comes after the watch has told of a later version hides nothing', async () => {
+  await server.tell('Deployment', 'ADDED', stored('9', 1, 1));
+  await server.tell('Deployment', 'MODIFIED', stored('10', 2, 1));
+  await server.tell('Deployment', 'MODIFIED', stored('11', 2, 2));
+  live.take(wanted, stored('10', 2, 1), 'written');
+  expect(seenGeneration()).toEqual({ observedGeneration: 2 });
+});
+
+test('an object that was made anew since an answer was sent is the one that counts', async () => {
+  await server.tell('Deployment', 'ADDED', { ...stored('12', 1, 1), metadata: { ...stored('12', 1, 1).metadata, uid: 'uid-2' } });
+  live.take(wanted, stored('10', 2, 1), 'written');
+  expect(live.get(wanted)?.metadata.uid).toBe('uid-2');
+});
+
+test('the answer to a write that comes after the watch has told of the end of its object does not bring it back', async () => {
+  await server.tell('Deployment', 'ADDED', stored('9', 1, 1));
+  await server.tell('Deployment', 'DELETED', stored('11', 2, 1));
+  live.take(wanted, stored('10', 2, 1), 'written');
+  expect(live.get(wanted)).toBeUndefined();
+  live.take(wanted, stored('12', 1, 0), 'written');
+  expect(live.get(wanted)?.metadata.resourceVersion).toBe('12');
+});
