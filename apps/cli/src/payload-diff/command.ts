@@ -1,3 +1,4 @@
+import { mapConcurrently } from '@flotilla/pace';
 import {
   enabledCapabilities,
   loadPayload,
@@ -105,13 +106,8 @@ function kindsOf({ spec }: Readonly<Record<string, unknown>>): string[] {
 /** Plans by manifest. */
 async function planAll(nodes: readonly TaskNode[], tools: PlanTools): Promise<ReadonlyMap<Manifest, ObjectPlan>> {
   const manifests = nodes.flatMap(({ tasks }) => tasks.map(({ manifest }) => manifest));
-  const plans = new Map<Manifest, ObjectPlan>();
-  const rest = manifests.values();
-  const worker = async (): Promise<void> => {
-    for (const manifest of rest) plans.set(manifest, await planObject(manifest, tools));
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, worker));
-  return plans;
+  const plans = await mapConcurrently(manifests, AT_ONCE, (manifest) => planObject(manifest, tools));
+  return new Map(plans.map((plan) => [plan.manifest, plan]));
 }
 
 function summaryOf(plans: readonly ObjectPlan[]): string {
