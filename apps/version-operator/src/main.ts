@@ -26,7 +26,7 @@ async function main(program: Program<OperatorConfig>): Promise<void> {
   const registries = await openRegistries(config);
   program.defer(() => registries.close());
   const cacheFolder = config.cacheFolder === undefined ? undefined : pathFromCaller(config.cacheFolder);
-  const images = releaseImages({ client: registries, cacheFolder });
+  const images = releaseImages({ client: registries, cacheFolder, logger });
   const options: VersionOperatorOptions = {
     client,
     own: await ownPayload(config, images, signal),

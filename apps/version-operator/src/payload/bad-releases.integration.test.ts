@@ -123,7 +123,7 @@ beforeAll(async () => {
   });
   const files: PayloadFile[] = Object.entries(own).map(([path, text]) => ({ path, content: Buffer.from(text) }));
   const logger = createLogger({ name: 'test', level: 'error' });
-  const images = releaseImages({ client: pusher, cacheFolder: join(root, 'cache') });
+  const images = releaseImages({ client: pusher, cacheFolder: join(root, 'cache'), logger });
   running = runVersionOperator(
     {
       client,

@@ -1,11 +1,13 @@
 import { FileCache, parseImageReference, type RegistryClient, readLayerFiles, resolveImage } from '@flotilla/registry';
 import { isPayloadPath, type PayloadFile, payloadLimits } from '@flotilla/release';
+import type { Logger } from '@flotilla/runtime';
 
 /** Where release images are read from. */
 export interface ReleaseImageOptions {
   readonly client: RegistryClient;
   /** Folder for the files of releases that were read; none are kept without it. */
   readonly cacheFolder?: string;
+  readonly logger: Logger;
 }
 
 /** Reads files of release images. */
@@ -18,7 +20,7 @@ export interface ReleaseImages {
 }
 
 /** Reads releases from registries through a cache. */
-export function releaseImages({ client, cacheFolder }: ReleaseImageOptions): ReleaseImages {
+export function releaseImages({ client, cacheFolder, logger }: ReleaseImageOptions): ReleaseImages {
   const { fileBytes: maxFileBytes, totalBytes: maxTotalBytes } = payloadLimits;
   const cache = cacheFolder === undefined ? undefined : new FileCache({ folder: cacheFolder, maxFileBytes });
   return {
@@ -28,7 +30,11 @@ export function releaseImages({ client, cacheFolder }: ReleaseImageOptions): Rel
       if (kept) return toPayloadFiles(kept);
       const image = await resolveImage(client, reference, { signal });
       const files = await readLayerFiles(client, image, { match: isPayloadPath, maxFileBytes, maxTotalBytes, signal });
-      if (reference.digest !== undefined) await cache?.write(reference.digest, files);
+      // a release that cannot be kept can be applied all the same
+      if (reference.digest !== undefined)
+        await cache
+          ?.write(reference.digest, files)
+          .catch((err: unknown) => logger.warn({ err, release: pullSpec }, 'Keeping the files of a release failed'));
       return toPayloadFiles(files);
     },
   };
