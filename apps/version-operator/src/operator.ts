@@ -76,7 +76,7 @@ export async function runVersionOperator(options: VersionOperatorOptions, stop: 
   const wakeups = new Wakeups(clock);
   const budget = new RequestBudget(8);
   const live = new LiveObjects(client, wakeups, { ...surroundings, kinds: new Kinds(client, wakeups, clock) });
-  await live.start(signal);
+  live.start(signal);
   await seen(caches.versions, logger, signal);
   if (signal.aborted) return;
 

@@ -107,7 +107,7 @@ function operator({ dir, kubeconfig, run }: World, which: keyof typeof payloads)
       ...['--pass-minutes', String(PASS_MINUTES), '--log-level', 'debug'],
     ],
     dir: logFolder ?? dir,
-    nodeFlags: ['--max-semi-space-size=4', ...(cpuProfile ? ['--cpu-prof', `--cpu-prof-dir=${cpuProfile}`] : [])],
+    nodeFlags: ['--max-semi-space-size=8', ...(cpuProfile ? ['--cpu-prof', `--cpu-prof-dir=${cpuProfile}`] : [])],
     isReady: () => true,
   });
 }
@@ -118,7 +118,7 @@ async function phase(world: World, name: PhaseFigures['phase'], start: () => Pro
   const program = await start();
   await eventually(
     async () => {
-      if (program.hasExited()) throw new Error(`the operator ended: ${(await program.output()).slice(-2_000)}`);
+      if (program.hasExited()) return true;
       const { status } = (await world.client.get(ClusterVersion, { name: 'version' })) ?? {};
       const available = status?.conditions?.find(({ type }) => type === 'Available')?.status;
       return status?.history?.[0]?.state === 'Completed' && status.history[0].version === version && available === 'True';
@@ -126,6 +126,7 @@ async function phase(world: World, name: PhaseFigures['phase'], start: () => Pro
     600_000,
     `${name} of ${version}`,
   );
+  if (program.hasExited()) throw new Error(`the operator ended: ${(await program.output()).slice(-2_000)}`);
   const seconds = (Date.now() - since) / 1000;
   return { program, figures: await figuresOf(world, { phase: name, since, seconds, pid: program.pid, cpuBefore: 0, apiBefore }) };
 }

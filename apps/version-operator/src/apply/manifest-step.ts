@@ -144,7 +144,7 @@ async function act(state: Exclude<ManifestState, 'done' | 'settling' | 'failing'
   const { task, wanted, tools } = given;
   const kind = tools.live.kinds.find(wanted.kindKey);
   if (state === 'unserved' || !kind) {
-    const isNew = await tools.live.kinds.look([wanted.kindKey]);
+    const isNew = await tools.live.look([wanted.kindKey]);
     return isNew ? undefined : trouble(wanted, taskError(task, undefined, 'NoMatch'));
   }
   switch (state) {
@@ -159,8 +159,10 @@ async function act(state: Exclude<ManifestState, 'done' | 'settling' | 'failing'
   }
 }
 
-async function create({ wanted, purpose: { context }, tools }: Act, kind: Resource<LiveObject>): Promise<StepEnd | undefined> {
+async function create({ task, wanted, purpose: { context }, tools }: Act, kind: Resource<LiveObject>): Promise<StepEnd | undefined> {
   const { live, writer } = tools;
+  const { namespace } = wanted.manifest;
+  if (kind.namespaced && live.lacksNamespace(namespace) && !writer.isObserving) return withoutNamespace(task, wanted);
   const object = wanted.build(context);
   try {
     const stored = wanted.builder.merge ? await writer.create(kind, object) : await writer.apply(kind, object);
@@ -221,8 +223,20 @@ const leaving = (task: string, { manifest }: Wanted): ObjectVerdict => ({
   }),
 });
 
+/** The server would refuse it: the request is saved. */
+const withoutNamespace = (task: string, wanted: Wanted): StepEnd => ({
+  done: false,
+  held: {
+    why: 'trouble',
+    error: taskError(task, new Error(`namespaces ${JSON.stringify(wanted.manifest.namespace)} not found`), 'NotFound'),
+    wakes: [namespaceKey(wanted), wanted.key],
+  },
+});
+
+const namespaceKey = ({ manifest }: Wanted): string => `/v1/Namespace|${manifest.namespace}`;
+
 /** What failed is sent again when its object, its kind or its namespace comes, and after a while anyway. */
 function trouble(wanted: Wanted, error: UpdateError, cause?: unknown): StepEnd {
-  const namespaces = cause instanceof ApiError && isNotFound(cause) ? [`/v1/Namespace|${wanted.manifest.namespace}`] : [];
+  const namespaces = cause instanceof ApiError && isNotFound(cause) ? [namespaceKey(wanted)] : [];
   return { done: false, held: { why: 'trouble', error, wakes: [wanted.key, kindServed(wanted.kindKey), ...namespaces] } };
 }

@@ -7,7 +7,7 @@ import {
   summarizeErrors,
   type TaskNode,
   textOfTask,
-  type UpdateError,
+  UpdateError,
 } from '@flotilla/release';
 import { backOffMs, type Clock, type Logger } from '@flotilla/runtime';
 import type { Wakeups } from '../cluster/wakeups.ts';
@@ -79,8 +79,8 @@ export class Pass {
     const { clock, purpose } = this.#options;
     const now = clock.now();
     const counts = (held: HeldManifest) => now - held.sinceMs >= graceOf(held, purpose);
-    const held: PassError[] = [...this.#held.values()].filter(counts);
-    return summarizeErrors([...held, ...this.#reported.values()]);
+    const errors: PassError[] = [...[...this.#held.values()].filter(counts), ...this.#reported.values()];
+    return joinedWaits(errors) ?? summarizeErrors(errors);
   }
 
   /** When time alone makes a failure of what is held up, milliseconds since the epoch. */
@@ -156,4 +156,22 @@ export class Pass {
     woken.abort();
     return listening.isWoken || alsoFor.isWoken ? 'woken' : 'again';
   }
+}
+
+/** Several things that are only waited for as one; undefined where there is more than that. */
+function joinedWaits(errors: readonly PassError[]): UpdateError | undefined {
+  const waits = errors.flatMap(({ error }) => (error instanceof UpdateError && error.effect === 'None' ? [error] : []));
+  if (waits.length < 2 || waits.length < errors.length) return undefined;
+  const operators = waits.filter(({ reason }) => reason === 'ClusterOperatorUpdating');
+  if (operators.length === waits.length) return undefined;
+  return new UpdateError({
+    reason: operators.length > 0 ? 'ClusterOperatorsUpdating' : 'WorkloadUpdating',
+    message: waits
+      .map(({ message }) => message)
+      .sort()
+      .join('; '),
+    effect: 'None',
+    names: waits.flatMap(({ names }) => names).sort(),
+    cause: new AggregateError(waits),
+  });
 }

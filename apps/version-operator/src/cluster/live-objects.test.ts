@@ -58,7 +58,7 @@ beforeEach(async () => {
   kinds.define('workloads', new Map([[KIND_KEY, KIND]]));
   live = new LiveObjects(server.client, wakeups, { kinds, logger, clock: systemClock });
   wanted = new Wanted(manifest);
-  await live.start(stop.signal);
+  live.start(stop.signal);
   await live.track({ wanted: [wanted], context: {} });
 });
 

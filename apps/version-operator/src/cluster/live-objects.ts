@@ -17,6 +17,7 @@ export interface Tracked {
 }
 
 const DEFINITIONS = 'apiextensions.k8s.io/v1/CustomResourceDefinition';
+const NAMESPACES = '/v1/Namespace';
 /** A kind that is said to be served may take a moment to be. */
 const ABSENT_RETRY_MS = 1_000;
 const SERVED_LOOKS = 20;
@@ -40,6 +41,8 @@ export class LiveObjects {
   readonly #settled = new Map<string, string>();
   #wanted = new Map<string, Wanted>();
   #context: BuildContext = {};
+  /** Kinds that the release's own definitions bring. */
+  #brought: ReadonlySet<string> = new Set();
   #signal: AbortSignal | undefined;
   #onDrift: (wanted: Wanted) => void = () => undefined;
 
@@ -55,10 +58,9 @@ export class LiveObjects {
     this.#onDrift = listener;
   }
 
-  /** Begins to read the definitions of kinds, until the signal aborts. */
-  async start(signal: AbortSignal): Promise<void> {
+  /** Reads until the signal aborts; nothing before the first `track`. */
+  start(signal: AbortSignal): void {
     this.#signal = signal;
-    await this.#cache(DEFINITIONS, { ...CustomResourceDefinition, schema: LiveObject }).synced();
   }
 
   async stopped(): Promise<void> {
@@ -71,8 +73,22 @@ export class LiveObjects {
     this.#context = context;
     for (const key of this.#settled.keys()) if (!this.#wanted.has(key)) this.#settled.delete(key);
     const kindKeys = [...new Set(wanted.map(({ kindKey }) => kindKey))];
-    await this.kinds.look(kindKeys);
+    // only now: what is read before anything is wanted is not compared
+    await this.#cache(DEFINITIONS, { ...CustomResourceDefinition, schema: LiveObject }).synced();
+    this.#brought = new Set(wanted.flatMap(({ defines }) => defines));
+    await this.look(kindKeys);
     await Promise.all(kindKeys.map((key) => this.read(key)));
+  }
+
+  /** Looks for kinds that are not served, unless the release itself brings them. True when one of them was found. */
+  look(kindKeys: readonly string[]): Promise<boolean> {
+    return this.kinds.look(kindKeys.filter((key) => !this.#brought.has(key)));
+  }
+
+  /** Whether a namespace is known not to be there. */
+  lacksNamespace(name: string): boolean {
+    const namespaces = this.#caches.get(NAMESPACES);
+    return namespaces?.present === true && !namespaces.get({ name }) && !this.#written.has(`${NAMESPACES}|${name}`);
   }
 
   /** Whether the objects of a kind are read by now; begins to read them when the kind is served. */
@@ -100,7 +116,7 @@ export class LiveObjects {
   }
 
   /** Takes an object as a request of ours brought it: until the watch tells of it, or of a later one. */
-  take(wanted: Wanted, object: KubeObject, how: 'read' | 'written'): LiveObject {
+  take(wanted: Wanted, object: KubeObject, how: 'read' | 'written'): void {
     const { key } = wanted;
     let live = this.#compare(wanted, object);
     if (how === 'written' && live.seen?.differs) {
@@ -114,7 +130,6 @@ export class LiveObjects {
     const told = this.#caches.get(wanted.kindKey)?.get(wanted.manifest) ?? this.#gone.get(key);
     // an answer may come after what the watch has told since
     if (!told || isLater(live, told) || (how === 'read' && !isLater(told, live))) this.#written.set(key, live);
-    return live;
   }
 
   /** The object is gone, as a request of ours said. */

@@ -10,6 +10,7 @@ import {
   expectedOperator,
   type Manifest,
 } from '@flotilla/release';
+import { z } from 'zod';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -24,6 +25,8 @@ export class Wanted {
   readonly objectKey: string;
   /** Of a ClusterOperator. */
   readonly expected: ExpectedOperator | undefined;
+  /** Of a CustomResourceDefinition: the kinds it brings. */
+  readonly defines: readonly string[];
   readonly #digest: string;
 
   constructor(manifest: Manifest) {
@@ -32,6 +35,7 @@ export class Wanted {
     this.kindKey = kindKeyOf(manifest);
     this.objectKey = refKey(manifest);
     this.expected = this.kindKey === 'config.openshift.io/v1/ClusterOperator' ? expectedOperator(manifest.object) : undefined;
+    this.defines = manifest.kind === 'CustomResourceDefinition' ? definedBy(manifest.object) : [];
     this.#digest = createHash('sha256').update(manifest.raw).digest('base64');
   }
 
@@ -54,4 +58,17 @@ export class Wanted {
     if (this.manifest.name === 'cluster-version-operator') parts.push(apiServerUrl);
     return `${this.#digest} ${JSON.stringify(parts)}`;
   }
+}
+
+const Definition = z.object({
+  spec: z.object({
+    group: z.string(),
+    names: z.object({ kind: z.string() }),
+    versions: z.array(z.object({ name: z.string() })),
+  }),
+});
+
+function definedBy(object: Json): string[] {
+  const { spec } = Definition.safeParse(object).data ?? {};
+  return spec?.versions.map(({ name }) => `${spec.group}/${name}/${spec.names.kind}`) ?? [];
 }
