@@ -20,6 +20,10 @@ export interface ReleaseMetadata extends ReleaseDetails {
 }
 
 const ARCHITECTURE = 'release.openshift.io/architecture';
+/** Characters of a URL, and of a channel; a ClusterVersion has to hold them. */
+const MOST_TEXT = 2_048;
+/** Channels of a release. */
+const MOST_CHANNELS = 500;
 const CHANNELS = 'io.openshift.upgrades.graph.release.channels';
 
 /**
@@ -59,8 +63,8 @@ export function parseReleaseDetails(metadata: Readonly<Record<string, unknown>>)
 
 function readUrl(url: unknown, problems: string[]): string | undefined {
   if (url === undefined) return undefined;
-  if (typeof url === 'string' && URL.canParse(url, 'https://release.invalid')) return url;
-  problems.push('metadata.url must be a URL');
+  if (typeof url === 'string' && url.length <= MOST_TEXT && URL.canParse(url, 'https://release.invalid')) return url;
+  problems.push(`metadata.url must be a URL of at most ${MOST_TEXT} characters`);
   return undefined;
 }
 
@@ -80,5 +84,8 @@ function readChannels(channels: unknown, problems: string[]): string[] {
   const names = channels.split(',');
   const empty = names.filter((name) => name === '').length;
   if (empty > 0) problems.push(`metadata[${quoted(CHANNELS)}] has ${empty} empty ${empty === 1 ? 'entry' : 'entries'}`);
-  return names.filter((name) => name !== '').sort();
+  const usable = [...new Set(names.filter((name) => name !== '' && name.length <= MOST_TEXT))].sort().slice(0, MOST_CHANNELS);
+  if (usable.length < new Set(names).size - (empty > 0 ? 1 : 0))
+    problems.push(`metadata[${quoted(CHANNELS)}] has more than ${MOST_CHANNELS} channels, or one of more than ${MOST_TEXT} characters`);
+  return usable;
 }

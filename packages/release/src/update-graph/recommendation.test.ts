@@ -139,6 +139,28 @@ describe('listUpdates', () => {
     expect(versions(list(unknown).available)).toEqual(['4.20.10', '4.20.9', '4.20.2']);
   });
 
+  test('no more than a ClusterVersion has room for, the newest of them', () => {
+    const many = Array.from({ length: 700 }, (_, patch) => release(`4.20.${patch}`));
+    const { available } = list(applies, { updates: many });
+    expect([available?.length, available?.[0]?.version]).toEqual([500, '4.20.699']);
+    const large = Array.from({ length: 400 }, (_, index) => ({ ...risk(`R${index}`), message: 'x'.repeat(16_000) }));
+    const conditional = Array.from({ length: 40 }, (_, patch) => ({
+      release: release(`4.20.${patch}`),
+      risks: large.slice(patch * 5, patch * 5 + 1),
+    }));
+    const verdicts = new Map(large.map(({ name }) => [name, applies] as const));
+    const { conditional: listed } = list(applies, { conditional, verdicts });
+    expect(JSON.stringify(listed).length).toBeLessThan(262_144 + 100);
+    expect(listed[0]?.release.version).toBe('4.20.39');
+    expect(listed.length).toBeGreaterThan(5);
+  });
+
+  test('a message is no longer than servers take', () => {
+    const long = ['A', 'B', 'C'].map((name) => ({ ...risk(name), message: 'x'.repeat(16_000) }));
+    const { message } = recommendationOf(long, { verdicts: new Map(long.map(({ name }) => [name, applies])), accepted: new Set() });
+    expect(message).toHaveLength(32_768);
+  });
+
   test('none at all are null', () => expect(list(applies, { updates: [] }).available).toBeNull());
 
   test('a time moves with the status alone', () => {

@@ -15,6 +15,9 @@ export interface RecommendationContext {
   readonly accepted: ReadonlySet<string>;
 }
 
+/** Characters of a condition's message that servers take. */
+const MOST_MESSAGE = 32_768;
+
 const EXPOSED_TO_NONE = 'NotExposedToRisks';
 
 /** What the condition `Recommended` of an update says of its risks. */
@@ -37,7 +40,10 @@ export function recommendationOf(risks: readonly ConditionalUpdateRisk[], { verd
   return {
     status: against.some(({ status }) => status === 'False') ? 'False' : 'Unknown',
     reason: reasons.size === 1 ? [...reasons].join('') : 'MultipleReasons',
-    message: against.map(({ message }) => message).join('\n\n'),
+    message: against
+      .map(({ message }) => message)
+      .join('\n\n')
+      .slice(0, MOST_MESSAGE),
   };
 }
 
@@ -78,9 +84,28 @@ export function listUpdates({ updates, conditional, listed, nowMs, ...context }:
   const images = new Set(judged.map(({ release }) => release.image));
   const available = [...updates.filter(({ image }) => !images.has(image)), ...judged.filter(isRecommended).map(({ release }) => release)];
   return {
-    available: available.length > 0 ? available.toSorted(newestFirst) : null,
-    conditional: judged.toSorted((a, b) => newestFirst(a.release, b.release)),
+    available: available.length > 0 ? fitting(available.toSorted(newestFirst), listLimits.available) : null,
+    conditional: fitting(
+      judged.toSorted((a, b) => newestFirst(a.release, b.release)),
+      listLimits.conditional,
+    ),
   };
+}
+
+/** What a ClusterVersion has room for; a status that a server refuses would say nothing at all. */
+export const listLimits = {
+  available: { entries: 500, bytes: 131_072 },
+  conditional: { entries: 500, bytes: 262_144 },
+} as const;
+
+/** The first entries that fit. */
+function fitting<T>(all: readonly T[], { entries, bytes }: { readonly entries: number; readonly bytes: number }): T[] {
+  let size = 0;
+  const end = all.slice(0, entries).findIndex((one) => {
+    size += JSON.stringify(one).length;
+    return size > bytes;
+  });
+  return all.slice(0, end < 0 ? entries : end);
 }
 
 /** Versions that are none stand last, by their text. */

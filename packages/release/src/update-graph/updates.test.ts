@@ -71,6 +71,15 @@ test.each([
     graph: conditional([{ ...always, matchingRules: [{ type: 'Always', promql: { promql: 'up' } }] }]),
     want: ' ',
   },
+  { name: 'two risks of one name, which no server stores', graph: conditional([always, always]), want: ' ' },
+  { name: 'a risk without a text', graph: conditional([{ ...always, message: '' }]), want: ' ' },
+  { name: 'a risk whose URL is none', graph: conditional([{ ...always, url: 'see the docs' }]), want: ' ' },
+  { name: 'a risk with a text that is too long', graph: conditional([{ ...always, message: 'x'.repeat(16_385) }]), want: ' ' },
+  {
+    name: 'more risks than a server stores',
+    graph: conditional(Array.from({ length: 201 }, (_, index) => ({ ...always, name: `R${index}` }))),
+    want: ' ',
+  },
   {
     name: 'two entries to one image',
     graph: { conditionalEdges: [...conditional([always]).conditionalEdges, ...conditional([{ ...always, name: 'B' }]).conditionalEdges] },
@@ -93,13 +102,20 @@ test('a running version that is not in the graph is told with the channel', () =
 test('a release is described as the graph does', () => {
   const metadata = {
     url: 'https://example.com/errata',
-    'io.openshift.upgrades.graph.release.channels': 'stable,fast',
+    'io.openshift.upgrades.graph.release.channels': 'stable,fast,stable',
     'release.openshift.io/architecture': 'multi',
   };
   const found = find({ nodes: [{ version: '4.20.1', payload: 'i', metadata }] });
   expect(found).toMatchObject({
     current: { version: '4.20.1', image: 'i', url: 'https://example.com/errata', channels: ['fast', 'stable'], architecture: 'Multi' },
   });
+});
+
+test('of a description only what a ClusterVersion can hold is taken', () => {
+  const channels = Array.from({ length: 600 }, (_, index) => `c${index}`).join(',');
+  const metadata = { url: `https://example.com/${'x'.repeat(5_000)}`, 'io.openshift.upgrades.graph.release.channels': channels };
+  const found = find({ nodes: [{ version: '4.20.1', payload: 'i', metadata }] });
+  expect('current' in found && [found.current.url, found.current.channels?.length]).toEqual([undefined, 500]);
 });
 
 describe('a graph that cannot be used', () => {

@@ -111,17 +111,31 @@ function unambiguous(updates: readonly ConditionalEdge[]): ConditionalEdge[] {
   return updates.filter(({ release }) => byImage.get(release.image)?.length === 1);
 }
 
-/** A risk that nobody can evaluate makes its update none; so does one without risks. */
+/** What a server stores of an update under conditions; one that goes beyond is not listed, as nothing else of the status would be written. */
+const storable = { risks: 200, name: 256, message: 16_384, url: 2_048, promql: 32_768 } as const;
+
+/** A risk that nobody can evaluate makes its update none; so do no risks at all, and two of one name. */
 function withUsableRisks({ release, risks }: ConditionalEdge): RiskyUpdate[] {
   const usable = risks.map(({ matchingRules, ...risk }) => ({ ...risk, matchingRules: (matchingRules ?? []).flatMap(usableRule) }));
-  const isWhole = usable.length > 0 && usable.every(({ name, matchingRules }) => name !== '' && matchingRules.length > 0);
+  const names = new Set(usable.map(({ name }) => name));
+  const isWhole = usable.length > 0 && usable.length <= storable.risks && names.size === usable.length && usable.every(isStorable);
   return isWhole ? [{ release, risks: usable.map((risk) => ({ ...risk, conditions: undefined })) }] : [];
 }
+
+const isWithin = (text: string, most: number): boolean => text !== '' && text.length <= most;
+
+const isStorable = ({ name, message, url, matchingRules }: GraphRisk & { readonly matchingRules: readonly Rule[] }): boolean =>
+  isWithin(name, storable.name) &&
+  isWithin(message, storable.message) &&
+  isWithin(url, storable.url) &&
+  /^https?:\/\/\S+$/i.test(url) &&
+  URL.canParse(url) &&
+  matchingRules.length > 0;
 
 type Rule = ConditionalUpdateRisk['matchingRules'][number];
 
 function usableRule({ type, promql }: NonNullable<GraphRisk['matchingRules']>[number]): Rule[] {
   if (type === 'Always' && !promql) return [{ type }];
-  if (type === 'PromQL' && promql && promql.promql !== '') return [{ type, promql: { promql: promql.promql } }];
+  if (type === 'PromQL' && promql && isWithin(promql.promql, storable.promql)) return [{ type, promql: { promql: promql.promql } }];
   return [];
 }
