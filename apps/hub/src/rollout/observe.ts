@@ -5,6 +5,7 @@ import type { PlacementPatience, RolloutMode, RolloutObservation } from '@flotil
 import {
   areEditsApplied,
   desiredWorkName,
+  isAvailable,
   isEnforced,
   isOurs,
   manifestWorkMode,
@@ -57,6 +58,7 @@ export function observeRollout(
   return {
     mode,
     exists: (cluster) => find(cluster) !== undefined,
+    isAvailable: (cluster) => isAvailable(find(cluster)),
     forbids: (cluster) => {
       const managed = find(cluster);
       return tenancy === undefined || managed === undefined || tenancy.reaches(managed) ? undefined : notBound(cluster, namespace);

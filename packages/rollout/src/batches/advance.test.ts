@@ -522,6 +522,11 @@ describe('what each cluster waits for', () => {
       want: { a: 'policy p1', b: 'policy p0', c: 'its batch' },
     },
     {
+      name: 'its policy, and that it comes back',
+      given: { plan: [['a', 'b']], observed: { isAvailable: (cluster) => cluster !== 'b' } },
+      want: { a: 'policy p0', b: 'policy p0, while the cluster is not available' },
+    },
+    {
       name: 'its template',
       given: { plan: [['a']], mode: { kind: 'manifestWork' } },
       want: { a: 'ManifestWork p0' },

@@ -33,17 +33,18 @@ export function waitsOf(
   return waits;
 }
 
-function waitOf(cluster: string, clusters: ClustersUnderWay, { mode, isPrepared }: RolloutObservation, isNow: boolean): string {
-  const progress = clusters.progress[cluster];
+function waitOf(cluster: string, clusters: ClustersUnderWay, observation: RolloutObservation, isNow: boolean): string {
+  const { mode, isPrepared, isAvailable } = observation;
+  const at = nameOf(mode, indexOf(clusters.progress[cluster] ?? {}, mode.kind));
   switch (clusters.stateOf(cluster)) {
     case 'preparing':
       return isPrepared(cluster) ? 'the preparation of other clusters' : 'its edits before the rollout';
     case 'editing':
       return 'its edits after completion';
     case 'soaking':
-      return `the soak of ${nameOf(mode, indexOf(progress ?? {}, mode.kind))}`;
+      return `the soak of ${at}`;
     case 'remediating':
-      return nameOf(mode, indexOf(progress ?? {}, mode.kind));
+      return isAvailable?.(cluster) === false ? `${at}, while the cluster is not available` : at;
     case 'waiting':
     case 'complete':
     case 'timedOut':

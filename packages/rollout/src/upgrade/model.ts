@@ -59,6 +59,8 @@ export interface RolloutObservation {
   readonly mode: RolloutMode;
   /** The ManagedCluster is there. */
   readonly exists: (cluster: string) => boolean;
+  /** The spoke's agent is not known to be away; absent: none is. */
+  readonly isAvailable?: (cluster: string) => boolean;
   /** Why nothing may be begun on the cluster any more, with the fix; absent: everything may. */
   readonly forbids?: (cluster: string) => string | undefined;
   /** Everything `prepare` wants of the cluster is seen to be so. */
