@@ -34,7 +34,7 @@ export function filesOf({ version, files }: TestRelease): PayloadFile[] {
       kind: 'ImageStream',
       apiVersion: 'image.openshift.io/v1',
       metadata: { name: version },
-      spec: { tags: [] },
+      spec: { tags: [{ name: 'cli', from: { kind: 'DockerImage', name: `release.test/cli:${version}` } }] },
     }),
     file(
       'manifests/0000_00_own_00_namespace.json',
@@ -107,6 +107,7 @@ export class World implements AsyncDisposable {
   ): RunningOperator {
     const stopping = new AbortController();
     signal?.addEventListener('abort', () => stopping.abort(signal.reason));
+    // a run that fails is told when the world ends, not before somebody looks
     const running = runVersionOperator(
       {
         client: this.client,
@@ -130,6 +131,7 @@ export class World implements AsyncDisposable {
       },
       stopping.signal,
     );
+    running.catch(() => undefined);
     const stop = async (): Promise<void> => {
       stopping.abort(new Error('stopped'));
       await running;

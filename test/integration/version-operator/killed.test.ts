@@ -28,7 +28,8 @@ async function writeRelease(folder: string, version: string): Promise<string> {
     metadata: { name: 'openshift-cluster-version', annotations },
   });
   await write('release-manifests/release-metadata', { kind: 'cincinnati-metadata-v0', version });
-  const references = { kind: 'ImageStream', apiVersion: 'image.openshift.io/v1', metadata: { name: version }, spec: { tags: [] } };
+  const tags = [{ name: 'cli', from: { kind: 'DockerImage', name: image(version) } }];
+  const references = { kind: 'ImageStream', apiVersion: 'image.openshift.io/v1', metadata: { name: version }, spec: { tags } };
   await write('release-manifests/image-references', references);
   for (const level of LEVELS) {
     const name = `level-${level}`;

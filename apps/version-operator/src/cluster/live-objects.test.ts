@@ -118,3 +118,23 @@ test('the answer to a write that comes after the watch has told of the end of it
   live.take(wanted, stored('12', 1, 0), 'written');
   expect(live.get(wanted)?.metadata.resourceVersion).toBe('12');
 });
+
+test('an object that the server keeps otherwise is not written again when a write has changed nothing of it', async () => {
+  const otherwise = { ...stored('9', 1, 1), spec: { replicas: 1, template: { spec: { containers: [] } } } };
+  await server.tell('Deployment', 'ADDED', otherwise);
+  expect(live.differs(wanted)).toBe(true);
+  live.take(wanted, otherwise, 'written');
+  expect(live.differs(wanted)).toBe(false);
+  await server.tell('Deployment', 'MODIFIED', {
+    ...otherwise,
+    metadata: { ...otherwise.metadata, resourceVersion: '10' },
+    status: { observedGeneration: 2 },
+  });
+  expect(live.differs(wanted)).toBe(false);
+  await server.tell('Deployment', 'MODIFIED', {
+    ...otherwise,
+    metadata: { ...otherwise.metadata, resourceVersion: '11' },
+    spec: { replicas: 2 },
+  });
+  expect(live.differs(wanted)).toBe(true);
+});

@@ -128,8 +128,8 @@ export class LiveObjects {
       );
     }
     const told = this.#caches.get(wanted.kindKey)?.get(wanted.manifest) ?? this.#gone.get(key);
-    // an answer may come after what the watch has told since
-    if (!told || isLater(live, told) || (how === 'read' && !isLater(told, live))) this.#written.set(key, live);
+    // an answer may come after what the watch has told since; a write that changed nothing has the version that was told
+    if (!told || !isLater(told, live)) this.#written.set(key, live);
   }
 
   /** The object is gone, as a request of ours said. */
