@@ -31,6 +31,11 @@ test.each([
   },
   { argv: [...payload, '--metrics-url', 'file:///x'], env: {}, want: ['--metrics-url', '"file:///x"', 'http or https URL'] },
   { argv: [...payload, '--update-timeout-seconds', '0'], env: {}, want: ['--update-timeout-seconds', '"0"'] },
+  {
+    argv: [...payload, '--always-enable-capabilities', 'Ingress,Harbour'],
+    env: {},
+    want: ['--always-enable-capabilities', '"Ingress,Harbour"', 'Harbour is none', 'there are Build, '],
+  },
   { argv: [...payload, '--degraded', 'perhaps'], env: {}, want: ['--degraded', '"perhaps"', 'auto, blocks or reported'] },
 ])('refuses $argv $env, naming the setting, its value and the fix', ({ argv, env, want }) => {
   for (const part of want)

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { capabilitySets } from '@flotilla/release';
 import { type OptionRow, option, readOptions } from '@flotilla/runtime';
 import { z } from 'zod';
 
@@ -7,6 +8,16 @@ const names = z
   .transform((text) => text.split(',').filter((name) => name !== ''))
   .optional()
   .transform((list) => list ?? []);
+
+const known = new Set(capabilitySets.get('vCurrent'));
+const capabilities = names.refine((list) => list.every((name) => known.has(name)), {
+  error: ({ input }) =>
+    `must be capabilities: ${z
+      .array(z.string())
+      .parse(input)
+      .filter((name) => !known.has(name))
+      .join(', ')} is none; there are ${[...known].sort().join(', ')}`,
+});
 
 const url = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
 
@@ -28,7 +39,7 @@ const Settings = z
     observe: option.flag(false),
     clusterProfile: z.string().min(1, { error: 'is empty: name a profile' }).default('self-managed-high-availability'),
     excludeManifests: z.string().optional(),
-    alwaysEnableCapabilities: names,
+    alwaysEnableCapabilities: capabilities,
     degraded: z.enum(['auto', 'blocks', 'reported'], { error: 'must be auto, blocks or reported' }).default('auto'),
     passMinutes: z.coerce.number({ error: 'must be a number of minutes' }).positive({ error: 'must be more than 0' }).max(60).default(3),
     updateService: url.optional(),

@@ -19,6 +19,9 @@ const CAPABILITIES = [
   'Ingress',
   'CloudControllerManager',
   'OperatorLifecycleManagerV1',
+  // under feature gates; a status that names them must be stored too
+  'CompatibilityRequirements',
+  'ClusterAPI',
 ];
 const BASELINES = ['None', 'v4.11', 'v4.12', 'v4.13', 'v4.14', 'v4.15', 'v4.16', 'v4.17', 'v4.18', 'vCurrent'];
 

@@ -1,3 +1,4 @@
+import { configCrds } from '@flotilla/api/config';
 import { describe, expect, test } from 'vitest';
 import { payloadManifest, payloadObject } from '../payload/payload-fixture.ts';
 import { capabilitySets, enabledCapabilities, implicitCapabilities, knownCapabilities } from './capabilities.ts';
@@ -98,4 +99,9 @@ describe('an update enables implicitly', () => {
       }),
     ).toEqual(want);
   });
+});
+
+test('a ClusterVersion may name every capability there is', () => {
+  const stored = JSON.stringify(configCrds());
+  expect((capabilitySets.get('vCurrent') ?? []).filter((name) => !stored.includes(`"${name}"`))).toEqual([]);
 });
