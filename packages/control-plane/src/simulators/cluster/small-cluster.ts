@@ -15,15 +15,19 @@ export interface SmallCluster {
   readonly channel?: string;
   /** Nodes with the role of a worker. Default 2; there is one more of the control plane, and one of infrastructure. */
   readonly workers?: number;
+  /** Leave ClusterVersion and ClusterOperators to somebody else. Default false. */
+  readonly withoutVersion?: boolean;
 }
 
 /** Writes the objects of a small cluster that is up to date and healthy; its kinds have to be installed. */
 export async function createSmallCluster(client: Client, options: SmallCluster = {}): Promise<void> {
-  const { version = '4.14.9', channel = 'stable-4.14', workers = 2 } = options;
+  const { version = '4.14.9', channel = 'stable-4.14', workers = 2, withoutVersion = false } = options;
   if (!(await client.get(Namespace, { name: MACHINE_NAMESPACE })))
     await client.create(Namespace, { metadata: { name: MACHINE_NAMESPACE } });
-  await createVersion(client, version, channel);
-  for (const name of ['etcd', 'machine-config', 'network']) await createOperator(client, name, version);
+  if (!withoutVersion) {
+    await createVersion(client, version, channel);
+    for (const name of ['etcd', 'machine-config', 'network']) await createOperator(client, name, version);
+  }
   for (const name of ['master', 'worker', 'infra']) await createPool(client, name, version);
   await createNode(client, 'master-0', { [MachineLabel.master]: '', [MachineLabel.controlPlane]: '' }, renderedConfig('master', version));
   await createNode(client, 'infra-0', { [MachineLabel.infra]: '' }, renderedConfig('infra', version));
