@@ -13,6 +13,7 @@ import {
 } from '@flotilla/runtime';
 import { type ClusterWriter, createClusterWriter, createObserver, type WouldWrite } from './apply/cluster-writer.ts';
 import { Deletions } from './apply/deletions.ts';
+import { MendPace } from './apply/mend-pace.ts';
 import { PayloadWorker } from './apply/worker.ts';
 import { Kinds } from './cluster/kinds.ts';
 import { LiveObjects } from './cluster/live-objects.ts';
@@ -130,7 +131,8 @@ export async function runVersionOperator(options: VersionOperatorOptions, stop: 
   const prefetch = options.isPrefetching ? startPrefetch({ client, source, logger, metrics, clock, signal }) : undefined;
 
   const drift = createChannel();
-  live.onDrift = ({ key }) => drift.enqueue(key);
+  const pace = new MendPace(clock);
+  live.onDrift = ({ key }) => drift.enqueue(key, pace.delayMs(key));
   const mending = startReconciler({
     name: 'drift',
     watches: [drift],
@@ -141,7 +143,7 @@ export async function runVersionOperator(options: VersionOperatorOptions, stop: 
     clock,
     signal,
     reconcile: async (key) => {
-      await worker.mend(key);
+      if (await worker.mend(key)) pace.count(key);
       return undefined;
     },
   });

@@ -82,7 +82,9 @@ const completed = (client: Client, version: string) =>
     `the end of ${version}`,
   );
 
-test('an operator that is killed at any moment of an update is followed by one that ends it in the same order', async () => {
+test('an operator that is killed at any moment of an update is followed by one that ends it in the same order', {
+  timeout: 300_000,
+}, async () => {
   const dir = await mkdtemp(join(tmpdir(), 'flotilla-killed-'));
   const auditLog = join(dir, 'audit.log');
   await using server = await startApiServer({ auditLogPath: auditLog, flags: [AUDIT_IN_ONE_FILE] });

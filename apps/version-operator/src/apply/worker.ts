@@ -173,12 +173,12 @@ export class PayloadWorker {
     }
   }
 
-  /** Mends one object that differs from what was applied; one whose turn has not come yet is left. Throws what a request fails with. */
-  async mend(key: string): Promise<void> {
+  /** Mends one object that differs from what was applied; one whose turn has not come yet is left: false. Throws what a request fails with. */
+  async mend(key: string): Promise<boolean> {
     const { tools, context, degradedBlocks } = this.#options;
     const { pass, work, tracked } = this.#pass ?? {};
     const wanted = tracked?.get(key);
-    if (!wanted || !work || work !== this.#work || !(this.#completed || pass?.done.has(key))) return;
+    if (!wanted || !work || work !== this.#work || !(this.#completed || pass?.done.has(key))) return false;
     const purpose = {
       state: 'Reconciling' as const,
       context: context(),
@@ -188,6 +188,7 @@ export class PayloadWorker {
     const task = textOfTask({ index: work.release.manifests.indexOf(manifest) + 1, total: work.release.manifests.length, manifest });
     const end = await stepManifest(task, wanted, purpose, tools);
     if (!end.done && end.held.why === 'trouble') throw end.held.error;
+    return true;
   }
 
   #restart(): void {
