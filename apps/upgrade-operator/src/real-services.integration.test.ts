@@ -19,6 +19,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { createAlertmanager } from './clients/alertmanager.ts';
 import { createHttp } from './clients/http.ts';
+import { createPrometheus } from './clients/prometheus.ts';
 import { readConfig } from './config.ts';
 import { runOperator } from './operator.ts';
 import { CASE_REF, createUpgrade, installKinds, readEntry, until } from './operator-case.ts';
@@ -68,6 +69,7 @@ afterEach(async () => {
   await client.delete(UpgradeConfig, CASE_REF);
   await client.delete(ConfigMap, CONFIG_MAP);
   await clearCluster(client);
+  await prometheus.setAlerts([]);
   const standing = createAlertmanager({ clock: systemClock, url: async () => new URL(alertmanager.url) });
   for (const { id, status } of await standing.silences()) if (status.state !== 'expired') await standing.expire(id);
 });
@@ -225,15 +227,16 @@ describe('from a policy of OCM', () => {
 describe('monitoring that goes', () => {
   test('holds an upgrade that has not begun, and its return lets it begin', async () => {
     const { port } = prometheus;
-    await prometheus.stop();
+    const asked = createPrometheus({ clock: systemClock, url: async () => new URL(prometheus.url) });
+    await prometheus.setAlerts([{ alertname: 'EtcdDown', labels: { severity: 'critical', namespace: 'openshift-etcd' } }]);
+    await until(async () => (await asked.query('ALERTS')).length === 1, 'the alert to fire');
     await configure({ configManager: { source: 'LOCAL', localConfigName: CASE_REF.name } });
     await createUpgrade(client);
     start();
+    await untilSaid('ClusterHealthyBeforeUpgrade', 'critical alert(s) firing: EtcdDown');
+    await prometheus.stop();
     await untilSaid('ClusterHealthyBeforeUpgrade', 'unable to query critical alerts: Prometheus: GET /api/v1/query: connect ECONNREFUSED');
     prometheus = await startPrometheus({ port });
-    await prometheus.setAlerts([{ alertname: 'EtcdDown', labels: { severity: 'critical', namespace: 'openshift-etcd' } }]);
-    await untilSaid('ClusterHealthyBeforeUpgrade', 'critical alert(s) firing: EtcdDown');
-    await prometheus.setAlerts([]);
     await untilPhase('Upgraded');
   });
 

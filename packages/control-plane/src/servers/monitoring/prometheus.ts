@@ -42,6 +42,8 @@ export async function startPrometheus({ alertmanager, targets = [], port, log }:
         `--storage.tsdb.path=${join(dir, 'data')}`,
         `--web.listen-address=${address}`,
         '--web.enable-lifecycle',
+        // An alert that fires before the Alertmanager is found would be sent again a minute later.
+        '--rules.alert.resend-delay=1s',
         '--log.level=warn',
       ];
     },
