@@ -32,7 +32,10 @@ import type { Step, StepContext } from './steps/step.ts';
 
 const SECRET = 'top-secret-credential';
 const logger = createLogger({ name: 'test', level: 'silent' });
-const common = { clock: systemClock, retry: { retries: 1, baseMs: 1, jitter: 0, maxMs: 5 }, timeoutMs: 200 };
+/** Of a call. On a busy machine an answer may take a while; who never answers is given up soon. */
+const [LONG_MS, SHORT_MS] = [15_000, 200];
+const patienceWith = (reply: Reply): number => (reply === silence ? SHORT_MS : LONG_MS);
+const retry = { retries: 1, baseMs: 1, jitter: 0, maxMs: 5 };
 const upgradeConfig = UpgradeConfig.schema.parse({
   metadata: { name: 'managed-upgrade-config', namespace: 'n', uid: 'u' },
   spec: {
@@ -59,7 +62,8 @@ interface Places {
 }
 const everywhere = (url: URL): Places => ({ prometheus: url, alertmanager: url, validation: url, dependency: url, ocm: url });
 
-function surroundingsAt(places: Places, gates: readonly string[] = []) {
+function surroundingsAt(places: Places, timeoutMs: number, gates: readonly string[] = []) {
+  const common = { clock: systemClock, retry, timeoutMs };
   const at = (url: URL) => ({ ...common, url: async () => url, authorize: async () => `Bearer ${SECRET}` });
   const config = readOperatorConfig(
     JSON.stringify({
@@ -84,7 +88,7 @@ function surroundingsAt(places: Places, gates: readonly string[] = []) {
     config: { ...source, watch: createChannel() },
     health,
     silences: createSilences(createAlertmanager(at(places.alertmanager)), systemClock),
-    dependencies: { check: ({ urls }, signal) => createDependencyProbe(common).check(urls, 0.2, signal) },
+    dependencies: { check: ({ urls }, signal) => createDependencyProbe(common).check(urls, timeoutMs / 1000, signal) },
     notifier: createNotifier({ config: source, ocm, logger }),
     provider: createProvider({
       client: { get: async () => undefined, create: nothing, patch: nothing, delete: nothing },
@@ -101,8 +105,8 @@ function surroundingsAt(places: Places, gates: readonly string[] = []) {
 }
 
 /** Walks one step and returns its condition, and whether the steps behind it are begun. */
-async function walk(step: Step, places: Places, gates: readonly string[] = []) {
-  const { ports, config } = surroundingsAt(places, gates);
+async function walk(step: Step, places: Places, timeoutMs = LONG_MS, gates: readonly string[] = []) {
+  const { ports, config } = surroundingsAt(places, timeoutMs, gates);
   const draft = new UpgradeDraft(upgradeConfig, clusterVersion, () => Date.now());
   const told: string[] = [];
   const never = () => Promise.reject(new Error('not done here'));
@@ -164,7 +168,7 @@ const steps: { step: Step; outages: typeof OUTAGES }[] = [
 describe.each(steps)('$step.name waits', ({ step, outages }) => {
   test.each(outages)('for a service that $outage, and says so', async ({ reply, why }) => {
     await using service = await startHostileService(reply);
-    const { condition, isDone } = await walk(step, everywhere(service.url));
+    const { condition, isDone } = await walk(step, everywhere(service.url), patienceWith(reply));
     expect(isDone).toBe(false);
     expect(condition).toMatchObject({ status: 'False', message: expect.stringMatching(why) });
     expect(condition?.message).not.toContain(SECRET);
@@ -187,7 +191,7 @@ describe('the extended health check', () => {
       await using prometheus = await startHostileService(noAlerts);
       await using validation = await startHostileService(reply);
       const places = { ...everywhere(prometheus.url), validation: validation.url };
-      const { isDone, told } = await walk(checkHealthBefore, places, ['PreHealthCheck']);
+      const { isDone, told } = await walk(checkHealthBefore, places, patienceWith(reply), ['PreHealthCheck']);
       expect(isDone).toBe(true);
       expect(told).toEqual(['StateHealthCheckSL PDBHealthcheckFailed: []']);
     },
@@ -195,7 +199,7 @@ describe('the extended health check', () => {
 
   test('does not go on without Prometheus', async () => {
     await using prometheus = await startHostileService(500);
-    const { isDone, told } = await walk(checkHealthBefore, everywhere(prometheus.url), ['PreHealthCheck']);
+    const { isDone, told } = await walk(checkHealthBefore, everywhere(prometheus.url), LONG_MS, ['PreHealthCheck']);
     expect(isDone).toBe(false);
     expect(told).toEqual(['StateHealthCheckSL CriticalAlertsHealthcheckFailed,PDBHealthcheckFailed: []']);
   });
@@ -206,7 +210,7 @@ describe('OCM', () => {
   const outages = [...OUTAGES, ...WRONG.slice(0, 2)];
   test.each(outages)('that $outage leaves a notification to be told later, with the reason', async ({ reply }) => {
     await using service = await startHostileService(reply);
-    const { ports } = surroundingsAt(everywhere(service.url));
+    const { ports } = surroundingsAt(everywhere(service.url), patienceWith(reply));
     const entry = { version: '4.14.12', phase: 'Upgrading' as const };
     await expect(ports.notifier.notify({ state: 'StateStarted', upgradeConfig, entry }, signal)).rejects.toMatchObject({
       code: 'FLOTILLA_NOTIFICATION_FAILED',
@@ -216,7 +220,7 @@ describe('OCM', () => {
 
   test.each(outages)('that $outage holds an upgrade that has not begun, with the reason', async ({ reply, why }) => {
     await using service = await startHostileService(reply);
-    const { ports } = surroundingsAt(everywhere(service.url));
+    const { ports } = surroundingsAt(everywhere(service.url), patienceWith(reply));
     await expect(ports.provider.refresh(signal)).rejects.toMatchObject({
       code: 'FLOTILLA_PROVIDER_FAILED',
       message: expect.stringMatching(/^unable to retrieve upgrade spec: OCM Provider unavailable: /),

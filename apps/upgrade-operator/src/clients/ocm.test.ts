@@ -15,7 +15,7 @@ beforeEach(async () => {
   token = TOKEN;
   manager = await startClusterManager({ externalId: 'external-1', token: TOKEN });
   const identity = async () => ({ clusterId: 'external-1', token });
-  ocm = createOcm({ baseUrl: `${manager.url}/`, identity, clock: systemClock, retry: QUICK, timeoutMs: 500 });
+  ocm = createOcm({ baseUrl: `${manager.url}/`, identity, clock: systemClock, retry: QUICK, timeoutMs: 2_000 });
 });
 afterEach(async () => {
   await ocm[Symbol.asyncDispose]();
@@ -103,7 +103,7 @@ test.each([
   { name: 'limits the rate', faults: [{ status: 429, times: 2 }], want: undefined },
   { name: 'limits the rate for long', faults: [{ status: 429 }], want: ServiceErrorCode.throttled },
   { name: 'has a problem', faults: [{ status: 500 }], want: ServiceErrorCode.unavailable },
-  { name: 'is slow', faults: [{ delayMs: 2_000 }], want: ServiceErrorCode.timeout },
+  { name: 'is slow', faults: [{ delayMs: 20_000 }], want: ServiceErrorCode.timeout },
   { name: 'sends halves', faults: [{ half: true }], want: ServiceErrorCode.unreachable },
   { name: 'sends a page', faults: [{ body: '<html>' }], want: ServiceErrorCode.badAnswer },
   { name: 'sends something else', faults: [{ body: '{"total":"many"}' }], want: ServiceErrorCode.badAnswer },
