@@ -142,7 +142,8 @@ describe('into an OCI layout', () => {
     expect(proxy.counts().cut).toBeGreaterThan(5);
   });
 
-  test.each<[string, Record<string, string>, number, RegExp]>([
+  // From here to the end of these, beside one another: most of their time is waiting for what is not there.
+  test.concurrent.each<[string, Record<string, string>, number, RegExp]>([
     ['an empty spec', { 'platform.image': '\n' }, PullerExit.badSpec, /platform\.image is empty/],
     ['an image that is no release', { 'platform.image': 'OPERATOR' }, PullerExit.badSpec, /has no file release-manifests/],
     [
@@ -183,15 +184,19 @@ describe('into an OCI layout', () => {
     expect(result.termination).toEqual(result.last);
   });
 
-  test('no folder with a spec, and a bad variable, are a bad spec; no runtime is an internal error', async () => {
+  test.concurrent('no folder with a spec, and a bad variable, are a bad spec; no runtime is an internal error', async () => {
     await using layout = await freshLayout();
     expect((await run({}, { ...layoutEnv(layout.path), CONFIG_VOLUME_PATH: '/nonexistent' })).exitCode).toBe(PullerExit.badSpec);
-    const noRuntime = await run(fullSpec(), { ...mirrorTo(hostOf(world.registry.url)), CRI_SOCKET: '/nonexistent.sock' });
+    const noRuntime = await run(fullSpec(), {
+      ...mirrorTo(hostOf(world.registry.url)),
+      CRI_SOCKET: '/nonexistent.sock',
+      RETRY_FOR_SECONDS: '1',
+    });
     expect(noRuntime.exitCode).toBe(PullerExit.internal);
     expect(noRuntime.last.message).toContain('mount the runtime');
   });
 
-  test('progress is written to the ConfigMap, and a refused write does not fail the pull', async () => {
+  test.concurrent('progress is written to the ConfigMap, and a refused write does not fail the pull', async () => {
     await using server = await startApiServer({ users: [{ name: 'stranger' }], log: () => undefined });
     const client = await server.client();
     await client.create(Namespace, { metadata: { name: SpokeName.namespace } });
