@@ -141,12 +141,15 @@ test.concurrent('a batch that runs when the window ends is finished; the next on
   await world.untilInProgress('closes', 'closes-1');
   await eventually(() => Date.now() > Date.parse(window[Annotation.windowEnd]), 15_000, 'the window to end');
   expect(await world.condition('closes', 'Progressing')).toBe(REMEDIATING);
+  const waits = async () => (await world.get('closes'))?.status?.waits?.map(({ for: what, names }) => `${names.join()} for ${what}`);
+  expect(await waits()).toEqual(['closes-2 for its batch', 'closes-1 for policy closes-p']);
   world.propagator.script('policies/closes-p', 'closes-1', {});
   await eventually(async () => (await world.condition('closes', 'Progressing'))?.startsWith('True WaitingForWindow: '), 20_000, 'the wait');
   const text = await world.condition('closes', 'Progressing');
   expect(text).toContain(window[Annotation.windowEnd]);
   expect(text).toContain(Annotation.windowEnd);
   expect(await world.recorded('closes')).toEqual(['closes-1: complete']);
+  expect(await waits()).toEqual(['closes-2 for gate window']);
   expect(
     world
       .history('closes')
@@ -155,6 +158,7 @@ test.concurrent('a batch that runs when the window ends is finished; the next on
   ).toEqual([1]);
   await world.annotate('closes', { [Annotation.windowEnd]: inSeconds(3600) });
   await world.untilCompleted('closes');
+  expect(await waits()).toBeUndefined();
 });
 
 test.concurrent('a window that cannot be read is refused with the annotation, the value and the fix', async ({ world }) => {
