@@ -6,11 +6,15 @@ import { templateDigest } from '../spoke-job/hub-objects.ts';
 /** Every look at every spoke of an upgrade asks for the digest of one and the same spec. */
 const digests = new WeakMap<PrecachingSpec, string>();
 
-/** Digest of what a spec makes the puller do; the order of its lists is no part of it. Specs are taken as immutable: one is read once. */
+/**
+ * Digest of what a spec makes the puller do; the order of its lists is no part of it, nor what it says nothing of: a hub that knows one field more
+ * starts nothing over. Specs are taken as immutable: one is read once.
+ */
 export function specDigest(spec: PrecachingSpec): string {
   const known = digests.get(spec);
   if (known !== undefined) return known;
-  const digest = templateDigest(Object.entries(precacheSpecData(spec)).map(([key, lines]) => [key, lines.split('\n').toSorted()]));
+  const said = Object.entries(precacheSpecData(spec)).filter(([, lines]) => lines !== '');
+  const digest = templateDigest(said.map(([key, lines]) => [key, lines.split('\n').toSorted()]));
   digests.set(spec, digest);
   return digest;
 }
