@@ -8,22 +8,24 @@ import { fitStatus } from './status-budget.ts';
  * Patches what changed in the status, or nothing; fields that the server is known to drop are no change. Refused with a conflict when
  * the name belongs to another object by now, or when the object has changed since: a cache that is behind our own last write must not
  * have it undone.
- * @returns the upgrade as stored, with its status in full, and what the server dropped; undefined when there was nothing to write
+ * @param kept is told what the server drops; writes that are under way beside one another teach the same one
+ * @returns the upgrade as stored, with its status in full; undefined when there was nothing to write
  */
 export async function writeStatus(
   upgrade: ClusterGroupUpgrade,
   desired: ClusterGroupUpgradeStatus,
-  { client, dropped }: { readonly client: Client; readonly dropped: DroppedFields },
-): Promise<{ readonly stored: ClusterGroupUpgrade; readonly dropped: DroppedFields } | undefined> {
-  const canPack = dropped.packed !== true;
+  { client, kept }: { readonly client: Client; readonly kept: { dropped: DroppedFields } },
+): Promise<ClusterGroupUpgrade | undefined> {
+  const canPack = kept.dropped.packed !== true;
   const fitted = fitStatus(desired, { canPack });
   const before = upgrade.status && fitStatus(upgrade.status, { canPack });
-  if (isAllDropped(mergePatch(before ?? {}, fitted) ?? {}, dropped)) return undefined;
-  const stored = await patchStatus(client, ClusterGroupUpgrade, { ...upgrade, status: before }, fitted);
-  if (!stored) return undefined;
-  const found = { stored: withWholeStatus(stored), dropped: findDropped(fitted, stored.status, dropped) };
+  if (isAllDropped(mergePatch(before ?? {}, fitted) ?? {}, kept.dropped)) return undefined;
+  const answer = await patchStatus(client, ClusterGroupUpgrade, { ...upgrade, status: before }, fitted);
+  if (!answer) return undefined;
+  kept.dropped = findDropped(fitted, answer.status, kept.dropped);
+  const stored = withWholeStatus(answer);
   // A CRD that does not know how a status is packed has lost what was: all of it again, in full.
-  return canPack && found.dropped.packed === true ? ((await writeStatus(stored, desired, { client, ...found })) ?? found) : found;
+  return canPack && kept.dropped.packed === true ? ((await writeStatus(stored, desired, { client, kept })) ?? stored) : stored;
 }
 
 /** An upgrade as everything here reads it: its status in full, however the server has it. */

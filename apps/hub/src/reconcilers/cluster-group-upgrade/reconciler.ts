@@ -96,7 +96,7 @@ export class UpgradeReconciler {
   readonly #memory = new Map<string, Memory>();
   readonly #patience = new PlacementPatience();
   /** What the server does not keep of what was written, of whichever upgrade: they share a CRD. */
-  #dropped: DroppedFields = {};
+  readonly #kept: { dropped: DroppedFields } = { dropped: {} };
 
   constructor(deps: ReconcilerDeps) {
     this.#deps = deps;
@@ -278,10 +278,8 @@ export class UpgradeReconciler {
     memory: Memory,
     facts: ValidationFacts = {},
   ): Promise<void> {
-    const result = await writeStatus(upgrade, desired, { client: this.#deps.client, dropped: this.#dropped });
-    if (!result) return;
-    const written = result.stored;
-    this.#dropped = result.dropped;
+    const written = await writeStatus(upgrade, desired, { client: this.#deps.client, kept: this.#kept });
+    if (!written) return;
     memory.writtenAt = this.#deps.now();
     memory.written = { replaced: upgrade.metadata.resourceVersion, upgrade: written };
     const { jobs, recorder } = this.#deps;

@@ -1,0 +1,22 @@
+import type { ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
+import { buildClusterGroupUpgrade } from '@flotilla/rollout/testing';
+import type { Client } from '@flotilla/runtime';
+import { expect, test } from 'vitest';
+import { writeStatus } from './apply.ts';
+
+test('writes that are under way beside one another both teach what the server drops: neither is sent again', async () => {
+  const stored = buildClusterGroupUpgrade({ status: { status: {} } });
+  const answers: (() => void)[] = [];
+  // It keeps nothing of what it is sent.
+  const patch = () => new Promise((resolve) => answers.push(() => resolve(stored)));
+  const client = { patch } as unknown as Client;
+  const kept = { dropped: {} };
+  const write = (status: Partial<ClusterGroupUpgradeStatus>) => writeStatus(stored, { status: {}, ...status }, { client, kept });
+  const waits = { waits: [{ for: 'policy p', clusters: 1, names: ['a'] }] };
+  const messages = { messages: { a: 'held' } };
+  const under = [write(waits), write(messages)];
+  for (const answer of answers) answer();
+  await Promise.all(under);
+  expect(kept.dropped).toEqual({ waits: true, messages: true });
+  expect([await write(waits), await write(messages), answers.length]).toEqual([undefined, undefined, 2]);
+});
