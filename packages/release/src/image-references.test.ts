@@ -26,10 +26,22 @@ test('names, pull specs and the version are read; what else there is does not ma
   });
 });
 
+test('YAML is read as JSON is', () => {
+  const text = `kind: ImageStream\nmetadata: {name: 4.20.1}\nspec:\n  tags:\n  - name: cli\n    from:\n      kind: DockerImage\n      name: host/cli:v1\n`;
+  expect(parseImageReferences(bytes(text), 'r')).toMatchObject({ version: '4.20.1', images: [{ name: 'cli', pullSpec: 'host/cli:v1' }] });
+});
+
+test('where images need not be, a release without any is one, and tags that name none are passed over', () => {
+  const imagesOf = (value: unknown) => parseImageReferences(bytes(value), 'r', { least: 0 }).images.map(({ name }) => name);
+  expect(imagesOf({ kind: 'ImageStream' })).toEqual([]);
+  expect(imagesOf(stream([]))).toEqual([]);
+  expect(imagesOf(stream([{ name: 'etcd' }, tag('cli', 'host/cli:v1')]))).toEqual(['cli']);
+});
+
 describe('refused, naming the release image and the field', () => {
   test.each<[string, string | object, RegExp]>([
-    ['nothing', '', /is not JSON/],
-    ['cut off', '{"kind":"ImageStream","spec":{"tags":[', /is not JSON/],
+    ['nothing', '', /the document/],
+    ['cut off', '{"kind":"ImageStream","spec":{"tags":[', /neither JSON nor YAML/],
     ['null', 'null', /the document/],
     ['an array', '[]', /the document/],
     ['another kind', { kind: 'Pod', spec: { tags: [] } }, /kind/],
@@ -38,7 +50,7 @@ describe('refused, naming the release image and the field', () => {
     ['empty tags', stream([]), /spec\.tags/],
     ['tags of the wrong type', stream({ etcd: 'x' }), /spec\.tags/],
     ['a tag that is null', stream([null]), /spec\.tags\.0/],
-    ['a tag without from', stream([{ name: 'etcd' }]), /spec\.tags\.0\.from/],
+    ['a tag without from', stream([{ name: 'etcd' }]), /"etcd"/],
     ['a pull spec that is a number', stream([tag('etcd', 7)]), /spec\.tags\.0\.from\.name/],
     ['an empty pull spec', stream([tag('etcd', '')]), /"etcd"/],
     ['a pull spec with a shell', stream([tag('etcd', 'a;rm -rf /')]), /"etcd"/],
@@ -46,7 +58,7 @@ describe('refused, naming the release image and the field', () => {
     ['a pull spec over two lines', stream([tag('etcd', 'a\nb')]), /"etcd"/],
     ['a pull spec of 10,000 characters', stream([tag('etcd', 'a'.repeat(10_000))]), /"etcd"/],
     ['too many tags', stream(Array.from({ length: imageReferencesLimits.tags + 1 }, (_, i) => tag(`t${i}`, 'a'))), /spec\.tags/],
-    ['100,000 levels', '['.repeat(100_000) + ']'.repeat(100_000), /the document/],
+    ['100,000 levels', '['.repeat(100_000) + ']'.repeat(100_000), /neither JSON nor YAML/],
     ['too many bytes', ' '.repeat(imageReferencesLimits.bytes + 1), /bytes/],
   ])('%s', (_, content, message) => {
     const parse = (): unknown => parseImageReferences(bytes(content), 'host/release:1');
@@ -55,6 +67,6 @@ describe('refused, naming the release image and the field', () => {
   });
 
   test('bytes that are not UTF-8', () => {
-    expect(() => parseImageReferences(Uint8Array.of(0x22, 0xff, 0x22), 'r')).toThrow(/is not JSON/);
+    expect(() => parseImageReferences(Uint8Array.of(0x22, 0xff, 0x22), 'r')).toThrow(/neither JSON nor YAML/);
   });
 });

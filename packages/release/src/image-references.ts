@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { namesOf, quoted, ReleaseError, ReleaseErrorCode } from './errors.ts';
+import { readManifestDocuments } from './payload/documents.ts';
 
 /** Where a release image keeps its image references. */
 export const IMAGE_REFERENCES_PATH = 'release-manifests/image-references';
@@ -29,12 +30,19 @@ export interface ImageReferences {
 const ImageStream = z.object({
   kind: z.literal('ImageStream'),
   metadata: z.object({ name: z.string().optional(), creationTimestamp: z.string().nullish() }).optional(),
-  spec: z.object({
-    tags: z
-      .array(z.object({ name: z.string().min(1).max(256), from: z.object({ kind: z.string().optional(), name: z.string() }) }))
-      .min(1)
-      .max(imageReferencesLimits.tags),
-  }),
+  spec: z
+    .object({
+      tags: z
+        .array(
+          z.object({
+            name: z.string().min(1).max(256),
+            from: z.object({ kind: z.string().optional(), name: z.string() }).nullish(),
+          }),
+        )
+        .max(imageReferencesLimits.tags)
+        .nullish(),
+    })
+    .nullish(),
 });
 
 /** No blanks, control characters, quotes or shell signs; what it means is for the registry client to parse. */
@@ -44,11 +52,12 @@ const pullSpecShape = /^[A-Za-z0-9][A-Za-z0-9._:/@+[\]-]*$/;
 export const isPullSpecShaped = (text: string): boolean => text.length <= imageReferencesLimits.pullSpecLength && pullSpecShape.test(text);
 
 /**
- * Parses `release-manifests/image-references` (an ImageStream as JSON).
+ * Parses `release-manifests/image-references` (an ImageStream as JSON, or as YAML: spec/cvo 1.1).
  * @param source the release image, for messages
+ * @param least images that there have to be; with 0 tags that name none are passed over
  * @throws ReleaseError `FLOTILLA_IMAGE_REFERENCES_INVALID` naming the field
  */
-export function parseImageReferences(content: Uint8Array, source: string): ImageReferences {
+export function parseImageReferences(content: Uint8Array, source: string, { least = 1 } = {}): ImageReferences {
   const invalid = (why: string, cause?: unknown): ReleaseError =>
     new ReleaseError(
       ReleaseErrorCode.imageReferencesInvalid,
@@ -57,22 +66,27 @@ export function parseImageReferences(content: Uint8Array, source: string): Image
     );
   if (content.byteLength > imageReferencesLimits.bytes)
     throw invalid(`has ${content.byteLength} bytes, at most ${imageReferencesLimits.bytes} are read`);
-  const parsed = ImageStream.safeParse(parseJson(content, invalid));
+  const parsed = ImageStream.safeParse(parseDocument(content, invalid));
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
     throw invalid(`is not an ImageStream of images: ${issue?.path.join('.') || 'the document'}: ${issue?.message ?? 'wrong type'}`);
   }
-  const images = parsed.data.spec.tags.map(({ name, from }) => ({ name, pullSpec: from.name.trim(), kind: from.kind }));
+  const tags = parsed.data.spec?.tags ?? [];
+  if (tags.length < least) throw invalid('is not an ImageStream of images: spec.tags has none');
+  const images = tags.flatMap(({ name, from }): ComponentImage[] =>
+    from ? [{ name, pullSpec: from.name.trim(), kind: from.kind }] : least === 0 ? [] : [{ name, pullSpec: '', kind: undefined }],
+  );
   const bad = images.filter(({ pullSpec }) => !isPullSpecShaped(pullSpec));
   if (bad.length > 0) throw invalid(`has no usable pull spec (spec.tags[].from.name) for ${namesOf(bad.map(({ name }) => quoted(name)))}`);
   const { name: version, creationTimestamp } = parsed.data.metadata ?? {};
   return { version, created: creationTimestamp ?? undefined, images };
 }
 
-function parseJson(content: Uint8Array, invalid: (why: string, cause?: unknown) => ReleaseError): unknown {
+function parseDocument(content: Uint8Array, invalid: (why: string, cause?: unknown) => ReleaseError): unknown {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(content));
+    const [document] = readManifestDocuments(content);
+    return JSON.parse(document?.raw ?? 'null');
   } catch (cause) {
-    throw invalid('is not JSON', cause);
+    throw invalid('is neither JSON nor YAML', cause);
   }
 }

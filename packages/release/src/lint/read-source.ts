@@ -68,7 +68,7 @@ class SourceReading {
     const content = this.#needed(IMAGE_REFERENCES_PATH);
     if (!content) return undefined;
     try {
-      const references = parseImageReferences(content, 'the payload');
+      const references = parseImageReferences(content, 'the payload', { least: 0 });
       if (version !== undefined && references.version !== version)
         this.#error(
           'metadata',

@@ -38,7 +38,7 @@ export async function loadPayload(
 ): Promise<Payload> {
   const layout = await readLayout(files);
   const metadata = readMetadata(layout);
-  const imageReferences = parseImageReferences(layout.imageReferences.content, releaseImage);
+  const imageReferences = parseImageReferences(layout.imageReferences.content, releaseImage, { least: 0 });
   if (imageReferences.version !== metadata.version)
     throw invalidPayload(
       `is not of one release: version from image-references (${imageReferences.version ?? ''}) differs from release-metadata (${metadata.version})`,
