@@ -60,14 +60,6 @@ export { type RunGraphOptions, runGraph } from './graph/run-graph.ts';
 export { type Task, type TaskNode, textOfTask } from './graph/task-graph.ts';
 export { PassEndedError, type UpdateEffect, UpdateError, type UpdateErrorParts, updateErrorOf } from './graph/update-error.ts';
 export {
-  type ComponentImage,
-  IMAGE_REFERENCES_PATH,
-  type ImageReferences,
-  imageReferencesLimits,
-  isPullSpecShaped,
-  parseImageReferences,
-} from './image-references.ts';
-export {
   type Capabilities,
   capabilitySets,
   type EnabledCapabilities,
@@ -89,6 +81,14 @@ export {
 } from './inclusion/inclusion.ts';
 export { type FeatureAudience, releaseFeatureGates } from './inclusion/release-features.ts';
 export { payloadHash } from './payload/hash.ts';
+export {
+  type ComponentImage,
+  IMAGE_REFERENCES_PATH,
+  type ImageReferences,
+  imageReferencesLimits,
+  isPullSpecShaped,
+  parseImageReferences,
+} from './payload/image-references.ts';
 export { isPayloadPath, type PayloadFile, PayloadPath, payloadLimits } from './payload/layout.ts';
 export { fileNameOf, type Manifest, type ManifestId, textOfId } from './payload/manifest.ts';
 export { parseReleaseDetails, parseReleaseMetadata, type ReleaseDetails, type ReleaseMetadata } from './payload/metadata.ts';

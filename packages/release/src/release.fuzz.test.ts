@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { readCatalogue } from './catalogue/catalogue.ts';
 import { compileExcludePatterns } from './exclude/exclude-patterns.ts';
-import { parseImageReferences } from './image-references.ts';
+import { parseImageReferences } from './payload/image-references.ts';
 
 const objects = [
   { schema: 'olm.package', name: 'ptp', defaultChannel: 'stable' },

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
 import { namesOf, quoted, ReleaseError, ReleaseErrorCode } from '../errors.ts';
-import { isPullSpecShaped } from '../image-references.ts';
+import { isPullSpecShaped } from '../payload/image-references.ts';
 import { type Channel, headOfChannel } from './channel-head.ts';
 import { type CatalogueFile, catalogueLimits, invalidFile, readDocuments } from './documents.ts';
 import { withoutIgnored } from './index-ignore.ts';

@@ -1,6 +1,6 @@
 import { errorMessage } from '@flotilla/api';
 import { quoted } from '../errors.ts';
-import { IMAGE_REFERENCES_PATH, parseImageReferences } from '../image-references.ts';
+import { IMAGE_REFERENCES_PATH, parseImageReferences } from '../payload/image-references.ts';
 import { isPayloadPath, type PayloadFile, PayloadPath, payloadLimits } from '../payload/layout.ts';
 import { type Manifest, parseManifests } from '../payload/manifest.ts';
 import { parseReleaseMetadata } from '../payload/metadata.ts';

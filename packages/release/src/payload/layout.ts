@@ -1,5 +1,5 @@
 import { quoted, ReleaseError, ReleaseErrorCode } from '../errors.ts';
-import { IMAGE_REFERENCES_PATH } from '../image-references.ts';
+import { IMAGE_REFERENCES_PATH } from './image-references.ts';
 
 /** One file of a payload. */
 export interface PayloadFile {

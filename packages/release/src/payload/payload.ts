@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { errorMessage } from '@flotilla/api';
 import { ReleaseError, ReleaseErrorCode } from '../errors.ts';
-import { type ImageReferences, parseImageReferences } from '../image-references.ts';
+import { type ImageReferences, parseImageReferences } from './image-references.ts';
 import { invalidPayload, type PayloadFile, type PayloadLayout, PayloadPath, readLayout } from './layout.ts';
 import { type Manifest, parseManifests } from './manifest.ts';
 import { parseReleaseMetadata, type ReleaseMetadata } from './metadata.ts';

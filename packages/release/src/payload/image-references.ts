@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { namesOf, quoted, ReleaseError, ReleaseErrorCode } from './errors.ts';
-import { readManifestDocuments } from './payload/documents.ts';
+import { namesOf, quoted, ReleaseError, ReleaseErrorCode } from '../errors.ts';
+import { readManifestDocuments } from './documents.ts';
 
 /** Where a release image keeps its image references. */
 export const IMAGE_REFERENCES_PATH = 'release-manifests/image-references';
