@@ -4,7 +4,7 @@ import { buildSpec, buildVersion } from './upgrade-builders.ts';
 import { type Validation, type ValidationInput, validate } from './validation.ts';
 
 const DIGEST = 'a'.repeat(64);
-const IMAGE = `quay.io/openshift/release@sha256:${DIGEST}`;
+const IMAGE = `quay.example/openshift/release@sha256:${DIGEST}`;
 const judge = (desired: UpgradeConfigSpec['desired'], rest: Partial<ValidationInput> = {}): Validation =>
   validate({ spec: buildSpec({ desired }), clusterVersion: buildVersion(), asksGraph: false, answers: {}, ...rest });
 const said = (validation: Validation) => ('message' in validation ? `${validation.kind}: ${validation.message}` : validation.kind);
@@ -90,10 +90,14 @@ test.each<{ name: string; desired: UpgradeConfigSpec['desired']; rest?: Partial<
   },
   {
     name: 'an image by tag',
-    desired: { image: 'quay.io/openshift/release:4.14' },
-    want: 'refused: failed to fetch image manifest digest: quay.io/openshift/release:4.14 needs to be a valid release image: registry/namespace/name@sha256:…',
+    desired: { image: 'quay.example/openshift/release:4.14' },
+    want: 'refused: failed to fetch image manifest digest: quay.example/openshift/release:4.14 needs to be a valid release image: registry/namespace/name@sha256:…',
   },
-  { name: 'an image without namespace', desired: { image: `quay.io/release@sha256:${DIGEST}` }, want: expect.stringMatching(/^refused/) },
+  {
+    name: 'an image without namespace',
+    desired: { image: `quay.example/release@sha256:${DIGEST}` },
+    want: expect.stringMatching(/^refused/),
+  },
   { name: 'an image: asks for its version', desired: { image: IMAGE }, want: 'ask-image' },
   { name: 'an image whose version was found', desired: { image: IMAGE }, rest: { answers: { imageVersion: '4.14.12' } }, want: 'resolved' },
   {
