@@ -3,6 +3,7 @@ import { payloadManifest } from '../payload/payload-fixture.ts';
 import { expectedOperator, judgeOperator } from './cluster-operator.ts';
 import { builderOf, buildObject, intentOf } from './dispatch.ts';
 import { generic } from './generic.ts';
+import { mergeMetadata } from './merge.ts';
 import { tlsOf } from './tls.ts';
 import { type Json, objectAt, objectsAt } from './values.ts';
 
@@ -30,6 +31,18 @@ describe('owners of what is applied', () => {
     },
   ])('$name', ({ metadata, owners }) => {
     expect(objectAt(built({ metadata: { name: 'a', ...metadata } }, { ownerUid: 'u' }).metadata).ownerReferences).toEqual(owners);
+  });
+
+  it('stand beside others, and take the place of one of their name that is gone', () => {
+    const other = { apiVersion: 'v1', kind: 'ConfigMap', name: 'a', uid: 'x' };
+    const owners = (live: readonly Json[]) =>
+      mergeMetadata({ ownerReferences: live }, { ownerReferences: [{ ...owner, controller: true }] }).ownerReferences;
+    expect(owners([other])).toEqual([other, { ...owner, controller: true }]);
+    expect(owners([{ ...owner, blockOwnerDeletion: true }])).toEqual([{ ...owner, blockOwnerDeletion: true, controller: true }]);
+    expect(owners([other, { ...owner, uid: 'of one that was deleted', controller: true }])).toEqual([
+      other,
+      { ...owner, controller: true },
+    ]);
   });
 
   it('say nothing of status and times', () => {

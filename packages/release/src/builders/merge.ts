@@ -22,15 +22,18 @@ export function mergeMetadata(live: unknown, wanted: unknown): Json {
   });
 }
 
+/** Others stay. One of the same name and another uid is gone, and would be a second controller, which the server refuses. */
 function mergeOwners(live: unknown, wanted: unknown): unknown {
   const owners = objectsAt(wanted);
   if (owners.length === 0) return live;
-  const kept = objectsAt(live).map((owner) => {
-    const same = owners.find(({ uid }) => uid === owner.uid);
-    return same ? { ...owner, ...same } : owner;
-  });
+  const isGone = (owner: Json) => owners.some((one) => one.uid !== owner.uid && OWNER_NAME.every((key) => one[key] === owner[key]));
+  const kept = objectsAt(live)
+    .filter((owner) => !isGone(owner))
+    .map((owner) => ({ ...owner, ...owners.find(({ uid }) => uid === owner.uid) }));
   return [...kept, ...owners.filter(({ uid }) => !kept.some((owner) => owner.uid === uid))];
 }
+
+const OWNER_NAME = ['apiVersion', 'kind', 'name'] as const;
 
 /** How the entries of a list are told apart, and what becomes of one that is there. */
 export interface ListRule {
