@@ -3,7 +3,6 @@ import { cronJob } from './cron-job.ts';
 import { daemonSet } from './daemon-set.ts';
 import { deployment } from './deployment.ts';
 import { job } from './job.ts';
-import { mergeMetadata } from './merge.ts';
 import { type Json, objectAt, objectsAt } from './values.ts';
 
 const manifest = {
@@ -197,16 +196,6 @@ describe('a Deployment', () => {
       }));
     expect(deployment.differs(withPort(), onHost)).toBe(false);
     expect(deployment.differs(withPort(80), onHost)).toBe(false);
-  });
-});
-
-describe('owners', () => {
-  it('are added, and those of others stay', () => {
-    const owner = (uid: string) => ({ kind: 'X', name: 'x', uid });
-    expect(mergeMetadata({ ownerReferences: [owner('a')] }, { ownerReferences: [owner('b')] }).ownerReferences).toEqual([
-      owner('a'),
-      owner('b'),
-    ]);
   });
 });
 
