@@ -37,6 +37,8 @@ export const Annotation = {
   upgradeUid: 'flotilla.io/upgrade-uid',
   /** On namespace and Job of a pre-cache, and on the hub objects that are about them: digest of the spec they were made for. */
   specDigest: 'flotilla.io/spec-digest',
+  /** On the work of a job, and on the namespace and Job that it creates: which attempt they are of. */
+  attempt: 'flotilla.io/attempt',
   /** On an action: how often it was made anew after a failure. */
   retries: 'flotilla.io/retries',
   nameSuffix: 'cluster-group-upgrades-operator/name-suffix',

@@ -1,5 +1,5 @@
 /** Backup as a job on spokes (spec/talm 5.1). */
-import { BackupAction, BackupName, BackupState, BackupView } from '@flotilla/api/ran';
+import { BACKUP_WORK, BackupAction, BackupName, BackupState, BackupView } from '@flotilla/api/ran';
 import { backupJobMachine, strictBackupJobMachine } from '@flotilla/machines';
 import type { SpokeJob, SpokeJobNames } from '../spoke-job/definition.ts';
 import type { SpokeJobEngine } from '../spoke-job/engine.ts';
@@ -38,6 +38,7 @@ export const backupNames: SpokeJobNames = {
   namespace,
   job,
   clusterRoleBinding,
+  manifestWork: BACKUP_WORK,
   actions: {
     deleteNamespace: BackupAction.deleteNamespace,
     deleteClusterRoleBinding: BackupAction.deleteClusterRoleBinding,

@@ -3,6 +3,7 @@
 import type { Ref } from '@flotilla/api';
 import {
   type ClusterGroupUpgrade,
+  PRECACHE_WORK,
   type PreCachingConfig,
   PrecacheAction,
   PrecacheState,
@@ -59,6 +60,7 @@ export const precacheNames: SpokeJobNames = {
   namespace,
   job,
   clusterRoleBinding,
+  manifestWork: PRECACHE_WORK,
   actions: {
     deleteNamespace: PrecacheAction.deleteNamespace,
     deleteClusterRoleBinding: PrecacheAction.deleteClusterRoleBinding,

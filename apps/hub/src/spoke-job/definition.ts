@@ -29,6 +29,8 @@ export interface SpokeJobNames {
   readonly namespace: string;
   readonly job: string;
   readonly clusterRoleBinding: string;
+  /** The ManifestWork that carries all of it. */
+  readonly manifestWork: string;
   /** Actions that every kind of job has. */
   readonly actions: { readonly deleteNamespace: string; readonly deleteClusterRoleBinding: string; readonly createJob: string };
   readonly views: { readonly namespace: ViewDefinition; readonly job: ViewDefinition; readonly progress?: ViewDefinition };

@@ -28,6 +28,9 @@ export const BackupAction = {
 } as const;
 export type BackupAction = (typeof BackupAction)[keyof typeof BackupAction];
 
+/** ManifestWork of a backup, in the hub namespace of the spoke. */
+export const BACKUP_WORK = 'backup-work';
+
 /** ManagedClusterViews of a backup, in the hub namespace of the spoke. */
 export const BackupView = {
   namespace: 'view-backup-namespace',

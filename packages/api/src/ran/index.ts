@@ -1,7 +1,15 @@
-export { BackupAction, BackupName, BackupState, BackupView, isFinalBackupState } from './backup.ts';
+export { BACKUP_WORK, BackupAction, BackupName, BackupState, BackupView, isFinalBackupState } from './backup.ts';
 export { ClusterGroupUpgrade, ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus } from './cluster-group-upgrade.ts';
 export { ranCrds } from './crds.ts';
-export { CLEANUP_FINALIZER, ClusterGroupUpgradeCondition, OVERRIDES_CONFIG_MAP, PrecacheAction, PrecacheView, SpokeName } from './names.ts';
+export {
+  CLEANUP_FINALIZER,
+  ClusterGroupUpgradeCondition,
+  OVERRIDES_CONFIG_MAP,
+  PRECACHE_WORK,
+  PrecacheAction,
+  PrecacheView,
+  SpokeName,
+} from './names.ts';
 export { packStatus, unpackStatus } from './packed-status.ts';
 export { PreCachingConfig, PreCachingConfigSpec, PrecacheSpecKey, PrecachingSpec, precacheSpecData } from './pre-caching-config.ts';
 export {

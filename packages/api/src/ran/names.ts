@@ -37,6 +37,9 @@ export const PrecacheView = {
 } as const;
 export type PrecacheView = (typeof PrecacheView)[keyof typeof PrecacheView];
 
+/** ManifestWork of a pre-cache, in the hub namespace of the spoke. */
+export const PRECACHE_WORK = 'precache-work';
+
 /** Finalizer of a ClusterGroupUpgrade. */
 export const CLEANUP_FINALIZER = 'ran.openshift.io/cleanup-finalizer';
 
