@@ -23,7 +23,6 @@ dispatch({
     if (cluster.startsWith('broken') && attempt < 3) throw new Error('refused');
     if (cluster.startsWith('waits') && attempt < 3) throw new WaitingError('FLOTILLA_TEST_WAIT', 'not yet', 30);
     process.stdout.write(`ended ${cluster}\n`);
-    return undefined;
   },
 });
 process.stdout.write('ready\n');

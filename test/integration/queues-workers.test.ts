@@ -80,7 +80,6 @@ describe('two processes on one Redis', () => {
       await milliseconds(Number(cluster) % 5);
       seen.set(cluster, value);
       running.delete(cluster);
-      return undefined;
     });
     for (let i = 1; i <= 500; i++) {
       const cluster = String(i % 25);
@@ -106,7 +105,7 @@ describe('two processes on one Redis', () => {
     await until(() => expect(stuck).toEqual(['a']));
     await leaving.close();
     const runs: string[] = [];
-    const staying = two.work(async ({ cluster }) => void runs.push(cluster) as undefined);
+    const staying = two.work(async ({ cluster }) => runs.push(cluster));
     await until(() => expect(runs).toEqual(['a']));
     await Promise.all([staying.close(), steps.close()]);
   });
@@ -118,7 +117,7 @@ describe('two processes on one Redis', () => {
     const worker = dispatch({
       store: two.store,
       log: { ...log, warn: (_: object, message: string) => void lines.push(message) },
-      handle: async (each) => void runs.push(each) as undefined,
+      handle: async (each) => runs.push(each),
     });
     const connection = new Redis(two.url, { maxRetriesPerRequest: null });
     const queue = new Queue('steps', { connection, prefix: 'flotilla' });
@@ -153,7 +152,6 @@ describe('two processes on one Redis', () => {
       beside = Math.max(beside, running);
       await open.promise;
       running -= 1;
-      return undefined;
     });
     const connection = new Redis(two.url, { maxRetriesPerRequest: null });
     const queue = new Queue('steps', { connection, prefix: 'flotilla' });

@@ -3,6 +3,7 @@
 import { type Dispatcher, keyId, type StepKey } from '@flotilla/queues';
 import type { Clock } from '@flotilla/runtime';
 
+/** What asks for due steps, and carries out those that are late. */
 export interface DueStepsDeps {
   readonly queue: Pick<Dispatcher, 'want' | 'holds'>;
   readonly clock: Pick<Clock, 'now' | 'setTimer'>;

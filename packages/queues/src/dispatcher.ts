@@ -237,9 +237,8 @@ class StepDispatcher implements Dispatcher {
       return;
     }
     this.#failures.delete(id);
-    if (outcome.kind === 'done') {
-      if (outcome.again !== undefined) this.want(key, { priority, at: outcome.again });
-    } else if (outcome.kind === 'waiting') {
+    if (outcome.kind === 'done') return;
+    if (outcome.kind === 'waiting') {
       log.debug({ queue: name, key: id, reason: errorMessage(outcome.error) }, 'Step waits, looking again later');
       retry(outcome.error.retryAfterMs);
     } else {

@@ -9,8 +9,7 @@ const run = (handle: StepHandler, signal = new AbortController().signal, runTime
 describe('runOnce', () => {
   it('tells ends, verdicts, waits and failures apart', async () => {
     const throwing = (error: unknown) => run(() => Promise.reject(error));
-    expect(await run(async () => undefined)).toEqual({ kind: 'done', again: undefined });
-    expect(await run(async () => ({ again: 5 }))).toEqual({ kind: 'done', again: 5 });
+    expect(await run(async () => true)).toEqual({ kind: 'done' });
     expect(await throwing(new TerminalError('FLOTILLA_TEST', 'bad'))).toMatchObject({ kind: 'terminal', error: { code: 'FLOTILLA_TEST' } });
     expect(await throwing(new WaitingError('FLOTILLA_TEST', 'not yet', 5_000))).toMatchObject({ kind: 'waiting' });
     expect(await throwing(new Error('refused'))).toMatchObject({ kind: 'failed', error: { message: 'refused' } });
@@ -31,7 +30,6 @@ describe('runOnce', () => {
     const outcome = await run(
       async () => {
         started = true;
-        return undefined;
       },
       AbortSignal.abort(new Error('closed')),
     );

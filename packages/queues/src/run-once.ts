@@ -2,18 +2,12 @@ import { TerminalError, WaitingError } from '@flotilla/api';
 import { StepTimeoutError } from './errors.ts';
 import { keyId, type StepKey } from './step-key.ts';
 
-/** How a step wants to be looked at again; nothing when only an event can change anything. */
-export interface Again {
-  /** Milliseconds since the epoch. */
-  readonly again?: number | undefined;
-}
-
-/** One run for a key: idempotent, and free to observe that there is nothing to do. */
-export type StepHandler = (key: StepKey, signal: AbortSignal) => Promise<Again | undefined>;
+/** One run for a key: idempotent, and free to observe that there is nothing to do. What it resolves with is of no interest. */
+export type StepHandler = (key: StepKey, signal: AbortSignal) => Promise<unknown>;
 
 /** How one run ended. */
 export type Outcome =
-  | { readonly kind: 'done'; readonly again: number | undefined }
+  | { readonly kind: 'done' }
   | { readonly kind: 'waiting'; readonly error: WaitingError }
   | { readonly kind: 'failed'; readonly error: unknown }
   | { readonly kind: 'terminal'; readonly error: TerminalError };
@@ -29,7 +23,8 @@ export interface RunBounds {
 /** Runs once, bounded in time, and maps what is thrown to what happens next. The only place that does. Never throws. */
 export async function runOnce(handle: StepHandler, key: StepKey, bounds: RunBounds): Promise<Outcome> {
   try {
-    return { kind: 'done', again: (await bounded(handle, key, bounds))?.again };
+    await bounded(handle, key, bounds);
+    return { kind: 'done' };
   } catch (error) {
     if (error instanceof TerminalError) return { kind: 'terminal', error };
     if (error instanceof WaitingError) return { kind: 'waiting', error };
@@ -37,7 +32,7 @@ export async function runOnce(handle: StepHandler, key: StepKey, bounds: RunBoun
   }
 }
 
-async function bounded(handle: StepHandler, key: StepKey, { runTimeoutMs, signal }: RunBounds): Promise<Again | undefined> {
+async function bounded(handle: StepHandler, key: StepKey, { runTimeoutMs, signal }: RunBounds): Promise<void> {
   signal.throwIfAborted();
   // One controller per run: AbortSignal.any would leave a trace of every run on the dispatcher's own signal.
   const run = new AbortController();
@@ -51,7 +46,7 @@ async function bounded(handle: StepHandler, key: StepKey, { runTimeoutMs, signal
   signal.addEventListener('abort', onAbort, { once: true });
   try {
     // A handler that ignores its signal must not hold its place for ever.
-    return await Promise.race([handle(key, run.signal), stopped.promise]);
+    await Promise.race([handle(key, run.signal), stopped.promise]);
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', onAbort);

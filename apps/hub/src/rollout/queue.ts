@@ -1,6 +1,5 @@
 import { type Dispatcher, type StepKey, startDispatcher } from '@flotilla/queues';
-import { lookAgain } from '../spoke-job/look-again.ts';
-import type { StepOptions } from '../spoke-job/queue.ts';
+import { lookAgain, type StepOptions } from '../look-again.ts';
 import { type BatchStepDeps, createBatchStep } from './batch-step.ts';
 import { createSpokeStep, type SpokeStepDeps } from './spoke/spoke-step.ts';
 
@@ -22,5 +21,5 @@ export const startRolloutSteps = (step: RolloutStep, options: StepOptions & { re
     ...options,
     name: 'rollout-steps',
     kinds: ['rollout', 'placements'],
-    handle: options.isRemote ? lookAgain(step) : async (key) => void (await step(key)) as undefined,
+    handle: options.isRemote ? lookAgain(step) : step,
   });

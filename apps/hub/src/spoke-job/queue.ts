@@ -1,11 +1,8 @@
-import { type Dispatcher, type DispatcherOptions, startDispatcher } from '@flotilla/queues';
+import { type Dispatcher, startDispatcher } from '@flotilla/queues';
+import { lookAgain, type StepOptions } from '../look-again.ts';
 import type { JobState, SpokeJob } from './definition.ts';
 import type { SpokeJobEngine } from './engine.ts';
-import { lookAgain } from './look-again.ts';
 import { createSpokeStep, type SpokeStepDeps } from './spoke-step.ts';
-
-/** What every dispatcher of a process is given. */
-export type StepOptions = Pick<DispatcherOptions, 'store' | 'concurrency' | 'signal' | 'log' | 'clock'>;
 
 /** While many spokes begin, every other step is the oldest of those that watch a job: a verdict must not wait for all to begin. */
 const WATCHING = { from: 3, every: 2 };
@@ -17,7 +14,7 @@ export function startSpokeJobs<S extends JobState, I>(engine: SpokeJobEngine<S, 
     name: `${engine.job.work}-steps`,
     kinds: [engine.job.work],
     reserve: WATCHING,
-    handle: async (key, signal) => void (await engine.step(key, signal)) as undefined,
+    handle: (key, signal) => engine.step(key, signal),
     onFailing: (key, error) => engine.fail(key, error),
   });
   engine.start(steps, options.signal);

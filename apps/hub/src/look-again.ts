@@ -1,5 +1,8 @@
 import { WaitingError } from '@flotilla/api';
-import { keyId, type StepHandler, type StepKey } from '@flotilla/queues';
+import { type DispatcherOptions, keyId, type StepHandler, type StepKey } from '@flotilla/queues';
+
+/** What every dispatcher of a process is given. */
+export type StepOptions = Pick<DispatcherOptions, 'store' | 'concurrency' | 'signal' | 'log' | 'clock'>;
 
 /** Milliseconds until the next look, after each that found nothing to do. */
 const LOOKS_MS = [150, 500, 1500];
@@ -43,6 +46,5 @@ export function lookAgain(handle: (key: StepKey, signal: AbortSignal) => Promise
     const id = keyId(key);
     if (await handle(key, signal)) patience.forget(id);
     else patience.wait(id, 'nothing to do by the watches of this process, which may be behind');
-    return undefined;
   };
 }
