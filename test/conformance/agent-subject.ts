@@ -9,7 +9,7 @@ import { startApiServer, startControllerManager } from '@flotilla/control-plane/
 import { registerSpokes } from '@flotilla/control-plane/simulators';
 import type { Client } from '@flotilla/runtime';
 import { expect, vi } from 'vitest';
-import { programFile } from '../../tools/src/fleets/programs.ts';
+import { programFile } from '../../tools/src/fleets/program-files.ts';
 import { applyCrds } from '../fixtures/crds.ts';
 import { countRefusedCreates, observeServer } from './observer.ts';
 import type { TransportSubject } from './transport-subject.ts';

@@ -18,7 +18,7 @@ import {
   writeImage,
   writeLayer,
 } from '@flotilla/registry';
-import { programFile } from '../../tools/src/fleets/programs.ts';
+import { programFile } from '../../tools/src/fleets/program-files.ts';
 
 /** The registry as pull specs name it; nodes reach it through a mirror. */
 export const REGISTRY_NAME = 'registry.test';

@@ -66,10 +66,13 @@ export interface WorkerProcess extends AsyncDisposable {
   readonly kill: () => Promise<void>;
 }
 
-/** Starts a worker process whose runs take `runMs`. */
-export async function startWorkerProcess(redisUrl: string, runMs: number): Promise<WorkerProcess> {
+/** Starts a worker process whose runs take `runMs`. @param redisUrl default: a server of its own */
+export async function startWorkerProcess(redisUrl: string | undefined, runMs: number, env: NodeJS.ProcessEnv = {}): Promise<WorkerProcess> {
   const program = fileURLToPath(new URL('queue-worker-child.ts', import.meta.url));
-  const started = spawn(process.execPath, [program, JSON.stringify({ redisUrl, runMs })], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const started = spawn(process.execPath, [program, JSON.stringify({ redisUrl, runMs })], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: { ...process.env, ...env },
+  });
   const [begun, ended]: [string[], string[]] = [[], []];
   const ready = Promise.withResolvers<void>();
   createInterface(started.stdout).on('line', (line) => {

@@ -4,7 +4,7 @@ import { openStore } from '@flotilla/queues';
 import { z } from 'zod';
 import { dispatch, log, milliseconds } from './queue-fixture.ts';
 
-const Job = z.object({ redisUrl: z.string(), runMs: z.number() });
+const Job = z.object({ redisUrl: z.string().optional(), runMs: z.number() });
 
 // Ends with the process that started it, however that one ends.
 process.stdin.on('end', () => process.exit(3)).resume();
@@ -13,7 +13,7 @@ const { redisUrl, runMs } = Job.parse(JSON.parse(process.argv[2] ?? ''));
 const tries = new Map<string, number>();
 
 dispatch({
-  store: await openStore({ redisUrl, log }),
+  store: await openStore(redisUrl === undefined ? { preference: 'redis', log } : { redisUrl, log }),
   concurrency: 5,
   handle: async ({ cluster }) => {
     const attempt = (tries.get(cluster) ?? 0) + 1;

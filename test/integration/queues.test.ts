@@ -1,8 +1,11 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { TerminalError, WaitingError } from '@flotilla/api';
 import { type DispatcherOptions, openStore, type StepHandler } from '@flotilla/queues';
-import { describe, expect, it } from 'vitest';
-import { dispatch, key, log, milliseconds, startRedis, until, useStore } from './queue-fixture.ts';
+import { describe, expect, it, vi } from 'vitest';
+import { dispatch, key, log, milliseconds, startRedis, startWorkerProcess, until, useStore } from './queue-fixture.ts';
 
 const IDLE = { waiting: 0, running: 0, timers: 0 };
 
@@ -268,6 +271,18 @@ describe('a Redis of our own', () => {
       await until(() => expect(steps.size()).toEqual(IDLE));
     } finally {
       await steps.close();
+    }
+  });
+
+  it('leaves nothing behind when its process is killed', async () => {
+    const dir = await mkdtemp(join(tmpdir(), 'flotilla-killed-'));
+    try {
+      await using process = await startWorkerProcess(undefined, 0, { TMPDIR: dir });
+      expect(await readdir(dir)).toEqual([expect.stringMatching(/\.sock$/)]);
+      await process.kill();
+      await vi.waitFor(async () => expect(await readdir(dir)).toEqual([]), { timeout: 30_000, interval: 20 });
+    } finally {
+      await rm(dir, { recursive: true, force: true });
     }
   });
 

@@ -11,7 +11,6 @@ const Environment = z.object({
   FLOTILLA_FUZZ_SECONDS: z.coerce.number().min(0).default(1.5),
   FLOTILLA_FUZZ_CASE: z.coerce.number().int().optional(),
   FLOTILLA_PAYLOADS: z.string().min(1).optional(),
-  FLOTILLA_PROGRAMS: z.string().min(1).optional(),
   PATH: z.string().default('/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'),
 });
 
@@ -25,8 +24,6 @@ export interface ControlPlaneEnvironment {
   readonly keepFolders: boolean;
   /** Folder with release payloads of real size (`FLOTILLA_PAYLOADS`); tests of them are skipped without it. */
   readonly payloadsDir?: string;
-  /** Folder with bundles of our programs, `<app>/app/main.mjs` (`FLOTILLA_PROGRAMS`): they start in a fifth of the time that their sources take. */
-  readonly programsDir?: string;
   /** Search path, with the system folders that a user's PATH may lack. */
   readonly path: string;
   /** Property runs: `FLOTILLA_FUZZ_SEED`, `FLOTILLA_FUZZ_SECONDS` for one target, `FLOTILLA_FUZZ_CASE` for one case of it. */
@@ -39,7 +36,6 @@ export function readEnvironment(): ControlPlaneEnvironment {
   return {
     ...(env.KUBEBUILDER_ASSETS && { assetsDir: env.KUBEBUILDER_ASSETS }),
     cacheDir: env.FLOTILLA_CACHE ?? join(env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'flotilla'),
-    ...(env.FLOTILLA_PROGRAMS && { programsDir: env.FLOTILLA_PROGRAMS }),
     ...(env.FLOTILLA_PAYLOADS && { payloadsDir: env.FLOTILLA_PAYLOADS }),
     keepFolders: Boolean(env.FLOTILLA_DEBUG),
     fuzz: { seed: env.FLOTILLA_FUZZ_SEED, seconds: env.FLOTILLA_FUZZ_SECONDS, only: env.FLOTILLA_FUZZ_CASE },

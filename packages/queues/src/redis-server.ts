@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,17 +30,16 @@ export async function findRedisProgram(): Promise<string | undefined> {
 }
 
 /**
- * Starts a server of our own: reachable through a socket in a folder only this user can enter, without persistence (it holds
- * work, which is derived anew), started again when it dies, ended with this process even when that is killed (Linux).
+ * Starts a server of our own: reachable through a socket only this user can open, without persistence (it holds work, which is
+ * derived anew), started again when it dies, ended with this process even when that is killed (Linux). It takes the socket with it.
  */
 export async function startRedisServer(program: string, log: Log): Promise<RedisServer> {
-  const dir = await mkdtemp(join(tmpdir(), 'flotilla-redis-'));
-  const socket = join(dir, 'redis.sock');
+  const socket = join(tmpdir(), `flotilla-redis-${randomBytes(6).toString('hex')}.sock`);
   const command = (await runs('setpriv', ['--version'])) ? ['setpriv', '--pdeathsig', 'TERM', program] : [program];
   let child: ChildProcess | undefined;
   let stopping = false;
   const start = () => {
-    child = launch([...command, ...serverArgs(dir, socket)]);
+    child = launch([...command, ...serverArgs(socket)]);
     child.once('exit', (code, signal) => {
       child = undefined;
       if (stopping) return;
@@ -53,7 +53,7 @@ export async function startRedisServer(program: string, log: Log): Promise<Redis
     stopping = true;
     process.off('exit', killNow);
     await end(child);
-    await rm(dir, { recursive: true, force: true });
+    await rm(socket, { force: true });
   };
   start();
   try {
@@ -65,12 +65,11 @@ export async function startRedisServer(program: string, log: Log): Promise<Redis
   return { program, socket, pid: () => child?.pid, stop };
 }
 
-const serverArgs = (dir: string, socket: string): string[] => {
+const serverArgs = (socket: string): string[] => {
   const settings = {
     port: '0',
     unixsocket: socket,
     unixsocketperm: '700',
-    dir,
     save: '',
     appendonly: 'no',
     'maxmemory-policy': 'noeviction',
@@ -81,7 +80,10 @@ const serverArgs = (dir: string, socket: string): string[] => {
 };
 
 function launch([command = '', ...args]: readonly string[]): ChildProcess {
+  // It sets the rights of its socket after it has begun to listen: nobody else may open that before.
+  const mask = process.umask(0o077);
   const child = spawn(command, args, { stdio: 'ignore' });
+  process.umask(mask);
   // A failed start also ends in a failed wait for the socket, which is where it is reported.
   child.on('error', () => {});
   return child;

@@ -172,8 +172,6 @@ test('reads all that it watches before it reconciles; the changes it selects con
         select: ({ type, object }) => type === 'set' && object.metadata.labels?.team !== 'green',
         enqueue: ({ object }) => maps.byIndex('team', object.metadata.labels?.team ?? ''),
       }),
-      // @ts-expect-error no such index: asking for it does not compile.
-      watch(maps, { select: () => false, enqueue: () => maps.byIndex('colour', 'red') }),
     ],
     logger: createLogger({ name: 't', level: 'silent' }),
     signal: stop.signal,

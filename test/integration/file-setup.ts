@@ -1,0 +1,4 @@
+import { inject } from 'vitest';
+import { useBundles } from '../../tools/src/fleets/program-files.ts';
+
+useBundles(inject('programs'));
