@@ -146,6 +146,7 @@ describe('rendering', () => {
         'versionOperator.profile=edge',
         'versionOperator.registry.pullSecret=pull',
         'versionOperator.registry.caConfigMap=authorities',
+        'versionOperator.registry.mirrorsConfigMap=mirrors',
         'versionOperator.registry.insecure={registry.example.com:5000}',
         'versionOperator.cache.claim=releases',
         'versionOperator.proxy.https=http://proxy.example.com:3128',
