@@ -1,5 +1,6 @@
 import type { Client } from '@flotilla/runtime';
 import type { CommandOptions } from '../../processes/command.ts';
+import type { ServerProcess } from '../../processes/server-process.ts';
 import type { RuntimeName } from '../../toolchain/debian-packages.ts';
 import type { Log } from '../../toolchain/go-build.ts';
 import type { ApiUser } from '../api-server/credentials.ts';
@@ -69,6 +70,8 @@ export interface Cluster extends AsyncDisposable {
   kubectl(args: readonly string[], options?: CommandOptions): Promise<string>;
   /** Runs a command on the node, in its namespaces. */
   run(program: string, args: readonly string[], options?: CommandOptions): Promise<string>;
+  /** Starts a server on the node, in its namespaces; it ends with the cluster. Its log is `<name>.log` in the cluster's folder. */
+  startServer(name: string, program: string, args: readonly string[]): Promise<ServerProcess>;
   /** What the runtime holds. */
   images(): Promise<StoredImage[]>;
   stop(): Promise<void>;

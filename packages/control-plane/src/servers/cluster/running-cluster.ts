@@ -5,6 +5,7 @@ import { removeClusterCgroups } from '../../processes/cgroups.ts';
 import { type CommandOptions, runCommand } from '../../processes/command.ts';
 import { registerStop } from '../../processes/exit-cleanup.ts';
 import { currentRun, removeRunFolder } from '../../processes/run.ts';
+import type { ServerProcess } from '../../processes/server-process.ts';
 import type { RuntimeName } from '../../toolchain/debian-packages.ts';
 import type { Tools } from '../../toolchain/tools.ts';
 import { ADMIN, createCredentials, renderKubeconfig } from '../api-server/credentials.ts';
@@ -155,8 +156,11 @@ export class RunningCluster implements Cluster {
   }
 
   run(program: string, args: readonly string[], options?: CommandOptions): Promise<string> {
-    if (!this.#space) throw new TypeError(`cluster ${this.name} does not run`);
-    return this.#space.run(program, args, options);
+    return this.#inside.run(program, args, options);
+  }
+
+  startServer(name: string, program: string, args: readonly string[]): Promise<ServerProcess> {
+    return this.#inside.start(name, program, args);
   }
 
   images(): Promise<StoredImage[]> {
@@ -174,6 +178,11 @@ export class RunningCluster implements Cluster {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop();
+  }
+
+  get #inside(): NodeSpace {
+    if (!this.#space) throw new TypeError(`cluster ${this.name} does not run`);
+    return this.#space;
   }
 
   get #node(): { node: NodeRuntime; process: RuntimeProcess } {

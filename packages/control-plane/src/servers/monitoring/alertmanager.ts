@@ -1,12 +1,14 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '../../toolchain/go-build.ts';
-import { type ListeningServer, startListening } from './listening-server.ts';
+import { type ListeningServer, type ServerPlace, startListening } from './listening-server.ts';
 
 /** How Alertmanager is started. */
 export interface AlertmanagerOptions {
   /** Default: a free one. */
   readonly port?: number;
+  /** The node of a cluster, for its pods; default: this machine's loopback. */
+  readonly on?: ServerPlace;
   readonly log?: Log;
 }
 
@@ -14,10 +16,11 @@ export interface AlertmanagerOptions {
 export interface AlertmanagerServer extends ListeningServer {}
 
 /** Starts the one of the package prometheus-alertmanager. */
-export const startAlertmanager = ({ port, log }: AlertmanagerOptions = {}): Promise<AlertmanagerServer> =>
+export const startAlertmanager = ({ port, on, log }: AlertmanagerOptions = {}): Promise<AlertmanagerServer> =>
   startListening({
     name: 'prometheus-alertmanager',
     port,
+    on,
     log,
     async args({ dir, address }) {
       const config = join(dir, 'alertmanager.yml');

@@ -5,6 +5,10 @@ import { createRunFolder, removeRunFolder } from '../../processes/run.ts';
 import { type ServerProcess, startServerProcess } from '../../processes/server-process.ts';
 import { type DebianPackage, ensureDebianPackages } from '../../toolchain/debian-packages.ts';
 import type { Log } from '../../toolchain/go-build.ts';
+import type { Cluster } from '../cluster/cluster.ts';
+
+/** A cluster on whose node a server runs, for the pods there: also while the cluster's wide area link is cut. */
+export type ServerPlace = Pick<Cluster, 'address' | 'startServer'>;
 
 /** A program of a Debian package that listens on one port and answers `/-/ready`. */
 export interface ListeningProgram {
@@ -14,6 +18,8 @@ export interface ListeningProgram {
   readonly args: (place: { readonly dir: string; readonly address: string }) => Promise<readonly string[]>;
   /** Default: a free one. */
   readonly port?: number | undefined;
+  /** Default: this machine's loopback. */
+  readonly on?: ServerPlace | undefined;
   /** Progress of an installation; default: standard error. */
   readonly log?: Log | undefined;
 }
@@ -29,19 +35,19 @@ export interface ListeningServer extends AsyncDisposable {
 
 const stderrLog: Log = (line) => void process.stderr.write(`${line}\n`);
 
-/** Starts it, installing its package first where that is missing. It ends with this process. Throws ServerStartError or PackagesMissingError. */
-export async function startListening({ name, args, port, log = stderrLog }: ListeningProgram): Promise<ListeningServer> {
+/**
+ * Starts it, installing its package first where that is missing. It ends with this process, or with its cluster. Throws ServerStartError or
+ * PackagesMissingError.
+ */
+export async function startListening({ name, args, port, on, log = stderrLog }: ListeningProgram): Promise<ListeningServer> {
   await ensureDebianPackages([name], log);
   const chosen = port ?? (await freePorts(1))[0] ?? 0;
   const dir = await createRunFolder(name);
-  const address = `127.0.0.1:${chosen}`;
-  const server = await startServerProcess({
-    name,
-    program: name,
-    args: await args({ dir, address }),
-    logFile: `${dir}/${name}.log`,
-    cwd: dir,
-  });
+  const address = `${on?.address ?? '127.0.0.1'}:${chosen}`;
+  const given = await args({ dir, address });
+  const server = on
+    ? await on.startServer(name, name, given)
+    : await startServerProcess({ name, program: name, args: given, logFile: `${dir}/${name}.log`, cwd: dir });
   const stop = registerStop(async () => {
     await server.stop({ graceMs: 2_000 });
     await removeRunFolder(dir);

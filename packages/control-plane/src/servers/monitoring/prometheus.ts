@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '../../toolchain/go-build.ts';
-import { type ListeningServer, startListening } from './listening-server.ts';
+import { type ListeningServer, type ServerPlace, startListening } from './listening-server.ts';
 
 /** An alert that fires. */
 export interface FiringAlert {
@@ -18,6 +18,8 @@ export interface PrometheusOptions {
   readonly targets?: readonly string[];
   /** Default: a free one. */
   readonly port?: number;
+  /** The node of a cluster, for its pods; default: this machine's loopback. */
+  readonly on?: ServerPlace;
   readonly log?: Log;
 }
 
@@ -28,10 +30,11 @@ export interface PrometheusServer extends ListeningServer {
 }
 
 /** Starts the one of the package prometheus. */
-export async function startPrometheus({ alertmanager, targets = [], port, log }: PrometheusOptions = {}): Promise<PrometheusServer> {
+export async function startPrometheus({ alertmanager, targets = [], port, on, log }: PrometheusOptions = {}): Promise<PrometheusServer> {
   const server = await startListening({
     name: 'prometheus',
     port,
+    on,
     log,
     async args({ dir, address }) {
       await writeFile(rulesFile(dir), rulesFor([]));

@@ -12,8 +12,9 @@ export interface UpdateQuestion {
 
 /** An update-graph service, with a monitoring system that answers the queries of risks. */
 export interface UpdateService extends AsyncDisposable {
-  /** URL of the graph. */
+  /** URL of the graph, as seen from this machine. */
   readonly url: string;
+  readonly port: number;
   /** Where monitoring answers, without the path. */
   readonly monitoringUrl: string;
   readonly asked: readonly UpdateQuestion[];
@@ -26,8 +27,8 @@ export interface UpdateService extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
-/** Starts both on one free port of this machine. */
-export async function startUpdateService(): Promise<UpdateService> {
+/** Starts both on one free port of this machine. @param host address to listen on: `0.0.0.0` makes it reachable from clusters */
+export async function startUpdateService({ host = '127.0.0.1' }: { readonly host?: string } = {}): Promise<UpdateService> {
   const asked: UpdateQuestion[] = [];
   let graph: unknown = { nodes: [], edges: [] };
   let samples: Readonly<Record<string, readonly number[]>> = {};
@@ -49,7 +50,7 @@ export async function startUpdateService(): Promise<UpdateService> {
   const server = createServer((request, response) => {
     handle(request, response).catch(() => response.destroy());
   });
-  server.listen(0, '127.0.0.1');
+  server.listen(0, host);
   await once(server, 'listening');
   const stop = async (): Promise<void> => {
     if (!server.listening) return;
@@ -57,9 +58,11 @@ export async function startUpdateService(): Promise<UpdateService> {
     server.closeAllConnections();
     await closed;
   };
-  const origin = `http://127.0.0.1:${portOf(server)}`;
+  const port = portOf(server);
+  const origin = `http://127.0.0.1:${port}`;
   return {
     url: `${origin}/graph`,
+    port,
     monitoringUrl: origin,
     asked,
     setGraph: (next) => {
