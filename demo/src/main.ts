@@ -3,12 +3,13 @@ import { errorMessage, FlotillaError } from '@flotilla/api';
 import { cleanupOnExit } from '@flotilla/control-plane/processes';
 import { clusterObstacle } from '@flotilla/control-plane/servers';
 import { ensureTools } from '@flotilla/control-plane/toolchain';
-import { EXAMPLE_UPGRADE } from '../../tools/src/fleets/examples.ts';
+import { EXAMPLE_UPGRADE, FLEET_UPGRADE } from '../../tools/src/fleets/examples.ts';
 import { allSpokes, type Site } from '../../tools/src/fleets/fleet.ts';
 import { UPGRADES } from '../../tools/src/fleets/ocm/gateway.ts';
-import { startRealFleet } from '../../tools/src/fleets/real-fleet.ts';
+import { isRealFleet, startRealFleet } from '../../tools/src/fleets/real-fleet.ts';
 import { setUp } from '../../tools/src/setup.ts';
 import { startApiOnlyFleet } from './api-only-fleet.ts';
+import { tellManagedUpgrade } from './managed-upgrade.ts';
 import { tellOcmStory } from './ocm/story.ts';
 import { type DemoOptions, HELP, parseOptions } from './options.ts';
 import { tellStory } from './story.ts';
@@ -33,12 +34,15 @@ async function main(options: DemoOptions, signal: AbortSignal): Promise<void> {
   await using fleet = await (obstacle ? startApiOnlyFleet(fleetOptions) : startRealFleet(fleetOptions));
   say(`  ${fleet.description}`);
   say(`  up after ${elapsed(start)}`);
-  await tellStory(fleet, { rate: options.rate, screen, signal });
+  const telling = { rate: options.rate, screen, signal };
+  const images = await tellStory(fleet, telling);
+  if (isRealFleet(fleet)) await tellManagedUpgrade(fleet, { ...telling, images });
+  else say('\nThe last chapter, in which whole clusters upgrade themselves, is left out: these are none');
   say(`\nThe story took ${elapsed(start)}, set-up not counted`);
   if (options.keep) {
     for (const spoke of allSpokes(fleet)) await spoke.restoreLink();
     say('\nThe links are up again, and everything stays until Ctrl-C. Look around with');
-    const { namespace, name } = EXAMPLE_UPGRADE;
+    const { namespace, name } = isRealFleet(fleet) ? FLEET_UPGRADE : EXAMPLE_UPGRADE;
     const looks = [`-n ${namespace} get cgu ${name} -o yaml`, 'get managedclusters', 'get managedclusteractions,managedclusterviews -A'];
     await keepRunning(fleet.hub, allSpokes(fleet), { looks, signal });
   }

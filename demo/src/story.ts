@@ -4,7 +4,7 @@ import { RegistryClient } from '@flotilla/registry';
 import { applyExamples, EXAMPLE_UPGRADE, HUB_EXAMPLES } from '../../tools/src/fleets/examples.ts';
 import { allSpokes, type Fleet } from '../../tools/src/fleets/fleet.ts';
 import { installFlotilla, joinOptions } from '../../tools/src/fleets/installation.ts';
-import { pushProgramImages } from '../../tools/src/fleets/program-images.ts';
+import { type ProgramImages, pushProgramImages } from '../../tools/src/fleets/program-images.ts';
 import { buildReleaseFixture, distinctBytes, type ReleaseFixture } from '../../tools/src/fleets/release-fixture.ts';
 import { followPrecaching } from '../../tools/src/fleets/upgrade-progress.ts';
 import { imagePlaceholders, startWorkloads, workloadImages } from '../../tools/src/fleets/workloads.ts';
@@ -27,29 +27,35 @@ const PRECACHE_EXTRA_SECONDS = 8;
 
 /**
  * The main job, from an empty fleet to a new version in service, and images that start with the links cut. Throws with the reason when
- * a step does not end well: `FLOTILLA_DEMO_*`, or the error of the part that failed.
+ * a step does not end well: `FLOTILLA_DEMO_*`, or the error of the part that failed. Returns the images that the programs run from.
  */
-export async function tellStory(fleet: Fleet, options: StoryOptions): Promise<void> {
+export async function tellStory(fleet: Fleet, options: StoryOptions): Promise<ProgramImages> {
   const say = (line: string) => options.screen.write(`${line}\n`);
-  const release = await setTheScene(fleet, say, options.signal);
+  const { release, programs } = await setTheScene(fleet, say, options.signal);
   await shapeLinks(fleet, options.rate, say);
   const images = workloadImages(largestFirst(release));
   const windowStart = await applyUpgrade(fleet, release, images, { ...options, say });
   await precache(fleet, release, { ...options, say });
   await rollOutInWindow(fleet, release, { ...options, images, windowStart, say });
   await startWithoutLinks(fleet, release.components, new Set(Object.values(images)), say);
+  return programs;
+}
+
+interface Scene {
+  readonly release: ReleaseFixture;
+  readonly programs: ProgramImages;
 }
 
 type Say = { readonly say: (line: string) => void };
 
 /** Pushes our programs and both versions, installs hub and agents, and starts what runs on the spokes. */
-async function setTheScene(fleet: Fleet, say: (line: string) => void, signal: AbortSignal): Promise<ReleaseFixture> {
+async function setTheScene(fleet: Fleet, say: (line: string) => void, signal: AbortSignal): Promise<Scene> {
   const { pushHost, registryName, dir, spokes } = fleet;
   await using client = new RegistryClient({ insecureHosts: [pushHost] });
   say('\nImages of our programs, a standalone hub from charts/hub, and every spoke joined with the command for it:');
   const [first] = spokes;
   if (first) say(`  npm run join -- ${Object.entries(joinOptions(fleet, first)).flat().map(asOption).join(' ')} …`);
-  const images = await pushProgramImages({ client, pushHost, dir, say: (line) => say(`  ${line}`) });
+  const programs = await pushProgramImages({ client, pushHost, dir, say: (line) => say(`  ${line}`) });
   const fixture = { client, pushHost, registryName, log: (line: string) => say(`  ${line}`) };
   const pushAndStart = async (): Promise<ReleaseFixture> => {
     const old = await buildReleaseFixture({ ...fixture, ...OLD_VERSION });
@@ -59,10 +65,10 @@ async function setTheScene(fleet: Fleet, say: (line: string) => void, signal: Ab
     ]);
     return release;
   };
-  const [release] = await Promise.all([pushAndStart(), installFlotilla({ fleet, images, signal })]);
+  const [release] = await Promise.all([pushAndStart(), installFlotilla({ fleet, images: programs, signal })]);
   say(`  hub is up, ${spokes.map(({ name }) => name).join(' and ')} joined and available; each spoke runs 4 Deployments of 4.98.0`);
   say(`  release ${release.version}: ${release.components.length} component images, ${megabytes(release.releaseBytes)}`);
-  return release;
+  return { release, programs };
 }
 
 const asOption = (text: string, index: number): string => (index % 2 === 0 ? `--${text}` : text);

@@ -11,6 +11,15 @@ export const HUB_EXAMPLES = [
   'rollout/manifest-work-replica-set',
   'rollout/cluster-group-upgrade',
 ] as const;
+/** Namespace and name of the ClusterGroupUpgrade in `examples/fleet-upgrade`. */
+export const FLEET_UPGRADE = { namespace: 'fleet-upgrades', name: 'release' } as const;
+/** Files of `examples/fleet-upgrade` for the hub, in the order a user applies them. */
+export const FLEET_UPGRADE_EXAMPLES = [
+  'fleet-upgrade/namespace',
+  'fleet-upgrade/pre-caching-config',
+  'fleet-upgrade/manifest-work-replica-set',
+  'fleet-upgrade/cluster-group-upgrade',
+] as const;
 /** What the rollout changes, as it is on a spoke before. */
 export const SPOKE_EXAMPLE = 'rollout/spoke/deployments';
 

@@ -38,7 +38,8 @@ export async function installFlotilla(installation: Installation): Promise<void>
   });
 }
 
-const repository = (fleet: Fleet, app: string) => `${fleet.registryName}/flotilla/${app}`;
+/** Where the image of a program is, for nodes. */
+export const repository = ({ registryName }: Pick<Fleet, 'registryName'>, app: string): string => `${registryName}/flotilla/${app}`;
 
 /** `helm upgrade --install` with values as a user would have them in a file; does not wait for pods. */
 async function installHub({ fleet, images, signal, hubValues }: Installation): Promise<void> {

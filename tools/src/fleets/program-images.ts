@@ -1,15 +1,12 @@
 import { join } from 'node:path';
 import type { RegistryClient } from '@flotilla/registry';
+import type { AppName } from '../images/apps.ts';
 import { buildImages } from '../images/build-images.ts';
 import { hostArchitecture } from '../images/cache-folder.ts';
 import { pushImages } from '../images/push-images.ts';
 
 /** Digests of our programs' images, by program. */
-export interface ProgramImages {
-  readonly hub: string;
-  readonly 'spoke-agent': string;
-  readonly 'image-puller': string;
-}
+export type ProgramImages = Readonly<Record<AppName, string>>;
 
 /** Where program images are pushed. */
 export interface ProgramImagesOptions {
@@ -25,10 +22,16 @@ export interface ProgramImagesOptions {
 export async function pushProgramImages({ client, pushHost, dir, say }: ProgramImagesOptions): Promise<ProgramImages> {
   const built = await buildImages({ output: join(dir, 'images'), architectures: [hostArchitecture()], superseded: 'newest', log: say });
   const pushed = await pushImages(built, { client, prefix: `${pushHost}/flotilla`, tag: 'demo' });
-  const digestOf = (app: keyof ProgramImages): string => {
+  const digestOf = (app: AppName): string => {
     const digest = pushed.find((image) => image.app === app)?.pullSpec.split('@')[1];
     if (!digest) throw new TypeError(`no image was built for ${app}`);
     return digest;
   };
-  return { hub: digestOf('hub'), 'spoke-agent': digestOf('spoke-agent'), 'image-puller': digestOf('image-puller') };
+  return {
+    hub: digestOf('hub'),
+    'image-puller': digestOf('image-puller'),
+    'spoke-agent': digestOf('spoke-agent'),
+    'upgrade-operator': digestOf('upgrade-operator'),
+    'version-operator': digestOf('version-operator'),
+  };
 }

@@ -11,6 +11,9 @@ export interface RealFleet extends Fleet {
   readonly clusters: ReadonlyMap<string, Cluster>;
 }
 
+/** Whether a fleet is of whole clusters. */
+export const isRealFleet = (fleet: Fleet): fleet is RealFleet => 'clusters' in fleet;
+
 /** How whole clusters are started. */
 export interface RealFleetOptions extends FleetOptions {
   /** What the spokes' nodes are; default: what a cluster has by itself. */

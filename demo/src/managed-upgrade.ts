@@ -1,0 +1,127 @@
+import { FlotillaError } from '@flotilla/api';
+import { RegistryClient } from '@flotilla/registry';
+import { applyExamples, FLEET_UPGRADE, FLEET_UPGRADE_EXAMPLES } from '../../tools/src/fleets/examples.ts';
+import { allSpokes } from '../../tools/src/fleets/fleet.ts';
+import { type ManagedFleet, startManagedFleet } from '../../tools/src/fleets/managed/managed-fleet.ts';
+import { upgradeWithoutLink } from '../../tools/src/fleets/managed/spoke-upgrade.ts';
+import type { ProgramImages } from '../../tools/src/fleets/program-images.ts';
+import type { RealFleet } from '../../tools/src/fleets/real-fleet.ts';
+import { followRollout } from '../../tools/src/fleets/rollout-progress.ts';
+import { followPrecaching } from '../../tools/src/fleets/upgrade-progress.ts';
+import { ProgressView } from './progress-view.ts';
+import type { StoryOptions } from './story.ts';
+
+/** Until pre-caching, and until the whole rollout is given up. */
+const PRECACHE_MS = 180_000;
+const ROLLOUT_MS = 400_000;
+/** From the examples' being applied to the window. */
+const WINDOW_IN_MS = 20_000;
+
+/** What the chapter is told with. */
+export interface ManagedUpgradeOptions extends StoryOptions {
+  /** Images of our programs in the fleet's registry. */
+  readonly images: ProgramImages;
+}
+
+/**
+ * The last chapter: spokes that are run from releases upgrade themselves to another one, step by step, with their links cut. Throws with the
+ * reason when it does not end well: `FLOTILLA_DEMO_*`, or the error of the part that failed. The fleet stays the caller's.
+ */
+export async function tellManagedUpgrade(fleet: RealFleet, options: ManagedUpgradeOptions): Promise<void> {
+  const { screen, images, rate, signal } = options;
+  const say = (line: string) => screen.write(`${line}\n`);
+  const { spokes } = fleet;
+  say(
+    `\nThe last chapter: whole clusters upgrade themselves. ${spokes.map(({ name }) => name).join(' and ')} get an upgrade operator, a version`,
+  );
+  say('operator and monitoring of their own, and are installed from a release of 2 operators, which run a workload each:');
+  for (const spoke of allSpokes(fleet)) {
+    await spoke.restoreLink();
+    await spoke.setRate(undefined);
+  }
+  await using client = new RegistryClient({ insecureHosts: [fleet.pushHost] });
+  await using managed = await startManagedFleet({ fleet, images, client, say: (line) => say(`  ${line}`), signal });
+  for (const spoke of spokes) await spoke.setRate(rate);
+  const windowStart = await applyUpgrade(fleet, managed, say);
+  await precache(fleet, managed, { ...options, say });
+  const { length: since } = (await fleet.registry.served()).requests;
+  await rollOut(fleet, managed, { windowStart, say, signal });
+  await showResult(fleet, managed, { since, say });
+}
+
+type Say = (line: string) => void;
+
+/** As a user would, ahead of the window; returns when that starts. */
+async function applyUpgrade({ hub }: RealFleet, { placeholders, next }: ManagedFleet, say: Say): Promise<number> {
+  const windowStart = Math.ceil((Date.now() + WINDOW_IN_MS) / 1000) * 1000;
+  const WINDOW_START = new Date(windowStart).toISOString().replace('.000Z', 'Z');
+  say(
+    `\nApplying examples/fleet-upgrade: release ${next.version}, by a ManifestWork with an UpgradeConfig, in a window from ${WINDOW_START}`,
+  );
+  const said = await applyExamples(hub, FLEET_UPGRADE_EXAMPLES, { ...placeholders, WINDOW_START });
+  say(said.replaceAll(/^/gm, '  '));
+  return windowStart;
+}
+
+async function precache(
+  { hub, spokes }: RealFleet,
+  managed: ManagedFleet,
+  { screen, say, signal }: ManagedUpgradeOptions & { say: Say },
+): Promise<void> {
+  say('\nPre-caching the release, ahead of the window');
+  const view = new ProgressView(screen);
+  const names = spokes.map(({ name }) => name);
+  const onChange = view.show.bind(view);
+  const ended = await followPrecaching(hub.client, FLEET_UPGRADE, { spokes: names, onChange, withinMs: PRECACHE_MS, signal });
+  const bad = ended.filter(({ state }) => state !== 'Succeeded');
+  if (bad.length > 0) {
+    const reasons = bad.map(({ name, state, message }) => `${name} ended as ${state}: ${message ?? 'no reason given'}`);
+    throw new FlotillaError('FLOTILLA_DEMO_PRECACHING_FAILED', reasons.join('; '));
+  }
+  for (const spoke of spokes) await managed.untilReadAhead(spoke);
+  say('  the version operators have read the release itself');
+}
+
+interface InWindow {
+  readonly windowStart: number;
+  readonly say: Say;
+  readonly signal: AbortSignal;
+}
+
+/** One spoke after another: each goes through its steps with its link cut. */
+async function rollOut(fleet: RealFleet, { next }: ManagedFleet, { windowStart, say, signal }: InWindow): Promise<void> {
+  const { hub, spokes } = fleet;
+  const from = Math.max(windowStart, Date.now()) - Date.now() + performance.now();
+  const at = () => `${((performance.now() - from) / 1000).toFixed(1).padStart(6)} s`;
+  say('\nThe window: each UpgradeConfig brings its spoke to cut the link, to upgrade by what it has, and to be heard of again');
+  await using watched = new AsyncDisposableStack();
+  const upgrades = spokes.map((spoke) => {
+    const onNews = (news: string) => say(`${at()}  ${spoke.name}  ${news}`);
+    return watched.use(upgradeWithoutLink(spoke, { version: next.version, onNews }));
+  });
+  const onNews = (news: string) => say(`${at()}  hub      ${news}`);
+  const failed = Promise.race(upgrades.map(({ linkCut }) => linkCut.then(() => new Promise<never>(() => undefined))));
+  const end = await Promise.race([followRollout(hub.client, FLEET_UPGRADE, { onNews, withinMs: ROLLOUT_MS, signal }), failed]);
+  if (!end.succeeded) throw new FlotillaError('FLOTILLA_DEMO_ROLLOUT', `the rollout ended with: ${end.message}`);
+}
+
+/** What hub and spokes themselves say, and what the registry was asked for. */
+async function showResult(
+  { hub, spokes, registry }: RealFleet,
+  { next }: ManagedFleet,
+  { since, say }: { since: number; say: Say },
+): Promise<void> {
+  say(`\n$ kubectl -n ${FLEET_UPGRADE.namespace} get cgu`);
+  say((await hub.kubectl(['-n', FLEET_UPGRADE.namespace, 'get', 'cgu'])).trimEnd());
+  for (const { name, kubectl } of spokes) {
+    say(`\n$ kubectl get clusterversions,clusteroperators; kubectl get upgradeconfigs -A   # ${name}`);
+    say((await kubectl(['get', 'clusterversions,clusteroperators'])).trimEnd());
+    say((await kubectl(['get', 'upgradeconfigs', '-A'])).trimEnd());
+  }
+  const { byDigest } = await registry.served({ since });
+  if (byDigest.size > 0) {
+    const message = `the registry was asked for ${[...byDigest.keys()].join(', ')} after pre-caching`;
+    throw new FlotillaError('FLOTILLA_DEMO_ROLLOUT', message);
+  }
+  say(`\nRelease ${next.version} runs on ${spokes.length} clusters; since pre-caching ended the registry was asked for nothing.`);
+}
