@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { FlotillaError } from '@flotilla/api';
+import { conditionTime, FlotillaError } from '@flotilla/api';
 import { CLUSTER_VERSION_NAME, ClusterVersion } from '@flotilla/api/config';
 import { ConfigMap, Namespace } from '@flotilla/api/core';
 import {
@@ -89,6 +89,7 @@ export async function startManagedFleet(options: ManagedFleetOptions): Promise<M
         SIGNATURE: Buffer.from(next.signature).toString('base64'),
         VERSION: next.version,
         CHANNEL,
+        UPGRADE_AT: conditionTime(Date.now()),
       },
       updates,
       monitoring,
