@@ -113,10 +113,10 @@ async function showResult(
 ): Promise<void> {
   say(`\n$ kubectl -n ${FLEET_UPGRADE.namespace} get cgu`);
   say((await hub.kubectl(['-n', FLEET_UPGRADE.namespace, 'get', 'cgu'])).trimEnd());
-  for (const { name, kubectl } of spokes) {
-    say(`\n$ kubectl get clusterversions,clusteroperators; kubectl get upgradeconfigs -A   # ${name}`);
-    say((await kubectl(['get', 'clusterversions,clusteroperators'])).trimEnd());
-    say((await kubectl(['get', 'upgradeconfigs', '-A'])).trimEnd());
+  for (const spoke of spokes) {
+    say(`\n$ kubectl get clusterversions,clusteroperators; kubectl get upgradeconfigs -A   # ${spoke.name}`);
+    say((await spoke.kubectl(['get', 'clusterversions,clusteroperators'])).trimEnd());
+    say((await spoke.kubectl(['get', 'upgradeconfigs', '-A'])).trimEnd());
   }
   const { byDigest } = await registry.served({ since });
   if (byDigest.size > 0) {
