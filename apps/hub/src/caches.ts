@@ -9,7 +9,8 @@ import { wakeIndexes } from './reconcilers/cluster-group-upgrade/wakes.ts';
 import { placementCaches } from './rollout/caches.ts';
 import { upgradeLabelIndexes } from './rollout/engine.ts';
 import { rolloutCaches } from './rollout/spoke/caches.ts';
-import { transportCaches, upgradeIndexes } from './spoke-job/caches.ts';
+import { upgradeIndexes } from './spokes/port/caches.ts';
+import { transportCaches } from './spokes/transport-caches.ts';
 
 /** What steps read, in whichever process they run. */
 export function createWorkerCaches(client: Client, shared: WatchSurroundings) {

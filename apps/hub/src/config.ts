@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { type OptionRow, option, readOptions } from '@flotilla/runtime';
 import { z } from 'zod';
+import { Transport } from './spokes/choice.ts';
 
 const { flag, whole, port, logLevel } = option;
 
@@ -53,6 +54,7 @@ const Config = z
     standalone: flag(false),
     autoUpgrades: flag(true),
     talmStrict: flag(false),
+    transport: Transport.default('auto'),
     tenancy: flag(false),
     updateGraphUrl: z.url().optional(),
     precacheImage: z.string().default(''),
@@ -102,6 +104,11 @@ export const options: readonly OptionRow[] = [
     'create the first upgrade of each newly imported cluster in namespace ztp-install, as the reference does, where policies are served (default true)',
   ],
   ['--talm-strict', 'TALM_STRICT', 'decide as the reference does where Flotilla differs'],
+  [
+    '--transport <way>',
+    'TRANSPORT',
+    'how pre-caching reaches spokes: work (one ManifestWork each), actions (actions and views), or auto (default): work where it is known to be answered',
+  ],
   [
     '--tenancy',
     'TENANCY',

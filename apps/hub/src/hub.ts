@@ -19,8 +19,8 @@ import { startRegistration } from './registration/registration.ts';
 import { RolloutEngine } from './rollout/engine.ts';
 import { createRolloutStep, startRolloutSteps } from './rollout/queue.ts';
 import { SpokeJobEngine } from './spoke-job/engine.ts';
-import { startLeftovers } from './spoke-job/leftovers.ts';
 import { startSpokeJobs, startSpokeJobWorker } from './spoke-job/queue.ts';
+import { startLeftovers } from './spokes/actions/leftovers.ts';
 import { createUpdateGraph } from './update-graph.ts';
 
 /** What a hub is made of, leader or worker. */
@@ -134,6 +134,7 @@ function precacheSettings(config: HubConfig): PrecacheSettings {
     image: config.precacheImage,
     profile: config.precacheJobProfile,
     talmStrict: config.talmStrict,
+    transport: config.talmStrict ? 'actions' : config.transport,
     imageAllow: config.precacheImageAllow.length > 0 ? config.precacheImageAllow : [repositoryOf(config.precacheImage)].filter(Boolean),
     variables: {
       REGISTRY_CONFIG: config.precacheRegistryConfig,

@@ -56,6 +56,8 @@ spec:
           value: {{ include "hub.image" (list .Values.precacheImage .Chart.AppVersion) | quote }}
         - name: PRECACHE_JOB_PROFILE
           value: {{ .Values.precacheJobProfile }}
+        - name: TRANSPORT
+          value: {{ .Values.transport }}
         - name: TALM_STRICT
           value: {{ .Values.talmStrict | quote }}
         - name: TENANCY

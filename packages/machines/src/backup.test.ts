@@ -26,7 +26,7 @@ const transitions: { from: BackupState; event: SpokeJobEvent['type']; to: Backup
   { from: 'Starting', event: 'RETRY', to: 'Starting' },
   { from: 'Active', event: 'HELD', to: 'Active' },
   { from: 'Active', event: 'UNAVAILABLE', to: 'Active' },
-  { from: 'PreparingToStart', event: 'CLEANUP_REQUESTED', to: 'PreparingToStart', effects: ['requestCleanup'] },
+  { from: 'PreparingToStart', event: 'CLEANUP_REQUESTED', to: 'PreparingToStart', effects: ['clear'] },
   { from: 'PreparingToStart', event: 'NAMESPACE_GONE', to: 'Starting' },
   { from: 'PreparingToStart', event: 'DEADLINE', to: 'BackupTimeout' },
   { from: 'Starting', event: 'JOB_ACTIVE', to: 'Active' },
@@ -67,12 +67,12 @@ test('the states are those of the API, and the first is the one the reference be
 
 test('what has to hold in each state, and which end it', () => {
   expect(BackupState.options.map((state) => [state, ensured(state), isFinal(state)])).toEqual([
-    ['PreparingToStart', ['ensureNamespaceView'], false],
-    ['Starting', ['ensureWorkload', 'ensureJobViews'], false],
-    ['Active', ['ensureJobViews'], false],
-    ['Succeeded', ['cleanUp'], true],
-    ['BackupTimeout', ['cleanUpHub'], true],
-    ['UnrecoverableError', ['cleanUpHub'], true],
+    ['PreparingToStart', ['look'], false],
+    ['Starting', ['ensure', 'watch'], false],
+    ['Active', ['watch'], false],
+    ['Succeeded', ['remove'], true],
+    ['BackupTimeout', ['forget'], true],
+    ['UnrecoverableError', ['forget'], true],
   ]);
 });
 
@@ -80,7 +80,7 @@ test('strictly, what an earlier backup left is deleted unseen, and the namespace
   expect(strictBackupJobMachine.ensured('PreparingToStart')).toEqual([]);
   expect(strictBackupJobMachine.advance('PreparingToStart', { type: 'CLEANUP_REQUESTED' })).toEqual({
     state: 'Starting',
-    effects: ['requestCleanup'],
+    effects: ['clear'],
   });
-  expect(strictBackupJobMachine.ensured('Starting')).toEqual(['ensureNamespaceView', 'ensureWorkload', 'ensureJobViews']);
+  expect(strictBackupJobMachine.ensured('Starting')).toEqual(['look', 'ensure', 'watch']);
 });

@@ -51,7 +51,7 @@ describe('the transitions', () => {
   test('only a cleanup that was requested deletes the namespace, and only an edit what is on the hub', () => {
     const effects = transitions.map(({ name, from, event }) => ({ name, effects: advance(from, { type: event }).effects }));
     expect(effects.filter((t) => t.effects.length > 0)).toEqual([
-      { name: 'cleanup requested', effects: ['requestCleanup'] },
+      { name: 'cleanup requested', effects: ['clear'] },
       { name: 'edited while it is prepared', effects: ['startOver'] },
       { name: 'edited while it starts', effects: ['startOver'] },
       { name: 'edited while it runs', effects: ['startOver'] },
@@ -86,12 +86,12 @@ test('the states are those of the API', () => {
 test('what has to hold in each state', () => {
   expect(Object.fromEntries(PrecacheState.options.map((state) => [state, ensured(state)]))).toEqual({
     NotStarted: [],
-    PreparingToStart: ['ensureNamespaceView'],
-    Starting: ['ensureWorkload', 'ensureJobViews'],
-    Active: ['ensureJobViews'],
-    Succeeded: ['cleanUp'],
-    PrecacheTimeout: ['cleanUpHub'],
-    UnrecoverableError: ['cleanUpHub'],
+    PreparingToStart: ['look'],
+    Starting: ['ensure', 'watch'],
+    Active: ['watch'],
+    Succeeded: ['remove'],
+    PrecacheTimeout: ['forget'],
+    UnrecoverableError: ['forget'],
   });
 });
 

@@ -39,16 +39,20 @@ export type SpokeJobEvent =
 
 /** What a step must do for a spoke; each is idempotent. */
 export type SpokeJobEffect =
-  | 'ensureNamespaceView'
-  | 'requestCleanup'
+  /** Sees to it that it becomes known what is on the spoke. */
+  | 'look'
+  /** Removes what an earlier attempt left on the spoke. */
+  | 'clear'
   /** Removes what is on the hub, so that everything is asked and made anew. */
   | 'startOver'
-  | 'ensureWorkload'
-  | 'ensureJobViews'
+  /** Puts the job on the spoke. */
+  | 'ensure'
+  /** Sees to it that the hub learns how the job goes. */
+  | 'watch'
   /** Removes what is on the spoke, then what is on the hub. */
-  | 'cleanUp'
+  | 'remove'
   /** Removes what is on the hub; the spoke keeps the job for whoever wants to know why it failed. */
-  | 'cleanUpHub';
+  | 'forget';
 
 /** What one event does to one state. */
 export interface SpokeJobAdvance<S extends string> {
@@ -112,7 +116,7 @@ function buildMachine({ id, initial, timeout, followsSpec, cleansFirst = false }
   const verdicts = { SUCCEEDED: 'Succeeded', FAILED: 'UnrecoverableError', DEADLINE: timeout };
   return setup({
     types: { events: {} as SpokeJobEvent, meta: {} as StateMeta },
-    actions: { requestCleanup: () => undefined, startOver: () => undefined },
+    actions: { clear: () => undefined, startOver: () => undefined },
   }).createMachine({
     id,
     initial,
@@ -121,11 +125,11 @@ function buildMachine({ id, initial, timeout, followsSpec, cleansFirst = false }
         NotStarted: { meta: { ensure: [] }, on: { HELD: 'NotStarted', START: 'PreparingToStart', DEADLINE: timeout } },
       }),
       PreparingToStart: {
-        meta: { ensure: cleansFirst ? [] : ['ensureNamespaceView'] },
+        meta: { ensure: cleansFirst ? [] : ['look'] },
         on: {
           HELD: 'PreparingToStart',
           UNAVAILABLE: 'PreparingToStart',
-          CLEANUP_REQUESTED: { target: cleansFirst ? 'Starting' : 'PreparingToStart', actions: 'requestCleanup' },
+          CLEANUP_REQUESTED: { target: cleansFirst ? 'Starting' : 'PreparingToStart', actions: 'clear' },
           NAMESPACE_GONE: 'Starting',
           ...edits,
           // A spoke that never answered: the same verdict, one state earlier.
@@ -133,16 +137,16 @@ function buildMachine({ id, initial, timeout, followsSpec, cleansFirst = false }
         },
       },
       Starting: {
-        meta: { ensure: [...(cleansFirst ? ['ensureNamespaceView' as const] : []), 'ensureWorkload', 'ensureJobViews'] },
+        meta: { ensure: [...(cleansFirst ? ['look' as const] : []), 'ensure', 'watch'] },
         on: { HELD: 'Starting', UNAVAILABLE: 'Starting', RETRY: 'Starting', JOB_ACTIVE: 'Active', ...edits, ...verdicts },
       },
       Active: {
-        meta: { ensure: ['ensureJobViews'] },
+        meta: { ensure: ['watch'] },
         on: { HELD: 'Active', UNAVAILABLE: 'Active', JOB_ACTIVE: 'Active', ...edits, ...verdicts },
       },
-      Succeeded: { type: 'final', meta: { ensure: ['cleanUp'] } },
-      [timeout]: { type: 'final', meta: { ensure: ['cleanUpHub'] } },
-      UnrecoverableError: { type: 'final', meta: { ensure: ['cleanUpHub'] } },
+      Succeeded: { type: 'final', meta: { ensure: ['remove'] } },
+      [timeout]: { type: 'final', meta: { ensure: ['forget'] } },
+      UnrecoverableError: { type: 'final', meta: { ensure: ['forget'] } },
     },
   });
 }
@@ -158,7 +162,7 @@ function ask(
   return { state: next.value, effects: actions.map(({ type }) => type).filter(isEffect) };
 }
 
-const isEffect = (action: string): action is 'requestCleanup' | 'startOver' => action === 'requestCleanup' || action === 'startOver';
+const isEffect = (action: string): action is 'clear' | 'startOver' => action === 'clear' || action === 'startOver';
 
 /** Pure and without context, so each of the few dozen answers is asked of the machine once: thousands of spokes take the same steps. */
 function remembered<S extends string>(advance: SpokeJobMachine<S>['advance']): SpokeJobMachine<S>['advance'] {

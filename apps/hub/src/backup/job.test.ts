@@ -1,9 +1,11 @@
 import { BackupName, type BackupState } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
-import { RETRY_BUDGET, type StepContext } from '../spoke-job/interpret.ts';
+import type { StepContext } from '../spoke-job/interpret.ts';
 import { buildAction, buildSpoke, buildView, UPGRADE } from '../spoke-job/observation-builders.ts';
-import type { Answer, SpokeObservation } from '../spoke-job/observe.ts';
 import { decide } from '../spoke-job/step.ts';
+import { type ActionsSpoke, toObservation } from '../spokes/actions/observe.ts';
+import type { Answer } from '../spokes/port/port.ts';
+import { RETRY_BUDGET } from '../spokes/port/refusals.ts';
 import { createBackupJob } from './job.ts';
 
 const job = createBackupJob({ jobViewSeconds: 4 });
@@ -35,7 +37,7 @@ const namespaceOf = (uid: string): Answer => ({
 interface Row {
   readonly name: string;
   readonly from: BackupState;
-  readonly spoke: Partial<SpokeObservation>;
+  readonly spoke: Partial<ActionsSpoke>;
   readonly context?: StepContext<BackupState>;
   readonly to: BackupState;
   readonly message?: string;
@@ -64,7 +66,7 @@ const rows: Row[] = [
     from: 'PreparingToStart',
     spoke: { namespaceView: buildView(namespaceOf('uid-0')) },
     to: 'PreparingToStart',
-    effects: ['requestCleanup'],
+    effects: ['clear'],
     message: 'removing what an earlier attempt left on the cluster',
   },
   { name: 'no namespace', from: 'PreparingToStart', spoke: { namespaceView: buildView(absent) }, to: 'Starting' },
@@ -129,6 +131,6 @@ const rows: Row[] = [
 
 describe('a backup', () => {
   test.each(rows)('$from, $name: $to', ({ from, spoke, to, effects = [], message, lookAt, context: given = context }) => {
-    expect(decide(from, buildSpoke(spoke), given)).toEqual({ state: to, message, effects, lookAt });
+    expect(decide(from, toObservation(job.names, buildSpoke(spoke)), given)).toEqual({ state: to, message, effects, lookAt });
   });
 });

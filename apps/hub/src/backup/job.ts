@@ -1,9 +1,10 @@
 /** Backup as a job on spokes (spec/talm 5.1). */
 import { BACKUP_WORK, BackupAction, BackupName, BackupState, BackupView } from '@flotilla/api/ran';
 import { backupJobMachine, strictBackupJobMachine } from '@flotilla/machines';
-import type { SpokeJob, SpokeJobNames } from '../spoke-job/definition.ts';
+import type { SpokeJob } from '../spoke-job/definition.ts';
 import type { SpokeJobEngine } from '../spoke-job/engine.ts';
 import type { TeardownJob } from '../spoke-job/teardown.ts';
+import type { SpokeJobNames } from '../spokes/port/workload.ts';
 import { BACKUP_JOB_SECONDS, backupManifests } from './manifests.ts';
 import type { BackupSettings } from './settings.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { createAction, createView, deleteAction } from '../spoke-job/hub-objects.ts';
 import { UPGRADE } from '../spoke-job/observation-builders.ts';
+import { createAction, createView, deleteAction } from '../spokes/actions/hub-objects.ts';
 import { backupNames, createBackupJob } from './job.ts';
 
 const IMAGE = 'registry.example/recovery:1';

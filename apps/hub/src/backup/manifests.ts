@@ -1,8 +1,8 @@
 /** The objects a backup puts on a spoke, in the order they must be created (spec/talm 5.1). Pure. */
 import { BackupAction, BackupName } from '@flotilla/api/ran';
-import type { SpokeManifest } from '../spoke-job/definition.ts';
 import { type HostMount, mountHost } from '../spoke-job/host-mounts.ts';
 import { clusterAdminTemplate, MANAGEMENT_ANNOTATION, namespaceTemplate } from '../spoke-job/templates.ts';
+import type { SpokeManifest } from '../spokes/port/workload.ts';
 
 /** Seconds a backup may run. */
 export const BACKUP_JOB_SECONDS = 480;

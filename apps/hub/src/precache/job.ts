@@ -13,10 +13,11 @@ import {
 } from '@flotilla/api/ran';
 import { precacheJobMachine } from '@flotilla/machines';
 import { isImageAllowed } from '@flotilla/rollout';
-import type { SpokeJob, SpokeJobNames } from '../spoke-job/definition.ts';
+import type { SpokeJob } from '../spoke-job/definition.ts';
 import type { SpokeJobEngine } from '../spoke-job/engine.ts';
 import type { SpokeJobRun } from '../spoke-job/run.ts';
 import type { TeardownJob } from '../spoke-job/teardown.ts';
+import type { SpokeJobNames } from '../spokes/port/workload.ts';
 import { precacheManifests } from './manifests.ts';
 import type { PrecacheSettings } from './settings.ts';
 import { markWithDigest, specDigest } from './spec-digest.ts';
@@ -89,6 +90,7 @@ export function createPrecacheJob(settings: PrecacheSettings, configs: PrecacheC
     machine: precacheJobMachine,
     states: PrecacheState,
     names: precacheNames,
+    transport: settings.transport,
     words: {
       work: 'pre-caching',
       doing: 'pre-caching',

@@ -1,7 +1,7 @@
 /** Our own job: root, because only root may use the runtime's socket, and nothing else. Pure. */
 import { SpokeName } from '@flotilla/api/ran';
-import type { SpokeManifest } from '../spoke-job/definition.ts';
 import { MANAGEMENT_ANNOTATION } from '../spoke-job/templates.ts';
+import type { SpokeManifest } from '../spokes/port/workload.ts';
 import { inPod, type NodeMount } from './spoke-node.ts';
 import type { WorkloadInputs } from './workload-inputs.ts';
 

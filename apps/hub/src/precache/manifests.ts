@@ -2,8 +2,8 @@
 
 import { SccRole } from '@flotilla/api';
 import { PrecacheAction, precacheSpecData, SpokeName } from '@flotilla/api/ran';
-import type { SpokeManifest } from '../spoke-job/definition.ts';
 import { clusterAdminTemplate, namespaceTemplate } from '../spoke-job/templates.ts';
+import type { SpokeManifest } from '../spokes/port/workload.ts';
 import { CA_FILE, leastPrivilegeJobTemplate } from './least-privilege-job.ts';
 import { talmJobTemplate } from './talm-job.ts';
 import type { WorkloadInputs } from './workload-inputs.ts';

@@ -1,3 +1,4 @@
+import type { Transport } from '../spokes/choice.ts';
 import type { JobProfile } from './workload-inputs.ts';
 
 /** What the operator of the hub decides about pre-caching; from the configuration, the same for every upgrade. */
@@ -9,6 +10,8 @@ export interface PrecacheSettings {
   readonly imageAllow: readonly string[];
   /** Take no image from a PreCachingConfig, as the reference does; default false. */
   readonly talmStrict?: boolean;
+  /** How spokes are reached; default: by actions and views. */
+  readonly transport?: Transport;
   /** Variables of the puller on every spoke, by name; empty ones are left out. A spoke's annotations win. */
   readonly variables: Readonly<Record<string, string>>;
   /** Certificate authorities for the puller, PEM; empty for none. */

@@ -1,6 +1,6 @@
 import type { PrecachingSpec } from '@flotilla/api/ran';
 import { expect, test } from 'vitest';
-import { templateDigest } from '../spoke-job/hub-objects.ts';
+import { templateDigest } from '../spokes/actions/hub-objects.ts';
 import { specDigest } from './spec-digest.ts';
 
 const spec: PrecachingSpec = { platformImage: 'p', additionalImages: ['a', 'b'] };

@@ -1,7 +1,7 @@
 import { Annotation } from '@flotilla/api';
 import { type PrecachingSpec, precacheSpecData } from '@flotilla/api/ran';
-import type { SpokeManifest } from '../spoke-job/definition.ts';
-import { templateDigest } from '../spoke-job/hub-objects.ts';
+import { templateDigest } from '../spokes/actions/hub-objects.ts';
+import type { SpokeManifest } from '../spokes/port/workload.ts';
 
 /** Every look at every spoke of an upgrade asks for the digest of one and the same spec. */
 const digests = new WeakMap<PrecachingSpec, string>();

@@ -6,7 +6,7 @@ import type { StepKey } from '@flotilla/queues';
 import type { PolicyRef } from '@flotilla/rollout';
 import { type HubWrite, identityOf, isEnding, keepsObjects, planPlacements, upgradeIndexOf, upgradeIndexValue } from '@flotilla/rollout';
 import type { Client, Logger } from '@flotilla/runtime';
-import { BY_UID } from '../spoke-job/caches.ts';
+import { BY_UID } from '../spokes/port/caches.ts';
 import { BY_UPGRADE_NAME, type PlacementCaches } from './caches.ts';
 import { applyWrite, type Ownership } from './spoke/apply-write.ts';
 import type { SpokeCaches } from './spoke/caches.ts';

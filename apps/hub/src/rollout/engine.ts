@@ -14,7 +14,7 @@ import {
 } from '@flotilla/rollout';
 import type { Clock, Logger, WatchCache } from '@flotilla/runtime';
 import { type Due, DueSteps } from '../due-steps.ts';
-import { BY_UID } from '../spoke-job/caches.ts';
+import { BY_UID } from '../spokes/port/caches.ts';
 import { placementWrites } from './batch-step.ts';
 import { BY_UPGRADE_NAME, type RolloutCaches } from './caches.ts';
 import { LastingProblems } from './lasting-problems.ts';

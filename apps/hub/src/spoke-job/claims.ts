@@ -1,6 +1,7 @@
 import { type KubeObject, Label } from '@flotilla/api';
-import { BY_UID, BY_WORK_AND_CLUSTER, type SpokeJobCaches } from './caches.ts';
-import { isLeftover } from './hub-objects.ts';
+import { isLeftover } from '../spokes/actions/hub-objects.ts';
+import { BY_UID, objectsIn, type SpokeJobCaches } from '../spokes/port/caches.ts';
+import { isLeftBehind } from '../spokes/reach.ts';
 
 /** An upgrade that has a spoke. */
 export interface Holder {
@@ -49,18 +50,12 @@ export class Claims {
  * Another upgrade whose objects are in the cluster's namespace. It lives, or what it left is being removed; the mere memory of that keeps
  * nobody away, for whoever begins cleans up first.
  */
-export function ownerOfObjects(
-  work: string,
-  cluster: string,
-  uid: string,
-  { views, actions, upgrades }: SpokeJobCaches,
-): string | undefined {
-  const key = `${work}/${cluster}`;
-  const objects = [...views.byIndex(BY_WORK_AND_CLUSTER, key), ...actions.byIndex(BY_WORK_AND_CLUSTER, key)];
+export function ownerOfObjects(work: string, cluster: string, uid: string, caches: SpokeJobCaches): string | undefined {
+  const objects = objectsIn(caches, work, cluster);
   const ownerOf = ({ metadata }: KubeObject) => metadata.labels?.[Label.upgradeUid];
   const leaving = new Set(objects.filter(isLeftover).map(ownerOf));
   return objects
-    .filter((object) => !isLeftover(object))
+    .filter((object) => !isLeftBehind(object))
     .map(ownerOf)
-    .find((owner) => owner !== undefined && owner !== uid && (leaving.has(owner) || upgrades.byIndex(BY_UID, owner).length > 0));
+    .find((owner) => owner !== undefined && owner !== uid && (leaving.has(owner) || caches.upgrades.byIndex(BY_UID, owner).length > 0));
 }

@@ -1,16 +1,17 @@
-import { errorMessage, isSameJson, Label } from '@flotilla/api';
-import type { ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
-import type { ClusterGroupUpgrade, PrecacheProgress } from '@flotilla/api/ran';
+import { errorMessage, isSameJson } from '@flotilla/api';
+import type { ClusterGroupUpgrade, PrecacheProgress, PullerReport } from '@flotilla/api/ran';
 import type { Dispatcher, StepKey } from '@flotilla/queues';
 import { isAvailable, TROUBLE_PREFIX, type UpgradeIdentity } from '@flotilla/rollout';
 import type { Clock, Logger } from '@flotilla/runtime';
 import { DueSteps } from '../due-steps.ts';
-import { BY_UID, hubObjectsOf, spokeKey } from './caches.ts';
+import { onSpokeChanges, type SpokeChange } from '../spokes/changes.ts';
+import { BY_UID } from '../spokes/port/caches.ts';
+import type { SpokeObservation } from '../spokes/port/port.ts';
+import { holdsSpoke, reachSpoke } from '../spokes/reach.ts';
 import { Claims, type Holder } from './claims.ts';
 import { createCleaningPace } from './cleaning-pace.ts';
 import type { JobState, SpokeJob } from './definition.ts';
 import { isHeldUp, type StepContext } from './interpret.ts';
-import { observeSpoke, readAnswer, readReport, type SpokeObservation, startOf } from './observe.ts';
 import { type RunRequest, SpokeJobRun, type TrackedSpoke } from './run.ts';
 import { createSpokeStep, type SpokeStep, type SpokeStepDeps, storedSpoke } from './spoke-step.ts';
 import { decide } from './step.ts';
@@ -28,16 +29,6 @@ export interface EngineDeps extends SpokeStepDeps {
 const MANY_BEGINNING = 50;
 const WATCH_DELAY_MS = 10_000;
 
-type Change = 'set' | 'deleted';
-type HubObject = ManagedClusterView | ManagedClusterAction;
-
-/** What a hub object belongs to. */
-interface Found<S extends JobState, I> {
-  readonly run: SpokeJobRun<S, I>;
-  readonly record: TrackedSpoke<S>;
-  readonly cluster: string;
-}
-
 /**
  * Carries one kind of job for every upgrade: derives each spoke's state from what is observed, and wants a step where the stored status
  * has something left to do. The leader's part; it keeps nothing that cannot be had again.
@@ -51,8 +42,6 @@ export class SpokeJobEngine<S extends JobState, I> {
   readonly #runs = new Map<string, SpokeJobRun<S, I>>();
   readonly #claims: Claims;
   readonly #nextCleaning: () => number;
-  /** Actions whose end moves a spoke on; the end of the others is seen when these end. */
-  readonly #decisive: ReadonlySet<string>;
   #steps: DueSteps | undefined;
   #queue: Dispatcher | undefined;
 
@@ -65,7 +54,6 @@ export class SpokeJobEngine<S extends JobState, I> {
     this.#rehearse = createSpokeStep(job, deps, { mayBegin, isRehearsal: true });
     this.#claims = new Claims(job.work, deps.caches);
     this.#nextCleaning = createCleaningPace(deps.now);
-    this.#decisive = new Set(Object.values(job.names.actions));
   }
 
   /** Begins to want steps of `queue`, until the signal aborts. */
@@ -84,9 +72,9 @@ export class SpokeJobEngine<S extends JobState, I> {
       },
     });
     signal.addEventListener('abort', () => this.#stop(), { once: true });
-    const { views, actions, clusters, upgrades } = this.#deps.caches;
-    views.subscribe(({ type, object }) => this.#onView(type, object));
-    actions.subscribe(({ type, object }) => this.#onAction(type, object));
+    const { caches } = this.#deps;
+    const { clusters, upgrades } = caches;
+    onSpokeChanges(caches, this.job, (change) => this.#onSpoke(change));
     upgrades.subscribe(({ object, previous }) => this.#onUpgrade(object, previous));
     clusters.subscribe(({ object, previous }) => {
       const matters =
@@ -145,10 +133,9 @@ export class SpokeJobEngine<S extends JobState, I> {
     }
   }
 
-  /** True while anything of an upgrade's job is left on the hub. */
+  /** True while anything of an upgrade's job is left on the hub, but for what waits there for the upgrade's end. */
   hasHubObjects(uid: string, cluster: string): boolean {
-    const { views, actions } = hubObjectsOf(this.#deps.caches, spokeKey(this.job.work, uid, cluster));
-    return views.length > 0 || actions.length > 0;
+    return holdsSpoke(this.#deps.caches, this.job.work, uid, cluster);
   }
 
   /** Takes over why steps of a spoke keep failing: it stands in the status, and ends the spoke at its deadline. */
@@ -199,10 +186,7 @@ export class SpokeJobEngine<S extends JobState, I> {
     const { caches, now } = this.#deps;
     const { upgrade, clusters, inputs } = run.request;
     const managed = caches.clusters.get({ name: cluster });
-    const spoke = observeSpoke(this.job.names, upgrade.uid, {
-      cluster: managed,
-      ...hubObjectsOf(caches, spokeKey(this.job.work, upgrade.uid, cluster)),
-    });
+    const { spoke } = reachSpoke(caches, { job: this.job, upgradeUid: upgrade.uid, cluster, transport: this.job.transport, now: now() });
     const { patienceMs, problem } = this.job.workload(inputs, { upgradeUid: upgrade.uid, managed, clusters: clusters.length });
     // A spoke that can begin is claimed by the look at it.
     const holder = record.state === this.job.machine.initial ? this.#claims.take(upgrade.uid, cluster) : undefined;
@@ -210,7 +194,7 @@ export class SpokeJobEngine<S extends JobState, I> {
       job: this.job,
       upgradeUid: upgrade.uid,
       now: now(),
-      deadlineAt: (startOf(spoke) ?? record.since) + patienceMs,
+      deadlineAt: (spoke.since ?? record.since) + patienceMs,
       heldBy: holder?.name,
       holderEnded: holder !== undefined && this.#hasEnded(holder, cluster),
       trouble: record.trouble,
@@ -307,57 +291,50 @@ export class SpokeJobEngine<S extends JobState, I> {
     for (const cluster of run.spokes.keys()) if (isOther || before[cluster] !== now[cluster]) this.#look(run, cluster);
   }
 
-  #onView(type: Change, view: ManagedClusterView): void {
-    const found = this.#find(view);
-    if (!found) return this.#onForeign(type, view);
-    const { run, record, cluster } = found;
-    if (type === 'set' && view.metadata.name === this.job.names.views.progress?.name) return this.#onProgress(run, record, view);
-    if (type === 'deleted') return this.#onDeleted(found);
-    if (view.status?.conditions && !this.job.machine.isFinal(record.state)) this.#look(run, cluster);
-  }
-
-  #onAction(type: Change, action: ManagedClusterAction): void {
-    const found = this.#find(action);
-    if (!found) return this.#onForeign(type, action);
-    const { run, cluster } = found;
-    if (type === 'deleted') return this.#onDeleted(found);
-    const condition = action.status?.conditions?.[0];
-    if (!condition || (condition.status !== 'False' && !this.#decisive.has(action.metadata.name))) return;
-    // A job that has just begun has nothing to say yet: while many spokes still wait for theirs, watching it can wait.
-    const isCreated = condition.status === 'True' && action.metadata.name === this.job.names.actions.createJob;
-    if (isCreated && run.countBeginning() > MANY_BEGINNING) this.#lookAt(run, cluster, this.#deps.now() + WATCH_DELAY_MS);
-    else this.#look(run, cluster);
-  }
-
-  /** The last object of a spoke that is done frees the spoke; one that is missing too early is created again. */
-  #onDeleted({ run, record, cluster }: Found<S, I>): void {
-    const { uid } = run.request.upgrade;
-    if (!this.job.machine.isFinal(record.state)) this.#look(run, cluster);
-    else if (!this.hasHubObjects(uid, cluster)) this.release(uid, cluster);
-  }
-
-  /** An object of an upgrade that is being torn down: the last one frees the spoke. */
-  #onForeign(type: Change, { metadata }: HubObject): void {
-    if (type !== 'deleted' || metadata.labels?.[Label.work] !== this.job.work) return;
-    const [uid, cluster] = [metadata.labels[Label.upgradeUid] ?? '', metadata.namespace ?? ''];
-    if (!this.hasHubObjects(uid, cluster)) this.release(uid, cluster);
-  }
-
-  #onProgress(run: SpokeJobRun<S, I>, record: TrackedSpoke<S>, view: ManagedClusterView): void {
-    const wanted = this.job.names.views.progress;
-    const report = wanted && readReport(readAnswer(view, wanted.target));
-    if (!report || this.job.machine.isFinal(record.state)) return;
-    const { imagesDone, imagesTotal, bytesDone, bytesTotal, bytesPerSecond } = report;
-    record.progress = { imagesDone, imagesTotal, bytesDone, bytesTotal, bytesPerSecond } satisfies PrecacheProgress;
-    this.#deps.onChange(run.request.upgrade);
-  }
-
-  #find({ metadata }: HubObject): Found<S, I> | undefined {
-    if (metadata.labels?.[Label.work] !== this.job.work) return undefined;
-    const run = this.#runs.get(metadata.labels[Label.upgradeUid] ?? '');
-    const cluster = metadata.namespace ?? '';
+  #onSpoke(change: SpokeChange): void {
+    const { upgradeUid, cluster } = change;
+    const run = this.#runs.get(upgradeUid);
     const record = run?.spokes.get(cluster);
-    return run && record ? { run, record, cluster } : undefined;
+    if (!run || !record) {
+      if (change.kind === 'gone') this.#onGone(upgradeUid, cluster);
+      return;
+    }
+    const isFinal = this.job.machine.isFinal(record.state);
+    switch (change.kind) {
+      case 'gone':
+        // One that is missing too early is created again.
+        if (!isFinal) this.#look(run, cluster);
+        return this.#onGone(upgradeUid, cluster);
+      case 'progress':
+        return isFinal ? undefined : this.#onProgress(run, record, change.report);
+      case 'done':
+        return this.#look(run, cluster);
+      case 'begun':
+        // A job that has just begun has nothing to say yet: while many spokes still wait for theirs, watching it can wait.
+        if (run.countBeginning() > MANY_BEGINNING) this.#lookAt(run, cluster, this.#deps.now() + WATCH_DELAY_MS);
+        else this.#look(run, cluster);
+        return;
+      case 'news':
+        // A spoke that keeps what has ended is free, too.
+        if (!isFinal) this.#look(run, cluster);
+        else if (!this.hasHubObjects(upgradeUid, cluster)) this.release(upgradeUid, cluster);
+    }
+  }
+
+  /** The last object of a spoke that is done, or of an upgrade that is being torn down, frees the spoke; whoever needs its name goes on. */
+  #onGone(uid: string, cluster: string): void {
+    const record = this.#runs.get(uid)?.spokes.get(cluster);
+    const isOver = !record || this.job.machine.isFinal(record.state);
+    if (isOver && !this.hasHubObjects(uid, cluster)) this.release(uid, cluster);
+    for (const [other, run] of this.#runs) if (other !== uid && run.isUnderWay(cluster)) this.#look(run, cluster);
+  }
+
+  #onProgress(run: SpokeJobRun<S, I>, record: TrackedSpoke<S>, report: PullerReport): void {
+    const { imagesDone, imagesTotal, bytesDone, bytesTotal, bytesPerSecond } = report;
+    const progress = { imagesDone, imagesTotal, bytesDone, bytesTotal, bytesPerSecond } satisfies PrecacheProgress;
+    if (isSameJson(progress, record.progress)) return;
+    record.progress = progress;
+    this.#deps.onChange(run.request.upgrade);
   }
 
   #lookAt(run: SpokeJobRun<S, I>, cluster: string, at: number | undefined): void {

@@ -1,9 +1,10 @@
 /** What the cases of `decide` are made of. */
 import type { PrecacheState } from '@flotilla/api/ran';
 import { createPrecacheJob } from '../precache/job.ts';
+import type { ActionsSpoke } from '../spokes/actions/observe.ts';
+import type { Answer } from '../spokes/port/port.ts';
 import type { StepContext } from './interpret.ts';
 import { buildAction, buildPrecacheSettings, foundJob, UPGRADE } from './observation-builders.ts';
-import type { Answer, SpokeObservation } from './observe.ts';
 
 /** The job of every case. */
 export const job = createPrecacheJob(buildPrecacheSettings());
@@ -25,7 +26,7 @@ export const late: StepContext<PrecacheState> = { ...context, now: 2_000_000 };
 export interface Row {
   readonly name: string;
   readonly from: PrecacheState;
-  readonly spoke: Partial<SpokeObservation>;
+  readonly spoke: Partial<ActionsSpoke>;
   readonly context?: StepContext<PrecacheState>;
   readonly to: PrecacheState;
   readonly effects?: readonly string[];

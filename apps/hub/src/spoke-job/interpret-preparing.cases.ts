@@ -96,7 +96,7 @@ export const preparing: Row[] = [
     from: 'PreparingToStart',
     spoke: { namespaceView: buildView(foundNamespace({ annotations: { 'flotilla.io/upgrade-uid': 'uid-0' } })) },
     to: 'PreparingToStart',
-    effects: ['requestCleanup'],
+    effects: ['clear'],
     message: 'removing what an earlier attempt left on the cluster',
   },
   {
@@ -104,7 +104,7 @@ export const preparing: Row[] = [
     from: 'PreparingToStart',
     spoke: { namespaceView: buildView(foundNamespace()) },
     to: 'PreparingToStart',
-    effects: ['requestCleanup'],
+    effects: ['clear'],
     message: 'removing what an earlier attempt left on the cluster',
   },
   {
@@ -129,7 +129,7 @@ export const preparing: Row[] = [
       ),
     },
     to: 'PreparingToStart',
-    effects: ['requestCleanup'],
+    effects: ['clear'],
     message: 'removing what an earlier attempt left on the cluster',
   },
   {
@@ -203,7 +203,7 @@ export const preparing: Row[] = [
       ),
     },
     to: 'PreparingToStart',
-    effects: ['requestCleanup'],
+    effects: ['clear'],
     message: 'removing what an earlier attempt left on the cluster',
   },
   {

@@ -1,4 +1,4 @@
-import { RETRY_BUDGET } from './interpret.ts';
+import { RETRY_BUDGET } from '../spokes/port/refusals.ts';
 import {
   absent,
   away,

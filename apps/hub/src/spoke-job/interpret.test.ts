@@ -1,17 +1,19 @@
 import { PrecacheState } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
+import { precacheNames } from '../precache/job.ts';
+import { toObservation } from '../spokes/actions/observe.ts';
+import type { Answer } from '../spokes/port/port.ts';
 import { absent, context, failed, late, pending, unknown } from './interpret-case.ts';
 import { preparing } from './interpret-preparing.cases.ts';
 import { running } from './interpret-running.cases.ts';
 import { buildSpoke, buildView, foundJob, foundNamespace } from './observation-builders.ts';
-import type { Answer } from './observe.ts';
 import { decide } from './step.ts';
 
 const rows = [...preparing, ...running];
 
 describe('decide', () => {
   test.each(rows)('$from, $name: $to', ({ from, spoke, to, effects = [], message, lookAt, context: given = context }) => {
-    expect(decide(from, buildSpoke(spoke), given)).toEqual({ state: to, message, lookAt, effects });
+    expect(decide(from, toObservation(precacheNames, buildSpoke(spoke)), given)).toEqual({ state: to, message, lookAt, effects });
   });
 
   test('every state and every state reached is in the table', () => {
@@ -33,7 +35,7 @@ describe('decide', () => {
       for (const available of [true, false])
         for (const given of [context, late]) {
           const view = buildView(answer);
-          const spoke = buildSpoke({ available, namespaceView: view, jobView: view, progressView: view });
+          const spoke = toObservation(precacheNames, buildSpoke({ available, namespaceView: view, jobView: view, progressView: view }));
           expect(decide(state, spoke, given)).toEqual({ state, message: undefined, effects: [] });
         }
   });

@@ -2,10 +2,10 @@
 import { Annotation } from '@flotilla/api';
 import { JobStatus } from '@flotilla/api/core';
 import type { SpokeJobEvent } from '@flotilla/machines';
+import type { Sight, SpokeObservation } from '../spokes/port/port.ts';
+import { RETRY_BUDGET } from '../spokes/port/refusals.ts';
 import type { JobState, SpokeJob } from './definition.ts';
-import { type ActionObservation, readReport, type SpokeObservation, type ViewObservation } from './observe.ts';
 import { tellDelay } from './pod-delay.ts';
-import { isRefusal } from './refusals.ts';
 
 /** What a step knows besides the observation. */
 export interface StepContext<S extends JobState = JobState> {
@@ -35,9 +35,6 @@ export interface Meaning {
   readonly lookAt?: number;
 }
 
-/** How often one action may be refused, or its job vanish, before the spoke counts as failed. */
-export const RETRY_BUDGET = 5;
-
 /** Interprets an observation. No event means: nothing to decide yet. */
 export function interpret<S extends JobState>(state: S, spoke: SpokeObservation, context: StepContext<S>): Meaning {
   if (context.job.machine.isFinal(state)) return {};
@@ -49,8 +46,8 @@ export function interpret<S extends JobState>(state: S, spoke: SpokeObservation,
 }
 
 /** Whether something has to be mended before anything may be put on the spoke. */
-export const isHeldUp = ({ jobView }: Pick<SpokeObservation, 'jobView'>, { problem }: Pick<StepContext, 'problem'>): boolean =>
-  problem !== undefined && !jobView?.ours;
+export const isHeldUp = ({ job }: Pick<SpokeObservation, 'job'>, { problem }: Pick<StepContext, 'problem'>): boolean =>
+  problem !== undefined && !job;
 
 /** What a judgement rests on besides the observation. */
 interface Basis {
@@ -96,12 +93,8 @@ const isOther = (digest: string | undefined, wanted: string | undefined): boolea
   digest !== undefined && wanted !== undefined && digest !== wanted;
 
 /** Whether anything of ours, on the hub or on the spoke, was made for another spec: a verdict of it is about other images. */
-function isOutdated({ namespaceView, jobView, progressView, actions }: SpokeObservation, wanted: string | undefined): boolean {
-  const objects = [namespaceView, jobView, progressView, ...actions.values()].filter((object) => object?.ours);
-  if (objects.some((object) => isOther(object?.digest, wanted))) return true;
-  const answer = jobView?.ours ? jobView.answer : undefined;
-  return answer?.kind === 'found' && isOther(answer.object.metadata.annotations?.[Annotation.specDigest], wanted);
-}
+const isOutdated = ({ digests }: SpokeObservation, wanted: string | undefined): boolean =>
+  digests.some((digest) => isOther(digest, wanted));
 
 /** Events after which the spoke is still being waited for. */
 const PROVISIONAL: ReadonlySet<SpokeJobEvent['type']> = new Set([
@@ -133,9 +126,10 @@ const unavailable = ({ words }: Basis['job']): Meaning => ({
   message: `the cluster is not available; ${words.work} goes on when it is`,
 });
 
-function judgePreparing({ available, namespaceView, actions }: SpokeObservation, { upgradeUid, digest, job }: Basis): Meaning {
+function judgePreparing(spoke: SpokeObservation, { upgradeUid, digest, job }: Basis): Meaning {
+  const { available, namespace, failure, note } = spoke;
   if (job.cleansFirst) return available ? { event: { type: 'CLEANUP_REQUESTED' } } : unavailable(job);
-  const answer = namespaceView?.ours ? namespaceView.answer : undefined;
+  const answer = namespace?.answer;
   if (answer?.kind === 'absent') return { event: { type: 'NAMESPACE_GONE' } };
   if (answer?.kind === 'found') {
     const { metadata } = answer.object;
@@ -143,51 +137,44 @@ function judgePreparing({ available, namespaceView, actions }: SpokeObservation,
     const { [Annotation.upgradeUid]: owner, [Annotation.specDigest]: spec } = metadata.annotations ?? {};
     if (owner === upgradeUid && !isOther(spec, digest) && !metadata.deletionTimestamp) return { event: { type: 'NAMESPACE_GONE' } };
     if (!available) return unavailable(job);
-    const failing = failingAction(actions);
-    const message = `removing what an earlier attempt left on the cluster${failing ? `: ${failing.message}` : ''}`;
+    const message = `removing what an earlier attempt left on the cluster${failure ? `: ${failure.message}` : ''}`;
     return { event: { type: 'CLEANUP_REQUESTED' }, message };
   }
   if (answer?.kind === 'unknown') return { message: `cannot see namespace on the cluster: ${answer.message}` };
-  return available ? {} : unavailable(job);
+  return available ? noted(note) : unavailable(job);
 }
 
+const noted = (note: string | undefined): Meaning => (note === undefined ? {} : { message: note });
+
 function judgeStarting(spoke: SpokeObservation, basis: Basis): Meaning {
-  const { available, jobView, actions } = spoke;
-  const { job } = basis;
-  const meaning = jobView?.ours ? judgeJob(jobView, spoke, basis) : {};
+  const { available, losses, note } = spoke;
+  const { job, now } = basis;
+  const meaning = spoke.job ? judgeJob(spoke.job, spoke, basis) : {};
   if (meaning.event) return meaning;
-  const failing = jobView ? undefined : failingAction(actions);
-  if (failing?.exhausted) return { event: { type: 'FAILED' }, message: failing.message };
-  const creation = actions.get(job.names.actions.createJob);
-  if (jobView?.ours && jobView.answer.kind === 'absent' && (creation?.refusals ?? 0) >= RETRY_BUDGET)
+  const failure = spoke.job ? undefined : spoke.failure;
+  if (failure?.finalAt !== undefined && now >= failure.finalAt) return { event: { type: 'FAILED' }, message: failure.message };
+  if (spoke.job?.answer.kind === 'absent' && losses >= RETRY_BUDGET)
     return { event: { type: 'FAILED' }, message: `job ${job.names.job} disappears from the cluster as soon as it is created` };
   if (meaning.message) return meaning;
   if (!available) return unavailable(job);
-  return failing ? { event: { type: 'RETRY' }, message: failing.message } : {};
-}
-
-/** An action that failed again after it was created anew; one that has used up its budget goes first. */
-function failingAction(actions: SpokeObservation['actions']): { readonly message: string; readonly exhausted: boolean } | undefined {
-  const failing = [...actions].filter(([, action]) => action.ours && action.outcome === 'failed' && action.retries > 0);
-  const isExhausted = (action: ActionObservation) => action.refusals >= RETRY_BUDGET && isRefusal(action.message);
-  const [name, action] = failing.find(([, each]) => isExhausted(each)) ?? failing[0] ?? [];
-  return action && { message: `${name}: ${action.message}`, exhausted: isExhausted(action) };
+  return failure
+    ? { event: { type: 'RETRY' }, message: failure.message, ...(failure.finalAt !== undefined && { lookAt: failure.finalAt }) }
+    : noted(note);
 }
 
 function judgeActive(spoke: SpokeObservation, basis: Basis): Meaning {
-  const { available, jobView } = spoke;
+  const { available, job } = spoke;
   const { names, words } = basis.job;
-  if (!jobView?.ours) return {};
-  if (jobView.answer.kind === 'absent') return { event: { type: 'FAILED' }, message: `job ${names.job} was deleted from the cluster` };
-  const meaning = judgeJob(jobView, spoke, basis);
+  if (!job) return {};
+  if (job.answer.kind === 'absent') return { event: { type: 'FAILED' }, message: `job ${names.job} was deleted from the cluster` };
+  const meaning = judgeJob(job, spoke, basis);
   return meaning.event?.type === 'JOB_ACTIVE' && !available
     ? { event: UNAVAILABLE, message: `the cluster is not available; last seen ${words.active}` }
     : meaning;
 }
 
 /** Reads the verdict of a Job (spec/talm 3.4); an empty status right after creation is no verdict. */
-function judgeJob(view: ViewObservation, { available, progressView }: SpokeObservation, basis: Basis): Meaning {
-  const { answer } = view;
+function judgeJob({ answer, since }: Sight, { available, report }: SpokeObservation, basis: Basis): Meaning {
   const name = basis.job.names.job;
   if (answer.kind === 'unknown') return { message: `cannot see job ${name} on the cluster: ${answer.message}` };
   if (answer.kind !== 'found') return {};
@@ -195,7 +182,6 @@ function judgeJob(view: ViewObservation, { available, progressView }: SpokeObser
   if (!status.success) return { message: `the status of job ${name} is malformed` };
   const { active = 0, succeeded = 0, conditions } = status.data;
   if (succeeded > 0) return { event: { type: 'SUCCEEDED' } };
-  const report = readReport(progressView?.answer);
   const failed = conditions?.find((condition) => condition.type === 'Failed' && condition.status === 'True');
   if (failed) {
     const why = report?.message ?? failed.message ?? failed.reason ?? 'no reason given';
@@ -205,6 +191,6 @@ function judgeJob(view: ViewObservation, { available, progressView }: SpokeObser
   }
   // A pod that reports has begun to run, and a job that had one is about to end.
   const isAwaited = available && !report && (active > 0 || basis.state === 'Starting');
-  const delay = isAwaited ? tellDelay(view.createdAt, status.data, basis) : {};
+  const delay = isAwaited ? tellDelay(since, status.data, basis) : {};
   return active > 0 ? { event: { type: 'JOB_ACTIVE' }, ...delay } : { message: `job ${name} has no running pod yet`, ...delay };
 }

@@ -4,7 +4,8 @@ import { type KubeObject, Label, mergePatched, type Ref, type Resource, refKey }
 import { ManagedCluster } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { ApiError, type Client, createLogger, createMetrics, WatchCache, type WatchEvent } from '@flotilla/runtime';
-import { type SpokeJobCaches, transportCaches, upgradeIndexes } from './caches.ts';
+import { type SpokeJobCaches, upgradeIndexes } from '../spokes/port/caches.ts';
+import { transportCaches } from '../spokes/transport-caches.ts';
 
 interface Entry {
   readonly kind: string;

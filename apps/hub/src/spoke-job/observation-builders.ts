@@ -6,7 +6,10 @@ import { SpokeName } from '@flotilla/api/ran';
 import type { UpgradeIdentity } from '@flotilla/rollout';
 import { ApiError, type Client } from '@flotilla/runtime';
 import type { PrecacheSettings } from '../precache/settings.ts';
-import type { ActionObservation, Answer, SpokeObservation, ViewedObject, ViewObservation } from './observe.ts';
+import { ActionsRun } from '../spokes/actions/effects.ts';
+import { type ActionObservation, type ActionsSpoke, toObservation, type ViewObservation } from '../spokes/actions/observe.ts';
+import type { Answer, SpokeObject, SpokeReach } from '../spokes/port/port.ts';
+import type { SpokeJobNames } from '../spokes/port/workload.ts';
 
 /** The upgrade under test. */
 export const UPGRADE: UpgradeIdentity = { namespace: 'default', name: 'upgrade', uid: 'uid-1' };
@@ -25,13 +28,20 @@ export const buildPrecacheSettings = (parts: Partial<PrecacheSettings> = {}): Pr
 });
 
 /** A spoke that is available and of which nothing else is known. */
-export const buildSpoke = (parts: Partial<SpokeObservation> = {}): SpokeObservation => ({
+export const buildSpoke = (parts: Partial<ActionsSpoke> = {}): ActionsSpoke => ({
   available: true,
   namespaceView: undefined,
   jobView: undefined,
   progressView: undefined,
   actions: new Map(),
   ...parts,
+});
+
+/** That spoke as steps reach it. */
+export const reachBuilt = (names: SpokeJobNames, spoke: ActionsSpoke): SpokeReach => ({
+  by: 'actions',
+  spoke: toObservation(names, spoke),
+  begin: (task, state, deps) => new ActionsRun(task, spoke, state, deps),
 });
 
 /** A view of ours with an answer. */
@@ -68,7 +78,7 @@ export const foundJob = (status: unknown, annotations?: Record<string, string>):
 });
 
 /** Namespace `openshift-talo-pre-cache`. */
-export const foundNamespace = (metadata: Partial<ViewedObject['metadata']> = {}): Answer => ({
+export const foundNamespace = (metadata: Partial<SpokeObject['metadata']> = {}): Answer => ({
   kind: 'found',
   object: { kind: 'Namespace', metadata: { name: SpokeName.namespace, ...metadata } },
 });

@@ -8,9 +8,9 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { createPrecacheJob, precacheNames } from '../precache/job.ts';
+import { observeActions, toObservation, trimView } from '../spokes/actions/observe.ts';
 import type { StepContext } from './interpret.ts';
 import { buildPrecacheSettings, clusterObject, UPGRADE } from './observation-builders.ts';
-import { observeSpoke, trimView } from './observe.ts';
 import { decide } from './step.ts';
 
 const { namespace, job } = SpokeName;
@@ -61,7 +61,11 @@ async function judge(state: PrecacheState, afterMs: number) {
       result: await admin.request('GET', JOB),
     },
   });
-  const seen = observeSpoke(precacheNames, UPGRADE.uid, { cluster: clusterObject(true), views: [trimView(view)], actions: [] });
+  const views = [trimView(view)];
+  const seen = toObservation(
+    precacheNames,
+    observeActions(precacheNames, UPGRADE.uid, { cluster: clusterObject(true), views, actions: [] }),
+  );
   const now = Date.parse(CREATED) + afterMs;
   const definition = createPrecacheJob(buildPrecacheSettings());
   const context: StepContext<PrecacheState> = {

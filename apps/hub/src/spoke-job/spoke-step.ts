@@ -2,11 +2,12 @@ import { findCondition } from '@flotilla/api';
 import { ClusterGroupUpgrade, ClusterGroupUpgradeCondition, unpackStatus } from '@flotilla/api/ran';
 import type { StepKey } from '@flotilla/queues';
 import type { Client } from '@flotilla/runtime';
-import { BY_UID, hubObjectsOf, type SpokeJobCaches, spokeKey } from './caches.ts';
+import { BY_UID, type SpokeJobCaches } from '../spokes/port/caches.ts';
+import type { SpokeObservation } from '../spokes/port/port.ts';
+import { reachSpoke } from '../spokes/reach.ts';
 import { ownerOfObjects } from './claims.ts';
 import type { JobState, SpokeJob } from './definition.ts';
 import type { StepContext } from './interpret.ts';
-import { observeSpoke, type SpokeObservation } from './observe.ts';
 import { runStep } from './step.ts';
 
 /** What a step of a spoke needs, in whatever process. */
@@ -90,10 +91,9 @@ export function createSpokeStep<S extends JobState, I>(
   const { client, caches, now } = deps;
   return async ({ upgrade: uid, cluster }, signal) => {
     const managed = caches.clusters.get({ name: cluster });
-    const objects = hubObjectsOf(caches, spokeKey(job.work, uid, cluster));
-    const spoke = observeSpoke(job.names, uid, { cluster: managed, ...objects });
+    const reach = reachSpoke(caches, { job, upgradeUid: uid, cluster, transport: job.transport, now: now() });
     const stored = await confirmed(job, storedSpoke(job, caches.upgrades.byIndex(BY_UID, uid)[0], cluster), {
-      spoke,
+      spoke: reach.spoke,
       cluster,
       client,
       isRehearsal,
@@ -118,7 +118,7 @@ export function createSpokeStep<S extends JobState, I>(
     };
     const identity = { namespace: upgrade.metadata.namespace ?? '', name: upgrade.metadata.name, uid };
     const task = { job, upgrade: identity, cluster, workload, digest: context.digest };
-    const result = await runStep(task, { current: state, stored: state }, spoke, context, { client, now, signal, isRehearsal });
+    const result = await runStep(task, { current: state, stored: state }, reach, context, { client, now, signal, isRehearsal });
     const wakeAt = result.wakeAt === Number.POSITIVE_INFINITY ? undefined : result.wakeAt;
     return { hasWritten: result.hasWritten ?? false, wakeAt };
   };
@@ -133,8 +133,7 @@ async function confirmed<S extends JobState, I>(
   stored: StoredSpoke<S, I> | undefined,
   { spoke, cluster, client, isRehearsal }: { spoke: SpokeObservation; cluster: string; client: Client; isRehearsal: boolean },
 ): Promise<StoredSpoke<S, I> | 'ask' | undefined> {
-  const isBare = !spoke.namespaceView && !spoke.jobView && spoke.actions.size === 0;
-  if (!stored || !isBare || stored.state === 'PreparingToStart' || job.machine.isFinal(stored.state)) return stored;
+  if (!stored || spoke.isHeld || stored.state === 'PreparingToStart' || job.machine.isFinal(stored.state)) return stored;
   if (isRehearsal) return 'ask';
   const { namespace = '', name, uid } = stored.upgrade.metadata;
   const current = await client.get(ClusterGroupUpgrade, { namespace, name });

@@ -5,9 +5,9 @@ import { judgeWork, trimWork } from '@flotilla/rollout';
 import { expect, test } from 'vitest';
 import { createPrecacheJob } from '../precache/job.ts';
 import { judgeRegistration } from '../registration/judge.ts';
+import { observeActions, toObservation, trimAction, trimView } from '../spokes/actions/observe.ts';
 import { interpret } from './interpret.ts';
 import { buildPrecacheSettings } from './observation-builders.ts';
-import { observeSpoke, readReport, trimAction, trimView } from './observe.ts';
 
 const precacheJob = createPrecacheJob(buildPrecacheSettings());
 const time = '2026-01-01T00:00:00Z';
@@ -53,12 +53,12 @@ const targets = [
       state: random.pick<'PreparingToStart' | 'Starting' | 'Active'>(['PreparingToStart', 'Starting', 'Active']),
     }),
     run: ({ cluster, views: answers, actions, state }) => {
-      const observed = observeSpoke(precacheJob.names, 'uid', {
+      const seen = observeActions(precacheJob.names, 'uid', {
         cluster: ManagedCluster.schema.parse({ metadata: metadata('a'), status: cluster }),
         views: answers.map((status, i) => trimView(ManagedClusterView.schema.parse({ metadata: metadata(views[i] ?? ''), status }))),
         actions: actions.map((status, i) => trimAction(ManagedClusterAction.schema.parse({ metadata: metadata(`action-${i}`), status }))),
       });
-      readReport(observed.progressView?.answer);
+      const observed = toObservation(precacheJob.names, seen);
       const context = {
         job: precacheJob,
         upgradeUid: 'uid',

@@ -3,8 +3,10 @@ import type { PrecacheState } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
 import { createPrecacheJob } from '../precache/job.ts';
 import type { JobProfile } from '../precache/workload-inputs.ts';
-import type { SpokeTask } from './effects.ts';
-import { RETRY_BUDGET, type StepContext } from './interpret.ts';
+import type { ActionsSpoke } from '../spokes/actions/observe.ts';
+import type { SpokeTask } from '../spokes/port/port.ts';
+import { RETRY_BUDGET } from '../spokes/port/refusals.ts';
+import type { StepContext } from './interpret.ts';
 import {
   actionObject,
   buildAction,
@@ -13,10 +15,10 @@ import {
   buildView,
   foundJob,
   foundNamespace,
+  reachBuilt,
   recordingClient,
   UPGRADE,
 } from './observation-builders.ts';
-import type { SpokeObservation } from './observe.ts';
 import { runStep } from './step.ts';
 
 const now = 10_000_000;
@@ -47,14 +49,14 @@ type States = Parameters<typeof runStep<PrecacheState>>[1];
 
 async function step(
   states: States,
-  spoke: Partial<SpokeObservation>,
+  spoke: Partial<ActionsSpoke>,
   options: { task?: SpokeTask; context?: Partial<StepContext<PrecacheState>>; existing?: Parameters<typeof recordingClient>[0] } = {},
 ) {
   const { client, writes, created } = recordingClient(options.existing);
   const outcome = await runStep(
     options.task ?? task,
     states,
-    buildSpoke(spoke),
+    reachBuilt(job.names, buildSpoke(spoke)),
     { ...context, ...options.context },
     { client, now: () => now },
   );
@@ -65,7 +67,7 @@ const executed = new Map([['precache-job-create', buildAction()]]);
 const creations = ['ns', 'sa', 'role', 'spec-cm', 'job'].map((name) => `create managedclusteractions precache-${name}-create`);
 
 describe('what a step writes', () => {
-  const rows: { name: string; states: States; spoke: Partial<SpokeObservation>; writes: string[]; task?: SpokeTask }[] = [
+  const rows: { name: string; states: States; spoke: Partial<ActionsSpoke>; writes: string[]; task?: SpokeTask }[] = [
     {
       name: 'start: one view',
       states: { current: 'NotStarted', stored: undefined },

@@ -1,8 +1,8 @@
 import type { SpokeJobEffect } from '@flotilla/machines';
+import { WOULD_WRITE } from '../spokes/port/hub-writer.ts';
+import type { EffectDeps, SpokeObservation, SpokeReach, SpokeTask } from '../spokes/port/port.ts';
 import type { JobState } from './definition.ts';
-import { type EffectDeps, EffectRun, type SpokeTask, WOULD_WRITE } from './effects.ts';
 import { interpret, isHeldUp, type StepContext } from './interpret.ts';
-import type { SpokeObservation } from './observe.ts';
 
 /** What a step decided and when it wants to look again. */
 export interface StepResult<S extends string> {
@@ -46,7 +46,7 @@ export function decide<S extends JobState>(
 export async function runStep<S extends JobState>(
   task: SpokeTask,
   states: { readonly current: S; readonly stored: S | undefined },
-  spoke: SpokeObservation,
+  { spoke, begin }: Pick<SpokeReach, 'spoke' | 'begin'>,
   context: StepContext<S>,
   deps: EffectDeps,
 ): Promise<StepResult<S>> {
@@ -59,9 +59,9 @@ export async function runStep<S extends JobState>(
   // Somebody has to mend something first; the edit that does wakes the spoke.
   if (!machine.isFinal(decision.state) && isHeldUp(spoke, context))
     return { state: decision.state, message: decision.message, wakeAt: deadline };
-  const run = new EffectRun(task, spoke, decision.state, deps);
+  const run = begin(task, decision.state, deps);
   for (const effect of [...decision.effects, ...machine.ensured(decision.state)]) {
-    const cleaning = effect === 'cleanUp' || effect === 'cleanUpHub';
+    const cleaning = effect === 'remove' || effect === 'forget';
     if (!cleaning || states.stored === decision.state) await rehearsed(run[effect]());
     if (deps.isRehearsal && run.hasWritten) break;
   }

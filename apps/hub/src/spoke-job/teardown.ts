@@ -1,11 +1,11 @@
-import { Label } from '@flotilla/api';
+import { type KubeObject, Label } from '@flotilla/api';
 import { mapConcurrently } from '@flotilla/pace';
 import type { UpgradeIdentity } from '@flotilla/rollout';
-import { BY_WORK_AND_CLUSTER, BY_WORK_AND_UPGRADE, hubObjectsOf, type SpokeJobCaches, spokeKey } from './caches.ts';
-import type { JobState, SpokeJob, Workload } from './definition.ts';
-import { type EffectDeps, EffectRun } from './effects.ts';
-import { isLeftover } from './hub-objects.ts';
-import { observeSpoke } from './observe.ts';
+import { BY_WORK_AND_UPGRADE, objectsIn, type SpokeJobCaches } from '../spokes/port/caches.ts';
+import type { EffectDeps } from '../spokes/port/port.ts';
+import { cleaningOf } from '../spokes/port/workload.ts';
+import { isLeftBehind, reachSpoke } from '../spokes/reach.ts';
+import type { JobState, SpokeJob } from './definition.ts';
 
 /** Spokes worked on at the same time. */
 const PARALLEL = 16;
@@ -30,6 +30,8 @@ export class Teardown {
   readonly #upgrade: UpgradeIdentity;
   readonly #job: TeardownJob;
   readonly #done = new Set<string>();
+  /** Spokes whose work was there: when it is gone, they are clean. */
+  readonly #byWork = new Set<string>();
 
   constructor(upgrade: UpgradeIdentity, job: TeardownJob, deps: EffectDeps & { readonly caches: SpokeJobCaches }) {
     this.#upgrade = upgrade;
@@ -51,19 +53,17 @@ export class Teardown {
 
   /** Spokes with anything of ours on the hub, and those that ended without success, which still have the job. */
   #spokes(states: Readonly<Record<string, string>>): string[] {
-    const { views, actions } = this.#deps.caches;
+    const { views, actions, jobWorks } = this.#deps.caches;
     const key = `${this.#job.work}/${this.#upgrade.uid}`;
-    const withObjects = [...views.byIndex(BY_WORK_AND_UPGRADE, key), ...actions.byIndex(BY_WORK_AND_UPGRADE, key)];
+    const withObjects = [views, actions, jobWorks].flatMap((cache): KubeObject[] => cache.byIndex(BY_WORK_AND_UPGRADE, key));
     const unclean = Object.entries(states).flatMap(([cluster, state]) => (this.#isUnclean(state) ? [cluster] : []));
     return [...new Set([...withObjects.map(({ metadata }) => metadata.namespace ?? ''), ...unclean])];
   }
 
   /** Another upgrade works on the spoke by now: what is there is its own, and its start has removed what was ours. */
   #isAnothers(cluster: string): boolean {
-    const { views, actions } = this.#deps.caches;
-    const key = `${this.#job.work}/${cluster}`;
-    const objects = [...views.byIndex(BY_WORK_AND_CLUSTER, key), ...actions.byIndex(BY_WORK_AND_CLUSTER, key)];
-    return objects.some((object) => !isLeftover(object) && object.metadata.labels?.[Label.upgradeUid] !== this.#upgrade.uid);
+    const objects = objectsIn(this.#deps.caches, this.#job.work, cluster);
+    return objects.some((object) => !isLeftBehind(object) && object.metadata.labels?.[Label.upgradeUid] !== this.#upgrade.uid);
   }
 
   /** Whether a spoke in this state has something of the job, as far as the status can tell. */
@@ -72,28 +72,19 @@ export class Teardown {
   }
 
   async #advanceSpoke(cluster: string, state: string | undefined, force: boolean): Promise<void> {
-    const { caches } = this.#deps;
-    const { work, names, deletions } = this.#job;
+    const { caches, now } = this.#deps;
     const managed = caches.clusters.get({ name: cluster });
-    const objects = hubObjectsOf(caches, spokeKey(work, this.#upgrade.uid, cluster));
-    const spoke = observeSpoke(names, this.#upgrade.uid, { cluster: managed, ...objects });
-    const task = { job: this.#job, upgrade: this.#upgrade, cluster, workload: cleaningOf(deletions) };
-    const run = new EffectRun(task, spoke, state ?? '', this.#deps);
+    const { by, spoke, begin } = reachSpoke(caches, { job: this.#job, upgradeUid: this.#upgrade.uid, cluster, now: now() });
+    if (by === 'work') this.#byWork.add(cluster);
+    else if (this.#byWork.has(cluster) && !spoke.isHeld) return void this.#done.add(cluster);
+    const task = { job: this.#job, upgrade: this.#upgrade, cluster, workload: cleaningOf(this.#job.deletions) };
+    const run = begin(task, state ?? '', this.#deps);
     const isWanted = managed !== undefined && !this.#isAnothers(cluster);
     if (isWanted && spoke.available && !force) {
-      if (!(await run.cleanUpSpoke())) return;
-      await run.dropAll();
+      if (!(await run.clean())) return;
+      await run.drop();
     } else if (isWanted && state !== this.#job.initial) await run.remember();
-    else await run.dropAll();
+    else await run.drop();
     this.#done.add(cluster);
   }
 }
-
-/** A workload of which nothing is left to do but its deletions. */
-export const cleaningOf = (deletions: readonly string[]): Workload => ({
-  manifests: () => [],
-  deletions,
-  jobViewSeconds: 0,
-  progressViewSeconds: undefined,
-  patienceMs: 0,
-});

@@ -1,6 +1,6 @@
 /** What the templates of all kinds of jobs have in common (spec/talm 3.5, 5.1). Pure. */
 import { Annotation } from '@flotilla/api';
-import type { SpokeJobNames, SpokeManifest } from './definition.ts';
+import type { SpokeJobNames, SpokeManifest } from '../spokes/port/workload.ts';
 
 /** Lets a pod run on the management cores of a partitioned node. */
 export const MANAGEMENT_ANNOTATION = { 'target.workload.openshift.io/management': '{"effect":"PreferredDuringScheduling"}' };

@@ -17,8 +17,8 @@ import { type PrecacheEngine, type PrecacheRun, precacheTeardown } from '../../p
 import { rollUp } from '../../precache/rollup.ts';
 import type { PrecacheSettings } from '../../precache/settings.ts';
 import { specDigest } from '../../precache/spec-digest.ts';
-import type { SpokeJobCaches } from '../../spoke-job/caches.ts';
 import { Teardown } from '../../spoke-job/teardown.ts';
+import type { SpokeJobCaches } from '../../spokes/port/caches.ts';
 import type { PrecachingReport } from './status.ts';
 
 /** What the jobs of upgrades are run with. */

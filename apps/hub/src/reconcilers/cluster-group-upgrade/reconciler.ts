@@ -26,7 +26,7 @@ import type { Client, EventRecorder, Logger, ReconcileResult } from '@flotilla/r
 import type { RolloutCaches } from '../../rollout/caches.ts';
 import type { RolloutEngine } from '../../rollout/engine.ts';
 import { observeRollout } from '../../rollout/observe.ts';
-import type { SpokeJobCaches } from '../../spoke-job/caches.ts';
+import type { SpokeJobCaches } from '../../spokes/port/caches.ts';
 import { writeFinalizer, writeStatus } from './apply.ts';
 import type { DroppedFields } from './dropped-fields.ts';
 import type { Teardowns, UpgradeJobs } from './jobs.ts';

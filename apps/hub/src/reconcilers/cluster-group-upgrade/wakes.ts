@@ -8,7 +8,7 @@ import { type Change, type Watch, type WatchCache, watch } from '@flotilla/runti
 import type { RolloutCaches } from '../../rollout/caches.ts';
 import { BY_LABELS } from '../../rollout/engine.ts';
 import { hasClusterChanged } from '../../rollout/observe.ts';
-import { BY_UID, type SpokeJobCaches } from '../../spoke-job/caches.ts';
+import { BY_UID, type SpokeJobCaches } from '../../spokes/port/caches.ts';
 import type { UpgradeCaches } from './observe.ts';
 
 /** Index of upgrades by the names of the policies they manage: those of the spec, and those of a rollout that runs, whatever became of the spec. */
@@ -90,7 +90,9 @@ function hubObjectWatches(caches: Caches): Watch[] {
   };
   return [
     watch(caches.works, { enqueue: ({ object }) => ownersOf(object) }),
-    ...[caches.actions, caches.views, caches.rolloutActions, caches.rolloutViews].map((cache) => watch(cache, endingOwner)),
+    ...[caches.actions, caches.views, caches.jobWorks, caches.rolloutActions, caches.rolloutViews].map((cache) =>
+      watch(cache, endingOwner),
+    ),
     watch(caches.placements, goneOfEnding),
     watch(caches.bindings, goneOfEnding),
   ];

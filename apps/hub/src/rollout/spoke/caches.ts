@@ -4,8 +4,8 @@ import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { ROLLOUT_WORK, trimRolloutView, trimWork, upgradeIndexOf } from '@flotilla/rollout';
 import { type Client, WatchCache, type WatchSurroundings } from '@flotilla/runtime';
 import { BY_CLUSTER } from '../../indexes.ts';
-import { type BY_UID, SPOKE_JOBS } from '../../spoke-job/caches.ts';
-import { trimAction } from '../../spoke-job/observe.ts';
+import { trimAction } from '../../spokes/actions/observe.ts';
+import { type BY_UID, SPOKE_JOBS } from '../../spokes/port/caches.ts';
 
 /** The watches a spoke's step reads from; there are no other reads. */
 export interface SpokeCaches {
@@ -24,6 +24,8 @@ export interface SpokeCaches {
 export const BY_UPGRADE = 'upgrade';
 type TransportIndex = typeof BY_CLUSTER | typeof BY_UPGRADE;
 
+const OF_ROLLOUTS = `${Label.upgradeName},${Label.work} notin (${SPOKE_JOBS.join(',')})`;
+
 /** Caches of what a rollout creates on the hub, without what nothing reads. A hub may lack works, actions and views. */
 export function rolloutCaches(client: Client, shared: WatchSurroundings): Omit<SpokeCaches, 'upgrades' | 'clusters'> {
   const indexes = {
@@ -35,17 +37,17 @@ export function rolloutCaches(client: Client, shared: WatchSurroundings): Omit<S
   const ours = { ...shared, labelSelector: `${Label.work}=${ROLLOUT_WORK}`, optional: true, indexes };
   return {
     // By the reference's label: what it began is seen too.
-    works: new WatchCache(client, ManifestWork, { ...ours, labelSelector: Label.upgradeName, transform: trimWork }),
+    works: new WatchCache(client, ManifestWork, { ...ours, labelSelector: OF_ROLLOUTS, transform: trimWork }),
     templates: new WatchCache(client, ManifestWorkReplicaSet, { ...shared, optional: true, transform: trimTemplate }),
     // What the reference labels is of rollouts.
     rolloutViews: new WatchCache(client, ManagedClusterView, {
       ...ours,
-      labelSelector: `${Label.upgradeName},${Label.work} notin (${SPOKE_JOBS.join(',')})`,
+      labelSelector: OF_ROLLOUTS,
       transform: trimRolloutView,
     }),
     rolloutActions: new WatchCache(client, ManagedClusterAction, {
       ...ours,
-      labelSelector: `${Label.upgradeName},${Label.work} notin (${SPOKE_JOBS.join(',')})`,
+      labelSelector: OF_ROLLOUTS,
       transform: trimAction,
     }),
   };

@@ -12,7 +12,7 @@ import {
 import { ClusterGroupUpgrade, ranCrds } from '@flotilla/api/ran';
 import type { StepKey } from '@flotilla/queues';
 import { type Client, createLogger, createMetrics, isNotFound, WatchCache } from '@flotilla/runtime';
-import { upgradeIndexes } from '../../spoke-job/caches.ts';
+import { upgradeIndexes } from '../../spokes/port/caches.ts';
 import { rolloutCaches, type SpokeCaches } from './caches.ts';
 import { createSpokeStep, spokeNeed } from './spoke-step.ts';
 

@@ -4,7 +4,7 @@ import type { StepKey } from '@flotilla/queues';
 import type { SpokeTarget } from '@flotilla/rollout';
 import { identityOf, isAttributed, isOurs, isReferencesAction, planSpoke, targetOf } from '@flotilla/rollout';
 import type { Client, Logger } from '@flotilla/runtime';
-import { BY_UID } from '../../spoke-job/caches.ts';
+import { BY_UID } from '../../spokes/port/caches.ts';
 import { applyWrite, type Ownership } from './apply-write.ts';
 import type { SpokeCaches } from './caches.ts';
 import { observeRolloutSpoke } from './observe.ts';

@@ -2,8 +2,9 @@
 import { Annotation, type KubeObject } from '@flotilla/api';
 import { type ManifestConfig, ManifestWork } from '@flotilla/api/ocm';
 import { workLabels } from '@flotilla/rollout';
-import type { SpokeJobNames, SpokeManifest } from '../../spoke-job/definition.ts';
-import { ActionAnnotation, type ObjectPlace } from '../../spoke-job/hub-objects.ts';
+import { ActionAnnotation } from '../actions/hub-objects.ts';
+import type { ObjectPlace } from '../port/port.ts';
+import type { SpokeJobNames, SpokeManifest } from '../port/workload.ts';
 import { FEEDBACK } from './feedback.ts';
 
 type Template = SpokeManifest['template'];
@@ -23,6 +24,12 @@ export interface JobWork {
   /** Read back how far the job is, by ConfigMap; default: its Job alone. */
   readonly reportsProgress?: boolean;
 }
+
+const FROZEN = 'flotilla.io/frozen';
+/** On a work whose job has ended without success: it is kept with what it put on the spoke, and begins nothing. */
+export const frozenMark = { [FROZEN]: 'true' } as const;
+/** True for such a work. */
+export const isFrozen = ({ metadata }: Pick<KubeObject, 'metadata'>): boolean => metadata.annotations?.[FROZEN] === 'true';
 
 /** The mark on the Job: a later one is another job. */
 export const jobAttempt = ({ id, losses }: Attempt): string => `${id}.${losses}`;

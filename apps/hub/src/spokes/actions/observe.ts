@@ -1,17 +1,17 @@
-/** What the hub can know of one spoke, read from watch caches alone. */
+/** What actions and views say of one spoke, read from watch caches alone. */
 
 import { Annotation, Label } from '@flotilla/api';
 import { JobStatus } from '@flotilla/api/core';
 import type { ManagedCluster, ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
-import { PullerReport } from '@flotilla/api/ran';
+import type { PullerReport } from '@flotilla/api/ran';
 import type { ActionOutcome } from '@flotilla/rollout';
-import { countOf, isAvailable, observeOutcome, readViewAnswer, type ViewAnswer, type ViewTarget } from '@flotilla/rollout';
+import { countOf, isAvailable, observeOutcome, readViewAnswer, type ViewTarget } from '@flotilla/rollout';
 import { z } from 'zod';
-import type { SpokeJobNames, ViewDefinition } from './definition.ts';
+import type { Answer, Failure, Sight, SpokeObservation } from '../port/port.ts';
+import { isRefusal, RETRY_BUDGET } from '../port/refusals.ts';
+import { parseReport } from '../port/report.ts';
+import type { SpokeJobNames, ViewDefinition } from '../port/workload.ts';
 import { ActionAnnotation } from './hub-objects.ts';
-
-/** What a view of a job says. */
-export type Answer = ViewAnswer<ViewedObject>;
 
 /** A view of the hub as far as a step needs it. */
 export interface ViewObservation {
@@ -23,6 +23,8 @@ export interface ViewObservation {
   /** Of the spec it was made for; absent where specs are not told apart. */
   readonly digest: string | undefined;
   readonly answer: Answer;
+  /** Why the spoke is not reached by a work, where one was tried. */
+  readonly fallback?: string | undefined;
 }
 
 /** An action of the hub as far as a step needs it. */
@@ -38,8 +40,8 @@ export interface ActionObservation extends ActionOutcome {
   readonly digest: string | undefined;
 }
 
-/** One spoke, for one upgrade. */
-export interface SpokeObservation {
+/** The actions and views of one spoke, for one upgrade. */
+export interface ActionsSpoke {
   readonly available: boolean;
   readonly namespaceView: ViewObservation | undefined;
   readonly jobView: ViewObservation | undefined;
@@ -59,7 +61,6 @@ const ViewedObject = z.object({
   status: z.unknown().optional(),
   data: z.record(z.string(), z.string()).nullish(),
 });
-export type ViewedObject = z.output<typeof ViewedObject>;
 
 /** Whose an object on a spoke is, and what it was made for. */
 const KEPT_ANNOTATIONS = [Annotation.upgradeUid, Annotation.specDigest];
@@ -107,8 +108,8 @@ export interface CachedSpoke {
   readonly actions: readonly ManagedClusterAction[];
 }
 
-/** Builds the observation of one spoke from its cached objects. */
-export function observeSpoke(names: SpokeJobNames, upgradeUid: string, { cluster, views, actions }: CachedSpoke): SpokeObservation {
+/** Reads the cached objects of one spoke. */
+export function observeActions(names: SpokeJobNames, upgradeUid: string, { cluster, views, actions }: CachedSpoke): ActionsSpoke {
   const view = (wanted: ViewDefinition | undefined) => {
     const found = views.find(({ metadata }) => metadata.name === wanted?.name);
     return found && wanted && observeView(upgradeUid, found, wanted);
@@ -122,10 +123,42 @@ export function observeSpoke(names: SpokeJobNames, upgradeUid: string, { cluster
   };
 }
 
-/** The clock of a spoke starts with its first view, which outlives a process: time spent waiting for another upgrade does not count. */
-export function startOf({ namespaceView, jobView }: SpokeObservation): number | undefined {
+/** What they come to, in the words of the port. */
+export function toObservation({ actions: { createJob } }: Pick<SpokeJobNames, 'actions'>, seen: ActionsSpoke): SpokeObservation {
+  const { available, namespaceView, jobView, progressView, actions } = seen;
+  const views = [namespaceView, jobView, progressView].filter((view) => view?.ours === true);
+  const objects = [...views, ...[...actions.values()].filter(({ ours }) => ours)];
+  const answer = jobView?.ours ? jobView.answer : undefined;
+  const made = answer?.kind === 'found' ? answer.object.metadata.annotations?.[Annotation.specDigest] : undefined;
+  return {
+    available,
+    isHeld: namespaceView !== undefined || jobView !== undefined || actions.size > 0,
+    // The first view: it outlives a process.
+    since: startOf(seen),
+    digests: [...objects.map((object) => object?.digest), made].filter((digest) => digest !== undefined),
+    namespace: sightOf(namespaceView),
+    job: sightOf(jobView),
+    report: readReport(progressView?.answer),
+    failure: failureOf(actions),
+    losses: actions.get(createJob)?.refusals ?? 0,
+    note: namespaceView?.fallback && `${namespaceView.fallback}; going on by actions and views`,
+  };
+}
+
+function startOf({ namespaceView, jobView }: ActionsSpoke): number | undefined {
   const created = [namespaceView, jobView].flatMap((view) => (view?.ours ? [view.createdAt] : []));
   return created.length > 0 ? Math.min(...created) : undefined;
+}
+
+const sightOf = (view: ViewObservation | undefined): Sight | undefined =>
+  view?.ours ? { since: view.createdAt, answer: view.answer } : undefined;
+
+/** An action that failed again after it was created anew; one that has used up its budget goes first. */
+function failureOf(actions: ActionsSpoke['actions']): Failure | undefined {
+  const failing = [...actions].filter(([, action]) => action.ours && action.outcome === 'failed' && action.retries > 0);
+  const isExhausted = (action: ActionObservation) => action.refusals >= RETRY_BUDGET && isRefusal(action.message);
+  const [name, action] = failing.find(([, each]) => isExhausted(each)) ?? failing[0] ?? [];
+  return action && { message: `${name}: ${action.message}`, finalAt: isExhausted(action) ? 0 : undefined };
 }
 
 function observeView(upgradeUid: string, view: ManagedClusterView, { target }: ViewDefinition): ViewObservation {
@@ -136,6 +169,7 @@ function observeView(upgradeUid: string, view: ManagedClusterView, { target }: V
     intervalSeconds: view.spec?.scope?.updateIntervalSeconds ?? 0,
     digest: view.metadata.annotations?.[Annotation.specDigest],
     answer: readAnswer(view, target),
+    fallback: view.metadata.annotations?.[ActionAnnotation.fallback],
   };
 }
 
@@ -156,13 +190,5 @@ function observeAction(upgradeUid: string, action: ManagedClusterAction): Action
 }
 
 /** The puller's report in an answer about its ConfigMap; undefined when there is none or it is malformed. */
-export function readReport(answer: Answer | undefined): PullerReport | undefined {
-  if (answer?.kind !== 'found') return undefined;
-  const text = answer.object.data?.progress ?? '';
-  if (text.length === 0 || text.length > 65_536) return undefined;
-  try {
-    return PullerReport.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined; // no JSON: an older or foreign puller; progress is not shown, nothing else depends on it
-  }
-}
+export const readReport = (answer: Answer | undefined): PullerReport | undefined =>
+  answer?.kind === 'found' ? parseReport(answer.object.data?.progress ?? '') : undefined;

@@ -1,71 +1,78 @@
-/** The effects of a job's machine on the hub's API server. Each is idempotent: it writes only what is missing. */
+/** The effects of a job's machine by actions and views. Each is idempotent: it writes only what is missing. */
 import { Annotation, type KubeObject, Label, type Resource } from '@flotilla/api';
-import { ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
-import type { SpokeJobEffect } from '@flotilla/machines';
+import { ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 import { backOffMs } from '@flotilla/pace';
 import { endedAt } from '@flotilla/rollout';
 import { type Client, isAlreadyExists } from '@flotilla/runtime';
-import type { SpokeManifest, ViewDefinition, Workload } from './definition.ts';
+import { HubWriter } from '../port/hub-writer.ts';
+import type { EffectDeps, SpokeRun, SpokeTask } from '../port/port.ts';
+import { isRefusal, RETRY_BUDGET } from '../port/refusals.ts';
+import type { SpokeManifest, ViewDefinition } from '../port/workload.ts';
 import {
+  ActionAnnotation,
   createAction,
   createLeftover,
   createView,
   type DeletionTime,
   deleteAction,
-  type ObjectPlace,
   type Tries,
   templateDigest,
   upgradeSelector,
 } from './hub-objects.ts';
-import { RETRY_BUDGET } from './interpret.ts';
-import type { ActionObservation, SpokeObservation } from './observe.ts';
-import { isRefusal } from './refusals.ts';
-
-/** One spoke's part of one upgrade. */
-export interface SpokeTask extends ObjectPlace {
-  readonly workload: Workload;
-}
+import type { ActionObservation, ActionsSpoke } from './observe.ts';
 
 /** A deletion on the spoke: executed, on its way, or neither: then the hub must remember it. */
 type Deletion = 'done' | 'asked' | 'open';
 
-/** What carrying out effects needs. */
-export interface EffectDeps {
-  readonly client: Client;
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
-  /** Nothing more is written once it aborts: somebody else may have the spoke by then. */
-  readonly signal?: AbortSignal | undefined;
-  /** Throw `WOULD_WRITE` in place of the first call. */
-  readonly isRehearsal?: boolean;
-}
-
-/** What a rehearsal ends with when there is anything to do. */
-export const WOULD_WRITE = new Error('a rehearsal has come to its first call');
-
-/** Everything an effect works on, and each effect by its name. `wakeAt` collects the earliest moment the spoke must be looked at again. */
-export class EffectRun implements Record<SpokeJobEffect, () => Promise<void>> {
+/** See `SpokeRun`. */
+export class ActionsRun implements SpokeRun {
   readonly task: SpokeTask;
-  readonly spoke: SpokeObservation;
+  readonly spoke: ActionsSpoke;
   readonly state: string;
-  readonly deps: EffectDeps;
-  wakeAt: number | undefined;
-  /** Something was written, or tried to be. */
-  hasWritten = false;
+  readonly #writer: HubWriter;
+  /** A work that was tried before: nothing begins beside it. */
+  readonly #tried: ManifestWork | undefined;
 
-  constructor(task: SpokeTask, spoke: SpokeObservation, state: string, deps: EffectDeps) {
+  constructor(task: SpokeTask, spoke: ActionsSpoke, state: string, deps: EffectDeps, tried?: ManifestWork) {
     this.task = task;
     this.spoke = spoke;
     this.state = state;
-    this.deps = deps;
+    this.#writer = new HubWriter(deps);
+    this.#tried = tried;
   }
 
-  async ensureNamespaceView(): Promise<void> {
+  get wakeAt(): number | undefined {
+    return this.#writer.wakeAt;
+  }
+
+  get hasWritten(): boolean {
+    return this.#writer.hasWritten;
+  }
+
+  /** Asks for a look then; the earliest of several counts. @param at milliseconds since the epoch */
+  wake(at: number): void {
+    this.#writer.wake(at);
+  }
+
+  async look(): Promise<void> {
     if (!this.spoke.namespaceView?.ours) await this.create(ManagedClusterView, this.view(this.names.views.namespace, 0));
+    await this.#endTried();
+  }
+
+  /** From now on the spoke is reached by actions: its view is there, and says why. */
+  async fallBack(why: string): Promise<void> {
+    const view = this.view(this.names.views.namespace, 0);
+    const annotations = { ...view.metadata.annotations, [ActionAnnotation.fallback]: why };
+    await this.create(ManagedClusterView, { ...view, metadata: { ...view.metadata, annotations } });
+  }
+
+  async #endTried(): Promise<void> {
+    const { metadata } = this.#tried ?? {};
+    if (metadata && !metadata.deletionTimestamp) await this.client.delete(ManifestWork, metadata, { uid: metadata.uid });
   }
 
   /** Deletes an earlier attempt's namespace, and with it the ClusterRoleBinding, which would make our job's account cluster-admin. */
-  async requestCleanup(): Promise<void> {
+  async clear(): Promise<void> {
     const { actions, views } = this.names;
     const gone = (await this.ensureDeleted(actions.deleteNamespace, 'before')) === 'done';
     await this.ensureDeleted(actions.deleteClusterRoleBinding, 'before');
@@ -77,8 +84,9 @@ export class EffectRun implements Record<SpokeJobEffect, () => Promise<void>> {
   }
 
   /** Creates the actions of the workload at once and in order: the agent takes them one after the other. */
-  async ensureWorkload(): Promise<void> {
+  async ensure(): Promise<void> {
     const { jobView, available } = this.spoke;
+    if (this.#tried) return this.#endTried();
     if (!available || (jobView?.ours && jobView.answer.kind !== 'absent')) return;
     if (this.task.job.cleansFirst && !(await this.isCleaned())) return;
     const lost = jobView?.ours === true;
@@ -106,7 +114,7 @@ export class EffectRun implements Record<SpokeJobEffect, () => Promise<void>> {
     const { deleteNamespace, deleteClusterRoleBinding } = this.names.actions;
     const isDone = (name: string) => actions.get(name)?.deletes === 'before' && actions.get(name)?.outcome === 'executed';
     if (answer?.kind === 'absent' && isDone(deleteNamespace) && isDone(deleteClusterRoleBinding)) return true;
-    await this.requestCleanup();
+    await this.clear();
     return false;
   }
 
@@ -127,7 +135,7 @@ export class EffectRun implements Record<SpokeJobEffect, () => Promise<void>> {
   }
 
   /** Views of the job and of its progress, once the job is there: a view created earlier answers `not found` and is then blind for an interval. */
-  async ensureJobViews(): Promise<void> {
+  async watch(): Promise<void> {
     const { jobView, progressView, actions } = this.spoke;
     const { jobViewSeconds, progressViewSeconds } = this.task.workload;
     const { views } = this.names;
@@ -153,19 +161,19 @@ export class EffectRun implements Record<SpokeJobEffect, () => Promise<void>> {
   }
 
   /** Deletes the spoke's namespace first: as long as hub objects are left, it is known that the spoke is not clean. */
-  async cleanUp(): Promise<void> {
+  async remove(): Promise<void> {
     const { namespaceView, jobView, progressView } = this.spoke;
     if (!this.anythingLeft()) return;
     const deletions = await this.deleteOnSpoke();
     const isViewed = [namespaceView, jobView, progressView].some((view) => view?.ours);
     // Whoever keeps the hub tidy removes actions that have ended, failed ones too: a view is what stays.
-    if (deletions.includes('open') && !isViewed) await this.ensureNamespaceView();
+    if (deletions.includes('open') && !isViewed) await this.look();
     if (!deletions.includes('open') && isViewed) await this.deleteAll(ManagedClusterView);
     if (deletions.every((deletion) => deletion === 'done')) await this.deleteAll(ManagedClusterAction);
   }
 
   /** Asks for the deletion on the spoke, whether or not anything is left on the hub. True once all of it was executed. */
-  async cleanUpSpoke(): Promise<boolean> {
+  async clean(): Promise<boolean> {
     return (await this.deleteOnSpoke()).every((deletion) => deletion === 'done');
   }
 
@@ -177,15 +185,16 @@ export class EffectRun implements Record<SpokeJobEffect, () => Promise<void>> {
 
   /** What an older spec left on the hub goes at once; what it left on the spoke is found by the view that follows. */
   async startOver(): Promise<void> {
-    await this.cleanUpHub();
+    await this.forget();
   }
 
-  async cleanUpHub(): Promise<void> {
-    if (this.anythingLeft()) await this.dropAll();
+  async forget(): Promise<void> {
+    if (this.anythingLeft()) await this.drop();
   }
 
   /** Removes everything of this upgrade's job from the hub, views last: they may be all that remembers the spoke. */
-  async dropAll(): Promise<void> {
+  async drop(): Promise<void> {
+    await this.#endTried();
     await this.deleteAll(ManagedClusterAction);
     await this.deleteAll(ManagedClusterView);
   }
@@ -229,9 +238,9 @@ export class EffectRun implements Record<SpokeJobEffect, () => Promise<void>> {
 
   /** Creates a failed action anew after 1, 2, 4, … s (at most 60), so that the second execution of spec/ocm 1.6 is over. */
   private async retry(action: ActionObservation, name: string, build: (tries: Tries) => KubeObject | Promise<KubeObject>): Promise<void> {
-    const dueAt = endedAt(action, this.deps.now()) + backOffMs(BACK_OFF, action.retries + 1);
-    if (this.deps.now() < dueAt) {
-      this.wakeAt = Math.min(this.wakeAt ?? dueAt, dueAt);
+    const dueAt = endedAt(action, this.#writer.now()) + backOffMs(BACK_OFF, action.retries + 1);
+    if (this.#writer.now() < dueAt) {
+      this.#writer.wake(dueAt);
       return;
     }
     // An outage of the spoke's API server costs nothing but time; a job that vanished was created by an action that succeeded.
@@ -276,10 +285,7 @@ export class EffectRun implements Record<SpokeJobEffect, () => Promise<void>> {
   }
 
   private get client(): Client {
-    this.deps.signal?.throwIfAborted();
-    this.hasWritten = true;
-    if (this.deps.isRehearsal) throw WOULD_WRITE;
-    return this.deps.client;
+    return this.#writer.client;
   }
 }
 

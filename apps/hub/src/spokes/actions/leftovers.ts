@@ -1,4 +1,5 @@
 /** What upgrades left on spokes that were away, or refused, when they ended. Nothing of the upgrade itself has to be there any more. */
+
 import { Annotation, Label } from '@flotilla/api';
 import type { ManagedCluster, ManagedClusterView } from '@flotilla/api/ocm';
 import type { UpgradeIdentity } from '@flotilla/rollout';
@@ -13,20 +14,24 @@ import {
   startReconciler,
   watch,
 } from '@flotilla/runtime';
-import { BY_WORK_AND_CLUSTER, hubObjectsOf, type SpokeJobCaches, spokeKey } from './caches.ts';
-import type { JobState, SpokeJob } from './definition.ts';
-import { type EffectDeps, EffectRun } from './effects.ts';
-import type { SpokeJobEngine } from './engine.ts';
+import { BY_WORK_AND_CLUSTER, hubObjectsOf, type SpokeJobCaches, spokeKey } from '../port/caches.ts';
+import type { EffectDeps, NamedJob } from '../port/port.ts';
+import { cleaningOf } from '../port/workload.ts';
+import { ActionsRun } from './effects.ts';
 import { isLeftover, owedDeletions } from './hub-objects.ts';
-import { observeSpoke, readAnswer } from './observe.ts';
-import { cleaningOf } from './teardown.ts';
+import { observeActions, readAnswer } from './observe.ts';
 
 /** What cleaning up after upgrades that ended is made of. */
 export interface LeftoverDeps extends EffectDeps {
   readonly caches: SpokeJobCaches;
+  /** Who says which upgrade has a spoke. */
   readonly engine: {
-    readonly job: Pick<SpokeJob<JobState, never>, 'work' | 'names'>;
-  } & Pick<SpokeJobEngine<JobState, never>, 'take' | 'release'>;
+    readonly job: NamedJob;
+    /** Takes a cluster, or tells who has it. */
+    take(uid: string, cluster: string): unknown;
+    /** Lets others have it. */
+    release(uid: string, cluster: string): void;
+  };
 }
 
 /** How often it is looked whether the upgrade that has the spoke is done, should its end go unnoticed. */
@@ -53,27 +58,27 @@ class LeftoverReconciler {
     if (!view) this.#forgotten.delete(key);
     if (!view || this.#forgotten.get(key) === view.metadata.uid) return {};
     const managed = caches.clusters.get({ name: cluster });
-    const spoke = observeSpoke(engine.job.names, uid, { cluster: managed, ...objects });
+    const spoke = observeActions(engine.job.names, uid, { cluster: managed, ...objects });
     const workload = cleaningOf(owedDeletions(engine.job, view));
-    const run = new EffectRun({ job: engine.job, upgrade: identityOf(view), cluster, workload }, spoke, '', this.#deps);
+    const run = new ActionsRun({ job: engine.job, upgrade: identityOf(view), cluster, workload }, spoke, '', this.#deps);
     const isDone = !managed || this.#isNothingLeft(view, workload.deletions) || (await this.#clean(run, view));
     if (isDone) {
-      await run.dropAll();
+      await run.drop();
       this.#forgotten.set(key, view.metadata.uid);
     }
     return run.wakeAt === undefined ? {} : { requeueAfterMs: Math.max(run.wakeAt - this.#deps.now(), 0) };
   }
 
   /** Deletes what is there, once its agent answers and nobody else works on the spoke. True when all of it was executed. */
-  async #clean(run: EffectRun, view: ManagedClusterView): Promise<boolean> {
+  async #clean(run: ActionsRun, view: ManagedClusterView): Promise<boolean> {
     const { engine, now } = this.#deps;
     const { upgrade, cluster } = run.task;
     if (!run.spoke.available || !view.status?.conditions) {
       if (run.spoke.actions.size === 0) engine.release(upgrade.uid, cluster);
       return false;
     }
-    if (!engine.take(upgrade.uid, cluster)) return run.cleanUpSpoke();
-    run.wakeAt = now() + HELD_RECHECK_MS;
+    if (!engine.take(upgrade.uid, cluster)) return run.clean();
+    run.wake(now() + HELD_RECHECK_MS);
     return false;
   }
 

@@ -1,13 +1,11 @@
 /** The actions and views of a job, as the hub creates them in a spoke's namespace (spec/talm 3.5, 5.1). Pure. */
+
 import { createHash } from 'node:crypto';
 import { Annotation, type KubeObject, Label } from '@flotilla/api';
 import { ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
-import type { UpgradeIdentity } from '@flotilla/rollout';
 import { workLabels } from '@flotilla/rollout';
-import type { JobState, SpokeJob, SpokeManifest, ViewDefinition } from './definition.ts';
-
-/** What building an object needs of a kind of job. */
-export type NamedJob = Pick<SpokeJob<JobState, never>, 'names' | 'cleansFirst'> & { readonly work: string };
+import type { NamedJob, ObjectPlace } from '../port/port.ts';
+import type { SpokeManifest, ViewDefinition } from '../port/workload.ts';
 
 /** Annotations that carry what a later step must know without reading a template. */
 export const ActionAnnotation = {
@@ -18,6 +16,8 @@ export const ActionAnnotation = {
   refusals: 'flotilla.io/refusals',
   /** On deletions: `before` or `after` the workload. */
   deletes: 'flotilla.io/deletes',
+  /** On the view of the namespace: why the spoke is not reached by a work. */
+  fallback: 'flotilla.io/work-refused',
   /** On the view of a leftover: the deletions that are owed, separated by commas. */
   owed: 'flotilla.io/owed-deletions',
 } as const;
@@ -31,15 +31,6 @@ export const upgradeSelector = (work: string, uid: string): string => `${Label.w
 /** First 16 hex digits of a template's SHA-256. */
 export const templateDigest = (template: unknown): string =>
   createHash('sha256').update(JSON.stringify(template)).digest('hex').slice(0, 16);
-
-/** Where an object of a job goes. */
-export interface ObjectPlace {
-  readonly job: NamedJob;
-  readonly upgrade: UpgradeIdentity;
-  readonly cluster: string;
-  /** Digest of what the job is to do; absent when that never changes. */
-  readonly digest?: string | undefined;
-}
 
 const digestOf = ({ digest }: ObjectPlace): Record<string, string> => (digest === undefined ? {} : { [Annotation.specDigest]: digest });
 

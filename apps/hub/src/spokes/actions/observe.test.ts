@@ -1,9 +1,10 @@
 import { ManagedClusterAction, Policy } from '@flotilla/api/ocm';
 import { describe, expect, test } from 'vitest';
-import { precacheNames } from '../precache/job.ts';
-import { trimChild } from '../reconcilers/cluster-group-upgrade/observe.ts';
-import { actionObject, agentCondition, clusterObject, UPGRADE, viewObject } from './observation-builders.ts';
-import { type Answer, type CachedSpoke, observeSpoke, readAnswer, readReport, trimAction, trimView } from './observe.ts';
+import { precacheNames } from '../../precache/job.ts';
+import { trimChild } from '../../reconcilers/cluster-group-upgrade/observe.ts';
+import { actionObject, agentCondition, clusterObject, UPGRADE, viewObject } from '../../spoke-job/observation-builders.ts';
+import type { Answer } from '../port/port.ts';
+import { type CachedSpoke, observeActions, readAnswer, readReport, trimAction, trimView } from './observe.ts';
 
 const processing = (status: 'True' | 'False', reason: string, message = '') => ({
   conditions: [agentCondition('Processing', status, reason, message)],
@@ -173,9 +174,9 @@ describe('readReport', () => {
   });
 });
 
-describe('observeSpoke', () => {
+describe('observeActions', () => {
   const seen = (parts: Partial<CachedSpoke>) =>
-    observeSpoke(precacheNames, UPGRADE.uid, { cluster: undefined, views: [], actions: [], ...parts });
+    observeActions(precacheNames, UPGRADE.uid, { cluster: undefined, views: [], actions: [], ...parts });
   const done = (status: 'True' | 'False', reason: string, message = '') => agentCondition('Completed', status, reason, message);
   const outcomes: { name: string; condition?: ReturnType<typeof agentCondition>; want: 'pending' | 'executed' | 'failed' }[] = [
     { name: 'no condition', want: 'pending' },

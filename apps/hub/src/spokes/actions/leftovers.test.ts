@@ -4,12 +4,12 @@ import { type BackupState, ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { createLogger, createMetrics } from '@flotilla/runtime';
 import { ManualClock } from '@flotilla/runtime/testing';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type BackupInputs, backupTeardown, createBackupJob } from '../backup/job.ts';
-import { SpokeJobEngine } from './engine.ts';
+import { type BackupInputs, backupTeardown, createBackupJob } from '../../backup/job.ts';
+import { SpokeJobEngine } from '../../spoke-job/engine.ts';
+import { type HubProcess, MemoryHub } from '../../spoke-job/memory-hub.ts';
+import { agentCondition, clusterObject, UPGRADE } from '../../spoke-job/observation-builders.ts';
+import { Teardown } from '../../spoke-job/teardown.ts';
 import { startLeftovers } from './leftovers.ts';
-import { type HubProcess, MemoryHub } from './memory-hub.ts';
-import { agentCondition, clusterObject, UPGRADE } from './observation-builders.ts';
-import { Teardown } from './teardown.ts';
 
 const SPOKE = 'spoke';
 const MARK = 'view-backup-namespace-leftover';

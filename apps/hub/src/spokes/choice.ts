@@ -1,0 +1,54 @@
+/** Which way a spoke is reached. Pure. */
+import type { KubeObject } from '@flotilla/api';
+import type { ManagedCluster, ManifestWork } from '@flotilla/api/ocm';
+import { z } from 'zod';
+import { ActionAnnotation, isLeftover } from './actions/hub-objects.ts';
+
+/** What the operator of the hub wants; `auto` takes works where it is known that somebody answers them. */
+export const Transport = z.enum(['auto', 'work', 'actions']);
+export type Transport = z.output<typeof Transport>;
+
+/** A way, and why it is this one. */
+export interface Choice {
+  readonly by: 'actions' | 'work';
+  readonly reason: string;
+}
+
+/** The way that was begun; undefined while nothing was. A view says that the spoke is reached by actions, whatever was tried before. */
+export function wayTaken(objects: {
+  readonly views: readonly KubeObject[];
+  readonly actions: readonly KubeObject[];
+  readonly work: ManifestWork | undefined;
+}): Choice['by'] | undefined {
+  if (objects.views.some((view) => !isLeftover(view))) return 'actions';
+  if (objects.work) return 'work';
+  // Before a work begins, actions may clear what somebody else left.
+  return objects.actions.some(({ metadata }) => metadata.annotations?.[ActionAnnotation.deletes] !== 'before') ? 'actions' : undefined;
+}
+
+/** The way to begin with. */
+export function chooseTransport(input: {
+  readonly transport: Transport;
+  readonly isServed: boolean;
+  readonly managed: ManagedCluster | undefined;
+}): Choice {
+  const { transport, isServed, managed } = input;
+  if (transport === 'actions') return { by: 'actions', reason: 'configured' };
+  if (!isServed) return { by: 'actions', reason: 'the hub does not serve ManifestWorks' };
+  if (transport === 'work') return { by: 'work', reason: 'configured' };
+  const addOn = addOnOf(managed);
+  return addOn === undefined
+    ? { by: 'actions', reason: 'nothing says that a work agent answers on the cluster' }
+    : { by: 'work', reason: `add-on ${addOn} is available, which a work agent installed` };
+}
+
+const ADD_ON = /^feature\.open-cluster-management\.io\/addon-(.+)$/;
+
+/** Add-ons come to a cluster by ManifestWorks: one that is available shows that they are answered there (spec/ocm 2.1). */
+function addOnOf(managed: ManagedCluster | undefined): string | undefined {
+  for (const [label, value] of Object.entries(managed?.metadata.labels ?? {})) {
+    const name = ADD_ON.exec(label)?.[1];
+    if (name !== undefined && value === 'available') return name;
+  }
+  return undefined;
+}

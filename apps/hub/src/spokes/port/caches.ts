@@ -1,0 +1,44 @@
+import type { KubeObject } from '@flotilla/api';
+import type { ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
+import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import type { WatchCache } from '@flotilla/runtime';
+
+/** The watches a step reads from; there are no other reads. */
+export interface SpokeJobCaches {
+  readonly clusters: WatchCache<ManagedCluster>;
+  readonly upgrades: WatchCache<ClusterGroupUpgrade, typeof BY_UID>;
+  readonly views: WatchCache<ManagedClusterView, TransportIndex>;
+  readonly actions: WatchCache<ManagedClusterAction, TransportIndex>;
+  /** Works that carry jobs. */
+  readonly jobWorks: WatchCache<ManifestWork, TransportIndex>;
+}
+
+/** Index of upgrades by uid. */
+export const BY_UID = 'uid';
+/** Index of actions, views and works by `spokeKey`. */
+export const BY_SPOKE = 'spoke';
+/** Index of actions, views and works by `work/cluster`. */
+export const BY_WORK_AND_CLUSTER = 'work-and-cluster';
+/** Index of actions, views and works by `work/upgradeUid`. */
+export const BY_WORK_AND_UPGRADE = 'work-and-upgrade';
+type TransportIndex = typeof BY_SPOKE | typeof BY_WORK_AND_CLUSTER | typeof BY_WORK_AND_UPGRADE;
+
+/** Values of `flotilla.io/work` on actions, views and works of jobs, which are watched here. */
+export const SPOKE_JOBS = ['precache', 'backup'];
+
+/** Key of one spoke's part of one upgrade. */
+export const spokeKey = (work: string, upgradeUid: string, cluster: string): string => `${work}/${upgradeUid}/${cluster}`;
+
+/** Indexes that the cache of upgrades needs. */
+export const upgradeIndexes = { [BY_UID]: ({ metadata }: ClusterGroupUpgrade) => [metadata.uid ?? ''] };
+
+/** What is on the hub of one spoke's part of one upgrade. */
+export function hubObjectsOf({ views, actions, jobWorks }: Pick<SpokeJobCaches, 'views' | 'actions' | 'jobWorks'>, key: string) {
+  return { views: views.byIndex(BY_SPOKE, key), actions: actions.byIndex(BY_SPOKE, key), works: jobWorks.byIndex(BY_SPOKE, key) };
+}
+
+/** What one kind of job has on the hub for one cluster, whichever upgrade's it is. */
+export function objectsIn({ views, actions, jobWorks }: SpokeJobCaches, work: string, cluster: string): KubeObject[] {
+  const key = `${work}/${cluster}`;
+  return [views, actions, jobWorks].flatMap((cache): KubeObject[] => cache.byIndex(BY_WORK_AND_CLUSTER, key));
+}

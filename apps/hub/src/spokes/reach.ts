@@ -1,0 +1,59 @@
+/** The ways to reach a spoke, and which of them one upgrade takes on one cluster. */
+import type { ManifestWork } from '@flotilla/api/ocm';
+import { ActionsRun } from './actions/effects.ts';
+import { isLeftover } from './actions/hub-objects.ts';
+import { observeActions, toObservation } from './actions/observe.ts';
+import { chooseTransport, type Transport, wayTaken } from './choice.ts';
+import { BY_WORK_AND_CLUSTER, hubObjectsOf, type SpokeJobCaches, spokeKey } from './port/caches.ts';
+import type { SpokeReach } from './port/port.ts';
+import type { SpokeJobNames } from './port/workload.ts';
+import { WorkRun } from './work/effects.ts';
+import { isFrozen } from './work/manifest-work.ts';
+import { observeWork } from './work/observe.ts';
+
+/** Which spoke, for whom. */
+export interface ReachInput {
+  readonly job: { readonly work: string; readonly names: SpokeJobNames };
+  readonly upgradeUid: string;
+  readonly cluster: string;
+  /** Default: by actions where nothing was begun. */
+  readonly transport?: Transport | undefined;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+/** A spoke by the way that was begun on it, or by the one that is to be taken. */
+export function reachSpoke(caches: SpokeJobCaches, { job, upgradeUid, cluster, transport = 'actions', now }: ReachInput): SpokeReach {
+  const managed = caches.clusters.get({ name: cluster });
+  const { views, actions, works } = hubObjectsOf(caches, spokeKey(job.work, upgradeUid, cluster));
+  const seen = observeActions(job.names, upgradeUid, { cluster: managed, views, actions });
+  const [work] = works;
+  const by = wayTaken({ views, actions, work }) ?? chooseTransport({ transport, managed, isServed: caches.jobWorks.present }).by;
+  if (by === 'actions')
+    return {
+      by,
+      spoke: toObservation(job.names, seen),
+      begin: (task, state, deps) => new ActionsRun(task, seen, state, deps, work),
+    };
+  const other = othersWork(caches, `${job.work}/${cluster}`, work);
+  const spoke = observeWork(job.names, { cluster: managed, work, other, isClearing: actions.length > 0, now });
+  const mayFallBack = transport === 'auto';
+  return {
+    by,
+    spoke,
+    begin: (task, state, deps) => new WorkRun(task, { seen: spoke, work, other, actions: seen, mayFallBack }, state, deps),
+  };
+}
+
+const othersWork = ({ jobWorks }: SpokeJobCaches, key: string, own: ManifestWork | undefined): ManifestWork | undefined =>
+  jobWorks.byIndex(BY_WORK_AND_CLUSTER, key).find((work) => work !== own);
+
+/** Anything of an upgrade's job on a spoke that holds the spoke: not what has ended and waits for the upgrade's end to be removed. */
+export function holdsSpoke(caches: SpokeJobCaches, work: string, upgradeUid: string, cluster: string): boolean {
+  const { views, actions, works } = hubObjectsOf(caches, spokeKey(work, upgradeUid, cluster));
+  return views.length > 0 || actions.length > 0 || works.some((each) => !isFrozen(each));
+}
+
+/** True for what an upgrade left behind: it keeps nobody away, for whoever begins removes it first. */
+export const isLeftBehind = (object: Parameters<typeof isFrozen>[0] & Parameters<typeof isLeftover>[0]): boolean =>
+  isLeftover(object) || isFrozen(object);

@@ -1,0 +1,184 @@
+import { Annotation } from '@flotilla/api';
+import { MAX_WORK_BYTES, ManifestWork } from '@flotilla/api/ocm';
+import type { SpokeJobEffect } from '@flotilla/machines';
+import { expect, test } from 'vitest';
+import { createPrecacheJob, precacheNames } from '../../precache/job.ts';
+import {
+  buildAction,
+  buildPrecacheSettings,
+  buildSpoke,
+  clusterObject,
+  recordingClient,
+  UPGRADE,
+} from '../../spoke-job/observation-builders.ts';
+import type { ActionObservation } from '../actions/observe.ts';
+import type { SpokeTask } from '../port/port.ts';
+import { WorkRun } from './effects.ts';
+import { frozenMark } from './manifest-work.ts';
+import { observeWork } from './observe.ts';
+import { CREATED_AT, OURS, there, type WorkCase, workOf } from './work-builders.ts';
+
+const SECOND = 1000;
+const job = createPrecacheJob(buildPrecacheSettings());
+const taskOf = (additionalImages: string[] = []): SpokeTask => ({
+  job,
+  upgrade: UPGRADE,
+  cluster: 'spoke',
+  digest: 'd1',
+  workload: job.workload(
+    { spec: { additionalImages }, image: 'puller', profile: 'least-privilege', jobSeconds: 60 },
+    { upgradeUid: UPGRADE.uid, managed: undefined, clusters: 1 },
+  ),
+});
+
+interface Given {
+  readonly work?: WorkCase;
+  readonly other?: WorkCase;
+  readonly actions?: ReadonlyMap<string, ActionObservation>;
+  readonly available?: boolean;
+  /** Seconds after the work was made; default 5. */
+  readonly at?: number;
+  readonly mayFallBack?: boolean;
+  readonly images?: string[];
+}
+
+async function run(effect: SpokeJobEffect, given: Given) {
+  const { available = true, at = 5, mayFallBack = false, actions = new Map(), images } = given;
+  const now = CREATED_AT + at * SECOND;
+  const [work, other] = [given.work && workOf(given.work), given.other && workOf(given.other)];
+  const seen = observeWork(precacheNames, { cluster: clusterObject(available), work, other, isClearing: actions.size > 0, now });
+  const spoke = { seen, work, other, actions: buildSpoke({ available, actions }), mayFallBack };
+  const { client, writes, created } = recordingClient(work ? [work] : []);
+  const patches: unknown[] = [];
+  const patching: typeof client = {
+    ...client,
+    patch: async (kind, ref, patch) => {
+      writes.push(`patch ${kind.plural} ${ref.name}`);
+      patches.push(patch);
+      return kind.schema.parse(work);
+    },
+  };
+  const subject = new WorkRun(taskOf(images), spoke, 'Starting', { client: patching, now: () => now });
+  await subject[effect]();
+  return { writes, created, patches, wakeAt: subject.wakeAt, hasWritten: subject.hasWritten };
+}
+
+const create = 'create manifestworks precache-work';
+const remove = 'delete manifestworks precache-work work-uid';
+const begun: WorkCase = { namespace: there(OURS), finalizers: ['cleanup'] };
+const running: WorkCase = { ...begun, job: there({ ...OURS, attempt: 'a1.0', active: 1 }) };
+const foreign: WorkCase = { namespace: there({ owner: 'uid-2' }) };
+const lost: WorkCase = { ...begun, job: { available: 'False', availableAt: 3 } };
+const clearing = new Map([['precache-ns-delete', buildAction({ deletes: 'before' })]]);
+
+const rows: ({ name: string; effect: SpokeJobEffect; writes: string[]; wakeAt?: number } & Given)[] = [
+  { name: 'creates the work', effect: 'look', writes: [create] },
+  { name: 'creates nothing that a cluster would carry out whenever it returns', effect: 'look', available: false, writes: [] },
+  { name: 'waits for an answer', effect: 'look', work: {}, writes: [], wakeAt: CREATED_AT + 60 * SECOND },
+  { name: 'does not give up where works are what is wanted', effect: 'look', work: {}, at: 61, writes: [] },
+  {
+    name: 'goes on by actions where nobody answers for a minute',
+    effect: 'look',
+    work: {},
+    at: 60,
+    mayFallBack: true,
+    writes: ['create managedclusterviews view-precache-namespace'],
+  },
+  { name: 'waits for an absent cluster', effect: 'look', work: {}, at: 600, available: false, mayFallBack: true, writes: [] },
+  {
+    name: 'is content with an agent that has seen it',
+    effect: 'look',
+    work: { finalizers: ['x'] },
+    at: 600,
+    mayFallBack: true,
+    writes: [],
+  },
+  { name: 'waits until its own work is gone', effect: 'look', work: { ...begun, deleting: true }, writes: [] },
+  { name: "waits until another upgrade's is gone", effect: 'look', other: { ...begun, deleting: true }, writes: [] },
+  { name: "removes another upgrade's work", effect: 'clear', other: begun, writes: [remove] },
+  { name: "leaves another upgrade's work alone that is on its way out", effect: 'clear', other: { ...begun, deleting: true }, writes: [] },
+  { name: 'removes its own work that failed', effect: 'clear', work: { ...running, annotations: frozenMark }, writes: [remove] },
+  {
+    name: 'removes a namespace that no work left',
+    effect: 'clear',
+    work: foreign,
+    writes: ['create managedclusteractions precache-ns-delete', 'create managedclusteractions precache-crb-delete'],
+  },
+  {
+    name: 'leaves a namespace alone that is on its way out',
+    effect: 'clear',
+    work: { namespace: there({ owner: 'uid-2', leaving: '2026-01-01T00:00:01Z' }) },
+    writes: [],
+  },
+  { name: 'creates a work that was lost', effect: 'ensure', writes: [create] },
+  { name: 'creates a work that was lost', effect: 'watch', writes: [create] },
+  { name: 'has nothing to do while the job runs', effect: 'ensure', work: running, writes: [] },
+  { name: 'has the job made again that vanished', effect: 'ensure', work: lost, writes: ['patch manifestworks precache-work'] },
+  {
+    name: 'has it made again after a pause',
+    effect: 'ensure',
+    work: { ...lost, annotations: { 'flotilla.io/refusals': '2' } },
+    writes: [],
+    wakeAt: CREATED_AT + 7 * SECOND,
+  },
+  { name: 'removes the work', effect: 'remove', work: running, writes: [remove] },
+  {
+    name: 'removes what cleared the spoke, too',
+    effect: 'remove',
+    work: running,
+    actions: clearing,
+    writes: [remove, 'deleteCollection managedclusteractions', 'deleteCollection managedclusterviews'],
+  },
+  { name: 'has nothing left to remove', effect: 'remove', writes: [] },
+  { name: 'waits until all is removed', effect: 'remove', work: { ...running, deleting: true }, writes: [] },
+  {
+    name: 'keeps what failed, and begins nothing of it again',
+    effect: 'forget',
+    work: running,
+    writes: ['patch manifestworks precache-work'],
+  },
+  { name: 'keeps nothing that no agent has seen', effect: 'forget', work: {}, writes: [remove] },
+  { name: 'keeps it as it is', effect: 'forget', work: { ...running, annotations: frozenMark }, writes: [] },
+  { name: 'starts over without it', effect: 'startOver', work: running, writes: [remove] },
+  { name: 'starts over once', effect: 'startOver', work: { ...running, deleting: true }, writes: [] },
+];
+
+test.each(rows)('$effect: $name', async ({ effect, writes, wakeAt, ...given }) => {
+  const done = await run(effect, given);
+  expect(done.writes.map((write) => write.replace(/ flotilla.io.*$/, ''))).toEqual(writes);
+  expect(done.wakeAt).toBe(wakeAt);
+  expect(done.hasWritten).toBe(writes.length > 0);
+});
+
+test('each work is an attempt of its own', async () => {
+  const attempts = [];
+  for (const at of [5, 6]) {
+    const [work] = (await run('look', { at })).created;
+    attempts.push(work?.metadata.annotations?.[Annotation.attempt]);
+  }
+  expect(new Set(attempts).size).toBe(2);
+});
+
+test('a frozen work leaves every object as it is, and says so; never another work of the name', async () => {
+  const [patch] = (await run('forget', { work: running })).patches;
+  const { metadata, spec } = ManifestWork.schema.parse({ ...Object(patch), metadata: { name: 'x', ...Object(patch).metadata } });
+  expect(metadata).toMatchObject({ uid: 'work-uid', annotations: frozenMark });
+  expect(spec?.workload).toBeUndefined();
+  expect(new Set(spec?.manifestConfigs?.map(({ updateStrategy }) => updateStrategy?.type))).toEqual(new Set(['ReadOnly']));
+});
+
+test('a job that vanished is another one, of the same attempt', async () => {
+  const [patch] = (await run('ensure', { work: lost })).patches;
+  const { metadata, spec } = ManifestWork.schema.parse({ ...Object(patch), metadata: { name: 'x', ...Object(patch).metadata } });
+  expect(metadata.annotations).toMatchObject({ [Annotation.attempt]: 'a1', 'flotilla.io/refusals': '1' });
+  expect(JSON.stringify(spec)).toContain('"flotilla.io/attempt":"a1.1"');
+});
+
+test('a work that would be too big goes by actions, and says why', async () => {
+  const images = Array.from({ length: 5_000 }, (_, at) => `registry.example/${'x'.repeat(110)}:${at}`);
+  const { created } = await run('look', { images, mayFallBack: true });
+  expect(created.map(({ metadata }) => metadata.name)).toEqual(['view-precache-namespace']);
+  expect(created[0]?.metadata.annotations?.['flotilla.io/work-refused']).toMatch(
+    new RegExp(`^a work of \\d+ bytes is more than the ${MAX_WORK_BYTES} allowed$`),
+  );
+});

@@ -1,0 +1,312 @@
+import { type PrecacheState, PullerReport } from '@flotilla/api/ran';
+import { describe, expect, test } from 'vitest';
+import { createPrecacheJob, precacheNames } from '../../precache/job.ts';
+import type { StepContext } from '../../spoke-job/interpret.ts';
+import { buildPrecacheSettings, clusterObject, UPGRADE } from '../../spoke-job/observation-builders.ts';
+import { decide } from '../../spoke-job/step.ts';
+import { RETRY_BUDGET } from '../port/refusals.ts';
+import { frozenMark } from './manifest-work.ts';
+import { type CachedWorks, observeWork, UNANSWERED_MS } from './observe.ts';
+import { CREATED_AT, OURS, there, type Values, type WorkCase, workOf } from './work-builders.ts';
+
+const SECOND = 1000;
+const now = CREATED_AT + 5 * SECOND;
+const context: StepContext<PrecacheState> = {
+  job: createPrecacheJob(buildPrecacheSettings()),
+  upgradeUid: UPGRADE.uid,
+  now,
+  deadlineAt: CREATED_AT + 3_600_000,
+  heldBy: undefined,
+  holderEnded: false,
+  trouble: undefined,
+  digest: 'd1',
+};
+const begun: WorkCase = { namespace: there(OURS) };
+const job = (values: Values = {}): WorkCase => ({ ...begun, job: there({ ...OURS, attempt: 'a1.0', ...values }) });
+const lost: WorkCase = { ...begun, job: { available: 'False', availableAt: 3, values: { ...OURS, attempt: 'a1.0', succeeded: 1 } } };
+const refused = (text: string): WorkCase => ({
+  ...begun,
+  job: { applied: 'False', appliedMessage: `Failed to apply manifest: ${text}`, available: 'False' },
+});
+const DENIED = 'admission webhook "policy.test" denied the request: no';
+const report = (parts: Partial<PullerReport>): WorkCase['progress'] =>
+  there({
+    progress: JSON.stringify(
+      PullerReport.parse({
+        phase: 'pulling',
+        imagesDone: 1,
+        imagesTotal: 2,
+        bytesDone: 3,
+        bytesTotal: 4,
+        bytesPerSecond: 5,
+        at: '2026-01-01T00:00:00Z',
+        ...parts,
+      }),
+    ),
+  });
+
+interface Row {
+  readonly name: string;
+  readonly from: PrecacheState;
+  /** Absent: there is none. */
+  readonly work?: WorkCase;
+  readonly other?: WorkCase;
+  readonly away?: true;
+  /** Seconds after the work was made; default 5. */
+  readonly at?: number;
+  readonly digest?: string;
+  readonly to: PrecacheState;
+  readonly message?: string;
+  readonly effects?: readonly string[];
+  readonly lookAt?: number;
+}
+const cleaning = { effects: ['clear'], message: 'removing what an earlier attempt left on the cluster' } as const;
+const away = 'the cluster is not available; pre-caching goes on when it is';
+
+const rows: Row[] = [
+  { name: 'no work yet', from: 'PreparingToStart', to: 'PreparingToStart' },
+  { name: 'no work, and the cluster is away', from: 'PreparingToStart', away: true, to: 'PreparingToStart', message: away },
+  { name: 'a work that no agent has touched', from: 'PreparingToStart', work: {}, to: 'PreparingToStart' },
+  {
+    name: 'a work that no agent has touched for a minute',
+    from: 'PreparingToStart',
+    work: {},
+    at: UNANSWERED_MS / SECOND,
+    to: 'PreparingToStart',
+    message: 'no work agent of the cluster has answered for 60 s',
+  },
+  {
+    name: 'a work that no agent of an absent cluster has touched',
+    from: 'PreparingToStart',
+    work: {},
+    at: 600,
+    away: true,
+    to: 'PreparingToStart',
+    message: away,
+  },
+  { name: 'applied, and not read yet', from: 'PreparingToStart', work: { namespace: {} }, to: 'PreparingToStart' },
+  {
+    name: 'a namespace that is not there because it was refused',
+    from: 'PreparingToStart',
+    work: { namespace: { applied: 'False', appliedMessage: 'Failed to apply manifest: no', available: 'False' } },
+    to: 'Starting',
+    message: 'Namespace openshift-talo-pre-cache: no',
+  },
+  { name: 'a namespace that this attempt created', from: 'PreparingToStart', work: begun, to: 'Starting' },
+  { name: "the reference's namespace", from: 'PreparingToStart', work: { namespace: there({}) }, to: 'PreparingToStart', ...cleaning },
+  {
+    name: 'the namespace of another upgrade',
+    from: 'PreparingToStart',
+    work: { namespace: there({ ...OURS, owner: 'uid-2' }) },
+    to: 'PreparingToStart',
+    ...cleaning,
+  },
+  {
+    name: 'the namespace of an earlier attempt of the same upgrade and spec',
+    from: 'PreparingToStart',
+    work: { ...job({ succeeded: 1 }), namespace: there({ ...OURS, attempt: 'a0' }) },
+    to: 'PreparingToStart',
+    ...cleaning,
+  },
+  {
+    name: 'a namespace that is being deleted',
+    from: 'PreparingToStart',
+    work: { namespace: there({ ...OURS, leaving: '2026-01-01T00:00:01Z' }) },
+    to: 'PreparingToStart',
+    ...cleaning,
+  },
+  {
+    name: 'a work of ours that is not gone yet',
+    from: 'PreparingToStart',
+    work: { ...begun, deleting: true },
+    to: 'PreparingToStart',
+    ...cleaning,
+  },
+  {
+    name: 'a work of ours that has failed before',
+    from: 'PreparingToStart',
+    work: { ...job({ failed: 'True' }), annotations: frozenMark },
+    to: 'PreparingToStart',
+    ...cleaning,
+  },
+  { name: "another upgrade's work", from: 'PreparingToStart', other: job({ succeeded: 1 }), to: 'PreparingToStart', ...cleaning },
+  {
+    name: 'a namespace that cannot be read',
+    from: 'PreparingToStart',
+    work: { namespace: { available: 'Unknown' } },
+    to: 'PreparingToStart',
+    message: 'cannot see namespace on the cluster: of availability',
+  },
+  {
+    name: 'values that cannot be read',
+    from: 'PreparingToStart',
+    work: { namespace: { available: 'True', synced: 'False', values: OURS } },
+    to: 'PreparingToStart',
+    message: 'cannot see namespace on the cluster: of feedback',
+  },
+  { name: 'no job yet', from: 'Starting', work: begun, to: 'Starting' },
+  {
+    name: 'a job without a pod',
+    from: 'Starting',
+    work: job(),
+    to: 'Starting',
+    message: 'job pre-cache has no running pod yet',
+    lookAt: CREATED_AT + 30_000,
+  },
+  { name: 'a job with a pod', from: 'Starting', work: job({ active: 1, ready: 1 }), to: 'Active' },
+  { name: 'a job that succeeded', from: 'Starting', work: job({ succeeded: 1 }), to: 'Succeeded' },
+  { name: 'a job that succeeded while nobody looked', from: 'PreparingToStart', work: job({ succeeded: 1 }), to: 'Succeeded' },
+  {
+    name: 'a job of an earlier attempt in our namespace',
+    from: 'Starting',
+    work: { ...begun, job: there({ ...OURS, attempt: 'a0.0', succeeded: 1 }) },
+    to: 'PreparingToStart',
+    message: 'the spec has changed: starting over',
+    effects: ['startOver'],
+  },
+  {
+    name: 'a work of another spec',
+    from: 'Active',
+    work: job({ succeeded: 1 }),
+    digest: 'd2',
+    to: 'PreparingToStart',
+    message: 'the spec has changed: starting over',
+    effects: ['startOver'],
+  },
+  {
+    name: 'a job that failed',
+    from: 'Active',
+    work: job({ failed: 'True', reason: 'BackoffLimitExceeded', message: 'limit' }),
+    to: 'UnrecoverableError',
+    message: 'limit',
+  },
+  {
+    name: 'a job that failed, and a puller that says why',
+    from: 'Active',
+    work: {
+      ...job({ failed: 'True', reason: 'BackoffLimitExceeded', message: 'limit' }),
+      progress: report({ message: 'images are missing' }),
+    },
+    to: 'UnrecoverableError',
+    message: 'images are missing',
+  },
+  { name: 'a job that may fail', from: 'Active', work: job({ active: 1, ready: 1, failed: 'False', reason: 'x' }), to: 'Active' },
+  {
+    name: 'a job that took too long',
+    from: 'Active',
+    work: job({ failed: 'True', reason: 'DeadlineExceeded', message: 'too long' }),
+    to: 'PrecacheTimeout',
+    message: 'timed out: too long',
+  },
+  {
+    name: 'a job that succeeded and is gone: what was read of it is none',
+    from: 'Active',
+    work: lost,
+    to: 'UnrecoverableError',
+    message: 'job pre-cache was deleted from the cluster',
+  },
+  { name: 'a job that is gone', from: 'Starting', work: lost, to: 'Starting' },
+  {
+    name: 'a job that is gone again and again',
+    from: 'Starting',
+    work: { ...lost, annotations: { 'flotilla.io/refusals': String(RETRY_BUDGET) } },
+    to: 'UnrecoverableError',
+    message: 'job pre-cache disappears from the cluster as soon as it is created',
+  },
+  {
+    name: 'a job that was not there before it was applied',
+    from: 'Starting',
+    work: { ...begun, job: { available: 'False' } },
+    to: 'Starting',
+  },
+  { name: 'a job that is gone, as of an older spec of the work', from: 'Starting', work: { ...lost, generation: 2 }, to: 'Starting' },
+  {
+    name: 'a refusal that may pass',
+    from: 'Starting',
+    work: refused('connection refused'),
+    at: 600,
+    to: 'Starting',
+    message: 'Job pre-cache: connection refused',
+  },
+  {
+    name: 'a refusal for less than five tries',
+    from: 'Starting',
+    work: refused(DENIED),
+    at: 31,
+    to: 'Starting',
+    message: `Job pre-cache: ${DENIED}`,
+    lookAt: CREATED_AT + 32 * SECOND,
+  },
+  {
+    name: 'a refusal for as long as five tries',
+    from: 'Starting',
+    work: refused(DENIED),
+    at: 32,
+    to: 'UnrecoverableError',
+    message: `Job pre-cache: ${DENIED}`,
+  },
+  {
+    name: 'a namespace that is being terminated',
+    from: 'Starting',
+    work: refused('serviceaccounts "a" is forbidden: unable to create new content because it is being terminated'),
+    at: 600,
+    to: 'Starting',
+    message: 'Job pre-cache: serviceaccounts "a" is forbidden: unable to create new content because it is being terminated',
+  },
+  {
+    name: 'what the job does without was refused',
+    from: 'Active',
+    work: { ...job({ active: 1, ready: 1 }), binding: { applied: 'False', appliedMessage: DENIED } },
+    at: 600,
+    to: 'Active',
+  },
+  {
+    name: 'a job that runs on a cluster that is away',
+    from: 'Active',
+    work: job({ active: 1, ready: 1 }),
+    away: true,
+    to: 'Active',
+    message: 'the cluster is not available; last seen pulling',
+  },
+];
+
+const observe = ({ work, other, away: isAway, at: seconds = 5 }: Omit<Row, 'name' | 'from' | 'to'>, parts: Partial<CachedWorks> = {}) =>
+  observeWork(precacheNames, {
+    cluster: clusterObject(!isAway),
+    work: work && workOf(work),
+    other: other && workOf(other),
+    isClearing: false,
+    now: CREATED_AT + seconds * SECOND,
+    ...parts,
+  });
+
+describe('what a work means', () => {
+  test.each(rows)('$from, $name: $to', (row) => {
+    const { from, to, message, effects = [], lookAt, at: seconds = 5, digest = 'd1' } = row;
+    const given = { ...context, now: CREATED_AT + seconds * SECOND, digest };
+    expect(decide(from, observe(row), given)).toEqual({ state: to, message, effects, lookAt });
+  });
+
+  test('how far the puller is counts in a namespace of ours alone', () => {
+    const progress = report({ imagesDone: 1 });
+    expect(observe({ work: { ...job({ active: 1 }), progress } }).report).toMatchObject({ imagesDone: 1, bytesPerSecond: 5 });
+    expect(observe({ work: { namespace: there({}), progress } }).report).toBeUndefined();
+    expect(observe({ work: { ...begun, progress: there({ progress: 'no JSON' }) } }).report).toBeUndefined();
+  });
+
+  test.each([
+    { name: 'none', work: undefined, held: false, since: undefined },
+    { name: 'one', work: begun, held: true, since: CREATED_AT },
+    { name: 'one that is not gone yet', work: { ...begun, deleting: true as const }, held: true, since: undefined },
+    { name: 'one that is kept after a failure', work: { ...begun, annotations: frozenMark }, held: false, since: undefined },
+  ])('what holds the spoke: $name', ({ work, held, since }) =>
+    expect(observe(work ? { work } : {})).toMatchObject({ isHeld: held, since }),
+  );
+
+  test('a spoke whose clock is an hour ahead is not waited for, one that is behind not judged at once', () => {
+    const of = (appliedAt: number) =>
+      observe({ work: { ...begun, job: { applied: 'False', appliedMessage: DENIED, appliedAt, available: 'False' } } }).failure?.finalAt;
+    expect(of(3600)).toBe(CREATED_AT + 31 * SECOND);
+    expect(of(-3600)).toBe(CREATED_AT + 31 * SECOND);
+  });
+});

@@ -1,0 +1,101 @@
+/** What a work may say of its spoke. Everything here is for the tests of this folder. */
+import { Annotation, type Condition, Label } from '@flotilla/api';
+import { type ManifestStatus, ManifestWork, STATUS_FEEDBACK_SYNCED, WORK_APPLIED, WORK_AVAILABLE } from '@flotilla/api/ocm';
+import { PRECACHE_WORK, SpokeName } from '@flotilla/api/ran';
+import { UPGRADE } from '../../spoke-job/observation-builders.ts';
+import { trimJobWork } from './observe.ts';
+
+/** When the works of all cases were made, and when agents looked at them. */
+export const CREATED_AT = Date.parse('2026-01-01T00:00:00Z');
+const at = (seconds: number): string => new Date(CREATED_AT + seconds * 1000).toISOString();
+
+/** Values by name, as they are read back. */
+export type Values = Readonly<Record<string, string | number>>;
+
+/** What an object says of whose it is when this work's attempt created it. */
+export const OURS: Values = { owner: UPGRADE.uid, digest: 'd1', attempt: 'a1' };
+
+/** One manifest of a status. */
+export interface ManifestCase {
+  readonly applied?: 'True' | 'False';
+  readonly appliedMessage?: string;
+  /** Seconds after the work was made; default 1. */
+  readonly appliedAt?: number;
+  readonly available?: 'True' | 'False' | 'Unknown';
+  readonly availableAt?: number;
+  readonly synced?: 'True' | 'False';
+  readonly values?: Values;
+}
+
+const condition = (type: string, status: Condition['status'], message: string, seconds: number): Condition => ({
+  type,
+  status,
+  reason: 'Test',
+  message,
+  lastTransitionTime: at(seconds),
+});
+
+function manifest(ordinal: number, kind: string, name: string, given: ManifestCase): ManifestStatus {
+  const { applied = 'True', appliedMessage = 'Apply manifest complete', available, synced, values } = given;
+  return {
+    resourceMeta: { ordinal, kind, name },
+    conditions: [
+      condition(WORK_APPLIED, applied, appliedMessage, given.appliedAt ?? 1),
+      ...(available ? [condition(WORK_AVAILABLE, available, 'of availability', given.availableAt ?? 1)] : []),
+      ...(synced ? [condition(STATUS_FEEDBACK_SYNCED, synced, 'of feedback', 1)] : []),
+    ],
+    statusFeedback: {
+      values: Object.entries(values ?? {}).map(([key, value]) => ({
+        name: key,
+        fieldValue: typeof value === 'string' ? { type: 'String', string: value } : { type: 'Integer', integer: value },
+      })),
+    },
+  };
+}
+
+/** An object that is there and was read. */
+export const there = (values: Values): ManifestCase => ({ available: 'True', synced: 'True', values });
+
+/** The parts of a work. */
+export interface WorkCase {
+  readonly namespace?: ManifestCase;
+  readonly job?: ManifestCase;
+  readonly progress?: ManifestCase;
+  readonly binding?: ManifestCase;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly deleting?: true;
+  readonly uid?: string;
+  readonly finalizers?: readonly string[];
+  /** Default 1, of both. */
+  readonly generation?: number;
+  readonly observed?: number;
+}
+
+/** A work of ours, as the caches keep it; without any manifest it has no status. */
+export function workOf(given: WorkCase = {}): ManifestWork {
+  const parts = [
+    ['Namespace', SpokeName.namespace, given.namespace],
+    ['Job', SpokeName.job, given.job],
+    ['ConfigMap', SpokeName.progressConfigMap, given.progress],
+    ['RoleBinding', SpokeName.roleBinding, given.binding],
+  ] as const;
+  const manifests = parts.flatMap(([kind, name, each], ordinal) => (each ? [manifest(ordinal, kind, name, each)] : []));
+  const observedGeneration = given.observed ?? 1;
+  const conditions = [WORK_APPLIED, WORK_AVAILABLE].map((type) => ({ ...condition(type, 'True', '', 1), observedGeneration }));
+  return trimJobWork(
+    ManifestWork.schema.parse({
+      metadata: {
+        name: PRECACHE_WORK,
+        namespace: 'spoke',
+        uid: given.uid ?? 'work-uid',
+        generation: given.generation ?? 1,
+        creationTimestamp: at(0),
+        labels: { [Label.upgradeUid]: UPGRADE.uid, [Label.work]: 'precache' },
+        annotations: { [Annotation.attempt]: 'a1', [Annotation.specDigest]: 'd1', ...given.annotations },
+        ...(given.deleting && { deletionTimestamp: at(2) }),
+        ...(given.finalizers && { finalizers: given.finalizers }),
+      },
+      ...(manifests.length > 0 && { status: { conditions, resourceStatus: { manifests } } }),
+    }),
+  );
+}
