@@ -1,8 +1,9 @@
+import { isDeepStrictEqual } from 'node:util';
 import { FlotillaError } from '@flotilla/api';
-import type { DispatcherOptions, KubeConfig } from '@kubernetes/client-node';
 import { Agent, type Dispatcher, ProxyAgent } from 'undici';
+import { type Credentials, forgetProvided, readCredentials, type TlsMaterial } from './credentials.ts';
 import { RuntimeErrorCode } from './errors.ts';
-import { type Credentials, readCredentials } from './kubeconfig.ts';
+import type { ClusterAccess } from './kubeconfig-file.ts';
 
 /** `calls` share one HTTP/2 session; each of `watches` has a connection of its own, so that a flood on one stalls nothing else. */
 export interface Dispatchers {
@@ -16,8 +17,8 @@ const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelay: 30_000 };
 
 /** The connections to one server, made anew when the certificates rotate or the old ones turn out dead. */
 export class Connection {
-  #config: KubeConfig;
-  readonly #reload: (() => KubeConfig | undefined) | undefined;
+  #access: ClusterAccess;
+  readonly #reload: (() => ClusterAccess | undefined) | undefined;
   readonly #proxy: string | undefined;
   #credentials: Promise<Credentials> | undefined;
   #readAt = 0;
@@ -27,9 +28,9 @@ export class Connection {
   readonly #retired = new Set<Dispatcher>();
   #closed = false;
 
-  /** `reload` reads the file again that `config` is from: whoever rotates a token there need not restart anything. */
-  constructor(config: KubeConfig, proxy?: string, reload?: () => KubeConfig | undefined) {
-    this.#config = config;
+  /** `reload` reads the file again that `access` is from: whoever rotates a token there need not restart anything. */
+  constructor(access: ClusterAccess, proxy?: string, reload?: () => ClusterAccess | undefined) {
+    this.#access = access;
     this.#reload = reload;
     this.#proxy = proxy;
   }
@@ -40,7 +41,7 @@ export class Connection {
     const credentials = await this.#read();
     if (this.#dispatchers === undefined || this.#fingerprint !== credentials.fingerprint) {
       this.#retire(this.#dispatchers);
-      this.#dispatchers = makeDispatchers(credentials.options, this.#proxy);
+      this.#dispatchers = makeDispatchers(credentials.tls, this.#access.proxyUrl ?? this.#proxy);
       this.#fingerprint = credentials.fingerprint;
     }
     return { headers: credentials.headers, dispatchers: this.#dispatchers };
@@ -49,6 +50,7 @@ export class Connection {
   /** The server did not accept the credentials: read them again before the next request. */
   forgetCredentials(): void {
     this.#credentials = undefined;
+    forgetProvided(this.#access);
   }
 
   /**
@@ -75,8 +77,8 @@ export class Connection {
     const now = performance.now();
     if (this.#credentials === undefined || now - this.#readAt > CREDENTIALS_MS) {
       this.#readAt = now;
-      this.#config = this.#reloaded();
-      const reading = readCredentials(this.#config);
+      this.#access = this.#reloaded();
+      const reading = readCredentials(this.#access);
       this.#credentials = reading;
       reading.catch(() => {
         if (this.#credentials === reading) this.#credentials = undefined;
@@ -85,12 +87,13 @@ export class Connection {
     return this.#credentials;
   }
 
-  /** A file that cannot be read right now, because it is being written, leaves the last one in force. */
-  #reloaded(): KubeConfig {
+  /** What says the same stays the same object, and keeps the credential that a plug-in gave. A file that is just being written leaves the last one. */
+  #reloaded(): ClusterAccess {
     try {
-      return this.#reload?.() ?? this.#config;
+      const next = this.#reload?.();
+      return next && !isDeepStrictEqual(next, this.#access) ? next : this.#access;
     } catch {
-      return this.#config;
+      return this.#access;
     }
   }
 
@@ -105,24 +108,16 @@ export class Connection {
   }
 }
 
-function makeDispatchers(options: DispatcherOptions, proxy: string | undefined): Dispatchers {
+function makeDispatchers(tls: TlsMaterial, proxy: string | undefined): Dispatchers {
+  if (proxy?.startsWith('socks'))
+    throw new FlotillaError(
+      RuntimeErrorCode.kubeconfig,
+      'proxy-url of the cluster is a socks proxy, which is not supported: name an http proxy',
+    );
   const make = (allowH2: boolean): Dispatcher => {
     const common = { allowH2, bodyTimeout: 0, headersTimeout: 0, keepAliveTimeout: 30_000 };
-    switch (options.type) {
-      case 'proxy':
-        return new ProxyAgent({ ...common, uri: options.uri, requestTls: options.requestTls });
-      case 'socks':
-        throw new FlotillaError(
-          RuntimeErrorCode.kubeconfig,
-          'proxy-url of the cluster is a socks proxy, which is not supported: name an http proxy',
-        );
-      case 'agent':
-        if (proxy) return new ProxyAgent({ ...common, uri: proxy, requestTls: options.connect });
-        return new Agent({ ...common, connect: { ...options.connect, timeout: 10_000 } });
-      case 'none':
-        if (proxy) return new ProxyAgent({ ...common, uri: proxy });
-        return new Agent({ ...common, connect: { ...KEEP_ALIVE, timeout: 10_000 } });
-    }
+    if (proxy) return new ProxyAgent({ ...common, uri: proxy, requestTls: tls });
+    return new Agent({ ...common, connect: { ...KEEP_ALIVE, ...tls, timeout: 10_000 } });
   };
   return { calls: make(true), watches: make(false) };
 }

@@ -1,8 +1,8 @@
 import { refKey } from '@flotilla/api';
-import type { KubeConfig } from '@kubernetes/client-node';
 import type { Client, InvalidObject } from './client.ts';
 import { Connection } from './connection.ts';
 import { type KubeconfigSource, loadKubeconfig } from './kubeconfig.ts';
+import type { ClusterAccess } from './kubeconfig-file.ts';
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
 import { invalidKey, RestClient } from './rest-client.ts';
@@ -33,10 +33,11 @@ const REPORTED = 1_000;
  * Throws `FLOTILLA_KUBECONFIG_INVALID` when the source cannot be used. Close it, or its connections keep the process alive.
  */
 export function createClient(options: ClientOptions = {}): Client {
-  const { config, server } = loadKubeconfig(options);
+  const access = loadKubeconfig(options);
+  const { server } = access;
   return new RestClient({
     server,
-    connection: new Connection(config, options.proxy, options.kubeconfigPath === undefined ? undefined : () => reload(options, server)),
+    connection: new Connection(access, options.proxy, options.kubeconfigPath === undefined ? undefined : () => reload(options, server)),
     userAgent: options.userAgent ?? 'flotilla',
     actAs: options.actAs,
     onInvalid: options.onInvalid ?? logOnce(options.logger),
@@ -46,9 +47,9 @@ export function createClient(options: ClientOptions = {}): Client {
 }
 
 /** Nothing when the file names another server by now: its credentials are not for the one we talk to. */
-function reload(options: ClientOptions, server: string): KubeConfig | undefined {
+function reload(options: ClientOptions, server: string): ClusterAccess | undefined {
   const next = loadKubeconfig(options);
-  if (next.server === server) return next.config;
+  if (next.server === server) return next;
   options.logger?.warn({ server, named: next.server }, 'Kubeconfig names another server now, start the program again to use it');
   return undefined;
 }

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createSecureServer, type Http2SecureServer } from 'node:http2';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,6 +15,12 @@ beforeAll(() => {
   dir = mkdtempSync(join(tmpdir(), 'flotilla-kubeconfig-'));
 });
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+/** Writes a file; says where it is. */
+function write(name: string, text: string): string {
+  writeFileSync(join(dir, name), text);
+  return join(dir, name);
+}
 
 const config = (cluster: object, user: object = {}): string =>
   JSON.stringify({
@@ -32,7 +38,12 @@ describe('a kubeconfig that cannot be used is named with the fix', () => {
   test.each([
     { name: 'a missing file', source: { kubeconfigPath: '/nowhere/kubeconfig' }, says: '/nowhere/kubeconfig cannot be read' },
     { name: 'no YAML', source: { kubeconfig: '{' }, says: 'kubeconfig text cannot be read' },
-    { name: 'YAML of another shape', source: { kubeconfig: '[1, 2]' }, says: 'kubeconfig text' },
+    { name: 'YAML of another shape', source: { kubeconfig: '[1, 2]' }, says: 'kubeconfig text cannot be read' },
+    {
+      name: 'a field of another type',
+      source: { kubeconfig: config({ server, 'certificate-authority': 7 }) },
+      says: 'certificate-authority',
+    },
     { name: 'an unknown context', source: { kubeconfig: config({ server }), context: 'z' }, says: 'no context "z": name one of x, y' },
     { name: 'a context without a cluster', source: { kubeconfig: config({ server }), context: 'y' }, says: 'names no server' },
     { name: 'no kubeconfig and no pod', source: {}, says: 'in-cluster config' },
@@ -40,6 +51,11 @@ describe('a kubeconfig that cannot be used is named with the fix', () => {
     expect(() => createClient(source)).toThrow(
       expect.objectContaining({ code: RuntimeErrorCode.kubeconfig, message: expect.stringContaining(says) }),
     );
+  });
+
+  test('and what it says is not in the message', () => {
+    const kubeconfig = 'users: [{name: u, user: {token: "secret-token}}]';
+    expect(() => createClient({ kubeconfig })).toThrow(expect.not.objectContaining({ message: expect.stringContaining('secret-token') }));
   });
 
   test.each([
@@ -85,6 +101,7 @@ describe('over TLS', () => {
   let port: number;
   let sessions = 0;
   let subject = '';
+  let isRefusing = false;
   const seen: { protocol: string; authorization: string | undefined }[] = [];
 
   beforeAll(async () => {
@@ -103,6 +120,8 @@ describe('over TLS', () => {
     });
     server.on('request', (request, response) => {
       seen.push({ protocol: request.httpVersion, authorization: request.headers.authorization });
+      if (isRefusing) response.writeHead(401);
+      isRefusing = false;
       response.end('{"metadata":{"name":"a","namespace":"n"}}');
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -139,7 +158,7 @@ describe('over TLS', () => {
     };
     install(first);
     const loaded = loadKubeconfig({ kubeconfig: config(cluster(), { 'client-certificate': cert, 'client-key': key }) });
-    const connection = new Connection(loaded.config);
+    const connection = new Connection(loaded);
     const { dispatchers } = await connection.current();
     expect((await connection.current()).dispatchers).toBe(dispatchers);
     install(second);
@@ -152,18 +171,56 @@ describe('over TLS', () => {
     await connection.close();
   });
 
-  test('an exec plug-in is asked for the token', async () => {
-    const script = join(dir, 'plugin.sh');
-    writeFileSync(
-      script,
-      `#!/bin/sh\necho '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"from-plugin"}}'\n`,
-      { mode: 0o755 },
-    );
-    const client = createClient({
-      kubeconfig: config(cluster(), { exec: { apiVersion: 'client.authentication.k8s.io/v1', command: script } }),
-    });
+  test.each([
+    { name: 'a token', user: () => ({ token: 't' }), want: 'Bearer t' },
+    {
+      name: 'a token file, before a token',
+      user: () => ({ token: 't', tokenFile: write('token', 'from-file\n') }),
+      want: 'Bearer from-file',
+    },
+    {
+      name: 'a name and a password',
+      user: () => ({ username: 'u', password: 'p' }),
+      want: `Basic ${Buffer.from('u:p').toString('base64')}`,
+    },
+    {
+      name: 'a provider',
+      user: () => ({ 'auth-provider': { name: 'f', config: { tokenFile: write('other', 'provided') } } }),
+      want: 'Bearer provided',
+    },
+  ])('$name goes with each call', async ({ user, want }) => {
+    const client = createClient({ kubeconfig: config(cluster(), user()) });
     await client.get(ConfigMap, { namespace: 'n', name: 'a' });
-    expect(seen.at(-1)?.authorization).toBe('Bearer from-plugin');
+    expect(seen.at(-1)?.authorization).toBe(want);
+    await client.close();
+  });
+
+  test('paths count from the folder of the kubeconfig', async () => {
+    write('ca.pem', readFileSync(authority, 'utf8'));
+    write('here.token', 'beside');
+    const path = write('kubeconfig', config({ ...cluster(), 'certificate-authority': 'ca.pem' }, { tokenFile: 'here.token' }));
+    const client = createClient({ kubeconfigPath: path });
+    await client.get(ConfigMap, { namespace: 'n', name: 'a' });
+    expect(seen.at(-1)?.authorization).toBe('Bearer beside');
+    await client.close();
+  });
+
+  test('an exec plug-in is asked for the token once, and again when the server refuses it', async () => {
+    const count = join(dir, 'count');
+    const script = write(
+      'plugin.sh',
+      `#!/bin/sh\nprintf x >>${count}\necho '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"'$(cat ${count})'"}}'\n`,
+    );
+    chmodSync(script, 0o755);
+    const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: script };
+    const client = createClient({ kubeconfig: config(cluster(), { exec }) });
+    const asked = async () => {
+      await client.get(ConfigMap, { namespace: 'n', name: 'a' });
+      return seen.at(-1)?.authorization;
+    };
+    expect([await asked(), await asked()]).toEqual(['Bearer x', 'Bearer x']);
+    isRefusing = true;
+    expect(await asked()).toBe('Bearer xx');
     await client.close();
   });
 });

@@ -1,10 +1,7 @@
-import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
-import type { RequestOptions } from 'node:https';
-import { dirname } from 'node:path';
 import { errorMessage, FlotillaError } from '@flotilla/api';
-import { type DispatcherOptions, KubeConfig } from '@kubernetes/client-node';
 import { RuntimeErrorCode } from './errors.ts';
+import { accessOf, type ClusterAccess, type Kubeconfig, parseKubeconfig, podAccess } from './kubeconfig-file.ts';
 
 /** Where a client's connection data comes from; in-cluster when neither text nor path is given. */
 export interface KubeconfigSource {
@@ -15,39 +12,41 @@ export interface KubeconfigSource {
   readonly context?: string;
 }
 
-/** What one connection is made from, at this moment. */
-export interface Credentials {
-  readonly headers: Readonly<Record<string, string>>;
-  readonly options: DispatcherOptions;
-  /** Changes when the certificates do: time for new connections. */
-  readonly fingerprint: string;
-}
-
 const MAX_KUBECONFIG_BYTES = 4 * 1024 * 1024;
 
 /** Loads a kubeconfig; errors name the source and the fix. */
-export function loadKubeconfig(source: KubeconfigSource): { config: KubeConfig; server: string } {
-  const config = new KubeConfig();
-  const from = source.kubeconfigPath ? `kubeconfig ${source.kubeconfigPath}` : source.kubeconfig ? 'kubeconfig text' : 'in-cluster config';
+export function loadKubeconfig(source: KubeconfigSource): ClusterAccess {
+  const { kubeconfigPath: path, kubeconfig } = source;
+  if (path === undefined && kubeconfig === undefined) return inPod();
+  const from = path === undefined || kubeconfig !== undefined ? 'kubeconfig text' : `kubeconfig ${path}`;
   try {
-    if (source.kubeconfig !== undefined) config.loadFromString(source.kubeconfig);
-    else if (source.kubeconfigPath !== undefined) loadFile(config, source.kubeconfigPath);
-    else config.loadFromCluster();
+    const config = parseKubeconfig(kubeconfig ?? readBounded(path ?? ''));
+    const context = contextOf(config, source.context, from);
+    return withServer(
+      accessOf(config, context, kubeconfig === undefined ? path : undefined),
+      `${from} names no server for context ${JSON.stringify(context ?? '')}`,
+    );
   } catch (error) {
+    if (error instanceof FlotillaError) throw error;
     throw invalid(`${from} cannot be read: ${errorMessage(error)}`, error);
   }
-  if (source.context !== undefined) {
-    if (!config.getContextObject(source.context))
-      throw invalid(`${from} has no context ${JSON.stringify(source.context)}: name one of ${names(config)}`);
-    config.setCurrentContext(source.context);
-  }
-  const server = config.getCurrentCluster()?.server;
-  if (!server || !URL.canParse(server) || server.includes('undefined')) {
-    throw invalid(
-      `${from} names no server for context ${JSON.stringify(config.getCurrentContext() ?? '')}: set clusters[].cluster.server, or run in a pod`,
-    );
-  }
-  return { config, server: server.replace(/(?<!\/)\/+$/, '') };
+}
+
+function inPod(): ClusterAccess {
+  const access = podAccess(process.env);
+  return withServer(access, 'in-cluster config names no server: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set');
+}
+
+function contextOf(config: Kubeconfig, asked: string | undefined, from: string): string | undefined {
+  if (asked === undefined) return config['current-context'];
+  const names = config.contexts.map(({ name }) => name);
+  if (names.includes(asked)) return asked;
+  throw invalid(`${from} has no context ${JSON.stringify(asked)}: name one of ${names.join(', ') || '(none)'}`);
+}
+
+function withServer(access: ClusterAccess | undefined, problem: string): ClusterAccess {
+  if (!access || !URL.canParse(access.server)) throw invalid(`${problem}: set clusters[].cluster.server, or run in a pod`);
+  return { ...access, server: access.server.replace(/(?<!\/)\/+$/, '') };
 }
 
 /** How others reach the server of a kubeconfig. */
@@ -61,49 +60,22 @@ export interface ServerAddress {
 
 /** Reads what is public of a kubeconfig. Throws `FLOTILLA_KUBECONFIG_INVALID` as `createClient` does, or when its authority cannot be read. */
 export function readServerAddress(source: KubeconfigSource): ServerAddress {
-  const { config, server } = loadKubeconfig(source);
-  const cluster = config.getCurrentCluster();
-  const skipsVerification = cluster?.skipTLSVerify === true;
-  if (cluster?.caData || !cluster?.caFile) return { server, certificateAuthority: cluster?.caData || undefined, skipsVerification };
+  const {
+    server,
+    skipsVerification,
+    certificateAuthority: { data, file },
+  } = loadKubeconfig(source);
+  if (data !== undefined || file === undefined) return { server, certificateAuthority: data, skipsVerification };
   try {
-    return { server, certificateAuthority: readFileSync(cluster.caFile).toString('base64'), skipsVerification };
+    return { server, certificateAuthority: readFileSync(file).toString('base64'), skipsVerification };
   } catch (error) {
-    throw invalid(`certificate-authority ${cluster.caFile} cannot be read: ${errorMessage(error)}`, error);
+    throw invalid(`certificate-authority ${file} cannot be read: ${errorMessage(error)}`, error);
   }
 }
 
-function loadFile(config: KubeConfig, path: string): void {
-  if (statSync(path).size > MAX_KUBECONFIG_BYTES) throw new FlotillaError(RuntimeErrorCode.kubeconfig, 'is larger than 4 MiB');
-  config.loadFromString(readFileSync(path, 'utf8'));
-  config.makePathsAbsolute(dirname(path));
+function readBounded(path: string): string {
+  if (statSync(path).size > MAX_KUBECONFIG_BYTES) throw new Error('it is larger than 4 MiB');
+  return readFileSync(path, 'utf8');
 }
-
-const names = (config: KubeConfig): string =>
-  config
-    .getContexts()
-    .map((context) => context.name)
-    .join(', ') || '(none)';
 
 const invalid = (message: string, cause?: unknown): FlotillaError => new FlotillaError(RuntimeErrorCode.kubeconfig, message, { cause });
-
-/** Reads tokens and certificates again, runs an exec plug-in if its credential ran out. */
-export async function readCredentials(config: KubeConfig): Promise<Credentials> {
-  const options: RequestOptions = {};
-  await config.applyToHTTPSOptions(options);
-  const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(options.headers ?? {}))
-    if (value !== undefined) headers[name.toLowerCase()] = String(value).trim();
-  if (options.auth) headers.authorization = `Basic ${Buffer.from(options.auth).toString('base64')}`;
-  const { ca, cert, key, pfx, passphrase, rejectUnauthorized, servername } = options;
-  const hash = createHash('sha256');
-  for (const part of [ca, cert, key, pfx]) hash.update('|').update(asBytes(part));
-  const given = Object.fromEntries(
-    Object.entries({ ca, cert, key, pfx, passphrase, rejectUnauthorized, servername }).filter(
-      ([, value]) => value !== undefined && value !== null,
-    ),
-  );
-  return { headers, options: config.createDispatcherOptions(config.getCurrentCluster(), given), fingerprint: hash.digest('hex') };
-}
-
-const asBytes = (part: unknown): string | Uint8Array =>
-  typeof part === 'string' || part instanceof Uint8Array ? part : JSON.stringify(part ?? '');

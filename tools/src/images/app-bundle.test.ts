@@ -36,6 +36,12 @@ test('a program becomes one module without paths of this machine', async () => {
   expect(files['app/main.mjs']).not.toContain(root);
 });
 
+test('what is imported later lies beside the program', async () => {
+  const files = await bundle({ 'main.ts': "console.log((await import('./late.ts')).x);", 'late.ts': 'export const x = 42;' });
+  expect(Object.keys(files)).toEqual(['app/main.mjs', expect.stringMatching(/^app\/late-\w+\.mjs$/)]);
+  expect(files['app/main.mjs']).not.toContain('42');
+});
+
 test('a file that a module finds by path lies beside the bundle under the same words', async () => {
   const files = await bundle({
     'main.ts': "import './store/cri.ts';",

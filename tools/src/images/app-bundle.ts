@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { dirname, join, posix, resolve } from 'node:path';
+import { dirname, join, posix, relative, resolve } from 'node:path';
 import { FlotillaError } from '@flotilla/api';
 import type { LayerFile } from '@flotilla/registry';
 import { build } from 'esbuild';
@@ -17,7 +17,7 @@ export interface AppBundle {
 }
 
 /**
- * Bundles one program into `/app/main.mjs`, with the files it finds by path beside it.
+ * Bundles one program into `/app/main.mjs`, with what it imports later and the files it finds by path beside it.
  * Independent of the machine: the same sources give the same bytes wherever the repository lies.
  * Throws `FLOTILLA_IMAGES_BUNDLE` naming the module that is missing or the file that cannot be placed.
  */
@@ -25,8 +25,11 @@ export async function bundleApp(root: string, app: AppImage): Promise<AppBundle>
   if (!existsSync(join(root, app.entry))) throw new FlotillaError('FLOTILLA_IMAGES_BUNDLE', `${app.entry} does not exist`);
   const result = await build({
     absWorkingDir: root,
-    entryPoints: [app.entry],
-    outfile: 'main.mjs',
+    entryPoints: [{ in: app.entry, out: 'main' }],
+    outdir: 'app',
+    outExtension: { '.js': '.mjs' },
+    // what is imported only when it is needed lies apart, and takes no memory until then
+    splitting: true,
     write: false,
     bundle: true,
     platform: 'node',
@@ -43,11 +46,14 @@ export async function bundleApp(root: string, app: AppImage): Promise<AppBundle>
   }).catch((cause: unknown) => {
     throw new FlotillaError('FLOTILLA_IMAGES_BUNDLE', `cannot bundle ${app.entry}`, { cause });
   });
-  const [bundle] = result.outputFiles;
-  if (!bundle) throw new FlotillaError('FLOTILLA_IMAGES_BUNDLE', `bundling ${app.entry} gave no output`);
+  if (result.outputFiles.length === 0) throw new FlotillaError('FLOTILLA_IMAGES_BUNDLE', `bundling ${app.entry} gave no output`);
+  const modules = result.outputFiles.map(({ path, contents }) => ({
+    path: relative(root, path).replaceAll('\\', '/'),
+    content: { bytes: Buffer.from(contents) },
+  }));
   const inputs = Object.keys(result.metafile.inputs);
   return {
-    files: [{ path: 'app/main.mjs', content: { bytes: Buffer.from(bundle.contents) } }, ...(await locatedFiles(root, inputs))],
+    files: [...modules, ...(await locatedFiles(root, inputs))],
     packageFolders: packageFolders(Object.values(result.metafile.outputs).flatMap((output) => Object.entries(output.inputs))),
   };
 }

@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { FlotillaError } from '@flotilla/api';
+import type { Provided } from './credential-provider.ts';
+import { RuntimeErrorCode } from './errors.ts';
+import type { ClusterAccess, ClusterUser, Material } from './kubeconfig-file.ts';
+
+/** What one connection is made from, at this moment. */
+export interface Credentials {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly tls: TlsMaterial;
+  /** Changes when the certificates do: time for new connections. */
+  readonly fingerprint: string;
+}
+
+/** Options of a TLS connection; those that are not there are Node's own. */
+export interface TlsMaterial {
+  readonly ca?: Buffer | string;
+  readonly cert?: Buffer | string;
+  readonly key?: Buffer | string;
+  readonly rejectUnauthorized?: boolean;
+  readonly servername?: string;
+}
+
+/** Reads tokens and certificates again, runs an exec plug-in if its credential ran out. */
+export async function readCredentials(access: ClusterAccess): Promise<Credentials> {
+  const { server, certificateAuthority, skipsVerification, serverName, user } = access;
+  if (server.startsWith('http:') && !skipsVerification)
+    throw new FlotillaError(
+      RuntimeErrorCode.kubeconfig,
+      `server ${server}: the HTTP protocol is not allowed; use https, or set insecure-skip-tls-verify`,
+    );
+  const [ca, ownCert, ownKey, provided] = await Promise.all([
+    read(certificateAuthority),
+    read(user.certificate),
+    read(user.key),
+    user.provider ? provide(access) : undefined,
+  ]);
+  const [cert, key] = [provided?.cert ?? ownCert, provided?.key ?? ownKey];
+  const hash = createHash('sha256');
+  for (const part of [ca, cert, key]) hash.update('|').update(part ?? '');
+  return {
+    headers: { ...(await headersOf(user)), ...provided?.headers, ...basicOf(user) },
+    tls: {
+      ...(ca !== undefined && { ca }),
+      ...(cert !== undefined && { cert }),
+      ...(key !== undefined && { key }),
+      ...(skipsVerification && { rejectUnauthorized: false }),
+      ...(serverName !== undefined && { servername: serverName }),
+    },
+    fingerprint: hash.digest('hex'),
+  };
+}
+
+/** What stands in the kubeconfig wins over a file, as Kubernetes' own clients have it. */
+async function read({ data, file }: Material): Promise<Buffer | undefined> {
+  if (data !== undefined) return Buffer.from(data, 'base64');
+  return file === undefined ? undefined : readFile(file);
+}
+
+async function headersOf({ token, tokenFile, actAs }: ClusterUser): Promise<Record<string, string>> {
+  const bearer = tokenFile === undefined ? token : (await readFile(tokenFile, 'utf8')).trim();
+  return {
+    ...(bearer && { authorization: `Bearer ${bearer.trim()}` }),
+    ...(actAs !== undefined && { 'impersonate-user': actAs }),
+  };
+}
+
+const basicOf = ({ name, password = '' }: ClusterUser): Record<string, string> =>
+  name === undefined ? {} : { authorization: `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}` };
+
+/** How each access is asked for; a provider keeps a credential until it runs out. */
+const providers = new WeakMap<ClusterAccess, Promise<() => Promise<Provided>>>();
+
+/** The server refused what a program or provider gave: it is asked anew, whatever is said to be valid still. */
+export function forgetProvided(access: ClusterAccess): void {
+  providers.delete(access);
+}
+
+async function provide(access: ClusterAccess): Promise<Provided> {
+  // loaded by those who need it: the client behind it takes 60 MB of memory
+  const provider = providers.get(access) ?? import('./credential-provider.ts').then(({ credentialProvider }) => credentialProvider(access));
+  providers.set(access, provider);
+  return (await provider)();
+}
