@@ -45,14 +45,22 @@ function findStarters() {
   return String(parent);
 }
 
+/** Flags that the program's own package.json wants of Node. */
+function flagsOf(program) {
+  const [app] = /^apps\/[^/]+/.exec(program) ?? [];
+  return app === undefined ? [] : (JSON.parse(readFileSync(path.join(root, app, 'package.json'), 'utf8')).nodeFlags ?? []);
+}
+
 // Leading flags are Node's own: bootstrap.cjs [--node-flag ...] PROGRAM [ARGUMENT ...]
 const given = process.argv.slice(2);
 const at = given.findIndex((argument) => !argument.startsWith('--'));
 const [flags, program, args] = [given.slice(0, at), given[at], given.slice(at + 1)];
 const node = node24();
-const child = spawn(node, ['--disable-warning=ExperimentalWarning', ...flags, path.join(root, program), ...args], {
+const child = spawn(node, ['--disable-warning=ExperimentalWarning', ...flagsOf(program), ...flags, path.join(root, program), ...args], {
   stdio: 'inherit',
   env: {
+    // types are stripped and code is compiled once
+    NODE_COMPILE_CACHE: path.join(root, 'node_modules', '.cache', 'node'),
     ...process.env,
     PATH: `${path.dirname(node)}${path.delimiter}${path.join(root, 'node_modules', '.bin')}${path.delimiter}${process.env.PATH}`,
   },

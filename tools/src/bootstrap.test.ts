@@ -3,7 +3,7 @@ import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { findProgram, startServerProcess } from '@flotilla/control-plane/processes';
+import { findProgram, runCommand, startServerProcess } from '@flotilla/control-plane/processes';
 import { expect, test } from 'vitest';
 
 const BOOTSTRAP = fileURLToPath(new URL('../bootstrap.cjs', import.meta.url));
@@ -28,6 +28,9 @@ async function makeRepository() {
   await writeFile(join(dir, 'node_modules/.flotilla-lock'), createHash('sha256').update(lock).digest('hex'));
   await writeFile(join(dir, 'package.json'), JSON.stringify({ scripts: { hub: 'node tools/bootstrap.cjs program.mjs' } }));
   await writeFile(join(dir, 'program.mjs'), PROGRAM);
+  await mkdir(join(dir, 'apps/one/src'), { recursive: true });
+  await writeFile(join(dir, 'apps/one/package.json'), JSON.stringify({ nodeFlags: ['--max-semi-space-size=3'] }));
+  await writeFile(join(dir, 'apps/one/src/main.mjs'), 'console.log(JSON.stringify(process.execArgv));');
   const read = (name: string) => readFile(join(dir, name), 'utf8').catch(() => undefined);
   return { dir, read, [Symbol.asyncDispose]: () => rm(dir, { recursive: true, force: true }) };
 }
@@ -64,4 +67,11 @@ test.each(signals)('a program that npm started ends in order when npm ends by %s
   } finally {
     if (isAlive(pid)) process.kill(pid, 'SIGKILL');
   }
+});
+
+test('a program runs with the flags of its package.json, and with those that are given', async () => {
+  await using repository = await makeRepository();
+  const args = ['tools/bootstrap.cjs', '--stack-trace-limit=5', 'apps/one/src/main.mjs'];
+  const output = await runCommand(process.execPath, args, { cwd: repository.dir });
+  expect(JSON.parse(output)).toEqual(expect.arrayContaining(['--max-semi-space-size=3', '--stack-trace-limit=5']));
 });

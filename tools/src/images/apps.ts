@@ -9,8 +9,6 @@ export interface AppImage {
   readonly description: string;
   /** Whether it starts a queue server of its own where it is given none. */
   readonly hasRedis?: boolean;
-  /** Flags for Node. */
-  readonly nodeFlags?: readonly string[];
 }
 
 /** The programs, by the name of their folder and image. */
@@ -20,8 +18,6 @@ export const appImages = {
     user: NON_ROOT,
     description: 'Flotilla hub: carries out ClusterGroupUpgrades, as leader or worker',
     hasRedis: true,
-    // Watches make much garbage and little to keep: a small young generation costs no time here and saves a third of the memory.
-    nodeFlags: ['--max-semi-space-size=4'],
   },
   'spoke-agent': {
     entry: 'apps/spoke-agent/src/main.ts',
@@ -32,14 +28,11 @@ export const appImages = {
     entry: 'apps/upgrade-operator/src/main.ts',
     user: NON_ROOT,
     description: 'Flotilla upgrade operator: carries out managed upgrades of its cluster',
-    // It watches little and is idle nearly always: memory counts, speed does not.
-    nodeFlags: ['--max-semi-space-size=1', '--optimize-for-size'],
   },
   'version-operator': {
     entry: 'apps/version-operator/src/main.ts',
     user: NON_ROOT,
     description: 'Flotilla version operator: applies release payloads to its cluster',
-    nodeFlags: ['--max-semi-space-size=4'],
   },
   // Root: the socket of containerd and of CRI-O, which it pulls through, is root's with mode 0660.
   'image-puller': {

@@ -10,6 +10,7 @@ import { type BaseLayer, baseLayer, type DebianLayer, redisLayer } from './base-
 import { type Architecture, architectureNames, imagesCacheFolder } from './cache-folder.ts';
 import type { DebianOptions, DebianPackage } from './debian-packages.ts';
 import { type CachedLayer, cachedLayer, placeLayer } from './layer.ts';
+import { nodeFlagsOf } from './node-flags.ts';
 import { billOf, debianComponents, nodeComponent, npmComponents } from './sbom.ts';
 
 /** What to build and where to. */
@@ -169,14 +170,14 @@ interface PlatformImage {
 async function buildOne(layout: OciLayout, { app, foundation, layer, version }: ImageParts): Promise<PlatformImage> {
   const { architecture, nodeVersion, debianPackages } = foundation;
   const layers = [...foundation.layers, layer];
-  const { user, description, nodeFlags = [] }: AppImage = appImages[app];
+  const { user, description }: AppImage = appImages[app];
   const descriptor = await writeImage(layout, {
     platform: { os: 'linux', architecture },
     layers: layers.map(({ descriptor, diffId }) => ({ descriptor, diffId })),
     config: {
       User: user,
       WorkingDir: '/app',
-      Entrypoint: ['/usr/local/bin/node', ...nodeFlags, '/app/main.mjs'],
+      Entrypoint: ['/usr/local/bin/node', ...nodeFlagsOf(app), '/app/main.mjs'],
       Env: [
         'PATH=/usr/local/bin:/usr/bin:/bin',
         'NODE_ENV=production',
