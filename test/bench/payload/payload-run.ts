@@ -6,7 +6,9 @@ import { registerStop } from '@flotilla/control-plane/processes';
 import { startApiServer } from '@flotilla/control-plane/servers';
 import { OperatorScript, startFakeOperators } from '@flotilla/control-plane/simulators';
 import type { Client } from '@flotilla/runtime';
-import { type RunningProgram, startProgram } from '../../../tools/src/fleets/programs.ts';
+import { bundleProgram, type RunningProgram, startProgram } from '../../../tools/src/fleets/programs.ts';
+import { appImages } from '../../../tools/src/images/apps.ts';
+import { nodeFlagsOf } from '../../../tools/src/images/node-flags.ts';
 import { eventually } from '../../fixtures/eventually.ts';
 import { countRequests, recordRequestsOf, totalOf } from '../hub-requests.ts';
 import { readProcess, round } from '../statistics.ts';
@@ -19,7 +21,7 @@ export interface PayloadRun {
   /** Operators report the new version before the operator gets to them. */
   readonly eager: boolean;
   readonly cpuProfile: string | undefined;
-  /** Keeps the operator's log there. */
+  /** Keeps the operator's log and the audit log there. */
   readonly logFolder: string | undefined;
 }
 
@@ -51,7 +53,7 @@ const PASS_MINUTES = 0.25;
 export async function runPayload(run: PayloadRun): Promise<PhaseFigures[]> {
   const dir = await mkdtemp(join(tmpdir(), 'flotilla-bench-'));
   const stop = registerStop(() => rm(dir, { recursive: true, force: true }));
-  const auditLog = join(dir, 'audit.log');
+  const auditLog = join(run.logFolder ?? dir, `audit-${process.pid}.log`);
   try {
     await using server = await startApiServer(recordRequestsOf(USER, auditLog));
     await using client = closing(await server.client());
@@ -64,6 +66,7 @@ export async function runPayload(run: PayloadRun): Promise<PhaseFigures[]> {
       dir,
       auditLog,
       run,
+      program: await bundleProgram(appImages[USER], dir),
       kubeconfig: await server.kubeconfigFor(USER),
       apiServerPid: server.apiServerPid,
     };
@@ -83,6 +86,8 @@ interface World {
   readonly dir: string;
   readonly auditLog: string;
   readonly run: PayloadRun;
+  /** Bundle of the operator. */
+  readonly program: string;
   readonly kubeconfig: string;
   readonly apiServerPid: number;
 }
@@ -97,17 +102,17 @@ async function measureAll(world: World): Promise<PhaseFigures[]> {
   return [installing.figures, steady, updating.figures];
 }
 
-function operator({ dir, kubeconfig, run }: World, which: keyof typeof payloads): Promise<RunningProgram> {
+function operator({ dir, kubeconfig, run, program }: World, which: keyof typeof payloads): Promise<RunningProgram> {
   const { cpuProfile, logFolder } = run;
   return startProgram({
     name: `version-operator-${which}`,
-    entry: 'apps/version-operator/src/main.ts',
+    entry: program,
     args: [
       ...['--kubeconfig', kubeconfig, '--payload', join(run.dir, which), '--image', payloads[which].image],
       ...['--pass-minutes', String(PASS_MINUTES), '--log-level', 'debug'],
     ],
     dir: logFolder ?? dir,
-    nodeFlags: ['--max-semi-space-size=8', ...(cpuProfile ? ['--cpu-prof', `--cpu-prof-dir=${cpuProfile}`] : [])],
+    nodeFlags: [...nodeFlagsOf(USER), ...(cpuProfile ? ['--cpu-prof', `--cpu-prof-dir=${cpuProfile}`] : [])],
     isReady: () => true,
   });
 }
@@ -144,7 +149,8 @@ async function steadyPass(world: World, program: RunningProgram): Promise<PhaseF
     readProcess(world.apiServerPid).cpuSeconds,
   ];
   await eventually(async () => (await passes()) > before, 60_000, 'a steady pass');
-  const seconds = Number(/"ms":(\d+)[^\n]*"Applied the release"/.exec((await program.output()).slice(-5_000))?.[1] ?? Number.NaN) / 1000;
+  const [, ms] = [...(await program.output()).matchAll(/"ms":(\d+)[^\n]*"Applied the release"/g)].at(-1) ?? [];
+  const seconds = Number(ms ?? Number.NaN) / 1000;
   return figuresOf(world, { phase: 'steady pass', since, seconds, pid: program.pid, cpuBefore, apiBefore });
 }
 
