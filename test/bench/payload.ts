@@ -1,14 +1,14 @@
 /** A release payload of real size: installed, kept and updated by the version operator. See `--help`. */
-import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { cleanupOnExit } from '@flotilla/control-plane/processes';
+import { pathFromCaller } from '@flotilla/runtime';
 import { type PhaseFigures, runPayload } from './payload/payload-run.ts';
 
 const USAGE = `bench:payload -- --dir DIR [--eager] [--json] [--cpu-profile FOLDER] [--log FOLDER]
 --dir: folder with the payloads real/ and next/, each with an operators.json. --eager: every operator reports the new release before the
 operator gets to it.`;
 const HOW = `How it is taken: a real etcd and kube-apiserver, what an installer creates, and operators that answer 0.5 s after their creation and 1 s after
-their Deployments changed. The operator is a process of its own. Install and update count from its start to ClusterVersion with
+their Deployments changed. The operator is bundled as in an image, a process of its own. Install and update count from its start to ClusterVersion with
 Available=True and a Completed history entry of the version; a steady pass is its own figure for a pass that finds nothing to do, with
 all requests and the CPU of the interval in which it falls. Requests are those of the operator's user in the audit log, without
 watches and leases. Memory (peak) and CPU by /proc.`;
@@ -17,7 +17,7 @@ const text = { type: 'string' } as const;
 const flag = { type: 'boolean' } as const;
 const { values } = parseArgs({ options: { dir: text, eager: flag, json: flag, 'cpu-profile': text, log: text, help: flag } });
 
-const fromCaller = (path: string): string => resolve(process.env.INIT_CWD ?? '.', path);
+const fromCaller = (path: string): string => pathFromCaller(path, process.env);
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
 function printFigures(figures: readonly PhaseFigures[]): void {

@@ -1,7 +1,7 @@
-import { resolve } from 'node:path';
+import { pathFromCaller } from '@flotilla/runtime';
 
-/** A path of the command line, from where the command was typed: npm runs it in the repository's own folder. */
-export const pathFromCaller = (path: string): string => resolve(process.env.INIT_CWD ?? '.', path);
+/** A path of the command line; see `pathFromCaller`. */
+export const callersPath = (path: string): string => pathFromCaller(path, process.env);
 
 /** Kubeconfig of whoever runs the command, where no option names one. */
 export const readKubeconfig = (): string | undefined => process.env.KUBECONFIG || undefined;

@@ -1,6 +1,5 @@
-import { resolve } from 'node:path';
 import { capabilitySets } from '@flotilla/release';
-import { type OptionRow, option, readOptions } from '@flotilla/runtime';
+import { type OptionRow, option, pathFromCaller, readOptions } from '@flotilla/runtime';
 import { z } from 'zod';
 
 const names = z
@@ -91,11 +90,18 @@ const options: readonly OptionRow[] = [
   ['--log-level <level>', 'LOG_LEVEL', 'error, warn, info, debug or silent; default info'],
 ];
 
-/** Reads flags and environment; see `readOptions`. */
+/** Reads flags and environment; see `readOptions`. Paths count from where the command was typed. */
 export function readConfig(argv: readonly string[] = process.argv.slice(2), env: NodeJS.ProcessEnv = process.env): OperatorConfig {
   const description = 'Applies a release payload to a cluster until every operator agrees, and keeps it as it is.';
-  return readOptions({ program: 'version-operator', description, rows: options, schema: Settings, argv, env });
+  const config = readOptions({ program: 'version-operator', description, rows: options, schema: Settings, argv, env });
+  const path = (given: string | undefined) => (given === undefined ? undefined : pathFromCaller(given, env));
+  return Object.freeze({
+    ...config,
+    kubeconfig: path(config.kubeconfig),
+    payload: path(config.payload),
+    cacheFolder: path(config.cacheFolder),
+    pullSecret: path(config.pullSecret),
+    registryCa: path(config.registryCa),
+    registriesConf: path(config.registriesConf),
+  });
 }
-
-/** A path of the command line, from where the command was typed: npm runs it in the repository's own folder. */
-export const pathFromCaller = (path: string): string => resolve(process.env.INIT_CWD ?? '.', path);

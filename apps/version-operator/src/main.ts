@@ -5,7 +5,7 @@ import { CLUSTER_VERSION_NAME, VERSION_NAMESPACE } from '@flotilla/api/config';
 import { PayloadPath, parseReleaseMetadata } from '@flotilla/release';
 import { readPayloadFolder } from '@flotilla/release/folder';
 import { createClient, type Program, runProgram } from '@flotilla/runtime';
-import { type OperatorConfig, pathFromCaller, readConfig } from './config.ts';
+import { type OperatorConfig, readConfig } from './config.ts';
 import { degradedBlocks } from './degraded.ts';
 import { ensureNamespace } from './namespace.ts';
 import { runVersionOperator, type VersionOperatorOptions } from './operator.ts';
@@ -20,12 +20,11 @@ import { drawInterval } from './updates/cluster-updates.ts';
 /** Wires the operator and runs it while it leads, or without a lease where it only observes. */
 async function main(program: Program<OperatorConfig>): Promise<void> {
   const { config, logger, metrics, clock, signal } = program;
-  const kubeconfigPath = config.kubeconfig === undefined ? undefined : pathFromCaller(config.kubeconfig);
-  const client = createClient({ kubeconfigPath, userAgent: 'flotilla-version-operator', logger, metrics });
+  const client = createClient({ kubeconfigPath: config.kubeconfig, userAgent: 'flotilla-version-operator', logger, metrics });
   program.defer(() => client.close());
   const registries = await openRegistries(config);
   program.defer(() => registries.close());
-  const cacheFolder = config.cacheFolder === undefined ? undefined : pathFromCaller(config.cacheFolder);
+  const { cacheFolder } = config;
   const images = releaseImages({ client: registries, cacheFolder, logger });
   const options: VersionOperatorOptions = {
     client,
@@ -74,12 +73,11 @@ async function ownPayload(
   signal: AbortSignal,
 ): Promise<VersionOperatorOptions['own']> {
   if (payload === undefined) return { image: () => image, files: await images.read(image, signal), verified: false };
-  const folder = pathFromCaller(payload);
-  const metadata = await readFile(join(folder, PayloadPath.metadata)).catch(() => undefined);
+  const metadata = await readFile(join(payload, PayloadPath.metadata)).catch(() => undefined);
   const version = metadata ? parseReleaseMetadata(metadata).version : '';
   return {
     image: (clusterVersion) => image || imageOfVersion(version, clusterVersion),
-    files: readPayloadFolder(folder),
+    files: readPayloadFolder(payload),
     verified: false,
   };
 }

@@ -45,7 +45,7 @@ export { type LeaseOptions, runWithLease } from './leader-election.ts';
 export { createLogger, type Logger, type LoggerOptions, REDACT_PATHS } from './logger.ts';
 export { createMetrics, type Metrics, type MetricsOptions } from './metrics.ts';
 export type { Change, Index } from './object-store.ts';
-export { checkOptions, type OptionRow, type OptionSource, option, readOptions } from './options.ts';
+export { checkOptions, type OptionRow, type OptionSource, option, pathFromCaller, readOptionFile, readOptions } from './options.ts';
 export { type Listen, type Probes, serveProbes } from './probes.ts';
 export { type Program, type ProgramConfig, type ProgramOptions, runProgram } from './program.ts';
 export {

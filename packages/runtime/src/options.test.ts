@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { type OptionRow, option, readOptions } from './options.ts';
+import { type OptionRow, option, pathFromCaller, readOptionFile, readOptions } from './options.ts';
 
 const rows: readonly OptionRow[] = [
   ['--boats <n>', 'BOATS', 'how many'],
@@ -39,5 +39,20 @@ describe('readOptions', () => {
     expect(refused).toThrow(/--sails \(SAILS\) is "maybe": must be true or false/);
     expect(refused).toThrow(/--home-port \(HOME_PORT\): is required: name a harbour/);
     expect(refused).toThrow(expect.objectContaining({ code: 'FLOTILLA_CONFIG' }));
+  });
+});
+
+test('a path counts from where the command was typed', () => {
+  expect(pathFromCaller('a/b', { INIT_CWD: '/typed/here' })).toBe('/typed/here/a/b');
+  expect(pathFromCaller('/a/b', { INIT_CWD: '/typed/here' })).toBe('/a/b');
+  expect(pathFromCaller('a', {})).toBe(`${process.cwd()}/a`);
+});
+
+test('a file that a flag names and that cannot be read is named with its flag', async () => {
+  expect(await readOptionFile('--pull-secret', undefined)).toBeUndefined();
+  expect(await readOptionFile('--pull-secret', import.meta.filename)).toContain('a file that a flag names');
+  await expect(readOptionFile('--pull-secret', '/nowhere/config.json')).rejects.toMatchObject({
+    code: 'FLOTILLA_CONFIG',
+    message: expect.stringContaining('--pull-secret: /nowhere/config.json cannot be read'),
   });
 });

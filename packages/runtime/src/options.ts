@@ -1,6 +1,8 @@
 /** Settings of a program: from its flags and its environment, checked once. */
 
-import { FlotillaError } from '@flotilla/api';
+import { readFile, stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { errorMessage, FlotillaError } from '@flotilla/api';
 import { Command, Option } from 'commander';
 import { z } from 'zod';
 
@@ -48,6 +50,27 @@ export function checkOptions<S extends z.ZodType>(schema: S, given: unknown, row
     return `${name}${value === undefined ? '' : ` is ${JSON.stringify(value).slice(0, 200)}`}: ${message}`;
   });
   throw new FlotillaError('FLOTILLA_CONFIG', problems.join('; '));
+}
+
+/** A path of the command line, from where the command was typed: npm runs it in the repository's own folder, and says the other one. */
+export const pathFromCaller = (path: string, env: OptionSource<z.ZodType>['env']): string => resolve(env.INIT_CWD ?? '.', path);
+
+/** Trust bundles of whole distributions have some hundred KiB. */
+const MAX_FILE_BYTES = 4 * 1024 * 1024;
+
+/**
+ * Reads the text file that a flag names; undefined where it names none.
+ * @throws FlotillaError `FLOTILLA_CONFIG` for a file that cannot be read, with the flag
+ */
+export async function readOptionFile(flag: string, path: string | undefined): Promise<string | undefined> {
+  if (path === undefined) return undefined;
+  try {
+    const { size } = await stat(path);
+    if (size > MAX_FILE_BYTES) throw new Error(`it has ${size} bytes, at most ${MAX_FILE_BYTES} are read`);
+    return await readFile(path, 'utf8');
+  } catch (cause) {
+    throw new FlotillaError('FLOTILLA_CONFIG', `${flag}: ${path} cannot be read: ${errorMessage(cause)}`, { cause });
+  }
 }
 
 const attributeOf = (flags: string): string => new Option(flags).attributeName();

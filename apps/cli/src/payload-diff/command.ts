@@ -11,7 +11,7 @@ import {
 import { createClient } from '@flotilla/runtime';
 import { Command } from 'commander';
 import { z } from 'zod';
-import { pathFromCaller } from '../config.ts';
+import { callersPath } from '../config.ts';
 import { openPayload } from '../payload/open-payload.ts';
 import { DiffOptions, readOptions, registryFlags } from '../payload/options.ts';
 import { type ClusterView, ServedKinds, viewCluster } from './cluster-view.ts';
@@ -40,7 +40,7 @@ export function diffCommand(): Command {
     .option('--exclude <identifier>', 'leave out what carries exclude.release.openshift.io/<identifier>: "true"')
     .action(async (given: string, options: unknown) => {
       const settings = readOptions(DiffOptions, options);
-      const client = createClient({ kubeconfigPath: pathFromCaller(settings.kubeconfig), userAgent: 'flotilla-cli' });
+      const client = createClient({ kubeconfigPath: callersPath(settings.kubeconfig), userAgent: 'flotilla-cli' });
       try {
         const view = await viewCluster(client);
         const { version, nodes, included } = await planUpdate(given, settings, view);

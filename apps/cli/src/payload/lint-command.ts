@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import { payloadLimits } from '@flotilla/release';
 import { type Finding, lintClusterOperatorFile, lintPayload } from '@flotilla/release/lint';
 import { Command } from 'commander';
-import { pathFromCaller } from '../config.ts';
+import { callersPath } from '../config.ts';
 import { openPayload } from './open-payload.ts';
 import { LintOptions, readOptions, registryFlags } from './options.ts';
 
@@ -32,7 +32,7 @@ export function lintCommand(): Command {
 const lineOf = ({ level, rule, file, line, message }: Finding): string => `${file}:${line}: ${level}: ${rule}: ${message}`;
 
 async function readSingleFile(given: string) {
-  const path = pathFromCaller(given);
+  const path = callersPath(given);
   const found = await stat(path).catch(() => undefined);
   if (!found?.isFile() || found.size > payloadLimits.fileBytes) return undefined;
   return { path: basename(path), content: await readFile(path) };

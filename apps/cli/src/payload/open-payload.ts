@@ -1,9 +1,9 @@
-import { readFile, stat } from 'node:fs/promises';
-import { errorMessage, FlotillaError } from '@flotilla/api';
+import { stat } from 'node:fs/promises';
 import { parseDockerConfig, parseImageReference, RegistryClient, readLayerFiles, resolveImage } from '@flotilla/registry';
 import { isPayloadPath, type PayloadFile, payloadLimits } from '@flotilla/release';
 import { readPayloadFolder } from '@flotilla/release/folder';
-import { pathFromCaller } from '../config.ts';
+import { readOptionFile } from '@flotilla/runtime';
+import { callersPath } from '../config.ts';
 import type { RegistryOptions } from './options.ts';
 
 /** Where a payload comes from. */
@@ -17,14 +17,13 @@ export interface OpenPayload {
 
 /** How long a release image may take, milliseconds. */
 const IMAGE_TIMEOUT_MS = 4 * 60_000;
-const MAX_FILE_BYTES = 4 * 1024 * 1024;
 
 /**
  * A payload in a folder, or in a release image on a registry where there is no such folder and the text is a reference with its host.
  * @throws FlotillaError `FLOTILLA_PAYLOAD_FOLDER`, `FLOTILLA_CONFIG`, or what the registry refuses
  */
 export async function openPayload(given: string, options: RegistryOptions): Promise<OpenPayload> {
-  const path = pathFromCaller(given);
+  const path = callersPath(given);
   const isThere = await stat(path).then(
     () => true,
     () => false,
@@ -42,9 +41,11 @@ function looksLikeImage(text: string): boolean {
 
 async function* readPayloadImage(pullSpec: string, options: RegistryOptions): AsyncGenerator<PayloadFile> {
   const reference = parseImageReference(pullSpec);
+  const read = (flag: string, given: string | undefined) => readOptionFile(flag, given && callersPath(given));
+  const pullSecret = await read('--pull-secret', options.pullSecret);
   await using client = new RegistryClient({
-    credentials: options.pullSecret === undefined ? undefined : parseDockerConfig(await readOption('--pull-secret', options.pullSecret)),
-    ca: options.registryCa === undefined ? undefined : await readOption('--registry-ca', options.registryCa),
+    credentials: pullSecret === undefined ? undefined : parseDockerConfig(pullSecret),
+    ca: await read('--registry-ca', options.registryCa),
     insecureHosts: options.insecureRegistry,
     userAgent: 'flotilla',
   });
@@ -53,15 +54,4 @@ async function* readPayloadImage(pullSpec: string, options: RegistryOptions): As
   const { fileBytes: maxFileBytes, totalBytes: maxTotalBytes } = payloadLimits;
   const files = await readLayerFiles(client, image, { match: isPayloadPath, maxFileBytes, maxTotalBytes, signal });
   for (const [file, content] of files) yield { path: file, content };
-}
-
-async function readOption(flag: string, given: string): Promise<string> {
-  const path = pathFromCaller(given);
-  try {
-    const { size } = await stat(path);
-    if (size > MAX_FILE_BYTES) throw new Error(`it has ${size} bytes, at most ${MAX_FILE_BYTES} are read`);
-    return await readFile(path, 'utf8');
-  } catch (cause) {
-    throw new FlotillaError('FLOTILLA_CONFIG', `${flag}: ${path} cannot be read: ${errorMessage(cause)}`, { cause });
-  }
 }

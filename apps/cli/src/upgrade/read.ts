@@ -3,14 +3,14 @@ import { FlotillaError } from '@flotilla/api';
 import { UPGRADE_CONFIG_NAME, UpgradeConfig } from '@flotilla/api/managed';
 import { createClient } from '@flotilla/runtime';
 import { parse } from 'yaml';
-import { pathFromCaller, readKubeconfig } from '../config.ts';
+import { callersPath, readKubeconfig } from '../config.ts';
 import type { UpgradeOptions } from './options.ts';
 
 /** Reads the UpgradeConfig from a file or a cluster. Throws naming what is missing or wrong, and where. */
 export async function readUpgradeConfig(options: UpgradeOptions): Promise<UpgradeConfig> {
   const { file, namespace } = options;
-  if (file !== undefined) return parseUpgradeConfig(await readFile(pathFromCaller(file), 'utf8'), file);
-  const kubeconfig = options.kubeconfig === undefined ? readKubeconfig() : pathFromCaller(options.kubeconfig);
+  if (file !== undefined) return parseUpgradeConfig(await readFile(callersPath(file), 'utf8'), file);
+  const kubeconfig = options.kubeconfig === undefined ? readKubeconfig() : callersPath(options.kubeconfig);
   if (kubeconfig === undefined) throw new FlotillaError('FLOTILLA_CONFIG', '--kubeconfig is required, or KUBECONFIG, or --file');
   const client = createClient({ kubeconfigPath: kubeconfig, userAgent: 'flotilla-cli' });
   try {

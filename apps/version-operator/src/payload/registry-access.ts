@@ -1,10 +1,6 @@
-import { readFile, stat } from 'node:fs/promises';
-import { errorMessage, FlotillaError } from '@flotilla/api';
 import { parseDockerConfig, parseRegistriesConf, RegistryClient } from '@flotilla/registry';
-import { type OperatorConfig, pathFromCaller } from '../config.ts';
-
-/** Trust bundles of whole distributions have some hundred KiB. */
-const MAX_FILE_BYTES = 4 * 1024 * 1024;
+import { readOptionFile } from '@flotilla/runtime';
+import type { OperatorConfig } from '../config.ts';
 
 /**
  * Opens the way to registries of release images.
@@ -12,9 +8,9 @@ const MAX_FILE_BYTES = 4 * 1024 * 1024;
  */
 export async function openRegistries(config: OperatorConfig): Promise<RegistryClient> {
   const [pullSecret, ca, registries] = await Promise.all([
-    readOption('--pull-secret', config.pullSecret),
-    readOption('--registry-ca', config.registryCa),
-    readOption('--registries-conf', config.registriesConf),
+    readOptionFile('--pull-secret', config.pullSecret),
+    readOptionFile('--registry-ca', config.registryCa),
+    readOptionFile('--registries-conf', config.registriesConf),
   ]);
   const { httpProxy: http, httpsProxy: https, noProxy: no } = config;
   return new RegistryClient({
@@ -25,16 +21,4 @@ export async function openRegistries(config: OperatorConfig): Promise<RegistryCl
     insecureHosts: config.insecureRegistries,
     userAgent: 'flotilla-version-operator',
   });
-}
-
-async function readOption(flag: string, given: string | undefined): Promise<string | undefined> {
-  if (given === undefined) return undefined;
-  const path = pathFromCaller(given);
-  try {
-    const { size } = await stat(path);
-    if (size > MAX_FILE_BYTES) throw new Error(`it has ${size} bytes, at most ${MAX_FILE_BYTES} are read`);
-    return await readFile(path, 'utf8');
-  } catch (cause) {
-    throw new FlotillaError('FLOTILLA_CONFIG', `${flag}: ${path} cannot be read: ${errorMessage(cause)}`, { cause });
-  }
 }
