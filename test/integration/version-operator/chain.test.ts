@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ClusterOperator, ClusterVersion, configCrds } from '@flotilla/api/config';
@@ -11,52 +11,15 @@ import { expect, test } from 'vitest';
 import { startProgram, startUpgradeOperator } from '../../../tools/src/fleets/programs.ts';
 import { applyCrds } from '../../fixtures/crds.ts';
 import { eventually } from '../../fixtures/eventually.ts';
+import { scriptOf, writeSmallRelease } from '../../fixtures/small-release.ts';
 
 const [OLD, NEW] = ['4.14.9', '4.14.12'];
-const OPERATORS = ['etcd', 'network'];
+const OPERATORS = [
+  { level: '10', name: 'etcd' },
+  { level: '20', name: 'network' },
+];
 const REF = { namespace: OPERATOR_NAMESPACE, name: UPGRADE_CONFIG_NAME };
-const annotations = { 'include.release.openshift.io/self-managed-high-availability': 'true' };
 const CONFIGURATION = 'maintenance: {controlPlaneTime: 90}\nscale: {timeOut: 30}\nnodeDrain: {timeOut: 45, expectedNodeDrainTime: 8}\n';
-
-/** A release: each operator has its Deployment, and reports before the next is touched. */
-async function writeRelease(folder: string, version: string): Promise<string> {
-  const root = join(folder, version);
-  const write = (name: string, content: unknown) => writeFile(join(root, name), JSON.stringify(content));
-  await mkdir(join(root, 'manifests'), { recursive: true });
-  await mkdir(join(root, 'release-manifests'));
-  const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'openshift-cluster-version', annotations } };
-  await write('manifests/0000_00_own_00_namespace.json', namespace);
-  await write('release-manifests/release-metadata', { kind: 'cincinnati-metadata-v0', version });
-  const references = { kind: 'ImageStream', apiVersion: 'image.openshift.io/v1', metadata: { name: version }, spec: { tags: [] } };
-  await write('release-manifests/image-references', references);
-  for (const [index, name] of OPERATORS.entries()) {
-    const labels = { app: name };
-    const template = { metadata: { labels }, spec: { containers: [{ name: 'main', image: `${name}:${version}` }] } };
-    await write(`release-manifests/0000_${index + 1}0_${name}_10_deployment.json`, {
-      apiVersion: 'apps/v1',
-      kind: 'Deployment',
-      metadata: { name, namespace: 'default', annotations },
-      spec: { selector: { matchLabels: labels }, template },
-    });
-    await write(`release-manifests/0000_${index + 1}0_${name}_20_clusteroperator.json`, {
-      apiVersion: 'config.openshift.io/v1',
-      kind: 'ClusterOperator',
-      metadata: { name, annotations },
-      status: { versions: [{ name: 'operator', version }] },
-    });
-  }
-  return root;
-}
-
-const scriptOf = (version: string) => ({
-  version,
-  operators: Object.fromEntries(
-    OPERATORS.map((name) => [
-      name,
-      { versions: [{ name: 'operator', version }], deployments: [{ namespace: 'default', name, image: `${name}:${version}` }] },
-    ]),
-  ),
-});
 
 test('an UpgradeConfig has the version operator apply a release, and ends when all of the cluster has it', async () => {
   await using stack = new AsyncDisposableStack();
@@ -71,7 +34,7 @@ test('an UpgradeConfig has the version operator apply a release, and ends when a
   await createSmallCluster(client, { version: OLD, withoutVersion: true });
   const spec = { clusterID: '5a8a1b6c-0d5e-4c5e-8f5a-4d2f0d1c9b3e', channel: 'stable-4.14' };
   await client.create(ClusterVersion, { metadata: { name: 'version' }, spec });
-  stack.use(await startFakeOperators({ client, releases: [scriptOf(OLD), scriptOf(NEW)], updateDelayMs: 200 }));
+  stack.use(await startFakeOperators({ client, releases: [scriptOf(OLD, OPERATORS), scriptOf(NEW, OPERATORS)], updateDelayMs: 200 }));
   stack.use(await startClusterActors({ client, offers: {}, withoutVersion: true }));
 
   // As its Deployment would do it: the release that is asked for brings its own operator.
@@ -81,7 +44,7 @@ test('an UpgradeConfig has the version operator apply a release, and ends when a
       entry: 'apps/version-operator/src/main.ts',
       args: [
         ...['--kubeconfig', server.kubeconfig, '--update-service', updates.url],
-        ...['--payload', await writeRelease(dir, version), '--image', releaseImage(version)],
+        ...['--payload', await writeSmallRelease(dir, version, OPERATORS), '--image', releaseImage(version)],
       ],
       dir,
       isReady: () => true,
@@ -123,7 +86,7 @@ test('an UpgradeConfig has the version operator apply a release, and ends when a
     `${NEW} Completed`,
     `${OLD} Completed`,
   ]);
-  for (const operatorName of OPERATORS) {
+  for (const { name: operatorName } of OPERATORS) {
     const applied = await client.get(Deployment, { namespace: 'default', name: operatorName });
     expect(JSON.stringify(applied?.spec)).toContain(`${operatorName}:${NEW}`);
     const reported = await client.get(ClusterOperator, { name: operatorName });

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { KubeObject } from '@flotilla/api';
@@ -11,58 +11,12 @@ import { expect, test } from 'vitest';
 import { type RunningProgram, startProgram } from '../../../tools/src/fleets/programs.ts';
 import { AUDIT_IN_ONE_FILE, readAuditLog } from '../../fixtures/audit-log.ts';
 import { eventually } from '../../fixtures/eventually.ts';
+import { scriptOf, writeSmallRelease } from '../../fixtures/small-release.ts';
 
 const LEVELS = ['10', '20', '30', '40'];
+/** Each is to report before the next is touched. */
+const OPERATORS = LEVELS.map((level) => ({ level, name: `level-${level}` }));
 const image = (version: string) => `release.test/release:${version}`;
-const annotations = { 'include.release.openshift.io/self-managed-high-availability': 'true' };
-
-/** A release of one operator a level: each is to report before the next is touched. */
-async function writeRelease(folder: string, version: string): Promise<string> {
-  const root = join(folder, version);
-  const write = (name: string, content: unknown) => writeFile(join(root, name), JSON.stringify(content));
-  await mkdir(join(root, 'manifests'), { recursive: true });
-  await mkdir(join(root, 'release-manifests'));
-  await write('manifests/0000_00_own_00_namespace.json', {
-    apiVersion: 'v1',
-    kind: 'Namespace',
-    metadata: { name: 'openshift-cluster-version', annotations },
-  });
-  await write('release-manifests/release-metadata', { kind: 'cincinnati-metadata-v0', version });
-  const tags = [{ name: 'cli', from: { kind: 'DockerImage', name: image(version) } }];
-  const references = { kind: 'ImageStream', apiVersion: 'image.openshift.io/v1', metadata: { name: version }, spec: { tags } };
-  await write('release-manifests/image-references', references);
-  for (const level of LEVELS) {
-    const name = `level-${level}`;
-    const labels = { app: name };
-    const template = { metadata: { labels }, spec: { containers: [{ name: 'main', image: `${name}:${version}` }] } };
-    await write(`release-manifests/0000_${level}_${name}_10_deployment.json`, {
-      apiVersion: 'apps/v1',
-      kind: 'Deployment',
-      metadata: { name, namespace: 'default', annotations },
-      spec: { selector: { matchLabels: labels }, template },
-    });
-    await write(`release-manifests/0000_${level}_${name}_20_clusteroperator.json`, {
-      apiVersion: 'config.openshift.io/v1',
-      kind: 'ClusterOperator',
-      metadata: { name, annotations },
-      status: { versions: [{ name: 'operator', version }] },
-    });
-  }
-  return root;
-}
-
-const scriptOf = (version: string) => ({
-  version,
-  operators: Object.fromEntries(
-    LEVELS.map((level) => [
-      `level-${level}`,
-      {
-        versions: [{ name: 'operator', version }],
-        deployments: [{ namespace: 'default', name: `level-${level}`, image: `level-${level}:${version}` }],
-      },
-    ]),
-  ),
-});
 
 async function bootstrapped(server: ApiServer): Promise<Client> {
   const client = await server.client();
@@ -89,8 +43,12 @@ test('an operator that is killed at any moment of an update is followed by one t
   const auditLog = join(dir, 'audit.log');
   await using server = await startApiServer({ auditLogPath: auditLog, flags: [AUDIT_IN_ONE_FILE] });
   const client = await bootstrapped(server);
-  const folders = [await writeRelease(dir, '4.1.0'), await writeRelease(dir, '4.1.1')];
-  await using _operators = await startFakeOperators({ client, releases: [scriptOf('4.1.0'), scriptOf('4.1.1')], updateDelayMs: 1_000 });
+  const folders = [await writeSmallRelease(dir, '4.1.0', OPERATORS), await writeSmallRelease(dir, '4.1.1', OPERATORS)];
+  await using _operators = await startFakeOperators({
+    client,
+    releases: [scriptOf('4.1.0', OPERATORS), scriptOf('4.1.1', OPERATORS)],
+    updateDelayMs: 1_000,
+  });
   const start = (index: number): Promise<RunningProgram> =>
     startProgram({
       name: 'version-operator',
