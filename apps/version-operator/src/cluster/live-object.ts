@@ -7,6 +7,8 @@ type Json = Readonly<Record<string, unknown>>;
 export interface Seen {
   /** Of what it was compared to. */
   readonly fingerprint: string;
+  /** What was compared, where the server counts its changes: when the status alone changes, it is not compared again. */
+  readonly desired?: string;
   /** Applying the manifest would change it. */
   readonly differs: boolean;
   /** The object itself while it differs: what is written is made of it. */
@@ -31,6 +33,12 @@ export function plainMetadata({ metadata }: KubeObject): KubeObject['metadata'] 
     name: metadata.name,
     ...Object.fromEntries(PLAIN.flatMap((key) => (metadata[key] === undefined ? [] : [[key, metadata[key]]]))),
   };
+}
+
+/** Changes with whatever a manifest of a workload or a definition can be about; undefined without a generation. */
+export function desiredOf({ metadata }: KubeObject): string | undefined {
+  const { uid, generation, labels, annotations, ownerReferences } = metadata;
+  return generation === undefined ? undefined : JSON.stringify([uid, generation, labels, annotations, ownerReferences]);
 }
 
 const SPEC = ['paused', 'completions', 'backoffLimit', 'updateStrategy'];

@@ -133,8 +133,21 @@ test('an object that the server keeps otherwise is not written again when a writ
   expect(live.differs(wanted)).toBe(false);
   await server.tell('Deployment', 'MODIFIED', {
     ...otherwise,
-    metadata: { ...otherwise.metadata, resourceVersion: '11' },
+    metadata: { ...otherwise.metadata, resourceVersion: '11', generation: 2 },
     spec: { replicas: 2 },
   });
+  expect(live.differs(wanted)).toBe(true);
+});
+
+test('a change of the status alone is no difference, and one that the server counts is looked at again', async () => {
+  const applied = (version: string, generation: number): KubeObject => {
+    const whole = wanted.builder.merge?.(stored(version, generation, 1), wanted.build({}));
+    return { ...whole, metadata: stored(version, generation, 1).metadata };
+  };
+  await server.tell('Deployment', 'ADDED', applied('9', 1));
+  expect(live.differs(wanted)).toBe(false);
+  await server.tell('Deployment', 'MODIFIED', applied('10', 1));
+  expect(live.differs(wanted)).toBe(false);
+  await server.tell('Deployment', 'MODIFIED', { ...applied('11', 2), spec: { replicas: 1 } });
   expect(live.differs(wanted)).toBe(true);
 });

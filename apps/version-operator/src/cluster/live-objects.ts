@@ -5,7 +5,7 @@ import type { BuildContext } from '@flotilla/release';
 import { type Change, type Client, pause, systemClock, WatchCache, type WatchSurroundings } from '@flotilla/runtime';
 import type { Wanted } from '../payload/wanted.ts';
 import { definedKinds, type Kinds } from './kinds.ts';
-import { judgedParts, LiveObject, plainMetadata } from './live-object.ts';
+import { desiredOf, judgedParts, LiveObject, plainMetadata } from './live-object.ts';
 import type { Wakeups } from './wakeups.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -162,10 +162,15 @@ export class LiveObjects {
     const { builder, key, expected } = wanted;
     const kept = { metadata: plainMetadata(object), ...((builder.judge || expected) && { judged: judgedParts(object) }) };
     const fingerprint = wanted.fingerprint(this.#context);
+    // kinds that are waited for change mostly in their status; a definition is compared in milliseconds
+    const desired = builder.judge && desiredOf(object);
+    const before = this.get(wanted)?.seen;
+    if (before?.differs === false && desired !== undefined && before.desired === desired && before.fingerprint === fingerprint)
+      return { ...kept, seen: before };
     try {
       const isDifferent = builder.differs(object, wanted.build(this.#context));
       const differs = isDifferent && this.#settled.get(key) !== digestOf(object, fingerprint);
-      return { ...kept, seen: { fingerprint, differs, ...(differs && { whole: withoutManagers(object) }) } };
+      return { ...kept, seen: { fingerprint, differs, ...(differs ? { whole: withoutManagers(object) } : { desired }) } };
     } catch {
       // whoever applies it says why it cannot be built
       return { ...kept, seen: { fingerprint, differs: true, whole: withoutManagers(object) } };

@@ -5,12 +5,33 @@ export type YamlValue = Scalar | readonly YamlValue[] | ReadonlyMap<string, Yaml
 
 /** Compact JSON as Go's encoder writes it: keys in order, `<`, `>` and `&` escaped. Its bytes go into the hash of a payload. */
 export function canonicalJson(value: YamlValue): string {
-  if (typeof value === 'string') return quotedForGo(value);
-  if (typeof value === 'number') return Object.is(value, -0) ? '-0' : String(value);
-  if (value === null || typeof value !== 'object') return String(value);
-  if (isList(value)) return `[${value.map(canonicalJson).join(',')}]`;
-  const keys = [...value.keys()].sort();
-  return `{${keys.map((key) => `${quotedForGo(key)}:${canonicalJson(value.get(key) ?? null)}`).join(',')}}`;
+  // joined once at the end: texts of texts would be copied at each level
+  const parts: string[] = [];
+  write(value, parts);
+  return parts.join('');
+}
+
+function write(value: YamlValue, parts: string[]): void {
+  if (typeof value === 'string') parts.push(quotedForGo(value));
+  else if (typeof value === 'number') parts.push(Object.is(value, -0) ? '-0' : String(value));
+  else if (value === null || typeof value !== 'object') parts.push(String(value));
+  else if (isList(value)) {
+    let before = '[';
+    for (const item of value) {
+      parts.push(before);
+      write(item, parts);
+      before = ',';
+    }
+    parts.push(value.length === 0 ? '[]' : ']');
+  } else {
+    let before = '{';
+    for (const key of [...value.keys()].sort()) {
+      parts.push(before, quotedForGo(key), ':');
+      write(value.get(key) ?? null, parts);
+      before = ',';
+    }
+    parts.push(value.size === 0 ? '{}' : '}');
+  }
 }
 
 const isList = (value: object): value is readonly YamlValue[] => Array.isArray(value);
