@@ -33,6 +33,13 @@ const boats = {
     ],
   },
 };
+/** Another definition, and an object of its kind. */
+const rafts = {
+  ...boats,
+  metadata: { name: 'rafts.test.flotilla.io' },
+  spec: { ...boats.spec, names: { kind: 'Raft', plural: 'rafts' } },
+};
+const raft = { apiVersion: 'test.flotilla.io/v1', kind: 'Raft', metadata: { name: 'r' }, spec: { sails: 0 } };
 const boat = { apiVersion: 'test.flotilla.io/v1', kind: 'Boat', metadata: { name: 'b' }, spec: { sails: 2 } };
 
 const release = (version: string, more: TestRelease['files'] = {}): TestRelease => ({
@@ -54,6 +61,9 @@ test('installs a release, owns it, and leaves alone what is only created', async
   await play(world, scripts('4.1.0'));
   const first = release('4.1.0', {
     '0000_40_late_00_config.json': [configMap('settings', { a: '1' }, createOnly), configMap('kept', { a: '1' })],
+    // an install makes definitions first, wherever they stand
+    '0000_50_rafts_00_raft.json': [raft],
+    '0000_50_rafts_10_definition.json': [rafts],
   });
   await using _operator = world.run(first);
   const version = await world.completed(first);

@@ -60,6 +60,8 @@ export class Pass {
   readonly #options: PassOptions;
   readonly #held = new Map<string, HeldManifest>();
   readonly #reported = new Map<string, { readonly error: UpdateError; readonly manifest: Manifest }>();
+  /** Definitions that are made before their turn. */
+  readonly #ahead = new Map<string, Promise<unknown>>();
 
   constructor(options: PassOptions) {
     this.#options = options;
@@ -67,7 +69,8 @@ export class Pass {
 
   /** Resolves when everything is done: true; false when the signal aborted before. */
   async run(signal: AbortSignal): Promise<boolean> {
-    const { plan } = this.#options;
+    const { plan, purpose } = this.#options;
+    if (purpose.state === 'Initializing') this.#defineAhead();
     const errors = await runGraph(plan.nodes, (node) => this.#runNode(node, signal), { workers: plan.nodes.length, signal });
     const unforeseen = errors.find((error) => !(error instanceof PassEndedError) && !signal.aborted);
     if (unforeseen) throw unforeseen;
@@ -88,6 +91,18 @@ export class Pass {
     const { clock, purpose } = this.#options;
     const moments = [...this.#held.values()].map((held) => held.sinceMs + graceOf(held, purpose)).filter((at) => at > clock.now());
     return moments.length > 0 ? Math.min(...moments) : undefined;
+  }
+
+  /**
+   * Makes all definitions at once: a server takes seconds to serve what they bring, one after the other, and in their turn each would hold up
+   * what comes after it. Whether they are there is looked at in their turn.
+   */
+  #defineAhead(): void {
+    const { plan, purpose, tools, wantedOf } = this.#options;
+    for (const task of plan.nodes.flatMap(({ tasks }) => tasks)) {
+      const wanted = task.manifest.kind === 'CustomResourceDefinition' ? wantedOf(task.manifest) : undefined;
+      if (wanted) this.#ahead.set(wanted.key, stepManifest(textOfTask(task), wanted, purpose, tools));
+    }
   }
 
   async #runNode(node: TaskNode, signal: AbortSignal): Promise<void> {
@@ -117,6 +132,7 @@ export class Pass {
   }
 
   async #finish(task: string, wanted: Wanted, signal: AbortSignal): Promise<void> {
+    await this.#ahead.get(wanted.key);
     for (let tries = 1; ; ) {
       const end = await this.#step(task, wanted, signal, tries);
       if (end === 'done') break;
