@@ -57,6 +57,9 @@ export interface VersionOperatorOptions {
   readonly clock: Clock;
 }
 
+/** What is told so close together is looked at once, milliseconds: a pass tells of each of its thousand manifests twice. */
+const GATHER_MS = 50;
+
 /**
  * Applies releases as the cluster's ClusterVersion asks until the signal aborts, or until other features are on than the release was read with:
  * then it is to be run again, with `isChanged`.
@@ -100,7 +103,7 @@ export async function runVersionOperator(options: VersionOperatorOptions, stop: 
   });
 
   const told = createChannel();
-  const tellVersion = (): void => told.enqueue(CLUSTER_VERSION_NAME);
+  const tellVersion = (): void => told.enqueue(CLUSTER_VERSION_NAME, GATHER_MS);
   const events = createEventRecorder({ client, controller: 'version-operator', instance: options.instance, logger, metrics, clock });
   const writer: ClusterWriter = observe ? createObserver(observe) : createClusterWriter(client, budget);
   const worker = new PayloadWorker({

@@ -51,6 +51,8 @@ export class Kinds {
   readonly #clock: Clock;
   readonly #builtIn = new Map<string, Resource<LiveObject>>();
   readonly #defined = new Map<string, ReadonlyMap<string, Resource<LiveObject>>>();
+  /** All of those together. */
+  readonly #served = new Map<string, Resource<LiveObject>>();
   #lookedAt = Number.NEGATIVE_INFINITY;
 
   constructor(client: Client, wakeups: Wakeups, clock: Clock) {
@@ -61,11 +63,7 @@ export class Kinds {
 
   /** A kind by `group/version/Kind`; undefined when it is not served. */
   find(kindKey: string): Resource<LiveObject> | undefined {
-    for (const kinds of this.#defined.values()) {
-      const found = kinds.get(kindKey);
-      if (found) return found;
-    }
-    return this.#builtIn.get(kindKey);
+    return this.#served.get(kindKey) ?? this.#builtIn.get(kindKey);
   }
 
   /** Whether kinds are served that were not, because of a CustomResourceDefinition in this version. */
@@ -73,6 +71,8 @@ export class Kinds {
     const before = this.#defined.get(name);
     const added = [...kinds.keys()].filter((key) => !before?.has(key));
     this.#defined.set(name, kinds);
+    for (const key of before?.keys() ?? []) this.#served.delete(key);
+    for (const [key, kind] of kinds) this.#served.set(key, kind);
     for (const key of added) this.#wakeups.wake(kindServed(key));
     return added.length > 0;
   }

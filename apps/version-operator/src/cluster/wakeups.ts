@@ -7,6 +7,8 @@ export interface Listening extends Disposable {
   after(ms: number, signal: AbortSignal): Promise<void>;
 }
 
+const WOKEN = 'woken';
+
 /** Lets whoever waits for something hear that it changed. */
 export class Wakeups {
   readonly #waiting = new Map<string, Set<() => void>>();
@@ -26,8 +28,14 @@ export class Wakeups {
    * happens between listening and waiting is not missed.
    */
   listen(keys: readonly string[]): Listening {
-    const woken = new AbortController();
-    const end = (): void => woken.abort();
+    const clock = this.#clock;
+    let isWoken = false;
+    let waiting: AbortController | undefined;
+    const end = (): void => {
+      isWoken = true;
+      // with a reason of its own: the default one captures the stack
+      waiting?.abort(WOKEN);
+    };
     for (const key of keys) {
       const ends = this.#waiting.get(key) ?? new Set();
       this.#waiting.set(key, ends.add(end));
@@ -41,9 +49,13 @@ export class Wakeups {
     };
     return {
       get isWoken() {
-        return woken.signal.aborted;
+        return isWoken;
       },
-      after: (ms, signal) => pause(this.#clock, ms, AbortSignal.any([woken.signal, signal])),
+      async after(ms, signal) {
+        if (isWoken) return;
+        waiting = new AbortController();
+        await pause(clock, ms, AbortSignal.any([waiting.signal, signal]));
+      },
       [Symbol.dispose]: forget,
     };
   }
