@@ -36,6 +36,11 @@ test.each([
     env: {},
     want: ['--always-enable-capabilities', '"Ingress,Harbour"', 'Harbour is none', 'there are Build, '],
   },
+  {
+    argv: [...payload, '--serving-cert-file', '/a.crt'],
+    env: {},
+    want: ['--serving-cert-file', '"/a.crt"', '--serving-key-file, or neither'],
+  },
   { argv: [...payload, '--degraded', 'perhaps'], env: {}, want: ['--degraded', '"perhaps"', 'auto, blocks or reported'] },
 ])('refuses $argv $env, naming the setting, its value and the fix', ({ argv, env, want }) => {
   for (const part of want)

@@ -46,6 +46,12 @@ const Settings = z
     metricsUrl: url.default('https://thanos-querier.openshift-monitoring.svc.cluster.local:9091'),
     metricsCaBundleFile: z.string().default('/etc/tls/service-ca/service-ca.crt'),
     metricsTokenFile: z.string().default('/var/run/secrets/kubernetes.io/serviceaccount/token'),
+    servingCertFile: file.optional(),
+    servingKeyFile: file.optional(),
+    metricsClient: z
+      .string()
+      .min(1, { error: 'is empty: name a client' })
+      .default('system:serviceaccount:openshift-monitoring:prometheus-k8s'),
     healthPort: option.port.default(0),
     metricsPort: option.port.default(0),
     logLevel: option.logLevel.default('info'),
@@ -53,6 +59,10 @@ const Settings = z
   .refine(({ payload, image }) => payload !== undefined || image !== undefined, {
     error: 'is missing: give --payload with a folder or --image with a release image',
     path: ['payload'],
+  })
+  .refine(({ servingCertFile, servingKeyFile }) => (servingCertFile === undefined) === (servingKeyFile === undefined), {
+    error: 'is given alone: give --serving-cert-file and --serving-key-file, or neither',
+    path: ['servingCertFile'],
   });
 
 /** How the operator runs; complete and frozen. */
@@ -85,6 +95,17 @@ const options: readonly OptionRow[] = [
     'authorities of its certificate; default /etc/tls/service-ca/service-ca.crt',
   ],
   ['--metrics-token-file <file>', 'METRICS_TOKEN_FILE', "token that it wants; default the pod's service account token, empty for none"],
+  [
+    '--serving-cert-file <file>',
+    'SERVING_CERT_FILE',
+    'serves metrics over TLS with it, to --metrics-client alone; default plainly, to everybody',
+  ],
+  ['--serving-key-file <file>', 'SERVING_KEY_FILE', 'its key'],
+  [
+    '--metrics-client <name>',
+    'METRICS_CLIENT',
+    'common name of the client certificate that may read them; default system:serviceaccount:openshift-monitoring:prometheus-k8s',
+  ],
   ['--health-port <port>', 'HEALTH_PORT', 'port of /healthz and /readyz, 0 for any free one; default 0'],
   ['--metrics-port <port>', 'METRICS_PORT', 'port of /metrics, 0 for any free one; default 0'],
   ['--log-level <level>', 'LOG_LEVEL', 'error, warn, info, debug or silent; default info'],
@@ -103,5 +124,7 @@ export function readConfig(argv: readonly string[] = process.argv.slice(2), env:
     pullSecret: path(config.pullSecret),
     registryCa: path(config.registryCa),
     registriesConf: path(config.registriesConf),
+    servingCertFile: path(config.servingCertFile),
+    servingKeyFile: path(config.servingKeyFile),
   });
 }

@@ -7,6 +7,7 @@ import { readPayloadFolder } from '@flotilla/release/folder';
 import { createClient, type Program, runProgram } from '@flotilla/runtime';
 import { type OperatorConfig, readConfig } from './config.ts';
 import { degradedBlocks } from './degraded.ts';
+import { ScraperAuthorities } from './metrics/scraper-authorities.ts';
 import { ensureNamespace } from './namespace.ts';
 import { runVersionOperator, type VersionOperatorOptions } from './operator.ts';
 import { imageOfVersion } from './own-payload.ts';
@@ -17,11 +18,15 @@ import { architectureOf } from './payload/release-taker.ts';
 import { refuseBesideReferenceOperator, signOfReferenceOperator } from './reference-operator.ts';
 import { drawInterval } from './updates/cluster-updates.ts';
 
+/** Known once a client is there, which the metrics are served before. */
+const scrapers = new ScraperAuthorities();
+
 /** Wires the operator and runs it while it leads, or without a lease where it only observes. */
 async function main(program: Program<OperatorConfig>): Promise<void> {
   const { config, logger, metrics, clock, signal } = program;
   const client = createClient({ kubeconfigPath: config.kubeconfig, userAgent: 'flotilla-version-operator', logger, metrics });
   program.defer(() => client.close());
+  if (config.servingCertFile !== undefined) scrapers.follow(client, { logger, metrics, clock }, signal);
   const registries = await openRegistries(config);
   program.defer(() => registries.close());
   const { cacheFolder } = config;
@@ -85,6 +90,11 @@ async function ownPayload(
 await runProgram({
   name: 'version-operator',
   config: () => readConfig(),
-  listen: ({ healthPort, metricsPort }) => ({ port: healthPort, metricsPort }),
+  listen: ({ healthPort, metricsPort, servingCertFile: certFile, servingKeyFile: keyFile, metricsClient }) => ({
+    port: healthPort,
+    metricsPort,
+    ...(certFile !== undefined &&
+      keyFile !== undefined && { protectedMetrics: { certFile, keyFile, clientAuthorities: () => scrapers.pem, client: metricsClient } }),
+  }),
   main,
 });

@@ -48,6 +48,7 @@ export type { Change, Index } from './object-store.ts';
 export { checkOptions, type OptionRow, type OptionSource, option, pathFromCaller, readOptionFile, readOptions } from './options.ts';
 export { type Listen, type Probes, serveProbes } from './probes.ts';
 export { type Program, type ProgramConfig, type ProgramOptions, runProgram } from './program.ts';
+export type { ProtectedMetrics } from './protected-metrics.ts';
 export {
   type ReconcileContext,
   type ReconcileResult,

@@ -1,5 +1,7 @@
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import type { Server as SecureServer } from 'node:https';
 import type { Registry } from 'prom-client';
+import { createProtectedServer, type ProtectedMetrics, refusalOf } from './protected-metrics.ts';
 
 /** Where a program is asked how it is. */
 export interface Listen {
@@ -8,6 +10,8 @@ export interface Listen {
   /** Of /healthz and /readyz, and of /metrics unless that has one of its own. 0 takes a free one. */
   readonly port: number;
   readonly metricsPort?: number;
+  /** Over TLS and to one client alone; needs a port of its own. Default: plainly, to everybody. */
+  readonly protectedMetrics?: ProtectedMetrics;
 }
 
 /** What is served. */
@@ -30,17 +34,23 @@ export async function serveProbes(listen: Listen, { notReady, registry }: Served
     '/readyz': () => ({ code: notReady() === undefined ? 200 : 503, text: notReady() ?? 'ok' }),
   };
   const metrics = { '/metrics': async () => ({ code: 200, text: await registry.metrics(), type: registry.contentType }) };
-  const isApart = listen.metricsPort !== undefined && listen.metricsPort !== listen.port;
+  const { protectedMetrics } = listen;
+  const isApart = protectedMetrics !== undefined || (listen.metricsPort !== undefined && listen.metricsPort !== listen.port);
   await using stack = new AsyncDisposableStack();
-  const serve = async (port: number, routes: Routes): Promise<number> => {
-    const server = createServer({ requestTimeout: 10_000, headersTimeout: 10_000 }, answerWith(routes));
+  const serve = async (port: number, routes: Routes, protection?: ProtectedMetrics): Promise<number> => {
+    const limits = { requestTimeout: 10_000, headersTimeout: 10_000 };
+    const server = protection ? createProtectedServer(protection, limits) : createServer(limits);
+    server.on(
+      'request',
+      answerWith(routes, (request) => protection && refusalOf(request, protection)),
+    );
     await open(server, port, listen.host);
     stack.defer(() => closed(server));
     const address = server.address();
     return typeof address === 'object' && address ? address.port : port;
   };
   const port = await serve(listen.port, isApart ? health : { ...health, ...metrics });
-  const metricsPort = isApart ? await serve(listen.metricsPort ?? 0, metrics) : port;
+  const metricsPort = isApart ? await serve(listen.metricsPort ?? 0, metrics, protectedMetrics) : port;
   const servers = stack.move();
   return { port, metricsPort, [Symbol.asyncDispose]: () => servers.disposeAsync() };
 }
@@ -52,27 +62,31 @@ interface Answer {
 }
 type Routes = Readonly<Record<string, () => Answer | Promise<Answer>>>;
 
-function answerWith(routes: Routes): RequestListener {
-  const find = async (method: string, path: string): Promise<Answer> => {
+function answerWith(routes: Routes, refuse: (request: IncomingMessage) => Answer | undefined): RequestListener {
+  const find = async (request: IncomingMessage): Promise<Answer> => {
+    const refused = refuse(request);
+    if (refused) return refused;
+    const { method, url = '' } = request;
+    const [path = ''] = url.split('?', 1);
     const route = Object.hasOwn(routes, path) ? routes[path] : undefined;
     if (!route) return { code: 404, text: 'not found' };
     return method === 'GET' || method === 'HEAD' ? route() : { code: 405, text: 'only GET' };
   };
   return (request, response) => {
-    void find(request.method ?? '', request.url?.split('?', 1)[0] ?? '')
+    void find(request)
       .catch(() => ({ code: 500, text: 'cannot be told', type: undefined }))
       .then(({ code, text, type = 'text/plain' }) => response.writeHead(code, { 'content-type': type }).end(text));
   };
 }
 
-async function open(server: Server, port: number, host: string | undefined): Promise<void> {
+async function open(server: Server | SecureServer, port: number, host: string | undefined): Promise<void> {
   const listening = Promise.withResolvers<void>();
   server.once('error', listening.reject);
   server.listen({ port, host }, () => listening.resolve());
   await listening.promise;
 }
 
-const closed = (server: Server): Promise<void> =>
+const closed = (server: Server | SecureServer): Promise<void> =>
   new Promise((resolve) => {
     server.close(() => resolve());
     server.closeAllConnections();
