@@ -25,28 +25,32 @@ export function difference(before: RequestCounts, after: RequestCounts): Map<str
 }
 
 const WRITES = new Set(['POST', 'PUT', 'PATCH', 'APPLY', 'DELETE', 'DELETECOLLECTION']);
-const TRANSPORT = /^(managedclusteractions|managedclusterviews)$/;
+const CHANGES = new Set(['PUT', 'PATCH', 'APPLY']);
+const TRANSPORT = /^(managedclusteractions|managedclusterviews|manifestworks)$/;
+const HUBS_OWN = /^(clustergroupupgrades|managedclusters|policies|precachingconfigs)$/;
+
+/** Requests by who makes them. */
+export interface SplitRequests {
+  readonly hubWrites: number;
+  readonly hubReads: number;
+  readonly agentWrites: number;
+  readonly detail: Record<string, number>;
+}
 
 /**
- * Splits requests by who makes them: the agents write the status subresource of actions and views and nothing else; of the
- * rest, what concerns actions, views, upgrades and clusters is the hub's. Leases and the bench's own requests are left out.
+ * Splits requests by who makes them: the agents write the status subresource of actions, views and works, and the finalizers of works; of
+ * the rest, what concerns these, upgrades and clusters is the hub's. Leases and the bench's own requests are left out.
  */
-export function splitRequests(counts: ReadonlyMap<string, number>): {
-  hubWrites: number;
-  hubReads: number;
-  agentWrites: number;
-  detail: Record<string, number>;
-} {
+export function splitRequests(counts: ReadonlyMap<string, number>): SplitRequests {
   let [hubWrites, hubReads, agentWrites] = [0, 0, 0];
   for (const [key, n] of counts) {
     const [verb = '', target = ''] = key.split(' ');
     const [resource = '', subresource] = target.split('/');
-    const write = WRITES.has(verb);
-    if (TRANSPORT.test(resource) && subresource === 'status' && write) agentWrites += n;
-    else if (TRANSPORT.test(resource) || /^(clustergroupupgrades|managedclusters|policies|precachingconfigs)$/.test(resource)) {
-      if (write) hubWrites += n;
-      else hubReads += n;
-    }
+    const isFinalizer = resource === 'manifestworks' && CHANGES.has(verb);
+    if (TRANSPORT.test(resource) && WRITES.has(verb) && (subresource === 'status' || isFinalizer)) agentWrites += n;
+    else if (!TRANSPORT.test(resource) && !HUBS_OWN.test(resource)) continue;
+    else if (WRITES.has(verb)) hubWrites += n;
+    else hubReads += n;
   }
   return { hubWrites, hubReads, agentWrites, detail: Object.fromEntries([...counts].sort(([, a], [, b]) => b - a).slice(0, 30)) };
 }

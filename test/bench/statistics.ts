@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 
 /** Value below which a share of the values lies (nearest rank); NaN for none. */
 export function percentile(values: readonly number[], share: number): number {
@@ -19,6 +19,9 @@ export function readProcess(pid: number): { rssMiB: number; peakMiB: number; cpu
   const ticks = Number(stat[11] ?? 0) + Number(stat[12] ?? 0);
   return { rssMiB: round(kib('VmRSS') / 1024), peakMiB: round(kib('VmHWM') / 1024), cpuSeconds: ticks / 100 };
 }
+
+/** The most memory that a process has held counts anew from here. */
+export const resetPeak = (pid: number): void => writeFileSync(`/proc/${pid}/clear_refs`, '5');
 
 /** CPU seconds of each process so far, by its name. */
 export const cpuOf = (pids: Readonly<Record<string, number>>): Record<string, number> =>

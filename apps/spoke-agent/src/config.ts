@@ -55,6 +55,9 @@ const Settings = z.object({
   workFeedback: z.enum(FeedbackMode).default('settled'),
 });
 
+/** How soon a work that asks to be watched sees a change: its objects are read so often. */
+const WATCHED_READ_MS = 2000;
+
 const options: readonly OptionRow[] = [
   ['--cluster-name <name>', 'CLUSTER_NAME', 'ManagedCluster, and namespace on the hub'],
   ['--hub-kubeconfig <file>', 'HUB_KUBECONFIG', 'kubeconfig for the hub'],
@@ -90,7 +93,12 @@ function toConfig({
 }: z.output<typeof Settings>): AgentConfig {
   const [namespace = '', name = '', key = ''] = hubKubeconfigSecret?.split('/') ?? [];
   const secret = hubKubeconfigSecret === undefined ? undefined : Object.freeze({ namespace, name, key });
-  const cadence = { statusSyncMs: workStatusSyncSeconds * 1000, resyncMs: workResyncSeconds * 1000, feedback: workFeedback };
+  const cadence = {
+    statusSyncMs: workStatusSyncSeconds * 1000,
+    resyncMs: workResyncSeconds * 1000,
+    feedback: workFeedback,
+    watchedReadMs: WATCHED_READ_MS,
+  };
   return Object.freeze({
     ...rest,
     spokeKubeconfig: rest.spokeKubeconfig,

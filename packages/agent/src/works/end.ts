@@ -50,7 +50,10 @@ async function letGo(work: ManifestWork, meta: ResourceMeta, access: WorkAccess)
   }
 }
 
-/** Ends a work that is being deleted: its finalizer goes when its objects are gone, or left where they are (spec/ocm 4.1). */
+/** Looks in a row that found something on its way out, until the hub is told: a namespace takes seconds to go, and each word is a write. */
+const TOLD_FROM = 3;
+
+/** Ends a work that is being deleted: its finalizer goes when its objects are gone, or left where they are (spec/ocm 4.1). The stock agent tells nothing meanwhile. */
 export async function endWork(
   work: ManifestWork,
   memory: WorkMemory | undefined,
@@ -62,30 +65,35 @@ export async function endWork(
   const { uid, generation } = work.metadata;
   const known = memory?.isEnding && memory.uid === uid && memory.generation === generation ? memory : undefined;
   if (known && moment.nowMs < known.nextApplyAtMs) return { memory: known, requeueAfterMs: known.nextApplyAtMs - moment.nowMs };
-  const remaining = await releaseAll(work, access);
+  const { remaining, hasProblem } = await releaseAll(work, access);
   if (remaining.length === 0) return { finalizers: finalizers.filter((other) => other !== WORK_FINALIZER) };
 
   const failures = (known?.failures ?? 0) + 1;
   const requeueAfterMs = Math.min(applyDelay(failures, moment), moment.cadence.statusSyncMs);
   const nextApplyAtMs = moment.nowMs + requeueAfterMs;
   const status = { ...work.status, conditions: withDeleting(work, remaining, moment.nowMs) };
+  const isLasting = hasProblem || failures >= TOLD_FROM;
+  const isTold = isLasting && moment.cadence.feedback !== 'immediate' && !isSameJson(status, work.status ?? {});
   return {
-    ...(!isSameJson(status, work.status ?? {}) && { status }),
+    ...(isTold && { status }),
     memory: { uid, generation, isEnding: true, failures, quietReads: 0, nextApplyAtMs, nextReadAtMs: nextApplyAtMs },
     requeueAfterMs,
   };
 }
 
 /** What is still there, the last of the manifests first. */
-async function releaseAll(work: ManifestWork, access: WorkAccess): Promise<string[]> {
+async function releaseAll(work: ManifestWork, access: WorkAccess): Promise<{ remaining: string[]; hasProblem: boolean }> {
   const remaining: string[] = [];
+  let hasProblem = false;
   for (const meta of (await namedBy(work, access)).toReversed()) {
     const { isDeleting, problem } = await letGo(work, meta, access);
     // What stays anyway holds nothing up.
-    if (problem !== undefined && !isOrphaned(work, meta)) remaining.push(`${identityOf(meta)}: ${problem}`);
-    else if (isDeleting) remaining.push(`${identityOf(meta)} is being deleted`);
+    if (problem !== undefined && !isOrphaned(work, meta)) {
+      hasProblem = true;
+      remaining.push(`${identityOf(meta)}: ${problem}`);
+    } else if (isDeleting) remaining.push(`${identityOf(meta)} is being deleted`);
   }
-  return remaining;
+  return { remaining, hasProblem };
 }
 
 /** Every object the work names now, or named when its status was written. */

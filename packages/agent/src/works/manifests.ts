@@ -7,8 +7,6 @@ import { textOf, writeNamespace } from '../semantics.ts';
 
 type Json = Record<string, unknown>;
 
-/** Bytes that the manifests of a work may take together (spec/ocm 4.1). */
-
 /** One object that a work names on its spoke. */
 export interface WorkTarget {
   readonly served: ServedResource;
@@ -65,6 +63,12 @@ export function refusalOfWork({ spec }: ManifestWork): string | undefined {
     ? `spec.workload.manifests take ${bytes} bytes, more than the ${MAX_WORK_BYTES} allowed: split the work`
     : undefined;
 }
+
+/** Objects of a work whose changes are to be told at once (`feedbackScrapeType: Watch`). */
+export const watchedResources = ({ spec }: ManifestWork): ManifestConfig['resourceIdentifier'][] =>
+  (spec?.manifestConfigs ?? [])
+    .filter(({ feedbackScrapeType }) => feedbackScrapeType === 'Watch')
+    .map(({ resourceIdentifier }) => resourceIdentifier);
 
 async function readManifest(ordinal: number, object: Json, access: WorkAccess): Promise<WorkManifest> {
   const head = Head.safeParse(object);

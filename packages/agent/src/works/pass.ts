@@ -18,6 +18,11 @@ export interface WorkCadence {
   readonly resyncMs: number;
   /** Default `settled`. */
   readonly feedback?: FeedbackMode;
+  /**
+   * Milliseconds between two reads of a work that asks to be watched (`feedbackScrapeType: Watch`). Absent: it is polled like the others,
+   * unless whoever makes the passes says by `isTold` that an object has changed.
+   */
+  readonly watchedReadMs?: number;
 }
 /** As often as the stock work agent looks (spec/ocm 4.3). */
 export const DEFAULT_WORK_CADENCE: WorkCadence = { statusSyncMs: 10_000, resyncMs: 240_000 };
@@ -52,6 +57,8 @@ export interface WorkMoment {
   /** In [0, 1). */
   readonly random: number;
   readonly cadence: WorkCadence;
+  /** A watched object of the work has changed: it is read now, whenever it would be due. */
+  readonly isTold?: boolean;
 }
 
 const FIRST_READ_MS = 1000;
@@ -62,10 +69,11 @@ export const untilNext = ({ nextApplyAtMs, nextReadAtMs }: WorkMemory, nowMs: nu
   Math.max(0, Math.min(nextApplyAtMs, nextReadAtMs) - nowMs);
 
 /** Soon after a change, then less and less often, at last at the steady pace; the stock agent always waits up to 1.9 times that. */
-export const readDelay = (quietReads: number, { random, cadence }: WorkMoment): number =>
-  cadence.feedback === 'immediate'
-    ? cadence.statusSyncMs * (1 + 0.9 * random)
-    : backOffMs({ baseMs: FIRST_READ_MS, maxMs: cadence.statusSyncMs * (1 + random / 10), floor: 1 }, quietReads + 1);
+export function readDelay(quietReads: number, { random, cadence }: WorkMoment, isWatched: boolean): number {
+  if (cadence.feedback === 'immediate') return cadence.statusSyncMs * (1 + 0.9 * random);
+  const steadyMs = Math.min(cadence.statusSyncMs, (isWatched && cadence.watchedReadMs) || Number.POSITIVE_INFINITY);
+  return backOffMs({ baseMs: FIRST_READ_MS, maxMs: steadyMs * (1 + random / 10), floor: 1 }, quietReads + 1);
+}
 
 /** A failed manifest is tried again soon: what it lacks is often on its way. */
 export const applyDelay = (failures: number, { random, cadence }: WorkMoment): number =>

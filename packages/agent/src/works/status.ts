@@ -61,18 +61,18 @@ export async function observeManifest(
   }
 }
 
-/** The status of one manifest; without `applied` its last `Applied` condition stands. */
+/** The status of one manifest; without `applied` its last `Applied` condition stands, without `observation` all that was read last. */
 export function manifestStatus(
   meta: ResourceMeta,
   previous: ManifestStatus | undefined,
-  seen: { applied?: Applied | undefined; observation: Observation },
+  seen: { applied?: Applied | undefined; observation: Observation | undefined },
   nowMs: number,
 ): ManifestStatus {
   const { applied, observation } = seen;
-  const verdicts = [applied && appliedVerdict(applied), observation.available, observation.feedback?.condition];
+  const verdicts = [applied && appliedVerdict(applied), observation?.available, observation?.feedback?.condition];
   let conditions: Condition[] = [...(previous?.conditions ?? [])];
   for (const verdict of verdicts) if (verdict) conditions = withWorkCondition(conditions, verdict, nowMs);
-  const values = observation.feedback?.values ?? [];
+  const values = observation ? (observation.feedback?.values ?? []) : (previous?.statusFeedback?.values ?? []);
   return { resourceMeta: meta, conditions, statusFeedback: values.length > 0 ? { values: [...values] } : {} };
 }
 
@@ -88,12 +88,17 @@ export const previousOf = (work: ManifestWork, meta: ResourceMeta): ManifestStat
     ({ resourceMeta }) => resourceMeta.ordinal === meta.ordinal && identityOf(resourceMeta) === identityOf(meta),
   );
 
-/** The status of a work whose manifests are in these states. */
-export function workStatus(work: ManifestWork, manifests: readonly ManifestStatus[], nowMs: number): WorkStatus {
+/** The status of a work whose manifests are in these states; those that were not read leave `Available` as it was. */
+export function workStatus(
+  work: ManifestWork,
+  manifests: readonly ManifestStatus[],
+  nowMs: number,
+  { isRead }: { readonly isRead: boolean },
+): WorkStatus {
   const { generation } = work.metadata;
   const observed = generation === undefined ? {} : { observedGeneration: generation };
   let conditions: Condition[] = [...(work.status?.conditions ?? [])];
-  for (const verdict of [appliedWork(manifests), availableWork(manifests)])
+  for (const verdict of isRead ? [appliedWork(manifests), availableWork(manifests)] : [appliedWork(manifests)])
     conditions = withWorkCondition(conditions, { ...verdict, ...observed }, nowMs);
   return { ...work.status, conditions, resourceStatus: { ...work.status?.resourceStatus, manifests: [...manifests] } };
 }

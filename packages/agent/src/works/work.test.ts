@@ -1,10 +1,10 @@
 import { findCondition, mergePatched } from '@flotilla/api';
 import { ManifestWork } from '@flotilla/api/ocm';
 import type { ServedResource } from '@flotilla/runtime';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { WorkAccess } from '../access.ts';
 import { markKey } from './marks.ts';
-import { DEFAULT_WORK_CADENCE, WORK_FINALIZER, type WorkMemory } from './pass.ts';
+import { DEFAULT_WORK_CADENCE, WORK_FINALIZER, type WorkCadence, type WorkMemory } from './pass.ts';
 import { passWork } from './work.ts';
 
 type Json = Record<string, unknown>;
@@ -82,6 +82,9 @@ class Hub {
   random = 0;
   work: ManifestWork;
   memory: WorkMemory | undefined;
+  cadence: WorkCadence = DEFAULT_WORK_CADENCE;
+  /** Status writes so far. */
+  writes = 0;
 
   constructor(manifests: readonly Json[], spec: Json = {}) {
     this.work = ManifestWork.schema.parse({
@@ -98,8 +101,8 @@ class Hub {
   }
 
   /** One pass, written to the hub; says what was written and when the next is due. */
-  async pass() {
-    const moment = { nowMs: this.nowMs, random: this.random, cadence: DEFAULT_WORK_CADENCE };
+  async pass(isTold = false) {
+    const moment = { nowMs: this.nowMs, random: this.random, cadence: this.cadence, isTold };
     const { finalizers, status, memory, requeueAfterMs } = await passWork(this.work, this.memory, this.spoke, moment);
     this.work = ManifestWork.schema.parse({
       ...this.work,
@@ -107,6 +110,7 @@ class Hub {
       ...(status && { status }),
     });
     this.memory = memory;
+    if (status) this.writes += 1;
     return { finalizers, hasWritten: status !== undefined, requeueAfterMs };
   }
 
@@ -151,10 +155,66 @@ test('reads follow a change after 1, 2, 4 and 8 s, then every 10 s, and write no
   expect((await hub.pass()).hasWritten).toBe(false);
 });
 
+const resourceIdentifier = { group: '', resource: 'configmaps', name: 'one', namespace: 'ns' };
+const feedbackRules = [{ type: 'JSONPaths', jsonPaths: [{ name: 'a', path: '.data.b' }] }];
+const watched = { manifestConfigs: [{ resourceIdentifier, feedbackRules, feedbackScrapeType: 'Watch' }] };
+
+test('a work that asks to be watched is read every 2 s where changes are not told', async () => {
+  const hub = new Hub([configMap('one')], watched);
+  hub.cadence = { ...DEFAULT_WORK_CADENCE, watchedReadMs: 2000 };
+  expect(await hub.run(10_000)).toEqual([0, 1000, 3000, 5000, 7000, 9000]);
+});
+
+test('where changes are told, a changed value is read and written at once, and never without one', async () => {
+  const hub = new Hub([configMap('one')], watched);
+  await hub.run(60_000);
+  expect(await hub.pass(true)).toMatchObject({ hasWritten: false });
+  hub.spoke.objects.set('ConfigMap/ns/one', { ...hub.spoke.objects.get('ConfigMap/ns/one'), data: { b: 'new' } });
+  expect(await hub.pass()).toMatchObject({ hasWritten: false });
+  expect(await hub.pass(true)).toMatchObject({ hasWritten: true });
+  expect(hub.manifest(0)?.statusFeedback?.values).toEqual([{ name: 'a', fieldValue: { type: 'String', string: 'new' } }]);
+});
+
+describe('as the stock agent', () => {
+  const stock = (spec = {}) => Object.assign(new Hub([configMap('one')], spec), { cadence: { ...DEFAULT_WORK_CADENCE, feedback: 'immediate' } });
+
+  test('applying is one write and reading another', async () => {
+    const hub = stock(watched);
+    expect(await hub.pass()).toMatchObject({ hasWritten: true, requeueAfterMs: 0 });
+    expect([hub.condition('Applied')?.status, hub.condition('Available')]).toEqual(['True', undefined]);
+    expect(await hub.pass()).toMatchObject({ hasWritten: true });
+    expect(hub.condition('Available')).toMatchObject({ status: 'True', observedGeneration: 1 });
+    await hub.run(60_000);
+    expect(hub.writes).toBe(2);
+  });
+
+  test('what was read of the old version stands beside the new one until it is read again', async () => {
+    const hub = stock(watched);
+    await hub.run(60_000);
+    hub.spoke.objects.set('ConfigMap/ns/one', { ...hub.spoke.objects.get('ConfigMap/ns/one'), data: { b: 'old' } });
+    await hub.pass(true);
+    hub.edit({ workload: { manifests: [configMap('one', { b: 'new' })] } });
+    await hub.pass();
+    expect(hub.condition('Applied')).toMatchObject({ status: 'True', observedGeneration: 2 });
+    expect(hub.condition('Available')).toMatchObject({ status: 'True', observedGeneration: 1 });
+    expect(hub.manifest(0)?.statusFeedback?.values).toEqual([{ name: 'a', fieldValue: { type: 'String', string: 'old' } }]);
+    await hub.pass();
+    expect(hub.manifest(0)?.statusFeedback?.values).toEqual([{ name: 'a', fieldValue: { type: 'String', string: 'new' } }]);
+  });
+
+  test('a work that ends tells nothing', async () => {
+    const hub = stock();
+    await hub.run(60_000);
+    const { writes } = hub;
+    hub.spoke.keepsDeleted = true;
+    hub.edit({}, { deletionTimestamp: '2026-01-01T00:02:00Z' });
+    await hub.run(60_000);
+    expect(hub.writes).toBe(writes);
+  });
+});
+
 test('a value that changes makes the next reads quick again', async () => {
-  const identifier = { group: '', resource: 'configmaps', name: 'one', namespace: 'ns' };
-  const feedbackRules = [{ type: 'JSONPaths', jsonPaths: [{ name: 'a', path: '.data.b' }] }];
-  const hub = new Hub([configMap('one')], { manifestConfigs: [{ resourceIdentifier: identifier, feedbackRules }] });
+  const hub = new Hub([configMap('one')], { manifestConfigs: [{ resourceIdentifier, feedbackRules }] });
   await hub.run(60_000);
   hub.spoke.objects.set('ConfigMap/ns/one', { ...hub.spoke.objects.get('ConfigMap/ns/one'), data: { b: 'new' } });
   hub.nowMs += 10_000;
@@ -269,6 +329,21 @@ test('a work that ends is looked at at once and waits for its objects with growi
   expect((await hub.pass()).finalizers).toEqual([]);
   expect(hub.spoke.objects.size).toBe(0);
   expect(await hub.pass()).toEqual({ finalizers: undefined, hasWritten: false, requeueAfterMs: undefined });
+});
+
+test('what goes within seconds is not told, and what cannot go is told at once', async () => {
+  const ending = async (hub: Hub) => {
+    await hub.pass();
+    hub.edit({}, { deletionTimestamp: '2026-01-01T00:02:00Z' });
+    await hub.run(3000);
+    return hub.condition('Deleting')?.message;
+  };
+  const slow = new Hub([configMap('one')]);
+  slow.spoke.keepsDeleted = true;
+  expect(await ending(slow)).toBeUndefined();
+  const refusing = new Hub([configMap('one')]);
+  refusing.spoke.deleteExactly = () => Promise.reject(new Error('deletion is forbidden'));
+  expect(await ending(refusing)).toBe('Waiting for 1 resources: ConfigMap/ns/one: deletion is forbidden');
 });
 
 test('a work that ends does not wait for what was due, even when its generation stays', async () => {

@@ -3,7 +3,7 @@ import type { ManifestStatus, ManifestWork } from '@flotilla/api/ocm';
 import type { WorkAccess } from '../access.ts';
 import { type Applied, applyManifest } from './apply.ts';
 import { dropEntries, endWork, removedEntries } from './end.ts';
-import { readManifests, refusalOfWork, type WorkManifest } from './manifests.ts';
+import { readManifests, refusalOfWork, type WorkManifest, watchedResources } from './manifests.ts';
 import { markKey } from './marks.ts';
 import { applyDelay, readDelay, untilNext, WORK_FINALIZER, type WorkMemory, type WorkMoment, type WorkPass } from './pass.ts';
 import { manifestStatus, observeManifest, previousOf, refusedWork, workStatus } from './status.ts';
@@ -24,12 +24,15 @@ export async function passWork(
   if (!finalizers.includes(WORK_FINALIZER)) return { finalizers: [...finalizers, WORK_FINALIZER] };
   const { uid, generation } = work.metadata;
   const known = memory && !memory.isEnding && memory.uid === uid && memory.generation === generation ? memory : undefined;
-  const { nowMs } = moment;
+  const { nowMs, cadence } = moment;
   const isApplyDue = !known || nowMs >= known.nextApplyAtMs;
-  if (known && !isApplyDue && nowMs < known.nextReadAtMs) return { memory: known, requeueAfterMs: untilNext(known, nowMs) };
+  if (known && !isApplyDue && nowMs < known.nextReadAtMs && !moment.isTold)
+    return { memory: known, requeueAfterMs: untilNext(known, nowMs) };
 
-  const manifests = await lookAtManifests(work, access, isApplyDue, moment);
-  const status = workStatus(work, manifests.statuses, nowMs);
+  // The stock agent applies in one controller and reads in another: two writes, and what is read belongs to no apply.
+  const isReadApart = isApplyDue && cadence.feedback === 'immediate';
+  const manifests = await lookAtManifests(work, access, { isApplyDue, isRead: !isReadApart }, moment);
+  const status = workStatus(work, manifests.statuses, nowMs, { isRead: !isReadApart });
   const hasChanged = !isSameJson(status, work.status ?? {});
   const quietReads = hasChanged || !known ? 0 : known.quietReads + 1;
   const failures = !isApplyDue ? (known?.failures ?? 0) : manifests.hasFailed ? (known?.failures ?? 0) + 1 : 0;
@@ -40,12 +43,17 @@ export async function passWork(
     failures,
     quietReads,
     nextApplyAtMs: isApplyDue || !known ? nowMs + applyDelay(failures, moment) : known.nextApplyAtMs,
-    nextReadAtMs: nowMs + readDelay(quietReads, moment),
+    nextReadAtMs: isReadApart ? nowMs : nowMs + readDelay(quietReads, moment, isWatched(work)),
   };
   return { ...(hasChanged && { status }), memory: next, requeueAfterMs: untilNext(next, nowMs) };
 }
 
-async function lookAtManifests(work: ManifestWork, access: WorkAccess, isApplyDue: boolean, { nowMs, cadence }: WorkMoment) {
+async function lookAtManifests(
+  work: ManifestWork,
+  access: WorkAccess,
+  { isApplyDue, isRead }: { isApplyDue: boolean; isRead: boolean },
+  { nowMs, cadence }: WorkMoment,
+) {
   const manifests = await readManifests(work, access);
   const refusal = isApplyDue ? refusalOfWork(work) : undefined;
   const statuses: ManifestStatus[] = [];
@@ -53,7 +61,7 @@ async function lookAtManifests(work: ManifestWork, access: WorkAccess, isApplyDu
   for (const manifest of manifests) {
     const applied = isApplyDue ? await applyUnless(refusal, manifest, markKey(work.metadata.name), access) : undefined;
     hasFailed ||= applied?.error !== undefined;
-    const observation = await observeManifest(manifest, access, cadence.feedback);
+    const observation = isRead ? await observeManifest(manifest, access, cadence.feedback) : undefined;
     statuses.push(manifestStatus(manifest.meta, previousOf(work, manifest.meta), { applied, observation }, nowMs));
   }
   const removed = removedEntries(work, manifests);
@@ -63,3 +71,5 @@ async function lookAtManifests(work: ManifestWork, access: WorkAccess, isApplyDu
 
 const applyUnless = (refusal: string | undefined, manifest: WorkManifest, key: string, access: WorkAccess): Promise<Applied> | Applied =>
   refusal === undefined ? applyManifest(manifest, key, access) : refusedWork(refusal);
+
+const isWatched = (work: ManifestWork): boolean => watchedResources(work).length > 0;

@@ -30,6 +30,8 @@ export const ManifestConfig = z.looseObject({
       serverSideApply: z.looseObject({ force: z.boolean().optional(), fieldManager: z.string().optional() }).nullish(),
     })
     .nullish(),
+  /** When feedback is read: Poll (default), or Watch, at each change of the object. */
+  feedbackScrapeType: z.string().nullish(),
 });
 export type ManifestConfig = z.output<typeof ManifestConfig>;
 

@@ -7,7 +7,8 @@ import { startSimulatedSpokes } from './simulated-spokes.ts';
 
 const USAGE = `simulated spokes: --kubeconfig FILE --spokes N [--prefix spoke-] [--first 1] [--seed 1] [--job-seconds 20] [--job-jitter 0.2]
   [--job-startup-ms 1000] [--latency-ms 5] [--namespace-deletion-ms 2000] [--work-seconds 1]
-  [--work-jitter 0] [--work-status JSON, by kind] [--work-feedback settled|immediate] [--faults JSON] [--register] [--report FILE] [--log-level warn]
+  [--work-jitter 0] [--work-status JSON, by kind] [--work-feedback settled|immediate] [--work-scrape watch|poll]
+  [--faults JSON] [--register] [--report FILE] [--log-level warn]
 Prints {"ready":true,...} when watching; SIGUSR2 and the end write the counters to --report.`;
 
 const text = { type: 'string' } as const;
@@ -28,6 +29,7 @@ await runSimulator({
     'work-jitter': text,
     'work-status': text,
     'work-feedback': text,
+    'work-scrape': text,
     'latency-ms': text,
     'namespace-deletion-ms': text,
     faults: text,
@@ -46,6 +48,7 @@ await runSimulator({
     'work-jitter': amount(0),
     'work-status': byName,
     'work-feedback': z.enum(FeedbackMode).default('settled'),
+    'work-scrape': z.enum(['watch', 'poll']).default('watch'),
     'latency-ms': amount(5),
     'namespace-deletion-ms': amount(2000),
     faults: byName,
@@ -62,6 +65,7 @@ await runSimulator({
       job: { seconds: args['job-seconds'], jitter: args['job-jitter'], startupMs: args['job-startup-ms'] },
       work: { seconds: args['work-seconds'], jitter: args['work-jitter'], status: args['work-status'] },
       workCadence: { ...DEFAULT_WORK_CADENCE, feedback: args['work-feedback'] },
+      workWatches: args['work-scrape'] === 'watch',
       executeLatencyMs: args['latency-ms'],
       namespaceDeletionMs: args['namespace-deletion-ms'],
       faults: args.faults,

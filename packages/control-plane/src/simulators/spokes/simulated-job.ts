@@ -77,12 +77,18 @@ export function runJob(job: StoredObject, around: JobSurroundings): void {
   }
   if (plan.endsAfterMs === undefined) return;
   const end = (): void => {
+    const at = conditionTime(around.now());
     if (around.isHeld()) timers.after(HELD_RECHECK_MS, end);
-    else if (store.setStatus(served, job.metadata, endStatus(plan.outcome, startTime, conditionTime(around.now()))))
-      onEvent(`job-${plan.outcome}`, job);
+    else if (store.setStatus(served, job.metadata, endingStatus(plan.outcome, startTime, at)))
+      timers.after(ENDING_MS, () => {
+        if (store.setStatus(served, job.metadata, endStatus(plan.outcome, startTime, at))) onEvent(`job-${plan.outcome}`, job);
+      });
   };
   timers.after(plan.endsAfterMs, end);
 }
+
+/** From a Job's pods having ended to its verdict: the controller counts them first, which is a change of the status of its own. */
+const ENDING_MS = 50;
 
 const VERDICTS: Record<JobOutcome, { types: readonly string[]; reason: string; message: string }> = {
   succeeded: {
@@ -94,7 +100,20 @@ const VERDICTS: Record<JobOutcome, { types: readonly string[]; reason: string; m
   deadline: { types: ['FailureTarget', 'Failed'], reason: 'DeadlineExceeded', message: 'Job was active longer than specified deadline' },
 };
 
-function endStatus(outcome: JobOutcome, startTime: string, at: string): Record<string, unknown> {
+function endingStatus(outcome: JobOutcome, startTime: string, at: string): Record<string, unknown> {
+  const [type] = VERDICTS[outcome].types;
+  const pods = outcome === 'succeeded' ? { succeeded: ['0'] } : { failed: ['0'] };
+  const { conditions } = endStatus(outcome, startTime, at);
+  return {
+    conditions: conditions.filter((condition) => condition.type === type),
+    ready: 0,
+    startTime,
+    terminating: 0,
+    uncountedTerminatedPods: pods,
+  };
+}
+
+function endStatus(outcome: JobOutcome, startTime: string, at: string) {
   const { types, reason, message } = VERDICTS[outcome];
   const conditions = types.map((type) => ({ type, status: 'True', reason, message, lastProbeTime: at, lastTransitionTime: at }));
   const counts = outcome === 'succeeded' ? { succeeded: 1, completionTime: at } : { failed: 1 };
@@ -118,6 +137,11 @@ function publishProgress(job: StoredObject, around: JobSurroundings, runMs: numb
     const resourceVersion = `${stored.metadata.resourceVersion}${String(step).padStart(5, '0')}`;
     return { ...stored, data: { progress: JSON.stringify(report) }, metadata: { ...stored.metadata, resourceVersion } };
   });
+  const tell = (): void => {
+    around.store.touch(around.configMaps, namespace, SpokeName.progressConfigMap);
+    if (around.now() - startedAt < runMs) around.timers.after(stepMs, tell);
+  };
+  around.timers.after(stepMs, tell);
 }
 
 function reportAt(around: JobSurroundings, elapsed: number, runMs: number, outcome: JobOutcome, startedAt: number): PullerReport {

@@ -52,6 +52,7 @@ export interface SpokeSurroundings {
   readonly job: JobShape;
   readonly work: WorkShape;
   readonly workCadence: WorkCadence | undefined;
+  readonly workWatches: boolean | undefined;
   readonly executeLatencyMs: number;
   readonly namespaceDeletionMs: number;
   readonly getAction: (namespace: string, name: string) => ManagedClusterAction | undefined;
@@ -94,6 +95,7 @@ export class SimulatedSpoke {
       later: (fn) => void around.timers.after(around.namespaceDeletionMs, fn),
       onCreated: (served, object) => this.#onCreated(served, object),
       onChanged: (served, object) => this.#onChanged(served, object),
+      onTouched: (...what) => this.#works.touch(...what),
     });
     const onError = (error: unknown): void => around.onError(error, name);
     this.#works = new SimulatedWorks({
@@ -106,6 +108,7 @@ export class SimulatedSpoke {
       latencyMs: () => this.#latency(),
       faults: () => this.faults,
       cadence: around.workCadence,
+      watches: around.workWatches,
       getWork: around.getWork,
       onEvent: (type, work) => this.#record({ type, name: work }),
       onError,

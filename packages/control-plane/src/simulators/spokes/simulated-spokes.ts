@@ -23,6 +23,8 @@ export interface SimulatedSpokesOptions {
   readonly work?: WorkShape;
   /** How often works are looked at; default: as the agent does. */
   readonly workCadence?: WorkCadence;
+  /** Whether agents know `feedbackScrapeType: Watch`, as the stock one does in its later releases; default true. */
+  readonly workWatches?: boolean;
   /** By the name of the spoke. */
   readonly faults?: Readonly<Record<string, SpokeFaults>>;
   /** Milliseconds every action and read takes on a spoke; default 5. */
@@ -106,6 +108,7 @@ function createRun(options: SimulatedSpokesOptions): Run {
     job: options.job,
     work: options.work ?? { seconds: 1, jitter: 0 },
     workCadence: options.workCadence,
+    workWatches: options.workWatches,
     executeLatencyMs: options.executeLatencyMs ?? 5,
     namespaceDeletionMs: options.namespaceDeletionMs ?? 2000,
     getAction: (namespace, name) => actions.get({ namespace, name }),

@@ -1,8 +1,10 @@
 import {
   createTokenBucket,
   DEFAULT_WORK_CADENCE,
+  isSameResource,
   passWork,
   type TokenBucket,
+  watchedResources,
   WORK_HUB_BURST,
   WORK_HUB_QPS,
   type WorkAccess,
@@ -11,7 +13,7 @@ import {
   type WorkStatus,
 } from '@flotilla/agent';
 import { ManifestWork } from '@flotilla/api/ocm';
-import { ServerRefusal } from '@flotilla/runtime';
+import { type ServedResource, ServerRefusal } from '@flotilla/runtime';
 import { type HubWriter, ignoreGone } from '../hub-writer.ts';
 import type { HeapTimer, TimerHeap } from '../timer-heap.ts';
 import type { SpokeFaults } from './faults.ts';
@@ -31,6 +33,8 @@ export interface WorkSurroundings {
   readonly latencyMs: () => number;
   readonly faults: () => SpokeFaults;
   readonly cadence?: WorkCadence | undefined;
+  /** The agent knows `feedbackScrapeType: Watch`, as the stock one does in its later releases; default true. */
+  readonly watches?: boolean | undefined;
   readonly getWork: (namespace: string, name: string) => ManifestWork | undefined;
   readonly onEvent: (type: WorkEvent, name: string) => void;
   readonly onError: (error: unknown) => void;
@@ -44,6 +48,11 @@ export class SimulatedWorks {
   readonly #around: WorkSurroundings;
   readonly #bucket: TokenBucket = createTokenBucket(WORK_HUB_QPS, WORK_HUB_BURST);
   readonly #memories = new Map<string, WorkMemory>();
+  /** What the last write replaced, by the name of the work: that version says nothing new. */
+  readonly #replaced = new Map<string, string | undefined>();
+  /** Works of which a watched object changed. */
+  readonly #told = new Set<string>();
+  readonly #watched = new Map<string, ReturnType<typeof watchedResources>>();
   readonly #due = new Map<string, HeapTimer>();
   readonly #lane: Lane;
   readonly #access: WorkAccess;
@@ -56,6 +65,16 @@ export class SimulatedWorks {
 
   wake(name: string): void {
     this.#lane.add(name);
+  }
+
+  /** An object of the spoke came, changed or went: the works that watch it are told. */
+  touch({ group, plural, version, kind }: ServedResource, namespace: string | undefined, name: string): void {
+    const meta = { ordinal: 0, group, version, kind, resource: plural, name, namespace: namespace ?? '' };
+    for (const [work, watched] of this.#watched) {
+      if (!watched.some((identifier) => isSameResource(identifier, meta))) continue;
+      this.#told.add(work);
+      this.#lane.add(work);
+    }
   }
 
   pause(): void {
@@ -81,12 +100,22 @@ export class SimulatedWorks {
     await timers.pause(this.#around.latencyMs());
     const work = getWork(spoke, name);
     if (!work) return this.#forget(name);
-    const moment = {
-      nowMs: this.#around.now(),
-      random: this.#around.random(),
-      cadence: this.#around.cadence ?? DEFAULT_WORK_CADENCE,
-    };
-    const pass = await passWork(work, this.#memories.get(name), this.#access, moment);
+    // Our own write is on its way here, and wakes this work.
+    if (this.#replaced.get(name) === work.metadata.resourceVersion) return;
+    if (this.#around.watches !== false) this.#watched.set(name, watchedResources(work));
+    const isTold = this.#told.delete(name);
+    try {
+      await this.#carryOut(work, isTold);
+    } catch (error) {
+      if (isTold) this.#told.add(name);
+      throw error;
+    }
+  }
+
+  async #carryOut(work: ManifestWork, isTold: boolean): Promise<void> {
+    const { name } = work.metadata;
+    const { now, random, cadence = DEFAULT_WORK_CADENCE } = this.#around;
+    const pass = await passWork(work, this.#memories.get(name), this.#access, { nowMs: now(), random: random(), cadence, isTold });
     if (pass.finalizers) {
       await this.#write(work, { finalizers: pass.finalizers }, {});
       if (work.metadata.deletionTimestamp) this.#around.onEvent('work-ended', name);
@@ -107,7 +136,10 @@ export class SimulatedWorks {
     const { name, namespace, resourceVersion } = work.metadata;
     const patch = { metadata: { ...metadata, resourceVersion }, ...change };
     const subresource = change.status && 'status';
-    await writer.run((hub) => hub.patch(ManifestWork, { name, namespace }, patch, { type: 'merge', subresource })).catch(ignoreGone);
+    const answer = await writer
+      .run((hub) => hub.patch(ManifestWork, { name, namespace }, patch, { type: 'merge', subresource }))
+      .catch((error: unknown) => void ignoreGone(error));
+    if (answer && answer.metadata.resourceVersion !== resourceVersion) this.#replaced.set(name, resourceVersion);
   }
 
   #requeue(name: string, afterMs: number | undefined): void {
@@ -123,6 +155,9 @@ export class SimulatedWorks {
 
   #forget(name: string): void {
     this.#memories.delete(name);
+    this.#replaced.delete(name);
+    this.#watched.delete(name);
+    this.#told.delete(name);
     this.#requeue(name, undefined);
   }
 }

@@ -46,6 +46,8 @@ export interface SpokeStoreOptions {
   readonly onCreated: (served: ServedResource, object: StoredObject) => void;
   /** More than metadata and status changed. */
   readonly onChanged?: (served: ServedResource, object: StoredObject) => void;
+  /** An object came, changed in any way or went, as a watch would tell. */
+  readonly onTouched?: (served: ServedResource, namespace: string | undefined, name: string) => void;
 }
 
 /** The objects of one simulated spoke; answers and refuses with an API server's words. */
@@ -158,6 +160,7 @@ export class SpokeStore implements SpokeAccess, WorkAccess {
     const stored = { ...object, ...this.#born(served, namespace, name, object) };
     this.#entries.set(key, { served, object: stored });
     if (served.kind === 'CustomResourceDefinition') this.#serve(stored);
+    this.touch(served, namespace, name);
     this.#options.onCreated(served, stored);
     return stored;
   }
@@ -167,6 +170,12 @@ export class SpokeStore implements SpokeAccess, WorkAccess {
     const name = metaOf(object).name;
     const stored = { ...object, ...this.#born(served, namespace, String(name), object) };
     this.#entries.set(keyOf(served, namespace, String(name)), { served, object: stored, render: () => render(stored) });
+    this.touch(served, namespace, String(name));
+  }
+
+  /** Tells that an object is another than it was. */
+  touch(served: ServedResource, namespace: string | undefined, name: string): void {
+    this.#options.onTouched?.(served, namespace, name);
   }
 
   /** Applies a merge patch as a PATCH does; throws `ServerRefusal`. */
@@ -198,9 +207,11 @@ export class SpokeStore implements SpokeAccess, WorkAccess {
     };
     const changed: StoredObject = { ...next, metadata };
     if (isSameJson(current, changed)) return current;
+    if (isNewSpec) checkImmutable(entry.served, current, changed);
     entry.object = { ...changed, metadata: { ...metadata, resourceVersion: this.#nextVersion() } };
     if (deletionTimestamp && finalizersOf(entry.object).length === 0) this.#entries.delete(keyOf(entry.served, namespace, name));
     else if (isNewSpec) this.#options.onChanged?.(entry.served, entry.object);
+    this.touch(entry.served, namespace, name);
     return entry.object;
   }
 
@@ -213,6 +224,7 @@ export class SpokeStore implements SpokeAccess, WorkAccess {
     const entry = this.#entries.get(keyOf(served, ref.namespace, ref.name));
     if (entry?.object.metadata.uid !== ref.uid) return false;
     entry.object = { ...entry.object, status, metadata: { ...entry.object.metadata, resourceVersion: this.#nextVersion() } };
+    this.touch(served, ref.namespace, ref.name);
     return true;
   }
 
@@ -229,18 +241,25 @@ export class SpokeStore implements SpokeAccess, WorkAccess {
     const entry = this.#entries.get(key);
     if (!entry) return false;
     const isNamespace = served.kind === 'Namespace';
-    if (!isNamespace && finalizersOf(entry.object).length === 0) return this.#entries.delete(key);
+    if (!isNamespace && finalizersOf(entry.object).length === 0) return this.#drop(key, entry);
     if (entry.object.metadata.deletionTimestamp) return true;
     const metadata = { ...entry.object.metadata, deletionTimestamp: this.#time(), resourceVersion: this.#nextVersion() };
     entry.object = { ...entry.object, metadata, ...(isNamespace ? { status: { phase: 'Terminating' } } : {}) };
     if (isNamespace) this.#options.later(() => this.#endNamespace(name));
+    this.touch(served, namespace, name);
     return true;
   }
 
   #endNamespace(name: string): void {
-    for (const [key, { object }] of this.#entries) {
-      if (object.metadata.namespace === name || key === `/namespaces//${name}`) this.#entries.delete(key);
+    for (const [key, entry] of this.#entries) {
+      if (entry.object.metadata.namespace === name || key === `/namespaces//${name}`) this.#drop(key, entry);
     }
+  }
+
+  #drop(key: string, { served, object: { metadata } }: Entry): true {
+    this.#entries.delete(key);
+    this.touch(served, metadata.namespace, metadata.name);
+    return true;
   }
 
   #checkNamespace(served: ServedResource, namespace: string, object: Json): void {
@@ -320,6 +339,14 @@ function checkVersion(served: ServedResource, name: string, wanted: unknown, cur
     refuse(
       `Operation cannot be fulfilled on ${qualifiedName(served, name)}: the object has been modified; please apply your changes to the latest version and try again`,
     );
+}
+
+/** A Job keeps the pods it was made for. */
+function checkImmutable(served: ServedResource, current: StoredObject, next: StoredObject): void {
+  if (served.group !== 'batch' || served.kind !== 'Job') return;
+  const templateOf = ({ spec }: StoredObject): unknown => (isJsonObject(spec) ? spec.template : undefined);
+  if (!isSameJson(templateOf(current), templateOf(next)))
+    refuse(`Job.batch "${current.metadata.name}" is invalid: spec.template: Invalid value: core.PodTemplateSpec{}: field is immutable`);
 }
 
 function refuse(message: string): never {
