@@ -80,7 +80,10 @@ function report(f: PrecacheFigures): void {
 }
 
 async function main(): Promise<void> {
-  if (values.help) return print(`${USAGE}\n${HOW}`);
+  if (values.help) {
+    print(`${USAGE}\n${HOW}`);
+    return;
+  }
   const parsed = Arguments.safeParse(values);
   if (!parsed.success) {
     process.stderr.write(`${z.prettifyError(parsed.error)}\n${USAGE}\n`);

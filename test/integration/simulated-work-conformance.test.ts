@@ -1,6 +1,7 @@
 import { FeedbackMode } from '@flotilla/agent';
 import { startSimulatedSubject } from '../conformance/simulated-subject.ts';
 import { describeSimulatedWorkFaults } from '../conformance/simulated-work-faults.ts';
+import { describeSimulatedWorkWrites } from '../conformance/simulated-work-writes.ts';
 import { describeWorks, SUITE_CADENCE } from '../conformance/works.ts';
 
 for (const feedback of FeedbackMode)
@@ -11,3 +12,4 @@ for (const feedback of FeedbackMode)
     setup: () => startSimulatedSubject({ ...SUITE_CADENCE, feedback }),
   });
 describeSimulatedWorkFaults();
+describeSimulatedWorkWrites();

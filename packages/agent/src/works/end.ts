@@ -51,7 +51,7 @@ async function letGo(work: ManifestWork, meta: ResourceMeta, access: WorkAccess)
 }
 
 /** Looks in a row that found something on its way out, until the hub is told: a namespace takes seconds to go, and each word is a write. */
-const TOLD_FROM = 3;
+const TOLD_FROM = 4;
 
 /** Ends a work that is being deleted: its finalizer goes when its objects are gone, or left where they are (spec/ocm 4.1). The stock agent tells nothing meanwhile. */
 export async function endWork(

@@ -176,7 +176,8 @@ test('where changes are told, a changed value is read and written at once, and n
 });
 
 describe('as the stock agent', () => {
-  const stock = (spec = {}) => Object.assign(new Hub([configMap('one')], spec), { cadence: { ...DEFAULT_WORK_CADENCE, feedback: 'immediate' } });
+  const stock = (spec = {}) =>
+    Object.assign(new Hub([configMap('one')], spec), { cadence: { ...DEFAULT_WORK_CADENCE, feedback: 'immediate' } });
 
   test('applying is one write and reading another', async () => {
     const hub = stock(watched);

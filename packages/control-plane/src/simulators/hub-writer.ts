@@ -6,7 +6,7 @@ export interface HubWriter {
 }
 
 /** For a write to an object that may have gone meanwhile: then there is nothing to report to. Throws every other error. */
-export function ignoreGone(error: unknown): void {
+export function ignoreGone(error: unknown): undefined {
   if (!isNotFound(error)) throw error;
 }
 

@@ -39,6 +39,7 @@ import {
   describeUnreadable,
   type PrecachingReport,
 } from './status.ts';
+import { type News, newsOf, pauseAfter, sizeOf } from './status-pace.ts';
 
 /** What reconciling an upgrade needs. */
 export interface ReconcilerDeps extends PlanDeps {
@@ -51,7 +52,7 @@ export interface ReconcilerDeps extends PlanDeps {
   readonly logger: Logger;
 }
 
-/** One status write per upgrade and second, but for those that all clusters wait for; and one pass that plans. */
+/** One pass per upgrade and second that plans. Statuses are written as often as their size allows, but for those that all clusters wait for. */
 const PASS_INTERVAL_MS = 1000;
 /** How often a rollout that may not write yet is looked at for such a moment. */
 const LOOK_INTERVAL_MS = 200;
@@ -76,6 +77,8 @@ interface PassResult {
 interface Memory {
   uid: string;
   writtenAt: number;
+  /** Bytes of the status that was written. */
+  writtenBytes: number;
   /** The last write, and the version it replaced: the cache shows that version until the write arrives. */
   written?: { readonly replaced: string | undefined; readonly upgrade: ClusterGroupUpgrade };
   /** When the last pass before the start was made. */
@@ -121,7 +124,7 @@ export class UpgradeReconciler {
     // What an upgrade that waits is planned from can change a thousand times a second, while others are rolled out.
     const waitMs = isRunning(upgrade)
       ? this.#leftOf(LOOK_INTERVAL_MS, memory.lookedAt)
-      : Math.max(this.#leftOf(PASS_INTERVAL_MS, memory.writtenAt), this.#leftOf(PASS_INTERVAL_MS, memory.preparedAt));
+      : Math.max(this.#pauseLeft(memory, 'states'), this.#leftOf(PASS_INTERVAL_MS, memory.preparedAt));
     if (waitMs > 0) return { requeueAfterMs: waitMs };
     return this.#advance(upgrade, memory);
   }
@@ -130,6 +133,11 @@ export class UpgradeReconciler {
   #leftOf(pauseMs: number, since = Number.NEGATIVE_INFINITY): number {
     const now = this.#deps.now();
     return since > now ? 0 : Math.max(since + pauseMs - now, 0);
+  }
+
+  /** What is left of the pause after the last write before one with such news. */
+  #pauseLeft({ writtenAt, writtenBytes }: Memory, news: News): number {
+    return this.#leftOf(pauseAfter(writtenBytes, news), writtenAt);
   }
 
   async #advance(upgrade: ClusterGroupUpgrade, memory: Memory): Promise<ReconcileResult> {
@@ -147,8 +155,8 @@ export class UpgradeReconciler {
     } else memory.preparedAt = this.#deps.now();
     const { status, wakeAt, facts } = running ? this.#rollOut(upgrade, spec.data) : this.#prepare(upgrade, spec.data);
     const again = (at: number | undefined) => (at === undefined ? {} : { requeueAfterMs: Math.max(at - this.#deps.now(), 0) });
-    const pauseMs = this.#leftOf(PASS_INTERVAL_MS, memory.writtenAt);
-    if (running && pauseMs > 0 && !isTurningPoint(upgrade.status ?? { status: {} }, status))
+    const pauseMs = this.#pauseLeft(memory, newsOf(upgrade.status, status));
+    if (pauseMs > 0 && !isTurningPoint(upgrade.status ?? { status: {} }, status))
       return again(earliest(this.#deps.now() + pauseMs, wakeAt));
     await this.#write(upgrade, status, memory, facts);
     return again(wakeAt);
@@ -265,7 +273,7 @@ export class UpgradeReconciler {
 
   /** What keeps the hub from being clean is told as long as it lasts. */
   async #describeCleaning(upgrade: ClusterGroupUpgrade, memory: Memory, again: ReconcileResult): Promise<ReconcileResult> {
-    const waitMs = this.#leftOf(PASS_INTERVAL_MS, memory.writtenAt);
+    const waitMs = this.#pauseLeft(memory, 'states');
     if (waitMs > 0) return { requeueAfterMs: waitMs };
     await this.#write(upgrade, describeCleaning(upgrade, this.#deps.rollout.problems(upgrade)), memory);
     return again;
@@ -281,6 +289,7 @@ export class UpgradeReconciler {
     const written = await writeStatus(upgrade, desired, { client: this.#deps.client, kept: this.#kept });
     if (!written) return;
     memory.writtenAt = this.#deps.now();
+    memory.writtenBytes = sizeOf(written.status);
     memory.written = { replaced: upgrade.metadata.resourceVersion, upgrade: written };
     const { jobs, recorder } = this.#deps;
     jobs.noteStored(upgrade.metadata.uid ?? '', written.status);
@@ -300,7 +309,7 @@ export class UpgradeReconciler {
     const known = this.#memory.get(key);
     if (known?.uid === uid) return known;
     if (known) this.#deps.jobs.end(known.uid);
-    const memory: Memory = { uid, writtenAt: 0 };
+    const memory: Memory = { uid, writtenAt: 0, writtenBytes: 0 };
     this.#memory.set(key, memory);
     return memory;
   }

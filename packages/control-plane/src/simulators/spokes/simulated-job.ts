@@ -84,7 +84,7 @@ export function runJob(job: StoredObject, around: JobSurroundings): void {
         if (store.setStatus(served, job.metadata, endStatus(plan.outcome, startTime, at))) onEvent(`job-${plan.outcome}`, job);
       });
   };
-  timers.after(plan.endsAfterMs, end);
+  timers.after(Math.max(0, plan.endsAfterMs - ENDING_MS), end);
 }
 
 /** From a Job's pods having ended to its verdict: the controller counts them first, which is a change of the status of its own. */

@@ -4,13 +4,13 @@ import {
   isSameResource,
   passWork,
   type TokenBucket,
-  watchedResources,
   WORK_HUB_BURST,
   WORK_HUB_QPS,
   type WorkAccess,
   type WorkCadence,
   type WorkMemory,
   type WorkStatus,
+  watchedResources,
 } from '@flotilla/agent';
 import { ManifestWork } from '@flotilla/api/ocm';
 import { type ServedResource, ServerRefusal } from '@flotilla/runtime';
@@ -138,7 +138,7 @@ export class SimulatedWorks {
     const subresource = change.status && 'status';
     const answer = await writer
       .run((hub) => hub.patch(ManifestWork, { name, namespace }, patch, { type: 'merge', subresource }))
-      .catch((error: unknown) => void ignoreGone(error));
+      .catch(ignoreGone);
     if (answer && answer.metadata.resourceVersion !== resourceVersion) this.#replaced.set(name, resourceVersion);
   }
 
