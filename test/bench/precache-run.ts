@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Label } from '@flotilla/api';
 import { ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
-import { ClusterGroupUpgrade, PreCachingConfig } from '@flotilla/api/ran';
+import { ClusterGroupUpgrade, PreCachingConfig, PrecacheView } from '@flotilla/api/ran';
 import { registerStop } from '@flotilla/control-plane/processes';
 import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
 import type { Client } from '@flotilla/runtime';
@@ -33,6 +33,9 @@ export interface PrecacheRun {
   readonly cpuProfile: string | undefined;
 }
 
+/** In seconds. */
+export type Percentiles = Readonly<Record<'p50' | 'p95' | 'p99', number>>;
+
 /** What was measured. */
 export interface PrecacheFigures {
   readonly spokes: number;
@@ -42,7 +45,9 @@ export interface PrecacheFigures {
   readonly firstJobSeconds: number;
   readonly medianJobSeconds: number;
   readonly lastJobSeconds: number;
-  readonly verdictSeconds: { p50: number; p95: number; p99: number };
+  readonly verdictSeconds: Percentiles;
+  /** Of these, until the agent had written to the hub how the job ended. */
+  readonly toldSeconds: Percentiles;
   readonly hubWritesPerSpoke: number;
   readonly hubReadsPerSpoke: number;
   readonly agentWritesPerSpoke: number;
@@ -65,7 +70,7 @@ const SpokeReport = z.object({
     z.string(),
     z.object({
       jobsCreated: z.array(z.object({ at: z.number() })),
-      events: z.array(z.object({ at: z.number(), type: z.string() })),
+      events: z.array(z.object({ at: z.number(), type: z.string(), name: z.string() })),
     }),
   ),
 });
@@ -209,12 +214,24 @@ async function leftOnHub(client: Client, asked: { lists: number }): Promise<bool
   return false;
 }
 
+/** The agent has written what it saw of the job. */
+const isWord = ({ type, name }: { type: string; name: string }): boolean =>
+  type === 'work-reported' || (type === 'view-reported' && name === PrecacheView.job);
+
+const percentilesOf = (values: readonly number[]): Percentiles => ({
+  p50: round(median(values)),
+  p95: round(percentile(values, 0.95)),
+  p99: round(percentile(values, 0.99)),
+});
+
 function figures(run: PrecacheRun, measured: Measured, report: z.output<typeof SpokeReport>): PrecacheFigures {
   const { start, end, watch, requests, hub } = measured;
   const isIn = ({ at }: { at: number }) => at >= start && at <= end;
   const spokes = Object.entries(report.spokes).map(([name, { events, jobsCreated }]) => {
     const at = (type: string) => events.find((event) => event.type === type && isIn(event))?.at ?? Number.NaN;
-    return { name, started: at('job-started'), ended: at('job-succeeded'), jobs: jobsCreated.filter(isIn).length };
+    const ended = at('job-succeeded');
+    const told = events.find((event) => event.at >= ended && isIn(event) && isWord(event))?.at ?? Number.NaN;
+    return { name, started: at('job-started'), ended, told, jobs: jobsCreated.filter(isIn).length };
   });
   const started = spokes.map((spoke) => (spoke.started - start) / 1000);
   const verdict = spokes.map(({ name, ended }) => ((watch.succeeded.get(name) ?? Number.NaN) - ended) / 1000);
@@ -229,7 +246,8 @@ function figures(run: PrecacheRun, measured: Measured, report: z.output<typeof S
     firstJobSeconds: round(Math.min(...started)),
     medianJobSeconds: round(median(started)),
     lastJobSeconds: round(Math.max(...started)),
-    verdictSeconds: { p50: round(median(verdict)), p95: round(percentile(verdict, 0.95)), p99: round(percentile(verdict, 0.99)) },
+    verdictSeconds: percentilesOf(verdict),
+    toldSeconds: percentilesOf(spokes.map(({ ended, told }) => (told - ended) / 1000)),
     hubWritesPerSpoke: round(requests.hubWrites / run.spokes, 2),
     hubReadsPerSpoke: round((requests.hubReads - measured.ownLists) / run.spokes, 3),
     agentWritesPerSpoke: round(requests.agentWrites / run.spokes, 2),

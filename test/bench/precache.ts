@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { errorMessage } from '@flotilla/api';
 import { cleanupOnExit } from '@flotilla/control-plane/processes';
 import { z } from 'zod';
-import { benchPrecache, type PrecacheFigures } from './precache-run.ts';
+import { benchPrecache, type Percentiles, type PrecacheFigures } from './precache-run.ts';
 
 const USAGE = `bench:precache -- [--spokes 500] [--upgrades 1] [--transport auto|work|actions] [--scrape watch|poll]
   [--store auto|redis|in-process] [--runs 1] [--seed 1] [--job-seconds 20] [--json FILE] [--cpu-profile FOLDER]
@@ -54,10 +54,11 @@ const Arguments = z.object({
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
 function report(f: PrecacheFigures): void {
-  const { p50, p95, p99 } = f.verdictSeconds;
+  const spread = ({ p50, p95, p99 }: Percentiles) => `${p50} / ${p95} / ${p99} s`;
   const rows: [string, string][] = [
     ['first, median, last job started after the CR', `${f.firstJobSeconds} s, ${f.medianJobSeconds} s, ${f.lastJobSeconds} s`],
-    ['job end to CR status p50 / p95 / p99', `${p50} / ${p95} / ${p99} s`],
+    ['job end to CR status p50 / p95 / p99', spread(f.verdictSeconds)],
+    ['of this, until the agent had told it', spread(f.toldSeconds)],
     ['hub writes and reads per spoke', `${f.hubWritesPerSpoke} and ${f.hubReadsPerSpoke}`],
     ["agents' writes per spoke", `${f.agentWritesPerSpoke}`],
     ['jobs created per spoke, least and most', `${f.jobsPerSpoke.least} and ${f.jobsPerSpoke.most}`],

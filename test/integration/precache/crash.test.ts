@@ -6,7 +6,7 @@ import { eachAttempt } from '../world.ts';
 import { startRedis, type TestRedis } from './redis.ts';
 import { spokeNames, World } from './world.ts';
 
-const { moments: MOMENTS, spokes: SPOKES, seed: SEED } = readChaosConfig();
+const { moments: MOMENTS, spokes: SPOKES, seed: SEED, transport: TRANSPORT } = readChaosConfig();
 const spokes = spokeNames(SPOKES);
 
 let world: World;
@@ -14,7 +14,7 @@ let redis: TestRedis | undefined;
 
 eachAttempt(
   async () => {
-    world = await World.start({ spokes, job: { seconds: 4, jitter: 0.3 }, seed: SEED, withoutHub: true });
+    world = await World.start({ spokes, job: { seconds: 4, jitter: 0.3 }, seed: SEED, withoutHub: true, hubArgs: TRANSPORT ? ['--transport', TRANSPORT] : [] });
     redis = await startRedis(world.dir);
   },
   async () => {
@@ -66,7 +66,7 @@ test(
       expect(await world.states(name)).toEqual(Object.fromEntries(spokes.map((spoke) => [spoke, 'Succeeded'])));
     }
     process.stdout.write(
-      `${MOMENTS} moments in ${runs} runs of ${spokes.length} spokes, ${hubs - 1} kills: ${runs * spokes.length} jobs, one per spoke and run\n`,
+      `transport ${TRANSPORT ?? 'as the hub chooses'}: ${MOMENTS} moments in ${runs} runs of ${spokes.length} spokes, ${hubs - 1} kills: ${runs * spokes.length} jobs, one per spoke and run\n`,
     );
     expect(hubs - 1).toBe(Math.ceil(MOMENTS / 2));
   },

@@ -27,7 +27,7 @@ import { unreachableAccess } from './unreachable-access.ts';
 export interface SpokeEvent {
   /** Milliseconds since the epoch, by the process's clock. */
   readonly at: number;
-  readonly type: JobEvent | WorkEvent | 'action-executed' | 'action-failed' | 'view-read';
+  readonly type: JobEvent | WorkEvent | 'action-executed' | 'action-failed' | 'view-read' | 'view-reported';
   /** Name of the Job, action, view or work. */
   readonly name: string;
   /** Of the Job. */
@@ -200,6 +200,7 @@ export class SimulatedSpoke {
       await writer
         .run((hub) => hub.patch(ManagedClusterView, view.metadata, patch, { type: 'json', subresource: 'status' }))
         .catch(ignoreGone);
+      this.#record({ type: 'view-reported', name });
     }
     await this.#loseView(view);
   }
