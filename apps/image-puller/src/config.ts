@@ -97,6 +97,7 @@ const Environment = z.object({
   STORE_EXPANSION_PERCENT: z.preprocess(empty, z.coerce.number().int().min(100).max(1_000).optional()),
   LOG_LEVEL: z.preprocess(empty, z.enum(['error', 'warn', 'info', 'debug', 'silent']).default('info')),
   PROGRESS_CONFIG_MAP: z.preprocess(empty, z.enum(['on', 'off']).default('on')),
+  PROGRESS_SECONDS: int(3, 1, 3600),
   TERMINATION_LOG: text('/dev/termination-log'),
   KUBECONFIG: optionalText,
 });
@@ -140,6 +141,7 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
     expansion: (env.STORE_EXPANSION_PERCENT ?? (env.STORE === 'cri' ? 250 : 100)) / 100,
     logLevel: env.LOG_LEVEL,
     progressConfigMap: env.PROGRESS_CONFIG_MAP === 'on',
+    progressMs: env.PROGRESS_SECONDS * 1000,
     terminationLog: env.TERMINATION_LOG,
     kubeconfigPath: env.KUBECONFIG,
   });

@@ -39,7 +39,13 @@ async function main(): Promise<number> {
 
   const progress = new Progress(() => systemClock.now());
   const cluster = connect(config, logger);
-  const reporter = new Reporter({ report: () => progress.report(), sinks: sinks(config, cluster), clock: systemClock, logger });
+  const reporter = new Reporter({
+    report: () => progress.report(),
+    sinks: sinks(config, cluster),
+    configMapMs: config.progressMs,
+    clock: systemClock,
+    logger,
+  });
   reporter.start();
   const code = await run(config, { progress, logger, signal: stop.signal });
   await reporter.finish();

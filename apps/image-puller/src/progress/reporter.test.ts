@@ -35,7 +35,7 @@ class StepClock implements Clock {
 
 const image: WantedImage = { digest: 'a', pullSpecs: [], layers: [{ digest: 'layer', size: 1_000 }] };
 
-function start(configMap: (text: string, signal: AbortSignal) => Promise<void>) {
+function start(configMap: (text: string, signal: AbortSignal) => Promise<void>, configMapMs = 3_000) {
   const clock = new StepClock();
   const progress = new Progress(() => clock.now());
   progress.expect([image], 0);
@@ -46,10 +46,22 @@ function start(configMap: (text: string, signal: AbortSignal) => Promise<void>) 
     terminationMessage: async (text: string) => void termination.push(text),
     configMap,
   };
-  const reporter = new Reporter({ report: () => progress.report(), sinks, clock, logger: createLogger({ name: 'test', level: 'silent' }) });
+  const logger = createLogger({ name: 'test', level: 'silent' });
+  const reporter = new Reporter({ report: () => progress.report(), sinks, configMapMs, clock, logger });
   reporter.start();
   return { clock, progress, lines, termination, reporter };
 }
+
+test('a fleet of thousands has its ConfigMaps written as rarely as it is told to, and the end at once', async () => {
+  const writes: number[] = [];
+  const { clock, progress, reporter } = start(async () => void writes.push(clock.now()), 40_000);
+  for (let second = 1; second <= 90; second += 1) {
+    progress.sawLayers(new Map([['layer', second]]));
+    await clock.second();
+  }
+  await reporter.finish();
+  expect(writes).toEqual([1_000, 41_000, 81_000, 90_000]);
+});
 
 test('a line every second; the ConfigMap at most every three and only when something changed', async () => {
   const writes: number[] = [];

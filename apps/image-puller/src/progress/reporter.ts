@@ -6,7 +6,6 @@ import { fitReport } from './progress.ts';
 /** Kubernetes reads this much of a termination message. */
 const TERMINATION_BYTES = 4_096;
 const LINE_MS = 1_000;
-const CONFIG_MAP_MS = 3_000;
 const WRITE_MS = 10_000;
 /** The last write may not hold up the end of the pod. */
 const LAST_WRITE_MS = 2_500;
@@ -24,11 +23,13 @@ export interface ReportSinks {
 export interface ReporterOptions {
   readonly report: () => PullerReport;
   readonly sinks: ReportSinks;
+  /** Between two writes of the ConfigMap, milliseconds: where the hub reads it back, each is a write there too. */
+  readonly configMapMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** Prints the report once a second and writes it to the ConfigMap at most every three, when it changed. Never fails the pull. */
+/** Prints the report once a second and writes it to the ConfigMap every few, when it changed. Never fails the pull. */
 export class Reporter {
   readonly #options: ReporterOptions;
   #timer: Disposable | undefined;
@@ -68,7 +69,8 @@ export class Reporter {
   #tick(): void {
     const report = this.#options.report();
     this.#options.sinks.line(JSON.stringify(report));
-    if (this.#writing || this.#options.clock.now() - this.#writtenAt < CONFIG_MAP_MS) return;
+    const { clock, configMapMs } = this.#options;
+    if (this.#writing || clock.now() - this.#writtenAt < configMapMs) return;
     this.#writing = this.#write(report, WRITE_MS, this.#stopWriting.signal).finally(() => {
       this.#writing = undefined;
     });
