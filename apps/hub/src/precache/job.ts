@@ -106,7 +106,9 @@ export function createPrecacheJob(settings: PrecacheSettings, configs: PrecacheC
     },
     workload: ({ spec, image, profile, jobSeconds }, { upgradeUid, managed, clusters }) => {
       const node = spokeNode(managed);
-      const { variables, caBundle } = settings;
+      const { caBundle } = settings;
+      const progressSeconds = progressPace(settings.progressViewSeconds, clusters);
+      const variables = { PROGRESS_SECONDS: String(progressSeconds), ...settings.variables };
       const inputs = { upgradeUid, spec, image, profile, deadlineSeconds: jobSeconds, node, variables, caBundle };
       return {
         manifests: () => markWithDigest(precacheManifests(inputs), specDigest(spec)),
@@ -114,13 +116,24 @@ export function createPrecacheJob(settings: PrecacheSettings, configs: PrecacheC
         problem: image === '' ? NO_IMAGE : profile === 'talm' ? undefined : node.problems[0],
         deletions: deletionsOf(profile),
         jobViewSeconds: settings.jobViewSeconds,
-        // Each change of progress is a write on the hub: many spokes report more rarely, so that all together stay within 50 a second.
-        progressViewSeconds: profile === 'talm' ? undefined : Math.max(settings.progressViewSeconds, Math.ceil(clusters / 50)),
+        progressViewSeconds: profile === 'talm' ? undefined : progressSeconds,
         patienceMs: jobSeconds * 1000 + settings.graceMs,
       };
     },
     digest: ({ spec }) => specDigest(spec),
   };
+}
+
+/** Reports of progress a second that an upgrade has its spokes make, all together: each is a write on the hub. */
+const REPORTS_PER_SECOND = 50;
+
+/**
+ * Seconds between two reports of a spoke. In steps of twice as long: what a job is made with must not be another one whenever a cluster
+ * leaves the plan.
+ */
+export function progressPace(shortestSeconds: number, clusters: number): number {
+  const wanted = clusters / REPORTS_PER_SECOND / shortestSeconds;
+  return shortestSeconds * 2 ** Math.max(0, Math.ceil(Math.log2(wanted)));
 }
 
 const NO_IMAGE = 'the PreCachingConfig names an image of the puller that the hub does not allow';

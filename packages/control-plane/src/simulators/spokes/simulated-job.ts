@@ -1,6 +1,7 @@
 import { conditionTime, isJsonObject } from '@flotilla/api';
 import { type PullerReport, SpokeName } from '@flotilla/api/ran';
 import type { ServedResource } from '@flotilla/runtime';
+import { z } from 'zod';
 import type { TimerHeap } from '../timer-heap.ts';
 import type { JobShape, SpokeFaults } from './faults.ts';
 import type { SpokeStore, StoredObject } from './spoke-store.ts';
@@ -122,12 +123,29 @@ function endStatus(outcome: JobOutcome, startTime: string, at: string) {
 
 const ALMOST = 0.99;
 
+const PullerJob = z.object({
+  spec: z.object({
+    template: z.object({
+      spec: z.object({
+        containers: z.array(z.object({ env: z.array(z.object({ name: z.string(), value: z.string().optional() })).optional() })),
+      }),
+    }),
+  }),
+});
+
+/** Milliseconds between two reports: as often as the Job asks for, and no oftener than its shape has it. */
+function reportMs(job: StoredObject, { progressMs = 5000 }: JobShape): number {
+  const env = PullerJob.safeParse(job).data?.spec.template.spec.containers.flatMap((container) => container.env ?? []) ?? [];
+  const asked = Number(env.find(({ name }) => name === 'PROGRESS_SECONDS')?.value ?? 0) * 1000;
+  return Math.max(progressMs, asked);
+}
+
 /** Puts ConfigMap `pre-cache-progress` beside Job `pre-cache`. Its content follows from the time at which it is read. */
 function publishProgress(job: StoredObject, around: JobSurroundings, runMs: number, outcome: JobOutcome): void {
   const { namespace } = job.metadata;
   if (!namespace || job.metadata.name !== SpokeName.job) return;
   const startedAt = around.now();
-  const stepMs = around.shape.progressMs ?? 5000;
+  const stepMs = reportMs(job, around.shape);
   const shell = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: SpokeName.progressConfigMap } };
   around.store.putLive(around.configMaps, namespace, shell, (stored) => {
     const elapsed = Math.min(around.now() - startedAt, runMs);
