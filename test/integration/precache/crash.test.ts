@@ -14,7 +14,13 @@ let redis: TestRedis | undefined;
 
 eachAttempt(
   async () => {
-    world = await World.start({ spokes, job: { seconds: 4, jitter: 0.3 }, seed: SEED, withoutHub: true, hubArgs: TRANSPORT ? ['--transport', TRANSPORT] : [] });
+    world = await World.start({
+      spokes,
+      job: { seconds: 4, jitter: 0.3 },
+      seed: SEED,
+      withoutHub: true,
+      hubArgs: TRANSPORT ? ['--transport', TRANSPORT] : [],
+    });
     redis = await startRedis(world.dir);
   },
   async () => {
