@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { conditionTime, findCondition, type KubeObject, type Resource } from '@flotilla/api';
-import { CLUSTER_AVAILABLE, ManagedCluster, ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
+import { conditionTime, findCondition, type KubeObject, Label, type Resource } from '@flotilla/api';
+import { CLUSTER_AVAILABLE, ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, PreCachingConfig } from '@flotilla/api/ran';
 import { type ApiServer, type ApiServerOptions, startApiServer } from '@flotilla/control-plane/servers';
 import {
@@ -149,11 +149,12 @@ export class HubWorld implements AsyncDisposable {
     });
   }
 
-  /** Names of the actions and views in a cluster's namespace. */
+  /** Names of the actions, the views and the works of jobs in a cluster's namespace. */
   async hubObjects(cluster: string): Promise<string[]> {
-    const list = async (kind: Resource) =>
-      (await this.client.list(kind, { namespace: cluster })).items.map(({ metadata }: KubeObject) => metadata.name);
-    return [...(await list(ManagedClusterAction)), ...(await list(ManagedClusterView))].sort();
+    const list = async (kind: Resource, labelSelector?: string) =>
+      (await this.client.list(kind, { namespace: cluster, labelSelector })).items.map(({ metadata }: KubeObject) => metadata.name);
+    const works = list(ManifestWork, `${Label.work} in (precache,backup)`);
+    return (await Promise.all([list(ManagedClusterAction), list(ManagedClusterView), works])).flat().sort();
   }
 
   /** Waits until there are none. */

@@ -1,3 +1,4 @@
+import { DEFAULT_WORK_CADENCE } from '@flotilla/agent';
 import { createRandom } from '@flotilla/control-plane/simulators';
 import { expect, test } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';
@@ -20,6 +21,7 @@ eachAttempt(
       seed: SEED,
       withoutHub: true,
       hubArgs: TRANSPORT ? ['--transport', TRANSPORT] : [],
+      simulated: { workCadence: { ...DEFAULT_WORK_CADENCE, feedback: 'immediate' } },
     });
     redis = await startRedis(world.dir);
   },
