@@ -127,8 +127,8 @@ test.each([
   { failures: 1, random: 0, want: 1_400 },
   { failures: 1, random: 1, want: 2_600 },
   { failures: 3, random: 0.5, want: 8_000 },
-  { failures: 5, random: 0.5, want: 32_000 },
-  { failures: 6, random: 0.5, want: undefined },
+  { failures: 4, random: 0.5, want: 16_000 },
+  { failures: 5, random: 0.5, want: undefined },
 ])('waits $want ms after failure $failures at chance $random', ({ failures, random, want }) => {
   expect(retryDelayMs(DEFAULT_RETRY, { error: refusal(429), isSafe: true, failures, random: () => random })).toBe(want);
 });

@@ -12,7 +12,7 @@ export interface HttpSurroundings {
   readonly clock: Clock;
   /** Proxies as HTTP_PROXY, HTTPS_PROXY and NO_PROXY have them; default none. */
   readonly proxy?: ProxySettings | undefined;
-  /** Default: five retries over about a minute. */
+  /** Default: five tries over half a minute. */
   readonly retry?: RetryPolicy;
   /** Of a try: connection, headers and whole body. Default 30 000. */
   readonly timeoutMs?: number;
@@ -197,7 +197,7 @@ async function readWords(answer: Dispatcher.ResponseData): Promise<string> {
 }
 
 /** Services quote what they were sent. */
-export function withoutSecret(text: string, secret: string | undefined): string {
+function withoutSecret(text: string, secret: string | undefined): string {
   const parts = [secret, secret?.split(' ').at(-1), secret?.split(/[ :]/).at(-1)].filter((part) => part !== undefined && part.length > 3);
   return parts.reduce<string>((kept, part) => kept.replaceAll(String(part), '[redacted]'), text);
 }

@@ -57,9 +57,10 @@ export const isOcmAgent = (baseUrl: string): boolean => baseUrl.includes(AGENT);
 /** Opens OCM, or its agent when the address is the agent's. Nothing is sent before the first call. */
 export function createOcm(options: OcmOptions): OcmClient {
   const agent = isOcmAgent(options.baseUrl);
+  const name = agent ? 'OCM agent' : 'OCM';
   const http = createHttp({
     ...options,
-    name: agent ? 'OCM agent' : 'OCM',
+    name,
     userAgent: USER_AGENT,
     authorize: async (refused) => {
       const { clusterId, token } = await options.identity(refused);
@@ -74,7 +75,7 @@ export function createOcm(options: OcmOptions): OcmClient {
   const send = (call: HttpCall) => inOcmWords(call, () => http.send(call));
   const read = async <T>(schema: z.ZodType<T>, url: URL, signal: AbortSignal | undefined): Promise<T> => {
     const { status, text } = await send({ method: 'GET', url, signal });
-    return parseJson(schema, text, { what: `OCM: GET ${url.pathname}`, status });
+    return parseJson(schema, text, { what: `${name}: GET ${url.pathname}`, status });
   };
   const policyPath = (clusterId: string, policyId: string) => `${policiesPath(clusterId)}/${encodeURIComponent(policyId)}/state`;
 

@@ -16,6 +16,16 @@ const authorize = async () => `Bearer ${SECRET}`;
 const identity = async () => ({ clusterId: 'external-1', token: SECRET });
 const SILENCE = { matchers: [], startsAt: '', endsAt: '', createdBy: 'me', comment: 'why' };
 
+const LOG = { summary: 's', description: 'd' };
+/** Its name leads nowhere here: the proxy is the service. */
+const agentAt = (url: URL, common: ReturnType<typeof within>) =>
+  createOcm({
+    ...common,
+    baseUrl: 'http://ocm-agent.openshift-ocm-agent-operator.svc.cluster.local:8081',
+    identity,
+    proxy: { http: url.href },
+  });
+
 /** One call of each external client. */
 const CALLS: Readonly<Record<string, (url: URL, common: ReturnType<typeof within>) => Promise<unknown>>> = {
   'OCM cluster': (url, common) => createOcm({ ...common, baseUrl: url.href, identity }).cluster(),
@@ -23,6 +33,12 @@ const CALLS: Readonly<Record<string, (url: URL, common: ReturnType<typeof within
   'OCM policy state': (url, common) => createOcm({ ...common, baseUrl: url.href, identity }).policyState('c', 'p'),
   'OCM state write': (url, common) =>
     createOcm({ ...common, baseUrl: url.href, identity }).setPolicyState('c', 'p', { value: 'started', description: '' }),
+  'OCM service log': (url, common) => createOcm({ ...common, baseUrl: url.href, identity }).ensureServiceLog('c', LOG),
+  'OCM agent cluster': (url, common) => agentAt(url, common).cluster(),
+  'OCM agent policies': (url, common) => agentAt(url, common).policies('c'),
+  'OCM agent policy state': (url, common) => agentAt(url, common).policyState('c', 'p'),
+  'OCM agent state write': (url, common) => agentAt(url, common).setPolicyState('c', 'p', { value: 'started', description: '' }),
+  'OCM agent service log': (url, common) => agentAt(url, common).ensureServiceLog('c', LOG),
   'Prometheus query': (url, common) => createPrometheus({ ...common, authorize, url: async () => url }).query('up'),
   'Alertmanager silences': (url, common) => createAlertmanager({ ...common, authorize, url: async () => url }).silences(),
   'Alertmanager create': (url, common) => createAlertmanager({ ...common, authorize, url: async () => url }).put(SILENCE),
@@ -31,7 +47,10 @@ const CALLS: Readonly<Record<string, (url: URL, common: ReturnType<typeof within
   'external dependency': (url, common) => createDependencyProbe(common).check([url.href], common.timeoutMs / 1000),
 };
 /** Those that read no JSON, or nothing at all. */
-const READS_NO_JSON = new Set(['OCM state write', 'Alertmanager expire', 'deployment validation', 'external dependency']);
+const READS_NO_JSON = new Set([
+  ...['OCM state write', 'OCM agent state write', 'OCM agent service log'],
+  ...['Alertmanager expire', 'deployment validation', 'external dependency'],
+]);
 
 /** What the others are told in refusals they cannot know to be one. */
 const SENDS_SECRET = new Set(Object.keys(CALLS).filter((call) => /^(OCM|Prometheus|Alertmanager)/.test(call)));
@@ -50,8 +69,16 @@ const WRONG: typeof OUTAGES = [
   { outage: 'sends nothing', reply: 200, code: ServiceErrorCode.badAnswer },
 ];
 
+/** What the agent gives at its root is a cluster, one that it does not know included. */
+const codeOf = (call: string, outage: string, code: string) =>
+  call === 'OCM agent cluster' && outage === 'sends other JSON' ? 'FLOTILLA_OCM_CLUSTER_UNKNOWN' : code;
 const cases = Object.keys(CALLS).flatMap((call) =>
-  [...OUTAGES, ...(READS_NO_JSON.has(call) ? [] : WRONG)].map((outage) => ({ call, ...outage })),
+  [...OUTAGES, ...(READS_NO_JSON.has(call) ? [] : WRONG)].map(({ outage, reply, code }) => ({
+    call,
+    outage,
+    reply,
+    code: codeOf(call, outage, code),
+  })),
 );
 
 test.each(cases)('$call against a service that $outage', async ({ call, reply, code }) => {

@@ -12,8 +12,8 @@ export interface RetryPolicy {
   readonly maxMs: number;
 }
 
-/** Five retries over about a minute. */
-export const DEFAULT_RETRY: RetryPolicy = { retries: 5, baseMs: 2_000, jitter: 0.3, maxMs: 60_000 };
+/** Five tries in all, over half a minute. */
+export const DEFAULT_RETRY: RetryPolicy = { retries: 4, baseMs: 2_000, jitter: 0.3, maxMs: 60_000 };
 
 /**
  * Milliseconds until a failed call is sent again; undefined: it is not. 429 and 503 are sent again whatever was asked, other failures
