@@ -32,6 +32,22 @@ export interface Upgrader {
   readonly failsOutsideWindow: boolean;
 }
 
+/** From the first look at the cluster to the last one: what every way has. */
+const COMMON: readonly StepName[] = [
+  'check-health-before',
+  'check-dependencies',
+  'reserve-capacity',
+  'open-control-plane-window',
+  'commence',
+  'await-control-plane',
+  'close-control-plane-window',
+  'open-workers-window',
+  'await-workers',
+  'remove-capacity',
+  'close-workers-window',
+  'check-health-after',
+];
+
 /** The ways, by the type of an UpgradeConfig (spec/muo 5.3, 5.5). Another one is another entry, and the steps that it misses. */
 export const upgraders: Readonly<Record<UpgradeType, Upgrader>> = {
   OSD: {
@@ -39,40 +55,14 @@ export const upgraders: Readonly<Record<UpgradeType, Upgrader>> = {
       'send-started-notification',
       'report-delay',
       'check-upgradable',
-      'check-health-before',
-      'check-dependencies',
-      'reserve-capacity',
-      'open-control-plane-window',
-      'commence',
-      'await-control-plane',
-      'close-control-plane-window',
-      'open-workers-window',
-      'await-workers',
-      'remove-capacity',
-      'close-workers-window',
-      'check-health-after',
+      ...COMMON,
       'post-upgrade-tasks',
       'send-completed-notification',
     ],
     failsOutsideWindow: true,
   },
   ARO: {
-    steps: [
-      'send-started-notification',
-      'check-health-before',
-      'check-dependencies',
-      'reserve-capacity',
-      'open-control-plane-window',
-      'commence',
-      'await-control-plane',
-      'close-control-plane-window',
-      'open-workers-window',
-      'await-workers',
-      'remove-capacity',
-      'close-workers-window',
-      'check-health-after',
-      'send-completed-notification',
-    ],
+    steps: ['send-started-notification', ...COMMON, 'send-completed-notification'],
     failsOutsideWindow: false,
   },
 };

@@ -18,7 +18,7 @@ export type DrainAction = 'delete' | 'clear-finalizers';
 
 interface Strategy {
   readonly name: string;
-  /** Of pods with a disruption budget, or of the others. */
+  /** About pods with a disruption budget, or about the others. */
   readonly budget: boolean;
   readonly action: DrainAction;
   /** Which pods it is about. */
@@ -32,15 +32,16 @@ const hasFinalizers = ({ metadata }: Pod): boolean => (metadata.finalizers ?? []
 const isStuck = (pod: Pod): boolean => isTerminating(pod) && !hasFinalizers(pod);
 const any = (): boolean => true;
 
-/** In the order they are carried out. */
-const STRATEGIES: readonly Strategy[] = [
-  { name: 'DELETE', budget: false, action: 'delete', concerns: any, actsOn: (pod) => !isTerminating(pod) },
-  { name: 'DEFAULT-FINALIZER', budget: false, action: 'clear-finalizers', concerns: hasFinalizers, actsOn: any },
-  { name: 'POD-STUCK-TERMINATING', budget: false, action: 'delete', concerns: isStuck, actsOn: any },
-  { name: 'PDB-DELETE', budget: true, action: 'delete', concerns: any, actsOn: (pod) => !isTerminating(pod) },
-  { name: 'PDB-FINALIZER', budget: true, action: 'clear-finalizers', concerns: hasFinalizers, actsOn: any },
-  { name: 'PDB-STUCK-TERMINATING', budget: true, action: 'delete', concerns: isStuck, actsOn: any },
+/** In the order they are carried out, each under the name it has for pods without a budget and for those with one. */
+const METHODS: readonly (Omit<Strategy, 'name' | 'budget'> & { readonly names: readonly [plain: string, guarded: string] })[] = [
+  { names: ['DELETE', 'PDB-DELETE'], action: 'delete', concerns: any, actsOn: (pod) => !isTerminating(pod) },
+  { names: ['DEFAULT-FINALIZER', 'PDB-FINALIZER'], action: 'clear-finalizers', concerns: hasFinalizers, actsOn: any },
+  { names: ['POD-STUCK-TERMINATING', 'PDB-STUCK-TERMINATING'], action: 'delete', concerns: isStuck, actsOn: any },
 ];
+/** Those for pods without a budget first. */
+const STRATEGIES: readonly Strategy[] = [false, true].flatMap((budget) =>
+  METHODS.map(({ names: [plain, guarded], ...method }): Strategy => ({ ...method, budget, name: budget ? guarded : plain })),
+);
 
 /** One thing to do. */
 export interface DrainStep {
