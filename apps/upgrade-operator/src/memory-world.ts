@@ -1,6 +1,6 @@
 /** What is around a cluster, in memory: for tests. It stays when an operator ends, and another one finds it as it is. */
-import { createChannel } from '@flotilla/runtime';
-import type { HealthVerdict, OperatorConfig, Ports, UpgradeMetrics } from './ports.ts';
+import { createChannel, type EventToRecord } from '@flotilla/runtime';
+import type { HealthVerdict, OperatorConfig, Ports, ProviderProblem, UpgradeMetrics } from './ports.ts';
 
 /** A configuration with which nothing takes long; minutes. */
 export const testConfig: OperatorConfig = {
@@ -34,6 +34,7 @@ export class MemoryWorld {
   after: HealthVerdict | Error = healthy;
   dependency: Error | undefined;
   provider: () => Promise<boolean> = async () => false;
+  providerProblem: ProviderProblem | undefined;
   notifier: Error | undefined;
   silencing: Error | undefined;
   images: Readonly<Record<string, string>> = {};
@@ -43,7 +44,10 @@ export class MemoryWorld {
   readonly silences: MemorySilence[] = [];
   /** Last value of each metric that was set, by name and labels. */
   readonly metrics = new Map<string, unknown>();
+  /** Events of the UpgradeConfig, as `reason: note`. */
+  readonly events: string[] = [];
   readonly #configs = createChannel();
+  readonly #providers = createChannel();
 
   /** Tells operators that the configuration has changed. @param key of the UpgradeConfig */
   configure(config: Partial<OperatorConfig>, key: string): void {
@@ -70,9 +74,10 @@ export class MemoryWorld {
           if (this.dependency) throw this.dependency;
         },
       },
-      provider: { refresh: () => this.provider() },
+      provider: { refresh: () => this.provider(), problem: () => this.providerProblem, watch: this.#providers },
       alerts: { paging: async () => [] },
       metrics: this.#gauges(),
+      events: { record: ({ reason, note }: EventToRecord) => void this.events.push(`${reason}: ${note}`) },
       releases: {
         versionOf: async (image) => {
           const version = this.images[image];

@@ -112,4 +112,5 @@ export const createUpgrade = (client: Client, spec: Record<string, unknown> = {}
 export const readEntry = async (client: Client): Promise<UpgradeHistory | undefined> =>
   (await client.get(UpgradeConfig, CASE_REF))?.status?.history?.[0];
 
+/** Its key for reconcilers. */
 export const CASE_KEY = refKey(CASE_REF);

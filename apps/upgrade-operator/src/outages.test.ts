@@ -59,7 +59,10 @@ interface Places {
   readonly validation: URL;
   readonly dependency: URL;
   readonly ocm: URL;
+  /** It is the agent in the cluster that is asked, and that is at `ocm`. Default false. */
+  readonly viaAgent?: boolean;
 }
+const AGENT = 'http://ocm-agent.openshift-ocm-agent-operator.svc.cluster.local:8081';
 const everywhere = (url: URL): Places => ({ prometheus: url, alertmanager: url, validation: url, dependency: url, ocm: url });
 
 function surroundingsAt(places: Places, timeoutMs: number, gates: readonly string[] = []) {
@@ -68,14 +71,16 @@ function surroundingsAt(places: Places, timeoutMs: number, gates: readonly strin
   const config = readOperatorConfig(
     JSON.stringify({
       nodeDrain: { timeOut: 45 },
-      configManager: { source: 'OCM', ocmBaseUrl: places.ocm.href },
+      configManager: { source: 'OCM', ocmBaseUrl: places.viaAgent ? AGENT : places.ocm.href },
       extDependencyAvailabilityChecks: { http: { timeout: 1, urls: [places.dependency.href] } },
       featureGate: { enabled: gates },
     }),
   );
   const source = { current: () => ({ config }) };
   const identity = async () => ({ clusterId: 'external-1', token: SECRET });
-  const ocm = () => createOcm({ ...common, baseUrl: places.ocm.href, identity });
+  // The agent's name leads nowhere here: the proxy is the service.
+  const way = places.viaAgent ? { baseUrl: AGENT, proxy: { http: places.ocm.href } } : { baseUrl: places.ocm.href };
+  const ocm = () => createOcm({ ...common, ...way, identity });
   const nothing = () => Promise.reject(new Error('not asked here'));
   const validation = createDeploymentValidation(at(places.validation));
   const health = createHealthChecks({
@@ -100,6 +105,7 @@ function surroundingsAt(places: Places, timeoutMs: number, gates: readonly strin
     alerts: { paging: nothing },
     releases: { versionOf: nothing, updates: nothing },
     metrics: createOperatorMetrics(new Registry(), () => undefined),
+    events: { record: () => undefined },
   };
   return { ports, config };
 }
@@ -205,26 +211,50 @@ describe('the extended health check', () => {
   });
 });
 
-describe('OCM', () => {
+describe.each([
+  { who: 'OCM', viaAgent: false },
+  { who: 'OCM agent', viaAgent: true },
+])('$who', ({ who, viaAgent }) => {
   const { signal } = new AbortController();
-  const outages = [...OUTAGES, ...WRONG.slice(0, 2)];
+  const at = (url: URL): Places => ({ ...everywhere(url), viaAgent });
+  // A cluster without an id is what the agent gives where it knows none.
+  const outages = [...OUTAGES, ...WRONG.slice(0, viaAgent ? 1 : 2)];
+  const entry = { version: '4.14.12', phase: 'Upgrading' as const };
+
   test.each(outages)('that $outage leaves a notification to be told later, with the reason', async ({ reply }) => {
     await using service = await startHostileService(reply);
-    const { ports } = surroundingsAt(everywhere(service.url), patienceWith(reply));
-    const entry = { version: '4.14.12', phase: 'Upgrading' as const };
+    const { ports } = surroundingsAt(at(service.url), patienceWith(reply));
     await expect(ports.notifier.notify({ state: 'StateStarted', upgradeConfig, entry }, signal)).rejects.toMatchObject({
       code: 'FLOTILLA_NOTIFICATION_FAILED',
-      message: expect.stringMatching(/^can't send notification 'StateStarted': failed to retrieve internal ocm cluster ID: OCM: GET /),
+      message: expect.stringContaining(`can't send notification 'StateStarted': failed to retrieve internal ocm cluster ID: ${who}: GET /`),
     });
   });
 
   test.each(outages)('that $outage holds an upgrade that has not begun, with the reason', async ({ reply, why }) => {
     await using service = await startHostileService(reply);
-    const { ports } = surroundingsAt(everywhere(service.url), patienceWith(reply));
+    const { ports } = surroundingsAt(at(service.url), patienceWith(reply));
     await expect(ports.provider.refresh(signal)).rejects.toMatchObject({
       code: 'FLOTILLA_PROVIDER_FAILED',
       message: expect.stringMatching(/^unable to retrieve upgrade spec: OCM Provider unavailable: /),
     });
-    await expect(ports.provider.refresh(signal)).rejects.toThrow(why);
+    expect(ports.provider.problem()).toEqual({ reason: 'ProviderUnavailable', message: expect.stringMatching(why) });
+    expect(ports.provider.problem()?.message).not.toContain(SECRET);
+  });
+
+  test('that is not there holds an upgrade that has not begun, with the reason', async () => {
+    const service = await startHostileService(200);
+    await service[Symbol.asyncDispose]();
+    const { ports } = surroundingsAt(at(service.url), LONG_MS);
+    await expect(ports.provider.refresh(signal)).rejects.toThrow('ECONNREFUSED');
+    expect(ports.provider.problem()).toEqual({ reason: 'ProviderUnavailable', message: expect.stringContaining('ECONNREFUSED') });
+  });
+
+  test('that does not know the cluster holds an upgrade that has not begun, and a notification', async () => {
+    await using service = await startHostileService(answer(viaAgent ? {} : { total: 0, items: [] }));
+    const { ports } = surroundingsAt(at(service.url), LONG_MS);
+    await expect(ports.provider.refresh(signal)).rejects.toThrow('OCM did not return a valid cluster ID');
+    await expect(ports.notifier.notify({ state: 'StateStarted', upgradeConfig, entry }, signal)).rejects.toThrow(
+      'failed to retrieve internal ocm cluster ID: OCM did not return a valid cluster ID',
+    );
   });
 });

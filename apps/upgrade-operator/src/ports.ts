@@ -4,7 +4,7 @@
  * with its signal.
  */
 import type { NotificationState, UpgradeConfig, UpgradeHistory, UpgradePhase, UpgradeType } from '@flotilla/api/managed';
-import type { Watch } from '@flotilla/runtime';
+import type { EventRecorder, Watch } from '@flotilla/runtime';
 import type { ObservedCluster } from '@flotilla/upgrade';
 
 /** What the operator is told by its ConfigMap; times are in minutes (spec/muo 9). */
@@ -116,10 +116,21 @@ export interface DependencyCheck {
   check(http: OperatorConfig['extDependencyAvailabilityChecks']['http'], signal: AbortSignal): Promise<void>;
 }
 
+/** Why the UpgradeConfig may not be what its provider wants. */
+export interface ProviderProblem {
+  /** A change waits for the end of the upgrade that is under way; or nobody could be asked. */
+  readonly reason: 'ChangeHeld' | 'ProviderUnavailable';
+  readonly message: string;
+}
+
 /** Whoever decides that there is an upgrade (spec/muo 3.2). */
 export interface Provider {
   /** Asks whether the UpgradeConfig is still what is wanted, and changes it when not: then true. */
   refresh(signal: AbortSignal): Promise<boolean>;
+  /** What came of it when it was asked last; undefined when nothing is wrong. */
+  readonly problem: () => ProviderProblem | undefined;
+  /** Wakes the UpgradeConfig when that changes. */
+  readonly watch: Watch;
 }
 
 /** Alerts of the past (spec/muo 2.2, 8.8). */
@@ -185,4 +196,6 @@ export interface Ports {
   readonly alerts: AlertHistory;
   readonly metrics: UpgradeMetrics;
   readonly releases: ReleaseSource;
+  /** What becomes known to whoever looks at events. */
+  readonly events: Pick<EventRecorder, 'record'>;
 }

@@ -6,7 +6,7 @@ import { CLUSTER_VERSION_NAME } from '@flotilla/api/config';
 import { PodDisruptionBudget } from '@flotilla/api/core';
 import { OPERATOR_NAME, UPGRADE_CONFIG_NAME } from '@flotilla/api/managed';
 import { createEventRecorder, watch } from '@flotilla/runtime';
-import { currentVersion } from '@flotilla/upgrade';
+import { currentVersion, isUnderWay } from '@flotilla/upgrade';
 import type { Caches } from './caches.ts';
 import { createAlertmanager } from './clients/alertmanager.ts';
 import { createClusterIdentity } from './clients/cluster-identity.ts';
@@ -73,11 +73,17 @@ function connect(
   stack.defer(() => events.close());
   const provider = createProvider({ client, namespace, config, ocm: ocm.at, logger: logger.child({ controller: 'provider' }) });
   const synced = Promise.all([configuration.cache.synced(), caches.clusterVersions.synced()]);
-  const onConfigChange = (listener: () => void) => void configuration.cache.subscribe(listener);
+  const onWake = (listener: () => void): void => {
+    configuration.cache.subscribe(listener);
+    // What waited for the end of an upgrade counts from that moment on.
+    caches.upgradeConfigs.subscribe(({ object }) => {
+      if (provider.problem()?.reason === 'ChangeHeld' && !isUnderWay(object)) listener();
+    });
+  };
   const onSynced = (atMs: number) => operatorMetrics.synced(atMs);
   // What the caches wait for never comes after a stop, and then there is nothing to sync.
   void synced.then(
-    () => runSync({ provider, config, clock, logger, onSynced, onConfigChange }, signal),
+    () => runSync({ provider, config, clock, logger, onSynced, onWake }, signal),
     () => undefined,
   );
 
@@ -103,6 +109,7 @@ function connect(
     provider,
     alerts: createAlertHistory(prometheus, () => clock.now()),
     metrics: operatorMetrics,
+    events,
     releases: stack.use(createReleaseSource({ ...surroundings, client })),
   };
 }

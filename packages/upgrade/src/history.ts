@@ -2,6 +2,7 @@
 import { conditionTime } from '@flotilla/api';
 import type { StepCondition, UpgradeConfig, UpgradeHistory } from '@flotilla/api/managed';
 
+/** Upgrades of an UpgradeConfig, the newest first; none before anybody looked at it. */
 export const historyOf = ({ status }: UpgradeConfig): readonly UpgradeHistory[] => status?.history ?? [];
 
 /** The entry of the version that is asked for; that of an image whose version is not known has none. */
@@ -20,9 +21,11 @@ export function withResolvedVersion(history: readonly UpgradeHistory[], version:
   return history.map((entry) => ((entry.version ?? '') === '' ? { ...entry, version } : entry));
 }
 
+/** What is said under a type; undefined when nothing is. */
 export const conditionOf = ({ conditions }: UpgradeHistory, type: string): StepCondition | undefined =>
   conditions?.find((condition) => condition.type === type);
 
+/** Whether that is so; what nobody said is not. */
 export const isTrue = (entry: UpgradeHistory, type: string): boolean => conditionOf(entry, type)?.status === 'True';
 
 /** What is said of a condition; its times follow from what was said before. */

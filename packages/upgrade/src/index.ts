@@ -5,7 +5,6 @@ export {
   hasCompleted,
   isCommenced,
   type OfferedUpdate,
-  offeredUpdate,
   precedingVersion,
   startedAt,
   targetOf,
@@ -21,7 +20,6 @@ export {
   isDrainDue,
   planDrain,
 } from './drain/drain.ts';
-export { protects } from './drain/selector.ts';
 export { compileGlob } from './glob.ts';
 export {
   conditionOf,
@@ -34,22 +32,28 @@ export {
   withStepCondition,
   withStepEnd,
 } from './history.ts';
+export {
+  beginningOf,
+  heldMessage,
+  isSameBeginning,
+  isUnderWay,
+  type UpgradeBeginning,
+  type UpgradeInForce,
+  upgradeInForce,
+} from './in-force.ts';
 export type { ObservedCluster } from './observed-cluster.ts';
-export { isWorkerPool, poolConfigurations, type WorkerPools, workerMinutes, workerPools } from './pools.ts';
+export { poolConfigurations, type WorkerPools, workerMinutes, workerPools } from './pools.ts';
 export { type ReportedStep, reportUpgrade, type UpgradeReport } from './report.ts';
-export { isEarly, parseTime, type Schedule, scheduleOf } from './schedule.ts';
+export { isEarly, type Schedule, scheduleOf } from './schedule.ts';
 export { type StepName, stepConditions, type Upgrader, upgraders } from './steps.ts';
 export {
   hasWorkerSet,
-  isSurge,
   type ObservedMachines,
-  originalsOf,
   planSurge,
   type Surge,
   type SurgeRemains,
   surgeRemains,
-  surgeSetOf,
 } from './surge.ts';
 export { upgradeObstacle } from './upgradeable.ts';
 export { type Validation, type ValidationInput, validate } from './validation.ts';
-export { compareVersions, parseVersion, streamOf, type Version } from './versions.ts';
+export { streamOf, type Version } from './versions.ts';

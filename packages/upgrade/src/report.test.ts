@@ -59,3 +59,12 @@ test('what is wrong is said: validation, configuration, what could not be told',
     'StateStarted is still to be told: refused',
   ]);
 });
+
+test('a change that waits for the end of the upgrade is said, and the steps are those of the upgrade', () => {
+  const begunWith = { type: 'OSD' as const, upgradeAt: TIME, desired: { version: '4.14.12', channel: 'stable-4.14' } };
+  const conditions = [{ type: 'SpecSynced', status: 'False' as const, message: 'the UpgradeConfig asks for 4.15.3: held' }];
+  const asked = build(entry({ begunWith, conditions }));
+  const report = reportUpgrade({ ...asked, spec: { ...asked.spec, type: 'ARO', desired: { version: '4.15.3' } } });
+  expect(report).toMatchObject({ phase: 'Upgrading', to: '4.14.12', complaints: ['the UpgradeConfig asks for 4.15.3: held'] });
+  expect(report.steps).toHaveLength(17);
+});

@@ -1,6 +1,7 @@
 /** How far an upgrade is, for people: what the command line shows. */
 import { NotificationState, UpgradeCondition, type UpgradeConfig, type UpgradeHistory } from '@flotilla/api/managed';
-import { conditionOf, findEntry, historyOf } from './history.ts';
+import { conditionOf } from './history.ts';
+import { upgradeInForce } from './in-force.ts';
 import { type StepName, stepConditions, upgraders } from './steps.ts';
 
 /** A step as it is told of. */
@@ -25,11 +26,16 @@ export interface UpgradeReport {
   readonly steps: readonly ReportedStep[];
 }
 
-/** Tells of the upgrade that an UpgradeConfig asks for. */
-export function reportUpgrade(upgradeConfig: UpgradeConfig): UpgradeReport {
-  const { spec } = upgradeConfig;
+/** What is said of an upgrade beside its steps. */
+const COMPLAINTS = [UpgradeCondition.validated, UpgradeCondition.configured, UpgradeCondition.clusterVersionFound, UpgradeCondition.synced];
+
+/** Tells of the upgrade that is under way, else of the one that an UpgradeConfig asks for. */
+export function reportUpgrade(asked: UpgradeConfig): UpgradeReport {
+  const {
+    upgradeConfig: { spec },
+    entry,
+  } = upgradeInForce(asked);
   const version = spec.desired.version ?? '';
-  const entry = findEntry(historyOf(upgradeConfig), version);
   const { steps } = upgraders[spec.type];
   return {
     phase: entry?.phase ?? 'unseen',
@@ -42,7 +48,7 @@ export function reportUpgrade(upgradeConfig: UpgradeConfig): UpgradeReport {
 }
 
 function complaintsOf(entry: UpgradeHistory): string[] {
-  const said = [UpgradeCondition.validated, UpgradeCondition.configured].map((type) => conditionOf(entry, type));
+  const said = COMPLAINTS.map((type) => conditionOf(entry, type));
   const untold = (entry.notifications ?? []).filter(({ time, message }) => time === undefined && message !== undefined);
   return [
     ...said.flatMap((condition) => (condition && condition.status !== 'True' && condition.message ? [condition.message] : [])),

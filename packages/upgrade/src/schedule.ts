@@ -25,6 +25,6 @@ export function scheduleOf(upgradeAt: string, windowMinutes: number, nowMs: numb
   return { isReady: true, isBreached: windowMinutes > 0 && at + windowMinutes * 60_000 <= nowMs, untilUpgradeMs: 0 };
 }
 
-/** Upgrades further away than this are checked early (spec/muo 2.2); both times count in whole minutes. */
 const EARLY_MINUTES = 120;
+/** Upgrades further away than two hours are checked early (spec/muo 2.2); both times count in whole minutes. */
 export const isEarly = ({ untilUpgradeMs }: Schedule): boolean => Math.trunc(untilUpgradeMs / 60_000) > EARLY_MINUTES;

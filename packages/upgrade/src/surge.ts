@@ -102,6 +102,7 @@ export interface SurgeRemains {
   readonly machines: readonly Machine[];
 }
 
+/** Judges what is left by what is there, whether anybody asks for extra workers or not. */
 export function surgeRemains({ machineSets, machines }: ObservedMachines): SurgeRemains {
   const own = machines.filter(isSurge);
   const there = own.filter(({ status }) => status?.phase === 'Running' || status?.phase === 'Deleting');

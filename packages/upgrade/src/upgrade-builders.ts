@@ -44,9 +44,11 @@ export const buildSpec = (changes: Partial<UpgradeConfigSpec> = {}): UpgradeConf
   ...changes,
 });
 
+/** A machine config pool. */
 export const buildPool = (name: string, spec: Fields, status: Fields): MachineConfigPool =>
   MachineConfigPool.schema.parse({ metadata: { name }, spec, status });
 
+/** A MachineSet of three, made at the moment the upgrade is due. */
 export const buildSet = (name: string, labels: Record<string, string>, rest: Fields = {}, metadata: Fields = {}): MachineSet =>
   MachineSet.schema.parse({
     metadata: { name, labels, creationTimestamp: '2026-02-01T10:00:00Z', ...metadata },
@@ -54,14 +56,18 @@ export const buildSet = (name: string, labels: Record<string, string>, rest: Fie
     ...rest,
   });
 
+/** A Machine in this state. */
 export const buildMachine = (name: string, labels: Record<string, string>, status: Fields): Machine =>
   Machine.schema.parse({ metadata: { name, labels }, status });
 
+/** A node that nothing is the matter with, but for what is given. */
 export const buildNode = (name: string, parts: { labels?: Record<string, string>; spec?: Fields; status?: Fields } = {}): Node =>
   Node.schema.parse({ metadata: { name, labels: parts.labels }, spec: parts.spec ?? {}, status: parts.status ?? {} });
 
+/** A pod on node n, in the namespace of the budgets. */
 export const buildPod = (name: string, metadata: Fields = {}): Pod =>
   Pod.schema.parse({ metadata: { name, namespace: 'shop', uid: name, ...metadata }, spec: { nodeName: 'n' } });
 
+/** A budget that lets no pod go that it selects. */
 export const buildBudget = (selector: Fields | null | undefined, namespace = 'shop'): PodDisruptionBudget =>
   PodDisruptionBudget.schema.parse({ metadata: { name: 'budget', namespace }, spec: { selector, maxUnavailable: 0 } });

@@ -139,7 +139,7 @@ describe('the sync', () => {
         clock,
         logger: createLogger({ name: 'test', level: 'silent' }),
         onSynced: (at) => void synced.push((at - begin) / minute),
-        onConfigChange: (listener) => {
+        onWake: (listener) => {
           state.wake = listener;
         },
         random: () => 0.5,

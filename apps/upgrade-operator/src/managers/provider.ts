@@ -1,10 +1,11 @@
-import { errorMessage, FlotillaError, mergePatch } from '@flotilla/api';
+import { errorMessage, FlotillaError, isSameJson, mergePatch, refKey } from '@flotilla/api';
 import { UPGRADE_CONFIG_NAME, UpgradeConfig, type UpgradeConfigSpec } from '@flotilla/api/managed';
-import { type Client, isConflict, isNotFound, type Logger } from '@flotilla/runtime';
+import { type Client, createChannel, isConflict, isNotFound, type Logger } from '@flotilla/runtime';
+import { beginningOf, heldMessage, upgradeInForce } from '@flotilla/upgrade';
 import { ClusterUnknownError, type OcmClient } from '../clients/ocm.ts';
-import type { ConfigSource, OperatorConfig, Provider } from '../ports.ts';
+import type { ConfigSource, OperatorConfig, Provider, ProviderProblem } from '../ports.ts';
 import { byNextRun, isActionable, specOf } from './ocm-policy.ts';
-import { planRefresh } from './refresh-plan.ts';
+import { planRefresh, type RefreshPlan } from './refresh-plan.ts';
 
 /** Whoever decides on upgrades could not be asked, or the UpgradeConfig not be changed. Code `FLOTILLA_PROVIDER_FAILED`. */
 export class ProviderError extends FlotillaError {
@@ -31,16 +32,46 @@ const MAX_POLICIES = 20;
  * source, the UpgradeConfig is its user's: nothing changes or deletes it.
  */
 export function createProvider(options: ProviderOptions): Provider {
+  const { namespace, logger } = options;
+  const watch = createChannel();
+  let last: ProviderProblem | undefined;
+  const say = (problem: ProviderProblem | undefined): void => {
+    if (isSameJson(problem, last)) return;
+    last = problem;
+    if (problem) logger.info({ reason: problem.reason, message: problem.message }, 'The UpgradeConfig may not be what is wanted');
+    watch.enqueue(refKey({ namespace, name: UPGRADE_CONFIG_NAME }));
+  };
   return {
     async refresh(signal) {
-      const { config } = options.config.current();
-      if (config?.configManager.source !== 'OCM' || config.configManager.ocmBaseUrl === undefined) return false;
-      const current = await readCurrent(options, signal);
-      const wanted = await wantedByOcm(options.ocm(config.configManager.ocmBaseUrl), config, signal);
-      return carryOut(options, current, wanted, signal);
+      const ocm = ocmOf(options);
+      if (!ocm) return false;
+      try {
+        const wanted = await wantedByOcm(ocm.client, ocm.config, signal);
+        const { plan, isChanged } = await carryOut(options, wanted, signal);
+        say(plan.act === 'later' ? heldProblem(plan.current, wanted) : undefined);
+        return isChanged;
+      } catch (error) {
+        signal.throwIfAborted();
+        say({ reason: 'ProviderUnavailable', message: errorMessage(error) });
+        throw error;
+      }
     },
+    problem: () => (ocmOf(options) ? last : undefined),
+    watch,
   };
 }
+
+/** OCM, where the configuration names it as the source. */
+function ocmOf({ config, ocm }: ProviderOptions): { readonly client: OcmClient; readonly config: OperatorConfig } | undefined {
+  const { config: current } = config.current();
+  const { source, ocmBaseUrl } = current?.configManager ?? {};
+  return current && source === 'OCM' && ocmBaseUrl !== undefined ? { client: ocm(ocmBaseUrl), config: current } : undefined;
+}
+
+const heldProblem = (current: UpgradeConfig, wanted: UpgradeConfigSpec | undefined): ProviderProblem => ({
+  reason: 'ChangeHeld',
+  message: heldMessage('OCM', wanted && beginningOf(wanted), upgradeInForce(current).upgradeConfig),
+});
 
 async function readCurrent({ client, namespace }: ProviderOptions, signal: AbortSignal): Promise<UpgradeConfig | undefined> {
   return client.get(UpgradeConfig, { namespace, name: UPGRADE_CONFIG_NAME }, { signal }).catch((error: unknown) => {
@@ -74,42 +105,51 @@ async function wantedByOcm(ocm: OcmClient, { upgradeType }: OperatorConfig, sign
   return undefined;
 }
 
-async function carryOut(
+/** What the operator says of the UpgradeConfig comes between a look and a write now and then. */
+const LOOKS = 5;
+
+/** Looks and decides anew when somebody else changed the UpgradeConfig meanwhile. */
+async function carryOut(options: ProviderOptions, wanted: UpgradeConfigSpec | undefined, signal: AbortSignal) {
+  for (let looks = 1; ; looks++) {
+    const current = await readCurrent(options, signal);
+    const plan = planRefresh(current, wanted);
+    try {
+      return { plan, isChanged: await write(options, current, plan, signal) };
+    } catch (error) {
+      signal.throwIfAborted();
+      if (looks < LOOKS && (isConflict(error) || isNotFound(error))) continue;
+      const what = plan.act === 'remove' ? 'unable to remove existing UpgradeConfig' : 'unable to apply UpgradeConfig changes';
+      throw new ProviderError(what, error);
+    }
+  }
+}
+
+/** Whether it changed anything. */
+async function write(
   { client, namespace, logger }: ProviderOptions,
   current: UpgradeConfig | undefined,
-  wanted: UpgradeConfigSpec | undefined,
+  plan: RefreshPlan,
   signal: AbortSignal,
 ): Promise<boolean> {
   const ref = { namespace, name: UPGRADE_CONFIG_NAME };
-  const plan = planRefresh(current, wanted);
-  try {
-    switch (plan.act) {
-      case 'nothing':
-        return false;
-      case 'later':
-        logger.info({ wanted: wanted?.desired.version }, 'Leaving the UpgradeConfig as it is until its upgrade has ended');
-        return false;
-      case 'remove':
-        logger.info('Removing the UpgradeConfig: no upgrade is wanted any more');
-        return await client.delete(UpgradeConfig, ref, { uid: current?.metadata.uid, signal });
-      case 'create':
-        logger.info({ version: plan.spec.desired.version, upgradeAt: plan.spec.upgradeAt }, 'Creating the UpgradeConfig');
-        await client.create(UpgradeConfig, { ...OBJECT, metadata: ref, spec: plan.spec }, { signal });
-        return true;
-      case 'change': {
-        logger.info({ version: plan.spec.desired.version, upgradeAt: plan.spec.upgradeAt }, 'Changing the UpgradeConfig');
-        const { uid, resourceVersion } = current?.metadata ?? {};
-        const patch = { metadata: { uid, resourceVersion }, spec: mergePatch(current?.spec ?? {}, plan.spec) };
-        await client.patch(UpgradeConfig, ref, patch, { type: 'merge', signal });
-        return true;
-      }
+  const { uid, resourceVersion } = current?.metadata ?? {};
+  switch (plan.act) {
+    case 'nothing':
+    case 'later':
+      return false;
+    case 'remove':
+      logger.info('Removing the UpgradeConfig: no upgrade is wanted any more');
+      return client.delete(UpgradeConfig, ref, { uid, signal });
+    case 'create':
+      logger.info({ version: plan.spec.desired.version, upgradeAt: plan.spec.upgradeAt }, 'Creating the UpgradeConfig');
+      await client.create(UpgradeConfig, { ...OBJECT, metadata: ref, spec: plan.spec }, { signal });
+      return true;
+    case 'change': {
+      logger.info({ version: plan.spec.desired.version, upgradeAt: plan.spec.upgradeAt }, 'Changing the UpgradeConfig');
+      const patch = { metadata: { uid, resourceVersion }, spec: mergePatch(current?.spec ?? {}, plan.spec) };
+      await client.patch(UpgradeConfig, ref, patch, { type: 'merge', signal });
+      return true;
     }
-  } catch (error) {
-    signal.throwIfAborted();
-    // Somebody changed it meanwhile: as good as a change of ours, whoever asked looks again.
-    if (isConflict(error) || isNotFound(error)) return true;
-    const what = plan.act === 'remove' ? 'unable to remove existing UpgradeConfig' : 'unable to apply UpgradeConfig changes';
-    throw new ProviderError(what, error);
   }
 }
 

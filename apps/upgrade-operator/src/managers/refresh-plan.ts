@@ -1,11 +1,11 @@
-import { isSameJson } from '@flotilla/api';
 import type { UpgradeConfig, UpgradeConfigSpec } from '@flotilla/api/managed';
+import { beginningOf, isSameBeginning, isUnderWay } from '@flotilla/upgrade';
 
 /** What makes an UpgradeConfig what its provider wants. */
 export type RefreshPlan =
   | { readonly act: 'nothing' }
   /** It differs, but its upgrade is under way: the end of that comes first. */
-  | { readonly act: 'later' }
+  | { readonly act: 'later'; readonly current: UpgradeConfig }
   | { readonly act: 'create' | 'change'; readonly spec: UpgradeConfigSpec }
   | { readonly act: 'remove' };
 
@@ -13,20 +13,11 @@ export type RefreshPlan =
 export function planRefresh(current: UpgradeConfig | undefined, wanted: UpgradeConfigSpec | undefined): RefreshPlan {
   if (!current) return wanted ? { act: 'create', spec: wanted } : { act: 'nothing' };
   if (wanted && isSame(current.spec, wanted)) return { act: 'nothing' };
-  if (isUnderWay(current)) return { act: 'later' };
+  if (isUnderWay(current)) return { act: 'later', current };
   return wanted ? { act: 'change', spec: wanted } : { act: 'remove' };
 }
 
-/** The upgrade that it asks for has begun and not ended. */
-export const isUnderWay = ({ spec, status }: UpgradeConfig): boolean =>
-  status?.history?.find(({ version = '' }) => version === (spec.desired.version ?? ''))?.phase === 'Upgrading';
-
-/** The same moment may be written in several ways. */
-function isSame(a: UpgradeConfigSpec, b: UpgradeConfigSpec): boolean {
-  return isSameJson(normalised(a), normalised(b));
-}
-
-const normalised = ({ upgradeAt, capacityReservation = false, ...rest }: UpgradeConfigSpec) => {
-  const moment = Date.parse(upgradeAt);
-  return { ...rest, capacityReservation, upgradeAt: Number.isNaN(moment) ? upgradeAt : moment };
-};
+const isSame = (a: UpgradeConfigSpec, b: UpgradeConfigSpec): boolean =>
+  isSameBeginning(beginningOf(a), beginningOf(b)) &&
+  a.PDBForceDrainTimeout === b.PDBForceDrainTimeout &&
+  (a.capacityReservation ?? false) === (b.capacityReservation ?? false);

@@ -3,14 +3,14 @@ import type { ConfigSource, Provider } from '../ports.ts';
 
 /** What the loop works with. */
 export interface SyncOptions {
-  readonly provider: Provider;
+  readonly provider: Pick<Provider, 'refresh'>;
   readonly config: Pick<ConfigSource, 'current'>;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Called after each look that succeeded. */
   readonly onSynced: (atMs: number) => void;
-  /** Has a listener called when the configuration changes: the interval begins anew. Default never. */
-  readonly onConfigChange?: (listener: () => void) => void;
+  /** Has a listener called when it is worth asking at once: the interval begins anew. Default never. */
+  readonly onWake?: (listener: () => void) => void;
   /** In [0, 1); default Math.random. */
   readonly random?: () => number;
 }
@@ -29,7 +29,7 @@ export async function runSync(options: SyncOptions, leading: AbortSignal): Promi
   let waiting = new AbortController();
   const wake = (): void => waiting.abort();
   leading.addEventListener('abort', wake, { once: true });
-  options.onConfigChange?.(wake);
+  options.onWake?.(wake);
   for (let failures = 0; !leading.aborted; ) {
     waiting = new AbortController();
     const { source, watchInterval = 1 } = config.current().config?.configManager ?? {};

@@ -1,4 +1,5 @@
 import { UPGRADE_CONFIG_NAME, UpgradeCondition, type UpgradeConfig } from '@flotilla/api/managed';
+import { upgradeInForce } from '@flotilla/upgrade';
 
 /** One series of the second endpoint. */
 export interface Series {
@@ -51,9 +52,11 @@ export const SERIES_METRICS: readonly { readonly name: string; readonly labels: 
 /** Series of the upgrade that is asked for. Nothing while there is no history: an empty answer, never a failing one. Pure. */
 export function upgradeSeries({ upgradeConfig, completed }: SeriesInput): Series[] {
   if (!upgradeConfig) return [];
-  const { spec, status } = upgradeConfig;
+  const {
+    upgradeConfig: { spec },
+    entry,
+  } = upgradeInForce(upgradeConfig);
   const desired = spec.desired.version ?? '';
-  const entry = status?.history?.find(({ version = '' }) => version === desired);
   const version = sourceVersion(completed, desired);
   if (!entry || version === undefined) return [];
   const labels = { version, desired_version: desired };

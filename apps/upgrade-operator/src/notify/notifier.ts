@@ -1,7 +1,8 @@
 import { errorMessage, FlotillaError } from '@flotilla/api';
-import { FeatureGateName, type NotificationState, UpgradeConfig } from '@flotilla/api/managed';
+import { FeatureGateName, type NotificationState } from '@flotilla/api/managed';
 import type { EventToRecord, Logger } from '@flotilla/runtime';
 import type { OcmClient } from '../clients/ocm.ts';
+import { subjectOf } from '../event-subject.ts';
 import type { ConfigSource, Notification, Notifier } from '../ports.ts';
 import { notifyOcm } from './ocm-notifier.ts';
 import { descriptionOf } from './texts.ts';
@@ -53,14 +54,12 @@ const WARNINGS: ReadonlySet<NotificationState> = new Set([
 /** What people see of it beside the UpgradeConfig. */
 function eventOf(notification: Notification): EventToRecord {
   const { state, upgradeConfig } = notification;
-  const { namespace, name, uid, resourceVersion } = upgradeConfig.metadata;
-  const { apiVersion, kind } = UpgradeConfig;
   return {
     type: WARNINGS.has(state) ? 'Warning' : 'Normal',
     reason: state.replace(/^State/, 'Upgrade').replace(/SL$/, ''),
     action: 'Notify',
     note: descriptionOf(notification),
-    regarding: { apiVersion, kind, namespace, name, uid, resourceVersion },
+    regarding: subjectOf(upgradeConfig),
   };
 }
 

@@ -43,6 +43,7 @@ export interface Step {
   readonly run: (context: StepContext) => Promise<StepOutcome>;
 }
 
+/** What the step is for is so. */
 export const done: StepOutcome = { kind: 'done' };
 /** @param lookAgainMs where no watch tells of the end, or a deadline comes */
 export const waiting = (reason: string, lookAgainMs?: number): StepOutcome => ({
@@ -50,6 +51,7 @@ export const waiting = (reason: string, lookAgainMs?: number): StepOutcome => ({
   reason,
   ...(lookAgainMs !== undefined && { lookAgainMs: Math.max(1, lookAgainMs) }),
 });
+/** Tried again although nothing changes. @param message why, for people */
 export const failed = (message: string): StepOutcome => ({ kind: 'failed', message });
 
 /** A notification holds nobody up: its step says how it is, and the next one begins. */
@@ -60,4 +62,5 @@ export function toldOutcome(told: Told): StepOutcome {
   return { ...end, goesOn: true };
 }
 
+/** Milliseconds. */
 export const MINUTE = 60_000;

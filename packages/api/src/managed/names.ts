@@ -35,6 +35,10 @@ export const UpgradeCondition = {
   validated: 'Validated',
   /** Flotilla: whether the operator's ConfigMap can be used; said once it could not. */
   configured: 'OperatorConfigured',
+  /** Flotilla: whether the cluster has the ClusterVersion that an upgrade goes by; said once it had none. */
+  clusterVersionFound: 'ClusterVersionFound',
+  /** Flotilla: whether the upgrade is the one that is asked for by now; said once it was not, or nobody could be asked. */
+  synced: 'SpecSynced',
 } as const;
 export type UpgradeCondition = (typeof UpgradeCondition)[keyof typeof UpgradeCondition];
 

@@ -7,6 +7,12 @@ const time = () => z.string().meta({ format: 'date-time' }).optional();
 export const UpgradeType = z.enum(['OSD', 'ARO']);
 export type UpgradeType = z.output<typeof UpgradeType>;
 
+const Desired = z.object({
+  version: z.string().optional().describe('Version to upgrade to.'),
+  channel: z.string().optional().describe('Channel of the update graph that has the version.'),
+  image: z.string().optional().describe('Release image to upgrade to, by digest; instead of version and channel.'),
+});
+
 /** What a user or a provider asks for (spec/muo 1.3). */
 export const UpgradeConfigSpec = z.object({
   type: UpgradeType.describe('Which upgrader runs: its list of steps.'),
@@ -17,13 +23,7 @@ export const UpgradeConfigSpec = z.object({
     .describe(
       'Minutes for which pods with a PodDisruptionBudget may hold up the drain of their node, beyond the time a drain is expected to take.',
     ),
-  desired: z
-    .object({
-      version: z.string().optional().describe('Version to upgrade to.'),
-      channel: z.string().optional().describe('Channel of the update graph that has the version.'),
-      image: z.string().optional().describe('Release image to upgrade to, by digest; instead of version and channel.'),
-    })
-    .describe('What to upgrade to.'),
+  desired: Desired.describe('What to upgrade to.'),
   capacityReservation: z.boolean().optional().describe('Add a worker for each worker MachineSet while the upgrade runs.'),
 });
 export type UpgradeConfigSpec = z.output<typeof UpgradeConfigSpec>;
@@ -54,6 +54,14 @@ export const UpgradeHistory = z.object({
   conditions: z.array(StepCondition).optional().describe('Steps, the one that began last first.'),
   startTime: time().describe('When the upgrade began.'),
   completeTime: time().describe('When all its steps were done.'),
+  begunWith: z
+    .object({
+      type: UpgradeType.describe('Which upgrader runs.'),
+      upgradeAt: z.string().describe('Earliest start, RFC 3339.'),
+      desired: Desired.describe('What is upgraded to.'),
+    })
+    .optional()
+    .describe('Flotilla: what the upgrade was begun with. A change of it in the spec waits for the end of the upgrade.'),
   workerStartTime: time().describe('When the first pool of workers began to change.'),
   workerCompleteTime: time().describe('When every pool of workers was done.'),
   notifications: z

@@ -1,32 +1,13 @@
 import type { Node } from '@flotilla/api/core';
 import { UPGRADE_CONFIG_NAME } from '@flotilla/api/managed';
-import {
-  type Change,
-  type Clock,
-  type Logger,
-  type Metrics,
-  type ReconcileContext,
-  type ReconcileResult,
-  type Reconciler,
-  startReconciler,
-  watch,
-} from '@flotilla/runtime';
-import { cordonOf, findEntry, historyOf, isBeingConfigured, isControlPlaneNode, workerPools } from '@flotilla/upgrade';
-import type { Caches } from '../../caches.ts';
-import type { NodeDrains } from '../../drain/node-drains.ts';
-import type { Ports } from '../../ports.ts';
+import { type Change, type ReconcileContext, type ReconcileResult, type Reconciler, startReconciler, watch } from '@flotilla/runtime';
+import { cordonOf, isBeingConfigured, isControlPlaneNode, isUnderWay, workerPools } from '@flotilla/upgrade';
+import type { ReconcilerDeps } from '../deps.ts';
 
 /** What the reconciler works with. */
-export interface NodeDeps {
-  readonly caches: Caches;
-  readonly ports: Pick<Ports, 'config' | 'metrics'>;
-  readonly drains: NodeDrains;
+export interface NodeDeps extends ReconcilerDeps {
   /** Called when pods with a disruption budget were removed. */
   readonly onForcedDrain: () => void;
-  readonly namespace: string;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
-  readonly clock: Clock;
 }
 
 /**
@@ -51,8 +32,7 @@ export function startNodeKeeper(deps: NodeDeps, signal: AbortSignal): Reconciler
 async function reconcile(deps: NodeDeps, name: string, { logger, signal }: ReconcileContext): Promise<ReconcileResult> {
   const { caches, ports, drains, onForcedDrain, clock, namespace } = deps;
   const upgradeConfig = caches.upgradeConfigs.get({ namespace, name: UPGRADE_CONFIG_NAME });
-  const entry = upgradeConfig && findEntry(historyOf(upgradeConfig), upgradeConfig.spec.desired.version ?? '');
-  if (!upgradeConfig || entry?.phase !== 'Upgrading' || !workerPools(caches.pools.list()).isUpgrading) return {};
+  if (!upgradeConfig || !isUnderWay(upgradeConfig) || !workerPools(caches.pools.list()).isUpgrading) return {};
   const node = caches.nodes.get({ name });
   const { config } = ports.config.current();
   if (!config || (node && isControlPlaneNode(node))) return {};

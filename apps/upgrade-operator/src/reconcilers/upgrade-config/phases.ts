@@ -94,10 +94,12 @@ async function checkEarly({ upgradeConfig, cluster, config, draft, clock, ports,
 }
 
 async function lookAtPending(pass: Pass): Promise<ManagedUpgradeLook> {
-  const { upgradeConfig, cluster, config, draft, clock, ports, retries, timers, signal } = pass;
-  if (!(await isValid(pass))) return NOTHING;
+  const { upgradeConfig, cluster, config, clock, ports, retries, timers, signal } = pass;
+  const { timeOut } = config.upgradeWindow;
+  const schedule = scheduleOf(upgradeConfig.spec.upgradeAt, timeOut, clock.now());
+  const remark = schedule?.isBreached ? `; the ${timeOut} minutes of its window are over since upgradeAt, it begins all the same` : '';
+  if (!(await isValid(pass, remark))) return NOTHING;
   const target = targetOf(upgradeConfig.spec);
-  const schedule = scheduleOf(upgradeConfig.spec.upgradeAt, config.upgradeWindow.timeOut, clock.now());
   const isDue = schedule?.isReady === true || (target !== undefined && isCommenced(cluster.clusterVersion, target));
   if (!isDue) {
     timers.lookAgain(schedule && schedule.untilUpgradeMs + 1);
@@ -106,15 +108,15 @@ async function lookAtPending(pass: Pass): Promise<ManagedUpgradeLook> {
   try {
     const isReplaced = await ports.provider.refresh(signal);
     return { ...NOTHING, isValid: true, isDue, provider: isReplaced ? 'replaced' : 'agrees' };
-  } catch (error) {
-    draft.sayValidated(ValidationReason.providerUnavailable, errorMessage(error));
+  } catch {
+    // Its provider says why, in the condition about what is asked for.
     timers.lookAgain(retries.after('provider'));
     return NOTHING;
   }
 }
 
-/** Validates, looking up what that takes, and says what came of it. */
-async function isValid(pass: Pass): Promise<boolean> {
+/** Validates, looking up what that takes, and says what came of it. @param remark said of what is valid */
+async function isValid(pass: Pass, remark: string): Promise<boolean> {
   const { upgradeConfig, cluster, config, draft, ports, retries, timers, signal } = pass;
   const answers: { imageVersion?: string; updates?: readonly string[] } = {};
   for (;;) {
@@ -140,7 +142,7 @@ async function isValid(pass: Pass): Promise<boolean> {
           ports.metrics.validationFailed(true);
           return false;
         case 'valid':
-          draft.sayValidated(ValidationReason.valid, verdict.message);
+          draft.sayValidated(ValidationReason.valid, verdict.message + remark);
           ports.metrics.validationFailed(false);
           return true;
       }

@@ -1,24 +1,20 @@
-import { refKey, WaitingError } from '@flotilla/api';
-import { NotificationState, UPGRADE_CONFIG_NAME } from '@flotilla/api/managed';
+import { refKey } from '@flotilla/api';
+import { NotificationState, UPGRADE_CONFIG_NAME, UpgradeCondition } from '@flotilla/api/managed';
 import { advanceUpgrade } from '@flotilla/machines';
 import {
   type Channel,
   type Client,
-  type Clock,
   isConflict,
-  type Logger,
-  type Metrics,
   type ReconcileContext,
   type ReconcileResult,
   type Reconciler,
   startReconciler,
 } from '@flotilla/runtime';
-import type { Caches } from '../../caches.ts';
+import { heldMessage, type UpgradeBeginning, upgradeInForce } from '@flotilla/upgrade';
 import { createClusterWrites } from '../../cluster-writes.ts';
-import type { NodeDrains } from '../../drain/node-drains.ts';
 import { NotificationOutbox } from '../../notification-outbox.ts';
 import { OwnWrites } from '../../own-writes.ts';
-import type { Ports } from '../../ports.ts';
+import type { ReconcilerDeps } from '../deps.ts';
 import { observeCluster, observeUpgradeConfig } from './observe.ts';
 import { lookAt, notify, type Pass, type PassDeps } from './phases.ts';
 import { momentsOf } from './plan.ts';
@@ -28,22 +24,15 @@ import { Timers } from './timers.ts';
 import { clusterWatches, upgradeConfigWatch } from './wakes.ts';
 
 /** What the reconciler works with. */
-export interface UpgradeConfigDeps {
+export interface UpgradeConfigDeps extends ReconcilerDeps {
   readonly client: Client;
-  readonly caches: Caches;
-  readonly ports: Ports;
-  readonly drains: NodeDrains;
   readonly steps: PassDeps['steps'];
   /** Wakes the UpgradeConfig from elsewhere. */
   readonly looks: Channel;
   /** Pods with a disruption budget were removed from a node since it was last asked. */
   readonly takeForcedDrain: () => boolean;
-  readonly namespace: string;
   /** Longest time between two tries of what fails. */
   readonly retryMs: number;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
-  readonly clock: Clock;
 }
 
 /** Carries out the UpgradeConfig until the signal aborts. It is the only writer of its status; pools of workers are part of what it looks at. */
@@ -68,7 +57,7 @@ export function startUpgradeConfigs(deps: UpgradeConfigDeps, signal: AbortSignal
   return startReconciler({
     name: 'upgrade-config',
     for: upgradeConfigWatch(caches),
-    watches: [...clusterWatches(caches, key), ports.config.watch, looks],
+    watches: [...clusterWatches(caches, key), ports.config.watch, ports.provider.watch, looks],
     reconcile: (_, context) => reconcile(deps, shared, context),
     logger,
     signal,
@@ -81,28 +70,47 @@ export function startUpgradeConfigs(deps: UpgradeConfigDeps, signal: AbortSignal
 async function reconcile(deps: UpgradeConfigDeps, shared: PassDeps, { logger, signal }: ReconcileContext): Promise<ReconcileResult> {
   const { caches, client, ports, namespace, clock, takeForcedDrain } = deps;
   const { written } = shared;
-  const upgradeConfig = observeUpgradeConfig(caches, written, namespace);
-  if (!upgradeConfig || upgradeConfig.metadata.deletionTimestamp) {
+  const asked = observeUpgradeConfig(caches, written, namespace);
+  if (!asked || asked.metadata.deletionTimestamp) {
     ports.metrics.resetAll();
     return {};
   }
+  const { upgradeConfig, held } = upgradeInForce(asked);
   const cluster = observeCluster(caches, written);
-  if (!cluster)
-    throw new WaitingError('FLOTILLA_NO_CLUSTER_VERSION', 'there is no ClusterVersion to upgrade: create ClusterVersion version', 60_000);
-  const draft = new UpgradeDraft(upgradeConfig, cluster.clusterVersion, () => clock.now());
-  const save = () => draft.save(client, written.upgradeConfigs, signal);
+  const draft = new UpgradeDraft(upgradeConfig, cluster?.clusterVersion, () => clock.now());
+  const save = async () => {
+    for (const event of await draft.save(client, written.upgradeConfigs, signal)) ports.events.record(event);
+  };
   const { config, problem } = ports.config.current();
-  draft.sayConfiguration(problem);
+  draft.say(UpgradeCondition.configured, problem === undefined ? undefined : { reason: 'ConfigurationInvalid', message: problem });
+  draft.say(UpgradeCondition.clusterVersionFound, cluster ? undefined : NO_CLUSTER_VERSION);
   // The entry is there before anything is done for it.
-  if (draft.isNew || !config) await save();
-  if (!config) return {};
+  if (draft.isNew || !config || !cluster) await save();
+  if (!config || !cluster) return {};
   const timers = new Timers();
   const pass: Pass = { ...shared, upgradeConfig, cluster, config, draft, timers, save, logger, signal };
   if (draft.entry.phase === 'Upgrading' && takeForcedDrain()) await notify(pass, NotificationState.delayed, 'drain');
   await throughPhases(pass);
+  saySynced(pass, held);
   for (const [moment, at] of momentsOf(draft.entry)) ports.metrics.moment(moment, draft.entry.version ?? '', at);
   await save();
   return timers.result;
+}
+
+const NO_CLUSTER_VERSION = {
+  reason: 'ClusterVersionMissing',
+  message: 'there is no ClusterVersion named version to upgrade by: install a cluster version operator, or create it',
+};
+
+/** Says what waits for the end of this upgrade, and has it looked at then. @param held what the spec asks for by now */
+function saySynced({ upgradeConfig, draft, ports, timers }: Pass, held: UpgradeBeginning | undefined): void {
+  const isUnderWay = draft.entry.phase === 'Upgrading';
+  if (held && !isUnderWay) timers.lookAgain(0);
+  const ofProvider = ports.provider.problem();
+  const ofSpec = held && { reason: 'ChangeHeld', message: heldMessage('the UpgradeConfig', held, upgradeConfig) };
+  const waiting = ofProvider?.reason === 'ChangeHeld' ? ofProvider : ofSpec;
+  const failing = ofProvider?.reason === 'ChangeHeld' ? undefined : ofProvider;
+  draft.say(UpgradeCondition.synced, (isUnderWay && waiting) || failing);
 }
 
 async function throughPhases(pass: Pass): Promise<void> {

@@ -8,18 +8,23 @@ import {
   type UpgradeHistory,
   type UpgradePhase,
 } from '@flotilla/api/managed';
-import { type Client, patchStatus } from '@flotilla/runtime';
+import { type Client, type EventToRecord, patchStatus } from '@flotilla/runtime';
 import {
+  beginningOf,
+  conditionOf,
   findEntry,
   historyOf,
   precedingVersion,
   type StepEnd,
+  type UpgradeBeginning,
   withEntry,
   withResolvedVersion,
   withStepCondition,
   withStepEnd,
 } from '@flotilla/upgrade';
+import { subjectOf } from '../../event-subject.ts';
 import type { OwnWrites } from '../../own-writes.ts';
+import { statusEvents } from './status-events.ts';
 
 /** Reasons of the condition `Validated`. */
 export const ValidationReason = {
@@ -27,35 +32,42 @@ export const ValidationReason = {
   refused: 'ValidationFailed',
   /** What is needed to judge it could not be looked up. */
   unknown: 'ValidationPending',
-  /** Whoever provides it could not be asked. */
-  providerUnavailable: 'ProviderUnavailable',
-  configuration: 'ConfigurationInvalid',
 } as const;
 export type ValidationReason = (typeof ValidationReason)[keyof typeof ValidationReason];
+
+/** What an upgrade builds on, and what is said of it once it is in order again. */
+const CONCERNS = {
+  [UpgradeCondition.configured]: { reason: 'ConfigurationValid', message: 'The configuration of the operator is valid' },
+  [UpgradeCondition.clusterVersionFound]: { reason: 'ClusterVersionFound', message: 'The cluster has its ClusterVersion' },
+  [UpgradeCondition.synced]: { reason: 'Synced', message: 'What is asked for is what is carried out' },
+} as const;
+/** Condition of something that an upgrade builds on. */
+export type Concern = keyof typeof CONCERNS;
 
 /** The status of an UpgradeConfig as one pass makes it: the only writer. It is written where a pass says so, and only when it differs. */
 export class UpgradeDraft {
   #base: UpgradeConfig;
   #history: readonly UpgradeHistory[];
   readonly #version: string;
+  readonly #begunWith: UpgradeBeginning;
   readonly #now: () => number;
   readonly isNew: boolean;
 
-  constructor(upgradeConfig: UpgradeConfig, clusterVersion: ClusterVersion, now: () => number) {
+  /** @param upgradeConfig with the spec that counts for the upgrade in force */
+  constructor(upgradeConfig: UpgradeConfig, clusterVersion: ClusterVersion | undefined, now: () => number) {
     this.#base = upgradeConfig;
+    this.#begunWith = beginningOf(upgradeConfig.spec);
     this.#now = now;
     const { version = '' } = upgradeConfig.spec.desired;
     this.#version = version;
     const history = withResolvedVersion(historyOf(upgradeConfig), version);
     this.isNew = findEntry(history, version) === undefined;
-    const preceding = precedingVersion(clusterVersion, version);
-    const entry: UpgradeHistory = {
-      ...(version !== '' && { version }),
-      ...(preceding !== undefined && { precedingVersion: preceding }),
-      phase: 'New',
-      conditions: [],
-    };
-    this.#history = this.isNew ? withEntry(history, entry) : history;
+    const fresh: UpgradeHistory = { ...(version !== '' && { version }), phase: 'New', conditions: [] };
+    this.#history = this.isNew ? withEntry(history, fresh) : history;
+    const preceding = clusterVersion && precedingVersion(clusterVersion, version);
+    const { phase, precedingVersion: known } = this.entry;
+    const isAhead = phase === 'New' || phase === 'Pending';
+    if (isAhead && known === undefined && preceding !== undefined) this.change({ precedingVersion: preceding });
   }
 
   /** As the pass has made it so far. */
@@ -72,7 +84,8 @@ export class UpgradeDraft {
   /** Enters a phase; the upgrade begins with Upgrading and is complete with Upgraded. */
   enter(phase: UpgradePhase): void {
     const now = conditionTime(this.#now());
-    this.change({ phase, ...(phase === 'Upgrading' && { startTime: now }), ...(phase === 'Upgraded' && { completeTime: now }) });
+    if (phase === 'Upgrading') this.change({ phase, startTime: now, begunWith: this.#begunWith });
+    else this.change({ phase, ...(phase === 'Upgraded' && { completeTime: now }) });
   }
 
   endStep(condition: UpgradeCondition, end: StepEnd): void {
@@ -86,14 +99,10 @@ export class UpgradeDraft {
     this.#set(withStepCondition(this.entry, { type: UpgradeCondition.validated, status, reason, message }, this.#now()));
   }
 
-  /** Says what is wrong with the operator's configuration, or that it is mended; nothing as long as it never was wrong. */
-  sayConfiguration(problem: string | undefined): void {
-    const type = UpgradeCondition.configured;
-    if (problem === undefined && !this.entry.conditions?.some((condition) => condition.type === type)) return;
-    const said =
-      problem === undefined
-        ? { type, status: 'True' as const, reason: 'ConfigurationValid', message: 'The configuration of the operator is valid' }
-        : { type, status: 'False' as const, reason: ValidationReason.configuration, message: problem };
+  /** Says what is wrong with what the upgrade builds on, or that it is in order again; nothing as long as nothing was ever wrong. */
+  say(type: Concern, problem: { readonly reason: string; readonly message: string } | undefined): void {
+    if (!problem && !conditionOf(this.entry, type)) return;
+    const said = problem ? { type, status: 'False' as const, ...problem } : { type, status: 'True' as const, ...CONCERNS[type] };
     this.#set(withStepCondition(this.entry, said, this.#now()));
   }
 
@@ -125,11 +134,16 @@ export class UpgradeDraft {
     this.#history = withEntry(this.#history, entry);
   }
 
-  /** Writes what differs from what is stored; throws a conflict when somebody changed the UpgradeConfig meanwhile. */
-  async save(client: Pick<Client, 'patch'>, written: OwnWrites<UpgradeConfig>, signal: AbortSignal): Promise<void> {
+  /**
+   * Writes what differs from what is stored; throws a conflict when somebody changed the UpgradeConfig meanwhile.
+   * @returns the events that this is worth
+   */
+  async save(client: Pick<Client, 'patch'>, written: OwnWrites<UpgradeConfig>, signal: AbortSignal): Promise<EventToRecord[]> {
     const stored = await patchStatus(client, UpgradeConfig, this.#base, { ...this.#base.status, history: this.#history }, { signal });
-    if (!stored) return;
+    if (!stored) return [];
+    const events = statusEvents(historyOf(this.#base), historyOf(stored));
     written.note(this.#base, stored);
     this.#base = stored;
+    return events.map((event) => ({ ...event, regarding: subjectOf(stored) }));
   }
 }

@@ -1,0 +1,195 @@
+/** The real operator in this process with real Prometheus and Alertmanager, and OCM played by a server: for tests. */
+import { ConfigMap, Event, Namespace, Secret } from '@flotilla/api/core';
+import { OPERATOR_CONFIG_MAP, OPERATOR_NAMESPACE, type StepCondition, UpgradeConfig, type UpgradeHistory } from '@flotilla/api/managed';
+import {
+  type AlertmanagerServer,
+  type ApiServer,
+  type ClusterManager,
+  type PrometheusServer,
+  startAlertmanager,
+  startApiServer,
+  startClusterManager,
+  startPrometheus,
+} from '@flotilla/control-plane/servers';
+import { type ClusterActors, clearCluster, createSmallCluster, startClusterActors } from '@flotilla/control-plane/simulators';
+import { type Client, createLogger, createMetrics, isNotFound, systemClock } from '@flotilla/runtime';
+import { createAlertmanager } from './clients/alertmanager.ts';
+import { readConfig } from './config.ts';
+import { runOperator } from './operator.ts';
+import { CASE_REF, installKinds, until } from './operator-case.ts';
+import { createPortsWith } from './wiring.ts';
+
+/** Where every case upgrades to. */
+export const TARGET = '4.14.12';
+/** Where it may go after that. */
+export const AFTER_TARGET = '4.15.3';
+const OFFERS = { 'stable-4.14': [TARGET], 'stable-4.15': [AFTER_TARGET] };
+const TOKEN = 'c2VjcmV0LW9mLXRlc3Q=';
+/** As the simulated cluster says it. */
+const CLUSTER_ID = '00000000-0000-4000-8000-000000000001';
+const CONFIG_MAP = { namespace: OPERATOR_NAMESPACE, name: OPERATOR_CONFIG_MAP.name };
+
+/** Servers for all cases of a file, and a cluster for each. */
+export class RealWorld {
+  readonly server: ApiServer;
+  readonly client: Client;
+  alertmanager: AlertmanagerServer;
+  prometheus: PrometheusServer;
+  #cluster: { readonly manager: ClusterManager; readonly actors: ClusterActors } | undefined;
+  #operator: { readonly stop: () => Promise<void>; readonly counted: () => Promise<string> } | undefined;
+
+  private constructor(server: ApiServer, client: Client, alertmanager: AlertmanagerServer, prometheus: PrometheusServer) {
+    [this.server, this.client, this.alertmanager, this.prometheus] = [server, client, alertmanager, prometheus];
+  }
+
+  /** Starts the servers. */
+  static async start(): Promise<RealWorld> {
+    const [server, alertmanager, prometheus] = await Promise.all([startApiServer(), startAlertmanager(), startPrometheus()]);
+    const client = await server.client();
+    await installKinds(client);
+    await client.create(Namespace, { metadata: { name: 'openshift-config' } });
+    const config = JSON.stringify({ auths: { 'cloud.openshift.com': { auth: TOKEN } } });
+    await client.create(Secret, {
+      metadata: { namespace: 'openshift-config', name: 'pull-secret' },
+      data: { '.dockerconfigjson': Buffer.from(config).toString('base64') },
+    });
+    return new RealWorld(server, client, alertmanager, prometheus);
+  }
+
+  async stop(): Promise<void> {
+    await this.prometheus.stop();
+    await this.alertmanager.stop();
+    await this.server.stop();
+  }
+
+  get manager(): ClusterManager {
+    if (!this.#cluster) throw new Error('a case begins with beginCase');
+    return this.#cluster.manager;
+  }
+
+  get actors(): ClusterActors {
+    if (!this.#cluster) throw new Error('a case begins with beginCase');
+    return this.#cluster.actors;
+  }
+
+  /** A cluster, its OCM, and the configuration that follows OCM's policies. */
+  async beginCase(): Promise<void> {
+    const manager = await startClusterManager({ externalId: CLUSTER_ID, token: TOKEN });
+    await createSmallCluster(this.client);
+    this.#cluster = { manager, actors: await startClusterActors({ client: this.client, offers: OFFERS }) };
+    await this.configure();
+  }
+
+  /** Takes the case's cluster away. */
+  async endCase(): Promise<void> {
+    await this.stopOperator();
+    await this.#cluster?.actors.stop();
+    await this.#cluster?.manager.stop();
+    await this.client.delete(UpgradeConfig, CASE_REF);
+    await this.client.delete(ConfigMap, CONFIG_MAP);
+    await clearCluster(this.client);
+    await this.prometheus.setAlerts([]);
+    const standing = this.silences;
+    for (const { id, status } of await standing.silences()) if (status.state !== 'expired') await standing.expire(id);
+  }
+
+  get silences() {
+    return createAlertmanager({ clock: systemClock, url: async () => new URL(this.alertmanager.url) });
+  }
+
+  /** Writes the operator's configuration: OCM's policies, but for what is given. */
+  async configure(change: Record<string, unknown> = {}): Promise<void> {
+    const configManager = { source: 'OCM', ocmBaseUrl: this.manager.url, watchInterval: 60 };
+    await this.write(JSON.stringify({ upgradeType: 'OSD', configManager, nodeDrain: { timeOut: 45 }, ...change }));
+  }
+
+  /** Writes it so that the user's own UpgradeConfig counts. */
+  configureLocal(): Promise<void> {
+    return this.configure({ configManager: { source: 'LOCAL', localConfigName: CASE_REF.name } });
+  }
+
+  /** A change of the configuration has OCM asked at once. */
+  askAgain(watchInterval: number): Promise<void> {
+    return this.configure({ configManager: { source: 'OCM', ocmBaseUrl: this.manager.url, watchInterval } });
+  }
+
+  /** Writes what stands in the ConfigMap. */
+  async write(text: string): Promise<void> {
+    const data = { [OPERATOR_CONFIG_MAP.key]: text };
+    await this.client.patch(ConfigMap, CONFIG_MAP, { data }, { type: 'merge' }).catch((error: unknown) => {
+      if (!isNotFound(error)) throw error;
+      return this.client.create(ConfigMap, { metadata: CONFIG_MAP, data });
+    });
+  }
+
+  /** Starts the operator. @param env of its process, such as proxies */
+  startOperator(env: NodeJS.ProcessEnv = {}): void {
+    const stopping = new AbortController();
+    const metrics = createMetrics({ process: false });
+    const urls = ['--prometheus-url', this.prometheus.url, '--alertmanager-url', this.alertmanager.url];
+    const deps = {
+      client: this.client,
+      settings: readConfig([...urls, '--retry-seconds', '1'], env),
+      logger: createLogger({ name: 'operator', level: 'silent' }),
+      metrics,
+      clock: systemClock,
+    };
+    const createPorts = createPortsWith({ retry: { retries: 1, baseMs: 50, jitter: 0, maxMs: 100 }, timeoutMs: 2_000 });
+    const ended = runOperator(deps, { createPorts }, stopping.signal);
+    this.#operator = {
+      counted: () => metrics.registry.metrics(),
+      async stop() {
+        stopping.abort();
+        await ended;
+      },
+    };
+  }
+
+  async stopOperator(): Promise<void> {
+    await this.#operator?.stop();
+    this.#operator = undefined;
+  }
+
+  /** What the operator that runs has counted, as its metrics have it. */
+  async counted(): Promise<string> {
+    return this.#operator ? this.#operator.counted() : '';
+  }
+
+  async history(): Promise<readonly UpgradeHistory[]> {
+    return (await this.client.get(UpgradeConfig, CASE_REF))?.status?.history ?? [];
+  }
+
+  /** Of the newest entry. */
+  async condition(type: string): Promise<StepCondition | undefined> {
+    return (await this.history())[0]?.conditions?.find((each) => each.type === type);
+  }
+
+  untilPhase(phase: string): Promise<void> {
+    return until(async () => (await this.history())[0]?.phase === phase, `phase ${phase}`, 60_000);
+  }
+
+  untilTrue(type: string): Promise<void> {
+    return until(async () => (await this.condition(type))?.status === 'True', `${type} to be so`, 60_000);
+  }
+
+  untilSaid(type: string, words: string): Promise<void> {
+    return until(async () => ((await this.condition(type))?.message ?? '').includes(words), `${type} to say ${words}`, 60_000);
+  }
+
+  /** Reasons of the UpgradeConfig's events, the earliest first. */
+  async eventReasons(): Promise<string[]> {
+    const uid = (await this.client.get(UpgradeConfig, CASE_REF))?.metadata.uid;
+    const { items } = await this.client.list(Event, { namespace: OPERATOR_NAMESPACE });
+    const own = items.filter(({ regarding }) => regarding?.uid === uid);
+    return own.toSorted((a, b) => (a.eventTime ?? '').localeCompare(b.eventTime ?? '')).map(({ reason }) => reason ?? '');
+  }
+}
+
+/** A policy of OCM for `TARGET`, due a second ago unless told otherwise. */
+export const policy = (nextRun = Date.now() - 1_000, more: object = {}) => ({
+  id: 'p',
+  version: TARGET,
+  next_run: `${new Date(nextRun).toISOString().slice(0, 19)}Z`,
+  capacity_reservation: false,
+  ...more,
+});

@@ -1,0 +1,56 @@
+/** What events tell of a status that was written: phases, and what goes wrong in them. */
+import { UpgradeCondition, type UpgradeHistory, type UpgradePhase } from '@flotilla/api/managed';
+import type { EventToRecord } from '@flotilla/runtime';
+import { findEntry, stepConditions, withResolvedVersion } from '@flotilla/upgrade';
+
+type Type = EventToRecord['type'];
+type Told = Pick<EventToRecord, 'type' | 'reason' | 'action' | 'note'>;
+
+const PHASES: Readonly<Record<UpgradePhase, { readonly type: Type; readonly reason: string; readonly what: string }>> = {
+  New: { type: 'Normal', reason: 'UpgradeNew', what: 'was taken up' },
+  Pending: { type: 'Normal', reason: 'UpgradePending', what: 'waits for its time' },
+  Upgrading: { type: 'Normal', reason: 'UpgradeUnderWay', what: 'has begun' },
+  Upgraded: { type: 'Normal', reason: 'UpgradeDone', what: 'is done' },
+  Failed: { type: 'Warning', reason: 'UpgradeGivenUp', what: 'was given up: its window ended before anything was changed' },
+};
+/** Of a step that fails; those that wait are no news. */
+export const STEP_FAILED = 'UpgradeStepFailed';
+
+const STEPS: ReadonlySet<string> = new Set(Object.values(stepConditions));
+/** Conditions beside those of steps, whose reasons are events' too. */
+const CONCERNS: ReadonlySet<string> = new Set([
+  UpgradeCondition.validated,
+  UpgradeCondition.configured,
+  UpgradeCondition.clusterVersionFound,
+  UpgradeCondition.synced,
+]);
+
+/** Events between two histories, in the order of the entries. Pure. */
+export function statusEvents(before: readonly UpgradeHistory[], after: readonly UpgradeHistory[]): Told[] {
+  return after.flatMap((entry) => {
+    const { version = '' } = entry;
+    const old = findEntry(withResolvedVersion(before, version), version);
+    return [...phaseEvents(old, entry), ...conditionEvents(old, entry)];
+  });
+}
+
+function phaseEvents(old: UpgradeHistory | undefined, { phase, version }: UpgradeHistory): Told[] {
+  if (old?.phase === phase) return [];
+  const { type, reason, what } = PHASES[phase];
+  return [{ type, reason, action: 'EnterPhase', note: `The upgrade${version === undefined ? '' : ` to ${version}`} ${what}` }];
+}
+
+function conditionEvents(old: UpgradeHistory | undefined, entry: UpgradeHistory): Told[] {
+  return (entry.conditions ?? []).flatMap(({ type, status, reason = '', message = '', waitingFor }): Told[] => {
+    const was = old?.conditions?.find((condition) => condition.type === type);
+    if (was?.status === status && was.message === message) return [];
+    if (STEPS.has(type))
+      return status === 'False' && waitingFor === undefined
+        ? [{ type: 'Warning', reason: STEP_FAILED, action: 'TakeStep', note: `${type}: ${message}` }]
+        : [];
+    // What was never wrong need not be told to be right.
+    if (!CONCERNS.has(type) || (status === 'True' && !was)) return [];
+    const isWarning = status !== 'True' && reason !== 'ChangeHeld';
+    return [{ type: isWarning ? 'Warning' : 'Normal', reason, action: 'Judge', note: message }];
+  });
+}

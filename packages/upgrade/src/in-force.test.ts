@@ -1,0 +1,97 @@
+import { UpgradeConfig, type UpgradeConfigSpec, type UpgradeHistory } from '@flotilla/api/managed';
+import { describe, expect, test } from 'vitest';
+import { beginningOf, heldMessage, isSameBeginning, isUnderWay, upgradeInForce } from './in-force.ts';
+import { buildSpec } from './upgrade-builders.ts';
+
+const begun: UpgradeHistory = { version: '4.14.12', phase: 'Upgrading', begunWith: beginningOf(buildSpec()) };
+const other = { version: '4.15.3', channel: 'stable-4.15' };
+const build = (spec: Partial<UpgradeConfigSpec>, ...history: UpgradeHistory[]) =>
+  UpgradeConfig.schema.parse({ metadata: { name: 'u' }, spec: buildSpec(spec), status: { history } });
+
+test.each([
+  { name: 'nobody has seen it yet', spec: {}, history: [], version: undefined, held: false },
+  { name: 'it waits', spec: {}, history: [{ ...begun, phase: 'Pending' as const, begunWith: undefined }], version: '4.14.12', held: false },
+  { name: 'it is under way', spec: {}, history: [begun], version: '4.14.12', held: false },
+  { name: 'another version is asked for meanwhile', spec: { desired: other }, history: [begun], version: '4.14.12', held: true },
+  {
+    name: 'another version is asked for and was seen waiting',
+    spec: { desired: other },
+    history: [{ version: '4.15.3', phase: 'Pending' as const }, begun],
+    version: '4.14.12',
+    held: true,
+  },
+  {
+    name: 'an image is asked for meanwhile',
+    spec: { desired: { version: '4.14.12', image: 'r/x' } },
+    history: [begun],
+    version: '4.14.12',
+    held: true,
+  },
+  { name: 'another type is asked for meanwhile', spec: { type: 'ARO' as const }, history: [begun], version: '4.14.12', held: true },
+  {
+    name: 'its moment is written otherwise',
+    spec: { upgradeAt: '2026-02-01T11:00:00+01:00' },
+    history: [begun],
+    version: '4.14.12',
+    held: false,
+  },
+  { name: 'pods get more time', spec: { PDBForceDrainTimeout: 5 }, history: [begun], version: '4.14.12', held: false },
+  {
+    name: 'it has ended and another version is asked for',
+    spec: { desired: other },
+    history: [{ ...begun, phase: 'Upgraded' as const }],
+    version: undefined,
+    held: false,
+  },
+  {
+    name: 'it was begun by an operator that does not say with what',
+    spec: { desired: other },
+    history: [{ ...begun, begunWith: undefined }],
+    version: undefined,
+    held: false,
+  },
+])('the upgrade in force when $name', ({ spec, history, version, held }) => {
+  const inForce = upgradeInForce(build(spec, ...history));
+  expect(inForce.entry?.version).toBe(version);
+  expect(inForce.held).toEqual(held ? beginningOf(buildSpec(spec)) : undefined);
+  expect(inForce.upgradeConfig.spec).toEqual(held ? { ...buildSpec(spec), ...beginningOf(buildSpec()) } : buildSpec(spec));
+});
+
+test('what counts at once is that of the spec, also while a change of the rest is held', () => {
+  const { upgradeConfig } = upgradeInForce(build({ desired: other, PDBForceDrainTimeout: 5, capacityReservation: false }, begun));
+  expect(upgradeConfig.spec).toMatchObject({ PDBForceDrainTimeout: 5, capacityReservation: false, desired: { version: '4.14.12' } });
+});
+
+test.each([
+  { phase: 'Pending' as const, want: false },
+  { phase: 'Upgrading' as const, want: true },
+  { phase: 'Upgraded' as const, want: false },
+  { phase: 'Failed' as const, want: false },
+])('an upgrade in phase $phase is under way: $want', ({ phase, want }) => expect(isUnderWay(build({}, { ...begun, phase }))).toBe(want));
+
+describe('what is held is said', () => {
+  const current = build({}, begun);
+  test.each([
+    {
+      name: 'with its version',
+      wanted: { ...beginningOf(buildSpec()), desired: other },
+      want: 'OCM asks for 4.15.3 (stable-4.15) from 2026-02-01T10:00:00Z on: held until the upgrade to 4.14.12 (stable-4.14) has ended',
+    },
+    {
+      name: 'with its image',
+      wanted: { ...beginningOf(buildSpec()), desired: { image: 'r/x' } },
+      want: 'OCM asks for r/x from 2026-02-01T10:00:00Z on: held until the upgrade to 4.14.12 (stable-4.14) has ended',
+    },
+    {
+      name: 'when nothing is wanted any more',
+      wanted: undefined,
+      want: 'OCM asks for no upgrade any more: held until the upgrade to 4.14.12 (stable-4.14) has ended',
+    },
+  ])('$name', ({ wanted, want }) => expect(heldMessage('OCM', wanted, current)).toBe(want));
+});
+
+test('moments that cannot be read are compared as they are written', () => {
+  const soon = { ...beginningOf(buildSpec()), upgradeAt: 'soon' };
+  expect(isSameBeginning(soon, { ...soon })).toBe(true);
+  expect(isSameBeginning(soon, { ...soon, upgradeAt: 'later' })).toBe(false);
+});
