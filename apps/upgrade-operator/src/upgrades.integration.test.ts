@@ -174,6 +174,20 @@ test('delayed: tells of it once, and goes on', async () => {
   expect(world.told.filter((state) => state === 'StateDelayed')).toHaveLength(1);
 });
 
+test('hours late: begins all the same, and says that its window is over', async () => {
+  operator = startOperator(client, world);
+  await createUpgrade(client, { upgradeAt: new Date(Date.now() - 3 * 3_600_000).toISOString() });
+  await untilPhase('Upgraded');
+  expect((await conditions()).Validated?.message).toBe(
+    'Upgrade config is valid; the 120 minutes of its window are over since upgradeAt, it begins all the same',
+  );
+  expect(world.events.filter((event) => /^Upgrade(New|Pending|UnderWay|Done):/.test(event))).toEqual([
+    `UpgradeNew: The upgrade to ${TARGET} was taken up`,
+    `UpgradeUnderWay: The upgrade to ${TARGET} has begun`,
+    `UpgradeDone: The upgrade to ${TARGET} is done`,
+  ]);
+});
+
 test('a window that ends before anything was changed: gives up, takes everything back and says so', async () => {
   actors.setFaults({ updatesHeld: true });
   world.config = { ...world.config, upgradeWindow: { delayTrigger: 0, timeOut: 3 / 60 } };

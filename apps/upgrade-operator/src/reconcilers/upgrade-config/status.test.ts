@@ -1,0 +1,127 @@
+import { ClusterVersion } from '@flotilla/api/config';
+import { UpgradeCondition, UpgradeConfig, type UpgradeHistory } from '@flotilla/api/managed';
+import { describe, expect, test } from 'vitest';
+import { OwnWrites } from '../../own-writes.ts';
+import { UpgradeDraft, ValidationReason } from './status.ts';
+
+const NOW = Date.parse('2026-02-01T10:00:00Z');
+const TIME = '2026-02-01T10:00:00Z';
+const spec = { type: 'OSD', upgradeAt: '2026-02-01T09:00:00Z', PDBForceDrainTimeout: 60, desired: { version: '4.14.12', channel: 'c' } };
+const build = (...history: UpgradeHistory[]): UpgradeConfig =>
+  UpgradeConfig.schema.parse({ metadata: { name: 'u', namespace: 'n', uid: 'u', resourceVersion: '1' }, spec, status: { history } });
+const clusterVersion = ClusterVersion.schema.parse({
+  metadata: { name: 'version' },
+  spec: { clusterID: 'x' },
+  status: { desired: { version: '4.14.9', image: 'i' } },
+});
+const draftOf = (upgradeConfig: UpgradeConfig) => new UpgradeDraft(upgradeConfig, clusterVersion, () => NOW);
+const waiting: UpgradeHistory = { version: '4.14.12', precedingVersion: '4.14.9', phase: 'Pending' };
+const said = (draft: UpgradeDraft, type: UpgradeCondition) => draft.entry.conditions?.find((condition) => condition.type === type);
+
+test.each([
+  {
+    name: 'nobody has seen',
+    history: [],
+    isNew: true,
+    want: { version: '4.14.12', precedingVersion: '4.14.9', phase: 'New', conditions: [] },
+  },
+  { name: 'was seen', history: [waiting], isNew: false, want: waiting },
+  { name: 'was an image', history: [{ phase: 'Pending' as const }], isNew: false, want: waiting },
+])('the entry of an upgrade that $name', ({ history, isNew, want }) => {
+  const draft = draftOf(build(...history));
+  expect(draft.isNew).toBe(isNew);
+  expect(draft.entry).toEqual(want);
+});
+
+test('the version that is left behind is noted as soon as it is known, and stays', () => {
+  const draft = new UpgradeDraft(build(), undefined, () => NOW);
+  expect(draft.entry).toEqual({ version: '4.14.12', phase: 'New', conditions: [] });
+  expect(draftOf(build({ ...draft.entry, phase: 'Pending' })).entry.precedingVersion).toBe('4.14.9');
+  expect(draftOf(build({ ...waiting, precedingVersion: '4.14.8' })).entry.precedingVersion).toBe('4.14.8');
+  expect(draftOf(build({ ...waiting, precedingVersion: undefined, phase: 'Upgraded' })).entry).not.toHaveProperty(
+    'precedingVersion',
+    '4.14.9',
+  );
+});
+
+test.each([
+  { phase: 'Upgrading', want: { startTime: TIME, begunWith: { type: 'OSD', upgradeAt: spec.upgradeAt, desired: spec.desired } } },
+  { phase: 'Upgraded', want: { completeTime: TIME } },
+  { phase: 'Failed', want: {} },
+  { phase: 'Pending', want: {} },
+] as const)('entering $phase notes %j', ({ phase, want }) => {
+  const draft = draftOf(build(waiting));
+  draft.enter(phase);
+  expect(draft.entry).toEqual({ ...waiting, phase, ...want });
+});
+
+test.each([
+  { reason: ValidationReason.valid, status: 'True' },
+  { reason: ValidationReason.refused, status: 'False' },
+  { reason: ValidationReason.unknown, status: 'Unknown' },
+])('validation that is $reason is $status', ({ reason, status }) => {
+  const draft = draftOf(build(waiting));
+  draft.sayValidated(reason, 'why');
+  expect(said(draft, UpgradeCondition.validated)).toMatchObject({ status, reason, message: 'why' });
+});
+
+describe.each([UpgradeCondition.configured, UpgradeCondition.clusterVersionFound, UpgradeCondition.synced])('%s', (type) => {
+  const problem = { reason: 'Wrong', message: 'mend it' };
+  test('is said of nothing that was never wrong', () => {
+    const draft = draftOf(build(waiting));
+    draft.say(type, undefined);
+    expect(draft.entry).toEqual(waiting);
+  });
+  test('is said while it is wrong, and once it is mended', () => {
+    const draft = draftOf(build(waiting));
+    draft.say(type, problem);
+    expect(said(draft, type)).toMatchObject({ status: 'False', ...problem });
+    draft.say(type, undefined);
+    expect(said(draft, type)).toMatchObject({ status: 'True', message: expect.not.stringContaining('mend') });
+  });
+});
+
+test('a notification is noted when it is due, keeps why it cannot be told, and when it was told', () => {
+  const draft = draftOf(build(waiting));
+  draft.noteNotification('StateDelayed', { isTold: false, detail: 'drain' });
+  expect(draft.entry.notifications).toEqual([{ state: 'StateDelayed', detail: 'drain' }]);
+  draft.noteNotification('StateDelayed', { isTold: false, problem: 'refused' });
+  expect(draft.entry.notifications).toEqual([{ state: 'StateDelayed', detail: 'drain', message: 'refused' }]);
+  draft.noteNotification('StateDelayed', { isTold: true });
+  draft.noteNotification('StateCompleted', { isTold: true });
+  expect(draft.entry.notifications).toEqual([
+    { state: 'StateDelayed', detail: 'drain', time: TIME },
+    { state: 'StateCompleted', time: TIME },
+  ]);
+});
+
+describe('saving', () => {
+  /** A server that stores what it is sent, and counts it. */
+  const store = () => {
+    const patches: unknown[] = [];
+    const stored = build({ ...waiting, phase: 'Upgrading' });
+    const client = {
+      async patch(_kind: unknown, _ref: unknown, patch: unknown) {
+        patches.push(patch);
+        return { ...stored, metadata: { ...stored.metadata, resourceVersion: '2' } } as never;
+      },
+    };
+    return { patches, client };
+  };
+  const { signal } = new AbortController();
+
+  test('writes nothing, and is no event, where nothing is different', async () => {
+    const { patches, client } = store();
+    expect(await draftOf(build(waiting)).save(client, new OwnWrites(), signal)).toEqual([]);
+    expect(patches).toEqual([]);
+  });
+
+  test('writes under the version that was read, and says what the new state is worth', async () => {
+    const { patches, client } = store();
+    const draft = draftOf(build(waiting));
+    draft.enter('Upgrading');
+    const events = await draft.save(client, new OwnWrites(), signal);
+    expect(patches).toMatchObject([{ metadata: { uid: 'u', resourceVersion: '1' } }]);
+    expect(events).toMatchObject([{ reason: 'UpgradeUnderWay', regarding: { kind: 'UpgradeConfig', name: 'u', uid: 'u' } }]);
+  });
+});
