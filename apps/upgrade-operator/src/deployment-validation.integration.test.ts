@@ -1,6 +1,8 @@
 /** The deployment validation operator, found by its Service as in a cluster, and played by a server: what it reports is an advice. */
 import { KubeObject, resource } from '@flotilla/api';
 import { Namespace } from '@flotilla/api/core';
+import * as servers from '@flotilla/control-plane/servers';
+import * as simulators from '@flotilla/control-plane/simulators';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type HostileService, half, say, silence, startHostileService } from './clients/hostile-service.ts';
 import { SERVICES } from './clients/monitoring-access.ts';
@@ -15,7 +17,7 @@ const sample = (value: number) =>
 let world: RealWorld;
 let service: HostileService | undefined;
 beforeAll(async () => {
-  world = await RealWorld.start();
+  world = await RealWorld.start({ ...servers, ...simulators });
   await world.client.create(Namespace, { metadata: { name: ref.namespace } });
 });
 afterAll(() => world?.stop());

@@ -1,6 +1,8 @@
 /** Who provides an upgrade changes its mind, before the upgrade and in the middle of it. */
 import { ClusterVersion } from '@flotilla/api/config';
 import { UpgradeConfig } from '@flotilla/api/managed';
+import * as servers from '@flotilla/control-plane/servers';
+import * as simulators from '@flotilla/control-plane/simulators';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { CASE_REF, createUpgrade, until } from './operator-case.ts';
 import { AFTER_TARGET, policy, RealWorld, TARGET } from './real-world-case.ts';
@@ -10,7 +12,7 @@ const AFTER_CHANNEL = 'stable-4.15';
 
 let world: RealWorld;
 beforeAll(async () => {
-  world = await RealWorld.start();
+  world = await RealWorld.start({ ...servers, ...simulators });
 });
 afterAll(() => world?.stop());
 beforeEach(() => world.beginCase());

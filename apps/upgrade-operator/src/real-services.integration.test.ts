@@ -1,7 +1,8 @@
 /** Upgrades with the real operator, Prometheus and Alertmanager, and with OCM played by a server. */
 import { readFile } from 'node:fs/promises';
 import { UpgradeConfig } from '@flotilla/api/managed';
-import { startAlertmanager, startPrometheus } from '@flotilla/control-plane/servers';
+import * as servers from '@flotilla/control-plane/servers';
+import * as simulators from '@flotilla/control-plane/simulators';
 import { systemClock } from '@flotilla/runtime';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -15,7 +16,7 @@ const HOUR = 3_600_000;
 
 let world: RealWorld;
 beforeAll(async () => {
-  world = await RealWorld.start();
+  world = await RealWorld.start({ ...servers, ...simulators });
 });
 afterAll(() => world?.stop());
 beforeEach(() => world.beginCase());
@@ -103,7 +104,7 @@ describe('monitoring that goes', () => {
       'ClusterHealthyBeforeUpgrade',
       'unable to query critical alerts: Prometheus: GET /api/v1/query: connect ECONNREFUSED',
     );
-    world.prometheus = await startPrometheus({ port });
+    world.prometheus = await servers.startPrometheus({ port });
     await world.untilPhase('Upgraded');
   });
 
@@ -117,7 +118,7 @@ describe('monitoring that goes', () => {
     await world.alertmanager.stop();
     world.actors.setFaults({});
     await world.untilSaid('ControlPlaneMaintenanceWindowRemoved', 'Alertmanager: GET /api/v2/silences: connect ECONNREFUSED');
-    world.alertmanager = await startAlertmanager({ port });
+    world.alertmanager = await servers.startAlertmanager({ port });
     await world.untilPhase('Upgraded');
   });
 });

@@ -1,17 +1,6 @@
 /** The real operator in this process with real Prometheus and Alertmanager, and OCM played by a server: for tests. */
 import { ConfigMap, Event, Namespace, Secret } from '@flotilla/api/core';
 import { OPERATOR_CONFIG_MAP, OPERATOR_NAMESPACE, type StepCondition, UpgradeConfig, type UpgradeHistory } from '@flotilla/api/managed';
-import {
-  type AlertmanagerServer,
-  type ApiServer,
-  type ClusterManager,
-  type PrometheusServer,
-  startAlertmanager,
-  startApiServer,
-  startClusterManager,
-  startPrometheus,
-} from '@flotilla/control-plane/servers';
-import { type ClusterActors, clearCluster, createSmallCluster, startClusterActors } from '@flotilla/control-plane/simulators';
 import { type Client, createLogger, createMetrics, isNotFound, systemClock } from '@flotilla/runtime';
 import { createAlertmanager } from './clients/alertmanager.ts';
 import { readConfig } from './config.ts';
@@ -29,21 +18,71 @@ const TOKEN = 'c2VjcmV0LW9mLXRlc3Q=';
 const CLUSTER_ID = '00000000-0000-4000-8000-000000000001';
 const CONFIG_MAP = { namespace: OPERATOR_NAMESPACE, name: OPERATOR_CONFIG_MAP.name };
 
+/** A service of the cluster's monitoring. */
+interface Listening {
+  readonly url: string;
+  readonly port: number;
+  stop(): Promise<void>;
+}
+interface Monitoring extends Listening {
+  setAlerts(alerts: readonly { readonly alertname: string; readonly labels?: Readonly<Record<string, string>> }[]): Promise<void>;
+}
+interface Server {
+  readonly kubeconfig: string;
+  client(): Promise<Client>;
+  stop(): Promise<void>;
+}
+/** OCM, as far as tests play with it. */
+interface Manager {
+  readonly url: string;
+  readonly requests: readonly { readonly path: string }[];
+  readonly written: readonly string[];
+  readonly serviceLogs: readonly Readonly<Record<string, unknown>>[];
+  setPolicies(policies: readonly ReturnType<typeof policy>[]): void;
+  setState(policyId: string, value: string): void;
+  setFaults(...faults: readonly { readonly path?: RegExp; readonly status?: number }[]): void;
+  stop(): Promise<void>;
+}
+interface Actors {
+  setFaults(faults: { readonly controlPlaneHeld?: boolean }): void;
+  stop(): Promise<void>;
+}
+
+/** What a world is made of; a test takes it from `@flotilla/control-plane`, which no app imports. */
+export interface WorldParts {
+  readonly startApiServer: () => Promise<Server>;
+  readonly startAlertmanager: () => Promise<Listening>;
+  readonly startPrometheus: () => Promise<Monitoring>;
+  readonly startClusterManager: (cluster: { readonly externalId: string; readonly token: string }) => Promise<Manager>;
+  readonly createSmallCluster: (client: Client) => Promise<void>;
+  readonly clearCluster: (client: Client) => Promise<void>;
+  readonly startClusterActors: (options: {
+    readonly client: Client;
+    readonly offers: Readonly<Record<string, readonly string[]>>;
+  }) => Promise<Actors>;
+}
+
 /** Servers for all cases of a file, and a cluster for each. */
 export class RealWorld {
-  readonly server: ApiServer;
+  readonly server: Server;
   readonly client: Client;
-  alertmanager: AlertmanagerServer;
-  prometheus: PrometheusServer;
-  #cluster: { readonly manager: ClusterManager; readonly actors: ClusterActors } | undefined;
+  alertmanager: Listening;
+  prometheus: Monitoring;
+  readonly #parts: WorldParts;
+  #cluster: { readonly manager: Manager; readonly actors: Actors } | undefined;
   #operator: { readonly stop: () => Promise<void>; readonly counted: () => Promise<string> } | undefined;
 
-  private constructor(server: ApiServer, client: Client, alertmanager: AlertmanagerServer, prometheus: PrometheusServer) {
-    [this.server, this.client, this.alertmanager, this.prometheus] = [server, client, alertmanager, prometheus];
+  private constructor(parts: WorldParts, started: { server: Server; client: Client; alertmanager: Listening; prometheus: Monitoring }) {
+    this.#parts = parts;
+    this.server = started.server;
+    this.client = started.client;
+    this.alertmanager = started.alertmanager;
+    this.prometheus = started.prometheus;
   }
 
   /** Starts the servers. */
-  static async start(): Promise<RealWorld> {
+  static async start(parts: WorldParts): Promise<RealWorld> {
+    const { startApiServer, startAlertmanager, startPrometheus } = parts;
     const [server, alertmanager, prometheus] = await Promise.all([startApiServer(), startAlertmanager(), startPrometheus()]);
     const client = await server.client();
     await installKinds(client);
@@ -53,7 +92,7 @@ export class RealWorld {
       metadata: { namespace: 'openshift-config', name: 'pull-secret' },
       data: { '.dockerconfigjson': Buffer.from(config).toString('base64') },
     });
-    return new RealWorld(server, client, alertmanager, prometheus);
+    return new RealWorld(parts, { server, client, alertmanager, prometheus });
   }
 
   async stop(): Promise<void> {
@@ -62,18 +101,19 @@ export class RealWorld {
     await this.server.stop();
   }
 
-  get manager(): ClusterManager {
+  get manager(): Manager {
     if (!this.#cluster) throw new Error('a case begins with beginCase');
     return this.#cluster.manager;
   }
 
-  get actors(): ClusterActors {
+  get actors(): Actors {
     if (!this.#cluster) throw new Error('a case begins with beginCase');
     return this.#cluster.actors;
   }
 
   /** A cluster, its OCM, and the configuration that follows OCM's policies. */
   async beginCase(): Promise<void> {
+    const { startClusterManager, createSmallCluster, startClusterActors } = this.#parts;
     const manager = await startClusterManager({ externalId: CLUSTER_ID, token: TOKEN });
     await createSmallCluster(this.client);
     this.#cluster = { manager, actors: await startClusterActors({ client: this.client, offers: OFFERS }) };
@@ -87,7 +127,7 @@ export class RealWorld {
     await this.#cluster?.manager.stop();
     await this.client.delete(UpgradeConfig, CASE_REF);
     await this.client.delete(ConfigMap, CONFIG_MAP);
-    await clearCluster(this.client);
+    await this.#parts.clearCluster(this.client);
     await this.prometheus.setAlerts([]);
     const standing = this.silences;
     for (const { id, status } of await standing.silences()) if (status.state !== 'expired') await standing.expire(id);
