@@ -7,7 +7,7 @@ import { DueSteps } from '../due-steps.ts';
 import { onSpokeChanges, type SpokeChange } from '../spokes/changes.ts';
 import { BY_UID } from '../spokes/port/caches.ts';
 import type { SpokeObservation } from '../spokes/port/port.ts';
-import { holdsSpoke, reachSpoke } from '../spokes/reach.ts';
+import { countWays, holdsSpoke, reachSpoke } from '../spokes/reach.ts';
 import { Claims, type Holder } from './claims.ts';
 import { createCleaningPace } from './cleaning-pace.ts';
 import type { JobState, SpokeJob } from './definition.ts';
@@ -103,11 +103,19 @@ export class SpokeJobEngine<S extends JobState, I> {
     }
     const begun = new SpokeJobRun({ job: this.job, now: this.#deps.now }, request);
     this.#runs.set(uid, begun);
+    this.#logWays(request);
     for (const cluster of begun.spokes.keys()) {
       if (begun.isUnderWay(cluster)) this.#claims.set(uid, cluster);
       this.#look(begun, cluster);
     }
     return begun;
+  }
+
+  /** Says once for each upgrade how its clusters are reached, and why. */
+  #logWays({ upgrade, clusters }: RunRequest<S, I>): void {
+    const ways = countWays(this.#deps.caches, this.job.transport, clusters);
+    const fields = { work: this.job.work, upgrade: upgrade.name };
+    for (const [reason, { by, count }] of ways) this.#deps.logger.info({ ...fields, by, clusters: count, reason }, 'Reaching clusters');
   }
 
   /** Takes over what a status write stored, if any job has begun: only then are spokes cleaned. */

@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 import { createPrecacheJob } from '../precache/job.ts';
 import { judgeRegistration } from '../registration/judge.ts';
 import { observeActions, toObservation, trimAction, trimView } from '../spokes/actions/observe.ts';
+import { observeWork, trimJobWork } from '../spokes/work/observe.ts';
 import { interpret } from './interpret.ts';
 import { buildPrecacheSettings } from './observation-builders.ts';
 
@@ -30,6 +31,17 @@ const results = [
 ] as const;
 const [, ...views] = ['', ...Object.values(precacheJob.names.views).map(({ name }) => name)];
 
+const judged = {
+  job: precacheJob,
+  upgradeUid: 'uid',
+  now: 0,
+  deadlineAt: 1,
+  heldBy: undefined,
+  holderEnded: false,
+  trouble: undefined,
+  digest: undefined,
+};
+
 interface Hostile {
   readonly cluster: unknown;
   readonly views: readonly unknown[];
@@ -46,7 +58,42 @@ const hostile = (random: RandomValues): Hostile => ({
   actions: random.list(4, () => random.mutate({ conditions: [done], result: {} })),
 });
 
+const ofManifest = (kind: string, name: string, values: Record<string, string | number>) => ({
+  resourceMeta: { ordinal: 0, kind, name },
+  conditions: ['Applied', 'Available', 'StatusFeedbackSynced'].map((type) => ({ ...done, type })),
+  statusFeedback: {
+    values: Object.entries(values).map(([key, value]) => ({
+      name: key,
+      fieldValue: typeof value === 'string' ? { type: 'String', string: value } : { type: 'Integer', integer: value },
+    })),
+  },
+});
+const marks = { owner: 'uid', digest: 'd', attempt: 'a' };
+const ofWork = {
+  conditions: ['Applied', 'Available'].map((type) => ({ ...done, type, observedGeneration: 1 })),
+  resourceStatus: {
+    manifests: [
+      ofManifest('Namespace', 'openshift-talo-pre-cache', marks),
+      ofManifest('Job', 'pre-cache', { ...marks, attempt: 'a.0', active: 1, failed: 'True', reason: 'x', message: 'y' }),
+      ofManifest('ConfigMap', 'pre-cache-progress', { progress: JSON.stringify(report) }),
+    ],
+  },
+};
+
 const targets = [
+  defineTarget('what a spoke says of a job by its work', {
+    make: (random) => ({
+      status: random.mutate(ofWork),
+      state: random.pick<'PreparingToStart' | 'Active'>(['PreparingToStart', 'Active']),
+    }),
+    run: ({ status, state }) => {
+      const annotations = { 'flotilla.io/attempt': 'a', 'flotilla.io/spec-digest': 'd' };
+      const work = trimJobWork(ManifestWork.schema.parse({ metadata: { ...metadata('precache-work'), annotations }, status }));
+      const spoke = observeWork(precacheJob.names, { cluster: undefined, work, other: undefined, isClearing: false, now: 0 });
+      const { message = '' } = interpret(state, spoke, judged);
+      expect(message.length).toBeLessThan(40_000);
+    },
+  }),
   defineTarget('what a spoke says of a job', {
     make: (random) => ({
       ...hostile(random),
@@ -59,17 +106,7 @@ const targets = [
         actions: actions.map((status, i) => trimAction(ManagedClusterAction.schema.parse({ metadata: metadata(`action-${i}`), status }))),
       });
       const observed = toObservation(precacheJob.names, seen);
-      const context = {
-        job: precacheJob,
-        upgradeUid: 'uid',
-        now: 0,
-        deadlineAt: 1,
-        heldBy: undefined,
-        holderEnded: false,
-        trouble: undefined,
-        digest: undefined,
-      };
-      const { message = '' } = interpret(state, observed, context);
+      const { message = '' } = interpret(state, observed, judged);
       expect(message.length).toBeLessThan(40_000);
     },
   }),

@@ -3,7 +3,7 @@ import type { ManifestWork } from '@flotilla/api/ocm';
 import { ActionsRun } from './actions/effects.ts';
 import { isLeftover } from './actions/hub-objects.ts';
 import { observeActions, toObservation } from './actions/observe.ts';
-import { chooseTransport, type Transport, wayTaken } from './choice.ts';
+import { type Choice, chooseTransport, type Transport, wayTaken } from './choice.ts';
 import { BY_WORK_AND_CLUSTER, hubObjectsOf, type SpokeJobCaches, spokeKey } from './port/caches.ts';
 import type { SpokeReach } from './port/port.ts';
 import type { SpokeJobNames } from './port/workload.ts';
@@ -47,6 +47,24 @@ export function reachSpoke(caches: SpokeJobCaches, { job, upgradeUid, cluster, t
 
 const othersWork = ({ jobWorks }: SpokeJobCaches, key: string, own: ManifestWork | undefined): ManifestWork | undefined =>
   jobWorks.byIndex(BY_WORK_AND_CLUSTER, key).find((work) => work !== own);
+
+/** How many of these clusters are to be reached which way, by the reason for it. */
+export function countWays(
+  { clusters, jobWorks }: SpokeJobCaches,
+  transport: Transport | undefined,
+  names: readonly string[],
+): ReadonlyMap<string, { readonly by: Choice['by']; readonly count: number }> {
+  const ways = new Map<string, { by: Choice['by']; count: number }>();
+  for (const name of names) {
+    const { by, reason } = chooseTransport({
+      transport: transport ?? 'actions',
+      managed: clusters.get({ name }),
+      isServed: jobWorks.present,
+    });
+    ways.set(reason, { by, count: (ways.get(reason)?.count ?? 0) + 1 });
+  }
+  return ways;
+}
 
 /** Anything of an upgrade's job on a spoke that holds the spoke: not what has ended and waits for the upgrade's end to be removed. */
 export function holdsSpoke(caches: SpokeJobCaches, work: string, upgradeUid: string, cluster: string): boolean {

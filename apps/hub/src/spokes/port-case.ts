@@ -1,0 +1,169 @@
+/** Plays the leader for one spoke at a time: steps on a real hub API server, with what is decided kept in memory. For tests. */
+import { type KubeObject, Label } from '@flotilla/api';
+import { CLUSTER_AVAILABLE, ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
+import { ClusterGroupUpgrade, type PrecacheState } from '@flotilla/api/ran';
+import type { UpgradeIdentity } from '@flotilla/rollout';
+import { type Client, createLogger, createMetrics, WatchCache } from '@flotilla/runtime';
+import { createPrecacheJob, precacheTeardown } from '../precache/job.ts';
+import { agentCondition, buildPrecacheSettings } from '../spoke-job/observation-builders.ts';
+import { runStep } from '../spoke-job/step.ts';
+import { Teardown } from '../spoke-job/teardown.ts';
+import type { Transport } from './choice.ts';
+import { type SpokeJobCaches, upgradeIndexes } from './port/caches.ts';
+import { reachSpoke } from './reach.ts';
+import { transportCaches } from './transport-caches.ts';
+
+const job = createPrecacheJob(buildPrecacheSettings({ jobViewSeconds: 1, progressViewSeconds: 1 }));
+
+/** The hub's side of a fleet. */
+export class PortHub {
+  readonly client: Client;
+  readonly caches: SpokeJobCaches;
+  readonly #stop = new AbortController();
+
+  private constructor(client: Client) {
+    this.client = client;
+    const shared = { logger: createLogger({ name: 'test', level: 'silent' }), metrics: createMetrics({ process: false }) };
+    this.caches = {
+      clusters: new WatchCache(client, ManagedCluster, shared),
+      upgrades: new WatchCache(client, ClusterGroupUpgrade, { ...shared, indexes: upgradeIndexes, optional: true }),
+      ...transportCaches(client, shared),
+    };
+  }
+
+  static async start(client: Client): Promise<PortHub> {
+    const hub = new PortHub(client);
+    const caches = Object.values(hub.caches);
+    for (const cache of caches) cache.start(hub.#stop.signal);
+    await Promise.all(caches.map((cache) => cache.synced()));
+    return hub;
+  }
+
+  stop(): void {
+    this.#stop.abort();
+  }
+
+  /** Says in the ManagedCluster whether the spoke's agent is alive. */
+  async setAvailable(name: string, available: boolean): Promise<void> {
+    const conditions = [agentCondition(CLUSTER_AVAILABLE, available ? 'True' : 'False', 'Test')];
+    await this.client.patch(ManagedCluster, { name }, { status: { conditions } }, { type: 'merge', subresource: 'status' });
+  }
+
+  /** Everything of pre-caching in the spoke's hub namespace. */
+  async objects(cluster: string): Promise<KubeObject[]> {
+    const lists = [ManagedClusterAction, ManagedClusterView, ManifestWork].map((kind) =>
+      this.client.list<KubeObject>(kind, { namespace: cluster, labelSelector: `${Label.work}=precache` }),
+    );
+    return (await Promise.all(lists)).flatMap(({ items }) => items);
+  }
+
+  /** Deletes all of it: somebody has tidied up. */
+  async rob(cluster: string): Promise<void> {
+    for (const kind of [ManagedClusterAction, ManagedClusterView, ManifestWork])
+      for (const { metadata } of (await this.client.list<KubeObject>(kind, { namespace: cluster, labelSelector: `${Label.work}=precache` }))
+        .items)
+        await this.client.delete(kind, metadata);
+  }
+}
+
+/** The pre-cache of one upgrade on one spoke. */
+export class PortDriver {
+  readonly #hub: PortHub;
+  readonly #cluster: string;
+  readonly #transport: Transport;
+  readonly #upgrade: UpgradeIdentity;
+  readonly #teardown: Teardown;
+  readonly #since = Date.now();
+  state: PrecacheState = 'NotStarted';
+  /** Each once in a row. */
+  readonly seen: PrecacheState[] = [];
+  readonly told: string[] = [];
+  /** What the spec adds to the platform's images. */
+  images: string[] = [];
+  deadlineAt = Number.POSITIVE_INFINITY;
+  /** Milliseconds that this hub's clock is ahead: what takes minutes takes seconds. */
+  ahead = 0;
+
+  constructor(hub: PortHub, cluster: string, transport: Transport, name = cluster) {
+    this.#hub = hub;
+    this.#cluster = cluster;
+    this.#transport = transport;
+    this.#upgrade = { namespace: 'default', name, uid: `uid-${name}` };
+    this.#teardown = new Teardown(this.#upgrade, precacheTeardown('least-privilege'), {
+      client: hub.client,
+      caches: hub.caches,
+      now: this.#now,
+    });
+  }
+
+  readonly #now = (): number => Date.now() + this.ahead;
+
+  /** One step; resolves to the state it led to. */
+  async step(): Promise<PrecacheState> {
+    const { caches, client } = this.#hub;
+    const managed = caches.clusters.get({ name: this.#cluster });
+    const place = { job, upgradeUid: this.#upgrade.uid, cluster: this.#cluster };
+    const inputs = {
+      spec: { additionalImages: this.images },
+      image: 'registry.test/puller:1',
+      profile: 'least-privilege',
+      jobSeconds: 600,
+    } as const;
+    const digest = job.digest?.(inputs);
+    const reach = reachSpoke(caches, { ...place, transport: this.#transport, now: this.#now() });
+    const task = {
+      job,
+      upgrade: this.#upgrade,
+      cluster: this.#cluster,
+      digest,
+      workload: job.workload(inputs, { upgradeUid: this.#upgrade.uid, managed, clusters: 1 }),
+    };
+    const context = {
+      job,
+      upgradeUid: this.#upgrade.uid,
+      now: this.#now(),
+      deadlineAt: this.deadlineAt,
+      heldBy: undefined,
+      holderEnded: false,
+      trouble: undefined,
+      digest,
+    };
+    const { state, message } = await runStep(task, { current: this.state, stored: this.state }, reach, context, { client, now: this.#now });
+    this.state = state;
+    if (this.seen.at(-1) !== state) this.seen.push(state);
+    if (message !== undefined && this.told.at(-1) !== message) this.told.push(message);
+    return state;
+  }
+
+  /** Steps until the job is in that state, and once more. */
+  async until(state: PrecacheState, timeoutMs = 30_000): Promise<void> {
+    await this.while(async () => (await this.step()) !== state, `${this.#cluster} to be ${state}`, timeoutMs);
+    await this.step();
+  }
+
+  /** Steps until something is so. */
+  async untilSo(isSo: () => boolean | Promise<boolean>, what: string, timeoutMs = 30_000): Promise<void> {
+    await this.while(
+      async () => {
+        await this.step();
+        return !(await isSo());
+      },
+      what,
+      timeoutMs,
+    );
+  }
+
+  /** Takes away what is left, as the end of the upgrade does. */
+  async end(): Promise<void> {
+    const states = () => ({ [this.#cluster]: this.state });
+    await this.while(async () => !(await this.#teardown.advance(states(), false)), `${this.#cluster} to be cleaned`, 30_000);
+  }
+
+  async while(isSo: () => Promise<boolean>, what: string, timeoutMs: number): Promise<void> {
+    const giveUpAt = this.#since + timeoutMs + 60_000;
+    while (await isSo()) {
+      if (Date.now() > giveUpAt) throw new Error(`waited in vain for ${what}: ${this.seen.join(' → ')}; told ${JSON.stringify(this.told)}`);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+}

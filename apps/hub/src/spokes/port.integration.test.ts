@@ -1,0 +1,265 @@
+import { KubeObject } from '@flotilla/api';
+import { CustomResourceDefinition } from '@flotilla/api/core';
+import { ManagedCluster, transportCrds } from '@flotilla/api/ocm';
+import { ranCrds, SpokeName } from '@flotilla/api/ran';
+import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
+import { registerSpokes, type SimulatedSpokes, startSimulatedSpokes } from '@flotilla/control-plane/simulators';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { PortDriver, PortHub } from './port-case.ts';
+
+const WAYS = ['actions', 'work'] as const;
+const STORIES = [
+  'plain',
+  'failing',
+  'late',
+  'refused',
+  'absent',
+  'leaving',
+  'robbed',
+  'deleted',
+  'edited',
+  'dirty',
+  'taken',
+  'crossed',
+  'unanswered',
+] as const;
+type Story = (typeof STORIES)[number];
+const spokeOf = (story: Story, way: string): string => `${story}-${way}`;
+const DENIED = 'admission webhook "deny.simulated.test" denied the request: injected fault';
+
+let server: ApiServer;
+let spokes: SimulatedSpokes;
+let hub: PortHub;
+
+beforeAll(async () => {
+  server = await startApiServer();
+  const client = await server.client();
+  for (const crd of [...ranCrds(), ...transportCrds()])
+    await client.apply(CustomResourceDefinition, KubeObject.parse(crd), { fieldManager: 'test' });
+  const names = STORIES.flatMap((story) => WAYS.map((way) => spokeOf(story, way)));
+  await registerSpokes(client, names);
+  const faults = Object.fromEntries(
+    WAYS.flatMap((way) => [
+      [spokeOf('failing', way), { failJob: 1 }],
+      [spokeOf('taken', way), { failJob: 1 }],
+      [spokeOf('crossed', way), { failJob: 1 }],
+      [spokeOf('late', way), { deadlineJobSeconds: 1 }],
+      [spokeOf('refused', way), { failWork: DENIED, failActions: { 'precache-job-create': 100 } }],
+      ...(['leaving', 'robbed', 'deleted', 'edited'] as const).map((story) => [spokeOf(story, way), { jobsHeld: true }]),
+    ]),
+  );
+  spokes = await startSimulatedSpokes({
+    client,
+    names,
+    seed: 1,
+    job: { seconds: 1, jitter: 0, startupMs: 300, progressMs: 300 },
+    namespaceDeletionMs: 300,
+    workCadence: { statusSyncMs: 500, resyncMs: 60_000 },
+    faults,
+  });
+  hub = await PortHub.start(client);
+});
+afterAll(async () => {
+  hub?.stop();
+  await spokes?.stop();
+  await server?.stop();
+});
+
+/** What is on a spoke. */
+const store = (cluster: string) => {
+  const all = spokes.store(cluster);
+  const served = (kind: string) => {
+    const found = all.kinds.find((each) => each.kind === kind && (each.group === '' || each.group === 'batch'));
+    if (!found) throw new Error(`spokes serve ${kind}`);
+    return found;
+  };
+  const { namespace, job } = SpokeName;
+  return {
+    namespace: () => all.read(served('Namespace'), undefined, namespace),
+    job: () => all.read(served('Job'), namespace, job),
+    deleteJob: () => all.remove(served('Job'), namespace, job),
+    /** A namespace with a Job that succeeded long ago. */
+    leave: () => {
+      all.put(served('Namespace'), undefined, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
+      const left = all.put(served('Job'), namespace, { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: job, namespace } });
+      all.setStatus(served('Job'), left.metadata, { succeeded: 1 });
+    },
+  };
+};
+const jobsOf = (cluster: string) => spokes.jobsCreated(cluster);
+/** An action that removes a namespace is done when the removal has begun. */
+const untilGone = (cluster: string) => vi.waitFor(() => expect(store(cluster).namespace()).toBeUndefined(), { timeout: 10_000 });
+const namesOf = (objects: readonly KubeObject[]) => objects.map(({ metadata }) => metadata.name);
+
+describe.each(WAYS)('a spoke that is reached by %s', (way) => {
+  const begin = (story: Story, name?: string) => new PortDriver(hub, spokeOf(story, way), way, name);
+
+  test.concurrent('pulls, succeeds, and nothing is left of it on spoke and hub', async () => {
+    const driver = begin('plain');
+    const cluster = spokeOf('plain', way);
+    await driver.until('Succeeded');
+    await driver.untilSo(async () => (await hub.objects(cluster)).length === 0, 'a clean hub');
+    await untilGone(cluster);
+    expect(jobsOf(cluster)).toHaveLength(1);
+    expect(driver.seen.filter((state) => state !== 'Starting' && state !== 'Active')).toEqual(['PreparingToStart', 'Succeeded']);
+  });
+
+  test.concurrent('fails: the verdict says why, the spoke keeps the job until the end', async () => {
+    const driver = begin('failing');
+    const cluster = spokeOf('failing', way);
+    await driver.until('UnrecoverableError');
+    expect(driver.told.at(-1)).toMatch(/^(images are missing|Job has reached the specified backoff limit)$/);
+    await driver.step();
+    expect(store(cluster).job()).toBeDefined();
+    await driver.end();
+    await untilGone(cluster);
+    expect(await hub.objects(cluster)).toEqual([]);
+    expect(jobsOf(cluster)).toHaveLength(1);
+  });
+
+  test.concurrent('takes too long: a time-out', async () => {
+    const driver = begin('late');
+    await driver.until('PrecacheTimeout');
+    expect(driver.told.at(-1)).toMatch(/^timed out: (images are missing|Job was active longer than specified deadline)$/);
+    await driver.end();
+    await untilGone(spokeOf('late', way));
+  });
+
+  test.concurrent('refuses for good: said while it is tried, and then a failure', async () => {
+    const driver = begin('refused');
+    await driver.until('Starting');
+    await driver.untilSo(() => {
+      driver.ahead += 2_000;
+      return driver.state === 'UnrecoverableError';
+    }, 'a verdict');
+    expect(driver.told.filter((text) => text.includes(DENIED))).not.toEqual([]);
+    expect(jobsOf(spokeOf('refused', way))).toHaveLength(0);
+    await driver.step();
+    spokes.setFaults(spokeOf('refused', way), {});
+    await driver.end();
+    expect(await hub.objects(spokeOf('refused', way))).toEqual([]);
+  });
+
+  test.concurrent('is away from the start: nothing is there that would go off when it returns', async () => {
+    const cluster = spokeOf('absent', way);
+    await hub.setAvailable(cluster, false);
+    spokes.disconnect(cluster);
+    const driver = begin('absent');
+    await driver.untilSo(() => driver.told.includes('the cluster is not available; pre-caching goes on when it is'), 'the message');
+    expect(namesOf(await hub.objects(cluster)).filter((name) => !name.startsWith('view-'))).toEqual([]);
+    spokes.reconnect(cluster);
+    await hub.setAvailable(cluster, true);
+    await driver.until('Succeeded');
+    expect(jobsOf(cluster)).toHaveLength(1);
+  });
+
+  test.concurrent('leaves in mid-pull and returns: the same job counts', async () => {
+    const cluster = spokeOf('leaving', way);
+    const driver = begin('leaving');
+    await driver.until('Active');
+    await hub.setAvailable(cluster, false);
+    spokes.disconnect(cluster);
+    await driver.untilSo(() => driver.told.includes('the cluster is not available; last seen pulling'), 'the message');
+    spokes.setFaults(cluster, {});
+    spokes.reconnect(cluster);
+    await hub.setAvailable(cluster, true);
+    await driver.until('Succeeded');
+    expect(jobsOf(cluster)).toHaveLength(1);
+  });
+
+  test.concurrent('loses what the hub has of it in mid-pull: it ends well all the same', async () => {
+    const cluster = spokeOf('robbed', way);
+    const driver = begin('robbed');
+    await driver.until('Active');
+    await hub.rob(cluster);
+    await driver.untilSo(async () => (await hub.objects(cluster)).some(({ metadata }) => !metadata.deletionTimestamp), 'to begin anew');
+    spokes.setFaults(cluster, {});
+    await driver.until('Succeeded', 60_000);
+    await driver.untilSo(async () => (await hub.objects(cluster)).length === 0, 'a clean hub');
+    await untilGone(cluster);
+    // A work takes its job along.
+    expect(jobsOf(cluster)).toHaveLength(way === 'work' ? 2 : 1);
+  });
+
+  test.concurrent('has its job deleted by hand: a failure', async () => {
+    const cluster = spokeOf('deleted', way);
+    const driver = begin('deleted');
+    await driver.until('Active');
+    // Conditions tell time in seconds.
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    store(cluster).deleteJob();
+    await driver.until('UnrecoverableError');
+    expect(driver.told.at(-1)).toBe('job pre-cache was deleted from the cluster');
+    expect(jobsOf(cluster)).toHaveLength(1);
+    await driver.end();
+    await untilGone(cluster);
+  });
+
+  test.concurrent('follows an edit of the spec in mid-pull: another job, and its verdict', async () => {
+    const cluster = spokeOf('edited', way);
+    const driver = begin('edited');
+    driver.images = ['registry.test/first:1'];
+    await driver.until('Active');
+    driver.images = ['registry.test/second:2'];
+    await driver.until('PreparingToStart');
+    spokes.setFaults(cluster, {});
+    await driver.until('Succeeded', 60_000);
+    const digests = jobsOf(cluster).map(({ annotations }) => annotations['flotilla.io/spec-digest']);
+    expect(new Set(digests).size).toBe(2);
+    expect(digests).toHaveLength(2);
+  });
+
+  test.concurrent("has the reference's namespace with a job that succeeded: it is removed, never believed", async () => {
+    const cluster = spokeOf('dirty', way);
+    store(cluster).leave();
+    const driver = begin('dirty');
+    await driver.until('Succeeded', 60_000);
+    expect(driver.told).toContain('removing what an earlier attempt left on the cluster');
+    const digests = jobsOf(cluster).map(({ annotations }) => annotations['flotilla.io/spec-digest']);
+    expect(digests).toEqual([undefined, expect.any(String)]);
+    await driver.untilSo(async () => (await hub.objects(cluster)).length === 0, 'a clean hub');
+    await untilGone(cluster);
+  });
+
+  test.concurrent('is taken by the next upgrade after one that failed', async () => {
+    const cluster = spokeOf('taken', way);
+    const first = begin('taken', `first-${way}`);
+    await first.until('UnrecoverableError');
+    const second = begin('taken', `second-${way}`);
+    await second.until('Succeeded', 60_000);
+    expect(second.told).toContain('removing what an earlier attempt left on the cluster');
+    expect(jobsOf(cluster)).toHaveLength(2);
+    // The end of the first finds nothing of its own.
+    await first.end();
+    await second.untilSo(async () => (await hub.objects(cluster)).length === 0, 'a clean hub');
+  });
+
+  test.concurrent('is reached the other way after an upgrade that failed', async () => {
+    const cluster = spokeOf('crossed', way);
+    const first = begin('crossed', `before-${way}`);
+    await first.until('UnrecoverableError');
+    const second = new PortDriver(hub, cluster, way === 'work' ? 'actions' : 'work', `after-${way}`);
+    await second.until('Succeeded', 60_000);
+    expect(second.told).toContain('removing what an earlier attempt left on the cluster');
+    expect(jobsOf(cluster)).toHaveLength(2);
+    await first.end();
+    await second.untilSo(async () => (await hub.objects(cluster)).length === 0, 'a clean hub');
+    await untilGone(cluster);
+  });
+});
+
+test('a work that nobody answers: it goes on by actions and views, says so, and the work is no more', async () => {
+  const cluster = spokeOf('unanswered', 'work');
+  const labels = { 'feature.open-cluster-management.io/addon-work-manager': 'available' };
+  await hub.client.patch(ManagedCluster, { name: cluster }, { metadata: { labels } }, { type: 'merge' });
+  await vi.waitFor(() => expect(hub.caches.clusters.get({ name: cluster })?.metadata.labels).toMatchObject(labels));
+  spokes.disconnect(cluster);
+  const driver = new PortDriver(hub, cluster, 'auto');
+  await driver.untilSo(async () => namesOf(await hub.objects(cluster)).includes('precache-work'), 'the work');
+  driver.ahead = 61_000;
+  await driver.untilSo(async () => namesOf(await hub.objects(cluster)).join() === 'view-precache-namespace', 'a view in place of it');
+  expect(driver.told).toContain('no work agent of the cluster has answered for 60 s; going on by actions and views');
+  spokes.reconnect(cluster);
+  await driver.until('Succeeded');
+  expect(jobsOf(cluster)).toHaveLength(1);
+});
