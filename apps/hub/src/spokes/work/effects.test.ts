@@ -176,7 +176,7 @@ test('a job that vanished is another one, of the same attempt', async () => {
 
 test('a work that would be too big goes by actions, and says why', async () => {
   const images = Array.from({ length: 5_000 }, (_, at) => `registry.example/${'x'.repeat(110)}:${at}`);
-  const { created } = await run('look', { images, mayFallBack: true });
+  const { created } = await run('look', { images });
   expect(created.map(({ metadata }) => metadata.name)).toEqual(['view-precache-namespace']);
   expect(created[0]?.metadata.annotations?.['flotilla.io/work-refused']).toMatch(
     new RegExp(`^a work of \\d+ bytes is more than the ${MAX_WORK_BYTES} allowed$`),

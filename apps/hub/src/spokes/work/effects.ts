@@ -17,7 +17,7 @@ export interface WorkSpoke {
   readonly other: ManifestWork | undefined;
   /** The same spoke by actions: they clear what somebody else left, and are what is left when nobody answers works. */
   readonly actions: ActionsSpoke;
-  /** Go on by actions when no agent answers, or when the work would be too big. */
+  /** Go on by actions when no agent answers. */
   readonly mayFallBack: boolean;
 }
 
@@ -122,10 +122,9 @@ export class WorkRun implements SpokeRun {
 
   async #begin(): Promise<void> {
     const work = this.#build({ id: this.#writer.now().toString(36), losses: 0 });
-    if (this.#spoke.mayFallBack) {
-      const bytes = Buffer.byteLength(JSON.stringify(work.spec));
-      if (bytes > MAX_WORK_BYTES) return this.#actions.fallBack(`a work of ${bytes} bytes is more than the ${MAX_WORK_BYTES} allowed`);
-    }
+    const bytes = Buffer.byteLength(JSON.stringify(work.spec));
+    // No hub takes it, whatever is wanted.
+    if (bytes > MAX_WORK_BYTES) return this.#actions.fallBack(`a work of ${bytes} bytes is more than the ${MAX_WORK_BYTES} allowed`);
     await this.#create(work);
   }
 
