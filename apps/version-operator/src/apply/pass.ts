@@ -59,7 +59,7 @@ export class Pass {
   readonly operatorStarts = new Map<string, number>();
   readonly #options: PassOptions;
   readonly #held = new Map<string, HeldManifest>();
-  readonly #reported = new Map<string, { readonly error: UpdateError; readonly manifest: Manifest }>();
+  readonly #reported = new Map<string, { readonly error: UpdateError; readonly manifest: Manifest; readonly task: string }>();
   /** Definitions that are made before their turn. */
   readonly #ahead = new Map<string, Promise<unknown>>();
 
@@ -75,6 +75,25 @@ export class Pass {
     const unforeseen = errors.find((error) => !(error instanceof PassEndedError) && !signal.aborted);
     if (unforeseen) throw unforeseen;
     return !signal.aborted && errors.length === 0;
+  }
+
+  /** Keys of what holds nothing up and is told all the same. */
+  get reportedKeys(): readonly string[] {
+    return [...this.#reported.keys()];
+  }
+
+  /** Looks again at what is told. False when one of them is to be waited for by now. */
+  async review(): Promise<boolean> {
+    const { wantedOf, purpose, tools, onProgress } = this.#options;
+    for (const [key, { manifest, task, error }] of [...this.#reported]) {
+      const wanted = wantedOf(manifest);
+      const end = wanted ? await stepManifest(task, wanted, purpose, tools) : undefined;
+      if (end?.done === false) return false;
+      if (end?.reported) this.#reported.set(key, { error: end.reported, manifest, task });
+      else this.#reported.delete(key);
+      if (end?.reported?.message !== error.message) onProgress();
+    }
+    return true;
   }
 
   /** The one error that tells why the pass is not done yet. */
@@ -153,7 +172,7 @@ export class Pass {
     using listening = wakeups.listen([wanted.key]);
     const end = await stepManifest(task, wanted, purpose, tools);
     if (end.done) {
-      if (end.reported) this.#reported.set(wanted.key, { error: end.reported, manifest: wanted.manifest });
+      if (end.reported) this.#reported.set(wanted.key, { error: end.reported, manifest: wanted.manifest, task });
       return 'done';
     }
     if (signal.aborted) return 'again';

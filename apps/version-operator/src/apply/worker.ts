@@ -156,7 +156,7 @@ export class PayloadWorker {
 
   /** Works until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, passEveryMs, logger } = this.#options;
+    const { clock, logger } = this.#options;
     while (!signal.aborted) {
       const changed = this.#changed;
       const until = AbortSignal.any([signal, changed.signal]);
@@ -169,7 +169,18 @@ export class PayloadWorker {
         return false;
       });
       if (until.aborted) continue;
-      await pause(clock, isDone ? passEveryMs : 5_000, until);
+      await (isDone ? this.#rest(until) : pause(clock, 5_000, until));
+    }
+  }
+
+  /** Waits for the next pass. An operator that is only told of is looked at again when it changes, so that nobody is told of it for longer. */
+  async #rest(until: AbortSignal): Promise<void> {
+    const { clock, passEveryMs, wakeups } = this.#options;
+    const endMs = clock.now() + passEveryMs;
+    for (let leftMs = passEveryMs; leftMs > 0 && !until.aborted; leftMs = endMs - clock.now()) {
+      using listening = wakeups.listen(this.#pass?.pass.reportedKeys ?? []);
+      if ((await this.#pass?.pass.review()) === false) return;
+      await listening.after(leftMs, until);
     }
   }
 
