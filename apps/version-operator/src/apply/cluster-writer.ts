@@ -17,6 +17,8 @@ export interface ClusterWriter {
   replace(kind: Kind, object: Json): Promise<KubeObject | undefined>;
   /** Server-side apply, which takes over what the object says. */
   apply(kind: Kind, object: Json): Promise<KubeObject | undefined>;
+  /** Who wrote which field of an object, under the version it was read in. */
+  takeOver(kind: Kind, object: Json, managedFields: readonly Json[]): Promise<void>;
   /** `status.relatedObjects` of a ClusterOperator that was just made. */
   patchStatus(kind: Kind, object: KubeObject, status: Json): Promise<void>;
   delete(kind: Kind, object: KubeObject): Promise<void>;
@@ -32,6 +34,11 @@ export function createClusterWriter(client: Client, budget: RequestBudget): Clus
     replace: (kind, object) => budget.run(() => client.replace(anyOf(kind), parse(object))),
     apply: (kind, object) =>
       budget.run(() => client.apply(anyOf(kind), parse(object), { fieldManager: VERSION_FIELD_MANAGER, force: true })),
+    async takeOver(kind, object, managedFields) {
+      const { name, namespace, uid, resourceVersion } = parse(object).metadata;
+      const patch = { metadata: { uid, resourceVersion, managedFields } };
+      await budget.run(() => client.patch(anyOf(kind), { name, namespace }, patch, { type: 'merge' }));
+    },
     async patchStatus(kind, { metadata: { name, uid, resourceVersion } }, status) {
       const patch = { metadata: { uid, resourceVersion }, status };
       await budget.run(() => client.patch(anyOf(kind), { name }, patch, { type: 'merge', subresource: 'status' }));
@@ -61,6 +68,7 @@ export function createObserver(tell: (write: WouldWrite) => void): ClusterWriter
     create: async (kind, object) => would('create', kind, object),
     replace: async (kind, object) => would('change', kind, object),
     apply: async (kind, object) => would('change', kind, object),
+    takeOver: async () => undefined,
     patchStatus: async () => undefined,
     delete: async (kind, object) => would('delete', kind, object),
   };

@@ -170,10 +170,10 @@ export class LiveObjects {
     try {
       const isDifferent = builder.differs(object, wanted.build(this.#context));
       const differs = isDifferent && this.#settled.get(key) !== digestOf(object, fingerprint);
-      return { ...kept, seen: { fingerprint, differs, ...(differs ? { whole: withoutManagers(object) } : { desired }) } };
+      return { ...kept, seen: { fingerprint, differs, ...(differs ? { whole: wholeOf(wanted, object) } : { desired }) } };
     } catch {
       // whoever applies it says why it cannot be built
-      return { ...kept, seen: { fingerprint, differs: true, whole: withoutManagers(object) } };
+      return { ...kept, seen: { fingerprint, differs: true, whole: wholeOf(wanted, object) } };
     }
   }
 
@@ -196,7 +196,9 @@ const isLater = ({ metadata }: KubeObject, than: KubeObject): boolean => {
   return Number.isNaN(version) || Number.isNaN(other) ? metadata.resourceVersion !== than.metadata.resourceVersion : version > other;
 };
 
-function withoutManagers(object: KubeObject): Json {
+/** Who wrote which field counts where an object is applied on the server. */
+function wholeOf({ builder }: Wanted, object: KubeObject): Json {
+  if (!builder.merge) return object;
   const { managedFields: _, ...metadata } = object.metadata;
   return { ...object, metadata };
 }

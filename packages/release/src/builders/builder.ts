@@ -30,7 +30,9 @@ export interface Builder {
   readonly build: (manifest: Json, context: BuildContext) => Json;
   /** What a live object becomes. Absent: the built object is applied on the server, which knows who owns which field. */
   readonly merge?: (live: Json, built: Json) => Json;
-  /** Whether applying the built object would change the live one. */
+  /** `metadata.managedFields` of a live object before the built one is applied on the server; undefined where they stay. */
+  readonly takeOver?: (live: Json, built: Json) => readonly Json[] | undefined;
+  /** Whether applying the built object would change the live one, which has its `managedFields` where it is applied on the server. */
   readonly differs: (live: Json, built: Json) => boolean;
   /** How far the live object is. Absent: it is ready as soon as it is there. */
   readonly judge?: (live: Json, judging: Judging) => ObjectVerdict;

@@ -1,5 +1,6 @@
 import type { Builder } from './builder.ts';
 import { covers } from './covers.ts';
+import { hasLeftovers, takenOver } from './field-ownership.ts';
 import { type Json, objectAt } from './values.ts';
 
 /** Top-level fields that are compared by rules of their own, or not at all. */
@@ -7,7 +8,7 @@ const NOT_COMPARED = new Set(['apiVersion', 'kind', 'metadata', 'status']);
 
 /**
  * Any kind without rules of its own (spec/cvo 3.4): applied on the server, where fields of others and defaults stay. Labels, annotations and
- * owners count too, so that a drift of theirs is mended.
+ * owners count too, so that a drift of theirs is mended. What a release before has put there, and this one has not, goes.
  */
 export const generic: Builder = {
   build: (manifest) => withEncodedData(manifest),
@@ -15,8 +16,9 @@ export const generic: Builder = {
     const { labels, annotations } = objectAt(built.metadata);
     const metadata = objectAt(live.metadata);
     if (!covers(metadata.labels, labels) || !covers(metadata.annotations, annotations) || !isOwned(live, built)) return true;
-    return !Object.entries(built).every(([key, value]) => NOT_COMPARED.has(key) || covers(live[key], value));
+    return !Object.entries(built).every(([key, value]) => NOT_COMPARED.has(key) || covers(live[key], value)) || hasLeftovers(live, built);
   },
+  takeOver: takenOver,
 };
 
 /** Whether the owners of the built object are among those of the live one. */
