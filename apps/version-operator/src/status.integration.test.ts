@@ -106,8 +106,8 @@ async function said(type: string): Promise<string | undefined> {
   const found = findCondition((await get()).status?.conditions, type);
   return found && [found.status, found.reason, found.message].filter(Boolean).join(' ');
 }
-const says = (type: string, wanted: string) =>
-  vi.waitFor(async () => expect(await said(type)).toBe(wanted), { timeout: 30_000, interval: 50 });
+const says = (type: string, wanted: string, timeout = 30_000) =>
+  vi.waitFor(async () => expect(await said(type)).toBe(wanted), { timeout, interval: 50 });
 const history = async () => (await get()).status?.history?.map(({ version, state }) => `${version} ${state}`);
 const runs = (...entries: string[]) => vi.waitFor(async () => expect(await history()).toEqual(entries), { timeout: 30_000, interval: 50 });
 const edit = (spec: object) => client.patch(ClusterVersion, REF, { spec }, { type: 'merge' });
@@ -154,7 +154,8 @@ describe('an install', () => {
   test('does not end while an operator is not available', async () => {
     operators.setOperator('dns', { available: false });
     start();
-    await says('Failing', 'True ClusterOperatorNotAvailable Cluster operator dns is not available');
+    // operators of a cluster that is being installed have half a minute to report for the first time
+    await says('Failing', 'True ClusterOperatorNotAvailable Cluster operator dns is not available', 60_000);
     expect(await said('Progressing')).toMatch(
       /^True ClusterOperatorNotAvailable Unable to apply 4.20.1: the cluster operator dns is not available$/,
     );

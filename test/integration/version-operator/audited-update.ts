@@ -28,7 +28,10 @@ export interface AuditedWrite {
   readonly object: Readonly<Record<string, unknown>>;
 }
 
-const Answer = z.looseObject({ kind: z.string(), metadata: z.looseObject({ resourceVersion: z.string(), generation: z.number().optional() }) });
+const Answer = z.looseObject({
+  kind: z.string(),
+  metadata: z.looseObject({ resourceVersion: z.string(), generation: z.number().optional() }),
+});
 
 /** The writes after a revision that changed something, in the order in which they took effect. */
 export async function readWrites(file: string, since: number): Promise<AuditedWrite[]> {

@@ -39,7 +39,14 @@ export class ChaosWorld implements AsyncDisposable {
   readonly #failures = new Set<string>();
   #operator: RunningProgram | undefined;
 
-  private constructor(parts: { server: ApiServer; client: Client; dir: string; auditLog: string; operators: FakeOperators; proxy: FaultProxy }) {
+  private constructor(parts: {
+    server: ApiServer;
+    client: Client;
+    dir: string;
+    auditLog: string;
+    operators: FakeOperators;
+    proxy: FaultProxy;
+  }) {
     this.#server = parts.server;
     this.client = parts.client;
     this.#dir = parts.dir;
@@ -162,7 +169,8 @@ export class ChaosWorld implements AsyncDisposable {
 }
 
 /** An object without what a server writes into it by itself. */
-function plain({ metadata, status: _, ...rest }: KubeObject) {
+function plain(object: KubeObject) {
+  const { metadata, status: _status, ...rest } = object;
   const { name, namespace, labels, annotations, ownerReferences } = metadata;
   return { name, namespace, labels, annotations, ownerReferences, ...rest };
 }

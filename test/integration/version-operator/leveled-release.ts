@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 type Json = Readonly<Record<string, unknown>>;
+type Named = Json & { readonly metadata: Json & { readonly name: string; readonly namespace?: string } };
 
 /** An object of a release, as the audit log names it. */
 export interface ReleasedObject {
@@ -108,7 +109,7 @@ function componentObjects(name: string, version: string): ReleasedObject[] {
   ];
 }
 
-function released(resource: string, object: { readonly metadata: { name: string; namespace?: string } }, differs = true): ReleasedObject {
+function released(resource: string, object: Named, differs = true): ReleasedObject {
   const { name, namespace } = object.metadata;
   return { id: `${resource} ${namespace === undefined ? name : `${namespace}/${name}`}`, differs, object: { ...object } };
 }

@@ -44,23 +44,27 @@ async function updateWith(
   expect(struck).toBe(moments);
 }
 
-test(`an operator that is killed at ${kills} moments of updates is followed by one that goes on where it stood`, {
-  timeout: 180_000 + kills * MOMENT_MS,
-}, () =>
-  updateWith(kills, async (world, version, { wanted, drawMs }) => {
-    const told: string[] = [];
-    for (let isOver = false; !isOver && told.length < wanted; ) {
+test(
+  `an operator that is killed at ${kills} moments of updates is followed by one that goes on where it stood`,
+  {
+    timeout: 180_000 + kills * MOMENT_MS,
+  },
+  () =>
+    updateWith(kills, async (world, version, { wanted, drawMs }) => {
+      const told: string[] = [];
+      for (let isOver = false; !isOver && told.length < wanted; ) {
+        await world.startOperator(version);
+        const moment = drawMs();
+        await pause(moment);
+        // one that comes after the end of the update strikes nothing
+        isOver = await world.hasCompleted(version);
+        await world.killOperator();
+        if (!isOver) told.push(`killed after ${moment} ms`);
+      }
       await world.startOperator(version);
-      const moment = drawMs();
-      await pause(moment);
-      // one that comes after the end of the update strikes nothing
-      isOver = await world.hasCompleted(version);
-      await world.killOperator();
-      if (!isOver) told.push(`killed after ${moment} ms`);
-    }
-    await world.startOperator(version);
-    return told;
-  }));
+      return told;
+    }),
+);
 
 test(`an API server that is cut off at ${cuts} moments of updates changes nothing about their end`, {
   timeout: 180_000 + cuts * MOMENT_MS,

@@ -40,7 +40,13 @@ export function takenOver(live: Json, built: Json): readonly Json[] | undefined 
     if (entry === ours) return [];
     return theirs.includes(entry) ? statusAlone(entry) : [entry];
   });
-  const own = { manager: VERSION_FIELD_MANAGER, operation: 'Apply', apiVersion: built.apiVersion, fieldsType: 'FieldsV1', fieldsV1: fields };
+  const own = {
+    manager: VERSION_FIELD_MANAGER,
+    operation: 'Apply',
+    apiVersion: built.apiVersion,
+    fieldsType: 'FieldsV1',
+    fieldsV1: fields,
+  };
   return [defined({ ...own, time: ours?.time ?? theirs[0]?.time }), ...kept];
 }
 
