@@ -1,6 +1,6 @@
 import { CLUSTER_VERSION_NAME, ClusterOperator, ClusterVersion, CONFIG_NAME, VERSION_NAMESPACE } from '@flotilla/api/config';
 import { ConfigMap } from '@flotilla/api/core';
-import type { AcceptanceEvent } from '@flotilla/release';
+import { ACCEPT_RISKS, type AcceptanceEvent } from '@flotilla/release';
 import {
   type Client,
   type Clock,
@@ -159,6 +159,7 @@ export async function runVersionOperator(options: VersionOperatorOptions, stop: 
         proxies: settings.proxies,
         running: () => worker.work?.release.release,
         sources: options.updates,
+        asksAlerts: () => worker.work?.release.featureGates.has(ACCEPT_RISKS) ?? false,
         onChange: tellVersion,
         ...surroundings,
       },

@@ -41,6 +41,7 @@ export {
 } from './cluster-version/preconditions.ts';
 export { digestOf, isSameImage } from './cluster-version/release-details.ts';
 export { findUpgradeRisks, type RiskSource, type RiskSources, riskSources, type UpgradeRisk } from './cluster-version/risks.ts';
+export { ACCEPT_RISKS, acceptedExposure, type FoundUpdates } from './cluster-version/risky-updates.ts';
 export {
   type ClusterVersionJudgement,
   type ClusterVersionSnapshot,
@@ -94,6 +95,8 @@ export { fileNameOf, type Manifest, type ManifestId, textOfId } from './payload/
 export { parseReleaseDetails, parseReleaseMetadata, type ReleaseDetails, type ReleaseMetadata } from './payload/metadata.ts';
 export { type LoadPayloadOptions, loadPayload, type Payload } from './payload/payload.ts';
 export { compareVersions, isStrictVersion, parseStrictVersion, parseVersion, stepUp, type Version } from './semantic-version.ts';
+export { type Alert, alertRisks, unknownAlerts } from './update-graph/alert-risks.ts';
+export type { ClusterRisk } from './update-graph/cluster-risks.ts';
 export { parseUpdateGraph, releaseImages, type UpdateGraph, updateGraphLimits } from './update-graph/graph.ts';
 export { type NextQuestion, PromqlAnswers, promqlPace } from './update-graph/promql-answers.ts';
 export {

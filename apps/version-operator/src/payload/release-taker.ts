@@ -1,9 +1,11 @@
 import { errorMessage } from '@flotilla/api';
 import type { ClusterVersion } from '@flotilla/api/config';
 import {
+  ACCEPT_RISKS,
   type Acceptance,
   type AcceptanceEvent,
   type AcceptanceStep,
+  acceptedExposure,
   acceptedRisksOf,
   checkPreconditions,
   loadedEvent,
@@ -136,9 +138,10 @@ export class ReleaseTaker {
       if (error) throw error;
       if (taking.ended.signal.aborted) return;
       if (!isLocal) tell(preconditionsEvent({ version, image: wanted.image }, acceptedRisks));
+      const exposed = this.#taken.featureGates.has(ACCEPT_RISKS) ? acceptedExposure(clusterVersion, wanted.image) : undefined;
       this.#taken = release.release;
       this.#taking = undefined;
-      this.#acceptance = { ...loaded(release.release), acceptedRisks: acceptedRisksOf([release.risks, acceptedRisks]) };
+      this.#acceptance = { ...loaded(release.release), acceptedRisks: acceptedRisksOf([release.risks, acceptedRisks], exposed) };
       tell(loadedEvent(this.#taken.release, this.#taken.release.architecture ?? architectureOf(process.arch)));
       onProgress();
     } catch (cause) {

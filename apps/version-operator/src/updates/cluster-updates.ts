@@ -27,6 +27,8 @@ export interface ClusterUpdatesOptions {
   readonly proxies: WatchCache<ClusterProxy>;
   readonly running: () => RunningRelease | undefined;
   readonly sources: UpdateSources;
+  /** Whether alerts are asked for, too. */
+  readonly asksAlerts: () => boolean;
   /** Called when what is known has changed. */
   readonly onChange: () => void;
   readonly logger: Logger;
@@ -40,7 +42,7 @@ const MONITORING_MS = 300_000;
 
 /** Finds a cluster's updates, through the proxy and with the authorities that the cluster is set up with. */
 export function startClusterUpdates(options: ClusterUpdatesOptions, signal: AbortSignal): Updates {
-  const { client, versions, proxies, running, sources, onChange, logger, metrics, clock } = options;
+  const { client, versions, proxies, running, sources, asksAlerts, onChange, logger, metrics, clock } = options;
   const authorities = new WatchCache(client, ConfigMap, {
     namespace: TRUSTED_CA.namespace,
     fieldSelector: `metadata.name=${TRUSTED_CA.name}`,
@@ -68,6 +70,7 @@ export function startClusterUpdates(options: ClusterUpdatesOptions, signal: Abor
         connections: inside,
         timeoutMs: MONITORING_MS,
       },
+      asksAlerts,
       everyMs: sources.everyMs,
       onChange,
       logger,

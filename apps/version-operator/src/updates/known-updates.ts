@@ -1,6 +1,7 @@
 import type { ClusterVersion, ConditionalUpdate } from '@flotilla/api/config';
 import {
   type AnswerPromql,
+  type ClusterRisk,
   DEFAULT_UPDATE_SERVICE,
   evaluateRisk,
   type KnownUpdates,
@@ -45,13 +46,15 @@ export function queryOf(object: ClusterVersion, running: RunningRelease, { servi
 export interface KnownContext {
   readonly retrieval: Retrieval;
   readonly answer: AnswerPromql;
+  /** Risks that monitoring told of; default none. */
+  readonly alerts?: readonly ClusterRisk[];
   /** What is listed now. */
   readonly listed: readonly ConditionalUpdate[];
   readonly nowMs: number;
 }
 
 /** What a ClusterVersion says of updates. */
-export function knownUpdates({ retrieval, answer, listed, nowMs }: KnownContext): KnownUpdates {
+export function knownUpdates({ retrieval, answer, alerts = [], listed, nowMs }: KnownContext): KnownUpdates {
   const { updates, refusal } = retrieval;
   const { updates: plain = [], conditional = [], current } = updates ?? {};
   const risks = new Map(conditional.flatMap((update) => update.risks.map((risk) => [risk.name, risk] as const)));
@@ -62,5 +65,6 @@ export function knownUpdates({ retrieval, answer, listed, nowMs }: KnownContext)
     available,
     conditional: judged,
     current,
+    found: { updates: plain, conditional, verdicts: [...verdicts], alerts },
   };
 }

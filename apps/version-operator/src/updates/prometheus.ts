@@ -26,19 +26,35 @@ const Answer = z.object({
 
 /** Asks monitoring whether a risk's query holds: it must answer one sample, 0 or 1. Rejects only when the signal aborts. */
 export async function askPrometheus(query: string, options: PrometheusOptions, signal: AbortSignal): Promise<Exposure> {
-  const { url, tokenFile, connections, timeoutMs } = options;
   try {
-    const target = new URL(`${url.replace(/\/$/, '')}/api/v1/query`);
-    target.searchParams.set('query', query);
-    const token = tokenFile === undefined ? '' : (await readFile(tokenFile, { encoding: 'utf8', signal })).trim();
-    const headers = { accept: 'application/json', ...(token !== '' && { authorization: `Bearer ${token}` }) };
-    const { dispatcherFor } = connections.current;
-    const { status, text } = await httpGet(target, { headers, dispatcherFor, timeoutMs, maxBytes: MAX_BYTES, signal });
+    const { status, text } = await askMonitoring({ path: '/api/v1/query', query: { query }, maxBytes: MAX_BYTES }, options, signal);
     return status === 200 ? exposureOf(text) : { error: `executing PromQL query: monitoring answered ${status}` };
   } catch (error) {
     signal.throwIfAborted();
     return { error: `executing PromQL query: ${errorMessage(error)}` };
   }
+}
+
+/** A question to monitoring. */
+interface MonitoringQuestion {
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+  /** Bytes of an answer that are read at most. */
+  readonly maxBytes: number;
+}
+
+/** Asks monitoring with the token of the moment. Rejects when no whole answer comes. */
+export async function askMonitoring(
+  { path, query = {}, maxBytes }: MonitoringQuestion,
+  { url, tokenFile, connections, timeoutMs }: PrometheusOptions,
+  signal: AbortSignal,
+): Promise<{ readonly status: number; readonly text: string }> {
+  const target = new URL(`${url.replace(/\/$/, '')}${path}`);
+  for (const [name, value] of Object.entries(query)) target.searchParams.set(name, value);
+  const token = tokenFile === undefined ? '' : (await readFile(tokenFile, { encoding: 'utf8', signal })).trim();
+  const headers = { accept: 'application/json', ...(token !== '' && { authorization: `Bearer ${token}` }) };
+  const { dispatcherFor } = connections.current;
+  return httpGet(target, { headers, dispatcherFor, timeoutMs, maxBytes, signal });
 }
 
 function exposureOf(text: string): Exposure {
@@ -52,7 +68,8 @@ function exposureOf(text: string): Exposure {
   return { error: `invalid PromQL result (must be 0 or 1): ${String(result[0]?.value[1]).slice(0, 40)}` };
 }
 
-function jsonOf(text: string): unknown {
+/** What a text says; undefined where it is no JSON. */
+export function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

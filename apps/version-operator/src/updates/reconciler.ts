@@ -2,6 +2,7 @@ import { isSameJson } from '@flotilla/api';
 import { CLUSTER_VERSION_NAME, type ClusterVersion } from '@flotilla/api/config';
 import {
   afterAttempt,
+  type ClusterRisk,
   type KnownUpdates,
   PromqlAnswers,
   type Retrieval,
@@ -22,6 +23,7 @@ import {
   type WatchCache,
   watch,
 } from '@flotilla/runtime';
+import { askAlerts } from './alerts.ts';
 import { askGraphService, type GraphServiceOptions } from './graph-service.ts';
 import { isMigration, knownUpdates, queryOf, type RunningRelease, type UpdateSettings } from './known-updates.ts';
 import { askPrometheus, type PrometheusOptions } from './prometheus.ts';
@@ -36,6 +38,8 @@ export interface UpdatesDeps {
   readonly settings: UpdateSettings;
   readonly service: GraphServiceOptions;
   readonly monitoring: PrometheusOptions;
+  /** Whether alerts are asked for, too. Default no. */
+  readonly asksAlerts?: () => boolean;
   /** Between two questions to the service, milliseconds. */
   readonly everyMs: number;
   /** Called when what is known has changed. */
@@ -54,8 +58,11 @@ export interface Updates extends Reconciler {
   readonly lookAgain: () => void;
 }
 
-/** Key of the questions to monitoring, beside that of the ClusterVersion. */
+/** Keys of the questions to monitoring, beside that of the ClusterVersion. */
 const QUESTIONS = 'promql';
+const ALERTS = 'alerts';
+/** Between two questions for alerts at most, milliseconds. */
+const ALERTS_EVERY_MS = 60_000;
 
 /** Finds the updates of a cluster until the signal aborts. Writes nothing: the ClusterVersion has one writer. */
 export function startUpdates(deps: UpdatesDeps, signal: AbortSignal): Updates {
@@ -63,6 +70,7 @@ export function startUpdates(deps: UpdatesDeps, signal: AbortSignal): Updates {
   const channel = createChannel();
   const finder = new UpdateFinder(deps, (afterMs) => channel.enqueue(QUESTIONS, afterMs));
   const concerned = { enqueue: () => [CLUSTER_VERSION_NAME] };
+  channel.enqueue(ALERTS);
   const reconciler = startReconciler({
     name: 'updates',
     for: watch(versions, concerned),
@@ -73,6 +81,10 @@ export function startUpdates(deps: UpdatesDeps, signal: AbortSignal): Updates {
     signal,
     ...(metrics && { metrics }),
     reconcile: async (key, context) => {
+      if (key === ALERTS) {
+        if (await finder.askAlerts(context.signal)) channel.enqueue(CLUSTER_VERSION_NAME);
+        return { requeueAfterMs: Math.min(ALERTS_EVERY_MS, deps.everyMs) };
+      }
       if (key !== QUESTIONS) return finder.look(context.signal);
       if (await finder.ask(context.signal)) channel.enqueue(CLUSTER_VERSION_NAME);
       return undefined;
@@ -94,6 +106,7 @@ class UpdateFinder {
   readonly #deps: UpdatesDeps;
   readonly #askIn: (afterMs: number) => void;
   readonly #answers = new PromqlAnswers();
+  #alerts: readonly ClusterRisk[] = [];
   #retrieval: Retrieval | undefined;
   #known: KnownUpdates | undefined;
 
@@ -144,6 +157,7 @@ class UpdateFinder {
     const known = knownUpdates({
       retrieval: this.#retrieval,
       answer: (query) => this.#answers.look(query, nowMs),
+      alerts: this.#alerts,
       listed,
       nowMs,
     });
@@ -157,6 +171,14 @@ class UpdateFinder {
     const now = this.#deps.clock.now();
     const next = this.#answers.next(now);
     if (next) this.#askIn(next.atMs - now);
+  }
+
+  /** Asks monitoring for alerts; whether they are others than before. */
+  async askAlerts(signal: AbortSignal): Promise<boolean> {
+    const { asksAlerts, monitoring } = this.#deps;
+    const before = this.#alerts;
+    this.#alerts = asksAlerts?.() ? await askAlerts(monitoring, signal) : [];
+    return !isSameJson(before, this.#alerts);
   }
 
   /** Asks monitoring the next question when it is due; whether there is an answer. */

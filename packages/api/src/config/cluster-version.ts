@@ -80,6 +80,8 @@ export type ConditionalUpdateRisk = z.output<typeof ConditionalUpdateRisk>;
 export const ConditionalUpdate = z.looseObject({
   release: Release,
   risks: z.array(ConditionalUpdateRisk).default([]),
+  /** Behind a feature gate: names of the risks. */
+  riskNames: z.array(z.string()).optional(),
   conditions: configConditions,
 });
 export type ConditionalUpdate = z.output<typeof ConditionalUpdate>;
@@ -97,6 +99,8 @@ export const ClusterVersionStatus = z.looseObject({
   /** Null where none are known. */
   availableUpdates: z.array(Release).nullish().catch(undefined),
   conditionalUpdates: readableList(ConditionalUpdate, 1_000),
+  /** Behind a feature gate: all risks of these updates, each once. */
+  conditionalUpdateRisks: readableList(ConditionalUpdateRisk, 1_000),
 });
 export type ClusterVersionStatus = z.output<typeof ClusterVersionStatus>;
 

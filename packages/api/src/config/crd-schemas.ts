@@ -42,7 +42,13 @@ const conditions = {
 };
 
 const desiredUpdate = {
-  ...object({ architecture, force: flag, image: text, version: text }),
+  ...object({
+    acceptRisks: { ...list(object({ name: { ...text, minLength: 1, maxLength: 256 } }, ['name'])), maxItems: 1000, ...byKeys('name') },
+    architecture,
+    force: flag,
+    image: text,
+    version: text,
+  }),
   'x-kubernetes-validations': [
     {
       rule: "!has(self.architecture) || !has(self.image) || self.architecture == '' || self.image == ''",
@@ -63,6 +69,7 @@ const override = object({ group: text, kind: text, name: text, namespace: text, 
 ]);
 const risk = object(
   {
+    conditions: { ...list(condition), maxItems: 8, ...byKeys('type') },
     matchingRules: {
       ...list(object({ type: choice('Always', 'PromQL'), promql: object({ promql: text }, ['promql']) }, ['type'])),
       minItems: 1,
@@ -78,6 +85,7 @@ const conditionalUpdate = object(
   {
     conditions: { ...list(condition), ...byKeys('type') },
     release,
+    riskNames: { ...texts, maxItems: 500, 'x-kubernetes-list-type': 'set' },
     risks: { ...list(risk), minItems: 1, maxItems: 200, ...byKeys('name') },
   },
   ['release', 'risks'],
@@ -117,6 +125,7 @@ export const clusterVersionSchema = {
     {
       availableUpdates: { ...list(release), nullable: true, ...atomic },
       capabilities: object({ enabledCapabilities: capabilities, knownCapabilities: capabilities }),
+      conditionalUpdateRisks: { ...list(risk), maxItems: 500, ...byKeys('name') },
       conditionalUpdates: { ...list(conditionalUpdate), maxItems: 500, ...atomic },
       conditions,
       desired: release,

@@ -1,5 +1,5 @@
 import { findCondition } from '@flotilla/api';
-import type { ClusterVersion, ClusterVersionStatus, ConditionalUpdate, Release } from '@flotilla/api/config';
+import type { ClusterVersion, ClusterVersionStatus, ConditionalUpdate, ConditionalUpdateRisk, Release } from '@flotilla/api/config';
 import type { EnabledCapabilities } from '../inclusion/capabilities.ts';
 import { acceptedOf } from './acceptance.ts';
 import { conditionsAfter, type Verdict } from './conditions.ts';
@@ -8,6 +8,7 @@ import { historyAfter } from './history.ts';
 import { nameOfRelease, progressOf } from './progress.ts';
 import { describeRelease, isSameImage } from './release-details.ts';
 import { findUpgradeRisks, type RiskSources, type UpgradeRisk, upgradeableOf } from './risks.ts';
+import { ACCEPT_RISKS, type FoundUpdates, riskyUpdates } from './risky-updates.ts';
 import { type FieldError, validateClusterVersion } from './validation.ts';
 import type { WorkReport } from './work-report.ts';
 
@@ -20,7 +21,12 @@ export interface KnownUpdates {
   readonly conditional: readonly ConditionalUpdate[];
   /** The running release as the update graph describes it. */
   readonly current?: Release | undefined;
+  /** What these lists were made of, and risks besides; undefined where nothing is known. */
+  readonly found?: FoundUpdates | undefined;
 }
+
+/** Updates as they are listed, with their risks where these are told. */
+type ListedUpdates = Pick<KnownUpdates, 'conditional'> & { readonly risks?: readonly ConditionalUpdateRisk[] };
 
 /** All that the status of a ClusterVersion is made of. */
 export interface ClusterVersionSnapshot {
@@ -47,15 +53,18 @@ export interface ClusterVersionJudgement {
 
 /** The status of a ClusterVersion (spec/cvo 5). Pure; what nobody says anything new about stays. */
 export function clusterVersionStatus(snapshot: ClusterVersionSnapshot, nowMs: number): ClusterVersionJudgement {
-  const { object, work, updates } = snapshot;
+  const { object, work } = snapshot;
   const stored = object.status;
-  const invalid = validateClusterVersion(object, { featureGates: work?.featureGates ?? new Set() });
+  const featureGates = work?.featureGates ?? new Set<string>();
+  const invalid = validateClusterVersion(object, { featureGates });
   const reading = work && readingOf(object, work, nowMs);
-  const desired = work ? describeRelease(work.release, knownReleases(stored, updates), work) : stored?.desired;
+  const desired = work ? describeRelease(work.release, knownReleases(stored, snapshot.updates), work) : stored?.desired;
   const said = work ? workVerdicts({ object, work, reading, release: nameOfRelease(desired ?? work.release), invalid }) : [];
   const progressing = said.find(({ type }) => type === 'Progressing');
   const risks = risksOf(snapshot, progressing, desired);
   const upgradeable = snapshot.risks && upgradeableOf(risks);
+  const isRisky = featureGates.has(ACCEPT_RISKS);
+  const updates = isRisky ? riskyUpdates(snapshot.updates, { object, risks, version: desired?.version ?? '', nowMs }) : snapshot.updates;
   const verdicts = [...said, ...invalidVerdict(invalid), ...updateVerdicts(object, updates), ...(upgradeable ? [upgradeable] : [])];
   const removed = [...(invalid.length === 0 ? ['Invalid'] : []), ...(snapshot.risks && !upgradeable ? ['Upgradeable'] : [])];
   const status: ClusterVersionStatus = {
@@ -69,11 +78,15 @@ export function clusterVersionStatus(snapshot: ClusterVersionSnapshot, nowMs: nu
     conditions: conditionsAfter(stored?.conditions, verdicts, { removed, nowMs }),
   };
   if (updates && updates.conditional.length === 0) delete status.conditionalUpdates;
+  if (!isRisky || status.conditionalUpdateRisks?.length === 0) delete status.conditionalUpdateRisks;
   return { status, invalid, risks, changesAtMs: reading?.changesAtMs };
 }
 
 const copyOf = (releases: readonly Release[] | null): Release[] | null => (releases === null ? null : [...releases]);
-const conditionalOf = ({ conditional }: KnownUpdates) => (conditional.length > 0 ? { conditionalUpdates: [...conditional] } : {});
+const conditionalOf = ({ conditional, risks = [] }: ListedUpdates) => ({
+  ...(conditional.length > 0 && { conditionalUpdates: [...conditional] }),
+  conditionalUpdateRisks: [...risks],
+});
 
 function knownReleases(stored: ClusterVersionStatus | undefined, updates: KnownUpdates | undefined): Release[] {
   const available = updates ? updates.available : stored?.availableUpdates;

@@ -9,7 +9,7 @@ export type AnswerPromql = (query: string) => Exposure;
 /** What the condition `Applies` of a risk says. */
 export interface RiskVerdict {
   readonly status: 'True' | 'False' | 'Unknown';
-  readonly reason: 'Match' | 'NotMatch' | 'EvaluationFailed';
+  readonly reason: 'Match' | 'NotMatch' | 'EvaluationFailed' | `Alert:${string}`;
   readonly message: string;
 }
 

@@ -22,6 +22,8 @@ export interface UpdateService extends AsyncDisposable {
   setGraph(graph: unknown): void;
   /** Samples of each query; one that is not named answers none. */
   setSamples(samples: Readonly<Record<string, readonly number[]>>): void;
+  /** Alerts that monitoring tells of. */
+  setAlerts(alerts: readonly unknown[]): void;
   /** From now on; none ends them. The first that fits a request (`GET /graph?…`) is played, so many times as it says. */
   setFaults(...faults: readonly Fault[]): void;
   stop(): Promise<void>;
@@ -32,6 +34,7 @@ export async function startUpdateService({ host = '127.0.0.1' }: { readonly host
   const asked: UpdateQuestion[] = [];
   let graph: unknown = { nodes: [], edges: [] };
   let samples: Readonly<Record<string, readonly number[]>> = {};
+  let alerts: readonly unknown[] = [];
   let faults: { fault: Fault; left: number }[] = [];
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://service.invalid');
@@ -44,6 +47,7 @@ export async function startUpdateService({ host = '127.0.0.1' }: { readonly host
       if (await playFault(due.fault, response)) return;
     }
     if (pathname === '/api/v1/query') return send(response, vectorOf(samples[query.query ?? ''] ?? []));
+    if (pathname === '/api/v1/alerts') return send(response, { status: 'success', data: { alerts } });
     if (pathname === '/graph') return send(response, graph);
     response.writeHead(404).end();
   };
@@ -70,6 +74,9 @@ export async function startUpdateService({ host = '127.0.0.1' }: { readonly host
     },
     setSamples: (next) => {
       samples = next;
+    },
+    setAlerts: (next) => {
+      alerts = next;
     },
     setFaults: (...next) => {
       faults = next.map((fault) => ({ fault, left: fault.times ?? Number.POSITIVE_INFINITY }));
