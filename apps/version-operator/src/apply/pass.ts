@@ -1,18 +1,9 @@
-import {
-  type ApplyPlan,
-  type Manifest,
-  PassEndedError,
-  type PassError,
-  runGraph,
-  summarizeErrors,
-  type TaskNode,
-  textOfTask,
-  UpdateError,
-} from '@flotilla/release';
+import { type ApplyPlan, type Manifest, PassEndedError, runGraph, type TaskNode, textOfTask, type UpdateError } from '@flotilla/release';
 import { backOffMs, type Clock, type Logger } from '@flotilla/runtime';
 import type { Wakeups } from '../cluster/wakeups.ts';
 import type { Wanted } from '../payload/wanted.ts';
-import { type Held, type StepPurpose, type StepTools, stepManifest } from './manifest-step.ts';
+import { type StepPurpose, type StepTools, stepManifest } from './manifest-step.ts';
+import { failsAtMs, failureOf, type HeldManifest, type PassMoment } from './pass-failure.ts';
 import { precreateOperator } from './precreate.ts';
 
 /** What a pass works with. */
@@ -29,22 +20,7 @@ export interface PassOptions {
   readonly onProgress: () => void;
 }
 
-interface HeldManifest extends Held {
-  readonly manifest: Manifest;
-  readonly sinceMs: number;
-}
-
-/**
- * What is held up for less than this is no failure of the pass, milliseconds: a request that fails is sent again, and while everything is
- * installed at once, kinds and namespaces are still to come and operators have not reported yet.
- */
-const GRACE_MS = { installing: 30_000, otherwise: 10_000 };
 const RETRY = { baseMs: 500, maxMs: 30_000 };
-const graceOf = ({ why, manifest }: HeldManifest, { state }: StepPurpose): number => {
-  const isInstalling = state === 'Initializing';
-  if (why === 'trouble') return isInstalling ? GRACE_MS.installing : GRACE_MS.otherwise;
-  return isInstalling && (why === 'waiting' || manifest.kind === 'ClusterOperator') ? GRACE_MS.installing : 0;
-};
 /** What is waited for is looked at so often even when no watch tells of it, milliseconds. */
 const LOOK_AGAIN_MS = 30_000;
 
@@ -62,9 +38,11 @@ export class Pass {
   readonly #reported = new Map<string, { readonly error: UpdateError; readonly manifest: Manifest; readonly task: string }>();
   /** Definitions that are made before their turn. */
   readonly #ahead = new Map<string, Promise<unknown>>();
+  #lastDoneMs: number;
 
   constructor(options: PassOptions) {
     this.#options = options;
+    this.#lastDoneMs = options.clock.now();
   }
 
   /** Resolves when everything is done: true; false when the signal aborted before. */
@@ -98,18 +76,17 @@ export class Pass {
 
   /** The one error that tells why the pass is not done yet. */
   failure(): UpdateError | undefined {
-    const { clock, purpose } = this.#options;
-    const now = clock.now();
-    const counts = (held: HeldManifest) => now - held.sinceMs >= graceOf(held, purpose);
-    const errors: PassError[] = [...[...this.#held.values()].filter(counts), ...this.#reported.values()];
-    return joinedWaits(errors) ?? summarizeErrors(errors);
+    return failureOf([...this.#held.values()], [...this.#reported.values()], this.#moment());
   }
 
   /** When time alone makes a failure of what is held up, milliseconds since the epoch. */
   get failsAtMs(): number | undefined {
+    return failsAtMs([...this.#held.values()], this.#moment());
+  }
+
+  #moment(): PassMoment {
     const { clock, purpose } = this.#options;
-    const moments = [...this.#held.values()].map((held) => held.sinceMs + graceOf(held, purpose)).filter((at) => at > clock.now());
-    return moments.length > 0 ? Math.min(...moments) : undefined;
+    return { isInstalling: purpose.state === 'Initializing', lastDoneMs: this.#lastDoneMs, nowMs: clock.now() };
   }
 
   /**
@@ -161,6 +138,7 @@ export class Pass {
     }
     this.#held.delete(wanted.key);
     this.done.add(wanted.key);
+    this.#lastDoneMs = this.#options.clock.now();
     if (wanted.expected) this.operatorStarts.delete(wanted.expected.name);
     this.#options.onProgress();
   }
@@ -191,22 +169,4 @@ export class Pass {
     woken.abort();
     return listening.isWoken || alsoFor.isWoken ? 'woken' : 'again';
   }
-}
-
-/** Several things that are only waited for as one; undefined where there is more than that. */
-function joinedWaits(errors: readonly PassError[]): UpdateError | undefined {
-  const waits = errors.flatMap(({ error }) => (error instanceof UpdateError && error.effect === 'None' ? [error] : []));
-  if (waits.length < 2 || waits.length < errors.length) return undefined;
-  const operators = waits.filter(({ reason }) => reason === 'ClusterOperatorUpdating');
-  if (operators.length === waits.length) return undefined;
-  return new UpdateError({
-    reason: operators.length > 0 ? 'ClusterOperatorsUpdating' : 'WorkloadUpdating',
-    message: waits
-      .map(({ message }) => message)
-      .sort()
-      .join('; '),
-    effect: 'None',
-    names: waits.flatMap(({ names }) => names).sort(),
-    cause: new AggregateError(waits),
-  });
 }
