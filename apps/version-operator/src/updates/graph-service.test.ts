@@ -86,6 +86,7 @@ describe('a service that is not well', () => {
     {
       name: 'sends more than is read',
       fault: { body: ' '.repeat(2 ** 25 + 1) },
+      timeoutMs: 25_000,
       want: { reason: 'RemoteFailed', message: expect.stringMatching(/more than 33554432 bytes$/) },
     },
   ])('$name', async ({ fault, want, timeoutMs }) => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { NOW } from './cluster-version-builders.ts';
-import { conditionsAfter, reasonOf } from './conditions.ts';
+import { conditionsAfter } from './conditions.ts';
 
 const old = { reason: 'R', message: 'm', lastTransitionTime: '2026-01-01T00:00:00Z' };
 
@@ -24,12 +24,3 @@ test('a time moves with the status alone, what nobody says stays, and obsolete t
     { type: 'Progressing', status: 'False', reason: '', message: '', lastTransitionTime: '2026-01-02T00:00:00Z' },
   ]);
 });
-
-test.each([
-  ['ClusterVersionUpdating', 'ClusterVersionUpdating'],
-  ['Alert:firing', 'Alert:firing'],
-  ['AdminAck-ack-4.20-x', 'Other'],
-  ['9Lives', 'Other'],
-  ['Ends_with:', 'Other'],
-  ['', 'Other'],
-])('%j as a reason is %s', (name, want) => expect(reasonOf(name, 'Other')).toBe(want));

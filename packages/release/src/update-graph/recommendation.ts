@@ -1,6 +1,6 @@
 import { type Condition, withCondition } from '@flotilla/api';
 import type { ConditionalUpdate, ConditionalUpdateRisk, Release } from '@flotilla/api/config';
-import { reasonOf } from '../cluster-version/conditions.ts';
+import { reasonOf } from '../condition-reason.ts';
 import { compareVersions, parseStrictVersion } from '../semantic-version.ts';
 import type { RiskVerdict } from './risk-rules.ts';
 import type { RiskyUpdate } from './updates.ts';
