@@ -10,7 +10,6 @@ import { registerSpokes } from '@flotilla/control-plane/simulators';
 import type { Client } from '@flotilla/runtime';
 import { expect, vi } from 'vitest';
 import { programFile } from '../../tools/src/fleets/program-files.ts';
-import { applyCrds } from '../fixtures/crds.ts';
 import { countRefusedCreates, observeServer } from './observer.ts';
 import type { TransportSubject } from './transport-subject.ts';
 
@@ -35,11 +34,10 @@ export interface AgentSubjectOptions {
 /** Our agent as a process, between a real hub API server and a real spoke API server, with the least rights it documents. */
 export async function startAgentSubject({ works, garbageCollection }: AgentSubjectOptions = {}): Promise<AgentSubject> {
   const [hubServer, spokeServer] = await Promise.all([
-    startApiServer({ users: [{ name: AGENT }] }),
+    startApiServer({ users: [{ name: AGENT }], crds: transportCrds() }),
     startApiServer({ users: [{ name: AGENT }] }),
   ]);
   const [hub, spoke] = [await hubServer.client(), await spokeServer.client()];
-  await applyCrds(hub, transportCrds());
   await registerSpokes(hub, [CLUSTER], { available: false });
   await grantHub(hub);
   await grantSpoke(spoke);

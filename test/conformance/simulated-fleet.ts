@@ -7,7 +7,6 @@ import {
   startSimulatedSpokes,
 } from '@flotilla/control-plane/simulators';
 import type { Client } from '@flotilla/runtime';
-import { applyCrds } from '../fixtures/crds.ts';
 
 /** Simulated spokes on a real hub API server, on which nothing but the transport is installed. */
 export interface SimulatedFleet extends AsyncDisposable {
@@ -17,9 +16,8 @@ export interface SimulatedFleet extends AsyncDisposable {
 
 /** Starts the server, and on it spokes of these names. */
 export async function startSimulatedFleet(options: Omit<SimulatedSpokesOptions, 'client'>): Promise<SimulatedFleet> {
-  const server = await startApiServer();
+  const server = await startApiServer({ crds: transportCrds() });
   const hub = await server.client();
-  await applyCrds(hub, transportCrds());
   await registerSpokes(hub, options.names);
   const spokes = await startSimulatedSpokes({ client: hub, ...options });
   return {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { ClusterVersion, configCrds } from '@flotilla/api/config';
 import { Namespace } from '@flotilla/api/core';
 import { runCommand } from '@flotilla/control-plane/processes';
-import { type Cluster, clusterObstacle, type Registry, startCluster, startRegistry } from '@flotilla/control-plane/servers';
+import { applyCrds, type Cluster, clusterObstacle, type Registry, startCluster, startRegistry } from '@flotilla/control-plane/servers';
 import { ensureTools } from '@flotilla/control-plane/toolchain';
 import { currentPlatform, MemoryBlobs, parseImageReference, pushImage, RegistryClient, writeImage } from '@flotilla/registry';
 import type { Client } from '@flotilla/runtime';
@@ -14,7 +14,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { buildImages } from '../../tools/src/images/build-images.ts';
 import { hostArchitecture } from '../../tools/src/images/cache-folder.ts';
 import { pushImages } from '../../tools/src/images/push-images.ts';
-import { applyCrds } from '../fixtures/crds.ts';
 import { eventually } from '../fixtures/eventually.ts';
 
 const obstacle = clusterObstacle();

@@ -1,10 +1,19 @@
-import { type KubeObject, KubeObject as KubeObjectSchema, resource, untyped } from '@flotilla/api';
-import { Namespace } from '@flotilla/api/core';
+import { type KubeObject, KubeObject as KubeObjectSchema, type Resource, resource } from '@flotilla/api';
+import { configCrds } from '@flotilla/api/config';
+import { ClusterRole, CustomResourceDefinition, Namespace } from '@flotilla/api/core';
+import { PreCachingConfig, ranCrds } from '@flotilla/api/ran';
 import { currentRun, leftovers } from '@flotilla/control-plane/processes';
-import { type ApiServer, startApiServer, startControllerManager } from '@flotilla/control-plane/servers';
+import {
+  type ApiServer,
+  applyCrds,
+  borrowApiServer,
+  startApiServer,
+  startControllerManager,
+  startServerPool,
+} from '@flotilla/control-plane/servers';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { eventually } from '../fixtures/eventually.ts';
 
-const CustomResourceDefinition = untyped('apiextensions.k8s.io/v1', 'CustomResourceDefinition', 'customresourcedefinitions', false);
 const Widget = resource('test.flotilla.io/v1', 'Widget', 'widgets', true, KubeObjectSchema);
 
 const widgets: KubeObject = {
@@ -30,7 +39,7 @@ describe('an API server alone', () => {
   let server: ApiServer;
 
   beforeAll(async () => {
-    server = await startApiServer({ users: [{ name: 'reader' }] });
+    server = await startApiServer({ own: true, users: [{ name: 'reader' }] });
     console.log(`etcd and kube-apiserver ready in ${server.startedInMs} ms`);
   });
   afterAll(() => server?.stop());
@@ -81,7 +90,7 @@ describe('an API server alone', () => {
 });
 
 test('a stopped API server leaves no process and no folder', async () => {
-  const server = await startApiServer();
+  const server = await startApiServer({ own: true });
   const run = await currentRun();
   expect((await leftovers(run)).processes.length).toBeGreaterThanOrEqual(2);
   await server.stop();
@@ -94,4 +103,42 @@ test('an API server with a wrong flag fails with the reason and leaves nothing',
   const run = await currentRun();
   await expect(startApiServer({ flags: ['--no-such-flag'] })).rejects.toThrow(/kube-apiserver ended while it started.*no-such-flag/s);
   expect(await leftovers(run)).toMatchObject({ processes: [], folders: [] });
+});
+
+describe('a pool of API servers', () => {
+  test('lends each as if it had just been started, with the CRDs that are wanted', async () => {
+    await using pool = await startServerPool(1);
+    const kinds = ranCrds();
+    const first = await borrowApiServer(pool.address, kinds);
+    const client = await first.client();
+    await client.create(Namespace, { metadata: { name: 'mine' } });
+    await client.create(PreCachingConfig, { metadata: { namespace: 'mine', name: 'mine' }, spec: {} });
+    const role = { name: 'system:basic-user' };
+    const rules = (await client.get(ClusterRole, role))?.rules;
+    await client.patch(ClusterRole, role, { rules: [] }, { type: 'merge' });
+    await client.delete(ClusterRole, { name: 'system:discovery' });
+    const [extra] = configCrds();
+    await applyCrds(client, [extra]);
+    await first.stop();
+
+    const second = await borrowApiServer(pool.address, kinds);
+    const again = await second.client();
+    expect(second.url).toBe(first.url);
+    const namesOf = async (kind: Resource) => (await again.list(kind)).items.map(({ metadata }) => metadata.name).toSorted();
+    await eventually(async () => !(await namesOf(Namespace)).includes('mine'), 10_000, 'the namespace to be forgotten');
+    expect(await namesOf(Namespace)).toEqual(['default', 'kube-node-lease', 'kube-public', 'kube-system']);
+    expect(await namesOf(PreCachingConfig)).toEqual([]);
+    expect(await namesOf(CustomResourceDefinition)).toEqual(kinds.map(({ metadata }) => metadata.name).toSorted());
+    expect(rules).toHaveLength(1);
+    expect(await again.get(ClusterRole, role)).toMatchObject({ rules });
+    expect(await again.get(ClusterRole, { name: 'system:discovery' })).toBeDefined();
+    // The kind that stayed is served, under the name that is free again.
+    await again.create(Namespace, { metadata: { name: 'mine' } });
+    await again.create(PreCachingConfig, { metadata: { namespace: 'mine', name: 'mine' }, spec: {} });
+    await second.stop();
+
+    await using third = await borrowApiServer(pool.address, []);
+    expect((await (await third.client()).list(CustomResourceDefinition)).items).toEqual([]);
+    await expect(third.restart()).rejects.toThrow('own: true');
+  });
 });

@@ -5,7 +5,6 @@ import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { startPolicyPropagator } from '@flotilla/control-plane/simulators';
 import type { Client } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
-import { applyCrds } from '../fixtures/crds.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { type ChartHub, OWNER_REFERENCES_ENFORCED, startChartHub } from './chart-hub.ts';
 import { placePolicy } from './rollout/policies.ts';
@@ -18,8 +17,7 @@ eachAttempt(
   async () => {
     world = await startChartHub({
       values: [],
-      apiServer: { flags: [OWNER_REFERENCES_ENFORCED] },
-      prepare: async (server) => applyCrds(await server.client(), [...transportCrds(), ...policyCrds()]),
+      apiServer: { flags: [OWNER_REFERENCES_ENFORCED], crds: [...transportCrds(), ...policyCrds()] },
     });
     admin = await world.server.client();
     await world.startHub([], { AUTO_UPGRADES: 'true' });

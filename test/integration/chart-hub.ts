@@ -33,12 +33,11 @@ export interface ChartHub extends AsyncDisposable {
   startHub(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<RunningProgram>;
 }
 
-/** `values` are helm's, as `key=value`. `prepare` runs before the chart is installed. */
+/** `values` are helm's, as `key=value`. */
 export async function startChartHub(options: {
   readonly values: readonly string[];
   /** More of how the API server is started; `users` are beside the hub's. */
   readonly apiServer?: ApiServerOptions;
-  readonly prepare?: (server: ApiServer) => Promise<void>;
 }): Promise<ChartHub> {
   const stack = new AsyncDisposableStack();
   try {
@@ -48,7 +47,6 @@ export async function startChartHub(options: {
     const { apiServer } = options;
     const users = [...(apiServer?.users ?? []), { name: HUB, groups: SERVICE_ACCOUNT }];
     const server = stack.use(await startApiServer({ ...apiServer, users }));
-    await options.prepare?.(server);
     const env = { HELM_CACHE_HOME: dir, HELM_CONFIG_HOME: dir, HELM_DATA_HOME: dir, KUBECONFIG: server.kubeconfig };
     const runHelm = (args: readonly string[]) => runCommand(tools.path('helm'), args, { env, timeoutMs: 60_000 });
     const args = ['install', 'hub', join(CHARTS, 'hub'), '-n', NAMESPACE, '--create-namespace'];

@@ -4,11 +4,10 @@ import { join } from 'node:path';
 import { OPERATOR_NAMESPACE } from '@flotilla/api/managed';
 import { policyCrds, transportCrds } from '@flotilla/api/ocm';
 import { runCommand } from '@flotilla/control-plane/processes';
-import { type ApiServer, type ApiUser, startApiServer } from '@flotilla/control-plane/servers';
+import { type ApiServer, type ApiUser, applyCrds, startApiServer } from '@flotilla/control-plane/servers';
 import { ensureTools, type Tools } from '@flotilla/control-plane/toolchain';
 import type { Client } from '@flotilla/runtime';
 import { z } from 'zod';
-import { applyCrds } from '../fixtures/crds.ts';
 import { HUB, NAMESPACE, SERVICE_ACCOUNT } from './chart-hub.ts';
 
 /** Namespaces of OpenShift in which a chart of ours has Roles. */

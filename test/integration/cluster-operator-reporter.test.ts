@@ -3,7 +3,6 @@ import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers'
 import { type Client, createLogger } from '@flotilla/runtime';
 import { type ClusterOperatorReporter, type OperatorReport, startClusterOperatorReporter } from '@flotilla/runtime/cluster-operator';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { applyCrds } from '../fixtures/crds.ts';
 import { eventually } from '../fixtures/eventually.ts';
 
 const good = (status: 'True' | 'False') => ({ status, reason: 'AsExpected', message: 'All is well' });
@@ -25,9 +24,8 @@ let name = '';
 let worlds = 0;
 
 beforeAll(async () => {
-  server = await startApiServer();
+  server = await startApiServer({ crds: configCrds() });
   client = await server.client();
-  await applyCrds(client, configCrds());
 });
 afterAll(() => server?.stop());
 beforeEach(() => {

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type CrdManifest, KubeObject } from '@flotilla/api';
+import type { CrdManifest, KubeObject } from '@flotilla/api';
 import { configCrds } from '@flotilla/api/config';
 import { CustomResourceDefinition } from '@flotilla/api/core';
 import { managedCrds } from '@flotilla/api/managed';
@@ -13,6 +13,7 @@ import { ApiError, type Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, describe, expect, it, test, vi } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
+import { hubCrds } from '../fixtures/crds.ts';
 import { refusals, roundTrips } from '../fixtures/transport-objects.ts';
 
 const examplesDir = join(import.meta.dirname, '../../examples');
@@ -45,10 +46,8 @@ describe('the CRDs on a real API server', () => {
     });
 
   beforeAll(async () => {
-    server = await startApiServer();
+    server = await startApiServer({ crds: [...hubCrds(), ...configCrds(), ...managedCrds()] });
     client = await server.client();
-    for (const crd of [...ranCrds(), ...transportCrds(), ...policyCrds(), ...configCrds(), ...managedCrds()])
-      await client.create(CustomResourceDefinition, KubeObject.parse(crd));
   });
   afterAll(() => server?.stop());
 

@@ -6,7 +6,7 @@ import { buildClusterGroupUpgrade } from '@flotilla/api/testing';
 import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
 import { type Client, createEventRecorder, createLogger, createMetrics, type EventRecorder, type EventToRecord } from '@flotilla/runtime';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { applyCrds } from '../fixtures/crds.ts';
+import { hubCrds } from '../fixtures/crds.ts';
 
 const CoreEvent = untyped('v1', 'Event', 'events');
 const PREFIX = 'cgu.openshift.io/';
@@ -20,9 +20,8 @@ describe('events on a real API server', () => {
   const warnings: string[] = [];
 
   beforeAll(async () => {
-    server = await startApiServer();
+    server = await startApiServer({ crds: hubCrds() });
     client = await server.client();
-    await applyCrds(client);
     const logger = createLogger({ name: 'test', level: 'warn', destination: { write: (line) => void warnings.push(line) } });
     const metrics = createMetrics({ process: false });
     recorder = createEventRecorder({ client, controller: 'ClusterGroupUpgrade', instance: hostname(), logger, metrics });

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { startServerPool } from '@flotilla/control-plane/servers';
 import type { TestProject } from 'vitest/node';
 import { bundleProgram } from '../../tools/src/fleets/programs.ts';
 import { appImages, appNames } from '../../tools/src/images/apps.ts';
@@ -9,13 +10,18 @@ declare module 'vitest' {
   export interface ProvidedContext {
     /** Folder with our programs as their images have them. */
     readonly programs: string;
+    /** Address of the run's pool of API servers. */
+    readonly apiServers: string;
   }
 }
 
-/** Bundles our programs once for all files: a hundred starts from the sources would take minutes of CPU. */
+/** What all files share: programs, bundled once, and API servers, each handed on when a file has ended. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const stack = new AsyncDisposableStack();
   const dir = await mkdtemp(join(tmpdir(), 'flotilla-programs-'));
+  stack.defer(() => rm(dir, { recursive: true, force: true }));
   await Promise.all(appNames.map((app) => bundleProgram(appImages[app], join(dir, app))));
   project.provide('programs', dir);
-  return () => rm(dir, { recursive: true, force: true });
+  project.provide('apiServers', stack.use(await startServerPool()).address);
+  return () => stack.disposeAsync();
 }

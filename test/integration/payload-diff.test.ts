@@ -5,11 +5,10 @@ import { join } from 'node:path';
 import { untyped } from '@flotilla/api';
 import { ClusterVersion, configCrds } from '@flotilla/api/config';
 import { ConfigMap, Deployment, Namespace, Secret } from '@flotilla/api/core';
-import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
+import { type ApiServer, applyCrds, startApiServer } from '@flotilla/control-plane/servers';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { AUDIT_IN_ONE_FILE, readAuditLog } from '../fixtures/audit-log.ts';
-import { applyCrds } from '../fixtures/crds.ts';
 
 const INCLUDED = { 'include.release.openshift.io/self-managed-high-availability': 'true' };
 const Gate = untyped('config.openshift.io/v1', 'FeatureGate', 'featuregates', false);

@@ -4,7 +4,7 @@ import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers'
 import { type PolicyPropagator, registerSpokes, startPolicyPropagator } from '@flotilla/control-plane/simulators';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { applyCrds } from '../fixtures/crds.ts';
+import { hubCrds } from '../fixtures/crds.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { placePolicy, selectorOf } from './rollout/policies.ts';
 
@@ -16,9 +16,8 @@ let client: Client;
 let propagator: PolicyPropagator;
 
 beforeAll(async () => {
-  server = await startApiServer();
+  server = await startApiServer({ crds: hubCrds() });
   client = await server.client();
-  await applyCrds(client);
   await registerSpokes(client, clusters);
   propagator = await startPolicyPropagator({ client, seed: 1, compliance: { seconds: 0.3, jitter: 0 } });
 });

@@ -21,7 +21,7 @@ const stop = new AbortController();
 const namespace = `runtime-${process.pid}`;
 
 beforeAll(async () => {
-  server = await startApiServer();
+  server = await startApiServer({ own: true });
   client = createClient({ kubeconfigPath: server.kubeconfig });
   await client.create(Namespace, { metadata: { name: namespace } });
 });

@@ -9,6 +9,7 @@ import { OPERATOR_CONFIG_MAP, OPERATOR_NAMESPACE, UPGRADE_CONFIG_NAME, UpgradeCo
 import { freePorts } from '@flotilla/control-plane/processes';
 import {
   type AlertmanagerServer,
+  applyCrds,
   type ClusterManager,
   type PrometheusServer,
   startAlertmanager,
@@ -19,7 +20,6 @@ import { type ClusterActors, createSmallCluster, startClusterActors } from '@flo
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type RunningProgram, startProgram } from '../../tools/src/fleets/programs.ts';
-import { applyCrds } from '../fixtures/crds.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { CHARTS, NAMESPACE, SERVICE_ACCOUNT } from './chart-hub.ts';
 import { type ChartServer, REQUIRED, sets, startChartServer } from './chart-server.ts';

@@ -15,7 +15,7 @@ import {
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, beforeEach, test } from 'vitest';
 import { type RunningProgram, startHub } from '../../tools/src/fleets/programs.ts';
-import { applyCrds } from '../fixtures/crds.ts';
+import { hubCrds } from '../fixtures/crds.ts';
 import { eventually } from '../fixtures/eventually.ts';
 
 /** What a world is made of. */
@@ -32,7 +32,7 @@ export interface WorldOptions {
   readonly apiServer?: ApiServerOptions;
   /** Start no hub. */
   readonly withoutHub?: boolean;
-  /** CRDs that are installed; default: all of ours. */
+  /** CRDs that are installed; default: the hub's. */
   readonly crds?: readonly unknown[];
 }
 
@@ -55,9 +55,8 @@ export interface Surroundings {
 /** Everything but the hub. */
 export async function startSurroundings(options: WorldOptions): Promise<Surroundings> {
   const dir = await mkdtemp(join(tmpdir(), 'flotilla-world-'));
-  const server = await startApiServer(options.apiServer);
+  const server = await startApiServer({ crds: options.crds ?? hubCrds(), ...options.apiServer });
   const client = await server.client();
-  await applyCrds(client, options.crds);
   await registerSpokes(client, options.spokes);
   await client.create(PreCachingConfig, {
     metadata: { name: 'config', namespace: 'default' },

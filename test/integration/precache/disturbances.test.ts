@@ -57,7 +57,7 @@ describe('the API server', () => {
   });
 
   test('is restarted in mid-run, and has forgotten the versions that were watched', async () => {
-    await using world = await World.start({ spokes, job: { seconds: 6 } });
+    await using world = await World.start({ apiServer: { own: true }, spokes, job: { seconds: 6 } });
     await world.upgrade('run', spokes);
     await world.untilStates('run', { 'spoke-1': 'Active' });
     await world.server.restart({ etcd: true, forgets: true });

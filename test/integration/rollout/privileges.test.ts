@@ -28,7 +28,6 @@ import { type Client, requestToken } from '@flotilla/runtime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningProgram, startProgram, startWorker } from '../../../tools/src/fleets/programs.ts';
 import { AUDIT_IN_ONE_FILE, BEFORE_THE_ANSWER } from '../../fixtures/audit-log.ts';
-import { applyCrds } from '../../fixtures/crds.ts';
 import { eventually } from '../../fixtures/eventually.ts';
 import { CHARTS, type ChartHub, HUB, NAMESPACE, OWNER_REFERENCES_ENFORCED, SERVICE_ACCOUNT, startChartHub } from '../chart-hub.ts';
 import { startRedis, type TestRedis } from '../precache/redis.ts';
@@ -75,12 +74,12 @@ beforeAll(async () => {
   world = await startChartHub({
     values: HUB_VALUES,
     apiServer: {
+      crds: policyCrds(),
       flags: [OWNER_REFERENCES_ENFORCED, AUDIT_IN_ONE_FILE],
       users: [WORKER, AGENT_ON_SPOKE].map((name) => ({ name, groups: SERVICE_ACCOUNT })),
       auditLogPath: join(dir, 'audit.log'),
       auditPolicy: { rules: [{ level: 'Metadata', users }, { level: 'None' }], omitStages: BEFORE_THE_ANSWER },
     },
-    prepare: async (server) => applyCrds(await server.client(), policyCrds()),
   });
   admin = await world.server.client();
   await world.runHelm(['install', 'agent', join(CHARTS, 'spoke'), '-n', NAMESPACE, ...sets(SPOKE_VALUES)]);

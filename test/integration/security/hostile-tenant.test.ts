@@ -24,7 +24,6 @@ import {
 import { ApiError, type Client } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
 import type { RunningProgram } from '../../../tools/src/fleets/programs.ts';
-import { applyCrds } from '../../fixtures/crds.ts';
 import { eventually } from '../../fixtures/eventually.ts';
 import { type ChartHub, startChartHub } from '../chart-hub.ts';
 import { placePolicy } from '../rollout/policies.ts';
@@ -49,8 +48,10 @@ eachAttempt(
   async () => {
     world = await startChartHub({
       values: ['tenancy=true'],
-      apiServer: { users: [{ name: TENANT, groups: ['system:authenticated'] }] },
-      prepare: async (server) => applyCrds(await server.client(), [...transportCrds(), ...clusterSetCrds(), ...policyCrds()]),
+      apiServer: {
+        users: [{ name: TENANT, groups: ['system:authenticated'] }],
+        crds: [...transportCrds(), ...clusterSetCrds(), ...policyCrds()],
+      },
     });
     admin = await world.server.client();
     tenant = await world.server.client(TENANT);

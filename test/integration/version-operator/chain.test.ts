@@ -9,7 +9,6 @@ import { startAlertmanager, startApiServer, startPrometheus, startUpdateService 
 import { createSmallCluster, releaseImage, startClusterActors, startFakeOperators } from '@flotilla/control-plane/simulators';
 import { expect, test } from 'vitest';
 import { startProgram, startUpgradeOperator } from '../../../tools/src/fleets/programs.ts';
-import { applyCrds } from '../../fixtures/crds.ts';
 import { eventually } from '../../fixtures/eventually.ts';
 import { scriptOf, writeSmallRelease } from '../../fixtures/small-release.ts';
 
@@ -25,9 +24,8 @@ test('an UpgradeConfig has the version operator apply a release, and ends when a
   await using stack = new AsyncDisposableStack();
   const dir = await mkdtemp(join(tmpdir(), 'flotilla-chain-'));
   stack.defer(() => rm(dir, { recursive: true, force: true }));
-  const server = stack.use(await startApiServer());
+  const server = stack.use(await startApiServer({ crds: [...managedCrds(), ...configCrds(), ...machineCrds()] }));
   const client = await server.client();
-  await applyCrds(client, [...managedCrds(), ...configCrds(), ...machineCrds()]);
   const updates = stack.use(await startUpdateService());
   const nodes = [OLD, NEW].map((version) => ({ version, payload: releaseImage(version), metadata: {} }));
   updates.setGraph({ nodes, edges: [[0, 1]] });

@@ -1,8 +1,11 @@
-export type { ApiServer, ApiServerOptions } from './api-server/api-server.ts';
-export { startApiServer } from './api-server/api-server.ts';
+export type { ApiServer } from './api-server/api-server.ts';
+export { applyCrds } from './api-server/apply-crds.ts';
+export { borrowApiServer } from './api-server/borrowed-server.ts';
 export type { ControllerManager, ControllerManagerOptions } from './api-server/controller-manager.ts';
 export { startControllerManager } from './api-server/controller-manager.ts';
 export type { ApiUser } from './api-server/credentials.ts';
+export { type ServerPool, startServerPool } from './api-server/server-pool.ts';
+export { type StartOptions as ApiServerOptions, startApiServer, useServerPool } from './api-server/start-api-server.ts';
 export type { Cluster, ClusterOptions } from './cluster/cluster.ts';
 export { parseRate } from './cluster/network.ts';
 export type { RegistryMirror } from './cluster/registries.ts';

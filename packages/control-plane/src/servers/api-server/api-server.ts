@@ -25,6 +25,10 @@ export interface ApiServerOptions {
   readonly flags?: readonly string[];
   /** Address to listen on; default `127.0.0.1`. */
   readonly bindAddress?: string;
+  /** CRDs that it serves from the start. */
+  readonly crds?: readonly unknown[];
+  /** A server of one's own, which can be restarted; default: one of the run's pool, where there is a pool (`useServerPool`) and nothing but CRDs is asked for. */
+  readonly own?: boolean;
   /** Milliseconds until the start is given up; default 120 000. */
   readonly timeoutMs?: number;
   /** Progress of tool builds; default: standard error. */
@@ -43,6 +47,8 @@ export interface ApiServer extends AsyncDisposable {
   readonly dir: string;
   /** A client as admin, or as one of the users; ended with the server. */
   client(user?: string): Promise<Client>;
+  /** `http://127.0.0.1:PORT` */
+  readonly etcdUrl: string;
   readonly etcdPid: number;
   readonly apiServerPid: number;
   /** Milliseconds the start took, tool builds not counted. */
@@ -55,11 +61,8 @@ export interface ApiServer extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
-/**
- * Starts etcd and kube-apiserver on free ports of this machine, in about 3 s and without root. Whatever way this process ends,
- * they end with it. Throws ServerStartError with the end of the log, or ToolsUnavailableError.
- */
-export async function startApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
+/** Starts the two programs, in about 3 s. Throws ServerStartError with the end of the log, or ToolsUnavailableError. */
+export async function startOwnApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
   const tools = await ensureTools(['etcd', 'kube-apiserver'], options.log && { log: options.log });
   // Between looking for a free port and listening on it another program may take it: then once more with other ports.
   for (let attempt = 1; ; attempt += 1) {
@@ -78,6 +81,7 @@ class ApiServerProcesses implements ApiServer {
   url = '';
   kubeconfig = '';
   startedInMs = 0;
+  etcdUrl = '';
   readonly dir: string;
   readonly #options: ApiServerOptions;
   readonly #tools: Tools;
@@ -85,7 +89,6 @@ class ApiServerProcesses implements ApiServer {
   readonly #clients = new Set<Client>();
   readonly stop = registerStop(() => this.#end());
   #etcdFlags: string[] = [];
-  #etcdUrl = '';
   #apiServerFlags: string[] = [];
   #etcd: ServerProcess | undefined;
   #apiServer: ServerProcess | undefined;
@@ -113,7 +116,7 @@ class ApiServerProcesses implements ApiServer {
     const files = await writeCredentials(this.dir, this.#credentials);
     const { auditLogPath, auditPolicy } = this.#options;
     const audit = auditLogPath ? { auditLogPath, auditPolicyFile: await this.#writeAuditPolicy(auditPolicy) } : {};
-    this.#etcdUrl = `http://127.0.0.1:${etcdPort}`;
+    this.etcdUrl = `http://127.0.0.1:${etcdPort}`;
     this.#etcdFlags = etcdFlags({ dataDir: join(this.dir, 'etcd'), clientPort: etcdPort, peerPort });
     this.#apiServerFlags = [
       ...apiServerFlags({ ...files, ...audit, etcdPort, port, bindAddress: host, certDir: join(this.dir, 'certificates') }),
@@ -159,10 +162,10 @@ class ApiServerProcesses implements ApiServer {
     const body = JSON.stringify({ key: Buffer.from('unseen').toString('base64') });
     let writes = 0;
     await waitUntilReady({
-      what: `etcd at ${this.#etcdUrl}`,
+      what: `etcd at ${this.etcdUrl}`,
       processes: [this.#etcd].filter((process) => process !== undefined),
       check: async () => {
-        const answer = await fetch(`${this.#etcdUrl}/v3/kv/put`, { method: 'POST', body, signal: AbortSignal.timeout(5_000) });
+        const answer = await fetch(`${this.etcdUrl}/v3/kv/put`, { method: 'POST', body, signal: AbortSignal.timeout(5_000) });
         await answer.arrayBuffer();
         return answer.ok && ++writes === 3;
       },

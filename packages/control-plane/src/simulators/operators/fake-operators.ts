@@ -16,6 +16,7 @@ export const OperatorScript = z.object({
 });
 export type OperatorScript = z.output<typeof OperatorScript>;
 
+/** What operators are played, and how. */
 export interface FakeOperatorsOptions {
   /** Of the cluster. Stays the caller's. */
   readonly client: Client;
@@ -83,6 +84,8 @@ class RunningOperators implements FakeOperators {
   readonly #faults = new Map<string, OperatorFault>();
   readonly #stuck = new Set<string>();
   readonly #pending = new Map<string, Promise<void>>();
+  /** Of those, what changed meanwhile: their own event may come before the answer to what they wrote. */
+  readonly #again = new Set<string>();
 
   constructor(options: FakeOperatorsOptions) {
     this.#options = options;
@@ -172,12 +175,14 @@ class RunningOperators implements FakeOperators {
     const isAsIs = sameConditions(operator, fault) && (fault.isSlow || sameVersions(operator, script.versions));
     if (!isNew && isAsIs) return;
     const isFault = !isNew && !sameConditions(operator, fault);
-    this.#later(`operator ${name}`, isNew ? delayMs : isFault ? 0 : updateDelayMs, async () => {
+    const act = async () => {
       const now = releases[this.#reached(name)]?.operators[name];
       const current = this.#faults.get(name) ?? {};
       const versions = current.isSlow && !isNew ? {} : { versions: now?.versions };
       await this.#patch(ClusterOperator, operator, { ...versions, conditions: conditionsOf(current, this.#clock.now()) });
-    });
+    };
+    const ms = isNew ? delayMs : isFault ? 0 : updateDelayMs;
+    this.#later(`operator ${name}`, { ms, act, look: () => this.#report(name) });
   }
 
   #roll(kind: Resource<Workload>, workload: Workload): void {
@@ -185,22 +190,25 @@ class RunningOperators implements FakeOperators {
     const isStuck = this.#stuck.has(refKey(workload.metadata));
     const wasStuck = (workload.status?.unavailableReplicas ?? 0) !== 0;
     if (workload.status?.observedGeneration === generation && wasStuck === isStuck) return;
-    this.#later(`${kind.kind} ${refKey(workload.metadata)}`, 0, () =>
-      this.#patch(
-        kind,
-        workload,
-        kind === Deployments ? deploymentStatus(workload, isStuck, this.#clock.now()) : daemonSetStatus(workload),
-      ),
-    );
+    const cache = kind === Deployments ? this.#deployments : this.#daemonSets;
+    const status = () => (kind === Deployments ? deploymentStatus(workload, isStuck, this.#clock.now()) : daemonSetStatus(workload));
+    const look = () => {
+      const current = cache.get(workload.metadata);
+      if (current) this.#roll(kind, current);
+    };
+    this.#later(`${kind.kind} ${refKey(workload.metadata)}`, { ms: 0, act: () => this.#patch(kind, workload, status()), look });
   }
 
-  #later(key: string, ms: number, act: () => Promise<void>): void {
-    if (this.#pending.has(key)) return;
+  #later(key: string, { ms, act, look }: { ms: number; act: () => Promise<void>; look: () => void }): void {
+    if (this.#pending.has(key)) return void this.#again.add(key);
     const { signal } = this.#stopping;
     const work = pause(this.#clock, ms, signal)
       .then(() => (signal.aborted ? undefined : act()))
       .catch(() => undefined)
-      .finally(() => this.#pending.delete(key));
+      .finally(() => {
+        this.#pending.delete(key);
+        if (this.#again.delete(key) && !signal.aborted) look();
+      });
     this.#pending.set(key, work);
   }
 
