@@ -47,7 +47,9 @@ export default defineConfig({
           testTimeout: 600_000,
           hookTimeout: 600_000,
           retry: 1,
-          fileParallelism: false,
+          // Three clusters each; beside them runs integration.
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
         },
       },
     ],

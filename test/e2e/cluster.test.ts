@@ -176,7 +176,8 @@ describe.skipIf(obstacle !== undefined)('a cluster whose program dies', () => {
     program.kill(signal);
     await exited;
     await vi.waitFor(async () => expect((await leftovers(run)).processes).toEqual([]), { timeout: 20_000, interval: 100 });
-    if (signal === 'SIGKILL') expect(await sweepLeftovers()).toContain(run.id);
+    // By us, or by another file that begins to start clusters now.
+    if (signal === 'SIGKILL') await sweepLeftovers();
     await vi.waitFor(
       async () => expect(await leftovers(run)).toEqual({ processes: [], mounts: [], links: [], namespaces: [], cgroups: [], folders: [] }),
       {
