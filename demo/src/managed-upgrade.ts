@@ -40,7 +40,7 @@ export async function tellManagedUpgrade(fleet: RealFleet, options: ManagedUpgra
     await spoke.setRate(undefined);
   }
   await using client = new RegistryClient({ insecureHosts: [fleet.pushHost] });
-  await using managed = await startManagedFleet({ fleet, images, client, say: (line) => say(`  ${line}`), signal });
+  await using managed = await startManagedFleet({ fleet, spokes, images, client, say: (line) => say(`  ${line}`), signal });
   for (const spoke of spokes) await spoke.setRate(rate);
   const windowStart = await applyUpgrade(fleet, managed, say);
   await precache(fleet, managed, { ...options, say });
@@ -64,15 +64,16 @@ async function applyUpgrade({ hub }: RealFleet, { placeholders, next }: ManagedF
 }
 
 async function precache(
-  { hub, spokes }: RealFleet,
+  fleet: RealFleet,
   managed: ManagedFleet,
   { screen, say, signal }: ManagedUpgradeOptions & { say: Say },
 ): Promise<void> {
   say('\nPre-caching the release, ahead of the window');
   const view = new ProgressView(screen);
+  const spokes = allSpokes(fleet);
   const names = spokes.map(({ name }) => name);
   const onChange = view.show.bind(view);
-  const ended = await followPrecaching(hub.client, FLEET_UPGRADE, { spokes: names, onChange, withinMs: PRECACHE_MS, signal });
+  const ended = await followPrecaching(fleet.hub.client, FLEET_UPGRADE, { spokes: names, onChange, withinMs: PRECACHE_MS, signal });
   const bad = ended.filter(({ state }) => state !== 'Succeeded');
   if (bad.length > 0) {
     const reasons = bad.map(({ name, state, message }) => `${name} ended as ${state}: ${message ?? 'no reason given'}`);
@@ -90,35 +91,33 @@ interface InWindow {
 
 /** One spoke after another: each goes through its steps with its link cut. */
 async function rollOut(fleet: RealFleet, { next }: ManagedFleet, { windowStart, say, signal }: InWindow): Promise<void> {
-  const { hub, spokes } = fleet;
   const from = Math.max(windowStart, Date.now()) - Date.now() + performance.now();
   const at = () => `${((performance.now() - from) / 1000).toFixed(1).padStart(6)} s`;
   say('\nThe window: each UpgradeConfig brings its spoke to cut the link, to upgrade by what it has, and to be heard of again');
   await using watched = new AsyncDisposableStack();
-  const upgrades = spokes.map((spoke) => {
+  const upgrades = allSpokes(fleet).map((spoke) => {
     const onNews = (news: string) => say(`${at()}  ${spoke.name}  ${news}`);
     return watched.use(upgradeWithoutLink(spoke, { version: next.version, onNews }));
   });
   const onNews = (news: string) => say(`${at()}  hub      ${news}`);
-  const failed = Promise.race(upgrades.map(({ linkCut }) => linkCut.then(() => new Promise<never>(() => undefined))));
-  const end = await Promise.race([followRollout(hub.client, FLEET_UPGRADE, { onNews, withinMs: ROLLOUT_MS, signal }), failed]);
+  const followed = followRollout(fleet.hub.client, FLEET_UPGRADE, { onNews, withinMs: ROLLOUT_MS, signal });
+  // Whichever comes first counts.
+  followed.catch(() => undefined);
+  const end = await Promise.race([followed, ...upgrades.map(({ broken }) => broken)]);
   if (!end.succeeded) throw new FlotillaError('FLOTILLA_DEMO_ROLLOUT', `the rollout ended with: ${end.message}`);
 }
 
 /** What hub and spokes themselves say, and what the registry was asked for. */
-async function showResult(
-  { hub, spokes, registry }: RealFleet,
-  { next }: ManagedFleet,
-  { since, say }: { since: number; say: Say },
-): Promise<void> {
+async function showResult(fleet: RealFleet, { next }: ManagedFleet, { since, say }: { since: number; say: Say }): Promise<void> {
+  const spokes = allSpokes(fleet);
   say(`\n$ kubectl -n ${FLEET_UPGRADE.namespace} get cgu`);
-  say((await hub.kubectl(['-n', FLEET_UPGRADE.namespace, 'get', 'cgu'])).trimEnd());
+  say((await fleet.hub.kubectl(['-n', FLEET_UPGRADE.namespace, 'get', 'cgu'])).trimEnd());
   for (const spoke of spokes) {
     say(`\n$ kubectl get clusterversions,clusteroperators; kubectl get upgradeconfigs -A   # ${spoke.name}`);
     say((await spoke.kubectl(['get', 'clusterversions,clusteroperators'])).trimEnd());
     say((await spoke.kubectl(['get', 'upgradeconfigs', '-A'])).trimEnd());
   }
-  const { byDigest } = await registry.served({ since });
+  const { byDigest } = await fleet.registry.served({ since });
   if (byDigest.size > 0) {
     const message = `the registry was asked for ${[...byDigest.keys()].join(', ')} after pre-caching`;
     throw new FlotillaError('FLOTILLA_DEMO_ROLLOUT', message);

@@ -56,15 +56,18 @@ async function rollOut(): Promise<void> {
   const { length: since } = (await registry.served()).requests;
   const start = performance.now();
   await using watched = new AsyncDisposableStack();
-  for (const name of SPOKES) {
+  const upgrades = SPOKES.map((name) => {
     const onNews = (news: string) => say(`${seconds(start).padStart(9)}  ${name}  ${news}`);
-    watched.use(upgradeWithoutLink(spoke(name), { version: managed.next.version, onNews }));
-  }
+    return watched.use(upgradeWithoutLink(spoke(name), { version: managed.next.version, onNews }));
+  });
   const { namespace, name } = FLEET_UPGRADE;
   const windowStart = `${Annotation.windowStart}=${conditionTime(Date.now())}`;
   await hub.kubectl(['-n', namespace, 'annotate', 'cgu', name, '--overwrite', windowStart]);
   const onNews = (news: string) => say(`${seconds(start).padStart(9)}  hub      ${news}`);
-  end = await followRollout(hub.client, FLEET_UPGRADE, { onNews, withinMs: 300_000, signal });
+  const followed = followRollout(hub.client, FLEET_UPGRADE, { onNews, withinMs: 300_000, signal });
+  // Whichever comes first counts.
+  followed.catch(() => undefined);
+  end = await Promise.race([followed, ...upgrades.map(({ broken }) => broken)]);
   served = await registry.served({ since });
 }
 

@@ -28,10 +28,16 @@ export interface Installation {
  * its own namespace on the hub and installs the agent from `charts/spoke`. Resolves when every spoke is available.
  */
 export async function installFlotilla(installation: Installation): Promise<void> {
-  const { hub, spokes } = installation.fleet;
+  const { fleet } = installation;
+  const { hub, spokes } = fleet;
   await installHub(installation);
   await hub.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s']);
   await Promise.all(spokes.map((spoke) => joinSpoke(spoke, installation)));
+  await untilAvailable(fleet, spokes);
+}
+
+/** Waits until the hub calls spokes available. Throws CommandError. */
+export async function untilAvailable({ hub }: Pick<Fleet, 'hub'>, spokes: readonly SpokeSite[]): Promise<void> {
   const clusters = spokes.map(({ name }) => `managedcluster/${name}`);
   await hub.kubectl(['wait', '--for=condition=ManagedClusterConditionAvailable', ...clusters, `--timeout=${START_SECONDS}s`], {
     timeoutMs: (START_SECONDS + 20) * 1000,

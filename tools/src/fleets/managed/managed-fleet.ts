@@ -18,7 +18,7 @@ import { z } from 'zod';
 import { readExample } from '../examples.ts';
 import { REGISTRY_NAME, type SpokeSite } from '../fleet.ts';
 import { followObject } from '../follow-object.ts';
-import { joinSpoke, NAMESPACE, repository } from '../installation.ts';
+import { joinSpoke, NAMESPACE, repository, untilAvailable } from '../installation.ts';
 import type { ProgramImages } from '../program-images.ts';
 import type { RealFleet } from '../real-fleet.ts';
 import { type EdgeRelease, pushEdgeRelease } from './edge-release.ts';
@@ -54,6 +54,8 @@ export interface ManagedFleet extends AsyncDisposable {
 /** What it is made from. */
 export interface ManagedFleetOptions {
   readonly fleet: RealFleet;
+  /** Spokes of it that are managed; those that have not joined the hub do so. Default: those that are registered. */
+  readonly spokes?: readonly SpokeSite[];
   readonly images: ProgramImages;
   /** Speaks to the registry from this side. */
   readonly client: RegistryClient;
@@ -62,11 +64,11 @@ export interface ManagedFleetOptions {
 }
 
 /**
- * Makes a release and the next one, and has every spoke of the fleet installed with the first: monitoring on its node, version operator and
+ * Makes a release and the next one, and has every spoke installed with the first: monitoring on its node, version operator and
  * upgrade operator from the chart. Resolves when all ClusterVersions are there and offer the next release. Leaves nothing when it fails.
  */
 export async function startManagedFleet(options: ManagedFleetOptions): Promise<ManagedFleet> {
-  const { fleet, client, say, signal } = options;
+  const { fleet, client, say, signal, spokes = fleet.spokes } = options;
   const { pushHost, registryName, dir } = fleet;
   const stack = new AsyncDisposableStack();
   try {
@@ -77,9 +79,8 @@ export async function startManagedFleet(options: ManagedFleetOptions): Promise<M
     const nodes = [current, next].map(({ version, pullSpec }) => ({ version, payload: pullSpec, metadata: {} }));
     updates.setGraph({ nodes, edges: [[0, 1]] });
     const parts = { ...options, current, next, upstream: `http://${clusterOf(fleet, 'hub').gatewayAddress}:${updates.port}/graph`, stack };
-    const monitoring = new Map(
-      await Promise.all(fleet.spokes.map(async (spoke) => [spoke.name, await manageSpoke(spoke, parts)] as const)),
-    );
+    const monitoring = new Map(await Promise.all(spokes.map(async (spoke) => [spoke.name, await manageSpoke(spoke, parts)] as const)));
+    await untilAvailable(fleet, spokes);
     return {
       current,
       next,
@@ -119,7 +120,8 @@ async function manageSpoke(spoke: SpokeSite, parts: Parts): Promise<SpokeMonitor
   const { fleet, upstream, next, current, stack, signal, say } = parts;
   const { client } = spoke;
   const monitoring = await startMonitoring(clusterOf(fleet, spoke.name), stack);
-  for (const name of ['openshift-config', 'openshift-config-managed']) await client.create(Namespace, { metadata: { name } });
+  for (const name of [NAMESPACE, 'openshift-config', 'openshift-config-managed'])
+    await client.apply(Namespace, { metadata: { name } }, { fieldManager: 'fleet' });
   const mirrors = { metadata: { name: MIRRORS, namespace: NAMESPACE }, data: { 'registries.conf': registriesConf(fleet) } };
   await client.create(ConfigMap, mirrors);
   await joinSpoke(spoke, { ...parts, agentValues: await valuesOf(parts, monitoring) });

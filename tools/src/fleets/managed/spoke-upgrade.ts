@@ -1,3 +1,4 @@
+import { FlotillaError } from '@flotilla/api';
 import { CLUSTER_VERSION_NAME, ClusterOperator, ClusterVersion } from '@flotilla/api/config';
 import { OPERATOR_NAMESPACE, UPGRADE_CONFIG_NAME, UpgradeConfig } from '@flotilla/api/managed';
 import { type Client, WatchCache } from '@flotilla/runtime';
@@ -14,10 +15,8 @@ export interface SpokeUpgradeOptions {
 
 /** A spoke that is followed. */
 export interface SpokeUpgrade extends AsyncDisposable {
-  /** Resolves when the link was cut, and to what could not be done otherwise. */
-  readonly linkCut: Promise<void>;
-  /** Resolves when the upgrade has ended and the link is up again. */
-  readonly ended: Promise<void>;
+  /** Never resolves. Rejects when the upgrade was given up (`FLOTILLA_DEMO_ROLLOUT`), or the link could not be cut or restored. */
+  readonly broken: Promise<never>;
 }
 
 const OPERATOR = { namespace: OPERATOR_NAMESPACE, name: UPGRADE_CONFIG_NAME };
@@ -28,11 +27,13 @@ const OPERATOR = { namespace: OPERATOR_NAMESPACE, name: UPGRADE_CONFIG_NAME };
  */
 export function upgradeWithoutLink(spoke: SpokeSite, { version, onNews }: SpokeUpgradeOptions): SpokeUpgrade {
   const stop = new AbortController();
-  const cut = Promise.withResolvers<void>();
   const caches = watchSpoke(spoke.client);
+  const broken = Promise.withResolvers<never>();
+  // Whoever waits for it gets the failure.
+  broken.promise.catch(() => undefined);
   const told = new Set<string>();
-  const ended = Promise.withResolvers<void>();
-  let isCutting = false;
+  let cut: Promise<void> | undefined;
+  let isOver = false;
   const look = (): void => {
     const upgradeConfig = caches.upgradeConfigs.get(OPERATOR);
     const clusterVersion = caches.clusterVersions.get({ name: CLUSTER_VERSION_NAME });
@@ -41,22 +42,32 @@ export function upgradeWithoutLink(spoke: SpokeSite, { version, onNews }: SpokeU
       told.add(news);
     }
     if (upgradeConfig?.spec.desired.version !== version) return;
-    if (!isCutting) cut.resolve(spoke.cutLink().then(() => onNews('the link is cut')));
-    isCutting = true;
-    const entry = upgradeConfig.status?.history?.find((one) => one.version === version);
-    if (entry?.phase === 'Upgraded' || entry?.phase === 'Failed') ended.resolve(cut.promise);
+    cut ??= cutLink();
+    const phase = upgradeConfig.status?.history?.find((one) => one.version === version)?.phase;
+    if (isOver || (phase !== 'Upgraded' && phase !== 'Failed')) return;
+    isOver = true;
+    end(cut, phase).catch(broken.reject);
+  };
+  const cutLink = async (): Promise<void> => {
+    try {
+      await spoke.cutLink();
+      onNews('the link is cut');
+    } catch (error) {
+      broken.reject(error);
+    }
+  };
+  const end = async (isCut: Promise<void>, phase: 'Upgraded' | 'Failed'): Promise<void> => {
+    await isCut;
+    await spoke.restoreLink();
+    onNews('the link is up again');
+    if (phase === 'Failed') throw new FlotillaError('FLOTILLA_DEMO_ROLLOUT', `${spoke.name} has given up its upgrade to ${version}`);
   };
   for (const cache of Object.values(caches)) {
     cache.subscribe(look);
     cache.start(stop.signal);
   }
-  // Whoever waits for them gets their failures.
-  cut.promise.catch(() => undefined);
-  const restored = ended.promise.then(() => spoke.restoreLink()).then(() => onNews('the link is up again'));
-  restored.catch(() => undefined);
   return {
-    linkCut: cut.promise,
-    ended: restored,
+    broken: broken.promise,
     async [Symbol.asyncDispose]() {
       stop.abort();
       await Promise.all(Object.values(caches).map((cache) => cache.stopped()));
