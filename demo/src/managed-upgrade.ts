@@ -30,12 +30,12 @@ export interface ManagedUpgradeOptions extends StoryOptions {
 export async function tellManagedUpgrade(fleet: RealFleet, options: ManagedUpgradeOptions): Promise<void> {
   const { screen, images, rate, signal } = options;
   const say = (line: string) => screen.write(`${line}\n`);
-  const { spokes } = fleet;
-  say(
-    `\nThe last chapter: whole clusters upgrade themselves. ${spokes.map(({ name }) => name).join(' and ')} get an upgrade operator, a version`,
-  );
-  say('operator and monitoring of their own, and are installed from a release of 2 operators, which run a workload each:');
-  for (const spoke of allSpokes(fleet)) {
+  const spokes = allSpokes(fleet);
+  const names = spokes.map(({ name }) => name).join(', ');
+  say(`\nThe last chapter: whole clusters upgrade themselves. ${names} get an upgrade operator, a version operator`);
+  say('and monitoring of their own, and are installed from a release of 2 operators, which run a workload each:');
+  if (fleet.bystander) say(`  ${fleet.bystander.name}, which nobody had registered, joins for it`);
+  for (const spoke of spokes) {
     await spoke.restoreLink();
     await spoke.setRate(undefined);
   }
@@ -70,8 +70,7 @@ async function precache(
 ): Promise<void> {
   say('\nPre-caching the release, ahead of the window');
   const view = new ProgressView(screen);
-  const spokes = allSpokes(fleet);
-  const names = spokes.map(({ name }) => name);
+  const names = managed.spokes.map(({ name }) => name);
   const onChange = view.show.bind(view);
   const ended = await followPrecaching(fleet.hub.client, FLEET_UPGRADE, { spokes: names, onChange, withinMs: PRECACHE_MS, signal });
   const bad = ended.filter(({ state }) => state !== 'Succeeded');
@@ -79,7 +78,7 @@ async function precache(
     const reasons = bad.map(({ name, state, message }) => `${name} ended as ${state}: ${message ?? 'no reason given'}`);
     throw new FlotillaError('FLOTILLA_DEMO_PRECACHING_FAILED', reasons.join('; '));
   }
-  for (const spoke of spokes) await managed.untilReadAhead(spoke);
+  for (const spoke of managed.spokes) await managed.untilReadAhead(spoke);
   say('  the version operators have read the release itself');
 }
 
@@ -90,17 +89,17 @@ interface InWindow {
 }
 
 /** One spoke after another: each goes through its steps with its link cut. */
-async function rollOut(fleet: RealFleet, { next }: ManagedFleet, { windowStart, say, signal }: InWindow): Promise<void> {
+async function rollOut({ hub }: RealFleet, { next, spokes }: ManagedFleet, { windowStart, say, signal }: InWindow): Promise<void> {
   const from = Math.max(windowStart, Date.now()) - Date.now() + performance.now();
   const at = () => `${((performance.now() - from) / 1000).toFixed(1).padStart(6)} s`;
-  say('\nThe window: each UpgradeConfig brings its spoke to cut the link, to upgrade by what it has, and to be heard of again');
+  say('\nThe window. As soon as a spoke has its UpgradeConfig its link is cut, and comes back when it has upgraded itself by what it has:');
   await using watched = new AsyncDisposableStack();
-  const upgrades = allSpokes(fleet).map((spoke) => {
+  const upgrades = spokes.map((spoke) => {
     const onNews = (news: string) => say(`${at()}  ${spoke.name}  ${news}`);
     return watched.use(upgradeWithoutLink(spoke, { version: next.version, onNews }));
   });
   const onNews = (news: string) => say(`${at()}  hub      ${news}`);
-  const followed = followRollout(fleet.hub.client, FLEET_UPGRADE, { onNews, withinMs: ROLLOUT_MS, signal });
+  const followed = followRollout(hub.client, FLEET_UPGRADE, { onNews, withinMs: ROLLOUT_MS, signal });
   // Whichever comes first counts.
   followed.catch(() => undefined);
   const end = await Promise.race([followed, ...upgrades.map(({ broken }) => broken)]);
@@ -108,8 +107,7 @@ async function rollOut(fleet: RealFleet, { next }: ManagedFleet, { windowStart, 
 }
 
 /** What hub and spokes themselves say, and what the registry was asked for. */
-async function showResult(fleet: RealFleet, { next }: ManagedFleet, { since, say }: { since: number; say: Say }): Promise<void> {
-  const spokes = allSpokes(fleet);
+async function showResult(fleet: RealFleet, { next, spokes }: ManagedFleet, { since, say }: { since: number; say: Say }): Promise<void> {
   say(`\n$ kubectl -n ${FLEET_UPGRADE.namespace} get cgu`);
   say((await fleet.hub.kubectl(['-n', FLEET_UPGRADE.namespace, 'get', 'cgu'])).trimEnd());
   for (const spoke of spokes) {

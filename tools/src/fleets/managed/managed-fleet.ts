@@ -40,6 +40,8 @@ export interface SpokeMonitoring {
 
 /** A fleet whose spokes are run from releases, and can be sent to another one. */
 export interface ManagedFleet extends AsyncDisposable {
+  /** Those that are managed. */
+  readonly spokes: readonly SpokeSite[];
   readonly current: EdgeRelease;
   readonly next: EdgeRelease;
   /** Placeholders of `examples/fleet-upgrade`, without the window. */
@@ -82,6 +84,7 @@ export async function startManagedFleet(options: ManagedFleetOptions): Promise<M
     const monitoring = new Map(await Promise.all(spokes.map(async (spoke) => [spoke.name, await manageSpoke(spoke, parts)] as const)));
     await untilAvailable(fleet, spokes);
     return {
+      spokes,
       current,
       next,
       placeholders: {
