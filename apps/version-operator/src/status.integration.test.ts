@@ -7,7 +7,7 @@ import { UpdateError } from '@flotilla/release';
 import { type Client, createClient, createLogger, createMetrics, type Metrics, systemClock } from '@flotilla/runtime';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { runVersionOperator } from './operator.ts';
-import { smallImage, smallRelease, smallScript } from './small-release-builders.ts';
+import { included, smallImage, smallRelease, smallScript } from './small-release-builders.ts';
 
 const VERSIONS = ['4.20.1', '4.20.2', '4.21.0', '4.22.0'];
 const REF = { name: 'version' };
@@ -56,7 +56,7 @@ const eventually = (ask: () => unknown) =>
   );
 
 /** Starts an operator of a release that can take the others. */
-function start(version = '4.20.1'): void {
+function start(version = '4.20.1', more: readonly object[] = []): void {
   const stop = new AbortController();
   metrics = createMetrics({ process: false });
   const own = createClient({ kubeconfigPath: server.kubeconfig, metrics });
@@ -74,7 +74,7 @@ function start(version = '4.20.1'): void {
       await runVersionOperator(
         {
           client: own,
-          own: { image: () => smallImage(version), files: smallRelease({ version }), verified: true },
+          own: { image: () => smallImage(version), files: smallRelease({ version, more }), verified: true },
           source: () => source,
           profile: 'self-managed-high-availability',
           alwaysEnabled: [],
@@ -284,6 +284,49 @@ describe('an update', () => {
     } finally {
       await client.delete(ConfigMap, gate);
     }
+  });
+});
+
+describe('under the gate of accepted risks', () => {
+  const gates = {
+    group: 'config.openshift.io',
+    names: { kind: 'FeatureGate', plural: 'featuregates' },
+    scope: 'Cluster',
+    versions: [
+      {
+        name: 'v1',
+        served: true,
+        storage: true,
+        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+      },
+    ],
+  };
+  const enabled = { featureGates: [{ version: '4.20.1', enabled: [{ name: 'ClusterUpdateAcceptRisks' }], disabled: [] }] };
+  const gated = [
+    included('apiextensions.k8s.io/v1', 'CustomResourceDefinition', 'featuregates.config.openshift.io', { spec: gates }),
+    included('config.openshift.io/v1', 'FeatureGate', 'cluster', { spec: {}, status: enabled }),
+  ];
+  const recommended = async () => (await get()).status?.conditionalUpdates?.map(({ conditions }) => conditions?.[0]?.reason);
+
+  test('an alert speaks against an update until an admin accepts it, and that is recorded', async () => {
+    const alert = { alertname: 'Leaking', severity: 'critical' };
+    service.setAlerts([{ state: 'firing', labels: alert, annotations: { summary: 'It leaks.', runbook_url: 'https://example.com/leak' } }]);
+    service.setGraph(graphOf([0, 1]));
+    start('4.20.1', gated);
+    await runs('4.20.1 Completed');
+    await edit({ channel: 'stable-4.20' });
+    await vi.waitFor(async () => expect(await recommended()).toEqual(['Leaking']), { timeout: 30_000, interval: 50 });
+    const { status } = await get();
+    expect(status?.availableUpdates).toBeNull();
+    expect(status?.conditionalUpdates?.[0]?.riskNames).toEqual(['Leaking']);
+    expect(status?.conditionalUpdateRisks?.map(({ name, conditions }) => [name, conditions?.[0]?.status, conditions?.[0]?.reason])).toEqual(
+      [['Leaking', 'True', 'Alert:firing']],
+    );
+    await edit({ desiredUpdate: { version: '4.20.2', acceptRisks: [{ name: 'Leaking' }] } });
+    await runs('4.20.2 Completed', '4.20.1 Completed');
+    expect((await get()).status?.history?.[0]?.acceptedRisks).toBe(
+      `The target release ${smallImage('4.20.2')} is exposed to the risks [Leaking] which were all explicitly accepted by the cluster administrator.`,
+    );
   });
 });
 
