@@ -2,10 +2,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { configCrds } from '@flotilla/api/config';
+import { ClusterOperator, configCrds } from '@flotilla/api/config';
 import { Node, Pod, PodDisruptionBudget, Secret } from '@flotilla/api/core';
 import { machineCrds } from '@flotilla/api/machine';
-import { OPERATOR_CONFIG_MAP, OPERATOR_NAMESPACE, UPGRADE_CONFIG_NAME, UpgradeConfig } from '@flotilla/api/managed';
+import { OPERATOR_CONFIG_MAP, OPERATOR_NAME, OPERATOR_NAMESPACE, UPGRADE_CONFIG_NAME, UpgradeConfig } from '@flotilla/api/managed';
 import { freePorts } from '@flotilla/control-plane/processes';
 import {
   type AlertmanagerServer,
@@ -27,6 +27,7 @@ import { type ChartServer, REQUIRED, sets, startChartServer } from './chart-serv
 const TARGET = '4.14.12';
 const TOKEN = 'c2VjcmV0LW9mLXRlc3Q=';
 const USER = `system:serviceaccount:${NAMESPACE}:agent-flotilla-spoke-upgrade-operator`;
+const SELF = { CLUSTER_OPERATOR: OPERATOR_NAME, RELEASE_VERSION: '1.2.3' };
 const REF = { namespace: OPERATOR_NAMESPACE, name: UPGRADE_CONFIG_NAME };
 
 let world: ChartServer;
@@ -58,7 +59,12 @@ beforeAll(async () => {
     nodeDrain: { timeOut: 1, expectedNodeDrainTime: 1 },
     featureGate: { enabled: ['PreHealthCheck'] },
   };
-  const values = ['upgradeOperator.enabled=true', 'upgradeOperator.createNamespace=false', 'upgradeOperator.ocm=true'];
+  const values = [
+    'upgradeOperator.enabled=true',
+    'upgradeOperator.createNamespace=false',
+    'upgradeOperator.ocm=true',
+    `upgradeOperator.clusterOperator=${OPERATOR_NAME}`,
+  ];
   const json = ['--set-json', `upgradeOperator.config=${JSON.stringify(config)}`];
   await world.helm('install', 'agent', join(CHARTS, 'spoke'), '-n', NAMESPACE, ...sets([...REQUIRED.spoke, ...values]), ...json);
   const [probes = 0, metrics = 0, custom = 0] = await freePorts(3);
@@ -84,7 +90,7 @@ const startOperator = async (): Promise<RunningProgram> =>
       ...['--metrics-bind-address', `127.0.0.1:${ports.metrics}`],
       ...['--custom-metrics-bind-address', `127.0.0.1:${ports.custom}`],
     ],
-    env: { OPERATOR_NAMESPACE, PROMETHEUS_URL: prometheus.url, ALERTMANAGER_URL: alertmanager.url, RETRY_SECONDS: '1' },
+    env: { OPERATOR_NAMESPACE, PROMETHEUS_URL: prometheus.url, ALERTMANAGER_URL: alertmanager.url, RETRY_SECONDS: '1', ...SELF },
     dir,
     isReady: (output) => output.includes('Upgrade operator is ready'),
   });
@@ -121,6 +127,14 @@ test('carries out an upgrade that OCM asks for, from its UpgradeConfig to the en
   await eventually(async () => (await scrape(ports.metrics)).includes('upgradeoperator_upgrade_result{'), 30_000);
   await askAgain(58);
   await eventually(async () => (await admin.get(UpgradeConfig, REF)) === undefined, 30_000, 'the UpgradeConfig to go');
+
+  const { status } = (await admin.get(ClusterOperator, { name: OPERATOR_NAME })) ?? {};
+  expect(status?.conditions?.map(({ type, status: is, reason }) => `${type}=${is} ${reason}`)).toEqual([
+    'Available=True AsExpected',
+    'Progressing=False AsExpected',
+    'Degraded=False AsExpected',
+  ]);
+  expect(status?.versions).toContainEqual({ name: 'operator', version: '1.2.3' });
 
   const metrics = await scrape(ports.metrics);
   expect(metrics.split('\n').filter((line) => /^flotilla_api_requests_total.*code="403"/.test(line))).toEqual([]);

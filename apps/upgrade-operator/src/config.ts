@@ -33,12 +33,21 @@ const Config = z
     alertmanagerUrl: url.optional(),
     deploymentValidationUrl: url.optional(),
     retrySeconds: whole(1, 3600).default(60),
+    clusterOperator: z
+      .string()
+      .regex(/^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)?$/, { error: 'must be a name such as managed-upgrade-operator' })
+      .default(''),
+    releaseVersion: z.string().default(''),
     logLevel: logLevel.default('info'),
     proxy: z.object({ http: z.string().optional(), https: z.string().optional(), no: z.string().optional() }),
   })
   .refine(({ metricsBindAddress, healthProbeBindAddress }) => metricsBindAddress.host === healthProbeBindAddress.host, {
     path: ['metricsBindAddress'],
     message: 'must have the host of --health-probe-bind-address',
+  })
+  .refine(({ clusterOperator, releaseVersion }) => clusterOperator === '' || releaseVersion !== '', {
+    path: ['releaseVersion'],
+    message: 'must be set where --cluster-operator is: it is the version that is reported',
   });
 /** How the operator runs; what it does is in its ConfigMap. */
 export type ProgramSettings = Readonly<z.output<typeof Config>>;
@@ -63,6 +72,8 @@ export const options: readonly OptionRow[] = [
     'DEPLOYMENT_VALIDATION_URL',
     'metrics of the deployment validation operator; default its Service, where there is one',
   ],
+  ['--cluster-operator <name>', 'CLUSTER_OPERATOR', 'ClusterOperator by which the operator reports itself; default none'],
+  ['--release-version <version>', 'RELEASE_VERSION', 'version of the release that the operator belongs to, as it reports it'],
   ['--log-level <level>', 'LOG_LEVEL', 'error, warn, info, debug or silent (default info)'],
 ];
 

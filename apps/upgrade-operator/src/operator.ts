@@ -7,6 +7,7 @@ import { createNodeDrains } from './drain/node-drains.ts';
 import type { Ports } from './ports.ts';
 import { startNodeKeeper } from './reconcilers/node/reconciler.ts';
 import { startUpgradeConfigs } from './reconcilers/upgrade-config/reconciler.ts';
+import { reportSelf } from './self-report.ts';
 import { stepsOf } from './upgraders.ts';
 
 /** What the operator runs on. */
@@ -31,7 +32,7 @@ export type PortsFactory = (deps: OperatorDeps, caches: Caches, signal: AbortSig
 /** Does the operator's work until the signal aborts. */
 export async function runOperator(deps: OperatorDeps, { createPorts, steps = stepsOf }: OperatorParts, signal: AbortSignal): Promise<void> {
   const { client, settings, logger, metrics, clock } = deps;
-  const { namespace, retrySeconds } = settings;
+  const { namespace, retrySeconds, clusterOperator: name, releaseVersion: version } = settings;
   const caches = createCaches(client, namespace, { logger, metrics, clock });
   const looks = createChannel();
   let hasForcedDrain = false;
@@ -47,5 +48,8 @@ export async function runOperator(deps: OperatorDeps, { createPorts, steps = ste
   };
   const upgradeConfigs = startUpgradeConfigs({ ...common, client, steps, looks, takeForcedDrain, retryMs: retrySeconds * 1000 }, signal);
   const nodes = startNodeKeeper({ ...common, onForcedDrain }, signal);
-  await Promise.all([upgradeConfigs.stopped, nodes.stopped]);
+  const { upgradeConfigs: watched } = caches;
+  const reported =
+    name === '' ? undefined : reportSelf({ client, name, version, namespace, upgradeConfigs: watched, logger, metrics, clock }, signal);
+  await Promise.all([upgradeConfigs.stopped, nodes.stopped, reported]);
 }
