@@ -8,6 +8,7 @@ import { onSpokeChanges, type SpokeChange } from '../spokes/changes.ts';
 import { BY_UID } from '../spokes/port/caches.ts';
 import type { SpokeObservation } from '../spokes/port/port.ts';
 import { countWays, holdsSpoke, reachSpoke } from '../spokes/reach.ts';
+import { Beginnings } from './beginnings.ts';
 import { Claims, type Holder } from './claims.ts';
 import { createCleaningPace } from './cleaning-pace.ts';
 import type { JobState, SpokeJob } from './definition.ts';
@@ -42,6 +43,7 @@ export class SpokeJobEngine<S extends JobState, I> {
   readonly #runs = new Map<string, SpokeJobRun<S, I>>();
   readonly #claims: Claims;
   readonly #nextCleaning: () => number;
+  readonly #beginnings: Beginnings;
   #steps: DueSteps | undefined;
   #queue: Dispatcher | undefined;
 
@@ -54,6 +56,7 @@ export class SpokeJobEngine<S extends JobState, I> {
     this.#rehearse = createSpokeStep(job, deps, { mayBegin, isRehearsal: true });
     this.#claims = new Claims(job.work, deps.caches);
     this.#nextCleaning = createCleaningPace(deps.now);
+    this.#beginnings = new Beginnings({ clock: deps.clock, onTurn: (key) => this.#onTurn(key) });
   }
 
   /** Begins to want steps of `queue`, until the signal aborts. */
@@ -87,6 +90,7 @@ export class SpokeJobEngine<S extends JobState, I> {
 
   #stop(): void {
     this.#steps?.stop();
+    this.#beginnings.stop();
     this.#steps = undefined;
     this.#queue = undefined;
   }
@@ -135,8 +139,10 @@ export class SpokeJobEngine<S extends JobState, I> {
     if (!run) return;
     this.#runs.delete(uid);
     for (const cluster of run.spokes.keys()) {
-      this.#queue?.forget(this.#keyOf(uid, cluster));
-      this.#steps?.forget(this.#keyOf(uid, cluster));
+      const key = this.#keyOf(uid, cluster);
+      this.#queue?.forget(key);
+      this.#steps?.forget(key);
+      this.#beginnings.leave(key);
       this.release(uid, cluster);
     }
   }
@@ -230,10 +236,17 @@ export class SpokeJobEngine<S extends JobState, I> {
       this.#steps.settle(key);
       return this.#forgive(run, record);
     }
+    if (record.state === this.job.machine.initial && !this.#beginnings.mayBegin(key)) return;
     const isPaced = this.job.machine.isFinal(record.state) && !run.isSettled();
     if (isPaced) record.cleanAt ??= this.#nextCleaning();
     const { state, cleanAt } = record;
     this.#steps.due(key, { what: state, priority: this.job.priorities[state], at: isPaced ? cleanAt : undefined });
+  }
+
+  /** A spoke that was kept back may begin. */
+  #onTurn({ upgrade, cluster }: StepKey): void {
+    const run = this.#runs.get(upgrade);
+    if (run) this.#look(run, cluster);
   }
 
   /** What kept a spoke back is over. */
@@ -267,6 +280,7 @@ export class SpokeJobEngine<S extends JobState, I> {
     }
     record.state = seen.state;
     record.message = message;
+    if (!run.isBeginning(seen.state)) this.#beginnings.leave(this.#keyOf(upgrade.uid, cluster));
     if (isFinal) record.progress = undefined;
     this.#deps.onChange(upgrade);
   }

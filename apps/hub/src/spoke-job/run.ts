@@ -80,10 +80,15 @@ export class SpokeJobRun<S extends JobState, I> {
     return ended.map(([cluster]) => cluster);
   }
 
+  /** True for a state in which a spoke has no job yet. */
+  isBeginning(state: S): boolean {
+    return state === this.#machine.initial || state === 'PreparingToStart';
+  }
+
   /** Spokes that have no job yet. */
   countBeginning(): number {
     let count = 0;
-    for (const { state } of this.spokes.values()) if (state === this.#machine.initial || state === 'PreparingToStart') count += 1;
+    for (const { state } of this.spokes.values()) if (this.isBeginning(state)) count += 1;
     return count;
   }
 

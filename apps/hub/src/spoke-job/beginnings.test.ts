@@ -1,0 +1,62 @@
+import type { StepKey } from '@flotilla/queues';
+import { ManualClock } from '@flotilla/runtime/testing';
+import { expect, test } from 'vitest';
+import { Beginnings } from './beginnings.ts';
+
+/** Spokes that ask again when it is their turn, as the engine has them do. */
+function start(most: number, names: readonly string[]) {
+  const clock = new ManualClock();
+  const begun: string[] = [];
+  const keyOf = (cluster: string): StepKey => ({ kind: 'precache', upgrade: 'uid', cluster });
+  const mayBegin = (cluster: string) => beginnings.mayBegin(keyOf(cluster));
+  const ask = (cluster: string) => {
+    if (mayBegin(cluster) && !begun.includes(cluster)) begun.push(cluster);
+  };
+  const beginnings = new Beginnings({ clock, onTurn: ({ cluster }) => ask(cluster), most });
+  for (const name of names) ask(name);
+  return { clock, begun, ask, mayBegin, leave: (cluster: string) => beginnings.leave(keyOf(cluster)) };
+}
+
+test('so many begin at once, and the next ones in order as those get their jobs', () => {
+  const { begun, leave } = start(2, ['a', 'b', 'c', 'd']);
+  expect(begun).toEqual(['a', 'b']);
+  leave('b');
+  expect(begun).toEqual(['a', 'b', 'c']);
+  leave('a');
+  leave('c');
+  expect(begun).toEqual(['a', 'b', 'c', 'd']);
+});
+
+test('silent spokes keep the others back for five seconds and no longer', async () => {
+  const { clock, begun } = start(2, ['silent', 'dead', 'c', 'd', 'e']);
+  await clock.advance(4999);
+  expect(begun).toEqual(['silent', 'dead']);
+  await clock.advance(1);
+  expect(begun).toEqual(['silent', 'dead', 'c', 'd']);
+  await clock.advance(5000);
+  expect(begun).toEqual(['silent', 'dead', 'c', 'd', 'e']);
+});
+
+test('a spoke that has begun may go on, however long it takes, and makes room once', async () => {
+  const { clock, begun, leave, mayBegin } = start(1, ['slow', 'b', 'c']);
+  await clock.advance(5000);
+  expect(begun).toEqual(['slow', 'b']);
+  expect(mayBegin('slow')).toBe(true);
+  leave('slow');
+  expect(begun).toEqual(['slow', 'b']);
+});
+
+test('one that is gone while it waits is left out', () => {
+  const { begun, leave } = start(1, ['a', 'gone', 'c']);
+  leave('gone');
+  leave('a');
+  expect(begun).toEqual(['a', 'c']);
+});
+
+test('asking twice takes one turn', () => {
+  const { begun, leave, ask } = start(1, ['a', 'b', 'c']);
+  ask('b');
+  ask('a');
+  leave('a');
+  expect(begun).toEqual(['a', 'b']);
+});
