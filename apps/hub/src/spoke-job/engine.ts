@@ -5,7 +5,7 @@ import { isAvailable, TROUBLE_PREFIX, type UpgradeIdentity } from '@flotilla/rol
 import type { Clock, Logger } from '@flotilla/runtime';
 import { DueSteps } from '../due-steps.ts';
 import { onSpokeChanges, type SpokeChange } from '../spokes/changes.ts';
-import { BY_UID } from '../spokes/port/caches.ts';
+import { BY_UID, spokeKey, versionsOf } from '../spokes/port/caches.ts';
 import type { SpokeObservation } from '../spokes/port/port.ts';
 import { countWays, holdsSpoke, reachSpoke } from '../spokes/reach.ts';
 import { Beginnings } from './beginnings.ts';
@@ -240,7 +240,9 @@ export class SpokeJobEngine<S extends JobState, I> {
     const isPaced = this.job.machine.isFinal(record.state) && !run.isSettled();
     if (isPaced) record.cleanAt ??= this.#nextCleaning();
     const { state, cleanAt } = record;
-    this.#steps.due(key, { what: state, priority: this.job.priorities[state], at: isPaced ? cleanAt : undefined });
+    // A step that was asked for when the spoke looked the same has written by now what is on its way here: asking again would write it twice.
+    const what = `${state} ${versionsOf(this.#deps.caches, spokeKey(this.job.work, key.upgrade, cluster))}`;
+    this.#steps.due(key, { what, happened: false, priority: this.job.priorities[state], at: isPaced ? cleanAt : undefined });
   }
 
   /** A spoke that was kept back may begin. */
