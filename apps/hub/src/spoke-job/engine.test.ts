@@ -382,3 +382,20 @@ test('an error of the look itself is told like that of a step', async () => {
 function refuse(): never {
   throw new Error('the template is broken');
 }
+
+test('a hundred spokes begin at a time; those that stay silent keep the others back for five seconds', async () => {
+  const clusters = Array.from({ length: 150 }, (_, index) => `fleet-${index}`);
+  const conditions = [agentCondition(CLUSTER_AVAILABLE, 'True', 'Test')];
+  for (const name of clusters) hub.put(ManagedCluster, { metadata: { name }, status: { conditions } });
+  await vi.waitFor(() => expect(leader.caches.clusters.get({ name: 'fleet-149' })).toBeDefined());
+  const stored = Object.fromEntries(clusters.map((name) => [name, 'PreparingToStart' as const]));
+  hub.put(ClusterGroupUpgrade, { metadata: { ...UPGRADE }, status: { status: {}, backup: { status: stored } } });
+  await seen(ClusterGroupUpgrade, UPGRADE.name, leader);
+  engine.request({ upgrade: UPGRADE, clusters, stored, inputs: { image: 'recovery' } });
+  const begun = () => new Set(wanted.map(({ cluster }) => cluster)).size;
+  await vi.waitFor(() => expect(begun()).toBe(100));
+  await settled();
+  expect(begun()).toBe(100);
+  pass(5000);
+  await vi.waitFor(() => expect(begun()).toBe(150));
+});
