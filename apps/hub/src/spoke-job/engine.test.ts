@@ -399,3 +399,22 @@ test('a hundred spokes begin at a time; those that stay silent keep the others b
   pass(5000);
   await vi.waitFor(() => expect(begun()).toBe(150));
 });
+
+test('what was asked for is not asked for again while its spoke looks the same, and at once when it does not', async () => {
+  const touch = async (note: string) => {
+    const { status } = leader.caches.clusters.get({ name: SPOKE }) ?? {};
+    hub.put(ManagedCluster, { metadata: { name: SPOKE, annotations: { note } }, status });
+    await vi.waitFor(() => expect(leader.caches.clusters.get({ name: SPOKE })?.metadata.annotations).toEqual({ note }));
+    await settled();
+  };
+  await begin();
+  await untilWanted();
+  await touch('one');
+  expect(wanted).toEqual([]);
+  await runElsewhere();
+  await seen(ManagedClusterView, 'view-backup-namespace', leader, worker);
+  await touch('two');
+  expect(wanted).toEqual([]);
+  hub.remove(ManagedClusterView, { namespace: SPOKE, name: 'view-backup-namespace' });
+  await untilWanted();
+});

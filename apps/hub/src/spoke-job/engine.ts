@@ -232,6 +232,10 @@ export class SpokeJobEngine<S extends JobState, I> {
     const { hasWritten: isDue, wakeAt } = await this.#rehearse(key);
     if (!this.#steps || run.spokes.get(cluster) !== record || this.#runs.get(key.upgrade) !== run) return;
     this.#lookAt(run, cluster, wakeAt);
+    // What a step has written is on its way here: while the spoke looks the same, asking again would have it written twice.
+    const versions = versionsOf(this.#deps.caches, spokeKey(this.job.work, key.upgrade, cluster));
+    const happened = versions !== record.seen;
+    record.seen = versions;
     if (!isDue) {
       this.#steps.settle(key);
       return this.#forgive(run, record);
@@ -240,9 +244,8 @@ export class SpokeJobEngine<S extends JobState, I> {
     const isPaced = this.job.machine.isFinal(record.state) && !run.isSettled();
     if (isPaced) record.cleanAt ??= this.#nextCleaning();
     const { state, cleanAt } = record;
-    // A step that was asked for when the spoke looked the same has written by now what is on its way here: asking again would write it twice.
-    const what = `${state} ${versionsOf(this.#deps.caches, spokeKey(this.job.work, key.upgrade, cluster))}`;
-    this.#steps.due(key, { what, happened: false, priority: this.job.priorities[state], at: isPaced ? cleanAt : undefined });
+    const what = isPaced ? `${state}, in its turn` : state;
+    this.#steps.due(key, { what, happened, priority: this.job.priorities[state], at: isPaced ? cleanAt : undefined });
   }
 
   /** A spoke that was kept back may begin. */

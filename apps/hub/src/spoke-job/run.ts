@@ -29,6 +29,8 @@ export interface TrackedSpoke<S extends string> extends SpokeRecord<S> {
   trouble: string | undefined;
   /** Its turn to be cleaned, milliseconds since the epoch. */
   cleanAt: number | undefined;
+  /** How its objects on the hub were at the last look. */
+  seen: string | undefined;
 }
 
 /** What the run of one upgrade asks of its engine. */
@@ -63,7 +65,7 @@ export class SpokeJobRun<S extends JobState, I> {
       const record = this.spokes.get(cluster);
       if (!record) {
         const state = stored ?? this.#machine.initial;
-        const nothing = { message: undefined, progress: undefined, trouble: undefined, cleanAt: undefined };
+        const nothing = { message: undefined, progress: undefined, trouble: undefined, cleanAt: undefined, seen: undefined };
         this.spokes.set(cluster, { state, stored, ...nothing, since: this.#now() });
       }
       if (!record || (stored !== undefined && record.stored !== stored && this.#machine.isFinal(stored))) changed.push(cluster);
