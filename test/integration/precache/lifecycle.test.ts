@@ -45,7 +45,7 @@ describe('a spoke that is away', () => {
     await world.untilClean(['never']);
     await eventually(async () => (await world.get('never'))?.status?.status.completedAt !== undefined);
     expect(world.spokes.jobsCreated('never')).toHaveLength(0);
-    expect(world.spokes.events('never').map(({ type, name }) => `${type} ${name}`)).toEqual([`view-read ${left}`]);
+    expect(world.spokes.events('never').map(({ type, name }) => `${type} ${name}`)).toEqual([`view-read ${left}`, `view-reported ${left}`]);
   });
 
   test.concurrent('from the start, and comes back: it goes on', async ({ world }) => {
