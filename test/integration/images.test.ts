@@ -71,7 +71,7 @@ describe.skipIf(!canBuild)('images of the programs', () => {
     { app: 'hub', user: '65532:65532', flags: ['--max-semi-space-size=4'] },
     { app: 'spoke-agent', user: '65532:65532', flags: [] },
     { app: 'upgrade-operator', user: '65532:65532', flags: ['--max-semi-space-size=1', '--optimize-for-size'] },
-    { app: 'version-operator', user: '65532:65532', flags: ['--max-semi-space-size=4'] },
+    { app: 'version-operator', user: '65532:65532', flags: ['--max-semi-space-size=4', '--max-old-space-size=384'] },
     { app: 'image-puller', user: '0:0', flags: [] },
   ] as const)('$app runs its bundle as user $user', async ({ app, user, flags }) => {
     const { config } = await resolve(app);

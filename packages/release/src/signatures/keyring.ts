@@ -1,5 +1,5 @@
 import { errorMessage } from '@flotilla/api';
-import { type Key, readKeys, readMessage, verify } from 'openpgp';
+import type { Key } from 'openpgp';
 
 /** Public keys, one of which has to have signed. */
 export interface Keyring {
@@ -15,6 +15,9 @@ export interface Keyring {
 /** Limits of what is signed: a container signature has 300 bytes. */
 const MAX_CONTENT_BYTES = 64 * 1024;
 
+/** Loaded when something is to be verified: it takes 10 MB of memory. */
+const openpgp = () => import('openpgp');
+
 /**
  * Reads a keyring, armored or binary.
  * @throws Error saying what is wrong with it
@@ -25,6 +28,7 @@ export async function readKeyring(name: string, content: Uint8Array): Promise<Ke
 }
 
 async function readPublicKeys(content: Uint8Array): Promise<Key[]> {
+  const { readKeys } = await openpgp();
   const text = new TextDecoder('utf-8').decode(content);
   const isArmored = text.includes('-----BEGIN PGP');
   const keys = await (isArmored ? readKeys({ armoredKeys: text }) : readKeys({ binaryKeys: content }));
@@ -34,6 +38,7 @@ async function readPublicKeys(content: Uint8Array): Promise<Key[]> {
 }
 
 async function openMessage(binaryMessage: Uint8Array, verificationKeys: Key[], date: Date): Promise<Uint8Array> {
+  const { readMessage, verify } = await openpgp();
   const message = await readMessage({ binaryMessage, config: { maxDecompressedMessageSize: MAX_CONTENT_BYTES } });
   const { data, signatures } = await verify({ message, verificationKeys, format: 'binary', date });
   if (signatures.length === 0) throw new Error('the message is not signed');
