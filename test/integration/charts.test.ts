@@ -149,6 +149,7 @@ describe('rendering', () => {
         'versionOperator.registry.mirrorsConfigMap=mirrors',
         'versionOperator.registry.insecure={registry.example.com:5000}',
         'versionOperator.cache.claim=releases',
+        'versionOperator.metrics.servingSecret=serving',
         'versionOperator.proxy.https=http://proxy.example.com:3128',
         'versionOperator.extraEnv[0].name=EXTRA',
         'versionOperator.extraEnv[0].value=yes',
