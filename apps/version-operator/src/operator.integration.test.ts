@@ -301,6 +301,15 @@ test('only tells what it would do where it observes', async () => {
   expect((await world.version())?.metadata.resourceVersion).toBe(before?.metadata.resourceVersion);
 });
 
+test('tells each thing that an install would make once where it observes', async () => {
+  await using world = await World.start(await startApiServer());
+  const told: string[] = [];
+  await using _observer = world.run(release('4.1.0'), [], { observe: ({ verb, kind, name }) => void told.push(`${verb} ${kind} ${name}`) });
+  const boatsMade = 'create CustomResourceDefinition boats.test.flotilla.io';
+  await world.until(async () => told.includes('create Deployment omega') && told.includes(boatsMade));
+  expect(told.filter((one) => one.startsWith('create CustomResourceDefinition'))).toEqual([boatsMade]);
+});
+
 test('reads a release again when other features are on', async () => {
   await using world = await World.start(await startApiServer());
   await play(world, scripts('4.1.0'));

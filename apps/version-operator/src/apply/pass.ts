@@ -47,8 +47,8 @@ export class Pass {
 
   /** Resolves when everything is done: true; false when the signal aborted before. */
   async run(signal: AbortSignal): Promise<boolean> {
-    const { plan, purpose } = this.#options;
-    if (purpose.state === 'Initializing') this.#defineAhead();
+    const { plan, purpose, tools } = this.#options;
+    if (purpose.state === 'Initializing' && !tools.writer.isObserving) this.#defineAhead();
     const errors = await runGraph(plan.nodes, (node) => this.#runNode(node, signal), { workers: plan.nodes.length, signal });
     const unforeseen = errors.find((error) => !(error instanceof PassEndedError) && !signal.aborted);
     if (unforeseen) throw unforeseen;
