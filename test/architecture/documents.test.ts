@@ -1,0 +1,60 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+
+const root = resolve(import.meta.dirname, '../..');
+const read = (file: string): Promise<string> => readFile(join(root, file), 'utf8');
+
+/** Folders directly below, and files unless they are tests. */
+async function below(folder: string): Promise<{ readonly folders: string[]; readonly files: string[] }> {
+  const entries = (await readdir(join(root, folder), { withFileTypes: true })).filter(({ name }) => name !== 'node_modules');
+  const files = entries.filter((entry) => entry.isFile() && entry.name.endsWith('.ts'));
+  return { folders: entries.filter((entry) => entry.isDirectory()).map(({ name }) => name), files: files.map(({ name }) => name) };
+}
+
+/** Those of the words that a text does not have. */
+const missing = (text: string, words: readonly string[]): string[] => words.filter((word) => !text.includes(word));
+
+test('CONTRIBUTING.md names every command', async () => {
+  const { scripts } = z.looseObject({ scripts: z.record(z.string(), z.string()) }).parse(JSON.parse(await read('package.json')));
+  const commands = Object.keys(scripts).map((name) => (name === 'test' ? '`npm test`' : `npm run ${name}`));
+  const named = (await read('CONTRIBUTING.md')).matchAll(/npm (?:test|run [\w:-]+)/g);
+  const all = new Set([...named].map(([command]) => command));
+  expect(commands.filter((command) => !all.has(command.replaceAll('`', '')))).toEqual([]);
+  expect([...all].filter((command) => command !== 'npm test' && !(command.replace('npm run ', '') in scripts))).toEqual([]);
+});
+
+test('test/README.md names every folder of tests, and every benchmark', async () => {
+  const text = await read('test/README.md');
+  const { folders } = await below('test');
+  const rooms = (await below('test/integration')).folders;
+  expect(
+    missing(
+      text,
+      [...folders, ...rooms].map((name) => `\`${name}/\``),
+    ),
+  ).toEqual([]);
+  const { scripts } = z.looseObject({ scripts: z.record(z.string(), z.string()) }).parse(JSON.parse(await read('package.json')));
+  const benches = Object.keys(scripts).filter((name) => scripts[name]?.includes('test/bench/'));
+  expect(
+    missing(
+      text,
+      benches.map((name) => `npm run ${name}`),
+    ),
+  ).toEqual([]);
+});
+
+test('README.md names every app and every package, and each has a README of its own', async () => {
+  const text = await read('README.md');
+  for (const kind of ['apps', 'packages']) {
+    const { folders } = await below(kind);
+    expect(
+      missing(
+        text,
+        folders.map((name) => `${kind}/${name}`),
+      ),
+    ).toEqual([]);
+    for (const name of folders) expect(await read(join(kind, name, 'README.md'))).not.toBe('');
+  }
+});
