@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { OPERATOR_NAMESPACE } from '@flotilla/api/managed';
 import { policyCrds, transportCrds } from '@flotilla/api/ocm';
 import { runCommand } from '@flotilla/control-plane/processes';
-import { type ApiServer, type ApiUser, applyCrds, startApiServer } from '@flotilla/control-plane/servers';
+import { type ApiServer, type ApiServerOptions, applyCrds, startApiServer } from '@flotilla/control-plane/servers';
 import { ensureTools, type Tools } from '@flotilla/control-plane/toolchain';
 import type { Client } from '@flotilla/runtime';
 import { z } from 'zod';
@@ -49,13 +49,15 @@ export interface ChartServer extends AsyncDisposable {
   helm(...args: string[]): Promise<string>;
 }
 
-/** Starts it, with users HUB and AGENT, and others. */
-export async function startChartServer({ users = [] }: { readonly users?: readonly ApiUser[] } = {}): Promise<ChartServer> {
+/** Starts it, with users HUB and AGENT, and others. @param options of the API server beside them */
+export async function startChartServer({ users = [], ...options }: ApiServerOptions = {}): Promise<ChartServer> {
   const stack = new AsyncDisposableStack();
   const tools = await ensureTools(['helm', 'kubectl']);
   const home = await mkdtemp(join(tmpdir(), 'flotilla-helm-'));
   stack.defer(() => rm(home, { recursive: true, force: true }));
-  const server = stack.use(await startApiServer({ users: [...[AGENT, HUB].map((name) => ({ name, groups: SERVICE_ACCOUNT })), ...users] }));
+  const server = stack.use(
+    await startApiServer({ ...options, users: [...[AGENT, HUB].map((name) => ({ name, groups: SERVICE_ACCOUNT })), ...users] }),
+  );
   const admin = await server.client();
   const namespaces = [NAMESPACE, 'spoke-1', 'spoke-2', OPERATOR_NAMESPACE, ...OPENSHIFT_NAMESPACES];
   for (const name of namespaces) await admin.request('POST', '/api/v1/namespaces', { body: { metadata: { name } } });
