@@ -25,6 +25,8 @@ export interface WorldOptions {
   readonly job?: Partial<JobShape>;
   /** More of what the simulated spokes are made of. */
   readonly simulated?: Partial<SimulatedSpokesOptions>;
+  /** How the hub reaches its spokes; default: as it decides by itself. */
+  readonly transport?: (typeof TRANSPORTS)[number];
   /** Arguments of the hub besides those every hub here gets. */
   readonly hubArgs?: readonly string[];
   readonly seed?: number;
@@ -36,12 +38,19 @@ export interface WorldOptions {
   readonly crds?: readonly unknown[];
 }
 
+/** What pre-caching does by one of them, it does by the other. */
+export const TRANSPORTS = ['actions', 'work'] as const;
+/** A test waits for no steady pace. */
+const WORK_CADENCE = { statusSyncMs: 500, resyncMs: 60_000 };
+
 /** The hub's image of the puller in every world. */
 export const PULLER = 'registry.test/image-puller:1';
 /** The platform image that PreCachingConfig `config` names. */
 export const PLATFORM = `registry.test/release@sha256:${'a'.repeat(64)}`;
 
 const HUB_ARGS = ['--job-view-seconds', '1', '--progress-view-seconds', '1', '--precache-image', PULLER, '--log-level', 'debug'];
+
+const transportArgs = ({ transport }: WorldOptions): string[] => (transport ? ['--transport', transport] : []);
 
 /** What `startSurroundings` started. */
 export interface Surroundings {
@@ -63,9 +72,9 @@ export async function startSurroundings(options: WorldOptions): Promise<Surround
     spec: { overrides: { platformImage: PLATFORM } },
   });
   const job = { seconds: 3, jitter: 0, startupMs: 500, progressMs: 1000, ...options.job };
-  const shape = { seed: options.seed ?? 1, job, namespaceDeletionMs: 500, ...options.simulated };
+  const shape = { seed: options.seed ?? 1, job, namespaceDeletionMs: 500, workCadence: WORK_CADENCE, ...options.simulated };
   const spokes = await startSimulatedSpokes({ client, names: options.spokes, ...shape });
-  return { server, client, spokes, dir, hubArgs: [...HUB_ARGS, ...(options.hubArgs ?? [])] };
+  return { server, client, spokes, dir, hubArgs: [...HUB_ARGS, ...transportArgs(options), ...(options.hubArgs ?? [])] };
 }
 
 /** A real API server, simulated spokes in this process, and the hub as a process of its own. Upgrades are named `name` or `namespace/name`. */
@@ -148,12 +157,14 @@ export class HubWorld implements AsyncDisposable {
     });
   }
 
-  /** Names of the actions, the views and the works of jobs in a cluster's namespace. */
+  /** Names of the actions, the views and the works of jobs in a cluster's namespace, but for works that are kept with a job that failed. */
   async hubObjects(cluster: string): Promise<string[]> {
-    const list = async (kind: Resource, labelSelector?: string) =>
-      (await this.client.list(kind, { namespace: cluster, labelSelector })).items.map(({ metadata }: KubeObject) => metadata.name);
+    const list = async (kind: Resource, labelSelector?: string): Promise<KubeObject[]> =>
+      (await this.client.list(kind, { namespace: cluster, labelSelector })).items;
     const works = list(ManifestWork, `${Label.work} in (precache,backup)`);
-    return (await Promise.all([list(ManagedClusterAction), list(ManagedClusterView), works])).flat().sort();
+    const objects = (await Promise.all([list(ManagedClusterAction), list(ManagedClusterView), works])).flat();
+    const isKept = ({ metadata }: KubeObject) => metadata.annotations?.['flotilla.io/frozen'] !== undefined;
+    return objects.flatMap((object) => (isKept(object) ? [] : [object.metadata.name])).sort();
   }
 
   /** Waits until there are none. */

@@ -1,32 +1,47 @@
-import type { KubeObject } from '@flotilla/api';
 import { ManifestWork } from '@flotilla/api/ocm';
+import { SpokeName } from '@flotilla/api/ran';
 import { expect } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';
 import { testIn } from '../world.ts';
 import { World } from './world.ts';
 
-const spokes = ['good', 'failing', 'late', 'edited', 'dirty', 'held', 'lost'];
-const cadence = { statusSyncMs: 500, resyncMs: 60_000 };
+const test = testIn(() => World.start({ spokes: ['good', 'kept', 'well', 'foreign'], transport: 'work' }));
 
-const test = testIn(async () => {
-  const world = await World.start({ spokes, hubArgs: ['--transport', 'work'], simulated: { workCadence: cadence } });
-  world.spokes.setFaults('failing', { failJob: 1 });
-  world.spokes.setFaults('late', { deadlineJobSeconds: 2 });
-  return world;
-});
-
-const worksOf = async (world: World, cluster: string): Promise<KubeObject[]> =>
-  (await world.client.list(ManifestWork, { namespace: cluster })).items;
-const untilNoWork = (world: World, cluster: string) =>
-  eventually(async () => (await worksOf(world, cluster)).length === 0, 30_000, `the work of ${cluster} to be gone`);
-
-test.concurrent('one work carries the pre-cache, and its deletion leaves the spoke clean', async ({ world }) => {
+test.concurrent('one work carries a pre-cache, and no action or view is made', async ({ world }) => {
+  world.spokes.setFaults('good', { jobsHeld: true });
   await world.upgrade('good', ['good']);
   await world.untilStates('good', { good: 'Active' });
-  expect((await worksOf(world, 'good')).map(({ metadata }) => metadata.name)).toEqual(['precache-work']);
-  expect(await world.hubObjects('good')).toEqual([]);
+  expect(await world.hubObjects('good')).toEqual(['precache-work']);
+  world.spokes.setFaults('good', {});
   await world.untilStates('good', { good: 'Succeeded' });
-  await untilNoWork(world, 'good');
+  await world.untilClean(['good']);
   expect(world.namespaceOn('good').exists()).toBe(false);
-  expect(world.spokes.jobsCreated('good')).toHaveLength(1);
+  expect(world.spokes.events('good').filter(({ type }) => /^(action|view)-/.test(type))).toEqual([]);
+});
+
+test.concurrent('a job that failed is kept with its work until the upgrade is deleted, and not made again when it is deleted by hand', async ({
+  world,
+}) => {
+  world.spokes.setFaults('kept', { failJob: 1 });
+  await world.upgrade('kept', ['kept', 'well']);
+  await world.untilStates('kept', { kept: 'UnrecoverableError', well: 'Succeeded' });
+  const work = () => world.client.get(ManifestWork, { namespace: 'kept', name: 'precache-work' });
+  await eventually(async () => (await work())?.metadata.annotations?.['flotilla.io/frozen'] === 'true', 30_000, 'the work to be frozen');
+  const store = world.spokes.store('kept');
+  const jobs = store.kinds.find(({ kind }) => kind === 'Job');
+  if (jobs) store.remove(jobs, SpokeName.namespace, SpokeName.job);
+  world.spokes.restartAgent('kept');
+  await world.delete('kept');
+  await eventually(async () => (await work()) === undefined, 30_000, 'the work to be gone');
+  expect(world.namespaceOn('kept').exists()).toBe(false);
+  expect(world.spokes.jobsCreated('kept')).toHaveLength(1);
+});
+
+test.concurrent("another program's work of the same name is replaced", async ({ world }) => {
+  const metadata = { name: 'precache-work', namespace: 'foreign' };
+  await world.client.create(ManifestWork, { metadata, spec: { workload: { manifests: [] } } });
+  await world.upgrade('foreign', ['foreign']);
+  await world.untilStates('foreign', { foreign: 'Succeeded' });
+  expect(world.spokes.jobsCreated('foreign')).toHaveLength(1);
+  await world.untilClean(['foreign']);
 });

@@ -3,7 +3,7 @@ import { WatchCache } from '@flotilla/runtime';
 import { eventually } from '../../fixtures/eventually.ts';
 import { HubWorld, type Surroundings, startSurroundings, upgradeRef, type WorldOptions } from '../world.ts';
 
-export { PLATFORM, PULLER, spokeNames, type WorldOptions } from '../world.ts';
+export { PLATFORM, PULLER, spokeNames, TRANSPORTS, type WorldOptions } from '../world.ts';
 
 /** A world whose upgrades pre-cache and are not enabled. */
 export class World extends HubWorld {
