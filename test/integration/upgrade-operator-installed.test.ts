@@ -3,8 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ClusterOperator, configCrds } from '@flotilla/api/config';
-import { Node, Pod, PodDisruptionBudget, Secret } from '@flotilla/api/core';
-import { machineCrds } from '@flotilla/api/machine';
+import { Event, Namespace, Node, Pod, PodDisruptionBudget, Secret } from '@flotilla/api/core';
+import { FileIntegrity, machineCrds } from '@flotilla/api/machine';
 import { OPERATOR_CONFIG_MAP, OPERATOR_NAME, OPERATOR_NAMESPACE, UPGRADE_CONFIG_NAME, UpgradeConfig } from '@flotilla/api/managed';
 import { freePorts } from '@flotilla/control-plane/processes';
 import {
@@ -19,7 +19,9 @@ import {
 import { type ClusterActors, createSmallCluster, startClusterActors } from '@flotilla/control-plane/simulators';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
 import { type RunningProgram, startProgram } from '../../tools/src/fleets/programs.ts';
+import { AUDIT_IN_ONE_FILE, type AuditEntry, BEFORE_THE_ANSWER, readAuditLog } from '../fixtures/audit-log.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { CHARTS, NAMESPACE, SERVICE_ACCOUNT } from './chart-hub.ts';
 import { type ChartServer, REQUIRED, sets, startChartServer } from './chart-server.ts';
@@ -29,6 +31,15 @@ const TOKEN = 'c2VjcmV0LW9mLXRlc3Q=';
 const USER = `system:serviceaccount:${NAMESPACE}:agent-flotilla-spoke-upgrade-operator`;
 const SELF = { CLUSTER_OPERATOR: OPERATOR_NAME, RELEASE_VERSION: '1.2.3' };
 const REF = { namespace: OPERATOR_NAMESPACE, name: UPGRADE_CONFIG_NAME };
+const INTEGRITY = { namespace: 'openshift-file-integrity', name: 'osd-fileintegrity' };
+
+const configWith = (watchInterval: number) => ({
+  upgradeType: 'OSD',
+  configManager: { source: 'OCM', ocmBaseUrl: manager.url, watchInterval },
+  environment: { fedramp: true },
+  nodeDrain: { timeOut: 1, expectedNodeDrainTime: 1 },
+  featureGate: { enabled: ['PreHealthCheck'] },
+});
 
 let world: ChartServer;
 let admin: Client;
@@ -42,7 +53,12 @@ let ports: { probes: number; metrics: number; custom: number };
 
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'flotilla-operator-'));
-  world = await startChartServer({ users: [{ name: USER, groups: SERVICE_ACCOUNT }] });
+  world = await startChartServer({
+    users: [{ name: USER, groups: SERVICE_ACCOUNT }],
+    auditLogPath: join(dir, 'audit.log'),
+    auditPolicy: { rules: [{ level: 'Metadata', users: [USER] }, { level: 'None' }], omitStages: BEFORE_THE_ANSWER },
+    flags: [AUDIT_IN_ONE_FILE],
+  });
   admin = world.admin;
   [prometheus, alertmanager] = await Promise.all([startPrometheus(), startAlertmanager()]);
   manager = await startClusterManager({ externalId: '00000000-0000-4000-8000-000000000001', token: TOKEN, drainMinutes: 0 });
@@ -53,19 +69,15 @@ beforeAll(async () => {
     metadata: { namespace: 'openshift-config', name: 'pull-secret' },
     data: { '.dockerconfigjson': Buffer.from(JSON.stringify({ auths: { 'cloud.openshift.com': { auth: TOKEN } } })).toString('base64') },
   });
-  const config = {
-    upgradeType: 'OSD',
-    configManager: { source: 'OCM', ocmBaseUrl: manager.url, watchInterval: 60 },
-    nodeDrain: { timeOut: 1, expectedNodeDrainTime: 1 },
-    featureGate: { enabled: ['PreHealthCheck'] },
-  };
+  await admin.create(Namespace, { metadata: { name: INTEGRITY.namespace } });
+  await admin.create(FileIntegrity, { metadata: INTEGRITY });
   const values = [
     'upgradeOperator.enabled=true',
     'upgradeOperator.createNamespace=false',
     'upgradeOperator.ocm=true',
     `upgradeOperator.clusterOperator=${OPERATOR_NAME}`,
   ];
-  const json = ['--set-json', `upgradeOperator.config=${JSON.stringify(config)}`];
+  const json = ['--set-json', `upgradeOperator.config=${JSON.stringify(configWith(60))}`];
   await world.helm('install', 'agent', join(CHARTS, 'spoke'), '-n', NAMESPACE, ...sets([...REQUIRED.spoke, ...values]), ...json);
   const [probes = 0, metrics = 0, custom = 0] = await freePorts(3);
   ports = { probes, metrics, custom };
@@ -114,9 +126,13 @@ test('carries out an upgrade that OCM asks for, from its UpgradeConfig to the en
   operator = await startOperator();
   expect(await scrape(ports.probes, '/readyz')).toBe('ok');
   expect((await scrape(ports.custom)).split('\n').filter((line) => line !== '' && !line.startsWith('#'))).toEqual([]);
-  // Due at once, one worker more, and no patience with budgets.
-  manager.setPolicies([{ id: 'p', version: TARGET, next_run: `${new Date().toISOString().slice(0, 19)}Z`, capacity_reservation: true }]);
+  // One worker more, and no patience with budgets; in an hour, no: at once.
+  const dueIn = (ms: number) => `${new Date(Date.now() + ms).toISOString().slice(0, 19)}Z`;
+  manager.setPolicies([{ id: 'p', version: TARGET, next_run: dueIn(3_600_000), capacity_reservation: true }]);
   await askAgain(59);
+  await eventually(async () => (await entry())?.phase === 'Pending', 60_000, 'the upgrade to wait');
+  manager.setPolicies([{ id: 'p', version: TARGET, next_run: dueIn(0), capacity_reservation: true }]);
+  await askAgain(57);
   await eventually(async () => (await entry())?.phase === 'Upgrading', 60_000, 'the upgrade to begin');
   await eventually(
     async () => /^managed_upgrade_upgrade_start_timestamp\{.*phase="Upgrading"\} \d{10}$/m.test(await scrape(ports.custom)),
@@ -125,6 +141,8 @@ test('carries out an upgrade that OCM asks for, from its UpgradeConfig to the en
   await eventually(async () => (await entry())?.phase === 'Upgraded', 240_000, 'the upgrade to end');
   await eventually(() => manager.written.includes('p: completed'), 30_000, 'OCM to be told');
   await eventually(async () => (await scrape(ports.metrics)).includes('upgradeoperator_upgrade_result{'), 30_000);
+  const reasons = (await admin.list(Event, { namespace: OPERATOR_NAMESPACE })).items.map(({ reason }) => reason);
+  expect(reasons).toEqual(expect.arrayContaining(['UpgradeUnderWay', 'UpgradeStarted', 'UpgradeDelayed', 'UpgradeDone']));
   await askAgain(58);
   await eventually(async () => (await admin.get(UpgradeConfig, REF)) === undefined, 30_000, 'the UpgradeConfig to go');
 
@@ -145,17 +163,71 @@ test('carries out an upgrade that OCM asks for, from its UpgradeConfig to the en
 /** A change of the configuration has OCM asked at once. */
 async function askAgain(watchInterval: number): Promise<void> {
   const map = `/api/v1/namespaces/${OPERATOR_NAMESPACE}/configmaps/${OPERATOR_CONFIG_MAP.name}`;
-  const config = {
-    upgradeType: 'OSD',
-    configManager: { source: 'OCM', ocmBaseUrl: manager.url, watchInterval },
-    nodeDrain: { timeOut: 1, expectedNodeDrainTime: 1 },
-    featureGate: { enabled: ['PreHealthCheck'] },
-  };
   await admin.request('PATCH', map, {
-    body: { data: { [OPERATOR_CONFIG_MAP.key]: JSON.stringify(config) } },
+    body: { data: { [OPERATOR_CONFIG_MAP.key]: JSON.stringify(configWith(watchInterval)) } },
     contentType: 'application/merge-patch+json',
   });
 }
+
+/** Rules of paths that are no resources have neither groups nor resources. */
+const Rule = z.looseObject({
+  apiGroups: z.array(z.string()).default([]),
+  resources: z.array(z.string()).default([]),
+  resourceNames: z.array(z.string()).optional(),
+  verbs: z.array(z.string()),
+});
+const Roles = z.looseObject({
+  items: z.array(
+    z.looseObject({ metadata: z.looseObject({ name: z.string(), namespace: z.string().optional() }), rules: z.array(Rule).nullish() }),
+  ),
+});
+
+/** One verb for one resource, as a role of the operator has it. */
+interface Right {
+  readonly verb: string;
+  readonly group: string;
+  readonly resource: string;
+  readonly names: readonly string[] | undefined;
+  readonly namespace: string | undefined;
+}
+
+async function rightsOfOperator(): Promise<Right[]> {
+  const own = USER.slice(USER.lastIndexOf(':') + 1);
+  const rbac = '/apis/rbac.authorization.k8s.io/v1';
+  const lists = await Promise.all([`${rbac}/clusterroles`, `${rbac}/roles`].map((path) => admin.request('GET', path)));
+  const roles = lists.flatMap((list) => Roles.parse(list).items).filter(({ metadata }) => metadata.name === own);
+  return roles.flatMap(({ metadata: { namespace }, rules }) =>
+    (rules ?? []).flatMap(({ apiGroups, resources, resourceNames: names, verbs }) =>
+      apiGroups.flatMap((group) =>
+        resources.flatMap((resource) => verbs.map((verb): Right => ({ verb, group, resource, names, namespace }))),
+      ),
+    ),
+  );
+}
+
+const usesRight = ({ verb, objectRef }: AuditEntry, right: Right): boolean =>
+  objectRef !== undefined &&
+  verb === right.verb &&
+  objectRef.apiGroup === right.group &&
+  (objectRef.subresource ? `${objectRef.resource}/${objectRef.subresource}` : objectRef.resource) === right.resource &&
+  (right.names?.includes(objectRef.name) ?? true) &&
+  (right.namespace === undefined || right.namespace === objectRef.namespace);
+
+test('has no right that this upgrade did not take, but those to reach monitoring', async () => {
+  // A watch is in the log once it has ended.
+  await operator.stop();
+  const unused = new Set(await rightsOfOperator());
+  expect(unused.size).toBeGreaterThan(30);
+  for await (const entry of readAuditLog(join(dir, 'audit.log')))
+    if (entry.user.username === USER) for (const right of unused) if (usesRight(entry, right)) unused.delete(right);
+  // Services of monitoring are given by address here, and a budget that is wrong is told without asking for more; the rows below try these.
+  expect([...unused].map(({ verb, resource, namespace }) => `${verb} ${resource} ${namespace}`).toSorted()).toEqual([
+    'create serviceaccounts/token openshift-monitoring',
+    'get configmaps openshift-monitoring',
+    'get services openshift-monitoring',
+    'get services undefined',
+  ]);
+});
 
 const CORE = '/api/v1';
 const MONITORING = `${CORE}/namespaces/openshift-monitoring`;
