@@ -129,7 +129,7 @@ describe('a pool of API servers', () => {
     expect(await namesOf(Namespace)).toEqual(['default', 'kube-node-lease', 'kube-public', 'kube-system']);
     expect(await namesOf(PreCachingConfig)).toEqual([]);
     expect(await namesOf(CustomResourceDefinition)).toEqual(kinds.map(({ metadata }) => metadata.name).toSorted());
-    expect(rules).toHaveLength(1);
+    expect(rules).toHaveLength(2);
     expect(await again.get(ClusterRole, role)).toMatchObject({ rules });
     expect(await again.get(ClusterRole, { name: 'system:discovery' })).toBeDefined();
     // The kind that stayed is served, under the name that is free again.
