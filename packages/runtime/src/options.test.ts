@@ -38,6 +38,7 @@ describe('readOptions', () => {
     expect(refused).toThrow(/--boats \(BOATS\) is "11": .*10/);
     expect(refused).toThrow(/--sails \(SAILS\) is "maybe": must be true or false/);
     expect(refused).toThrow(/--home-port \(HOME_PORT\): is required: name a harbour/);
+    expect(() => read([], { BOATS: 'redis://me:hunter2@harbour:6379' })).toThrow(/--boats \(BOATS\) is "redis:\/\/\*\*\*@harbour:6379"/);
     expect(refused).toThrow(expect.objectContaining({ code: 'FLOTILLA_CONFIG' }));
   });
 });

@@ -47,7 +47,7 @@ export function checkOptions<S extends z.ZodType>(schema: S, given: unknown, row
     const row = rows.find(([flags]) => attributeOf(flags) === key);
     const name = row ? `${row[0].split(' ')[0]} (${row[1]})` : flagOf(key);
     const value = values[key];
-    return `${name}${value === undefined ? '' : ` is ${JSON.stringify(value).slice(0, 200)}`}: ${message}`;
+    return `${name}${value === undefined ? '' : ` is ${shown(value)}`}: ${message}`;
   });
   throw new FlotillaError('FLOTILLA_CONFIG', problems.join('; '));
 }
@@ -73,6 +73,11 @@ export async function readOptionFile(flag: string, path: string | undefined): Pr
   }
 }
 
+/** A value as a message shows it: short, and without the password of a URL. */
+const shown = (value: unknown): string =>
+  JSON.stringify(value)
+    .replaceAll(/\/\/[^\s/@"]*@/g, '//***@')
+    .slice(0, 200);
 const attributeOf = (flags: string): string => new Option(flags).attributeName();
 const flagOf = (key: string): string => `--${key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 const withoutUndefined = (values: Readonly<Record<string, unknown>>) =>
