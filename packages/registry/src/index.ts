@@ -1,4 +1,3 @@
-export { exportArchive } from './archive.ts';
 export type { BlobContent, BlobStore } from './blob-store.ts';
 export { MemoryBlobs } from './blob-store.ts';
 export type { FetchedManifest, RegistryClientOptions } from './client.ts';

@@ -19,7 +19,6 @@ export {
   type AcceptanceStep,
   acceptanceSteps,
   acceptedRisksOf,
-  forcedVerificationMessage,
   loadedEvent,
   loadedMessage,
   type NamedRelease,
@@ -111,5 +110,5 @@ export {
 } from './update-graph/query.ts';
 export { type ListedUpdates, listUpdates } from './update-graph/recommendation.ts';
 export { afterAttempt, type Retrieval, retrievalDueMs, retrievalKey } from './update-graph/retrieval.ts';
-export { type AnswerPromql, type Exposure, evaluateRisk, promqlOf, type RiskVerdict } from './update-graph/risk-rules.ts';
+export { type AnswerPromql, type Exposure, evaluateRisk, type RiskVerdict } from './update-graph/risk-rules.ts';
 export { findUpdates, type GraphUpdates, type RiskyUpdate, type UpdateStart } from './update-graph/updates.ts';

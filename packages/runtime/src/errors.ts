@@ -31,6 +31,7 @@ const codeOfStatus: Readonly<Record<number, string>> = {
   429: RuntimeErrorCode.throttled,
 };
 
+/** What a server said, or why it said nothing. */
 export interface ApiErrorDetails {
   /** HTTP status, or 0 when no usable answer came. */
   readonly status: number;
@@ -78,5 +79,3 @@ export const isConflict = (error: unknown): error is ApiError => hasCode(error, 
 export const isAlreadyExists = (error: unknown): error is ApiError => hasCode(error, RuntimeErrorCode.alreadyExists);
 /** 410: the resourceVersion or continue token is too old; list again. */
 export const isExpired = (error: unknown): error is ApiError => hasCode(error, RuntimeErrorCode.expired);
-/** The call's own time-out ended it. */
-export const isTimeout = (error: unknown): error is ApiError => hasCode(error, RuntimeErrorCode.timeout);

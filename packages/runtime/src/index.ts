@@ -34,7 +34,6 @@ export {
   isConflict,
   isExpired,
   isNotFound,
-  isTimeout,
   RuntimeErrorCode,
 } from './errors.ts';
 export { createEventRecorder, type EventRecorder, type EventRecorderOptions } from './event-recorder.ts';
@@ -57,14 +56,7 @@ export {
   startReconciler,
   type Trouble,
 } from './reconciler.ts';
-export {
-  type ConditionRule,
-  type ConditionUpdate,
-  patchStatus,
-  replaceStatus,
-  type StatusUpdate,
-  statusAfter,
-} from './status.ts';
+export { patchStatus, replaceStatus } from './status.ts';
 export { requestToken } from './token-request.ts';
 export { WatchCache, type WatchCacheOptions, type WatchSurroundings } from './watch-cache.ts';
 export { type Channel, createChannel, type Enqueue, type Watch, type WatchRule, watch } from './watches.ts';

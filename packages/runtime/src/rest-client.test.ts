@@ -2,7 +2,7 @@ import { ConfigMap, Namespace } from '@flotilla/api/core';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Client, InvalidObject } from './client.ts';
 import { createClient } from './create-client.ts';
-import { isAlreadyExists, isConflict, isExpired, isNotFound, isTimeout, RuntimeErrorCode } from './errors.ts';
+import { isAlreadyExists, isConflict, isExpired, isNotFound, RuntimeErrorCode } from './errors.ts';
 import { answer, configMap, listOf, refuse, type ScriptedServer, startScriptedServer, watchOf } from './scripted-server.ts';
 
 let server: ScriptedServer;
@@ -95,8 +95,8 @@ describe('calls', () => {
       () => undefined,
       (_request, response) => void response.writeHead(200).write('{"metadata":'),
     );
-    expect(isTimeout(await failure(client.get(ConfigMap, ref, { timeoutMs: 100 })))).toBe(true);
-    expect(isTimeout(await failure(client.get(ConfigMap, ref, { timeoutMs: 100 })))).toBe(true);
+    expect(await failure(client.get(ConfigMap, ref, { timeoutMs: 100 }))).toMatchObject({ code: RuntimeErrorCode.timeout });
+    expect(await failure(client.get(ConfigMap, ref, { timeoutMs: 100 }))).toMatchObject({ code: RuntimeErrorCode.timeout });
   });
 
   test("the caller's abort is thrown as it was given", async () => {

@@ -1,7 +1,7 @@
 import { type Condition, type KubeObject, type Resource, untyped } from '@flotilla/api';
 import { describe, expect, test } from 'vitest';
 import { ApiError, RuntimeErrorCode } from './errors.ts';
-import { patchStatus, statusAfter } from './status.ts';
+import { patchStatus } from './status.ts';
 
 const NOW = Date.parse('2026-01-02T00:00:00Z');
 const EARLIER = '2026-01-01T00:00:00Z';
@@ -16,39 +16,6 @@ const condition = (type: string, status: Condition['status'], more: Partial<Cond
 const boat = (status?: { conditions?: Condition[]; [field: string]: unknown }) => ({
   metadata: { namespace: 'sea', name: 'boat', uid: 'u', resourceVersion: '7', generation: 3 },
   ...(status && { status }),
-});
-
-describe('statusAfter', () => {
-  test('conditions keep their place, carry the generation, and their time moves with the status alone', () => {
-    const before = boat({ conditions: [condition('Ready', 'True'), condition('Afloat', 'True')] });
-    const said = [
-      { type: 'Ready', status: 'False', reason: 'Leak', message: 'm' },
-      { type: 'Afloat', status: 'True', reason: 'Still', message: 'm' },
-      { type: 'New', status: 'Unknown', reason: 'R', message: 'm' },
-    ] as const;
-    expect(statusAfter(before, { conditions: said }, NOW).conditions).toEqual([
-      condition('Ready', 'False', { reason: 'Leak', observedGeneration: 3, lastTransitionTime: '2026-01-02T00:00:00Z' }),
-      condition('Afloat', 'True', { reason: 'Still', observedGeneration: 3 }),
-      condition('New', 'Unknown', { observedGeneration: 3, lastTransitionTime: '2026-01-02T00:00:00Z' }),
-    ]);
-  });
-
-  test('fields are replaced, others and unsaid conditions stay', () =>
-    expect(statusAfter(boat({ crew: 2, knots: 5, conditions: [condition('Ready', 'True')] }), { fields: { knots: 6 } }, NOW)).toEqual({
-      crew: 2,
-      knots: 6,
-      conditions: [condition('Ready', 'True')],
-    }));
-
-  test('a kind may order its conditions by a rule of its own', () => {
-    const latestLast = (all: readonly Condition[], next: Omit<Condition, 'lastTransitionTime'>): Condition[] => [
-      ...all.filter(({ type }) => type !== next.type),
-      { ...next, lastTransitionTime: EARLIER },
-    ];
-    const before = boat({ conditions: [condition('A', 'True'), condition('B', 'True')] });
-    const conditions = [{ type: 'A', status: 'False', reason: 'R', message: 'm' }] as const;
-    expect(statusAfter(before, { conditions, rule: latestLast }, NOW).conditions?.map(({ type }) => type)).toEqual(['B', 'A']);
-  });
 });
 
 describe('patchStatus', () => {

@@ -32,8 +32,6 @@ const Image = z
     const tagAt = rest.indexOf(':', rest.lastIndexOf('/') + 1);
     return { repository: tagAt < 0 ? rest : rest.slice(0, tagAt), tag: tagAt < 0 ? undefined : rest.slice(tagAt + 1), digest };
   });
-/** An image, in the parts that the chart takes. */
-export type AgentImage = z.output<typeof Image>;
 
 const Options = z
   .object({

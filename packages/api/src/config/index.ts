@@ -16,10 +16,8 @@ export {
   CLUSTER_VERSION_NAME,
   CONFIG_NAME,
   ManifestAnnotation,
-  OperatorConditionType,
   REFERENCE_OPERATOR,
   VERSION_FIELD_MANAGER,
   VERSION_NAMESPACE,
-  VersionCondition,
 } from './names.ts';
 export { APIServer, ClusterProxy, FeatureGate, Infrastructure } from './settings.ts';

@@ -11,26 +11,6 @@ export const CONFIG_NAME = 'cluster';
 /** Field manager of every write of the version operator. */
 export const VERSION_FIELD_MANAGER = 'flotilla-version-operator';
 
-/** Condition types of ClusterVersion. */
-export const VersionCondition = {
-  available: 'Available',
-  failing: 'Failing',
-  implicitlyEnabledCapabilities: 'ImplicitlyEnabledCapabilities',
-  invalid: 'Invalid',
-  progressing: 'Progressing',
-  releaseAccepted: 'ReleaseAccepted',
-  retrievedUpdates: 'RetrievedUpdates',
-  upgradeable: 'Upgradeable',
-} as const;
-
-/** Condition types of ClusterOperator. */
-export const OperatorConditionType = {
-  available: 'Available',
-  degraded: 'Degraded',
-  progressing: 'Progressing',
-  upgradeable: 'Upgradeable',
-} as const;
-
 /** Annotations of manifests that say what to do with them beside applying (spec/cvo 3.2, 3.3, 3.7). */
 export const ManifestAnnotation = {
   /** `true`: created where it is not, left alone where it is. */

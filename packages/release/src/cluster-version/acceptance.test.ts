@@ -3,7 +3,6 @@ import {
   type AcceptanceStep,
   acceptedOf,
   acceptedRisksOf,
-  forcedVerificationMessage,
   loadedEvent,
   loadedMessage,
   preconditionsEvent,
@@ -35,11 +34,6 @@ test('a release that is taken is named with its architecture, one that the clust
   expect(loadedMessage(release, 'amd64')).toBe(`Payload loaded ${named} architecture="amd64"`);
   expect(loadedMessage(release)).toBe(`Payload loaded ${named}`);
 });
-
-test('what was forced says what it was forced past', () =>
-  expect(forcedVerificationMessage(release, 'no signature')).toBe(
-    `Target release ${named} cannot be verified, but continuing anyway because the update was forced: no signature`,
-  ));
 
 describe('ReleaseAccepted', () => {
   const acceptance = { message: 'm', release, local: false, verified: true, acceptedRisks: '' };

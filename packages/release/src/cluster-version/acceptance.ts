@@ -76,10 +76,6 @@ export const stepFailedMessage = (step: AcceptanceStep, release: NamedRelease, {
 export const wrongVersionMessage = (found: string, wanted: string): string =>
   `release image version ${found} does not match the expected upstream version ${wanted}`;
 
-/** What the release's signature failed with, where that does not stop it. */
-export const forcedVerificationMessage = ({ version, image }: NamedRelease, why: string): string =>
-  `Target release version=${JSON.stringify(version)} image=${JSON.stringify(image)} cannot be verified, but continuing anyway because the update was forced: ${why}`;
-
 /** Event of a step that begins; some have none. */
 export function stepEvent(step: AcceptanceStep, release: NamedRelease): AcceptanceEvent | undefined {
   if (step !== 'RetrievePayload' && step !== 'LoadPayload') return undefined;

@@ -11,9 +11,3 @@ export function digestOfPullSpec(pullSpec: string): string {
 
 /** Whether signatures of a digest can be asked for. */
 export const isVerifiableDigest = (digest: string): boolean => digest.length <= MOST_CHARACTERS && DIGEST.test(digest);
-
-/** Algorithm and hash of a digest. */
-export function partsOfDigest(digest: string): { readonly algorithm: string; readonly hash: string } {
-  const colon = digest.indexOf(':');
-  return { algorithm: digest.slice(0, colon), hash: digest.slice(colon + 1) };
-}

@@ -1,7 +1,7 @@
 import type { ConditionalUpdateRisk } from '@flotilla/api/config';
 import { describe, expect, test } from 'vitest';
 import { listUpdates, recommendationOf } from './recommendation.ts';
-import { type Exposure, evaluateRisk, promqlOf, type RiskVerdict } from './risk-rules.ts';
+import { type Exposure, evaluateRisk, type RiskVerdict } from './risk-rules.ts';
 
 const NOW = Date.parse('2026-01-02T00:00:00Z');
 const risk = (name: string, queries: readonly string[] = ['up']): ConditionalUpdateRisk => ({
@@ -48,8 +48,6 @@ describe('evaluateRisk', () => {
       },
     },
   ])('$name', ({ rules, want }) => expect(evaluateRisk(risk('R', rules), answer)).toEqual(want));
-
-  test('each query is asked once', () => expect([...promqlOf([risk('A', ['x', 'y']), risk('B', ['x', 'Always'])])]).toEqual(['x', 'y']));
 });
 
 describe('recommendationOf', () => {

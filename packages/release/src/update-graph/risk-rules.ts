@@ -32,7 +32,3 @@ export function evaluateRisk({ name, message, url, matchingRules }: ConditionalU
 
 const evaluateOther = (type: string): Exposure =>
   type === 'Always' ? { matches: true } : { error: `rules of type ${JSON.stringify(type)} cannot be evaluated` };
-
-/** PromQL queries that decide about risks, each once. */
-export const promqlOf = (risks: readonly ConditionalUpdateRisk[]): ReadonlySet<string> =>
-  new Set(risks.flatMap(({ matchingRules }) => matchingRules.flatMap(({ promql }) => (promql ? [promql.promql] : []))));
