@@ -20,6 +20,7 @@ export interface DemoOptions {
 /** Slow enough to watch, fast enough for the story to take less than three minutes. */
 export const DEFAULT_RATE = '50mbit';
 
+/** What `--help` prints. */
 export const HELP = `usage: npm run demo -- [options]
 Pre-caches a release on a small fleet, rolls it out when its window starts, cuts the links, and starts every image of it there.
 

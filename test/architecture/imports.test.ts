@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { findCycle, importsOf, packageOf, reachable } from './source-imports.ts';
+import { findCycle, importsOf, packageOf, reachable, undocumentedExports } from './source-imports.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 /** Whoever may use what tests and the demo alone are for. */
@@ -162,6 +162,11 @@ describe('the sources', () => {
   it('export by name', () => {
     const broken = sources.filter(({ file, text }) => /^export \* from/m.test(text) && file !== 'packages/api/src/index.ts');
     expect(broken.map(({ file }) => file)).toEqual([]);
+  });
+
+  it('say of every export what it is', () => {
+    const written = sources.filter((source) => !/\.test\.ts$/.test(source.file));
+    expect(written.flatMap(({ file, text }) => undocumentedExports(text).map((name) => `${file}: ${name}`))).toEqual([]);
   });
 
   it('have an index.ts only where a package is entered', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { findCycle, importsOf, packageOf } from './source-imports.ts';
+import { findCycle, importsOf, packageOf, undocumentedExports } from './source-imports.ts';
 
 describe('importsOf', () => {
   test.each([
@@ -27,3 +27,15 @@ test.each<{ name: string; graph: Record<string, string[]>; want: string[] }>([
   { name: 'a cycle behind a way in', graph: { a: ['b'], b: ['c'], c: ['b'] }, want: ['b', 'c', 'b'] },
   { name: 'no cycle in a diamond', graph: { a: ['b', 'c'], b: ['d'], c: ['d'], d: [] }, want: [] },
 ])('findCycle finds $name', ({ graph, want }) => expect(findCycle(new Map(Object.entries(graph)))).toEqual(want));
+
+test.each([
+  { name: 'without a comment', given: 'const a = 1;\nexport const b = 2;', want: ['b'] },
+  { name: 'of a group, but the first', given: '/** Sizes. */\nexport const a = 1;\nexport const b = 2;', want: [] },
+  { name: 'after a gap', given: '/** A size. */\nexport const a = 1;\n\nexport function b() {}', want: ['b'] },
+  {
+    name: 'of a type whose value is described',
+    given: '/** A key. */\nexport const A = z.object({});\n\nexport type A = { b: 1 };',
+    want: [],
+  },
+  { name: 'derived from a constant', given: 'const all = [1] as const;\nexport type One = (typeof all)[number];', want: [] },
+])('undocumentedExports tells of an export $name: $want', ({ given, want }) => expect(undocumentedExports(given)).toEqual(want));

@@ -47,3 +47,25 @@ export function reachable(graph: ReadonlyMap<string, ReadonlySet<string>>, from:
   }
   return found;
 }
+
+/**
+ * Names of exports that no comment stands above. A group of one-line exports shares the comment of the first, and what is derived from a
+ * constant above (`z.output<typeof X>`, `keyof typeof X`) is described there.
+ */
+export function undocumentedExports(source: string): string[] {
+  const lines = source.split('\n');
+  const names: string[] = [];
+  const told = new Set<string>();
+  let lastTold = -2;
+  for (const [at, line] of lines.entries()) {
+    const name = /^export (?:async |abstract )*(?:function\*?|const|class|interface|type) (\w+)/.exec(line)?.[1];
+    if (name === undefined) continue;
+    const isDerived = /= (?:z\.output<|keyof |\()typeof \w+/.test(line);
+    const isTold = /\*\/\s*$/.test(lines[at - 1] ?? '') || lastTold === at - 1 || isDerived || told.has(name);
+    if (isTold) {
+      lastTold = at;
+      told.add(name);
+    } else names.push(name);
+  }
+  return names;
+}

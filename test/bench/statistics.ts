@@ -6,6 +6,7 @@ export function percentile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.max(0, Math.ceil(sorted.length * share) - 1))] ?? Number.NaN;
 }
 
+/** The value in the middle. */
 export const median = (values: readonly number[]): number => percentile(values, 0.5);
 
 /** One decimal. */

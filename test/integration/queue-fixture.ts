@@ -7,10 +7,12 @@ import { type Dispatcher, type DispatcherOptions, openStore, type QueueStore, ty
 import { systemClock } from '@flotilla/runtime';
 import { afterAll, afterEach, beforeAll, vi } from 'vitest';
 
+/** Says nothing. */
 export const log = { info: () => {}, warn: () => {}, debug: () => {} };
 /** Short times, so that what a lost job or a killed process costs is short too. */
 const times = { runTimeoutMs: 10_000, backOff: { baseMs: 40, maxMs: 1_000 }, lockMs: 1_000, watchdogMs: 100 };
 
+/** A step of this cluster. */
 export const key = (cluster: string): StepKey => ({ kind: 'precache', upgrade: 'uid-1', cluster });
 
 /** A dispatcher of the line that all tests use. */
@@ -26,6 +28,7 @@ export const dispatch = (options: Pick<DispatcherOptions, 'store' | 'handle'> & 
     ...options,
   });
 
+/** Asks until it holds. */
 export const until = (assertion: () => void, timeout = 30_000) => vi.waitFor(assertion, { timeout, interval: 10 });
 export const milliseconds = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 

@@ -21,6 +21,7 @@ export const object = (properties: Record<string, unknown>, required?: readonly 
   ...(required && { required }),
 });
 
+/** An array of these. */
 export const list = (items: unknown) => ({ type: 'array', items });
 
 /** metav1.Condition as servers check it. */

@@ -21,6 +21,7 @@ export const payloadWorkMachine = setup({
   },
 });
 
+/** What is done with a release, and what changes it. */
 export type PayloadWorkState = 'idle' | 'initializing' | 'updating' | 'reconciling';
 export type PayloadWorkEvent = 'INSTALL' | 'UPDATE' | 'RECONCILE' | 'CHANGED' | 'COMPLETED';
 

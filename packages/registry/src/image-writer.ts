@@ -15,6 +15,7 @@ export interface LayerFile {
   content: { bytes: Buffer | string } | { file: string; size: number } | { symlink: string } | 'directory';
 }
 
+/** How a layer is packed. */
 export type Compression = 'gzip' | 'zstd' | 'none';
 
 /** A layer to write: files, or a tar stream that is taken as it is. */

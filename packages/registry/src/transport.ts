@@ -18,6 +18,7 @@ export interface Timeouts {
   documentMs: number;
 }
 
+/** For a registry over a slow link. */
 export const defaultTimeouts: Timeouts = { connectMs: 10_000, headersMs: 30_000, bodyIdleMs: 30_000, documentMs: 60_000 };
 
 /** One HTTP request, before redirects. */

@@ -26,6 +26,7 @@ export interface CallOptions {
   readonly timeoutMs?: number;
 }
 
+/** What is listed, and within which bounds. */
 export interface ListOptions extends CallOptions, ManyOptions {
   /** All namespaces when absent. */
   readonly namespace?: string;
@@ -35,6 +36,7 @@ export interface ListOptions extends CallOptions, ManyOptions {
   readonly pageSize?: number;
 }
 
+/** How a patch is meant. */
 export interface PatchOptions extends CallOptions {
   readonly type: 'merge' | 'json';
   readonly subresource?: string;
@@ -46,6 +48,7 @@ export interface WriteOptions extends CallOptions {
   readonly dryRun?: boolean;
 }
 
+/** In whose name it is applied, and whether over others. */
 export interface ApplyOptions extends WriteOptions {
   readonly fieldManager: string;
   /** Take over fields of other managers; default false. */
@@ -53,6 +56,7 @@ export interface ApplyOptions extends WriteOptions {
   readonly subresource?: string;
 }
 
+/** What is deleted, and how what hangs on it goes. */
 export interface DeleteOptions extends CallOptions {
   /** Delete only the object with this uid; another uid counts as gone. */
   readonly uid?: string;

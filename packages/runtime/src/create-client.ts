@@ -8,6 +8,7 @@ import type { Metrics } from './metrics.ts';
 import { invalidKey, RestClient } from './rest-client.ts';
 import type { Call } from './transport.ts';
 
+/** Where the server is, and how it is called. */
 export interface ClientOptions extends KubeconfigSource {
   /** Default `flotilla`. */
   readonly userAgent?: string;

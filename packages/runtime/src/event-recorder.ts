@@ -8,6 +8,7 @@ import { type EventToRecord, eventObject } from './event-recorder-object.ts';
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
 
+/** In whose name events are written. */
 export interface EventRecorderOptions {
   readonly client: Client;
   /** `reportingController` of every event. */

@@ -19,6 +19,7 @@ export interface Metrics {
   readonly leader: Gauge<'lease'>;
 }
 
+/** What a registry begins with. */
 export interface MetricsOptions {
   /** Adds Node's own (event loop, heap, CPU, RSS). Default true. */
   readonly process?: boolean;

@@ -29,6 +29,7 @@ const Page = z.looseObject({
   items: z.array(z.unknown()).nullish(),
 });
 
+/** What a client calls with. */
 export interface RestClientOptions extends TransportOptions {
   readonly connection: Connection;
   readonly onInvalid: (invalid: InvalidObject) => void;

@@ -22,6 +22,7 @@ export interface Call {
   readonly idempotent: boolean;
 }
 
+/** Which server, and how it is reached. */
 export interface TransportOptions {
   readonly server: string;
   readonly connection: Connection;
@@ -33,6 +34,7 @@ export interface TransportOptions {
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000;
+/** What an answer with one object may hold at most. */
 export const OBJECT_BYTES = 16 * 1024 * 1024;
 const ERROR_BYTES = 256 * 1024;
 const MAX_ATTEMPTS = 6;

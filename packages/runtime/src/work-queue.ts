@@ -1,6 +1,7 @@
 import { type BackOff, backOffMs, type Clock, systemClock } from '@flotilla/pace';
 import type { Metrics } from './metrics.ts';
 
+/** How keys are worked off. */
 export interface WorkQueueOptions {
   /** Label of its metrics. */
   readonly name: string;

@@ -20,6 +20,7 @@ export interface ReportSinks {
   configMap?: ((text: string, signal: AbortSignal) => Promise<void>) | undefined;
 }
 
+/** What a reporter reads, and whom it tells. */
 export interface ReporterOptions {
   readonly report: () => PullerReport;
   readonly sinks: ReportSinks;

@@ -18,6 +18,7 @@ export interface StoreRetries {
   readonly logger: Logger;
 }
 
+/** How images are pulled. */
 export interface PullOptions extends StoreRetries {
   readonly store: ImageStore;
   readonly images: readonly WantedImage[];

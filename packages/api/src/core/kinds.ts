@@ -22,6 +22,7 @@ const NodeSchema = KubeObject.extend({
   ),
   status: readable(z.looseObject({ conditions: z.array(z.looseObject({ type: z.string(), status: z.string() })).nullish() })),
 });
+/** A machine of a cluster, as far as anybody here looks. */
 export type Node = z.output<typeof NodeSchema>;
 export const Node = resource('v1', 'Node', 'nodes', false, NodeSchema);
 
@@ -29,6 +30,7 @@ const PodSchema = KubeObject.extend({
   metadata: ObjectMeta.extend({ ownerReferences: readable(z.array(z.looseObject({ kind: z.string() }))) }),
   spec: readable(z.looseObject({ nodeName: z.string().optional() })),
 });
+/** A pod, as far as anybody here looks. */
 export type Pod = z.output<typeof PodSchema>;
 export const Pod = resource('v1', 'Pod', 'pods', true, PodSchema);
 
@@ -36,14 +38,17 @@ const count = z.union([z.number(), z.string()]).nullish();
 const DisruptionBudgetSchema = KubeObject.extend({
   spec: readable(z.looseObject({ selector: LabelSelector.nullish(), minAvailable: count, maxUnavailable: count })),
 });
+/** How many pods a drain may take away at once. */
 export type PodDisruptionBudget = z.output<typeof DisruptionBudgetSchema>;
 export const PodDisruptionBudget = resource('policy/v1', 'PodDisruptionBudget', 'poddisruptionbudgets', true, DisruptionBudgetSchema);
 
 const ConfigMapSchema = KubeObject.extend({ data: z.record(z.string(), z.string()).nullish() });
+/** Texts by key. */
 export type ConfigMap = z.output<typeof ConfigMapSchema>;
 export const ConfigMap = resource('v1', 'ConfigMap', 'configmaps', true, ConfigMapSchema);
 
 const SecretSchema = KubeObject.extend({ data: z.record(z.string(), z.string()).nullish(), type: z.string().optional() });
+/** Base64 by key. */
 export type Secret = z.output<typeof SecretSchema>;
 export const Secret = resource('v1', 'Secret', 'secrets', true, SecretSchema);
 
@@ -58,6 +63,7 @@ const LeaseSchema = KubeObject.extend({
     })
     .optional(),
 });
+/** Who leads, and since when. */
 export type Lease = z.output<typeof LeaseSchema>;
 export const Lease = resource('coordination.k8s.io/v1', 'Lease', 'leases', true, LeaseSchema);
 

@@ -18,6 +18,7 @@ const Schema = KubeObject.extend({
   spec: ManagedClusterActionSpec.optional(),
   status: spokeStatus({ conditions: spokeConditions, result: z.unknown().optional() }),
 });
+/** What the hub wants done on a cluster, in the namespace of that cluster. */
 export type ManagedClusterAction = z.output<typeof Schema>;
 export const ManagedClusterAction = resource(
   'action.open-cluster-management.io/v1beta1',

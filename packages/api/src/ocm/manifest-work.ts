@@ -119,6 +119,8 @@ export const ManifestWorkReplicaSet = resource(
   ReplicaSetSchema,
 );
 
+/** Condition of a manifest: its feedback was read. */
 export const STATUS_FEEDBACK_SYNCED = 'StatusFeedbackSynced';
 
+/** What a work may hold at most. */
 export const MAX_WORK_BYTES = 500 * 1024;

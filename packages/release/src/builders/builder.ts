@@ -38,4 +38,5 @@ export interface Builder {
   readonly judge?: (live: Json, judging: Judging) => ObjectVerdict;
 }
 
+/** The object is as it should be. */
 export const ready: ObjectVerdict = { is: 'ready' };

@@ -40,6 +40,7 @@ export function withEnvDefaults(env: unknown): readonly Json[] | undefined {
   });
 }
 
+/** A reference to a field with the version that a server writes into it. */
 export const withFieldVersion = (field: unknown): Json => ({ apiVersion: 'v1', ...objectAt(field) });
 
 function mergeResources(live: unknown, wanted: unknown): Json {

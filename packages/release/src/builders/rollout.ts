@@ -11,6 +11,7 @@ export function workloadId(live: Json): string {
 /** The condition of a type in a status. */
 export const conditionOf = (status: Json, type: string): Json | undefined => objectsAt(status.conditions).find((one) => one.type === type);
 
+/** A number of a status, 0 where there is none. */
 export const numberAt = (value: unknown): number => (typeof value === 'number' ? value : 0);
 
 /** Whether the controller of a workload has not seen its last change. */

@@ -11,8 +11,10 @@ export const configMap = merged(
   { build: injectTls },
 );
 
+/** Labels and annotations alone are merged. */
 export const namespace = merged(() => ({}));
 
+/** Its secrets stay. */
 export const serviceAccount = merged((_, built) => ({ automountServiceAccountToken: built.automountServiceAccountToken }));
 
 /** Addresses and whatever else the server chose stay. */
@@ -35,8 +37,10 @@ export const clusterRole = merged((live, built) =>
     : { aggregationRule: built.aggregationRule, rules: live.rules },
 );
 
+/** Rules are the release's. */
 export const role = merged((_, built) => ({ rules: built.rules }));
 
+/** Subjects and role are the release's. */
 export const roleBinding = merged((_, built) => ({
   subjects: objectsAt(built.subjects).map(withSubjectGroup),
   roleRef: { apiGroup: 'rbac.authorization.k8s.io', ...objectAt(built.roleRef) },
@@ -62,6 +66,7 @@ const withImportMode = (tag: Json, live: Json): Json => {
   return defined({ ...rest, importMode: importMode ?? objectAt(live.importPolicy).importMode });
 };
 
+/** What others added to its namespaces and service account stays. */
 export const operatorGroup = merged((live, built) => {
   const [before, next] = [objectAt(live.spec), objectAt(built.spec)];
   return {

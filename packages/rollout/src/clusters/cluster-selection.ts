@@ -11,6 +11,7 @@ export interface SelectionFailure {
   /** Explicit names without a ManagedCluster, all of them. */
   readonly missing?: readonly string[];
 }
+/** The clusters of an upgrade in order, or why there are none. */
 export type ClusterSelection = { readonly clusters: string[]; readonly failure?: undefined } | { readonly failure: SelectionFailure };
 
 /** What selection reads of the spec. */

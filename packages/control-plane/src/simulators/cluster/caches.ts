@@ -12,6 +12,7 @@ export interface ClusterCaches {
   readonly machines: WatchCache<Machine>;
 }
 
+/** Caches of what the actors of a cluster look at. */
 export const createClusterCaches = (client: Client, surroundings: WatchSurroundings): ClusterCaches => ({
   versions: new WatchCache(client, ClusterVersion, surroundings),
   pools: new WatchCache(client, MachineConfigPool, surroundings),

@@ -5,6 +5,7 @@ import { ignoreGone } from '../hub-writer.ts';
 import { divideIntoDecisions, type PlacementOutcome, type SetBinding, selectForPlacement } from './placement-selection.ts';
 import { BY_PLACEMENT, type PropagatorCaches } from './propagator-caches.ts';
 
+/** What decides placements. */
 export interface PlacementDeps {
   readonly client: Client;
   readonly caches: PropagatorCaches;

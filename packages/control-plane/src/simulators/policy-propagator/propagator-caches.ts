@@ -33,6 +33,7 @@ export function createPropagatorCaches(client: Client, options: { children: bool
   };
 }
 
+/** Everything that the propagator watches. */
 export type PropagatorCaches = ReturnType<typeof createPropagatorCaches>;
 
 /** By owner, which decisions that somebody else wrote have too. */

@@ -45,6 +45,7 @@ interface Entry {
   relapsed: boolean;
 }
 
+/** How clusters comply. */
 export interface SimulatedComplianceOptions {
   readonly clock: Clock;
   readonly seed: number;

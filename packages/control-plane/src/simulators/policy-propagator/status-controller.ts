@@ -6,6 +6,7 @@ import type { PolicyDeps } from './policy-controller.ts';
 import { BY_POLICY, placementOfBinding } from './propagator-caches.ts';
 import { rollUpClusters } from './root-status.ts';
 
+/** What writes statuses. */
 export interface StatusDeps extends PolicyDeps {
   readonly now: () => number;
 }
