@@ -4,6 +4,7 @@ import { CLUSTER_AVAILABLE, ManagedCluster, ManagedClusterAction, ManagedCluster
 import { ClusterGroupUpgrade, type PrecacheState } from '@flotilla/api/ran';
 import type { UpgradeIdentity } from '@flotilla/rollout';
 import { type Client, createLogger, createMetrics, WatchCache } from '@flotilla/runtime';
+import { expect, vi } from 'vitest';
 import { createPrecacheJob, precacheTeardown } from '../precache/job.ts';
 import { agentCondition, buildPrecacheSettings } from '../spoke-job/observation-builders.ts';
 import { runStep } from '../spoke-job/step.ts';
@@ -43,10 +44,17 @@ export class PortHub {
     this.#stop.abort();
   }
 
-  /** Says in the ManagedCluster whether the spoke's agent is alive. */
+  /** Says in the ManagedCluster whether the spoke's agent is alive, and waits until this hub has heard it. */
   async setAvailable(name: string, available: boolean): Promise<void> {
     const conditions = [agentCondition(CLUSTER_AVAILABLE, available ? 'True' : 'False', 'Test')];
-    await this.client.patch(ManagedCluster, { name }, { status: { conditions } }, { type: 'merge', subresource: 'status' });
+    const { metadata } = await this.client.patch(
+      ManagedCluster,
+      { name },
+      { status: { conditions } },
+      { type: 'merge', subresource: 'status' },
+    );
+    const isHeard = () => expect(this.caches.clusters.get({ name })?.metadata.resourceVersion).toBe(metadata.resourceVersion);
+    await vi.waitFor(isHeard, { timeout: 10_000 });
   }
 
   /** Everything of pre-caching in the spoke's hub namespace. */
