@@ -47,9 +47,7 @@ export default defineConfig({
           testTimeout: 600_000,
           hookTimeout: 600_000,
           retry: 1,
-          // Three clusters each; beside them runs integration.
-          maxWorkers: 2,
-          sequence: { groupOrder: 1 },
+          fileParallelism: false,
         },
       },
     ],

@@ -1,9 +1,7 @@
 import { spawn } from 'node:child_process';
-import { createReadStream } from 'node:fs';
-import { mkdtemp, open, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { childEnvironment } from '@flotilla/control-plane/processes';
 import { REPORT_VARIABLE, TestReport } from './test-reporter.ts';
@@ -17,27 +15,22 @@ export type StageResult = TestReport;
 /** Of a stage in which no test ran. */
 export const NOTHING: Readonly<StageResult> = { passed: 0, failures: [], skips: [], unsteady: [], files: [] };
 
-/** How a program is run. */
-export interface ProgramOptions {
-  readonly env?: Readonly<Record<string, string>>;
-  readonly timeoutMs: number;
-  /** File that gets what it prints; default: this program's own output. */
-  readonly outputFile?: string;
-}
-
 /** Runs a program of `node_modules/.bin` with this Node; resolves with its exit code, 1 when it was killed. */
-export async function runProgram(program: string, args: readonly string[], options: ProgramOptions): Promise<number> {
-  await using output = options.outputFile === undefined ? undefined : await open(options.outputFile, 'w');
+export function runProgram(
+  program: string,
+  args: readonly string[],
+  options: { env?: Record<string, string>; timeoutMs: number },
+): Promise<number> {
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', join(ROOT, program), ...args], {
     cwd: ROOT,
-    stdio: output ? ['ignore', output.fd, output.fd] : 'inherit',
+    stdio: 'inherit',
     env: childEnvironment(options.env),
     timeout: options.timeoutMs,
   });
   // However this process ends, what it started ends with it.
   const end = () => void child.kill('SIGTERM');
   process.once('exit', end);
-  return await new Promise<number>((resolve, reject) => {
+  return new Promise<number>((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', (code) => resolve(code ?? 1));
   }).finally(() => process.off('exit', end));
@@ -49,38 +42,17 @@ export async function runCheck(name: string, program: string, args: readonly str
   return { ...NOTHING, failures: code === 0 ? [] : [`${name} failed (exit code ${code}); its messages are above`] };
 }
 
-/**
- * Runs vitest projects and reads what they came to.
- * @param beside other projects that run at the same time; what they print follows when they have ended
- */
-export async function runTests(projects: readonly string[], beside: readonly string[] = []): Promise<StageResult> {
-  const others = beside.length > 0 ? runVitest(beside, true) : Promise.resolve(NOTHING);
-  const results = await Promise.allSettled([runVitest(projects, false), others]);
-  return addUp(results.map((result) => (result.status === 'fulfilled' ? result.value : { ...NOTHING, failures: [String(result.reason)] })));
-}
-
-/** What several stages came to. */
-export const addUp = (results: readonly StageResult[]): StageResult => ({
-  passed: results.reduce((sum, { passed }) => sum + passed, 0),
-  failures: results.flatMap(({ failures }) => failures),
-  skips: results.flatMap(({ skips }) => skips),
-  unsteady: results.flatMap(({ unsteady }) => unsteady),
-  files: results.flatMap(({ files }) => files),
-});
-
-async function runVitest(projects: readonly string[], isQuiet: boolean): Promise<StageResult> {
+/** Runs vitest projects and reads what they came to. */
+export async function runTests(projects: readonly string[]): Promise<StageResult> {
   const folder = await mkdtemp(join(tmpdir(), 'flotilla-report-'));
   try {
     const file = join(folder, 'report.json');
     const selected = projects.flatMap((project) => ['--project', project]);
     const reporters = ['--reporter=default', `--reporter=${join(ROOT, 'tools/src/test-reporter.ts')}`];
-    const outputFile = join(folder, 'output');
     const code = await runProgram('node_modules/.bin/vitest', ['run', '--passWithNoTests', ...selected, ...reporters], {
       env: { [REPORT_VARIABLE]: file },
       timeoutMs: 45 * 60_000,
-      ...(isQuiet && { outputFile }),
     });
-    if (isQuiet) await pipeline(createReadStream(outputFile), process.stdout, { end: false });
     return checkReport(await readFile(file, 'utf8').catch(() => undefined), code, projects);
   } finally {
     await rm(folder, { recursive: true, force: true });

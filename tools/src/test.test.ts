@@ -66,7 +66,8 @@ describe('arguments', () => {
       'type-aware lint',
       'generated files',
       'unit tests',
-      'integration and end-to-end tests',
+      'integration tests',
+      'end-to-end tests',
     ]);
   });
 

@@ -3,7 +3,7 @@ import { errorMessage } from '@flotilla/api';
 import { cleanupOnExit, sweepLeftovers } from '@flotilla/control-plane/processes';
 import { clusterObstacle } from '@flotilla/control-plane/servers';
 import { setUp } from './setup.ts';
-import { addUp, NOTHING, runCheck, runTests, type StageResult } from './test-stages.ts';
+import { NOTHING, runCheck, runTests, type StageResult } from './test-stages.ts';
 
 /** One step of the test command. */
 interface Stage {
@@ -25,11 +25,7 @@ const setUpStage: Stage = {
 };
 
 const checks: readonly Stage[] = [
-  {
-    name: 'types',
-    run: () =>
-      runCheck('tsc', 'node_modules/.bin/tsc', ['-p', 'tsconfig.json', '--incremental', '--tsBuildInfoFile', 'node_modules/.tsbuildinfo']),
-  },
+  { name: 'types', run: () => runCheck('tsc', 'node_modules/.bin/tsc', ['-p', 'tsconfig.json']) },
   { name: 'format and lint', run: () => runCheck('biome', 'node_modules/.bin/biome', ['check', '.']) },
   { name: 'type-aware lint', run: () => runCheck('oxlint', 'node_modules/.bin/oxlint', ['--type-aware', '.']) },
   { name: 'generated files', run: () => runCheck('npm run generate -- --check', 'tools/src/generate.ts', ['--check']) },
@@ -41,28 +37,29 @@ const tests: Readonly<Record<Tier, Stage>> = {
   e2e: { name: 'end-to-end tests', run: () => runTests(['e2e']) },
 };
 
-/** Whole clusters wait for their links and their pods, integration for a processor: beside one another they take hardly longer than the longer one. */
-const onServers: Stage = { name: 'integration and end-to-end tests', run: () => runTests(['integration'], ['e2e']) };
-
 /** Stages of a run; `only` leaves out the checks and the other tiers. */
 export function stagesOf(only: Tier | undefined): readonly Stage[] {
-  if (!only) return [setUpStage, ...checks, tests.unit, onServers];
+  if (!only) return [setUpStage, ...checks, ...TIERS.map((tier) => tests[tier])];
   return only === 'unit' ? [tests.unit] : [setUpStage, tests[only]];
 }
 
 /** Runs the stages one after the other, each also when an earlier one failed, and says how long each took. */
 async function runStages(stages: readonly Stage[]): Promise<StageResult> {
-  const results: StageResult[] = [];
+  const total: StageResult = { passed: 0, failures: [], skips: [], unsteady: [], files: [] };
   for (const [i, { name, run }] of stages.entries()) {
     say(`\n[${i + 1}/${stages.length}] ${name}`);
     const start = performance.now();
     const result = await run().catch((error: unknown) => ({ ...NOTHING, failures: [`${name}: ${errorMessage(error)}`] }));
-    results.push(result);
+    total.passed += result.passed;
+    total.failures.push(...result.failures);
+    total.skips.push(...result.skips);
+    total.unsteady.push(...result.unsteady);
+    total.files.push(...result.files);
     say(
       `[${i + 1}/${stages.length}] ${name}: ${result.failures.length === 0 ? 'ok' : 'FAILED'} after ${((performance.now() - start) / 1000).toFixed(1)} s`,
     );
   }
-  return addUp(results);
+  return total;
 }
 
 /** Files that the closing summary names as the slowest. */
