@@ -3,16 +3,6 @@ import { describe, expect, test } from 'vitest';
 import { ApiError, RuntimeErrorCode } from './errors.ts';
 import { patchStatus } from './status.ts';
 
-const NOW = Date.parse('2026-01-02T00:00:00Z');
-const EARLIER = '2026-01-01T00:00:00Z';
-const condition = (type: string, status: Condition['status'], more: Partial<Condition> = {}): Condition => ({
-  type,
-  status,
-  reason: 'R',
-  message: 'm',
-  lastTransitionTime: EARLIER,
-  ...more,
-});
 const boat = (status?: { conditions?: Condition[]; [field: string]: unknown }) => ({
   metadata: { namespace: 'sea', name: 'boat', uid: 'u', resourceVersion: '7', generation: 3 },
   ...(status && { status }),
