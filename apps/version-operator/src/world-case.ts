@@ -212,6 +212,7 @@ export function component(name: string, version: string, level = '20'): Readonly
   };
 }
 
+/** The Deployment of an operator, in its own namespace. */
 export const deployment = (name: string, image: string): Json => ({
   apiVersion: 'apps/v1',
   kind: 'Deployment',
@@ -236,6 +237,7 @@ export const scriptOf = (version: string, names: readonly string[]) => ({
   ),
 });
 
+/** A ConfigMap of a release. */
 export const configMap = (name: string, data: Json, more: Json = {}, namespace = 'openshift-cluster-version'): Json => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',

@@ -10,6 +10,7 @@ const MOST = 100;
 /** A spoke that has no job after so long does not keep others back: its agent is slow or silent. */
 const PATIENCE_MS = 5000;
 
+/** What the count of those that begin needs. */
 export interface BeginningsDeps {
   readonly clock: Pick<Clock, 'setTimer'>;
   /** It is the turn of a spoke that was kept back. */

@@ -4,7 +4,6 @@ import { CLUSTER_AVAILABLE, ManagedCluster, ManagedClusterAction, ManagedCluster
 import { ClusterGroupUpgrade, type PrecacheState } from '@flotilla/api/ran';
 import type { UpgradeIdentity } from '@flotilla/rollout';
 import { type Client, createLogger, createMetrics, WatchCache } from '@flotilla/runtime';
-import { expect, vi } from 'vitest';
 import { createPrecacheJob, precacheTeardown } from '../precache/job.ts';
 import { agentCondition, buildPrecacheSettings } from '../spoke-job/observation-builders.ts';
 import { runStep } from '../spoke-job/step.ts';
@@ -53,8 +52,12 @@ export class PortHub {
       { status: { conditions } },
       { type: 'merge', subresource: 'status' },
     );
-    const isHeard = () => expect(this.caches.clusters.get({ name })?.metadata.resourceVersion).toBe(metadata.resourceVersion);
-    await vi.waitFor(isHeard, { timeout: 10_000 });
+    const isHeard = () => this.caches.clusters.get({ name })?.metadata.resourceVersion === metadata.resourceVersion;
+    const giveUpAt = Date.now() + 10_000;
+    while (!isHeard()) {
+      if (Date.now() > giveUpAt) throw new Error(`waited in vain to hear of ${name}`);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
   }
 
   /** Everything of pre-caching in the spoke's hub namespace. */
