@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import type { Reporter, SerializedError, TestModule } from 'vitest/node';
+import type { Reporter, SerializedError, TestCase, TestModule } from 'vitest/node';
 import { z } from 'zod';
 
 /** Environment variable that names the file for the report. */
@@ -19,8 +19,21 @@ export const TestReport = z.object({
 });
 export type TestReport = z.output<typeof TestReport>;
 
+type Failing = { errors(): readonly Pick<SerializedError, 'message'>[] };
+
+/** What is read of a test. */
+export type FinishedTest = Pick<TestCase, 'fullName' | 'result' | 'diagnostic'> & { readonly parent: Suite };
+type Suite = Failing & { readonly parent?: Suite };
+
+/** What is read of a file of tests. */
+export type FinishedModule = Failing &
+  Pick<TestModule, 'relativeModuleId'> & {
+    diagnostic(): { readonly duration: number };
+    readonly children: { allSuites(): Iterable<Failing>; allTests(): Iterable<FinishedTest> };
+  };
+
 /** Adds up the tests of finished modules. */
-export function summarize(modules: readonly TestModule[], unhandled: readonly SerializedError[]): TestReport {
+export function summarize(modules: readonly FinishedModule[], unhandled: readonly SerializedError[]): TestReport {
   const failures = unhandled.map((error) => `outside of a test: ${firstLine(error.message)}`);
   const report: TestReport = { passed: 0, failures, skips: [], unsteady: [], files: [] };
   for (const module of modules) {
@@ -34,12 +47,23 @@ export function summarize(modules: readonly TestModule[], unhandled: readonly Se
       if (test.diagnostic()?.flaky) report.unsteady.push(name);
       if (result.state === 'passed') report.passed += 1;
       else if (result.state === 'failed') report.failures.push(`${name}: ${firstLine(result.errors[0]?.message ?? 'failed')}`);
-      else if (result.state === 'skipped') report.skips.push({ name, ...(result.note && { reason: result.note }) });
+      else if (result.state === 'skipped') {
+        const reason = result.note ?? (hasFailedSetup(test) ? SETUP_FAILED : undefined);
+        report.skips.push({ name, ...(reason && { reason }) });
+      }
       // Neither: the run was broken off before this test.
       else report.failures.push(`${name}: did not run to its end`);
     }
   }
   return report;
+}
+
+/** Why a test did not run whose suite could not be set up; the error itself is among the failures. */
+export const SETUP_FAILED = 'its set-up failed, see above';
+
+function hasFailedSetup({ parent }: FinishedTest): boolean {
+  for (let suite: Suite | undefined = parent; suite; suite = suite.parent) if (suite.errors().length > 0) return true;
+  return false;
 }
 
 const firstLine = (text: string): string => (text.split('\n', 1)[0] ?? '').slice(0, 300);

@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest';
+import { type FinishedModule, type FinishedTest, SETUP_FAILED, summarize } from './test-reporter.ts';
+
+const fine = { errors: () => [] };
+const broken = { errors: () => [{ message: 'no cluster\nat a place' }] };
+
+function skipped(fullName: string, parent: FinishedTest['parent'], note?: string): FinishedTest {
+  return { fullName, parent, diagnostic: () => undefined, result: () => ({ state: 'skipped', note, errors: undefined }) };
+}
+
+function moduleOf(suite: FinishedTest['parent'], tests: readonly FinishedTest[]): FinishedModule {
+  return {
+    ...fine,
+    relativeModuleId: 'a.test.ts',
+    diagnostic: () => ({ duration: 2000 }),
+    children: { allSuites: () => [suite], allTests: () => tests },
+  };
+}
+
+test('a test whose suite could not be set up says so instead of asking for a reason', () => {
+  const module = moduleOf(broken, [
+    skipped('below it', { ...fine, parent: broken }),
+    skipped('with a reason of its own', broken, 'needs root'),
+    skipped('elsewhere', fine),
+  ]);
+  const report = summarize([module], []);
+  expect(report.failures).toEqual(['a.test.ts: no cluster']);
+  expect(report.skips.map(({ reason }) => reason)).toEqual([SETUP_FAILED, 'needs root', undefined]);
+});
