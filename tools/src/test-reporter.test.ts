@@ -17,6 +17,17 @@ function moduleOf(suite: FinishedTest['parent'], tests: readonly FinishedTest[])
   };
 }
 
+test('a test that passed at the second attempt is named with what failed in the first', () => {
+  const unsteady: FinishedTest = {
+    fullName: 'story',
+    parent: fine,
+    diagnostic: () => ({ flaky: true, slow: false, heap: undefined, duration: 1, startTime: 1, retryCount: 1, repeatCount: 0 }),
+    result: () => ({ state: 'passed', errors: [{ message: 'not yet\nat a place' }] }),
+  };
+  const report = summarize([moduleOf(fine, [unsteady])], []);
+  expect(report).toMatchObject({ passed: 1, failures: [], unsteady: ['a.test.ts > story: not yet'] });
+});
+
 test('a test whose suite could not be set up says so instead of asking for a reason', () => {
   const module = moduleOf(broken, [
     skipped('below it', { ...fine, parent: broken }),

@@ -12,7 +12,7 @@ export const TestReport = z.object({
   failures: z.array(z.string()),
   /** Skipped tests with the reason that the test gave. */
   skips: z.array(z.object({ name: z.string(), reason: z.string().optional() })),
-  /** Tests that failed first and passed when they were run again: on a busy machine, or because something is wrong with them. */
+  /** Tests that failed first and passed when they were run again, and how they failed: on a busy machine, or because something is wrong. */
   unsteady: z.array(z.string()).default([]),
   /** How long each file took, its hooks included. */
   files: z.array(z.object({ name: z.string(), seconds: z.number() })).default([]),
@@ -44,9 +44,9 @@ export function summarize(modules: readonly FinishedModule[], unhandled: readonl
     for (const test of module.children.allTests()) {
       const name = `${module.relativeModuleId} > ${test.fullName}`;
       const result = test.result();
-      if (test.diagnostic()?.flaky) report.unsteady.push(name);
+      if (test.diagnostic()?.flaky) report.unsteady.push(`${name}: ${firstError(result.errors)}`);
       if (result.state === 'passed') report.passed += 1;
-      else if (result.state === 'failed') report.failures.push(`${name}: ${firstLine(result.errors[0]?.message ?? 'failed')}`);
+      else if (result.state === 'failed') report.failures.push(`${name}: ${firstError(result.errors)}`);
       else if (result.state === 'skipped') {
         const reason = result.note ?? (hasFailedSetup(test) ? SETUP_FAILED : undefined);
         report.skips.push({ name, ...(reason && { reason }) });
@@ -66,6 +66,7 @@ function hasFailedSetup({ parent }: FinishedTest): boolean {
   return false;
 }
 
+const firstError = (errors: readonly Pick<SerializedError, 'message'>[] = []): string => firstLine(errors[0]?.message ?? 'failed');
 const firstLine = (text: string): string => (text.split('\n', 1)[0] ?? '').slice(0, 300);
 
 /** Vitest reporter that writes a TestReport. vitest's own JSON report lacks the reasons of skips. */

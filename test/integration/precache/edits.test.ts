@@ -1,5 +1,6 @@
 import type { KubeObject } from '@flotilla/api';
-import { PreCachingConfig, SpokeName } from '@flotilla/api/ran';
+import { ManifestWork } from '@flotilla/api/ocm';
+import { PRECACHE_WORK, PreCachingConfig, SpokeName } from '@flotilla/api/ran';
 import { describe, expect } from 'vitest';
 import { eventually } from '../../fixtures/eventually.ts';
 import { testIn } from '../world.ts';
@@ -25,6 +26,12 @@ describe.each(TRANSPORTS)('by %s', (transport) => {
       | undefined;
     return found?.data?.additionalImages;
   };
+  /** The manifests that wait on the hub for a spoke, as JSON. */
+  const carriedTo = async (world: World, namespace: string): Promise<string | undefined> => {
+    const work = await world.client.get(ManifestWork, { namespace, name: PRECACHE_WORK });
+    return work && JSON.stringify(work.spec?.workload);
+  };
+
   /** What every job that succeeded on a spoke was told to pull, in order. */
   function watchJobs(world: World, cluster: string): () => string[] {
     const told: string[] = [];
@@ -61,6 +68,9 @@ describe.each(TRANSPORTS)('by %s', (transport) => {
       20_000,
       'the verdict about other images to be taken back',
     );
+    // An agent that returns carries out the work that it finds.
+    if (transport === 'work')
+      await eventually(async () => (await carriedTo(world, 'away'))?.includes('second:2'), 20_000, 'the work of the absent to be replaced');
     world.spokes.reconnect('away');
     await world.untilCondition('edited', 'PrecachingSuceeded', COMPLETED, 90_000);
     expect(Object.fromEntries(watched.map(([cluster, told]) => [cluster, told()]))).toEqual({

@@ -207,6 +207,18 @@ const rows: Row[] = [
   },
   { name: 'a job that is gone', from: 'Starting', work: lost, to: 'Starting' },
   {
+    name: 'a namespace that went in the second of its apply, after it was read',
+    from: 'PreparingToStart',
+    work: { namespace: { available: 'False', synced: 'False' } },
+    to: 'Starting',
+  },
+  {
+    name: 'a namespace that was not there before it was applied',
+    from: 'PreparingToStart',
+    work: { namespace: { available: 'False' } },
+    to: 'PreparingToStart',
+  },
+  {
     name: 'a job that is gone again and again',
     from: 'Starting',
     work: { ...lost, annotations: { 'flotilla.io/refusals': String(RETRY_BUDGET) } },

@@ -135,13 +135,18 @@ function read(work: ManifestWork, manifest: ManifestStatus | undefined): Read {
   return { kind: 'read', values };
 }
 
-/** It was there and is not, as of the latest spec; before the first apply nothing is there either. Both times are one agent's. */
-function isAbsent({ metadata, status }: ManifestWork, manifest: ManifestStatus, available: Condition): boolean {
-  const applied = findCondition(manifest.conditions, WORK_APPLIED);
+/**
+ * It was there and is not, as of the latest spec; before the first apply nothing is there either. Both times are one agent's, in whole
+ * seconds: what went in the second of its apply is told by that something was read of it.
+ */
+function isAbsent({ metadata, status }: ManifestWork, { conditions }: ManifestStatus, available: Condition): boolean {
+  const applied = findCondition(conditions, WORK_APPLIED);
   const isLatest = [WORK_APPLIED, WORK_AVAILABLE].every(
     (type) => (findCondition(status?.conditions, type)?.observedGeneration ?? 0) >= (metadata.generation ?? 1),
   );
-  return applied?.status === 'True' && isLatest && Date.parse(available.lastTransitionTime) > Date.parse(applied.lastTransitionTime);
+  if (applied?.status !== 'True' || !isLatest) return false;
+  const laterMs = Date.parse(available.lastTransitionTime) - Date.parse(applied.lastTransitionTime);
+  return laterMs > 0 || (laterMs === 0 && findCondition(conditions, STATUS_FEEDBACK_SYNCED) !== undefined);
 }
 
 function namespaceSight(work: ManifestWork, { namespace }: SpokeJobNames): Sight {
