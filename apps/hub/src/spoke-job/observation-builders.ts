@@ -5,10 +5,11 @@ import { CLUSTER_AVAILABLE, ManagedCluster, ManagedClusterAction, ManagedCluster
 import { SpokeName } from '@flotilla/api/ran';
 import type { UpgradeIdentity } from '@flotilla/rollout';
 import { ApiError, type Client } from '@flotilla/runtime';
+import type { PrecacheInputs, PrecacheJob } from '../precache/job.ts';
 import type { PrecacheSettings } from '../precache/settings.ts';
 import { ActionsRun } from '../spokes/actions/effects.ts';
 import { type ActionObservation, type ActionsSpoke, toObservation, type ViewObservation } from '../spokes/actions/observe.ts';
-import type { Answer, SpokeObject, SpokeReach } from '../spokes/port/port.ts';
+import type { Answer, SpokeObject, SpokeReach, SpokeTask } from '../spokes/port/port.ts';
 import type { SpokeJobNames } from '../spokes/port/workload.ts';
 
 /** The upgrade under test. */
@@ -25,6 +26,21 @@ export const buildPrecacheSettings = (parts: Partial<PrecacheSettings> = {}): Pr
   progressViewSeconds: 5,
   graceMs: 0,
   ...parts,
+});
+
+/** What that upgrade wants of the spoke. */
+export const buildTask = (
+  job: PrecacheJob,
+  { digest, ...inputs }: Partial<PrecacheInputs> & { readonly digest?: string } = {},
+): SpokeTask => ({
+  job,
+  upgrade: UPGRADE,
+  cluster: 'spoke',
+  digest,
+  workload: job.workload(
+    { spec: {}, image: 'puller', profile: 'least-privilege', jobSeconds: 60, ...inputs },
+    { upgradeUid: UPGRADE.uid, managed: undefined, clusters: 1 },
+  ),
 });
 
 /** A spoke that is available and of which nothing else is known. */

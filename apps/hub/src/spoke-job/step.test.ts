@@ -2,7 +2,6 @@ import { Label } from '@flotilla/api';
 import type { PrecacheState } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
 import { createPrecacheJob } from '../precache/job.ts';
-import type { JobProfile } from '../precache/workload-inputs.ts';
 import type { ActionsSpoke } from '../spokes/actions/observe.ts';
 import type { SpokeTask } from '../spokes/port/port.ts';
 import { RETRY_BUDGET } from '../spokes/port/refusals.ts';
@@ -12,6 +11,7 @@ import {
   buildAction,
   buildPrecacheSettings,
   buildSpoke,
+  buildTask,
   buildView,
   foundJob,
   foundNamespace,
@@ -33,17 +33,8 @@ const context: StepContext<PrecacheState> = {
   trouble: undefined,
   digest: undefined,
 };
-const taskOf = (profile: JobProfile): SpokeTask => ({
-  job,
-  upgrade: UPGRADE,
-  cluster: 'spoke',
-  workload: job.workload(
-    { spec: {}, image: 'puller', profile, jobSeconds: 60 },
-    { upgradeUid: UPGRADE.uid, managed: undefined, clusters: 1 },
-  ),
-});
-const task = taskOf('least-privilege');
-const talm = taskOf('talm');
+const task = buildTask(job);
+const talm = buildTask(job, { profile: 'talm' });
 
 type States = Parameters<typeof runStep<PrecacheState>>[1];
 

@@ -5,7 +5,7 @@ import type { PullerReport } from '@flotilla/api/ran';
 import { readAnswer, readReport } from './actions/observe.ts';
 import type { SpokeJobCaches } from './port/caches.ts';
 import type { SpokeJobNames } from './port/workload.ts';
-import { observeWork } from './work/observe.ts';
+import { readWorkReport } from './work/observe.ts';
 
 /** Something that happened on one spoke of one upgrade. */
 export type SpokeChange = { readonly upgradeUid: string; readonly cluster: string } & (
@@ -50,7 +50,4 @@ function ofAction(action: ManagedClusterAction, { actions: { createJob } }: Spok
   return [{ kind: condition.status === 'True' && action.metadata.name === createJob ? 'begun' : 'done' }];
 }
 
-function ofWork(work: ManifestWork, names: SpokeJobNames): readonly Told[] {
-  const { report } = observeWork(names, { cluster: undefined, work, other: undefined, isClearing: false, now: 0 });
-  return [...progressOf(report), ...NEWS];
-}
+const ofWork = (work: ManifestWork, names: SpokeJobNames): readonly Told[] => [...progressOf(readWorkReport(work, names)), ...NEWS];

@@ -8,12 +8,16 @@ import { createPrecacheJob, precacheTeardown } from '../precache/job.ts';
 import { agentCondition, buildPrecacheSettings } from '../spoke-job/observation-builders.ts';
 import { runStep } from '../spoke-job/step.ts';
 import { Teardown } from '../spoke-job/teardown.ts';
+import { until } from '../until.ts';
 import type { Transport } from './choice.ts';
 import { type SpokeJobCaches, upgradeIndexes } from './port/caches.ts';
 import { reachSpoke } from './reach.ts';
 import { transportCaches } from './transport-caches.ts';
 
 const job = createPrecacheJob(buildPrecacheSettings({ jobViewSeconds: 1, progressViewSeconds: 1 }));
+
+/** Two dozen stories share the machine. */
+const PATIENCE_MS = 90_000;
 
 /** The hub's side of a fleet. */
 export class PortHub {
@@ -53,11 +57,7 @@ export class PortHub {
       { type: 'merge', subresource: 'status' },
     );
     const isHeard = () => this.caches.clusters.get({ name })?.metadata.resourceVersion === metadata.resourceVersion;
-    const giveUpAt = Date.now() + 10_000;
-    while (!isHeard()) {
-      if (Date.now() > giveUpAt) throw new Error(`waited in vain to hear of ${name}`);
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
+    await until(isHeard, `this hub to hear of ${name}`);
   }
 
   /** Everything of pre-caching in the spoke's hub namespace. */
@@ -84,7 +84,6 @@ export class PortDriver {
   readonly #transport: Transport;
   readonly #upgrade: UpgradeIdentity;
   readonly #teardown: Teardown;
-  readonly #since = Date.now();
   state: PrecacheState = 'NotStarted';
   /** Each once in a row. */
   readonly seen: PrecacheState[] = [];
@@ -147,19 +146,19 @@ export class PortDriver {
   }
 
   /** Steps until the job is in that state, and once more. */
-  async until(state: PrecacheState, timeoutMs = 30_000): Promise<void> {
-    await this.while(async () => (await this.step()) !== state, `${this.#cluster} to be ${state}`, timeoutMs);
+  async until(state: PrecacheState, timeoutMs = PATIENCE_MS): Promise<void> {
+    await until(async () => (await this.step()) === state, this.#story(`${this.#cluster} to be ${state}`), timeoutMs);
     await this.step();
   }
 
   /** Steps until something is so. */
-  async untilSo(isSo: () => boolean | Promise<boolean>, what: string, timeoutMs = 30_000): Promise<void> {
-    await this.while(
+  async untilSo(isSo: () => boolean | Promise<boolean>, what: string, timeoutMs = PATIENCE_MS): Promise<void> {
+    await until(
       async () => {
         await this.step();
-        return !(await isSo());
+        return isSo();
       },
-      what,
+      this.#story(what),
       timeoutMs,
     );
   }
@@ -167,14 +166,8 @@ export class PortDriver {
   /** Takes away what is left, as the end of the upgrade does. */
   async end(): Promise<void> {
     const states = () => ({ [this.#cluster]: this.state });
-    await this.while(async () => !(await this.#teardown.advance(states(), false)), `${this.#cluster} to be cleaned`, 30_000);
+    await until(() => this.#teardown.advance(states(), false), this.#story(`${this.#cluster} to be cleaned`), PATIENCE_MS);
   }
 
-  async while(isSo: () => Promise<boolean>, what: string, timeoutMs: number): Promise<void> {
-    const giveUpAt = this.#since + timeoutMs + 60_000;
-    while (await isSo()) {
-      if (Date.now() > giveUpAt) throw new Error(`waited in vain for ${what}: ${this.seen.join(' → ')}; told ${JSON.stringify(this.told)}`);
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-  }
+  readonly #story = (what: string) => (): string => `${what}: ${this.seen.join(' → ')}; told ${JSON.stringify(this.told)}`;
 }

@@ -89,6 +89,15 @@ const store = (cluster: string) => {
 const jobsOf = (cluster: string) => spokes.jobsCreated(cluster);
 /** An action that removes a namespace is done when the removal has begun. */
 const untilGone = (cluster: string) => vi.waitFor(() => expect(store(cluster).namespace()).toBeUndefined(), { timeout: 10_000 });
+/** The spoke's agent is away, and the hub knows it. */
+async function cutOff(cluster: string): Promise<void> {
+  await hub.setAvailable(cluster, false);
+  spokes.disconnect(cluster);
+}
+async function bringBack(cluster: string): Promise<void> {
+  spokes.reconnect(cluster);
+  await hub.setAvailable(cluster, true);
+}
 const namesOf = (objects: readonly KubeObject[]) => objects.map(({ metadata }) => metadata.name);
 
 // Each story has one spoke and no second one: what happened on it cannot be undone.
@@ -143,13 +152,11 @@ describe.each(WAYS)('a spoke that is reached by %s', { retry: 0 }, (way) => {
 
   test.concurrent('is away from the start: nothing is there that would go off when it returns', async () => {
     const cluster = spokeOf('absent', way);
-    await hub.setAvailable(cluster, false);
-    spokes.disconnect(cluster);
+    await cutOff(cluster);
     const driver = begin('absent');
     await driver.untilSo(() => driver.told.includes('the cluster is not available; pre-caching goes on when it is'), 'the message');
     expect(namesOf(await hub.objects(cluster)).filter((name) => !name.startsWith('view-'))).toEqual([]);
-    spokes.reconnect(cluster);
-    await hub.setAvailable(cluster, true);
+    await bringBack(cluster);
     await driver.until('Succeeded');
     expect(jobsOf(cluster)).toHaveLength(1);
   });
@@ -158,12 +165,10 @@ describe.each(WAYS)('a spoke that is reached by %s', { retry: 0 }, (way) => {
     const cluster = spokeOf('leaving', way);
     const driver = begin('leaving');
     await driver.until('Active');
-    await hub.setAvailable(cluster, false);
-    spokes.disconnect(cluster);
+    await cutOff(cluster);
     await driver.untilSo(() => driver.told.includes('the cluster is not available; last seen pulling'), 'the message');
     spokes.setFaults(cluster, {});
-    spokes.reconnect(cluster);
-    await hub.setAvailable(cluster, true);
+    await bringBack(cluster);
     await driver.until('Succeeded');
     expect(jobsOf(cluster)).toHaveLength(1);
   });

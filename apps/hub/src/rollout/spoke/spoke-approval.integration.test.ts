@@ -3,7 +3,8 @@ import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
 import { type SimulatedSpokes, type StoredObject, startSimulatedSpokes } from '@flotilla/control-plane/simulators';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { attempt, running, SpokeHub, type StepProcess, stepOf, until } from './spoke-hub.ts';
+import { until } from '../../until.ts';
+import { attempt, running, SpokeHub, type StepProcess, stepOf } from './spoke-hub.ts';
 
 const SPOKES = ['plain', 'conflict', 'refused', 'crashed', 'automatic', 'away', 'shared', 'done'] as const;
 type Spoke = (typeof SPOKES)[number];

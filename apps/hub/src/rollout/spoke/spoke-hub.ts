@@ -13,6 +13,7 @@ import { ClusterGroupUpgrade, ranCrds } from '@flotilla/api/ran';
 import type { StepKey } from '@flotilla/queues';
 import { type Client, createLogger, createMetrics, isNotFound, WatchCache } from '@flotilla/runtime';
 import { upgradeIndexes } from '../../spokes/port/caches.ts';
+import { until } from '../../until.ts';
 import { rolloutCaches, type SpokeCaches } from './caches.ts';
 import { createSpokeStep, spokeNeed } from './spoke-step.ts';
 
@@ -186,15 +187,6 @@ export async function attempt(process: StepProcess['process'], step: StepKey): P
 export function isCurrent(caches: SpokeCaches, { metadata }: ClusterGroupUpgrade): boolean {
   const version = caches.upgrades.get(metadata)?.metadata.resourceVersion;
   return version !== undefined && Number(version) >= Number(metadata.resourceVersion);
-}
-
-/** Asks until the answer is true; throws after 30 s. */
-export async function until(ask: () => boolean | Promise<boolean>, what = 'the condition'): Promise<void> {
-  const deadline = Date.now() + 30_000;
-  while (!(await ask())) {
-    if (Date.now() > deadline) throw new Error(`waited 30 s for ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 25));
-  }
 }
 
 async function isServed(client: Client, kind: Resource): Promise<boolean> {

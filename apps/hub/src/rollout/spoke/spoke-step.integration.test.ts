@@ -3,7 +3,8 @@ import { ManagedCluster, ManifestWork } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { attempt, ended, isCurrent, preparing, running, runStep, SpokeHub, type StepProcess, stepOf, until } from './spoke-hub.ts';
+import { until } from '../../until.ts';
+import { attempt, ended, isCurrent, preparing, running, runStep, SpokeHub, type StepProcess, stepOf } from './spoke-hub.ts';
 
 let server: ApiServer;
 let hub: SpokeHub;

@@ -7,9 +7,9 @@ import {
   buildAction,
   buildPrecacheSettings,
   buildSpoke,
+  buildTask,
   clusterObject,
   recordingClient,
-  UPGRADE,
 } from '../../spoke-job/observation-builders.ts';
 import type { ActionObservation } from '../actions/observe.ts';
 import type { SpokeTask } from '../port/port.ts';
@@ -20,16 +20,7 @@ import { CREATED_AT, OURS, there, type WorkCase, workOf } from './work-builders.
 
 const SECOND = 1000;
 const job = createPrecacheJob(buildPrecacheSettings());
-const taskOf = (additionalImages: string[] = []): SpokeTask => ({
-  job,
-  upgrade: UPGRADE,
-  cluster: 'spoke',
-  digest: 'd1',
-  workload: job.workload(
-    { spec: { additionalImages }, image: 'puller', profile: 'least-privilege', jobSeconds: 60 },
-    { upgradeUid: UPGRADE.uid, managed: undefined, clusters: 1 },
-  ),
-});
+const taskOf = (additionalImages: string[] = []): SpokeTask => buildTask(job, { spec: { additionalImages }, digest: 'd1' });
 
 interface Given {
   readonly work?: WorkCase;

@@ -8,6 +8,7 @@ import {
   WORK_APPLIED,
   WORK_AVAILABLE,
 } from '@flotilla/api/ocm';
+import type { PullerReport } from '@flotilla/api/ran';
 import { countOf, isAvailable } from '@flotilla/rollout';
 import { ActionAnnotation } from '../actions/hub-objects.ts';
 import type { Answer, Failure, Sight, SpokeObservation } from '../port/port.ts';
@@ -76,11 +77,10 @@ export const isAnswered = ({ metadata, status }: ManifestWork): boolean =>
 /** Builds the observation of one spoke from its work. */
 export function observeWork(names: SpokeJobNames, { cluster, work, other, isClearing, now }: CachedWorks): SpokeObservation {
   const available = isAvailable(cluster);
-  const here = work && !isLeaving(work) && !isFrozen(work) ? work : undefined;
+  const here = work && isLive(work) ? work : undefined;
   const namespace = here ? namespaceSight(here, names) : work || other ? LEFT : undefined;
-  const isSeen = namespace?.answer.kind === 'found';
-  const isOurs = isSeen && namespace.answer.object.metadata.annotations?.[Annotation.upgradeUid] !== undefined;
-  const job = here && (isOurs || !isSeen) ? jobSight(here, names) : undefined;
+  const isOwn = isOurs(namespace);
+  const job = here && (isOwn || namespace?.answer.kind !== 'found') ? jobSight(here, names) : undefined;
   const isUnanswered = here !== undefined && available && !isAnswered(here) && now >= createdAt(here) + UNANSWERED_MS;
   return {
     available,
@@ -89,12 +89,19 @@ export function observeWork(names: SpokeJobNames, { cluster, work, other, isClea
     digests: here ? [...digestsOf(here), ...(job === FOREIGN ? [OTHER_JOB] : [])] : [],
     namespace,
     job: job === FOREIGN ? undefined : job,
-    report: here && isOurs ? reportOf(here, names) : undefined,
+    report: here && isOwn ? reportOf(here, names) : undefined,
     failure: here && failureOf(here, now),
     losses: here ? lossesOf(here) : 0,
     note: isUnanswered ? `no work agent of the cluster has answered for ${UNANSWERED_MS / 1000} s` : undefined,
   };
 }
+
+/** Neither on its way out nor kept for what it shows. */
+const isLive = (work: ManifestWork): boolean => !isLeaving(work) && !isFrozen(work);
+
+/** Whether the namespace was made by this very attempt: others' carry no annotations here. */
+const isOurs = (namespace: Sight | undefined): boolean =>
+  namespace?.answer.kind === 'found' && namespace.answer.object.metadata.annotations?.[Annotation.upgradeUid] !== undefined;
 
 /** How often the job of a work was lost. */
 export const lossesOf = ({ metadata }: ManifestWork): number => countOf(metadata.annotations?.[ActionAnnotation.refusals]);
@@ -196,6 +203,11 @@ function jobStatus(values: Values): Record<string, unknown> {
   const failed = values.get(Value.failed);
   const conditions = [{ type: 'Failed', status: failed, reason: values.get(Value.reason), message: values.get(Value.message) }];
   return { ...Object.fromEntries(counts), ...(failed !== undefined && { conditions }) };
+}
+
+/** What the puller said last by a work, as far as it is this attempt's. */
+export function readWorkReport(work: ManifestWork, names: SpokeJobNames): PullerReport | undefined {
+  return isLive(work) && isOurs(namespaceSight(work, names)) ? reportOf(work, names) : undefined;
 }
 
 function reportOf(work: ManifestWork, { views: { progress } }: SpokeJobNames) {
