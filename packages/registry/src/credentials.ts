@@ -1,6 +1,6 @@
+import { readNamePattern } from '@flotilla/api';
 import { z } from 'zod';
 import { RegistryError, RegistryErrorCode } from './errors.ts';
-import { matchesGlob } from './glob.ts';
 
 /** One entry of `auths`, where Go writes null for what is not set: base64 `auth`, or the two words of it, or a refresh token. */
 const DockerAuth = z.object({
@@ -78,7 +78,7 @@ function matchesHost(pattern: string, host: string): boolean {
   return (
     wanted.port === given.port &&
     wanted.words.length === given.words.length &&
-    wanted.words.every((word, i) => matchesGlob(word, given.words[i] ?? ''))
+    wanted.words.every((word, i) => readNamePattern(word)?.(given.words[i] ?? '') ?? false)
   );
 }
 

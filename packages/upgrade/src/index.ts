@@ -20,7 +20,6 @@ export {
   isDrainDue,
   planDrain,
 } from './drain/drain.ts';
-export { compileGlob } from './glob.ts';
 export {
   conditionOf,
   findEntry,

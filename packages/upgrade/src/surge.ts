@@ -1,8 +1,7 @@
 /** Workers that are there for the time of an upgrade (spec/muo 7.4, 7.5). */
-import type { KubeObject } from '@flotilla/api';
+import { type KubeObject, readNamePattern } from '@flotilla/api';
 import type { Node } from '@flotilla/api/core';
 import { MACHINE_NAMESPACE, type Machine, MachineLabel, MachineSet } from '@flotilla/api/machine';
-import { compileGlob } from './glob.ts';
 
 /** Pool of the workers that every cluster has. */
 const WORKERS = 'worker';
@@ -17,10 +16,10 @@ export const hasWorkerSet = (sets: readonly MachineSet[]): boolean =>
 
 /** Sets that get a copy: the workers', and those of extra pools whose name matches one of the patterns. */
 export function originalsOf(sets: readonly MachineSet[], extraPools: readonly string[]): MachineSet[] {
-  const patterns = extraPools.map(compileGlob);
+  const patterns = extraPools.map(readNamePattern);
   return sets.filter((set) => {
     const pool = labelOf(set, MachineLabel.pool);
-    return pool !== undefined && !isSurge(set) && (pool === WORKERS || patterns.some((pattern) => pattern?.test(pool)));
+    return pool !== undefined && !isSurge(set) && (pool === WORKERS || patterns.some((pattern) => pattern?.(pool)));
   });
 }
 

@@ -1,5 +1,5 @@
+import { readNamePattern } from '@flotilla/api';
 import { UPGRADE_CONFIG_NAME, UpgradeType } from '@flotilla/api/managed';
-import { compileGlob } from '@flotilla/upgrade';
 import { z } from 'zod';
 
 /** Whole numbers of at least `least`; more than a year of minutes is a mistake. */
@@ -27,7 +27,7 @@ const regularExpression = z.string({ error: 'must be a text' }).superRefine((tex
 
 const namePattern = z
   .string({ error: 'must be a text' })
-  .refine((text) => compileGlob(text) !== undefined, { error: 'is no pattern: close every [ and give \\ something to stand before' });
+  .refine((text) => readNamePattern(text) !== undefined, { error: 'is no pattern: close every [ and give \\ something to stand before' });
 
 const isHttp = (text: string): boolean => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 
