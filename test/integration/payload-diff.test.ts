@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { untyped } from '@flotilla/api';
 import { ClusterVersion, configCrds } from '@flotilla/api/config';
 import { ConfigMap, Deployment, Namespace, Secret } from '@flotilla/api/core';
+import { childEnvironment } from '@flotilla/control-plane/processes';
 import { type ApiServer, applyCrds, startApiServer } from '@flotilla/control-plane/servers';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -164,7 +165,7 @@ const flotilla = (...args: string[]): Promise<{ code: unknown; stdout: string; s
   new Promise((resolve) => {
     const main = join(import.meta.dirname, '../../apps/cli/src/main.ts');
     const all = [main, 'payload', 'diff', 'payload', '--kubeconfig', server.kubeconfig, ...args];
-    execFile(process.execPath, all, { cwd: root, env: { ...process.env, INIT_CWD: root } }, (error, stdout, stderr) =>
+    execFile(process.execPath, all, { cwd: root, env: childEnvironment({ INIT_CWD: root }) }, (error, stdout, stderr) =>
       resolve({ code: error === null ? 0 : error.code, stdout, stderr }),
     );
   });

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { freePorts } from '@flotilla/control-plane/processes';
+import { childEnvironment, freePorts } from '@flotilla/control-plane/processes';
 import { type Dispatcher, type DispatcherOptions, openStore, type QueueStore, type StepKey, startDispatcher } from '@flotilla/queues';
 import { systemClock } from '@flotilla/runtime';
 import { afterAll, afterEach, beforeAll, vi } from 'vitest';
@@ -70,11 +70,15 @@ export interface WorkerProcess extends AsyncDisposable {
 }
 
 /** Starts a worker process whose runs take `runMs`. @param redisUrl default: a server of its own */
-export async function startWorkerProcess(redisUrl: string | undefined, runMs: number, env: NodeJS.ProcessEnv = {}): Promise<WorkerProcess> {
+export async function startWorkerProcess(
+  redisUrl: string | undefined,
+  runMs: number,
+  env: Readonly<Record<string, string>> = {},
+): Promise<WorkerProcess> {
   const program = fileURLToPath(new URL('queue-worker-child.ts', import.meta.url));
   const started = spawn(process.execPath, [program, JSON.stringify({ redisUrl, runMs })], {
     stdio: ['pipe', 'pipe', 'inherit'],
-    env: { ...process.env, ...env },
+    env: childEnvironment(env),
   });
   const [begun, ended]: [string[], string[]] = [[], []];
   const ready = Promise.withResolvers<void>();

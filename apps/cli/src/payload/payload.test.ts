@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { childEnvironment } from '@flotilla/control-plane/processes';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 const main = join(import.meta.dirname, '../main.ts');
@@ -36,7 +37,7 @@ interface Outcome {
 }
 const flotilla = (...args: string[]): Promise<Outcome> =>
   new Promise((resolve) => {
-    execFile(process.execPath, [main, ...args], { cwd: root, env: { ...process.env, INIT_CWD: root } }, (error, stdout, stderr) =>
+    execFile(process.execPath, [main, ...args], { cwd: root, env: childEnvironment({ INIT_CWD: root }) }, (error, stdout, stderr) =>
       resolve({ code: error === null ? 0 : error.code, stdout, stderr }),
     );
   });

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { childEnvironment } from '@flotilla/control-plane/processes';
 import { describe, expect, test } from 'vitest';
 import { compileExcludePatterns, excludePatternLimits } from './exclude-patterns.ts';
 
@@ -60,7 +61,7 @@ test.each(patterns.filter((pattern) => pattern !== ''))('%s decides as grep -G d
   const grep = spawnSync('grep', ['-G', '-e', pattern], {
     input: lines.join('\n'),
     encoding: 'utf8',
-    env: { ...process.env, LC_ALL: 'C.UTF-8' },
+    env: childEnvironment({ LC_ALL: 'C.UTF-8' }),
   });
   expect(grep.status, grep.stderr).toBeLessThan(2);
   expect(lines.filter((line) => matches(pattern, line))).toEqual(grep.stdout.split('\n').filter((line) => line !== ''));
