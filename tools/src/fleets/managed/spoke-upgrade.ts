@@ -13,7 +13,7 @@ export interface SpokeUpgradeOptions {
   readonly onNews: (news: string) => void;
 }
 
-/** A spoke that is followed. */
+/** A spoke that is followed. Its end waits for a link that is being cut or restored, and for what is told of that. */
 export interface SpokeUpgrade extends AsyncDisposable {
   /** Never resolves. Rejects when the upgrade was given up (`FLOTILLA_DEMO_ROLLOUT`), or the link could not be cut or restored. */
   readonly broken: Promise<never>;
@@ -25,7 +25,10 @@ const OPERATOR = { namespace: OPERATOR_NAMESPACE, name: UPGRADE_CONFIG_NAME };
  * Follows the managed upgrade of a spoke through its own API server. Its link is cut when the UpgradeConfig arrives, and comes back when the
  * upgrade has ended, well or badly: what it takes is what is there.
  */
-export function upgradeWithoutLink(spoke: SpokeSite, { version, onNews }: SpokeUpgradeOptions): SpokeUpgrade {
+export function upgradeWithoutLink(
+  spoke: Pick<SpokeSite, 'name' | 'client' | 'cutLink' | 'restoreLink'>,
+  { version, onNews }: SpokeUpgradeOptions,
+): SpokeUpgrade {
   const stop = new AbortController();
   const caches = watchSpoke(spoke.client);
   const broken = Promise.withResolvers<never>();
@@ -33,7 +36,7 @@ export function upgradeWithoutLink(spoke: SpokeSite, { version, onNews }: SpokeU
   broken.promise.catch(() => undefined);
   const told = new Set<string>();
   let cut: Promise<void> | undefined;
-  let isOver = false;
+  let ended: Promise<void> | undefined;
   const look = (): void => {
     const upgradeConfig = caches.upgradeConfigs.get(OPERATOR);
     const clusterVersion = caches.clusterVersions.get({ name: CLUSTER_VERSION_NAME });
@@ -44,9 +47,7 @@ export function upgradeWithoutLink(spoke: SpokeSite, { version, onNews }: SpokeU
     if (upgradeConfig?.spec.desired.version !== version) return;
     cut ??= cutLink();
     const phase = upgradeConfig.status?.history?.find((one) => one.version === version)?.phase;
-    if (isOver || (phase !== 'Upgraded' && phase !== 'Failed')) return;
-    isOver = true;
-    end(cut, phase).catch(broken.reject);
+    if (phase === 'Upgraded' || phase === 'Failed') ended ??= end(cut, phase).catch(broken.reject);
   };
   const cutLink = async (): Promise<void> => {
     try {
@@ -71,6 +72,7 @@ export function upgradeWithoutLink(spoke: SpokeSite, { version, onNews }: SpokeU
     async [Symbol.asyncDispose]() {
       stop.abort();
       await Promise.all(Object.values(caches).map((cache) => cache.stopped()));
+      await (ended ?? cut);
     },
   };
 }
