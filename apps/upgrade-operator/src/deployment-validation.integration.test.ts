@@ -7,62 +7,62 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { type HostileService, half, say, silence, startHostileService } from './clients/hostile-service.ts';
 import { SERVICES } from './clients/monitoring-access.ts';
 import { createUpgrade, until } from './operator-case.ts';
-import { policy, RealWorld } from './real-world-case.ts';
+import { casesIn, policy } from './real-world-case.ts';
 
 const Service = resource('v1', 'Service', 'services', true, KubeObject);
 const { ref } = SERVICES.deploymentValidation;
 const sample = (value: number) =>
   `# TYPE deployment_validation_operator_pdb_min_available gauge\ndeployment_validation_operator_pdb_min_available{name="web",namespace="shop"} ${value}\n`;
 
-let world: RealWorld;
+const world = casesIn({ ...servers, ...simulators }, { beforeAll, afterAll, beforeEach, afterEach });
 let service: HostileService | undefined;
 beforeAll(async () => {
-  world = await RealWorld.start({ ...servers, ...simulators });
-  await world.client.create(Namespace, { metadata: { name: ref.namespace } });
+  await world().client.create(Namespace, { metadata: { name: ref.namespace } });
 });
-afterAll(() => world?.stop());
-beforeEach(() => world.beginCase());
 afterEach(async () => {
-  await world.endCase();
-  await world.client.delete(Service, ref);
+  await world().stopOperator();
+  await world().client.delete(Service, ref);
   await service?.[Symbol.asyncDispose]();
   service = undefined;
 });
 
 const install = (port = 'http-metrics') =>
-  world.client.create(Service, { metadata: ref, spec: { selector: { app: 'dvo' }, ports: [{ name: port, port: 8383 }] } });
+  world().client.create(Service, { metadata: ref, spec: { selector: { app: 'dvo' }, ports: [{ name: port, port: 8383 }] } });
 
 /** Starts the operator; the Service's name leads nowhere here, so it asks by a proxy, which is the one that plays. */
 async function startWith(...replies: Parameters<typeof startHostileService>): Promise<void> {
   service = await startHostileService(...replies);
-  world.startOperator({ HTTP_PROXY: service.url.href, NO_PROXY: '127.0.0.1' });
+  world().startOperator({ HTTP_PROXY: service.url.href, NO_PROXY: '127.0.0.1' });
 }
 
 /** Value of each reason of the health check that was counted. */
 async function reasons(): Promise<Record<string, string>> {
   const lines = [
-    ...(await world.counted()).matchAll(/^upgradeoperator_healthcheck_failed\{.*state="Upgrading".*reason="([a-z_]+)".*\} (\d)$/gm),
+    ...(await world().counted()).matchAll(/^upgradeoperator_healthcheck_failed\{.*state="Upgrading".*reason="([a-z_]+)".*\} (\d)$/gm),
   ];
   return Object.fromEntries(lines.map(([, reason = '', value = '']) => [reason, value]));
 }
 const configureChecks = (upgradeType: string) =>
-  world.configure({ upgradeType, featureGate: { enabled: ['PreHealthCheck', 'ServiceLogNotification'] } });
+  world().configure({ upgradeType, featureGate: { enabled: ['PreHealthCheck', 'ServiceLogNotification'] } });
 
 describe.each(['OSD', 'ARO'] as const)('%s', (type) => {
   beforeEach(async () => {
     await configureChecks(type);
     const due = policy();
-    world.manager.setPolicies([due]);
-    await createUpgrade(world.client, { type, upgradeAt: due.next_run, PDBForceDrainTimeout: 60 });
+    world().manager.setPolicies([due]);
+    await createUpgrade(world().client, { type, upgradeAt: due.next_run, PDBForceDrainTimeout: 60 });
   });
 
   test('a budget that it reports is told to the owners, and holds nothing up', async () => {
     await install();
     await startWith(say(sample(1)));
-    await world.untilPhase('Upgraded');
+    await world().untilPhase('Upgraded');
     expect(await reasons()).toMatchObject({ cluster_invalid_pdb: '1', dvo_metrics_query_failed: '0', critical_alerts_firing: '0' });
-    await until(() => world.manager.serviceLogs.some(({ description }) => String(description).includes('PDBHealthcheckFailed')), 'the log');
-    const told = world.manager.serviceLogs.find(({ description }) => String(description).includes('PDBHealthcheckFailed'));
+    await until(
+      () => world().manager.serviceLogs.some(({ description }) => String(description).includes('PDBHealthcheckFailed')),
+      'the log',
+    );
+    const told = world().manager.serviceLogs.find(({ description }) => String(description).includes('PDBHealthcheckFailed'));
     expect(told?.description).toContain('{"Name":"web","Namespace":"shop"}');
     expect(service?.requests[0]).toMatchObject({
       line: `GET http://${ref.name}.${ref.namespace}.svc.cluster.local:8383/metrics`,
@@ -73,15 +73,15 @@ describe.each(['OSD', 'ARO'] as const)('%s', (type) => {
   test('where it reports nothing, nothing is told', async () => {
     await install();
     await startWith(say(sample(0)));
-    await world.untilPhase('Upgraded');
+    await world().untilPhase('Upgraded');
     expect(await reasons()).toMatchObject({ cluster_invalid_pdb: '0' });
     expect(service?.requests.length).toBeGreaterThan(0);
-    expect(world.manager.serviceLogs.filter(({ description }) => String(description).includes('HealthcheckFailed'))).toEqual([]);
+    expect(world().manager.serviceLogs.filter(({ description }) => String(description).includes('HealthcheckFailed'))).toEqual([]);
   });
 
   test('where it is not installed, nobody is asked', async () => {
     await startWith(say(sample(1)));
-    await world.untilPhase('Upgraded');
+    await world().untilPhase('Upgraded');
     expect(service?.requests).toEqual([]);
     expect(await reasons()).toMatchObject({ cluster_invalid_pdb: '0', dvo_client_creation_failed: '0' });
   });
@@ -96,13 +96,13 @@ test.each([
   { name: 'has a Service without its port', replies: [500], reason: 'dvo_client_creation_failed', port: 'other' },
 ])('one that $name is told of, and holds nothing up', async ({ replies, reason, port }) => {
   await configureChecks('OSD');
-  world.manager.setPolicies([policy()]);
+  world().manager.setPolicies([policy()]);
   await install(port);
   await startWith(...replies);
-  await world.untilPhase('Upgraded');
+  await world().untilPhase('Upgraded');
   expect((await reasons())[reason]).toBe('1');
   await until(
-    () => world.manager.serviceLogs.some(({ description }) => String(description).includes('PDBHealthcheckFailed: []')),
+    () => world().manager.serviceLogs.some(({ description }) => String(description).includes('PDBHealthcheckFailed: []')),
     'the owners to be told',
   );
 });

@@ -225,6 +225,25 @@ export class RealWorld {
   }
 }
 
+/** The hooks of a test's file; vitest's, which only tests import. */
+type Hooks = Readonly<Record<'beforeAll' | 'afterAll' | 'beforeEach' | 'afterEach', (act: () => Promise<void>) => void>>;
+
+/** Has the cases of a file run in one world, each in a cluster of its own. Returns the world; there is none before the first case. */
+export function casesIn(parts: WorldParts, { beforeAll, afterAll, beforeEach, afterEach }: Hooks): () => RealWorld {
+  let started: RealWorld | undefined;
+  const world = (): RealWorld => {
+    if (!started) throw new TypeError('the world did not start');
+    return started;
+  };
+  beforeAll(async () => {
+    started = await RealWorld.start(parts);
+  });
+  afterAll(async () => started?.stop());
+  beforeEach(() => world().beginCase());
+  afterEach(() => world().endCase());
+  return world;
+}
+
 /** A policy of OCM for `TARGET`, due a second ago unless told otherwise. */
 export const policy = (nextRun = Date.now() - 1_000, more: object = {}) => ({
   id: 'p',

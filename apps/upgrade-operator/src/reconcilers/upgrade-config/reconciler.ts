@@ -14,6 +14,7 @@ import { heldMessage, type UpgradeBeginning, upgradeInForce } from '@flotilla/up
 import { createClusterWrites } from '../../cluster-writes.ts';
 import { NotificationOutbox } from '../../notification-outbox.ts';
 import { OwnWrites } from '../../own-writes.ts';
+import type { UpgradeMetrics } from '../../ports.ts';
 import type { ReconcilerDeps } from '../deps.ts';
 import { observeCluster, observeUpgradeConfig } from './observe.ts';
 import { lookAt, notify, type Pass, type PassDeps } from './phases.ts';
@@ -54,11 +55,12 @@ export function startUpgradeConfigs(deps: UpgradeConfigDeps, signal: AbortSignal
     outbox: new NotificationOutbox({ notifier: ports.notifier, clock, signal, wake: () => looks.enqueue(key) }),
     writes: createClusterWrites(client, (before, after) => written.clusterVersions.note(before, after)),
   };
+  const measure = measureOne(ports.metrics);
   return startReconciler({
     name: 'upgrade-config',
     for: upgradeConfigWatch(caches),
     watches: [...clusterWatches(caches, key), ports.config.watch, ports.provider.watch, looks],
-    reconcile: (_, context) => reconcile(deps, shared, context),
+    reconcile: (_, context) => reconcile(deps, shared, measure, context),
     logger,
     signal,
     metrics,
@@ -66,15 +68,30 @@ export function startUpgradeConfigs(deps: UpgradeConfigDeps, signal: AbortSignal
   });
 }
 
+type Measure = (asked: Pass['upgradeConfig'] | undefined) => void;
+
+/** What was measured of an UpgradeConfig goes when that does, and not again: what is measured while there is none stays. */
+function measureOne(metrics: Pick<UpgradeMetrics, 'resetAll'>): Measure {
+  let measured: string | undefined;
+  return (asked) => {
+    const uid = asked?.metadata.deletionTimestamp ? undefined : asked?.metadata.uid;
+    if (measured !== undefined && measured !== uid) metrics.resetAll();
+    measured = uid;
+  };
+}
+
 /** One pass: as many phases as follow from one another. */
-async function reconcile(deps: UpgradeConfigDeps, shared: PassDeps, { logger, signal }: ReconcileContext): Promise<ReconcileResult> {
+async function reconcile(
+  deps: UpgradeConfigDeps,
+  shared: PassDeps,
+  measure: Measure,
+  { logger, signal }: ReconcileContext,
+): Promise<ReconcileResult> {
   const { caches, client, ports, namespace, clock, takeForcedDrain } = deps;
   const { written } = shared;
   const asked = observeUpgradeConfig(caches, written, namespace);
-  if (!asked || asked.metadata.deletionTimestamp) {
-    ports.metrics.resetAll();
-    return {};
-  }
+  measure(asked);
+  if (!asked || asked.metadata.deletionTimestamp) return {};
   const { upgradeConfig, held } = upgradeInForce(asked);
   const cluster = observeCluster(caches, written);
   const draft = new UpgradeDraft(upgradeConfig, cluster?.clusterVersion, () => clock.now());
