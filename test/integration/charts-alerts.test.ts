@@ -11,6 +11,7 @@ import { REQUIRED, sets } from './chart-server.ts';
 
 const PrometheusRule = z.looseObject({
   kind: z.literal('PrometheusRule'),
+  metadata: z.looseObject({ name: z.string() }),
   spec: z.object({ groups: z.array(z.looseObject({ rules: z.array(z.looseObject({ alert: z.string() })) })) }),
 });
 
@@ -38,63 +39,158 @@ async function renderedRules() {
   ];
   const text = await runCommand(tools.path('helm'), ['template', 'agent', join(CHARTS, 'spoke'), '-n', NAMESPACE, ...sets(values)]);
   const found = parseAllDocuments(text).flatMap((document) => PrometheusRule.safeParse(document.toJS()).data ?? []);
-  return found[0]?.spec ?? expect.fail('no PrometheusRule');
+  return found[0] ?? expect.fail('no PrometheusRule');
 }
 
-const conditions = (name: string, condition: string, reason: string) =>
-  `cluster_operator_conditions{name="${name}", condition="${condition}", reason="${reason}"}`;
-const up = (name: string, reason: string) => `cluster_operator_up{name="${name}", version="1", reason="${reason}"}`;
-/** Alerts of a name that fire at a moment, by their labels. */
-const firing = (alertname: string, at: string, ...of: Readonly<Record<string, string>>[]) => ({
-  alertname,
-  eval_time: at,
-  exp_alerts: of.map((labels) => ({ exp_labels: labels })),
-});
+/** What is so, sample by sample, and what comes of it. Samples are as far apart as the chart has them scraped. */
+interface AlertCase {
+  readonly alert: string;
+  readonly about: string;
+  /** Series → its samples, as promtool writes them. */
+  readonly series: Readonly<Record<string, string>>;
+  /** It does not fire yet, fires with these labels, and does not fire any more. */
+  readonly silentAt: string;
+  readonly firesAt: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly goneAt: string;
+}
+const INTERVAL = '30s';
 
-/** What is so for an hour and a half, and which alerts come of it. */
-const story = {
-  interval: '1m',
-  input_series: [
-    { series: up('etcd', 'AsExpected'), values: '1x90' },
-    { series: conditions('etcd', 'Degraded', 'AsExpected'), values: '0x90' },
-    { series: up('dns', 'NoPods'), values: '0x90' },
-    { series: conditions('dns', 'Degraded', 'Broken'), values: '1x90' },
-    { series: up('silent', 'AsExpected'), values: '1x90' },
-    { series: up('version', 'AsExpected'), values: '1x90' },
-    { series: conditions('version', 'Failing', ''), values: '0x90' },
-    { series: conditions('version', 'RetrievedUpdates', 'RemoteFailed'), values: '0x90' },
-    { series: conditions('version', 'Upgradeable', 'AdminAckRequired'), values: '0x90' },
-    { series: 'cluster_version_operator_update_retrieval_timestamp_seconds{name=""}', values: '0x90' },
-  ],
-};
+const condition = (name: string, type: string, reason: string) =>
+  `cluster_operator_conditions{name="${name}", condition="${type}", reason="${reason}"}`;
+const up = (name: string, reason = 'AsExpected') => `cluster_operator_up{name="${name}", version="1", reason="${reason}"}`;
+const retrieved = 'cluster_version_operator_update_retrieval_timestamp_seconds{name=""}';
+const recommended =
+  'cluster_version_conditional_update_condition_seconds{version="1.2.3", condition="Recommended", status="Unknown", reason="Odd"}';
+const applies = 'cluster_version_risk_conditions{condition="Applies", risk="SlowBoats", reason="Matched"}';
+const [HOUR, HALF_AN_HOUR, TEN_MINUTES] = [
+  { silentAt: '59m', firesAt: '61m', goneAt: '66m' },
+  { silentAt: '29m', firesAt: '31m', goneAt: '36m' },
+  { silentAt: '9m', firesAt: '11m', goneAt: '16m' },
+] as const;
+/** A value until five minutes before it is looked at for the last time, and then another. */
+const over = (minutes: number, from: number, to: number | 'stale') => `${from}x${2 * minutes + 5} ${to === 'stale' ? to : `${to}x20`}`;
+const DEGRADED = { alert: 'ClusterOperatorDegraded', ...HALF_AN_HOUR } as const;
+const RISKY = { alert: 'OpenShiftUpdateRiskMightApply', silentAt: '14m', firesAt: '16m', goneAt: '21m' } as const;
 
-test('the alerts of the version operator are known by name, and fire for what they are about', async () => {
+const casesOf = (job: string): readonly AlertCase[] => [
+  {
+    alert: 'ClusterVersionOperatorDown',
+    about: 'the operator does not answer',
+    series: { [`up{job="${job}", namespace="${NAMESPACE}"}`]: over(10, 0, 1) },
+    ...TEN_MINUTES,
+    labels: { severity: 'critical' },
+  },
+  {
+    alert: 'CannotRetrieveUpdates',
+    about: 'the service was never heard of, and then was',
+    series: { [retrieved]: over(60, 0, 3_900), [condition('version', 'RetrievedUpdates', 'RemoteFailed')]: '0x150' },
+    ...HOUR,
+    labels: { severity: 'warning' },
+  },
+  {
+    alert: 'UpdateAvailable',
+    about: 'there are some, and then none',
+    series: { 'cluster_version_available_updates{upstream="u", channel="c"}': '0x2 3x4 0x10' },
+    silentAt: '1m',
+    firesAt: '2m',
+    goneAt: '5m',
+    labels: { severity: 'info', channel: 'c', upstream: 'u' },
+  },
+  {
+    alert: 'ClusterReleaseNotAccepted',
+    about: 'a release is refused',
+    series: { [condition('version', 'ReleaseAccepted', 'RetrievePayload')]: over(60, 0, 1) },
+    ...HOUR,
+    labels: { severity: 'warning', name: 'version', reason: 'RetrievePayload' },
+  },
+  {
+    alert: 'ClusterNotUpgradeable',
+    about: 'operators hold it back',
+    series: { [condition('version', 'Upgradeable', 'AdminAckRequired')]: over(60, 0, 1) },
+    ...HOUR,
+    labels: { severity: 'info', name: 'version', condition: 'Upgradeable', reason: 'AdminAckRequired' },
+  },
+  {
+    alert: 'ClusterOperatorDown',
+    about: 'one of two is unavailable',
+    series: { [up('dns', 'NoPods')]: over(10, 0, 1), [up('etcd')]: '1x60' },
+    ...TEN_MINUTES,
+    labels: { severity: 'critical', name: 'dns', reason: 'NoPods' },
+  },
+  {
+    ...DEGRADED,
+    about: 'one of two says so',
+    series: {
+      [condition('dns', 'Degraded', 'Broken')]: over(30, 1, 0),
+      [up('dns')]: '1x100',
+      [condition('etcd', 'Degraded', 'AsExpected')]: '0x100',
+      [up('etcd')]: '1x100',
+    },
+    labels: { severity: 'warning', name: 'dns', reason: 'Broken' },
+  },
+  {
+    ...DEGRADED,
+    about: 'the version fails',
+    series: { [condition('version', 'Failing', 'UpdatePayloadFailed')]: over(30, 1, 0), [up('version')]: '1x100' },
+    labels: { severity: 'warning', name: 'version', reason: 'UpdatePayloadFailed' },
+  },
+  {
+    ...DEGRADED,
+    about: 'an operator says nothing of it',
+    series: { [up('silent')]: '1x100', [condition('silent', 'Degraded', 'AsExpected')]: `_x65 0x20` },
+    labels: { severity: 'warning', name: 'silent' },
+  },
+  {
+    alert: 'ClusterOperatorFlapping',
+    about: 'it comes and goes with each scrape, and then stays',
+    series: { [up('dns')]: `${'1 0 '.repeat(15)}1x20`, [up('etcd')]: '1x60' },
+    silentAt: '10m',
+    firesAt: '13m',
+    goneAt: '18m',
+    labels: { severity: 'warning', name: 'dns' },
+  },
+  {
+    alert: 'CannotEvaluateConditionalUpdates',
+    about: 'a risk cannot be judged, and then the update is gone',
+    series: { [recommended]: over(60, 0, 'stale') },
+    ...HOUR,
+    labels: { severity: 'warning', version: '1.2.3', condition: 'Recommended', status: 'Unknown', reason: 'Odd' },
+  },
+  ...[1, -1].map((value) => ({
+    ...RISKY,
+    about: value === 1 ? 'a risk applies' : 'a risk may apply',
+    series: { [applies]: over(15, value, 0) },
+    labels: { severity: 'warning', risk: 'SlowBoats', reason: 'Matched' },
+  })),
+];
+
+/** A case as promtool takes it. */
+function promtoolTest({ alert: alertname, about: name, series, silentAt, firesAt, labels, goneAt }: AlertCase) {
+  const expected = (eval_time: string, ...of: readonly object[]) => ({ alertname, eval_time, exp_alerts: of });
+  return {
+    name: `${alertname}: ${name}`,
+    interval: INTERVAL,
+    input_series: Object.entries(series).map(([key, values]) => ({ series: key, values })),
+    alert_rule_test: [expected(silentAt), expected(firesAt, { exp_labels: labels }), expected(goneAt)],
+  };
+}
+
+test('the alerts of the version operator are known by name; each fires for what it is about, and ends with it', async () => {
   await ensureDebianPackages(MONITORING_PACKAGES, console.log);
-  const { groups } = await renderedRules();
+  const { metadata, spec } = await renderedRules();
+  const { groups } = spec;
   expect(groups.flatMap(({ rules }) => rules.map(({ alert: name }) => name))).toEqual(ALERTS);
+  const cases = casesOf(metadata.name);
+  expect([...new Set(cases.map(({ alert }) => alert))]).toEqual(ALERTS);
   // texts are for people
   const bare = groups.map((group) => ({ ...group, rules: group.rules.map((rule) => ({ ...rule, annotations: undefined })) }));
   const dir = await mkdtemp(join(tmpdir(), 'flotilla-alerts-'));
   try {
     await writeFile(join(dir, 'whole.json'), JSON.stringify({ groups }));
     await writeFile(join(dir, 'rules.json'), JSON.stringify({ groups: bare }));
-    const severity = (level: string, labels: Readonly<Record<string, string>>) => ({ severity: level, ...labels });
-    const alert_rule_test = [
-      firing('ClusterOperatorDown', '9m'),
-      firing('ClusterOperatorDown', '11m', severity('critical', { name: 'dns', reason: 'NoPods' })),
-      firing(
-        'ClusterOperatorDegraded',
-        '31m',
-        severity('warning', { name: 'dns', reason: 'Broken' }),
-        severity('warning', { name: 'silent' }),
-      ),
-      firing('CannotRetrieveUpdates', '59m'),
-      firing('CannotRetrieveUpdates', '61m', severity('warning', {})),
-      firing('ClusterNotUpgradeable', '61m', severity('info', { name: 'version', condition: 'Upgradeable', reason: 'AdminAckRequired' })),
-      firing('ClusterReleaseNotAccepted', '61m'),
-      firing('UpdateAvailable', '61m'),
-    ];
-    await writeFile(join(dir, 'story.json'), JSON.stringify({ rule_files: ['rules.json'], tests: [{ ...story, alert_rule_test }] }));
+    const story = { rule_files: ['rules.json'], evaluation_interval: INTERVAL, tests: cases.map(promtoolTest) };
+    await writeFile(join(dir, 'story.json'), JSON.stringify(story));
     await runCommand('promtool', ['check', 'rules', join(dir, 'whole.json')]);
     await runCommand('promtool', ['test', 'rules', join(dir, 'story.json')]);
   } finally {

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { ClusterOperator, ClusterVersion } from '@flotilla/api/config';
 import { describe, expect, test } from 'vitest';
 import { type MetricName, type MetricSources, metricLabels, samplesOf } from './samples.ts';
@@ -193,4 +194,16 @@ test('risks apply, do not, or are not known', () => {
     'Applies | B | R': 0,
     'Applies | C | R': -1,
   });
+});
+
+test('alerts of the chart ask for metrics and labels that there are', async () => {
+  const chart = new URL('../../../../charts/spoke/templates/version-operator-monitoring.yaml', import.meta.url);
+  const asked = [...(await readFile(chart, 'utf8')).matchAll(/\b(cluster_[a-z_]+)(?:\{([^}]*)\})?/g)];
+  expect(asked.length).toBeGreaterThan(10);
+  const labelsOf = new Map<string, readonly string[]>(Object.entries(metricLabels));
+  const unknown = asked.flatMap(([, name = '', matchers = '']) => {
+    const asksFor = [...matchers.matchAll(/(\w+)!?=/g)].map(([, label = '']) => label);
+    return asksFor.every((label) => labelsOf.get(name)?.includes(label)) && labelsOf.has(name) ? [] : [`${name}{${matchers}}`];
+  });
+  expect(unknown).toEqual([]);
 });
