@@ -124,8 +124,11 @@ export function createPrecacheJob(settings: PrecacheSettings, configs: PrecacheC
   };
 }
 
-/** Reports of progress a second that an upgrade has its spokes make, all together: each is a write on the hub. */
-const REPORTS_PER_SECOND = 50;
+/**
+ * Reports of progress a second that an upgrade has its spokes make, all together. Each is a write on the hub, of 15 ms of its server's CPU where
+ * it is a work's: they must leave room for jobs that begin and for verdicts.
+ */
+const REPORTS_PER_SECOND = 25;
 
 /**
  * Seconds between two reports of a spoke. In steps of twice as long: what a job is made with must not be another one whenever a cluster

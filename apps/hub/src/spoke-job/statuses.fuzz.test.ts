@@ -68,7 +68,7 @@ const ofManifest = (kind: string, name: string, values: Record<string, string | 
     })),
   },
 });
-const marks = { owner: 'uid', digest: 'd', attempt: 'a' };
+const marks = { attempt: 'a' };
 const ofWork = {
   conditions: ['Applied', 'Available'].map((type) => ({ ...done, type, observedGeneration: 1 })),
   resourceStatus: {

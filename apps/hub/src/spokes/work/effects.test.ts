@@ -10,6 +10,7 @@ import {
   buildTask,
   clusterObject,
   recordingClient,
+  UPGRADE,
 } from '../../spoke-job/observation-builders.ts';
 import type { ActionObservation } from '../actions/observe.ts';
 import type { SpokeTask } from '../port/port.ts';
@@ -31,10 +32,11 @@ interface Given {
   readonly at?: number;
   readonly mayFallBack?: boolean;
   readonly images?: string[];
+  readonly upgradeUid?: string;
 }
 
 async function run(effect: SpokeJobEffect, given: Given) {
-  const { available = true, at = 5, mayFallBack = false, actions = new Map(), images } = given;
+  const { available = true, at = 5, mayFallBack = false, actions = new Map(), images, upgradeUid = UPGRADE.uid } = given;
   const now = CREATED_AT + at * SECOND;
   const [work, other] = [given.work && workOf(given.work), given.other && workOf(given.other)];
   const seen = observeWork(precacheNames, { cluster: clusterObject(available), work, other, isClearing: actions.size > 0, now });
@@ -49,7 +51,10 @@ async function run(effect: SpokeJobEffect, given: Given) {
       return kind.schema.parse(work);
     },
   };
-  const subject = new WorkRun(taskOf(images), spoke, 'Starting', { client: patching, now: () => now });
+  const subject = new WorkRun({ ...taskOf(images), upgrade: { ...UPGRADE, uid: upgradeUid } }, spoke, 'Starting', {
+    client: patching,
+    now: () => now,
+  });
   await subject[effect]();
   return { writes, created, patches, wakeAt: subject.wakeAt, hasWritten: subject.hasWritten };
 }
@@ -57,8 +62,8 @@ async function run(effect: SpokeJobEffect, given: Given) {
 const create = 'create manifestworks precache-work';
 const remove = 'delete manifestworks precache-work work-uid';
 const begun: WorkCase = { namespace: there(OURS), finalizers: ['cleanup'] };
-const running: WorkCase = { ...begun, job: there({ ...OURS, attempt: 'a1.0', active: 1 }) };
-const foreign: WorkCase = { namespace: there({ owner: 'uid-2' }) };
+const running: WorkCase = { ...begun, job: there({ attempt: 'a1.0', active: 1 }) };
+const foreign: WorkCase = { namespace: there({ attempt: 'b1' }) };
 const lost: WorkCase = { ...begun, job: { available: 'False', availableAt: 3 } };
 const clearing = new Map([['precache-ns-delete', buildAction({ deletes: 'before' })]]);
 
@@ -141,13 +146,13 @@ test.each(rows)('$effect: $name', async ({ effect, writes, wakeAt, ...given }) =
   expect(done.hasWritten).toBe(writes.length > 0);
 });
 
-test('each work is an attempt of its own', async () => {
+test("each work is an attempt of its own, and another upgrade's is never the same", async () => {
   const attempts = [];
-  for (const at of [5, 6]) {
-    const [work] = (await run('look', { at })).created;
+  for (const given of [{ at: 5 }, { at: 6 }, { at: 5, upgradeUid: 'uid-2' }]) {
+    const [work] = (await run('look', given)).created;
     attempts.push(work?.metadata.annotations?.[Annotation.attempt]);
   }
-  expect(new Set(attempts).size).toBe(2);
+  expect(new Set(attempts).size).toBe(3);
 });
 
 test('a frozen work leaves every object as it is, and says so; never another work of the name', async () => {

@@ -121,7 +121,7 @@ export class WorkRun implements SpokeRun {
   }
 
   async #begin(): Promise<void> {
-    const work = this.#build({ id: this.#writer.now().toString(36), losses: 0 });
+    const work = this.#build({ id: attemptOf(this.#task.upgrade.uid, this.#writer.now()), losses: 0 });
     const bytes = Buffer.byteLength(JSON.stringify(work.spec));
     // No hub takes it, whatever is wanted.
     if (bytes > MAX_WORK_BYTES) return this.#actions.fallBack(`a work of ${bytes} bytes is more than the ${MAX_WORK_BYTES} allowed`);
@@ -175,6 +175,9 @@ export class WorkRun implements SpokeRun {
     if (this.#spoke.actions.actions.size > 0) await this.#actions.drop();
   }
 }
+
+/** Never the same twice for one spoke, whoever's attempt it is. */
+const attemptOf = (upgradeUid: string, nowMs: number): string => `${upgradeUid.slice(0, 8)}-${nowMs.toString(36)}`;
 
 /** After the work was made: the sum of all pauses so far. */
 const lostFor = (losses: number): number =>

@@ -4,9 +4,7 @@ import type { ManifestConfig } from '@flotilla/api/ocm';
 
 /** Names of values that are read back. */
 export const Value = {
-  /** Whose the object is: uid of the upgrade, digest of the spec, and the attempt that created it. */
-  owner: 'owner',
-  digest: 'digest',
+  /** Which attempt created the object, and so whose it is and for which spec: the work says that of its attempt. */
   attempt: 'attempt',
   /** Since when it is being deleted. */
   leaving: 'leaving',
@@ -29,19 +27,17 @@ const rule = (paths: Readonly<Record<string, string>>): Rules => [
 
 const annotation = (name: string): string => `.metadata.annotations.${name.replaceAll('.', '\\.')}`;
 
-/** All from one read, so that a verdict and whose it is belong together. */
-const IDENTITY = {
-  [Value.owner]: annotation(Annotation.upgradeUid),
-  [Value.digest]: annotation(Annotation.specDigest),
-  [Value.attempt]: annotation(Annotation.attempt),
-  [Value.leaving]: '.metadata.deletionTimestamp',
-};
+/** From the same read as all else, so that a verdict and whose it is belong together. */
+const IDENTITY = { [Value.attempt]: annotation(Annotation.attempt) };
 
 const failed = (field: string): string => `.status.conditions[?(@.type=="Failed")].${field}`;
 
-/** Rules by kind: the namespace, the Job, and the ConfigMap of the puller's progress. */
+/**
+ * Rules by kind: the namespace, the Job, and the ConfigMap of the puller's progress. Nothing that decides nothing: every value costs the hub
+ * with every write of the agent, and each change of one is a write.
+ */
 export const FEEDBACK = {
-  namespace: rule(IDENTITY),
+  namespace: rule({ ...IDENTITY, [Value.leaving]: '.metadata.deletionTimestamp' }),
   job: rule({
     ...IDENTITY,
     [Value.active]: '.status.active',

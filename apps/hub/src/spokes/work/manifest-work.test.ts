@@ -68,10 +68,7 @@ describe('the work of a pre-cache', () => {
       feedbackScrapeType: 'Watch',
     });
     expect(Object.fromEntries(config?.feedbackRules?.[0]?.jsonPaths?.map(({ name, path }) => [name, path]) ?? [])).toEqual({
-      owner: '.metadata.annotations.flotilla\\.io/upgrade-uid',
-      digest: '.metadata.annotations.flotilla\\.io/spec-digest',
       attempt: '.metadata.annotations.flotilla\\.io/attempt',
-      leaving: '.metadata.deletionTimestamp',
       active: '.status.active',
       ready: '.status.ready',
       succeeded: '.status.succeeded',

@@ -22,8 +22,8 @@ const context: StepContext<PrecacheState> = {
   digest: 'd1',
 };
 const begun: WorkCase = { namespace: there(OURS) };
-const job = (values: Values = {}): WorkCase => ({ ...begun, job: there({ ...OURS, attempt: 'a1.0', ...values }) });
-const lost: WorkCase = { ...begun, job: { available: 'False', availableAt: 3, values: { ...OURS, attempt: 'a1.0', succeeded: 1 } } };
+const job = (values: Values = {}): WorkCase => ({ ...begun, job: there({ attempt: 'a1.0', ...values }) });
+const lost: WorkCase = { ...begun, job: { available: 'False', availableAt: 3, values: { attempt: 'a1.0', succeeded: 1 } } };
 const refused = (text: string): WorkCase => ({
   ...begun,
   job: { applied: 'False', appliedMessage: `Failed to apply manifest: ${text}`, available: 'False' },
@@ -97,14 +97,14 @@ const rows: Row[] = [
   {
     name: 'the namespace of another upgrade',
     from: 'PreparingToStart',
-    work: { namespace: there({ ...OURS, owner: 'uid-2' }) },
+    work: { namespace: there({ attempt: 'b1' }) },
     to: 'PreparingToStart',
     ...cleaning,
   },
   {
     name: 'the namespace of an earlier attempt of the same upgrade and spec',
     from: 'PreparingToStart',
-    work: { ...job({ succeeded: 1 }), namespace: there({ ...OURS, attempt: 'a0' }) },
+    work: { ...job({ succeeded: 1 }), namespace: there({ attempt: 'a0' }) },
     to: 'PreparingToStart',
     ...cleaning,
   },
@@ -159,7 +159,7 @@ const rows: Row[] = [
   {
     name: 'a job of an earlier attempt in our namespace',
     from: 'Starting',
-    work: { ...begun, job: there({ ...OURS, attempt: 'a0.0', succeeded: 1 }) },
+    work: { ...begun, job: there({ attempt: 'a0.0', succeeded: 1 }) },
     to: 'PreparingToStart',
     message: 'the spec has changed: starting over',
     effects: ['startOver'],

@@ -170,7 +170,7 @@ function namespaceSight(work: ManifestWork, { namespace }: SpokeJobNames): Sight
   const metadata = {
     name: namespace,
     ...(leaving !== undefined && { deletionTimestamp: String(leaving) }),
-    ...(isOfAttempt(work, values) && { annotations: annotationsOf(values) }),
+    ...(isOfAttempt(work, values) && { annotations: marksOf(work) }),
   };
   return { since, answer: { kind: 'found', object: { kind: 'Namespace', metadata } } };
 }
@@ -179,13 +179,17 @@ function namespaceSight(work: ManifestWork, { namespace }: SpokeJobNames): Sight
 function isOfAttempt({ metadata }: ManifestWork, values: Values): boolean {
   const id = metadata.annotations?.[Annotation.attempt];
   const mark = String(values.get(Value.attempt) ?? '');
-  return id !== undefined && values.get(Value.owner) === metadata.labels?.[Label.upgradeUid] && (mark === id || mark.startsWith(`${id}.`));
+  return id !== undefined && (mark === id || mark.startsWith(`${id}.`));
 }
 
-const annotationsOf = (values: Values): Record<string, string> => ({
-  [Annotation.upgradeUid]: String(values.get(Value.owner)),
-  ...(values.has(Value.digest) && { [Annotation.specDigest]: String(values.get(Value.digest)) }),
-});
+/** What stands on an object that this work's attempt created. */
+function marksOf({ metadata }: ManifestWork): Record<string, string> {
+  const digest = metadata.annotations?.[Annotation.specDigest];
+  return {
+    [Annotation.upgradeUid]: metadata.labels?.[Label.upgradeUid] ?? '',
+    ...(digest !== undefined && { [Annotation.specDigest]: digest }),
+  };
+}
 
 function jobSight(work: ManifestWork, { job, namespace }: SpokeJobNames): Sight | typeof FOREIGN | undefined {
   const seen = read(work, manifestOf(work, 'Job', job));
@@ -193,7 +197,7 @@ function jobSight(work: ManifestWork, { job, namespace }: SpokeJobNames): Sight 
   if (seen.kind === 'pending') return undefined;
   if (seen.kind !== 'read') return { since, answer: seen };
   if (!isOfAttempt(work, seen.values)) return FOREIGN;
-  const metadata = { name: job, namespace, annotations: annotationsOf(seen.values) };
+  const metadata = { name: job, namespace, annotations: marksOf(work) };
   return { since, answer: { kind: 'found', object: { kind: 'Job', metadata, status: jobStatus(seen.values) } } };
 }
 
