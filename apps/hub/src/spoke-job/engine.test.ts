@@ -1,10 +1,10 @@
 import { Label, type Resource } from '@flotilla/api';
-import { CLUSTER_AVAILABLE, ManagedCluster, ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
+import { CLUSTER_AVAILABLE, ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 import { type BackupState, ClusterGroupUpgrade } from '@flotilla/api/ran';
 import type { Clock } from '@flotilla/pace';
 import type { Dispatcher, StepKey } from '@flotilla/queues';
 import type { UpgradeIdentity } from '@flotilla/rollout';
-import { createLogger } from '@flotilla/runtime';
+import { ApiError, createLogger } from '@flotilla/runtime';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type BackupInputs, createBackupJob } from '../backup/job.ts';
 import { SpokeJobEngine } from './engine.ts';
@@ -129,6 +129,14 @@ async function store(state: BackupState, upgrade = UPGRADE, by: readonly HubProc
 async function begin(upgrade = UPGRADE): Promise<void> {
   request(upgrade);
   await store(stateOf(upgrade) ?? 'PreparingToStart', upgrade);
+}
+
+/** Has the spoke looked at, for something that is not about its objects. */
+async function touch(note: string): Promise<void> {
+  const { status } = leader.caches.clusters.get({ name: SPOKE }) ?? {};
+  hub.put(ManagedCluster, { metadata: { name: SPOKE, annotations: { note } }, status });
+  await vi.waitFor(() => expect(leader.caches.clusters.get({ name: SPOKE })?.metadata.annotations).toEqual({ note }));
+  await settled();
 }
 
 /** Brings the spoke to Starting by steps that run elsewhere; its actions are there. */
@@ -401,12 +409,6 @@ test('a hundred spokes begin at a time; those that stay silent keep the others b
 });
 
 test('what was asked for is not asked for again while its spoke looks the same, and at once when it does not', async () => {
-  const touch = async (note: string) => {
-    const { status } = leader.caches.clusters.get({ name: SPOKE }) ?? {};
-    hub.put(ManagedCluster, { metadata: { name: SPOKE, annotations: { note } }, status });
-    await vi.waitFor(() => expect(leader.caches.clusters.get({ name: SPOKE })?.metadata.annotations).toEqual({ note }));
-    await settled();
-  };
   await begin();
   await untilWanted();
   await touch('one');
@@ -416,5 +418,40 @@ test('what was asked for is not asked for again while its spoke looks the same, 
   await touch('two');
   expect(wanted).toEqual([]);
   hub.remove(ManagedClusterView, { namespace: SPOKE, name: 'view-backup-namespace' });
+  await untilWanted();
+});
+
+test('what was written is not asked for again for a minute while no watch tells of it: a server that is behind is not given the same to do twice', async () => {
+  await begin();
+  await untilWanted();
+  leader.hold('managedclusterviews');
+  await engine.step(keyOf(UPGRADE));
+  pass(45_000);
+  await settled();
+  expect(wanted).toEqual([]);
+  expect(hub.writes).toEqual(['create managedclusterviews view-backup-namespace']);
+  pass(15_000);
+  await untilWanted();
+});
+
+test('a step that fails is asked for again as before', async () => {
+  await begin();
+  await untilWanted();
+  hub.refuse = () => new ApiError('FLOTILLA_API', 'no', { status: 500, reason: 'InternalError', serverMessage: 'no' });
+  await expect(engine.step(keyOf(UPGRADE))).rejects.toThrow('no');
+  pass(15_000);
+  await untilWanted();
+});
+
+test('what another upgrade left on the spoke is part of how it looks', async () => {
+  const labels = { [Label.work]: 'backup', [Label.upgradeUid]: OTHER.uid };
+  const left = { name: 'backup-work', namespace: SPOKE, labels, annotations: { 'flotilla.io/frozen': 'true' } };
+  hub.put(ManifestWork, { metadata: left });
+  await vi.waitFor(() => expect(leader.caches.jobWorks.size).toBe(1));
+  await begin();
+  await untilWanted();
+  hub.remove(ManifestWork, left);
+  await vi.waitFor(() => expect(leader.caches.jobWorks.size).toBe(0));
+  await touch('one');
   await untilWanted();
 });

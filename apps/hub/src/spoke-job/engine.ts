@@ -5,7 +5,7 @@ import { isAvailable, TROUBLE_PREFIX, type UpgradeIdentity } from '@flotilla/rol
 import type { Clock, Logger } from '@flotilla/runtime';
 import { DueSteps } from '../due-steps.ts';
 import { onSpokeChanges, type SpokeChange } from '../spokes/changes.ts';
-import { BY_UID, spokeKey, versionsOf } from '../spokes/port/caches.ts';
+import { BY_UID, versionsIn } from '../spokes/port/caches.ts';
 import type { SpokeObservation } from '../spokes/port/port.ts';
 import { countWays, holdsSpoke, reachSpoke } from '../spokes/reach.ts';
 import { Beginnings } from './beginnings.ts';
@@ -13,6 +13,7 @@ import { Claims, type Holder } from './claims.ts';
 import { createCleaningPace } from './cleaning-pace.ts';
 import type { JobState, SpokeJob } from './definition.ts';
 import { isHeldUp, type StepContext } from './interpret.ts';
+import { OwnWrites } from './own-writes.ts';
 import { type RunRequest, SpokeJobRun, type TrackedSpoke } from './run.ts';
 import { createSpokeStep, type SpokeStep, type SpokeStepDeps, storedSpoke } from './spoke-step.ts';
 import { decide } from './step.ts';
@@ -44,6 +45,8 @@ export class SpokeJobEngine<S extends JobState, I> {
   readonly #claims: Claims;
   readonly #nextCleaning: () => number;
   readonly #beginnings: Beginnings;
+  readonly #ownWrites: OwnWrites;
+  readonly #versionsOf: (cluster: string) => string;
   #steps: DueSteps | undefined;
   #queue: Dispatcher | undefined;
 
@@ -52,7 +55,9 @@ export class SpokeJobEngine<S extends JobState, I> {
     this.#deps = deps;
     const mayBegin = (uid: string, cluster: string) =>
       this.#runs.get(uid)?.spokes.has(cluster) === true && this.#claims.take(uid, cluster) === undefined;
-    this.step = createSpokeStep(job, deps, { mayBegin });
+    this.#versionsOf = (cluster) => versionsIn(deps.caches, job.work, cluster);
+    this.#ownWrites = new OwnWrites({ kind: job.work, now: deps.now, versionsOf: this.#versionsOf });
+    this.step = this.#ownWrites.noting(createSpokeStep(job, deps, { mayBegin }));
     this.#rehearse = createSpokeStep(job, deps, { mayBegin, isRehearsal: true });
     this.#claims = new Claims(job.work, deps.caches);
     this.#nextCleaning = createCleaningPace(deps.now);
@@ -143,6 +148,7 @@ export class SpokeJobEngine<S extends JobState, I> {
       this.#queue?.forget(key);
       this.#steps?.forget(key);
       this.#beginnings.leave(key);
+      this.#ownWrites.forget(key);
       this.release(uid, cluster);
     }
   }
@@ -233,12 +239,17 @@ export class SpokeJobEngine<S extends JobState, I> {
     if (!this.#steps || run.spokes.get(cluster) !== record || this.#runs.get(key.upgrade) !== run) return;
     this.#lookAt(run, cluster, wakeAt);
     // What a step has written is on its way here: while the spoke looks the same, asking again would have it written twice.
-    const versions = versionsOf(this.#deps.caches, spokeKey(this.job.work, key.upgrade, cluster));
+    const versions = this.#versionsOf(cluster);
     const happened = versions !== record.seen;
     record.seen = versions;
     if (!isDue) {
       this.#steps.settle(key);
       return this.#forgive(run, record);
+    }
+    const awaitedUntil = this.#ownWrites.awaitedUntil(key);
+    if (awaitedUntil !== undefined) {
+      this.#steps.settle(key);
+      return this.#lookAt(run, cluster, awaitedUntil);
     }
     if (record.state === this.job.machine.initial && !this.#beginnings.mayBegin(key)) return;
     const isPaced = this.job.machine.isFinal(record.state) && !run.isSettled();

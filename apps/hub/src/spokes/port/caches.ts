@@ -37,14 +37,14 @@ export function hubObjectsOf({ views, actions, jobWorks }: Pick<SpokeJobCaches, 
   return { views: views.byIndex(BY_SPOKE, key), actions: actions.byIndex(BY_SPOKE, key), works: jobWorks.byIndex(BY_SPOKE, key) };
 }
 
-/** Stands for how an upgrade's objects on one spoke are now: another text, and something happened to them. */
-export function versionsOf(caches: Parameters<typeof hubObjectsOf>[0], key: string): string {
-  const { views, actions, works } = hubObjectsOf(caches, key);
-  return [...views, ...actions, ...works].map(({ metadata }) => metadata.resourceVersion).join(' ');
-}
-
 /** What one kind of job has on the hub for one cluster, whichever upgrade's it is. */
 export function objectsIn({ views, actions, jobWorks }: SpokeJobCaches, work: string, cluster: string): KubeObject[] {
   const key = `${work}/${cluster}`;
   return [views, actions, jobWorks].flatMap((cache): KubeObject[] => cache.byIndex(BY_WORK_AND_CLUSTER, key));
 }
+
+/** Stands for how all of that is now, for what another upgrade left is removed by who comes next: another text, and something happened. */
+export const versionsIn = (caches: SpokeJobCaches, work: string, cluster: string): string =>
+  objectsIn(caches, work, cluster)
+    .map(({ metadata }) => metadata.resourceVersion)
+    .join(' ');
