@@ -1,9 +1,12 @@
+import { type KubeObject, Label, type Resource } from '@flotilla/api';
+import { ManagedClusterAction, ManifestWork } from '@flotilla/api/ocm';
 import { clusterObstacle, parseRate, type Served } from '@flotilla/control-plane/servers';
 import { createRandom } from '@flotilla/control-plane/simulators';
 import { parseImageReference, resolveImage } from '@flotilla/registry';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { FixtureImage, ReleaseFixture } from '../../tools/src/fleets/release-fixture.ts';
 import { followPrecaching, type SpokeProgress } from '../../tools/src/fleets/upgrade-progress.ts';
+import { eventually } from '../fixtures/eventually.ts';
 import { createUpgrade, type PrecacheFleet, seedOf, startPrecacheFleet } from '../fixtures/precache-fleet.ts';
 import { killPuller, PullerObserver } from '../fixtures/puller-observer.ts';
 import { describePodTransport } from './pod-transport.ts';
@@ -23,6 +26,10 @@ let world: PrecacheFleet;
 const cluster = (name: string) => world.fleet.clusters.get(name) ?? expect.fail(`no cluster ${name}`);
 const client = (name: string) => world.fleet.spokes.find((spoke) => spoke.name === name)?.client ?? expect.fail(`no spoke ${name}`);
 
+/** Objects of that kind that pre-caching has on the hub. */
+const onHub = async (kind: Resource): Promise<KubeObject[]> =>
+  (await world.fleet.hub.client.list(kind, { labelSelector: `${Label.work}=precache` })).items;
+
 /** Waits until pre-caching has ended there. */
 const follow = (name: string, spokes: readonly string[], withinMs = 180_000): Promise<SpokeProgress[]> =>
   followPrecaching(world.fleet.hub.client, { namespace: 'default', name }, { spokes, withinMs, signal: new AbortController().signal });
@@ -38,10 +45,11 @@ const imagesOf = (release: ReleaseFixture): FixtureImage[] => [release.release, 
 const seconds = (value: number) => `${value.toFixed(1)} s`;
 const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;
 
+// By works here; by actions and views on nodes with CRI-O, and in the demo.
 describe.skipIf(obstacle !== undefined)('pre-caching on whole clusters', () => {
   beforeAll(async () => {
     const start = performance.now();
-    world = await startPrecacheFleet(SPOKES.length, { workers: 2 });
+    world = await startPrecacheFleet(SPOKES.length, { workers: 2, hubValues: { transport: 'work' } });
     console.log(`fleet with hub and agents up after ${seconds((performance.now() - start) / 1000)}`);
   });
   afterAll(async () => {
@@ -55,7 +63,9 @@ describe.skipIf(obstacle !== undefined)('pre-caching on whole clusters', () => {
     await using first = new PullerObserver(client('spoke-1'));
     await using second = new PullerObserver(client('spoke-2'));
     await using _upgrade = await createUpgrade(world, 'whole', release.release.pullSpec, SPOKES);
+    await eventually(async () => (await onHub(ManifestWork)).length === SPOKES.length, 30_000, 'a work for each spoke');
     expect((await follow('whole', SPOKES)).map(({ state }) => state)).toEqual(['Succeeded', 'Succeeded']);
+    expect(await onHub(ManagedClusterAction)).toEqual([]);
 
     const sent = layerBytes(await world.fleet.registry.served({ since }), imagesOf(release));
     const byLink = (release.releaseBytes * 8) / parseRate(RATE);

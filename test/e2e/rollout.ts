@@ -1,4 +1,4 @@
-import { Annotation, conditionTime, type KubeObject } from '@flotilla/api';
+import { Annotation, conditionTime, type KubeObject, Label } from '@flotilla/api';
 import { Pod } from '@flotilla/api/core';
 import { ManifestWork } from '@flotilla/api/ocm';
 import { parseRate } from '@flotilla/control-plane/servers';
@@ -149,7 +149,7 @@ function watchWorks({ fleet }: PrecacheFleet) {
   const stop = new AbortController();
   const created: Creation[] = [];
   const first = Promise.withResolvers<void>();
-  const cache = new WatchCache(fleet.hub.client, ManifestWork, {});
+  const cache = new WatchCache(fleet.hub.client, ManifestWork, { labelSelector: `${Label.work}=rollout` });
   cache.subscribe((change) => {
     if (change.type !== 'set' || change.previous) return;
     created.push({ cluster: change.object.metadata.namespace ?? '', at: Date.now() });

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { ClusterRole } from '@flotilla/api/core';
+import { SpokeName } from '@flotilla/api/ran';
 import { type Client, createClient } from '@flotilla/runtime';
 import { describe, expect, test } from 'vitest';
 import { eventually } from '../fixtures/eventually.ts';
@@ -18,9 +19,10 @@ eachAttempt(
     const users = [{ name: AGENT, groups: SERVICE_ACCOUNT }, ...PEOPLE.map((name) => ({ name, groups: ['system:authenticated'] }))];
     world = await startChartHub({ values: ['standalone=true'], apiServer: { users } });
     admin = await world.server.client();
-    for (const name of ['apps', 'other']) await admin.request('POST', '/api/v1/namespaces', { body: { metadata: { name } } });
+    for (const name of ['apps', 'other', SpokeName.namespace])
+      await admin.request('POST', '/api/v1/namespaces', { body: { metadata: { name } } });
     const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'create', 'patch', 'delete'] }];
-    const values = ['--set', 'clusterName=spoke-1,hub.kubeconfigSecret=hub,works.namespaces={apps}', '--set-json'];
+    const values = ['--set', 'clusterName=spoke-1,hub.kubeconfigSecret=hub,works.namespaces={apps},works.precache=true', '--set-json'];
     await world.runHelm(['install', 'agent', join(CHARTS, 'spoke'), '-n', NAMESPACE, ...values, `works.rules=${JSON.stringify(rules)}`]);
   },
   async () => {
@@ -60,6 +62,38 @@ describe('what works may do on a spoke', () => {
     const client = await agentAs(actAs);
     try {
       await eventually(async () => (await attempt(client, 'POST', configMaps(namespace), body)) === want);
+    } finally {
+      await client.close();
+    }
+  });
+});
+
+describe('pre-caching by a work', () => {
+  const worksClient = async () => createClient({ kubeconfigPath: await world.server.kubeconfigFor(AGENT), actAs: `${AGENT}-works` });
+  const jobOf = (name: string, image: string) => ({
+    metadata: { name },
+    spec: { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image }] } } },
+  });
+  const OURS = 'registry.example.com/flotilla/image-puller:1';
+  const jobs = (namespace: string) => `/apis/batch/v1/namespaces/${namespace}/jobs`;
+  const { namespace, job } = SpokeName;
+
+  test.each([
+    { name: 'its Job', path: jobs(namespace), body: jobOf(job, OURS), want: 'allowed' },
+    { name: 'a Job of another name', path: jobs(namespace), body: jobOf('x', OURS), want: 'forbidden' },
+    { name: 'a Job of a foreign image', path: jobs(namespace), body: jobOf(job, 'registry.test/x:1'), want: 'forbidden' },
+    { name: 'its Job in another namespace', path: jobs('other'), body: jobOf(job, OURS), want: 'forbidden' },
+    {
+      name: 'what other works may hold, where they may',
+      path: '/api/v1/namespaces/apps/configmaps',
+      body: { metadata: { name: 'x' } },
+      want: 'allowed',
+    },
+    { name: 'another namespace', path: '/api/v1/namespaces', body: { metadata: { name: 'x' } }, want: 'forbidden' },
+  ])('$name: $want', async ({ path, body, want }) => {
+    const client = await worksClient();
+    try {
+      await eventually(async () => (await attempt(client, 'POST', path, body)) === want);
     } finally {
       await client.close();
     }

@@ -69,3 +69,24 @@ true
 {{- define "spoke.talmPaths" -}}
 {{ list "/etc/resolv.conf" "/lib64" "/proc" "/usr/bin" "/usr/lib" "/usr/lib64" "/usr/libexec" "/usr/share/containers" "/var/lib/cni" "/var/lib/kubelet" "/sys/fs/cgroup" "/tmp" "/var/tmp" | toJson }}
 {{- end -}}
+
+{{- /* Name of the agent among the users of the cluster, and of the account of works where pre-caching comes by them. */ -}}
+{{- define "spoke.confinedUsers" -}}
+{{- $account := printf "system:serviceaccount:%s:%%s" .Release.Namespace -}}
+{{- $users := list (printf $account (include "spoke.serviceAccountName" .)) -}}
+{{- if and .Values.works.enabled .Values.works.precache -}}
+{{- $users = append $users (printf $account (include "spoke.worksAccountName" .)) -}}
+{{- end -}}
+{{ $users | toJson }}
+{{- end -}}
+
+{{- /* Where works may write besides what confines the agent, as a condition in CEL: where rules of their own hold; nothing where there are none. */ -}}
+{{- define "spoke.worksPlaces" -}}
+{{- with .Values.works -}}
+{{- if or .clusterRules (and .rules (not .namespaces)) -}}
+true
+{{- else if .rules -}}
+variables.target in {{ include "spoke.celList" .namespaces }}
+{{- end -}}
+{{- end -}}
+{{- end -}}
