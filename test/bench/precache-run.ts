@@ -10,9 +10,9 @@ import type { Client } from '@flotilla/runtime';
 import { z } from 'zod';
 import { bundleProgram, type RunningProgram, startHub, startSpokes } from '../../tools/src/fleets/programs.ts';
 import { appImages } from '../../tools/src/images/apps.ts';
+import { difference, readRequestCounts, type SplitRequests, splitRequests } from '../fixtures/api-metrics.ts';
 import { applyCrds } from '../fixtures/crds.ts';
 import { eventually } from '../fixtures/eventually.ts';
-import { difference, readRequestCounts, type SplitRequests, splitRequests } from './api-metrics.ts';
 import { PrecacheWatch } from './precache-watch.ts';
 import { cpuOf, median, percentile, readProcess, resetPeak, round, untilQuiet } from './statistics.ts';
 
