@@ -1,6 +1,7 @@
 import { WORK_FINALIZER } from '@flotilla/agent';
 import { untyped } from '@flotilla/api';
 import { ConfigMap, Namespace } from '@flotilla/api/core';
+import { buildOpenDefinition } from '@flotilla/api/testing';
 import { expect, test } from 'vitest';
 import type { Extent } from './extent.ts';
 import { eventually, SPOKE_NAMESPACE, widget } from './transport-driver.ts';
@@ -239,14 +240,7 @@ export function applyTests(get: () => WorkDriver, extent: Extent): void {
     const driver = get();
     const kind = driver.name('gadget').replace('-', '');
     const group = 'late.example.com';
-    const names = { kind, listKind: `${kind}List`, plural: `${kind}s`, singular: kind };
-    const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
-    const definition = {
-      apiVersion: 'apiextensions.k8s.io/v1',
-      kind: 'CustomResourceDefinition',
-      metadata: { name: `${kind}s.${group}` },
-      spec: { group, scope: 'Namespaced', names, versions: [{ name: 'v1', served: true, storage: true, schema }] },
-    };
+    const definition = buildOpenDefinition({ group, kind, plural: `${kind}s` });
     const object = { apiVersion: `${group}/v1`, kind, metadata: { name: 'one', namespace: SPOKE_NAMESPACE } };
     const name = await driver.work([object, definition]);
     await driver.applied(name);

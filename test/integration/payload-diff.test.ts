@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { untyped } from '@flotilla/api';
 import { ClusterVersion, configCrds } from '@flotilla/api/config';
 import { ConfigMap, Deployment, Namespace, Secret } from '@flotilla/api/core';
+import { buildOpenDefinition } from '@flotilla/api/testing';
 import { childEnvironment } from '@flotilla/control-plane/processes';
 import { type ApiServer, applyCrds, startApiServer } from '@flotilla/control-plane/servers';
 import type { Client } from '@flotilla/runtime';
@@ -35,24 +36,8 @@ const inFleet = (kind: string, name: string, rest: object = {}, annotations: Rec
   metadata: { name, namespace: 'fleet', annotations },
   ...rest,
 });
-const boatCrd = {
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  metadata: { name: 'boats.example.com', annotations: INCLUDED },
-  spec: {
-    group: 'example.com',
-    scope: 'Namespaced',
-    names: { kind: 'Boat', plural: 'boats', singular: 'boat', listKind: 'BoatList' },
-    versions: [
-      {
-        name: 'v1',
-        served: true,
-        storage: true,
-        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
-      },
-    ],
-  },
-};
+const boats = buildOpenDefinition({ group: 'example.com', kind: 'Boat', plural: 'boats' });
+const boatCrd = { ...boats, metadata: { ...boats.metadata, annotations: INCLUDED } };
 const files: Readonly<Record<string, object>> = {
   'release-manifests/release-metadata': { kind: 'cincinnati-metadata-v0', version: '4.20.2' },
   'release-manifests/image-references': {
@@ -113,24 +98,7 @@ beforeAll(async () => {
   for (const [path, object] of Object.entries(files)) await writeFile(join(root, 'payload', path), JSON.stringify(object));
   server = await startApiServer({ auditLogPath: join(root, 'audit.log'), flags: [AUDIT_IN_ONE_FILE] });
   client = await server.client();
-  const gateCrd = {
-    apiVersion: 'apiextensions.k8s.io/v1',
-    kind: 'CustomResourceDefinition',
-    metadata: { name: 'featuregates.config.openshift.io' },
-    spec: {
-      group: 'config.openshift.io',
-      scope: 'Cluster',
-      names: { kind: 'FeatureGate', plural: 'featuregates', singular: 'featuregate', listKind: 'FeatureGateList' },
-      versions: [
-        {
-          name: 'v1',
-          served: true,
-          storage: true,
-          schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
-        },
-      ],
-    },
-  };
+  const gateCrd = buildOpenDefinition({ group: 'config.openshift.io', kind: 'FeatureGate', plural: 'featuregates', scope: 'Cluster' });
   await applyCrds(client, [...configCrds(), gateCrd]);
   await client.create(Gate, { metadata: { name: 'cluster' }, spec: { featureSet: 'TechPreviewNoUpgrade' } });
   const overrides = [{ group: '', kind: 'ConfigMap', namespace: 'fleet', name: 'unmanaged', unmanaged: true }];

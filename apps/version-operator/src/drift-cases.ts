@@ -1,5 +1,7 @@
 /** Objects of every kind that has rules of its own, and of some that have none, with what somebody else does to them. */
 
+import { buildOpenDefinition, type OpenKind } from '@flotilla/api/testing';
+
 type Json = Readonly<Record<string, unknown>>;
 
 /** An object of a release and a change that is to be undone. */
@@ -30,39 +32,13 @@ const clusterWide = (apiVersion: string, kind: string, fields: Json = {}, name =
   ...fields,
 });
 
-const definition = (group: string, kind: string, plural: string, scope: string) =>
-  clusterWide(
-    'apiextensions.k8s.io/v1',
-    'CustomResourceDefinition',
-    {
-      spec: {
-        group,
-        names: { kind, plural },
-        scope,
-        versions: [
-          {
-            name: 'v1',
-            served: true,
-            storage: true,
-            schema: {
-              openAPIV3Schema: {
-                type: 'object',
-                'x-kubernetes-preserve-unknown-fields': true,
-                properties: {
-                  spec: {
-                    type: 'object',
-                    'x-kubernetes-preserve-unknown-fields': true,
-                    properties: { colour: { type: 'string', default: 'white' } },
-                  },
-                },
-              },
-            },
-          },
-        ],
-      },
-    },
-    `${plural}.${group}`,
-  );
+/** With a default that the server fills in. */
+const definition = (group: string, kind: string, plural: string, scope: OpenKind['scope']) => {
+  const colour = { colour: { type: 'string', default: 'white' } };
+  const properties = { spec: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true, properties: colour } };
+  const built = buildOpenDefinition({ group, kind, plural, scope, properties });
+  return { ...built, metadata: { ...built.metadata, labels: { kept: 'yes' } } };
+};
 
 const labels = { app: 'drift' };
 const pod = {

@@ -1,5 +1,6 @@
 import { KubeObject, untyped } from '@flotilla/api';
 import { ClusterOperator } from '@flotilla/api/config';
+import { buildOpenDefinition } from '@flotilla/api/testing';
 import { startApiServer } from '@flotilla/control-plane/servers';
 import { startFakeOperators } from '@flotilla/control-plane/simulators';
 import { expect, test } from 'vitest';
@@ -313,23 +314,7 @@ test('tells each thing that an install would make once where it observes', async
 test('reads a release again when other features are on', async () => {
   await using world = await World.start(await startApiServer());
   await play(world, scripts('4.1.0'));
-  const gates = {
-    ...boats,
-    metadata: { name: 'featuregates.config.openshift.io' },
-    spec: {
-      group: 'config.openshift.io',
-      names: { kind: 'FeatureGate', plural: 'featuregates' },
-      scope: 'Cluster',
-      versions: [
-        {
-          name: 'v1',
-          served: true,
-          storage: true,
-          schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
-        },
-      ],
-    },
-  };
+  const gates = buildOpenDefinition({ group: 'config.openshift.io', kind: 'FeatureGate', plural: 'featuregates', scope: 'Cluster' });
   await world.created(kinds.definition, gates);
   const gate = untyped('config.openshift.io/v1', 'FeatureGate', 'featuregates', false);
   const enabled = (...names: string[]) => ({

@@ -1,6 +1,7 @@
 import { findCondition } from '@flotilla/api';
 import { ClusterOperator, ClusterVersion, configCrds } from '@flotilla/api/config';
 import { ConfigMap, CustomResourceDefinition, Event, Namespace } from '@flotilla/api/core';
+import { buildOpenDefinition } from '@flotilla/api/testing';
 import { type ApiServer, startApiServer, startUpdateService, type UpdateService } from '@flotilla/control-plane/servers';
 import { type FakeOperators, startFakeOperators } from '@flotilla/control-plane/simulators';
 import { UpdateError } from '@flotilla/release';
@@ -288,19 +289,12 @@ describe('an update', () => {
 });
 
 describe('under the gate of accepted risks', () => {
-  const gates = {
+  const { spec: gates } = buildOpenDefinition({
     group: 'config.openshift.io',
-    names: { kind: 'FeatureGate', plural: 'featuregates' },
+    kind: 'FeatureGate',
+    plural: 'featuregates',
     scope: 'Cluster',
-    versions: [
-      {
-        name: 'v1',
-        served: true,
-        storage: true,
-        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
-      },
-    ],
-  };
+  });
   const enabled = { featureGates: [{ version: '4.20.1', enabled: [{ name: 'ClusterUpdateAcceptRisks' }], disabled: [] }] };
   const gated = [
     included('apiextensions.k8s.io/v1', 'CustomResourceDefinition', 'featuregates.config.openshift.io', { spec: gates }),

@@ -13,3 +13,30 @@ export function buildClusterGroupUpgrade(
     spec: { remediationStrategy: { maxConcurrency: 1 }, ...spec },
   });
 }
+
+/** What a definition for tests is of. */
+export interface OpenKind {
+  readonly group: string;
+  readonly kind: string;
+  readonly plural: string;
+  /** Default `Namespaced`. */
+  readonly scope?: 'Namespaced' | 'Cluster';
+  /** What the schema says of some fields; all others are kept as they come. */
+  readonly properties?: Readonly<Record<string, unknown>>;
+}
+
+/** A CustomResourceDefinition of a kind whose objects may have any field. */
+export function buildOpenDefinition({ group, kind, plural, scope = 'Namespaced', properties }: OpenKind) {
+  const openAPIV3Schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true, ...(properties && { properties }) };
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${group}` },
+    spec: {
+      group,
+      names: { kind, plural, singular: kind.toLowerCase(), listKind: `${kind}List` },
+      scope,
+      versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema } }],
+    },
+  };
+}

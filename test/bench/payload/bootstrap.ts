@@ -1,6 +1,7 @@
 import { KubeObject } from '@flotilla/api';
 import { ClusterVersion, FeatureGate } from '@flotilla/api/config';
 import { CustomResourceDefinition, Namespace } from '@flotilla/api/core';
+import { buildOpenDefinition } from '@flotilla/api/testing';
 import { loadPayload, type Manifest, partManifests, releaseFeatureGates } from '@flotilla/release';
 import { readPayloadFolder } from '@flotilla/release/folder';
 import { type Client, isAlreadyExists } from '@flotilla/runtime';
@@ -83,23 +84,4 @@ async function ignoring(created: Promise<unknown>): Promise<void> {
 }
 
 /** A stand-in for the kind that an aggregated API serves. */
-const imageStreams = {
-  object: {
-    apiVersion: 'apiextensions.k8s.io/v1',
-    kind: 'CustomResourceDefinition',
-    metadata: { name: 'imagestreams.image.openshift.io' },
-    spec: {
-      group: 'image.openshift.io',
-      names: { kind: 'ImageStream', listKind: 'ImageStreamList', plural: 'imagestreams', singular: 'imagestream' },
-      scope: 'Namespaced',
-      versions: [
-        {
-          name: 'v1',
-          served: true,
-          storage: true,
-          schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
-        },
-      ],
-    },
-  },
-};
+const imageStreams = { object: buildOpenDefinition({ group: 'image.openshift.io', kind: 'ImageStream', plural: 'imagestreams' }) };

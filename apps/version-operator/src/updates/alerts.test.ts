@@ -1,20 +1,16 @@
 import { startUpdateService, type UpdateService } from '@flotilla/control-plane/servers';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { askAlerts } from './alerts.ts';
-import { FollowingConnections } from './connections.ts';
+import { type ServiceWorld, serviceWorld } from './update-service-case.ts';
 
-let service: UpdateService;
-let connections: FollowingConnections;
+let world: ServiceWorld<UpdateService>;
 beforeEach(async () => {
-  service = await startUpdateService();
-  connections = new FollowingConnections(() => ({}));
+  world = serviceWorld(await startUpdateService());
 });
-afterEach(async () => {
-  await connections[Symbol.asyncDispose]();
-  await service.stop();
-});
+afterEach(() => world[Symbol.asyncDispose]());
 
-const ask = (timeoutMs = 10_000) => askAlerts({ url: service.monitoringUrl, connections, timeoutMs }, new AbortController().signal);
+const ask = (timeoutMs = 10_000) =>
+  askAlerts({ url: world.service.monitoringUrl, connections: world.connections, timeoutMs }, new AbortController().signal);
 const alert = (alertname: string, state = 'firing') => ({
   state,
   labels: { alertname, severity: 'critical' },
@@ -23,9 +19,9 @@ const alert = (alertname: string, state = 'firing') => ({
 });
 
 test('alerts that fire are risks', async () => {
-  service.setAlerts([alert('Broken'), alert('Soon', 'pending'), { state: 'firing', labels: { alertname: 'Fine' } }]);
+  world.service.setAlerts([alert('Broken'), alert('Soon', 'pending'), { state: 'firing', labels: { alertname: 'Fine' } }]);
   expect(await ask()).toMatchObject([{ name: 'Broken', reason: 'Alert:firing' }]);
-  expect(service.asked[0]).toMatchObject({ path: '/api/v1/alerts', query: {} });
+  expect(world.service.asked[0]).toMatchObject({ path: '/api/v1/alerts', query: {} });
 });
 
 test.each([
@@ -33,6 +29,6 @@ test.each([
   { name: 'is slow', fault: { delayMs: 2_000 }, timeoutMs: 300, want: /no complete answer within 300 ms$/ },
   { name: 'sends a page', fault: { body: '<html>' }, want: /the answer is none of Prometheus$/ },
 ])('monitoring that $name is a risk of its own', async ({ fault, timeoutMs, want }) => {
-  service.setFaults(fault);
+  world.service.setFaults(fault);
   expect(await ask(timeoutMs)).toMatchObject([{ name: 'AlertUnknown', message: expect.stringMatching(want) }]);
 });

@@ -1,26 +1,21 @@
 import { startUpdateService, type UpdateService } from '@flotilla/control-plane/servers';
 import type { UpdateQuery } from '@flotilla/release';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { FollowingConnections } from './connections.ts';
 import { askGraphService } from './graph-service.ts';
+import { type ServiceWorld, serviceWorld } from './update-service-case.ts';
 
-let service: UpdateService;
-let connections: FollowingConnections;
+let world: ServiceWorld<UpdateService>;
 beforeEach(async () => {
-  service = await startUpdateService();
-  connections = new FollowingConnections(() => ({}));
+  world = serviceWorld(await startUpdateService());
 });
-afterEach(async () => {
-  await connections[Symbol.asyncDispose]();
-  await service.stop();
-});
+afterEach(() => world[Symbol.asyncDispose]());
 
 const nodes = ['4.20.1', '4.20.2'].map((version) => ({ version, payload: `r@sha256:${version}` }));
 const ask = (more: Partial<UpdateQuery> = {}, { signal = new AbortController().signal, timeoutMs = 10_000 } = {}) =>
   askGraphService(
     {
       query: {
-        service: service.url,
+        service: world.service.url,
         clusterId: '0b9a2a1e-7e4b-4d3c-9f6e-0123456789ab',
         architecture: 'amd64',
         channel: 'stable-4.20',
@@ -30,13 +25,13 @@ const ask = (more: Partial<UpdateQuery> = {}, { signal = new AbortController().s
       isMigration: false,
       signal,
     },
-    { connections, timeoutMs },
+    { connections: world.connections, timeoutMs },
   );
 
 test('asks with what decides about updates, under the name services know', async () => {
-  service.setGraph({ nodes, edges: [[0, 1]] });
+  world.service.setGraph({ nodes, edges: [[0, 1]] });
   expect(await ask()).toMatchObject({ current: { version: '4.20.1' }, updates: [{ version: '4.20.2', image: 'r@sha256:4.20.2' }] });
-  expect(service.asked).toMatchObject([
+  expect(world.service.asked).toMatchObject([
     {
       path: '/graph',
       query: { arch: 'amd64', channel: 'stable-4.20', id: '0b9a2a1e-7e4b-4d3c-9f6e-0123456789ab', version: '4.20.1' },
@@ -90,13 +85,13 @@ describe('a service that is not well', () => {
       want: { reason: 'RemoteFailed', message: expect.stringMatching(/more than 33554432 bytes$/) },
     },
   ])('$name', async ({ fault, want, timeoutMs }) => {
-    service.setFaults({ path: /^GET \/graph/, ...fault });
+    world.service.setFaults({ path: /^GET \/graph/, ...fault });
     expect(await ask({}, { timeoutMs })).toMatchObject(want);
   });
 
   test('is not there, and its password is for nobody', async () => {
-    await service.stop();
-    const answer = await ask({ service: service.url.replace('http://', 'http://user:secret@') });
+    await world.service.stop();
+    const answer = await ask({ service: world.service.url.replace('http://', 'http://user:secret@') });
     expect(answer).toMatchObject({ reason: 'RemoteFailed', message: expect.stringMatching(/ECONNREFUSED/) });
     expect(JSON.stringify(answer)).not.toContain('secret');
   });
@@ -105,9 +100,9 @@ describe('a service that is not well', () => {
 test('goes through the proxy of the moment', async () => {
   await using proxy = await startUpdateService();
   proxy.setFaults({ body: JSON.stringify({ nodes, edges: [[0, 1]] }) });
-  await connections[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
   let through: string | undefined;
-  connections = new FollowingConnections(() => ({ proxy: { http: through } }));
+  world = serviceWorld(await startUpdateService(), () => ({ proxy: { http: through } }));
   expect(await ask({ service: 'http://graph.invalid/graph' })).toMatchObject({ reason: 'RemoteFailed' });
   through = proxy.monitoringUrl;
   expect(await ask({ service: 'http://graph.invalid/graph' })).toMatchObject({ updates: [{ version: '4.20.2' }] });
@@ -116,7 +111,7 @@ test('goes through the proxy of the moment', async () => {
 
 test('a stop is no answer of the service', async () => {
   const stop = new AbortController();
-  service.setFaults({ delayMs: 5_000 });
+  world.service.setFaults({ delayMs: 5_000 });
   const asked = ask({}, { signal: stop.signal });
   stop.abort(new Error('stopped'));
   await expect(asked).rejects.toThrow('stopped');

@@ -3,28 +3,27 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startUpdateService, type UpdateService } from '@flotilla/control-plane/servers';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { FollowingConnections } from './connections.ts';
 import { askPrometheus, type PrometheusOptions } from './prometheus.ts';
+import { type ServiceWorld, serviceWorld } from './update-service-case.ts';
 
-let service: UpdateService;
-let connections: FollowingConnections;
+let world: ServiceWorld<UpdateService>;
 beforeEach(async () => {
-  service = await startUpdateService();
-  connections = new FollowingConnections(() => ({}));
+  world = serviceWorld(await startUpdateService());
 });
-afterEach(async () => {
-  await connections[Symbol.asyncDispose]();
-  await service.stop();
-});
+afterEach(() => world[Symbol.asyncDispose]());
 
 const ask = (query: string, more: Partial<PrometheusOptions> = {}) =>
-  askPrometheus(query, { url: `${service.monitoringUrl}/`, connections, timeoutMs: 20_000, ...more }, new AbortController().signal);
+  askPrometheus(
+    query,
+    { url: `${world.service.monitoringUrl}/`, connections: world.connections, timeoutMs: 20_000, ...more },
+    new AbortController().signal,
+  );
 
 test('one sample of 1 is a match, one of 0 is none', async () => {
-  service.setSamples({ 'up == 1': [1], down: [0] });
+  world.service.setSamples({ 'up == 1': [1], down: [0] });
   expect(await ask('up == 1')).toEqual({ matches: true });
   expect(await ask('down')).toEqual({ matches: false });
-  expect(service.asked[0]).toMatchObject({ path: '/api/v1/query', query: { query: 'up == 1' } });
+  expect(world.service.asked[0]).toMatchObject({ path: '/api/v1/query', query: { query: 'up == 1' } });
 });
 
 test.each([
@@ -32,7 +31,7 @@ test.each([
   { name: 'two samples', samples: [1, 1], want: 'invalid PromQL result length must be one, but is 2' },
   { name: 'another number', samples: [0.5], want: 'invalid PromQL result (must be 0 or 1): 0.5' },
 ])('$name is no answer', async ({ samples, want }) => {
-  service.setSamples({ q: samples });
+  world.service.setSamples({ q: samples });
   expect(await ask('q')).toEqual({ error: want });
 });
 
@@ -49,7 +48,7 @@ test.each([
   },
   { name: 'sends more than is read', fault: { body: ' '.repeat(2 ** 20 + 1) }, want: /more than 1048576 bytes$/ },
 ])('monitoring that $name is told', async ({ fault, timeoutMs, want }) => {
-  service.setFaults(fault);
+  world.service.setFaults(fault);
   expect(await ask('q', timeoutMs === undefined ? {} : { timeoutMs })).toEqual({ error: expect.stringMatching(want) });
 });
 
@@ -61,7 +60,7 @@ test('sends the token of the moment', async () => {
       await writeFile(tokenFile, `${token}\n`);
       await ask('q', { tokenFile });
     }
-    expect(service.asked.map(({ headers }) => headers.authorization)).toEqual(['Bearer first', 'Bearer second']);
+    expect(world.service.asked.map(({ headers }) => headers.authorization)).toEqual(['Bearer first', 'Bearer second']);
   } finally {
     await rm(folder, { recursive: true });
   }
