@@ -12,6 +12,8 @@ export interface ManifestDocument {
   readonly raw: string;
   /** Line of the file on which it begins, from 1. */
   readonly line: number;
+  /** What it holds; of a YAML document only the fields that say which object it is. */
+  readonly head: unknown;
 }
 
 /** Limits of one file; those of the YAML that only the full reader understands, which takes ten times as long. */
@@ -28,8 +30,8 @@ export function readManifestDocuments(content: Uint8Array): ManifestDocument[] {
   const read: ManifestDocument[] = [];
   try {
     for (const { at, text: raw } of jsonObjects(text, documentLimits.depth)) {
-      JSON.parse(raw);
-      read.push({ raw, line: lineAt(text, at) });
+      const head: unknown = JSON.parse(raw);
+      read.push({ raw, line: lineAt(text, at), head });
     }
     return read;
   } catch (cause) {
@@ -60,8 +62,17 @@ function lineAt(text: string, index: number): number {
 function readYaml(text: string): ManifestDocument[] {
   return splitYaml(text).flatMap(({ text: document, line }) => {
     const value = readYamlValue(document, line);
-    return value === null ? [] : [{ raw: canonicalJson(value), line }];
+    return value === null ? [] : [{ raw: canonicalJson(value), line, head: headOf(value) }];
   });
+}
+
+/** What says which object it is. */
+const HEAD = ['apiVersion', 'kind', 'metadata'];
+
+/** Read anew from its own JSON: parts of a text would keep all of it in memory. */
+function headOf(value: YamlValue): unknown {
+  if (!(value instanceof Map)) return value;
+  return JSON.parse(canonicalJson(new Map([...value].filter(([key]) => HEAD.includes(key)))));
 }
 
 /** A line that begins with `---` begins a document, wherever it stands. */

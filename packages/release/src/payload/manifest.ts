@@ -1,6 +1,6 @@
 import { isJsonObject } from '@flotilla/api';
 import { quoted } from '../errors.ts';
-import { readManifestDocuments } from './documents.ts';
+import { type ManifestDocument, readManifestDocuments } from './documents.ts';
 
 /** What tells one object of a payload from another; versions of an API do not. */
 export interface ManifestId {
@@ -42,8 +42,8 @@ export function textOfId({ group, kind, namespace, name }: ManifestId): string {
  */
 export function parseManifests(file: string, content: Uint8Array): Manifest[] {
   const known = new Set<string>();
-  return readManifestDocuments(content).map(({ raw, line }) => {
-    const manifest = toManifest(file, raw, line);
+  return readManifestDocuments(content).map((document) => {
+    const manifest = toManifest(file, document);
     const id = textOfId(manifest);
     if (known.has(id)) throw new Error(`duplicate resource: (${id})`);
     known.add(id);
@@ -51,8 +51,8 @@ export function parseManifests(file: string, content: Uint8Array): Manifest[] {
   });
 }
 
-function toManifest(file: string, raw: string, line: number): Manifest {
-  const object = objectOf(raw, line);
+function toManifest(file: string, { raw, line, head }: ManifestDocument): Manifest {
+  const object = objectOf(head, line);
   const metadata = isJsonObject(object.metadata) ? object.metadata : {};
   const apiVersion = textOf(object.apiVersion);
   const slash = apiVersion.indexOf('/');
@@ -73,13 +73,12 @@ function toManifest(file: string, raw: string, line: number): Manifest {
     raw,
     annotations: textsOf(metadata.annotations),
     get object() {
-      return objectOf(raw, line);
+      return objectOf(JSON.parse(raw), line);
     },
   };
 }
 
-function objectOf(raw: string, line: number): Record<string, unknown> {
-  const object: unknown = JSON.parse(raw);
+function objectOf(object: unknown, line: number): Record<string, unknown> {
   if (!isJsonObject(object)) throw new Error(`the document at line ${line} is no object`);
   return object;
 }

@@ -8,11 +8,12 @@ export function canonicalJson(value: YamlValue): string {
   // joined once at the end: texts of texts would be copied at each level
   const parts: string[] = [];
   write(value, parts);
-  return parts.join('');
+  // outside of texts JSON has none of these signs
+  return parts.join('').replaceAll(SPECIAL, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 function write(value: YamlValue, parts: string[]): void {
-  if (typeof value === 'string') parts.push(quotedForGo(value));
+  if (typeof value === 'string') parts.push(JSON.stringify(value));
   else if (typeof value === 'number') parts.push(Object.is(value, -0) ? '-0' : String(value));
   else if (value === null || typeof value !== 'object') parts.push(String(value));
   else if (isList(value)) {
@@ -26,7 +27,7 @@ function write(value: YamlValue, parts: string[]): void {
   } else {
     let before = '{';
     for (const key of [...value.keys()].sort()) {
-      parts.push(before, quotedForGo(key), ':');
+      parts.push(before, JSON.stringify(key), ':');
       write(value.get(key) ?? null, parts);
       before = ',';
     }
@@ -37,5 +38,3 @@ function write(value: YamlValue, parts: string[]): void {
 const isList = (value: object): value is readonly YamlValue[] => Array.isArray(value);
 
 const SPECIAL = /[<>&\u2028\u2029]/g;
-const quotedForGo = (text: string): string =>
-  JSON.stringify(text).replaceAll(SPECIAL, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`);
