@@ -8,8 +8,8 @@ import { runCommand } from '@flotilla/control-plane/processes';
 import { applyCrds, type Cluster, clusterObstacle, type Registry, startCluster, startRegistry } from '@flotilla/control-plane/servers';
 import { ensureTools } from '@flotilla/control-plane/toolchain';
 import { currentPlatform, MemoryBlobs, parseImageReference, pushImage, RegistryClient, writeImage } from '@flotilla/registry';
+import { buildReleaseHead, signatureContent, signed, type TestKey, testKey } from '@flotilla/release/testing';
 import type { Client } from '@flotilla/runtime';
-import { createMessage, generateKey, sign } from 'openpgp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { buildImages } from '../../tools/src/images/build-images.ts';
 import { hostArchitecture } from '../../tools/src/images/cache-folder.ts';
@@ -43,9 +43,8 @@ let pusher: RegistryClient;
 let signatures: Server;
 let root = '';
 let operatorImage = '';
-let publicKey = '';
-let signDigest: (digest: string) => Promise<Uint8Array>;
-const signed = new Map<string, Uint8Array>();
+let key: TestKey;
+const signatureOf = new Map<string, Uint8Array>();
 
 const manifest = (apiVersion: string, kind: string, name: string, rest: object, annotations: object = {}) => ({
   apiVersion,
@@ -76,13 +75,7 @@ const service = (name: string) =>
 /** Files of a release: Deployments, a DaemonSet, their Services, and who signs the next release. */
 function releaseFiles(version: string, storeUrl: string): Record<string, object> {
   const files: Record<string, object> = {
-    'release-manifests/release-metadata': { kind: 'cincinnati-metadata-v0', version },
-    'release-manifests/image-references': {
-      kind: 'ImageStream',
-      apiVersion: 'image.openshift.io/v1',
-      metadata: { name: version },
-      spec: { tags: [{ name: 'app', from: { kind: 'DockerImage', name: operatorImage } }] },
-    },
+    ...buildReleaseHead(version, { app: operatorImage }),
     'manifests/0000_00_cluster-version-operator_00.json': {
       apiVersion: 'v1',
       kind: 'Namespace',
@@ -96,7 +89,7 @@ function releaseFiles(version: string, storeUrl: string): Record<string, object>
         namespace: 'openshift-config-managed',
         annotations: { ...INCLUDED, 'release.openshift.io/verification-config-map': '' },
       },
-      data: { 'verifier-public-key-tests': publicKey, 'store-tests': storeUrl },
+      data: { 'verifier-public-key-tests': key.publicKey.armor(), 'store-tests': storeUrl },
     },
     'release-manifests/0000_30_agent_00.json': service('agent'),
     'release-manifests/0000_30_agent_01.json': manifest('apps/v1', 'DaemonSet', 'agent', {
@@ -131,7 +124,7 @@ async function pushRelease(version: string, storeUrl: string): Promise<string> {
   const image = await writeImage(store, { platform: currentPlatform(), layers: [{ content: { files }, compression: 'gzip' }] });
   const repository = `releases/v${version.replaceAll('.', '-')}`;
   await pushImage({ client: pusher, store, image, reference: parseImageReference(`127.0.0.1:${registry.port}/${repository}:1`) });
-  signed.set(image.digest.replace(':', '='), await signDigest(image.digest));
+  signatureOf.set(image.digest.replace(':', '='), await signed(signatureContent(image.digest), key));
   return `${cluster.gatewayAddress}:${registry.port}/${repository}@${image.digest}`;
 }
 
@@ -171,22 +164,10 @@ describe.skipIf(obstacle !== undefined)('the version operator on a whole cluster
 
   beforeAll(async () => {
     root = await mkdtemp(join(tmpdir(), 'flotilla-version-operator-'));
-    const made = await generateKey({
-      type: 'curve25519',
-      userIDs: [{ name: 'Tests' }],
-      format: 'object',
-      date: new Date(Date.now() - 60_000),
-    });
-    publicKey = made.publicKey.armor();
-    signDigest = async (digest) => {
-      const image = { 'docker-manifest-digest': digest };
-      const critical = { type: 'atomic container signature', image, identity: { 'docker-reference': 'registry.example/release:1' } };
-      const message = await createMessage({ binary: Buffer.from(JSON.stringify({ critical })) });
-      return sign({ message, signingKeys: made.privateKey, format: 'binary' });
-    };
+    key = await testKey();
     signatures = createServer((request, response) => {
       const [, digest = '', name] = (request.url ?? '').split('/');
-      const found = name === 'signature-1' ? signed.get(digest) : undefined;
+      const found = name === 'signature-1' ? signatureOf.get(digest) : undefined;
       response.writeHead(found ? 200 : 404).end(found);
     });
     await new Promise<void>((resolve) => signatures.listen(0, '0.0.0.0', resolve));

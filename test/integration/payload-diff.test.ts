@@ -8,6 +8,7 @@ import { ConfigMap, Deployment, Namespace, Secret } from '@flotilla/api/core';
 import { buildOpenDefinition } from '@flotilla/api/testing';
 import { childEnvironment } from '@flotilla/control-plane/processes';
 import { type ApiServer, applyCrds, startApiServer } from '@flotilla/control-plane/servers';
+import { buildReleaseHead } from '@flotilla/release/testing';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { AUDIT_IN_ONE_FILE, readAuditLog } from '../fixtures/audit-log.ts';
@@ -39,13 +40,7 @@ const inFleet = (kind: string, name: string, rest: object = {}, annotations: Rec
 const boats = buildOpenDefinition({ group: 'example.com', kind: 'Boat', plural: 'boats' });
 const boatCrd = { ...boats, metadata: { ...boats.metadata, annotations: INCLUDED } };
 const files: Readonly<Record<string, object>> = {
-  'release-manifests/release-metadata': { kind: 'cincinnati-metadata-v0', version: '4.20.2' },
-  'release-manifests/image-references': {
-    kind: 'ImageStream',
-    apiVersion: 'image.openshift.io/v1',
-    metadata: { name: '4.20.2' },
-    spec: { tags: [{ name: 'a', from: { kind: 'DockerImage', name: 'host/a:1' } }] },
-  },
+  ...buildReleaseHead('4.20.2'),
   'manifests/0000_00_cluster-version-operator_00.json': {
     apiVersion: 'v1',
     kind: 'Namespace',

@@ -1,4 +1,5 @@
 import type { PayloadFile } from '@flotilla/release';
+import { buildReleaseHead } from '@flotilla/release/testing';
 
 /** What a small release is of. */
 export interface SmallRelease {
@@ -34,13 +35,7 @@ export function smallRelease({ version, more = [] }: SmallRelease): PayloadFile[
     ...more,
   ];
   return [
-    file('release-manifests/release-metadata', { kind: 'cincinnati-metadata-v0', version }),
-    file('release-manifests/image-references', {
-      kind: 'ImageStream',
-      apiVersion: 'image.openshift.io/v1',
-      metadata: { name: version, creationTimestamp: '2026-01-01T00:00:00Z' },
-      spec: { tags: [{ name: 'cli', from: { kind: 'DockerImage', name: 'registry.example/cli:1' } }] },
-    }),
+    ...Object.entries(buildReleaseHead(version)).map(([path, content]) => file(path, content)),
     file('manifests/0000_00_own_00_namespace.json', included('v1', 'Namespace', 'openshift-cluster-version')),
     ...objects.map((object, index) => file(`release-manifests/0000_50_dns_0${index}_object.json`, object)),
   ];

@@ -3,6 +3,7 @@ import { KubeObject, type Resource, untyped } from '@flotilla/api';
 import { ClusterVersion, configCrds } from '@flotilla/api/config';
 import { CustomResourceDefinition, Namespace } from '@flotilla/api/core';
 import type { PayloadFile } from '@flotilla/release';
+import { buildReleaseHead } from '@flotilla/release/testing';
 import { type Client, createLogger, systemClock } from '@flotilla/runtime';
 import { runVersionOperator, type VersionOperatorOptions } from './operator.ts';
 
@@ -29,13 +30,7 @@ const included = (object: Json): Json => {
 export function filesOf({ version, files }: TestRelease): PayloadFile[] {
   const file = (path: string, content: unknown): PayloadFile => ({ path, content: Buffer.from(JSON.stringify(content)) });
   return [
-    file('release-manifests/release-metadata', { kind: 'cincinnati-metadata-v0', version }),
-    file('release-manifests/image-references', {
-      kind: 'ImageStream',
-      apiVersion: 'image.openshift.io/v1',
-      metadata: { name: version },
-      spec: { tags: [{ name: 'cli', from: { kind: 'DockerImage', name: `release.test/cli:${version}` } }] },
-    }),
+    ...Object.entries(buildReleaseHead(version)).map(([path, content]) => file(path, content)),
     file(
       'manifests/0000_00_own_00_namespace.json',
       included({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'openshift-cluster-version' } }),

@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { buildReleaseHead } from '@flotilla/release/testing';
 
 type Json = Readonly<Record<string, unknown>>;
 type Named = Json & { readonly metadata: Json & { readonly name: string; readonly namespace?: string } };
@@ -141,10 +142,7 @@ export async function writeLeveledRelease(folder: string, version: string): Prom
   await mkdir(join(root, 'release-manifests'));
   const own = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: OWN_NAMESPACE, annotations } };
   await write('manifests/0000_00_own_00_namespace.json', own);
-  await write('release-manifests/release-metadata', { kind: 'cincinnati-metadata-v0', version });
-  const tags = [{ name: 'cli', from: { kind: 'DockerImage', name: `release.test/cli:${version}` } }];
-  const references = { kind: 'ImageStream', apiVersion: 'image.openshift.io/v1', metadata: { name: version }, spec: { tags } };
-  await write('release-manifests/image-references', references);
+  for (const [path, content] of Object.entries(buildReleaseHead(version))) await write(path, content);
   for (const { level, name, objects } of leveledRelease(version))
     for (const [index, { object }] of objects.entries())
       await write(`release-manifests/0000_${level}_${name}_${index}0_object.json`, object);

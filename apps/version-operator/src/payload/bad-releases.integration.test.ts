@@ -7,8 +7,8 @@ import { CustomResourceDefinition, Namespace } from '@flotilla/api/core';
 import { type ApiServer, type Registry, startApiServer, startRegistry } from '@flotilla/control-plane/servers';
 import { MemoryBlobs, parseImageReference, pushImage, RegistryClient, writeImage } from '@flotilla/registry';
 import type { PayloadFile } from '@flotilla/release';
+import { buildReleaseHead, signatureContent, signed, type TestKey, testKey } from '@flotilla/release/testing';
 import { type Client, createLogger, systemClock } from '@flotilla/runtime';
-import { createMessage, generateKey, type PrivateKey, sign } from 'openpgp';
 import { pack } from 'tar-stream';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { runVersionOperator } from '../operator.ts';
@@ -25,8 +25,8 @@ let registry: Registry;
 let pusher: RegistryClient;
 let host = '';
 let root = '';
-let key: PrivateKey;
-let foreign: PrivateKey;
+let key: TestKey;
+let foreign: TestKey;
 let running: Promise<void>;
 const stop = new AbortController();
 let releases = 0;
@@ -34,13 +34,7 @@ let releases = 0;
 const object = (kind: string, name: string, rest: object = {}, apiVersion = 'v1'): string =>
   JSON.stringify({ apiVersion, kind, metadata: { name, annotations: INCLUDED }, ...rest });
 const release = (version: string, manifests: Files): Files => ({
-  'release-manifests/release-metadata': JSON.stringify({ kind: 'cincinnati-metadata-v0', version }),
-  'release-manifests/image-references': JSON.stringify({
-    kind: 'ImageStream',
-    apiVersion: 'image.openshift.io/v1',
-    metadata: { name: version },
-    spec: { tags: [{ name: 'a', from: { kind: 'DockerImage', name: 'host/a:1' } }] },
-  }),
+  ...Object.fromEntries(Object.entries(buildReleaseHead(version)).map(([path, content]) => [path, JSON.stringify(content)])),
   'manifests/0000_00_cluster-version-operator_00.json': object('Namespace', 'own'),
   ...manifests,
 });
@@ -64,20 +58,12 @@ async function push(files: Files, raw?: AsyncIterable<Buffer>): Promise<string> 
   return `${name}@${image.digest}`;
 }
 
+const digestOf = (pullSpec: string): string => pullSpec.split('@')[1] ?? '';
 /** Signs a digest into the folder that is a signature store. */
-async function signRelease(pullSpec: string, signingKeys: PrivateKey, digest = pullSpec.split('@')[1]): Promise<void> {
-  const content = {
-    critical: {
-      type: 'atomic container signature',
-      image: { 'docker-manifest-digest': digest },
-      identity: { 'docker-reference': 'registry.example/release:1' },
-    },
-  };
-  const message = await createMessage({ binary: Buffer.from(JSON.stringify(content)) });
-  const signature = await sign({ message, signingKeys, format: 'binary' });
-  const folder = join(root, 'signatures', (pullSpec.split('@')[1] ?? '').replace(':', '='));
+async function signRelease(pullSpec: string, by: TestKey, digest = digestOf(pullSpec)): Promise<void> {
+  const folder = join(root, 'signatures', digestOf(pullSpec).replace(':', '='));
   await mkdir(folder, { recursive: true });
-  await writeFile(join(folder, 'signature-1'), signature);
+  await writeFile(join(folder, 'signature-1'), await signed(signatureContent(digest), by));
 }
 
 async function* piecesOf(archive: AsyncIterable<unknown>): AsyncGenerator<Buffer> {
@@ -96,11 +82,7 @@ const want = (desiredUpdate: object | null) => client.patch(ClusterVersion, REF,
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), 'flotilla-releases-'));
   await mkdir(join(root, 'signatures'));
-  const date = new Date(Date.now() - 60_000);
-  const make = () => generateKey({ type: 'curve25519', userIDs: [{ name: 'Tests' }], format: 'object', date });
-  const made = await make();
-  key = made.privateKey;
-  foreign = (await make()).privateKey;
+  [key, foreign] = await Promise.all([testKey(), testKey()]);
   [server, registry] = await Promise.all([startApiServer(), startRegistry()]);
   client = await server.client();
   host = new URL(registry.url).host;
@@ -118,7 +100,7 @@ beforeAll(async () => {
         namespace: 'openshift-config-managed',
         annotations: { ...INCLUDED, 'release.openshift.io/verification-config-map': '' },
       },
-      data: { 'verifier-public-key-tests': made.publicKey.armor(), 'store-tests': pathToFileURL(join(root, 'signatures')).href },
+      data: { 'verifier-public-key-tests': key.publicKey.armor(), 'store-tests': pathToFileURL(join(root, 'signatures')).href },
     }),
   });
   const files: PayloadFile[] = Object.entries(own).map(([path, text]) => ({ path, content: Buffer.from(text) }));
@@ -283,7 +265,7 @@ test('a signed release is applied after all of them, and its signature is kept',
   );
   expect(await client.get(Namespace, { name: 'from-good-release' })).toBeDefined();
   const kept = await client.request('GET', '/api/v1/namespaces/openshift-config-managed/configmaps/signatures-managed');
-  expect(JSON.stringify(kept)).toContain(`"${(image.split('@')[1] ?? '').replace(':', '-')}-1"`);
+  expect(JSON.stringify(kept)).toContain(`"${digestOf(image).replace(':', '-')}-1"`);
 });
 
 describe('a release that cannot be applied says what of it, and nothing behind that is applied', () => {

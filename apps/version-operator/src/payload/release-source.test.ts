@@ -2,8 +2,8 @@ import { createServer, type Server } from 'node:http';
 import type { KubeObject } from '@flotilla/api';
 import { ClusterVersion } from '@flotilla/api/config';
 import { loadPayload, type Manifest } from '@flotilla/release';
+import { buildReleaseHead, signatureContent, signed, testKey } from '@flotilla/release/testing';
 import { type Client, createLogger, systemClock } from '@flotilla/runtime';
-import { createMessage, generateKey, type PrivateKey, sign } from 'openpgp';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { registrySource } from './release-source.ts';
 
@@ -13,7 +13,6 @@ const wanted = { image, version: '4.20.2', force: false };
 const { signal } = new AbortController();
 let server: Server;
 let base = '';
-let key: PrivateKey;
 let armor = '';
 let signature: Uint8Array;
 /** Paths of stores that have the signature. */
@@ -23,18 +22,9 @@ let asked: string[];
 let objects: Map<string, KubeObject>;
 
 beforeAll(async () => {
-  const made = await generateKey({
-    type: 'curve25519',
-    userIDs: [{ name: 'Tests' }],
-    format: 'object',
-    date: new Date(Date.now() - 60_000),
-  });
-  key = made.privateKey;
-  armor = made.publicKey.armor();
-  const image = { 'docker-manifest-digest': digest };
-  const critical = { type: 'atomic container signature', image, identity: { 'docker-reference': 'registry.example/release:1' } };
-  const message = await createMessage({ binary: Buffer.from(JSON.stringify({ critical })) });
-  signature = await sign({ message, signingKeys: key, format: 'binary' });
+  const key = await testKey();
+  armor = key.publicKey.armor();
+  signature = await signed(signatureContent(digest), key);
   server = createServer((request, response) => {
     const [, store = '', , name] = (request.url ?? '').split('/');
     asked.push(store);
@@ -77,12 +67,7 @@ const client = (): Client => {
 async function applied(data: object | null): Promise<readonly Manifest[]> {
   const annotations = { 'release.openshift.io/verification-config-map': '' };
   const files: Record<string, object> = {
-    'release-manifests/release-metadata': { kind: 'cincinnati-metadata-v0', version: '4.20.1' },
-    'release-manifests/image-references': {
-      kind: 'ImageStream',
-      metadata: { name: '4.20.1' },
-      spec: { tags: [{ name: 'a', from: { kind: 'DockerImage', name: 'host/a:1' } }] },
-    },
+    ...buildReleaseHead('4.20.1'),
     'manifests/a.json': { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'a' } },
     ...(data && {
       'release-manifests/keys.json': { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'keys', namespace: 'b', annotations }, data },

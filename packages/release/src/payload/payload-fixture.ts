@@ -1,6 +1,7 @@
 import { stringify } from 'yaml';
 import type { PayloadFile } from './layout.ts';
 import { type Manifest, parseManifests } from './manifest.ts';
+import { buildReleaseHead } from './release-head-builders.ts';
 
 /** A file of a payload from its text, or from an object as JSON. */
 export const payloadFile = (path: string, content: string | object): PayloadFile => ({
@@ -31,13 +32,7 @@ export function payloadManifest(file: string, object: object): Manifest {
 
 /** Files of a payload that can be loaded: its metadata, its images, and a manifest in each folder. */
 export const payloadFiles = (version = '4.20.1'): PayloadFile[] => [
-  payloadFile('release-manifests/release-metadata', { kind: 'cincinnati-metadata-v0', version }),
-  payloadFile('release-manifests/image-references', {
-    kind: 'ImageStream',
-    apiVersion: 'image.openshift.io/v1',
-    metadata: { name: version },
-    spec: { tags: [{ name: 'cli', from: { kind: 'DockerImage', name: 'host/cli:1' } }] },
-  }),
+  ...Object.entries(buildReleaseHead(version, { cli: 'host/cli:1' })).map(([path, content]) => payloadFile(path, content)),
   payloadFile('manifests/0000_00_cluster-version-operator_00_a.yaml', payloadObject('Namespace', 'own')),
   payloadFile('release-manifests/0000_50_some-operator_00_a.yaml', payloadObject('Namespace', 'other')),
 ];
