@@ -159,7 +159,7 @@ async function act(state: Exclude<ManifestState, 'done' | 'settling' | 'failing'
   }
 }
 
-async function create({ task, wanted, purpose: { context }, tools }: Act, kind: Resource<LiveObject>): Promise<StepEnd | undefined> {
+async function create({ task, wanted, purpose: { context, state }, tools }: Act, kind: Resource<LiveObject>): Promise<StepEnd | undefined> {
   const { live, writer } = tools;
   const { namespace } = wanted.manifest;
   if (kind.namespaced && live.lacksNamespace(namespace) && !writer.isObserving) return withoutNamespace(task, wanted);
@@ -167,9 +167,12 @@ async function create({ task, wanted, purpose: { context }, tools }: Act, kind: 
   try {
     const stored = wanted.builder.merge ? await writer.create(kind, object) : await writer.apply(kind, object);
     if (!stored) return { done: true };
+    if (state === 'Initializing') live.expectNone(wanted.defines);
     live.take(wanted, stored, 'written');
     return undefined;
   } catch (error) {
+    // a kind that is said to be served may take a moment to be
+    if (isNotFound(error) && (await live.readNew([wanted.kindKey]))) return undefined;
     if (!isAlreadyExists(error)) throw error;
     return read({ wanted, tools }, kind);
   }

@@ -165,7 +165,7 @@ export class PayloadWorker {
         continue;
       }
       const isDone = await this.#runPass(this.#work, until).catch((err: unknown) => {
-        logger.error({ err }, 'A pass ended unexpectedly');
+        if (!until.aborted) logger.error({ err }, 'A pass ended unexpectedly');
         return false;
       });
       if (until.aborted) continue;
@@ -245,6 +245,7 @@ export class PayloadWorker {
       'Applied the release',
     );
     onReport();
+    await tools.live.readNew();
     return true;
   }
 }

@@ -16,11 +16,17 @@ const KIND_KEY = 'apps/v1/Deployment';
 class ToldServer {
   readonly #heard = new Map<string, (event: WatchEvent<LiveObject>) => void>();
   readonly client: Client;
+  /** Kinds whose objects were asked for. */
+  readonly listed: string[] = [];
 
   constructor() {
-    const list = async () => ({ items: [], resourceVersion: '1' });
+    const list = async ({ kind }: Resource<LiveObject>) => {
+      this.listed.push(kind);
+      return { items: [], resourceVersion: '1' };
+    };
     const watch = (kind: Resource<LiveObject>, { signal }: { signal: AbortSignal }) => this.#watch(kind.kind, signal);
-    this.client = { list, watch } as unknown as Client;
+    const request = async () => ({ groups: [] });
+    this.client = { list, watch, request } as unknown as Client;
   }
 
   async tell(kind: string, type: 'ADDED' | 'MODIFIED' | 'DELETED', object: KubeObject): Promise<void> {
@@ -76,6 +82,12 @@ const object = {
 const manifest: Manifest = {
   ...{ group: 'apps', version: 'v1', kind: 'Deployment', namespace: 'shop', name: 'web' },
   ...{ file: 'release-manifests/0000_50_web_01.json', line: 1, raw: JSON.stringify(object), object, annotations: {} },
+};
+
+const boatObject = { apiVersion: 'test.flotilla.io/v1', kind: 'Boat', metadata: { name: 'b', namespace: 'sea' } };
+const boatManifest: Manifest = {
+  ...{ group: 'test.flotilla.io', version: 'v1', kind: 'Boat', namespace: 'sea', name: 'b' },
+  ...{ file: 'release-manifests/0000_50_boat_01.json', line: 1, raw: JSON.stringify(boatObject), object: boatObject, annotations: {} },
 };
 
 /** The Deployment as stored in a version: its generation, and the one that its controller has seen. */
@@ -150,4 +162,30 @@ test('a change of the status alone is no difference, and one that the server cou
   expect(live.differs(wanted)).toBe(false);
   await server.tell('Deployment', 'MODIFIED', { ...applied('11', 2), spec: { replicas: 1 } });
   expect(live.differs(wanted)).toBe(true);
+});
+
+test('of a kind that was just made nothing is read before it is asked for, and what went until then is missed', async () => {
+  const boats = resource('test.flotilla.io/v1', 'Boat', 'boats', true, LiveObject);
+  const boat = new Wanted(boatManifest);
+  const missed: Wanted[] = [];
+  live.onDrift = (one) => void missed.push(one);
+  await live.track({ wanted: [boat], context: {} });
+  live.expectNone([boat.kindKey]);
+  live.kinds.define('boats', new Map([[boat.kindKey, boats]]));
+  expect(await live.read(boat.kindKey)).toBe(true);
+  live.take(boat, { ...boatObject, metadata: { ...boatObject.metadata, resourceVersion: '1' } }, 'written');
+  expect(live.get(boat)).toBeDefined();
+  expect(server.listed).not.toContain('Boat');
+  await live.readNew();
+  expect(server.listed).toContain('Boat');
+  expect(live.get(boat)).toBeUndefined();
+  expect(missed).toEqual([boat]);
+});
+
+test.each([
+  { name: 'that is waited for', kindKey: KIND_KEY },
+  { name: 'that the release has no object of', kindKey: 'test.flotilla.io/v1/Raft' },
+])('reading of a kind $name is not put off', async ({ kindKey }) => {
+  live.expectNone([kindKey]);
+  expect(await live.readNew()).toBe(false);
 });

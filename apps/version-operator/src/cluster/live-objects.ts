@@ -22,6 +22,8 @@ const NAMESPACES = '/v1/Namespace';
 const ABSENT_RETRY_MS = 1_000;
 const SERVED_LOOKS = 20;
 const SERVED_LOOK_MS = 100;
+/** Objects of a kind that is new are read after so long at the latest: somebody may change them. */
+const NEW_KINDS_MS = 30_000;
 
 /**
  * The cluster's objects of every kind that a release has, compared to it as they come in: what is asked later costs no request. Of each object
@@ -43,6 +45,10 @@ export class LiveObjects {
   #context: BuildContext = {};
   /** Kinds that the release's own definitions bring. */
   #brought: ReadonlySet<string> = new Set();
+  /** Kinds of the release of which nothing is waited for, once an object is there. */
+  #plain: ReadonlySet<string> = new Set();
+  /** Kinds that we made ourselves, and whose objects nobody has read yet: there are those that we have written. */
+  readonly #new = new Set<string>();
   #signal: AbortSignal | undefined;
   #onDrift: (wanted: Wanted) => void = () => undefined;
 
@@ -76,7 +82,10 @@ export class LiveObjects {
     // only now: what is read before anything is wanted is not compared
     await this.#cache(DEFINITIONS, { ...CustomResourceDefinition, schema: LiveObject }).synced();
     this.#brought = new Set(wanted.flatMap(({ defines }) => defines));
+    const awaited = new Set(wanted.filter(({ builder, expected }) => builder.judge || expected).map(({ kindKey }) => kindKey));
+    this.#plain = new Set(kindKeys.filter((key) => !awaited.has(key)));
     await this.look(kindKeys);
+    await this.readNew();
     await Promise.all(kindKeys.map((key) => this.read(key)));
   }
 
@@ -91,10 +100,45 @@ export class LiveObjects {
     return namespaces?.present === true && !namespaces.get({ name }) && !this.#written.has(`${NAMESPACES}|${name}`);
   }
 
-  /** Whether the objects of a kind are read by now; begins to read them when the kind is served. */
+  /**
+   * These kinds are served because of a definition that was just made, so there are no objects of theirs: reading them is put off until
+   * `readNew`, because a server that is busy with definitions takes long for it. Kinds that are waited for are read as ever.
+   */
+  expectNone(kindKeys: readonly string[]): void {
+    const added = kindKeys.filter((key) => this.#plain.has(key) && !this.#caches.has(key));
+    if (added.length > 0 && this.#new.size === 0)
+      void pause(this.#surroundings.clock ?? systemClock, NEW_KINDS_MS, this.#signal)
+        .then(() => !this.#signal?.aborted && this.readNew())
+        // the reading was stopped
+        .catch(() => undefined);
+    for (const key of added) this.#new.add(key);
+  }
+
+  /** Reads the objects of these new kinds, by default of all, from now on. True when there was such a kind. */
+  async readNew(kindKeys: readonly string[] = [...this.#new]): Promise<boolean> {
+    const read = kindKeys.filter((key) => this.#new.delete(key));
+    for (const key of read) if (await this.read(key)) this.#forgetLost(key);
+    return read.length > 0;
+  }
+
+  /** What we had written and went before anybody listened: no watch tells of that. */
+  #forgetLost(kindKey: string): void {
+    const cache = this.#caches.get(kindKey);
+    for (const wanted of this.#wanted.values()) {
+      const written = this.#written.get(wanted.key);
+      if (wanted.kindKey !== kindKey || !written || cache?.get(wanted.manifest)) continue;
+      if (Number(written.metadata.resourceVersion) > Number(cache?.resourceVersion)) continue;
+      this.#written.delete(wanted.key);
+      this.#wakeups.wake(wanted.key);
+      this.#onDrift(wanted);
+    }
+  }
+
+  /** Whether the objects of a kind are read by now, or are known without; begins to read them when the kind is served. */
   async read(kindKey: string): Promise<boolean> {
     const kind = this.kinds.find(kindKey);
     if (!kind) return false;
+    if (this.#new.has(kindKey)) return true;
     const cache = this.#cache(kindKey, kind);
     await cache.synced();
     for (let looks = 0; !cache.present && looks < SERVED_LOOKS && !this.#signal?.aborted; looks++) {
