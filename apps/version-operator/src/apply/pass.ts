@@ -91,14 +91,18 @@ export class Pass {
 
   /**
    * Makes all definitions at once: a server takes seconds to serve what they bring, one after the other, and in their turn each would hold up
-   * what comes after it. Whether they are there is looked at in their turn.
+   * what comes after it. Those that most objects wait for are first. Whether they are there is looked at in their turn.
    */
   #defineAhead(): void {
     const { plan, purpose, tools, wantedOf } = this.#options;
-    for (const task of plan.nodes.flatMap(({ tasks }) => tasks)) {
-      const wanted = task.manifest.kind === 'CustomResourceDefinition' ? wantedOf(task.manifest) : undefined;
-      if (wanted) this.#ahead.set(wanted.key, stepManifest(textOfTask(task), wanted, purpose, tools));
-    }
+    const applied = plan.nodes.flatMap(({ tasks }) => tasks).map((task) => ({ task, wanted: wantedOf(task.manifest) }));
+    const objects = Map.groupBy(applied, ({ wanted }) => wanted?.kindKey);
+    const uses = (wanted: Wanted): number => wanted.defines.reduce((sum, kindKey) => sum + (objects.get(kindKey)?.length ?? 0), 0);
+    const definitions = applied.flatMap(({ task, wanted }) =>
+      wanted && task.manifest.kind === 'CustomResourceDefinition' ? [{ task, wanted, uses: uses(wanted) }] : [],
+    );
+    for (const { task, wanted } of definitions.sort((one, other) => other.uses - one.uses))
+      this.#ahead.set(wanted.key, stepManifest(textOfTask(task), wanted, purpose, tools));
   }
 
   async #runNode(node: TaskNode, signal: AbortSignal): Promise<void> {
