@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ClusterOperator, ClusterVersion, configCrds } from '@flotilla/api/config';
 import { ConfigMap, Deployment, Namespace, Node } from '@flotilla/api/core';
-import { machineCrds } from '@flotilla/api/machine';
+import { MachineConfigPool, machineCrds } from '@flotilla/api/machine';
 import { managedCrds, OPERATOR_CONFIG_MAP, OPERATOR_NAMESPACE, UPGRADE_CONFIG_NAME, UpgradeConfig } from '@flotilla/api/managed';
 import { readEnvironment } from '@flotilla/control-plane/processes';
 import { startAlertmanager, startApiServer, startPrometheus, startUpdateService } from '@flotilla/control-plane/servers';
@@ -15,7 +15,7 @@ import {
   startClusterActors,
   startFakeOperators,
 } from '@flotilla/control-plane/simulators';
-import type { Client } from '@flotilla/runtime';
+import { type Client, isNotFound } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
 import { startProgram, startUpgradeOperator } from '../../../tools/src/fleets/programs.ts';
 import { bootstrap } from '../../bench/payload/bootstrap.ts';
@@ -95,7 +95,13 @@ async function upgradeBy({ releases, channel, prepare, patienceMs }: Chain): Pro
     60_000,
     'the update to be offered',
   );
-  // Nodes, pools and machines, whose kinds the release may have brought.
+  // Nodes, pools and machines, whose kinds the release may have brought: a definition is established a moment before its kind is served.
+  const isServed = () =>
+    client.list(MachineConfigPool).then(
+      () => true,
+      (error: unknown) => !isNotFound(error),
+    );
+  await eventually(isServed, 30_000, 'MachineConfigPools to be served');
   await createSmallCluster(client, { version: old.version, withoutVersion: true });
   stack.use(await startClusterActors({ client, offers: {}, withoutVersion: true }));
 
