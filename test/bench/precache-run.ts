@@ -6,13 +6,13 @@ import { ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotill
 import { ClusterGroupUpgrade, PreCachingConfig, PrecacheView } from '@flotilla/api/ran';
 import { registerStop } from '@flotilla/control-plane/processes';
 import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
+import { eventually } from '@flotilla/pace/testing';
 import type { Client } from '@flotilla/runtime';
 import { z } from 'zod';
 import { bundleProgram, type RunningProgram, startHub, startSpokes } from '../../tools/src/fleets/programs.ts';
 import { appImages } from '../../tools/src/images/apps.ts';
 import { difference, readRequestCounts, type SplitRequests, splitRequests } from '../fixtures/api-metrics.ts';
 import { applyCrds } from '../fixtures/crds.ts';
-import { eventually } from '../fixtures/eventually.ts';
 import { PrecacheWatch } from './precache-watch.ts';
 import { cpuOf, median, percentile, readProcess, resetPeak, round, untilQuiet } from './statistics.ts';
 
@@ -140,7 +140,7 @@ async function startBenchHub(kubeconfig: string, dir: string, run: PrecacheRun):
     run.cpuProfile ? { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${run.cpuProfile}` } : {},
     await bundleProgram(appImages.hub, dir),
   );
-  await eventually(async () => (await hub.output()).includes('Caches are filled'), 60_000, 'the hub to lead');
+  await eventually(async () => (await hub.output()).includes('Caches are filled'), 'the hub to lead', 60_000);
   return hub;
 }
 
@@ -152,7 +152,7 @@ async function measure({ run, server, client, hub, pids }: Bench): Promise<Measu
   const watch = new PrecacheWatch(client);
   const start = Date.now();
   for (const upgrade of upgradesOf(run)) await client.create(ClusterGroupUpgrade, upgrade);
-  await eventually(() => watch.succeeded.size === run.spokes, VERDICTS_MS, `all ${run.spokes} spokes Succeeded`);
+  await eventually(() => watch.succeeded.size === run.spokes, `all ${run.spokes} spokes Succeeded`, VERDICTS_MS);
   const totalSeconds = (Date.now() - start) / 1000;
   const cpuAfter = cpuOf(pids);
   // Cleaning up belongs to the writes: they are counted when nothing is left on the hub.

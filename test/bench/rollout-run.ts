@@ -5,11 +5,11 @@ import { Policy } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { registerStop } from '@flotilla/control-plane/processes';
 import { startApiServer } from '@flotilla/control-plane/servers';
+import { eventually } from '@flotilla/pace/testing';
 import type { Client } from '@flotilla/runtime';
 import { bundleProgram, type RunningProgram, startHub, startPropagator, startSpokes } from '../../tools/src/fleets/programs.ts';
 import { appImages } from '../../tools/src/images/apps.ts';
 import { applyCrds } from '../fixtures/crds.ts';
-import { eventually } from '../fixtures/eventually.ts';
 import { placePolicy } from '../integration/rollout/policies.ts';
 import { createTemplate } from '../integration/rollout/templates.ts';
 import { countRequests, recordRequestsOf, type UserRequests } from './hub-requests.ts';
@@ -78,7 +78,7 @@ export async function runRollout(run: RolloutRun): Promise<RolloutFigures> {
       run.cpuProfile ? { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${run.cpuProfile}` } : {},
       await bundleProgram(appImages.hub, dir),
     );
-    await eventually(async () => (await hub.output()).includes('Caches are filled'), 60_000, 'the hub to lead');
+    await eventually(async () => (await hub.output()).includes('Caches are filled'), 'the hub to lead', 60_000);
     const pids = {
       hub: hub.pid,
       spokes: spokes.pid,
@@ -116,10 +116,10 @@ async function measure({ run, client, steps, watch, hubPid, pids, auditLog }: Me
   await client.create(ClusterGroupUpgrade, upgradeOf(run, steps));
   const batches = Math.ceil(run.spokes / run.batch);
   const timeoutMs = AT_LEAST_MS + PATIENCE * batches * run.steps * run.stepSeconds * 1000;
-  const verdict = await eventually(() => watch.succeeded, timeoutMs, `the verdict after ${run.spokes} spokes`);
+  const verdict = await eventually(() => watch.succeeded, `the verdict after ${run.spokes} spokes`, timeoutMs);
   const verdictMs = Date.now();
   if (!verdict.startsWith('True ')) throw new Error(`the upgrade ended with Succeeded=${verdict}`);
-  await eventually(() => watch.completedMs, AT_LEAST_MS, 'completedAt');
+  await eventually(() => watch.completedMs, 'completedAt', AT_LEAST_MS);
   const cpuAfter = cpuOf(pids);
   const seconds = (at: number | undefined) => round(((at ?? Number.NaN) - start) / 1000);
   return {
@@ -156,7 +156,7 @@ async function createSteps(client: Client, { mode, steps, spokes }: RolloutRun):
     const reported = async (name: string) =>
       ((await client.get(Policy, { namespace: 'policies', name }))?.status?.status ?? []).filter(({ compliant }) => compliant).length;
     for (const name of names)
-      await eventually(async () => (await reported(name)) === spokes, AT_LEAST_MS, `policy ${name} to be rolled up`);
+      await eventually(async () => (await reported(name)) === spokes, `policy ${name} to be rolled up`, AT_LEAST_MS);
   }
   return { mode, names };
 }

@@ -10,11 +10,11 @@ import { managedCrds, OPERATOR_CONFIG_MAP, OPERATOR_NAMESPACE, UPGRADE_CONFIG_NA
 import { cleanupOnExit } from '@flotilla/control-plane/processes';
 import { startAlertmanager, startApiServer, startPrometheus } from '@flotilla/control-plane/servers';
 import { createSmallCluster, startClusterActors } from '@flotilla/control-plane/simulators';
+import { eventually } from '@flotilla/pace/testing';
 import { type Client, WatchCache } from '@flotilla/runtime';
 import { z } from 'zod';
 import { bundleUpgradeOperator, startUpgradeOperator } from '../../tools/src/fleets/programs.ts';
 import { applyCrds } from '../fixtures/crds.ts';
-import { eventually } from '../fixtures/eventually.ts';
 import { countRequests, recordRequestsOf, totalOf } from './hub-requests.ts';
 import { readProcess, round } from './statistics.ts';
 
@@ -120,7 +120,7 @@ async function upgrade(client: Client, type: 'OSD' | 'ARO'): Promise<number> {
     },
   });
   const phase = async () => (await client.get(UpgradeConfig, ref))?.status?.history?.[0]?.phase;
-  await eventually(async () => (await phase()) === 'Upgraded', 120_000, 'the upgrade');
+  await eventually(async () => (await phase()) === 'Upgraded', 'the upgrade', 120_000);
   return round((performance.now() - begun) / 1000, 2);
 }
 

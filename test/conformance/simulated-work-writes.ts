@@ -1,8 +1,8 @@
 import { DEFAULT_WORK_CADENCE } from '@flotilla/agent';
 import { ManifestWork } from '@flotilla/api/ocm';
+import { eventually } from '@flotilla/pace/testing';
 import { WatchCache } from '@flotilla/runtime';
 import { describe, expect, test } from 'vitest';
-import { eventually } from '../fixtures/eventually.ts';
 import { startSimulatedFleet } from './simulated-fleet.ts';
 
 const NAMESPACE = 'openshift-talo-pre-cache';
@@ -62,7 +62,7 @@ export function describeSimulatedWorkWrites(): void {
       const endedAt = () => fleet.spokes.events('one').find(({ type }) => type === 'job-succeeded')?.at;
       await eventually(() => endedAt() !== undefined);
       // Told by the change itself: the next poll is 10 to 19 s away.
-      await eventually(() => told('done') === 'True', 3000);
+      await eventually(() => told('done') === 'True', 'the end of the job to be told', 3000);
       expect(told('started')).toBeDefined();
       // The creation and the deletion are the hub's.
       await fleet.hub.delete(ManifestWork, metadata);

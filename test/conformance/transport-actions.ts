@@ -2,7 +2,7 @@ import { ConfigMap, Namespace } from '@flotilla/api/core';
 import { ManagedClusterAction } from '@flotilla/api/ocm';
 import { expect, test } from 'vitest';
 import type { Extent } from './extent.ts';
-import { configMap, eventually, expectObject, SPOKE_NAMESPACE, type TransportDriver, Widget, widget } from './transport-driver.ts';
+import { configMap, expectObject, SPOKE_NAMESPACE, soon, type TransportDriver, Widget, widget } from './transport-driver.ts';
 import type { TransportSubject } from './transport-subject.ts';
 
 /** The suite's subject and driver; there from `beforeAll` on. */
@@ -178,7 +178,7 @@ export function actionTests(running: () => Running, extent: Extent): void {
     expect(await subject.spoke.get(ConfigMap, { namespace: SPOKE_NAMESPACE, name: made })).toBeUndefined();
     await subject.startAgent();
     await driver.verdict(name, 'True');
-    await eventually(async () => expect(await subject.spoke.get(ConfigMap, { namespace: SPOKE_NAMESPACE, name: made })).toBeDefined());
+    await soon(async () => expect(await subject.spoke.get(ConfigMap, { namespace: SPOKE_NAMESPACE, name: made })).toBeDefined());
   });
 
   if (extent === 'short') return;

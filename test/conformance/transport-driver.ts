@@ -14,7 +14,7 @@ const TWO_POLLS_MS = 2200;
 const PATIENCE = { timeout: 15_000, interval: 25 };
 
 /** Tries again until it holds. */
-export const eventually = <T>(check: () => Promise<T>): Promise<T> => vi.waitFor(check, PATIENCE);
+export const soon = <T>(check: () => Promise<T>): Promise<T> => vi.waitFor(check, PATIENCE);
 
 /** Speaks to an agent through the hub, under names never used before. */
 export class TransportDriver {
@@ -36,7 +36,7 @@ export class TransportDriver {
     const { spoke } = this.#subject;
     await spoke.create(Namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: SPOKE_NAMESPACE } });
     await spoke.create(CustomResourceDefinition, widgetDefinition);
-    await eventually(() => spoke.create(Widget, widget('first')));
+    await soon(() => spoke.create(Widget, widget('first')));
   }
 
   async act(spec: Record<string, unknown>, stem = 'action'): Promise<string> {
@@ -57,7 +57,7 @@ export class TransportDriver {
 
   /** The verdict, once there is one (with this status). */
   verdict(name: string, status?: string): Promise<Condition> {
-    return eventually(async () => {
+    return soon(async () => {
       const condition = findCondition((await this.action(name)).status?.conditions, ACTION_COMPLETED);
       if (status) expect(condition?.status).toBe(status);
       return expectObject(condition);
@@ -88,7 +88,7 @@ export class TransportDriver {
 
   /** The view's condition, once there is one (with this status). */
   processing(name: string, status?: string): Promise<Condition> {
-    return eventually(async () => {
+    return soon(async () => {
       const condition = findCondition((await this.view(name)).status?.conditions, VIEW_PROCESSING);
       if (status) expect(condition?.status).toBe(status);
       return expectObject(condition);
@@ -103,7 +103,7 @@ export class TransportDriver {
 
   /** Resolves when the view shows this value. */
   showing(name: string, value: string): Promise<void> {
-    return eventually(async () => expect(await this.shown(name)).toBe(value));
+    return soon(async () => expect(await this.shown(name)).toBe(value));
   }
 
   /** Changes an annotation of an action or a view. */

@@ -3,7 +3,7 @@ import { ManagedClusterView } from '@flotilla/api/ocm';
 import { expect, test } from 'vitest';
 import type { Extent } from './extent.ts';
 import { type Running, SPELLINGS } from './transport-actions.ts';
-import { configMap, eventually, SPOKE_NAMESPACE, viewOf, Widget, widget } from './transport-driver.ts';
+import { configMap, SPOKE_NAMESPACE, soon, viewOf, Widget, widget } from './transport-driver.ts';
 
 const PREFIX = 'failed to get resource with err: ';
 const inNamespace = { namespace: SPOKE_NAMESPACE, name: 'x' };
@@ -145,9 +145,7 @@ export function viewTests(running: () => Running, extent: Extent): void {
     await driver.processing(view, 'True');
     await subject.hub.delete(ManagedClusterView, { namespace: subject.cluster, name: view });
     await driver.twoPolls();
-    await eventually(async () =>
-      expect(await subject.hub.get(ManagedClusterView, { namespace: subject.cluster, name: view })).toBeUndefined(),
-    );
+    await soon(async () => expect(await subject.hub.get(ManagedClusterView, { namespace: subject.cluster, name: view })).toBeUndefined());
   });
 
   if (extent === 'short') return;

@@ -4,7 +4,7 @@ import { ConfigMap, Namespace } from '@flotilla/api/core';
 import { buildOpenDefinition } from '@flotilla/api/testing';
 import { expect, test } from 'vitest';
 import type { Extent } from './extent.ts';
-import { eventually, SPOKE_NAMESPACE, widget } from './transport-driver.ts';
+import { SPOKE_NAMESPACE, soon, widget } from './transport-driver.ts';
 import { configOf, manifest, type WorkDriver } from './work-driver.ts';
 
 const FOREIGN = { a: 'foreign', b: 'foreign' };
@@ -31,7 +31,7 @@ export function applyTests(get: () => WorkDriver, extent: Extent): void {
     const driver = get();
     const [first, second] = [driver.name('cm'), driver.name('widget')];
     const name = await driver.work([manifest(first), widget(second)]);
-    await eventually(async () => expect(await driver.dataOf(first)).toEqual({ a: '1' }));
+    await soon(async () => expect(await driver.dataOf(first)).toEqual({ a: '1' }));
     await driver.applied(name);
     const { metadata, status } = await driver.read(name);
     expect(metadata.finalizers).toContain(WORK_FINALIZER);
@@ -84,8 +84,8 @@ export function applyTests(get: () => WorkDriver, extent: Extent): void {
     await driver.subject.spoke.patch(ConfigMap, { namespace: SPOKE_NAMESPACE, name: changed }, { data: { a: 'drifted' } });
     await driver.subject.spoke.delete(ConfigMap, { namespace: SPOKE_NAMESPACE, name: deleted });
     await driver.settled(name, 'Available', 'False');
-    await eventually(async () => expect(await driver.dataOf(changed)).toEqual({ a: '1' }));
-    await eventually(async () => expect(await driver.dataOf(deleted)).toEqual({ a: '1' }));
+    await soon(async () => expect(await driver.dataOf(changed)).toEqual({ a: '1' }));
+    await soon(async () => expect(await driver.dataOf(deleted)).toEqual({ a: '1' }));
     await driver.settled(name, 'Available', 'True');
   });
 
@@ -100,7 +100,7 @@ export function applyTests(get: () => WorkDriver, extent: Extent): void {
     await driver.applied(await driver.work([manifest(witness)]));
     for (const round of ['first', 'second']) {
       await driver.subject.spoke.patch(ConfigMap, { namespace: SPOKE_NAMESPACE, name: witness }, { data: { a: round } });
-      await eventually(async () => expect(await driver.dataOf(witness)).toEqual({ a: '1' }));
+      await soon(async () => expect(await driver.dataOf(witness)).toEqual({ a: '1' }));
     }
     expect((await driver.read(name)).metadata.resourceVersion).toBe(before.metadata.resourceVersion);
     expect((await driver.onSpoke(object))?.metadata.resourceVersion).toBe(onSpoke);
@@ -113,7 +113,7 @@ export function applyTests(get: () => WorkDriver, extent: Extent): void {
     for (const object of [driver.name('cm'), driver.name('cm'), driver.name('cm')]) {
       const startedAt = Date.now();
       await driver.work([manifest(object)]);
-      await eventually(async () => expect(await driver.onSpoke(object)).toBeDefined());
+      await soon(async () => expect(await driver.onSpoke(object)).toBeDefined());
       took.push(Date.now() - startedAt);
     }
     expect(Math.min(...took)).toBeLessThan(1000);

@@ -2,7 +2,7 @@ import { type Condition, findCondition, type KubeObject } from '@flotilla/api';
 import { ConfigMap, CustomResourceDefinition, Namespace } from '@flotilla/api/core';
 import { type ManifestStatus, ManifestWork } from '@flotilla/api/ocm';
 import { expect } from 'vitest';
-import { configMap, eventually, expectObject, SPOKE_NAMESPACE, widgetDefinition } from './transport-driver.ts';
+import { configMap, expectObject, SPOKE_NAMESPACE, soon, widgetDefinition } from './transport-driver.ts';
 import type { TransportSubject } from './transport-subject.ts';
 
 type Json = Record<string, unknown>;
@@ -56,7 +56,7 @@ export class WorkDriver {
   /** Deletes a work and waits until it is gone. */
   async end(name: string): Promise<void> {
     await this.subject.hub.delete(ManifestWork, this.ref(name));
-    await eventually(async () => expect(await this.subject.hub.get(ManifestWork, this.ref(name))).toBeUndefined());
+    await soon(async () => expect(await this.subject.hub.get(ManifestWork, this.ref(name))).toBeUndefined());
   }
 
   async condition(name: string, type: string): Promise<Condition | undefined> {
@@ -65,7 +65,7 @@ export class WorkDriver {
 
   /** The work's condition, once it has this status for the work as it is now. */
   settled(name: string, type: string, status: Condition['status']): Promise<Condition> {
-    return eventually(async () => {
+    return soon(async () => {
       const work = await this.read(name);
       const condition = findCondition(work.status?.conditions, type);
       expect(condition).toMatchObject({ status, observedGeneration: work.metadata.generation });

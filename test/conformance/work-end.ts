@@ -2,7 +2,7 @@ import { ConfigMap } from '@flotilla/api/core';
 import { ManifestWork } from '@flotilla/api/ocm';
 import { expect, test } from 'vitest';
 import type { Extent } from './extent.ts';
-import { eventually, SPOKE_NAMESPACE } from './transport-driver.ts';
+import { SPOKE_NAMESPACE, soon } from './transport-driver.ts';
 import { configOf, manifest, type WorkDriver } from './work-driver.ts';
 
 /** What becomes of the objects of a work that ends, or no longer names them (spec/ocm 4.1, 4.3). */
@@ -26,7 +26,7 @@ export function endTests(get: () => WorkDriver, extent: Extent): void {
     const name = await driver.work([manifest(removed), manifest(found), manifest(kept)]);
     await driver.applied(name);
     await driver.edit(name, { workload: { manifests: [manifest(kept)] } });
-    await eventually(async () => expect(await driver.onSpoke(removed)).toBeUndefined());
+    await soon(async () => expect(await driver.onSpoke(removed)).toBeUndefined());
     await driver.applied(name);
     expect((await driver.read(name)).status?.resourceStatus?.manifests).toMatchObject([{ resourceMeta: { ordinal: 0, name: kept } }]);
     expect(await driver.onSpoke(found)).toMatchObject({ data: { b: 'theirs' } });
@@ -55,11 +55,11 @@ export function endTests(get: () => WorkDriver, extent: Extent): void {
     await driver.subject.startAgent();
     await driver.applied(edit);
     expect(await driver.dataOf(edited)).toEqual({ a: 'later' });
-    await eventually(async () => expect(await driver.subject.hub.get(ManifestWork, driver.ref(end))).toBeUndefined());
+    await soon(async () => expect(await driver.subject.hub.get(ManifestWork, driver.ref(end))).toBeUndefined());
     expect(await driver.onSpoke(deleted)).toBeUndefined();
     // Its drift is repaired, so the agent has looked at it.
     await driver.subject.spoke.patch(ConfigMap, { namespace: SPOKE_NAMESPACE, name: quiet }, { data: { a: 'drifted' } });
-    await eventually(async () => expect(await driver.dataOf(quiet)).toEqual({ a: '1' }));
+    await soon(async () => expect(await driver.dataOf(quiet)).toEqual({ a: '1' }));
     expect((await driver.read(rest)).metadata.resourceVersion).toBe(before);
   });
 
@@ -116,11 +116,11 @@ export function endTests(get: () => WorkDriver, extent: Extent): void {
     await driver.applied(name);
     await driver.subject.spoke.patch(ConfigMap, ref, { metadata: { finalizers: ['example.com/hold'] } });
     await driver.subject.hub.delete(ManifestWork, driver.ref(name));
-    await eventually(async () =>
+    await soon(async () =>
       expect(await driver.condition(name, 'Deleting')).toMatchObject({ status: 'True', message: expect.stringContaining(object) }),
     );
     await driver.subject.spoke.patch(ConfigMap, ref, { metadata: { finalizers: null } });
-    await eventually(async () => expect(await driver.subject.hub.get(ManifestWork, driver.ref(name))).toBeUndefined());
+    await soon(async () => expect(await driver.subject.hub.get(ManifestWork, driver.ref(name))).toBeUndefined());
     expect(await driver.onSpoke(object)).toBeUndefined();
   });
 }

@@ -1,7 +1,7 @@
 import type { FeedbackMode } from '@flotilla/agent';
 import { ConfigMap, Deployment } from '@flotilla/api/core';
 import { expect, test } from 'vitest';
-import { eventually, SPOKE_NAMESPACE, Widget, widget } from './transport-driver.ts';
+import { SPOKE_NAMESPACE, soon, Widget, widget } from './transport-driver.ts';
 import { configOf, manifest, type WorkDriver } from './work-driver.ts';
 
 const paths = (...jsonPaths: { name: string; path: string; version?: string }[]) => ({ feedbackRules: [{ type: 'JSONPaths', jsonPaths }] });
@@ -33,7 +33,7 @@ export function feedbackTests(get: () => WorkDriver, mode: FeedbackMode): void {
 
     const ref = { namespace: SPOKE_NAMESPACE, name: object };
     await driver.subject.spoke.setStatus(Deployment, ref, { replicas: 1, readyReplicas: 1, availableReplicas: 1 });
-    await eventually(async () => expect(await driver.feedback(name)).toEqual({ ReadyReplicas: 1, Replicas: 1, AvailableReplicas: 1 }));
+    await soon(async () => expect(await driver.feedback(name)).toEqual({ ReadyReplicas: 1, Replicas: 1, AvailableReplicas: 1 }));
   });
 
   test('JSON paths give texts, integers and booleans, each with its type; what is missing is left out', async () => {
@@ -59,7 +59,7 @@ export function feedbackTests(get: () => WorkDriver, mode: FeedbackMode): void {
     ];
     const status = { phase: 'Running', count: 3, done: false, conditions, steps: [{ name: 'one' }, { name: 'two' }] };
     await driver.subject.spoke.setStatus(Widget, { namespace: SPOKE_NAMESPACE, name: object }, status);
-    await eventually(async () =>
+    await soon(async () =>
       expect((await driver.manifest(name)).statusFeedback?.values).toEqual([
         { name: 'text', fieldValue: { type: 'String', string: 'Running' } },
         { name: 'number', fieldValue: { type: 'Integer', integer: 3 } },
@@ -97,7 +97,7 @@ export function feedbackTests(get: () => WorkDriver, mode: FeedbackMode): void {
     for (const value of ['1', '2', '3']) {
       await driver.subject.spoke.patch(ConfigMap, { namespace: SPOKE_NAMESPACE, name: object }, { data: { b: value } });
       const changedAt = Date.now();
-      await eventually(async () => expect(await driver.feedback(name)).toEqual({ b: value }));
+      await soon(async () => expect(await driver.feedback(name)).toEqual({ b: value }));
       took.push(Date.now() - changedAt);
     }
     expect(Math.min(...took)).toBeLessThan(2500);
@@ -109,7 +109,7 @@ export function feedbackTests(get: () => WorkDriver, mode: FeedbackMode): void {
     const options = { ...paths({ name: 'a', path: '.data.a' }), updateStrategy: { type: 'ReadOnly' } };
     await driver.subject.spoke.create(ConfigMap, manifest(object));
     const name = await driver.work([manifest(object)], { manifestConfigs: [configOf(object, options)] });
-    await eventually(async () => expect(await driver.feedback(name)).toEqual({ a: '1' }));
+    await soon(async () => expect(await driver.feedback(name)).toEqual({ a: '1' }));
     await driver.subject.spoke.delete(ConfigMap, { namespace: SPOKE_NAMESPACE, name: object });
     await driver.settled(name, 'Available', 'False');
     expect(await driver.feedback(name)).toEqual({});
@@ -131,16 +131,16 @@ export function feedbackTests(get: () => WorkDriver, mode: FeedbackMode): void {
     const ready = { replicas: 1, readyReplicas: 1, availableReplicas: 1 };
     const told = { ReadyReplicas: 1, Replicas: 1, AvailableReplicas: 1 };
     await driver.subject.spoke.setStatus(Deployment, ref, { ...ready, observedGeneration: 1 });
-    await eventually(async () => expect(await driver.feedback(name)).toEqual({ ...told, generation: 1, observed: 1 }));
+    await soon(async () => expect(await driver.feedback(name)).toEqual({ ...told, generation: 1, observed: 1 }));
 
     await driver.edit(name, { workload: { manifests: [deployment(object, 2)] } });
     await driver.applied(name);
     const stale = mode === 'immediate' ? { ...told, generation: 2, observed: 1 } : {};
-    await eventually(async () => expect(await driver.feedback(name)).toEqual(stale));
+    await soon(async () => expect(await driver.feedback(name)).toEqual(stale));
     const status = mode === 'immediate' ? 'True' : 'False';
     expect(await driver.manifestCondition(name, 'StatusFeedbackSynced')).toMatchObject({ status });
 
     await driver.subject.spoke.setStatus(Deployment, ref, { ...ready, observedGeneration: 2 });
-    await eventually(async () => expect(await driver.feedback(name)).toEqual({ ...told, generation: 2, observed: 2 }));
+    await soon(async () => expect(await driver.feedback(name)).toEqual({ ...told, generation: 2, observed: 2 }));
   });
 }

@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { currentRun, leftovers, type Run, startServerProcess } from '@flotilla/control-plane/processes';
 import { clusterObstacle } from '@flotilla/control-plane/servers';
+import { eventually } from '@flotilla/pace/testing';
 import { describe, expect, test } from 'vitest';
-import { eventually } from '../fixtures/eventually.ts';
 
 const obstacle = clusterObstacle();
 const DEMO = fileURLToPath(new URL('../../demo/src/main.ts', import.meta.url));
@@ -34,7 +34,7 @@ async function interrupt(args: readonly string[], isMoment: (demo: Demo) => Prom
   try {
     const output = () => readFile(logFile, 'utf8');
     const whileItRuns = async <T>(look: () => Promise<T | false | undefined>, withinMs: number, what: string): Promise<T> => {
-      const answer = await eventually(async () => (demo.hasExited() ? ENDED : await look()), withinMs, what);
+      const answer = await eventually(async () => (demo.hasExited() ? ENDED : await look()), what, withinMs);
       if (answer === ENDED) throw new Error(`the demo ended early: ${await output()}`);
       return answer;
     };

@@ -1,12 +1,12 @@
 import { findCondition, type KubeObject } from '@flotilla/api';
 import { ManifestWork, PlacementDecision, Policy, WORK_AVAILABLE } from '@flotilla/api/ocm';
 import { clusterObstacle } from '@flotilla/control-plane/servers';
+import { eventually } from '@flotilla/pace/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Claims, hearClaims } from '../../tools/src/fleets/ocm/claims.ts';
 import { allOf, gatewayPolicy, gatewayWork, runningVersions, UPGRADES, upgradeOf } from '../../tools/src/fleets/ocm/gateway.ts';
 import { haltControllers, type OcmSpoke, type OcmWorld, startOcmWorld } from '../../tools/src/fleets/ocm/ocm-world.ts';
 import { followRollout, type RolloutEnd } from '../../tools/src/fleets/rollout-progress.ts';
-import { eventually } from '../fixtures/eventually.ts';
 
 const obstacle = clusterObstacle();
 if (obstacle) console.log(`skipped: ${obstacle}`);
@@ -41,7 +41,7 @@ async function staysTrue(look: () => Promise<void>): Promise<void> {
 
 /** Two watches of one upgrade are not equally quick. */
 const everyClaim = (claims: Claims) =>
-  eventually(async () => (await claims.all()).length === CLUSTERS.length, 20_000, 'every cluster to be called done');
+  eventually(async () => (await claims.all()).length === CLUSTERS.length, 'every cluster to be called done', 20_000);
 
 const worksOf = async ({ name }: OcmSpoke): Promise<ManifestWork[]> =>
   (await world.hub.client.list(ManifestWork, { namespace: name })).items;
@@ -96,8 +96,8 @@ describe.skipIf(obstacle !== undefined)('beside the real components of Open Clus
           const available = findCondition(work?.status?.conditions, WORK_AVAILABLE);
           return available?.status === 'True' && feedbackOf(work, 'AvailableReplicas') === 2;
         },
-        60_000,
         'the work agent to report',
+        60_000,
       );
       await staysTrue(async () => {
         expect(await runningVersions(canary.client)).toEqual(allOf('1'));
@@ -112,7 +112,7 @@ describe.skipIf(obstacle !== undefined)('beside the real components of Open Clus
     expect(await claims.all()).toEqual(CLUSTERS.map((cluster) => ({ cluster, versions: allOf('2') })));
     // Orphaned: what was rolled out stays when the works are taken away.
     for (const spoke of world.spokes) {
-      await eventually(async () => (await worksOf(spoke)).length === 0, 60_000, 'the works to be gone');
+      await eventually(async () => (await worksOf(spoke)).length === 0, 'the works to be gone', 60_000);
       expect(await runningVersions(spoke.client)).toEqual(allOf('2'));
     }
   });
@@ -124,15 +124,15 @@ describe.skipIf(obstacle !== undefined)('beside the real components of Open Clus
     const rolledUp = async () => (await world.hub.client.get(Policy, { namespace: UPGRADES, name: policy }))?.status?.status ?? [];
     await eventually(
       async () => (await rolledUp()).filter(({ compliant }) => compliant === 'NonCompliant').length === CLUSTERS.length,
-      90_000,
       'both clusters to report that they do not comply',
+      90_000,
     );
     const release = await haltControllers(canary);
     try {
       await apply(upgradeOf('by-policies', CLUSTERS, { managedPolicies: [policy] }));
       const version = 'jsonpath={.spec.template.metadata.labels.version}';
       const specified = () => canary.kubectl(['-n', 'edge', 'get', 'deployment', 'gateway', '-o', version]);
-      await eventually(async () => (await specified()) === '3', 90_000, 'the policy to be enforced on the canary');
+      await eventually(async () => (await specified()) === '3', 'the policy to be enforced on the canary', 90_000);
       await staysTrue(async () => {
         expect(await runningVersions(canary.client)).toEqual(allOf('2'));
         expect(await claims.all()).toEqual([]);
@@ -146,8 +146,8 @@ describe.skipIf(obstacle !== undefined)('beside the real components of Open Clus
     await everyClaim(claims);
     expect(await claims.all()).toEqual(CLUSTERS.map((cluster) => ({ cluster, versions: allOf('3') })));
     // Nothing is enforced any more.
-    await eventually(async () => (await decidedFor('by-policies')).length === 0, 60_000, 'no cluster to be decided');
+    await eventually(async () => (await decidedFor('by-policies')).length === 0, 'no cluster to be decided', 60_000);
     for (const spoke of world.spokes)
-      await eventually(async () => (await actionOn(spoke, policy)) === 'inform', 60_000, 'the policy to inform');
+      await eventually(async () => (await actionOn(spoke, policy)) === 'inform', 'the policy to inform', 60_000);
   });
 });

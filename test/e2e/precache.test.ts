@@ -2,11 +2,11 @@ import { type KubeObject, Label, type Resource } from '@flotilla/api';
 import { ManagedClusterAction, ManifestWork } from '@flotilla/api/ocm';
 import { clusterObstacle, parseRate, type Served } from '@flotilla/control-plane/servers';
 import { createRandom } from '@flotilla/control-plane/simulators';
+import { eventually } from '@flotilla/pace/testing';
 import { parseImageReference, resolveImage } from '@flotilla/registry';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { FixtureImage, ReleaseFixture } from '../../tools/src/fleets/release-fixture.ts';
 import { followPrecaching, type SpokeProgress } from '../../tools/src/fleets/upgrade-progress.ts';
-import { eventually } from '../fixtures/eventually.ts';
 import { createUpgrade, type PrecacheFleet, seedOf, startPrecacheFleet } from '../fixtures/precache-fleet.ts';
 import { killPuller, PullerObserver } from '../fixtures/puller-observer.ts';
 import { describePodTransport } from './pod-transport.ts';
@@ -63,7 +63,7 @@ describe.skipIf(obstacle !== undefined)('pre-caching on whole clusters', () => {
     await using first = new PullerObserver(client('spoke-1'));
     await using second = new PullerObserver(client('spoke-2'));
     await using _upgrade = await createUpgrade(world, 'whole', release.release.pullSpec, SPOKES);
-    await eventually(async () => (await onHub(ManifestWork)).length === SPOKES.length, 30_000, 'a work for each spoke');
+    await eventually(async () => (await onHub(ManifestWork)).length === SPOKES.length, 'a work for each spoke');
     expect((await follow('whole', SPOKES)).map(({ state }) => state)).toEqual(['Succeeded', 'Succeeded']);
     expect(await onHub(ManagedClusterAction)).toEqual([]);
 

@@ -2,6 +2,7 @@ import { Annotation, conditionTime, type KubeObject, Label } from '@flotilla/api
 import { Pod } from '@flotilla/api/core';
 import { ManifestWork } from '@flotilla/api/ocm';
 import { parseRate } from '@flotilla/control-plane/servers';
+import { eventually } from '@flotilla/pace/testing';
 import { WatchCache } from '@flotilla/runtime';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -13,7 +14,6 @@ import { distinctBytes, type ReleaseFixture } from '../../tools/src/fleets/relea
 import { followRollout, type RolloutEnd } from '../../tools/src/fleets/rollout-progress.ts';
 import { followPrecaching } from '../../tools/src/fleets/upgrade-progress.ts';
 import { imagePlaceholders, startWorkloads, WORKLOADS, workloadImages } from '../../tools/src/fleets/workloads.ts';
-import { eventually } from '../fixtures/eventually.ts';
 import { type PrecacheFleet, seedOf } from '../fixtures/precache-fleet.ts';
 
 const RATE = '32mbit';
@@ -46,7 +46,7 @@ export function describeRollout(world: () => PrecacheFleet): void {
       expect(cached.map(({ state }) => state)).toEqual(['Succeeded', 'Succeeded']);
       const waits = 'jsonpath={.status.conditions[?(@.type=="Progressing")].reason}';
       const reason = () => hub.kubectl(['-n', EXAMPLE_UPGRADE.namespace, 'get', 'cgu', EXAMPLE_UPGRADE.name, '-o', waits]);
-      await eventually(async () => (await reason()) === 'WaitingForWindow', 30_000, 'the upgrade to wait for its window');
+      await eventually(async () => (await reason()) === 'WaitingForWindow', 'the upgrade to wait for its window');
       expect(works.created).toEqual([]);
       const writes = await workerWrites(world());
       console.log(`  workers made ${writes} of the hub's writes so far`);

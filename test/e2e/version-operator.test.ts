@@ -7,6 +7,7 @@ import { Namespace } from '@flotilla/api/core';
 import { runCommand } from '@flotilla/control-plane/processes';
 import { applyCrds, type Cluster, clusterObstacle, type Registry, startCluster, startRegistry } from '@flotilla/control-plane/servers';
 import { ensureTools } from '@flotilla/control-plane/toolchain';
+import { eventually } from '@flotilla/pace/testing';
 import { currentPlatform, MemoryBlobs, parseImageReference, pushImage, RegistryClient, writeImage } from '@flotilla/registry';
 import { buildReleaseHead, signatureContent, signed, type TestKey, testKey } from '@flotilla/release/testing';
 import type { Client } from '@flotilla/runtime';
@@ -14,7 +15,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { buildImages } from '../../tools/src/images/build-images.ts';
 import { hostArchitecture } from '../../tools/src/images/cache-folder.ts';
 import { pushImages } from '../../tools/src/images/push-images.ts';
-import { eventually } from '../fixtures/eventually.ts';
 
 const obstacle = clusterObstacle();
 if (obstacle) console.log(`skipped: ${obstacle}`);
@@ -138,8 +138,8 @@ const completed = (wanted: string) =>
       if (newest?.state !== 'Completed' || newest.version !== wanted) throw new Error(`${newest?.version} ${newest?.state}: ${told}`);
       return newest;
     },
-    UP_MS,
     `release ${wanted}`,
+    UP_MS,
   );
 interface Counts {
   readonly asked: number;
@@ -153,10 +153,14 @@ const counts = async (): Promise<Counts> => {
 };
 /** Waits until each service has answered in a version; what is counted then. */
 function allAnswer(wanted: string): Promise<Counts> {
-  return eventually(async () => {
-    const now = await counts();
-    return Object.keys(now.versions).filter((key) => key.endsWith(` ${wanted}`)).length === APPS.length + 1 && now;
-  }, UP_MS);
+  return eventually(
+    async () => {
+      const now = await counts();
+      return Object.keys(now.versions).filter((key) => key.endsWith(` ${wanted}`)).length === APPS.length + 1 && now;
+    },
+    `every service to answer in ${wanted}`,
+    UP_MS,
+  );
 }
 
 describe.skipIf(obstacle !== undefined)('the version operator on a whole cluster', () => {
@@ -255,10 +259,14 @@ describe.skipIf(obstacle !== undefined)('the version operator on a whole cluster
     };
     await cluster.kubectl(['apply', '-f', '-'], { input: JSON.stringify(asker) });
     await cluster.kubectl(['-n', 'default', 'wait', 'pod/asker', '--for=condition=Ready', '--timeout=60s']);
-    const { versions } = await eventually(async () => {
-      const now = await counts();
-      return Object.keys(now.versions).length === addresses.length && now;
-    }, UP_MS);
+    const { versions } = await eventually(
+      async () => {
+        const now = await counts();
+        return Object.keys(now.versions).length === addresses.length && now;
+      },
+      'every service to answer',
+      UP_MS,
+    );
     expect(Object.keys(versions).every((key) => key.endsWith(' 4.20.1'))).toBe(true);
   });
 
@@ -284,6 +292,7 @@ describe.skipIf(obstacle !== undefined)('the version operator on a whole cluster
         (await cluster.kubectl(['-n', 'default', 'logs', 'deployment/spoke-flotilla-spoke-version-operator'])).includes(
           'The files of a release are at hand',
         ),
+      'the files of the release',
       60_000,
     );
     await cluster.cutLink();

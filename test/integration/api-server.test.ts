@@ -11,8 +11,8 @@ import {
   startControllerManager,
   startServerPool,
 } from '@flotilla/control-plane/servers';
+import { eventually } from '@flotilla/pace/testing';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { eventually } from '../fixtures/eventually.ts';
 
 const Widget = resource('test.flotilla.io/v1', 'Widget', 'widgets', true, KubeObjectSchema);
 
@@ -125,7 +125,7 @@ describe('a pool of API servers', () => {
     const again = await second.client();
     expect(second.url).toBe(first.url);
     const namesOf = async (kind: Resource) => (await again.list(kind)).items.map(({ metadata }) => metadata.name).toSorted();
-    await eventually(async () => !(await namesOf(Namespace)).includes('mine'), 10_000, 'the namespace to be forgotten');
+    await eventually(async () => !(await namesOf(Namespace)).includes('mine'), 'the namespace to be forgotten', 10_000);
     expect(await namesOf(Namespace)).toEqual(['default', 'kube-node-lease', 'kube-public', 'kube-system']);
     expect(await namesOf(PreCachingConfig)).toEqual([]);
     expect(await namesOf(CustomResourceDefinition)).toEqual(kinds.map(({ metadata }) => metadata.name).toSorted());

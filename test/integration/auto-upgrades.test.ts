@@ -3,9 +3,9 @@ import { Event, Namespace } from '@flotilla/api/core';
 import { CLUSTER_AVAILABLE, ManagedCluster, Policy, policyCrds, transportCrds } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { startPolicyPropagator } from '@flotilla/control-plane/simulators';
+import { eventually } from '@flotilla/pace/testing';
 import type { Client } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
-import { eventually } from '../fixtures/eventually.ts';
 import { type ChartHub, OWNER_REFERENCES_ENFORCED, startChartHub } from './chart-hub.ts';
 import { placePolicy } from './rollout/policies.ts';
 import { eachAttempt } from './world.ts';
@@ -30,7 +30,7 @@ eachAttempt(
 const upgradeOf = (name: string) => admin.get(ClusterGroupUpgrade, { namespace: 'ztp-install', name });
 const labelsOf = async (name: string) => (await admin.get(ManagedCluster, { name }))?.metadata.labels;
 /** Waits until the cluster says that its upgrade is done. */
-const untilDone = (name: string) => eventually(async () => (await labelsOf(name))?.['ztp-done'] === '', 60_000, `${name} to be done`);
+const untilDone = (name: string) => eventually(async () => (await labelsOf(name))?.['ztp-done'] === '', `${name} to be done`, 60_000);
 
 /** A cluster as an import leaves it: with its namespace and its copies of policies, not available yet. */
 async function importCluster(
@@ -123,10 +123,14 @@ test('a wave that is no number is told, and when it is mended the upgrade is cre
 test('an upgrade that is deleted before the cluster is done is created again', async () => {
   const { metadata } = await eventually(() => upgradeOf('spoke-1'));
   await admin.delete(ClusterGroupUpgrade, metadata);
-  await eventually(async () => {
-    const next = await upgradeOf('spoke-1');
-    return next !== undefined && next.metadata.uid !== metadata.uid;
-  }, 90_000);
+  await eventually(
+    async () => {
+      const next = await upgradeOf('spoke-1');
+      return next !== undefined && next.metadata.uid !== metadata.uid;
+    },
+    'the next upgrade of spoke-1',
+    90_000,
+  );
 });
 
 /** Last: the propagator takes the copies away that no author wrote. */
@@ -141,7 +145,7 @@ test('a cluster is brought to its policies wave by wave, and then it is labelled
     await eventually(async () => (await admin.get(Policy, { namespace: 'policies', name }))?.status?.compliant === 'NonCompliant');
   const happened = () => propagator.events.filter(({ cluster }) => cluster === 'spoke-5').map(({ policy, what }) => `${policy} ${what}`);
   await becomeAvailable('spoke-5');
-  await eventually(() => happened().includes(`${first} enforced`), 60_000, 'the first policy to be enforced');
+  await eventually(() => happened().includes(`${first} enforced`), 'the first policy to be enforced', 60_000);
   expect(await labelsOf('spoke-5')).toEqual({ name: 'spoke-5', 'ztp-running': '' });
 
   propagator.script(first, 'spoke-5', {});

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { ClusterRole } from '@flotilla/api/core';
 import { SpokeName } from '@flotilla/api/ran';
+import { eventually } from '@flotilla/pace/testing';
 import { type Client, createClient } from '@flotilla/runtime';
 import { describe, expect, test } from 'vitest';
-import { eventually } from '../fixtures/eventually.ts';
 import { CHARTS, type ChartHub, NAMESPACE, SERVICE_ACCOUNT, startChartHub } from './chart-hub.ts';
 import { eachAttempt } from './world.ts';
 

@@ -1,9 +1,9 @@
 import { ClusterOperator, configCrds } from '@flotilla/api/config';
 import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
+import { eventually } from '@flotilla/pace/testing';
 import { type Client, createLogger } from '@flotilla/runtime';
 import { type ClusterOperatorReporter, type OperatorReport, startClusterOperatorReporter } from '@flotilla/runtime/cluster-operator';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { eventually } from '../fixtures/eventually.ts';
 
 const good = (status: 'True' | 'False') => ({ status, reason: 'AsExpected', message: 'All is well' });
 const report = (version: string, running: readonly string[], conditions: Partial<OperatorReport['conditions']> = {}): OperatorReport => ({

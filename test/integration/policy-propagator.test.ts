@@ -2,10 +2,10 @@ import { Label } from '@flotilla/api';
 import { ManagedCluster, Placement, PlacementBinding, PlacementDecision, Policy } from '@flotilla/api/ocm';
 import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
 import { type PolicyPropagator, registerSpokes, startPolicyPropagator } from '@flotilla/control-plane/simulators';
+import { eventually } from '@flotilla/pace/testing';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { hubCrds } from '../fixtures/crds.ts';
-import { eventually } from '../fixtures/eventually.ts';
 import { placePolicy, selectorOf } from './rollout/policies.ts';
 
 const clusters = Array.from({ length: 230 }, (_, index) => `cluster-${String(index + 1).padStart(3, '0')}`);
@@ -42,7 +42,7 @@ const untilRolledUp = async (name: string, want: { compliant: string | undefined
     last = await rolledUp(name);
     return JSON.stringify(last) === JSON.stringify(want);
   };
-  await eventually(ask, 40_000).catch(() => expect(last).toEqual(want));
+  await eventually(ask, () => `${name}: ${JSON.stringify(want)}, rather than ${JSON.stringify(last)},`, 40_000);
 };
 
 /** A binding as a rollout makes it, over a Placement of its own. */

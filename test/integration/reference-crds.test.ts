@@ -4,10 +4,10 @@ import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { runCommand } from '@flotilla/control-plane/processes';
 import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
 import { ensureTools } from '@flotilla/control-plane/toolchain';
+import { eventually } from '@flotilla/pace/testing';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
-import { eventually } from '../fixtures/eventually.ts';
 import { REFERENCE_CRDS, readReferenceCrd } from '../fixtures/reference-resources.ts';
 
 const UPGRADES = '/apis/ran.openshift.io/v1alpha1/namespaces/default/clustergroupupgrades';

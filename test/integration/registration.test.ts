@@ -4,12 +4,12 @@ import { ClusterRole, ClusterRoleBinding, Lease, Namespace, Role, RoleBinding, S
 import { CLUSTER_AVAILABLE, ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { runCommand } from '@flotilla/control-plane/processes';
+import { eventually } from '@flotilla/pace/testing';
 import { type Client, createClient } from '@flotilla/runtime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import type { RunningProgram } from '../../tools/src/fleets/programs.ts';
-import { eventually } from '../fixtures/eventually.ts';
 import { type ChartHub, startChartHub } from './chart-hub.ts';
 
 const CLI = resolve(import.meta.dirname, '../../apps/cli/src/main.ts');

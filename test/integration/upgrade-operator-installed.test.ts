@@ -17,12 +17,12 @@ import {
   startPrometheus,
 } from '@flotilla/control-plane/servers';
 import { type ClusterActors, createSmallCluster, startClusterActors } from '@flotilla/control-plane/simulators';
+import { eventually } from '@flotilla/pace/testing';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type RunningProgram, startProgram } from '../../tools/src/fleets/programs.ts';
 import { AUDIT_IN_ONE_FILE, type AuditEntry, BEFORE_THE_ANSWER, readAuditLog } from '../fixtures/audit-log.ts';
-import { eventually } from '../fixtures/eventually.ts';
 import { CHARTS, NAMESPACE, SERVICE_ACCOUNT } from './chart-hub.ts';
 import { type ChartServer, REQUIRED, sets, startChartServer } from './chart-server.ts';
 
@@ -130,21 +130,21 @@ test('carries out an upgrade that OCM asks for, from its UpgradeConfig to the en
   const dueIn = (ms: number) => `${new Date(Date.now() + ms).toISOString().slice(0, 19)}Z`;
   manager.setPolicies([{ id: 'p', version: TARGET, next_run: dueIn(3_600_000), capacity_reservation: true }]);
   await askAgain(59);
-  await eventually(async () => (await entry())?.phase === 'Pending', 60_000, 'the upgrade to wait');
+  await eventually(async () => (await entry())?.phase === 'Pending', 'the upgrade to wait', 60_000);
   manager.setPolicies([{ id: 'p', version: TARGET, next_run: dueIn(0), capacity_reservation: true }]);
   await askAgain(57);
-  await eventually(async () => (await entry())?.phase === 'Upgrading', 60_000, 'the upgrade to begin');
+  await eventually(async () => (await entry())?.phase === 'Upgrading', 'the upgrade to begin', 60_000);
   await eventually(
     async () => /^managed_upgrade_upgrade_start_timestamp\{.*phase="Upgrading"\} \d{10}$/m.test(await scrape(ports.custom)),
-    30_000,
+    'the metric of the upgrade',
   );
-  await eventually(async () => (await entry())?.phase === 'Upgraded', 240_000, 'the upgrade to end');
-  await eventually(() => manager.written.includes('p: completed'), 30_000, 'OCM to be told');
-  await eventually(async () => (await scrape(ports.metrics)).includes('upgradeoperator_upgrade_result{'), 30_000);
+  await eventually(async () => (await entry())?.phase === 'Upgraded', 'the upgrade to end', 240_000);
+  await eventually(() => manager.written.includes('p: completed'), 'OCM to be told');
+  await eventually(async () => (await scrape(ports.metrics)).includes('upgradeoperator_upgrade_result{'), 'the metric of the result');
   const reasons = (await admin.list(Event, { namespace: OPERATOR_NAMESPACE })).items.map(({ reason }) => reason);
   expect(reasons).toEqual(expect.arrayContaining(['UpgradeUnderWay', 'UpgradeStarted', 'UpgradeDelayed', 'UpgradeDone']));
   await askAgain(58);
-  await eventually(async () => (await admin.get(UpgradeConfig, REF)) === undefined, 30_000, 'the UpgradeConfig to go');
+  await eventually(async () => (await admin.get(UpgradeConfig, REF)) === undefined, 'the UpgradeConfig to go');
 
   const { status } = (await admin.get(ClusterOperator, { name: OPERATOR_NAME })) ?? {};
   expect(status?.conditions?.map(({ type, status: is, reason }) => `${type}=${is} ${reason}`)).toEqual([

@@ -12,11 +12,11 @@ import {
   type SimulatedSpokesOptions,
   startSimulatedSpokes,
 } from '@flotilla/control-plane/simulators';
+import { eventually } from '@flotilla/pace/testing';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, beforeEach, test } from 'vitest';
 import { type RunningProgram, startHub } from '../../tools/src/fleets/programs.ts';
 import { hubCrds } from '../fixtures/crds.ts';
-import { eventually } from '../fixtures/eventually.ts';
 
 /** What a world is made of. */
 export interface WorldOptions {
@@ -127,7 +127,7 @@ export class HubWorld implements AsyncDisposable {
       options.env,
     );
     this.hub = hub;
-    if (!options.standby) await eventually(async () => (await hub.output()).includes('Caches are filled'), 60_000, 'the hub to lead');
+    if (!options.standby) await eventually(async () => (await hub.output()).includes('Caches are filled'), 'the hub to lead', 60_000);
     return hub;
   }
 
@@ -152,9 +152,7 @@ export class HubWorld implements AsyncDisposable {
       last = await this.condition(name, type);
       return typeof want === 'string' ? last === want : last !== undefined && want.test(last);
     };
-    await eventually(ask, timeoutMs).catch((cause: unknown) => {
-      throw new Error(`${name}: condition ${type} should be ${want}, is ${last}`, { cause });
-    });
+    await eventually(ask, () => `${name}: condition ${type} should be ${want}, is ${last}`, timeoutMs);
   }
 
   /** Names of the actions, the views and the works of jobs in a cluster's namespace, but for works that are kept with a job that failed. */
@@ -170,7 +168,7 @@ export class HubWorld implements AsyncDisposable {
   /** Waits until there are none. */
   async untilClean(clusters: readonly string[]): Promise<void> {
     for (const cluster of clusters)
-      await eventually(async () => (await this.hubObjects(cluster)).length === 0, 60_000, `the hub objects of ${cluster} to be gone`);
+      await eventually(async () => (await this.hubObjects(cluster)).length === 0, `the hub objects of ${cluster} to be gone`, 60_000);
   }
 
   /** Says in the ManagedCluster whether the spoke's agent is alive, and connects or disconnects it. */

@@ -1,12 +1,14 @@
 /** The deployment validation operator, found by its Service as in a cluster, and played by a server: what it reports is an advice. */
+
 import { KubeObject, resource } from '@flotilla/api';
 import { Namespace } from '@flotilla/api/core';
 import * as servers from '@flotilla/control-plane/servers';
 import * as simulators from '@flotilla/control-plane/simulators';
+import { eventually } from '@flotilla/pace/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type HostileService, half, say, silence, startHostileService } from './clients/hostile-service.ts';
 import { SERVICES } from './clients/monitoring-access.ts';
-import { createUpgrade, until } from './operator-case.ts';
+import { createUpgrade } from './operator-case.ts';
 import { casesIn, policy } from './real-world-case.ts';
 
 const Service = resource('v1', 'Service', 'services', true, KubeObject);
@@ -58,7 +60,7 @@ describe.each(['OSD', 'ARO'] as const)('%s', (type) => {
     await startWith(say(sample(1)));
     await world().untilPhase('Upgraded');
     expect(await reasons()).toMatchObject({ cluster_invalid_pdb: '1', dvo_metrics_query_failed: '0', critical_alerts_firing: '0' });
-    await until(
+    await eventually(
       () => world().manager.serviceLogs.some(({ description }) => String(description).includes('PDBHealthcheckFailed')),
       'the log',
     );
@@ -101,7 +103,7 @@ test.each([
   await startWith(...replies);
   await world().untilPhase('Upgraded');
   expect((await reasons())[reason]).toBe('1');
-  await until(
+  await eventually(
     () => world().manager.serviceLogs.some(({ description }) => String(description).includes('PDBHealthcheckFailed: []')),
     'the owners to be told',
   );

@@ -4,11 +4,12 @@ import { FileIntegrity, MachineSet } from '@flotilla/api/machine';
 import { UpgradeConfig } from '@flotilla/api/managed';
 import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
 import { clearCluster, createSmallCluster, startClusterActors } from '@flotilla/control-plane/simulators';
+import { eventually } from '@flotilla/pace/testing';
 import { type Client, WatchCache } from '@flotilla/runtime';
 import { upgraders } from '@flotilla/upgrade';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { MemoryWorld } from './memory-world.ts';
-import { CASE_REF, createUpgrade, installKinds, readEntry, startOperator, until } from './operator-case.ts';
+import { CASE_REF, createUpgrade, installKinds, readEntry, startOperator } from './operator-case.ts';
 
 const TARGET = '4.14.12';
 const INTEGRITY = { namespace: 'openshift-file-integrity', name: 'osd-fileintegrity' };
@@ -64,7 +65,7 @@ test.each(upgraders.OSD.steps.map((step) => ({ step })))(
       await death.promise;
       await first.stop();
       const second = startOperator(client, world);
-      await until(async () => (await readEntry(client))?.phase === 'Upgraded', 'the upgrade', 60_000);
+      await eventually(async () => (await readEntry(client))?.phase === 'Upgraded', 'the upgrade', 60_000);
       await second.stop();
 
       const entry = await readEntry(client);

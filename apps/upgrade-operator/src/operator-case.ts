@@ -1,9 +1,11 @@
 /** An operator on a real API server, in this process, with a world in memory around it: for tests. */
-import { errorMessage, findCondition, KubeObject, refKey } from '@flotilla/api';
+
+import { findCondition, KubeObject, refKey } from '@flotilla/api';
 import { configCrds } from '@flotilla/api/config';
 import { CustomResourceDefinition, Namespace } from '@flotilla/api/core';
 import { machineCrds } from '@flotilla/api/machine';
 import { managedCrds, OPERATOR_NAMESPACE, UPGRADE_CONFIG_NAME, UpgradeConfig, type UpgradeHistory } from '@flotilla/api/managed';
+import { eventually } from '@flotilla/pace/testing';
 import { type Client, createLogger, createMetrics, systemClock } from '@flotilla/runtime';
 import { z } from 'zod';
 import { readConfig } from './config.ts';
@@ -21,28 +23,12 @@ const Established = z.looseObject({ conditions: z.array(z.looseObject({ type: z.
 export async function installKinds(client: Client): Promise<void> {
   for (const crd of [...managedCrds(), ...configCrds(), ...machineCrds()]) {
     await client.apply(CustomResourceDefinition, KubeObject.parse(crd), { fieldManager: 'test', force: true });
-    await until(async () => {
+    await eventually(async () => {
       const applied = await client.get(CustomResourceDefinition, { name: crd.metadata.name });
       return findCondition(Established.safeParse(applied?.status).data?.conditions, 'Established')?.status === 'True';
     }, `${crd.metadata.name} to be served`);
   }
   await client.create(Namespace, { metadata: { name: OPERATOR_NAMESPACE } });
-}
-
-/** Asks until the answer is yes. */
-export async function until(ask: () => Promise<boolean> | boolean, what: string, withinMs = 30_000): Promise<void> {
-  const deadline = Date.now() + withinMs;
-  let last: unknown;
-  while (Date.now() < deadline) {
-    try {
-      if (await ask()) return;
-      last = 'no';
-    } catch (error) {
-      last = errorMessage(error);
-    }
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-  throw new Error(`${what}: not within ${withinMs} ms; last answer: ${String(last)}`);
 }
 
 /** An operator that runs. */

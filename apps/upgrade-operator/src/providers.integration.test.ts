@@ -1,11 +1,13 @@
 /** Who provides an upgrade changes its mind, before the upgrade and in the middle of it. */
+
 import { ClusterVersion } from '@flotilla/api/config';
 import { Node } from '@flotilla/api/core';
 import { UpgradeConfig } from '@flotilla/api/managed';
 import * as servers from '@flotilla/control-plane/servers';
 import * as simulators from '@flotilla/control-plane/simulators';
+import { eventually } from '@flotilla/pace/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { CASE_REF, createUpgrade, until } from './operator-case.ts';
+import { CASE_REF, createUpgrade } from './operator-case.ts';
 import { AFTER_TARGET, casesIn, policy, TARGET } from './real-world-case.ts';
 
 const HOUR = 3_600_000;
@@ -17,7 +19,7 @@ const stored = () => world().client.get(UpgradeConfig, CASE_REF);
 const change = (spec: Record<string, unknown>) => world().client.patch(UpgradeConfig, CASE_REF, { spec }, { type: 'merge' });
 const phases = async () => (await world().history()).map(({ version, phase }) => `${version} ${phase}`);
 const untilPhases = (...wanted: string[]) =>
-  until(async () => JSON.stringify(await phases()) === JSON.stringify(wanted), wanted.join(', '), 60_000);
+  eventually(async () => JSON.stringify(await phases()) === JSON.stringify(wanted), wanted.join(', '), 60_000);
 /** Begins an upgrade that comes no further than to the control plane's change. */
 async function beginAndHold(): Promise<void> {
   world().actors.setFaults({ controlPlaneHeld: true });
@@ -41,7 +43,7 @@ describe('OCM', () => {
     const before = await stored();
     world().manager.setPolicies([policy(at + HOUR)]);
     await world().askAgain(59);
-    await until(async () => (await stored())?.spec.upgradeAt === policy(at + HOUR).next_run, 'the later moment');
+    await eventually(async () => (await stored())?.spec.upgradeAt === policy(at + HOUR).next_run, 'the later moment');
     expect((await stored())?.metadata.uid).toBe(before?.metadata.uid);
     expect(await phases()).toEqual([`${TARGET} Pending`]);
   });
@@ -60,10 +62,10 @@ describe('OCM', () => {
 
   test('wants none at all: when it was asked stays known, whatever happens in the cluster', async () => {
     world().startOperator();
-    await until(async () => (await syncedAt()) > 0, 'OCM to be asked');
+    await eventually(async () => (await syncedAt()) > 0, 'OCM to be asked');
     const before = await passes();
     await world().client.patch(Node, { name: 'worker-0' }, { spec: { unschedulable: true } }, { type: 'merge' });
-    await until(async () => (await passes()) > before, 'the operator to look at the cluster again');
+    await eventually(async () => (await passes()) > before, 'the operator to look at the cluster again');
     expect(await syncedAt()).toBeGreaterThan(0);
   });
 
@@ -73,7 +75,7 @@ describe('OCM', () => {
     await world().untilPhase('Pending');
     world().manager.setState('p', 'cancelled');
     await world().askAgain(59);
-    await until(async () => (await stored()) === undefined, 'the UpgradeConfig to go');
+    await eventually(async () => (await stored()) === undefined, 'the UpgradeConfig to go');
     expect(await sentTo()).toBeUndefined();
   });
 
@@ -97,10 +99,10 @@ describe('OCM', () => {
     world().actors.setFaults({});
     await untilPhases(`${AFTER_TARGET} Upgraded`, `${TARGET} Upgraded`);
     expect((await stored())?.metadata.uid).toBe(before?.metadata.uid);
-    await until(() => world().manager.written.length === 4, 'OCM to be told of both');
+    await eventually(() => world().manager.written.length === 4, 'OCM to be told of both');
     expect(world().manager.written).toEqual(['p: started', 'p: completed', 'q: started', 'q: completed']);
     expect((await world().history())[1]?.conditions?.filter(({ status }) => status !== 'True')).toEqual([]);
-    await until(async () => (await world().eventReasons()).filter((reason) => reason === 'UpgradeDone').length === 2, 'the events');
+    await eventually(async () => (await world().eventReasons()).filter((reason) => reason === 'UpgradeDone').length === 2, 'the events');
     expect((await world().eventReasons()).filter((reason) => /^(UpgradeUnderWay|ChangeHeld|UpgradeDone)$/.test(reason))).toEqual([
       'UpgradeUnderWay',
       'ChangeHeld',
@@ -117,8 +119,8 @@ describe('OCM', () => {
     await world().askAgain(59);
     await world().untilSaid('SpecSynced', 'OCM asks for no upgrade any more: held until');
     world().actors.setFaults({});
-    await until(async () => (await stored()) === undefined, 'the UpgradeConfig to go', 60_000);
-    await until(async () => (await versions())[0] === TARGET, 'the version to be applied');
+    await eventually(async () => (await stored()) === undefined, 'the UpgradeConfig to go', 60_000);
+    await eventually(async () => (await versions())[0] === TARGET, 'the version to be applied');
   });
 
   test('is away: that is said, what it asked for goes on, and its return is said too', async () => {
@@ -180,10 +182,10 @@ describe('LOCAL', () => {
     world().startOperator();
     await world().untilPhase('Upgraded');
     const before = await syncedAt();
-    await until(async () => Date.now() / 1000 >= before + 1, 'another second');
+    await eventually(async () => Date.now() / 1000 >= before + 1, 'another second');
     // A change of the configuration has the provider asked at once.
     await world().configure({ configManager: { source: 'LOCAL', localConfigName: CASE_REF.name, watchInterval: 59 } });
-    await until(async () => (await syncedAt()) > before, 'the provider to be asked');
+    await eventually(async () => (await syncedAt()) > before, 'the provider to be asked');
     expect(await phases()).toEqual([`${TARGET} Upgraded`]);
   });
 });
@@ -199,7 +201,7 @@ test('a cluster without a ClusterVersion: says what is missing, and begins once 
     'there is no ClusterVersion named version to upgrade by: install a cluster version operator',
   );
   expect((await world().history())[0]).toMatchObject({ version: TARGET, phase: 'New' });
-  await until(async () => (await world().eventReasons()).includes('ClusterVersionMissing'), 'the event');
+  await eventually(async () => (await world().eventReasons()).includes('ClusterVersionMissing'), 'the event');
 
   const { metadata } = await world().client.create(ClusterVersion, { metadata: { name: 'version' }, spec: before?.spec });
   await world().client.patch(ClusterVersion, { name: metadata.name }, { status: before?.status }, { type: 'merge', subresource: 'status' });

@@ -1,15 +1,17 @@
 /** Upgrades with the real operator, Prometheus and Alertmanager, and with OCM played by a server. */
+
 import { readFile } from 'node:fs/promises';
 import { UpgradeConfig } from '@flotilla/api/managed';
 import * as servers from '@flotilla/control-plane/servers';
 import * as simulators from '@flotilla/control-plane/simulators';
+import { eventually } from '@flotilla/pace/testing';
 import { systemClock } from '@flotilla/runtime';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { createHttp } from './clients/http.ts';
 import { createPrometheus } from './clients/prometheus.ts';
-import { CASE_REF, createUpgrade, readEntry, until } from './operator-case.ts';
+import { CASE_REF, createUpgrade, readEntry } from './operator-case.ts';
 import { casesIn, policy, TARGET } from './real-world-case.ts';
 
 const HOUR = 3_600_000;
@@ -33,9 +35,9 @@ describe('from a policy of OCM', () => {
       desired: { version: TARGET, channel: 'stable-4.14' },
       capacityReservation: false,
     });
-    await until(() => world().manager.written.length === 2, 'the states of the policy');
+    await eventually(() => world().manager.written.length === 2, 'the states of the policy');
     expect(world().manager.written).toEqual(['p: started', 'p: completed']);
-    await until(() => world().manager.serviceLogs.length === 3, 'the service logs');
+    await eventually(() => world().manager.serviceLogs.length === 3, 'the service logs');
     expect(world().manager.serviceLogs.map(({ summary }) => summary)).toEqual([
       'Cluster upgrade: control plane started',
       'Cluster upgrade: control plane finished',
@@ -52,7 +54,7 @@ describe('from a policy of OCM', () => {
     );
     // OCM says that it is done; the interval begins anew with a change of the configuration.
     await world().configure({ configManager: { source: 'OCM', ocmBaseUrl: `${world().manager.url}/`, watchInterval: 60 } });
-    await until(async () => (await world().client.get(UpgradeConfig, CASE_REF)) === undefined, 'the UpgradeConfig to go');
+    await eventually(async () => (await world().client.get(UpgradeConfig, CASE_REF)) === undefined, 'the UpgradeConfig to go');
     const counted = await world().counted();
     expect(counted).toMatch(/^upgradeoperator_upgrade_result\{.*stream="z".*alerts=""\} 1$/m);
   });
@@ -77,10 +79,10 @@ describe('from a policy of OCM', () => {
     await world().untilTrue('UpgradeCommenced');
     await world().untilSaid('StartedNotificationSent', "can't set upgrade policy state");
     world().actors.setFaults({});
-    await until(async () => (await world().condition('ClusterHealthyAfterUpgrade'))?.status === 'True', 'everything but the telling');
+    await eventually(async () => (await world().condition('ClusterHealthyAfterUpgrade'))?.status === 'True', 'everything but the telling');
     expect(world().manager.written).toEqual([]);
     world().manager.setFaults();
-    await until(() => world().manager.written.length === 2, 'the states of the policy', 90_000);
+    await eventually(() => world().manager.written.length === 2, 'the states of the policy', 90_000);
     expect(world().manager.written).toEqual(['p: started', 'p: completed']);
     await world().untilPhase('Upgraded');
   });
@@ -91,7 +93,7 @@ describe('monitoring that goes', () => {
     const { port } = world().prometheus;
     const asked = createPrometheus({ clock: systemClock, url: async () => new URL(world().prometheus.url) });
     await world().prometheus.setAlerts([{ alertname: 'EtcdDown', labels: { severity: 'critical', namespace: 'openshift-etcd' } }]);
-    await until(async () => (await asked.query('ALERTS')).length === 1, 'the alert to fire');
+    await eventually(async () => (await asked.query('ALERTS')).length === 1, 'the alert to fire');
     await world().configureLocal();
     await createUpgrade(world().client);
     world().startOperator();
@@ -159,5 +161,5 @@ test('a configuration that cannot be used is a condition, and the last good one 
   await world().untilPhase('Upgraded');
   expect(await world().condition('OperatorConfigured')).toMatchObject({ status: 'False' });
   await world().configureLocal();
-  await until(async () => (await world().condition('OperatorConfigured'))?.status === 'True', 'the configuration to be valid again');
+  await eventually(async () => (await world().condition('OperatorConfigured'))?.status === 'True', 'the configuration to be valid again');
 });

@@ -1,11 +1,13 @@
 /** The real operator in this process with real Prometheus and Alertmanager, and OCM played by a server: for tests. */
+
 import { ConfigMap, Event, Namespace, Secret } from '@flotilla/api/core';
 import { OPERATOR_CONFIG_MAP, OPERATOR_NAMESPACE, type StepCondition, UpgradeConfig, type UpgradeHistory } from '@flotilla/api/managed';
+import { eventually } from '@flotilla/pace/testing';
 import { type Client, createLogger, createMetrics, isNotFound, systemClock } from '@flotilla/runtime';
 import { createAlertmanager } from './clients/alertmanager.ts';
 import { readConfig } from './config.ts';
 import { runOperator } from './operator.ts';
-import { CASE_REF, installKinds, until } from './operator-case.ts';
+import { CASE_REF, installKinds } from './operator-case.ts';
 import { createPortsWith } from './wiring.ts';
 
 /** Where every case upgrades to. */
@@ -204,16 +206,16 @@ export class RealWorld {
     return (await this.history())[0]?.conditions?.find((each) => each.type === type);
   }
 
-  untilPhase(phase: string): Promise<void> {
-    return until(async () => (await this.history())[0]?.phase === phase, `phase ${phase}`, 60_000);
+  untilPhase(phase: string): Promise<boolean> {
+    return eventually(async () => (await this.history())[0]?.phase === phase, `phase ${phase}`, 60_000);
   }
 
-  untilTrue(type: string): Promise<void> {
-    return until(async () => (await this.condition(type))?.status === 'True', `${type} to be so`, 60_000);
+  untilTrue(type: string): Promise<boolean> {
+    return eventually(async () => (await this.condition(type))?.status === 'True', `${type} to be so`, 60_000);
   }
 
-  untilSaid(type: string, words: string): Promise<void> {
-    return until(async () => ((await this.condition(type))?.message ?? '').includes(words), `${type} to say ${words}`, 60_000);
+  untilSaid(type: string, words: string): Promise<boolean> {
+    return eventually(async () => ((await this.condition(type))?.message ?? '').includes(words), `${type} to say ${words}`, 60_000);
   }
 
   /** Reasons of the UpgradeConfig's events, the earliest first. */

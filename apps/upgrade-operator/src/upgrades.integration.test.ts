@@ -3,11 +3,12 @@ import { MACHINE_NAMESPACE, MachineSet } from '@flotilla/api/machine';
 import { UpgradeConfig } from '@flotilla/api/managed';
 import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
 import { type ClusterActors, clearCluster, createSmallCluster, releaseImage, startClusterActors } from '@flotilla/control-plane/simulators';
+import { eventually } from '@flotilla/pace/testing';
 import type { Client } from '@flotilla/runtime';
 import { stepConditions, upgraders } from '@flotilla/upgrade';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { MemoryWorld } from './memory-world.ts';
-import { CASE_KEY, CASE_REF, createUpgrade, installKinds, type RunningOperator, readEntry, startOperator, until } from './operator-case.ts';
+import { CASE_KEY, CASE_REF, createUpgrade, installKinds, type RunningOperator, readEntry, startOperator } from './operator-case.ts';
 
 const TARGET = '4.14.12';
 const OFFERS = { 'stable-4.14': [TARGET], 'stable-4.15': ['4.15.3'] };
@@ -40,7 +41,7 @@ afterEach(async () => {
 });
 
 const untilPhase = (phase: string, withinMs = 60_000) =>
-  until(async () => (await readEntry(client))?.phase === phase, `phase ${phase}`, withinMs);
+  eventually(async () => (await readEntry(client))?.phase === phase, `phase ${phase}`, withinMs);
 const conditions = async () =>
   Object.fromEntries(((await readEntry(client))?.conditions ?? []).map(({ type, status, message }) => [type, { status, message }]));
 const surgeSets = async () =>
@@ -62,7 +63,7 @@ test('OSD: from start to end, with extra capacity, and a pod whose budget holds 
   world.config = { ...world.config, nodeDrain: { ...world.config.nodeDrain, timeOut: 0, expectedNodeDrainTime: 0 } };
   operator = startOperator(client, world);
   await createUpgrade(client, { capacityReservation: true });
-  await until(async () => (await surgeSets()).length === 1, 'extra capacity');
+  await eventually(async () => (await surgeSets()).length === 1, 'extra capacity');
   await untilPhase('Upgraded');
 
   const entry = await readEntry(client);
@@ -111,7 +112,7 @@ test('not yet time: waits, says so, and begins exactly then', async () => {
   const upgradeAt = new Date(Date.now() + 4_000);
   await createUpgrade(client, { upgradeAt: upgradeAt.toISOString() });
   await untilPhase('Pending');
-  await until(async () => (await conditions()).Validated?.status === 'True', 'its validation');
+  await eventually(async () => (await conditions()).Validated?.status === 'True', 'its validation');
   expect(world.told).toEqual([]);
   await untilPhase('Upgraded');
   const started = Date.parse((await readEntry(client))?.startTime ?? '');
@@ -122,7 +123,7 @@ test('not yet time: waits, says so, and begins exactly then', async () => {
 test('refused: says why, begins nothing, and begins once it is mended', async () => {
   operator = startOperator(client, world);
   await createUpgrade(client, { desired: { version: '4.14.8', channel: 'stable-4.14' } });
-  await until(async () => (await conditions()).Validated?.status === 'False', 'its refusal');
+  await eventually(async () => (await conditions()).Validated?.status === 'False', 'its refusal');
   expect((await conditions()).Validated?.message).toBe('downgrades to desired version 4.14.8 from 4.14.9 are unsupported');
   expect(world.metrics.get('validationFailed')).toBe(true);
   await client.patch(UpgradeConfig, CASE_REF, { spec: { desired: { version: TARGET } } }, { type: 'merge' });
@@ -137,7 +138,7 @@ test('refused: says why, begins nothing, and begins once it is mended', async ()
 test('without anything to upgrade to: says so', async () => {
   operator = startOperator(client, world);
   await createUpgrade(client, { desired: {} });
-  await until(async () => (await conditions()).Validated?.status === 'False', 'its refusal');
+  await eventually(async () => (await conditions()).Validated?.status === 'False', 'its refusal');
   expect((await conditions()).Validated?.message).toMatch(/^cannot find the correct upgrade spec source/);
 });
 
@@ -146,7 +147,7 @@ test('an image: its version is looked up and written, and one entry tells of it'
   world.images = { [image]: TARGET };
   operator = startOperator(client, world);
   await createUpgrade(client, { desired: { image } });
-  await until(async () => (await client.get(UpgradeConfig, CASE_REF))?.spec.desired.version === TARGET, 'the version');
+  await eventually(async () => (await client.get(UpgradeConfig, CASE_REF))?.spec.desired.version === TARGET, 'the version');
   await untilPhase('Upgraded');
   const history = (await client.get(UpgradeConfig, CASE_REF))?.status?.history ?? [];
   expect(history.map(({ version, phase }) => [version, phase])).toEqual([[TARGET, 'Upgraded']]);
@@ -156,7 +157,7 @@ test('health: nothing is begun while the cluster is not fit, and everything once
   world.before = { blocks: true, message: 'critical alert(s) firing: Fire' };
   operator = startOperator(client, world);
   await createUpgrade(client);
-  await until(async () => (await conditions()).ClusterHealthyBeforeUpgrade?.status === 'False', 'the failing check');
+  await eventually(async () => (await conditions()).ClusterHealthyBeforeUpgrade?.status === 'False', 'the failing check');
   expect((await conditions()).ClusterHealthyBeforeUpgrade?.message).toBe('critical alert(s) firing: Fire');
   world.before = { blocks: false };
   await untilPhase('Upgraded');
@@ -167,8 +168,8 @@ test('delayed: tells of it once, and goes on', async () => {
   world.config = { ...world.config, upgradeWindow: { delayTrigger: 1 / 60, timeOut: 120 } };
   operator = startOperator(client, world);
   await createUpgrade(client, { desired: { version: '4.15.3', channel: 'stable-4.15' } });
-  await until(() => world.told.includes('StateDelayed'), 'the delay to be told');
-  await until(async () => (await conditions()).UpgradeCommenced?.message === 'UpgradeCommenced still in progress', 'the waiting step');
+  await eventually(() => world.told.includes('StateDelayed'), 'the delay to be told');
+  await eventually(async () => (await conditions()).UpgradeCommenced?.message === 'UpgradeCommenced still in progress', 'the waiting step');
   actors.setFaults({});
   await untilPhase('Upgraded');
   expect(world.told.filter((state) => state === 'StateDelayed')).toHaveLength(1);
@@ -198,7 +199,7 @@ test('a window that ends before anything was changed: gives up, takes everything
   expect(world.told.at(-1)).toBe('StateFailed');
   expect(world.silences).toEqual([{ plane: 'control plane', about: '4.15.3', active: false }]);
   expect(world.metrics.get('windowBreached')).toBe(true);
-  await until(async () => (await surgeSets()).length === 0, 'the extra capacity to go');
+  await eventually(async () => (await surgeSets()).length === 0, 'the extra capacity to go');
 });
 
 test('a window that ends after the cluster was sent: goes on', async () => {
@@ -206,9 +207,9 @@ test('a window that ends after the cluster was sent: goes on', async () => {
   world.config = { ...world.config, upgradeWindow: { delayTrigger: 0, timeOut: 2 / 60 } };
   operator = startOperator(client, world);
   await createUpgrade(client);
-  await until(async () => (await conditions()).UpgradeCommenced?.status === 'True', 'the cluster to be sent');
+  await eventually(async () => (await conditions()).UpgradeCommenced?.status === 'True', 'the cluster to be sent');
   const startedAt = Date.parse((await readEntry(client))?.startTime ?? '');
-  await until(() => Date.now() > startedAt + 3_000, 'the end of the window');
+  await eventually(() => Date.now() > startedAt + 3_000, 'the end of the window');
   actors.setFaults({});
   await untilPhase('Upgraded');
 });
@@ -243,9 +244,12 @@ test('whoever cannot be told holds nothing up, and is told later', async () => {
   });
   expect(world.told).toEqual([]);
   world.notifier = undefined;
-  await until(() => world.told.includes('StateCompleted'), 'the last notification', 60_000);
-  await until(async () => (await readEntry(client))?.notifications?.every(({ time }) => time !== undefined) === true, 'every one noted');
-  await until(
+  await eventually(() => world.told.includes('StateCompleted'), 'the last notification', 60_000);
+  await eventually(
+    async () => (await readEntry(client))?.notifications?.every(({ time }) => time !== undefined) === true,
+    'every one noted',
+  );
+  await eventually(
     async () => (await readEntry(client))?.conditions?.every(({ status }) => status === 'True') === true,
     'every condition to say so',
   );
@@ -255,7 +259,7 @@ test('monitoring that does not answer: the step says so and is tried again', asy
   world.silencing = new Error('connect ECONNREFUSED');
   operator = startOperator(client, world);
   await createUpgrade(client);
-  await until(
+  await eventually(
     async () => (await conditions()).ControlPlaneMaintenanceWindowCreated?.message === 'connect ECONNREFUSED',
     'the failing step',
   );
@@ -267,9 +271,9 @@ test('a configuration that cannot be used says so; what was there before goes on
   world.problem = 'config scale timeOut is invalid';
   operator = startOperator(client, world);
   await createUpgrade(client);
-  await until(async () => (await conditions()).OperatorConfigured?.message === 'config scale timeOut is invalid', 'the complaint');
+  await eventually(async () => (await conditions()).OperatorConfigured?.message === 'config scale timeOut is invalid', 'the complaint');
   await untilPhase('Upgraded');
   world.problem = undefined;
   world.configure({}, CASE_KEY);
-  await until(async () => (await conditions()).OperatorConfigured?.status === 'True', 'its end');
+  await eventually(async () => (await conditions()).OperatorConfigured?.status === 'True', 'its end');
 });

@@ -1,7 +1,9 @@
 /** A cluster with an operator in this process, for its integration tests. */
-import { KubeObject, type Resource, untyped } from '@flotilla/api';
+
+import { errorMessage, KubeObject, type Resource, untyped } from '@flotilla/api';
 import { ClusterVersion, configCrds } from '@flotilla/api/config';
 import { CustomResourceDefinition, Namespace } from '@flotilla/api/core';
+import { eventually } from '@flotilla/pace/testing';
 import type { PayloadFile } from '@flotilla/release';
 import { buildReleaseHead } from '@flotilla/release/testing';
 import { type Client, createLogger, systemClock } from '@flotilla/runtime';
@@ -160,17 +162,9 @@ export class World implements AsyncDisposable {
 
   /** Asks until the answer says something. */
   async until<T>(ask: () => Promise<T | undefined | false>, timeoutMs = 40_000): Promise<T> {
-    const deadline = Date.now() + timeoutMs;
-    for (let last: unknown; ; ) {
-      const answer = await ask().catch((error: unknown) => {
-        last = error;
-        return undefined;
-      });
-      if (answer !== undefined && answer !== false) return answer;
-      if (Date.now() > deadline)
-        throw new Error(`not within ${timeoutMs} ms; ClusterVersion: ${JSON.stringify((await this.version())?.status)}`, { cause: last });
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+    return eventually(ask, 'what the case waits for', timeoutMs).catch(async (cause: unknown) => {
+      throw new Error(`${errorMessage(cause)}; ClusterVersion: ${JSON.stringify((await this.version())?.status)}`, { cause });
+    });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

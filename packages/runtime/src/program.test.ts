@@ -2,8 +2,9 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { afterEach, describe, expect, test } from 'vitest';
-import { eventually } from './eventually.ts';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+
+const SOON = { timeout: 5_000, interval: 20 };
 
 const FIXTURE = fileURLToPath(new URL('./program-fixture.ts', import.meta.url));
 /** A busy machine starts a program slowly. */
@@ -21,7 +22,7 @@ function run(...args: string[]) {
   child.stderr?.on('data', (chunk: Buffer) => (said.err += chunk.toString()));
   const ended = once(child, 'close').then(([code]: unknown[]) => code);
   const port = async (): Promise<string> => {
-    await eventually(() => expect(said.out).toContain('"msg":"Listening"'), START_MS);
+    await vi.waitFor(() => expect(said.out).toContain('"msg":"Listening"'), { timeout: START_MS, interval: 20 });
     return /"port":(\d+)/.exec(said.out)?.[1] ?? '';
   };
   return { child, said, ended, port };
@@ -39,7 +40,7 @@ describe('a program', { timeout: 2 * START_MS }, () => {
     expect(await ask(at, '/healthz')).toEqual({ code: 200, text: 'ok' });
     expect(await ask(at, '/readyz?verbose')).toEqual({ code: 503, text: 'starting' });
     child.send('be ready');
-    await eventually(async () => expect(await ask(at, '/readyz')).toEqual({ code: 200, text: 'ok' }));
+    await vi.waitFor(async () => expect(await ask(at, '/readyz')).toEqual({ code: 200, text: 'ok' }), SOON);
     expect((await ask(at, '/metrics')).text).toContain('process_cpu_seconds_total');
     expect([(await ask(at, '/constructor')).code, (await ask(at, '/metrics', 'POST')).code]).toEqual([404, 405]);
     child.kill('SIGTERM');

@@ -1,9 +1,8 @@
 import { TerminalError, WaitingError } from '@flotilla/api';
 import { ConfigMap, type ConfigMap as ConfigMapObject, Namespace } from '@flotilla/api/core';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { createClient } from './create-client.ts';
 import { ApiError, RuntimeErrorCode } from './errors.ts';
-import { eventually } from './eventually.ts';
 import { createLogger } from './logger.ts';
 import { createMetrics } from './metrics.ts';
 import { type ReconcileResult, type ReconcilerOptions, startReconciler, type Trouble } from './reconciler.ts';
@@ -11,6 +10,8 @@ import { configMap, listOf, type Step, startScriptedServer, watchOf } from './sc
 import { ManualClock } from './testing.ts';
 import { WatchCache } from './watch-cache.ts';
 import { createChannel, watch } from './watches.ts';
+
+const SOON = { timeout: 5_000, interval: 20 };
 
 async function run(reconcile: (attempt: number) => ReconcileResult | undefined, options: Partial<ReconcilerOptions> = {}) {
   const clock = new ManualClock();
@@ -183,7 +184,7 @@ test('reads all that it watches before it reconciles; the changes it selects con
   await maps.synced();
   expect([seen, reconciler.hasSynced]).toEqual([[], false]);
   held.resolve();
-  await eventually(() => expect(seen.toSorted()).toEqual(['n/a', 'n/b']));
+  await vi.waitFor(() => expect(seen.toSorted()).toEqual(['n/a', 'n/b']), SOON);
   expect(reconciler.hasSynced).toBe(true);
   stop.abort();
   await reconciler.stopped;
@@ -204,7 +205,7 @@ test('a stop before all is read ends it, and reconciles nothing', async () => {
     signal: stop.signal,
     reconcile,
   });
-  await eventually(() => expect(server.requests.length).toBe(1));
+  await vi.waitFor(() => expect(server.requests.length).toBe(1), SOON);
   stop.abort();
   await reconciler.stopped;
   expect(reconciler.hasSynced).toBe(false);

@@ -1,12 +1,13 @@
 import { ConfigMap, type ConfigMap as ConfigMapObject } from '@flotilla/api/core';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Client } from './client.ts';
 import { createClient } from './create-client.ts';
-import { eventually } from './eventually.ts';
 import { createLogger } from './logger.ts';
 import { createMetrics } from './metrics.ts';
 import { configMap, listOf, refuse, type ScriptedServer, type Step, startScriptedServer, watchOf } from './scripted-server.ts';
 import { WatchCache, type WatchCacheOptions } from './watch-cache.ts';
+
+const SOON = { timeout: 5_000, interval: 20 };
 
 let server: ScriptedServer;
 let client: Client;
@@ -51,7 +52,7 @@ test('it lists, follows and keeps objects without managedFields', async () => {
     watchOf([event('MODIFIED', 'a', '6'), event('DELETED', 'b', '7'), event('ADDED', 'c', '8')], 'hang'),
   ]);
   await cache.synced();
-  await eventually(() => expect(names(cache)).toEqual(['a@6', 'c@8']));
+  await vi.waitFor(() => expect(names(cache)).toEqual(['a@6', 'c@8']), SOON);
   expect(changes).toEqual(['set a', 'set b', 'set a', 'deleted b', 'set c']);
   expect(cache.get({ namespace: 'n', name: 'a' })?.metadata).not.toHaveProperty('managedFields');
   expect(cache.present).toBe(true);
@@ -61,7 +62,7 @@ test('a trim of its own may read managedFields, and need not drop them', async (
   const { cache } = start([listOf('5', [configMap('a', '1')]), watchOf([event('ADDED', 'b', '6')], 'hang')], {
     transform: (object) => ({ ...object, data: { trimmed: object.metadata.managedFields ? 'yes' : 'too late' } }),
   });
-  await eventually(() => expect(names(cache)).toEqual(['a@1', 'b@6']));
+  await vi.waitFor(() => expect(names(cache)).toEqual(['a@1', 'b@6']), SOON);
   for (const { metadata, data } of cache.list()) {
     expect(data).toEqual({ trimmed: 'yes' });
     expect(metadata).not.toHaveProperty('managedFields');
@@ -76,7 +77,7 @@ test('a watch that ends silently goes on from the last version, bookmarks includ
     watchOf([]),
     watchOf([event('MODIFIED', 'a', '21')], 'hang'),
   ]);
-  await eventually(() => expect(names(cache)).toEqual(['a@21']));
+  await vi.waitFor(() => expect(names(cache)).toEqual(['a@21']), SOON);
   expect(watched()).toEqual(['5', '6', '20', '20']);
   expect(lists()).toBe(1);
 });
@@ -90,9 +91,9 @@ test.each([
     gone,
     listOf('50', [configMap('a', '1'), configMap('c', '40'), configMap('d', '41')]),
   ]);
-  await eventually(() => expect(names(cache)).toEqual(['a@1', 'c@40', 'd@41']));
+  await vi.waitFor(() => expect(names(cache)).toEqual(['a@1', 'c@40', 'd@41']), SOON);
   expect(changes).toEqual(['set a', 'set b', 'set c', 'set c', 'set d', 'deleted b']);
-  await eventually(() => expect(watched()).toEqual(['5', '50']));
+  await vi.waitFor(() => expect(watched()).toEqual(['5', '50']), SOON);
 });
 
 test('server errors, refusals and cut connections delay it and never end it', async () => {
@@ -110,7 +111,7 @@ test('server errors, refusals and cut connections delay it and never end it', as
     watchOf([event('MODIFIED', 'a', '7')], 'hang'),
   ]);
   await cache.synced();
-  await eventually(() => expect(names(cache)).toEqual(['a@7']));
+  await vi.waitFor(() => expect(names(cache)).toEqual(['a@7']), SOON);
   expect(lists()).toBe(6);
   // One warning for the whole outage and one line for its end; the rest is debug.
   expect(log.filter((line) => line.includes('"warn"'))).toHaveLength(1);
@@ -144,8 +145,8 @@ test('an object that becomes invalid keeps its last good version, and its deleti
     refuse(410, 'Expired'),
     listOf('50', [configMap('a', '6', { k: 1 }), configMap('c', '9')]),
   ]);
-  await eventually(() => expect(lists()).toBe(2));
-  await eventually(() => expect(watched()).toEqual(['5', '9', '50']));
+  await vi.waitFor(() => expect(lists()).toBe(2), SOON);
+  await vi.waitFor(() => expect(watched()).toEqual(['5', '9', '50']), SOON);
   expect(names(cache)).toEqual(['a@1', 'c@9']);
   expect(changes).toEqual(['set a', 'set b', 'deleted b', 'set c']);
   expect(log.filter((line) => line.includes('Skipping an invalid object') && line.includes('n/a'))).toHaveLength(1);
@@ -153,14 +154,14 @@ test('an object that becomes invalid keeps its last good version, and its deleti
 
 test('a stream that makes no sense is repaired by a list', async () => {
   const { cache } = start([listOf('5', [configMap('a', '1')]), watchOf(['{"type":\n']), listOf('50', [configMap('b', '2')])]);
-  await eventually(() => expect(names(cache)).toEqual(['b@2']));
+  await vi.waitFor(() => expect(names(cache)).toEqual(['b@2']), SOON);
 });
 
 test('watches that end at once for ever are slowed down and made up for by lists', async () => {
   server.fallback = (request, response, body) =>
     (request.url?.includes('watch=true') ? watchOf([]) : listOf('7', [configMap('late', '7')]))(request, response, body);
   const { cache } = start([listOf('5', [])]);
-  await eventually(() => expect(names(cache)).toEqual(['late@7']), 10_000);
+  await vi.waitFor(() => expect(names(cache)).toEqual(['late@7']), { timeout: 10_000, interval: 20 });
   expect(watched().length).toBeLessThan(40);
 }, 15_000);
 
@@ -175,7 +176,7 @@ test('a listener, a trim or an index that throws ends nothing', async () => {
   cache.subscribe(fail);
   const after: string[] = [];
   cache.subscribe(({ object }) => after.push(object.metadata.name));
-  await eventually(() => expect(names(cache)).toEqual(['a@6']));
+  await vi.waitFor(() => expect(names(cache)).toEqual(['a@6']), SOON);
   expect(changes).toEqual(['set a', 'set a']);
   expect(after).toEqual(['a', 'a']);
   expect(cache.byIndex('bad', 'x')).toEqual([]);
@@ -191,7 +192,7 @@ test('indexes follow the objects', async () => {
     { indexes: { team: (object) => Object.values(object.data ?? {}) } },
   );
   await cache.synced();
-  await eventually(() => expect(cache.size).toBe(1));
+  await vi.waitFor(() => expect(cache.size).toBe(1), SOON);
   expect(cache.byIndex('team', 'red')).toEqual([]);
   expect(cache.byIndex('team', 'blue').map((object) => object.metadata.name)).toEqual(['a']);
   // @ts-expect-error no such index: asking for it does not compile.
@@ -215,14 +216,14 @@ test('an optional kind may be missing, come and go', async () => {
   await cache.synced();
   expect([cache.present, cache.size]).toEqual([false, 0]);
   // The second look finds nothing either, the third the kind; then the kind goes away again.
-  await eventually(async () => {
+  await vi.waitFor(async () => {
     cache.recheck();
     expect(server.requests.length).toBeGreaterThanOrEqual(2);
-  });
-  await eventually(() => {
+  }, SOON);
+  await vi.waitFor(() => {
     cache.recheck();
     expect(changes).toEqual(['set a', 'deleted a']);
-  });
+  }, SOON);
   expect(log.filter((line) => line.includes('"warn"'))).toEqual([]);
 });
 

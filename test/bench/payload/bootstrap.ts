@@ -2,10 +2,10 @@ import { KubeObject } from '@flotilla/api';
 import { ClusterVersion, FeatureGate } from '@flotilla/api/config';
 import { CustomResourceDefinition, Namespace } from '@flotilla/api/core';
 import { buildOpenDefinition } from '@flotilla/api/testing';
+import { eventually } from '@flotilla/pace/testing';
 import { loadPayload, type Manifest, partManifests, releaseFeatureGates } from '@flotilla/release';
 import { readPayloadFolder } from '@flotilla/release/folder';
 import { type Client, isAlreadyExists } from '@flotilla/runtime';
-import { eventually } from '../../fixtures/eventually.ts';
 
 /** Profile of the clusters that payloads are tried on. */
 export const PROFILE = 'self-managed-high-availability';

@@ -5,11 +5,11 @@ import { ClusterVersion } from '@flotilla/api/config';
 import { registerStop } from '@flotilla/control-plane/processes';
 import { startApiServer } from '@flotilla/control-plane/servers';
 import { OperatorScript, startFakeOperators } from '@flotilla/control-plane/simulators';
+import { eventually } from '@flotilla/pace/testing';
 import { type Client, WatchCache } from '@flotilla/runtime';
 import { bundleProgram, type RunningProgram, startProgram } from '../../../tools/src/fleets/programs.ts';
 import { appImages } from '../../../tools/src/images/apps.ts';
 import { nodeFlagsOf } from '../../../tools/src/images/node-flags.ts';
-import { eventually } from '../../fixtures/eventually.ts';
 import { countRequests, recordRequestsOf, totalOf } from '../hub-requests.ts';
 import { readProcess, round } from '../statistics.ts';
 import { bootstrap } from './bootstrap.ts';
@@ -140,8 +140,8 @@ async function phase(world: World, name: PhaseFigures['phase'], start: () => Pro
       const available = status?.conditions?.find(({ type }) => type === 'Available')?.status;
       return status?.history?.[0]?.state === 'Completed' && status.history[0].version === version && available === 'True';
     },
-    600_000,
     `${name} of ${version}`,
+    600_000,
   );
   if (program.hasExited()) throw new Error(`the operator ended: ${(await program.output()).slice(-2_000)}`);
   const seconds = (Date.now() - since) / 1000;
@@ -153,14 +153,14 @@ async function steadyPass(world: World, program: RunningProgram): Promise<PhaseF
   const passes = async () => (await program.output()).split('Applied the release').length;
   // what the install left to mend is mended in the pass after it
   const after = await passes();
-  await eventually(async () => (await passes()) > after, 60_000, 'the pass after the install');
+  await eventually(async () => (await passes()) > after, 'the pass after the install', 60_000);
   const [since, before, cpuBefore, apiBefore] = [
     Date.now(),
     await passes(),
     readProcess(program.pid).cpuSeconds,
     readProcess(world.apiServerPid).cpuSeconds,
   ];
-  await eventually(async () => (await passes()) > before, 60_000, 'a steady pass');
+  await eventually(async () => (await passes()) > before, 'a steady pass', 60_000);
   const [, ms] = [...(await program.output()).matchAll(/"ms":(\d+)[^\n]*"Applied the release"/g)].at(-1) ?? [];
   const seconds = Number(ms ?? Number.NaN) / 1000;
   return figuresOf(world, { phase: 'steady pass', since, seconds, pid: program.pid, cpuBefore, apiBefore });

@@ -1,6 +1,6 @@
 import { BackupName } from '@flotilla/api/ran';
+import { eventually } from '@flotilla/pace/testing';
 import { expect } from 'vitest';
-import { eventually } from '../../fixtures/eventually.ts';
 import { RolloutWorld } from '../rollout/world.ts';
 import { testIn } from '../world.ts';
 import { backupJobs, backupOf, RECOVERY, readBackup, untilBackup, untilCleaned, upgradeWithBackup } from './backups.ts';
@@ -101,7 +101,7 @@ test.concurrent('two upgrades of one cluster: the second says for whom it waits,
   await untilBackup(world, 'first', { shared: 'Active' });
   await upgradeWithBackup(world, 'second', ['shared']);
   const waits = 'waits for ClusterGroupUpgrade default/first, which is backing up this cluster';
-  await eventually(async () => (await backupOf(world, 'second'))?.messages?.shared === waits, 30_000, 'the second to say that it waits');
+  await eventually(async () => (await backupOf(world, 'second'))?.messages?.shared === waits, 'the second to say that it waits');
   expect((await backupOf(world, 'second'))?.status).toEqual({ shared: 'PreparingToStart' });
   world.spokes.setFaults('shared', {});
   await world.untilCompleted('second');
@@ -115,7 +115,7 @@ test.concurrent('an upgrade that is deleted while it backs up leaves nothing beh
   await upgradeWithBackup(world, 'leaving', ['gone']);
   await untilBackup(world, 'leaving', { gone: 'Active' });
   await world.delete('leaving');
-  await eventually(async () => (await world.get('leaving')) === undefined, 30_000, 'the upgrade to be gone');
+  await eventually(async () => (await world.get('leaving')) === undefined, 'the upgrade to be gone');
   await untilCleaned(world, ['gone']);
 });
 

@@ -1,6 +1,6 @@
 /** What the stories of this folder ask of a world whose upgrades back their clusters up. */
 import { BackupName, type BackupState } from '@flotilla/api/ran';
-import { eventually } from '../../fixtures/eventually.ts';
+import { eventually } from '@flotilla/pace/testing';
 import type { RolloutWorld } from '../rollout/world.ts';
 
 /** Image that takes backups here. */
@@ -27,9 +27,7 @@ export async function untilBackup(world: RolloutWorld, name: string, want: Reado
     last = (await backupOf(world, name))?.status ?? {};
     return Object.entries(want).every(([cluster, state]) => last[cluster] === state);
   };
-  await eventually(ask, 60_000).catch((cause: unknown) => {
-    throw new Error(`${name}: wanted ${JSON.stringify(want)}, got ${JSON.stringify(last)}`, { cause });
-  });
+  await eventually(ask, () => `${name}: wanted ${JSON.stringify(want)}, got ${JSON.stringify(last)}`, 60_000);
 }
 
 /** Jobs of backups that were created on a spoke. */
@@ -50,6 +48,6 @@ export async function untilCleaned(world: RolloutWorld, clusters: readonly strin
     const isClean = () =>
       !readBackup(world, cluster, 'Namespace', BackupName.namespace) &&
       !readBackup(world, cluster, 'ClusterRoleBinding', BackupName.clusterRoleBinding);
-    await eventually(isClean, 30_000, `${cluster} to be clean`);
+    await eventually(isClean, `${cluster} to be clean`);
   }
 }

@@ -1,9 +1,9 @@
 import type { KubeObject, Resource } from '@flotilla/api';
 import { ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
 import { BackupName } from '@flotilla/api/ran';
+import { eventually } from '@flotilla/pace/testing';
 import { WatchCache } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
-import { eventually } from '../../fixtures/eventually.ts';
 import { RolloutWorld } from '../rollout/world.ts';
 import { eachAttempt } from '../world.ts';
 import { backupJobs, backupOf, RECOVERY, readBackup, untilBackup, untilCleaned, upgradeWithBackup } from './backups.ts';
@@ -48,7 +48,7 @@ test('deletions are made without a look, the state is Starting at once, and noth
     'ManagedClusterView view-backup-namespace',
   ];
   for (const cluster of ['plain', 'left'])
-    await eventually(() => (created.get(cluster) ?? []).toSorted().join() === asked.join(), 30_000, `what is asked of ${cluster}`);
+    await eventually(() => (created.get(cluster) ?? []).toSorted().join() === asked.join(), `what is asked of ${cluster}`);
 
   for (const cluster of ['plain', 'left']) world.spokes.reconnect(cluster);
   await world.untilCompleted('strict', 120_000);

@@ -2,8 +2,8 @@ import { conditionTime } from '@flotilla/api';
 import { ConfigMap, Namespace } from '@flotilla/api/core';
 import { ManagedClusterView } from '@flotilla/api/ocm';
 import { PreCachingConfig } from '@flotilla/api/ran';
+import { eventually } from '@flotilla/pace/testing';
 import { describe, expect, test } from 'vitest';
-import { eventually } from '../../fixtures/eventually.ts';
 import { eachAttempt } from '../world.ts';
 import { clusterVersion, createPolicy } from './policies.ts';
 import { World } from './world.ts';
@@ -157,7 +157,7 @@ describe('specs that cannot be used', () => {
     await world.client.create(PreCachingConfig, { metadata: { name, namespace: 'default' }, spec: config });
     await world.upgrade(`spec-${name}`, ['target'], { preCachingConfigRef: { name } });
     const said = async () => (await world.condition(`spec-${name}`, 'PrecacheSpecValid'))?.startsWith(INCOMPLETE + want);
-    await eventually(said, 30_000, `the condition to be ${want}`);
+    await eventually(said, `the condition to be ${want}`);
   });
 
   test('a PreCachingConfig that does not exist', async () => {
@@ -220,12 +220,12 @@ describe('answers that are no answers', () => {
     world.spokes.setFaults('hostile', { jobNeverStarts: true });
     await world.upgrade('hostile', ['hostile']);
     await world.untilStates('hostile', { hostile: 'Starting' });
-    await eventually(async () => (await world.hubObjects('hostile')).includes('view-precache-job'), 30_000, 'the view of the job');
+    await eventually(async () => (await world.hubObjects('hostile')).includes('view-precache-job'), 'the view of the job');
     await eventually(async () => (await world.message('hostile', 'hostile')) === 'job pre-cache has no running pod yet');
     world.spokes.disconnect('hostile');
     for (const { name, result, message } of hostile) {
       await answer(result);
-      await eventually(async () => message.test((await world.message('hostile', 'hostile')) ?? ''), 15_000, `the message for ${name}`);
+      await eventually(async () => message.test((await world.message('hostile', 'hostile')) ?? ''), `the message for ${name}`, 15_000);
       expect(await world.states('hostile'), name).toEqual({ hostile: 'Starting' });
     }
     await answer({ ...job, status: { succeeded: 1 } });

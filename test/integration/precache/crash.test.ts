@@ -1,7 +1,7 @@
 import { DEFAULT_WORK_CADENCE } from '@flotilla/agent';
 import { createRandom } from '@flotilla/control-plane/simulators';
+import { eventually } from '@flotilla/pace/testing';
 import { expect, test } from 'vitest';
-import { eventually } from '../../fixtures/eventually.ts';
 import { readChaosConfig } from '../rollout/chaos-config.ts';
 import { eachAttempt } from '../world.ts';
 import { startRedis, type TestRedis } from './redis.ts';
@@ -69,7 +69,7 @@ test(
       for (const spoke of spokes) {
         expect(world.spokes.jobsCreated(spoke), `${spoke} after ${log.join(', ')}`).toHaveLength(runs);
         const namespace = world.namespaceOn(spoke);
-        await eventually(() => !namespace.exists(), 10_000, `the namespace on ${spoke} to be gone`);
+        await eventually(() => !namespace.exists(), `the namespace on ${spoke} to be gone`, 10_000);
       }
       expect(await world.states(name)).toEqual(Object.fromEntries(spokes.map((spoke) => [spoke, 'Succeeded'])));
     }

@@ -1,9 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Lease } from '@flotilla/api/core';
+import { eventually } from '@flotilla/pace/testing';
 import { describe, expect, test, vi } from 'vitest';
 import { readRequestCounts } from '../../fixtures/api-metrics.ts';
-import { eventually } from '../../fixtures/eventually.ts';
 import { startRelay } from './relay.ts';
 import { spokeNames, World } from './world.ts';
 
@@ -74,7 +74,7 @@ test.concurrent('the leader is killed and the other hub takes over', async () =>
   await using world = await World.start({ spokes, job: { seconds: 6 }, withoutHub: true });
   await using leader = await world.startHub();
   const standby = await world.startHub({ standby: true });
-  await eventually(async () => (await standby.output()).includes('Waiting for the lease'), 60_000, 'the other to wait');
+  await eventually(async () => (await standby.output()).includes('Waiting for the lease'), 'the other to wait', 60_000);
   await world.upgrade('run', spokes);
   await world.untilBegun('run');
   await leader.stop({ signal: 'SIGKILL' });

@@ -1,8 +1,8 @@
 import type { KubeObject } from '@flotilla/api';
 import { ManifestWork } from '@flotilla/api/ocm';
 import { PRECACHE_WORK, PreCachingConfig, SpokeName } from '@flotilla/api/ran';
+import { eventually } from '@flotilla/pace/testing';
 import { describe, expect } from 'vitest';
-import { eventually } from '../../fixtures/eventually.ts';
 import { testIn } from '../world.ts';
 import { PLATFORM, TRANSPORTS, World } from './world.ts';
 
@@ -65,12 +65,12 @@ describe.each(TRANSPORTS)('by %s', (transport) => {
     await ask(world, 'edited', ['registry.test/second:2']);
     await eventually(
       async () => (await world.states('edited')).quick !== 'Succeeded',
-      20_000,
       'the verdict about other images to be taken back',
+      20_000,
     );
     // An agent that returns carries out the work that it finds.
     if (transport === 'work')
-      await eventually(async () => (await carriedTo(world, 'away'))?.includes('second:2'), 20_000, 'the work of the absent to be replaced');
+      await eventually(async () => (await carriedTo(world, 'away'))?.includes('second:2'), 'the work of the absent to be replaced', 20_000);
     world.spokes.reconnect('away');
     await world.untilCondition('edited', 'PrecachingSuceeded', COMPLETED, 90_000);
     expect(Object.fromEntries(watched.map(([cluster, told]) => [cluster, told()]))).toEqual({

@@ -1,6 +1,6 @@
 import { Event, Namespace } from '@flotilla/api/core';
+import { eventually } from '@flotilla/pace/testing';
 import { expect } from 'vitest';
-import { eventually } from '../../fixtures/eventually.ts';
 import { testIn } from '../world.ts';
 import { World } from './world.ts';
 
@@ -17,7 +17,7 @@ test.concurrent("a cluster for which the hub's API server takes nothing says so,
     const { items } = await world.client.list(Event, { namespace: 'default' });
     return items.filter(({ reason, related }) => reason === 'CguPrecachingImpeded' && related?.name === 'terminating');
   };
-  await eventually(async () => (await told()).length > 0, 20_000, 'the event');
+  await eventually(async () => (await told()).length > 0, 'the event', 20_000);
   expect(await told()).toHaveLength(1);
 });
 
@@ -30,7 +30,7 @@ test.concurrent("an outage of a cluster's API server delays its pre-caching, and
   const failures = () =>
     world.spokes.events('outage').filter(({ type, name }) => type === 'action-failed' && name === 'precache-job-create');
   // Each of three actions was executed twice.
-  await eventually(() => failures().length >= 6, 60_000, 'tries to fail');
+  await eventually(() => failures().length >= 6, 'tries to fail', 60_000);
   // Said between two tries; while one is under way there may be nothing to say.
   await world.untilTold('patient', 'outage', /^precache-.*: connect: connection refused$/);
   world.spokes.setFaults('outage', {});

@@ -1,7 +1,7 @@
 import type { KubeObject, Resource } from '@flotilla/api';
 import { ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
+import { eventually } from '@flotilla/pace/testing';
 import { expect } from 'vitest';
-import { eventually } from '../../fixtures/eventually.ts';
 import { testIn } from '../world.ts';
 import { World } from './world.ts';
 
@@ -19,7 +19,7 @@ test.concurrent('what an earlier attempt left on the spoke goes before the job i
   expect(executed.indexOf('precache-ns-delete')).toBe(0);
   expect(executed).toContain('precache-ns-create');
   expect(world.spokes.jobsCreated('dirty')).toHaveLength(1);
-  await eventually(() => !namespace.exists(), 30_000, 'the namespace to be gone');
+  await eventually(() => !namespace.exists(), 'the namespace to be gone');
 });
 
 test.concurrent("another program's objects of the same names prove nothing and are replaced", async ({ world }) => {
@@ -52,7 +52,7 @@ test.concurrent("another program's objects of the same names prove nothing and a
   await world.upgrade('foreign', ['foreign']);
   await world.untilStates('foreign', { foreign: 'PreparingToStart' });
   const view = () => world.client.get(ManagedClusterView, { namespace: 'foreign', name: 'view-precache-namespace' });
-  await eventually(async () => (await view())?.metadata.labels?.['flotilla.io/work'] === 'precache', 30_000, 'the view to be replaced');
+  await eventually(async () => (await view())?.metadata.labels?.['flotilla.io/work'] === 'precache', 'the view to be replaced');
   expect((await view())?.status).toBeUndefined();
 
   world.spokes.reconnect('foreign');

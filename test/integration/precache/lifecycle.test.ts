@@ -1,6 +1,6 @@
 import { ManagedCluster } from '@flotilla/api/ocm';
+import { eventually } from '@flotilla/pace/testing';
 import { describe, expect } from 'vitest';
-import { eventually } from '../../fixtures/eventually.ts';
 import { testIn } from '../world.ts';
 import { TRANSPORTS, World } from './world.ts';
 
@@ -21,12 +21,12 @@ describe.each(TRANSPORTS)('by %s', (transport) => {
     await world.untilStates('deleted', Object.fromEntries(clusters.map((cluster) => [cluster, 'Active'])));
     await world.setAvailable('deleted-away', false);
     await world.delete('deleted');
-    await eventually(async () => (await world.get('deleted')) === undefined, 30_000, 'the upgrade to be gone');
+    await eventually(async () => (await world.get('deleted')) === undefined, 'the upgrade to be gone');
     await world.untilClean(['deleted-1', 'deleted-2']);
     const left = await world.hubObjects('deleted-away');
     await world.setAvailable('deleted-away', true);
     await world.untilClean(clusters);
-    for (const cluster of clusters) await eventually(() => !world.namespaceOn(cluster).exists(), 10_000, `${cluster} to be clean`);
+    for (const cluster of clusters) await eventually(() => !world.namespaceOn(cluster).exists(), `${cluster} to be clean`, 10_000);
     // A work that is not gone yet is all the memory there has to be.
     expect(left).toEqual([transport === 'work' ? 'precache-work' : 'view-precache-namespace-leftover']);
     expect(clusters.map((cluster) => world.spokes.jobsCreated(cluster).length)).toEqual([1, 1, 1]);
@@ -42,7 +42,7 @@ describe.each(TRANSPORTS)('by %s', (transport) => {
       expect(await world.message('never', 'never')).toBe('timed out: the cluster is not available');
       await world.untilCondition('never', 'Succeeded', /^False Failed/);
       const left = 'view-precache-namespace-leftover';
-      await eventually(async () => String(await world.hubObjects('never')) === left, 30_000, 'nothing but the memory of it');
+      await eventually(async () => String(await world.hubObjects('never')) === left, 'nothing but the memory of it');
       await world.setAvailable('never', true);
       await world.untilClean(['never']);
       await eventually(async () => (await world.get('never'))?.status?.status.completedAt !== undefined);
@@ -54,9 +54,9 @@ describe.each(TRANSPORTS)('by %s', (transport) => {
     test.concurrent('from the start, and comes back: it goes on', async ({ world }) => {
       await world.setAvailable('returns', false);
       await world.upgrade('returns', ['returns']);
-      await eventually(async () => (await world.message('returns', 'returns')) === away, 30_000, 'the message');
+      await eventually(async () => (await world.message('returns', 'returns')) === away, 'the message');
       const first = transport === 'work' ? '' : 'view-precache-namespace';
-      await eventually(async () => (await world.hubObjects('returns')).join() === first, 30_000, 'nothing that would go off');
+      await eventually(async () => (await world.hubObjects('returns')).join() === first, 'nothing that would go off');
       await world.setAvailable('returns', true);
       await world.untilStates('returns', { returns: 'Succeeded' });
       expect(world.spokes.jobsCreated('returns')).toHaveLength(1);
@@ -68,7 +68,6 @@ describe.each(TRANSPORTS)('by %s', (transport) => {
       await world.setAvailable('leaves', false);
       await eventually(
         async () => (await world.message('leaves', 'leaves')) === 'the cluster is not available; last seen pulling',
-        30_000,
         'the message',
       );
       await world.setAvailable('leaves', true);

@@ -1,5 +1,5 @@
+import { eventually } from '@flotilla/pace/testing';
 import { describe, expect } from 'vitest';
-import { eventually } from '../../fixtures/eventually.ts';
 import { testIn } from '../world.ts';
 import { TRANSPORTS, World } from './world.ts';
 
@@ -62,7 +62,7 @@ describe.each(TRANSPORTS)('by %s', (transport) => {
     expect(status?.conditions?.at(-1)?.type).toBe('Succeeded');
     expect(status?.remediationPlan).toBeUndefined();
     await world.untilClean(['doomed', 'lost']);
-    for (const name of ['doomed', 'lost']) await eventually(() => !world.namespaceOn(name).exists(), 30_000, `${name} to be clean`);
+    for (const name of ['doomed', 'lost']) await eventually(() => !world.namespaceOn(name).exists(), `${name} to be clean`);
   });
 
   test('nobody ran more than one job', ({ world }) => {

@@ -1,7 +1,7 @@
 import { ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
+import { eventually } from '@flotilla/pace/testing';
 import { WatchCache } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
-import { eventually } from '../../fixtures/eventually.ts';
 import { PULLER, World } from './world.ts';
 
 test.concurrent('profile talm: the hub objects of the reference, by name and spec', async () => {
@@ -77,7 +77,7 @@ test.concurrent('profile talm: the hub objects of the reference, by name and spe
   expect(specs.get('view-precache-namespace')).toMatchObject({ scope: { resource: 'namespaces', name: namespace } });
   expect(world.spokes.jobsCreated('spoke')).toHaveLength(1);
   const [store, left] = [world.spokes.store('spoke'), world.namespaceOn('spoke')];
-  await eventually(() => !left.exists(), 20_000, 'the namespace to be gone');
+  await eventually(() => !left.exists(), 'the namespace to be gone', 20_000);
   const bindings = store.kinds.find(({ kind }) => kind === 'ClusterRoleBinding');
   expect(bindings && store.read(bindings, undefined, 'pre-cache-crb')).toBeUndefined();
 });
@@ -92,6 +92,6 @@ test.concurrent('on the in-process queue store: the same run', async () => {
   for (const spoke of spokes) {
     expect(world.spokes.jobsCreated(spoke)).toHaveLength(1);
     const namespace = world.namespaceOn(spoke);
-    await eventually(() => !namespace.exists(), 20_000, `the namespace on ${spoke} to be gone`);
+    await eventually(() => !namespace.exists(), `the namespace on ${spoke} to be gone`, 20_000);
   }
 });

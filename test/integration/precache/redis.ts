@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { findProgram, freePorts, startServerProcess } from '@flotilla/control-plane/processes';
-import { eventually } from '../../fixtures/eventually.ts';
+import { eventually } from '@flotilla/pace/testing';
 
 /** A redis-server on a free port. */
 export interface TestRedis extends AsyncDisposable {
@@ -17,7 +17,7 @@ export async function startRedis(dir: string): Promise<TestRedis | undefined> {
   const [port = 0] = await freePorts(1);
   const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', dir];
   const server = await startServerProcess({ name: 'redis', program, args, logFile: join(dir, 'redis.log') });
-  await eventually(async () => (await command(port, 'PING')) === '+PONG', 20_000, 'redis to answer');
+  await eventually(async () => (await command(port, 'PING')) === '+PONG', 'redis to answer', 20_000);
   return {
     url: `redis://127.0.0.1:${port}`,
     async flushAll() {

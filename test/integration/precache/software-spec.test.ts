@@ -1,8 +1,8 @@
 import { createServer, type Server } from 'node:http';
 import { ConfigMap, Namespace } from '@flotilla/api/core';
 import { PreCachingConfig } from '@flotilla/api/ran';
+import { eventually } from '@flotilla/pace/testing';
 import { describe, expect, test } from 'vitest';
-import { eventually } from '../../fixtures/eventually.ts';
 import { eachAttempt } from '../world.ts';
 import { clusterVersion, createPolicy, operator } from './policies.ts';
 import { PLATFORM, World } from './world.ts';
@@ -50,7 +50,7 @@ const noConfig = { preCachingConfigRef: {} };
 
 /** What the spoke was told to pull, once it was told. */
 async function told(cluster: string): Promise<unknown> {
-  const map = await eventually(() => world.readOn(cluster, 'ConfigMap', 'pre-cache-spec'), 30_000, `the spec on ${cluster}`);
+  const map = await eventually(() => world.readOn(cluster, 'ConfigMap', 'pre-cache-spec'), `the spec on ${cluster}`);
   return ConfigMap.schema.parse(map).data;
 }
 const specOf = async (name: string) => (await world.get(name))?.status?.precaching?.spec;
@@ -101,7 +101,7 @@ describe('where the spec comes from', () => {
       additionalImages: 'registry.test/more:1',
       spaceRequired: '38',
     });
-    const job = await eventually(() => world.readOn('overridden', 'Job', 'pre-cache'), 30_000, 'the job');
+    const job = await eventually(() => world.readOn('overridden', 'Job', 'pre-cache'), 'the job');
     expect(JSON.stringify(job)).toContain('"image":"registry.test/image-puller/own:1"');
   });
 
@@ -155,11 +155,7 @@ describe('edits', () => {
       { spec: { overrides: { platformImage: 'registry.test/new:1' } } },
       { type: 'merge' },
     );
-    await eventually(
-      async () => (await specOf('edited'))?.platformImage === 'registry.test/new:1',
-      30_000,
-      'the status to have the new image',
-    );
+    await eventually(async () => (await specOf('edited'))?.platformImage === 'registry.test/new:1', 'the status to have the new image');
     await world.setAvailable('edited', true);
     expect(await told('edited')).toMatchObject({ 'platform.image': 'registry.test/new:1' });
     expect(world.spokes.jobsCreated('edited').length).toBeLessThanOrEqual(1);
@@ -213,7 +209,7 @@ test('with --talm-strict the overrides that the reference ignores are ignored', 
     'operators.indexes': INDEX,
     'operators.packagesAndChannels': 'own:fast',
   });
-  const job = await eventually(() => world.readOn('strict', 'Job', 'pre-cache'), 30_000, 'the job');
+  const job = await eventually(() => world.readOn('strict', 'Job', 'pre-cache'), 'the job');
   expect(JSON.stringify(job)).not.toContain('image-puller/own');
 });
 

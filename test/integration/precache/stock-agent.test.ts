@@ -5,10 +5,10 @@ import { Job, Namespace, Pod } from '@flotilla/api/core';
 import { ManifestWork } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, PreCachingConfig, type PrecacheState, SpokeName } from '@flotilla/api/ran';
 import { startApiServer, startControllerManager, startOcmFleet } from '@flotilla/control-plane/servers';
+import { eventually } from '@flotilla/pace/testing';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startHub } from '../../../tools/src/fleets/programs.ts';
-import { eventually } from '../../fixtures/eventually.ts';
 import { PLATFORM, PULLER } from '../world.ts';
 
 const CLUSTER = 'spoke-1';
@@ -50,8 +50,8 @@ beforeAll(async () => {
         () => true,
         () => false,
       ),
-    60_000,
     'the CRDs of upgrades',
+    60_000,
   );
   await hub.create(PreCachingConfig, {
     metadata: { name: 'config', namespace: 'default' },
@@ -72,9 +72,7 @@ async function begin(name: string): Promise<(want: PrecacheState) => Promise<voi
       last = (await hub.get(ClusterGroupUpgrade, metadata))?.status?.precaching;
       return (await hub.get(ClusterGroupUpgrade, metadata))?.status?.precaching?.status?.[CLUSTER] === want;
     };
-    await eventually(ask, READ_MS).catch((cause: unknown) => {
-      throw new Error(`${name} should be ${want}: ${JSON.stringify(last)}`, { cause });
-    });
+    await eventually(ask, () => `${name} should be ${want}: ${JSON.stringify(last)}`, READ_MS);
   };
 }
 const worksLeft = async () => (await hub.list(ManifestWork, { namespace: CLUSTER })).items.length;
@@ -83,7 +81,7 @@ const isClean = async () => (await worksLeft()) === 0 && (await spoke.get(Namesp
 /** The pod of the job comes to its end, as its node would tell. */
 async function endPod(phase: 'Succeeded' | 'Failed'): Promise<void> {
   const pods = async () => (await spoke.list(Pod, { namespace })).items;
-  await eventually(async () => (await pods()).length > 0, 30_000, 'a pod of the job');
+  await eventually(async () => (await pods()).length > 0, 'a pod of the job');
   for (const { metadata } of await pods())
     await spoke.patch(Pod, metadata, { status: { phase } }, { type: 'merge', subresource: 'status' });
 }
@@ -94,7 +92,7 @@ test('the stock work agent carries a pre-cache, and cleans up after it', async (
   expect(await worksLeft()).toBe(1);
   await endPod('Succeeded');
   await until('Succeeded');
-  await eventually(isClean, READ_MS, 'nothing to be left');
+  await eventually(isClean, 'nothing to be left', READ_MS);
 }, 300_000);
 
 test('a job that failed there stays until the upgrade ends, and nothing of it is made again', async () => {
@@ -102,6 +100,6 @@ test('a job that failed there stays until the upgrade ends, and nothing of it is
   await endPod('Failed');
   await until('UnrecoverableError');
   // With all clusters failed the upgrade ends, and then everything goes.
-  await eventually(isClean, READ_MS, 'nothing to be left');
+  await eventually(isClean, 'nothing to be left', READ_MS);
   expect(await spoke.get(Job, { namespace, name: SpokeName.job })).toBeUndefined();
 }, 300_000);

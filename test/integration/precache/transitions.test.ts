@@ -1,6 +1,6 @@
 import type { PrecacheState } from '@flotilla/api/ran';
+import { eventually } from '@flotilla/pace/testing';
 import { describe, expect, test } from 'vitest';
-import { eventually } from '../../fixtures/eventually.ts';
 import { eachAttempt } from '../world.ts';
 import { World } from './world.ts';
 
@@ -37,7 +37,7 @@ eachAttempt(
 );
 
 async function slowOnceCreated(name: Spoke): Promise<void> {
-  await eventually(() => world.spokes.jobsCreated(name).length > 0, 30_000, `the job on ${name}`);
+  await eventually(() => world.spokes.jobsCreated(name).length > 0, `the job on ${name}`);
   world.spokes.setFaults(name, { latencyMs: 7_000 });
 }
 

@@ -1,5 +1,5 @@
+import { eventually } from '@flotilla/pace/testing';
 import { describe, expect } from 'vitest';
-import { eventually } from '../../fixtures/eventually.ts';
 import { testIn } from '../world.ts';
 import { TRANSPORTS, World } from './world.ts';
 
@@ -22,7 +22,7 @@ describe.each(TRANSPORTS)('by %s', (transport) => {
     await world.upgrade('first', ['shared']);
     await world.untilStates('first', { shared: 'Active' });
     await world.upgrade('second', ['shared', 'own']);
-    await eventually(async () => (await world.message('second', 'shared')) === waits('first'), 30_000, 'the second to say that it waits');
+    await eventually(async () => (await world.message('second', 'shared')) === waits('first'), 'the second to say that it waits');
     expect(await world.states('second')).toMatchObject({ shared: 'NotStarted' });
     world.spokes.setFaults('shared', {});
     await world.untilStates('second', { shared: 'Succeeded', own: 'Succeeded' });
@@ -39,11 +39,7 @@ describe.each(TRANSPORTS)('by %s', (transport) => {
     await world.upgrade('leaving', ['handed-on']);
     await world.untilStates('leaving', { 'handed-on': 'Active' });
     await world.upgrade('staying', ['handed-on']);
-    await eventually(
-      async () => (await world.message('staying', 'handed-on')) === waits('leaving'),
-      30_000,
-      'the second to say that it waits',
-    );
+    await eventually(async () => (await world.message('staying', 'handed-on')) === waits('leaving'), 'the second to say that it waits');
     await world.delete('leaving');
     world.spokes.setFaults('handed-on', {});
     await world.untilStates('staying', { 'handed-on': 'Succeeded' });
@@ -59,7 +55,7 @@ describe.each(TRANSPORTS)('by %s', (transport) => {
     await world.upgrade('again', ['retried']);
     await world.untilStates('again', { retried: 'Active' });
     await world.delete('failed');
-    await eventually(async () => (await world.get('failed')) === undefined, 30_000, 'the failed upgrade to be gone');
+    await eventually(async () => (await world.get('failed')) === undefined, 'the failed upgrade to be gone');
     await world.untilStates('again', { retried: 'Succeeded' });
     expect(world.spokes.jobsCreated('retried')).toHaveLength(2);
   });
@@ -69,11 +65,7 @@ describe.each(TRANSPORTS)('by %s', (transport) => {
     await world.upgrade('before', ['restarted']);
     await world.untilStates('before', { restarted: 'Active' });
     await world.upgrade('after', ['restarted']);
-    await eventually(
-      async () => (await world.message('after', 'restarted')) === waits('before'),
-      30_000,
-      'the second to say that it waits',
-    );
+    await eventually(async () => (await world.message('after', 'restarted')) === waits('before'), 'the second to say that it waits');
     // From here on the spoke takes its time: its cleaning, and with it the first upgrade's hold on it, outlasts the hub.
     world.spokes.setFaults('restarted', { latencyMs: 5_000 });
     await world.untilStates('before', { restarted: 'Succeeded' });

@@ -1,7 +1,7 @@
 import { ManifestWork } from '@flotilla/api/ocm';
 import { SpokeName } from '@flotilla/api/ran';
+import { eventually } from '@flotilla/pace/testing';
 import { expect } from 'vitest';
-import { eventually } from '../../fixtures/eventually.ts';
 import { testIn } from '../world.ts';
 import { World } from './world.ts';
 
@@ -26,13 +26,13 @@ test.concurrent('a job that failed is kept with its work until the upgrade is de
   await world.upgrade('kept', ['kept', 'well']);
   await world.untilStates('kept', { kept: 'UnrecoverableError', well: 'Succeeded' });
   const work = () => world.client.get(ManifestWork, { namespace: 'kept', name: 'precache-work' });
-  await eventually(async () => (await work())?.metadata.annotations?.['flotilla.io/frozen'] === 'true', 30_000, 'the work to be frozen');
+  await eventually(async () => (await work())?.metadata.annotations?.['flotilla.io/frozen'] === 'true', 'the work to be frozen');
   const store = world.spokes.store('kept');
   const jobs = store.kinds.find(({ kind }) => kind === 'Job');
   if (jobs) store.remove(jobs, SpokeName.namespace, SpokeName.job);
   world.spokes.restartAgent('kept');
   await world.delete('kept');
-  await eventually(async () => (await work()) === undefined, 30_000, 'the work to be gone');
+  await eventually(async () => (await work()) === undefined, 'the work to be gone');
   expect(world.namespaceOn('kept').exists()).toBe(false);
   expect(world.spokes.jobsCreated('kept')).toHaveLength(1);
 });

@@ -1,6 +1,6 @@
 import { ClusterGroupUpgrade, type PrecacheState, SpokeName } from '@flotilla/api/ran';
+import { eventually } from '@flotilla/pace/testing';
 import { WatchCache } from '@flotilla/runtime';
-import { eventually } from '../../fixtures/eventually.ts';
 import { HubWorld, type Surroundings, startSurroundings, upgradeRef, type WorldOptions } from '../world.ts';
 
 export { PLATFORM, PULLER, spokeNames, TRANSPORTS, type WorldOptions } from '../world.ts';
@@ -55,15 +55,13 @@ export class World extends HubWorld {
       last = await this.states(name);
       return Object.entries(want).every(([cluster, state]) => last[cluster] === state);
     };
-    await eventually(ask, timeoutMs).catch((cause: unknown) => {
-      throw new Error(`${name}: wanted ${JSON.stringify(want)}, got ${JSON.stringify(last)}`, { cause });
-    });
+    await eventually(ask, () => `${name}: wanted ${JSON.stringify(want)}, got ${JSON.stringify(last)}`, timeoutMs);
   }
 
   /** Waits until a cluster is under way: which states are seen is a matter of speed. */
   async untilBegun(name: string): Promise<void> {
     const hasBegun = async () => Object.values(await this.states(name)).some((state) => state !== 'NotStarted');
-    await eventually(hasBegun, 60_000, `${name} to begin`);
+    await eventually(hasBegun, `${name} to begin`, 60_000);
   }
 
   /** The states a cluster was seen in by a watch of the upgrade, each once in a row. */
@@ -74,9 +72,11 @@ export class World extends HubWorld {
   /** Waits until a watch of the upgrade has seen such a message about a cluster: it may be gone again by then. */
   async untilTold(name: string, cluster: string, message: RegExp, timeoutMs = 60_000): Promise<void> {
     const told = () => this.#told.get(`${name}/${cluster}`) ?? [];
-    await eventually(() => told().some((text) => message.test(text)), timeoutMs).catch((cause: unknown) => {
-      throw new Error(`${name}: ${cluster} should be told ${message}, was told ${JSON.stringify(told())}`, { cause });
-    });
+    await eventually(
+      () => told().some((text) => message.test(text)),
+      () => `${name}: ${cluster} should be told ${message}, was told ${JSON.stringify(told())}`,
+      timeoutMs,
+    );
   }
 
   /** An object in the spoke's pre-cache namespace. */

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 import { createRandom } from '@flotilla/control-plane/simulators';
+import { eventually } from '@flotilla/pace/testing';
 import { expect, test } from 'vitest';
-import { eventually } from '../../fixtures/eventually.ts';
 import { startRedis, type TestRedis } from '../precache/redis.ts';
 import { eachAttempt } from '../world.ts';
 import { type AuditedUpgrade, auditWrites, HUB_USER, readRollout } from './audited.ts';
@@ -146,7 +146,7 @@ test.for(['policy', 'manifestwork'] as const)(
   async (mode, { skip }) => {
     if (!redis) return skip('redis-server is not on PATH');
     const calm = await begin(`calm-${mode}`, mode);
-    await eventually(() => hasEnded(calm.upgrade), RUN_MS, 'the undisturbed upgrade to end');
+    await eventually(() => hasEnded(calm.upgrade), 'the undisturbed upgrade to end', RUN_MS);
     const calmMs = Date.now() - calm.sinceMs;
     const expected = await endOf(calm.upgrade);
     expect(expected.clusters).toEqual(CLUSTERS.map((cluster) => `${cluster}: complete`).toSorted());
@@ -159,7 +159,7 @@ test.for(['policy', 'manifestwork'] as const)(
     for (let run = 1; strikes.length > 0; run += 1) {
       const audited = await begin(`${mode}-${run}`, mode);
       const name = audited.upgrade;
-      await eventually(async () => (await world.get(name))?.status?.status.startedAt, 60_000, `${name} to start`);
+      await eventually(async () => (await world.get(name))?.status?.status.startedAt, `${name} to start`, 60_000);
       // Spread over the run, and no more than it has room for.
       const share = calmMs / (Math.min(strikes.length, MOST_PER_RUN) + 1);
       while (strikes.length > 0) {
@@ -171,7 +171,7 @@ test.for(['policy', 'manifestwork'] as const)(
         if (strike) await chaos.strike(strike);
       }
       const after = `after ${log.join(', ')}`;
-      await eventually(() => hasEnded(name), RUN_MS, `${name} to end ${after}`);
+      await eventually(() => hasEnded(name), `${name} to end ${after}`, RUN_MS);
       const end = JSON.parse(JSON.stringify(await endOf(name), named(name)));
       expect(end, after).toEqual(JSON.parse(JSON.stringify(expected, named(calm.upgrade))));
       await expectOrder(audited, mode, after);

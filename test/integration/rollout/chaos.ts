@@ -1,5 +1,5 @@
+import { eventually } from '@flotilla/pace/testing';
 import { type RunningProgram, startWorker } from '../../../tools/src/fleets/programs.ts';
-import { eventually } from '../../fixtures/eventually.ts';
 import type { TestRedis } from '../precache/redis.ts';
 import type { WatchRelay } from './watch-relay.ts';
 import type { RolloutWorld } from './world.ts';
@@ -78,7 +78,7 @@ export class Chaos {
     const before = relay.refused();
     const watches = relay.expireWatches();
     if (watches === 0) throw new Error('the hub watched nothing');
-    await eventually(() => relay.refused() - before >= watches / 2, 30_000, 'most watches to be refused');
+    await eventually(() => relay.refused() - before >= watches / 2, 'most watches to be refused');
   }
 
   async #start(standby = false): Promise<RunningProgram> {
@@ -91,8 +91,8 @@ export class Chaos {
   async #changeLeader(): Promise<void> {
     const leader = this.#around.world.hub;
     const next = await this.#start(true);
-    await eventually(async () => (await next.output()).includes('Waiting for the lease'), 60_000, 'the next hub to wait');
+    await eventually(async () => (await next.output()).includes('Waiting for the lease'), 'the next hub to wait', 60_000);
     await leader?.stop();
-    await eventually(async () => (await next.output()).includes('Caches are filled'), 60_000, 'the next hub to lead');
+    await eventually(async () => (await next.output()).includes('Caches are filled'), 'the next hub to lead', 60_000);
   }
 }

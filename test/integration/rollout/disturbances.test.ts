@@ -1,7 +1,7 @@
 import { ManagedCluster } from '@flotilla/api/ocm';
 import { CLEANUP_FINALIZER } from '@flotilla/api/ran';
+import { eventually } from '@flotilla/pace/testing';
 import { describe, expect } from 'vitest';
-import { eventually } from '../../fixtures/eventually.ts';
 import { testIn } from '../world.ts';
 import { expectOrderlyBatches } from './orderly.ts';
 import { REMEDIATING, RolloutWorld, spokeNames } from './world.ts';
@@ -21,19 +21,15 @@ describe('while it runs', () => {
     await world.policies(clusters, { 'deleted-base': {}, 'deleted-app': {} });
     neverOn(world, 'deleted-app', ...clusters);
     await world.upgrade('deleted', clusters, ['deleted-base', 'deleted-app'], { remediationStrategy: { maxConcurrency: 2, timeout: 240 } });
-    await eventually(
-      async () => (await world.actionOn('deleted-app', 'deleted-2')) === 'enforce',
-      30_000,
-      'the second policy to be enforced',
-    );
+    await eventually(async () => (await world.actionOn('deleted-app', 'deleted-2')) === 'enforce', 'the second policy to be enforced');
     expect((await world.get('deleted'))?.metadata.finalizers).toContain(CLEANUP_FINALIZER);
     await world.delete('deleted');
-    await eventually(async () => (await world.get('deleted')) === undefined, 30_000, 'the upgrade to be gone');
+    await eventually(async () => (await world.get('deleted')) === undefined, 'the upgrade to be gone');
     const { placements, bindings } = await world.objectsOf('deleted');
     expect([...placements, ...bindings]).toEqual([]);
     for (const cluster of clusters)
       for (const policy of ['deleted-base', 'deleted-app'])
-        await eventually(async () => (await world.actionOn(policy, cluster)) === 'inform', 10_000, `${policy} to inform on ${cluster}`);
+        await eventually(async () => (await world.actionOn(policy, cluster)) === 'inform', `${policy} to inform on ${cluster}`, 10_000);
     expect(world.happened('deleted-app', 'deleted-3')).toEqual(['NonCompliant']);
   });
 
@@ -70,7 +66,7 @@ test('the hub is killed in mid-batch and again at its end: the batch goes on whe
   neverOn(world, 'killed-app', 'killed-2');
   const strategy = { canaries: ['killed-5'], maxConcurrency: 2, timeout: 240 };
   await world.upgrade('killed', clusters, ['killed-base', 'killed-app'], { remediationStrategy: strategy });
-  await eventually(() => world.happened('killed-app', 'killed-2').includes('enforced'), 30_000, 'the second policy to be enforced');
+  await eventually(() => world.happened('killed-app', 'killed-2').includes('enforced'), 'the second policy to be enforced');
   const before = (await world.get('killed'))?.status;
   await world.hub?.stop({ signal: 'SIGKILL' });
   // It gets there while nobody looks.
@@ -100,7 +96,7 @@ test('at rest a running upgrade costs no writes', async ({ world }) => {
   await world.policies(clusters, { 'counted-p': {} });
   neverOn(world, 'counted-p', 'counted-1');
   await world.upgrade('counted', clusters, ['counted-p']);
-  await eventually(async () => (await world.recorded('counted')).length === 3, 30_000, 'all but one to be complete');
+  await eventually(async () => (await world.recorded('counted')).length === 3, 'all but one to be complete');
   const versions = async () => {
     const { placements, bindings } = await world.objectsOf('counted');
     return [await world.get('counted'), ...placements, ...bindings].map((object) => object?.metadata.resourceVersion);

@@ -15,10 +15,10 @@ import {
 } from '@flotilla/api/ocm';
 import { runCommand } from '@flotilla/control-plane/processes';
 import { ensureTools } from '@flotilla/control-plane/toolchain';
+import { eventually } from '@flotilla/pace/testing';
 import { WatchCache } from '@flotilla/runtime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AUDIT_IN_ONE_FILE, BEFORE_THE_ANSWER, readAuditLog } from '../../fixtures/audit-log.ts';
-import { eventually } from '../../fixtures/eventually.ts';
 import { createReferenceResources, REFERENCE_CRDS, readReferenceCrd, readReferenceObjects } from '../../fixtures/reference-resources.ts';
 import { installOperator, playUpgrade } from './operators.ts';
 import { COMPLETED, RolloutWorld, spokeNames } from './world.ts';
@@ -232,11 +232,11 @@ describe('in the place of another operator', { retry: 0 }, () => {
     const ofSite = () => world.propagator.events.filter((each) => each.policy === 'ztp-site/site-config' && each.cluster === 'remote-2');
     // It was enforced from the beginning: whether the first report or the enforcement was earlier is chance.
     const happened = () => ofSite().flatMap(({ what }) => (what === 'NonCompliant' ? [] : [what]));
-    await eventually(() => happened().includes('released'), 30_000, 'the policy to be released');
+    await eventually(() => happened().includes('released'), 'the policy to be released');
     expect(happened()).toEqual(['enforced', 'Compliant', 'released']);
     expect(world.history('fleet/site-upgrade').batchStarts()).toHaveLength(1);
     for (const name of ['remote-2', 'remote-3']) expect(await world.labels(name)).toMatchObject({ 'site-upgrade': 'done' });
-    await eventually(async () => (await world.hubObjects('remote-2')).join() === 'nobodys', 30_000, 'what the reference left to be gone');
+    await eventually(async () => (await world.hubObjects('remote-2')).join() === 'nobodys', 'what the reference left to be gone');
   });
 
   test('its deadlines hold: a batch that began two hours ago ends the upgrade as the user wants', async () => {
@@ -276,7 +276,7 @@ describe('in the place of another operator', { retry: 0 }, () => {
     expect(works('edge-2')).toEqual(works('edge-1'));
     for (const cluster of ['edge-3', 'edge-4']) expect(works(cluster)).toEqual(['fleet.gateway-h5t9p']);
     const left = async () => (await world.client.list(ManifestWork)).items.map(({ metadata }) => metadata.name);
-    await eventually(async () => (await left()).length === 0, 30_000, 'all works to be gone, those of the reference too');
+    await eventually(async () => (await left()).length === 0, 'all works to be gone, those of the reference too');
   });
 
   test('the events are those of the reference', async () => {

@@ -1,6 +1,6 @@
 import { Annotation, conditionTime } from '@flotilla/api';
+import { eventually } from '@flotilla/pace/testing';
 import { expect } from 'vitest';
-import { eventually } from '../../fixtures/eventually.ts';
 import { testIn } from '../world.ts';
 import { placePolicy } from './policies.ts';
 import { REMEDIATING, RolloutWorld, spokeNames } from './world.ts';
@@ -26,7 +26,7 @@ async function endPartially(world: RolloutWorld, name: string, clusters: readonl
   await world.policies(clusters, { [`${name}-p`]: {} });
   world.propagator.script(`policies/${name}-p`, failing, { never: true });
   await world.upgrade(name, clusters, [`${name}-p`]);
-  await eventually(async () => (await world.recorded(name)).length === clusters.length - 1, 60_000, `all but ${failing} to be complete`);
+  await eventually(async () => (await world.recorded(name)).length === clusters.length - 1, `all but ${failing} to be complete`, 60_000);
   await world.edit(name, { remediationStrategy: { timeout: 0 } });
   await world.untilCondition(name, 'Succeeded', 'False TimedOut: Policy remediation took too long');
   await world.untilEnded(name);
@@ -122,7 +122,7 @@ test.concurrent('an upgrade with a window waits for its start, and starts then',
   await world.policies(['opens-1'], { 'opens-p': {} });
   const start = inSeconds(10);
   await world.upgrade('opens', ['opens-1'], ['opens-p'], {}, { [Annotation.windowStart]: start });
-  await eventually(async () => (await world.condition('opens', 'Progressing'))?.startsWith('False WaitingForWindow: '), 9_000, 'the wait');
+  await eventually(async () => (await world.condition('opens', 'Progressing'))?.startsWith('False WaitingForWindow: '), 'the wait', 9_000);
   const text = await world.condition('opens', 'Progressing');
   expect(text).toContain(start);
   expect(text).toContain(Annotation.windowStart);
@@ -139,12 +139,12 @@ test.concurrent('a batch that runs when the window ends is finished; the next on
   const window = { [Annotation.windowStart]: inSeconds(-60), [Annotation.windowEnd]: inSeconds(10) };
   await world.upgrade('closes', clusters, ['closes-p'], { remediationStrategy: { maxConcurrency: 1, timeout: 240 } }, window);
   await world.untilInProgress('closes', 'closes-1');
-  await eventually(() => Date.now() > Date.parse(window[Annotation.windowEnd]), 15_000, 'the window to end');
+  await eventually(() => Date.now() > Date.parse(window[Annotation.windowEnd]), 'the window to end', 15_000);
   expect(await world.condition('closes', 'Progressing')).toBe(REMEDIATING);
   const waits = async () => (await world.get('closes'))?.status?.waits?.map(({ for: what, names }) => `${names.join()} for ${what}`);
   expect(await waits()).toEqual(['closes-2 for its batch', 'closes-1 for policy closes-p']);
   world.propagator.script('policies/closes-p', 'closes-1', {});
-  await eventually(async () => (await world.condition('closes', 'Progressing'))?.startsWith('True WaitingForWindow: '), 20_000, 'the wait');
+  await eventually(async () => (await world.condition('closes', 'Progressing'))?.startsWith('True WaitingForWindow: '), 'the wait', 20_000);
   const text = await world.condition('closes', 'Progressing');
   expect(text).toContain(window[Annotation.windowEnd]);
   expect(text).toContain(Annotation.windowEnd);
@@ -164,7 +164,7 @@ test.concurrent('a batch that runs when the window ends is finished; the next on
 test.concurrent('a window that cannot be read is refused with the annotation, the value and the fix', async ({ world }) => {
   await world.policies(['broken-1'], { 'broken-p': {} });
   await world.upgrade('broken', ['broken-1'], ['broken-p'], {}, { [Annotation.windowStart]: 'tonight' });
-  await eventually(async () => (await world.condition('broken', 'Validated'))?.startsWith('False InvalidWindow: '), 30_000, 'the refusal');
+  await eventually(async () => (await world.condition('broken', 'Validated'))?.startsWith('False InvalidWindow: '), 'the refusal');
   const refusal = await world.condition('broken', 'Validated');
   expect(refusal).toContain(Annotation.windowStart);
   expect(refusal).toContain('"tonight"');

@@ -1,9 +1,9 @@
 import { FeedbackMode } from '@flotilla/agent';
 import { Annotation, Label } from '@flotilla/api';
 import { ManifestWork, ManifestWorkReplicaSet, type ManifestWorkSpec } from '@flotilla/api/ocm';
+import { eventually } from '@flotilla/pace/testing';
 import { WatchCache } from '@flotilla/runtime';
 import { describe, expect, test } from 'vitest';
-import { eventually } from '../../fixtures/eventually.ts';
 import { eachAttempt } from '../world.ts';
 import { createTemplate, readyReplicas, templateOf } from './templates.ts';
 import { RolloutWorld, spokeNames } from './world.ts';
@@ -128,7 +128,7 @@ describe.each(FeedbackMode)('with agents whose feedback is %s', (feedback) => {
     world.spokes.setFaults('next-1', { workSeconds: 4 });
     await roll('next-second', spokeNames(2, 'next'), ['next-2'], { remediationStrategy: { maxConcurrency: 1 } });
     const complete = async () => (await world.recorded('next-second')).includes('next-1: complete');
-    await eventually(complete, 60_000, 'next-1 to complete');
+    await eventually(complete, 'next-1 to complete', 60_000);
     expect(deploymentOn('next-1', 'next')).toMatchObject({ metadata: { generation: 2 }, status: { observedGeneration: 2 } });
     await untilRolledOut('next-second');
     expect(deploymentOn('next-2', 'next')).toMatchObject({ metadata: { generation: 2 }, status: { observedGeneration: 2 } });
@@ -143,7 +143,7 @@ describe.each(FeedbackMode)('with agents whose feedback is %s', (feedback) => {
         ({ name, fieldValue }) => name === 'ReadyReplicas' && fieldValue.integer === 2,
       );
     };
-    await eventually(reported, 30_000, 'the replicas to be reported');
+    await eventually(reported, 'the replicas to be reported');
     expect(await world.condition('never', 'Progressing')).toBe(ROLLING_OUT);
     await world.edit('never', { remediationStrategy: { timeout: 0 } });
     await world.untilCondition('never', 'Succeeded', TOO_LONG);
@@ -168,7 +168,7 @@ describe.each(FeedbackMode)('with agents whose feedback is %s', (feedback) => {
     world.spokes.setFaults('abort-1', { failWork: 'quota exceeded' });
     await template('abort-t');
     await roll('abort', spokeNames(2, 'abort'), ['abort-t']);
-    await eventually(async () => (await world.recorded('abort')).includes('abort-2: complete'), 30_000, 'the other cluster to complete');
+    await eventually(async () => (await world.recorded('abort')).includes('abort-2: complete'), 'the other cluster to complete');
     await world.edit('abort', { remediationStrategy: { timeout: 0 } });
     await world.untilCondition('abort', 'Succeeded', TOO_LONG);
     const record = (await world.get('abort'))?.status?.clusters?.find(({ name }) => name === 'abort-1');
@@ -212,7 +212,7 @@ describe.each(FeedbackMode)('with agents whose feedback is %s', (feedback) => {
     expect(await worksOn('keep-1')).toHaveLength(1);
     expect(deploymentOn('keep-1', 'keep-t')).toBeDefined();
     await world.delete('keep');
-    await eventually(async () => (await world.get('keep')) === undefined, 30_000, 'the upgrade to be gone');
+    await eventually(async () => (await world.get('keep')) === undefined, 'the upgrade to be gone');
     expect(await worksOn('keep-1')).toEqual([]);
     expect(deploymentOn('keep-1', 'keep-t')).toBeUndefined();
   });
@@ -220,9 +220,9 @@ describe.each(FeedbackMode)('with agents whose feedback is %s', (feedback) => {
   test.concurrent('an upgrade that is deleted while it runs takes its works with it; orphans stay on the cluster', async () => {
     await template('drop-t', readyReplicas('3'), { deleteOption: { propagationPolicy: 'Orphan' } });
     await roll('drop', ['drop-1'], ['drop-t']);
-    await eventually(() => deploymentOn('drop-1', 'drop-t') !== undefined, 30_000, 'the work to be applied');
+    await eventually(() => deploymentOn('drop-1', 'drop-t') !== undefined, 'the work to be applied');
     await world.delete('drop');
-    await eventually(async () => (await world.get('drop')) === undefined, 30_000, 'the upgrade to be gone');
+    await eventually(async () => (await world.get('drop')) === undefined, 'the upgrade to be gone');
     expect(await worksOn('drop-1')).toEqual([]);
     expect(deploymentOn('drop-1', 'drop-t')).toBeDefined();
   });
@@ -231,7 +231,7 @@ describe.each(FeedbackMode)('with agents whose feedback is %s', (feedback) => {
     await world.setAvailable('away-1', false);
     await template('away-t');
     await roll('away', spokeNames(2, 'away'), ['away-t']);
-    await eventually(async () => (await world.recorded('away')).includes('away-2: complete'), 30_000, 'the other cluster to complete');
+    await eventually(async () => (await world.recorded('away')).includes('away-2: complete'), 'the other cluster to complete');
     expect(await world.recorded('away')).toEqual(['away-2: complete']);
     await world.setAvailable('away-1', true);
     await untilRolledOut('away');

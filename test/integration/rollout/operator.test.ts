@@ -1,8 +1,8 @@
 import { isJsonObject, type KubeObject, Label } from '@flotilla/api';
 import { ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
+import { eventually } from '@flotilla/pace/testing';
 import { WatchCache } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
-import { eventually } from '../../fixtures/eventually.ts';
 import { eachAttempt } from '../world.ts';
 import { GROUP, installOperator, NAMESPACE, playUpgrade, readOperator, subscription } from './operators.ts';
 import { COMPLETED, RolloutWorld, spokeNames } from './world.ts';
@@ -93,8 +93,8 @@ test.concurrent('a spoke that refuses holds nobody else; after the time-out noth
   const played = playOperators('refuse-2', 'refuse-op', 'operator');
   await world.upgrade('refuse', clusters, ['refuse-op']);
   await played;
-  await eventually(async () => (await world.recorded('refuse')).includes('refuse-2: complete'), 30_000, 'the other cluster to complete');
-  await eventually(() => approvals('refuse-1').length >= 4, 30_000, 'the approval to be tried again');
+  await eventually(async () => (await world.recorded('refuse')).includes('refuse-2: complete'), 'the other cluster to complete');
+  await eventually(() => approvals('refuse-1').length >= 4, 'the approval to be tried again');
   await world.edit('refuse', { remediationStrategy: { timeout: 0 } });
   await world.untilCondition('refuse', 'Succeeded', 'False TimedOut: Policy remediation took too long');
   await world.untilEnded('refuse');

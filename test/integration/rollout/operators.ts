@@ -1,7 +1,7 @@
 /** Plays OLM on simulated spokes: operators that are installed, and one upgrade of them that waits for its InstallPlan. */
 import { isJsonObject } from '@flotilla/api';
 import type { PolicyPropagator, SimulatedSpokes, StoredObject } from '@flotilla/control-plane/simulators';
-import { eventually } from '../../fixtures/eventually.ts';
+import { eventually } from '@flotilla/pace/testing';
 
 /** Group and version of OLM's kinds. */
 export const GROUP = 'operators.coreos.com/v1alpha1';
@@ -48,7 +48,7 @@ export async function playUpgrade({ spokes, propagator }: OperatorWorld, upgrade
   const { cluster, policy, plan, operators, timeoutMs = 90_000 } = upgrade;
   propagator.script(policy, cluster, { never: true });
   const isEnforced = () => propagator.events.some((each) => each.policy === policy && each.cluster === cluster && each.what === 'enforced');
-  await eventually(isEnforced, timeoutMs, `${policy} to be enforced on ${cluster}`);
+  await eventually(isEnforced, `${policy} to be enforced on ${cluster}`, timeoutMs);
   const store = spokes.store(cluster);
   store.set({
     apiVersion: GROUP,
@@ -67,7 +67,7 @@ export async function playUpgrade({ spokes, propagator }: OperatorWorld, upgrade
       },
     });
   const isUpToDate = (name: string) => stateOf(readOperator(spokes, cluster, 'Subscription', name)) === 'AtLatestKnown';
-  await eventually(() => operators.every(isUpToDate), timeoutMs, `the operators of ${cluster} to be upgraded`);
+  await eventually(() => operators.every(isUpToDate), `the operators of ${cluster} to be upgraded`, timeoutMs);
   propagator.report(policy, cluster, 'Compliant');
 }
 

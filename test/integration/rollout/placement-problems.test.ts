@@ -1,6 +1,6 @@
 import { ManagedCluster, Placement } from '@flotilla/api/ocm';
+import { eventually } from '@flotilla/pace/testing';
 import { expect } from 'vitest';
-import { eventually } from '../../fixtures/eventually.ts';
 import { testIn } from '../world.ts';
 import { RolloutWorld, spokeNames } from './world.ts';
 
@@ -68,14 +68,14 @@ test.concurrent('Placements without clusters are no error to the placement contr
   for (const name of names) await world.untilCondition(name, 'Progressing', 'False NotEnabled: Not enabled');
   const conditions = async (upgrade: string) =>
     (await world.objectsOf(upgrade)).placements.flatMap((placement) => Placement.schema.parse(placement).status?.conditions ?? []);
-  await eventually(async () => (await conditions('gone-0')).length === 2, 30_000, 'the placement controller to answer');
+  await eventually(async () => (await conditions('gone-0')).length === 2, 'the placement controller to answer');
   expect((await conditions('gone-0')).map(({ type, status, reason }) => `${type} ${status} ${reason}`)).toEqual([
     'PlacementSatisfied False NoManagedClusterMatched',
     'PlacementMisconfigured False Succeedconfigured',
   ]);
   for (const name of names) {
     await world.delete(name);
-    await eventually(async () => (await world.get(name)) === undefined, 30_000, `${name} to be gone`);
+    await eventually(async () => (await world.get(name)) === undefined, `${name} to be gone`);
   }
   const lines = (await world.hub?.output())?.split('\n').filter((line) => line.includes('"warn"') && /default\/gone-/.test(line));
   expect(lines).toEqual([]);

@@ -1,7 +1,7 @@
 import { Annotation, Label } from '@flotilla/api';
 import { ManagedCluster, Placement } from '@flotilla/api/ocm';
+import { eventually } from '@flotilla/pace/testing';
 import { expect } from 'vitest';
-import { eventually } from '../../fixtures/eventually.ts';
 import { testIn } from '../world.ts';
 import { expectOrderlyBatches } from './orderly.ts';
 import { placePolicy } from './policies.ts';
@@ -47,7 +47,7 @@ test.concurrent('two policies go through a canary and two batches, in order, and
 });
 
 test.concurrent('events tell of every start and end once', async ({ world }) => {
-  await eventually(async () => (await world.events('whole')).includes('CguSuccess RemediationCompleted'), 60_000, 'the last event');
+  await eventually(async () => (await world.events('whole')).includes('CguSuccess RemediationCompleted'), 'the last event', 60_000);
   const times = (count: number, text: string) => Array.from({ length: count }, () => text);
   expect(await world.events('whole')).toEqual(
     [
@@ -67,7 +67,7 @@ test.concurrent('the Placement and the binding of a policy are the reference’s
   await world.policies(clusters, { 'shape-p': {} });
   for (const cluster of clusters) world.propagator.script('policies/shape-p', cluster, { never: true });
   await world.upgrade('shape', clusters, ['shape-p'], {}, { [Annotation.nameSuffix]: 'kuttl' });
-  await eventually(async () => (await world.actionOn('shape-p', 'shape-2')) === 'enforce', 30_000, 'the policy to be enforced');
+  await eventually(async () => (await world.actionOn('shape-p', 'shape-2')) === 'enforce', 'the policy to be enforced');
 
   const name = 'shape-shape-p-placement-kuttl';
   const labels = {
@@ -129,8 +129,8 @@ test.concurrent('the Placement and the binding of a policy are the reference’s
         JSON.stringify(placement.spec) === JSON.stringify(placements[0]?.spec)
       );
     },
-    45_000,
     'the Placement to be back',
+    45_000,
   );
 });
 
@@ -194,7 +194,7 @@ test.concurrent('labels and annotations are edited before the start and after ea
       },
     },
   });
-  await eventually(async () => (await world.recorded('edits')).includes('edits-1: complete'), 60_000, 'the first to be complete');
+  await eventually(async () => (await world.recorded('edits')).includes('edits-1: complete'), 'the first to be complete', 60_000);
   const [first, second] = await Promise.all(clusters.map((cluster) => world.labels(cluster)));
   expect(first).toEqual({ name: 'edits-1', 'site/phase': 'two', upgraded: '' });
   expect(second).toEqual({ name: 'edits-2', 'site/phase': 'one', upgrading: '' });
@@ -212,7 +212,7 @@ test.concurrent('deleteObjects: false keeps the Placements, without clusters', a
   const { placements, bindings } = await world.objectsOf('kept');
   expect([placements.length, bindings.length]).toEqual([1, 1]);
   await world.delete('kept');
-  await eventually(async () => (await world.get('kept')) === undefined, 30_000, 'the upgrade to be gone');
+  await eventually(async () => (await world.get('kept')) === undefined, 'the upgrade to be gone');
   await world.untilObjectsGone('kept');
 });
 
@@ -221,7 +221,7 @@ test.concurrent('an upgrade that is not enabled says so, prepares, and starts wh
   await world.policies(clusters, { 'late-p': {} });
   await world.upgrade('late', clusters, ['late-p'], { enable: false });
   await world.untilCondition('late', 'Progressing', 'False NotEnabled: Not enabled');
-  await eventually(async () => (await world.objectsOf('late')).bindings.length === 1, 30_000, 'the binding');
+  await eventually(async () => (await world.objectsOf('late')).bindings.length === 1, 'the binding');
   const { status } = (await world.get('late')) ?? {};
   expect(status?.remediationPlan).toEqual([clusters]);
   expect(status?.status.startedAt).toBeUndefined();

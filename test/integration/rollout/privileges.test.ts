@@ -24,11 +24,11 @@ import {
   startPolicyPropagator,
   startSimulatedSpokes,
 } from '@flotilla/control-plane/simulators';
+import { eventually } from '@flotilla/pace/testing';
 import { type Client, requestToken } from '@flotilla/runtime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningProgram, startProgram, startWorker } from '../../../tools/src/fleets/programs.ts';
 import { AUDIT_IN_ONE_FILE, BEFORE_THE_ANSWER } from '../../fixtures/audit-log.ts';
-import { eventually } from '../../fixtures/eventually.ts';
 import { CHARTS, type ChartHub, HUB, NAMESPACE, OWNER_REFERENCES_ENFORCED, SERVICE_ACCOUNT, startChartHub } from '../chart-hub.ts';
 import { startRedis, type TestRedis } from '../precache/redis.ts';
 import { PLATFORM, PULLER } from '../world.ts';
@@ -162,7 +162,7 @@ async function place(name: string, clusters: readonly string[], objects?: readon
   await placePolicy(admin, name, { clusters, ...(objects && { objects }) });
   const entries = async () => (await admin.get(Policy, { namespace: 'policies', name }))?.status?.status ?? [];
   const known = async () => (await entries()).filter(({ compliant }) => compliant === 'NonCompliant');
-  await eventually(async () => (await known()).length === clusters.length, 30_000, `policy ${name} to be rolled up`);
+  await eventually(async () => (await known()).length === clusters.length, `policy ${name} to be rolled up`);
 }
 
 /** A template whose work the agent may apply. */
@@ -204,12 +204,14 @@ const upgrade = (name: string, clusters: readonly string[], spec: Record<string,
 
 async function untilSucceeded(name: string): Promise<void> {
   let status: ClusterGroupUpgrade['status'];
-  await eventually(async () => {
-    status = (await admin.get(ClusterGroupUpgrade, { namespace: 'default', name }))?.status;
-    return findCondition(status?.conditions, 'Succeeded')?.status === 'True' && status?.status.completedAt !== undefined;
-  }, 90_000).catch((cause: unknown) => {
-    throw new Error(`${name} did not succeed: ${JSON.stringify(status)}`, { cause });
-  });
+  await eventually(
+    async () => {
+      status = (await admin.get(ClusterGroupUpgrade, { namespace: 'default', name }))?.status;
+      return findCondition(status?.conditions, 'Succeeded')?.status === 'True' && status?.status.completedAt !== undefined;
+    },
+    () => `${name} did not succeed: ${JSON.stringify(status)}`,
+    90_000,
+  );
 }
 
 /** Something of the same name, of nobody, where the hub will want to create its own. */
@@ -242,7 +244,7 @@ describe('with the rights that the charts give', () => {
       { [Annotation.nameSuffix]: 'fixed' },
     );
     const isTold = async () => (await Promise.all([hub, ...programs].map((each) => each.output()))).join('').includes(`policies/${name}`);
-    await eventually(isTold, 30_000, 'the hub to say that the names are taken');
+    await eventually(isTold, 'the hub to say that the names are taken');
     for (const kind of [Placement, PlacementBinding]) await admin.delete(kind, { namespace: 'policies', name });
     await Promise.all(played);
     await untilSucceeded('policy');
@@ -284,14 +286,14 @@ describe('with the rights that the charts give', () => {
     });
     // Nobody runs Jobs here.
     const job = { namespace: SpokeName.namespace, name: SpokeName.job };
-    await eventually(() => admin.get(Job, job), 60_000, 'the Job to be created');
+    await eventually(() => admin.get(Job, job), 'the Job to be created', 60_000);
     await admin.patch(Job, job, { status: { succeeded: 1 } }, { type: 'merge', subresource: 'status' });
     const states = async () => (await admin.get(ClusterGroupUpgrade, { namespace: 'default', name: 'images' }))?.status?.precaching?.status;
-    await eventually(async () => Object.values((await states()) ?? {}).join() === 'Succeeded,Succeeded', 60_000, 'both to be done');
+    await eventually(async () => Object.values((await states()) ?? {}).join() === 'Succeeded,Succeeded', 'both to be done', 60_000);
     await eventually(
       async () => (await admin.get(Namespace, { name: SpokeName.namespace })) === undefined,
-      60_000,
       'the spoke to be clean',
+      60_000,
     );
   });
 
@@ -311,22 +313,22 @@ describe('with the rights that the charts give', () => {
     const ref = { namespace: 'sim-3', name: 'policies.stuck' };
     await eventually(
       async () => (await admin.get(Policy, ref))?.spec?.remediationAction === 'enforce',
-      60_000,
       'the policy to be enforced',
+      60_000,
     );
     const name = 'deleted-stuck-placement-fixed';
     const binding = () => admin.get(PlacementBinding, { namespace: 'policies', name });
     await admin.patch(PlacementBinding, { namespace: 'policies', name }, { bindingOverrides: null }, { type: 'merge' });
-    await eventually(async () => (await binding())?.bindingOverrides !== undefined, 30_000, 'the binding to be mended');
+    await eventually(async () => (await binding())?.bindingOverrides !== undefined, 'the binding to be mended');
     await admin.delete(ClusterGroupUpgrade, { namespace: 'default', name: 'deleted' });
     const isGone = async () => (await admin.get(ClusterGroupUpgrade, { namespace: 'default', name: 'deleted' })) === undefined;
-    await eventually(isGone, 60_000, 'the upgrade to be gone');
+    await eventually(isGone, 'the upgrade to be gone', 60_000);
   });
 
   test.concurrent('a new cluster gets its upgrade, and one that is denied loses its access', async ({ skip }) => {
     if (!redis) return skip('redis-server is not on PATH');
     const auto = () => admin.get(ClusterGroupUpgrade, { namespace: 'ztp-install', name: 'spoke-1' });
-    await eventually(async () => findCondition((await auto())?.status?.conditions, 'Succeeded')?.status === 'True', 60_000, 'its end');
+    await eventually(async () => findCondition((await auto())?.status?.conditions, 'Succeeded')?.status === 'True', 'its end', 60_000);
     await admin.create(ManagedCluster, { metadata: { name: 'denied' }, spec: { hubAcceptsClient: true } });
     const account = () => admin.get(ServiceAccount, { namespace: 'denied', name: 'spoke-agent' });
     await eventually(account);
@@ -344,7 +346,7 @@ describe('what was asked', () => {
     if (!redis) return;
     // Also those of an upgrade that did not succeed in its test's time: the agent is still at them.
     const names = async () => (await admin.list(ManifestWork, { namespace: 'spoke-1' })).items.map(({ metadata }) => metadata.name);
-    await eventually(async () => (await names()).length === 0, 120_000, 'the works of spoke-1 to be gone');
+    await eventually(async () => (await names()).length === 0, 'the works of spoke-1 to be gone', 120_000);
     await hub.stop();
     await Promise.all(programs.map((program) => program.stop()));
     asked = await readAsked(join(dir, 'audit.log'));

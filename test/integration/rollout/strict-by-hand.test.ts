@@ -2,8 +2,8 @@ import { Label } from '@flotilla/api';
 import { Namespace } from '@flotilla/api/core';
 import { ManagedCluster, Policy } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { eventually } from '@flotilla/pace/testing';
 import { expect, test } from 'vitest';
-import { eventually } from '../../fixtures/eventually.ts';
 import { eachAttempt, HubWorld, PLATFORM, spokeNames, startSurroundings, upgradeRef } from '../world.ts';
 
 /** A hub with `--talm-strict` on which nobody propagates policies: their statuses are written by hand, as the reference's own cases do. */
@@ -63,13 +63,13 @@ test('a cluster with a copy of a policy but no entry in its roll-up is not match
   await rollUp('copy-a', { 'copy-1': 'NonCompliant' });
   await rollUp('copy-b', { 'copy-1': 'NonCompliant', 'copy-2': 'NonCompliant' });
   await create('copy', clusters, ['copy-a', 'copy-b']);
-  await eventually(async () => (await progressOf('copy'))?.['copy-2']?.state === 'InProgress', 60_000, 'copy-2 to be under way');
+  await eventually(async () => (await progressOf('copy'))?.['copy-2']?.state === 'InProgress', 'copy-2 to be under way', 60_000);
   expect(await progressOf('copy')).toMatchObject({ 'copy-1': { policyIndex: 0 }, 'copy-2': { policyIndex: 1 } });
   // There is no placement controller either: only what the reference tells of Placements is told.
   expect(await world.condition('copy', 'Progressing')).toBe('True InProgress: Remediating non-compliant policies');
   await rollUp('copy-b', { 'copy-1': 'NonCompliant', 'copy-2': 'Compliant' });
   const recorded = async () => ((await world.get('copy'))?.status?.clusters ?? []).map(({ name, state }) => `${name}: ${state}`);
-  await eventually(async () => (await recorded()).includes('copy-2: complete'), 60_000, 'copy-2 to complete');
+  await eventually(async () => (await recorded()).includes('copy-2: complete'), 'copy-2 to complete', 60_000);
 });
 
 test('a cluster that failed pre-caching and complies at the start is complete, with its edits', async () => {
@@ -90,6 +90,6 @@ test('a cluster that failed pre-caching and complies at the start is complete, w
   await world.client.patch(ClusterGroupUpgrade, upgradeRef('image'), { spec: { enable: true } }, { type: 'merge' });
   const entry = async () =>
     (await world.get('image'))?.status?.clusters?.filter(({ name }) => name === 'image-1').map(({ state }) => state);
-  await eventually(async () => (await entry())?.join() === 'complete', 60_000, 'image-1 to be complete');
+  await eventually(async () => (await entry())?.join() === 'complete', 'image-1 to be complete', 60_000);
   expect((await world.client.get(ManagedCluster, { name: 'image-1' }))?.metadata.labels).toMatchObject({ edited: '' });
 });

@@ -1,7 +1,7 @@
 import { Annotation } from '@flotilla/api';
 import { ManagedCluster, ManagedClusterAction, ManifestWork } from '@flotilla/api/ocm';
+import { eventually } from '@flotilla/pace/testing';
 import { expect } from 'vitest';
-import { eventually } from '../../fixtures/eventually.ts';
 import { testIn } from '../world.ts';
 import { installOperator, playUpgrade, subscription } from './operators.ts';
 import { createTemplate } from './templates.ts';
@@ -46,7 +46,7 @@ test.concurrent('a cluster of which nothing is said is upgraded, one that is awa
   await world.annotate('silent', { [Annotation.nameSuffix]: 'second' });
   await Promise.all(played);
   const recorded = async () => (await world.recorded('silent')).toSorted().join();
-  await eventually(async () => (await recorded()) === 'silent-1: complete,silent-2: complete', 60_000, 'both to complete');
+  await eventually(async () => (await recorded()) === 'silent-1: complete,silent-2: complete', 'both to complete', 60_000);
   expect((await world.get('silent'))?.status?.safeResourceNames).toMatchObject(names);
   for (const cluster of ['silent-1', 'silent-2']) expect(await actionsIn(world, cluster)).toEqual(['install-silent']);
   expect(await stateOf(world, 'silent', 'silent-3')).toMatchObject({ state: 'InProgress', policyIndex: 0 });
@@ -76,7 +76,7 @@ test.concurrent('a work is its template to the letter, and a status beyond its g
   await createTemplate(world.client, 'work-t', { expected: '' });
   await world.upgrade('work', ['work-1'], [], { manifestWorkTemplates: ['work-t'] });
   const found = async () => (await world.client.list(ManifestWork, { namespace: 'work-1' })).items[0];
-  await eventually(async () => (await found()) !== undefined, 60_000, 'the work');
+  await eventually(async () => (await found()) !== undefined, 'the work', 60_000);
   const work = await found();
   expect(work?.spec?.manifestConfigs?.[0]?.feedbackRules).toEqual([{ type: 'WellKnownStatus' }]);
   const condition = (type: string) => ({

@@ -1,5 +1,5 @@
+import { eventually } from '@flotilla/pace/testing';
 import { expect } from 'vitest';
-import { eventually } from '../../fixtures/eventually.ts';
 import { testIn } from '../world.ts';
 import { expectOrderlyBatches } from './orderly.ts';
 import { REMEDIATING, RolloutWorld, spokeNames } from './world.ts';
@@ -54,7 +54,7 @@ test.concurrent('after a batch that timed out the others go on; who timed out is
   await world.policies(clusters, { 'go-p': {} });
   neverOn(world, 'go-p', 'go-1');
   await world.upgrade('go', clusters, ['go-p'], { remediationStrategy: ONE_BY_ONE, batchTimeoutAction: 'Continue' });
-  await eventually(async () => (await world.recorded('go')).length === 6, 60_000, 'every cluster to be recorded');
+  await eventually(async () => (await world.recorded('go')).length === 6, 'every cluster to be recorded', 60_000);
   expectOnTime(world, 'go', 'go-1');
   const { status } = (await world.get('go')) ?? {};
   expect(status?.clusters).toEqual([
@@ -91,7 +91,7 @@ test.concurrent('the whole upgrade times out when its time is cut short while it
   await world.policies(clusters, { 'whole-p': {} });
   neverOn(world, 'whole-p', 'whole-2');
   await world.upgrade('whole', clusters, ['whole-p']);
-  await eventually(async () => (await world.recorded('whole')).includes('whole-1: complete'), 60_000, 'the first to be complete');
+  await eventually(async () => (await world.recorded('whole')).includes('whole-1: complete'), 'the first to be complete', 60_000);
   expect(await world.condition('whole', 'Progressing')).toBe(REMEDIATING);
   await world.edit('whole', { remediationStrategy: { timeout: 0 } });
   await world.untilCondition('whole', 'Succeeded', TOO_LONG, 10_000);
@@ -106,7 +106,7 @@ test.concurrent('while it runs, edits of enable, clusters, policies and maxConcu
   await world.policies(clusters, { 'frozen-p': {} });
   neverOn(world, 'frozen-p', 'frozen-1');
   await world.upgrade('frozen', clusters.slice(0, 3), ['frozen-p'], { remediationStrategy: { maxConcurrency: 2, timeout: 240 } });
-  await eventually(async () => (await world.recorded('frozen')).includes('frozen-2: complete'), 60_000, 'the second to be complete');
+  await eventually(async () => (await world.recorded('frozen')).includes('frozen-2: complete'), 'the second to be complete', 60_000);
   const before = (await world.get('frozen'))?.status;
   await world.edit('frozen', {
     enable: false,
@@ -164,7 +164,7 @@ test.concurrent('at the end every cluster must comply, those of earlier batches 
   await world.untilReleased('relapse-p', 'relapse-1');
   world.propagator.report('policies/relapse-p', 'relapse-1', 'NonCompliant');
   world.propagator.script('policies/relapse-p', 'relapse-2', {});
-  await eventually(async () => (await world.recorded('relapse')).includes('relapse-2: complete'), 60_000, 'the last to be complete');
+  await eventually(async () => (await world.recorded('relapse')).includes('relapse-2: complete'), 'the last to be complete', 60_000);
   expect(await world.condition('relapse', 'Succeeded')).toBeUndefined();
   world.propagator.report('policies/relapse-p', 'relapse-1', 'Compliant');
   await world.untilCompleted('relapse');

@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { eventually } from '@flotilla/pace/testing';
 import { expect, test } from 'vitest';
 import { type RunningProgram, startWorker } from '../../../tools/src/fleets/programs.ts';
-import { eventually } from '../../fixtures/eventually.ts';
 import { startRedis, type TestRedis } from '../precache/redis.ts';
 import { eachAttempt } from '../world.ts';
 import { expectOrderlyBatches } from './orderly.ts';

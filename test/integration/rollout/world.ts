@@ -2,9 +2,9 @@ import { Event } from '@flotilla/api/core';
 import { ManagedCluster, Placement, PlacementBinding, Policy } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { type PolicyPropagator, startPolicyPropagator } from '@flotilla/control-plane/simulators';
+import { eventually } from '@flotilla/pace/testing';
 import { WatchCache } from '@flotilla/runtime';
 import { expect } from 'vitest';
-import { eventually } from '../../fixtures/eventually.ts';
 import { HubWorld, type Surroundings, startSurroundings, upgradeRef, type WorldOptions } from '../world.ts';
 import { History, type Membership, membershipOf } from './history.ts';
 import { type PlacedPolicy, placePolicy } from './policies.ts';
@@ -57,7 +57,7 @@ export class RolloutWorld extends HubWorld {
   async untilRolledUp(policy: string, clusters: number): Promise<void> {
     const entries = async () => (await this.client.get(Policy, upgradeRef(policy)))?.status?.status ?? [];
     const reported = async () => (await entries()).filter(({ compliant }) => compliant !== undefined).length;
-    await eventually(async () => (await reported()) === clusters, 30_000, `policy ${policy} to be rolled up`);
+    await eventually(async () => (await reported()) === clusters, `policy ${policy} to be rolled up`);
   }
 
   /** Creates an upgrade of these clusters with these policies: enabled, all at once, 240 minutes, unless `spec` says otherwise. */
@@ -93,13 +93,13 @@ export class RolloutWorld extends HubWorld {
 
   /** Waits until everything is cleaned up and `completedAt` is set. */
   async untilEnded(name: string): Promise<void> {
-    await eventually(async () => (await this.get(name))?.status?.status.completedAt !== undefined, 60_000, `${name} to set completedAt`);
+    await eventually(async () => (await this.get(name))?.status?.status.completedAt !== undefined, `${name} to set completedAt`, 60_000);
   }
 
   /** Waits until a cluster of the current batch is under way. */
   async untilInProgress(name: string, cluster: string): Promise<void> {
     const progress = async () => (await this.get(name))?.status?.status.currentBatchRemediationProgress?.[cluster]?.state;
-    await eventually(async () => (await progress()) === 'InProgress', 60_000, `${cluster} to be under way in ${name}`);
+    await eventually(async () => (await progress()) === 'InProgress', `${cluster} to be under way in ${name}`, 60_000);
   }
 
   /** `cluster: state` of `status.clusters`, in order. */
@@ -135,7 +135,7 @@ export class RolloutWorld extends HubWorld {
   /** Waits until there are none. */
   async untilObjectsGone(upgrade: string): Promise<void> {
     const left = async () => Object.values(await this.objectsOf(upgrade)).flat();
-    await eventually(async () => (await left()).length === 0, 30_000, `the objects of ${upgrade} to be gone`);
+    await eventually(async () => (await left()).length === 0, `the objects of ${upgrade} to be gone`);
   }
 
   /** What a watch saw of an upgrade. */
@@ -156,7 +156,7 @@ export class RolloutWorld extends HubWorld {
 
   /** Waits until a policy of namespace `policies` is enforced on a cluster no longer: a moment after its Placement says so. */
   async untilReleased(policy: string, cluster: string): Promise<void> {
-    await eventually(() => this.happened(policy, cluster).includes('released'), 30_000, `${policy} to be released on ${cluster}`);
+    await eventually(() => this.happened(policy, cluster).includes('released'), `${policy} to be released on ${cluster}`);
   }
 
   /** When something first happened to a policy on a cluster, in milliseconds since the epoch. */

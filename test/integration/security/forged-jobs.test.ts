@@ -1,8 +1,8 @@
+import { eventually } from '@flotilla/pace/testing';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
 import type { RunningProgram } from '../../../tools/src/fleets/programs.ts';
-import { eventually } from '../../fixtures/eventually.ts';
 import { startRedis, type TestRedis } from '../precache/redis.ts';
 import { World } from '../precache/world.ts';
 import { eachAttempt } from '../world.ts';
@@ -39,7 +39,7 @@ async function forge(name: string, jobs: readonly unknown[]): Promise<void> {
   if (!connection) throw new TypeError('there is no Redis');
   const queue = new Queue(name, { connection, prefix: 'flotilla' });
   await queue.addBulk(jobs.map((data) => ({ name: 'step', data, opts: { removeOnComplete: true } })));
-  await eventually(async () => (await queue.count()) + (await queue.getActiveCount()) === 0, 30_000, `${name} to be empty`);
+  await eventually(async () => (await queue.count()) + (await queue.getActiveCount()) === 0, `${name} to be empty`);
   await queue.close();
 }
 
@@ -57,7 +57,7 @@ test('forged, old, doubled and malformed jobs do nothing on any spoke and change
   const { metadata } = await world.upgrade('real', ['planned']);
   await world.untilStates('real', { planned: 'Active' });
   const second = await world.upgrade('second', ['planned']);
-  await eventually(async () => (await world.message('second', 'planned'))?.startsWith('waits for') === true, 30_000, 'the second to wait');
+  await eventually(async () => (await world.message('second', 'planned'))?.startsWith('waits for') === true, 'the second to wait');
 
   const uid = metadata.uid ?? '';
   const key = { kind: 'precache', upgrade: uid, cluster: 'planned' };
@@ -72,7 +72,7 @@ test('forged, old, doubled and malformed jobs do nothing on any spoke and change
     { ...key, upgrade: { namespace: 'default', name: 'real', uid } },
   ];
   await forge('precache-steps', malformed);
-  await eventually(async () => (await lines('Dropping a job that is no step')) === malformed.length, 30_000, 'a line for each');
+  await eventually(async () => (await lines('Dropping a job that is no step')) === malformed.length, 'a line for each');
   await forge('precache-steps', [
     ...Array.from({ length: 50 }, () => key),
     { ...key, cluster: 'outside' },

@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { ServiceAccount } from '@flotilla/api/core';
 import { AGENT_ACCOUNT, AGENT_LEASE, ManagedCluster, ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
+import { eventually } from '@flotilla/pace/testing';
 import { type Client, createClient, requestToken } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { eventually } from '../../fixtures/eventually.ts';
 import { World } from '../precache/world.ts';
 import { eachAttempt } from '../world.ts';
 
@@ -20,7 +20,7 @@ eachAttempt(
   async () => {
     world = await World.start({ spokes: ['good', 'evil'], hubArgs: ['--standalone'] });
     const account = { namespace: 'evil', name: AGENT_ACCOUNT };
-    await eventually(async () => (await world.client.get(ServiceAccount, account)) !== undefined, 60_000, 'the hub to let the spoke in');
+    await eventually(async () => (await world.client.get(ServiceAccount, account)) !== undefined, 'the hub to let the spoke in', 60_000);
     evil = await clientWith(await requestToken(world.client, account, 3600));
     // From here on nobody answers for it but we.
     world.spokes.disconnect('evil');
@@ -93,14 +93,13 @@ test('a denial reaches it, whatever stands in its status', async () => {
   await reportItself({ conditions: [hostileCondition('HubAcceptedManagedCluster')] });
   await world.client.patch(ManagedCluster, { name: 'evil' }, { spec: { hubAcceptsClient: false } }, { type: 'merge' });
   const account = { namespace: 'evil', name: AGENT_ACCOUNT };
-  await eventually(async () => (await world.client.get(ServiceAccount, account)) === undefined, 30_000, 'its account to go');
+  await eventually(async () => (await world.client.get(ServiceAccount, account)) === undefined, 'its account to go');
   await eventually(
     () =>
       evil.request('GET', '/apis/action.open-cluster-management.io/v1beta1/namespaces/evil/managedclusteractions').then(
         () => false,
         (error: unknown) => /unauthorized/i.test(String(error)),
       ),
-    30_000,
     'its token to be refused',
   );
 });

@@ -21,10 +21,10 @@ import {
   startPolicyPropagator,
   startSimulatedSpokes,
 } from '@flotilla/control-plane/simulators';
+import { eventually } from '@flotilla/pace/testing';
 import { ApiError, type Client } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
 import type { RunningProgram } from '../../../tools/src/fleets/programs.ts';
-import { eventually } from '../../fixtures/eventually.ts';
 import { type ChartHub, startChartHub } from '../chart-hub.ts';
 import { placePolicy } from '../rollout/policies.ts';
 import { eachAttempt, PLATFORM, PULLER } from '../world.ts';
@@ -106,11 +106,15 @@ async function answerTo(name: string, attempt: () => Promise<unknown>, want: Reg
     throw error;
   }
   let said = '';
-  await eventually(async () => {
-    const conditions = (await admin.get(ClusterGroupUpgrade, { namespace: 'blue', name }))?.status?.conditions ?? [];
-    said = conditions.map(({ type, status, reason, message }) => `${type}=${status}/${reason}: ${message}`).join('\n');
-    return want.test(said);
-  }, VERDICT_MS).catch(() => undefined);
+  await eventually(
+    async () => {
+      const conditions = (await admin.get(ClusterGroupUpgrade, { namespace: 'blue', name }))?.status?.conditions ?? [];
+      said = conditions.map(({ type, status, reason, message }) => `${type}=${status}/${reason}: ${message}`).join('\n');
+      return want.test(said);
+    },
+    `an answer like ${want}`,
+    VERDICT_MS,
+  ).catch(() => undefined);
   return said;
 }
 
@@ -218,7 +222,7 @@ test('selectors, however many, select of the tenant’s own alone', async () => 
     );
     if (refusal) return expect(refusal).toMatchObject({ message: expect.stringContaining('spec.clusterSelector') });
     const plan = async () => (await admin.get(ClusterGroupUpgrade, { namespace: 'blue', name: 'selectors' }))?.status?.remediationPlan;
-    await eventually(async () => (await plan()) !== undefined, VERDICT_MS, 'a plan');
+    await eventually(async () => (await plan()) !== undefined, 'a plan', VERDICT_MS);
     expect(await plan()).toEqual([['blue-1']]);
   });
   expect(slowest).toBeLessThan(MOST_SILENT_MS);
@@ -239,7 +243,7 @@ test('a tenant may bind no set, edit no cluster and write no status', async () =
 test('an honest upgrade of the own cluster pre-caches and goes through', async () => {
   await upgrade('honest', { ...own, preCaching: true, preCachingConfigRef: { name: 'config' } });
   const read = () => admin.get(ClusterGroupUpgrade, { namespace: 'blue', name: 'honest' });
-  await eventually(async () => findCondition((await read())?.status?.conditions, 'Succeeded') !== undefined, 90_000, 'a verdict').catch(
+  await eventually(async () => findCondition((await read())?.status?.conditions, 'Succeeded') !== undefined, 'a verdict', 90_000).catch(
     async (cause: unknown) => {
       throw new Error(JSON.stringify((await read())?.status), { cause });
     },
@@ -264,6 +268,6 @@ test("when a cluster is bound, the upgrade that waits for it goes on; until then
     const found = await admin.get(ClusterGroupUpgrade, { namespace: 'blue', name: 'foreign-cluster' });
     return findCondition(found?.status?.conditions, 'ClustersSelected')?.status === 'True';
   };
-  await eventually(selected, VERDICT_MS, 'the cluster to be selected');
-  await eventually(() => spokes.jobsCreated('red-1').length === 1, VERDICT_MS, 'the cluster to be pre-cached');
+  await eventually(selected, 'the cluster to be selected', VERDICT_MS);
+  await eventually(() => spokes.jobsCreated('red-1').length === 1, 'the cluster to be pre-cached', VERDICT_MS);
 });

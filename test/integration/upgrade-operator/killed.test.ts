@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ClusterVersion } from '@flotilla/api/config';
+import { eventually } from '@flotilla/pace/testing';
 import { type StepName, stepConditions, upgraders } from '@flotilla/upgrade';
 import { expect, test } from 'vitest';
 import { KilledCluster, TARGET, type Write } from './killed-cluster.ts';
@@ -84,14 +85,8 @@ const TRACES: Readonly<Record<StepName, Trace>> = {
   'send-completed-notification': { isSeen: written('completed') },
 };
 
-/** Waits as closely as can be: what is waited for is the moment of a death. */
-async function untilSeen(isSeen: () => Promise<boolean> | boolean, what: string): Promise<void> {
-  const deadline = Date.now() + 60_000;
-  while (!(await isSeen())) {
-    if (Date.now() > deadline) throw new Error(`no trace of ${what} within a minute`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
+/** Asks every 5 ms: what is waited for is the moment of a death. */
+const untilSeen = (isSeen: () => Promise<boolean> | boolean, what: string) => eventually(isSeen, `a trace of ${what}`, 60_000, 5);
 
 const countOf = (writes: readonly Write[], verb: string, resource: string) =>
   writes.filter((write) => write.verb === verb && write.resource === resource).length;

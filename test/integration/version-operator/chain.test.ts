@@ -15,13 +15,13 @@ import {
   startClusterActors,
   startFakeOperators,
 } from '@flotilla/control-plane/simulators';
+import { eventually } from '@flotilla/pace/testing';
 import { type Client, isNotFound } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
 import { startProgram, startUpgradeOperator } from '../../../tools/src/fleets/programs.ts';
 import { bootstrap } from '../../bench/payload/bootstrap.ts';
 import { payloads } from '../../bench/payload/payload-run.ts';
 import { applyCrds } from '../../fixtures/crds.ts';
-import { eventually } from '../../fixtures/eventually.ts';
 import { scriptOf, writeSmallRelease } from '../../fixtures/small-release.ts';
 
 const REF = { namespace: OPERATOR_NAMESPACE, name: UPGRADE_CONFIG_NAME };
@@ -89,11 +89,11 @@ async function upgradeBy({ releases, channel, prepare, patienceMs }: Chain): Pro
   const statusOf = async () => (await client.get(ClusterVersion, { name: 'version' }))?.status;
   const first = await startVersionOperator(old);
   stack.defer(async () => first.stop());
-  await eventually(async () => (await statusOf())?.history?.[0]?.state === 'Completed', patienceMs, `${old.version} to be applied`);
+  await eventually(async () => (await statusOf())?.history?.[0]?.state === 'Completed', `${old.version} to be applied`, patienceMs);
   await eventually(
     async () => (await statusOf())?.availableUpdates?.some(({ version }) => version === next.version),
-    60_000,
     'the update to be offered',
+    60_000,
   );
   // Nodes, pools and machines, whose kinds the release may have brought: a definition is established a moment before its kind is served.
   const isServed = () =>
@@ -101,7 +101,7 @@ async function upgradeBy({ releases, channel, prepare, patienceMs }: Chain): Pro
       () => true,
       (error: unknown) => !isNotFound(error),
     );
-  await eventually(isServed, 30_000, 'MachineConfigPools to be served');
+  await eventually(isServed, 'MachineConfigPools to be served');
   await createSmallCluster(client, { version: old.version, withoutVersion: true });
   stack.use(await startClusterActors({ client, offers: {}, withoutVersion: true }));
 
@@ -121,12 +121,12 @@ async function upgradeBy({ releases, channel, prepare, patienceMs }: Chain): Pro
   });
 
   const isSent = async () => (await client.get(ClusterVersion, { name: 'version' }))?.spec.desiredUpdate?.version === next.version;
-  await eventually(isSent, 60_000, 'the cluster to be sent to the new version');
+  await eventually(isSent, 'the cluster to be sent to the new version', 60_000);
   await first.stop();
   const second = await startVersionOperator(next);
   stack.defer(async () => second.stop());
   const entry = async () => (await client.get(UpgradeConfig, REF))?.status?.history?.[0];
-  await eventually(async () => (await entry())?.phase === 'Upgraded', patienceMs, 'the upgrade');
+  await eventually(async () => (await entry())?.phase === 'Upgraded', 'the upgrade', patienceMs);
 
   expect((await entry())?.conditions?.filter(({ status }) => status !== 'True')).toEqual([]);
   expect((await statusOf())?.history?.map(({ version, state }) => `${version} ${state}`)).toEqual([

@@ -6,9 +6,9 @@ import { CLUSTER_VERSION_NAME, ClusterOperator, ClusterVersion, configCrds, VERS
 import { CustomResourceDefinition, Lease } from '@flotilla/api/core';
 import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
 import { type FakeOperators, type FaultProxy, startFakeOperators, startFaultProxy } from '@flotilla/control-plane/simulators';
+import { eventually } from '@flotilla/pace/testing';
 import { type Client, WatchCache } from '@flotilla/runtime';
 import { type RunningProgram, startProgram } from '../../../tools/src/fleets/programs.ts';
-import { eventually } from '../../fixtures/eventually.ts';
 import { auditUpdates, faultsOf, readWrites } from './audited-update.ts';
 import { CHAOS_NAMESPACE, leveledRelease, leveledScript, releaseImageOf, writeLeveledRelease } from './leveled-release.ts';
 
@@ -127,7 +127,7 @@ export class ChaosWorld implements AsyncDisposable {
   }
 
   async completed(version: string): Promise<void> {
-    await eventually(() => this.hasCompleted(version), 90_000, `the end of ${version}`).catch(async (error: unknown) => {
+    await eventually(() => this.hasCompleted(version), `the end of ${version}`, 90_000).catch(async (error: unknown) => {
       const { status } = (await this.client.get(ClusterVersion, REF)) ?? {};
       throw new Error(`${JSON.stringify(status?.conditions)}\n${(await this.#operator?.output())?.slice(-3_000)}`, { cause: error });
     });

@@ -6,11 +6,11 @@ import { untyped } from '@flotilla/api';
 import { ClusterVersion } from '@flotilla/api/config';
 import { ConfigMap, Deployment } from '@flotilla/api/core';
 import { type FakeOperators, releaseImage, startFakeOperators } from '@flotilla/control-plane/simulators';
+import { eventually } from '@flotilla/pace/testing';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type RunningProgram, startProgram } from '../../../tools/src/fleets/programs.ts';
 import { AUDIT_IN_ONE_FILE, readAuditLog } from '../../fixtures/audit-log.ts';
-import { eventually } from '../../fixtures/eventually.ts';
 import { scriptOf, writeSmallRelease } from '../../fixtures/small-release.ts';
 import { CHARTS, NAMESPACE, SERVICE_ACCOUNT } from '../chart-hub.ts';
 import { type ChartServer, REQUIRED, sets, startChartServer } from '../chart-server.ts';
@@ -122,8 +122,8 @@ const untilApplied = (wanted: string) =>
       const [newest] = (await version())?.status?.history ?? [];
       return newest?.version === wanted && newest.state === 'Completed';
     },
-    90_000,
     `${wanted} to be applied`,
+    90_000,
   );
 /** What the operator was refused, by verb and resource. */
 async function refusals(): Promise<string[]> {
@@ -152,7 +152,7 @@ test('applies a release and its update with the rights of the rules, and is refu
   // What drifts is mended with the same rights.
   const config = { namespace: OWN, name: 'alpha' };
   await admin.patch(ConfigMap, config, { data: { version: 'drifted' } }, { type: 'merge' });
-  await eventually(async () => (await admin.get(ConfigMap, config))?.data?.version === NEW, 60_000, 'the drift to be mended');
+  await eventually(async () => (await admin.get(ConfigMap, config))?.data?.version === NEW, 'the drift to be mended', 60_000);
   expect(await refusals()).toEqual([]);
 });
 
@@ -178,11 +178,11 @@ test('a right that the rules lack is named in the ClusterVersion, and is used on
   await eventually(
     async () =>
       (await failing())?.status === 'True' && /serviceaccount.*forbidden|forbidden.*serviceaccount/i.test((await failing())?.message ?? ''),
-    90_000,
     'the missing right to be named',
+    90_000,
   );
   await install(RULES);
-  await eventually(async () => (await failing())?.status === 'False', 90_000, 'the right to be used');
+  await eventually(async () => (await failing())?.status === 'False', 'the right to be used', 90_000);
   await expect(admin.request('GET', `/api/v1/namespaces/${OWN}/serviceaccounts/alpha`)).resolves.toMatchObject({
     kind: 'ServiceAccount',
   });

@@ -8,12 +8,12 @@ import { onSpokeChanges, type SpokeChange } from '../spokes/changes.ts';
 import { BY_UID, versionsIn } from '../spokes/port/caches.ts';
 import type { SpokeObservation } from '../spokes/port/port.ts';
 import { countWays, holdsSpoke, reachSpoke } from '../spokes/reach.ts';
+import { AwaitedWrites } from './awaited-writes.ts';
 import { Beginnings } from './beginnings.ts';
 import { Claims, type Holder } from './claims.ts';
 import { createCleaningPace } from './cleaning-pace.ts';
 import type { JobState, SpokeJob } from './definition.ts';
 import { isHeldUp, type StepContext } from './interpret.ts';
-import { OwnWrites } from './own-writes.ts';
 import { type RunRequest, SpokeJobRun, type TrackedSpoke } from './run.ts';
 import { createSpokeStep, type SpokeStep, type SpokeStepDeps, storedSpoke } from './spoke-step.ts';
 import { decide } from './step.ts';
@@ -45,7 +45,7 @@ export class SpokeJobEngine<S extends JobState, I> {
   readonly #claims: Claims;
   readonly #nextCleaning: () => number;
   readonly #beginnings: Beginnings;
-  readonly #ownWrites: OwnWrites;
+  readonly #awaitedWrites: AwaitedWrites;
   readonly #versionsOf: (cluster: string) => string;
   #steps: DueSteps | undefined;
   #queue: Dispatcher | undefined;
@@ -56,8 +56,8 @@ export class SpokeJobEngine<S extends JobState, I> {
     const mayBegin = (uid: string, cluster: string) =>
       this.#runs.get(uid)?.spokes.has(cluster) === true && this.#claims.take(uid, cluster) === undefined;
     this.#versionsOf = (cluster) => versionsIn(deps.caches, job.work, cluster);
-    this.#ownWrites = new OwnWrites({ kind: job.work, now: deps.now, versionsOf: this.#versionsOf });
-    this.step = this.#ownWrites.noting(createSpokeStep(job, deps, { mayBegin }));
+    this.#awaitedWrites = new AwaitedWrites({ kind: job.work, now: deps.now, versionsOf: this.#versionsOf });
+    this.step = this.#awaitedWrites.noting(createSpokeStep(job, deps, { mayBegin }));
     this.#rehearse = createSpokeStep(job, deps, { mayBegin, isRehearsal: true });
     this.#claims = new Claims(job.work, deps.caches);
     this.#nextCleaning = createCleaningPace(deps.now);
@@ -148,7 +148,7 @@ export class SpokeJobEngine<S extends JobState, I> {
       this.#queue?.forget(key);
       this.#steps?.forget(key);
       this.#beginnings.leave(key);
-      this.#ownWrites.forget(key);
+      this.#awaitedWrites.forget(key);
       this.release(uid, cluster);
     }
   }
@@ -246,7 +246,7 @@ export class SpokeJobEngine<S extends JobState, I> {
       this.#steps.settle(key);
       return this.#forgive(run, record);
     }
-    const awaitedUntil = this.#ownWrites.awaitedUntil(key);
+    const awaitedUntil = this.#awaitedWrites.awaitedUntil(key);
     if (awaitedUntil !== undefined) {
       this.#steps.settle(key);
       return this.#lookAt(run, cluster, awaitedUntil);

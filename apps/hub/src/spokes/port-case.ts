@@ -2,13 +2,13 @@
 import { type KubeObject, Label } from '@flotilla/api';
 import { CLUSTER_AVAILABLE, ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, type PrecacheState } from '@flotilla/api/ran';
+import { eventually } from '@flotilla/pace/testing';
 import type { UpgradeIdentity } from '@flotilla/rollout';
 import { type Client, createLogger, createMetrics, WatchCache } from '@flotilla/runtime';
 import { createPrecacheJob, precacheTeardown } from '../precache/job.ts';
 import { agentCondition, buildPrecacheSettings } from '../spoke-job/observation-builders.ts';
 import { runStep } from '../spoke-job/step.ts';
 import { Teardown } from '../spoke-job/teardown.ts';
-import { until } from '../until.ts';
 import type { Transport } from './choice.ts';
 import { type SpokeJobCaches, upgradeIndexes } from './port/caches.ts';
 import { reachSpoke } from './reach.ts';
@@ -57,7 +57,7 @@ export class PortHub {
       { type: 'merge', subresource: 'status' },
     );
     const isHeard = () => this.caches.clusters.get({ name })?.metadata.resourceVersion === metadata.resourceVersion;
-    await until(isHeard, `this hub to hear of ${name}`);
+    await eventually(isHeard, `this hub to hear of ${name}`);
   }
 
   /** Everything of pre-caching in the spoke's hub namespace. */
@@ -147,13 +147,13 @@ export class PortDriver {
 
   /** Steps until the job is in that state, and once more. */
   async until(state: PrecacheState, timeoutMs = PATIENCE_MS): Promise<void> {
-    await until(async () => (await this.step()) === state, this.#story(`${this.#cluster} to be ${state}`), timeoutMs);
+    await eventually(async () => (await this.step()) === state, this.#story(`${this.#cluster} to be ${state}`), timeoutMs);
     await this.step();
   }
 
   /** Steps until something is so. */
   async untilSo(isSo: () => boolean | Promise<boolean>, what: string, timeoutMs = PATIENCE_MS): Promise<void> {
-    await until(
+    await eventually(
       async () => {
         await this.step();
         return isSo();
@@ -166,7 +166,7 @@ export class PortDriver {
   /** Takes away what is left, as the end of the upgrade does. */
   async end(): Promise<void> {
     const states = () => ({ [this.#cluster]: this.state });
-    await until(() => this.#teardown.advance(states(), false), this.#story(`${this.#cluster} to be cleaned`), PATIENCE_MS);
+    await eventually(() => this.#teardown.advance(states(), false), this.#story(`${this.#cluster} to be cleaned`), PATIENCE_MS);
   }
 
   readonly #story = (what: string) => (): string => `${what}: ${this.seen.join(' → ')}; told ${JSON.stringify(this.told)}`;

@@ -2,8 +2,8 @@ import { isJsonObject, Label } from '@flotilla/api';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
 import { type SimulatedSpokes, type StoredObject, startSimulatedSpokes } from '@flotilla/control-plane/simulators';
+import { eventually } from '@flotilla/pace/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { until } from '../../until.ts';
 import { attempt, running, SpokeHub, type StepProcess, stepOf } from './spoke-hub.ts';
 
 const SPOKES = ['plain', 'conflict', 'refused', 'crashed', 'automatic', 'away', 'shared', 'done'] as const;
@@ -96,7 +96,7 @@ async function runUntil(
   spoke: Spoke,
   process = worker.process,
 ): Promise<void> {
-  await until(async () => {
+  await eventually(async () => {
     await attempt(process, stepOf(upgrade, spoke));
     return condition();
   });
@@ -177,7 +177,7 @@ test('a spoke that refuses is asked again after a pause', async () => {
 test('processes that die after any one of their writes approve once in the end', async () => {
   installOperator('crashed');
   const upgrade = await atPolicy('crashed');
-  await until(async () => {
+  await eventually(async () => {
     const dying = await hub.startProcess(1);
     await attempt(dying.process, stepOf(upgrade, 'crashed')).catch(() => undefined);
     return isApproved('crashed');
@@ -199,7 +199,7 @@ test('nothing is approved on a cluster that is not available', async () => {
   installOperator('away');
   const upgrade = await atPolicy('away');
   await hub.setAvailable('away', false);
-  await until(() => worker.caches.clusters.get({ name: 'away' })?.status?.conditions?.[0]?.status === 'False');
+  await eventually(() => worker.caches.clusters.get({ name: 'away' })?.status?.conditions?.[0]?.status === 'False');
   await runUntil(() => spokes.events('away').some(({ type, name }) => type === 'view-read' && name === PLAN), upgrade, 'away');
   await settle(upgrade, 'away');
   expect(await hub.actions('away')).toEqual([]);
@@ -229,7 +229,7 @@ test('a cluster that is done keeps neither views nor actions', async () => {
   const upgrade = await atPolicy('done');
   await runUntil(() => isApproved('done'), upgrade, 'done');
   const completed = await hub.store('done', running({ done: { state: 'Completed', policyIndex: null } }));
-  await until(async () => {
+  await eventually(async () => {
     await attempt(worker.process, stepOf(completed, 'done'));
     return (await hub.views('done')).length + (await hub.actions('done')).length === 0;
   });

@@ -10,10 +10,10 @@ import {
   transportCrds,
 } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, ranCrds } from '@flotilla/api/ran';
+import { eventually } from '@flotilla/pace/testing';
 import type { StepKey } from '@flotilla/queues';
 import { type Client, createLogger, createMetrics, isNotFound, WatchCache } from '@flotilla/runtime';
 import { upgradeIndexes } from '../../spokes/port/caches.ts';
-import { until } from '../../until.ts';
 import { rolloutCaches, type SpokeCaches } from './caches.ts';
 import { createSpokeStep, spokeNeed } from './spoke-step.ts';
 
@@ -39,7 +39,7 @@ export class SpokeHub {
     for (const crd of [...ranCrds(), ...transportCrds()])
       await client.apply(CustomResourceDefinition, KubeObject.parse(crd), { fieldManager: 'test' });
     const kinds = [ClusterGroupUpgrade, ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork, ManifestWorkReplicaSet];
-    for (const kind of kinds) await until(() => isServed(client, kind), 'the kinds to be served');
+    for (const kind of kinds) await eventually(() => isServed(client, kind), 'the kinds to be served');
     return new SpokeHub(client);
   }
 
@@ -162,8 +162,8 @@ export const stepOf = ({ metadata }: ClusterGroupUpgrade, cluster: string): Step
 /** Runs a step as the queue does: again whenever it waits. Resolves when it neither waits nor has anything left to do. */
 export async function runStep({ caches, process }: StepProcess, upgrade: ClusterGroupUpgrade, cluster: string): Promise<void> {
   const step = stepOf(upgrade, cluster);
-  await until(() => isCurrent(caches, upgrade), 'the cache to have the upgrade as stored');
-  await until(async () => {
+  await eventually(() => isCurrent(caches, upgrade), 'the cache to have the upgrade as stored');
+  await eventually(async () => {
     const waiting = await attempt(process, step);
     const stored = caches.upgrades.get(upgrade.metadata);
     if (waiting !== undefined || !stored) return false;

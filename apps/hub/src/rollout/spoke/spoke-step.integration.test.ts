@@ -2,8 +2,8 @@ import { Annotation, Label } from '@flotilla/api';
 import { ManagedCluster, ManifestWork } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
+import { eventually } from '@flotilla/pace/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { until } from '../../until.ts';
 import { attempt, ended, isCurrent, preparing, running, runStep, SpokeHub, type StepProcess, stepOf } from './spoke-hub.ts';
 
 let server: ApiServer;
@@ -100,7 +100,7 @@ describe('remediate with ManifestWorks', () => {
     expect(others).toEqual([]);
 
     await hub.client.patch(ManifestWork, ref, { metadata: { finalizers: null } }, { type: 'merge' });
-    await until(() => worker.caches.works.get(ref) === undefined);
+    await eventually(() => worker.caches.works.get(ref) === undefined);
     await runStep(worker, moved, spoke);
     expect(names(await hub.works(spoke))).toEqual(['default.second']);
   });
@@ -113,7 +113,7 @@ describe('remediate with ManifestWorks', () => {
 
     const dying = await hub.startProcess(1);
     await dying.process(stepOf(moved, spoke));
-    await until(() => dying.caches.works.list().every(({ metadata }) => metadata.namespace !== spoke));
+    await eventually(() => dying.caches.works.list().every(({ metadata }) => metadata.namespace !== spoke));
     await expect(dying.process(stepOf(moved, spoke))).rejects.toThrow('the process is dead');
     expect(await hub.works(spoke)).toEqual([]);
 
@@ -125,7 +125,7 @@ describe('remediate with ManifestWorks', () => {
     const spoke = await hub.spoke('stale');
     const upgrade = await hub.upgrade('stale', TEMPLATES, running({ [spoke]: at(0) }));
     const over = await hub.store('stale', running({ [spoke]: at(0) }, { clusters: [{ name: spoke, state: 'timedout' }] }));
-    await until(() => isCurrent(worker.caches, over));
+    await eventually(() => isCurrent(worker.caches, over));
     expect(await attempt(worker.process, stepOf(upgrade, spoke))).toBeUndefined();
     expect(await hub.works(spoke)).toEqual([]);
 
@@ -137,7 +137,7 @@ describe('remediate with ManifestWorks', () => {
   test('a job that comes before its status does nothing, nor does one of an upgrade that nobody knows', async () => {
     const spoke = await hub.spoke('early');
     const upgrade = await hub.upgrade('early', TEMPLATES, running({ [spoke]: { state: 'NotStarted' } }));
-    await until(() => isCurrent(worker.caches, upgrade));
+    await eventually(() => isCurrent(worker.caches, upgrade));
     const step = stepOf(upgrade, spoke);
     expect(await attempt(worker.process, step)).toBeUndefined();
     expect(await hub.works(spoke)).toEqual([]);
@@ -153,7 +153,7 @@ describe('remediate with ManifestWorks', () => {
     const old = await hub.upgrade('anew', TEMPLATES, running({ [spoke]: at(0) }));
     await hub.client.delete(ClusterGroupUpgrade, { namespace: 'default', name: 'anew' });
     const upgrade = await hub.upgrade('anew', TEMPLATES, running({ [spoke]: at(0) }));
-    await until(() => isCurrent(worker.caches, upgrade));
+    await eventually(() => isCurrent(worker.caches, upgrade));
     await attempt(worker.process, stepOf(old, spoke));
     expect(await hub.works(spoke)).toEqual([]);
   });
@@ -164,7 +164,7 @@ describe('remediate with ManifestWorks', () => {
     await runStep(worker, upgrade, spoke);
     expect(await hub.works(spoke)).toEqual([]);
     await hub.template('later');
-    await until(() => worker.caches.templates.get({ namespace: 'default', name: 'later' }) !== undefined);
+    await eventually(() => worker.caches.templates.get({ namespace: 'default', name: 'later' }) !== undefined);
     await runStep(worker, upgrade, spoke);
     expect(names(await hub.works(spoke))).toEqual(['default.later']);
   });
@@ -176,7 +176,7 @@ describe('remediate with ManifestWorks', () => {
         TEMPLATES,
         running({ [spoke]: at(0) }, { safeResourceNames: { '/default.first': 'same-name' } }),
       );
-      await until(() => isCurrent(worker.caches, upgrade));
+      await eventually(() => isCurrent(worker.caches, upgrade));
       return upgrade;
     };
 
@@ -191,7 +191,7 @@ describe('remediate with ManifestWorks', () => {
       expect((await hub.works(spoke)).map(({ metadata }) => metadata.uid)).toEqual([held?.metadata.uid]);
 
       await hub.client.delete(ClusterGroupUpgrade, { namespace: 'default', name: 'holder' });
-      await until(() => worker.caches.upgrades.get({ namespace: 'default', name: 'holder' }) === undefined);
+      await eventually(() => worker.caches.upgrades.get({ namespace: 'default', name: 'holder' }) === undefined);
       await runStep(worker, upgrade, spoke);
       const [work, ...others] = await hub.works(spoke);
       expect(others).toEqual([]);
@@ -205,7 +205,7 @@ describe('remediate with ManifestWorks', () => {
       await hub.client.delete(ClusterGroupUpgrade, { namespace: 'default', name: 'reborn' });
       const upgrade = await suffixed('reborn', spoke);
       await runStep(worker, upgrade, spoke);
-      await until(async () => (await hub.works(spoke))[0]?.metadata.labels?.[Label.upgradeUid] === upgrade.metadata.uid);
+      await eventually(async () => (await hub.works(spoke))[0]?.metadata.labels?.[Label.upgradeUid] === upgrade.metadata.uid);
       expect(await hub.works(spoke)).toHaveLength(1);
     });
 
@@ -264,7 +264,7 @@ describe('complete and cleanup', () => {
     const ref = { namespace: 'default', name: 'kept' };
     await hub.client.patch(ClusterGroupUpgrade, ref, { metadata: { finalizers: ['test.io/hold'] } }, { type: 'merge' });
     await hub.client.delete(ClusterGroupUpgrade, ref);
-    await until(() => worker.caches.upgrades.get(ref)?.metadata.deletionTimestamp !== undefined);
+    await eventually(() => worker.caches.upgrades.get(ref)?.metadata.deletionTimestamp !== undefined);
     await runStep(worker, upgrade, spoke);
     expect(await hub.works(spoke)).toEqual([]);
     await hub.client.patch(ClusterGroupUpgrade, ref, { metadata: { finalizers: null } }, { type: 'merge' });
@@ -276,7 +276,7 @@ describe('complete and cleanup', () => {
     await runStep(worker, upgrade, spoke);
     const moved = await hub.store('vanished', running({ [spoke]: at(1) }));
     await hub.client.delete(ManagedCluster, { name: spoke });
-    await until(() => worker.caches.clusters.get({ name: spoke }) === undefined);
+    await eventually(() => worker.caches.clusters.get({ name: spoke }) === undefined);
     await runStep(worker, moved, spoke);
     expect(names(await hub.works(spoke))).toEqual(['default.first']);
     await runStep(worker, await hub.store('vanished', ended()), spoke);

@@ -9,7 +9,7 @@ import type { SpokeStep } from './spoke-step.ts';
 const PATIENCE_MS = 60_000;
 
 /** What the memory of own writes needs. */
-export interface OwnWritesDeps {
+export interface AwaitedWritesDeps {
   readonly kind: StepKey['kind'];
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -17,7 +17,7 @@ export interface OwnWritesDeps {
   readonly versionsOf: (cluster: string) => string;
 }
 
-interface OwnWrite {
+interface AwaitedWrite {
   /** How the spoke looked when it was written. */
   readonly versions: string;
   /** Milliseconds since the epoch. */
@@ -25,11 +25,11 @@ interface OwnWrite {
 }
 
 /** Own writes by spoke and upgrade, in memory: after a restart everything is looked at anew. */
-export class OwnWrites {
-  readonly #deps: OwnWritesDeps;
-  readonly #writes = new Map<string, OwnWrite>();
+export class AwaitedWrites {
+  readonly #deps: AwaitedWritesDeps;
+  readonly #writes = new Map<string, AwaitedWrite>();
 
-  constructor(deps: OwnWritesDeps) {
+  constructor(deps: AwaitedWritesDeps) {
     this.#deps = deps;
   }
 

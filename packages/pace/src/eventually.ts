@@ -1,0 +1,30 @@
+/**
+ * Asks until the answer is neither undefined nor false, and returns it; an error is an answer too. Throws after `timeoutMs`, with what was
+ * waited for and the last answer.
+ * @param what waited for, as in "the last notification"
+ * @param timeoutMs milliseconds
+ * @param everyMs milliseconds between two questions
+ */
+export async function eventually<T>(
+  ask: () => Promise<T | undefined | false> | T | undefined | false,
+  what: string | (() => string) = 'the condition',
+  timeoutMs = 30_000,
+  everyMs = 50,
+): Promise<T> {
+  const deadline = Date.now() + timeoutMs;
+  let last: unknown;
+  for (;;) {
+    try {
+      const answer = await ask();
+      if (answer !== undefined && answer !== false) return answer;
+      last = answer;
+    } catch (error) {
+      last = error;
+    }
+    if (Date.now() > deadline) {
+      const told = typeof what === 'string' ? what : what();
+      throw new Error(`${told} did not hold within ${timeoutMs} ms; last: ${String(last)}`, { cause: last });
+    }
+    await new Promise((resolve) => setTimeout(resolve, everyMs));
+  }
+}
