@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { childEnvironment } from '@flotilla/control-plane/processes';
@@ -15,24 +15,32 @@ export type StageResult = TestReport;
 /** Of a stage in which no test ran. */
 export const NOTHING: Readonly<StageResult> = { passed: 0, failures: [], skips: [], unsteady: [], files: [] };
 
+/** How a program is run. */
+interface RunOptions {
+  readonly env?: Record<string, string>;
+  readonly timeoutMs: number;
+  /** What it gets of a busy machine: 0 as much as others, 19 what they leave. */
+  readonly niceness?: number;
+}
+
 /** Runs a program of `node_modules/.bin` with this Node; resolves with its exit code, 1 when it was killed. */
-export function runProgram(
-  program: string,
-  args: readonly string[],
-  options: { env?: Record<string, string>; timeoutMs: number },
-): Promise<number> {
+export function runProgram(program: string, args: readonly string[], { env, timeoutMs, niceness = 0 }: RunOptions): Promise<number> {
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', join(ROOT, program), ...args], {
     cwd: ROOT,
-    stdio: 'inherit',
-    env: childEnvironment(options.env),
-    timeout: options.timeoutMs,
+    // Two may run at once: on a terminal each would draw over the other.
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: childEnvironment(env),
+    timeout: timeoutMs,
   });
+  child.stdout.pipe(process.stdout, { end: false });
+  child.stderr.pipe(process.stderr, { end: false });
+  if (niceness > 0 && child.pid !== undefined) setPriority(child.pid, niceness);
   // However this process ends, what it started ends with it.
   const end = () => void child.kill('SIGTERM');
   process.once('exit', end);
   return new Promise<number>((resolve, reject) => {
     child.once('error', reject);
-    child.once('exit', (code) => resolve(code ?? 1));
+    child.once('close', (code) => resolve(code ?? 1));
   }).finally(() => process.off('exit', end));
 }
 
@@ -42,16 +50,31 @@ export async function runCheck(name: string, program: string, args: readonly str
   return { ...NOTHING, failures: code === 0 ? [] : [`${name} failed (exit code ${code}); its messages are above`] };
 }
 
+/** Results of stages that ran at the same time, as one. */
+export function addUp(results: readonly StageResult[]): StageResult {
+  return {
+    passed: results.reduce((sum, { passed }) => sum + passed, 0),
+    failures: results.flatMap(({ failures }) => failures),
+    skips: results.flatMap(({ skips }) => skips),
+    unsteady: results.flatMap(({ unsteady }) => unsteady),
+    files: results.flatMap(({ files }) => files),
+  };
+}
+
+/** Servers of a test are short-lived and memory is there: what they would spend on collecting garbage, a quarter of their time, goes into tests. */
+const TEST_ENVIRONMENT = { GOGC: '400' };
+
 /** Runs vitest projects and reads what they came to. */
-export async function runTests(projects: readonly string[]): Promise<StageResult> {
+export async function runTests(projects: readonly string[], niceness = 0): Promise<StageResult> {
   const folder = await mkdtemp(join(tmpdir(), 'flotilla-report-'));
   try {
     const file = join(folder, 'report.json');
     const selected = projects.flatMap((project) => ['--project', project]);
     const reporters = ['--reporter=default', `--reporter=${join(ROOT, 'tools/src/test-reporter.ts')}`];
     const code = await runProgram('node_modules/.bin/vitest', ['run', '--passWithNoTests', ...selected, ...reporters], {
-      env: { [REPORT_VARIABLE]: file },
+      env: { ...TEST_ENVIRONMENT, [REPORT_VARIABLE]: file },
       timeoutMs: 45 * 60_000,
+      niceness,
     });
     return checkReport(await readFile(file, 'utf8').catch(() => undefined), code, projects);
   } finally {

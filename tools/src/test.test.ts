@@ -66,8 +66,7 @@ describe('arguments', () => {
       'type-aware lint',
       'generated files',
       'unit tests',
-      'integration tests',
-      'end-to-end tests',
+      'integration and end-to-end tests',
     ]);
   });
 

@@ -3,7 +3,7 @@ import { errorMessage } from '@flotilla/api';
 import { cleanupOnExit, sweepLeftovers } from '@flotilla/control-plane/processes';
 import { clusterObstacle } from '@flotilla/control-plane/servers';
 import { setUp } from './setup.ts';
-import { NOTHING, runCheck, runTests, type StageResult } from './test-stages.ts';
+import { addUp, NOTHING, runCheck, runTests, type StageResult } from './test-stages.ts';
 
 /** One step of the test command. */
 interface Stage {
@@ -37,29 +37,34 @@ const tests: Readonly<Record<Tier, Stage>> = {
   e2e: { name: 'end-to-end tests', run: () => runTests(['e2e']) },
 };
 
+/**
+ * Both at once: whole clusters leave half of the machine idle, since most of them wait for slow links. They come first on a busy one: kubelets
+ * and probes have deadlines of their own.
+ */
+const clusterTests: Stage = {
+  name: 'integration and end-to-end tests',
+  run: async () => addUp(await Promise.all([runTests(['integration'], 5), runTests(['e2e'])])),
+};
+
 /** Stages of a run; `only` leaves out the checks and the other tiers. */
 export function stagesOf(only: Tier | undefined): readonly Stage[] {
-  if (!only) return [setUpStage, ...checks, ...TIERS.map((tier) => tests[tier])];
+  if (!only) return [setUpStage, ...checks, tests.unit, clusterTests];
   return only === 'unit' ? [tests.unit] : [setUpStage, tests[only]];
 }
 
 /** Runs the stages one after the other, each also when an earlier one failed, and says how long each took. */
 async function runStages(stages: readonly Stage[]): Promise<StageResult> {
-  const total: StageResult = { passed: 0, failures: [], skips: [], unsteady: [], files: [] };
+  const results: StageResult[] = [];
   for (const [i, { name, run }] of stages.entries()) {
     say(`\n[${i + 1}/${stages.length}] ${name}`);
     const start = performance.now();
     const result = await run().catch((error: unknown) => ({ ...NOTHING, failures: [`${name}: ${errorMessage(error)}`] }));
-    total.passed += result.passed;
-    total.failures.push(...result.failures);
-    total.skips.push(...result.skips);
-    total.unsteady.push(...result.unsteady);
-    total.files.push(...result.files);
+    results.push(result);
     say(
       `[${i + 1}/${stages.length}] ${name}: ${result.failures.length === 0 ? 'ok' : 'FAILED'} after ${((performance.now() - start) / 1000).toFixed(1)} s`,
     );
   }
-  return total;
+  return addUp(results);
 }
 
 /** Files that the closing summary names as the slowest. */

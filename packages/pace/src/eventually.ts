@@ -3,15 +3,15 @@
  * waited for and the last answer.
  * @param what waited for, as in "the last notification"
  * @param timeoutMs milliseconds
- * @param everyMs milliseconds between two questions
+ * @param everyMs milliseconds between two questions; default: a tenth of the time that it has taken so far, from 25 to 200
  */
 export async function eventually<T>(
   ask: () => Promise<T | undefined | false> | T | undefined | false,
   what: string | (() => string) = 'the condition',
   timeoutMs = 30_000,
-  everyMs = 50,
+  everyMs?: number,
 ): Promise<T> {
-  const deadline = Date.now() + timeoutMs;
+  const start = Date.now();
   let last: unknown;
   for (;;) {
     try {
@@ -21,10 +21,12 @@ export async function eventually<T>(
     } catch (error) {
       last = error;
     }
-    if (Date.now() > deadline) {
+    const elapsed = Date.now() - start;
+    if (elapsed > timeoutMs) {
       const told = typeof what === 'string' ? what : what();
       throw new Error(`${told} did not hold within ${timeoutMs} ms; last: ${String(last)}`, { cause: last });
     }
-    await new Promise((resolve) => setTimeout(resolve, everyMs));
+    const waitMs = everyMs ?? Math.min(200, Math.max(25, elapsed / 10));
+    await new Promise((resolve) => setTimeout(resolve, waitMs));
   }
 }

@@ -22,7 +22,7 @@ import {
   startClusterManager,
 } from '@flotilla/control-plane/servers';
 import { type ClusterActors, createSmallCluster, startClusterActors } from '@flotilla/control-plane/simulators';
-import type { Client } from '@flotilla/runtime';
+import { type Client, WatchCache } from '@flotilla/runtime';
 import { z } from 'zod';
 import { type RunningProgram, startUpgradeOperator } from '../../../tools/src/fleets/programs.ts';
 import { AUDIT_IN_ONE_FILE, type AuditEntry, BEFORE_THE_ANSWER, readAuditLog } from '../../fixtures/audit-log.ts';
@@ -79,6 +79,7 @@ export class KilledCluster implements AsyncDisposable {
   readonly actors: ClusterActors;
   readonly prometheus: WaitingService;
   readonly dependency: WaitingService;
+  #lastSeen: UpgradeConfig | undefined;
 
   private constructor(parts: Pick<KilledCluster, 'client' | 'manager' | 'actors' | 'prometheus' | 'dependency'> & Hidden) {
     this.#stack = parts.stack;
@@ -125,6 +126,7 @@ export class KilledCluster implements AsyncDisposable {
     const dependency = stack.use(await startWaitingService({}));
     const cluster = new KilledCluster({ stack, dir, server, alertmanager, client, manager, actors, prometheus, dependency });
     await cluster.#configure();
+    await cluster.#follow();
     return cluster;
   }
 
@@ -152,9 +154,22 @@ export class KilledCluster implements AsyncDisposable {
     return operator;
   }
 
-  /** The newest entry of the history. */
+  /** The newest entry of the history; its last words where OCM, which was told of the end, has the UpgradeConfig removed. */
   async entry() {
-    return (await this.client.get(UpgradeConfig, REF))?.status?.history?.[0];
+    const current = (await this.client.get(UpgradeConfig, REF)) ?? this.#lastSeen;
+    return current?.status?.history?.[0];
+  }
+
+  /** Follows the UpgradeConfig until the cluster ends. */
+  async #follow(): Promise<void> {
+    const stop = new AbortController();
+    this.#stack.defer(() => stop.abort());
+    const upgrades = new WatchCache(this.client, UpgradeConfig);
+    upgrades.subscribe(({ type, object }) => {
+      if (type === 'set') this.#lastSeen = object;
+    });
+    upgrades.start(stop.signal);
+    await upgrades.synced();
   }
 
   /** The upgrade began that long ago, by its status. */

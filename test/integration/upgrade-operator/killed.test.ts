@@ -60,10 +60,10 @@ const askedWhileHeld = (service: 'prometheus' | 'dependency'): Trace => {
 
 /** In the order of the steps. */
 const TRACES: Readonly<Record<StepName, Trace>> = {
-  // Half an hour goes by before anybody goes on.
-  'send-started-notification': { isSeen: written('started'), after: (cluster) => cluster.ageUpgrade(31) },
+  // No operator gets beyond its step by being killed late. Half an hour goes by before anybody goes on.
+  'send-started-notification': { before: setUpgradeable('False'), isSeen: written('started'), after: (cluster) => cluster.ageUpgrade(31) },
   'report-delay': { isSeen: written('delayed') },
-  'check-upgradable': { before: setUpgradeable('False'), isSeen: isFailing('check-upgradable'), after: setUpgradeable('True') },
+  'check-upgradable': { isSeen: isFailing('check-upgradable'), after: setUpgradeable('True') },
   'check-health-before': askedWhileHeld('prometheus'),
   'check-dependencies': askedWhileHeld('dependency'),
   'reserve-capacity': { isSeen: wrote('create', 'machinesets') },
