@@ -1,6 +1,6 @@
-import { WORK_FINALIZER } from '@flotilla/agent';
 import { untyped } from '@flotilla/api';
 import { ConfigMap, Namespace } from '@flotilla/api/core';
+import { WORK_FINALIZER } from '@flotilla/api/ocm';
 import { buildOpenDefinition } from '@flotilla/api/testing';
 import { expect, test } from 'vitest';
 import type { Extent } from './extent.ts';

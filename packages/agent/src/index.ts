@@ -19,6 +19,6 @@ export {
 } from './semantics.ts';
 export { FeedbackMode } from './works/feedback.ts';
 export { isSameResource, watchedResources } from './works/manifests.ts';
-export { DEFAULT_WORK_CADENCE, WORK_FINALIZER, WORK_HUB_BURST, WORK_HUB_QPS, type WorkCadence, type WorkMemory } from './works/pass.ts';
+export { DEFAULT_WORK_CADENCE, WORK_HUB_BURST, WORK_HUB_QPS, type WorkCadence, type WorkMemory } from './works/pass.ts';
 export type { WorkStatus } from './works/status.ts';
 export { passWork } from './works/work.ts';

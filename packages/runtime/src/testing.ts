@@ -1,1 +1,1 @@
-export { ManualClock } from '@flotilla/pace/testing';
+export { eventually, ManualClock } from '@flotilla/pace/testing';

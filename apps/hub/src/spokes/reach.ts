@@ -29,11 +29,13 @@ export function reachSpoke(caches: SpokeJobCaches, { job, upgradeUid, cluster, t
   const seen = observeActions(job.names, upgradeUid, { cluster: managed, views, actions });
   const [work] = works;
   const by = wayTaken({ views, actions, work }) ?? chooseTransport({ transport, managed, isServed: caches.jobWorks.present }).by;
+  const isDetached = managed === undefined;
+  const tried = work && { work, isDetached };
   if (by === 'actions')
     return {
       by,
       spoke: toObservation(job.names, seen),
-      begin: (task, state, deps) => new ActionsRun(task, seen, state, deps, work),
+      begin: (task, state, deps) => new ActionsRun(task, seen, state, deps, tried),
     };
   const other = othersWork(caches, `${job.work}/${cluster}`, work);
   const spoke = observeWork(job.names, { cluster: managed, work, other, isClearing: actions.length > 0, now });
@@ -41,7 +43,7 @@ export function reachSpoke(caches: SpokeJobCaches, { job, upgradeUid, cluster, t
   return {
     by,
     spoke,
-    begin: (task, state, deps) => new WorkRun(task, { seen: spoke, work, other, actions: seen, mayFallBack }, state, deps),
+    begin: (task, state, deps) => new WorkRun(task, { seen: spoke, work, other, actions: seen, isDetached, mayFallBack }, state, deps),
   };
 }
 

@@ -1,10 +1,11 @@
 import { type Condition, isSameJson } from '@flotilla/api';
 import type { ManifestStatus, ManifestWork } from '@flotilla/api/ocm';
+import { WORK_FINALIZER } from '@flotilla/api/ocm';
 import type { WorkAccess } from '../access.ts';
 import { textOf } from '../semantics.ts';
 import { identityOf, isSameResource, type ResourceMeta, readManifests, targetOf, type WorkManifest } from './manifests.ts';
 import { markKey, release } from './marks.ts';
-import { applyDelay, WORK_FINALIZER, type WorkMemory, type WorkMoment, type WorkPass } from './pass.ts';
+import { applyDelay, type WorkMemory, type WorkMoment, type WorkPass } from './pass.ts';
 import { refusedWork, WORK_DELETING, withApplied, withWorkCondition } from './status.ts';
 
 /** Whether the deletion policy of the work leaves this object on the spoke. */

@@ -2,9 +2,6 @@ import { backOffMs } from '@flotilla/pace';
 import type { FeedbackMode } from './feedback.ts';
 import type { WorkStatus } from './status.ts';
 
-/** Holds a ManifestWork until its objects are dealt with (spec/ocm 4.1). */
-export const WORK_FINALIZER = 'cluster.open-cluster-management.io/manifest-work-cleanup';
-
 /** Hub writes of one agent about works: the stock agent's limit, apart from actions and views (spec/ocm 4.3). */
 export const WORK_HUB_QPS = 50;
 /** Writes of works to the hub at once, before the rate counts (spec/ocm 4.3). */

@@ -1,10 +1,10 @@
 import { findCondition, mergePatched } from '@flotilla/api';
-import { ManifestWork } from '@flotilla/api/ocm';
+import { ManifestWork, WORK_FINALIZER } from '@flotilla/api/ocm';
 import type { ServedResource } from '@flotilla/runtime';
 import { describe, expect, test } from 'vitest';
 import type { WorkAccess } from '../access.ts';
 import { markKey } from './marks.ts';
-import { DEFAULT_WORK_CADENCE, WORK_FINALIZER, type WorkCadence, type WorkMemory } from './pass.ts';
+import { DEFAULT_WORK_CADENCE, type WorkCadence, type WorkMemory } from './pass.ts';
 import { passWork } from './work.ts';
 
 type Json = Record<string, unknown>;

@@ -1,11 +1,12 @@
 import { isSameJson } from '@flotilla/api';
 import type { ManifestStatus, ManifestWork } from '@flotilla/api/ocm';
+import { WORK_FINALIZER } from '@flotilla/api/ocm';
 import type { WorkAccess } from '../access.ts';
 import { type Applied, applyManifest } from './apply.ts';
 import { dropEntries, endWork, removedEntries } from './end.ts';
 import { readManifests, refusalOfWork, type WorkManifest, watchedResources } from './manifests.ts';
 import { markKey } from './marks.ts';
-import { applyDelay, readDelay, untilNext, WORK_FINALIZER, type WorkMemory, type WorkMoment, type WorkPass } from './pass.ts';
+import { applyDelay, readDelay, untilNext, type WorkMemory, type WorkMoment, type WorkPass } from './pass.ts';
 import { manifestStatus, observeManifest, previousOf, refusedWork, workStatus } from './status.ts';
 
 /**

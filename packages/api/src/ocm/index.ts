@@ -14,6 +14,7 @@ export {
   STATUS_FEEDBACK_SYNCED,
   WORK_APPLIED,
   WORK_AVAILABLE,
+  WORK_FINALIZER,
 } from './manifest-work.ts';
 export { PLACEMENT_SATISFIED, Placement, PlacementDecision, PlacementSpec } from './placement.ts';
 export { PlacementBinding } from './placement-binding.ts';

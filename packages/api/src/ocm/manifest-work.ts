@@ -122,5 +122,8 @@ export const ManifestWorkReplicaSet = resource(
 /** Condition of a manifest: its feedback was read. */
 export const STATUS_FEEDBACK_SYNCED = 'StatusFeedbackSynced';
 
+/** Of the work agent: with it a work that is deleted is gone when its objects are (spec/ocm 4.1). */
+export const WORK_FINALIZER = 'cluster.open-cluster-management.io/manifest-work-cleanup';
+
 /** What a work may hold at most. */
 export const MAX_WORK_BYTES = 500 * 1024;

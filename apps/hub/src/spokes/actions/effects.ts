@@ -1,9 +1,10 @@
 /** The effects of a job's machine by actions and views. Each is idempotent: it writes only what is missing. */
 import { Annotation, type KubeObject, Label, type Resource } from '@flotilla/api';
-import { ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
+import { ManagedClusterAction, ManagedClusterView, type ManifestWork } from '@flotilla/api/ocm';
 import { backOffMs } from '@flotilla/pace';
 import { endedAt } from '@flotilla/rollout';
 import { type Client, isAlreadyExists } from '@flotilla/runtime';
+import { endWork } from '../port/ending-work.ts';
 import { HubWriter } from '../port/hub-writer.ts';
 import type { EffectDeps, SpokeRun, SpokeTask } from '../port/port.ts';
 import { isRefusal, RETRY_BUDGET } from '../port/refusals.ts';
@@ -24,16 +25,22 @@ import type { ActionObservation, ActionsSpoke } from './observe.ts';
 /** A deletion on the spoke: executed, on its way, or neither: then the hub must remember it. */
 type Deletion = 'done' | 'asked' | 'open';
 
+/** A work that was tried before: nothing begins beside it. */
+export interface TriedWork {
+  readonly work: ManifestWork;
+  /** The cluster is none of this hub any more. */
+  readonly isDetached: boolean;
+}
+
 /** See `SpokeRun`. */
 export class ActionsRun implements SpokeRun {
   readonly task: SpokeTask;
   readonly spoke: ActionsSpoke;
   readonly state: string;
   readonly #writer: HubWriter;
-  /** A work that was tried before: nothing begins beside it. */
-  readonly #tried: ManifestWork | undefined;
+  readonly #tried: TriedWork | undefined;
 
-  constructor(task: SpokeTask, spoke: ActionsSpoke, state: string, deps: EffectDeps, tried?: ManifestWork) {
+  constructor(task: SpokeTask, spoke: ActionsSpoke, state: string, deps: EffectDeps, tried?: TriedWork) {
     this.task = task;
     this.spoke = spoke;
     this.state = state;
@@ -67,8 +74,9 @@ export class ActionsRun implements SpokeRun {
   }
 
   async #endTried(): Promise<void> {
-    const { metadata } = this.#tried ?? {};
-    if (metadata && !metadata.deletionTimestamp) await this.client.delete(ManifestWork, metadata, { uid: metadata.uid });
+    if (!this.#tried) return;
+    const { work, isDetached } = this.#tried;
+    await endWork(this.#writer, work, { available: this.spoke.available, isDetached });
   }
 
   /** Deletes an earlier attempt's namespace, and with it the ClusterRoleBinding, which would make our job's account cluster-admin. */

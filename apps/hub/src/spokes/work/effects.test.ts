@@ -1,5 +1,5 @@
 import { Annotation } from '@flotilla/api';
-import { MAX_WORK_BYTES, ManifestWork } from '@flotilla/api/ocm';
+import { MAX_WORK_BYTES, ManifestWork, WORK_FINALIZER } from '@flotilla/api/ocm';
 import type { SpokeJobEffect } from '@flotilla/machines';
 import { expect, test } from 'vitest';
 import { createPrecacheJob, precacheNames } from '../../precache/job.ts';
@@ -28,6 +28,7 @@ interface Given {
   readonly other?: WorkCase;
   readonly actions?: ReadonlyMap<string, ActionObservation>;
   readonly available?: boolean;
+  readonly isDetached?: boolean;
   /** Seconds after the work was made; default 5. */
   readonly at?: number;
   readonly mayFallBack?: boolean;
@@ -36,11 +37,19 @@ interface Given {
 }
 
 async function run(effect: SpokeJobEffect, given: Given) {
-  const { available = true, at = 5, mayFallBack = false, actions = new Map(), images, upgradeUid = UPGRADE.uid } = given;
+  const {
+    available = true,
+    isDetached = false,
+    at = 5,
+    mayFallBack = false,
+    actions = new Map(),
+    images,
+    upgradeUid = UPGRADE.uid,
+  } = given;
   const now = CREATED_AT + at * SECOND;
   const [work, other] = [given.work && workOf(given.work), given.other && workOf(given.other)];
   const seen = observeWork(precacheNames, { cluster: clusterObject(available), work, other, isClearing: actions.size > 0, now });
-  const spoke = { seen, work, other, actions: buildSpoke({ available, actions }), mayFallBack };
+  const spoke = { seen, work, other, actions: buildSpoke({ available, actions }), isDetached, mayFallBack };
   const { client, writes, created } = recordingClient(work ? [work] : []);
   const patches: unknown[] = [];
   const patching: typeof client = {
@@ -48,7 +57,7 @@ async function run(effect: SpokeJobEffect, given: Given) {
     patch: async (kind, ref, patch) => {
       writes.push(`patch ${kind.plural} ${ref.name}`);
       patches.push(patch);
-      return kind.schema.parse(work);
+      return kind.schema.parse(work ?? other);
     },
   };
   const subject = new WorkRun({ ...taskOf(images), upgrade: { ...UPGRADE, uid: upgradeUid } }, spoke, 'Starting', {
@@ -61,7 +70,10 @@ async function run(effect: SpokeJobEffect, given: Given) {
 
 const create = 'create manifestworks precache-work';
 const remove = 'delete manifestworks precache-work work-uid';
-const begun: WorkCase = { namespace: there(OURS), finalizers: ['cleanup'] };
+const release = 'patch manifestworks precache-work';
+/** As the hub makes it; only an agent takes the finalizer away. */
+const made: WorkCase = { finalizers: [WORK_FINALIZER] };
+const begun: WorkCase = { ...made, namespace: there(OURS) };
 const running: WorkCase = { ...begun, job: there({ attempt: 'a1.0', active: 1 }) };
 const foreign: WorkCase = { namespace: there({ attempt: 'b1' }) };
 const lost: WorkCase = { ...begun, job: { available: 'False', availableAt: 3 } };
@@ -84,7 +96,7 @@ const rows: ({ name: string; effect: SpokeJobEffect; writes: string[]; wakeAt?: 
   {
     name: 'is content with an agent that has seen it',
     effect: 'look',
-    work: { finalizers: ['x'] },
+    work: begun,
     at: 600,
     mayFallBack: true,
     writes: [],
@@ -135,6 +147,25 @@ const rows: ({ name: string; effect: SpokeJobEffect; writes: string[]; wakeAt?: 
   },
   { name: 'keeps nothing that no agent has seen', effect: 'forget', work: {}, writes: [remove] },
   { name: 'keeps it as it is', effect: 'forget', work: { ...running, annotations: frozenMark }, writes: [] },
+  {
+    name: 'leaves it to the agent that may be about to begin',
+    effect: 'remove',
+    work: made,
+    writes: [remove],
+    wakeAt: CREATED_AT + 60 * SECOND,
+  },
+  { name: 'holds nothing back that no agent has seen', effect: 'remove', work: made, at: 60, writes: [release, remove] },
+  { name: 'lets go of it later, too', effect: 'remove', work: { ...made, deleting: true }, at: 60, writes: [release] },
+  { name: "lets go of another upgrade's", effect: 'clear', other: { ...made, deleting: true }, at: 60, writes: [release] },
+  { name: 'waits for a cluster that is away', effect: 'remove', work: { ...made, deleting: true }, at: 600, available: false, writes: [] },
+  {
+    name: 'waits for no cluster that is detached',
+    effect: 'remove',
+    work: { ...made, deleting: true },
+    available: false,
+    isDetached: true,
+    writes: [release],
+  },
   { name: 'starts over without it', effect: 'startOver', work: running, writes: [remove] },
   { name: 'starts over once', effect: 'startOver', work: { ...running, deleting: true }, writes: [] },
 ];

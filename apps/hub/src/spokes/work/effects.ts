@@ -5,10 +5,11 @@ import { backOffMs } from '@flotilla/pace';
 import { isAlreadyExists } from '@flotilla/runtime';
 import { ActionsRun } from '../actions/effects.ts';
 import type { ActionsSpoke } from '../actions/observe.ts';
+import { createdAt, endWork, isAnswered, isLeaving, UNANSWERED_MS } from '../port/ending-work.ts';
 import { HubWriter } from '../port/hub-writer.ts';
 import type { EffectDeps, SpokeObservation, SpokeRun, SpokeTask } from '../port/port.ts';
 import { type Attempt, buildJobWork, frozenConfigs, frozenMark, isFrozen, workSpec } from './manifest-work.ts';
-import { createdAt, isAnswered, isLeaving, lossesOf, UNANSWERED_MS } from './observe.ts';
+import { lossesOf } from './observe.ts';
 
 /** What is on the hub for one spoke. */
 export interface WorkSpoke {
@@ -17,6 +18,8 @@ export interface WorkSpoke {
   readonly other: ManifestWork | undefined;
   /** The same spoke by actions: they clear what somebody else left, and are what is left when nobody answers works. */
   readonly actions: ActionsSpoke;
+  /** The cluster is none of this hub any more. */
+  readonly isDetached: boolean;
   /** Go on by actions when no agent answers. */
   readonly mayFallBack: boolean;
 }
@@ -52,7 +55,8 @@ export class WorkRun implements SpokeRun {
   /** To look and to begin are one: the work says whose the namespace is. */
   async look(): Promise<void> {
     const { work, other, seen } = this.#spoke;
-    if (other || isLeaving(work) || (work && isFrozen(work))) return;
+    if (work && isLeaving(work)) return this.#end(work);
+    if (other || (work && isFrozen(work))) return;
     if (work) return this.#awaitAnswer(work);
     // It would be carried out whenever the cluster returns.
     if (seen.available) await this.#begin();
@@ -61,8 +65,8 @@ export class WorkRun implements SpokeRun {
   /** What an earlier attempt left goes with its work, or by the actions that remove it where there is none. */
   async clear(): Promise<void> {
     const { work, other, seen } = this.#spoke;
-    if (other && !isLeaving(other)) await this.#delete(other);
-    if (work && isFrozen(work) && !isLeaving(work)) await this.#delete(work);
+    if (other) await this.#end(other);
+    if (work && (isFrozen(work) || isLeaving(work))) await this.#end(work);
     const answer = seen.namespace?.answer;
     const isGoing = answer?.kind === 'found' && answer.object.metadata.deletionTimestamp !== undefined;
     if (work && !isFrozen(work) && !isLeaving(work) && !isGoing) await this.#actions.clear();
@@ -92,7 +96,7 @@ export class WorkRun implements SpokeRun {
   /** The agent removes everything before the work is gone, and a work that is not gone is all that has to be remembered. */
   async remove(): Promise<void> {
     const { work } = this.#spoke;
-    if (work && !isLeaving(work)) await this.#delete(work);
+    if (work) await this.#end(work);
     await this.#dropActions();
   }
 
@@ -101,7 +105,7 @@ export class WorkRun implements SpokeRun {
     const { work } = this.#spoke;
     if (work && !isLeaving(work) && !isFrozen(work)) {
       if (isAnswered(work)) await this.#freeze(work);
-      else await this.#delete(work);
+      else await this.#end(work);
     }
     await this.#dropActions();
   }
@@ -151,7 +155,7 @@ export class WorkRun implements SpokeRun {
       if (!isAlreadyExists(error)) throw error;
       const existing = await this.#writer.client.get(ManifestWork, work.metadata);
       if (!existing || existing.metadata.labels?.[Label.work] === this.#task.job.work) return;
-      await this.#delete(existing);
+      await this.#writer.client.delete(ManifestWork, existing.metadata, { uid: existing.metadata.uid });
       await this.#writer.client.create(ManifestWork, work);
     }
   }
@@ -167,8 +171,9 @@ export class WorkRun implements SpokeRun {
     await this.#writer.client.patch(ManifestWork, metadata, patch, { type: 'merge' });
   }
 
-  async #delete({ metadata }: ManifestWork): Promise<void> {
-    await this.#writer.client.delete(ManifestWork, metadata, { uid: metadata.uid });
+  async #end(work: ManifestWork): Promise<void> {
+    const { seen, isDetached } = this.#spoke;
+    await endWork(this.#writer, work, { available: seen.available, isDetached });
   }
 
   async #dropActions(): Promise<void> {

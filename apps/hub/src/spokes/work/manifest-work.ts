@@ -1,6 +1,6 @@
 /** The one ManifestWork that carries a job to a spoke: applied, the job starts; deleted, the spoke is clean (spec/ocm 4.1). Pure. */
 import { Annotation, type KubeObject } from '@flotilla/api';
-import { type ManifestConfig, ManifestWork } from '@flotilla/api/ocm';
+import { type ManifestConfig, ManifestWork, WORK_FINALIZER } from '@flotilla/api/ocm';
 import { workLabels } from '@flotilla/rollout';
 import { ActionAnnotation } from '../actions/hub-objects.ts';
 import type { ObjectPlace } from '../port/port.ts';
@@ -45,6 +45,8 @@ export function buildJobWork(place: ObjectPlace, work: JobWork): KubeObject {
       name: job.names.manifestWork,
       namespace: cluster,
       labels: workLabels(upgrade, job.work),
+      // The agent would put it there before it applies anything: this way it begins at once, and nobody writes for it.
+      finalizers: [WORK_FINALIZER],
       annotations: {
         [Annotation.attempt]: id,
         ...(digest !== undefined && { [Annotation.specDigest]: digest }),

@@ -4,9 +4,10 @@ import { createPrecacheJob, precacheNames } from '../../precache/job.ts';
 import type { StepContext } from '../../spoke-job/interpret.ts';
 import { buildPrecacheSettings, clusterObject, UPGRADE } from '../../spoke-job/observation-builders.ts';
 import { decide } from '../../spoke-job/step.ts';
+import { UNANSWERED_MS } from '../port/ending-work.ts';
 import { RETRY_BUDGET } from '../port/refusals.ts';
 import { frozenMark } from './manifest-work.ts';
-import { type CachedWorks, observeWork, UNANSWERED_MS } from './observe.ts';
+import { type CachedWorks, observeWork } from './observe.ts';
 import { CREATED_AT, OURS, there, type Values, type WorkCase, workOf } from './work-builders.ts';
 
 const SECOND = 1000;

@@ -11,6 +11,7 @@ import {
 import type { PullerReport } from '@flotilla/api/ran';
 import { countOf, isAvailable } from '@flotilla/rollout';
 import { ActionAnnotation } from '../actions/hub-objects.ts';
+import { createdAt, isAnswered, isLeaving, UNANSWERED_MS } from '../port/ending-work.ts';
 import type { Answer, Failure, Sight, SpokeObservation } from '../port/port.ts';
 import { isRefusal } from '../port/refusals.ts';
 import { parseReport } from '../port/report.ts';
@@ -31,8 +32,6 @@ export interface CachedWorks {
   readonly now: number;
 }
 
-/** A work that no agent has touched for this long is not answered, while its cluster is available. Agents take a second (spec/ocm 4.3). */
-export const UNANSWERED_MS = 60_000;
 /** As long as five tries of an action take: then a refusal is the spoke's last word. */
 const REFUSED_MS = 31_000;
 
@@ -63,16 +62,6 @@ function trimManifest({ resourceMeta, conditions, statusFeedback }: ManifestStat
     },
   };
 }
-
-/** True for a work that is on its way out. */
-export const isLeaving = (work: ManifestWork | undefined): boolean => work?.metadata.deletionTimestamp !== undefined;
-
-/** When the hub's server took a work, milliseconds since the epoch. */
-export const createdAt = ({ metadata }: ManifestWork): number => Date.parse(metadata.creationTimestamp ?? '') || 0;
-
-/** True once an agent has said anything about a work. */
-export const isAnswered = ({ metadata, status }: ManifestWork): boolean =>
-  findCondition(status?.conditions, WORK_APPLIED) !== undefined || (metadata.finalizers?.length ?? 0) > 0;
 
 /** Builds the observation of one spoke from its work. */
 export function observeWork(names: SpokeJobNames, { cluster, work, other, isClearing, now }: CachedWorks): SpokeObservation {

@@ -1,0 +1,44 @@
+/** How a ManifestWork of a job ends: by its agent, which cleans the spoke first, or by the hub where no agent ever said anything of it. */
+import { findCondition } from '@flotilla/api';
+import { ManifestWork, WORK_APPLIED, WORK_FINALIZER } from '@flotilla/api/ocm';
+import { isConflict, isNotFound } from '@flotilla/runtime';
+import type { HubWriter } from './hub-writer.ts';
+
+/** A work of which no agent has said anything for this long is not answered, while its cluster is available. Agents take a second (spec/ocm 4.3). */
+export const UNANSWERED_MS = 60_000;
+
+/** Whether anybody is there to answer. */
+export interface AnsweringCluster {
+  readonly available: boolean;
+  /** It is no cluster of this hub any more. */
+  readonly isDetached: boolean;
+}
+
+/** True for a work that is on its way out. */
+export const isLeaving = (work: ManifestWork | undefined): boolean => work?.metadata.deletionTimestamp !== undefined;
+
+/** When the hub's server took a work, milliseconds since the epoch. */
+export const createdAt = ({ metadata }: ManifestWork): number => Date.parse(metadata.creationTimestamp ?? '') || 0;
+
+/** True once an agent has said anything about a work. */
+export const isAnswered = ({ status }: ManifestWork): boolean => findCondition(status?.conditions, WORK_APPLIED) !== undefined;
+
+/** Deletes a work, and takes away the finalizer that it was made with where nobody else will. */
+export async function endWork(writer: HubWriter, work: ManifestWork, cluster: AnsweringCluster): Promise<void> {
+  const lateAt = createdAt(work) + UNANSWERED_MS;
+  const isHeld = !isAnswered(work) && work.metadata.finalizers?.includes(WORK_FINALIZER) === true;
+  if (isHeld && (cluster.isDetached || (cluster.available && writer.now() >= lateAt))) await release(writer, work);
+  else if (isHeld && cluster.available) writer.wake(lateAt);
+  if (!isLeaving(work)) await writer.client.delete(ManifestWork, work.metadata, { uid: work.metadata.uid });
+}
+
+/** Where an agent says something at the same moment, the work is its own again. */
+async function release({ client }: HubWriter, { metadata }: ManifestWork): Promise<void> {
+  const finalizers = metadata.finalizers?.filter((finalizer) => finalizer !== WORK_FINALIZER);
+  const { uid, resourceVersion } = metadata;
+  await client
+    .patch(ManifestWork, metadata, { metadata: { uid, resourceVersion, finalizers } }, { type: 'merge' })
+    .catch((error: unknown) => {
+      if (!isConflict(error) && !isNotFound(error)) throw error;
+    });
+}
