@@ -255,12 +255,12 @@ describe.skipIf(!canRunContainerd)('through the CRI of a real containerd', () =>
     const large = await pushSmallRelease(world.registry.url, [6_000_000, 4_000_000, 500_000]);
     const spec = { 'platform.image': large.release };
     await using dir = await temporaryFolder('containerd');
-    await using slow = await startSlowProxy(world.registry.url, 1_500_000);
+    await using slow = await startSlowProxy(world.registry.url, 1_000_000);
     await using containerd = await startContainerd(dir.path, slow.host);
     await expect.poll(() => existsSync(containerd.socket), { timeout: 20_000 }).toBe(true);
     const env = { STORE: 'cri', CRI_SOCKET: containerd.socket, MAX_PARALLEL_PULLS: '2', ...mirrorTo(hostOf(world.registry.url)) };
     const running = await startPuller(world.folder.path, spec, env);
-    await expect.poll(() => running.reports.at(-1)?.imagesDone ?? 0, { timeout: 60_000, interval: 100 }).toBeGreaterThan(0);
+    await expect.poll(() => running.reports.at(-1)?.imagesDone ?? 0, { timeout: 60_000, interval: 20 }).toBeGreaterThan(0);
     running.child.kill('SIGTERM');
     const ended = await running.finished;
     expect(ended.exitCode, ended.log).toBe(PullerExit.interrupted);

@@ -7,9 +7,10 @@ import type { UpgradeIdentity } from '@flotilla/rollout';
 import { ApiError, createLogger } from '@flotilla/runtime';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type BackupInputs, createBackupJob } from '../backup/job.ts';
+import { createPrecacheJob } from '../precache/job.ts';
 import { SpokeJobEngine } from './engine.ts';
 import { type HubProcess, MemoryHub } from './memory-hub.ts';
-import { agentCondition, UPGRADE } from './observation-builders.ts';
+import { agentCondition, buildPrecacheSettings, UPGRADE } from './observation-builders.ts';
 import { createSpokeStep, type SpokeStepResult } from './spoke-step.ts';
 
 const SPOKE = 'spoke';
@@ -28,6 +29,7 @@ let wanted: StepKey[];
 let held: Set<string>;
 let engine: SpokeJobEngine<BackupState, BackupInputs>;
 let stop: AbortController;
+let queue: Dispatcher;
 
 const clock: Clock = {
   now: () => now,
@@ -64,7 +66,7 @@ beforeEach(async () => {
   leader = await hub.process();
   worker = await hub.process();
   [wanted, timers, held] = [[], [], new Set()];
-  const queue: Dispatcher = {
+  queue = {
     want: (key) => void wanted.push(key),
     forget: () => {},
     holds: ({ upgrade }) => held.has(upgrade),
@@ -391,20 +393,40 @@ function refuse(): never {
   throw new Error('the template is broken');
 }
 
-test('a hundred spokes begin at a time; those that stay silent keep the others back for five seconds', async () => {
+test.each([
+  { work: 'backup', transport: undefined },
+  { work: 'precache', transport: 'actions' },
+  { work: 'precache', transport: 'work' },
+] as const)('$work by $transport: so many spokes begin at a time; silent ones keep the others back for twenty seconds', async (given) => {
   const clusters = Array.from({ length: 150 }, (_, index) => `fleet-${index}`);
   const conditions = [agentCondition(CLUSTER_AVAILABLE, 'True', 'Test')];
   for (const name of clusters) hub.put(ManagedCluster, { metadata: { name }, status: { conditions } });
   await vi.waitFor(() => expect(leader.caches.clusters.get({ name: 'fleet-149' })).toBeDefined());
   const stored = Object.fromEntries(clusters.map((name) => [name, 'PreparingToStart' as const]));
-  hub.put(ClusterGroupUpgrade, { metadata: { ...UPGRADE }, status: { status: {}, backup: { status: stored } } });
+  const isBackup = given.work === 'backup';
+  const spec = {};
+  const status = isBackup ? { backup: { status: stored } } : { precaching: { spec, status: stored } };
+  const remediationStrategy = { maxConcurrency: 1, timeout: 240 };
+  hub.put(ClusterGroupUpgrade, {
+    metadata: { ...UPGRADE },
+    spec: { clusters, remediationStrategy },
+    status: { status: {}, ...status },
+  });
   await seen(ClusterGroupUpgrade, UPGRADE.name, leader);
-  engine.request({ upgrade: UPGRADE, clusters, stored, inputs: { image: 'recovery' } });
+  const precache = createPrecacheJob(buildPrecacheSettings({ image: 'puller', transport: given.transport ?? 'actions' }));
+  const deps = { ...leader, now: () => now, clock, logger: createLogger({ name: 'test', level: 'silent' }), onChange: () => {} };
+  const inputs = { spec, image: 'puller', profile: 'least-privilege', jobSeconds: 14_400 } as const;
+  if (isBackup) engine.request({ upgrade: UPGRADE, clusters, stored, inputs: { image: 'recovery' } });
+  else {
+    const other = new SpokeJobEngine(precache, deps);
+    other.start(queue, stop.signal);
+    other.request({ upgrade: UPGRADE, clusters, stored, inputs });
+  }
   const begun = () => new Set(wanted.map(({ cluster }) => cluster)).size;
-  await vi.waitFor(() => expect(begun()).toBe(100));
+  await vi.waitFor(() => expect(begun()).toBe(125));
   await settled();
-  expect(begun()).toBe(100);
-  pass(5000);
+  expect(begun()).toBe(125);
+  pass(20_000);
   await vi.waitFor(() => expect(begun()).toBe(150));
 });
 

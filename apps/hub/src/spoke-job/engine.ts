@@ -251,7 +251,7 @@ export class SpokeJobEngine<S extends JobState, I> {
       this.#steps.settle(key);
       return this.#lookAt(run, cluster, awaitedUntil);
     }
-    if (record.state === this.job.machine.initial && !this.#beginnings.mayBegin(key)) return;
+    if (run.isBeginning(record.state) && !this.#beginnings.mayBegin(key)) return;
     const isPaced = this.job.machine.isFinal(record.state) && !run.isSettled();
     if (isPaced) record.cleanAt ??= this.#nextCleaning();
     const { state, cleanAt } = record;

@@ -10,9 +10,8 @@ export const Value = {
   leaving: 'leaving',
   active: 'active',
   ready: 'ready',
-  succeeded: 'succeeded',
-  /** Of a Job's condition `Failed`. */
-  failed: 'failed',
+  /** Type of the Job's first condition, and why it has it. */
+  verdict: 'verdict',
   reason: 'reason',
   message: 'message',
   /** The puller's report, as JSON. */
@@ -30,7 +29,11 @@ const annotation = (name: string): string => `.metadata.annotations.${name.repla
 /** From the same read as all else, so that a verdict and whose it is belong together. */
 const IDENTITY = { [Value.attempt]: annotation(Annotation.attempt) };
 
-const failed = (field: string): string => `.status.conditions[?(@.type=="Failed")].${field}`;
+/**
+ * A Job says first that it will end (`SuccessCriteriaMet`, `FailureTarget`) and then that it has (`Complete`, `Failed`): the first stays the first,
+ * so that its end is one change. Clusters before Kubernetes 1.31 say the second alone. A filter by type would find nothing, or change twice.
+ */
+const verdict = (field: string): string => `.status.conditions[0].${field}`;
 
 /**
  * Rules by kind: the namespace, the Job, and the ConfigMap of the puller's progress. Nothing that decides nothing: every value costs the hub
@@ -42,10 +45,9 @@ export const FEEDBACK = {
     ...IDENTITY,
     [Value.active]: '.status.active',
     [Value.ready]: '.status.ready',
-    [Value.succeeded]: '.status.succeeded',
-    [Value.failed]: failed('status'),
-    [Value.reason]: failed('reason'),
-    [Value.message]: failed('message'),
+    [Value.verdict]: verdict('type'),
+    [Value.reason]: verdict('reason'),
+    [Value.message]: verdict('message'),
   }),
   progress: rule({ [Value.progress]: '.data.progress' }),
 };

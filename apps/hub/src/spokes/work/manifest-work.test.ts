@@ -71,10 +71,9 @@ describe('the work of a pre-cache', () => {
       attempt: '.metadata.annotations.flotilla\\.io/attempt',
       active: '.status.active',
       ready: '.status.ready',
-      succeeded: '.status.succeeded',
-      failed: '.status.conditions[?(@.type=="Failed")].status',
-      reason: '.status.conditions[?(@.type=="Failed")].reason',
-      message: '.status.conditions[?(@.type=="Failed")].message',
+      verdict: '.status.conditions[0].type',
+      reason: '.status.conditions[0].reason',
+      message: '.status.conditions[0].message',
     });
   });
 

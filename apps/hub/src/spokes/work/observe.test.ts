@@ -24,7 +24,7 @@ const context: StepContext<PrecacheState> = {
 };
 const begun: WorkCase = { namespace: there(OURS) };
 const job = (values: Values = {}): WorkCase => ({ ...begun, job: there({ attempt: 'a1.0', ...values }) });
-const lost: WorkCase = { ...begun, job: { available: 'False', availableAt: 3, values: { attempt: 'a1.0', succeeded: 1 } } };
+const lost: WorkCase = { ...begun, job: { available: 'False', availableAt: 3, values: { attempt: 'a1.0', verdict: 'Complete' } } };
 const refused = (text: string): WorkCase => ({
   ...begun,
   job: { applied: 'False', appliedMessage: `Failed to apply manifest: ${text}`, available: 'False' },
@@ -105,7 +105,7 @@ const rows: Row[] = [
   {
     name: 'the namespace of an earlier attempt of the same upgrade and spec',
     from: 'PreparingToStart',
-    work: { ...job({ succeeded: 1 }), namespace: there({ attempt: 'a0' }) },
+    work: { ...job({ verdict: 'Complete' }), namespace: there({ attempt: 'a0' }) },
     to: 'PreparingToStart',
     ...cleaning,
   },
@@ -126,11 +126,11 @@ const rows: Row[] = [
   {
     name: 'a work of ours that has failed before',
     from: 'PreparingToStart',
-    work: { ...job({ failed: 'True' }), annotations: frozenMark },
+    work: { ...job({ verdict: 'Failed' }), annotations: frozenMark },
     to: 'PreparingToStart',
     ...cleaning,
   },
-  { name: "another upgrade's work", from: 'PreparingToStart', other: job({ succeeded: 1 }), to: 'PreparingToStart', ...cleaning },
+  { name: "another upgrade's work", from: 'PreparingToStart', other: job({ verdict: 'Complete' }), to: 'PreparingToStart', ...cleaning },
   {
     name: 'a namespace that cannot be read',
     from: 'PreparingToStart',
@@ -155,12 +155,13 @@ const rows: Row[] = [
     lookAt: CREATED_AT + 30_000,
   },
   { name: 'a job with a pod', from: 'Starting', work: job({ active: 1, ready: 1 }), to: 'Active' },
-  { name: 'a job that succeeded', from: 'Starting', work: job({ succeeded: 1 }), to: 'Succeeded' },
-  { name: 'a job that succeeded while nobody looked', from: 'PreparingToStart', work: job({ succeeded: 1 }), to: 'Succeeded' },
+  { name: 'a job that succeeded', from: 'Starting', work: job({ verdict: 'Complete' }), to: 'Succeeded' },
+  { name: 'a job whose pods have all succeeded', from: 'Active', work: job({ ready: 0, verdict: 'SuccessCriteriaMet' }), to: 'Succeeded' },
+  { name: 'a job that succeeded while nobody looked', from: 'PreparingToStart', work: job({ verdict: 'Complete' }), to: 'Succeeded' },
   {
     name: 'a job of an earlier attempt in our namespace',
     from: 'Starting',
-    work: { ...begun, job: there({ attempt: 'a0.0', succeeded: 1 }) },
+    work: { ...begun, job: there({ attempt: 'a0.0', verdict: 'Complete' }) },
     to: 'PreparingToStart',
     message: 'the spec has changed: starting over',
     effects: ['startOver'],
@@ -168,7 +169,7 @@ const rows: Row[] = [
   {
     name: 'a work of another spec',
     from: 'Active',
-    work: job({ succeeded: 1 }),
+    work: job({ verdict: 'Complete' }),
     digest: 'd2',
     to: 'PreparingToStart',
     message: 'the spec has changed: starting over',
@@ -177,7 +178,14 @@ const rows: Row[] = [
   {
     name: 'a job that failed',
     from: 'Active',
-    work: job({ failed: 'True', reason: 'BackoffLimitExceeded', message: 'limit' }),
+    work: job({ verdict: 'Failed', reason: 'BackoffLimitExceeded', message: 'limit' }),
+    to: 'UnrecoverableError',
+    message: 'limit',
+  },
+  {
+    name: 'a job that is bound to fail',
+    from: 'Active',
+    work: job({ ready: 0, verdict: 'FailureTarget', reason: 'BackoffLimitExceeded', message: 'limit' }),
     to: 'UnrecoverableError',
     message: 'limit',
   },
@@ -185,17 +193,17 @@ const rows: Row[] = [
     name: 'a job that failed, and a puller that says why',
     from: 'Active',
     work: {
-      ...job({ failed: 'True', reason: 'BackoffLimitExceeded', message: 'limit' }),
+      ...job({ verdict: 'Failed', reason: 'BackoffLimitExceeded', message: 'limit' }),
       progress: report({ message: 'images are missing' }),
     },
     to: 'UnrecoverableError',
     message: 'images are missing',
   },
-  { name: 'a job that may fail', from: 'Active', work: job({ active: 1, ready: 1, failed: 'False', reason: 'x' }), to: 'Active' },
+  { name: 'a job that was suspended', from: 'Active', work: job({ active: 1, ready: 1, verdict: 'Suspended', reason: 'x' }), to: 'Active' },
   {
     name: 'a job that took too long',
     from: 'Active',
-    work: job({ failed: 'True', reason: 'DeadlineExceeded', message: 'too long' }),
+    work: job({ verdict: 'Failed', reason: 'DeadlineExceeded', message: 'too long' }),
     to: 'PrecacheTimeout',
     message: 'timed out: too long',
   },

@@ -190,12 +190,19 @@ function jobSight(work: ManifestWork, { job, namespace }: SpokeJobNames): Sight 
   return { since, answer: { kind: 'found', object: { kind: 'Job', metadata, status: jobStatus(seen.values) } } };
 }
 
+const SUCCEEDED: readonly unknown[] = ['SuccessCriteriaMet', 'Complete'];
+const FAILED: readonly unknown[] = ['FailureTarget', 'Failed'];
+
 /** A Job's status from the scalars of one read; what the Job does not say is left out. */
 function jobStatus(values: Values): Record<string, unknown> {
-  const counts = [Value.active, Value.ready, Value.succeeded].flatMap((name) => (values.has(name) ? [[name, values.get(name)]] : []));
-  const failed = values.get(Value.failed);
-  const conditions = [{ type: 'Failed', status: failed, reason: values.get(Value.reason), message: values.get(Value.message) }];
-  return { ...Object.fromEntries(counts), ...(failed !== undefined && { conditions }) };
+  const counts = [Value.active, Value.ready].flatMap((name) => (values.has(name) ? [[name, values.get(name)]] : []));
+  const verdict = values.get(Value.verdict);
+  const failed = { type: 'Failed', status: 'True', reason: values.get(Value.reason), message: values.get(Value.message) };
+  return {
+    ...Object.fromEntries(counts),
+    ...(SUCCEEDED.includes(verdict) && { succeeded: 1 }),
+    ...(FAILED.includes(verdict) && { conditions: [failed] }),
+  };
 }
 
 /** What the puller said last by a work, as far as it is this attempt's. */

@@ -22,7 +22,7 @@ const ITS_OWN = [
   '/registry/ranges/',
 ];
 const ITS_NAMESPACES = ['default', 'kube-node-lease', 'kube-public', 'kube-system'];
-const SOON_MS = 30_000;
+const SOON_MS = 120_000;
 const LOOK_MS = 20;
 
 type Named = { readonly metadata: { readonly name: string } };
