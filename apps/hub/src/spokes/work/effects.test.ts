@@ -167,6 +167,12 @@ const rows: ({ name: string; effect: SpokeJobEffect; writes: string[]; wakeAt?: 
     writes: [release],
   },
   { name: 'starts over without it', effect: 'startOver', work: running, writes: [remove] },
+  {
+    name: 'says the new spec in a work that no agent has seen',
+    effect: 'startOver',
+    work: made,
+    writes: ['patch manifestworks precache-work'],
+  },
   { name: 'starts over once', effect: 'startOver', work: { ...running, deleting: true }, writes: [] },
 ];
 
@@ -208,4 +214,12 @@ test('a work that would be too big goes by actions, and says why', async () => {
   expect(created[0]?.metadata.annotations?.['flotilla.io/work-refused']).toMatch(
     new RegExp(`^a work of \\d+ bytes is more than the ${MAX_WORK_BYTES} allowed$`),
   );
+});
+
+test('a work that no agent has seen is another attempt when it starts over, unless one sees it meanwhile', async () => {
+  const [patch] = (await run('startOver', { work: made })).patches;
+  const { metadata, spec } = ManifestWork.schema.parse({ ...Object(patch), metadata: { name: 'x', ...Object(patch).metadata } });
+  expect(metadata).toMatchObject({ uid: 'work-uid', resourceVersion: '7' });
+  expect(metadata.annotations?.[Annotation.attempt]).not.toBe('a1');
+  expect(spec?.workload?.manifests?.length).toBeGreaterThan(3);
 });

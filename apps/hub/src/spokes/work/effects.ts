@@ -72,8 +72,13 @@ export class WorkRun implements SpokeRun {
     if (work && !isFrozen(work) && !isLeaving(work) && !isGoing) await this.#actions.clear();
   }
 
+  /** What no agent has seen yet carries the new spec from now on: nobody would be there to remove it. */
   async startOver(): Promise<void> {
-    await this.remove();
+    const { work } = this.#spoke;
+    if (!work || isLeaving(work) || isFrozen(work) || isAnswered(work)) return this.remove();
+    const { metadata, spec } = this.#build(this.#newAttempt());
+    const { resourceVersion } = work.metadata;
+    await this.#patch(work, { metadata: { resourceVersion, annotations: metadata.annotations }, spec });
   }
 
   /** The work, and the job again that vanished from the spoke. */
@@ -125,7 +130,7 @@ export class WorkRun implements SpokeRun {
   }
 
   async #begin(): Promise<void> {
-    const work = this.#build({ id: attemptOf(this.#task.upgrade.uid, this.#writer.now()), losses: 0 });
+    const work = this.#build(this.#newAttempt());
     const bytes = Buffer.byteLength(JSON.stringify(work.spec));
     // No hub takes it, whatever is wanted.
     if (bytes > MAX_WORK_BYTES) return this.#actions.fallBack(`a work of ${bytes} bytes is more than the ${MAX_WORK_BYTES} allowed`);
@@ -138,6 +143,10 @@ export class WorkRun implements SpokeRun {
     const lateAt = createdAt(work) + UNANSWERED_MS;
     if (this.#writer.now() < lateAt) return this.#writer.wake(lateAt);
     if (mayFallBack) await this.#actions.fallBack(seen.note ?? '');
+  }
+
+  #newAttempt(): Attempt {
+    return { id: attemptOf(this.#task.upgrade.uid, this.#writer.now()), losses: 0 };
   }
 
   #build(attempt: Attempt): BuiltWork {

@@ -88,6 +88,7 @@ export function workOf(given: WorkCase = {}): ManifestWork {
         name: PRECACHE_WORK,
         namespace: 'spoke',
         uid: given.uid ?? 'work-uid',
+        resourceVersion: '7',
         generation: given.generation ?? 1,
         creationTimestamp: at(0),
         labels: { [Label.upgradeUid]: UPGRADE.uid, [Label.work]: 'precache' },
