@@ -1,7 +1,14 @@
 import { dirname, resolve } from 'node:path';
 import { findCondition, type Resource } from '@flotilla/api';
 import { ClusterRole, ClusterRoleBinding, Lease, Namespace, Role, RoleBinding, Secret, ServiceAccount } from '@flotilla/api/core';
-import { CLUSTER_AVAILABLE, ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
+import {
+  CLUSTER_AVAILABLE,
+  ManagedCluster,
+  ManagedClusterAction,
+  ManagedClusterView,
+  ManifestWork,
+  WORK_FINALIZER,
+} from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { runCommand } from '@flotilla/control-plane/processes';
 import { eventually } from '@flotilla/pace/testing';
@@ -279,10 +286,13 @@ describe('a spoke that is not wanted any more', () => {
     await admin.create(ManagedClusterAction, { metadata, spec: { actionType: 'Delete', kube: { resource: 'nodes', name: 'x' } } });
     await admin.create(ManagedClusterView, { metadata, spec: { scope: { resource: 'nodes', name: 'x' } } });
     await admin.create(ManifestWork, { metadata, spec: { workload: { manifests: [] } } });
+    const begun = { ...metadata, name: 'begun', finalizers: [WORK_FINALIZER] };
+    await admin.create(ManifestWork, { metadata: begun, spec: { workload: { manifests: [] } } });
     await admin.patch(ManagedCluster, { name: 'spoke-4' }, { spec: { hubAcceptsClient: false } }, { type: 'merge' });
     await eventually(async () => (await left()) === 0);
     // Whoever joins next under this name is another cluster, perhaps.
     for (const kind of [ManagedClusterAction, ManagedClusterView, ManifestWork]) expect(await admin.get(kind, metadata)).toBeUndefined();
+    expect(await admin.get(ManifestWork, begun)).toBeUndefined();
     // API servers remember for ten seconds that a token was good.
     await eventually(async () => (await attempt(agent, 'GET', actions('spoke-4'))) === 'unauthorized');
     expect(await conditionOf('spoke-4', 'HubAcceptedManagedCluster')).toBe('False HubClusterAdminDenied');

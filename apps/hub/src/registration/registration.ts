@@ -15,6 +15,7 @@ import {
   watch,
 } from '@flotilla/runtime';
 import { BY_CLUSTER } from '../indexes.ts';
+import { isAnswered, releaseWork } from '../spokes/port/ending-work.ts';
 import { clusterAccess, clusterLease, clusterNamespace } from './access.ts';
 import { clusterOf, createRegistrationCaches, isInOrder, type RegistrationCaches } from './caches.ts';
 import { judgeRegistration } from './judge.ts';
@@ -115,6 +116,8 @@ async function revokeAccess(cluster: string, { client, caches }: Deps): Promise<
     return client.delete(kind, { name, ...(namespace !== undefined && { namespace }) }, { uid });
   };
   let found = await remove(account);
+  const works = await client.list(ManifestWork, { namespace: cluster });
+  for (const work of works.items) if (!isAnswered(work)) await releaseWork(client, work);
   for (const kind of ORDERS) {
     const { items } = await client.list(kind, { namespace: cluster });
     for (const { metadata } of items) await client.delete(kind, { namespace: cluster, name: metadata.name }, { uid: metadata.uid });

@@ -1,7 +1,7 @@
 /** How a ManifestWork of a job ends: by its agent, which cleans the spoke first, or by the hub where no agent ever said anything of it. */
 import { findCondition } from '@flotilla/api';
 import { ManifestWork, WORK_APPLIED, WORK_FINALIZER } from '@flotilla/api/ocm';
-import { isConflict, isNotFound } from '@flotilla/runtime';
+import { type Client, isConflict, isNotFound } from '@flotilla/runtime';
 import type { HubWriter } from './hub-writer.ts';
 
 /** A work of which no agent has said anything for this long is not answered, while its cluster is available. Agents take a second (spec/ocm 4.3). */
@@ -27,14 +27,15 @@ export const isAnswered = ({ status }: ManifestWork): boolean => findCondition(s
 export async function endWork(writer: HubWriter, work: ManifestWork, cluster: AnsweringCluster): Promise<void> {
   const lateAt = createdAt(work) + UNANSWERED_MS;
   const isHeld = !isAnswered(work) && work.metadata.finalizers?.includes(WORK_FINALIZER) === true;
-  if (isHeld && (cluster.isDetached || (cluster.available && writer.now() >= lateAt))) await release(writer, work);
+  if (isHeld && (cluster.isDetached || (cluster.available && writer.now() >= lateAt))) await releaseWork(writer.client, work);
   else if (isHeld && cluster.available) writer.wake(lateAt);
   if (!isLeaving(work)) await writer.client.delete(ManifestWork, work.metadata, { uid: work.metadata.uid });
 }
 
-/** Where an agent says something at the same moment, the work is its own again. */
-async function release({ client }: HubWriter, { metadata }: ManifestWork): Promise<void> {
-  const finalizers = metadata.finalizers?.filter((finalizer) => finalizer !== WORK_FINALIZER);
+/** Takes away the finalizer that a work was made with. Where an agent says something at the same moment, the work is its own again. */
+export async function releaseWork(client: Pick<Client, 'patch'>, { metadata }: ManifestWork): Promise<void> {
+  const finalizers = metadata.finalizers?.filter((finalizer) => finalizer !== WORK_FINALIZER) ?? [];
+  if (finalizers.length === (metadata.finalizers?.length ?? 0)) return;
   const { uid, resourceVersion } = metadata;
   await client
     .patch(ManifestWork, metadata, { metadata: { uid, resourceVersion, finalizers } }, { type: 'merge' })
