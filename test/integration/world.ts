@@ -12,11 +12,12 @@ import {
   type SimulatedSpokesOptions,
   startSimulatedSpokes,
 } from '@flotilla/control-plane/simulators';
-import { eventually } from '@flotilla/pace/testing';
+import { eventually, SkippingClock } from '@flotilla/pace/testing';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, beforeEach, test } from 'vitest';
 import { type RunningProgram, startHub } from '../../tools/src/fleets/programs.ts';
 import { hubCrds } from '../fixtures/crds.ts';
+import { embedHub, type TestHub } from './embedded-hub.ts';
 
 /** What a world is made of. */
 export interface WorldOptions {
@@ -34,6 +35,8 @@ export interface WorldOptions {
   readonly apiServer?: ApiServerOptions;
   /** Start no hub. */
   readonly withoutHub?: boolean;
+  /** Its hubs are processes of their own, which can be killed; default: they run in this one, by the world's clock. */
+  readonly processes?: boolean;
   /** CRDs that are installed; default: the hub's. */
   readonly crds?: readonly unknown[];
 }
@@ -59,6 +62,7 @@ export interface Surroundings {
   readonly spokes: SimulatedSpokes;
   readonly dir: string;
   readonly hubArgs: readonly string[];
+  readonly processes: boolean;
 }
 
 /** Everything but the hub. */
@@ -74,24 +78,42 @@ export async function startSurroundings(options: WorldOptions): Promise<Surround
   const job = { seconds: 3, jitter: 0, startupMs: 500, progressMs: 1000, ...options.job };
   const shape = { seed: options.seed ?? 1, job, namespaceDeletionMs: 500, workCadence: WORK_CADENCE, ...options.simulated };
   const spokes = await startSimulatedSpokes({ client, names: options.spokes, ...shape });
-  return { server, client, spokes, dir, hubArgs: [...HUB_ARGS, ...transportArgs(options), ...(options.hubArgs ?? [])] };
+  const hubArgs = [...HUB_ARGS, ...transportArgs(options), ...(options.hubArgs ?? [])];
+  return { server, client, spokes, dir, hubArgs, processes: options.processes ?? false };
 }
 
-/** A real API server, simulated spokes in this process, and the hub as a process of its own. Upgrades are named `name` or `namespace/name`. */
+/** How a hub is started as a process. */
+interface HubProcessOptions {
+  readonly args?: readonly string[];
+  readonly kubeconfig?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly standby?: boolean;
+}
+
+async function untilLeading<H extends TestHub>(hub: H): Promise<H> {
+  await eventually(async () => (await hub.output()).includes('Caches are filled'), 'the hub to lead', 60_000);
+  return hub;
+}
+
+/** A real API server, simulated spokes in this process, and the hub. Upgrades are named `name` or `namespace/name`. */
 export class HubWorld implements AsyncDisposable {
   readonly server: ApiServer;
   readonly client: Client;
   readonly spokes: SimulatedSpokes;
   readonly dir: string;
-  hub: RunningProgram | undefined;
+  hub: TestHub | undefined;
+  /** The time of hubs in this process. */
+  readonly clock = new SkippingClock();
   readonly #args: readonly string[];
+  readonly #processes: boolean;
 
-  constructor({ server, client, spokes, dir, hubArgs }: Surroundings) {
+  constructor({ server, client, spokes, dir, hubArgs, processes }: Surroundings) {
     this.server = server;
     this.client = client;
     this.spokes = spokes;
     this.dir = dir;
     this.#args = hubArgs;
+    this.#processes = processes;
   }
 
   async stop(): Promise<void> {
@@ -116,19 +138,19 @@ export class HubWorld implements AsyncDisposable {
     }
   }
 
-  /** Starts another hub; resolves when it leads, unless `standby`. */
-  async startHub(
-    options: { args?: readonly string[]; kubeconfig?: string; env?: Readonly<Record<string, string>>; standby?: boolean } = {},
-  ): Promise<RunningProgram> {
-    const hub = await startHub(
-      options.kubeconfig ?? this.server.kubeconfig,
-      this.dir,
-      [...this.#args, ...(options.args ?? [])],
-      options.env,
-    );
+  /** Starts another hub; resolves when it leads. */
+  async startHub({ args = [] }: { readonly args?: readonly string[] } = {}): Promise<TestHub> {
+    if (this.#processes) return this.startHubProcess({ args });
+    this.hub = await embedHub(this.server.kubeconfig, [...this.#args, ...args], this.clock);
+    return untilLeading(this.hub);
+  }
+
+  /** Starts another hub as a process of its own; resolves when it leads, unless `standby`. */
+  async startHubProcess(options: HubProcessOptions = {}): Promise<RunningProgram> {
+    const { kubeconfig = this.server.kubeconfig, args = [], env, standby = false } = options;
+    const hub = await startHub(kubeconfig, this.dir, [...this.#args, ...args], env);
     this.hub = hub;
-    if (!options.standby) await eventually(async () => (await hub.output()).includes('Caches are filled'), 'the hub to lead', 60_000);
-    return hub;
+    return standby ? hub : untilLeading(hub);
   }
 
   async get(name: string): Promise<ClusterGroupUpgrade | undefined> {

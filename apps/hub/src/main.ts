@@ -1,28 +1,4 @@
-import { openStore } from '@flotilla/queues';
-import { createClient, type Program, runProgram } from '@flotilla/runtime';
-import { type HubConfig, readConfig } from './config.ts';
-import { installCrds } from './crd-installer.ts';
-import { lead, runWorker } from './hub.ts';
+import { runProgram } from '@flotilla/runtime';
+import { hubProgram } from './program.ts';
 
-/** Wires the hub and runs it until it is stopped. A hub that waits for the lease is ready. */
-async function main(program: Program<HubConfig>): Promise<void> {
-  const { config, logger, metrics, clock } = program;
-  const client = createClient({ kubeconfigPath: config.kubeconfig, userAgent: 'flotilla-hub', logger, metrics });
-  program.defer(() => client.close());
-  const store = await openStore({ redisUrl: config.redisUrl, preference: config.queueStore, log: logger });
-  program.defer(() => store.close());
-  if (config.installCrds && config.role === 'hub')
-    await installCrds(client, { transport: config.standalone, clusterSets: config.standalone && config.tenancy }, logger);
-  program.ready();
-  logger.info({ server: client.server, port: program.port, store: store.description }, 'Hub is ready');
-  const deps = { client, store, config, logger, metrics, clock };
-  if (config.role === 'worker') return runWorker(deps, program.signal);
-  await program.lead({ client, ref: { namespace: config.namespace, name: config.leaseName } }, (signal) => lead(deps, signal));
-}
-
-await runProgram({
-  name: 'hub',
-  config: () => readConfig(),
-  listen: ({ httpHost, httpPort }) => ({ host: httpHost, port: httpPort }),
-  main,
-});
+await runProgram(hubProgram());

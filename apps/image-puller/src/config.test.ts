@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { parseConfig } from './config.ts';
+import { readConfig } from './config.ts';
+
+const parse = (env: Readonly<Record<string, string>>) => readConfig(env, []);
 
 test('an empty environment gives the defaults of a pod on a node', () => {
-  expect(parseConfig({ MAX_PARALLEL_PULLS: '', STORE: '' })).toMatchObject({
+  expect(parse({ MAX_PARALLEL_PULLS: '', STORE: '' })).toMatchObject({
     specDir: '/etc/config',
     store: 'cri',
     sockets: ['/run/containerd/containerd.sock', '/run/crio/crio.sock'],
@@ -22,7 +24,7 @@ test('an empty environment gives the defaults of a pod on a node', () => {
 
 test('a layout takes no more than its blobs, a socket may be a URL, mirrors are JSON', () => {
   const REGISTRY_CONFIG = '[{"source":"registry.test","mirrors":["10.0.0.1:5000/cache"],"insecure":true}]';
-  expect(parseConfig({ STORE: 'layout', CRI_SOCKET: 'unix:///run/x.sock', REGISTRY_CONFIG })).toMatchObject({
+  expect(parse({ STORE: 'layout', CRI_SOCKET: 'unix:///run/x.sock', REGISTRY_CONFIG })).toMatchObject({
     expansion: 1,
     sockets: ['/run/x.sock'],
     registryRules: [{ prefix: 'registry.test', scheme: 'https', mirrors: [{ location: '10.0.0.1:5000/cache', scheme: 'http' }] }],
@@ -32,7 +34,7 @@ test('a layout takes no more than its blobs, a socket may be a URL, mirrors are 
 test('an insecure source that is its own mirror is spoken to over plain HTTP', () => {
   const REGISTRY_CONFIG =
     '[{"source":"a.test:5000","mirrors":[],"insecure":true},{"source":"b.test","mirrors":["m.test"],"insecure":true}]';
-  expect(parseConfig({ REGISTRY_CONFIG }).registryRules.map(({ prefix, scheme }) => [prefix, scheme])).toEqual([
+  expect(parse({ REGISTRY_CONFIG }).registryRules.map(({ prefix, scheme }) => [prefix, scheme])).toEqual([
     ['a.test:5000', 'http'],
     ['b.test', 'https'],
   ]);
@@ -46,7 +48,7 @@ test('several sockets, bundles and proxies in either spelling', () => {
     HTTP_PROXY: 'http://u:p@proxy.test',
     no_proxy: '.cluster.local',
   };
-  expect(parseConfig(environment)).toMatchObject({
+  expect(parse(environment)).toMatchObject({
     sockets: ['/run/a.sock', '/run/b.sock'],
     registryCaPaths: ['/etc/a.pem', '/etc/b.pem'],
     proxy: { http: 'http://u:p@proxy.test', https: 'http://proxy.test:3128', no: '.cluster.local' },
@@ -54,10 +56,15 @@ test('several sockets, bundles and proxies in either spelling', () => {
 });
 
 test('a proxy that is no URL is refused without its password', () => {
-  for (const HTTPS_PROXY of ['http://u:hunter2@bad host', 'socks5://u:hunter2@proxy.test'])
-    expect(() => parseConfig({ HTTPS_PROXY })).toThrow(
+  for (const HTTPS_PROXY of ['http://u:hunter2@bad host', 'u:hunter2@bad host', 'socks5://u:hunter2@proxy.test'])
+    expect(() => parse({ HTTPS_PROXY })).toThrow(
       expect.objectContaining({ message: expect.stringMatching(/^(?!.*hunter2).*HTTPS_PROXY.*is no URL of a proxy/) }),
     );
+});
+
+test('a flag counts before its variable', () => {
+  const { specDir, store } = readConfig({ STORE: 'cri', CONFIG_VOLUME_PATH: '/spec' }, ['--store', 'layout']);
+  expect([specDir, store]).toEqual(['/spec', 'layout']);
 });
 
 describe('refused, naming the variable', () => {
@@ -77,7 +84,7 @@ describe('refused, naming the variable', () => {
     ['REGISTRY_CONFIG', `${'['.repeat(30_000)}${']'.repeat(30_000)}`],
     ['REGISTRY_CONFIG', ' '.repeat(70_000)],
   ])('%s', (name, value) => {
-    expect(() => parseConfig({ [name]: value })).toThrow(
+    expect(() => parse({ [name]: value })).toThrow(
       expect.objectContaining({ code: 'FLOTILLA_PULLER_CONFIG_INVALID', message: expect.stringContaining(name) }),
     );
   });

@@ -3,7 +3,7 @@ import { stat, writeFile } from 'node:fs/promises';
 import { errorMessage } from '@flotilla/api';
 import { PullerExit } from '@flotilla/api/ran';
 import { type Client, createLogger, type Logger, systemClock } from '@flotilla/runtime';
-import { type Config, loadConfig } from './config.ts';
+import { type Config, readConfig } from './config.ts';
 import { createRegistrySource, openRegistryClient, readPullSecret } from './list/registry-source.ts';
 import { configMapSink, connectToCluster } from './progress/config-map.ts';
 import { Progress } from './progress/progress.ts';
@@ -29,7 +29,7 @@ const write = (fd: number, text: string): void => {
 };
 
 async function main(): Promise<number> {
-  const config = loadConfig();
+  const config = readConfig();
   // stdout carries the reports alone
   const logger = createLogger({ name: 'image-puller', level: config.logLevel, destination: { write: (line) => write(2, line) } }).child({
     node: config.nodeName,

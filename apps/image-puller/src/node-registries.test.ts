@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { parseConfig } from './config.ts';
+import { readConfig } from './config.ts';
 import { readNodeRegistries } from './node-registries.ts';
 
 let root: string;
@@ -25,7 +25,7 @@ async function put(path: string, text: string): Promise<string> {
 }
 const read = (environment: Record<string, string> = {}) =>
   readNodeRegistries(
-    parseConfig({ REGISTRIES_CONF_DIR: join(root, 'etc'), REGISTRY_CERTS_DIRS: `${root}/etc/certs.d:${root}/docker`, ...environment }),
+    readConfig({ REGISTRIES_CONF_DIR: join(root, 'etc'), REGISTRY_CERTS_DIRS: `${root}/etc/certs.d:${root}/docker`, ...environment }, []),
   );
 const table = (location: string, mirror: string): string =>
   `[[registry]]\nlocation="${location}"\n[[registry.mirror]]\nlocation="${mirror}"\n`;

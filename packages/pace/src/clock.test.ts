@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { pause, systemClock } from './clock.ts';
-import { ManualClock } from './testing.ts';
+import { ManualClock, SkippingClock } from './testing.ts';
 
 test('the system clock is never early and can be cancelled', async () => {
   const started = performance.now();
@@ -54,4 +54,28 @@ test('the manual clock fires in order, each at its own time, also what is set on
     ['c', 20],
   ]);
   expect([clock.now(), clock.pending, clock.nextAt]).toEqual([30, 1, 50]);
+});
+
+test('the skipping clock goes as the machine does, and what is skipped falls due at once, in order', async () => {
+  const clock = new SkippingClock();
+  const before = clock.now();
+  expect(Math.abs(before - Date.now())).toBeLessThan(1_000);
+  const fired: string[] = [];
+  clock.setTimer(3_600_000, () => fired.push('hour'));
+  clock.setTimer(60_000, () => {
+    fired.push('minute');
+    cancelled[Symbol.dispose]();
+  });
+  const cancelled = clock.setTimer(120_000, () => fired.push('cancelled on the way'));
+  using later = clock.setTimer(7_200_000, () => fired.push('two hours'));
+  const soon = pause(clock, 3_600_010);
+  clock.skip(3_600_000);
+  expect(fired).toEqual(['minute', 'hour']);
+  expect(clock.now() - before).toBeGreaterThanOrEqual(3_600_000);
+  // What is left of it is waited for.
+  await soon;
+  expect(clock.now() - before).toBeGreaterThanOrEqual(3_600_010);
+  later[Symbol.dispose]();
+  clock.skip(7_200_000);
+  expect(fired).toEqual(['minute', 'hour']);
 });

@@ -46,7 +46,7 @@ export { createMetrics, type Metrics, type MetricsOptions } from './metrics.ts';
 export type { Change, Index } from './object-store.ts';
 export { checkOptions, type OptionRow, type OptionSource, option, pathFromCaller, readOptionFile, readOptions } from './options.ts';
 export { type Listen, type Probes, serveProbes } from './probes.ts';
-export { type Program, type ProgramConfig, type ProgramOptions, runProgram } from './program.ts';
+export { embedProgram, type Host, type Program, type ProgramConfig, type ProgramOptions, runProgram } from './program.ts';
 export type { ProtectedMetrics } from './protected-metrics.ts';
 export {
   type ReconcileContext,

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { errorMessage, FlotillaError, type Ref } from '@flotilla/api';
 import { type Clock, systemClock } from '@flotilla/pace';
@@ -64,7 +65,7 @@ export async function runProgram<C extends ProgramConfig>(options: ProgramOption
   const limit = (): void => endWithin(options.stopWithinMs ?? 25_000, logger);
   stopping.signal.addEventListener('abort', limit, { once: true });
   try {
-    await run(options, config, logger, stopping);
+    await run(options, { config, logger, stopping, identity: `${hostname()}-${process.pid}` });
     logger.info('Stopped');
   } catch (error) {
     complain(name, error);
@@ -73,19 +74,48 @@ export async function runProgram<C extends ProgramConfig>(options: ProgramOption
   }
 }
 
-async function run<C extends ProgramConfig>(
-  options: ProgramOptions<C>,
-  config: C,
-  logger: Logger,
-  stopping: AbortController,
-): Promise<void> {
+/** Who runs a program as a library. */
+export interface Host {
+  /** Stops the program when it aborts. */
+  readonly signal: AbortSignal;
+  /** Gets its log; default: stdout. */
+  readonly log?: LoggerOptions['destination'];
+}
+
+/**
+ * Runs a program beside whatever else runs in this process: no signal is caught and no exit code set. Resolves when it has ended, soon after
+ * the host's signal. Throws what its configuration or its `main` throws.
+ */
+export async function embedProgram<C extends ProgramConfig>(options: ProgramOptions<C>, { signal, log }: Host): Promise<void> {
+  const config = options.config();
+  const logger = createLogger({ name: options.name, level: config.logLevel, ...(log && { destination: log }) });
+  const stopping = new AbortController();
+  const stop = (): void => stopping.abort(signal.reason);
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
+  try {
+    // One process may hold several that contend for one lease.
+    await run(options, { config, logger, stopping, identity: `${hostname()}-${process.pid}-${randomUUID()}` });
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+/** What a program runs with, wherever it runs. */
+interface Running<C extends ProgramConfig> {
+  readonly config: C;
+  readonly logger: Logger;
+  readonly stopping: AbortController;
+  readonly identity: string;
+}
+
+async function run<C extends ProgramConfig>(options: ProgramOptions<C>, { config, logger, stopping, identity }: Running<C>): Promise<void> {
   const { clock = systemClock } = options;
   const metrics = createMetrics();
   await using stack = new AsyncDisposableStack();
   let notReady: () => string | undefined = () => 'starting';
   const listen = options.listen?.(config);
   const probes = listen && stack.use(await serveProbes(listen, { notReady: () => notReady(), registry: metrics.registry }));
-  const identity = `${hostname()}-${process.pid}`;
   const { signal } = stopping;
   await options.main({
     config,
@@ -102,8 +132,8 @@ async function run<C extends ProgramConfig>(
       stack.defer(async () => {
         await close().catch((err: unknown) => logger.warn({ err }, 'Closing failed'));
       }),
-    lead: ({ client, ref }, work) =>
-      runWithLease({ client, ref, identity, signal, logger, metrics, clock: options.clock, onStartedLeading: work }),
+    // By the machine's time: others who contend for it know no other.
+    lead: ({ client, ref }, work) => runWithLease({ client, ref, identity, signal, logger, metrics, onStartedLeading: work }),
     stop: () => stopping.abort(new Error('stopped')),
   });
 }

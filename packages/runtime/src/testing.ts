@@ -1,1 +1,1 @@
-export { eventually, ManualClock } from '@flotilla/pace/testing';
+export { eventually, ManualClock, SkippingClock } from '@flotilla/pace/testing';

@@ -9,7 +9,7 @@ const PROGRESS = 'False NotStarted: Cluster backup is in progress';
 const spokes = ['patient', 'one', 'two', 'good', 'failing', 'late', 'doomed', 'lost', 'cached', 'uncopied', 'shared', 'killed', 'gone'];
 
 const test = testIn(async () => {
-  const world = await RolloutWorld.start({ spokes, withoutHub: true });
+  const world = await RolloutWorld.start({ processes: true, spokes, withoutHub: true });
   for (const name of ['failing', 'doomed']) world.spokes.setFaults(name, { failJob: true });
   for (const name of ['late', 'lost']) world.spokes.setFaults(name, { deadlineJobSeconds: 2 });
   // Their jobs end when the tests have seen what there is to see meanwhile.

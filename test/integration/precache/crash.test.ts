@@ -43,7 +43,7 @@ test(
     const env = { REDIS_URL: redis.url };
     let hubs = 0;
     // Each hub has a lease of its own: its predecessor is dead, and waiting 15 s for the lease of the dead is another test's matter.
-    const startHub = () => world.startHub({ args: ['--lease-name', `crash-${++hubs}`], env, standby: true });
+    const startHub = () => world.startHubProcess({ args: ['--lease-name', `crash-${++hubs}`], env, standby: true });
     await startHub();
 
     const log: string[] = [];

@@ -28,7 +28,7 @@ describe('the API server', () => {
   test.concurrent('loses every connection, watches and writes alike, every two seconds', async () => {
     await using world = await World.start({ spokes, job: { seconds: 4 }, withoutHub: true });
     await using relay = await startRelay(Number(new URL(world.server.url).port));
-    await world.startHub({ kubeconfig: await relayed(world, relay.port) });
+    await world.startHubProcess({ kubeconfig: await relayed(world, relay.port) });
     let cuts = 0;
     const cutting = setInterval(() => {
       cuts += relay.cut();
@@ -47,7 +47,7 @@ describe('the API server', () => {
   test.concurrent('is behind connections that fall silent in mid-run without being closed', async () => {
     await using world = await World.start({ spokes, job: { seconds: 4 }, withoutHub: true });
     await using relay = await startRelay(Number(new URL(world.server.url).port));
-    await world.startHub({ kubeconfig: await relayed(world, relay.port) });
+    await world.startHubProcess({ kubeconfig: await relayed(world, relay.port) });
     await world.upgrade('run', spokes);
     await world.untilBegun('run');
     expect(relay.silence()).toBeGreaterThan(5);
@@ -57,7 +57,7 @@ describe('the API server', () => {
   });
 
   test('is restarted in mid-run, and has forgotten the versions that were watched', async () => {
-    await using world = await World.start({ apiServer: { own: true }, spokes, job: { seconds: 6 } });
+    await using world = await World.start({ processes: true, apiServer: { own: true }, spokes, job: { seconds: 6 } });
     await world.upgrade('run', spokes);
     await world.untilStates('run', { 'spoke-1': 'Active' });
     await world.server.restart({ etcd: true, forgets: true });
@@ -72,8 +72,8 @@ describe('the API server', () => {
 
 test.concurrent('the leader is killed and the other hub takes over', async () => {
   await using world = await World.start({ spokes, job: { seconds: 6 }, withoutHub: true });
-  await using leader = await world.startHub();
-  const standby = await world.startHub({ standby: true });
+  await using leader = await world.startHubProcess();
+  const standby = await world.startHubProcess({ standby: true });
   await eventually(async () => (await standby.output()).includes('Waiting for the lease'), 'the other to wait', 60_000);
   await world.upgrade('run', spokes);
   await world.untilBegun('run');

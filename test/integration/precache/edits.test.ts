@@ -9,7 +9,9 @@ import { PLATFORM, TRANSPORTS, World } from './world.ts';
 const COMPLETED = 'True PrecachingCompleted: Precaching is completed for all clusters';
 
 describe.each(TRANSPORTS)('by %s', (transport) => {
-  const test = testIn(() => World.start({ transport, spokes: ['quick', 'running', 'away', 'early', 'slow'], job: { seconds: 8 } }));
+  const test = testIn(() =>
+    World.start({ transport, processes: true, spokes: ['quick', 'running', 'away', 'early', 'slow'], job: { seconds: 8 } }),
+  );
 
   /** A PreCachingConfig that asks for these images besides the platform's. */
   async function ask(world: World, name: string, additionalImages: readonly string[]): Promise<void> {

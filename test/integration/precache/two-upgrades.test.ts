@@ -4,7 +4,9 @@ import { testIn } from '../world.ts';
 import { TRANSPORTS, World } from './world.ts';
 
 describe.each(TRANSPORTS)('by %s', (transport) => {
-  const test = testIn(() => World.start({ transport, spokes: ['shared', 'own', 'handed-on', 'restarted', 'retried', 'beside'] }));
+  const test = testIn(() =>
+    World.start({ transport, processes: true, spokes: ['shared', 'own', 'handed-on', 'restarted', 'retried', 'beside'] }),
+  );
 
   const waits = (holder: string) => `waits for ClusterGroupUpgrade default/${holder}, which is pre-caching this cluster`;
 

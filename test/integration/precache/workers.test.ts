@@ -24,7 +24,7 @@ eachAttempt(
 );
 
 async function startWorker(env: Record<string, string>): Promise<RunningProgram> {
-  const worker = await world.startHub({ args: ['--role', 'worker', '--step-concurrency', '4'], env, standby: true });
+  const worker = await world.startHubProcess({ args: ['--role', 'worker', '--step-concurrency', '4'], env, standby: true });
   workers.push(worker);
   return worker;
 }
@@ -41,7 +41,7 @@ test('workers on the same Redis take steps; one that is killed costs time alone'
   if (!redis) return skip('redis-server is not on PATH; install it to run this test');
   const env = { REDIS_URL: redis.url };
   const [doomed, steady] = [await startWorker(env), await startWorker(env)];
-  const leader = await world.startHub({ args: ['--step-concurrency', '1'], env });
+  const leader = await world.startHubProcess({ args: ['--step-concurrency', '1'], env });
 
   await world.upgrade('shared', spokes);
   await world.untilBegun('shared');
@@ -60,12 +60,12 @@ test('a leader that is killed leaves steps behind; workers run them, and its suc
   const env = { REDIS_URL: redis.url };
   // Where the test before has not left them.
   if (workers.length === 0) await startWorker(env);
-  if (!world.hub || world.hub.hasExited()) await world.startHub({ args: ['--step-concurrency', '1'], env });
+  if (!world.hub || world.hub.hasExited()) await world.startHubProcess({ args: ['--step-concurrency', '1'], env });
   const before = new Map(spokes.map((spoke) => [spoke, world.spokes.jobsCreated(spoke).length]));
   await world.upgrade('handed-over', spokes);
   await world.untilBegun('handed-over');
   await world.hub?.stop({ signal: 'SIGKILL' });
-  await world.startHub({ args: ['--lease-name', 'successor', '--step-concurrency', '1'], env });
+  await world.startHubProcess({ args: ['--lease-name', 'successor', '--step-concurrency', '1'], env });
   await world.untilCondition('handed-over', 'PrecachingSuceeded', done, 120_000);
   await world.untilClean(spokes);
   for (const spoke of spokes) expect(world.spokes.jobsCreated(spoke), spoke).toHaveLength((before.get(spoke) ?? 0) + 1);

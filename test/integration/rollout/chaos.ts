@@ -84,7 +84,7 @@ export class Chaos {
   async #start(standby = false): Promise<RunningProgram> {
     const { world, redis, relay } = this.#around;
     const args = ['--lease-name', `chaos-${this.#leases}`, '--redis-url', redis.url];
-    return world.startHub({ args, kubeconfig: relay.kubeconfig, standby });
+    return world.startHubProcess({ args, kubeconfig: relay.kubeconfig, standby });
   }
 
   /** The next one waits already; the one before gives up its lease and ends. */

@@ -8,7 +8,7 @@ import { REMEDIATING, RolloutWorld, spokeNames } from './world.ts';
 
 const test = testIn(() => {
   const fleets = { deleted: 3, gone: 4, lost: 2, killed: 6, counted: 4 };
-  return RolloutWorld.start({ spokes: Object.entries(fleets).flatMap(([name, count]) => spokeNames(count, name)) });
+  return RolloutWorld.start({ processes: true, spokes: Object.entries(fleets).flatMap(([name, count]) => spokeNames(count, name)) });
 });
 
 const neverOn = (world: RolloutWorld, policy: string, ...clusters: string[]) => {

@@ -9,7 +9,7 @@ const PARTIAL = { [Annotation.blockingCompletionMode]: 'partial' };
 const FILTERING = { ...PARTIAL, [Annotation.blockingClusterFiltering]: 'true' };
 
 const test = testIn(() => {
-  const fleets = { wait: 1, first: 2, part: 3, same: 3, none: 2, cached: 3, uncached: 2, opens: 1, closes: 2, broken: 1, unbound: 1 };
+  const fleets = { wait: 1, first: 2, part: 3, same: 3, none: 2, cached: 3, uncached: 2, broken: 1, unbound: 1 };
   return RolloutWorld.start({
     spokes: Object.entries(fleets).flatMap(([name, count]) => spokeNames(count, name)),
     job: { seconds: 1, startupMs: 200 },
@@ -116,49 +116,6 @@ test.concurrent('a canary that fails to pre-cache ends the upgrade', async ({ wo
   await world.untilCondition('uncached', 'Succeeded', 'False Failed: Precaching failed on canary clusters');
   expect(await world.recorded('uncached')).toContain('uncached-1: failed');
   for (const cluster of clusters) expect(world.happened('uncached-p', cluster)).toEqual(['NonCompliant']);
-});
-
-test.concurrent('an upgrade with a window waits for its start, and starts then', async ({ world }) => {
-  await world.policies(['opens-1'], { 'opens-p': {} });
-  const start = inSeconds(10);
-  await world.upgrade('opens', ['opens-1'], ['opens-p'], {}, { [Annotation.windowStart]: start });
-  await eventually(async () => (await world.condition('opens', 'Progressing'))?.startsWith('False WaitingForWindow: '), 'the wait', 9_000);
-  const text = await world.condition('opens', 'Progressing');
-  expect(text).toContain(start);
-  expect(text).toContain(Annotation.windowStart);
-  await world.untilCompleted('opens');
-  const started = Date.parse((await startedAt(world, 'opens')) ?? '');
-  expect(started).toBeGreaterThanOrEqual(Date.parse(start));
-  expect(started).toBeLessThan(Date.parse(start) + 3000);
-});
-
-test.concurrent('a batch that runs when the window ends is finished; the next one waits until the window is moved', async ({ world }) => {
-  const clusters = spokeNames(2, 'closes');
-  await world.policies(clusters, { 'closes-p': {} });
-  world.propagator.script('policies/closes-p', 'closes-1', { never: true });
-  const window = { [Annotation.windowStart]: inSeconds(-60), [Annotation.windowEnd]: inSeconds(10) };
-  await world.upgrade('closes', clusters, ['closes-p'], { remediationStrategy: { maxConcurrency: 1, timeout: 240 } }, window);
-  await world.untilInProgress('closes', 'closes-1');
-  await eventually(() => Date.now() > Date.parse(window[Annotation.windowEnd]), 'the window to end', 15_000);
-  expect(await world.condition('closes', 'Progressing')).toBe(REMEDIATING);
-  const waits = async () => (await world.get('closes'))?.status?.waits?.map(({ for: what, names }) => `${names.join()} for ${what}`);
-  expect(await waits()).toEqual(['closes-2 for its batch', 'closes-1 for policy closes-p']);
-  world.propagator.script('policies/closes-p', 'closes-1', {});
-  await eventually(async () => (await world.condition('closes', 'Progressing'))?.startsWith('True WaitingForWindow: '), 'the wait', 20_000);
-  const text = await world.condition('closes', 'Progressing');
-  expect(text).toContain(window[Annotation.windowEnd]);
-  expect(text).toContain(Annotation.windowEnd);
-  expect(await world.recorded('closes')).toEqual(['closes-1: complete']);
-  expect(await waits()).toEqual(['closes-2 for gate window']);
-  expect(
-    world
-      .history('closes')
-      .batchStarts()
-      .map(({ batch }) => batch),
-  ).toEqual([1]);
-  await world.annotate('closes', { [Annotation.windowEnd]: inSeconds(3600) });
-  await world.untilCompleted('closes');
-  expect(await waits()).toBeUndefined();
 });
 
 test.concurrent('a window that cannot be read is refused with the annotation, the value and the fix', async ({ world }) => {

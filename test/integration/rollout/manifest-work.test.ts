@@ -32,6 +32,7 @@ describe.each(FeedbackMode)('with agents whose feedback is %s', (feedback) => {
       stop = new AbortController();
       const fleets = { all: 5, seq: 3, never: 2, abort: 2, late: 1, bad: 1, keep: 1, drop: 1, kill: 3, away: 2, next: 2 };
       world = await RolloutWorld.start({
+        processes: true,
         spokes: Object.entries(fleets).flatMap(([name, count]) => spokeNames(count, name)),
         simulated: { work: { seconds: 0.5, jitter: 0 }, workCadence: { statusSyncMs: 500, resyncMs: 240_000, feedback } },
       });

@@ -20,6 +20,7 @@ eachAttempt(
     stop = new AbortController();
     const fleets = { batch: 3, refuse: 2, pair: 1, kill: 1 };
     world = await RolloutWorld.start({
+      processes: true,
       spokes: Object.entries(fleets).flatMap(([name, count]) => spokeNames(count, name)),
       simulated: { work: { seconds: 0.3, jitter: 0 }, faults: { 'refuse-1': { failActions: { [PLAN]: 1_000 } } } },
     });

@@ -218,7 +218,8 @@ async function untilSucceeded(name: string): Promise<void> {
 const inTheWay = (kind: Resource, namespace: string, name: string, fields: Partial<KubeObject> = { spec: {} }) =>
   admin.create(kind, { metadata: { namespace, name }, ...fields });
 
-describe('with the rights that the charts give', () => {
+// One story: what was asked in all of it is judged at its end, so no part of it can be tried again.
+describe('with the rights that the charts give', { retry: 0 }, () => {
   test.concurrent('policies are rolled out, canary first, and an InstallPlan is approved', async ({ skip }) => {
     if (!redis) return skip('redis-server is not on PATH');
     const clusters = ['sim-1', 'sim-2'];
@@ -337,7 +338,7 @@ describe('with the rights that the charts give', () => {
   });
 });
 
-describe('what was asked', () => {
+describe('what was asked', { retry: 0 }, () => {
   let asked: Asked[];
   let hubRoles: Map<string, Right[]>;
   let spokeRoles: Map<string, Right[]>;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { eventually } from '@flotilla/pace/testing';
 import { expect, test } from 'vitest';
 import { type RunningProgram, startWorker } from '../../../tools/src/fleets/programs.ts';
+import type { TestHub } from '../embedded-hub.ts';
 import { startRedis, type TestRedis } from '../precache/redis.ts';
 import { eachAttempt } from '../world.ts';
 import { expectOrderlyBatches } from './orderly.ts';
@@ -26,7 +27,12 @@ eachAttempt(
   async () => {
     dir = await mkdtemp(join(tmpdir(), 'flotilla-workers-'));
     redis = await startRedis(dir);
-    if (redis) world = await RolloutWorld.start({ spokes: CLUSTERS, hubArgs: ['--redis-url', redis.url, '--step-concurrency', '1'] });
+    if (redis)
+      world = await RolloutWorld.start({
+        processes: true,
+        spokes: CLUSTERS,
+        hubArgs: ['--redis-url', redis.url, '--step-concurrency', '1'],
+      });
     else console.log('skipped: redis-server is not on PATH');
   },
   async () => {
@@ -56,7 +62,7 @@ test('workers take steps; one that is killed and a queue that is emptied cost ti
   await expectOrderlyBatches(world, 'shared');
   expect((await world.recorded('shared')).sort()).toEqual(CLUSTERS.map((cluster) => `${cluster}: complete`).sort());
   for (const cluster of CLUSTERS) expect(await world.labels(cluster)).toEqual({ name: cluster, upgraded: '' });
-  const wrote = async (program: RunningProgram | undefined) => (await program?.output())?.includes('Rollout step wrote') ?? false;
+  const wrote = async (program: TestHub | undefined) => (await program?.output())?.includes('Rollout step wrote') ?? false;
   expect([await wrote(second), await wrote(world.hub)]).toEqual([true, true]);
   await eventually(async () => (await second?.output())?.includes('Batch wrote') || (await world.hub?.output())?.includes('Batch wrote'));
 });

@@ -23,8 +23,8 @@ eachAttempt(
     if (!redis) return;
     connection = new Redis(redis.url, { maxRetriesPerRequest: null });
     const env = { REDIS_URL: redis.url };
-    worker = await world.startHub({ args: ['--role', 'worker'], env, standby: true });
-    await world.startHub({ env });
+    worker = await world.startHubProcess({ args: ['--role', 'worker'], env, standby: true });
+    await world.startHubProcess({ env });
   },
   async () => {
     connection?.disconnect();

@@ -18,7 +18,7 @@ let evil: Client;
 
 eachAttempt(
   async () => {
-    world = await World.start({ spokes: ['good', 'evil'], hubArgs: ['--standalone'] });
+    world = await World.start({ processes: true, spokes: ['good', 'evil'], hubArgs: ['--standalone'] });
     const account = { namespace: 'evil', name: AGENT_ACCOUNT };
     await eventually(async () => (await world.client.get(ServiceAccount, account)) !== undefined, 'the hub to let the spoke in', 60_000);
     evil = await clientWith(await requestToken(world.client, account, 3600));

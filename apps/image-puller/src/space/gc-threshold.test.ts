@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLogger } from '@flotilla/runtime';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { parseConfig } from '../config.ts';
+import { readConfig } from '../config.ts';
 import { readGcThreshold } from './gc-threshold.ts';
 
 let dir = '';
@@ -31,13 +31,13 @@ test.each<[string, string | undefined, string | undefined, number, boolean]>([
   if (text !== undefined) await writeFile(path, text);
   const lines: string[] = [];
   const logger = createLogger({ name: 'test', level: 'warn', destination: { write: (line) => void lines.push(line) } });
-  const config = parseConfig({ KUBELET_CONFIG_PATH: path, IMAGE_GC_HIGH_THRESHOLD_PERCENT: variable });
+  const config = readConfig({ KUBELET_CONFIG_PATH: path, IMAGE_GC_HIGH_THRESHOLD_PERCENT: variable }, []);
   expect(await readGcThreshold(config, logger)).toBe(want);
   expect(lines.length > 0).toBe(warns);
 });
 
 test('without a file the variable holds, else 85', async () => {
   const logger = createLogger({ name: 'test', level: 'silent', destination: { write: () => undefined } });
-  expect(await readGcThreshold(parseConfig({}), logger)).toBe(85);
-  expect(await readGcThreshold(parseConfig({ IMAGE_GC_HIGH_THRESHOLD_PERCENT: '80' }), logger)).toBe(80);
+  expect(await readGcThreshold(readConfig({}, []), logger)).toBe(85);
+  expect(await readGcThreshold(readConfig({ IMAGE_GC_HIGH_THRESHOLD_PERCENT: '80' }, []), logger)).toBe(80);
 });

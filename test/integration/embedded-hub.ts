@@ -1,0 +1,27 @@
+import { hubProgram } from '@flotilla/hub/program';
+import { eventually } from '@flotilla/pace/testing';
+import { type Clock, embedProgram } from '@flotilla/runtime';
+import type { RunningProgram } from '../../tools/src/fleets/programs.ts';
+
+/** A hub that a test has started, in this process or in one of its own. */
+export type TestHub = Pick<RunningProgram, 'output' | 'stop' | 'hasExited'> & AsyncDisposable;
+
+/** Runs the hub in this process, by a clock of the test's; resolves when it says that it is ready. Throws what it ends with before. */
+export async function embedHub(kubeconfig: string, args: readonly string[], clock: Clock): Promise<TestHub> {
+  const argv = ['--kubeconfig', kubeconfig, '--http-port', '0', '--http-host', '127.0.0.1', '--auto-upgrades', 'false', ...args];
+  const lines: string[] = [];
+  const stopping = new AbortController();
+  let ended = false;
+  const log = { write: (line: string) => void lines.push(line) };
+  const running = embedProgram({ ...hubProgram(argv, {}), clock }, { signal: stopping.signal, log }).finally(() => {
+    ended = true;
+  });
+  const output = async () => lines.join('');
+  const stop: TestHub['stop'] = async ({ signal } = {}) => {
+    if (signal === 'SIGKILL') throw new TypeError('a hub in this process cannot be killed: ask for a process of its own');
+    stopping.abort();
+    await running;
+  };
+  await Promise.race([running, eventually(async () => (await output()).includes('Hub is ready'), 'the hub to be ready', 60_000)]);
+  return { output, stop, hasExited: () => ended, [Symbol.asyncDispose]: () => stop() };
+}
