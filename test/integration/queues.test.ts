@@ -198,6 +198,30 @@ describe.each(['redis', 'in-process'] as const)('a dispatcher on the %s store', 
     await until(() => expect(steps.size()).toEqual(IDLE));
   });
 
+  it('loses no want when the store is emptied again and again while it looks for what was lost', async () => {
+    const written = new Map<string, number>();
+    const seen = new Map<string, number>();
+    const steps = start(
+      async ({ cluster }) => {
+        seen.set(cluster, written.get(cluster) ?? 0);
+        await milliseconds(1);
+      },
+      { watchdogMs: 10, concurrency: 2 },
+    );
+    for (let round = 1; round <= 40; round++) {
+      for (let i = 0; i < 500; i++) {
+        written.set(`c${i}`, round);
+        steps.want(key(`c${i}`));
+      }
+      for (let i = 0; i < 3; i++) {
+        await milliseconds((round * 7 + i * 5) % 23);
+        await suite.store.flush();
+      }
+    }
+    await until(() => expect(Object.fromEntries(seen)).toEqual(Object.fromEntries(written)));
+    await until(() => expect(steps.size()).toEqual(IDLE));
+  });
+
   it('ends a run that takes too long, even one that ignores its signal, and repeats it', async () => {
     const runs: AbortSignal[] = [];
     const steps = start((_, signal) => (runs.push(signal) === 1 ? new Promise(() => {}) : Promise.resolve(undefined)), {

@@ -26,6 +26,8 @@ interface Sent {
   priority: number;
   /** The store has it, if it was not emptied since. */
   added: boolean;
+  /** Which setting of the mark came before it. */
+  mark: number;
   /** On its way to the store: sent again by then it would run once more. */
   isUnderWay: boolean;
 }
@@ -46,6 +48,8 @@ export class BullmqLine implements Line {
   readonly #mark: string;
   readonly #watchdog: NodeJS.Timeout;
   #marked = false;
+  /** How often the mark was set. */
+  #marks = 0;
   #isLooking = false;
   #closed = false;
 
@@ -80,7 +84,7 @@ export class BullmqLine implements Line {
   put(key: StepKey, priority: number): void {
     const id = keyId(key);
     const sent = this.#sent.get(id);
-    if (!sent) this.#sent.set(id, { key, priority, added: false, isUnderWay: false });
+    if (!sent) this.#sent.set(id, { key, priority, added: false, mark: 0, isUnderWay: false });
     else if (!sent.added) sent.priority = Math.min(sent.priority, priority);
     this.#submit(key);
   }
@@ -115,8 +119,9 @@ export class BullmqLine implements Line {
     for (const sent of begun) sent.isUnderWay = true;
     try {
       if (!this.#marked) await this.#setMark();
+      const mark = this.#marks;
       await within(ADD_TIMEOUT_MS, this.#queue.addBulk([...jobs].map(([id, key]) => this.#toJob(id, key))), tooLate(jobs.size));
-      for (const sent of begun) sent.added = true;
+      for (const sent of begun) Object.assign(sent, { added: true, mark });
     } catch (error) {
       log.warn({ queue: name, jobs: jobs.size, reason: errorMessage(error) }, 'Adding jobs failed, trying again later');
     } finally {
@@ -151,7 +156,8 @@ export class BullmqLine implements Line {
       if (!found.isMarked) this.#marked = false;
       for (const [index, sent] of added.entries()) {
         if (found.waiting[index] || this.#sent.get(keyId(sent.key)) !== sent) continue;
-        if (found.isMarked) this.#left(sent.key);
+        // A mark that was set anew says nothing of what was there before it.
+        if (found.isMarked && sent.mark === this.#marks) this.#left(sent.key);
         else this.#submit(sent.key);
       }
     } catch (error) {
@@ -180,6 +186,7 @@ export class BullmqLine implements Line {
   }
 
   async #setMark(): Promise<void> {
+    this.#marks += 1;
     await this.#redis.set(this.#mark, '', 'EX', MARK_SECONDS);
     this.#marked = true;
   }

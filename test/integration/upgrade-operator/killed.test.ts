@@ -148,6 +148,8 @@ test('one upgrade, killed in each of its steps: the next one goes on, and no eff
   const integrity = writes.filter(({ resource }) => resource === 'fileintegrities');
   expect(new Set(integrity.map(({ resourceVersion }) => resourceVersion)).size).toBe(1);
   const kinds = new Set(writes.map(({ verb, resource }) => `${verb} ${resource}`));
+  // OCM, told of the end, has it removed: at its next word, which may come before the last operator ends.
+  kinds.delete('delete upgradeconfigs');
   expect([...kinds].toSorted()).toEqual([
     'create machinesets',
     'create upgradeconfigs',
