@@ -3,7 +3,7 @@ import { keyId, type StepKey } from '@flotilla/queues';
 import type { Clock } from '@flotilla/runtime';
 
 /**
- * Spokes on their way to a job at the same time. All at once they would only wait for each other, and a verdict behind all of them: with 2,000
+ * Spokes on their way to a job at the same time, until the job is there. All at once they would only wait for each other, and a verdict behind all of them: with 2,000
  * spokes and jobs of 20 s a verdict is stored within 9 s with 100, 24 s with 200 and a minute with no bound, the last job starts after 143,
  * 120 and 70 s (`npm run bench:precache`, two cores).
  */

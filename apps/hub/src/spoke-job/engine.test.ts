@@ -393,19 +393,15 @@ function refuse(): never {
   throw new Error('the template is broken');
 }
 
-test.each([
-  { work: 'backup', transport: undefined },
-  { work: 'precache', transport: 'actions' },
-  { work: 'precache', transport: 'work' },
-] as const)('$work by $transport: so many spokes begin at a time; silent ones keep the others back for twenty seconds', async (given) => {
-  const clusters = Array.from({ length: 150 }, (_, index) => `fleet-${index}`);
+/** Clusters that are available, of an upgrade whose status says of all of them that they begin. */
+async function putFleet(count: number, work: 'backup' | 'precache') {
+  const clusters = Array.from({ length: count }, (_, index) => `fleet-${index}`);
   const conditions = [agentCondition(CLUSTER_AVAILABLE, 'True', 'Test')];
   for (const name of clusters) hub.put(ManagedCluster, { metadata: { name }, status: { conditions } });
-  await vi.waitFor(() => expect(leader.caches.clusters.get({ name: 'fleet-149' })).toBeDefined());
+  await vi.waitFor(() => expect(leader.caches.clusters.get({ name: `fleet-${count - 1}` })).toBeDefined());
   const stored = Object.fromEntries(clusters.map((name) => [name, 'PreparingToStart' as const]));
-  const isBackup = given.work === 'backup';
   const spec = {};
-  const status = isBackup ? { backup: { status: stored } } : { precaching: { spec, status: stored } };
+  const status = work === 'backup' ? { backup: { status: stored } } : { precaching: { spec, status: stored } };
   const remediationStrategy = { maxConcurrency: 1, timeout: 240 };
   hub.put(ClusterGroupUpgrade, {
     metadata: { ...UPGRADE },
@@ -413,21 +409,46 @@ test.each([
     status: { status: {}, ...status },
   });
   await seen(ClusterGroupUpgrade, UPGRADE.name, leader);
+  return { clusters, stored, spec };
+}
+/** How many clusters were asked for. */
+const countBegun = () => new Set(wanted.map(({ cluster }) => cluster)).size;
+
+test.each([
+  { work: 'backup', transport: undefined },
+  { work: 'precache', transport: 'actions' },
+  { work: 'precache', transport: 'work' },
+] as const)('$work by $transport: so many spokes begin at a time; silent ones keep the others back for twenty seconds', async (given) => {
+  const { clusters, stored, spec } = await putFleet(150, given.work);
   const precache = createPrecacheJob(buildPrecacheSettings({ image: 'puller', transport: given.transport ?? 'actions' }));
   const deps = { ...leader, now: () => now, clock, logger: createLogger({ name: 'test', level: 'silent' }), onChange: () => {} };
   const inputs = { spec, image: 'puller', profile: 'least-privilege', jobSeconds: 14_400 } as const;
-  if (isBackup) engine.request({ upgrade: UPGRADE, clusters, stored, inputs: { image: 'recovery' } });
+  if (given.work === 'backup') engine.request({ upgrade: UPGRADE, clusters, stored, inputs: { image: 'recovery' } });
   else {
     const other = new SpokeJobEngine(precache, deps);
     other.start(queue, stop.signal);
     other.request({ upgrade: UPGRADE, clusters, stored, inputs });
   }
-  const begun = () => new Set(wanted.map(({ cluster }) => cluster)).size;
-  await vi.waitFor(() => expect(begun()).toBe(125));
+  await vi.waitFor(() => expect(countBegun()).toBe(125));
   await settled();
-  expect(begun()).toBe(125);
+  expect(countBegun()).toBe(125);
   pass(20_000);
-  await vi.waitFor(() => expect(begun()).toBe(150));
+  await vi.waitFor(() => expect(countBegun()).toBe(150));
+});
+
+test('a spoke that is about to get its job keeps its turn until the job is there', async () => {
+  const { clusters, stored } = await putFleet(126, 'backup');
+  engine.request({ upgrade: UPGRADE, clusters, stored, inputs: { image: 'recovery' } });
+  await vi.waitFor(() => expect(countBegun()).toBe(125));
+  const labels = { [Label.work]: 'backup', [Label.upgradeUid]: UPGRADE.uid };
+  const tell = (kind: Resource, name: string, status: unknown) =>
+    hub.put(kind, { metadata: { namespace: 'fleet-0', name, labels, uid: name }, status });
+  tell(ManagedClusterView, 'view-backup-namespace', NOT_FOUND);
+  await vi.waitFor(() => expect(engine.run(UPGRADE.uid)?.spokes.get('fleet-0')?.state).toBe('Starting'));
+  await settled();
+  expect(countBegun()).toBe(125);
+  tell(ManagedClusterAction, job.names.actions.createJob, DONE);
+  await vi.waitFor(() => expect(countBegun()).toBe(126));
 });
 
 test('what was asked for is not asked for again while its spoke looks the same, and at once when it does not', async () => {

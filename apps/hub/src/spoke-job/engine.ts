@@ -296,7 +296,7 @@ export class SpokeJobEngine<S extends JobState, I> {
     }
     record.state = seen.state;
     record.message = message;
-    if (!run.isBeginning(seen.state)) this.#beginnings.leave(this.#keyOf(upgrade.uid, cluster));
+    if (!run.isOnItsWay(seen.state)) this.#beginnings.leave(this.#keyOf(upgrade.uid, cluster));
     if (isFinal) record.progress = undefined;
     this.#deps.onChange(upgrade);
   }
@@ -348,6 +348,7 @@ export class SpokeJobEngine<S extends JobState, I> {
       case 'done':
         return this.#look(run, cluster);
       case 'begun':
+        this.#beginnings.leave(this.#keyOf(upgradeUid, cluster));
         // A job that has just begun has nothing to say yet: while many spokes still wait for theirs, watching it can wait.
         if (run.countBeginning() > MANY_BEGINNING) this.#lookAt(run, cluster, this.#deps.now() + WATCH_DELAY_MS);
         else this.#look(run, cluster);

@@ -82,12 +82,17 @@ export class SpokeJobRun<S extends JobState, I> {
     return ended.map(([cluster]) => cluster);
   }
 
-  /** True for a state in which a spoke has no job yet. */
+  /** True for a state in which nothing is on its way to a spoke that would make its job. */
   isBeginning(state: S): boolean {
     return state === this.#machine.initial || state === 'PreparingToStart';
   }
 
-  /** Spokes that have no job yet. */
+  /** True for a state in which a spoke may have no job yet. */
+  isOnItsWay(state: S): boolean {
+    return this.isBeginning(state) || state === 'Starting';
+  }
+
+  /** Spokes to which nothing is on its way yet. */
   countBeginning(): number {
     let count = 0;
     for (const { state } of this.spokes.values()) if (this.isBeginning(state)) count += 1;
