@@ -173,6 +173,9 @@ function judgeActive(spoke: SpokeObservation, basis: Basis): Meaning {
     : meaning;
 }
 
+/** Most characters of a spoke's own words in a verdict: a status shows 256. */
+const MAX_WHY = 1_024;
+
 /** Reads the verdict of a Job (spec/talm 3.4); an empty status right after creation is no verdict. */
 function judgeJob({ answer, since }: Sight, { available, report }: SpokeObservation, basis: Basis): Meaning {
   const name = basis.job.names.job;
@@ -184,7 +187,7 @@ function judgeJob({ answer, since }: Sight, { available, report }: SpokeObservat
   if (succeeded > 0) return { event: { type: 'SUCCEEDED' } };
   const failed = conditions?.find((condition) => condition.type === 'Failed' && condition.status === 'True');
   if (failed) {
-    const why = report?.message ?? failed.message ?? failed.reason ?? 'no reason given';
+    const why = (report?.message ?? failed.message ?? failed.reason ?? 'no reason given').slice(0, MAX_WHY);
     return failed.reason === 'DeadlineExceeded'
       ? { event: { type: 'DEADLINE' }, message: `timed out: ${why}` }
       : { event: { type: 'FAILED' }, message: why };

@@ -68,6 +68,13 @@ test('a text beyond what servers take is not read', () => {
   expect(parse(ManagedCluster, JSON.stringify({ conditions })).status?.conditions).toEqual([fine]);
 });
 
+test('a long message keeps its beginning and its end, which decides', () => {
+  const conditions = [{ ...fine, message: `jobs ${'x'.repeat(32_000)} not found` }];
+  const [{ message } = fine] = parse(ManagedCluster, JSON.stringify({ conditions })).status?.conditions ?? [];
+  expect(message).toHaveLength(2_048);
+  expect(message).toMatch(/^jobs x+…x+ not found$/);
+});
+
 test('the state of a manifest that can be read is read beside one that cannot', () => {
   const good = {
     resourceMeta: { ordinal: 1 },

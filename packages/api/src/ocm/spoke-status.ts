@@ -5,11 +5,19 @@ import { readable, readableList } from '../readable.ts';
 /** Most conditions of one object that are read: the last ones, where a hub adds its own. */
 const MAX_CONDITIONS = 64;
 
+/** Most characters kept of a message: what real components say is shorter, thousands of spokes say it, and a status shows 256. */
+const MAX_MESSAGE = 2_048;
+/** Of these so many are its end, which tells a refusal from what was there already (`already exists`, `not found`). */
+const MAX_END = 256;
+
+const shorten = (message: string): string =>
+  message.length <= MAX_MESSAGE ? message : `${message.slice(0, MAX_MESSAGE - MAX_END - 1)}…${message.slice(-MAX_END)}`;
+
 /** A condition as far as servers bound it. A number that no double holds is as good as the largest that one does. */
 const SpokeCondition = Condition.extend({
   type: z.string().max(316),
   reason: z.string().max(1024),
-  message: z.string().max(32_768),
+  message: z.string().max(32_768).transform(shorten),
   lastTransitionTime: z.string().max(64),
   observedGeneration: z
     .number()

@@ -23,16 +23,22 @@ interface Identified {
   readonly metadata: { readonly name: string; readonly namespace?: string | undefined };
 }
 
+/** Most characters told of an answer that is none. */
+const MAX_TOLD = 512;
+
 /** Reads a view of one object; an answer about another one is none. */
 export function readViewAnswer<T extends Identified>(view: ManagedClusterView, schema: z.ZodType<T>, target: ViewTarget): ViewAnswer<T> {
   const condition = findCondition(view.status?.conditions, VIEW_PROCESSING);
   if (!condition) return { kind: 'pending' };
   if (condition.status === 'True' && condition.reason === ViewReason.getting) {
     const object = schema.safeParse(view.status?.result);
-    if (!object.success) return { kind: 'unknown', message: `the answer cannot be used: ${z.prettifyError(object.error)}` };
+    if (!object.success)
+      return { kind: 'unknown', message: `the answer cannot be used: ${z.prettifyError(object.error).slice(0, MAX_TOLD)}` };
     const { kind, metadata } = object.data;
     const same = kind === target.kind && metadata.name === target.name && metadata.namespace === target.namespace;
-    return same ? { kind: 'found', object: object.data } : { kind: 'unknown', message: `the answer is about ${kind} ${metadata.name}` };
+    return same
+      ? { kind: 'found', object: object.data }
+      : { kind: 'unknown', message: `the answer is about ${kind} ${metadata.name}`.slice(0, MAX_TOLD) };
   }
   if (condition.reason === ViewReason.getFailed && condition.message.endsWith('not found')) return { kind: 'absent' };
   return { kind: 'unknown', message: condition.message };

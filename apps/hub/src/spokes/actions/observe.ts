@@ -9,7 +9,7 @@ import { countOf, isAvailable, observeOutcome, readViewAnswer, type ViewTarget }
 import { z } from 'zod';
 import type { Answer, Failure, Sight, SpokeObservation } from '../port/port.ts';
 import { isRefusal, RETRY_BUDGET } from '../port/refusals.ts';
-import { parseReport } from '../port/report.ts';
+import { parseReport, trimReport } from '../port/report.ts';
 import type { SpokeJobNames, ViewDefinition } from '../port/workload.ts';
 import { ActionAnnotation } from './hub-objects.ts';
 
@@ -49,13 +49,16 @@ export interface ActionsSpoke {
   readonly actions: ReadonlyMap<string, ActionObservation>;
 }
 
+/** Longer ones do not exist in Kubernetes. */
+const Name = z.string().max(253);
+
 /** The parts of a viewed object that decide something. */
 const ViewedObject = z.object({
-  kind: z.string(),
+  kind: Name,
   metadata: z.object({
-    name: z.string(),
-    namespace: z.string().optional(),
-    deletionTimestamp: z.string().optional(),
+    name: Name,
+    namespace: Name.optional(),
+    deletionTimestamp: Name.optional(),
     annotations: z.record(z.string(), z.string()).optional(),
   }),
   status: z.unknown().optional(),
@@ -64,6 +67,8 @@ const ViewedObject = z.object({
 
 /** Whose an object on a spoke is, and what it was made for. */
 const KEPT_ANNOTATIONS = [Annotation.upgradeUid, Annotation.specDigest];
+/** Longer ones are not the hub's. */
+const MAX_MARK = 256;
 
 /** Drops what no step reads, so that thousands of views fit in memory. */
 export function trimView(view: ManagedClusterView): ManagedClusterView {
@@ -72,13 +77,13 @@ export function trimView(view: ManagedClusterView): ManagedClusterView {
   const { kind, metadata, status, data } = parsed.data;
   const kept = KEPT_ANNOTATIONS.flatMap((name) => {
     const value = metadata.annotations?.[name];
-    return value === undefined ? [] : [[name, value]];
+    return value === undefined ? [] : [[name, value.slice(0, MAX_MARK)]];
   });
   const trimmed = {
     kind,
     metadata: { ...metadata, annotations: kept.length > 0 ? Object.fromEntries(kept) : undefined },
     status: kind === 'Job' ? trimJobStatus(status) : undefined,
-    data: kind === 'ConfigMap' ? { progress: data?.progress ?? '' } : undefined,
+    data: kind === 'ConfigMap' ? { progress: trimReport(data?.progress ?? '') } : undefined,
   };
   return { ...view, status: { conditions: view.status?.conditions, result: trimmed } };
 }

@@ -14,7 +14,7 @@ import { ActionAnnotation } from '../actions/hub-objects.ts';
 import { createdAt, isAnswered, isLeaving, UNANSWERED_MS } from '../port/ending-work.ts';
 import type { Answer, Failure, Sight, SpokeObservation } from '../port/port.ts';
 import { isRefusal } from '../port/refusals.ts';
-import { parseReport } from '../port/report.ts';
+import { parseReport, trimReport } from '../port/report.ts';
 import type { SpokeJobNames } from '../port/workload.ts';
 import { Value } from './feedback.ts';
 import { isFrozen } from './manifest-work.ts';
@@ -35,14 +35,10 @@ export interface CachedWorks {
 /** As long as five tries of an action take: then a refusal is the spoke's last word. */
 const REFUSED_MS = 31_000;
 
-/** Longest text that a verdict or a report of progress needs. */
-const MAX_TEXT = 16_384;
-
 /** Drops what no step reads: manifests, and all that a spoke says at length. */
 export function trimJobWork({ apiVersion, kind, metadata, status }: ManifestWork): ManifestWork {
-  const conditions = status?.conditions?.map(({ message, ...rest }) => ({ ...rest, message: message.slice(0, 256) }));
   const manifests = status?.resourceStatus?.manifests?.slice(0, MAX_MANIFESTS).map(trimManifest);
-  return { apiVersion, kind, metadata, ...(status && { status: { conditions, resourceStatus: { manifests } } }) };
+  return { apiVersion, kind, metadata, ...(status && { status: { conditions: status.conditions, resourceStatus: { manifests } } }) };
 }
 
 const MAX_MANIFESTS = 32;
@@ -53,11 +49,11 @@ function trimManifest({ resourceMeta, conditions, statusFeedback }: ManifestStat
   if (!isReadBack && !['Namespace', 'Job', 'ConfigMap'].includes(resourceMeta.kind ?? '')) return { resourceMeta, conditions: [] };
   return {
     resourceMeta,
-    conditions: conditions?.map(({ message, ...rest }) => ({ ...rest, message: message.slice(0, 2048) })),
+    conditions,
     statusFeedback: {
       values: statusFeedback?.values?.map(({ name, fieldValue: { type, integer, string } }) => ({
         name,
-        fieldValue: { type, ...(integer !== undefined && { integer }), ...(string !== undefined && { string: string.slice(0, MAX_TEXT) }) },
+        fieldValue: { type, ...(integer !== undefined && { integer }), ...(string !== undefined && { string: trimReport(string) }) },
       })),
     },
   };
