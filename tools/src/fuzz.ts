@@ -8,7 +8,9 @@ import { ROOT, runProgram } from './test-stages.ts';
 
 /** Names of all targets, in the order in which they are written. */
 const targets = globSync('{packages,apps}/*/src/**/*.fuzz.test.ts', { cwd: ROOT }).flatMap((file) =>
-  [...readFileSync(join(ROOT, file), 'utf8').matchAll(/\bdefineTarget\('([^']+)'/g)].map(([, name = '']) => name),
+  [...readFileSync(join(ROOT, file), 'utf8').matchAll(/\bdefineTarget\((?:'([^']+)'|"([^"]+)")/g)].map(
+    ([, plain, quoted]) => plain ?? quoted ?? '',
+  ),
 );
 
 const Options = z.object({

@@ -32,6 +32,8 @@ test.each([
   { path: '.status.conditions[?(@.type!="Prepared")].status', want: ['False'] },
   { path: '.status.conditions[?(@.count>1)].type', want: ['Prepared'] },
   { path: '.status.conditions[?(@.count<=1)].type', want: ['Idle'] },
+  { path: '.status.conditions[?(@.count<=01)].type', want: ['Idle'] },
+  { path: '.status.conditions[?(@.count>-0.5)].type', want: ['Idle', 'Prepared'] },
   { path: '.status.conditions[?(@.reason)].type', want: ['Prepared'] },
   { path: '.status.conditions[?(@.reason=="a)b")].type', want: ['Prepared'] },
   { path: '.status.conditions[?(@["type"]=="Idle")].status', want: ['False'] },

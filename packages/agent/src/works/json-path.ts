@@ -194,11 +194,15 @@ function readFilterPath(cursor: Cursor): Step[] {
   }
 }
 
+const WORDS: Readonly<Record<string, unknown>> = { true: true, false: false, null: null };
+
 function readLiteral(cursor: Cursor): unknown {
   const quoted = readQuoted(cursor);
   if (quoted !== undefined) return quoted;
   const word = cursor.match(/true|false|null|-?\d+(\.\d+)?/y);
-  return word === undefined ? cursor.fail('expected a text in quotes, a number, true, false or "@"') : JSON.parse(word);
+  if (word === undefined) return cursor.fail('expected a text in quotes, a number, true, false or "@"');
+  // `01` is a number here, and none in JSON.
+  return word in WORDS ? WORDS[word] : Number(word);
 }
 
 function readQuoted(cursor: Cursor): string | undefined {

@@ -64,5 +64,5 @@ test.each<[string, () => unknown, RegExp]>([
 ])('%s ends the run, with what shows it again', async (_, run, problem) => {
   const failing = fuzz(numbers(run, 20), brief);
   await expect(failing).rejects.toThrow(problem);
-  await expect(failing).rejects.toThrow(/npm run fuzz -- --seed 3 --target 'numbers' --case 0\ninput: \d+/);
+  await expect(failing).rejects.toThrow(/npm run fuzz -- --seed 3 --target "numbers" --case 0\ninput: \d+/);
 });

@@ -90,7 +90,7 @@ export async function fuzz<I>(target: FuzzTarget<I>, options: FuzzOptions): Prom
     const input = target.make(new RandomValues(seed, `${target.name} ${at}`));
     const refuse = (problem: string) =>
       new Error(
-        `${target.name}: ${problem}\nsee it again with: npm run fuzz -- --seed ${seed} --target '${target.name}' --case ${at}\ninput: ${show(input)}`,
+        `${target.name}: ${problem}\nsee it again with: npm run fuzz -- --seed ${seed} --target ${JSON.stringify(target.name)} --case ${at}\ninput: ${show(input)}`,
       );
     const outcome = await runCase(target, input);
     if (outcome.crash !== undefined) throw refuse(`crashed: ${outcome.crash}`);

@@ -36,9 +36,12 @@ const targets = [
   }),
   defineTarget('keys and stores of a payload', {
     make: (random) => {
+      // Longer manifests in odd syntax are refused before they get here.
       const entries = random.list(4, (index) => [
-        random.pick([`verifier-public-key-${index}`, `store-${index}`, random.text(10)]),
-        random.pick([() => random.mutateText(armor), () => random.mutateText('https://store.example/a'), () => random.text(100)])(),
+        random.pick([`verifier-public-key-${index}`, `store-${index}`, random.text(10)]).slice(0, 1_000),
+        random
+          .pick([() => random.mutateText(armor), () => random.mutateText('https://store.example/a'), () => random.text(100)])()
+          .slice(0, 6_000),
       ]);
       return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'keys', annotations }, data: Object.fromEntries(entries) };
     },
