@@ -47,7 +47,8 @@ export default defineConfig({
           testTimeout: 600_000,
           hookTimeout: 600_000,
           retry: 1,
-          fileParallelism: false,
+          // Whole clusters wait for slow links most of the time: two fleets at once, and no more.
+          maxWorkers: 2,
         },
       },
     ],

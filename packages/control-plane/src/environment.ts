@@ -8,7 +8,7 @@ const Environment = z.object({
   XDG_CACHE_HOME: z.string().min(1).optional(),
   FLOTILLA_DEBUG: z.string().optional(),
   FLOTILLA_FUZZ_SEED: z.coerce.number().int().default(1),
-  FLOTILLA_FUZZ_SECONDS: z.coerce.number().min(0).default(1.5),
+  FLOTILLA_FUZZ_SECONDS: z.coerce.number().min(0).optional(),
   FLOTILLA_FUZZ_CASE: z.coerce.number().int().optional(),
   FLOTILLA_PAYLOADS: z.string().min(1).optional(),
   PATH: z.string().default('/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'),
@@ -27,7 +27,7 @@ export interface ControlPlaneEnvironment {
   /** Search path, with the system folders that a user's PATH may lack. */
   readonly path: string;
   /** Property runs: `FLOTILLA_FUZZ_SEED`, `FLOTILLA_FUZZ_SECONDS` for one target, `FLOTILLA_FUZZ_CASE` for one case of it. */
-  readonly fuzz: { readonly seed: number; readonly seconds: number; readonly only?: number | undefined };
+  readonly fuzz: { readonly seed: number; readonly seconds?: number | undefined; readonly only?: number | undefined };
 }
 
 /** Reads the environment. Throws a ZodError that names the variable. */

@@ -34,6 +34,14 @@ test('the same seed makes the same cases, and one of them alone', async () => {
   expect(seen[2]).toEqual([seen[0]?.[7]]);
 });
 
+test('a run ends after as many cases as are wanted', async () => {
+  const report = await fuzz(
+    numbers(() => undefined),
+    { seed: 3, seconds: 100, most: 50 },
+  );
+  expect(report.cases).toBe(50);
+});
+
 test('errors of ours are answers, counted by their code', async () => {
   const report = await fuzz(
     numbers(() => Promise.reject(new TerminalError('FLOTILLA_TEST', 'refused'))),

@@ -21,6 +21,8 @@ export interface FuzzTarget<I> {
 export interface FuzzOptions {
   readonly seed: number;
   readonly seconds: number;
+  /** Cases after which it ends before that; default: none. */
+  readonly most?: number | undefined;
   /** This case alone, to see a failure again. */
   readonly only?: number | undefined;
 }
@@ -42,10 +44,13 @@ const MAX_GROWTH_MIB = 256;
 /** The first cases load and compile code. */
 const WARM_UP = 20;
 
+/** What a target gets in the test command: a faster machine finds no more than others did, it is done earlier. */
+const SHORT = { seconds: 1.5, most: 2_000 };
+
 /** Seed, seconds and case from `FLOTILLA_FUZZ_SEED`, `_SECONDS` (for one target) and `_CASE`. */
 export function fuzzOptions(): FuzzOptions {
   const { seed, seconds, only } = readEnvironment().fuzz;
-  return { seed, seconds, ...(only !== undefined && { only }) };
+  return { seed, ...(seconds === undefined ? SHORT : { seconds }), ...(only !== undefined && { only }) };
 }
 
 /** A target as the runner of the tests lists it; `fuzz` runs it with `fuzzOptions` and prints what it came to. */
@@ -76,17 +81,17 @@ function describe({ target, cases, refusals, longestPauseMs, growthMiB }: FuzzRe
 }
 
 /**
- * Runs cases until the time is over.
+ * Runs cases until the time is over, or that many have run.
  * @throws Error with target, seed, case and input for what breaks a promise: a crash, a refusal without a code, a pause, growth
  */
 export async function fuzz<I>(target: FuzzTarget<I>, options: FuzzOptions): Promise<FuzzReport> {
-  const { seed, seconds, only } = options;
+  const { seed, seconds, only, most = Number.POSITIVE_INFINITY } = options;
   const { maxPauseMs = MAX_PAUSE_MS } = target;
   const refusals: Record<string, number> = {};
   const end = performance.now() + seconds * 1000;
   const growth = new Growth();
   let [cases, longestPauseMs] = [0, 0];
-  for (let at = only ?? 0; only === undefined ? performance.now() < end || at < WARM_UP : at === only; at++) {
+  for (let at = only ?? 0; only === undefined ? at < WARM_UP || (at < most && performance.now() < end) : at === only; at++) {
     const input = target.make(new RandomValues(seed, `${target.name} ${at}`));
     const refuse = (problem: string) =>
       new Error(
