@@ -3,7 +3,6 @@ import { ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Policy } f
 import { ClusterGroupUpgrade, OVERRIDES_CONFIG_MAP, PreCachingConfig } from '@flotilla/api/ran';
 import { type Client, type Logger, WatchCache, type WatchSurroundings } from '@flotilla/runtime';
 import { BY_CLUSTER } from './indexes.ts';
-import { withWholeStatus } from './reconcilers/cluster-group-upgrade/apply.ts';
 import { BY_NAMESPACE, CHILD_POLICIES, trimChild } from './reconcilers/cluster-group-upgrade/observe.ts';
 import { wakeIndexes } from './reconcilers/cluster-group-upgrade/wakes.ts';
 import { placementCaches } from './rollout/caches.ts';
@@ -11,6 +10,7 @@ import { upgradeLabelIndexes } from './rollout/engine.ts';
 import { rolloutCaches } from './rollout/spoke/caches.ts';
 import { upgradeIndexes } from './spokes/port/caches.ts';
 import { transportCaches } from './spokes/transport-caches.ts';
+import { withWholeStatus } from './stored-upgrade.ts';
 
 /** What steps read, in whichever process they run. */
 export function createWorkerCaches(client: Client, shared: WatchSurroundings) {

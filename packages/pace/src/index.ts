@@ -1,3 +1,4 @@
 export { type BackOff, backOffMs } from './back-off.ts';
 export { type Clock, pause, systemClock } from './clock.ts';
+export { Coalescer } from './coalescer.ts';
 export { mapConcurrently, Semaphore } from './concurrency.ts';

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { errorMessage, FlotillaError } from '@flotilla/api';
+import { Coalescer } from '@flotilla/pace';
 import { Queue, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { Coalescer } from './coalescer.ts';
 import type { Line, LineOptions } from './line.ts';
 import { keyId, type StepKey } from './step-key.ts';
 import { within } from './within.ts';

@@ -7,6 +7,7 @@ import type { PolicyRef } from '@flotilla/rollout';
 import { type HubWrite, identityOf, isEnding, keepsObjects, planPlacements, upgradeIndexOf, upgradeIndexValue } from '@flotilla/rollout';
 import type { Client, Logger } from '@flotilla/runtime';
 import { BY_UID } from '../spokes/port/caches.ts';
+import type { ReadStored } from '../stored-upgrade.ts';
 import { BY_UPGRADE_NAME, type PlacementCaches } from './caches.ts';
 import { applyWrite, type Ownership } from './spoke/apply-write.ts';
 import type { SpokeCaches } from './spoke/caches.ts';
@@ -47,15 +48,18 @@ function ownerOf(existing: KubeObject): string {
   return owner === '/' ? `no ClusterGroupUpgrade; ${fix}` : `ClusterGroupUpgrade ${owner}; ${fix}`;
 }
 
-/** Idempotent; a write that is refused because the object has changed since is made anew from the next look. True when it wrote. */
-export function createBatchStep({
-  client,
-  caches,
-  logger,
-  talmStrict,
-}: BatchStepDeps): (key: Pick<StepKey, 'upgrade'>) => Promise<boolean> {
+/**
+ * Idempotent; a write that is refused because the object has changed since is made anew from the next look. True when it wrote.
+ * @param readStored asked before anything is written: a status from before would bring an earlier batch back
+ */
+export function createBatchStep(
+  { client, caches, logger, talmStrict }: BatchStepDeps,
+  readStored: ReadStored,
+): (key: Pick<StepKey, 'upgrade'>) => Promise<boolean> {
   return async ({ upgrade: uid }) => {
-    const [upgrade] = caches.upgrades.byIndex(BY_UID, uid);
+    const [known] = caches.upgrades.byIndex(BY_UID, uid);
+    if (!known || placementWrites(known, caches, talmStrict).length === 0) return false;
+    const upgrade = await readStored(known);
     if (!upgrade) return false;
     const identity = identityOf(upgrade);
     const judge = (existing: KubeObject): Ownership =>

@@ -7,7 +7,7 @@ import { ApiError, createLogger, createMetrics, systemClock } from '@flotilla/ru
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createCaches, fillCaches } from '../caches.ts';
 import { MemoryHub } from '../spoke-job/memory-hub.ts';
-import { placementWrites } from './batch-step.ts';
+import { createBatchStep, placementWrites } from './batch-step.ts';
 import { RolloutEngine } from './engine.ts';
 import { createRolloutStep } from './queue.ts';
 
@@ -168,6 +168,24 @@ test('the Placements of a batch come first, the Subscriptions of its clusters wh
   const upgrade = caches.upgrades.get(UPGRADE);
   for (const write of upgrade ? placementWrites(upgrade, caches) : []) if (write.verb === 'create') hub.put(write.kind, write.object);
   await until(['placements', 'rollout a', 'rollout b']);
+  expect(hub.names(Placement)).toHaveLength(1);
+});
+
+test('by a status from before no Placement is brought back', async () => {
+  const policies = {
+    managedPoliciesForUpgrade: [{ name: 'p', namespace: 'policies' }],
+    managedPoliciesContent: { p: '[]' },
+    placements: ['x'],
+  };
+  put({ ...policies, status: inProgress('a', 'b') });
+  await vi.waitFor(() => expect(placementWrites(caches.upgrades.get(UPGRADE) ?? buildClusterGroupUpgrade(), caches)).not.toEqual([]));
+  const { client } = await hub.process();
+  const key = { upgrade: caches.upgrades.get(UPGRADE)?.metadata.uid ?? '' };
+  const ended = { ...policies, conditions: [{ ...condition, type: 'Succeeded' }], status: {} };
+  const stored = buildClusterGroupUpgrade({ spec: {}, status: { ...ended, remediationPlan: [SPOKES] } });
+  expect(await createBatchStep({ client, caches, logger }, async () => stored)(key)).toBe(false);
+  expect(hub.names(Placement)).toEqual([]);
+  expect(await createBatchStep({ client, caches, logger }, async (known) => known)(key)).toBe(true);
   expect(hub.names(Placement)).toHaveLength(1);
 });
 

@@ -1,5 +1,6 @@
 import { type Dispatcher, type StepKey, startDispatcher } from '@flotilla/queues';
 import { lookAgain, type StepOptions } from '../look-again.ts';
+import { createReadStored } from '../stored-upgrade.ts';
 import { type BatchStepDeps, createBatchStep } from './batch-step.ts';
 import { createSpokeStep, type SpokeStepDeps } from './spoke/spoke-step.ts';
 
@@ -8,7 +9,8 @@ export type RolloutStep = (key: StepKey) => Promise<boolean>;
 
 /** What makes true what the stored status of an upgrade says, of one spoke or of the Placements. */
 export function createRolloutStep(deps: SpokeStepDeps & BatchStepDeps): RolloutStep {
-  const [ofSpoke, ofPlacements] = [createSpokeStep(deps), createBatchStep(deps)];
+  const readStored = createReadStored(deps.client);
+  const [ofSpoke, ofPlacements] = [createSpokeStep(deps, readStored), createBatchStep(deps, readStored)];
   return (key) => (key.kind === 'placements' ? ofPlacements(key) : ofSpoke(key));
 }
 

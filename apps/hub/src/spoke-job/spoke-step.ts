@@ -1,10 +1,11 @@
 import { findCondition } from '@flotilla/api';
-import { ClusterGroupUpgrade, ClusterGroupUpgradeCondition, unpackStatus } from '@flotilla/api/ran';
+import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
 import type { StepKey } from '@flotilla/queues';
 import type { Client } from '@flotilla/runtime';
 import { BY_UID, type SpokeJobCaches } from '../spokes/port/caches.ts';
 import type { SpokeObservation } from '../spokes/port/port.ts';
 import { reachSpoke } from '../spokes/reach.ts';
+import { createReadStored, type ReadStored } from '../stored-upgrade.ts';
 import { ownerOfObjects } from './claims.ts';
 import type { JobState, SpokeJob } from './definition.ts';
 import type { StepContext } from './interpret.ts';
@@ -89,13 +90,14 @@ export function createSpokeStep<S extends JobState, I>(
   { mayBegin = (uid, cluster) => isUncontested(job, uid, cluster, deps.caches), isRehearsal = false }: SpokeStepOptions = {},
 ): SpokeStep {
   const { client, caches, now } = deps;
+  const readStored = createReadStored(client);
   return async ({ upgrade: uid, cluster }, signal) => {
     const managed = caches.clusters.get({ name: cluster });
     const reach = reachSpoke(caches, { job, upgradeUid: uid, cluster, transport: job.transport, now: now() });
     const stored = await confirmed(job, storedSpoke(job, caches.upgrades.byIndex(BY_UID, uid)[0], cluster), {
       spoke: reach.spoke,
       cluster,
-      client,
+      readStored,
       isRehearsal,
     });
     if (stored === 'ask') return { hasWritten: true, wakeAt: undefined };
@@ -131,14 +133,11 @@ export function createSpokeStep<S extends JobState, I>(
 async function confirmed<S extends JobState, I>(
   job: SpokeJob<S, I>,
   stored: StoredSpoke<S, I> | undefined,
-  { spoke, cluster, client, isRehearsal }: { spoke: SpokeObservation; cluster: string; client: Client; isRehearsal: boolean },
+  { spoke, cluster, readStored, isRehearsal }: { spoke: SpokeObservation; cluster: string; readStored: ReadStored; isRehearsal: boolean },
 ): Promise<StoredSpoke<S, I> | 'ask' | undefined> {
   if (!stored || spoke.isHeld || stored.state === 'PreparingToStart' || job.machine.isFinal(stored.state)) return stored;
   if (isRehearsal) return 'ask';
-  const { namespace = '', name, uid } = stored.upgrade.metadata;
-  const current = await client.get(ClusterGroupUpgrade, { namespace, name });
-  if (!current || current.metadata.uid !== uid) return undefined;
-  return storedSpoke(job, current.status ? { ...current, status: unpackStatus(current.status) } : current, cluster);
+  return storedSpoke(job, await readStored(stored.upgrade), cluster);
 }
 
 /** Only the leader knows who of several came first. */

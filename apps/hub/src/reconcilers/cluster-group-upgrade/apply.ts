@@ -1,6 +1,7 @@
 import { mergePatch } from '@flotilla/api';
-import { CLEANUP_FINALIZER, ClusterGroupUpgrade, type ClusterGroupUpgradeStatus, unpackStatus } from '@flotilla/api/ran';
+import { CLEANUP_FINALIZER, ClusterGroupUpgrade, type ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import { type Client, isNotFound, patchStatus } from '@flotilla/runtime';
+import { withWholeStatus } from '../../stored-upgrade.ts';
 import { type DroppedFields, findDropped, isAllDropped } from './dropped-fields.ts';
 import { fitStatus } from './status-budget.ts';
 
@@ -27,10 +28,6 @@ export async function writeStatus(
   // A CRD that does not know how a status is packed has lost what was: all of it again, in full.
   return canPack && kept.dropped.packed === true ? ((await writeStatus(stored, desired, { client, kept })) ?? stored) : stored;
 }
-
-/** An upgrade as everything here reads it: its status in full, however the server has it. */
-export const withWholeStatus = (upgrade: ClusterGroupUpgrade): ClusterGroupUpgrade =>
-  upgrade.status?.packed ? { ...upgrade, status: unpackStatus(upgrade.status) } : upgrade;
 
 /**
  * Adds or removes our finalizer; the resourceVersion guards against losing somebody else's. An upgrade that is gone, which the cache has not

@@ -14,6 +14,7 @@ import { eventually } from '@flotilla/pace/testing';
 import type { StepKey } from '@flotilla/queues';
 import { type Client, createLogger, createMetrics, isNotFound, WatchCache } from '@flotilla/runtime';
 import { upgradeIndexes } from '../../spokes/port/caches.ts';
+import { createReadStored } from '../../stored-upgrade.ts';
 import { rolloutCaches, type SpokeCaches } from './caches.ts';
 import { createSpokeStep, spokeNeed } from './spoke-step.ts';
 
@@ -23,6 +24,8 @@ const logger = createLogger({ name: 'test', level: 'silent' });
 export interface StepProcess {
   readonly caches: SpokeCaches;
   readonly process: (key: StepKey) => Promise<unknown>;
+  /** From now on it hears no more of upgrades, and of all else as before. */
+  readonly fallBehind: () => void;
 }
 
 /** For tests: a real API server on which the test plays the leader. It writes the status, and steps make it true. */
@@ -57,9 +60,13 @@ export class SpokeHub {
       clusters: new WatchCache(client, ManagedCluster, shared),
       ...rolloutCaches(client, shared),
     };
-    for (const cache of Object.values(caches)) cache.start(this.#stop.signal);
+    const held = new AbortController();
+    const { upgrades, ...others } = caches;
+    upgrades.start(AbortSignal.any([this.#stop.signal, held.signal]));
+    for (const cache of Object.values(others)) cache.start(this.#stop.signal);
     await Promise.all(Object.values(caches).map((cache) => cache.synced()));
-    return { caches, process: createSpokeStep({ client, caches, now: Date.now, logger, viewSeconds: 1 }) };
+    const process = createSpokeStep({ client, caches, now: Date.now, logger, viewSeconds: 1 }, createReadStored(client));
+    return { caches, process, fallBehind: () => held.abort() };
   }
 
   /** Registers a spoke of its own for a story. */

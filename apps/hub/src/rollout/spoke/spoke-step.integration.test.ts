@@ -121,6 +121,21 @@ describe('remediate with ManifestWorks', () => {
     expect(names(await hub.works(spoke))).toEqual(['default.second']);
   });
 
+  test('a process that is behind with the upgrade does not bring back a template that is done', async () => {
+    const spoke = await hub.spoke('behind');
+    const upgrade = await hub.upgrade('behind', TEMPLATES, running({ [spoke]: at(0) }));
+    await runStep(worker, upgrade, spoke);
+    const behind = await hub.startProcess();
+    behind.fallBehind();
+    await runStep(worker, await hub.store('behind', running({ [spoke]: at(1) })), spoke);
+    const [second] = await hub.works(spoke);
+    expect(names([second ?? expect.fail('no work')])).toEqual(['default.second']);
+    await eventually(() => behind.caches.works.get(second?.metadata ?? { name: '' }));
+
+    for (const _ of [1, 2]) expect(await attempt(behind.process, stepOf(upgrade, spoke))).toBeUndefined();
+    expect((await hub.works(spoke)).map(({ metadata }) => metadata.uid)).toEqual([second?.metadata.uid]);
+  });
+
   test('a job of a batch that has ended creates nothing', async () => {
     const spoke = await hub.spoke('stale');
     const upgrade = await hub.upgrade('stale', TEMPLATES, running({ [spoke]: at(0) }));

@@ -5,6 +5,7 @@ import type { SpokeTarget } from '@flotilla/rollout';
 import { identityOf, isAttributed, isOurs, isReferencesAction, planSpoke, targetOf } from '@flotilla/rollout';
 import type { Client, Logger } from '@flotilla/runtime';
 import { BY_UID } from '../../spokes/port/caches.ts';
+import type { ReadStored } from '../../stored-upgrade.ts';
 import { applyWrite, type Ownership } from './apply-write.ts';
 import type { SpokeCaches } from './caches.ts';
 import { observeRolloutSpoke } from './observe.ts';
@@ -42,10 +43,19 @@ export function spokeNeed(upgrade: ClusterGroupUpgrade, cluster: string, deps: O
   return { isDue: writes.length > 0, wakeAt };
 }
 
-/** A step of kind `rollout`: makes true what the stored status says of one spoke. Idempotent; safe to stop anywhere. True when it wrote. */
-export function createSpokeStep(deps: SpokeStepDeps): (key: Pick<StepKey, 'upgrade' | 'cluster'>) => Promise<boolean> {
+/**
+ * A step of kind `rollout`: makes true what the stored status says of one spoke. Idempotent; safe to stop anywhere. True when it wrote.
+ * @param readStored asked before anything is written: by a status from before, the work of a template that is done would come again
+ */
+export function createSpokeStep(
+  deps: SpokeStepDeps,
+  readStored: ReadStored,
+): (key: Pick<StepKey, 'upgrade' | 'cluster'>) => Promise<boolean> {
   return async ({ upgrade: uid, cluster }) => {
-    const [upgrade] = deps.caches.upgrades.byIndex(BY_UID, uid);
+    const [known] = deps.caches.upgrades.byIndex(BY_UID, uid);
+    if (!known) return false;
+    const { isDue } = spokeNeed(known, cluster, deps);
+    const upgrade = isDue ? await readStored(known) : known;
     if (!upgrade) return false;
     const target = targetOf(upgrade, cluster);
     const { writes, wakeAt } = planNow(upgrade, cluster, target, deps);

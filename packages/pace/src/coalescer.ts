@@ -2,19 +2,19 @@
  * Sends what is submitted together: all of one turn of the event loop, and all that comes while the sending before is on its way.
  * One sending at a time, in order.
  */
-export class Coalescer<T> {
-  readonly #send: (items: readonly T[]) => Promise<void>;
+export class Coalescer<T, R = void> {
+  readonly #send: (items: readonly T[]) => Promise<R>;
   #items: T[] = [];
   /** The sending that waits for its turn, and the one on its way. */
-  #next: Promise<void> | undefined;
-  #current: Promise<void> = Promise.resolve();
+  #next: Promise<R> | undefined;
+  #current: Promise<unknown> = Promise.resolve();
 
-  constructor(send: (items: readonly T[]) => Promise<void>) {
+  constructor(send: (items: readonly T[]) => Promise<R>) {
     this.#send = send;
   }
 
   /** Settles as the sending does that the item travels with. */
-  submit(item: T): Promise<void> {
+  submit(item: T): Promise<R> {
     this.#items.push(item);
     this.#next ??= this.#current.then(endOfTurn, endOfTurn).then(() => this.#sendAll());
     return this.#next;
@@ -26,12 +26,13 @@ export class Coalescer<T> {
     await Promise.allSettled([this.#current]);
   }
 
-  #sendAll(): Promise<void> {
+  #sendAll(): Promise<R> {
     const items = this.#items;
     this.#items = [];
     this.#next = undefined;
-    this.#current = this.#send(items);
-    return this.#current;
+    const sending = this.#send(items);
+    this.#current = sending;
+    return sending;
   }
 }
 
