@@ -44,6 +44,9 @@ async function interrupt(args: readonly string[], isMoment: (demo: Demo) => Prom
     await demo.stop({ signal, graceMs: END_WITHIN_MS });
     const tookMs = performance.now() - start;
     console.log(`${args.join(' ') || 'whole clusters'}: ended ${Math.round(tookMs)} ms after ${signal}`);
+    // The kernel takes namespaces and what lies in them apart after their last process has gone.
+    const isGone = async () => JSON.stringify(await leftovers(run)) === JSON.stringify(NOTHING);
+    await eventually(isGone, 'everything to be gone', 5_000).catch(() => undefined);
     return { left: await leftovers(run), tookMs, output: await output() };
   } finally {
     await rm(folder, { recursive: true, force: true });

@@ -159,13 +159,20 @@ export async function startPuller(
   return { child, reports, finished };
 }
 
-/** A proxy that lets through so many bytes a second towards the client, over all connections. */
-export async function startSlowProxy(target: string, bytesPerSecond: number): Promise<AsyncDisposable & { readonly host: string }> {
+/** A proxy that lets through so many bytes a second towards the client, over all connections, and nothing any more when it has let through `most`. */
+export async function startSlowProxy(
+  target: string,
+  bytesPerSecond: number,
+  most = Number.POSITIVE_INFINITY,
+): Promise<AsyncDisposable & { readonly host: string }> {
   const { hostname, port } = new URL(target);
   let free = 0;
+  let left = most;
+  let ended = false;
   const waiting: (() => void)[] = [];
   const timer = setInterval(() => {
-    free = bytesPerSecond / 20;
+    free = Math.min(bytesPerSecond / 20, left);
+    if (free <= 0) return;
     for (const go of waiting.splice(0)) go();
   }, 50);
   const server = createServer((client) => {
@@ -175,9 +182,10 @@ export async function startSlowProxy(target: string, bytesPerSecond: number): Pr
     void (async () => {
       for await (const chunk of upstream as AsyncIterable<Buffer>) {
         for (let at = 0; at < chunk.length; ) {
-          if (free <= 0) await new Promise<void>((resolve) => waiting.push(resolve));
+          while (free <= 0 && !ended) await new Promise<void>((resolve) => waiting.push(resolve));
           const part = chunk.subarray(at, at + Math.max(1, Math.ceil(free)));
           free -= part.length;
+          left -= part.length;
           at += part.length;
           client.write(part);
         }
@@ -191,6 +199,7 @@ export async function startSlowProxy(target: string, bytesPerSecond: number): Pr
     host: `127.0.0.1:${address.port}`,
     async [Symbol.asyncDispose]() {
       clearInterval(timer);
+      ended = true;
       for (const go of waiting.splice(0)) go();
       server.close();
     },
