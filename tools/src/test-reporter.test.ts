@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type FinishedModule, type FinishedTest, SETUP_FAILED, summarize } from './test-reporter.ts';
+import { type FinishedModule, type FinishedTest, firstAttempts, SETUP_FAILED, summarize } from './test-reporter.ts';
 
 const fine = { errors: () => [] };
 const broken = { errors: () => [{ message: 'no cluster\nat a place' }] };
@@ -22,10 +22,13 @@ test('a test that passed at the second attempt is named with what failed in the 
     fullName: 'story',
     parent: fine,
     diagnostic: () => ({ flaky: true, slow: false, heap: undefined, duration: 1, startTime: 1, retryCount: 1, repeatCount: 0 }),
-    result: () => ({ state: 'passed', errors: [{ message: 'not yet\nat a place' }] }),
+    result: () => ({ state: 'passed', errors: [{ message: 'what a program printed\nmore: expected 1 to be 0', diff: '- 0\n+ 1' }] }),
   };
   const report = summarize([moduleOf(fine, [unsteady])], []);
-  expect(report).toMatchObject({ passed: 1, failures: [], unsteady: ['a.test.ts > story: not yet'] });
+  expect(report).toMatchObject({ passed: 1, failures: [], unsteady: ['a.test.ts > story: more: expected 1 to be 0'] });
+  expect(firstAttempts([moduleOf(fine, [unsteady])])).toEqual([
+    'first attempt of a.test.ts > story:\nwhat a program printed\nmore: expected 1 to be 0\n- 0\n+ 1',
+  ]);
 });
 
 test('a test whose suite could not be set up says so instead of asking for a reason', () => {

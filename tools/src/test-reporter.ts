@@ -67,11 +67,30 @@ function hasFailedSetup({ parent }: FinishedTest): boolean {
 }
 
 const firstError = (errors: readonly Pick<SerializedError, 'message'>[] = []): string => firstLine(errors[0]?.message ?? 'failed');
-const firstLine = (text: string): string => (text.split('\n', 1)[0] ?? '').slice(0, 300);
+
+/** What was expected, where a message says so after what a program printed; else its first line. */
+function firstLine(text: string): string {
+  const lines = text.split('\n');
+  return (lines.find((line) => /\bexpected\b/.test(line)) ?? lines[0] ?? '').slice(0, 300);
+}
+
+/** Most characters shown of how a first attempt failed; its end is what tells. */
+const MOST_SHOWN = 6_000;
+
+/** What the runner's own report leaves out: the errors of attempts that a second one has made up for. */
+export const firstAttempts = (modules: readonly FinishedModule[]): string[] =>
+  modules.flatMap((module) =>
+    [...module.children.allTests()].flatMap((test) => {
+      if (!test.diagnostic()?.flaky) return [];
+      const errors = (test.result().errors ?? []).map((error) => [error.message, error.diff].filter(Boolean).join('\n').slice(-MOST_SHOWN));
+      return [`first attempt of ${module.relativeModuleId} > ${test.fullName}:\n${errors.join('\n')}`];
+    }),
+  );
 
 /** Vitest reporter that writes a TestReport. vitest's own JSON report lacks the reasons of skips. */
 export default class TestReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandled: readonly SerializedError[]): void {
+    for (const text of firstAttempts(modules)) process.stdout.write(`\n${text}\n`);
     const file = process.env[REPORT_VARIABLE];
     if (file) writeFileSync(file, JSON.stringify(summarize(modules, unhandled)));
   }
