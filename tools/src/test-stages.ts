@@ -64,21 +64,30 @@ export function addUp(results: readonly StageResult[]): StageResult {
 /** Servers of a test are short-lived and memory is there: what they would spend on collecting garbage, a quarter of their time, goes into tests. */
 const TEST_ENVIRONMENT = { GOGC: '400' };
 
+/** How tests run. */
+interface TestOptions {
+  /** What they get of a busy machine: 0 as much as others, 19 what they leave. */
+  readonly niceness?: number;
+  /** Folder whose files alone run. */
+  readonly folder?: string;
+}
+
 /** Runs vitest projects and reads what they came to. */
-export async function runTests(projects: readonly string[], niceness = 0): Promise<StageResult> {
-  const folder = await mkdtemp(join(tmpdir(), 'flotilla-report-'));
+export async function runTests(projects: readonly string[], { niceness = 0, folder }: TestOptions = {}): Promise<StageResult> {
+  const dir = await mkdtemp(join(tmpdir(), 'flotilla-report-'));
   try {
-    const file = join(folder, 'report.json');
+    const file = join(dir, 'report.json');
     const selected = projects.flatMap((project) => ['--project', project]);
     const reporters = ['--reporter=default', `--reporter=${join(ROOT, 'tools/src/test-reporter.ts')}`];
-    const code = await runProgram('node_modules/.bin/vitest', ['run', '--passWithNoTests', ...selected, ...reporters], {
+    const files = folder === undefined ? [] : [join(ROOT, folder)];
+    const code = await runProgram('node_modules/.bin/vitest', ['run', '--passWithNoTests', ...selected, ...reporters, ...files], {
       env: { ...TEST_ENVIRONMENT, [REPORT_VARIABLE]: file },
       timeoutMs: 45 * 60_000,
       niceness,
     });
     return checkReport(await readFile(file, 'utf8').catch(() => undefined), code, projects);
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    await rm(dir, { recursive: true, force: true });
   }
 }
 

@@ -37,13 +37,17 @@ const tests: Readonly<Record<Tier, Stage>> = {
   e2e: { name: 'end-to-end tests', run: () => runTests(['e2e']) },
 };
 
-/**
- * Both at once: whole clusters leave half of the machine idle, since most of them wait for slow links. They come first on a busy one: kubelets
- * and probes have deadlines of their own.
- */
+/** Kubelets and probes of whole clusters have deadlines of their own: on a busy machine they come first. */
+const BESIDE_CLUSTERS = { niceness: 5 };
+
+/** Both at once: whole clusters leave half of the machine idle, since most of them wait for slow links. When they are done the apps' own tests follow. */
 const clusterTests: Stage = {
   name: 'integration and end-to-end tests',
-  run: async () => addUp(await Promise.all([runTests(['integration'], 5), runTests(['e2e'])])),
+  async run() {
+    const clusters = async () => [await runTests(['e2e']), await runTests(['integration'], { ...BESIDE_CLUSTERS, folder: 'apps' })];
+    const beside = async () => [await runTests(['integration'], { ...BESIDE_CLUSTERS, folder: 'test' })];
+    return addUp((await Promise.all([clusters(), beside()])).flat());
+  },
 };
 
 /** Stages of a run; `only` leaves out the checks and the other tiers. */
