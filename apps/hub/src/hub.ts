@@ -46,14 +46,8 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
   await fillCaches(caches, logger, signal);
 
   const steps = { store, concurrency: config.stepConcurrency, signal, log: logger, clock };
-  const rolloutStep = createRolloutStep({
-    client,
-    caches,
-    logger,
-    now,
-    viewSeconds: config.jobViewSeconds,
-    talmStrict: config.talmStrict,
-  });
+  const stepDeps = { client, caches, logger, now, viewSeconds: config.jobViewSeconds, talmStrict: config.talmStrict };
+  const rolloutStep = createRolloutStep(stepDeps, store.kind === 'redis');
   const rolloutSteps = startRolloutSteps(rolloutStep, { ...steps, isRemote: false });
   const dispatchers = [startSpokeJobs(engine, steps), startSpokeJobs(backup, steps), rolloutSteps];
   const rollout = new RolloutEngine({
@@ -118,7 +112,7 @@ export async function runWorker({ client, store, config, logger, metrics, clock 
   await fillCaches(caches, logger, signal);
   const deps = { client, caches, logger, now: () => clock.now() };
   const steps = { store, concurrency: config.stepConcurrency, signal, log: logger, clock };
-  const rolloutStep = createRolloutStep({ ...deps, viewSeconds: config.jobViewSeconds, talmStrict: config.talmStrict });
+  const rolloutStep = createRolloutStep({ ...deps, viewSeconds: config.jobViewSeconds, talmStrict: config.talmStrict }, true);
   const workers = [
     startSpokeJobWorker(createPrecacheJob(precacheSettings(config), caches.configs), deps, steps),
     startSpokeJobWorker(createBackupJob(backupSettings(config)), deps, steps),

@@ -44,7 +44,7 @@ beforeEach(async () => {
     asked.push(`${kind} ${cluster}`.trim());
     priorities.set(cluster, priority);
   };
-  const step = createRolloutStep({ client, caches, now: Date.now, logger });
+  const step = createRolloutStep({ client, caches, now: Date.now, logger }, false);
   start = (watchdogMs, now = Date.now) => {
     engine = new RolloutEngine({
       caches,

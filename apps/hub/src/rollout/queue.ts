@@ -1,15 +1,19 @@
 import { type Dispatcher, type StepKey, startDispatcher } from '@flotilla/queues';
 import { lookAgain, type StepOptions } from '../look-again.ts';
-import { createReadStored } from '../stored-upgrade.ts';
+import { createReadStored, type ReadStored } from '../stored-upgrade.ts';
 import { type BatchStepDeps, createBatchStep } from './batch-step.ts';
 import { createSpokeStep, type SpokeStepDeps } from './spoke/spoke-step.ts';
 
 /** A rollout's steps of both kinds; true when it wrote. */
 export type RolloutStep = (key: StepKey) => Promise<boolean>;
 
-/** What makes true what the stored status of an upgrade says, of one spoke or of the Placements. */
-export function createRolloutStep(deps: SpokeStepDeps & BatchStepDeps): RolloutStep {
-  const readStored = createReadStored(deps.client);
+/**
+ * What makes true what the stored status of an upgrade says, of one spoke or of the Placements.
+ * @param isShared other processes take steps as well: what they have written, this one's watch of upgrades may not have told yet
+ */
+export function createRolloutStep(deps: SpokeStepDeps & BatchStepDeps, isShared: boolean): RolloutStep {
+  // Of what it has written alone, a process has seen the reason.
+  const readStored: ReadStored = isShared ? createReadStored(deps.client) : async (known) => known;
   const [ofSpoke, ofPlacements] = [createSpokeStep(deps, readStored), createBatchStep(deps, readStored)];
   return (key) => (key.kind === 'placements' ? ofPlacements(key) : ofSpoke(key));
 }
