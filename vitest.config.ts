@@ -1,10 +1,12 @@
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './tools/src/longest-first.ts';
 
 /** Test tiers by question: unit (is the decision right?), integration (does the world converge?), e2e (does the install work?). */
 export default defineConfig({
   test: {
     // Integration files mostly wait for servers: three at a time keep two cores busy and no more.
     maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {

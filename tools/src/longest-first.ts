@@ -1,0 +1,34 @@
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/** Files that take a minute and more, the longest first: one that begins last is what a run waits for at its end. */
+export const LONGEST = [
+  'e2e/precache',
+  'e2e/crio',
+  'e2e/managed-upgrade',
+  'rollout/chaos.test',
+  'precache/edits',
+  'precache/disturbances',
+  'version-operator/payload-chaos',
+  'integration/transport-conformance',
+  'integration/upgrade-operator-installed',
+  'precache/impeded',
+  'integration/work-conformance',
+  'precache/two-upgrades',
+  'integration/simulated-work-conformance',
+  'version-operator/src/status',
+  'version-operator/src/operator.integration',
+  'rollout/managed-upgrades',
+  'integration/images',
+];
+
+const rankOf = ({ moduleId }: Pick<TestSpecification, 'moduleId'>): number => {
+  const rank = LONGEST.findIndex((name) => moduleId.includes(`/${name}.`));
+  return rank < 0 ? LONGEST.length : rank;
+};
+
+/** Begins with the files that take longest; the others follow as vitest has them. */
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    return (await super.sort(files)).toSorted((a, b) => rankOf(a) - rankOf(b));
+  }
+}
