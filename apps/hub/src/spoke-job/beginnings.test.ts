@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { Beginnings } from './beginnings.ts';
 
 /** Spokes that ask again when it is their turn, as the engine has them do. */
-function start(most: number, names: readonly string[]) {
+function start(least: number, names: readonly string[]) {
   const clock = new ManualClock();
   const begun: string[] = [];
   const keyOf = (cluster: string): StepKey => ({ kind: 'precache', upgrade: 'uid', cluster });
@@ -12,19 +12,41 @@ function start(most: number, names: readonly string[]) {
   const ask = (cluster: string) => {
     if (mayBegin(cluster) && !begun.includes(cluster)) begun.push(cluster);
   };
-  const beginnings = new Beginnings({ clock, onTurn: ({ cluster }) => ask(cluster), most });
+  const beginnings = new Beginnings({ clock, onTurn: ({ cluster }) => ask(cluster), least });
   for (const name of names) ask(name);
   return { clock, begun, ask, mayBegin, leave: (cluster: string) => beginnings.leave(keyOf(cluster)) };
 }
 
-test('so many begin at once, and the next ones in order as those get their jobs', () => {
-  const { begun, leave } = start(2, ['a', 'b', 'c', 'd']);
+test('so many begin at once, and the next ones in order as those get their jobs', async () => {
+  const { clock, begun, leave } = start(2, ['a', 'b', 'c', 'd']);
   expect(begun).toEqual(['a', 'b']);
+  await clock.advance(6_000);
   leave('b');
   expect(begun).toEqual(['a', 'b', 'c']);
   leave('a');
   leave('c');
   expect(begun).toEqual(['a', 'b', 'c', 'd']);
+});
+
+test('more begin at once while those that begin have their jobs soon, and fewer when they do not', async () => {
+  const names = Array.from({ length: 40 }, (_, index) => `spoke-${index}`);
+  const { clock, begun, leave } = start(2, names);
+  const next = (count: number) => {
+    for (const name of begun.slice(left, left + count)) leave(name);
+    left += count;
+    return begun.length - left;
+  };
+  let left = 0;
+  await clock.advance(5_999);
+  expect(next(2)).toBe(4);
+  await clock.advance(5_999);
+  expect(next(4)).toBe(8);
+  await clock.advance(6_000);
+  expect(next(3)).toBe(5);
+  await clock.advance(6_000);
+  expect(next(5)).toBe(2);
+  await clock.advance(6_000);
+  expect(next(2)).toBe(2);
 });
 
 test('silent spokes keep the others back for twenty seconds and no longer', async () => {
@@ -53,10 +75,11 @@ test('one that is gone while it waits is left out', () => {
   expect(begun).toEqual(['a', 'c']);
 });
 
-test('asking twice takes one turn', () => {
-  const { begun, leave, ask } = start(1, ['a', 'b', 'c']);
+test('asking twice takes one turn', async () => {
+  const { clock, begun, leave, ask } = start(1, ['a', 'b', 'c']);
   ask('b');
   ask('a');
+  await clock.advance(6_000);
   leave('a');
   expect(begun).toEqual(['a', 'b']);
 });
