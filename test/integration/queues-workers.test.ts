@@ -17,9 +17,10 @@ describe('worker processes', () => {
     await using redis = await startRedis();
     await using store = await openStore({ redisUrl: redis.url, log });
     await using steps = await startAsking(store);
-    await using first = await startWorkerProcess(redis.url, 50);
-    await using second = await startWorkerProcess(redis.url, 50);
-    const names = Array.from({ length: 150 }, (_, i) => `c${i}`);
+    // Seconds of work: however late the kill is, it meets a worker that has steps.
+    await using first = await startWorkerProcess(redis.url, 500);
+    await using second = await startWorkerProcess(redis.url, 500);
+    const names = Array.from({ length: 100 }, (_, i) => `c${i}`);
     for (const name of names) steps.want(key(name));
     await until(() => expect(Math.min(first.ended.length, second.ended.length)).toBeGreaterThan(0));
     await first.kill();
