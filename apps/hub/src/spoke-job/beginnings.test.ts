@@ -49,6 +49,15 @@ test('more begin at once while those that begin have their jobs soon, and fewer 
   expect(next(2)).toBe(2);
 });
 
+test('fewer begin at once after spokes that have no job when patience ends', async () => {
+  const names = Array.from({ length: 20 }, (_, index) => `spoke-${index}`);
+  const { clock, begun, leave } = start(2, names);
+  for (const name of begun.slice(0, 2)) leave(name);
+  expect(begun).toHaveLength(2 + 4);
+  await clock.advance(20_000);
+  expect(begun).toHaveLength(2 + 4 + 2);
+});
+
 test('silent spokes keep the others back for twenty seconds and no longer', async () => {
   const { clock, begun } = start(2, ['silent', 'dead', 'c', 'd', 'e']);
   await clock.advance(19_999);

@@ -37,17 +37,14 @@ export class Beginnings {
   /** Of these, those that keep others back, with when they began. */
   readonly #counted = new Map<string, number>();
   readonly #waiting = new Map<string, StepKey>();
-
+  readonly #least: number;
   /** How many may be on their way now. */
   #most: number;
 
   constructor(deps: BeginningsDeps) {
     this.#deps = deps;
+    this.#least = deps.least ?? LEAST;
     this.#most = this.#least;
-  }
-
-  get #least(): number {
-    return this.#deps.least ?? LEAST;
   }
 
   /** Whether the spoke may begin now; if not, `onTurn` tells when. One that may keeps its turn until it leaves. */
@@ -68,7 +65,6 @@ export class Beginnings {
     this.#waiting.delete(id);
     this.#begun.get(id)?.[Symbol.dispose]();
     this.#begun.delete(id);
-    this.#learn(id);
     this.#makeRoom(id);
   }
 
@@ -86,17 +82,14 @@ export class Beginnings {
     this.#begun.set(id, timer);
   }
 
-  /** One more, or one less, as it got its job soon or late. */
-  #learn(id: string): void {
-    const begunAt = this.#counted.get(id);
+  /** For one more, or one less, as that one got its job soon or late; whoever has none when patience ends is late. */
+  #makeRoom(left: string): void {
+    const begunAt = this.#counted.get(left);
     if (begunAt === undefined) return;
+    this.#counted.delete(left);
     const isSoon = this.#deps.clock.now() - begunAt < SOON_MS;
     // Where nobody waits nothing is learnt of what more would do.
     if (this.#waiting.size > 0) this.#most = Math.max(this.#most + (isSoon ? 1 : -1), this.#least);
-  }
-
-  #makeRoom(left: string): void {
-    if (!this.#counted.delete(left)) return;
     for (const [id, key] of [...this.#waiting].slice(0, Math.max(this.#most - this.#counted.size, 0))) {
       this.#begin(id);
       this.#deps.onTurn(key);
