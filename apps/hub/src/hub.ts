@@ -47,6 +47,7 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
 
   const steps = { store, concurrency: config.stepConcurrency, signal, log: logger, clock };
   const stepDeps = { client, caches, logger, now, viewSeconds: config.jobViewSeconds, talmStrict: config.talmStrict };
+  // Of the stores, that one alone may have workers.
   const rolloutStep = createRolloutStep(stepDeps, store.kind === 'redis');
   const rolloutSteps = startRolloutSteps(rolloutStep, { ...steps, isRemote: false });
   const dispatchers = [startSpokeJobs(engine, steps), startSpokeJobs(backup, steps), rolloutSteps];

@@ -58,13 +58,14 @@ export function createBatchStep(
 ): (key: Pick<StepKey, 'upgrade'>) => Promise<boolean> {
   return async ({ upgrade: uid }) => {
     const [known] = caches.upgrades.byIndex(BY_UID, uid);
-    if (!known || placementWrites(known, caches, talmStrict).length === 0) return false;
+    const expected = known ? placementWrites(known, caches, talmStrict) : [];
+    if (!known || expected.length === 0) return false;
     const upgrade = await readStored(known);
     if (!upgrade) return false;
     const identity = identityOf(upgrade);
     const judge = (existing: KubeObject): Ownership =>
       upgradeIndexOf(existing) === upgradeIndexValue(identity) ? 'ours' : { takenBy: ownerOf(existing) };
-    const writes = placementWrites(upgrade, caches, talmStrict);
+    const writes = upgrade === known ? expected : placementWrites(upgrade, caches, talmStrict);
     await Promise.all(
       writes.map(async (write) => {
         await applyWrite(write, { client, judge });

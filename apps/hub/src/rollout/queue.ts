@@ -12,7 +12,7 @@ export type RolloutStep = (key: StepKey) => Promise<boolean>;
  * @param isShared other processes take steps as well: what they have written, this one's watch of upgrades may not have told yet
  */
 export function createRolloutStep(deps: SpokeStepDeps & BatchStepDeps, isShared: boolean): RolloutStep {
-  // Of what it has written alone, a process has seen the reason.
+  // Who takes all steps alone has seen the status that each of its writes was made for, and watches never go back.
   const readStored: ReadStored = isShared ? createReadStored(deps.client) : async (known) => known;
   const [ofSpoke, ofPlacements] = [createSpokeStep(deps, readStored), createBatchStep(deps, readStored)];
   return (key) => (key.kind === 'placements' ? ofPlacements(key) : ofSpoke(key));

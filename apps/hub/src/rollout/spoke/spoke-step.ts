@@ -54,11 +54,11 @@ export function createSpokeStep(
   return async ({ upgrade: uid, cluster }) => {
     const [known] = deps.caches.upgrades.byIndex(BY_UID, uid);
     if (!known) return false;
-    const { isDue } = spokeNeed(known, cluster, deps);
-    const upgrade = isDue ? await readStored(known) : known;
+    const expected = planNow(known, cluster, targetOf(known, cluster), deps);
+    const upgrade = expected.writes.length > 0 ? await readStored(known) : known;
     if (!upgrade) return false;
     const target = targetOf(upgrade, cluster);
-    const { writes, wakeAt } = planNow(upgrade, cluster, target, deps);
+    const { writes, wakeAt } = upgrade === known ? expected : planNow(upgrade, cluster, target, deps);
     const judge = (existing: KubeObject) => judgeOwner(existing, upgrade, deps);
     for (const write of writes) {
       await applyWrite(write, { client: deps.client, judge });
