@@ -34,13 +34,12 @@ export type FinishedModule = Failing &
 
 /** Adds up the tests of finished modules. */
 export function summarize(modules: readonly FinishedModule[], unhandled: readonly SerializedError[]): TestReport {
-  const failures = unhandled.map((error) => `outside of a test: ${firstLine(error.message)}`);
+  const failures = unhandled.map((error) => `outside of a test: ${oneLine(error.message)}`);
   const report: TestReport = { passed: 0, failures, skips: [], unsteady: [], files: [] };
   for (const module of modules) {
     report.files.push({ name: module.relativeModuleId, seconds: module.diagnostic().duration / 1000 });
     const suiteErrors = [...module.children.allSuites()].flatMap((suite) => suite.errors());
-    for (const error of [...module.errors(), ...suiteErrors])
-      report.failures.push(`${module.relativeModuleId}: ${firstLine(error.message)}`);
+    for (const error of [...module.errors(), ...suiteErrors]) report.failures.push(`${module.relativeModuleId}: ${oneLine(error.message)}`);
     for (const test of module.children.allTests()) {
       const name = `${module.relativeModuleId} > ${test.fullName}`;
       const result = test.result();
@@ -66,10 +65,10 @@ function hasFailedSetup({ parent }: FinishedTest): boolean {
   return false;
 }
 
-const firstError = (errors: readonly Pick<SerializedError, 'message'>[] = []): string => firstLine(errors[0]?.message ?? 'failed');
+const firstError = (errors: readonly Pick<SerializedError, 'message'>[] = []): string => oneLine(errors[0]?.message ?? 'failed');
 
 /** What was expected, where a message says so after what a program printed; else its first line. */
-function firstLine(text: string): string {
+function oneLine(text: string): string {
   const lines = text.split('\n');
   return (lines.find((line) => /\bexpected\b/.test(line)) ?? lines[0] ?? '').slice(0, 300);
 }

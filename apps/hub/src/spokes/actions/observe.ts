@@ -9,7 +9,7 @@ import { countOf, isAvailable, observeOutcome, readViewAnswer, type ViewTarget }
 import { z } from 'zod';
 import type { Answer, Failure, Sight, SpokeObservation } from '../port/port.ts';
 import { isRefusal, RETRY_BUDGET } from '../port/refusals.ts';
-import { parseReport, trimReport } from '../port/report.ts';
+import { parseReport, trimText } from '../port/report.ts';
 import type { SpokeJobNames, ViewDefinition } from '../port/workload.ts';
 import { ActionAnnotation } from './hub-objects.ts';
 
@@ -83,7 +83,7 @@ export function trimView(view: ManagedClusterView): ManagedClusterView {
     kind,
     metadata: { ...metadata, annotations: kept.length > 0 ? Object.fromEntries(kept) : undefined },
     status: kind === 'Job' ? trimJobStatus(status) : undefined,
-    data: kind === 'ConfigMap' ? { progress: trimReport(data?.progress ?? '') } : undefined,
+    data: kind === 'ConfigMap' ? { progress: trimText(data?.progress ?? '') } : undefined,
   };
   return { ...view, status: { conditions: view.status?.conditions, result: trimmed } };
 }
@@ -94,7 +94,12 @@ function trimJobStatus(status: unknown): unknown {
   if (!parsed.success) return 'malformed';
   const { active, ready, succeeded, conditions } = parsed.data;
   const failed = conditions?.find((condition) => condition.type === 'Failed' && condition.status === 'True');
-  return { active, ready, succeeded, ...(failed && { conditions: [{ ...failed, message: failed.message?.slice(0, 256) }] }) };
+  return {
+    active,
+    ready,
+    succeeded,
+    ...(failed && { conditions: [{ ...failed, reason: failed.reason?.slice(0, 256), message: failed.message?.slice(0, 256) }] }),
+  };
 }
 
 /** Drops templates and echoes, which no step reads. */

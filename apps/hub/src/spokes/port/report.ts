@@ -1,14 +1,14 @@
 import { PullerReport } from '@flotilla/api/ran';
 
-/** Longest report that is read, in characters: a puller's has ten failures at most. */
-const MAX_REPORT = 16_384;
+/** Longest text of a spoke that is kept, in characters: the longest is a puller's report, with ten failures at most. */
+const MAX_TEXT = 16_384;
 
-/** As much of what stands where a report should be as caches keep: what is cut is none any more. */
-export const trimReport = (text: string): string => text.slice(0, MAX_REPORT);
+/** As much of a spoke's text as caches keep; a report that is cut is none any more. */
+export const trimText = (text: string): string => text.slice(0, MAX_TEXT);
 
 /** Reads what a puller wrote; undefined when it is malformed. */
 export function parseReport(text: string): PullerReport | undefined {
-  if (text.length === 0 || text.length > MAX_REPORT) return undefined;
+  if (text.length === 0 || text.length > MAX_TEXT) return undefined;
   try {
     return PullerReport.safeParse(JSON.parse(text)).data;
   } catch {

@@ -14,7 +14,7 @@ import { ActionAnnotation } from '../actions/hub-objects.ts';
 import { createdAt, isAnswered, isLeaving, UNANSWERED_MS } from '../port/ending-work.ts';
 import type { Answer, Failure, Sight, SpokeObservation } from '../port/port.ts';
 import { isRefusal } from '../port/refusals.ts';
-import { parseReport, trimReport } from '../port/report.ts';
+import { parseReport, trimText } from '../port/report.ts';
 import type { SpokeJobNames } from '../port/workload.ts';
 import { Value } from './feedback.ts';
 import { isFrozen } from './manifest-work.ts';
@@ -53,7 +53,7 @@ function trimManifest({ resourceMeta, conditions, statusFeedback }: ManifestStat
     statusFeedback: {
       values: statusFeedback?.values?.map(({ name, fieldValue: { type, integer, string } }) => ({
         name,
-        fieldValue: { type, ...(integer !== undefined && { integer }), ...(string !== undefined && { string: trimReport(string) }) },
+        fieldValue: { type, ...(integer !== undefined && { integer }), ...(string !== undefined && { string: trimText(string) }) },
       })),
     },
   };
