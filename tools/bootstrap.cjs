@@ -2,7 +2,7 @@
 'use strict';
 // Runs a TypeScript program of this repository from a clean clone: installs the locked npm packages when they are
 // missing or older than the lock, then hands over to the pinned Node 24. Plain CommonJS: the Node that starts it may be 20.
-const { existsSync, readFileSync, writeFileSync } = require('node:fs');
+const { existsSync, lstatSync, readFileSync, realpathSync, writeFileSync } = require('node:fs');
 const { spawn, spawnSync } = require('node:child_process');
 const { createHash } = require('node:crypto');
 const path = require('node:path');
@@ -15,6 +15,7 @@ const lock = createHash('sha256')
   .digest('hex');
 
 if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== lock) {
+  refuseLinkedPackages();
   process.stderr.write('Installing npm packages (about 20 s from an empty cache) ...\n');
   const npm = spawnSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: root, stdio: ['ignore', 2, 2] });
   if (npm.status !== 0) {
@@ -22,6 +23,16 @@ if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== lock) {
     process.exit(npm.status ?? 1);
   }
   writeFileSync(stamp, lock);
+}
+
+/** `npm ci` empties what node_modules links to, which belongs to somebody else. */
+function refuseLinkedPackages() {
+  const folder = path.join(root, 'node_modules');
+  if (!lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink()) return;
+  const target = existsSync(folder) ? realpathSync(folder) : 'a folder that is gone';
+  process.stderr.write(`${folder} is a link to ${target}, whose packages are not those of package-lock.json; installing would empty it.\n`);
+  process.stderr.write('Remove the link and run the same command again, or run `npm ci` where it points to.\n');
+  process.exit(1);
 }
 
 /** Path of Node 24: the pinned package where there is one, else the running Node when it is new enough. */

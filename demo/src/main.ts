@@ -25,7 +25,7 @@ const screen = {
 
 async function main(options: DemoOptions, signal: AbortSignal): Promise<void> {
   say('Set-up');
-  await setUp((line) => say(`  ${line}`));
+  await setUp(options.ocm ? 'demo --ocm' : options.apiOnly ? 'demo --api-only' : 'demo', (line) => say(`  ${line}`));
   if (options.ocm) return await tellOther(options, signal);
   const start = performance.now();
   const obstacle = options.apiOnly ? '--api-only was given' : clusterObstacle();

@@ -75,3 +75,15 @@ test('a program runs with the flags of its package.json, and with those that are
   const output = await runCommand(process.execPath, args, { cwd: repository.dir });
   expect(JSON.parse(output)).toEqual(expect.arrayContaining(['--max-semi-space-size=3', '--stack-trace-limit=5']));
 });
+
+test('packages that lie elsewhere and are not the locked ones are left alone, and what to do is said', async () => {
+  await using repository = await makeRepository();
+  await using other = await makeRepository();
+  const link = join(repository.dir, 'node_modules');
+  await rm(link, { recursive: true });
+  await symlink(join(other.dir, 'node_modules'), link);
+  await writeFile(join(repository.dir, 'package-lock.json'), '{ "newer": true }');
+  const run = runCommand(process.execPath, ['tools/bootstrap.cjs', 'apps/one/src/main.mjs'], { cwd: repository.dir });
+  await expect(run).rejects.toThrow(`node_modules is a link to ${join(other.dir, 'node_modules')}`);
+  expect(await other.read('node_modules/.flotilla-lock')).toBeDefined();
+});

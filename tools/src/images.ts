@@ -17,7 +17,7 @@ Builds one OCI image per program into an OCI layout, without a container engine,
 
   --output DIR       the layout's folder; default dist/images
   --arch ARCH        amd64 or arm64; may be given twice; default both
-  --app APP          hub, image-puller or spoke-agent; may be repeated; default all
+  --app APP          ${appNames.join(', ')}; may be repeated; default all
   --push PREFIX      push to PREFIX/APP, as in registry.example.com:5000/flotilla or .../flotilla:v1
   --insecure         speak plain HTTP to that registry
   --authfile FILE    credentials for it, in docker's config.json format

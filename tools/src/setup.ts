@@ -1,63 +1,114 @@
-import { errorMessage } from '@flotilla/api';
+import { parseArgs } from 'node:util';
+import { errorMessage, FlotillaError } from '@flotilla/api';
 import { cleanupOnExit, findProgram, sweepLeftovers } from '@flotilla/control-plane/processes';
 import { clusterObstacle, OCM_TOOLS } from '@flotilla/control-plane/servers';
 import {
   BUILD_PACKAGES,
+  type DebianPackage,
   describeTools,
   ensureDebianPackages,
   ensureTools,
   type Log,
   MONITORING_PACKAGES,
   NODE_PACKAGES,
+  type RuntimeName,
   type ToolName,
 } from '@flotilla/control-plane/toolchain';
 import { prepareBase } from './images/build-images.ts';
 import { hostArchitecture } from './images/cache-folder.ts';
 
+/** The parts that a command runs, beyond API servers, registry and helm. */
+interface Parts {
+  /** Runtimes of the nodes of whole clusters; none: no whole clusters. */
+  readonly runtimes: readonly RuntimeName[];
+  /** The controllers of Open Cluster Management: a third of a build from nothing. */
+  readonly ocm: boolean;
+  readonly redis: boolean;
+}
+
+/** Commands that need set-up → the parts they run. */
+const PARTS = {
+  tests: { runtimes: ['containerd', 'crio'], ocm: true, redis: true },
+  demo: { runtimes: ['containerd'], ocm: false, redis: false },
+  'demo --ocm': { runtimes: ['containerd'], ocm: true, redis: false },
+  'demo --api-only': { runtimes: [], ocm: false, redis: false },
+} as const satisfies Record<string, Parts>;
+
+/** A command that needs set-up. */
+export type SetUpFor = keyof typeof PARTS;
+
 const EVERYWHERE: readonly ToolName[] = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kubectl', 'registry', 'helm'];
-/** Where whole clusters run; end-to-end tests roll out beside the components of Open Cluster Management. */
-const FOR_CLUSTERS: readonly ToolName[] = ['kube-scheduler', 'kubelet', 'kube-proxy', 'crio', 'pinns', 'import-image', ...OCM_TOOLS];
+const EVERY_CLUSTER: readonly ToolName[] = ['kube-scheduler', 'kubelet', 'kube-proxy'];
+const RUNTIMES: Readonly<Record<RuntimeName, readonly ToolName[]>> = { containerd: [], crio: ['crio', 'pinns', 'import-image'] };
+
+/** Programs and Debian packages that a command uses on this machine; without whole clusters where they cannot run. */
+export function requirementsOf(command: SetUpFor, clusters: boolean): { tools: ToolName[]; packages: DebianPackage[] } {
+  const { runtimes, ocm, redis }: Parts = PARTS[command];
+  if (!clusters || runtimes.length === 0) return { tools: [...EVERYWHERE], packages: [] };
+  const ofRuntimes = runtimes.flatMap((name) => RUNTIMES[name]);
+  const packages = runtimes.flatMap((name): readonly DebianPackage[] => NODE_PACKAGES[name]);
+  return {
+    tools: [...EVERYWHERE, ...EVERY_CLUSTER, ...ofRuntimes, ...(ocm ? OCM_TOOLS : [])],
+    packages: [...new Set([...packages, ...BUILD_PACKAGES, ...MONITORING_PACKAGES, ...(redis ? (['redis-server'] as const) : [])])],
+  };
+}
 
 /**
- * Does all set-up of this machine for tests and the demo: Debian packages (as root), programs built or found in the cache, the base of
- * our images where whole clusters run, leftovers of killed runs removed. Says what it does. Throws PackagesMissingError,
+ * Does the set-up of this machine that a command needs and no more: Debian packages (as root), programs built or found in the cache, the
+ * base of our images where whole clusters run, leftovers of killed runs removed. Says what it does. Throws PackagesMissingError,
  * ToolsUnavailableError or `FLOTILLA_IMAGES_*`.
  */
-export async function setUp(log: Log): Promise<void> {
+export async function setUp(command: SetUpFor, log: Log): Promise<void> {
   const swept = await sweepLeftovers();
   if (swept.length > 0) log(`Removed what ${swept.length} killed ${swept.length === 1 ? 'run' : 'runs'} left behind`);
+  const { runtimes, redis }: Parts = PARTS[command];
   const obstacle = clusterObstacle();
-  if (obstacle) {
-    log(`No whole clusters here: ${obstacle}`);
-    if (!(await findProgram('redis-server')))
-      log('No redis-server on PATH: tests that need it are skipped; install the package redis-server');
-  } else {
-    await ensureDebianPackages(
-      [
-        ...new Set([
-          ...NODE_PACKAGES.containerd,
-          ...NODE_PACKAGES.crio,
-          ...BUILD_PACKAGES,
-          ...MONITORING_PACKAGES,
-          'redis-server' as const,
-        ]),
-      ],
-      log,
-    );
+  const { tools, packages } = requirementsOf(command, !obstacle);
+  await ensureDebianPackages(packages, log);
+  if (obstacle && runtimes.length > 0) log(`No whole clusters here: ${obstacle}`);
+  if (redis && !(await findProgram('redis-server')))
+    log('No redis-server on PATH: tests that need it are skipped; install the package redis-server');
+  const ready = await ensureTools(tools, { log });
+  if (!obstacle && runtimes.length > 0) await prepareBase(hostArchitecture(), log);
+  log(`Programs: ${describeTools(ready)}`);
+}
+
+const HELP = `usage: npm run setup -- [options]
+Installs and builds what a command needs on this machine, into ~/.cache/flotilla (FLOTILLA_CACHE moves it). Each command does this itself.
+
+  --for COMMAND   ${Object.keys(PARTS)
+    .map((name) => `"${name}"`)
+    .join(', ')}; default "tests", which is everything
+  --help          this text
+`;
+
+/** Reads the command line; undefined asks for help. Throws `FLOTILLA_SETUP_USAGE` that names the option and what it takes. */
+export function parseSetUp(args: readonly string[]): SetUpFor | undefined {
+  let values: { for: string; help: boolean };
+  try {
+    const options = { for: { type: 'string', default: 'tests' }, help: { type: 'boolean', default: false } } as const;
+    ({ values } = parseArgs({ args: [...args], options }));
+  } catch (cause) {
+    throw new FlotillaError('FLOTILLA_SETUP_USAGE', `${errorMessage(cause)}; see --help`, { cause });
   }
-  const tools = await ensureTools(obstacle ? EVERYWHERE : [...EVERYWHERE, ...FOR_CLUSTERS], { log });
-  if (!obstacle) await prepareBase(hostArchitecture(), log);
-  log(`Programs: ${describeTools(tools)}`);
+  if (values.help) return undefined;
+  const known = Object.keys(PARTS).find((name): name is SetUpFor => name === values.for);
+  if (known) return known;
+  throw new FlotillaError('FLOTILLA_SETUP_USAGE', `--for ${values.for}: must be one of ${Object.keys(PARTS).join(', ')}`);
 }
 
 if (import.meta.main) {
   cleanupOnExit();
   const log: Log = (line) => void process.stdout.write(`${line}\n`);
   try {
-    await setUp(log);
-    log('Set-up is complete');
+    const command = parseSetUp(process.argv.slice(2));
+    if (command === undefined) process.stdout.write(HELP);
+    else {
+      await setUp(command, log);
+      log('Set-up is complete');
+    }
   } catch (error) {
     process.stderr.write(`Set-up failed: ${errorMessage(error)}\n`);
-    process.exitCode = 1;
+    process.exitCode = error instanceof FlotillaError && error.code === 'FLOTILLA_SETUP_USAGE' ? 2 : 1;
   }
 }

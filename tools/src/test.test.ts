@@ -57,15 +57,15 @@ describe('a vitest run', () => {
 });
 
 describe('arguments', () => {
-  test('run everything by default, set-up first', () => {
+  test('run everything by default, what needs no set-up first', () => {
     const names = stagesOf(parseTier([])).map(({ name }) => name);
     expect(names).toEqual([
-      'set-up',
       'types',
       'format and lint',
       'type-aware lint',
       'generated files',
       'unit tests',
+      'set-up',
       'integration and end-to-end tests',
     ]);
   });

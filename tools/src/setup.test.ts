@@ -1,0 +1,46 @@
+import { OCM_TOOLS } from '@flotilla/control-plane/servers';
+import { expect, test } from 'vitest';
+import { parseSetUp, requirementsOf } from './setup.ts';
+
+const CRIO = ['crio', 'pinns', 'import-image'];
+
+test.each([
+  { command: 'tests', clusters: true, builds: [...OCM_TOOLS, ...CRIO, 'kubelet'], leavesOut: [] },
+  { command: 'demo', clusters: true, builds: ['kubelet', 'registry', 'helm'], leavesOut: [...OCM_TOOLS, ...CRIO] },
+  { command: 'demo --ocm', clusters: true, builds: [...OCM_TOOLS, 'kubelet'], leavesOut: CRIO },
+  { command: 'demo --api-only', clusters: true, builds: ['kube-apiserver'], leavesOut: [...OCM_TOOLS, ...CRIO, 'kubelet'] },
+  { command: 'tests', clusters: false, builds: ['kube-apiserver'], leavesOut: [...OCM_TOOLS, ...CRIO, 'kubelet'] },
+] as const)('$command builds what it runs and nothing else (whole clusters: $clusters)', ({ command, clusters, builds, leavesOut }) => {
+  const { tools } = requirementsOf(command, clusters);
+  expect(tools).toEqual(expect.arrayContaining([...builds]));
+  expect(tools.filter((name) => [...leavesOut].some((left) => left === name))).toEqual([]);
+});
+
+test('where no whole cluster runs, no Debian package is installed', () => {
+  expect(requirementsOf('tests', false).packages).toEqual([]);
+  expect(requirementsOf('demo --api-only', true).packages).toEqual([]);
+});
+
+test('the demo installs no CRI-O and no Redis of its own', () => {
+  const { packages } = requirementsOf('demo', true);
+  expect(packages).toEqual(expect.arrayContaining(['containerd', 'prometheus-alertmanager']));
+  expect(packages).not.toEqual(expect.arrayContaining(['conmon']));
+  expect(packages).not.toEqual(expect.arrayContaining(['redis-server']));
+});
+
+test('--help builds nothing', () => {
+  expect(parseSetUp(['--help'])).toBeUndefined();
+});
+
+test('a command is chosen by --for; everything is the default', () => {
+  expect(parseSetUp([])).toBe('tests');
+  expect(parseSetUp(['--for', 'demo'])).toBe('demo');
+});
+
+test.each([
+  { args: ['--for', 'dmo'], says: '--for dmo: must be one of tests, demo, demo --ocm, demo --api-only' },
+  { args: ['--hlep'], says: '--hlep' },
+  { args: ['demo'], says: 'demo' },
+])('$args is refused', ({ args, says }) => {
+  expect(() => parseSetUp(args)).toThrow(says);
+});
