@@ -28,6 +28,13 @@ export async function startRedis(dir: string): Promise<TestRedis | undefined> {
   };
 }
 
+/** Starts one for a proof that may not be skipped. Throws when there is no redis-server on PATH. */
+export async function requireRedis(dir: string): Promise<TestRedis> {
+  const redis = await startRedis(dir);
+  if (redis) return redis;
+  throw new TypeError('redis-server is not on PATH, and this proof of security needs it: install the package redis-server');
+}
+
 /** One inline command of the Redis protocol, and the first line of its answer. */
 function command(port: number, line: string): Promise<string> {
   return new Promise((resolve, reject) => {

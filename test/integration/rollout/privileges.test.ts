@@ -30,7 +30,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningProgram, startProgram, startWorker } from '../../../tools/src/fleets/programs.ts';
 import { AUDIT_IN_ONE_FILE, BEFORE_THE_ANSWER } from '../../fixtures/audit-log.ts';
 import { CHARTS, type ChartHub, HUB, NAMESPACE, OWNER_REFERENCES_ENFORCED, SERVICE_ACCOUNT, startChartHub } from '../chart-hub.ts';
-import { startRedis, type TestRedis } from '../precache/redis.ts';
+import { requireRedis, type TestRedis } from '../precache/redis.ts';
 import { PLATFORM, PULLER } from '../world.ts';
 import { installOperator, playUpgrade, subscription } from './operators.ts';
 import { placePolicy } from './policies.ts';
@@ -68,8 +68,7 @@ const sets = (values: readonly string[]) => values.flatMap((value) => ['--set', 
 
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'flotilla-privileges-'));
-  redis = await startRedis(dir);
-  if (!redis) return console.log('skipped: redis-server is not on PATH');
+  redis = await requireRedis(dir);
   const users = [HUB, WORKER, AGENT, AGENT_ON_SPOKE];
   world = await startChartHub({
     values: HUB_VALUES,
@@ -220,8 +219,7 @@ const inTheWay = (kind: Resource, namespace: string, name: string, fields: Parti
 
 // One story: what was asked in all of it is judged at its end, so no part of it can be tried again.
 describe('with the rights that the charts give', { retry: 0 }, () => {
-  test.concurrent('policies are rolled out, canary first, and an InstallPlan is approved', async ({ skip }) => {
-    if (!redis) return skip('redis-server is not on PATH');
+  test.concurrent('policies are rolled out, canary first, and an InstallPlan is approved', async () => {
     const clusters = ['sim-1', 'sim-2'];
     await place('operators', clusters, [subscription('ptp')]);
     const played = clusters.map((cluster) => {
@@ -251,8 +249,7 @@ describe('with the rights that the charts give', { retry: 0 }, () => {
     await untilSucceeded('policy');
   });
 
-  test.concurrent('ManifestWorks are rolled out, by the agent too', async ({ skip }) => {
-    if (!redis) return skip('redis-server is not on PATH');
+  test.concurrent('ManifestWorks are rolled out, by the agent too', async () => {
     for (const name of ['gateway-1', 'gateway-2']) await template(name);
     // Of an upgrade that is gone.
     await work('sim-2', 'default.gateway-1-fixed', {
@@ -265,8 +262,7 @@ describe('with the rights that the charts give', { retry: 0 }, () => {
     await Promise.all(['works', 'begun'].map(untilSucceeded));
   });
 
-  test.concurrent('images are pulled, by the agent too, and what another attempt left goes first', async ({ skip }) => {
-    if (!redis) return skip('redis-server is not on PATH');
+  test.concurrent('images are pulled, by the agent too, and what another attempt left goes first', async () => {
     const spec = { overrides: { platformImage: PLATFORM } };
     await admin.create(PreCachingConfig, { metadata: { name: 'config', namespace: 'default' }, spec });
     await admin.create(Namespace, { metadata: { name: SpokeName.namespace } });
@@ -298,16 +294,14 @@ describe('with the rights that the charts give', { retry: 0 }, () => {
     );
   });
 
-  test.concurrent('clusters are backed up', async ({ skip }) => {
-    if (!redis) return skip('redis-server is not on PATH');
+  test.concurrent('clusters are backed up', async () => {
     await place('backed', ['sim-3']);
     await upgrade('backup', ['sim-3'], { backup: true, managedPolicies: ['backed'] });
     await untilSucceeded('backup');
     expect(spokes.jobsCreated('sim-3').map(({ name }) => name)).toContain(BackupName.job);
   });
 
-  test.concurrent('an upgrade mends its objects, and is deleted in the middle', async ({ skip }) => {
-    if (!redis) return skip('redis-server is not on PATH');
+  test.concurrent('an upgrade mends its objects, and is deleted in the middle', async () => {
     await place('stuck', ['sim-3']);
     propagator.script('policies/stuck', 'sim-3', { never: true });
     await upgrade('deleted', ['sim-3'], { managedPolicies: ['stuck'] }, { [Annotation.nameSuffix]: 'fixed' });
@@ -326,8 +320,7 @@ describe('with the rights that the charts give', { retry: 0 }, () => {
     await eventually(isGone, 'the upgrade to be gone', 60_000);
   });
 
-  test.concurrent('a new cluster gets its upgrade, and one that is denied loses its access', async ({ skip }) => {
-    if (!redis) return skip('redis-server is not on PATH');
+  test.concurrent('a new cluster gets its upgrade, and one that is denied loses its access', async () => {
     const auto = () => admin.get(ClusterGroupUpgrade, { namespace: 'ztp-install', name: 'spoke-1' });
     await eventually(async () => findCondition((await auto())?.status?.conditions, 'Succeeded')?.status === 'True', 'its end', 60_000);
     await admin.create(ManagedCluster, { metadata: { name: 'denied' }, spec: { hubAcceptsClient: true } });
@@ -344,7 +337,6 @@ describe('what was asked', { retry: 0 }, () => {
   let spokeRoles: Map<string, Right[]>;
 
   beforeAll(async () => {
-    if (!redis) return;
     // Also those of an upgrade that did not succeed in its test's time: the agent is still at them.
     const names = async () => (await admin.list(ManifestWork, { namespace: 'spoke-1' })).items.map(({ metadata }) => metadata.name);
     await eventually(async () => (await names()).length === 0, 'the works of spoke-1 to be gone', 120_000);
@@ -370,29 +362,25 @@ describe('what was asked', { retry: 0 }, () => {
   const rolesOf = (roles: ReadonlyMap<string, Right[]>, ...names: string[]) =>
     names.flatMap((name) => roles.get(name) ?? [{ verb: `no role ${name}`, group: '', resource: '', isHeld: false }]);
 
-  test('nothing was refused', ({ skip }) => {
-    if (!redis) return skip('redis-server is not on PATH');
+  test('nothing was refused', () => {
     expect([HUB, WORKER, AGENT, AGENT_ON_SPOKE, WORKS_ON_SPOKE].filter((user) => by(user).length === 0)).toEqual([]);
     const refused = asked.filter(({ refusal }) => refusal !== '');
     expect([...new Set(refused.map((request) => `${request.user}: ${describeRight(request)}: ${request.refusal}`))]).toEqual([]);
   });
 
-  test('the hub and its workers have no right that they do not use', ({ skip }) => {
-    if (!redis) return skip('redis-server is not on PATH');
+  test('the hub and its workers have no right that they do not use', () => {
     // Which of them takes a step is chance.
     expect(wrong(rolesOf(hubRoles, 'hub-flotilla-hub'), by(HUB, WORKER))).toEqual([]);
     expect(wrong(rolesOf(hubRoles, 'hub-flotilla-hub-worker'), by(HUB, WORKER))).toEqual([]);
   });
 
-  test('an agent has no right on the hub that it does not use', async ({ skip }) => {
-    if (!redis) return skip('redis-server is not on PATH');
+  test('an agent has no right on the hub that it does not use', async () => {
     expect(wrong(rolesOf(hubRoles, 'hub-flotilla-hub-agent'), by(AGENT))).toEqual([]);
     const own = await admin.get(Role, { namespace: 'spoke-1', name: 'flotilla:spoke-agent' });
     expect(wrong(rightsOf(own?.rules), by(AGENT))).toEqual([]);
   });
 
-  test('and none on its cluster', ({ skip }) => {
-    if (!redis) return skip('redis-server is not on PATH');
+  test('and none on its cluster', () => {
     expect(wrong(rolesOf(spokeRoles, 'agent-flotilla-spoke'), by(AGENT_ON_SPOKE))).toEqual([]);
     expect(wrong(rolesOf(spokeRoles, 'agent-flotilla-spoke-works'), by(WORKS_ON_SPOKE))).toEqual([]);
   });

@@ -3,7 +3,7 @@ import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
 import type { RunningProgram } from '../../../tools/src/fleets/programs.ts';
-import { startRedis, type TestRedis } from '../precache/redis.ts';
+import { requireRedis, type TestRedis } from '../precache/redis.ts';
 import { World } from '../precache/world.ts';
 import { eachAttempt } from '../world.ts';
 
@@ -19,8 +19,7 @@ let connection: Redis | undefined;
 eachAttempt(
   async () => {
     world = await World.start({ spokes: ['planned', 'gone', 'outside'], job: { seconds: 6 }, withoutHub: true });
-    redis = await startRedis(world.dir);
-    if (!redis) return;
+    redis = await requireRedis(world.dir);
     connection = new Redis(redis.url, { maxRetriesPerRequest: null });
     const env = { REDIS_URL: redis.url };
     worker = await world.startHubProcess({ args: ['--role', 'worker'], env, standby: true });
@@ -49,8 +48,7 @@ async function lines(message: string): Promise<number> {
   return outputs.join('').split(message).length - 1;
 }
 
-test('forged, old, doubled and malformed jobs do nothing on any spoke and change no verdict', async ({ skip }) => {
-  if (!redis || !connection) return skip('redis-server is not on PATH; install it to run this test');
+test('forged, old, doubled and malformed jobs do nothing on any spoke and change no verdict', async () => {
   const old = await world.upgrade('old', ['gone']);
   await world.untilCondition('old', 'PrecachingSuceeded', done);
   await world.untilClean(['gone']);
