@@ -34,7 +34,7 @@ export default defineConfig({
           // Beside the source where a part of an app runs on a real server: nobody imports an app.
           include: ['test/integration/**/*.test.ts', 'apps/*/src/**/*.integration.test.ts'],
           globalSetup: ['test/integration/global-setup.ts'],
-          setupFiles: ['test/integration/file-setup.ts'],
+          setupFiles: ['test/worker-exit.ts', 'test/integration/file-setup.ts'],
           testTimeout: 120_000,
           hookTimeout: 180_000,
           // Real servers on a busy machine: a second attempt counts, and the closing summary names it.
@@ -46,6 +46,7 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
+          setupFiles: ['test/worker-exit.ts'],
           testTimeout: 600_000,
           hookTimeout: 600_000,
           retry: 1,
