@@ -193,7 +193,10 @@ describe('rendering', () => {
     expect(plain.text).toContain('fsGroup: 65532');
     expect(plain.text).not.toContain('openshift:scc');
     const openshift = await agentWith(['--api-versions', 'security.openshift.io/v1']);
-    expect(openshift.text).not.toMatch(/fsGroup|runAsUser|runAsGroup/);
+    // The agent's own pod: the admission policy names the user of the puller's.
+    const pod = openshift.text.split('---').find((each) => each.includes('kind: Deployment'));
+    expect(pod).not.toMatch(/fsGroup|runAsUser|runAsGroup/);
+    expect(pod).toContain('runAsNonRoot');
     expect(openshift.text).toMatch(/resourceNames: \["system:openshift:scc:privileged"\]\s+verbs: \[bind\]/);
   });
 

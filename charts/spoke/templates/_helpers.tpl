@@ -65,6 +65,59 @@ true
 {{ . | toJson | replace "\"" "'" }}
 {{- end -}}
 
+{{- /* Fields of the Job that the hub makes, with those that the API server adds. */ -}}
+{{- define "spoke.jobFields" -}}
+{{ list "activeDeadlineSeconds" "backoffLimit" "completionMode" "completions" "manualSelector" "parallelism" "podReplacementPolicy" "selector" "suspend" "template" | toJson }}
+{{- end -}}
+{{- define "spoke.podFields" -}}
+{{ list "containers" "dnsPolicy" "priorityClassName" "restartPolicy" "schedulerName" "securityContext" "serviceAccount" "serviceAccountName" "terminationGracePeriodSeconds" "volumes" | toJson }}
+{{- end -}}
+{{- define "spoke.containerFields" -}}
+{{ list "env" "image" "imagePullPolicy" "name" "resources" "securityContext" "terminationMessagePath" "terminationMessagePolicy" "volumeMounts" | toJson }}
+{{- end -}}
+
+{{- /* Annotations of its pod, each with its value, as a list in CEL. */ -}}
+{{- define "spoke.jobAnnotations" -}}
+[['target.workload.openshift.io/management', '{"effect":"PreferredDuringScheduling"}'], ['openshift.io/required-scc', 'privileged']]
+{{- end -}}
+
+{{- /* Its volumes with paths of the node. */ -}}
+{{- define "spoke.jobVolumes" -}}
+{{ list "ca-bundle-path" "kubelet-config-path" "pull-secret-path" "registries-conf-dir" "registry-certs-dir" "runtime-socket" "runtime-storage" | toJson }}
+{{- end -}}
+
+{{- /* A path without `.` and `..`, as a regular expression. */ -}}
+{{- define "spoke.pathShape" -}}
+(/\.?[A-Za-z0-9_@+-][A-Za-z0-9_.@+-]*)+
+{{- end -}}
+
+{{- /* The puller's variables, each with the shape of its value, as a map in CEL. */ -}}
+{{- define "spoke.jobVariables" -}}
+{{- $path := printf "/host%s" (include "spoke.pathShape" .) -}}
+{{- $authority := printf "(/etc/config/registry-ca\\.pem|%s)" $path -}}
+{{- $shapes := dict
+  "CONFIG_VOLUME_PATH" "/etc/config"
+  "NODE_OPTIONS" "--max-old-space-size=[0-9]{1,5}"
+  "CRI_SOCKET" (printf "%s(,%s)*" $path $path)
+  "STORE_PATH" $path
+  "PULL_SECRET_PATH" $path
+  "REGISTRIES_CONF_DIR" $path
+  "REGISTRY_CERTS_DIRS" (printf "%s(:%s)*" $path $path)
+  "REGISTRY_CA" (printf "%s(:%s)*" $authority $authority)
+  "KUBELET_CONFIG_PATH" $path
+  "REGISTRY_CONFIG" "(?s)\\[.*\\]"
+  "HTTP_PROXY" "https?://\\S+"
+  "HTTPS_PROXY" "https?://\\S+"
+  "NO_PROXY" "[A-Za-z0-9_.:/*,\\[\\]-]+"
+  "IMAGE_GC_HIGH_THRESHOLD_PERCENT" "([1-9][0-9]?|100)"
+  "RETRY_FOR_SECONDS" "[0-9]{1,6}"
+  "PROGRESS_SECONDS" "[0-9]{1,6}"
+-}}
+{{- $entries := list -}}
+{{- range $name, $shape := $shapes -}}{{- $entries = append $entries (printf "'%s': r'^%s$'" $name $shape) -}}{{- end -}}
+{{ printf "{%s}" (join ", " $entries) }}
+{{- end -}}
+
 {{- /* Paths that the reference's Job mounts besides. */ -}}
 {{- define "spoke.talmPaths" -}}
 {{ list "/etc/resolv.conf" "/lib64" "/proc" "/usr/bin" "/usr/lib" "/usr/lib64" "/usr/libexec" "/usr/share/containers" "/var/lib/cni" "/var/lib/kubelet" "/sys/fs/cgroup" "/tmp" "/var/tmp" | toJson }}

@@ -1,11 +1,12 @@
 /** Settings of the puller that a ManagedCluster may have for itself. Pure. */
 import { z } from 'zod';
+import type { PullerVariable } from './puller-variables.ts';
 
 interface ClusterValue {
   /** Annotation of a ManagedCluster; an empty one takes away what the hub has for all. */
   readonly annotation: string;
   /** Variable of the puller. */
-  readonly variable: string;
+  readonly variable: PullerVariable;
   readonly schema: z.ZodType<string>;
   /** What is expected. */
   readonly hint: string;
@@ -48,8 +49,11 @@ export const CLUSTER_VALUES: readonly ClusterValue[] = [
 ];
 
 /** The variables of these annotations, and what is wrong with others. A proxy's URL may hold a password: values are not repeated. */
-export function clusterValues(annotations: Readonly<Record<string, string>>): { variables: Record<string, string>; problems: string[] } {
-  const variables: Record<string, string> = {};
+export function clusterValues(annotations: Readonly<Record<string, string>>): {
+  variables: Partial<Record<PullerVariable, string>>;
+  problems: string[];
+} {
+  const variables: Partial<Record<PullerVariable, string>> = {};
   const problems: string[] = [];
   for (const { annotation, variable, schema, hint } of CLUSTER_VALUES) {
     const value = annotations[annotation];

@@ -2,6 +2,7 @@
 import { SpokeName } from '@flotilla/api/ran';
 import { MANAGEMENT_ANNOTATION } from '../spoke-job/templates.ts';
 import type { SpokeManifest } from '../spokes/port/workload.ts';
+import type { PullerVariables } from './puller-variables.ts';
 import { inPod, type NodeMount } from './spoke-node.ts';
 import type { WorkloadInputs } from './workload-inputs.ts';
 
@@ -52,7 +53,7 @@ export function leastPrivilegeJobTemplate(inputs: WorkloadInputs): SpokeManifest
 /** The puller's variables; an empty one of the node takes away what all spokes have. */
 function variablesOf({ node, variables, caBundle }: WorkloadInputs): { name: string; value: string }[] {
   const authorities = [caBundle && `${CONFIG_PATH}/${CA_FILE}`, node.variables.REGISTRY_CA].filter(Boolean);
-  const all = {
+  const all: PullerVariables = {
     CONFIG_VOLUME_PATH: CONFIG_PATH,
     NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB}`,
     ...variables,
@@ -93,5 +94,5 @@ const hostMount = ({ name, path, type }: NodeMount): Record<string, unknown> => 
   name,
   mountPath: inPod(path),
   readOnly: true,
-  ...(type === 'Directory' && { recursiveReadOnly: 'IfPossible' }),
+  ...(type !== 'File' && { recursiveReadOnly: 'IfPossible' }),
 });

@@ -1,5 +1,9 @@
 /** Which paths of a node the puller may be given, and what for. Pure. */
 import { posix } from 'node:path';
+import type { PullerVariable } from './puller-variables.ts';
+
+/** Type of the volume. `DirectoryOrCreate` is for a folder that may be missing where it is asked for: a pod whose folder is missing never starts. */
+export type NodePathType = 'Directory' | 'DirectoryOrCreate' | 'File';
 
 /** A path of the node that the puller is given when it is known to be there. */
 export interface NodePath {
@@ -7,9 +11,9 @@ export interface NodePath {
   readonly annotation: string;
   /** It must be one of these or lie below one: a path becomes a mount in a pod of root's. */
   readonly places: readonly string[];
-  readonly type: 'Directory' | 'File';
+  readonly type: NodePathType;
   /** Variable by which the puller is told where it is mounted. */
-  readonly variable: string;
+  readonly variable: PullerVariable;
   /** Where every OpenShift node has it. Elsewhere nothing is guessed: a pod whose host path is missing never starts. */
   readonly openshift?: string;
 }
@@ -62,6 +66,13 @@ export const NODE_PATHS: readonly NodePath[] = [
     type: 'Directory',
     variable: 'REGISTRIES_CONF_DIR',
     openshift: '/etc/containers',
+  },
+  {
+    annotation: 'flotilla.io/registry-certs-dir',
+    places: ['/etc/docker/certs.d'],
+    type: 'DirectoryOrCreate',
+    variable: 'REGISTRY_CERTS_DIRS',
+    openshift: '/etc/docker/certs.d',
   },
   {
     annotation: 'flotilla.io/ca-bundle-path',

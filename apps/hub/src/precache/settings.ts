@@ -1,4 +1,5 @@
 import type { Transport } from '../spokes/choice.ts';
+import type { PullerVariables } from './puller-variables.ts';
 import type { JobProfile } from './workload-inputs.ts';
 
 /** What the operator of the hub decides about pre-caching; from the configuration, the same for every upgrade. */
@@ -13,7 +14,7 @@ export interface PrecacheSettings {
   /** How spokes are reached; default: by actions and views. */
   readonly transport?: Transport;
   /** Variables of the puller on every spoke, by name; empty ones are left out. A spoke's annotations win. */
-  readonly variables: Readonly<Record<string, string>>;
+  readonly variables: PullerVariables;
   /** Certificate authorities for the puller, PEM; empty for none. */
   readonly caBundle: string;
   /** Seconds between a spoke agent's polls of the job; bounds how late a verdict is seen. */

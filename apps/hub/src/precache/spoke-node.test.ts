@@ -4,6 +4,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { clusterObject } from '../spoke-job/observation-builders.ts';
 import { HOST_PLACES } from './node-paths.ts';
+import { PULLER_VARIABLES } from './puller-variables.ts';
 import { spokeNode } from './spoke-node.ts';
 
 interface Given {
@@ -85,6 +86,17 @@ describe('annotations', () => {
     expect(found).not.toContain('/var/lib/kubelet/config.json');
   });
 
+  test('certificates of registries are read where runtimes read them: beside registries.conf, then as docker has them', () => {
+    const { mounts, variables } = spokeNode(cluster({ vendor: 'OpenShift' }));
+    expect(mounts).toContainEqual({ name: 'registry-certs-dir', path: '/etc/docker/certs.d', type: 'DirectoryOrCreate' });
+    expect(variables.REGISTRY_CERTS_DIRS).toBe('/host/etc/containers/certs.d:/host/etc/docker/certs.d');
+    const alone = spokeNode(cluster({ annotations: { 'flotilla.io/registry-certs-dir': '/etc/docker/certs.d' } }));
+    expect(alone.variables.REGISTRY_CERTS_DIRS).toBe('/host/etc/docker/certs.d');
+    expect(spokeNode(cluster({ vendor: 'OpenShift', annotations: { 'flotilla.io/registry-certs-dir': '' } })).variables).not.toHaveProperty(
+      'REGISTRY_CERTS_DIRS',
+    );
+  });
+
   test.each([
     ['flotilla.io/runtime-storage', '/'],
     ['flotilla.io/runtime-storage', '/etc'],
@@ -144,6 +156,12 @@ describe('settings of one cluster', () => {
 
 test('no place is the root or a folder with everything of a node', () => {
   for (const place of HOST_PLACES) expect(place).not.toMatch(/^\/(etc|var|usr|root|home|var\/lib|var\/lib\/kubelet|etc\/kubernetes)?$/);
+});
+
+test('SECURITY.md lists the variables that the hub gives the puller, and no other', async () => {
+  const text = await readFile(new URL('../../../../SECURITY.md', import.meta.url), 'utf8');
+  const listed = [...text.matchAll(/^\| `container\.env\[([A-Z_,]+)\]\.value`/gm)].flatMap(([, names = '']) => names.split(','));
+  expect(listed.toSorted()).toEqual([...PULLER_VARIABLES].toSorted());
 });
 
 test("the spoke's chart lets its agent mount these places and no other", async () => {

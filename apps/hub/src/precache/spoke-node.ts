@@ -3,14 +3,15 @@ import { posix } from 'node:path';
 import type { ManagedCluster } from '@flotilla/api/ocm';
 import { z } from 'zod';
 import { clusterValues } from './cluster-values.ts';
-import { NODE_PATHS, pathProblem, RUN_DIRECTORY, RUNTIME_SOCKETS, SOCKET_PATH } from './node-paths.ts';
+import { NODE_PATHS, type NodePathType, pathProblem, RUN_DIRECTORY, RUNTIME_SOCKETS, SOCKET_PATH } from './node-paths.ts';
+import type { PullerVariable, PullerVariables } from './puller-variables.ts';
 
 /** A path of the node in the puller's pod, always read-only. It is found below `/host` there. */
 export interface NodeMount {
   /** Of its volume. */
   readonly name: string;
   readonly path: string;
-  readonly type: 'Directory' | 'File';
+  readonly type: NodePathType;
 }
 
 /** How a pre-cache fits the nodes of one spoke. */
@@ -19,7 +20,7 @@ export interface SpokeNode {
   readonly hasSccs: boolean;
   readonly mounts: readonly NodeMount[];
   /** Variables of the puller, by name. */
-  readonly variables: Readonly<Record<string, string>>;
+  readonly variables: PullerVariables;
   /** Annotations that cannot be used: nothing is put on the spoke until they are mended. */
   readonly problems: readonly string[];
 }
@@ -55,13 +56,14 @@ export function spokeNode(cluster: ManagedCluster | undefined): SpokeNode {
     mount(found, { name: volumeName(annotation), path, type });
     found.variables[variable] = inPod(path);
   }
+  addCertificates(found);
   const hasSccs = OPENSHIFT.has(product) || MORE_WITH_SCCS.has(product);
   return { hasSccs, mounts: [...found.mounts.values()], variables: found.variables, problems: found.problems };
 }
 
 interface Draft {
   readonly mounts: Map<string, NodeMount>;
-  readonly variables: Record<string, string>;
+  readonly variables: Partial<Record<PullerVariable, string>>;
   readonly problems: string[];
 }
 
@@ -78,6 +80,12 @@ function addSocket(found: Draft, annotations: Readonly<Record<string, string>>):
   const socket = named && below.some((place) => named.startsWith(place)) ? named : undefined;
   mount(found, { name: volumeName(annotation), path: socket ? posix.dirname(socket) : RUN_DIRECTORY, type: 'Directory' });
   found.variables.CRI_SOCKET = (socket ? [socket] : RUNTIME_SOCKETS).map(inPod).join(',');
+}
+
+/** Once a folder of certificates is named, the puller reads no other: the one beside registries.conf has to be named too. */
+function addCertificates({ variables }: Draft): void {
+  const { REGISTRIES_CONF_DIR: registries, REGISTRY_CERTS_DIRS: certificates } = variables;
+  if (registries && certificates) variables.REGISTRY_CERTS_DIRS = `${registries}/certs.d:${certificates}`;
 }
 
 /** The value of an annotation when it may be used; empty says "none". */

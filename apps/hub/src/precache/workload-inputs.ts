@@ -1,4 +1,5 @@
 import type { PrecachingSpec } from '@flotilla/api/ran';
+import type { PullerVariables } from './puller-variables.ts';
 import type { SpokeNode } from './spoke-node.ts';
 
 /** `least-privilege`: the folder of the runtime's socket and one Role. `talm`: the reference's shape, cluster-admin and host mounts. */
@@ -15,7 +16,7 @@ export interface WorkloadInputs {
   readonly profile: JobProfile;
   readonly node: SpokeNode;
   /** Variables of the puller that are the same on every spoke; those of the node win. */
-  readonly variables: Readonly<Record<string, string>>;
+  readonly variables: PullerVariables;
   /** Certificate authorities for the puller, PEM; empty for none. */
   readonly caBundle: string;
 }

@@ -1,0 +1,25 @@
+/** Variables that the hub gives the puller. The spoke's admission policy admits these and no other: SECURITY.md lists them with their values. */
+export const PULLER_VARIABLES = [
+  'CONFIG_VOLUME_PATH',
+  'CRI_SOCKET',
+  'HTTPS_PROXY',
+  'HTTP_PROXY',
+  'IMAGE_GC_HIGH_THRESHOLD_PERCENT',
+  'KUBELET_CONFIG_PATH',
+  'NODE_OPTIONS',
+  'NO_PROXY',
+  'PROGRESS_SECONDS',
+  'PULL_SECRET_PATH',
+  'REGISTRIES_CONF_DIR',
+  'REGISTRY_CA',
+  'REGISTRY_CERTS_DIRS',
+  'REGISTRY_CONFIG',
+  'RETRY_FOR_SECONDS',
+  'STORE_PATH',
+] as const;
+
+/** Name of one. */
+export type PullerVariable = (typeof PULLER_VARIABLES)[number];
+
+/** Values by name; an empty one takes away what is given otherwise. */
+export type PullerVariables = Readonly<Partial<Record<PullerVariable, string>>>;

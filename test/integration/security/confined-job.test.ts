@@ -1,0 +1,119 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { SpokeName } from '@flotilla/api/ran';
+import { createRandom } from '@flotilla/control-plane/simulators';
+import { eventually } from '@flotilla/pace/testing';
+import type { Client } from '@flotilla/runtime';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
+import { z } from 'zod';
+import { CHARTS, NAMESPACE } from '../chart-hub.ts';
+import { AGENT, type ChartServer, sets, startChartServer } from '../chart-server.ts';
+import { readTable, refusals } from './confined-job/admitted-job.ts';
+import { CHANGES, editable, type Job, JobFields } from './confined-job/job-changes.ts';
+
+const SEED = Number(process.env.FLOTILLA_CONFINEMENT_SEED ?? 20_261_123);
+const CHANGED_JOBS = 200;
+const REPOSITORY = 'registry.example.com/flotilla/image-puller';
+const ROOT = join(import.meta.dirname, '../../..');
+const jobs = `/apis/batch/v1/namespaces/${SpokeName.namespace}/jobs`;
+
+let world: ChartServer;
+let agent: Client;
+
+beforeAll(async () => {
+  world = await startChartServer();
+  await world.admin.request('POST', '/api/v1/namespaces', { body: { metadata: { name: SpokeName.namespace } } });
+  await world.helm(
+    'install',
+    'agent',
+    join(CHARTS, 'spoke'),
+    '-n',
+    NAMESPACE,
+    ...sets(['clusterName=spoke-1', 'hub.kubeconfigSecret=hub']),
+  );
+  agent = await world.server.client(AGENT);
+  // An API server learns of a policy a moment after it is stored.
+  await eventually(async () => (await verdict({ ...(await hubJob('plain-kubernetes')), metadata: { name: 'x' } })).kind === 'refused');
+});
+afterAll(() => world?.[Symbol.asyncDispose]());
+
+/** The Job as the hub makes it, which its own tests hold this file to. */
+async function hubJob(name: 'openshift' | 'plain-kubernetes'): Promise<Job> {
+  const file = join(ROOT, 'apps/hub/src/precache/recorded', `${name}.yaml`);
+  const objects = parseAllDocuments(await readFile(file, 'utf8')).map((document): unknown => document.toJS());
+  const found = z
+    .array(z.looseObject({ kind: z.string() }))
+    .parse(objects)
+    .find(({ kind }) => kind === 'Job');
+  const { job, container } = editable(found ?? expect.fail(`${file} has no Job`));
+  container.image = `${REPOSITORY}:1`;
+  return job;
+}
+
+/** What the API server says of a Job; nothing is stored. An invalid one never comes before the policy. */
+async function verdict(job: Job): Promise<{ kind: 'admitted' | 'refused' | 'invalid'; message: string }> {
+  try {
+    await agent.request('POST', `${jobs}?dryRun=All`, { body: job });
+    return { kind: 'admitted', message: '' };
+  } catch (error) {
+    const message = String(error);
+    return { kind: message.includes('ValidatingAdmissionPolicy') ? 'refused' : 'invalid', message };
+  }
+}
+
+async function table() {
+  const values: unknown = parse(await readFile(join(CHARTS, 'spoke/values.yaml'), 'utf8'));
+  const { confinement } = z.object({ confinement: z.object({ hostPaths: z.array(z.string()) }) }).parse(values);
+  const installation = { repositories: [REPOSITORY], hostPaths: confinement.hostPaths };
+  return readTable(await readFile(join(ROOT, 'SECURITY.md'), 'utf8'), installation);
+}
+
+describe.each(['plain-kubernetes', 'openshift'] as const)('the Job for %s', (name) => {
+  test('is admitted as the hub makes it, by the table and by the API server', async () => {
+    const job = await hubJob(name);
+    expect(refusals(await table(), job)).toEqual([]);
+    expect(await verdict(job)).toEqual({ kind: 'admitted', message: '' });
+  });
+
+  test.each(Object.keys(CHANGES))('changed by %s is judged as the table says', async (change) => {
+    const parts = editable(await hubJob(name));
+    CHANGES[change]?.(parts, createRandom(SEED, change));
+    const reasons = refusals(await table(), parts.job);
+    const { kind, message } = await verdict(parts.job);
+    expect({ kind, reasons, message }).toMatchObject({ kind: reasons.length === 0 ? 'admitted' : 'refused' });
+  });
+});
+
+test(`${CHANGED_JOBS} Jobs changed in any field the API server knows are judged as the table says`, { timeout: 300_000 }, async () => {
+  const random = createRandom(SEED, 'fields');
+  const rows = await table();
+  const fields = new JobFields(await world.admin.request('GET', '/openapi/v3/apis/batch/v1'));
+  const originals = [await hubJob('plain-kubernetes'), await hubJob('openshift')];
+  const names = Object.keys(CHANGES);
+  const counts = { admitted: 0, refused: 0, invalid: 0 };
+  const differences: string[] = [];
+  for (let made = 0; counts.admitted + counts.refused < CHANGED_JOBS; made += 1) {
+    if (made > CHANGED_JOBS * 20) expect.fail(`of ${made} changed Jobs only ${JSON.stringify(counts)} could be judged`);
+    const parts = editable(originals[made % 2] ?? expect.fail());
+    const said: string[] = [];
+    for (let change = 0; change <= Math.floor(random() * 2); change += 1) {
+      if (random() < 0.6) said.push(fields.setOne(parts.job, random));
+      else {
+        const name = names[Math.floor(random() * names.length)] ?? '';
+        CHANGES[name]?.(parts, random);
+        said.push(name);
+      }
+    }
+    const { kind, message } = await verdict(parts.job);
+    counts[kind] += 1;
+    const reasons = refusals(rows, parts.job);
+    if (kind !== 'invalid' && (kind === 'admitted') !== (reasons.length === 0))
+      differences.push(
+        `seed ${SEED}, ${made}: ${said.join('; ')}: ${kind} (${message.slice(0, 300)}), the table: ${reasons.join('; ') || 'admitted'}`,
+      );
+  }
+  console.log(`confinement, seed ${SEED}: ${JSON.stringify(counts)}, as the table says but for ${differences.length}`);
+  expect(differences).toEqual([]);
+  expect(counts.admitted).toBeGreaterThan(CHANGED_JOBS / 10);
+});
