@@ -140,10 +140,11 @@ async function grantHub(hub: Client): Promise<void> {
   await grant(hub, ClusterRole, ClusterRoleBinding, wide);
 }
 
-/** On the spoke: the four verbs on any kind; never list or watch. */
+/** On the spoke: the four verbs on any kind, and the list of nodes; never another list, never watch. */
 async function grantSpoke(spoke: Client): Promise<void> {
   await grant(spoke, ClusterRole, ClusterRoleBinding, [
     { apiGroups: ['*'], resources: ['*'], verbs: ['get', 'create', 'patch', 'delete'] },
+    { apiGroups: [''], resources: ['nodes'], verbs: ['list'] },
   ]);
 }
 

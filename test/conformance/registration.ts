@@ -1,6 +1,6 @@
 import { findCondition } from '@flotilla/api';
 import { Lease } from '@flotilla/api/core';
-import { CLUSTER_AVAILABLE, ManagedCluster } from '@flotilla/api/ocm';
+import { CLUSTER_AVAILABLE, ClusterClaim, claimOf, ManagedCluster } from '@flotilla/api/ocm';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { AgentSubject } from './agent-subject.ts';
 
@@ -23,6 +23,30 @@ export function describeRegistration(setup: () => Promise<AgentSubject>): void {
 
     test('reports the spoke available when it starts', async () => {
       await vi.waitFor(async () => expect(await condition()).toMatchObject({ status: 'True', reason: 'ManagedClusterAvailable' }), within);
+    });
+
+    test('says what the spoke is and how a job may come to it, and leaves what others say', async () => {
+      const claims = async () => {
+        const cluster = await subject.hub.get(ManagedCluster, { name: subject.cluster });
+        return [ClusterClaim.kubeVersion, ClusterClaim.product, ClusterClaim.nodes, ClusterClaim.transports].map((name) =>
+          claimOf(cluster, name),
+        );
+      };
+      // The spoke has no node, and this agent may create anything there.
+      const said = [expect.stringMatching(/^v1\.\d+\.\d+/), 'Other', '', 'actions,works'];
+      await vi.waitFor(async () => expect(await claims()).toEqual(said), within);
+      const other = { name: 'site.example.com', value: 'north' };
+      await subject.hub.patch(
+        ManagedCluster,
+        { name: subject.cluster },
+        { status: { clusterClaims: [{ name: ClusterClaim.transports, value: 'pigeon' }, other] } },
+        { type: 'merge', subresource: 'status' },
+      );
+      await subject.stopAgent();
+      await subject.startAgent();
+      await vi.waitFor(async () => expect(await claims()).toEqual(said), within);
+      const cluster = await subject.hub.get(ManagedCluster, { name: subject.cluster });
+      expect(cluster?.status?.clusterClaims).toContainEqual(other);
     });
 
     test('holds a lease of the duration the ManagedCluster names and renews it', async () => {

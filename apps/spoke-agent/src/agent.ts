@@ -19,6 +19,7 @@ import { reconcileAction } from './reconcilers/managed-cluster-action/reconciler
 import { reconcileView } from './reconcilers/managed-cluster-view/reconciler.ts';
 import { reconcileWork } from './reconcilers/manifest-work/reconciler.ts';
 import { reportAvailability } from './registration/availability.ts';
+import { reportClaims } from './registration/claims.ts';
 import { keepLease } from './registration/lease.ts';
 
 /** What an agent is made of. */
@@ -61,6 +62,17 @@ export function startAgent(options: AgentOptions, signal: AbortSignal): Agent {
   const registration = options.registration
     ? [
         keepLease({ hub, clusterName, clock, logger: logger.child({ controller: 'lease' }) }, signal),
+        reportClaims(
+          {
+            hub,
+            spoke: spokeClient,
+            workSpoke: options.works && (options.workSpoke ?? spokeClient),
+            clusterName,
+            clock,
+            logger: logger.child({ controller: 'claims' }),
+          },
+          signal,
+        ),
         reportAvailability({ hub, spoke: spokeClient, clusterName, clock, logger: logger.child({ controller: 'availability' }) }, signal),
       ]
     : [];

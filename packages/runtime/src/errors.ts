@@ -71,6 +71,8 @@ export const transportError = (code: string, what: string, serverMessage: string
 
 const hasCode = (error: unknown, code: string): boolean => error instanceof FlotillaError && error.code === code;
 
+/** The caller has no right to it, or admission refuses it. */
+export const isForbidden = (error: unknown): error is ApiError => hasCode(error, RuntimeErrorCode.forbidden);
 /** The object (or the kind) does not exist. */
 export const isNotFound = (error: unknown): error is ApiError => hasCode(error, RuntimeErrorCode.notFound);
 /** Somebody else wrote first, or owns the field (server-side apply). */

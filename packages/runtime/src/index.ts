@@ -33,6 +33,7 @@ export {
   isAlreadyExists,
   isConflict,
   isExpired,
+  isForbidden,
   isNotFound,
   RuntimeErrorCode,
 } from './errors.ts';

@@ -49,6 +49,8 @@ const SPOKE_VALUES = [
   'hub.kubeconfigSecret=flotilla-hub',
   'hub.renewToken=true',
   'confinement.images={registry.test/image-puller}',
+  // Pre-caching by actions, whose rights are the agent's own.
+  'works.precache=false',
   'works.rules[0].apiGroups={apps}',
   'works.rules[0].resources={deployments}',
   'works.rules[0].verbs={get,create,patch,delete}',

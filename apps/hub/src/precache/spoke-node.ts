@@ -1,7 +1,6 @@
 /** What the hub knows of a spoke's nodes, from its ManagedCluster alone. Pure. */
 import { posix } from 'node:path';
-import type { ManagedCluster } from '@flotilla/api/ocm';
-import { z } from 'zod';
+import { ClusterClaim, claimOf, type ManagedCluster } from '@flotilla/api/ocm';
 import { clusterValues } from './cluster-values.ts';
 import { NODE_PATHS, type NodePathType, pathProblem, RUN_DIRECTORY, RUNTIME_SOCKETS, SOCKET_PATH } from './node-paths.ts';
 import type { PullerVariable, PullerVariables } from './puller-variables.ts';
@@ -33,15 +32,11 @@ const OPENSHIFT = new Set(['OpenShift', 'OpenShiftDedicated', 'OSD', 'ROSA', 'AR
 const MORE_WITH_SCCS = new Set(['ROKS', 'MicroShift']);
 
 /** The spoke's own word for what it is: a spoke can change by it what is put on itself, and nothing else. */
-const Claims = z.array(z.object({ name: z.string(), value: z.string() })).max(256);
-
 function productOf(cluster: ManagedCluster | undefined): string {
-  const { data: claims = [] } = Claims.safeParse(cluster?.status?.clusterClaims);
-  const claim = (name: string) => claims.find((each) => each.name === name)?.value;
-  const named = claim('product.open-cluster-management.io') ?? cluster?.metadata.labels?.vendor ?? '';
+  const named = claimOf(cluster, ClusterClaim.product) ?? cluster?.metadata.labels?.vendor ?? '';
   if (OPENSHIFT.has(named) || MORE_WITH_SCCS.has(named)) return named;
-  if (claim('version.openshift.io')) return 'OpenShift';
-  return claim('version.microshift.io') ? 'MicroShift' : named;
+  if (claimOf(cluster, ClusterClaim.openshiftVersion)) return 'OpenShift';
+  return claimOf(cluster, ClusterClaim.microshiftVersion) ? 'MicroShift' : named;
 }
 
 /** Annotations of the ManagedCluster win over what its product has; of an unknown node nothing but `/run` is taken for granted. */

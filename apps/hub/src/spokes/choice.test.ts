@@ -1,5 +1,5 @@
 import { Label } from '@flotilla/api';
-import type { ManagedCluster } from '@flotilla/api/ocm';
+import { ClusterClaim, type ManagedCluster } from '@flotilla/api/ocm';
 import { describe, expect, test } from 'vitest';
 import { actionObject, clusterObject, viewObject } from '../spoke-job/observation-builders.ts';
 import { chooseTransport, type Transport, wayTaken } from './choice.ts';
@@ -31,6 +31,10 @@ describe('the way to begin with', () => {
   };
   const addOn = withLabels({ 'feature.open-cluster-management.io/addon-work-manager': 'available' });
   const gone = withLabels({ 'feature.open-cluster-management.io/addon-work-manager': 'unreachable' });
+  const withClaims = (value: string): ManagedCluster => {
+    const cluster = clusterObject(true);
+    return { ...cluster, status: { ...cluster.status, clusterClaims: [{ name: ClusterClaim.transports, value }] } };
+  };
   const rows: { name: string; transport: Transport; isServed?: false; managed?: ManagedCluster; want: string }[] = [
     { name: 'actions are wanted', transport: 'actions', managed: addOn, want: 'actions: configured' },
     { name: 'works are wanted', transport: 'work', want: 'work: configured' },
@@ -49,6 +53,24 @@ describe('the way to begin with', () => {
       want: 'work: add-on work-manager is available, which a work agent installed',
     },
     { name: 'an add-on is away', transport: 'auto', managed: gone, want: 'actions: nothing says that a work agent answers on the cluster' },
+    {
+      name: 'the agent says that it takes works',
+      transport: 'auto',
+      managed: withClaims('actions,works'),
+      want: "work: the cluster's agent says that it takes works",
+    },
+    {
+      name: 'the agent says that it takes none',
+      transport: 'auto',
+      managed: withClaims('actions'),
+      want: 'actions: nothing says that a work agent answers on the cluster',
+    },
+    {
+      name: 'claims that cannot be read say nothing',
+      transport: 'auto',
+      managed: { ...clusterObject(true), status: { clusterClaims: 'works' } },
+      want: 'actions: nothing says that a work agent answers on the cluster',
+    },
     { name: 'nothing is known', transport: 'auto', want: 'actions: nothing says that a work agent answers on the cluster' },
   ];
   test.each(rows)('$name', ({ transport, isServed = true, managed, want }) => {

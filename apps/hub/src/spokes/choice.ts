@@ -1,6 +1,6 @@
 /** Which way a spoke is reached. Pure. */
 import type { KubeObject } from '@flotilla/api';
-import type { ManagedCluster, ManifestWork } from '@flotilla/api/ocm';
+import { claimedTransports, type ManagedCluster, type ManifestWork } from '@flotilla/api/ocm';
 import { z } from 'zod';
 import { ActionAnnotation, isLeftover } from './actions/hub-objects.ts';
 
@@ -36,6 +36,7 @@ export function chooseTransport(input: {
   if (transport === 'actions') return { by: 'actions', reason: 'configured' };
   if (!isServed) return { by: 'actions', reason: 'the hub does not serve ManifestWorks' };
   if (transport === 'work') return { by: 'work', reason: 'configured' };
+  if (claimedTransports(managed).includes('works')) return { by: 'work', reason: "the cluster's agent says that it takes works" };
   const addOn = addOnOf(managed);
   return addOn === undefined
     ? { by: 'actions', reason: 'nothing says that a work agent answers on the cluster' }

@@ -1,6 +1,7 @@
 import { type Condition, errorMessage, findCondition, withCondition } from '@flotilla/api';
-import { CLUSTER_AVAILABLE, ManagedCluster } from '@flotilla/api/ocm';
-import { type Client, type Clock, isConflict, type Logger, patchStatus, pause } from '@flotilla/runtime';
+import { CLUSTER_AVAILABLE } from '@flotilla/api/ocm';
+import { type Client, type Clock, type Logger, pause } from '@flotilla/runtime';
+import { updateClusterStatus } from './own-status.ts';
 
 const PROBE_EVERY_MS = 5_000;
 const PROBE_TIMEOUT_MS = 4_000;
@@ -8,7 +9,6 @@ const PROBE_TIMEOUT_MS = 4_000;
 export const UNAVAILABLE_AFTER_MS = 20_000;
 /** The condition is looked at so often: the hub turns it Unknown while the spoke is out of reach, and the agent turns it back. */
 const CHECK_EVERY_MS = 60_000;
-const WRITE_TRIES = 5;
 
 /** What the agent knows of its spoke's API server. */
 export interface SpokeHealth {
@@ -72,23 +72,14 @@ async function probe({ spoke, clock }: AvailabilityDeps, last: SpokeHealth, sign
 
 /** False when there is no ManagedCluster to report to. */
 async function ensureCondition(deps: AvailabilityDeps, wanted: Omit<Condition, 'lastTransitionTime'>): Promise<boolean> {
-  for (let left = WRITE_TRIES; ; left -= 1) {
-    const cluster = await deps.hub.get(ManagedCluster, { name: deps.clusterName });
-    if (!cluster) {
-      deps.logger.debug({ managedCluster: deps.clusterName }, 'The hub has no such ManagedCluster, create it to see the spoke there');
-      return false;
-    }
-    const old = cluster.status?.conditions ?? [];
+  const written = await updateClusterStatus(deps, (status) => {
+    const old = status.conditions ?? [];
     const current = findCondition(old, wanted.type);
-    if (current?.status === wanted.status && current.reason === wanted.reason) return true;
-    const status = { ...cluster.status, conditions: withCondition(old, wanted, deps.clock.now()) };
-    try {
-      // The list is read, changed and written whole: the version guards the conditions of others.
-      await patchStatus(deps.hub, ManagedCluster, cluster, status);
-      deps.logger.info({ status: wanted.status, reason: wanted.reason }, 'Reported availability');
-      return true;
-    } catch (error) {
-      if (!isConflict(error) || left <= 1) throw error;
-    }
-  }
+    if (current?.status === wanted.status && current.reason === wanted.reason) return status;
+    return { ...status, conditions: withCondition(old, wanted, deps.clock.now()) };
+  });
+  if (written === 'absent')
+    deps.logger.debug({ managedCluster: deps.clusterName }, 'The hub has no such ManagedCluster, create it to see the spoke there');
+  if (written === 'written') deps.logger.info({ status: wanted.status, reason: wanted.reason }, 'Reported availability');
+  return written !== 'absent';
 }

@@ -1,0 +1,66 @@
+import { describe, expect, test } from 'vitest';
+import { type SpokeFacts, toClaims, withClaims } from './claims.ts';
+
+const facts = (parts: Partial<SpokeFacts>): SpokeFacts => ({
+  kubeVersion: 'v1.33.2',
+  groups: ['apps'],
+  nodes: [],
+  worksMayPrecache: false,
+  ...parts,
+});
+const claim = (parts: Partial<SpokeFacts>, name: string) => toClaims(facts(parts)).find((each) => each.name === name)?.value;
+
+describe('what a spoke says that it is', () => {
+  test.each([
+    { name: 'OpenShift', given: { groups: ['security.openshift.io', 'config.openshift.io'] }, want: 'OpenShift' },
+    { name: 'MicroShift, which has constraints and no ClusterVersion', given: { groups: ['security.openshift.io'] }, want: 'MicroShift' },
+    { name: 'a cluster that our version operator runs', given: { groups: ['config.openshift.io'] }, want: 'Other' },
+    { name: 'k3s', given: { kubeVersion: 'v1.33.2+k3s1' }, want: 'K3s' },
+    { name: 'RKE2', given: { kubeVersion: 'v1.33.2+rke2r1' }, want: 'RKE2' },
+    { name: 'EKS', given: { kubeVersion: 'v1.33.2-eks-473151a' }, want: 'EKS' },
+    { name: 'plain Kubernetes', given: {}, want: 'Other' },
+  ])('$name: $want', ({ given, want }) => {
+    expect(claim(given, 'product.open-cluster-management.io')).toBe(want);
+  });
+
+  test('its nodes, counted by architecture and runtime', () => {
+    const nodes = [
+      { architecture: 'arm64', runtime: 'cri-o://1.33.0' },
+      { architecture: 'amd64', runtime: 'containerd://2.1.4' },
+      { architecture: 'amd64', runtime: 'containerd://2.1.4' },
+    ];
+    expect(claim({ nodes }, 'nodes.flotilla.io')).toBe('2 amd64 containerd://2.1.4, 1 arm64 cri-o://1.33.0');
+  });
+
+  test('of many kinds of nodes as many whole entries as a claim holds', () => {
+    const nodes = Array.from({ length: 500 }, (_, i) => ({
+      architecture: 'amd64',
+      runtime: `containerd://2.${String(i).padStart(3, '0')}`,
+    }));
+    const text = claim({ nodes }, 'nodes.flotilla.io') ?? '';
+    expect(text.length).toBeLessThanOrEqual(1024);
+    expect(text.split(', ').every((entry) => /^1 amd64 containerd:\/\/2\.\d{3}$/.test(entry))).toBe(true);
+  });
+
+  test('nothing of nodes where it may not list them', () => {
+    expect(claim({ nodes: undefined }, 'nodes.flotilla.io')).toBeUndefined();
+  });
+
+  test.each([
+    { worksMayPrecache: true, want: 'actions,works' },
+    { worksMayPrecache: false, want: 'actions' },
+  ])('how a job may come: $want', ({ want, ...given }) => {
+    expect(claim(given, 'transports.flotilla.io')).toBe(want);
+  });
+});
+
+describe('claims of others', () => {
+  const ours = [{ name: 'transports.flotilla.io', value: 'actions' }];
+  test('stay; those of ours are replaced and never doubled', () => {
+    const others = [{ name: 'site.example.com', value: 'north' }];
+    const before = [{ name: 'nodes.flotilla.io', value: 'old' }, ...others, { name: 'transports.flotilla.io', value: 'x' }];
+    expect(withClaims(before, ours)).toEqual([...others, ...ours]);
+    expect(withClaims(withClaims(before, ours), ours)).toEqual([...others, ...ours]);
+  });
+  test.each([undefined, 'text', 3, {}])('%j is no list of any', (before) => expect(withClaims(before, ours)).toEqual(ours));
+});

@@ -1,0 +1,174 @@
+import { isJsonObject } from '@flotilla/api';
+import { AGENT_CLAIMS, CLAIM_VALUE_CHARS, ClusterClaim } from '@flotilla/api/ocm';
+import { SpokeName } from '@flotilla/api/ran';
+import { type Client, type Clock, isForbidden, type Logger, pause } from '@flotilla/runtime';
+import { z } from 'zod';
+import { updateClusterStatus } from './own-status.ts';
+
+/** Nodes come and go seldom, and a list of them costs the spoke. */
+const LOOK_EVERY_MS = 10 * 60_000;
+const RETRY_AFTER_MS = 60_000;
+const NODE_PAGE = 100;
+const MOST_NODES = 5_000;
+const ANSWER_BYTES = 4 * 1024 * 1024;
+
+/** What the agent sees of its spoke. */
+export interface SpokeFacts {
+  /** `gitVersion` of the API server. */
+  readonly kubeVersion: string;
+  /** API groups it serves. */
+  readonly groups: readonly string[];
+  /** Undefined where the agent may not list them. */
+  readonly nodes: readonly { readonly architecture: string; readonly runtime: string }[] | undefined;
+  /** The account that works are applied as may make what pre-caching is made of. */
+  readonly worksMayPrecache: boolean;
+}
+
+/** One claim. */
+export interface Claim {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** Ends of `gitVersion` by which distributions are known. */
+const DISTRIBUTIONS: readonly (readonly [RegExp, string])[] = [
+  [/\+k3s/, 'K3s'],
+  [/\+rke2/, 'RKE2'],
+  [/\+microk8s|-microk8s/i, 'MicroK8s'],
+  [/-eks-/, 'EKS'],
+  [/-gke\./, 'GKE'],
+  [/-aks/i, 'AKS'],
+];
+
+/** OpenShift by the API that its pods are admitted by: a ClusterVersion alone is no proof, for our version operator brings one. */
+function productOf({ groups, kubeVersion }: SpokeFacts): string {
+  if (groups.includes('security.openshift.io')) return groups.includes('config.openshift.io') ? 'OpenShift' : 'MicroShift';
+  return DISTRIBUTIONS.find(([pattern]) => pattern.test(kubeVersion))?.[1] ?? 'Other';
+}
+
+/** `2 amd64 containerd://2.1.4, 1 arm64 cri-o://1.33.0`, the most frequent first; cut after a whole entry. */
+function nodesText(nodes: NonNullable<SpokeFacts['nodes']>): string {
+  const counts = new Map<string, number>();
+  for (const { architecture, runtime } of nodes)
+    counts.set(`${architecture} ${runtime}`, (counts.get(`${architecture} ${runtime}`) ?? 0) + 1);
+  const entries = [...counts]
+    .toSorted(([a, many], [b, more]) => more - many || (a < b ? -1 : 1))
+    .map(([kind, count]) => `${count} ${kind}`);
+  return entries.reduce((text, entry) => {
+    const longer = text === '' ? entry : `${text}, ${entry}`;
+    return longer.length > CLAIM_VALUE_CHARS ? text : longer;
+  }, '');
+}
+
+/** What the agent says of its spoke. Pure. */
+export function toClaims(facts: SpokeFacts): Claim[] {
+  return [
+    { name: ClusterClaim.kubeVersion, value: facts.kubeVersion },
+    { name: ClusterClaim.product, value: productOf(facts) },
+    ...(facts.nodes === undefined ? [] : [{ name: ClusterClaim.nodes, value: nodesText(facts.nodes) }]),
+    { name: ClusterClaim.transports, value: facts.worksMayPrecache ? 'actions,works' : 'actions' },
+  ];
+}
+
+/** The list with ours in it: those of others stay as they are, in their place. */
+export function withClaims(current: unknown, ours: readonly Claim[]): unknown[] {
+  const others = Array.isArray(current) ? current.filter((claim) => !isOurs(claim)) : [];
+  return [...others, ...ours];
+}
+
+const isOurs = (claim: unknown): boolean => isJsonObject(claim) && typeof claim.name === 'string' && AGENT_CLAIMS.includes(claim.name);
+
+/** What the reporting works with. */
+export interface ClaimsDeps {
+  readonly hub: Pick<Client, 'get' | 'patch'>;
+  readonly spoke: Pick<Client, 'getText'>;
+  /** As whom works are applied; undefined: this agent applies none. */
+  readonly workSpoke: Pick<Client, 'request'> | undefined;
+  readonly clusterName: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Looks at the spoke and keeps its claims on the hub, until the signal aborts. Writes only what changes. */
+export async function reportClaims(deps: ClaimsDeps, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const isReported = await report(deps, signal).catch((err: unknown) => {
+      if (!signal.aborted) deps.logger.warn({ err, managedCluster: deps.clusterName }, 'Reporting claims failed');
+      return false;
+    });
+    await pause(deps.clock, isReported ? LOOK_EVERY_MS : RETRY_AFTER_MS, signal);
+  }
+}
+
+async function report(deps: ClaimsDeps, signal: AbortSignal): Promise<boolean> {
+  const claims = toClaims(await observeSpoke(deps, signal));
+  const written = await updateClusterStatus(deps, (status) => ({
+    ...status,
+    clusterClaims: withClaims(status.clusterClaims, claims),
+  }));
+  if (written === 'written') deps.logger.info({ claims }, 'Reported claims');
+  return written !== 'absent';
+}
+
+const Version = z.looseObject({ gitVersion: z.string().max(128) });
+const Groups = z.looseObject({ groups: z.array(z.looseObject({ name: z.string() })) });
+const short = z.string().max(128);
+const Nodes = z.looseObject({
+  metadata: z.looseObject({ continue: z.string().optional() }),
+  items: z.array(
+    z.looseObject({ status: z.looseObject({ nodeInfo: z.looseObject({ architecture: short, containerRuntimeVersion: short }) }) }),
+  ),
+});
+
+async function observeSpoke(deps: ClaimsDeps, signal: AbortSignal): Promise<SpokeFacts> {
+  const read = async (path: string): Promise<unknown> => JSON.parse(await deps.spoke.getText(path, { maxBytes: ANSWER_BYTES, signal }));
+  const { gitVersion } = Version.parse(await read('/version'));
+  const { groups } = Groups.parse(await read('/apis'));
+  return {
+    kubeVersion: gitVersion,
+    groups: groups.map(({ name }) => name),
+    nodes: await readNodes(deps, read),
+    worksMayPrecache: await mayPrecache(deps.workSpoke, signal),
+  };
+}
+
+async function readNodes({ logger }: ClaimsDeps, read: (path: string) => Promise<unknown>): Promise<SpokeFacts['nodes']> {
+  const nodes: { architecture: string; runtime: string }[] = [];
+  let next = '';
+  try {
+    do {
+      const page = Nodes.parse(await read(`/api/v1/nodes?limit=${NODE_PAGE}${next && `&continue=${encodeURIComponent(next)}`}`));
+      for (const { status } of page.items)
+        nodes.push({ architecture: status.nodeInfo.architecture, runtime: status.nodeInfo.containerRuntimeVersion });
+      next = page.metadata.continue ?? '';
+    } while (next !== '' && nodes.length < MOST_NODES);
+    return nodes;
+  } catch (err) {
+    if (!isForbidden(err)) throw err;
+    logger.info({ err }, 'Leaving nodes out of the claims: the agent may not list them; upgrade charts/spoke');
+    return undefined;
+  }
+}
+
+/** What a work of pre-caching creates. */
+const CREATED = [
+  { group: '', resource: 'namespaces' },
+  { group: '', resource: 'serviceaccounts' },
+  { group: '', resource: 'configmaps' },
+  { group: 'rbac.authorization.k8s.io', resource: 'roles' },
+  { group: 'rbac.authorization.k8s.io', resource: 'rolebindings' },
+  { group: 'batch', resource: 'jobs' },
+] as const;
+
+const Review = z.looseObject({ status: z.looseObject({ allowed: z.boolean() }) });
+
+async function mayPrecache(client: Pick<Client, 'request'> | undefined, signal: AbortSignal): Promise<boolean> {
+  if (!client) return false;
+  for (const { group, resource } of CREATED) {
+    const namespace = resource === 'namespaces' ? {} : { namespace: SpokeName.namespace };
+    const body = { spec: { resourceAttributes: { verb: 'create', group, resource, ...namespace } } };
+    const answer = await client.request('POST', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', { body, signal });
+    if (!Review.parse(answer).status.allowed) return false;
+  }
+  return true;
+}

@@ -1,0 +1,28 @@
+import { ManagedCluster } from '@flotilla/api/ocm';
+import { type Client, isConflict, patchStatus } from '@flotilla/runtime';
+
+const WRITE_TRIES = 5;
+
+/** What came of it; `absent`: the hub has no such object. */
+export type Written = 'written' | 'unchanged' | 'absent';
+
+type ClusterStatus = NonNullable<ManagedCluster['status']>;
+
+/**
+ * Changes the status of the agent's own ManagedCluster. Lists in it are read, changed and written whole: the version guards what others
+ * say there. A write that lost the race is tried again, five times in all; throws what the server says then.
+ */
+export async function updateClusterStatus(
+  { hub, clusterName: name }: { readonly hub: Pick<Client, 'get' | 'patch'>; readonly clusterName: string },
+  change: (status: Partial<ClusterStatus>) => Partial<ClusterStatus>,
+): Promise<Written> {
+  for (let left = WRITE_TRIES; ; left -= 1) {
+    const cluster = await hub.get(ManagedCluster, { name });
+    if (!cluster) return 'absent';
+    try {
+      return (await patchStatus(hub, ManagedCluster, cluster, change(cluster.status ?? {}))) ? 'written' : 'unchanged';
+    } catch (error) {
+      if (!isConflict(error) || left <= 1) throw error;
+    }
+  }
+}
