@@ -1,6 +1,6 @@
 import { CLUSTER_VERSION_NAME, ClusterOperator, ClusterVersion } from '@flotilla/api/config';
 import { Node } from '@flotilla/api/core';
-import { MACHINE_CONFIG_STATE, MACHINE_NAMESPACE, Machine, MachineConfigPool, MachineSet } from '@flotilla/api/machine';
+import { MACHINE_NAMESPACE, Machine, MachineConfigAnnotation, MachineConfigPool, MachineSet } from '@flotilla/api/machine';
 import { UPGRADE_CONFIG_NAME, UpgradeConfig } from '@flotilla/api/managed';
 import { type Client, WatchCache, type WatchSurroundings } from '@flotilla/runtime';
 
@@ -36,10 +36,11 @@ export function createCaches(client: Client, namespace: string, surroundings: Wa
 
 /** A node lists its images and volumes, which are most of it; the rest is all that is read. */
 function trimmed({ metadata, spec, status, ...rest }: Node): Node {
-  const state = metadata.annotations?.[MACHINE_CONFIG_STATE];
+  const { state, current, desired } = MachineConfigAnnotation;
+  const kept = Object.entries(metadata.annotations ?? {}).filter(([name]) => name === state || name === current || name === desired);
   return {
     ...rest,
-    metadata: { ...metadata, annotations: state === undefined ? {} : { [MACHINE_CONFIG_STATE]: state } },
+    metadata: { ...metadata, annotations: Object.fromEntries(kept) },
     spec: spec && { unschedulable: spec.unschedulable, taints: spec.taints },
     status: status && { conditions: status.conditions },
   };

@@ -18,7 +18,25 @@ export const MachineLabel = {
   infra: 'node-role.kubernetes.io/infra',
 } as const;
 
-/** Annotation of a Node: `Working` while its configuration is changed. */
-export const MACHINE_CONFIG_STATE = 'machineconfiguration.openshift.io/state';
+/** Annotations of a Node that its machine config daemon goes by. */
+export const MachineConfigAnnotation = {
+  /** How the daemon is: one of `MachineConfigState`. */
+  state: 'machineconfiguration.openshift.io/state',
+  /** Why it is Degraded or Unreconcilable, for people. */
+  reason: 'machineconfiguration.openshift.io/reason',
+  /** Name of the configuration that the Node has. */
+  current: 'machineconfiguration.openshift.io/currentConfig',
+  /** Name of the one that it shall have. */
+  desired: 'machineconfiguration.openshift.io/desiredConfig',
+} as const;
+/** States of a machine config daemon. */
+export const MachineConfigState = {
+  done: 'Done',
+  working: 'Working',
+  /** Something failed, such as a drain that took an hour. It goes on trying, and stays in this state until it is Done. */
+  degraded: 'Degraded',
+  /** The configuration cannot be had from the one that the Node has. */
+  unreconcilable: 'Unreconcilable',
+} as const;
 /** Taint of a cordoned Node. */
 export const UNSCHEDULABLE_TAINT = 'node.kubernetes.io/unschedulable';

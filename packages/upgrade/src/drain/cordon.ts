@@ -1,5 +1,5 @@
 import type { Node } from '@flotilla/api/core';
-import { MACHINE_CONFIG_STATE, MachineLabel, UNSCHEDULABLE_TAINT } from '@flotilla/api/machine';
+import { MachineConfigAnnotation, MachineConfigState, MachineLabel, UNSCHEDULABLE_TAINT } from '@flotilla/api/machine';
 
 /** Whether pods are kept off a node, and since when; `unknown` when its taint does not say. */
 export type Cordon = { readonly sinceMs: number } | 'unknown' | undefined;
@@ -12,8 +12,18 @@ export function cordonOf({ spec }: Node): Cordon {
   return Number.isNaN(sinceMs) ? 'unknown' : { sinceMs };
 }
 
-/** Its configuration is being changed: whoever cordoned it did so for that. */
-export const isBeingConfigured = ({ metadata }: Node): boolean => metadata.annotations?.[MACHINE_CONFIG_STATE] === 'Working';
+/** A daemon that gave a drain up is Degraded while the node waits on, cordoned, for its pods to go. */
+const CHANGING: ReadonlySet<string | undefined> = new Set([
+  MachineConfigState.working,
+  MachineConfigState.degraded,
+  MachineConfigState.unreconcilable,
+]);
+
+/** Its configuration is being changed, or is to be: whoever cordoned it did so for that (spec/muo 12, 7). */
+export function isBeingConfigured({ metadata: { annotations = {} } }: Node): boolean {
+  const { state, current, desired } = MachineConfigAnnotation;
+  return CHANGING.has(annotations[state]) || (annotations[desired] !== undefined && annotations[desired] !== annotations[current]);
+}
 
 /** Part of the control plane, which the cluster version operator waits for. */
 export const isControlPlaneNode = ({ metadata: { labels = {} } }: Node): boolean =>

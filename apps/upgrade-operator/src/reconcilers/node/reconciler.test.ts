@@ -85,6 +85,25 @@ async function keep({ nodes, phase = 'Upgrading', updated = 0, drain = { isLate:
   return { drained: drained.map(([name]) => name), watchOnly: drained.map(([, only]) => only), metrics: Object.fromEntries(world.metrics) };
 }
 
+/** A node between two configurations: its daemon has not begun, or says nothing of it. */
+const between = (name: string, state: string): Fields => {
+  const { metadata, ...rest } = node(name, state);
+  const configs = { 'machineconfiguration.openshift.io/currentConfig': 'a', 'machineconfiguration.openshift.io/desiredConfig': 'b' };
+  return { ...rest, metadata: { ...(metadata as Fields), annotations: { ...((metadata as Fields).annotations as Fields), ...configs } } };
+};
+
+test.each([
+  { name: 'has given its drain up', given: node('n', 'Degraded') },
+  { name: 'cannot apply what it shall', given: node('n', 'Unreconcilable') },
+  { name: 'has not begun', given: between('n', 'Done') },
+])('keeps the drain going of a node whose daemon $name, and measures it', async ({ given }) => {
+  expect(await keep({ nodes: [given], drain: { isLate: true } })).toEqual({
+    drained: ['n'],
+    watchOnly: [false],
+    metrics: { 'drainTimeout n': true },
+  });
+});
+
 test('keeps the drain of workers going whose configuration is changed, and of no other cordoned node', async () => {
   const nodes = [
     node('changed', 'Working'),

@@ -22,6 +22,12 @@ export interface ClusterPace {
   readonly nodeMs: number;
   /** From an applied version to the pools' taking it up. */
   readonly poolMs: number;
+  /** From a cordon to the machine config daemon's giving the drain up: it is Degraded then, and the drain goes on. */
+  readonly drainMs: number;
+  /** From one try of a drain to the next, in its first ten minutes and after them. Really a minute and five. */
+  readonly drainAgainMs: readonly [soon: number, later: number];
+  /** How soon something that is under way is looked at again. */
+  readonly lookAgainMs: number;
 }
 
 /** What does not happen for the moment. */
@@ -35,6 +41,3 @@ export interface ClusterFaults {
   /** No update is offered. */
   readonly updatesHeld?: boolean;
 }
-
-/** How soon something that is under way is looked at again. */
-export const LOOK_AGAIN_MS = 50;

@@ -1,5 +1,5 @@
 import { MachineLabel } from '@flotilla/api/machine';
-import { type Client, createLogger, type Logger, startReconciler, systemClock, watch } from '@flotilla/runtime';
+import { type Client, type Clock, createLogger, type Logger, startReconciler, systemClock, watch } from '@flotilla/runtime';
 import type { ActorDeps, ClusterFaults, ClusterPace } from './actor.ts';
 import { createClusterCaches } from './caches.ts';
 import { playMachine, playMachineSet } from './machine-actor.ts';
@@ -12,11 +12,13 @@ export interface ClusterActorsOptions {
   readonly client: Client;
   /** Versions that each channel offers. */
   readonly offers: OfferedVersions;
-  /** Default: half a second for everything, none for pools. */
+  /** Default: half a second for everything, none for pools, and for drains the hour that they really have, tried all the time. */
   readonly pace?: Partial<ClusterPace>;
   /** Leave the ClusterVersion to somebody else. Default false. */
   readonly withoutVersion?: boolean;
   readonly logger?: Logger;
+  /** Default: the machine's. */
+  readonly clock?: Clock;
 }
 
 /** Actors that run. */
@@ -31,9 +33,8 @@ export interface ClusterActors extends AsyncDisposable {
  * and Machines, drains included. Resolves when it watches.
  */
 export async function startClusterActors(options: ClusterActorsOptions): Promise<ClusterActors> {
-  const { client, offers, pace, withoutVersion = false } = options;
+  const { client, offers, pace, withoutVersion = false, clock = systemClock } = options;
   const logger = options.logger ?? createLogger({ name: 'cluster-actors', level: 'silent' });
-  const clock = systemClock;
   const caches = createClusterCaches(client, { logger, clock });
   let faults: ClusterFaults = {};
   const deps: ActorDeps = {
@@ -41,7 +42,16 @@ export async function startClusterActors(options: ClusterActorsOptions): Promise
     caches,
     clock,
     logger,
-    pace: { controlPlaneMs: 500, machineMs: 500, nodeMs: 500, poolMs: 0, ...pace },
+    pace: {
+      controlPlaneMs: 500,
+      machineMs: 500,
+      nodeMs: 500,
+      poolMs: 0,
+      drainMs: 3_600_000,
+      drainAgainMs: [50, 50],
+      lookAgainMs: 50,
+      ...pace,
+    },
     faults: () => faults,
   };
   const stopping = new AbortController();

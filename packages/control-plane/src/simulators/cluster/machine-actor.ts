@@ -1,7 +1,7 @@
 import { Node } from '@flotilla/api/core';
 import { MACHINE_NAMESPACE, Machine, MachineLabel, MachineSet } from '@flotilla/api/machine';
 import { isAlreadyExists, type ReconcileResult } from '@flotilla/runtime';
-import { type ActorDeps, LOOK_AGAIN_MS } from './actor.ts';
+import type { ActorDeps } from './actor.ts';
 import { cordon, createNode, drain, unlessGone } from './nodes.ts';
 
 const nameOf = (key: string): string => key.slice(key.indexOf('/') + 1);
@@ -42,7 +42,7 @@ export async function playMachine(deps: ActorDeps, key: string): Promise<Reconci
   if (!isWanted) return remove(deps, machine);
   if (machine.status?.phase !== undefined) return {};
   const age = clock.now() - Date.parse(machine.metadata.creationTimestamp ?? '');
-  if (faults().machinesHeld || age < pace.machineMs) return { requeueAfterMs: LOOK_AGAIN_MS };
+  if (faults().machinesHeld || age < pace.machineMs) return { requeueAfterMs: pace.lookAgainMs };
   const config = caches.pools.get({ name: 'worker' })?.spec?.configuration?.name ?? '';
   await createNode(client, ref.name, { [MachineLabel.worker]: '' }, config).catch((error: unknown) => {
     if (!isAlreadyExists(error)) throw error;
@@ -51,15 +51,15 @@ export async function playMachine(deps: ActorDeps, key: string): Promise<Reconci
   return {};
 }
 
-async function remove({ client, caches, clock }: ActorDeps, machine: Machine): Promise<ReconcileResult> {
+async function remove({ client, caches, clock, pace }: ActorDeps, machine: Machine): Promise<ReconcileResult> {
   const { namespace, name } = machine.metadata;
   const node = caches.nodes.get({ name: machine.status?.nodeRef?.name ?? '' });
   if (machine.status?.phase !== 'Deleting') {
     await client.patch(Machine, { namespace, name }, { status: { phase: 'Deleting' } }, { type: 'merge', subresource: 'status' });
     if (node) await cordon(client, node, clock.now());
-    return { requeueAfterMs: LOOK_AGAIN_MS };
+    return { requeueAfterMs: pace.lookAgainMs };
   }
-  if (node && !(await drain(client, node.metadata.name))) return { requeueAfterMs: LOOK_AGAIN_MS };
+  if (node && !(await drain(client, node.metadata.name))) return { requeueAfterMs: pace.lookAgainMs };
   await client.delete(Machine, { namespace, name });
   if (node) await client.delete(Node, { name: node.metadata.name });
   return {};

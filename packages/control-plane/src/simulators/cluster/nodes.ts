@@ -1,39 +1,39 @@
 import { conditionTime, type KubeObject } from '@flotilla/api';
 import { Node, Pod, PodDisruptionBudget } from '@flotilla/api/core';
-import { MACHINE_CONFIG_STATE, UNSCHEDULABLE_TAINT } from '@flotilla/api/machine';
+import { MachineConfigAnnotation, MachineConfigState, UNSCHEDULABLE_TAINT } from '@flotilla/api/machine';
 import { type Client, isNotFound } from '@flotilla/runtime';
-
-/** Annotation of a node: the configuration it has. */
-export const CURRENT_CONFIG = 'machineconfiguration.openshift.io/currentConfig';
 
 /** A Node that is ready, with a configuration. */
 export async function createNode(client: Client, name: string, labels: Readonly<Record<string, string>>, config: string): Promise<void> {
   await client.create(Node, {
-    metadata: { name, labels: { ...labels }, annotations: { [CURRENT_CONFIG]: config, [MACHINE_CONFIG_STATE]: 'Done' } },
+    metadata: { name, labels: { ...labels }, annotations: { ...annotationsOf({ desired: config }), ...doneWith(config) } },
   });
   const ready = { type: 'Ready', status: 'True', reason: 'KubeletReady', message: '', lastTransitionTime: conditionTime(Date.now()) };
   await client.patch(Node, { name }, { status: { conditions: [ready] } }, { type: 'merge', subresource: 'status' });
 }
 
-/** Keeps pods off a node from now on, as the machine config daemon does before it drains. */
-export async function cordon(client: Client, node: Node, nowMs: number, state?: string): Promise<void> {
+/** As annotations of a node. */
+export const annotationsOf = (facts: Partial<Record<keyof typeof MachineConfigAnnotation, string>>): Record<string, string> =>
+  Object.fromEntries(
+    (['state', 'reason', 'current', 'desired'] as const).flatMap((fact): [string, string][] => {
+      const value = facts[fact];
+      return value === undefined ? [] : [[MachineConfigAnnotation[fact], value]];
+    }),
+  );
+
+const doneWith = (config: string) => annotationsOf({ state: MachineConfigState.done, current: config, reason: '' });
+
+/** Keeps pods off a node from now on, as is done before it is drained. */
+export async function cordon(client: Client, node: Node, nowMs: number): Promise<void> {
   const others = (node.spec?.taints ?? []).filter(({ key }) => key !== UNSCHEDULABLE_TAINT);
   const taint = { key: UNSCHEDULABLE_TAINT, effect: 'NoSchedule', timeAdded: conditionTime(nowMs) };
-  await client.patch(
-    Node,
-    { name: node.metadata.name },
-    {
-      metadata: state === undefined ? {} : { annotations: { [MACHINE_CONFIG_STATE]: state } },
-      spec: { unschedulable: true, taints: [...others, taint] },
-    },
-    { type: 'merge' },
-  );
+  await client.patch(Node, { name: node.metadata.name }, { spec: { unschedulable: true, taints: [...others, taint] } }, { type: 'merge' });
 }
 
 /** The node has another configuration, and takes pods again. */
 export async function finishNode(client: Client, node: Node, config: string): Promise<void> {
   const taints = (node.spec?.taints ?? []).filter(({ key }) => key !== UNSCHEDULABLE_TAINT);
-  const annotations = { [MACHINE_CONFIG_STATE]: 'Done', [CURRENT_CONFIG]: config };
+  const annotations = doneWith(config);
   await client.patch(
     Node,
     { name: node.metadata.name },

@@ -1,18 +1,20 @@
-import type { Node } from '@flotilla/api/core';
-import { MACHINE_CONFIG_STATE, MachineConfigPool } from '@flotilla/api/machine';
+import { Node } from '@flotilla/api/core';
+import { MachineConfigAnnotation, MachineConfigPool, MachineConfigState, UNSCHEDULABLE_TAINT } from '@flotilla/api/machine';
 import type { ReconcileResult } from '@flotilla/runtime';
-import { type ActorDeps, LOOK_AGAIN_MS } from './actor.ts';
-import { CURRENT_CONFIG, cordon, drain, finishNode, unlessGone } from './nodes.ts';
+import type { ActorDeps } from './actor.ts';
+import { annotationsOf, cordon, drain, finishNode, unlessGone } from './nodes.ts';
 
 /** Name of what a version configures for a pool. */
 export const renderedConfig = (pool: string, version: string): string => `rendered-${pool}-${version}`;
 
-/** When a node was found drained, so that changing it takes its time. */
+/** When a node was found drained, so that changing it takes its time, and when one that was not may be drained again. */
 const drainedAt = new Map<string, number>();
+const drainsAgainAt = new Map<string, number>();
+const SOON_MS = 10 * 60_000;
 
 /**
- * Plays the machine config operator on one pool: once a version is applied, its nodes get the version's configuration one after another, each
- * cordoned and drained before.
+ * Plays the machine config operator on one pool, and the daemon of each of its nodes: once a version is applied, they get the version's configuration
+ * one after another, each cordoned and drained before.
  */
 export async function playPool(deps: ActorDeps, name: string): Promise<ReconcileResult> {
   const { client, caches, clock, pace } = deps;
@@ -21,20 +23,21 @@ export async function playPool(deps: ActorDeps, name: string): Promise<Reconcile
   if (!pool || !latest || pool.spec?.paused) return {};
   const wanted = renderedConfig(name, latest.version);
   if (pool.spec?.configuration?.name !== wanted) {
-    if (clock.now() - Date.parse(latest.completionTime ?? '') < pace.poolMs) return { requeueAfterMs: LOOK_AGAIN_MS };
+    if (clock.now() - Date.parse(latest.completionTime ?? '') < pace.poolMs) return { requeueAfterMs: pace.lookAgainMs };
     await client.patch(MachineConfigPool, { name }, { spec: { configuration: { name: wanted } } }, { type: 'merge' });
-    return { requeueAfterMs: LOOK_AGAIN_MS };
+    return { requeueAfterMs: pace.lookAgainMs };
   }
   const nodes = caches.nodes.list().filter(({ metadata }) => metadata.labels?.[`node-role.kubernetes.io/${name}`] !== undefined);
-  const old = nodes.filter((node) => configOf(node) !== wanted).toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+  const old = nodes.filter((node) => saysOf(node, 'current') !== wanted).toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
   await report(deps, pool, nodes.length, nodes.length - old.length, wanted);
   const [next] = old;
   if (!next) return {};
   await change(deps, next, wanted);
-  return { requeueAfterMs: LOOK_AGAIN_MS };
+  return { requeueAfterMs: pace.lookAgainMs };
 }
 
-const configOf = ({ metadata }: Node): string | undefined => metadata.annotations?.[CURRENT_CONFIG];
+const saysOf = ({ metadata }: Node, fact: keyof typeof MachineConfigAnnotation): string | undefined =>
+  metadata.annotations?.[MachineConfigAnnotation[fact]];
 
 async function report({ client }: ActorDeps, pool: MachineConfigPool, machineCount: number, updatedMachineCount: number, wanted: string) {
   const { status, metadata } = pool;
@@ -45,15 +48,41 @@ async function report({ client }: ActorDeps, pool: MachineConfigPool, machineCou
   await client.patch(MachineConfigPool, { name: metadata.name }, { status: next }, { type: 'merge', subresource: 'status' });
 }
 
-/** One look at the node that is being changed. */
-async function change({ client, clock, pace, faults }: ActorDeps, node: Node, wanted: string): Promise<void> {
+/** One look at the node that is being changed: it is told what it shall have, its daemon sets to work, and it is cordoned, drained and changed. */
+async function change(deps: ActorDeps, node: Node, wanted: string): Promise<void> {
+  const { client, clock, pace, faults } = deps;
   const { name, uid = '' } = node.metadata;
-  if (node.metadata.annotations?.[MACHINE_CONFIG_STATE] !== 'Working')
-    return cordon(client, node, clock.now(), 'Working').catch(unlessGone);
-  if (faults().nodesHeld || !(await drain(client, name))) return;
-  const since = drainedAt.get(uid) ?? clock.now();
-  drainedAt.set(uid, since);
-  if (clock.now() - since < pace.nodeMs) return;
+  const say = (facts: Parameters<typeof annotationsOf>[0]) =>
+    client.patch(Node, { name }, { metadata: { annotations: annotationsOf(facts) } }, { type: 'merge' }).catch(unlessGone);
+  const state = saysOf(node, 'state');
+  if (saysOf(node, 'desired') !== wanted) return void (await say({ desired: wanted }));
+  // One that gave a drain up stays Degraded until it is done.
+  if (state === MachineConfigState.done) return void (await say({ state: MachineConfigState.working }));
+  const since = node.spec?.unschedulable ? cordonedSince(node) : undefined;
+  if (since === undefined) return cordon(client, node, clock.now()).catch(unlessGone);
+  if (faults().nodesHeld || !(await isDrained(deps, node, since))) {
+    if (state === MachineConfigState.working && clock.now() - since >= pace.drainMs)
+      await say({ state: MachineConfigState.degraded, reason: `failed to drain node: ${name} after 1 hour` });
+    return;
+  }
+  const drained = drainedAt.get(uid) ?? clock.now();
+  drainedAt.set(uid, drained);
+  if (clock.now() - drained < pace.nodeMs) return;
   drainedAt.delete(uid);
   await finishNode(client, node, wanted).catch(unlessGone);
+}
+
+/** Tries to drain it, unless that was tried a moment ago; from then on it is known to be drained. */
+async function isDrained({ client, clock, pace }: ActorDeps, { metadata: { name, uid = '' } }: Node, since: number): Promise<boolean> {
+  if (drainedAt.has(uid)) return true;
+  if (clock.now() < (drainsAgainAt.get(uid) ?? 0)) return false;
+  if (await drain(client, name)) return drainsAgainAt.delete(uid) || true;
+  const [soon, later] = pace.drainAgainMs;
+  drainsAgainAt.set(uid, clock.now() + (clock.now() - since < SOON_MS ? soon : later));
+  return false;
+}
+
+function cordonedSince({ spec }: Node): number | undefined {
+  const timeAdded = spec?.taints?.find(({ key }) => key === UNSCHEDULABLE_TAINT)?.timeAdded;
+  return timeAdded == null ? undefined : Date.parse(timeAdded);
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { conditionTime } from '@flotilla/api';
 import { ClusterVersion } from '@flotilla/api/config';
 import type { ReconcileResult } from '@flotilla/runtime';
-import { type ActorDeps, LOOK_AGAIN_MS } from './actor.ts';
+import type { ActorDeps } from './actor.ts';
 
 /** Release image of a version in simulated clusters. */
 export const releaseImage = (version: string): string =>
@@ -46,7 +46,7 @@ export async function playVersion(deps: ActorDeps, offers: OfferedVersions, name
   if (latest?.state === 'Partial') {
     // Times in the status have whole seconds.
     if (faults().controlPlaneHeld || clock.now() - Date.parse(latest.startedTime) < pace.controlPlaneMs)
-      return { requeueAfterMs: LOOK_AGAIN_MS };
+      return { requeueAfterMs: pace.lookAgainMs };
     await patch({ history: [{ ...latest, state: 'Completed', completionTime: conditionTime(clock.now()) }, ...history.slice(1)] });
     return {};
   }
@@ -56,7 +56,7 @@ export async function playVersion(deps: ActorDeps, offers: OfferedVersions, name
     await patch({
       availableUpdates: offered.map((each) => ({ version: each, image: releaseImage(each), channels: [spec.channel ?? ''] })),
     });
-  return faults().updatesHeld ? { requeueAfterMs: LOOK_AGAIN_MS } : {};
+  return faults().updatesHeld ? { requeueAfterMs: pace.lookAgainMs } : {};
 }
 
 const versionOf = (image: string, offers: OfferedVersions): string | undefined =>
