@@ -1,5 +1,8 @@
 /** What is around a cluster, in memory: for tests. It stays when an operator ends, and another one finds it as it is. */
-import { createChannel, type EventToRecord } from '@flotilla/runtime';
+import { type Clock, createChannel, type EventToRecord, systemClock } from '@flotilla/runtime';
+import { MemoryAlertmanager } from './maintenance/memory-alertmanager.ts';
+import { isControlPlane, isWorkers } from './maintenance/silence-texts.ts';
+import { createSilences } from './maintenance/silences.ts';
 import type { HealthVerdict, OperatorConfig, Ports, ProviderProblem, UpgradeMetrics } from './ports.ts';
 
 /** A configuration with which nothing takes long; minutes. */
@@ -17,11 +20,13 @@ export const testConfig: OperatorConfig = {
   featureGate: { enabled: [] },
 };
 
-/** One silence, as Alertmanager keeps it. */
+/** One silence of the operator, as Alertmanager has it. */
 export interface MemorySilence {
-  readonly plane: 'control plane' | 'workers';
+  readonly plane: 'control plane' | 'criticals' | 'workers' | 'unknown';
+  /** Version, and how many workers are left. */
   readonly about: string;
-  active: boolean;
+  /** In force, or about to be. */
+  readonly active: boolean;
 }
 
 const healthy: HealthVerdict = { blocks: false };
@@ -36,18 +41,33 @@ export class MemoryWorld {
   provider: () => Promise<boolean> = async () => false;
   providerProblem: ProviderProblem | undefined;
   notifier: Error | undefined;
-  silencing: Error | undefined;
+  /** What silences are really kept by: everything above it is the operator's own. */
+  readonly alertmanager: MemoryAlertmanager;
   images: Readonly<Record<string, string>> = {};
   updates: readonly string[] = [];
   /** States, in the order the receiver saw them. It sees a state once, as OCM does, whose policy is in it by then. */
   readonly told: string[] = [];
-  readonly silences: MemorySilence[] = [];
   /** Last value of each metric that was set, by name and labels. */
   readonly metrics = new Map<string, unknown>();
   /** Events of the UpgradeConfig, as `reason: note`. */
   readonly events: string[] = [];
   readonly #configs = createChannel();
   readonly #providers = createChannel();
+  readonly #clock: Clock;
+
+  constructor(clock: Clock = systemClock) {
+    this.#clock = clock;
+    this.alertmanager = new MemoryAlertmanager(clock);
+  }
+
+  /** Silences that Alertmanager remembers, the earliest first. */
+  get silences(): readonly MemorySilence[] {
+    return this.alertmanager.peek().map(({ comment, status }) => ({
+      plane: planeOf(comment),
+      about: comment.replace(/^.* upgrade to version /, '').replace(/ remaining (\d+) nodes$/, ' $1'),
+      active: status.state !== 'expired',
+    }));
+  }
 
   /** Tells operators that the configuration has changed. @param key of the UpgradeConfig */
   configure(config: Partial<OperatorConfig>, key: string): void {
@@ -67,7 +87,7 @@ export class MemoryWorld {
           if (!this.told.includes(state)) this.told.push(state);
         },
       },
-      silences: this.#silences(),
+      silences: createSilences(this.alertmanager, this.#clock),
       health: { before: async () => orThrow(this.before), after: async () => orThrow(this.after) },
       dependencies: {
         check: async () => {
@@ -86,31 +106,6 @@ export class MemoryWorld {
         },
         updates: async () => this.updates,
       },
-    };
-  }
-
-  #silences(): Ports['silences'] {
-    const add = (plane: MemorySilence['plane'], about: string) => {
-      if (!this.silences.some((silence) => silence.plane === plane && silence.about === about))
-        this.silences.push({ plane, about, active: true });
-    };
-    const end = (plane: MemorySilence['plane']) => {
-      for (const silence of this.silences) if (silence.plane === plane) silence.active = false;
-    };
-    const up = async (act: () => void) => {
-      if (this.silencing) throw this.silencing;
-      act();
-    };
-    return {
-      startControlPlane: ({ version }) => up(() => add('control plane', version)),
-      endControlPlane: () => up(() => end('control plane')),
-      setWorkers: ({ version, remainingNodes }) =>
-        up(() => {
-          end('workers');
-          add('workers', `${version} with ${remainingNodes}`);
-        }),
-      endWorkers: () => up(() => end('workers')),
-      isActive: async () => this.silences.some(({ active }) => active),
     };
   }
 
@@ -137,6 +132,12 @@ export class MemoryWorld {
       resetFailed: () => this.metrics.clear(),
     };
   }
+}
+
+function planeOf(comment: string): MemorySilence['plane'] {
+  if (isWorkers({ comment })) return 'workers';
+  if (!isControlPlane({ comment })) return 'unknown';
+  return comment.includes('critical alerts') ? 'criticals' : 'control plane';
 }
 
 function orThrow<T>(answer: T | Error): T {

@@ -69,21 +69,25 @@ export interface Notifier {
   notify(notification: Notification, signal: AbortSignal): Promise<void>;
 }
 
-/** Silences of alerts while the cluster is worked on (spec/muo 7.2). Each call may be repeated and then changes nothing. */
+/** Silences of alerts while the cluster is worked on (spec/muo 7.2). Each call may be repeated and then changes nothing. Times are milliseconds since the epoch. */
 export interface Silences {
-  /** @param endsAt milliseconds since the epoch */
+  /** One that stands is kept, and made longer where it ends too soon. */
   startControlPlane(
     window: { readonly version: string; readonly endsAt: number; readonly criticalAlerts: readonly string[] },
     signal: AbortSignal,
   ): Promise<void>;
   endControlPlane(signal: AbortSignal): Promise<void>;
+  /**
+   * One for each number of workers that are left: one that has run out since is not made again.
+   * @param window `since`: when the workers of this attempt began
+   */
   setWorkers(
-    window: { readonly version: string; readonly endsAt: number; readonly remainingNodes: number },
+    window: { readonly version: string; readonly endsAt: number; readonly remainingNodes: number; readonly since: number },
     signal: AbortSignal,
   ): Promise<void>;
   endWorkers(signal: AbortSignal): Promise<void>;
-  /** Whether any silence of ours is in force. */
-  isActive(signal: AbortSignal): Promise<boolean>;
+  /** Whether any silence of ours is in force, or about to be. */
+  isStanding(signal: AbortSignal): Promise<boolean>;
 }
 
 /** What a health check looks at. */

@@ -6,19 +6,23 @@ import { ServiceError } from '../clients/errors.ts';
 import type { Silences } from '../ports.ts';
 import { comments, criticalMatchers, DEFAULT_MATCHERS, isControlPlane, isWorkers } from './silence-texts.ts';
 
+const MINUTE = 60_000;
+/** Ours and Alertmanager's clock may be apart by so much. */
+const SKEW_MS = 5 * MINUTE;
+
 /** Silences in Alertmanager. What is there is found by its comment and who made it, so a restart makes nothing twice. */
 export function createSilences(alertmanager: Alertmanager, clock: Clock): Silences {
   const ours = async (signal: AbortSignal) => (await alertmanager.silences(signal)).filter(({ createdBy }) => createdBy === OPERATOR_NAME);
 
-  async function ensure(known: readonly Silence[], silence: Wanted, signal: AbortSignal): Promise<void> {
-    // One that has ended counts: it was removed, or its time was over.
-    if (known.some(({ comment }) => comment === silence.comment)) return;
-    await alertmanager.put({ ...toSilence(silence, clock.now()) }, signal);
+  /** One that an earlier attempt left is made as long as this one needs it. */
+  async function ensure(known: readonly Silence[], wanted: Wanted, signal: AbortSignal): Promise<void> {
+    const old = known.find((silence) => isStanding(silence) && silence.comment === wanted.comment);
+    if (old && Date.parse(old.endsAt) + SKEW_MS >= wanted.endsAt) return;
+    await alertmanager.put({ ...toSilence(wanted, clock.now()), ...(old && { id: old.id, startsAt: old.startsAt }) }, signal);
   }
 
-  async function expire(which: (silence: Silence) => boolean, signal: AbortSignal): Promise<void> {
-    const standing = (await ours(signal)).filter((silence) => silence.status.state !== 'expired' && which(silence));
-    const results = await Promise.allSettled(standing.map(({ id }) => alertmanager.expire(id, signal)));
+  async function expire(silences: readonly Silence[], signal: AbortSignal): Promise<void> {
+    const results = await Promise.allSettled(silences.filter(isStanding).map(({ id }) => alertmanager.expire(id, signal)));
     throwAll(results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : [])));
   }
 
@@ -29,31 +33,28 @@ export function createSilences(alertmanager: Alertmanager, clock: Clock): Silenc
       if (criticalAlerts.length === 0) return;
       await ensure(known, { comment: comments.criticals(version), matchers: criticalMatchers(criticalAlerts), endsAt }, signal);
     },
-    endControlPlane: (signal) => expire(isControlPlane, signal),
-    async setWorkers({ version, endsAt, remainingNodes }, signal) {
+    endControlPlane: async (signal) => expire((await ours(signal)).filter(isControlPlane), signal),
+    async setWorkers({ version, endsAt, remainingNodes, since }, signal) {
       const comment = comments.workers(version, remainingNodes);
-      const standing = (await ours(signal)).filter(
-        ({ status, comment: text }) => status.state === 'active' && text.startsWith(comments.workersOf(version)),
+      const known = (await ours(signal)).filter((silence) => silence.comment.startsWith(comments.workersOf(version)));
+      const exact = known.filter((silence) => silence.comment === comment && Date.parse(silence.endsAt) + SKEW_MS >= since);
+      const standing = exact.find(isStanding);
+      // One that has run out was had: what goes on without it is late.
+      if (!standing && exact.length > 0) return;
+      if (!standing) await alertmanager.put(toSilence({ comment, matchers: DEFAULT_MATCHERS, endsAt }, clock.now()), signal);
+      // Only then the others go, so that there is no moment without any.
+      await expire(
+        known.filter((silence) => silence !== standing),
+        signal,
       );
-      const exact = standing.find((silence) => silence.comment === comment);
-      const kept = exact ?? standing[0];
-      // The one that stands is changed, so that there is no moment without any.
-      if (!exact)
-        await alertmanager.put(
-          {
-            ...toSilence({ comment, matchers: DEFAULT_MATCHERS, endsAt }, clock.now()),
-            ...(kept && { id: kept.id, startsAt: kept.startsAt }),
-          },
-          signal,
-        );
-      const others = standing.filter((silence) => silence !== kept);
-      const results = await Promise.allSettled(others.map(({ id }) => alertmanager.expire(id, signal)));
-      throwAll(results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : [])));
     },
-    endWorkers: (signal) => expire(isWorkers, signal),
-    isActive: async (signal) => (await ours(signal)).some(({ status }) => status.state === 'active'),
+    endWorkers: async (signal) => expire((await ours(signal)).filter(isWorkers), signal),
+    isStanding: async (signal) => (await ours(signal)).some(isStanding),
   };
 }
+
+/** In force, or about to be: where our clock is ahead, one that begins now is pending for a while. */
+const isStanding = ({ status }: Silence): boolean => status.state !== 'expired';
 
 interface Wanted {
   readonly comment: string;

@@ -1,6 +1,6 @@
 import { NotificationState, UpgradeCondition } from '@flotilla/api/managed';
 import { conditionOf, workerPools } from '@flotilla/upgrade';
-import { done, MINUTE, type Step, type StepContext, waiting } from './step.ts';
+import { done, MINUTE, type Step, waiting } from './step.ts';
 
 /** A pool that has not begun after so long has nothing to change. */
 const REACTION_MINUTES = 5;
@@ -13,8 +13,9 @@ export const awaitWorkers: Step = {
     const { entry, target, cluster, nowMs, ports, notify, signal } = context;
     const { machines, updated, isUpgrading, untouched } = workerPools(cluster.pools, entry.poolConfigurations);
     if (isUpgrading) {
-      ports.metrics.workerTimeout(target.version, !(await ports.silences.isActive(signal)));
-      return waiting(`${machines - updated} of ${machines} workers`, windowEnd(context));
+      // Alertmanager alone knows whether its window has run out: asked again every minute.
+      ports.metrics.workerTimeout(target.version, !(await ports.silences.isStanding(signal)));
+      return waiting(`${machines - updated} of ${machines} workers`, MINUTE);
     }
     const reactsUntil =
       (Date.parse(conditionOf(entry, UpgradeCondition.controlPlaneUpgraded)?.completeTime ?? '') || 0) + REACTION_MINUTES * MINUTE;
@@ -25,6 +26,3 @@ export const awaitWorkers: Step = {
     return done;
   },
 };
-
-/** When the window ends may be known to Alertmanager alone: asked again every so often. */
-const windowEnd = ({ config }: StepContext): number => Math.max(1, config.nodeDrain.expectedNodeDrainTime) * MINUTE;

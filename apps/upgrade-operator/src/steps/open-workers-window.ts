@@ -1,4 +1,5 @@
-import { workerMinutes, workerPools } from '@flotilla/upgrade';
+import { UpgradeCondition } from '@flotilla/api/managed';
+import { conditionOf, workerMinutes, workerPools } from '@flotilla/upgrade';
 import { done, MINUTE, type Step } from './step.ts';
 
 /** Silences what the change of workers sets off, for as long as those that are left may take. */
@@ -13,7 +14,9 @@ export const openWorkersWindow: Step = {
       drainTimeOut: config.nodeDrain.timeOut,
       expectedDrain: config.nodeDrain.expectedNodeDrainTime,
     });
-    await ports.silences.setWorkers({ version: target.version, endsAt: nowMs + minutes * MINUTE, remainingNodes: remaining }, signal);
+    const since = Date.parse(conditionOf(entry, UpgradeCondition.controlPlaneUpgraded)?.completeTime ?? '') || 0;
+    const endsAt = nowMs + minutes * MINUTE;
+    await ports.silences.setWorkers({ version: target.version, endsAt, remainingNodes: remaining, since }, signal);
     return done;
   },
 };

@@ -4,6 +4,7 @@ import { ClusterVersion } from '@flotilla/api/config';
 import type { MachineSet } from '@flotilla/api/machine';
 import { type NotificationState, UpgradeConfig, type UpgradeHistory } from '@flotilla/api/managed';
 import { createLogger } from '@flotilla/runtime';
+import { ManualClock } from '@flotilla/runtime/testing';
 import { isCommenced, type ObservedCluster, targetOf } from '@flotilla/upgrade';
 import type { ClusterWrites } from '../cluster-writes.ts';
 import type { DrainState } from '../drain/node-drains.ts';
@@ -46,7 +47,8 @@ export async function runStepCase(name: string, given: StepCase = {}): Promise<S
   const step = stepsOf('OSD').find((each) => each.name === name);
   if (!step) throw new RangeError(`no step ${name}`);
   const [writes, told]: [string[], string[]] = [[], []];
-  const { world = new MemoryWorld(), nowMs = NOW, problem } = given;
+  const { nowMs = NOW, problem } = given;
+  const { world = new MemoryWorld(new ManualClock(nowMs)) } = given;
   world.config = { ...world.config, ...given.config };
   const upgradeConfig = buildUpgradeConfig(given.spec);
   const target = targetOf(upgradeConfig.spec);
