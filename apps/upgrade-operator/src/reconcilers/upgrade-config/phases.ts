@@ -29,6 +29,7 @@ import type { OperatorConfig, Ports } from '../../ports.ts';
 import type { Step, StepContext, Told } from '../../steps/step.ts';
 import { giveUp, walkSteps } from './apply.ts';
 import type { Written } from './observe.ts';
+import { closeOpenWindows } from './open-windows.ts';
 import { givesUpAt, poolFacts } from './plan.ts';
 import type { Retries } from './retries.ts';
 import { type UpgradeDraft, ValidationReason } from './status.ts';
@@ -72,11 +73,13 @@ export const lookAt: Readonly<Record<UpgradePhase, (pass: Pass) => Promise<Manag
   Upgrading: lookAtUpgrading,
   Upgraded: async (pass) => {
     await repeatNotifications(pass);
+    await closeOpenWindows(pass);
     await reportResult(pass);
     return NOTHING;
   },
   Failed: async (pass) => {
     await repeatNotifications(pass);
+    await closeOpenWindows(pass);
     return NOTHING;
   },
 };

@@ -96,4 +96,5 @@ test('moments are those of the status', () => {
     ['upgrade_started', Date.parse('2026-02-01T09:00:00Z')],
     ['controlplane_upgrade_started', Date.parse(at)],
   ]);
+  expect(momentsOf(entry({ conditions, phase: 'Failed' }))).toEqual([]);
 });

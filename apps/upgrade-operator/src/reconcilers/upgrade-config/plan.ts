@@ -30,8 +30,9 @@ export function poolFacts(entry: UpgradeHistory, { pools }: ObservedCluster, isC
   return wasSeen && untouched.length === 0 && entry.workerCompleteTime === undefined ? { workerCompleteTime: now } : {};
 }
 
-/** Moments of an upgrade, as its status has them. */
+/** Moments of an upgrade, as its status has them; one that was given up has none any more (spec/muo 10.3). */
 export function momentsOf(entry: UpgradeHistory): readonly (readonly [UpgradeMoment, number])[] {
+  if (entry.phase === 'Failed') return [];
   const completed = (type: UpgradeCondition) => conditionOf(entry, type)?.completeTime;
   const moments: readonly (readonly [UpgradeMoment, string | undefined])[] = [
     ['upgrade_started', entry.startTime],

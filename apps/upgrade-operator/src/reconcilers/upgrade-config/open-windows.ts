@@ -1,0 +1,27 @@
+import type { Ports } from '../../ports.ts';
+import { closeWindow, openWindows } from '../../steps/close-window.ts';
+import type { UpgradeDraft } from './status.ts';
+import type { Timers } from './timers.ts';
+
+/** What of a pass is needed for it. */
+interface Closing {
+  readonly draft: UpgradeDraft;
+  readonly ports: Pick<Ports, 'silences'>;
+  readonly timers: Timers;
+  readonly save: () => Promise<void>;
+  readonly signal: AbortSignal;
+}
+
+/** Closes what an upgrade that has ended left open, as soon as Alertmanager answers. */
+export async function closeOpenWindows({ draft, ports: { silences }, timers, save, signal }: Closing): Promise<void> {
+  const open = openWindows(draft.entry);
+  if (open.length === 0) return;
+  // That it has ended is known before anybody is waited for.
+  await save();
+  for (const type of open) {
+    const outcome = await closeWindow(type, { entry: draft.entry, silences, signal });
+    signal.throwIfAborted();
+    draft.endStep(type, outcome);
+    timers.lookAgain(outcome.lookAgainMs);
+  }
+}
