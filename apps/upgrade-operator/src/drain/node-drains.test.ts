@@ -81,6 +81,16 @@ test('reads the pods of the node alone, and removes those whose time is over', a
   expect(told).toEqual([]);
 });
 
+test('counts a drain from no moment before it can have begun', async () => {
+  const { client, context, calls } = world([pod('p')]);
+  const drains = createNodeDrains(client);
+  expect(await drains.force(node(), { ...context(500), notBeforeMs: since + 480 * MINUTE })).toEqual({
+    isLate: false,
+    lookAgainMs: 25 * MINUTE + 1,
+  });
+  expect(calls).toEqual([]);
+});
+
 test('tells when pods with a budget had to go', async () => {
   const { calls, told, force } = world([pod('g', { labels: { app: 'guarded' } })]);
   expect((await force(69)).isLate).toBe(false);

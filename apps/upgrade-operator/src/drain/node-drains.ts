@@ -10,6 +10,8 @@ export interface DrainContext {
   readonly config: OperatorConfig;
   /** Watch the drain, remove nothing. Default false. */
   readonly watchOnly?: boolean;
+  /** No drain began before that, whoever cordoned the node; milliseconds since the epoch. */
+  readonly notBeforeMs?: number;
   readonly nowMs: number;
   /** Told of `StateDelayed` when pods with a disruption budget were removed. */
   readonly notify: (state: NotificationState, detail: string) => Promise<unknown>;
@@ -37,7 +39,7 @@ const AGAIN_MS = 60_000;
 export function createNodeDrains(client: Pick<Client, 'list' | 'patch' | 'delete'>): NodeDrains {
   return {
     async force(node, context) {
-      const { nowMs, notify, logger, signal } = context;
+      const { nowMs, notBeforeMs = 0, notify, logger, signal } = context;
       const cordon = cordonOf(node);
       if (!cordon) return { isLate: false };
       if (cordon === 'unknown') {
@@ -45,7 +47,7 @@ export function createNodeDrains(client: Pick<Client, 'list' | 'patch' | 'delete
         return { isLate: false, lookAgainMs: AGAIN_MS };
       }
       const settings = settingsOf(context);
-      const { sinceMs } = cordon;
+      const sinceMs = Math.max(cordon.sinceMs, notBeforeMs);
       if (!isDrainDue(sinceMs, settings, nowMs)) return { isLate: false, lookAgainMs: untilNext(sinceMs, settings, nowMs) };
       const { pods, budgets } = settings.disabled ? { pods: [], budgets: [] } : await read(client, node.metadata.name, signal);
       const { steps, forcesBudgets, isLate } = planDrain(sinceMs, pods, budgets, settings, nowMs);

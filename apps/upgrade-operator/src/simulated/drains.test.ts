@@ -37,19 +37,25 @@ test('a drain that the daemon gave up is forced when its time is over, and the n
   ]);
 });
 
+test('a pod has its time from when workers begin, whoever cordoned its node long before', async () => {
+  await operator.cordon('worker-0');
+  await operator.guard('shop');
+  await operator.upgrade('4.14.10', '01:00');
+  const left: unknown[] = [];
+  for (const time of ['Mon 02:05', 'Mon 03:07', 'Mon 03:08']) {
+    await operator.until(time);
+    left.push([time, ...(await seen())]);
+  }
+  expect(left).toEqual([
+    ['Mon 02:05', 'Working', true, 1],
+    ['Mon 03:07', 'Degraded', true, 1],
+    ['Mon 03:08', 'Degraded', true, 0],
+  ]);
+});
+
 test('what an administrator has cordoned stays as it is while others are changed', async () => {
   await operator.upgrade('4.14.10', '01:00');
-  await operator.client.patch(
-    Node,
-    { name: 'infra-0' },
-    {
-      spec: {
-        unschedulable: true,
-        taints: [{ key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule', timeAdded: '2026-03-01T00:00:00Z' }],
-      },
-    },
-    { type: 'merge' },
-  );
+  await operator.cordon('infra-0');
   await operator.client.create(Pod, {
     metadata: { namespace: 'shop', name: 'kept' },
     ...{ spec: { nodeName: 'infra-0', containers: [] } },

@@ -1,7 +1,7 @@
 /** One operator in the time of a clock that is moved on by hand, with a cluster and an Alertmanager in memory: for tests. */
 import type { KubeObject } from '@flotilla/api';
-import { Pod, PodDisruptionBudget } from '@flotilla/api/core';
-import { MachineConfigPool } from '@flotilla/api/machine';
+import { Node, Pod, PodDisruptionBudget } from '@flotilla/api/core';
+import { MachineConfigPool, UNSCHEDULABLE_TAINT } from '@flotilla/api/machine';
 import { UpgradeConfig, type UpgradeHistory } from '@flotilla/api/managed';
 import { type Client, type Clock, createLogger, createMetrics } from '@flotilla/runtime';
 import { ManualClock } from '@flotilla/runtime/testing';
@@ -139,6 +139,12 @@ export class SimulatedOperator {
       spec: { nodeName: 'worker-0', containers: [] },
     };
     await this.client.create(Pod, pod);
+  }
+
+  /** An administrator cordons a node, long ago. */
+  async cordon(name: string): Promise<void> {
+    const taint = { key: UNSCHEDULABLE_TAINT, effect: 'NoSchedule', timeAdded: '2026-03-01T00:00:00Z' };
+    await this.client.patch(Node, { name }, { spec: { unschedulable: true, taints: [taint] } }, { type: 'merge' });
   }
 
   /** Its owner takes that pod away. */

@@ -1,7 +1,7 @@
 import type { Node } from '@flotilla/api/core';
 import { UPGRADE_CONFIG_NAME } from '@flotilla/api/managed';
 import { type Change, type ReconcileContext, type ReconcileResult, type Reconciler, startReconciler, watch } from '@flotilla/runtime';
-import { cordonOf, isBeingConfigured, isControlPlaneNode, isUnderWay, workerPools } from '@flotilla/upgrade';
+import { cordonOf, isBeingConfigured, isControlPlaneNode, isUnderWay, upgradeInForce, workerPools } from '@flotilla/upgrade';
 import type { ReconcilerDeps } from '../deps.ts';
 
 /** What the reconciler works with. */
@@ -41,11 +41,15 @@ async function reconcile(deps: NodeDeps, name: string, { logger, signal }: Recon
     return {};
   }
   if (!isBeingConfigured(node)) return {};
+  const nowMs = clock.now();
+  // What an administrator cordoned days before has the time that others have; nothing is due while it is not known when workers began.
+  const notBeforeMs = Date.parse(upgradeInForce(upgradeConfig).entry?.workerStartTime ?? '') || nowMs;
   const { isLate, lookAgainMs } = await drains.force(node, {
     upgradeConfig,
     config,
     watchOnly: config.nodeDrain.disableDrainStrategies,
-    nowMs: clock.now(),
+    notBeforeMs,
+    nowMs,
     notify: async () => onForcedDrain(),
     logger,
     signal,

@@ -1,5 +1,5 @@
 import { Node } from '@flotilla/api/core';
-import { MachineConfigAnnotation, MachineConfigPool, MachineConfigState, UNSCHEDULABLE_TAINT } from '@flotilla/api/machine';
+import { MachineConfigAnnotation, MachineConfigPool, MachineConfigState } from '@flotilla/api/machine';
 import type { ReconcileResult } from '@flotilla/runtime';
 import type { ActorDeps } from './actor.ts';
 import { annotationsOf, cordon, drain, finishNode, unlessGone } from './nodes.ts';
@@ -7,9 +7,16 @@ import { annotationsOf, cordon, drain, finishNode, unlessGone } from './nodes.ts
 /** Name of what a version configures for a pool. */
 export const renderedConfig = (pool: string, version: string): string => `rendered-${pool}-${version}`;
 
-/** When a node was found drained, so that changing it takes its time, and when one that was not may be drained again. */
-const drainedAt = new Map<string, number>();
-const drainsAgainAt = new Map<string, number>();
+/** A drain that was asked for. */
+interface Drain {
+  readonly since: number;
+  /** When it may be tried again. */
+  againAt: number;
+  /** Since when the node is drained, so that changing it takes its time. */
+  drainedAt?: number;
+}
+/** By the node's uid. */
+const drains = new Map<string, Drain>();
 const SOON_MS = 10 * 60_000;
 
 /**
@@ -58,31 +65,26 @@ async function change(deps: ActorDeps, node: Node, wanted: string): Promise<void
   if (saysOf(node, 'desired') !== wanted) return void (await say({ desired: wanted }));
   // One that gave a drain up stays Degraded until it is done.
   if (state === MachineConfigState.done) return void (await say({ state: MachineConfigState.working }));
-  const since = node.spec?.unschedulable ? cordonedSince(node) : undefined;
-  if (since === undefined) return cordon(client, node, clock.now()).catch(unlessGone);
-  if (faults().nodesHeld || !(await isDrained(deps, node, since))) {
-    if (state === MachineConfigState.working && clock.now() - since >= pace.drainMs)
+  const known = drains.get(uid) ?? { since: clock.now(), againAt: 0 };
+  drains.set(uid, known);
+  if (!node.spec?.unschedulable) return cordon(client, node, clock.now()).catch(unlessGone);
+  if (faults().nodesHeld || !(await isDrained(deps, name, known))) {
+    if (state === MachineConfigState.working && clock.now() - known.since >= pace.drainMs)
       await say({ state: MachineConfigState.degraded, reason: `failed to drain node: ${name} after 1 hour` });
     return;
   }
-  const drained = drainedAt.get(uid) ?? clock.now();
-  drainedAt.set(uid, drained);
-  if (clock.now() - drained < pace.nodeMs) return;
-  drainedAt.delete(uid);
+  known.drainedAt ??= clock.now();
+  if (clock.now() - known.drainedAt < pace.nodeMs) return;
+  drains.delete(uid);
   await finishNode(client, node, wanted).catch(unlessGone);
 }
 
 /** Tries to drain it, unless that was tried a moment ago; from then on it is known to be drained. */
-async function isDrained({ client, clock, pace }: ActorDeps, { metadata: { name, uid = '' } }: Node, since: number): Promise<boolean> {
-  if (drainedAt.has(uid)) return true;
-  if (clock.now() < (drainsAgainAt.get(uid) ?? 0)) return false;
-  if (await drain(client, name)) return drainsAgainAt.delete(uid) || true;
+async function isDrained({ client, clock, pace }: ActorDeps, name: string, known: Drain): Promise<boolean> {
+  if (known.drainedAt !== undefined) return true;
+  if (clock.now() < known.againAt) return false;
+  if (await drain(client, name)) return true;
   const [soon, later] = pace.drainAgainMs;
-  drainsAgainAt.set(uid, clock.now() + (clock.now() - since < SOON_MS ? soon : later));
+  known.againAt = clock.now() + (clock.now() - known.since < SOON_MS ? soon : later);
   return false;
-}
-
-function cordonedSince({ spec }: Node): number | undefined {
-  const timeAdded = spec?.taints?.find(({ key }) => key === UNSCHEDULABLE_TAINT)?.timeAdded;
-  return timeAdded == null ? undefined : Date.parse(timeAdded);
 }
