@@ -69,9 +69,12 @@ export interface Notifier {
   notify(notification: Notification, signal: AbortSignal): Promise<void>;
 }
 
-/** Silences of alerts while the cluster is worked on (spec/muo 7.2). Each call may be repeated and then changes nothing. Times are milliseconds since the epoch. */
+/** Silences of alerts while the cluster is worked on (spec/muo 7.2). Each call may be repeated and then changes nothing. */
 export interface Silences {
-  /** One that stands is kept, and made longer where it ends too soon. */
+  /**
+   * One that stands is kept, and made longer where it ends too soon.
+   * @param window `endsAt`: milliseconds since the epoch, here and below
+   */
   startControlPlane(
     window: { readonly version: string; readonly endsAt: number; readonly criticalAlerts: readonly string[] },
     signal: AbortSignal,
@@ -79,7 +82,7 @@ export interface Silences {
   endControlPlane(signal: AbortSignal): Promise<void>;
   /**
    * One for each number of workers that are left: one that has run out since is not made again.
-   * @param window `since`: when the workers of this attempt began
+   * @param window `since`: when this attempt first tried to have one
    */
   setWorkers(
     window: { readonly version: string; readonly endsAt: number; readonly remainingNodes: number; readonly since: number },

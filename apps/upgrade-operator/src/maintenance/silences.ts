@@ -6,9 +6,8 @@ import { ServiceError } from '../clients/errors.ts';
 import type { Silences } from '../ports.ts';
 import { comments, criticalMatchers, DEFAULT_MATCHERS, isControlPlane, isWorkers } from './silence-texts.ts';
 
-const MINUTE = 60_000;
-/** Ours and Alertmanager's clock may be apart by so much. */
-const SKEW_MS = 5 * MINUTE;
+/** Ours and Alertmanager's clock may be apart by so much; a window that ends so much earlier than is wanted is long enough. */
+const SLACK_MS = 5 * 60_000;
 
 /** Silences in Alertmanager. What is there is found by its comment and who made it, so a restart makes nothing twice. */
 export function createSilences(alertmanager: Alertmanager, clock: Clock): Silences {
@@ -17,7 +16,7 @@ export function createSilences(alertmanager: Alertmanager, clock: Clock): Silenc
   /** One that an earlier attempt left is made as long as this one needs it. */
   async function ensure(known: readonly Silence[], wanted: Wanted, signal: AbortSignal): Promise<void> {
     const old = known.find((silence) => isStanding(silence) && silence.comment === wanted.comment);
-    if (old && Date.parse(old.endsAt) + SKEW_MS >= wanted.endsAt) return;
+    if (old && Date.parse(old.endsAt) + SLACK_MS >= wanted.endsAt) return;
     await alertmanager.put({ ...toSilence(wanted, clock.now()), ...(old && { id: old.id, startsAt: old.startsAt }) }, signal);
   }
 
@@ -37,10 +36,10 @@ export function createSilences(alertmanager: Alertmanager, clock: Clock): Silenc
     async setWorkers({ version, endsAt, remainingNodes, since }, signal) {
       const comment = comments.workers(version, remainingNodes);
       const known = (await ours(signal)).filter((silence) => silence.comment.startsWith(comments.workersOf(version)));
-      const exact = known.filter((silence) => silence.comment === comment && Date.parse(silence.endsAt) + SKEW_MS >= since);
+      const exact = known.filter((silence) => silence.comment === comment);
       const standing = exact.find(isStanding);
       // One that has run out was had: what goes on without it is late.
-      if (!standing && exact.length > 0) return;
+      if (!standing && exact.some((silence) => Date.parse(silence.endsAt) >= since)) return;
       if (!standing) await alertmanager.put(toSilence({ comment, matchers: DEFAULT_MATCHERS, endsAt }, clock.now()), signal);
       // Only then the others go, so that there is no moment without any.
       await expire(
@@ -53,7 +52,7 @@ export function createSilences(alertmanager: Alertmanager, clock: Clock): Silenc
   };
 }
 
-/** In force, or about to be: where our clock is ahead, one that begins now is pending for a while. */
+/** In force, or about to be: where our clock is far ahead, one that begins now is pending for a while. */
 const isStanding = ({ status }: Silence): boolean => status.state !== 'expired';
 
 interface Wanted {
@@ -66,7 +65,8 @@ const toSilence = ({ comment, matchers, endsAt }: Wanted, nowMs: number) => ({
   comment,
   matchers,
   createdBy: OPERATOR_NAME,
-  startsAt: new Date(nowMs).toISOString(),
+  // What begins in Alertmanager's past begins at once: nothing waits for a clock that is behind ours.
+  startsAt: new Date(nowMs - SLACK_MS).toISOString(),
   endsAt: new Date(endsAt).toISOString(),
 });
 

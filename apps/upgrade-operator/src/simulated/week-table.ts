@@ -115,7 +115,7 @@ Thu 03:20  notification  StateWorkerPlaneFinishedSL 4.14.13  | step 12; ≠ at 0
 Thu 03:20  notification  StateCompleted 4.14.13  | step 17; ≠ at 06:00: step 10 fails until Alertmanager is back
 Thu 03:20  metric        upgrade_completed_timestamp 4.14.13 = Thu 03:20  | step 17
 Thu 03:20  metric        upgrade_result 4.14.12 z 4.14.13 = 1  | 2.2 Upgraded (there with the next pass, a minute later)
-Thu 03:20  metric        worker_timeout 4.14.13 = 0  | step 12: a silence stands
+Thu 03:20  metric        worker_timeout 4.14.13 = 0  | step 12: workers are done
 Thu 03:20  metric        workernode_upgrade_completed_timestamp 4.14.13 = Thu 03:20  | step 12
 Thu 03:20  metric        gone: node_drain_timeout worker-0, node_drain_timeout worker-1, upgrade_result 4.14.11 z 4.14.12  | steps 13, 15; ≠ results stay until it restarts
 Thu 03:30  silence       OSD control plane upgrade to version 4.14.13: ran out  | Alertmanager, by itself

@@ -14,7 +14,8 @@ export const openWorkersWindow: Step = {
       drainTimeOut: config.nodeDrain.timeOut,
       expectedDrain: config.nodeDrain.expectedNodeDrainTime,
     });
-    const since = Date.parse(conditionOf(entry, UpgradeCondition.controlPlaneUpgraded)?.completeTime ?? '') || 0;
+    // Before its first try this attempt has had none.
+    const since = Date.parse(conditionOf(entry, UpgradeCondition.workersWindowCreated)?.startTime ?? '') || Number.POSITIVE_INFINITY;
     const endsAt = nowMs + minutes * MINUTE;
     await ports.silences.setWorkers({ version: target.version, endsAt, remainingNodes: remaining, since }, signal);
     return done;
