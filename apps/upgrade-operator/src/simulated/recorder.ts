@@ -43,10 +43,7 @@ export class Recorder {
   constructor() {
     this.metrics = createOperatorMetrics(this.#registry, () => 'cluster');
     this.notifier = {
-      notify: async ({ state, entry }) => {
-        // The receiver sees a state of an upgrade once, as OCM does.
-        this.#told.push({ state, version: entry.version ?? '' });
-      },
+      notify: async ({ state, entry }) => void this.#told.push({ state, version: entry.version ?? '' }),
     };
   }
 
