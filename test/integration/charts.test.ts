@@ -73,6 +73,7 @@ describe('rendering', () => {
         'precacheCaBundle.configMap=authorities',
         'precacheRetrySeconds=1200',
         'updateGraphUrl=https://graph.example.com/v1/graph',
+        'updateGraphAllow={graph.example.com,mirror.example.com:8443}',
         'extraEnv[0].name=EXTRA',
         'extraEnv[0].value=yes',
         'agents.clusters={spoke-1,spoke-2}',

@@ -73,6 +73,7 @@ describe('readConfig', () => {
     { argv: ['--step-concurrency', 'many'], env: {}, want: ['--step-concurrency', 'STEP_CONCURRENCY', '"many"'] },
     { argv: [], env: { QUEUE_STORE: 'mysql' }, want: ['--queue-store', 'QUEUE_STORE', '"mysql"', 'in-process'] },
     { argv: ['--precache-job-profile', 'root'], env: {}, want: ['--precache-job-profile', '"root"', 'least-privilege'] },
+    { argv: ['--update-graph-allow', 'https://graph.example/'], env: {}, want: ['--update-graph-allow', 'hosts'] },
     { argv: [], env: { UPDATE_GRAPH_URL: 'graph' }, want: ['--update-graph-url', 'UPDATE_GRAPH_URL', '"graph"', 'URL'] },
     { argv: ['--role', 'boss'], env: {}, want: ['--role', 'ROLE', '"boss"', 'worker'] },
     { argv: [], env: { ROLE: 'worker' }, want: ['--redis-url', 'REDIS_URL', 'a worker needs the Redis'] },

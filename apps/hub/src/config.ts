@@ -25,6 +25,9 @@ const list = z
       .filter(Boolean),
   );
 
+/** `host` or `host:port`, as a URL has it. */
+const isHost = (text: string): boolean => URL.parse(`http://${text}`)?.host === text.toLowerCase().replace(/:80$/, '');
+
 /** Every cluster's actions carry it twice while it is pre-cached. */
 const MAX_CA_BYTES = 64 * 1024;
 
@@ -57,6 +60,7 @@ const Config = z
     transport: Transport.default('auto'),
     tenancy: flag(false),
     updateGraphUrl: z.url().optional(),
+    updateGraphAllow: list.refine((hosts) => hosts.every(isHost), 'must be hosts, each with or without a port, separated by commas'),
     precacheImage: z.string().default(''),
     precacheJobProfile: z.enum(['least-privilege', 'talm']).default('least-privilege'),
     precacheRegistryConfig: z.string().refine(isJsonOrEmpty, 'expected JSON').default(''),
@@ -115,6 +119,11 @@ export const options: readonly OptionRow[] = [
     'keep namespaces apart: an upgrade reaches the clusters of the sets that are bound to its namespace, and policies and PreCachingConfigs of its namespace alone',
   ],
   ['--update-graph-url <url>', 'UPDATE_GRAPH_URL', 'update graph to ask instead of the one a policy names'],
+  [
+    '--update-graph-allow <hosts>',
+    'UPDATE_GRAPH_ALLOW',
+    'hosts that policies may name as upstream, separated by commas, also on loopback or a link; with --tenancy no others (default there: api.openshift.com)',
+  ],
   ['--precache-image <image>', 'PRECACHE_IMAGE', 'image of the puller; PRECACHE_IMG is read too'],
   ['--precache-job-profile <profile>', 'PRECACHE_JOB_PROFILE', 'least-privilege, or talm for the job shape of the reference'],
   ['--precache-registry-config <json>', 'PRECACHE_REGISTRY_CONFIG', 'registry mirrors and plain HTTP for the puller, as JSON'],

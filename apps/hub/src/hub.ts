@@ -21,6 +21,7 @@ import { createRolloutStep, startRolloutSteps } from './rollout/queue.ts';
 import { SpokeJobEngine } from './spoke-job/engine.ts';
 import { startSpokeJobs, startSpokeJobWorker } from './spoke-job/queue.ts';
 import { startLeftovers } from './spokes/actions/leftovers.ts';
+import { graphAccess } from './graph-access.ts';
 import { createUpdateGraph } from './update-graph.ts';
 
 /** What a hub is made of, leader or worker. */
@@ -61,7 +62,14 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
     talmStrict: config.talmStrict,
   });
   const recorder = createEventRecorder({ client, controller: ClusterGroupUpgrade.kind, instance: hostname(), logger, metrics, clock });
-  const graph = createUpdateGraph({ onAnswer: looks.enqueue, proxy: config.proxy, insecure: config.insecureGraphCall });
+  const { updateGraphAllow: allow, updateGraphUrl, tenancy, talmStrict, proxy, insecureGraphCall: insecure } = config;
+  const graph = createUpdateGraph({
+    onAnswer: looks.enqueue,
+    onFailure: (err) => logger.warn({ err }, 'Asking an update graph failed'),
+    access: graphAccess({ allow, updateGraphUrl, tenancy, talmStrict }),
+    proxy,
+    insecure,
+  });
   const reconciler = new UpgradeReconciler({
     client,
     caches,

@@ -1,6 +1,8 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, expect, test } from 'vitest';
+import { playRedirects, redirectsByRule } from '@flotilla/api/testing';
+import { afterEach, describe, expect, test } from 'vitest';
+import { graphAccess } from './graph-access.ts';
 import { createUpdateGraph, UpdateGraphCode, type UpdateGraphOptions } from './update-graph.ts';
 
 const open: (() => Promise<unknown>)[] = [];
@@ -20,7 +22,8 @@ async function serve(listener: RequestListener): Promise<string> {
 
 function graph(options: UpdateGraphOptions = {}) {
   const told = new Map<string, () => void>();
-  const created = createUpdateGraph({ ...options, onAnswer: (waiter) => told.get(waiter)?.() });
+  const access = graphAccess({ allow: ['127.0.0.1', 'graph.invalid'] });
+  const created = createUpdateGraph({ access, ...options, onAnswer: (waiter) => told.get(waiter)?.() });
   open.push(() => created.close());
   let waiters = 0;
   /** Looks, waits for the answer where there is none yet, and looks again. */
@@ -195,4 +198,57 @@ test('goes through the proxy it is given, except for hosts that need none', asyn
   await graph({ proxy: { http, no: '127.0.0.1' } })(url);
   expect(script.asked).toHaveLength(1);
   expect(proxied).toHaveLength(1);
+});
+
+test('follows redirects by the rule of the house', async () => {
+  const outcomes = await playRedirects((url) => graph({ insecure: true, access: graphAccess({ allow: ['localhost'] }) })(url.href));
+  expect(outcomes).toEqual(redirectsByRule(''));
+});
+
+describe('a server that a policy names', () => {
+  /** Loopback may be asked, and nobody named it. */
+  const asReference = graphAccess({ talmStrict: true });
+
+  test.each([
+    { name: 'what is no JSON', body: 'root:$6$secret:19000:0:99999' },
+    { name: 'JSON that is no graph', body: '{"nodes":[{"version":{"password":"secret"}}]}' },
+    { name: 'a graph that hangs together badly', body: '{"nodes":[],"edges":[[4711,4712]]}' },
+    { name: 'an error', body: 'secret', status: 500 },
+    { name: 'a redirect', body: '', status: 302, location: 'ftp://secret.internal/' },
+  ])('is not quoted: $name', async ({ body, status = 200, location }) => {
+    const url = await serve((_, response) => response.writeHead(status, location ? { location } : {}).end(body));
+    const told: string[] = [];
+    const asked = graph({ access: asReference, onFailure: (failure) => told.push(failure.message, String(failure.cause)) })(url);
+    await expect(asked).rejects.toMatchObject({ message: expect.not.stringMatching(/secret|root|471/) });
+    if (status !== 500) expect(told.join()).toMatch(/secret|root|471|nodes\.0/);
+  });
+
+  test('is not quoted: what its certificate says, and where its name leads', async () => {
+    const url = await serve(() => undefined);
+    await open.pop()?.();
+    await expect(graph({ access: asReference })(url)).rejects.toMatchObject({
+      code: UpdateGraphCode.unreachable,
+      message: expect.stringMatching(/: connection failed \(ECONNREFUSED\)$/),
+    });
+  });
+
+  test('is not connected to on this machine, by address, by name or by redirect', async () => {
+    const { script, url } = await scripted();
+    const { port } = new URL(url);
+    const refused = { code: UpdateGraphCode.notAllowed, message: expect.stringContaining("the hub's own machine or link") };
+    for (const host of ['127.0.0.1', 'localhost', '[::ffff:127.0.0.1]', '0.0.0.0'])
+      await expect(graph({ access: graphAccess() })(`http://${host}:${port}/graph`)).rejects.toMatchObject(refused);
+    const leading = await serve((_, response) => response.writeHead(302, { location: `http://localhost:${port}/graph` }).end());
+    await expect(graph({ access: graphAccess({ allow: [new URL(leading).host] }) })(leading)).rejects.toMatchObject(refused);
+    expect(script.asked).toEqual([]);
+  });
+
+  test('with tenancy is one of the list, redirects included', async () => {
+    const { script, url } = await scripted();
+    const leading = await serve((_, response) => response.writeHead(302, { location: url }).end());
+    const tenant = graph({ access: graphAccess({ tenancy: true, allow: [new URL(leading).host] }) });
+    await expect(tenant(url)).rejects.toMatchObject({ code: UpdateGraphCode.notAllowed });
+    await expect(tenant(leading)).rejects.toMatchObject({ code: UpdateGraphCode.notAllowed });
+    expect(script.asked).toEqual([]);
+  });
 });

@@ -4,6 +4,7 @@ import { type Connections, openConnections } from '@flotilla/registry';
 import { parseUpdateGraph, releaseImages, updateGraphLimits, withoutCredentials } from '@flotilla/release';
 import { quote, type ReleaseLookup, type ReleaseQuery } from '@flotilla/rollout';
 import { HttpGetCode, httpGet } from '@flotilla/runtime';
+import { type GraphAccess, GRAPH_NOT_ALLOWED, graphAccess } from './graph-access.ts';
 
 /** Codes of failed lookups. */
 export const UpdateGraphCode = {
@@ -15,6 +16,8 @@ export const UpdateGraphCode = {
   malformed: 'FLOTILLA_UPDATE_GRAPH_MALFORMED',
   /** A graph without the version. */
   noVersion: 'FLOTILLA_UPDATE_GRAPH_NO_VERSION',
+  /** A server that policies may not name. */
+  notAllowed: GRAPH_NOT_ALLOWED,
 } as const;
 
 /** Options of `createUpdateGraph`; the configuration passes in what comes from the environment. */
@@ -35,6 +38,10 @@ export interface UpdateGraphOptions {
     | undefined;
   /** Accept any certificate; default false. */
   readonly insecure?: boolean;
+  /** Servers that may be asked; default all but those on this machine and its links. */
+  readonly access?: GraphAccess;
+  /** Told in full why a server could not be used, which a condition does not repeat. */
+  readonly onFailure?: (failure: FlotillaError) => void;
   /** Told of everybody who looked in vain while a graph was asked: there is an answer. */
   readonly onAnswer?: (waiter: string) => void;
   /** Milliseconds since any moment; default the system's clock. */
@@ -73,8 +80,9 @@ const MAX_GRAPHS = 256;
  */
 export function createUpdateGraph(options: UpdateGraphOptions = {}): UpdateGraph {
   const { cacheMs = 300_000, staleMs = 3_600_000, failureMs = 10_000, onAnswer = () => undefined, now = () => performance.now() } = options;
+  const { access = graphAccess(), onFailure = () => undefined } = options;
   let closed = false;
-  const connections = connectionsOf(options);
+  const connections = connectionsOf({ ...options, access });
   const entries = new Map<string, Entry>();
 
   function entryOf(url: string): Entry {
@@ -95,9 +103,10 @@ export function createUpdateGraph(options: UpdateGraphOptions = {}): UpdateGraph
 
   async function ask(url: string, entry: Entry): Promise<void> {
     try {
-      Object.assign(entry, { releases: await fetchReleases(url, connections, options), fetchedAt: now(), failure: undefined });
+      Object.assign(entry, { releases: await fetchReleases(new URL(url), { ...options, access, connections }), fetchedAt: now(), failure: undefined });
     } catch (error) {
-      const failure = error instanceof FlotillaError ? error : unreachable(url, error);
+      const failure = error instanceof FlotillaError ? error : unreachable(url, errorMessage(error), error);
+      if (failure.message !== entry.failure?.message) onFailure(failure);
       Object.assign(entry, { failure, failedAt: now() });
     }
     const { waiting = [] } = entry;
@@ -142,38 +151,64 @@ function graphUrl(upstream: string, channel: string): string | FlotillaError {
   );
 }
 
-async function fetchReleases(
-  url: string,
-  { dispatcherFor }: Connections,
-  { timeoutMs, maxBytes = updateGraphLimits.bytes }: UpdateGraphOptions,
-): Promise<Releases> {
+type Fetching = UpdateGraphOptions & { readonly access: GraphAccess; readonly connections: Connections };
+
+async function fetchReleases(url: URL, { access, connections, timeoutMs, maxBytes = updateGraphLimits.bytes }: Fetching): Promise<Releases> {
+  const isTrusted = access.isTrusted(url);
+  /** Redirects are judged too. */
+  const dispatcherFor = (next: URL) => {
+    const problem = access.problem(next);
+    if (problem) throw problem;
+    return connections.dispatcherFor(next);
+  };
   const headers = { accept: 'application/json' };
-  const { status, text } = await httpGet(new URL(url), { headers, dispatcherFor, timeoutMs, maxBytes }).catch((error: unknown) => {
-    throw error instanceof FlotillaError && error.code === HttpGetCode.tooLarge ? malformed(error) : unreachable(url, error);
+  const { status, text } = await httpGet(url, { headers, dispatcherFor, timeoutMs, maxBytes }).catch((error: unknown) => {
+    if (error instanceof FlotillaError && error.code === HttpGetCode.tooLarge) throw malformed(error.message, error);
+    throw unreachable(url.href, isTrusted ? errorMessage(error) : whyUnreachable(error), error);
   });
   if (status !== 200)
-    throw new FlotillaError(UpdateGraphCode.refused, `error response from update graph url ${withoutCredentials(url)}: ${status}`);
+    throw new FlotillaError(UpdateGraphCode.refused, `error response from update graph url ${withoutCredentials(url.href)}: ${status}`);
   try {
     return releaseImages(parseUpdateGraph(text));
   } catch (error) {
-    throw malformed(error);
+    throw malformed(isTrusted ? errorMessage(error) : 'it is no update graph; the log of the hub says why', error);
   }
 }
 
-function unreachable(url: string, cause: unknown): FlotillaError {
-  const why = withoutCredentials(errorMessage(cause));
-  return new FlotillaError(UpdateGraphCode.unreachable, `unable to request update graph on url ${withoutCredentials(url)}: ${why}`, {
-    cause,
-  });
+/**
+ * Why a server that a policy names could not be asked, in words of this program: an error of a connection, a certificate or a redirect quotes the server,
+ * which may be one that the author of the policy cannot reach.
+ */
+function whyUnreachable(error: unknown): string {
+  if (!(error instanceof FlotillaError)) return 'connection failed';
+  if (error.code === HttpGetCode.timeout) return error.message;
+  if (error.code === HttpGetCode.redirected) return 'redirected to where none is followed: name the last server of the redirects, with https';
+  const cause = error.cause;
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  return /^[A-Z][A-Z0-9_]{1,60}$/.test(code) ? `connection failed (${code})` : 'connection failed';
 }
 
-const malformed = (cause: unknown): FlotillaError =>
-  new FlotillaError(UpdateGraphCode.malformed, `unable to unmarshal body: ${errorMessage(cause)}`, { cause });
+/** The refusal to connect, however deep it stands in an error of a connection. */
+function refusalOf(error: unknown): FlotillaError | undefined {
+  for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++)
+    if (at instanceof FlotillaError && at.code === UpdateGraphCode.notAllowed) return at;
+  return undefined;
+}
 
-const connectionsOf = ({ insecure = false, proxy = {}, timeoutMs = 30_000 }: UpdateGraphOptions): Connections =>
+function unreachable(url: string, why: string, cause: unknown): FlotillaError {
+  const refusal = refusalOf(cause);
+  const message = `unable to request update graph on url ${withoutCredentials(url)}: ${withoutCredentials(refusal?.message ?? why)}`;
+  return new FlotillaError(refusal ? UpdateGraphCode.notAllowed : UpdateGraphCode.unreachable, message, { cause });
+}
+
+const malformed = (why: string, cause: unknown): FlotillaError =>
+  new FlotillaError(UpdateGraphCode.malformed, `unable to unmarshal body: ${why}`, { cause });
+
+const connectionsOf = ({ insecure = false, proxy = {}, timeoutMs = 30_000, access }: UpdateGraphOptions): Connections =>
   openConnections({
     tls: { secureContext: createSecureContext(), rejectUnauthorized: !insecure },
     proxy,
     connectMs: timeoutMs,
     tunnelMs: timeoutMs,
+    guard: access?.guard,
   });

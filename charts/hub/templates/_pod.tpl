@@ -74,6 +74,10 @@ spec:
         - name: UPDATE_GRAPH_URL
           value: {{ . | quote }}
         {{- end }}
+        {{- with .Values.updateGraphAllow }}
+        - name: UPDATE_GRAPH_ALLOW
+          value: {{ join "," . | quote }}
+        {{- end }}
         {{- with .Values.precacheRegistryConfig }}
         - name: PRECACHE_REGISTRY_CONFIG
           value: {{ . | quote }}

@@ -7,13 +7,16 @@ import { type AddressInfo, connect, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
-import { EnvHttpProxyAgent } from 'undici';
+import { playRedirects, redirectsByRule } from '@flotilla/api/testing';
+import { EnvHttpProxyAgent, request } from 'undici';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { readBounded } from './body.ts';
 import { RegistryClient, type RegistryClientOptions } from './client.ts';
-import { openConnections } from './connections.ts';
+import { type AddressGuard, openConnections } from './connections.ts';
 import type { Scheme } from './endpoint.ts';
 import { parseImageReference } from './image-reference.ts';
 import { MediaType } from './manifest.ts';
+import { defaultTimeouts, Transport } from './transport.ts';
 
 const MANIFEST = JSON.stringify({ schemaVersion: 2, mediaType: MediaType.ociManifest, layers: [] });
 const PASSWORD = 'pa55word';
@@ -171,6 +174,19 @@ describe('trust', () => {
     await expect(fetchFrom(plain, {}, 'https')).rejects.toMatchObject({ code: expect.stringMatching(/UNREACHABLE|UNTRUSTED/) });
   });
 
+  test('redirects are followed by the rule of the house', async () => {
+    const outcomes = await playRedirects(async (url, { ca, authorization }) => {
+      const transport = new Transport({ ca, timeouts: defaultTimeouts, userAgent: 'test' });
+      try {
+        const { body } = await transport.send({ method: 'GET', url, headers: { authorization }, image: 'i' });
+        return String(await readBounded(body, 1_000, 'text', { image: 'i', host: url.host }));
+      } finally {
+        await transport.close();
+      }
+    });
+    expect(outcomes).toEqual(redirectsByRule('+'));
+  });
+
   test('HTTPS is not given up for a redirect, with or without credentials', async () => {
     let reached = 0;
     const plain = await listen(createHttpServer((_, response) => void response.end(String(reached++))));
@@ -178,12 +194,54 @@ describe('trust', () => {
     const host = `localhost:${await listen(secure)}`;
     const credentials = { auths: { [host]: { username: 'u', password: 'p' } } };
     for (const options of [{ ca: tls.cert }, { ca: tls.cert, credentials }])
-      await expect(fetchFrom(host, options, 'https')).rejects.toThrow(/redirect from HTTPS to plain HTTP/);
+      await expect(fetchFrom(host, options, 'https')).rejects.toThrow(/redirected to http:\/\/127.0.0.1:\d+, which is not https/);
     expect(reached).toBe(0);
   });
 
   test('an image that is blocked everywhere says so', async () => {
     const rules = [{ prefix: 'registry.test', mirrors: [], blocked: true }];
     await expect(makeClient({ rules }).fetchManifest(image)).rejects.toMatchObject({ code: 'FLOTILLA_REGISTRY_BLOCKED' });
+  });
+});
+
+describe('a guard', () => {
+  const options = { tls: { secureContext: createSecureContext(), rejectUnauthorized: true }, connectMs: 5_000, tunnelMs: 5_000 };
+  /** Asks by the connections, as often as given. */
+  async function ask(url: string, guard: AddressGuard, proxy = {}): Promise<string[]> {
+    const connections = openConnections({ ...options, proxy, guard });
+    stack.push({ [Symbol.asyncDispose]: () => connections.destroy() });
+    const answer = await request(url, { dispatcher: connections.dispatcherFor(new URL(url)) });
+    return [await answer.body.text()];
+  }
+
+  test.each(['localhost', '127.0.0.1', '[::ffff:127.0.0.1]'])('sees the address of %s before anything is connected', async (host) => {
+    let connected = 0;
+    const server = createHttpServer(open);
+    server.on('connection', () => connected++);
+    const port = await listen(server);
+    const seen: string[] = [];
+    const guard: AddressGuard = (address, asked) => {
+      seen.push(asked);
+      return /127\.0\.0\.1|::1|7f00:1/.test(address) ? new Error('not there') : undefined;
+    };
+    await expect(ask(`http://${host}:${port}/`, guard)).rejects.toThrow('not there');
+    expect(connected).toBe(0);
+    expect(new Set(seen)).toEqual(new Set([`${new URL(`http://${host}`).host}:${port}`]));
+  });
+
+  test('that sees an address only when it is connected ends the connection before anything is sent', async () => {
+    let asked = 0;
+    const port = await listen(createHttpServer((_, response) => void response.end(String(asked++))));
+    let looks = 0;
+    // Every address passes until the one that is connected.
+    const guard: AddressGuard = () => (++looks > 1 ? new Error('not there') : undefined);
+    await expect(ask(`http://127.0.0.1:${port}/`, guard)).rejects.toThrow('not there');
+    expect(asked).toBe(0);
+  });
+
+  test("that lets an address pass is in nobody's way, and proxies are not judged", async () => {
+    const port = await listen(createHttpServer((_, response) => void response.end('here')));
+    expect(await ask(`http://localhost:${port}/`, () => undefined)).toEqual(['here']);
+    expect(await ask('http://far.invalid/', () => new Error('not there'), { http: `http://127.0.0.1:${port}` })).toEqual(['here']);
   });
 });

@@ -1,6 +1,7 @@
-import { BlockList, isIP } from 'node:net';
+import { lookup as resolveName } from 'node:dns';
+import { BlockList, isIP, type LookupFunction } from 'node:net';
 import type { SecureContext } from 'node:tls';
-import { Agent, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
+import { Agent, buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
 
 /** Proxies as `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` have them; user and password may stand in the URLs. */
 export interface ProxySettings {
@@ -20,7 +21,12 @@ export interface ConnectionOptions {
   connectMs: number;
   /** What a proxy may take to open a tunnel, milliseconds. */
   tunnelMs: number;
+  /** Judges every address before a connection to it, and the one that is connected. Default: all may be. Proxies are not judged. */
+  guard?: AddressGuard | undefined;
 }
+
+/** Why a server must not be connected to at an address that it has; undefined: it may. @param host with its port, unless that is the scheme's */
+export type AddressGuard = (address: string, host: string) => Error | undefined;
 
 /** Pools of connections, direct and through proxies. */
 export interface Connections {
@@ -29,9 +35,10 @@ export interface Connections {
 }
 
 /** Opens pools; nothing is connected before the first request. */
-export function openConnections({ tls, proxy, connectMs, tunnelMs }: ConnectionOptions): Connections {
+export function openConnections({ tls, proxy, connectMs, tunnelMs, guard }: ConnectionOptions): Connections {
+  const connect = { ...tls, timeout: connectMs };
   // HTTP/1.1: one blob per connection, so a broken connection costs one blob's bytes in flight and not all of them.
-  const options = { allowH2: false, connect: { ...tls, timeout: connectMs } };
+  const options = { allowH2: false, connect: guard ? guarded({ ...connect, allowH2: false }, guard) : connect };
   const direct = new Agent(options);
   const proxied = new EnvHttpProxyAgent({
     ...options,
@@ -75,3 +82,33 @@ function listExcluded(noProxy: string): BlockList {
   }
   return list;
 }
+
+/** Connects to addresses alone that the guard lets pass: a name is resolved once, and what it resolves to is judged and connected. */
+function guarded(options: buildConnector.BuildOptions, guard: AddressGuard): buildConnector.connector {
+  return (target, callback) => {
+    const judge = (address: string) => guard(address, target.host ?? target.hostname);
+    const literal = target.hostname.replaceAll(/^\[|\]$/g, '');
+    // A literal address is never resolved.
+    const problem = isIP(literal) === 0 ? undefined : judge(literal);
+    if (problem) return callback(problem, null);
+    const connect = buildConnector({ ...options, lookup: guardedLookup(judge) });
+    connect(target, (...[error, socket]) => {
+      if (error || !socket) return callback(error ?? new Error('no connection'), null);
+      const connected = judge(socket.remoteAddress ?? '');
+      if (!connected) return callback(null, socket);
+      socket.destroy();
+      callback(connected, null);
+    });
+  };
+}
+
+const guardedLookup =
+  (judge: (address: string) => Error | undefined): LookupFunction =>
+  (host, options, callback) =>
+    resolveName(host, { ...options, all: true }, (error, addresses) => {
+      const problem = error ?? addresses.map(({ address }) => judge(address)).find((each) => each !== undefined);
+      const first = addresses?.[0];
+      if (problem || !first) callback(problem ?? new Error('no address'), '');
+      else if (options.all) callback(null, addresses);
+      else callback(null, first.address, first.family);
+    });

@@ -2,7 +2,7 @@ export type { BlobContent, BlobStore } from './blob-store.ts';
 export { MemoryBlobs } from './blob-store.ts';
 export type { FetchedManifest, RegistryClientOptions } from './client.ts';
 export { RegistryClient } from './client.ts';
-export { type ConnectionOptions, type Connections, openConnections, type ProxySettings } from './connections.ts';
+export { type AddressGuard, type ConnectionOptions, type Connections, openConnections, type ProxySettings } from './connections.ts';
 export type { Credential } from './credentials.ts';
 export { DockerConfig, findCredential, parseDockerConfig } from './credentials.ts';
 export type { DownloadOptions, DownloadProgress, DownloadResult } from './download.ts';

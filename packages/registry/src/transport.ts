@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { createSecureContext, getCACertificates } from 'node:tls';
-import { errorMessage } from '@flotilla/api';
+import { errorMessage, redirectOf } from '@flotilla/api';
 import { request } from 'undici';
 import { type Connections, openConnections, type ProxySettings } from './connections.ts';
 import { endpointUrl } from './endpoint.ts';
@@ -47,9 +47,6 @@ export interface Answer {
   /** A redirect led to another server; its refusals say nothing about our credentials. */
   redirected: boolean;
 }
-
-const MAX_REDIRECTS = 5;
-const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /** TLS of one server: authorities trusted besides the others, and what it wants of us. All PEM. */
 export interface HostTls {
@@ -110,24 +107,21 @@ export class Transport {
   }
 
   /**
-   * Follows up to five redirects; `Authorization` is dropped when the host changes and TLS is never given up.
+   * Follows redirects as `redirectOf` allows.
    * @throws RegistryError `FLOTILLA_REGISTRY_UNREACHABLE`, `_UNTRUSTED`, `_BAD_RESPONSE`, `_ABORTED`.
    */
   async send(call: Call): Promise<Answer> {
     let { url } = call;
     let headers: Record<string, string> = { 'user-agent': this.#options.userAgent, ...call.headers };
-    for (let hops = 0; ; hops++) {
+    for (let followed = 0; ; followed++) {
       const answer = await this.#once({ ...call, url, headers });
-      const location = answer.headers.location;
-      const followable = (call.method === 'GET' || call.method === 'HEAD') && REDIRECTS.has(answer.status) && location !== undefined;
-      if (!followable) return { ...answer, url, redirected: url.host !== call.url.host };
+      const { status, headers: answered } = answer;
+      const redirect = redirectOf({ method: call.method, url, status, location: answered.location, followed });
+      if (redirect.kind === 'answer') return { ...answer, url, redirected: url.origin !== call.url.origin };
       answer.body.destroy();
-      if (hops >= MAX_REDIRECTS) throw badRedirect(call, url, `more than ${MAX_REDIRECTS} redirects`);
-      const next = URL.parse(location, url.href);
-      if (!next || !/^https?:$/.test(next.protocol)) throw badRedirect(call, url, 'redirect to something that is not an HTTP URL');
-      if (url.protocol === 'https:' && next.protocol === 'http:') throw badRedirect(call, url, 'redirect from HTTPS to plain HTTP');
-      if (next.host !== url.host) headers = Object.fromEntries(Object.entries(headers).filter(([name]) => name !== 'authorization'));
-      url = next;
+      if (redirect.kind === 'refused') throw badRedirect(call, url, redirect.why);
+      if (redirect.dropsCredentials) headers = Object.fromEntries(Object.entries(headers).filter(([name]) => name !== 'authorization'));
+      url = redirect.url;
     }
   }
 

@@ -1,5 +1,6 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { playRedirects, redirectsByRule } from '@flotilla/api/testing';
 import { Agent } from 'undici';
 import { afterEach, describe, expect, test } from 'vitest';
 import { HttpGetCode, type HttpGetOptions, httpGet } from './http-get.ts';
@@ -18,6 +19,8 @@ async function serve(listener: RequestListener): Promise<URL> {
   });
   return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/text`);
 }
+
+const closing = (agent: Agent) => Object.assign(agent, { [Symbol.asyncDispose]: () => agent.destroy() });
 
 function get(url: URL, options: Partial<HttpGetOptions> = {}) {
   const agent = new Agent();
@@ -66,12 +69,20 @@ describe('a bad server', () => {
 });
 
 describe('redirects', () => {
+  test('are followed by the rule of the house', async () => {
+    const fetched = playRedirects(async (url, { ca, authorization }) => {
+      await using agent = closing(new Agent({ connect: { ca } }));
+      return (await httpGet(url, { headers: { authorization }, dispatcherFor: () => agent })).text;
+    });
+    expect(await fetched).toEqual(redirectsByRule('+'));
+  });
+
   test('are followed a few times', async () => {
     const target = await serve((_, response) => response.end('there'));
     const once = await serve((_, response) => response.writeHead(307, { location: target.href }).end());
     expect(await get(once)).toMatchObject({ status: 200, text: 'there' });
     const loop = await serve((_, response) => response.writeHead(302, { location: '/again' }).end());
-    expect(await get(loop)).toMatchObject({ status: 302, text: '' });
+    await expect(get(loop)).rejects.toMatchObject({ code: HttpGetCode.redirected, message: 'more than 5 redirects' });
   });
 
   test('take credentials to nobody else', async () => {
@@ -91,7 +102,7 @@ describe('redirects', () => {
   test('to another protocol are refused, without what stands in the URL', async () => {
     const url = await serve((_, response) => response.writeHead(302, { location: 'ftp://user:secret@elsewhere/x' }).end());
     await expect(get(url)).rejects.toMatchObject({
-      code: HttpGetCode.unreachable,
+      code: HttpGetCode.redirected,
       message: 'redirected to ftp://elsewhere, which is not https: name a server that stays on https',
     });
   });

@@ -1,11 +1,13 @@
-import { errorMessage, FlotillaError } from '@flotilla/api';
+import { errorMessage, FlotillaError, redirectOf } from '@flotilla/api';
 import { type Dispatcher, request } from 'undici';
 import { Deadline } from './deadline.ts';
 
 /** Codes of texts that could not be fetched. */
 export const HttpGetCode = {
-  /** No connection, it was lost, or a redirect led off https. */
+  /** No connection, or it was lost. */
   unreachable: 'FLOTILLA_HTTP_UNREACHABLE',
+  /** A redirect led off https, to another kind of URL, or round in circles. */
+  redirected: 'FLOTILLA_HTTP_REDIRECTED',
   /** No whole answer within the time. */
   timeout: 'FLOTILLA_HTTP_TIMEOUT',
   /** More bytes than the caller reads. */
@@ -34,13 +36,11 @@ export interface HttpText {
   readonly text: string;
 }
 
-const MAX_REDIRECTS = 5;
 /** Of a body that nobody reads, so that its connection is not left hanging. */
 const DUMPED = { limit: 65_536 };
-const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /**
- * Fetches a text or a small file. Follows redirects, but none from https to another protocol: whoever sits on that way would choose what is read.
+ * Fetches a text or a small file. Redirects are followed as `redirectOf` allows.
  * @throws FlotillaError with a code of `HttpGetCode` and a message that says why, and neither URL nor headers; the signal's reason when it aborts
  */
 export async function httpGet(url: URL, options: HttpGetOptions): Promise<HttpText> {
@@ -59,26 +59,28 @@ export async function httpGet(url: URL, options: HttpGetOptions): Promise<HttpTe
   }
 }
 
-async function followed(from: URL, { headers = {}, dispatcherFor }: HttpGetOptions, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
-  let url = from;
-  for (let left = MAX_REDIRECTS; ; left--) {
-    const { authorization, ...others } = headers;
-    const sent = { ...others, ...(authorization !== undefined && url.origin === from.origin && { authorization }) };
-    const answer = await request(url, { headers: sent, signal, dispatcher: dispatcherFor(url) });
+async function followed(
+  from: URL,
+  { headers: given = {}, dispatcherFor }: HttpGetOptions,
+  signal: AbortSignal,
+): Promise<Dispatcher.ResponseData> {
+  let [url, headers] = [from, given];
+  for (let followed = 0; ; followed++) {
+    const answer = await request(url, { headers, signal, dispatcher: dispatcherFor(url) });
     // an error after nobody reads any more must not end the process
     answer.body.on('error', () => undefined);
     const { location } = answer.headers;
-    if (!REDIRECTS.has(answer.statusCode) || typeof location !== 'string' || left === 0) return answer;
+    const redirect = redirectOf({ method: 'GET', url, status: answer.statusCode, location: [location].flat()[0], followed });
+    if (redirect.kind === 'answer') return answer;
     await answer.body.dump(DUMPED).catch(() => undefined);
-    const next = new URL(location, url);
-    if (next.protocol !== 'https:' && next.protocol !== url.protocol)
-      throw new FlotillaError(
-        HttpGetCode.unreachable,
-        `redirected to ${next.protocol}//${next.host}, which is not https: name a server that stays on https`,
-      );
-    url = next;
+    if (redirect.kind === 'refused') throw new FlotillaError(HttpGetCode.redirected, redirect.why);
+    if (redirect.dropsCredentials) headers = withoutCredentials(headers);
+    url = redirect.url;
   }
 }
+
+const withoutCredentials = (headers: Readonly<Record<string, string>>) =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => name.toLowerCase() !== 'authorization'));
 
 const answerOf = (status: number, bytes: Buffer): HttpText => ({
   status,

@@ -38,6 +38,12 @@ describe('calls', () => {
     expect(server.requests).toEqual(['GET /api/v1/namespaces/n/configmaps/a']);
   });
 
+  test('a redirect is followed nowhere, with or without the token', async () => {
+    server.steps.push((_, response) => response.writeHead(302, { location: '/api/v1/namespaces/n/configmaps/b' }).end());
+    expect(await failure(client.get(ConfigMap, ref))).toMatchObject({ status: 302 });
+    expect(server.requests).toEqual(['GET /api/v1/namespaces/n/configmaps/a']);
+  });
+
   test('a missing object is an answer of get and delete, and an error of patch', async () => {
     expect(await client.get(ConfigMap, ref)).toBeUndefined();
     expect(await client.delete(ConfigMap, ref)).toBe(false);

@@ -69,7 +69,7 @@ async function problemOf(http: Http, text: string, signal: AbortSignal | undefin
 function wordsFor(url: string, error: ServiceError): string {
   if (error.status >= 500) return `server error for ${url}: ${error.status}`;
   if (error.status >= 400) return `client error for ${url}: ${error.status}`;
-  if (error.status >= 300) return `client request error for ${url}: more than ${REDIRECTS} redirects, or one to nowhere (${error.status})`;
+  if (error.status >= 300) return `client request error for ${url}: ${error.words || `a redirect to nowhere (${error.status})`}`;
   return `client request error for ${url}: ${errorMessage(error.cause ?? error)}`;
 }
 

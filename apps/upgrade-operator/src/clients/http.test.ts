@@ -1,3 +1,4 @@
+import { playRedirects, redirectsByRule } from '@flotilla/api/testing';
 import { systemClock } from '@flotilla/runtime';
 import { ManualClock } from '@flotilla/runtime/testing';
 import { expect, test } from 'vitest';
@@ -91,6 +92,14 @@ test('a refused token is renewed once, and is in no message', async () => {
   await using stale = clientOf({ authorize: async () => 'Bearer token-1' });
   const error = await stale.send({ method: 'GET', url: service.url }).catch((reason: unknown) => reason);
   expect(error).toMatchObject({ message: 'Service: GET / answered 401: you sent [redacted]', words: 'you sent [redacted]' });
+});
+
+test('follows redirects by the rule of the house', async () => {
+  const outcomes = await playRedirects(async (url, { ca, authorization }) => {
+    await using http = clientOf({ redirects: 5, ca: async () => ca, authorize: async () => authorization });
+    return (await http.send({ method: 'GET', url })).text;
+  });
+  expect(outcomes).toEqual(redirectsByRule('+'));
 });
 
 test('follows redirects where it may, and keeps the credential to its server', async () => {

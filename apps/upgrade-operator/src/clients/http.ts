@@ -1,5 +1,5 @@
 import { createSecureContext, getCACertificates } from 'node:tls';
-import { errorMessage } from '@flotilla/api';
+import { errorMessage, redirectOf } from '@flotilla/api';
 import { type Connections, openConnections, type ProxySettings, parseRetryAfter } from '@flotilla/registry';
 import { type Clock, pause } from '@flotilla/runtime';
 import { type Dispatcher, request } from 'undici';
@@ -31,7 +31,7 @@ export interface HttpOptions extends HttpSurroundings {
   readonly authorize?: (refused: boolean) => Promise<string | undefined>;
   /** Bytes of an answer that are read. Default 4 MiB. */
   readonly maxBytes?: number;
-  /** Redirects that are followed, by GET alone. Default 0: one is an answer that is not expected. */
+  /** Redirects that are followed, as `redirectOf` allows. Default 0: one is an answer that is not expected. */
   readonly redirects?: number;
 }
 
@@ -141,23 +141,20 @@ async function once(options: HttpOptions, call: Try, connections: Connections): 
   }
 }
 
-const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
-
-/** Follows redirects as far as the service may; credentials stay with the server they are for. */
 async function followed(
-  { redirects = 0, userAgent }: HttpOptions,
+  { name, redirects = 0, userAgent }: HttpOptions,
   call: Try,
   connections: Connections,
   signal: AbortSignal,
 ): Promise<Dispatcher.ResponseData> {
-  let { url } = call;
-  for (let left = call.method === 'GET' ? redirects : 0; ; left--) {
+  let { url, authorization } = call;
+  for (let followed = 0; ; followed++) {
     const answer = await request(url, {
       method: call.method,
       headers: {
         accept: 'application/json, */*;q=0.1',
         ...(userAgent && { 'user-agent': userAgent }),
-        ...(call.authorization && url.origin === call.url.origin && { authorization: call.authorization }),
+        ...(authorization && { authorization }),
         ...(call.body !== undefined && { 'content-type': 'application/json' }),
       },
       body: call.body === undefined ? undefined : JSON.stringify(call.body),
@@ -166,11 +163,14 @@ async function followed(
     });
     // An error after we stopped reading must not end the process.
     answer.body.on('error', () => undefined);
-    const { location } = answer.headers;
-    const next = REDIRECTS.has(answer.statusCode) && typeof location === 'string' && left > 0 ? URL.parse(location, url.href) : null;
-    if (!next || !/^https?:$/.test(next.protocol)) return answer;
+    const { statusCode: status, headers } = answer;
+    const redirect = redirectOf({ method: call.method, url, status, location: [headers.location].flat()[0], followed, most: redirects });
+    if (redirect.kind === 'answer') return answer;
     answer.body.destroy();
-    url = next;
+    if (redirect.kind === 'refused')
+      throw new ServiceError(ServiceErrorCode.refused, `${describe(name, call)}: ${redirect.why}`, { status, words: redirect.why });
+    if (redirect.dropsCredentials) authorization = undefined;
+    url = redirect.url;
   }
 }
 

@@ -1,6 +1,8 @@
+import { playRedirects, redirectsByRule } from '@flotilla/api/testing';
 import { startUpdateService, type UpdateService } from '@flotilla/control-plane/servers';
 import type { UpdateQuery } from '@flotilla/release';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { FollowingConnections } from './connections.ts';
 import { askGraphService } from './graph-service.ts';
 import { type ServiceWorld, serviceWorld } from './update-service-case.ts';
 
@@ -38,6 +40,22 @@ test('asks with what decides about updates, under the name services know', async
       headers: { accept: 'application/json', 'user-agent': 'ClusterVersionOperator/4.20.1' },
     },
   ]);
+});
+
+test('follows redirects by the rule of the house', async () => {
+  const outcomes = await playRedirects(async (url, { ca }) => {
+    await using connections = new FollowingConnections(() => ({ ca }));
+    const query = {
+      service: url.href,
+      clusterId: '0b9a2a1e-7e4b-4d3c-9f6e-0123456789ab',
+      architecture: 'amd64',
+      channel: 'c',
+      version: '4.20.1',
+    };
+    const { signal } = new AbortController();
+    return JSON.stringify(await askGraphService({ query, isMigration: false, signal }, { connections, timeoutMs: 10_000 }));
+  });
+  expect(outcomes).toEqual(redirectsByRule(''));
 });
 
 describe('a service that is not well', () => {

@@ -7,6 +7,7 @@ import { buildChild, buildCluster, buildClusterGroupUpgrade, buildPolicy, cluste
 import { createChannel, createLogger, startReconciler, systemClock } from '@flotilla/runtime';
 import { expect, test, vi } from 'vitest';
 import { createCaches, fillCaches } from '../../caches.ts';
+import { graphAccess } from '../../graph-access.ts';
 import { RolloutEngine } from '../../rollout/engine.ts';
 import { MemoryHub } from '../../spoke-job/memory-hub.ts';
 import { createUpdateGraph } from '../../update-graph.ts';
@@ -75,7 +76,7 @@ test('as many update graphs as there are workers do not answer: an upgrade witho
   await fillCaches(caches, logger, stop.signal);
 
   const looks = createChannel();
-  const graph = createUpdateGraph({ onAnswer: looks.enqueue });
+  const graph = createUpdateGraph({ onAnswer: looks.enqueue, access: graphAccess({ allow: ['127.0.0.1'] }) });
   const reconciler = new UpgradeReconciler({
     client,
     caches,
