@@ -74,4 +74,6 @@ function isListed(address: string, lists: readonly BlockList[]): boolean {
 
 const refused = (why: string) => new FlotillaError(GRAPH_NOT_ALLOWED, why);
 const notReachable = (host: string) =>
-  refused(`${host} has an address of the hub's own machine or link, which policies may not name; --update-graph-allow ${host} of the hub allows it`);
+  refused(
+    `${host} has an address of the hub's own machine or link, which policies may not name; --update-graph-allow ${host} of the hub allows it`,
+  );

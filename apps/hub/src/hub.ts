@@ -9,6 +9,7 @@ import { createBackupJob } from './backup/job.ts';
 import type { BackupSettings } from './backup/settings.ts';
 import { createCaches, createWorkerCaches, fillCaches } from './caches.ts';
 import type { HubConfig } from './config.ts';
+import { graphAccess } from './graph-access.ts';
 import { createPrecacheJob } from './precache/job.ts';
 import type { PrecacheSettings } from './precache/settings.ts';
 import { UpgradeJobs } from './reconcilers/cluster-group-upgrade/jobs.ts';
@@ -21,7 +22,6 @@ import { createRolloutStep, startRolloutSteps } from './rollout/queue.ts';
 import { SpokeJobEngine } from './spoke-job/engine.ts';
 import { startSpokeJobs, startSpokeJobWorker } from './spoke-job/queue.ts';
 import { startLeftovers } from './spokes/actions/leftovers.ts';
-import { graphAccess } from './graph-access.ts';
 import { createUpdateGraph } from './update-graph.ts';
 
 /** What a hub is made of, leader or worker. */

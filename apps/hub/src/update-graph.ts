@@ -4,7 +4,7 @@ import { type Connections, openConnections } from '@flotilla/registry';
 import { parseUpdateGraph, releaseImages, updateGraphLimits, withoutCredentials } from '@flotilla/release';
 import { quote, type ReleaseLookup, type ReleaseQuery } from '@flotilla/rollout';
 import { HttpGetCode, httpGet } from '@flotilla/runtime';
-import { type GraphAccess, GRAPH_NOT_ALLOWED, graphAccess } from './graph-access.ts';
+import { GRAPH_NOT_ALLOWED, type GraphAccess, graphAccess } from './graph-access.ts';
 
 /** Codes of failed lookups. */
 export const UpdateGraphCode = {
@@ -103,7 +103,11 @@ export function createUpdateGraph(options: UpdateGraphOptions = {}): UpdateGraph
 
   async function ask(url: string, entry: Entry): Promise<void> {
     try {
-      Object.assign(entry, { releases: await fetchReleases(new URL(url), { ...options, access, connections }), fetchedAt: now(), failure: undefined });
+      Object.assign(entry, {
+        releases: await fetchReleases(new URL(url), { ...options, access, connections }),
+        fetchedAt: now(),
+        failure: undefined,
+      });
     } catch (error) {
       const failure = error instanceof FlotillaError ? error : unreachable(url, errorMessage(error), error);
       if (failure.message !== entry.failure?.message) onFailure(failure);
@@ -153,7 +157,10 @@ function graphUrl(upstream: string, channel: string): string | FlotillaError {
 
 type Fetching = UpdateGraphOptions & { readonly access: GraphAccess; readonly connections: Connections };
 
-async function fetchReleases(url: URL, { access, connections, timeoutMs, maxBytes = updateGraphLimits.bytes }: Fetching): Promise<Releases> {
+async function fetchReleases(
+  url: URL,
+  { access, connections, timeoutMs, maxBytes = updateGraphLimits.bytes }: Fetching,
+): Promise<Releases> {
   const isTrusted = access.isTrusted(url);
   /** Redirects are judged too. */
   const dispatcherFor = (next: URL) => {
@@ -182,7 +189,8 @@ async function fetchReleases(url: URL, { access, connections, timeoutMs, maxByte
 function whyUnreachable(error: unknown): string {
   if (!(error instanceof FlotillaError)) return 'connection failed';
   if (error.code === HttpGetCode.timeout) return error.message;
-  if (error.code === HttpGetCode.redirected) return 'redirected to where none is followed: name the last server of the redirects, with https';
+  if (error.code === HttpGetCode.redirected)
+    return 'redirected to where none is followed: name the last server of the redirects, with https';
   const cause = error.cause;
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
   return /^[A-Z][A-Z0-9_]{1,60}$/.test(code) ? `connection failed (${code})` : 'connection failed';
