@@ -41,6 +41,13 @@ test('tells each state, and each upgrade, for itself', async () => {
   expect(seen.tries).toBe(3);
 });
 
+test('tells another attempt at the same version', async () => {
+  const { box, seen } = outbox([async () => undefined]);
+  await box.tell(letter);
+  await box.tell({ ...letter, upgradeConfig: { ...upgradeConfig, spec: { ...upgradeConfig.spec, upgradeAt: '2026-01-01T00:00:00Z' } } });
+  expect(seen.tries).toBe(2);
+});
+
 test('after an error waits, wakes and tries again, and not before', async () => {
   const { box, clock, seen } = outbox([refuse, async () => undefined]);
   expect(await box.tell(letter)).toEqual({ isTold: false, problem: 'refused' });

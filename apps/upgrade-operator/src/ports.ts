@@ -56,7 +56,7 @@ export interface Notification {
   readonly upgradeConfig: UpgradeConfig;
   /** The upgrade it is about, with its conditions as they are in this pass. */
   readonly entry: UpgradeHistory;
-  /** Of the health states: what was found (the tokens of spec/muo 6.1). Of a delay: `drain` when it is a drain's. */
+  /** Of the health states: what was found (the tokens of spec/muo 6.1). Of a delay: `drain` when it is a drain's. Of an end: pools that stay behind. */
   readonly detail?: string;
 }
 
@@ -125,8 +125,8 @@ export interface DependencyCheck {
 
 /** Why the UpgradeConfig may not be what its provider wants. */
 export interface ProviderProblem {
-  /** A change waits for the end of the upgrade that is under way; or nobody could be asked. */
-  readonly reason: 'ChangeHeld' | 'ProviderUnavailable';
+  /** A change waits for the end of the upgrade that is under way; nobody could be asked; or some of what was answered cannot be read. */
+  readonly reason: 'ChangeHeld' | 'ProviderUnavailable' | 'PolicyUnreadable';
   readonly message: string;
 }
 

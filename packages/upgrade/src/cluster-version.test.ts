@@ -44,6 +44,18 @@ test.each([
 ])('the cluster is sent to $name', ({ target, want }) =>
   expect(commencement(buildVersion(), target)).toEqual({ spec: { desiredUpdate: want } }),
 );
+test.each([
+  { name: 'a version', target: byVersion, left: { force: true }, want: { version: '4.14.12', image: null, force: null } },
+  { name: 'an image', target: byImage, left: { force: true }, want: { image, version: null, force: null } },
+  {
+    name: 'an image, which names no architecture',
+    target: byImage,
+    left: { architecture: 'Multi' },
+    want: { image, version: null, architecture: null },
+  },
+])('what an earlier hand forced does not stay: the cluster is sent to $name', ({ target, left, want }) =>
+  expect(commencement(buildVersion({ desiredUpdate: { version: '4.14.1', ...left } }), target)).toEqual({ spec: { desiredUpdate: want } }),
+);
 test('the cluster is not sent where nobody offers to', () =>
   expect(commencement(buildVersion(), { ...byVersion, version: '4.14.20' })).toBeUndefined());
 

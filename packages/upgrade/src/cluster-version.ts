@@ -67,7 +67,16 @@ export function offeredUpdate({ status }: ClusterVersion, version: string): Offe
 
 /** Patch that sends the cluster to its target; undefined when it cannot be sent there yet (spec/muo 5.4). */
 export function commencement(clusterVersion: ClusterVersion, target: UpgradeTarget): Record<string, unknown> | undefined {
-  if (target.kind === 'image') return { spec: { desiredUpdate: { image: target.image, version: null } } };
+  const sent = (wanted: { image: string | null; version: string | null }) => ({
+    spec: { desiredUpdate: { ...wanted, ...leftByOthers(clusterVersion, wanted.image !== null) } },
+  });
+  if (target.kind === 'image') return sent({ image: target.image, version: null });
   const offer = offeredUpdate(clusterVersion, target.version);
-  return offer && { spec: { desiredUpdate: { version: target.version, image: offer.kind === 'conditional' ? offer.image : null } } };
+  return offer && sent({ version: target.version, image: offer.kind === 'conditional' ? offer.image : null });
+}
+
+/** A merge keeps what an earlier hand wrote: it would force this update too, or name an architecture beside an image, which the API refuses. */
+function leftByOthers({ spec }: ClusterVersion, hasImage: boolean): Record<string, null> {
+  const { force, architecture } = spec.desiredUpdate ?? {};
+  return { ...(force !== undefined && { force: null }), ...(hasImage && architecture && { architecture: null }) };
 }

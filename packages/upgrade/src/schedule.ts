@@ -13,8 +13,15 @@ const RFC_3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2}
 
 /** Milliseconds since the epoch; undefined for what is no RFC 3339 time. */
 export function parseTime(text: string): number | undefined {
-  const time = RFC_3339.test(text) ? Date.parse(text) : Number.NaN;
+  const time = RFC_3339.test(text) && isInCalendar(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(time) ? undefined : time;
+}
+
+/** Date.parse reads 30 February as 2 March, and the 24th hour as the next day. */
+function isInCalendar(text: string): boolean {
+  const [date = '', hour = ''] = text.split(/[T:]/);
+  const midnight = Date.parse(`${date}T00:00:00Z`);
+  return Number(hour) < 24 && !Number.isNaN(midnight) && new Date(midnight).toISOString().startsWith(date);
 }
 
 /** @param windowMinutes length of the upgrade window; 0 for one without an end */

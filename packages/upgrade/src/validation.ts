@@ -28,13 +28,15 @@ export type Validation =
 const VALID: Validation = { kind: 'valid', message: 'Upgrade config is valid' };
 const refused = (message: string): Validation => ({ kind: 'refused', message });
 
+const UPGRADE_AT = 'spec.upgradeAt must be a moment of the calendar in RFC 3339, such as 2026-03-01T22:00:00Z';
+
 /** `registry/namespace/name@sha256:…` */
 const PINNED_IMAGE = /^[^/@\s]+\/[^/@\s]+(\/[^/@\s]+)+@sha256:[a-f0-9]{64}$/;
 
 /** Judges what is asked for. One that the cluster follows already is judged by its form alone: there is nothing left to choose. */
 export function validate(input: ValidationInput): Validation {
   const { spec, clusterVersion } = input;
-  if (parseTime(spec.upgradeAt) === undefined) return refused(`Failed to parse upgradeAt:${spec.upgradeAt} during validation`);
+  if (parseTime(spec.upgradeAt) === undefined) return refused(`Failed to parse upgradeAt:${spec.upgradeAt} during validation: ${UPGRADE_AT}`);
   const target = targetOf(spec);
   if (!target)
     return refused(

@@ -107,7 +107,10 @@ export function parseJson<T>(schema: z.ZodType<T>, text: string, { what, status 
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    throw new ServiceError(ServiceErrorCode.badAnswer, `${what}: the answer is not JSON: ${errorMessage(cause)}`, { status, cause });
+    throw new ServiceError(ServiceErrorCode.badAnswer, `${what}: the answer (${status}) is not JSON: ${printable(errorMessage(cause))}`, {
+      status,
+      cause,
+    });
   }
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
@@ -189,12 +192,11 @@ async function readText(answer: Dispatcher.ResponseData, maxBytes: number, what:
 /** What a refusal says, on one line; a body that is too long or breaks off leaves the status to speak. */
 async function readWords(answer: Dispatcher.ResponseData): Promise<string> {
   const text = await readText(answer, 64 * 1024, '').catch(() => '');
-  return text
-    .slice(0, 2 * WORDS)
-    .replaceAll(/\s+/g, ' ')
-    .trim()
-    .slice(0, WORDS);
+  return printable(text.slice(0, 2 * WORDS)).slice(0, WORDS);
 }
+
+/** On one line, without what a terminal would take for orders. */
+const printable = (text: string): string => text.replaceAll(/[\s\p{Cc}\p{Cf}\p{Co}\p{Cn}]+/gu, ' ').trim();
 
 /** Services quote what they were sent. */
 function withoutSecret(text: string, secret: string | undefined): string {

@@ -3,6 +3,7 @@ import { ConfigMap } from '@flotilla/api/core';
 import { type Client, type Clock, requestToken } from '@flotilla/runtime';
 import { z } from 'zod';
 import { ServiceError, ServiceErrorCode } from './errors.ts';
+import { kept } from './kept.ts';
 
 /** What the cluster's monitoring is reached with. */
 export interface MonitoringAccess {
@@ -64,11 +65,11 @@ const Service = resource(
  */
 export function createMonitoringAccess({ client, clock, keepMs = 300_000 }: MonitoringOptions): MonitoringAccess {
   const ports = new Map<string, () => Promise<number | undefined>>();
-  const ca = kept(clock, keepMs, () => readAuthority(client));
+  const ca = kept({ clock, keepMs }, () => readAuthority(client));
   let token = keptToken(client, clock);
   const find = async (service: ServiceEntry): Promise<URL | undefined> => {
     const key = `${refKey(service.ref)}:${service.port}`;
-    const read = ports.get(key) ?? kept(clock, keepMs, () => readPort(client, service));
+    const read = ports.get(key) ?? kept({ clock, keepMs }, () => readPort(client, service));
     ports.set(key, read);
     const port = await read();
     return port === undefined
@@ -92,25 +93,11 @@ export function createMonitoringAccess({ client, clock, keepMs = 300_000 }: Moni
 
 /** Four fifths of a token's life: one that ends during a call costs the call. */
 const keptToken = (client: Pick<Client, 'request'>, clock: Clock): (() => Promise<string>) =>
-  kept(clock, TOKEN_SECONDS * 800, () =>
+  kept({ clock, keepMs: TOKEN_SECONDS * 800 }, () =>
     requestToken(client, ACCOUNT, TOKEN_SECONDS).catch((cause: unknown) => {
       throw missing(`no token of ServiceAccount ${refKey(ACCOUNT)}`, cause);
     }),
   );
-
-/** Reads once and keeps it so long; who asks meanwhile shares the reading. A failure is not kept. */
-function kept<T>(clock: Clock, keepMs: number, read: () => Promise<T>): () => Promise<T> {
-  let last: { readonly value: Promise<T>; readonly readAt: number } | undefined;
-  return () => {
-    if (last && clock.now() - last.readAt < keepMs) return last.value;
-    const current = { value: read(), readAt: clock.now() };
-    last = current;
-    current.value.catch(() => {
-      if (last === current) last = undefined;
-    });
-    return current.value;
-  };
-}
 
 async function readPort(client: Pick<Client, 'get'>, { ref, port }: ServiceEntry): Promise<number | undefined> {
   const service = await client.get(Service, ref).catch((cause: unknown) => {

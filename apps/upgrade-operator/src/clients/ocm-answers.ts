@@ -8,7 +8,7 @@ export const OcmCluster = z.looseObject({
 });
 export type OcmCluster = z.output<typeof OcmCluster>;
 
-/** An upgrade policy. */
+/** An upgrade policy that can be read. */
 export const OcmPolicy = z.looseObject({
   id: z.string(),
   version: z.string().default(''),
@@ -16,7 +16,18 @@ export const OcmPolicy = z.looseObject({
   /** Absent means yes. */
   capacity_reservation: z.boolean().default(true),
 });
-export type OcmPolicy = z.output<typeof OcmPolicy>;
+/** An upgrade policy; `problem` says what in it cannot be read, and then nothing of it but its id may be used. */
+export type OcmPolicy = z.output<typeof OcmPolicy> & { readonly problem?: string };
+
+/** One that cannot be read is no reason to know nothing of the others. */
+export const OcmPolicyOrProblem = z.unknown().transform((item): OcmPolicy => {
+  const read = OcmPolicy.safeParse(item);
+  if (read.success) return read.data;
+  const { id } = z.looseObject({ id: z.string().catch('') }).catch({ id: '' }).parse(item);
+  const issue = read.error.issues[0];
+  const problem = `${issue?.path.join('.') || 'it'}: ${issue?.message}`;
+  return { id, version: '', next_run: '', capacity_reservation: true, problem };
+});
 
 /** What has become of a policy. */
 export const OcmPolicyState = z.looseObject({ value: z.string(), description: z.string().default('') });
@@ -48,4 +59,9 @@ export interface ServiceLog {
 }
 
 /** A service log that was posted. */
-export const OcmServiceLog = z.looseObject({ summary: z.string().default(''), description: z.string().default('') });
+export const OcmServiceLog = z.looseObject({
+  summary: z.string().default(''),
+  description: z.string().default(''),
+  timestamp: z.string().optional(),
+  created_at: z.string().optional(),
+});

@@ -75,6 +75,28 @@ test('posts a service log once, also for a process that does not know that it di
   ]);
 });
 
+test('posts the same service log again for an upgrade that began after it', async () => {
+  const log = { summary: 'started', description: 'version 1' };
+  const later = new Date(Date.now() + 3_600_000).toISOString();
+  await ocm.ensureServiceLog(manager.clusterId, log, { since: '2026-01-01T00:00:00Z' });
+  await ocm.ensureServiceLog(manager.clusterId, log, { since: '2026-01-01T00:00:00Z' });
+  expect(manager.serviceLogs).toHaveLength(1);
+  await ocm.ensureServiceLog(manager.clusterId, log, { since: later });
+  expect(manager.serviceLogs).toHaveLength(2);
+});
+
+test('reads the policies that can be read, and says of the others what is wrong', async () => {
+  const items = [policy('p'), { ...policy('q'), version: 4.15 }, { ...policy('r'), next_run: null }, 'x', { version: '4.15.1' }];
+  manager.setFaults({ path: /upgrade_policies/, body: JSON.stringify({ total: items.length, items }) });
+  expect(await ocm.policies(manager.clusterId)).toMatchObject([
+    { id: 'p', version: '4.14.12' },
+    { id: 'q', problem: expect.stringMatching(/^version: /) },
+    { id: 'r', problem: expect.stringMatching(/^next_run: /) },
+    { id: '', problem: expect.stringContaining('expected object') },
+    { id: '', problem: expect.stringMatching(/^id: /) },
+  ]);
+});
+
 test('posts a service log where logs cannot be looked up', async () => {
   manager.setFaults({ path: /^GET .*cluster_logs/, status: 403 });
   await ocm.ensureServiceLog(manager.clusterId, { summary: 's', description: 'd' });

@@ -2,7 +2,7 @@ import { FlotillaError } from '@flotilla/api';
 import type { z } from 'zod';
 import { ServiceError, ServiceErrorCode } from './errors.ts';
 import { createHttp, type HttpCall, type HttpSurroundings, parseJson } from './http.ts';
-import { OcmCluster, OcmPolicy, OcmPolicyState, OcmRefusal, OcmServiceLog, pageOf, type ServiceLog } from './ocm-answers.ts';
+import { OcmCluster, type OcmPolicy, OcmPolicyOrProblem, OcmPolicyState, OcmRefusal, OcmServiceLog, pageOf, type ServiceLog } from './ocm-answers.ts';
 
 /** Who this cluster is for OCM. */
 export interface ClusterIdentity {
@@ -34,12 +34,19 @@ export interface OcmOptions extends HttpSurroundings {
 export interface OcmClient extends AsyncDisposable {
   /** @throws ClusterUnknownError */
   cluster(signal?: AbortSignal): Promise<OcmCluster>;
-  /** All pages. */
+  /** All pages; those that cannot be read have a `problem`. */
   policies(clusterId: string, signal?: AbortSignal): Promise<OcmPolicy[]>;
   policyState(clusterId: string, policyId: string, signal?: AbortSignal): Promise<OcmPolicyState>;
   setPolicyState(clusterId: string, policyId: string, state: OcmPolicyState, signal?: AbortSignal): Promise<void>;
-  /** Posts it, unless the same stands there: a process may have died after it had posted it. */
-  ensureServiceLog(clusterId: string, log: ServiceLog, signal?: AbortSignal): Promise<void>;
+  /** Posts it, unless the same was posted since: a process may have died after it had posted it. */
+  ensureServiceLog(clusterId: string, log: ServiceLog, how?: ServiceLogOptions): Promise<void>;
+}
+
+/** How a service log is posted. */
+export interface ServiceLogOptions {
+  /** When the upgrade that it is about began: what was posted before is another one's. Default: any time. */
+  readonly since?: string | undefined;
+  readonly signal?: AbortSignal;
 }
 
 const AGENT = 'ocm-agent.openshift-ocm-agent-operator.svc.cluster.local:8081';
@@ -89,7 +96,7 @@ export function createOcm(options: OcmOptions): OcmClient {
       const all: OcmPolicy[] = [];
       for (let page = 1; page <= MAX_PAGES; page++) {
         const url = urlOf(policiesPath(clusterId), { page: String(page), size: String(PAGE) });
-        const { total, items } = await read(pageOf(OcmPolicy), url, signal);
+        const { total, items } = await read(pageOf(OcmPolicyOrProblem), url, signal);
         all.push(...items);
         if (items.length === 0 || all.length >= total) break;
       }
@@ -100,8 +107,8 @@ export function createOcm(options: OcmOptions): OcmClient {
       const body = { kind: 'UpgradePolicyState', value, description };
       await send({ method: 'PATCH', url: urlOf(policyPath(clusterId, policyId)), body, signal });
     },
-    async ensureServiceLog(clusterId, log, signal) {
-      if (!agent && (await isLogged(clusterId, log, signal))) return;
+    async ensureServiceLog(clusterId, log, { since, signal } = {}) {
+      if (!agent && (await isLogged(clusterId, log, { since, signal }))) return;
       const body = serviceLogBody(clusterId, agent ? { ...log, docReferences: undefined } : log);
       await send({ method: 'POST', url: urlOf(LOGS), body, signal });
     },
@@ -109,11 +116,15 @@ export function createOcm(options: OcmOptions): OcmClient {
   };
 
   /** What cannot be looked up is posted: better twice than never. */
-  async function isLogged(clusterId: string, log: ServiceLog, signal: AbortSignal | undefined): Promise<boolean> {
-    const query = { search: `cluster_id = '${clusterId}' and summary = '${log.summary}'`, page: '1', size: String(PAGE) };
+  async function isLogged(clusterId: string, log: ServiceLog, { since, signal }: ServiceLogOptions): Promise<boolean> {
+    const search = `cluster_id = '${clusterId}' and summary = '${log.summary}'`;
+    const query = { search, order: 'timestamp desc', page: '1', size: String(PAGE) };
+    const from = since === undefined ? undefined : Date.parse(since);
+    const isOfThis = ({ timestamp, created_at }: z.output<typeof OcmServiceLog>) =>
+      from === undefined || Date.parse(timestamp ?? created_at ?? '') >= from;
     try {
       const { items } = await read(pageOf(OcmServiceLog), urlOf(LOGS, query), signal);
-      return items.some(({ summary, description }) => summary === log.summary && description === log.description);
+      return items.some((item) => item.summary === log.summary && item.description === log.description && isOfThis(item));
     } catch (error) {
       if (error instanceof ServiceError && (error.status === 403 || error.status === 404 || error.status === 405)) return false;
       throw error;

@@ -2,17 +2,23 @@ import { errorMessage, FlotillaError } from '@flotilla/api';
 import { Secret } from '@flotilla/api/core';
 import { MachineLabel } from '@flotilla/api/machine';
 import { type DockerConfig, parseDockerConfig, parseImageReference, RegistryClient, resolveImage } from '@flotilla/registry';
-import type { Client } from '@flotilla/runtime';
+import type { BackOff, Client } from '@flotilla/runtime';
 import type { ObservedCluster } from '@flotilla/upgrade';
 import type { ReleaseSource } from '../ports.ts';
 import type { HttpSurroundings } from './http.ts';
-import { createUpdateGraph, DEFAULT_UPSTREAM } from './update-graph.ts';
+import { keptByKey } from './kept.ts';
+import { createUpdateGraph, DEFAULT_UPSTREAM, type GraphQuestion } from './update-graph.ts';
 
 /** Label of a release image: its version. */
 const RELEASE_LABEL = 'io.openshift.release';
 const PULL_SECRET = { namespace: 'openshift-config', name: 'pull-secret' };
 /** A manifest and a configuration: seconds. */
 const LOOK_UP_MS = 20_000;
+
+/** An update graph changes a few times a day. */
+const GRAPH_MS = 300_000;
+/** A cluster has changes of its own by the dozen: none of them is a reason to ask anew. */
+const BACK_OFF: BackOff = { baseMs: 5_000, maxMs: 60_000 };
 
 /** What releases are looked up with. */
 export interface ReleaseSourceOptions extends HttpSurroundings {
@@ -21,22 +27,27 @@ export interface ReleaseSourceOptions extends HttpSurroundings {
   readonly insecureHosts?: readonly string[];
 }
 
-/** Looks versions of images up in their registry, with the cluster's pull secret, and updates in the graph of its ClusterVersion. */
+/**
+ * Looks versions of images up in their registry, with the cluster's pull secret, and updates in the graph of its ClusterVersion. An answer counts for a
+ * while, a failure for a shorter one.
+ */
 export function createReleaseSource(options: ReleaseSourceOptions): ReleaseSource & AsyncDisposable {
   const { client, insecureHosts = [], ...surroundings } = options;
+  const { clock } = surroundings;
   const graph = createUpdateGraph(surroundings);
-  /** An image is one forever: it is named by its digest. */
-  const known = new Map<string, string>();
+  const updatesOf = keptByKey({ clock, keepMs: GRAPH_MS, failures: BACK_OFF }, (question: GraphQuestion) => JSON.stringify(question), graph.updates);
+  // An image is one forever: it is named by its digest.
+  const versionOf = keptByKey(
+    { clock, keepMs: Number.POSITIVE_INFINITY, failures: BACK_OFF },
+    (image: string) => image,
+    (image: string, signal: AbortSignal) => lookUp(image, client, { insecureHosts, proxy: options.proxy }, signal),
+  );
   return {
-    async versionOf(image, signal) {
-      const version = known.get(image) ?? (await lookUp(image, client, { insecureHosts, proxy: options.proxy }, signal));
-      known.set(image, version);
-      return version;
-    },
+    versionOf,
     updates({ cluster, channel, version }, signal) {
       const { spec } = cluster.clusterVersion;
       const upstream = spec.upstream || DEFAULT_UPSTREAM;
-      return graph.updates({ upstream, channel, clusterId: spec.clusterID, version, arch: archOf(cluster) }, signal);
+      return updatesOf({ upstream, channel, clusterId: spec.clusterID, version, arch: archOf(cluster) }, signal);
     },
     [Symbol.asyncDispose]: () => graph[Symbol.asyncDispose](),
   };

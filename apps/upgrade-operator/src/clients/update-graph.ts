@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http';
-import { FlotillaError } from '@flotilla/api';
+import { FlotillaError, MAX_REDIRECTS } from '@flotilla/api';
 import { z } from 'zod';
 import { ServiceError } from './errors.ts';
 import { createHttp, type HttpSurroundings } from './http.ts';
@@ -33,12 +33,14 @@ const Graph = z.object({
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const MAX_GRAPH_BYTES = 32 * 1024 * 1024;
+/** Characters of a refusal that stand in the condition. */
+const WORDS = 256;
 /** Whoever asks tries again by itself. */
 const ONCE = { retries: 0, baseMs: 0, jitter: 0, maxMs: 0 };
 
 /** A client of the update graph; it asks once, the next look is the retry. */
 export function createUpdateGraph(surroundings: HttpSurroundings): UpdateGraph {
-  const http = createHttp({ retry: ONCE, ...surroundings, name: 'update graph', maxBytes: MAX_GRAPH_BYTES, redirects: 3 });
+  const http = createHttp({ retry: ONCE, ...surroundings, name: 'update graph', maxBytes: MAX_GRAPH_BYTES, redirects: MAX_REDIRECTS });
   return {
     async updates({ upstream, channel, clusterId, version, arch }, signal) {
       if (!UUID.test(clusterId))
@@ -70,6 +72,6 @@ export function createUpdateGraph(surroundings: HttpSurroundings): UpdateGraph {
 
 function inWordsOfTheReference(error: unknown): never {
   if (!(error instanceof ServiceError) || error.status < 300) throw error;
-  const words = `ResponseFailed: unexpected HTTP status: ${error.status} ${STATUS_CODES[error.status] ?? ''}`.trimEnd();
-  throw new FlotillaError(error.code, words, { cause: error });
+  const status = `ResponseFailed: unexpected HTTP status: ${error.status} ${STATUS_CODES[error.status] ?? ''}`.trimEnd();
+  throw new FlotillaError(error.code, error.words ? `${status}: ${error.words.slice(0, WORDS)}` : status, { cause: error });
 }

@@ -5,7 +5,8 @@ import type { OcmCluster, OcmPolicy } from '../clients/ocm-answers.ts';
 const IDLE: ReadonlySet<string> = new Set(['pending', 'completed', 'cancelled']);
 
 /** Whether a policy in that state wants an upgrade (spec/muo 3.5). */
-export const isActionable = (policy: OcmPolicy, state: string): boolean => !IDLE.has(state.toLowerCase()) && policy.version !== '';
+export const isActionable = ({ version, problem }: OcmPolicy, state: string): boolean =>
+  !IDLE.has(state.toLowerCase()) && (version !== '' || problem !== undefined);
 
 /** Policies by when they are due; those without a readable moment come last. */
 export const byNextRun = (policies: readonly OcmPolicy[]): OcmPolicy[] => policies.toSorted((a, b) => momentOf(a) - momentOf(b));
@@ -17,6 +18,7 @@ const momentOf = ({ next_run }: OcmPolicy): number => {
 
 /** The UpgradeConfig that a policy asks for; a text says what in it cannot be read. */
 export function specOf(policy: OcmPolicy, cluster: OcmCluster, type: UpgradeType): UpgradeConfigSpec | string {
+  if (policy.problem !== undefined) return policy.problem;
   const channel = channelOf(policy.version, cluster.version.channel_group);
   if (channel === undefined) return `version ${JSON.stringify(policy.version)} has no major and minor number`;
   const moment = momentOf(policy);

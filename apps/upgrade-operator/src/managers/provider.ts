@@ -3,6 +3,7 @@ import { UPGRADE_CONFIG_NAME, UpgradeConfig, type UpgradeConfigSpec } from '@flo
 import { type Client, createChannel, isConflict, isNotFound, type Logger } from '@flotilla/runtime';
 import { beginningOf, heldMessage, upgradeInForce } from '@flotilla/upgrade';
 import { ClusterUnknownError, type OcmClient } from '../clients/ocm.ts';
+import type { OcmPolicy } from '../clients/ocm-answers.ts';
 import type { ConfigSource, OperatorConfig, Provider, ProviderProblem } from '../ports.ts';
 import { byNextRun, isActionable, specOf } from './ocm-policy.ts';
 import { planRefresh, type RefreshPlan } from './refresh-plan.ts';
@@ -46,9 +47,9 @@ export function createProvider(options: ProviderOptions): Provider {
       const ocm = ocmOf(options);
       if (!ocm) return false;
       try {
-        const wanted = await wantedByOcm(ocm.client, ocm.config, signal);
+        const { wanted, unreadable } = await wantedByOcm(ocm.client, ocm.config, signal);
         const { plan, isChanged } = await carryOut(options, wanted, signal);
-        say(plan.act === 'later' ? heldProblem(plan.current, wanted) : undefined);
+        say(plan.act === 'later' ? heldProblem(plan.current, wanted) : unreadable);
         return isChanged;
       } catch (error) {
         signal.throwIfAborted();
@@ -80,8 +81,18 @@ async function readCurrent({ client, namespace }: ProviderOptions, signal: Abort
   });
 }
 
-/** The earliest policy that wants an upgrade, as a spec (spec/muo 3.5). */
-async function wantedByOcm(ocm: OcmClient, { upgradeType }: OperatorConfig, signal: AbortSignal): Promise<UpgradeConfigSpec | undefined> {
+/** What OCM's policies come to. */
+interface WantedByOcm {
+  readonly wanted: UpgradeConfigSpec | undefined;
+  /** Policies that nobody can carry out. */
+  readonly unreadable: ProviderProblem | undefined;
+}
+
+/**
+ * The earliest policy that wants an upgrade, as a spec (spec/muo 3.5). One that cannot be read is passed over; it may be the one that the UpgradeConfig came
+ * from, so without any other this throws rather than want nothing.
+ */
+async function wantedByOcm(ocm: OcmClient, { upgradeType }: OperatorConfig, signal: AbortSignal): Promise<WantedByOcm> {
   const cluster = await ocm.cluster(signal).catch((error: unknown) => {
     signal.throwIfAborted();
     throw new ProviderError(
@@ -95,14 +106,21 @@ async function wantedByOcm(ocm: OcmClient, { upgradeType }: OperatorConfig, sign
       throw new ProviderError('unable to retrieve upgrade spec', new ProviderError('could not retrieve provider upgrade policies', error));
     });
   const policies = byNextRun(await retrieve(ocm.policies(cluster.id, signal)));
+  const isWanting = async (policy: OcmPolicy) =>
+    policy.id === '' || isActionable(policy, (await retrieve(ocm.policyState(cluster.id, policy.id, signal))).value);
+  const problems: string[] = [];
+  let wanted: UpgradeConfigSpec | undefined;
   for (const policy of policies.slice(0, MAX_POLICIES)) {
-    const { value } = await retrieve(ocm.policyState(cluster.id, policy.id, signal));
-    if (!isActionable(policy, value)) continue;
     const spec = specOf(policy, cluster, upgradeType);
-    if (typeof spec !== 'string') return spec;
-    throw new ProviderError(`unable to retrieve upgrade spec: could not process provider upgrade policies: policy ${policy.id}: ${spec}`);
+    // The first one that can be carried out counts; of those after it only what is wrong with them is of interest.
+    if ((wanted && typeof spec !== 'string') || !(await isWanting(policy))) continue;
+    if (typeof spec === 'string') problems.push(`policy ${policy.id || 'without an id'}: ${spec}`);
+    else wanted = spec;
   }
-  return undefined;
+  const said = problems.join('; ').slice(0, 1_024);
+  if (problems.length === 0) return { wanted, unreadable: undefined };
+  if (!wanted) throw new ProviderError(`unable to retrieve upgrade spec: could not process provider upgrade policies: ${said}`);
+  return { wanted, unreadable: { reason: 'PolicyUnreadable', message: `upgrade policies of OCM cannot be read and are passed over: ${said}` } };
 }
 
 /** What the operator says of the UpgradeConfig comes between a look and a write now and then. */

@@ -33,10 +33,18 @@ describe('what is told', () => {
     'a delay by %s says that it is tried again',
     (type) => expect(descriptionOf(about('StateDelayed', { entry: entryWith(...(type ? [{ type }] : [])) }))).toContain('retry'),
   );
-  test('a drain links to what can be done, and is read back as a delay', () => {
+  test('a drain links to what can be done, and is read back as the reference reads its own', () => {
     const description = descriptionOf(about('StateDelayed', { detail: 'drain' }));
     expect(description).toContain('https://access.redhat.com/solutions/7075425');
-    expect(stateOf({ value: 'delayed', description })).toBe('StateDelayed');
+    expect(stateOf({ value: 'delayed', description })).toBe('StateSkipped');
+  });
+  test.each(['StateWorkerPlaneFinishedSL', 'StateCompleted'] as const)('%s names the pools that were left behind', (state) => {
+    expect(descriptionOf(about(state))).not.toContain('paused');
+    expect(descriptionOf(about(state, { detail: 'infra, gpu' }))).toContain('paused machine config pools (infra, gpu)');
+    expect(descriptionOf(about(state, { detail: 'infra, gpu' }))).not.toMatch(/^All workers/);
+  });
+  test('an early check says for which moment: another moment is another text', () => {
+    expect(descriptionOf(about('StatePreHealthCheckSL', { detail: 'x' }))).toContain(AT);
   });
   test.each(['StateSkipped', 'StateScaleSkipped'] as const)('%s does not promise to try again', (state) =>
     expect(descriptionOf(about(state))).not.toContain('retry'),
@@ -147,6 +155,12 @@ describe('OCM is told', () => {
     ]);
   });
 
+  test.each(['2026-01-01T00:00:00.123456Z', '2026-01-01T01:00:00.9+01:00'])('of the policy whose next_run is %s', async (next_run) => {
+    manager.setPolicies([{ id: 'p', version: VERSION, next_run }]);
+    await notify(about('StateStarted'));
+    expect(manager.written).toEqual(['p: started']);
+  });
+
   test('nothing of a policy that somebody cancelled', async () => {
     manager.setState('p', 'cancelled');
     await notify(about('StateStarted'));
@@ -172,6 +186,13 @@ describe('OCM is told', () => {
     for (let i = 0; i < 2; i++) await notify(about('StateControlPlaneStartedSL'), ['ServiceLogNotification']);
     expect(manager.serviceLogs.map(({ summary }) => summary)).toEqual(['Cluster upgrade: control plane started']);
     expect(manager.written).toEqual([]);
+  });
+
+  test('service logs of another attempt at the same version', async () => {
+    const attempt = (startTime: string) => about('StateControlPlaneStartedSL', { entry: { ...entryWith(), startTime } });
+    for (const startTime of ['2026-01-01T00:00:00Z', new Date(Date.now() + 60_000).toISOString()])
+      await notify(attempt(startTime), ['ServiceLogNotification']);
+    expect(manager.serviceLogs).toHaveLength(2);
   });
 
   test('no service log where the gate is off, and OCM is not asked', async () => {

@@ -32,7 +32,9 @@ export async function notifyOcm(
   if (earlier !== undefined && !log) throw new OcmNotificationError(`can't send notification: ${earlier} has to be told first`);
   const cluster = await inContext('failed to retrieve internal ocm cluster ID', () => ocm.cluster(signal));
   if (log) {
-    await inContext("can't send notification: can't post service log", () => ocm.ensureServiceLog(cluster.id, log, signal));
+    await inContext("can't send notification: can't post service log", () =>
+      ocm.ensureServiceLog(cluster.id, log, { since: notification.entry.startTime, signal }),
+    );
     return;
   }
   const policies = await inContext("can't determine policy ID to notify for", () => ocm.policies(cluster.id, signal));
@@ -53,10 +55,12 @@ function untoldBefore({ state, entry: { notifications = [] } }: Notification): s
   return notifications.slice(0, at < 0 ? undefined : at).find((each) => each.time === undefined && isPolicyState(each.state))?.state;
 }
 
-/** The same version at the same moment, however that is written. */
-function isFor({ version, next_run }: OcmPolicy, { upgradeConfig: { spec } }: Notification): boolean {
-  return version === spec.desired.version && Date.parse(next_run) === Date.parse(spec.upgradeAt);
+/** The same version at the same second, however that is written: `upgradeAt` never has the fractions that a policy may have. */
+function isFor({ version, next_run, problem }: OcmPolicy, { upgradeConfig: { spec } }: Notification): boolean {
+  return problem === undefined && version === spec.desired.version && secondOf(next_run) === secondOf(spec.upgradeAt);
 }
+
+const secondOf = (time: string): number => Math.floor(Date.parse(time) / 1000);
 
 async function inContext<T>(what: string, act: () => Promise<T>): Promise<T> {
   try {

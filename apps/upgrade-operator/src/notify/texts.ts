@@ -3,7 +3,7 @@ import type { ServiceLog } from '../clients/ocm-answers.ts';
 import type { Notification } from '../ports.ts';
 import { RETRY_WORD } from './ocm-states.ts';
 
-/** What the detail of a delay says when it is a drain's. */
+/** The detail of a delay that is a drain's. */
 export const DRAIN_DETAIL = 'drain';
 
 const DRAIN_ARTICLE = 'https://access.redhat.com/solutions/7075425';
@@ -16,7 +16,7 @@ export function descriptionOf({ state, upgradeConfig, entry, detail = '' }: Noti
     case NotificationState.started:
       return `The upgrade of this cluster to version ${version} is in progress.`;
     case NotificationState.completed:
-      return `This cluster was upgraded to version ${version} with success.`;
+      return `This cluster was upgraded to version ${version} with success.${leftBehind(detail)}`;
     case NotificationState.delayed:
       return detail === DRAIN_DETAIL ? drainText() : delayText(version, entry);
     case NotificationState.failed:
@@ -30,11 +30,13 @@ export function descriptionOf({ state, upgradeConfig, entry, detail = '' }: Noti
     case NotificationState.controlPlaneFinished:
       return `The control plane of this cluster runs version ${version}; its workers follow.`;
     case NotificationState.workersFinished:
-      return `All workers of this cluster were upgraded to version ${version}.`;
+      return detail === ''
+        ? `All workers of this cluster were upgraded to version ${version}.`
+        : `Workers of this cluster were upgraded to version ${version}.${leftBehind(detail)}`;
     case NotificationState.healthCheck:
       return `The upgrade to version ${version} found problems in this cluster: ${detail}`;
     case NotificationState.preHealthCheck:
-      return `The cluster is to be upgraded to version ${version} soon; a check ahead of it found problems: ${detail}`;
+      return `The cluster is to be upgraded to version ${version} at ${upgradeConfig.spec.upgradeAt}; a check ahead of it found problems: ${detail}`;
   }
 }
 
@@ -54,8 +56,13 @@ const SUMMARIES: Readonly<Partial<Record<NotificationState, string>>> = {
   [NotificationState.preHealthCheck]: 'Cluster upgrade: the cluster is not ready for its upgrade',
 };
 
+/** Without the word of a delay that is tried again: the reference's text has none, so it is read back as skipped (spec/muo 7.6). */
 const drainText = (): string =>
-  `Nodes take long to drain, which may delay the upgrade; the drain is forced when its grace period is over, until then there will be a ${RETRY_WORD}. See ${DRAIN_ARTICLE}`;
+  `Nodes take long to drain, which may delay the upgrade; the drain is forced when its grace period is over. See ${DRAIN_ARTICLE}`;
+
+/** @param pools that are paused, separated by commas */
+const leftBehind = (pools: string): string =>
+  pools === '' ? '' : ` Nodes of paused machine config pools (${pools}) keep what they have until these are resumed.`;
 
 /** What holds an upgrade up: the condition that was met last of those that are not. */
 function blockerOf({ conditions = [] }: UpgradeHistory) {

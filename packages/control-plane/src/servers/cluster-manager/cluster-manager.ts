@@ -62,6 +62,7 @@ export async function startClusterManager(options: ClusterManagerOptions): Promi
     states: new Map(),
     written: [],
     serviceLogs: [],
+    serviceLogTimes: [],
   };
   const requests: ManagerRequest[] = [];
   let faults: { fault: Fault; left: number }[] = [];

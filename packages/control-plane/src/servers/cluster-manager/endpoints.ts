@@ -20,6 +20,8 @@ export interface ManagerState {
   readonly states: Map<string, { value: string; description: string }>;
   readonly written: string[];
   readonly serviceLogs: Record<string, unknown>[];
+  /** When each was posted; the manager's clock. */
+  readonly serviceLogTimes: string[];
 }
 
 /** An answer of the API. */
@@ -110,7 +112,9 @@ function answerLogs(state: ManagerState, method: string, { url, body }: { url: U
     return {
       status: 200,
       body: page(
-        state.serviceLogs.filter(({ summary }) => wanted === undefined || summary === wanted),
+        state.serviceLogs
+          .map((log, index) => ({ ...log, timestamp: state.serviceLogTimes[index], created_at: state.serviceLogTimes[index] }))
+          .filter((log) => wanted === undefined || ('summary' in log && log.summary === wanted)),
         url,
       ),
     };
@@ -118,5 +122,6 @@ function answerLogs(state: ManagerState, method: string, { url, body }: { url: U
   const log = ServiceLog.safeParse(body);
   if (method !== 'POST' || !log.success) return refusal(400, 'Bad log entry');
   state.serviceLogs.push(log.data);
+  state.serviceLogTimes.push(new Date().toISOString());
   return { status: 201, body: { id: String(state.serviceLogs.length), ...log.data } };
 }
