@@ -44,8 +44,8 @@ export interface OperatorConfig {
 
 /** The operator's configuration as it is now: changes count from the next pass. */
 export interface ConfigSource {
-  /** The last one that could be used, and what is wrong with the present one. Neither: it was never read. */
-  readonly current: () => { readonly config?: OperatorConfig; readonly problem?: string };
+  /** The last one that could be used, and what is wrong with the present one. Neither: it was never read. The remark is about one that can be used. */
+  readonly current: () => { readonly config?: OperatorConfig; readonly problem?: string; readonly remark?: string };
   /** Wakes the UpgradeConfig when it changes. */
   readonly watch: Watch;
 }

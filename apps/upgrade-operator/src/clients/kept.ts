@@ -9,7 +9,7 @@ export interface Keeping {
 }
 
 /** Reads once and keeps it so long; who asks meanwhile shares the reading. What its caller ended is not kept. */
-export function kept<A extends readonly unknown[], T>(
+export function kept<A extends unknown[], T>(
   { clock, keepMs, failures: backOff }: Keeping,
   read: (...asked: A) => Promise<T>,
 ): (...asked: A) => Promise<T> {
@@ -36,15 +36,15 @@ export function kept<A extends readonly unknown[], T>(
 /** Questions whose answers are kept; the one that was asked for the first time longest ago goes first. */
 const MOST = 32;
 
-/** The same for questions that have a key each. */
-export function keptByKey<A extends readonly unknown[], T>(keeping: Keeping, keyOf: (...asked: A) => string, read: (...asked: A) => Promise<T>) {
-  const known = new Map<string, (...asked: A) => Promise<T>>();
-  return (...asked: A): Promise<T> => {
-    const key = keyOf(...asked);
+/** The same for questions that have a key each: the first of what is asked. */
+export function keptByKey<K, A extends unknown[], T>(keeping: Keeping, read: (about: K, ...asked: A) => Promise<T>) {
+  const known = new Map<string, (about: K, ...asked: A) => Promise<T>>();
+  return (about: K, ...asked: A): Promise<T> => {
+    const key = JSON.stringify(about);
     const ask = known.get(key) ?? kept(keeping, read);
     const oldest = known.has(key) || known.size < MOST ? undefined : known.keys().next();
     if (oldest && !oldest.done) known.delete(oldest.value);
     known.set(key, ask);
-    return ask(...asked);
+    return ask(about, ...asked);
   };
 }

@@ -23,7 +23,10 @@ export type OcmPolicy = z.output<typeof OcmPolicy> & { readonly problem?: string
 export const OcmPolicyOrProblem = z.unknown().transform((item): OcmPolicy => {
   const read = OcmPolicy.safeParse(item);
   if (read.success) return read.data;
-  const { id } = z.looseObject({ id: z.string().catch('') }).catch({ id: '' }).parse(item);
+  const { id } = z
+    .looseObject({ id: z.string().catch('') })
+    .catch({ id: '' })
+    .parse(item);
   const issue = read.error.issues[0];
   const problem = `${issue?.path.join('.') || 'it'}: ${issue?.message}`;
   return { id, version: '', next_run: '', capacity_reservation: true, problem };

@@ -2,7 +2,16 @@ import { FlotillaError } from '@flotilla/api';
 import type { z } from 'zod';
 import { ServiceError, ServiceErrorCode } from './errors.ts';
 import { createHttp, type HttpCall, type HttpSurroundings, parseJson } from './http.ts';
-import { OcmCluster, type OcmPolicy, OcmPolicyOrProblem, OcmPolicyState, OcmRefusal, OcmServiceLog, pageOf, type ServiceLog } from './ocm-answers.ts';
+import {
+  OcmCluster,
+  type OcmPolicy,
+  OcmPolicyOrProblem,
+  OcmPolicyState,
+  OcmRefusal,
+  OcmServiceLog,
+  pageOf,
+  type ServiceLog,
+} from './ocm-answers.ts';
 
 /** Who this cluster is for OCM. */
 export interface ClusterIdentity {

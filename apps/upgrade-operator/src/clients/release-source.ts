@@ -35,12 +35,12 @@ export function createReleaseSource(options: ReleaseSourceOptions): ReleaseSourc
   const { client, insecureHosts = [], ...surroundings } = options;
   const { clock } = surroundings;
   const graph = createUpdateGraph(surroundings);
-  const updatesOf = keptByKey({ clock, keepMs: GRAPH_MS, failures: BACK_OFF }, (question: GraphQuestion) => JSON.stringify(question), graph.updates);
+  const updatesOf = keptByKey({ clock, keepMs: GRAPH_MS, failures: BACK_OFF }, (question: GraphQuestion, signal: AbortSignal) =>
+    graph.updates(question, signal),
+  );
   // An image is one forever: it is named by its digest.
-  const versionOf = keptByKey(
-    { clock, keepMs: Number.POSITIVE_INFINITY, failures: BACK_OFF },
-    (image: string) => image,
-    (image: string, signal: AbortSignal) => lookUp(image, client, { insecureHosts, proxy: options.proxy }, signal),
+  const versionOf = keptByKey({ clock, keepMs: Number.POSITIVE_INFINITY, failures: BACK_OFF }, (image: string, signal: AbortSignal) =>
+    lookUp(image, client, { insecureHosts, proxy: options.proxy }, signal),
   );
   return {
     versionOf,

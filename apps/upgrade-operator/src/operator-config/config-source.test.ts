@@ -11,6 +11,22 @@ test('a good one takes the place of whatever was', () => {
   });
 });
 
+test('keys that are not known are told, and change nothing', () => {
+  const { config, remark, problem } = nowAfter(
+    {},
+    `${good}\nscale: {timeout: 5}\nupgradeWindows: {timeOut: 1}\nconfigManager: {sauce: OCM}`,
+  );
+  expect({ config, problem }).toEqual({ config: nowAfter({}, good).config, problem: undefined });
+  expect(remark).toBe(
+    'keys that are not known count for nothing: scale.timeout (known here: timeOut, extraMachinePools); ' +
+      'upgradeWindows (known here: upgradeType, configManager, validation, environment, maintenance, scale, upgradeWindow, nodeDrain, healthCheck, ' +
+      'extDependencyAvailabilityChecks, featureGate); configManager.sauce (known here: source, ocmBaseUrl, localConfigName, watchInterval)',
+  );
+  expect(nowAfter({}, good).remark).toBeUndefined();
+  const many = Array.from({ length: 50 }, (_, index) => `key-${index}${'x'.repeat(1_000)}: 1`).join('\n');
+  expect(nowAfter({}, `${good}\n${many}`).remark?.length).toBeLessThan(2_000);
+});
+
 test.each([
   ['a wrong value', 'nodeDrain: {timeOut: 0}', 'nodeDrain.timeOut is 0'],
   ['no YAML', '{', 'incorrect yaml formatting'],

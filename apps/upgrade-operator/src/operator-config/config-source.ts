@@ -3,7 +3,7 @@ import { ConfigMap } from '@flotilla/api/core';
 import { OPERATOR_CONFIG_MAP } from '@flotilla/api/managed';
 import { type Client, WatchCache, type WatchSurroundings } from '@flotilla/runtime';
 import type { OperatorConfig } from '../ports.ts';
-import { readOperatorConfig } from './read-config.ts';
+import { readOperatorConfig, remarkOn } from './read-config.ts';
 
 /** The operator's configuration as of now. */
 export interface ConfigNow {
@@ -11,6 +11,8 @@ export interface ConfigNow {
   readonly config?: OperatorConfig;
   /** What is wrong with the present one. */
   readonly problem?: string;
+  /** What in it counts for nothing, though it can be used. */
+  readonly remark?: string;
 }
 
 /** The operator's ConfigMap, watched. */
@@ -31,10 +33,15 @@ export function watchOperatorConfig(client: Client, namespace: string, surroundi
     current() {
       if (!cache.hasSynced) return now;
       const map = cache.get({ namespace, name });
-      if (map === undefined) return { ...now, problem: `config map ${namespace}/${name} is missing: create it with key ${key}` };
+      if (map === undefined)
+        return {
+          ...(now.config && { config: now.config }),
+          problem: `config map ${namespace}/${name} is missing: create it with key ${key}`,
+        };
       if (map !== seen) {
         seen = map;
         now = nowAfter(now, map.data?.[key]);
+        if (now.remark !== undefined) surroundings.logger?.warn({ remark: now.remark }, 'The configuration has keys that are not known');
       }
       return now;
     },
@@ -44,7 +51,9 @@ export function watchOperatorConfig(client: Client, namespace: string, surroundi
 /** What counts once a text has come. Pure. */
 export function nowAfter({ config }: ConfigNow, text: string | undefined): ConfigNow {
   try {
-    return { config: readOperatorConfig(text) };
+    const read = readOperatorConfig(text);
+    const remark = text === undefined ? undefined : remarkOn(text);
+    return { config: read, ...(remark !== undefined && { remark }) };
   } catch (error) {
     return { ...(config && { config }), problem: errorMessage(error) };
   }

@@ -3,6 +3,7 @@ import { OPERATOR_CONFIG_MAP } from '@flotilla/api/managed';
 import { parseDocument } from 'yaml';
 import type { OperatorConfig } from '../ports.ts';
 import { OperatorConfigFile } from './schema.ts';
+import { describeUnknownKeys } from './unknown-keys.ts';
 
 /** The operator's ConfigMap cannot be used; the message names every wrong key, its value and what is expected. Code `FLOTILLA_OPERATOR_CONFIG`. */
 export class OperatorConfigError extends FlotillaError {
@@ -40,6 +41,9 @@ export function readOperatorConfig(text: string | undefined): OperatorConfig {
   const problems = parsed.error.issues.map(({ path, message }) => describe(given, path, message));
   throw new OperatorConfigError(problems.join('; '));
 }
+
+/** What in a `config.yaml` that can be used counts for nothing; undefined: all of it counts. */
+export const remarkOn = (text: string): string | undefined => describeUnknownKeys(OperatorConfigFile, parseYaml(text));
 
 function parseYaml(text: string): unknown {
   const wrong = (why: string, cause: unknown) =>

@@ -12,6 +12,7 @@ import {
 } from '@flotilla/runtime';
 import { heldMessage, type UpgradeBeginning, upgradeInForce } from '@flotilla/upgrade';
 import { createClusterWrites } from '../../cluster-writes.ts';
+import { restoreGauges } from '../../metrics/restored-gauges.ts';
 import { NotificationOutbox } from '../../notification-outbox.ts';
 import { OwnWrites } from '../../own-writes.ts';
 import type { UpgradeMetrics } from '../../ports.ts';
@@ -98,13 +99,19 @@ async function reconcile(
   const save = async () => {
     for (const event of await draft.save(client, written.upgradeConfigs, signal)) ports.events.record(event);
   };
-  const { config, problem } = ports.config.current();
-  draft.say(UpgradeCondition.configured, problem === undefined ? undefined : { reason: 'ConfigurationInvalid', message: problem });
+  const { config, problem, remark } = ports.config.current();
+  const invalid = problem === undefined ? undefined : { reason: 'ConfigurationInvalid', message: problem };
+  draft.say(
+    UpgradeCondition.configured,
+    invalid,
+    remark === undefined ? undefined : { reason: 'ConfigurationHasUnknownKeys', message: remark },
+  );
   draft.say(UpgradeCondition.clusterVersionFound, cluster ? undefined : NO_CLUSTER_VERSION);
   // The entry is there before anything is done for it.
   if (draft.isNew || !config || !cluster) await save();
   if (!config || !cluster) return {};
   const timers = new Timers();
+  restoreGauges({ spec: upgradeConfig.spec, entry: draft.entry }, ports.metrics);
   const pass: Pass = { ...shared, upgradeConfig, cluster, config, draft, timers, save, logger, signal };
   if (draft.entry.phase === 'Upgrading' && takeForcedDrain()) await notify(pass, NotificationState.delayed, 'drain');
   await throughPhases(pass);

@@ -41,6 +41,10 @@ const CONCERNS = {
   [UpgradeCondition.clusterVersionFound]: { reason: 'ClusterVersionFound', message: 'The cluster has its ClusterVersion' },
   [UpgradeCondition.synced]: { reason: 'Synced', message: 'What is asked for is what is carried out' },
 } as const;
+interface Said {
+  readonly reason: string;
+  readonly message: string;
+}
 /** Condition of something that an upgrade builds on. */
 export type Concern = keyof typeof CONCERNS;
 
@@ -99,10 +103,15 @@ export class UpgradeDraft {
     this.#set(withStepCondition(this.entry, { type: UpgradeCondition.validated, status, reason, message }, this.#now()));
   }
 
-  /** Says what is wrong with what the upgrade builds on, or that it is in order again; nothing as long as nothing was ever wrong. */
-  say(type: Concern, problem: { readonly reason: string; readonly message: string } | undefined): void {
-    if (!problem && !conditionOf(this.entry, type)) return;
-    const said = problem ? { type, status: 'False' as const, ...problem } : { type, status: 'True' as const, ...CONCERNS[type] };
+  /**
+   * Says what is wrong with what the upgrade builds on, or that it is in order again; nothing as long as nothing was ever wrong.
+   * @param remark said of what is in order
+   */
+  say(type: Concern, problem: Said | undefined, remark?: Said): void {
+    if (!problem && !remark && !conditionOf(this.entry, type)) return;
+    const said = problem
+      ? { type, status: 'False' as const, ...problem }
+      : { type, status: 'True' as const, ...(remark ?? CONCERNS[type]) };
     this.#set(withStepCondition(this.entry, said, this.#now()));
   }
 
