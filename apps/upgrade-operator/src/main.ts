@@ -4,7 +4,6 @@ import { type ProgramSettings, readConfig } from './config.ts';
 import { createUpgradeCollector } from './metrics/collector.ts';
 import { seriesInputOf } from './metrics/series-input.ts';
 import { type PortsFactory, runOperator } from './operator.ts';
-import { keepExpressionsLinear } from './operator-config/linear-expressions.ts';
 import { createPorts } from './wiring.ts';
 
 /** Wires the operator and runs it until it is stopped. One that waits for the lease is ready. */
@@ -27,7 +26,6 @@ async function main(program: Program<ProgramSettings>): Promise<void> {
   await program.lead({ client, ref: { namespace: config.namespace, name: OPERATOR_LEASE } }, work);
 }
 
-keepExpressionsLinear();
 await runProgram({
   name: 'upgrade-operator',
   config: () => readConfig(),

@@ -31,7 +31,7 @@ export interface OperatorConfig {
     readonly timeOut: number;
     readonly expectedNodeDrainTime: number;
     readonly disableDrainStrategies: boolean;
-    /** Valid regular expressions. */
+    /** Valid regular expressions of Go. */
     readonly ignoredNamespacePatterns: readonly string[];
   };
   readonly healthCheck: { readonly ignoredCriticals: readonly string[]; readonly ignoredNamespaces: readonly string[] };

@@ -1,10 +1,11 @@
 import { defineTarget, type RandomValues } from '@flotilla/control-plane/fuzzing';
 import { expect, test } from 'vitest';
 import { parseJson } from './clients/http.ts';
-import { OcmCluster, OcmPolicy, OcmPolicyState, pageOf } from './clients/ocm-answers.ts';
+import { OcmCluster, OcmPolicyOrProblem, OcmPolicyState, pageOf } from './clients/ocm-answers.ts';
 import { reportedBudgets } from './health/disruption-budgets.ts';
 import { byNextRun, isActionable, specOf } from './managers/ocm-policy.ts';
 import { stateOf } from './notify/ocm-states.ts';
+import { readGoExpression } from './operator-config/go-expression.ts';
 import { readOperatorConfig } from './operator-config/read-config.ts';
 
 const CONFIG = {
@@ -44,6 +45,13 @@ const what = { what: 'fuzz', status: 200 };
 
 const targets = [
   defineTarget("the upgrade operator's configuration", { make: yaml, run: (text) => readOperatorConfig(text) }),
+  defineTarget('expressions of namespaces', {
+    make: (random) => ({ pattern: random.mutate('^(?i:team)-[a-z[:digit:]]{1,9}(-\\w+|x)*?$') as unknown, text: random.text(63) }),
+    run({ pattern, text }) {
+      const read = readGoExpression(String(pattern));
+      if (typeof read !== 'string') read.test(text);
+    },
+  }),
   defineTarget('policies of OCM', {
     make: (random) => ({
       policies: json(random, POLICIES),
@@ -51,7 +59,7 @@ const targets = [
       state: json(random, { value: 'delayed', description: 'retry' }),
     }),
     run({ policies, cluster, state }) {
-      const { items } = parseJson(pageOf(OcmPolicy), policies, what);
+      const { items } = parseJson(pageOf(OcmPolicyOrProblem), policies, what);
       const of = parseJson(OcmCluster, cluster, what);
       const current = parseJson(OcmPolicyState, state, what);
       stateOf(current);

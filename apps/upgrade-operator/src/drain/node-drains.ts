@@ -2,6 +2,7 @@ import { type Node, Pod, PodDisruptionBudget } from '@flotilla/api/core';
 import { NotificationState, type UpgradeConfig } from '@flotilla/api/managed';
 import { type Client, isConflict, isNotFound, type Logger } from '@flotilla/runtime';
 import { cordonOf, type DrainSettings, type DrainStep, drainMoments, isDrainDue, planDrain } from '@flotilla/upgrade';
+import { readGoExpression } from '../operator-config/go-expression.ts';
 import type { OperatorConfig } from '../ports.ts';
 
 /** What a drain is judged by. */
@@ -71,7 +72,7 @@ function settingsOf({ upgradeConfig, config: { nodeDrain }, watchOnly = false }:
     expectedDrainTime: nodeDrain.expectedNodeDrainTime,
     forceDrainTimeout: upgradeConfig.spec.PDBForceDrainTimeout,
     disabled: watchOnly,
-    ignoredNamespaces: nodeDrain.ignoredNamespacePatterns.map((pattern) => new RegExp(pattern)),
+    ignoredNamespaces: nodeDrain.ignoredNamespacePatterns.map(readGoExpression).filter((expression) => typeof expression !== 'string'),
   };
 }
 

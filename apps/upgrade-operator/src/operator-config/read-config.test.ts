@@ -146,7 +146,11 @@ test.each([
   { given: `${LEAST}configManager: {watchInterval: 0}`, want: 'configManager.watchInterval is 0: must be a whole number from 1 to 525600' },
   {
     given: 'nodeDrain: {timeOut: 1, ignoredNamespacePatterns: ["("]}',
-    want: 'nodeDrain.ignoredNamespacePatterns.0 is "(": is no regular expression: Invalid regular expression: /(/: Unterminated group',
+    want: 'nodeDrain.ignoredNamespacePatterns.0 is "(": is no regular expression of Go: missing closing ): `(`',
+  },
+  {
+    given: 'nodeDrain: {timeOut: 1, ignoredNamespacePatterns: ["^team-(?!a)"]}',
+    want: 'nodeDrain.ignoredNamespacePatterns.0 is "^team-(?!a)": is no regular expression of Go: invalid or unsupported Perl syntax: `(?!a`',
   },
   { given: '[a, list]', want: 'config.yaml is ["a","list"]: Invalid input: expected object, received array' },
 ])('refuses $given, naming key, value and fix', ({ given, want }) => {

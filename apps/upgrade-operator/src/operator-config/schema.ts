@@ -1,6 +1,7 @@
 import { readNamePattern } from '@flotilla/api';
 import { UPGRADE_CONFIG_NAME, UpgradeType } from '@flotilla/api/managed';
 import { z } from 'zod';
+import { readGoExpression } from './go-expression.ts';
 
 /** Whole numbers of at least `least`; more than a year of minutes is a mistake. */
 const whole = (least: number, most = 525_600) => {
@@ -18,11 +19,8 @@ const flag = () =>
 const names = () => z.array(z.string({ error: 'must be a text' }), { error: 'must be a list of texts' }).default([]);
 
 const regularExpression = z.string({ error: 'must be a text' }).superRefine((text, context) => {
-  try {
-    new RegExp(text);
-  } catch (error) {
-    context.addIssue({ code: 'custom', message: `is no regular expression: ${error instanceof Error ? error.message : ''}` });
-  }
+  const read = readGoExpression(text);
+  if (typeof read === 'string') context.addIssue({ code: 'custom', message: `is no regular expression of Go: ${read}` });
 });
 
 const namePattern = z
