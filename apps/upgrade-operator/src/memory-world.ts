@@ -45,6 +45,7 @@ export class MemoryWorld {
   readonly alertmanager: MemoryAlertmanager;
   images: Readonly<Record<string, string>> = {};
   updates: readonly string[] = [];
+  stuck: Awaited<ReturnType<Ports['nodes']['stuck']>> = [];
   /** States, in the order the receiver saw them. It sees a state once, as OCM does, whose policy is in it by then. */
   readonly told: string[] = [];
   /** Last value of each metric that was set, by name and labels. */
@@ -96,6 +97,7 @@ export class MemoryWorld {
       },
       provider: { refresh: () => this.provider(), problem: () => this.providerProblem, watch: this.#providers },
       alerts: { paging: async () => [] },
+      nodes: { stuck: async () => this.stuck },
       metrics: this.#gauges(),
       events: { record: ({ reason, note }: EventToRecord) => void this.events.push(`${reason}: ${note}`) },
       releases: {

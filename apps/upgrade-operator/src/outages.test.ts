@@ -103,6 +103,7 @@ function surroundingsAt(places: Places, timeoutMs: number, gates: readonly strin
       logger,
     }),
     alerts: { paging: nothing },
+    nodes: { stuck: async () => [] },
     releases: { versionOf: nothing, updates: nothing },
     metrics: createOperatorMetrics(new Registry(), () => undefined),
     events: { record: () => undefined },

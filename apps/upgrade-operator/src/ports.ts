@@ -5,7 +5,7 @@
  */
 import type { NotificationState, UpgradeConfig, UpgradeHistory, UpgradePhase, UpgradeType } from '@flotilla/api/managed';
 import type { EventRecorder, Watch } from '@flotilla/runtime';
-import type { ObservedCluster } from '@flotilla/upgrade';
+import type { ObservedCluster, WorkerFacts } from '@flotilla/upgrade';
 
 /** What the operator is told by its ConfigMap; times are in minutes (spec/muo 9). */
 export interface OperatorConfig {
@@ -140,6 +140,15 @@ export interface Provider {
   readonly watch: Watch;
 }
 
+/** What is known of workers whose drain takes long. */
+export interface NodeReports {
+  /** Nodes that are not drained in the time that a drain takes, the longest first, and what holds each. */
+  stuck(
+    among: { readonly nodes: ObservedCluster['nodes']; readonly expectedMinutes: number },
+    signal: AbortSignal,
+  ): Promise<WorkerFacts['stuck']>;
+}
+
 /** Alerts of the past (spec/muo 2.2, 8.8). */
 export interface AlertHistory {
   /** Names of the paging alerts of upgrades that fired in that time. */
@@ -201,6 +210,7 @@ export interface Ports {
   readonly dependencies: DependencyCheck;
   readonly provider: Provider;
   readonly alerts: AlertHistory;
+  readonly nodes: NodeReports;
   readonly metrics: UpgradeMetrics;
   readonly releases: ReleaseSource;
   /** What becomes known to whoever looks at events. */

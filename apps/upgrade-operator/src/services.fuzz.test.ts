@@ -48,7 +48,7 @@ const targets = [
   defineTarget('expressions of namespaces', {
     make: (random) => ({ pattern: random.mutate('^(?i:team)-[a-z[:digit:]]{1,9}(-\\w+|x)*?$') as unknown, text: random.text(63) }),
     run({ pattern, text }) {
-      const read = readGoExpression(String(pattern));
+      const read = readGoExpression(typeof pattern === 'string' ? pattern : JSON.stringify(pattern ?? ''));
       if (typeof read !== 'string') read.test(text);
     },
   }),

@@ -19,6 +19,7 @@ import { createPrometheus } from './clients/prometheus.ts';
 import { createReleaseSource } from './clients/release-source.ts';
 import { createAlertHistory } from './health/alerts.ts';
 import { createHealthChecks } from './health/health-checks.ts';
+import { createNodeReports } from './health/stuck-nodes.ts';
 import { createSilences } from './maintenance/silences.ts';
 import { createProvider } from './managers/provider.ts';
 import { runSync } from './managers/sync-loop.ts';
@@ -108,6 +109,7 @@ function connect(
     dependencies: { check: ({ urls, timeout }, stop) => probe.check(urls, timeout, stop) },
     provider,
     alerts: createAlertHistory(prometheus, () => clock.now()),
+    nodes: createNodeReports(client, clock),
     metrics: operatorMetrics,
     events,
     releases: stack.use(createReleaseSource({ ...surroundings, client })),

@@ -56,3 +56,4 @@ export {
 export { upgradeObstacle } from './upgradeable.ts';
 export { type Validation, type ValidationInput, validate } from './validation.ts';
 export { streamOf, type Version } from './versions.ts';
+export { describeHolders, describePaused, describeWorkers, stuckNodes, type WorkerFacts } from './worker-report.ts';

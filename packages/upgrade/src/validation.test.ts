@@ -123,8 +123,6 @@ test.each<{ name: string; desired: UpgradeConfigSpec['desired']; rest?: Partial<
 describe('upgradeAt', () => {
   test.each(['', 'soon', '2026-02-01 10:00', '2026-02-30T10:00:00Z'])('is refused when it is %j', (upgradeAt) => {
     const verdict = validate({ spec: buildSpec({ upgradeAt }), clusterVersion: buildVersion(), asksGraph: false, answers: {} });
-    expect(said(verdict)).toMatch(
-      `refused: Failed to parse upgradeAt:${upgradeAt} during validation: spec.upgradeAt must be`,
-    );
+    expect(said(verdict)).toMatch(`refused: Failed to parse upgradeAt:${upgradeAt} during validation: spec.upgradeAt must be`);
   });
 });

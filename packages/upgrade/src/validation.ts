@@ -36,7 +36,8 @@ const PINNED_IMAGE = /^[^/@\s]+\/[^/@\s]+(\/[^/@\s]+)+@sha256:[a-f0-9]{64}$/;
 /** Judges what is asked for. One that the cluster follows already is judged by its form alone: there is nothing left to choose. */
 export function validate(input: ValidationInput): Validation {
   const { spec, clusterVersion } = input;
-  if (parseTime(spec.upgradeAt) === undefined) return refused(`Failed to parse upgradeAt:${spec.upgradeAt} during validation: ${UPGRADE_AT}`);
+  if (parseTime(spec.upgradeAt) === undefined)
+    return refused(`Failed to parse upgradeAt:${spec.upgradeAt} during validation: ${UPGRADE_AT}`);
   const target = targetOf(spec);
   if (!target)
     return refused(

@@ -120,7 +120,10 @@ async function wantedByOcm(ocm: OcmClient, { upgradeType }: OperatorConfig, sign
   const said = problems.join('; ').slice(0, 1_024);
   if (problems.length === 0) return { wanted, unreadable: undefined };
   if (!wanted) throw new ProviderError(`unable to retrieve upgrade spec: could not process provider upgrade policies: ${said}`);
-  return { wanted, unreadable: { reason: 'PolicyUnreadable', message: `upgrade policies of OCM cannot be read and are passed over: ${said}` } };
+  return {
+    wanted,
+    unreadable: { reason: 'PolicyUnreadable', message: `upgrade policies of OCM cannot be read and are passed over: ${said}` },
+  };
 }
 
 /** What the operator says of the UpgradeConfig comes between a look and a write now and then. */

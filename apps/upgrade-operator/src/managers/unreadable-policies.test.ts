@@ -1,5 +1,5 @@
 import { type Resource, refKey } from '@flotilla/api';
-import { UpgradeConfig } from '@flotilla/api/managed';
+import type { UpgradeConfig } from '@flotilla/api/managed';
 import { type ClusterManager, startClusterManager } from '@flotilla/control-plane/servers';
 import { createLogger, systemClock } from '@flotilla/runtime';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -69,7 +69,7 @@ test.each([
   expect(provider.problem()).toEqual({ reason: 'PolicyUnreadable', message: expect.stringContaining(why) });
 });
 
-test('one that cannot be read and wants nothing any more is nobody\'s concern', async () => {
+test("one that cannot be read and wants nothing any more is nobody's concern", async () => {
   manager.setPolicies([{ ...readable, id: 'q', next_run: 'soon' }, readable]);
   manager.setState('q', 'cancelled');
   const { provider, stored } = provide();

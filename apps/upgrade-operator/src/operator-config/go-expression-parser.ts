@@ -118,8 +118,7 @@ class Parser {
   /** `(?i-s)` sets flags for what follows, `(?i:` for a group. */
   #flags(flags: Flags): { readonly flags: Flags; readonly isGroup: boolean } {
     const [all, on = '', off, end] = /^\(\?([imsU]*)(?:-([imsU]+))?([:)])/.exec(this.#rest(24)) ?? [];
-    if (all === undefined)
-      throw new GoExpressionError(`invalid or unsupported Perl syntax: \`${this.#rest(4)}\``);
+    if (all === undefined) throw new GoExpressionError(`invalid or unsupported Perl syntax: \`${this.#rest(4)}\``);
     this.#at += all.length;
     const isSet = (flag: keyof Flags) => (on.includes(flag) || flags[flag]) && !(off ?? '').includes(flag);
     return { flags: { i: isSet('i'), m: isSet('m'), s: isSet('s') }, isGroup: end === ':' };
@@ -267,4 +266,3 @@ function repeatsOf(expression: Expression): number {
   const { least, most, part } = expression;
   return Math.max(1, Number.isFinite(most) ? most : least) * repeatsOf(part);
 }
-

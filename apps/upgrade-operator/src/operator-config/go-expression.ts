@@ -56,7 +56,8 @@ function compileRepeat(
   { states, add }: { readonly states: State[]; readonly add: (state: State) => number },
 ): number {
   let at = next;
-  if (Number.isFinite(most)) for (let left = most - least; left > 0; left--) at = add({ kind: 'fork', next: [compile(part, at, states), next] });
+  if (Number.isFinite(most))
+    for (let left = most - least; left > 0; left--) at = add({ kind: 'fork', next: [compile(part, at, states), next] });
   else {
     const ways = [next];
     at = add({ kind: 'fork', next: ways });

@@ -1,5 +1,5 @@
 import { NotificationState, UpgradeCondition } from '@flotilla/api/managed';
-import { conditionOf, workerPools } from '@flotilla/upgrade';
+import { conditionOf, describePaused, describeWorkers, workerPools } from '@flotilla/upgrade';
 import { done, MINUTE, type Step, waiting } from './step.ts';
 
 /** A pool that has not begun after so long has nothing to change. */
@@ -10,19 +10,21 @@ export const awaitWorkers: Step = {
   name: 'await-workers',
   endsWithCommencement: false,
   async run(context) {
-    const { entry, target, cluster, nowMs, ports, notify, signal } = context;
+    const { entry, target, cluster, config, nowMs, ports, notify, signal } = context;
     const { machines, updated, isUpgrading, untouched } = workerPools(cluster.pools, entry.poolConfigurations);
     if (isUpgrading) {
       // Alertmanager alone knows whether its window has run out: asked again every minute.
       ports.metrics.workerTimeout(target.version, !(await ports.silences.isStanding(signal)));
-      return waiting(`${machines - updated} of ${machines} workers`, MINUTE);
+      const stuck = await ports.nodes.stuck({ nodes: cluster.nodes, expectedMinutes: config.nodeDrain.expectedNodeDrainTime }, signal);
+      const progress = `${machines - updated} of ${machines} workers`;
+      return waiting(describeWorkers({ progress, pools: cluster.pools, stuck }), MINUTE);
     }
     const reactsUntil =
       (Date.parse(conditionOf(entry, UpgradeCondition.controlPlaneUpgraded)?.completeTime ?? '') || 0) + REACTION_MINUTES * MINUTE;
     if (untouched.length > 0 && nowMs < reactsUntil)
       return waiting(`machine config pool ${untouched.join(', ')} to take up the configuration of the new version`, reactsUntil - nowMs);
     ports.metrics.workerTimeout(target.version, false);
-    await notify(NotificationState.workersFinished);
+    await notify(NotificationState.workersFinished, describePaused(cluster.pools));
     return done;
   },
 };

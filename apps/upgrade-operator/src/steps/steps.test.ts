@@ -231,6 +231,12 @@ const pool = (machineCount: number, updatedMachineCount: number, configuration =
     status: { machineCount, updatedMachineCount, configuration: { name: configuration } },
   });
 
+const pausedPool = MachineConfigPool.schema.parse({
+  metadata: { name: 'infra' },
+  spec: { paused: true, configuration: { name: 'new' } },
+  status: { machineCount: 1, updatedMachineCount: 0, configuration: { name: 'old' } },
+});
+
 describe('await-workers', () => {
   const step = (given: StepCase) => run('await-workers', given);
   test('waits for those that are left; without a silence they are late', async () => {
@@ -246,6 +252,19 @@ describe('await-workers', () => {
     expect((await step(given(1))).outcome).toMatchObject({ kind: 'waiting', lookAgainMs: 4 * MINUTE });
     expect((await step(given(5))).outcome.kind).toBe('done');
   });
+  test('names nodes that are stuck, and pools that are degraded or paused', async () => {
+    const world = new MemoryWorld();
+    world.stuck = [{ node, holders: 'pods shop/p (budget b)' }];
+    const { outcome } = await step({ world, cluster: { pools: [pool(3, 1), pausedPool] } });
+    expect(outcome).toMatchObject({
+      reason: '2 of 3 workers; node n is not drained: pods shop/p (budget b); paused machine config pools are not waited for: infra',
+    });
+  });
+  test('tells owners of paused pools, that not all were upgraded', async () =>
+    expect(await step({ cluster: { pools: [pool(2, 2), pausedPool] } })).toMatchObject({
+      outcome: { kind: 'done' },
+      told: ['StateWorkerPlaneFinishedSL infra'],
+    }));
   test('tells when all are there', async () =>
     expect(await step({ cluster: { pools: [pool(2, 2)] } })).toMatchObject({
       outcome: { kind: 'done' },

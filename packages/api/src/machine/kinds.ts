@@ -34,7 +34,9 @@ const PoolSchema = KubeObject.extend({
     z.looseObject({
       machineCount: z.number().default(0),
       updatedMachineCount: z.number().default(0),
+      degradedMachineCount: z.number().optional(),
       configuration: z.looseObject({ name: z.string().optional() }).optional(),
+      conditions: readable(z.array(z.looseObject({ type: z.string(), status: z.string(), message: z.string().optional() }))),
     }),
   ),
 });

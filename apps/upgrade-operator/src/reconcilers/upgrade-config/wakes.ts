@@ -38,6 +38,7 @@ const poolFacts: Facts<MachineConfigPool> = ({ spec, status }) => [
   status?.configuration?.name,
   status?.machineCount,
   status?.updatedMachineCount,
+  status?.degradedMachineCount,
 ];
 const nodeFacts: Facts<Node> = ({ spec, status }) => [
   spec?.unschedulable,

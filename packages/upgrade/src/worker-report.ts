@@ -1,0 +1,108 @@
+/** What keeps workers from being done, for people. */
+import type { Node, Pod, PodDisruptionBudget } from '@flotilla/api/core';
+import type { MachineConfigPool } from '@flotilla/api/machine';
+import { cordonOf, isBeingConfigured, isControlPlaneNode } from './drain/cordon.ts';
+import { protects } from './drain/selector.ts';
+
+const MOST_NODES = 3;
+const MOST_PODS = 5;
+const MOST_POOLS = 5;
+/** Of what a pool says of itself. */
+const LONGEST_MESSAGE = 256;
+const LONGEST = 1_500;
+
+/** Workers that have been kept from being drained for longer than a drain is expected to take; the longest first. */
+export function stuckNodes(nodes: readonly Node[], { expectedMinutes, nowMs }: { expectedMinutes: number; nowMs: number }): Node[] {
+  const since = (node: Node): number => {
+    const cordon = cordonOf(node);
+    return cordon === undefined || cordon === 'unknown' ? Number.POSITIVE_INFINITY : cordon.sinceMs;
+  };
+  return nodes
+    .filter((node) => !isControlPlaneNode(node) && isBeingConfigured(node) && since(node) + expectedMinutes * 60_000 < nowMs)
+    .toSorted((a, b) => since(a) - since(b));
+}
+
+/** Pods that a drain waits for, those with a budget first, each with what holds it. @param pods of one node */
+export function describeHolders(pods: readonly Pod[], budgets: readonly PodDisruptionBudget[]): string {
+  const held = pods.filter(isWaitedFor).map((pod) => {
+    const budget = budgets.find((each) => protects(each, pod))?.metadata.name;
+    return { name: `${pod.metadata.namespace}/${pod.metadata.name}`, budget, finalizers: finalizersOf(pod) };
+  });
+  const ranked = held.toSorted((a, b) => Number(b.budget !== undefined) - Number(a.budget !== undefined));
+  const shown = ranked.slice(0, MOST_PODS).map(({ name, budget, finalizers }) => {
+    const why = [budget && `budget ${budget}`, finalizers && `finalizers ${finalizers}`].filter(Boolean).join(', ');
+    return why === '' ? name : `${name} (${why})`;
+  });
+  if (shown.length === 0) return 'no pod that a drain would take away';
+  return `pods ${shown.join(', ')}${ranked.length > MOST_PODS ? ` and ${ranked.length - MOST_PODS} more` : ''}`;
+}
+
+/** Neither those of the node itself nor those that have ended. */
+function isWaitedFor({ metadata, status }: Pod): boolean {
+  if (metadata.ownerReferences?.some(({ kind }) => kind === 'DaemonSet')) return false;
+  if (metadata.annotations?.['kubernetes.io/config.mirror'] !== undefined) return false;
+  const phase = typeof status === 'object' && status !== null && 'phase' in status ? status.phase : undefined;
+  return phase !== 'Succeeded' && phase !== 'Failed';
+}
+
+const finalizersOf = ({ metadata }: Pod): string | undefined =>
+  metadata.deletionTimestamp === undefined || !metadata.finalizers?.length ? undefined : metadata.finalizers.slice(0, 3).join(' ');
+
+/** Pools of workers that are paused and do not have what is configured for them. */
+const pausedPools = (pools: readonly MachineConfigPool[]): string[] =>
+  pools
+    .filter(({ metadata, spec, status }) => {
+      if (metadata.name === 'master' || spec?.paused !== true || (status?.machineCount ?? 0) === 0) return false;
+      return status?.updatedMachineCount !== status?.machineCount || spec.configuration?.name !== status?.configuration?.name;
+    })
+    .map(({ metadata }) => metadata.name);
+
+/** Their names in one bounded text; undefined when there is none. */
+export function describePaused(pools: readonly MachineConfigPool[]): string | undefined {
+  const names = pausedPools(pools);
+  const more = names.length > MOST_POOLS ? ` and ${names.length - MOST_POOLS} more` : '';
+  return names.length === 0 ? undefined : names.slice(0, MOST_POOLS).join(', ') + more;
+}
+
+/** What is known of workers that are not done. */
+export interface WorkerFacts {
+  /** How many of how many. */
+  readonly progress: string;
+  readonly pools: readonly MachineConfigPool[];
+  /** Nodes that are stuck, and what holds each. */
+  readonly stuck: readonly { readonly node: Node; readonly holders: string }[];
+}
+
+/** All of it in one bounded text, which changes only with what it tells. */
+export function describeWorkers({ progress, pools, stuck }: WorkerFacts): string {
+  const nodes = stuck
+    .slice(0, MOST_NODES)
+    .map(({ node, holders }) => `node ${node.metadata.name} is not drained${sinceOf(node)}: ${holders}`);
+  const others = stuck.length > MOST_NODES ? [`${stuck.length - MOST_NODES} more nodes are not drained`] : [];
+  const degraded = pools.filter(isDegraded).slice(0, MOST_POOLS).map(describeDegraded);
+  const paused = describePaused(pools);
+  const waiting = paused === undefined ? [] : [`paused machine config pools are not waited for: ${paused}`];
+  const text = [progress, ...nodes, ...others, ...degraded, ...waiting].join('; ');
+  return text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text;
+}
+
+function sinceOf(node: Node): string {
+  const cordon = cordonOf(node);
+  return cordon === undefined || cordon === 'unknown' ? '' : ` since ${new Date(cordon.sinceMs).toISOString().slice(0, 19)}Z`;
+}
+
+const degradedConditions = ({ status }: MachineConfigPool) =>
+  (status?.conditions ?? []).filter(({ type, status: is }) => type.endsWith('Degraded') && is === 'True');
+
+const isDegraded = (pool: MachineConfigPool): boolean =>
+  pool.metadata.name !== 'master' && (degradedConditions(pool).length > 0 || (pool.status?.degradedMachineCount ?? 0) > 0);
+
+function describeDegraded(pool: MachineConfigPool): string {
+  const count = pool.status?.degradedMachineCount ?? 0;
+  // The condition Degraded sums the others up, without their words.
+  const said = degradedConditions(pool)
+    .map(({ message = '' }) => message.replaceAll(/[\s\p{Cc}\p{Cf}]+/gu, ' ').trim())
+    .find((message) => message !== '');
+  const machines = count > 0 ? ` (${count} machines)` : '';
+  return `machine config pool ${pool.metadata.name} is degraded${machines}${said === undefined ? '' : `: ${said.slice(0, LONGEST_MESSAGE)}`}`;
+}
