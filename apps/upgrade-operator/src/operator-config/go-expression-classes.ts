@@ -9,12 +9,12 @@ export const PERL_CLASSES: Readonly<Record<string, OneOf>> = {
   s: (sign) => /^[\t\n\f\r ]$/.test(sign),
   w: (sign) => /^[0-9A-Za-z_]$/.test(sign),
 };
-const POSIX: Readonly<Record<string, RegExp>> = {
+const POSIX: Readonly<Record<string, Pick<RegExp, 'test'>>> = {
   alnum: /^[0-9A-Za-z]$/,
   alpha: /^[A-Za-z]$/,
-  ascii: /^[\0-\x7f]$/,
+  ascii: { test: (sign) => sign < '\x80' },
   blank: /^[\t ]$/,
-  cntrl: /^[\0-\x1f\x7f]$/,
+  cntrl: { test: (sign) => sign < ' ' || sign === '\x7f' },
   digit: /^[0-9]$/,
   graph: /^[!-~]$/,
   lower: /^[a-z]$/,
