@@ -6,6 +6,7 @@ import type { ProgramSettings } from './config.ts';
 import { createNodeDrains } from './drain/node-drains.ts';
 import type { Ports } from './ports.ts';
 import { startNodeKeeper } from './reconcilers/node/reconciler.ts';
+import { startOtherUpgradeConfigs } from './reconcilers/other-upgrade-config/reconciler.ts';
 import { startUpgradeConfigs } from './reconcilers/upgrade-config/reconciler.ts';
 import { reportSelf } from './self-report.ts';
 import { stepsOf } from './upgraders.ts';
@@ -48,8 +49,9 @@ export async function runOperator(deps: OperatorDeps, { createPorts, steps = ste
   };
   const upgradeConfigs = startUpgradeConfigs({ ...common, client, steps, looks, takeForcedDrain, retryMs: retrySeconds * 1000 }, signal);
   const nodes = startNodeKeeper({ ...common, onForcedDrain }, signal);
+  const others = startOtherUpgradeConfigs({ client, namespace, logger, metrics, clock }, signal);
   const { upgradeConfigs: watched } = caches;
   const reported =
     name === '' ? undefined : reportSelf({ client, name, version, namespace, upgradeConfigs: watched, logger, metrics, clock }, signal);
-  await Promise.all([upgradeConfigs.stopped, nodes.stopped, reported]);
+  await Promise.all([upgradeConfigs.stopped, nodes.stopped, others.stopped, reported]);
 }
