@@ -29,14 +29,29 @@ const ALERTS = [
   'OpenShiftUpdateRiskMightApply',
 ];
 
-async function renderedRules() {
+const UPGRADE_ALERTS = [
+  'ManagedUpgradeOperatorDown',
+  'UpgradeConfigValidationFailedSRE',
+  'UpgradeClusterCheckFailedSRE',
+  'UpgradeControlPlaneUpgradeTimeoutSRE',
+  'UpgradeNodeUpgradeTimeoutSRE',
+  'UpgradeNodeDrainFailedSRE',
+  'UpgradeNodeScalingFailedSRE',
+  'UpgradeConfigSyncFailureOver4HrSRE',
+  'ManagedUpgradeGivenUp',
+  'ManagedUpgradeOwnersNotTold',
+];
+
+const VERSION_OPERATOR = [
+  'versionOperator.enabled=true',
+  `versionOperator.release=registry.example.com/releases/release@sha256:${'a'.repeat(64)}`,
+  'versionOperator.monitoring.enabled=true',
+];
+const UPGRADE_OPERATOR = ['upgradeOperator.enabled=true', 'upgradeOperator.alerts.enabled=true'];
+
+async function renderedRules(operator: readonly string[]) {
   const tools = await ensureTools(['helm']);
-  const values = [
-    ...REQUIRED.spoke,
-    'versionOperator.enabled=true',
-    `versionOperator.release=registry.example.com/releases/release@sha256:${'a'.repeat(64)}`,
-    'versionOperator.monitoring.enabled=true',
-  ];
+  const values = [...REQUIRED.spoke, ...operator];
   const text = await runCommand(tools.path('helm'), ['template', 'agent', join(CHARTS, 'spoke'), '-n', NAMESPACE, ...sets(values)]);
   const found = parseAllDocuments(text).flatMap((document) => PrometheusRule.safeParse(document.toJS()).data ?? []);
   return found[0] ?? expect.fail('no PrometheusRule');
@@ -165,6 +180,97 @@ const casesOf = (job: string): readonly AlertCase[] => [
   })),
 ];
 
+const OF_CONFIG = 'upgradeconfig_name="managed-upgrade-config"';
+const pod = `namespace="${NAMESPACE}", pod="p"`;
+/** So for as long as the average asks, and then as long as the alert waits. */
+const AVERAGED = { silentAt: '9m', firesAt: '21m', goneAt: '26m' } as const;
+const gauge = (name: string, labels = '') => `${name}{${OF_CONFIG}, ${labels}${pod}}`;
+const ofUpgrade = { upgradeconfig_name: 'managed-upgrade-config' };
+
+const UPGRADE_CASES: readonly AlertCase[] = [
+  {
+    alert: 'ManagedUpgradeOperatorDown',
+    about: 'the operator does not answer',
+    series: { [`up{job="managed-upgrade-operator-metrics", namespace="${NAMESPACE}"}`]: over(10, 0, 1) },
+    ...TEN_MINUTES,
+    labels: { severity: 'warning' },
+  },
+  ...(
+    [
+      ['UpgradeConfigValidationFailedSRE', gauge('upgradeoperator_upgradeconfig_validation_failed'), 'critical', {}],
+      [
+        'UpgradeClusterCheckFailedSRE',
+        gauge('upgradeoperator_healthcheck_failed', 'state="Upgrading", version="1", reason="critical_alerts_firing", '),
+        'critical',
+        { state: 'Upgrading', version: '1', reason: 'critical_alerts_firing' },
+      ],
+      [
+        'UpgradeControlPlaneUpgradeTimeoutSRE',
+        gauge('upgradeoperator_controlplane_timeout', 'version="2", '),
+        'critical',
+        { version: '2' },
+      ],
+      ['UpgradeNodeUpgradeTimeoutSRE', gauge('upgradeoperator_worker_timeout', 'version="2", '), 'critical', { version: '2' }],
+      ['UpgradeNodeScalingFailedSRE', gauge('upgradeoperator_scaling_failed'), 'warning', {}],
+    ] as const
+  ).map(([alert, series, severity, labels]) => ({
+    alert,
+    about: 'it is so, and then no more',
+    series: { [series]: over(20, 1, 0) },
+    ...AVERAGED,
+    labels: { severity, ...ofUpgrade, ...labels },
+  })),
+  {
+    alert: 'UpgradeClusterCheckFailedSRE',
+    about: 'what owners are only told of is no reason',
+    series: {
+      [gauge('upgradeoperator_healthcheck_failed', 'state="New", version="1", reason="cluster_invalid_pdb", ')]: '1x100',
+      [gauge('upgradeoperator_healthcheck_failed', 'state="Upgrading", version="1", reason="cluster_operators_degraded", ')]: over(
+        20,
+        1,
+        0,
+      ),
+    },
+    ...AVERAGED,
+    labels: { severity: 'critical', ...ofUpgrade, state: 'Upgrading', version: '1', reason: 'cluster_operators_degraded' },
+  },
+  {
+    alert: 'UpgradeNodeDrainFailedSRE',
+    about: 'one of two nodes is late',
+    series: {
+      [`upgradeoperator_node_drain_timeout{node_name="n1", ${pod}}`]: over(20, 1, 0),
+      [`upgradeoperator_node_drain_timeout{node_name="n2", ${pod}}`]: '0x100',
+    },
+    ...AVERAGED,
+    labels: { severity: 'critical', node_name: 'n1' },
+  },
+  {
+    alert: 'UpgradeConfigSyncFailureOver4HrSRE',
+    about: 'OCM does not answer, and then does',
+    series: { [gauge('upgradeoperator_upgradeconfig_sync_timestamp')]: over(250, 0, 15_000) },
+    silentAt: '249m',
+    firesAt: '252m',
+    goneAt: '256m',
+    labels: { severity: 'warning', ...ofUpgrade },
+  },
+  {
+    alert: 'ManagedUpgradeGivenUp',
+    about: 'it was, and the next one begins',
+    series: { [gauge('upgradeoperator_upgrade_window_breached')]: over(10, 1, 0) },
+    ...TEN_MINUTES,
+    labels: { severity: 'warning', ...ofUpgrade },
+  },
+  {
+    alert: 'ManagedUpgradeOwnersNotTold',
+    about: 'they cannot be told, and then can',
+    series: { [gauge('upgrade_notification_failed', 'event="StateStarted", ')]: over(40, 1, 0) },
+    silentAt: '29m',
+    firesAt: '41m',
+    goneAt: '46m',
+    labels: { severity: 'warning', ...ofUpgrade, event: 'StateStarted' },
+  },
+];
+
 /** A case as promtool takes it. */
 function promtoolTest({ alert: alertname, about: name, series, silentAt, firesAt, labels, goneAt }: AlertCase) {
   const expected = (eval_time: string, ...of: readonly object[]) => ({ alertname, eval_time, exp_alerts: of });
@@ -176,13 +282,22 @@ function promtoolTest({ alert: alertname, about: name, series, silentAt, firesAt
   };
 }
 
+type Rules = Awaited<ReturnType<typeof renderedRules>>;
+
 test('the alerts of the version operator are known by name; each fires for what it is about, and ends with it', async () => {
+  const rules = await renderedRules(VERSION_OPERATOR);
+  await play(rules, ALERTS, casesOf(rules.metadata.name));
+});
+
+test('so are those of the upgrade operator, and none has a namespace: it would hold up the upgrade that it is about', async () => {
+  const rules = await renderedRules(UPGRADE_OPERATOR);
+  await play(rules, UPGRADE_ALERTS, UPGRADE_CASES);
+});
+
+async function play({ spec: { groups } }: Rules, alerts: readonly string[], cases: readonly AlertCase[]): Promise<void> {
   await ensureDebianPackages(MONITORING_PACKAGES, console.log);
-  const { metadata, spec } = await renderedRules();
-  const { groups } = spec;
-  expect(groups.flatMap(({ rules }) => rules.map(({ alert: name }) => name))).toEqual(ALERTS);
-  const cases = casesOf(metadata.name);
-  expect([...new Set(cases.map(({ alert }) => alert))]).toEqual(ALERTS);
+  expect(groups.flatMap(({ rules }) => rules.map(({ alert: name }) => name))).toEqual(alerts);
+  expect(new Set(cases.map(({ alert }) => alert))).toEqual(new Set(alerts));
   // texts are for people
   const bare = groups.map((group) => ({ ...group, rules: group.rules.map((rule) => ({ ...rule, annotations: undefined })) }));
   const dir = await mkdtemp(join(tmpdir(), 'flotilla-alerts-'));
@@ -196,4 +311,4 @@ test('the alerts of the version operator are known by name; each fires for what 
   } finally {
     await rm(dir, { recursive: true, force: true });
   }
-});
+}

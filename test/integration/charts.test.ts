@@ -127,6 +127,7 @@ describe('rendering', () => {
         'upgradeOperator.proxy.https=http://proxy.example.com:3128',
         'upgradeOperator.extraEnv[0].name=EXTRA',
         'upgradeOperator.extraEnv[0].value=yes',
+        'upgradeOperator.trustedCa.inject=true',
         'imagePullSecrets={pull}',
         'priorityClassName=system-cluster-critical',
         'nodeSelector.purpose=test',
@@ -262,6 +263,40 @@ describe('rendering', () => {
     expect(await names('upgradeOperator.enabled=true', 'crds.enabled=false')).not.toContain(
       'CustomResourceDefinition upgradeconfigs.upgrade.managed.openshift.io',
     );
+  });
+
+  test('Prometheus may find the Services of the upgrade operator where it is to scrape them, and nothing more', async () => {
+    const rendered = async (...values: string[]) =>
+      (await render('spoke', 'upgradeOperator.enabled=true', ...values)).objects.filter(({ metadata }) =>
+        metadata.name.endsWith('-metrics'),
+      );
+    const roles = (objects: Awaited<ReturnType<typeof rendered>>) => objects.filter(({ kind }) => kind.startsWith('Role'));
+    expect(roles(await rendered())).toEqual([]);
+    expect(roles(await rendered('upgradeOperator.serviceMonitor.enabled=true'))).toMatchObject([
+      {
+        kind: 'Role',
+        rules: [
+          { apiGroups: [''], resources: ['services', 'endpoints', 'pods'], verbs: ['get', 'list', 'watch'] },
+          { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: ['get', 'list', 'watch'] },
+        ],
+      },
+      { kind: 'RoleBinding', subjects: [{ kind: 'ServiceAccount', name: 'prometheus-k8s', namespace: 'openshift-monitoring' }] },
+    ]);
+    const without = ['upgradeOperator.serviceMonitor.enabled=true', 'upgradeOperator.serviceMonitor.serviceAccount.name='];
+    expect(roles(await rendered(...without))).toEqual([]);
+  });
+
+  test.each([
+    { name: 'filled by the cluster', value: 'inject=true', configMap: 'agent-flotilla-spoke-upgrade-operator-trusted-ca', made: 1 },
+    { name: 'of somebody else', value: 'configMap=corporate', configMap: 'corporate', made: 0 },
+  ])('the upgrade operator trusts the authorities of a ConfigMap, $name', async ({ value, configMap, made }) => {
+    const { objects } = await render('spoke', 'upgradeOperator.enabled=true', `upgradeOperator.trustedCa.${value}`);
+    const injected = objects.filter(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === configMap);
+    expect(injected).toHaveLength(made);
+    if (made > 0) expect(injected[0]).toMatchObject({ metadata: { labels: { 'config.openshift.io/inject-trusted-cabundle': 'true' } } });
+    const text = JSON.stringify(objects.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name.endsWith('-upgrade-operator')));
+    expect(text).toContain('{"name":"NODE_EXTRA_CA_CERTS","value":"/etc/flotilla/trusted-ca/ca-bundle.crt"}');
+    expect(text).toContain(`"configMap":{"name":"${configMap}","optional":true`);
   });
 
   test('the version operator comes when it is asked for, and is cluster-admin only where nothing less is named', async () => {

@@ -84,7 +84,12 @@ test('an UpgradeConfig of another name says that it does not count, and the one 
       version: '4.14.13',
       phase: 'New',
       conditions: [
-        { type: 'Validated', status: 'False', reason: 'NameNotActedUpon', message: expect.stringContaining('named managed-upgrade-config') },
+        {
+          type: 'Validated',
+          status: 'False',
+          reason: 'NameNotActedUpon',
+          message: expect.stringContaining('named managed-upgrade-config'),
+        },
       ],
     },
   ]);
