@@ -104,7 +104,7 @@ export function createUpdateGraph(options: UpdateGraphOptions = {}): UpdateGraph
   async function ask(url: string, entry: Entry): Promise<void> {
     try {
       Object.assign(entry, {
-        releases: await fetchReleases(new URL(url), { ...options, access, connections }),
+        releases: await fetchReleases(url, { ...options, access, connections }),
         fetchedAt: now(),
         failure: undefined,
       });
@@ -158,10 +158,11 @@ function graphUrl(upstream: string, channel: string): string | FlotillaError {
 type Fetching = UpdateGraphOptions & { readonly access: GraphAccess; readonly connections: Connections };
 
 async function fetchReleases(
-  url: URL,
+  url: string,
   { access, connections, timeoutMs, maxBytes = updateGraphLimits.bytes }: Fetching,
 ): Promise<Releases> {
-  const isTrusted = access.isTrusted(url);
+  const asked = new URL(url);
+  const isTrusted = access.isTrusted(asked);
   /** Redirects are judged too. */
   const dispatcherFor = (next: URL) => {
     const problem = access.problem(next);
@@ -169,12 +170,12 @@ async function fetchReleases(
     return connections.dispatcherFor(next);
   };
   const headers = { accept: 'application/json' };
-  const { status, text } = await httpGet(url, { headers, dispatcherFor, timeoutMs, maxBytes }).catch((error: unknown) => {
+  const { status, text } = await httpGet(asked, { headers, dispatcherFor, timeoutMs, maxBytes }).catch((error: unknown) => {
     if (error instanceof FlotillaError && error.code === HttpGetCode.tooLarge) throw malformed(error.message, error);
-    throw unreachable(url.href, isTrusted ? errorMessage(error) : whyUnreachable(error), error);
+    throw unreachable(url, isTrusted ? errorMessage(error) : whyUnreachable(error), error);
   });
   if (status !== 200)
-    throw new FlotillaError(UpdateGraphCode.refused, `error response from update graph url ${withoutCredentials(url.href)}: ${status}`);
+    throw new FlotillaError(UpdateGraphCode.refused, `error response from update graph url ${withoutCredentials(url)}: ${status}`);
   try {
     return releaseImages(parseUpdateGraph(text));
   } catch (error) {
