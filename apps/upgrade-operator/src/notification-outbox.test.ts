@@ -44,7 +44,7 @@ test('tells each state, and each upgrade, for itself', async () => {
 test('tells another attempt at the same version', async () => {
   const { box, seen } = outbox([async () => undefined]);
   await box.tell(letter);
-  await box.tell({ ...letter, upgradeConfig: { ...upgradeConfig, spec: { ...upgradeConfig.spec, upgradeAt: '2026-01-01T00:00:00Z' } } });
+  await box.tell({ ...letter, entry: { ...letter.entry, startTime: '2026-01-01T00:00:00Z' } });
   expect(seen.tries).toBe(2);
 });
 

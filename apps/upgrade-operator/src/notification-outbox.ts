@@ -1,6 +1,5 @@
 import { errorMessage } from '@flotilla/api';
 import { type BackOff, backOffMs, type Clock, pause } from '@flotilla/runtime';
-import { beginningOf } from '@flotilla/upgrade';
 import type { Notification, Notifier } from './ports.ts';
 import type { Told } from './steps/step.ts';
 
@@ -45,11 +44,8 @@ export class NotificationOutbox {
     return letter.isTold ? { isTold: true } : { isTold: false, ...(letter.problem !== undefined && { problem: letter.problem }) };
   }
 
-  /** By attempt: another one at the same version is told of anew. */
   #letterOf({ upgradeConfig, entry, state }: Notification): Letter {
-    const { type, upgradeAt, desired } = entry.begunWith ?? beginningOf(upgradeConfig.spec);
-    const attempt = [type, upgradeAt, desired.channel, desired.image].join(' ');
-    const key = `${upgradeConfig.metadata.uid}/${entry.version}/${attempt}/${state}`;
+    const key = `${upgradeConfig.metadata.uid}/${entry.version}/${entry.startTime}/${state}`;
     const letter = this.#letters.get(key) ?? { isTold: false, failures: 0, retryAt: 0 };
     this.#letters.set(key, letter);
     return letter;
