@@ -15,7 +15,7 @@ export interface GraphAccess {
   readonly guard: AddressGuard;
 }
 
-/** What the hub was told about update graphs. */
+/** Settings of the hub that decide about update graphs. */
 export interface GraphAccessOptions {
   /** Hosts that policies may name, each with or without a port. Default none; with tenancy the public graph's. */
   readonly allow?: readonly string[];

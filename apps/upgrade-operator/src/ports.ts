@@ -56,7 +56,7 @@ export interface Notification {
   readonly upgradeConfig: UpgradeConfig;
   /** The upgrade it is about, with its conditions as they are in this pass. */
   readonly entry: UpgradeHistory;
-  /** Of the health states: what was found (the tokens of spec/muo 6.1). Of a delay: `drain` when it is a drain's. Of an end: pools that stay behind. */
+  /** Health states: what was found (the tokens of spec/muo 6.1). A delay: `drain` when it is a drain's. An end: pools that stay behind. */
   readonly detail?: string;
 }
 
@@ -140,7 +140,7 @@ export interface Provider {
   readonly watch: Watch;
 }
 
-/** What is known of workers whose drain takes long. */
+/** Reports on workers whose drain takes long. */
 export interface NodeReports {
   /** Nodes that are not drained in the time that a drain takes, the longest first, and what holds each. */
   stuck(

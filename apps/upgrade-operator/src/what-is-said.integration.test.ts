@@ -1,4 +1,4 @@
-/** What people can see of an operator: its conditions, and its gauges after a restart. */
+/** An operator's conditions as people see them, and its gauges after a restart. */
 import { UpgradeConfig } from '@flotilla/api/managed';
 import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
 import { type ClusterActors, clearCluster, createSmallCluster, startClusterActors } from '@flotilla/control-plane/simulators';

@@ -11,7 +11,7 @@ import { MAX_REDIRECTS } from './redirects.ts';
 /** Fetches a URL with one client, and resolves to the text of the answer; rejects when there is none. */
 export type FetchByClient = (url: URL, how: { readonly ca: string; readonly authorization: string }) => Promise<string>;
 
-/** How a client fared in a case: what it ended with, and every request in order. `+` marks one with the credential. */
+/** The end of a case, and every request of the client in order; `+` marks one with the credential. */
 export interface RedirectOutcome {
   readonly end: 'there' | 'refused';
   readonly asked: readonly string[];
@@ -32,7 +32,7 @@ const STARTS = {
 export type RedirectCase = keyof typeof STARTS;
 
 /**
- * What every client has to do.
+ * The outcome that every client has to have.
  * @param mark `+` of a client that was given a credential; empty for one that never has any
  * @param most redirects that it follows
  */

@@ -16,7 +16,7 @@ export interface RedirectQuestion {
   readonly most?: number;
 }
 
-/** What is done with the answer. */
+/** The verdict on the answer. */
 export type Redirect =
   /** It is the answer. */
   | { readonly kind: 'answer' }

@@ -1,4 +1,4 @@
-/** What keeps workers from being done, for people. */
+/** Tells people why workers are not done. */
 import type { Node, Pod, PodDisruptionBudget } from '@flotilla/api/core';
 import type { MachineConfigPool } from '@flotilla/api/machine';
 import { cordonOf, isBeingConfigured, isControlPlaneNode } from './drain/cordon.ts';
@@ -7,7 +7,7 @@ import { protects } from './drain/selector.ts';
 const MOST_NODES = 3;
 const MOST_PODS = 5;
 const MOST_POOLS = 5;
-/** Of what a pool says of itself. */
+/** Characters of a pool's own message. */
 const LONGEST_MESSAGE = 256;
 const LONGEST = 1_500;
 
@@ -64,9 +64,9 @@ export function describePaused(pools: readonly MachineConfigPool[]): string | un
   return names.length === 0 ? undefined : names.slice(0, MOST_POOLS).join(', ') + more;
 }
 
-/** What is known of workers that are not done. */
+/** Facts about workers that are not done. */
 export interface WorkerFacts {
-  /** How many of how many. */
+  /** Workers that are left, of all. */
   readonly progress: string;
   readonly pools: readonly MachineConfigPool[];
   /** Nodes that are stuck, and what holds each. */

@@ -85,9 +85,14 @@ describe('policies that cannot be used', () => {
       want: /^False InvalidPlatformImage: policy with ClusterVersion must have upstream, channel, and version when image is not provided$/,
     },
     {
-      name: 'closed-graph',
+      name: 'graph-on-the-hub-itself',
       objects: [clusterVersion({ upstream: 'http://127.0.0.1:9/graph', channel: 'c', desiredUpdate: { version: '1' } })],
-      want: /^False InvalidPlatformImage: unable to request update graph on url http:\/\/127\.0\.0\.1:9\/graph/,
+      want: /^False InvalidPlatformImage: unable to request update graph on url http:\/\/127\.0\.0\.1:9\/graph\?channel=c: 127\.0\.0\.1:9 has an address of the hub's own/,
+    },
+    {
+      name: 'closed-graph',
+      objects: [clusterVersion({ upstream: 'http://graph.invalid/graph', channel: 'c', desiredUpdate: { version: '1' } })],
+      want: /^False InvalidPlatformImage: unable to request update graph on url http:\/\/graph\.invalid\/graph\?channel=c: connection failed \(E\w+\)$/,
     },
   ];
   test.each(policies)('$name', async ({ name, objects, copied, want }) => {

@@ -1,10 +1,10 @@
 import { type BackOff, backOffMs, type Clock } from '@flotilla/runtime';
 
-/** How long what was read is used. */
+/** Times for which a reading is used. */
 export interface Keeping {
   readonly clock: Clock;
   readonly keepMs: number;
-  /** How long a failure stands in for an answer, longer from failure to failure. Default: it is not kept. */
+  /** Time that a failure stands in for an answer, longer from failure to failure. Default: it is not kept. */
   readonly failures?: BackOff;
 }
 

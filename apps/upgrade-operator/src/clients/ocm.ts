@@ -51,7 +51,7 @@ export interface OcmClient extends AsyncDisposable {
   ensureServiceLog(clusterId: string, log: ServiceLog, how?: ServiceLogOptions): Promise<void>;
 }
 
-/** How a service log is posted. */
+/** Options of posting a service log. */
 export interface ServiceLogOptions {
   /** When the upgrade that it is about began: what was posted before is another one's. Default: any time. */
   readonly since?: string | undefined;

@@ -6,7 +6,7 @@ import { createReleaseSource } from './release-source.ts';
 
 const { signal } = new AbortController();
 const graph = { nodes: [{ version: '4.14.9' }, { version: '4.15.1' }], edges: [[0, 1]] };
-/** What a registry answers to whoever asks for something that it does not have. */
+/** A registry's answer to a question for something that it does not have. */
 const missing = answer({ errors: [{ code: 'MANIFEST_UNKNOWN' }] }, 404);
 
 async function world(...replies: Reply[]) {

@@ -81,7 +81,7 @@ async function readCurrent({ client, namespace }: ProviderOptions, signal: Abort
   });
 }
 
-/** What OCM's policies come to. */
+/** The upgrade that OCM's policies ask for. */
 interface WantedByOcm {
   readonly wanted: UpgradeConfigSpec | undefined;
   /** Policies that nobody can carry out. */

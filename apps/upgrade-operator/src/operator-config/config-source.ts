@@ -11,7 +11,7 @@ export interface ConfigNow {
   readonly config?: OperatorConfig;
   /** What is wrong with the present one. */
   readonly problem?: string;
-  /** What in it counts for nothing, though it can be used. */
+  /** Names the parts that count for nothing, though it can be used. */
   readonly remark?: string;
 }
 

@@ -3,7 +3,7 @@
 /** Whether one character is meant. */
 export type OneOf = (sign: string) => boolean;
 
-/** Of \d, \s and \w, by their letter. */
+/** The classes \d, \s and \w, by their letter. */
 export const PERL_CLASSES: Readonly<Record<string, OneOf>> = {
   d: (sign) => /^[0-9]$/.test(sign),
   s: (sign) => /^[\t\n\f\r ]$/.test(sign),

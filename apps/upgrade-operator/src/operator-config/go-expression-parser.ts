@@ -2,7 +2,7 @@
 
 import { CONTROLS, codeOf, equal, foldCase, not, type OneOf, PERL_CLASSES, posixClass, unicodeClass } from './go-expression-classes.ts';
 
-/** What has to be so between two characters. */
+/** A condition on the place between two characters. */
 export type Assertion = 'text-begins' | 'text-ends' | 'line-begins' | 'line-ends' | 'word-boundary' | 'no-word-boundary';
 
 /** An expression, read. */
@@ -82,7 +82,7 @@ class Parser {
     return { kind: 'any', parts: [...branches, { kind: 'all', parts }] };
   }
 
-  /** What follows is how often the part before it is repeated; then that part is replaced. */
+  /** Reads a repetition operator and applies it to the part before it; false: there is none. */
   #repeat(parts: Expression[], isNested: boolean): boolean {
     const started = this.#at;
     const counts = this.#counts();
@@ -259,7 +259,7 @@ const ASSERTIONS: Readonly<Record<string, Assertion>> = {
 
 const one = (is: OneOf, folds: boolean): Expression => ({ kind: 'one', is: folds ? foldCase(is) : is });
 
-/** How often the innermost part may be repeated by counts; stars count once. */
+/** The most repetitions of an innermost part by counts; stars count once. */
 function repeatsOf(expression: Expression): number {
   if (expression.kind === 'one' || expression.kind === 'assert') return 1;
   if (expression.kind !== 'repeat') return Math.max(1, ...expression.parts.map(repeatsOf));

@@ -8,7 +8,7 @@ export interface GoExpression {
   test(text: string): boolean;
 }
 
-/** What a thread of the search does next. */
+/** The next thing that a thread of the search does. */
 type State =
   | { readonly kind: 'one'; readonly is: (sign: string) => boolean; readonly next: number }
   | { readonly kind: 'assert'; readonly what: Assertion; readonly next: number }

@@ -42,7 +42,7 @@ export function readOperatorConfig(text: string | undefined): OperatorConfig {
   throw new OperatorConfigError(problems.join('; '));
 }
 
-/** What in a `config.yaml` that can be used counts for nothing; undefined: all of it counts. */
+/** Names the parts of a usable `config.yaml` that count for nothing; undefined: all of it counts. */
 export const remarkOn = (text: string): string | undefined => describeUnknownKeys(OperatorConfigFile, parseYaml(text));
 
 function parseYaml(text: string): unknown {

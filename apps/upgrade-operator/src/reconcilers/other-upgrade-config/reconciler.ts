@@ -3,7 +3,7 @@ import { type Client, patchStatus, type ReconcileResult, type Reconciler, startR
 import { historyOf, withEntry, withStepCondition } from '@flotilla/upgrade';
 import type { ReconcilerDeps } from '../deps.ts';
 
-/** What the reconciler works with. */
+/** Dependencies of the reconciler. */
 export interface OtherUpgradeConfigDeps extends Pick<ReconcilerDeps, 'namespace' | 'logger' | 'metrics' | 'clock'> {
   readonly client: Client;
 }
