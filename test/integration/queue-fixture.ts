@@ -63,6 +63,7 @@ export async function startRedis(...args: readonly string[]): Promise<AsyncDispo
 
 /** A process that runs steps, and the clusters of those it has begun and ended, in order. */
 export interface WorkerProcess extends AsyncDisposable {
+  readonly pid: number;
   readonly begun: readonly string[];
   readonly ended: readonly string[];
   /** SIGKILL; resolves when it is gone. */
@@ -90,7 +91,7 @@ export async function startWorkerProcess(
   started.once('exit', (code) => ready.reject(new Error(`the worker process ended with ${code} before it was ready`)));
   await ready.promise;
   const end = () => kill(started);
-  return { begun, ended, kill: end, [Symbol.asyncDispose]: end };
+  return { pid: started.pid ?? 0, begun, ended, kill: end, [Symbol.asyncDispose]: end };
 }
 
 async function kill(started: ChildProcess): Promise<void> {

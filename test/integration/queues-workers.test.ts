@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { openStore, type QueueStore, type StepHandler } from '@flotilla/queues';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
@@ -17,12 +18,12 @@ describe('worker processes', () => {
     await using redis = await startRedis();
     await using store = await openStore({ redisUrl: redis.url, log });
     await using steps = await startAsking(store);
-    // Seconds of work: however late the kill is, it meets a worker that has steps.
-    await using first = await startWorkerProcess(redis.url, 500);
-    await using second = await startWorkerProcess(redis.url, 500);
+    // The first ends none of its steps: however late the kill is, it meets a worker that has some.
+    await using first = await startWorkerProcess(redis.url, 600_000);
+    await using second = await startWorkerProcess(redis.url, 100);
     const names = Array.from({ length: 100 }, (_, i) => `c${i}`);
     for (const name of names) steps.want(key(name));
-    await until(() => expect(Math.min(first.ended.length, second.ended.length)).toBeGreaterThan(0));
+    await until(() => expect(Math.min(first.begun.length, second.ended.length)).toBeGreaterThan(0));
     await first.kill();
     const lost = first.begun.filter((name) => !first.ended.includes(name));
     expect(lost).not.toEqual([]);
@@ -52,6 +53,45 @@ describe('worker processes', () => {
     for (const name of ['broken', 'waits']) steps.want(key(name));
     await until(() => expect(worker.ended.toSorted()).toEqual(['broken', 'waits']));
     expect(worker.begun).toHaveLength(6);
+  });
+});
+
+describe('whoever else writes to the store', () => {
+  const MIB = 1024 ** 2;
+  /** Largest the process has been, in bytes: the kernel counts. */
+  async function peakOf(pid: number): Promise<number> {
+    const status = await readFile(`/proc/${pid}/status`, 'utf8');
+    return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1]) * 1024;
+  }
+  /** Makes jobs of 50 MB on the server: nobody has to send them. */
+  const ENLARGE = `
+    local queue, text = KEYS[1], string.rep('x', 50000000)
+    for i = 1, 3 do
+      redis.call('HSET', queue .. 'evil-' .. i, 'name', 'step', 'data', '"' .. text .. '"', 'opts', '{}', 'timestamp', '1', 'priority', '0')
+      redis.call('LPUSH', queue .. 'wait', 'evil-' .. i)
+    end
+    redis.call('ZADD', queue .. 'marker', 0, '0')`;
+
+  it.each([
+    { name: 'jobs of 50 MB', script: ENLARGE },
+    {
+      name: 'a job whose name has 50 MB',
+      script: "redis.call('LPUSH', KEYS[1] .. 'wait', string.rep('x', 50000000)); redis.call('ZADD', KEYS[1] .. 'marker', 0, '0')",
+    },
+  ])('$name grow no process, and every step is run', async ({ script }) => {
+    await using redis = await startRedis();
+    await using store = await openStore({ redisUrl: redis.url, log });
+    await using steps = await startAsking(store);
+    await using worker = await startWorkerProcess(redis.url, 0);
+    steps.want(key('first'));
+    await until(() => expect(worker.ended).toEqual(['first']));
+    const before = await peakOf(worker.pid);
+    const connection = new Redis(redis.url);
+    await connection.eval(script, 1, 'flotilla:steps:').finally(() => connection.disconnect());
+    const names = Array.from({ length: 20 }, (_, i) => `c${i}`);
+    for (const name of names) steps.want(key(name));
+    await until(() => expect(worker.ended).toEqual(expect.arrayContaining(names)), 60_000);
+    expect((await peakOf(worker.pid)) - before).toBeLessThan(64 * MIB);
   });
 });
 

@@ -3,7 +3,9 @@ import { errorMessage, FlotillaError } from '@flotilla/api';
 import { Coalescer } from '@flotilla/pace';
 import { Queue, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
+import { ReplyTooLargeError } from './bounded-connector.ts';
 import type { Line, LineOptions } from './line.ts';
+import { removeOversizedJobs } from './oversized-jobs.ts';
 import { keyId, type StepKey } from './step-key.ts';
 import { within } from './within.ts';
 
@@ -13,6 +15,7 @@ const PREFIX = 'flotilla';
 /** Seconds a mark outlives who set it. */
 const MARK_SECONDS = 3_600;
 const MAX_PRIORITY = 2 ** 21;
+const MAX_STALLS = 2;
 
 /** Connections of a process. Producers fail at once when the server is away; workers wait for it to come back. */
 export interface Connections {
@@ -51,6 +54,7 @@ export class BullmqLine implements Line {
   /** How often the mark was set. */
   #marks = 0;
   #isLooking = false;
+  #isSweeping = false;
   #closed = false;
 
   constructor(options: LineOptions, { producers, workers }: Connections, isShared: boolean) {
@@ -73,11 +77,15 @@ export class BullmqLine implements Line {
       concurrency,
       lockDuration: lockMs,
       stalledInterval: lockMs / 2,
-      // A job whose worker died is run by another, however often: runs are idempotent.
-      maxStalledCount: 1_000,
+      // A job whose worker died is run by another, and not for ever: it may be what the worker died of. Whoever wants the key puts it again.
+      maxStalledCount: MAX_STALLS,
       runRetryDelay: 250,
     });
-    this.#worker.on('error', (error) => log.warn({ reason: errorMessage(error) }, 'Worker failed to reach the store'));
+    this.#worker.on('error', (error) => {
+      if (isReplyTooLarge(error)) void this.#sweep();
+      else log.warn({ reason: errorMessage(error) }, 'Worker failed to reach the store');
+    });
+    workers.on('error', (error) => void (isReplyTooLarge(error) && this.#sweep()));
     this.#watchdog = setInterval(() => void this.#look(), watchdogMs).unref();
   }
 
@@ -167,6 +175,21 @@ export class BullmqLine implements Line {
     }
   }
 
+  /** A job that cannot be read would be handed out again and again. */
+  async #sweep(): Promise<void> {
+    if (this.#isSweeping) return;
+    this.#isSweeping = true;
+    const { name, log } = this.#options;
+    try {
+      const jobs = await removeOversizedJobs(this.#redis, PREFIX, name);
+      if (jobs > 0) log.warn({ queue: name, jobs }, 'Removed jobs that are larger than any of ours: see who else writes to the store');
+    } catch (error) {
+      log.warn({ queue: name, reason: errorMessage(error) }, 'Removing oversized jobs failed');
+    } finally {
+      this.#isSweeping = false;
+    }
+  }
+
   #left(key: StepKey): void {
     this.#sent.delete(keyId(key));
     this.#options.takenElsewhere(key);
@@ -195,6 +218,8 @@ export class BullmqLine implements Line {
     return `${PREFIX}:${this.#options.name}:de:${keyId(key)}`;
   }
 }
+
+const isReplyTooLarge = (error: unknown): boolean => error instanceof ReplyTooLargeError;
 
 /** Those who ask count from 0; BullMQ's own 0 means "none" and would overtake everything. */
 const toPriority = (priority: number): number => Math.min(Math.max(Math.trunc(priority), 0) + 1, MAX_PRIORITY);

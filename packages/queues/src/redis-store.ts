@@ -1,6 +1,7 @@
 import { errorMessage } from '@flotilla/api';
 import { backOffMs } from '@flotilla/pace';
 import { Redis, type RedisOptions } from 'ioredis';
+import { BoundedConnector } from './bounded-connector.ts';
 import { BullmqLine } from './bullmq-line.ts';
 import { StoreUnavailableError } from './errors.ts';
 import type { Log, QueueStore } from './line.ts';
@@ -58,6 +59,7 @@ export async function openRedisStore(target: RedisTarget, log: Log): Promise<Que
 function connect(address: string, options: RedisOptions, log: Log): Redis {
   const all: RedisOptions = {
     ...options,
+    Connector: BoundedConnector,
     connectTimeout: 5_000,
     keepAlive: 10_000,
     retryStrategy: (times) => backOffMs({ baseMs: 50, maxMs: 2_000, floor: 1 }, times),

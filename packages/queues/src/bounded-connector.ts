@@ -1,0 +1,62 @@
+import { createConnection, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { FlotillaError } from '@flotilla/api';
+import { AbstractConnector } from 'ioredis';
+import { z } from 'zod';
+import { ReplyBound } from './reply-bound.ts';
+
+/** Largest reply that is read: jobs carry names alone, and lists of them are short. */
+const MAX_REPLY_BYTES = 1024 * 1024;
+const DISCONNECT_MS = 2_000;
+
+/** Where to connect, of the options that ioredis hands on. */
+const Target = z.looseObject({
+  path: z.string().nullish(),
+  host: z.string().default('127.0.0.1'),
+  port: z.coerce.number().default(6379),
+  family: z.number().nullish(),
+  tls: z.looseObject({}).nullish(),
+});
+type Target = z.output<typeof Target>;
+
+/** A reply was larger than anything that is asked for here; its connection was ended before it was read. */
+export class ReplyTooLargeError extends FlotillaError {
+  constructor() {
+    super('FLOTILLA_QUEUE_REPLY_TOO_LARGE', `the queue's store answered with more than ${MAX_REPLY_BYTES} bytes`);
+  }
+}
+
+/**
+ * Connects as ioredis does, and ends the connection when a reply is larger than 1 MiB: who can write to the store decides what is in a job,
+ * and a client reads a reply whole before anybody sees it. Connections that BullMQ copies from one have it too.
+ */
+export class BoundedConnector extends AbstractConnector {
+  readonly #target: Target;
+
+  constructor(options: unknown) {
+    super(DISCONNECT_MS);
+    this.#target = Target.parse(options);
+  }
+
+  /** Never rejects before the next turn: a client that was disconnected meanwhile gets no connection. */
+  async connect(): Promise<Socket> {
+    this.connecting = true;
+    await Promise.resolve();
+    if (!this.connecting) throw new FlotillaError('FLOTILLA_QUEUE_CLOSED', 'Connection is closed.');
+    const stream = open(this.#target);
+    this.stream = stream;
+    stream.once('error', (error) => {
+      this.firstError = error;
+    });
+    const bound = new ReplyBound(MAX_REPLY_BYTES);
+    stream.on('data', (chunk: Buffer) => {
+      if (!bound.take(chunk)) stream.destroy(new ReplyTooLargeError());
+    });
+    return stream;
+  }
+}
+
+function open({ path, host, port, family, tls }: Target): Socket {
+  if (path) return createConnection({ path });
+  return tls ? connectTls({ host, port, servername: host, ...tls }) : createConnection({ host, port, family: family ?? 0 });
+}
