@@ -62,6 +62,44 @@ describe('files of images, kept by digest', () => {
     expect((await readdir(root)).sort()).toEqual(['a', 'c'].map((digit) => digit.repeat(64)));
   });
 
+  test('pinned images stay, however many others are kept after them', async () => {
+    const cache = new FileCache({ folder: root, keep: 2 });
+    const pinned = new Set([digest('a')]);
+    await cache.write(digest('a'), files, pinned);
+    await utimes(join(root, 'a'.repeat(64)), new Date(0), new Date(0));
+    for (const digit of ['b', 'c', 'd', 'e', 'f']) await cache.write(digest(digit), files, pinned);
+    expect((await readdir(root)).sort()).toEqual(['a', 'f'].map((digit) => digit.repeat(64)));
+  });
+
+  test('all together stay below the bound of bytes, and what was used longest ago goes first', async () => {
+    const cache = new FileCache({ folder: root, keep: 9, maxBytes: 250 });
+    const large = new Map([['manifests/a.yaml', Buffer.alloc(100)]]);
+    for (const [index, digit] of ['a', 'b', 'c'].entries()) {
+      await cache.write(digest(digit), large);
+      await utimes(join(root, digit.repeat(64)), new Date(index), new Date(index));
+    }
+    expect((await readdir(root)).sort()).toEqual(['b', 'c'].map((digit) => digit.repeat(64)));
+  });
+
+  test('what does not fit beside pinned images is refused, and pushes nothing out', async () => {
+    const cache = new FileCache({ folder: root, keep: 9, maxBytes: 250 });
+    const large = new Map([['manifests/a.yaml', Buffer.alloc(100)]]);
+    const pinned = new Set([digest('a'), digest('b')]);
+    for (const digit of ['a', 'b']) await cache.write(digest(digit), large, pinned);
+    await expect(cache.write(digest('c'), large, pinned)).rejects.toMatchObject({ code: 'FLOTILLA_REGISTRY_TOO_LARGE' });
+    expect((await readdir(root)).sort()).toEqual(['a', 'b'].map((digit) => digit.repeat(64)));
+    await cache.write(digest('c'), large, new Set([...pinned, digest('c')]));
+    expect(await cache.read(digest('a'))).toEqual(large);
+  });
+
+  test('an entry that cannot be read back makes room', async () => {
+    const cache = new FileCache({ folder: root, keep: 9 });
+    await cache.write(digest('a'), files);
+    await rm(join(root, 'a'.repeat(64), 'files.json'));
+    await cache.write(digest('b'), files);
+    expect(await readdir(root)).toEqual(['b'.repeat(64)]);
+  });
+
   test('nothing else in the folder is touched, but what a killed writer left behind is', async () => {
     const abandoned = `.${crypto.randomUUID()}.tmp`;
     for (const name of [abandoned, 'other', '.hidden.tmp']) {

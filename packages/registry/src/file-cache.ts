@@ -10,8 +10,10 @@ import { normalizeEntryPath } from './layer-tree.ts';
 export interface FileCacheOptions {
   /** A folder of its own for each choice of files; made when it is not there. */
   readonly folder: string;
-  /** Images whose files are kept: those used last; default 4. */
+  /** Images whose files are kept: the pinned ones and those used last; default 4. */
   readonly keep?: number;
+  /** All files that are kept together, bytes; default 768 MiB. Pinned images alone may exceed it. */
+  readonly maxBytes?: number;
   /** Largest file that is read back, bytes; default 64 MiB. */
   readonly maxFileBytes?: number;
 }
@@ -37,11 +39,13 @@ const ABANDONED_MS = 60 * 60_000;
 export class FileCache {
   readonly #folder: string;
   readonly #keep: number;
+  readonly #maxBytes: number;
   readonly #maxFileBytes: number;
 
-  constructor({ folder, keep = 4, maxFileBytes = 64 * 1024 * 1024 }: FileCacheOptions) {
+  constructor({ folder, keep = 4, maxBytes = 768 * 1024 * 1024, maxFileBytes = 64 * 1024 * 1024 }: FileCacheOptions) {
     this.#folder = folder;
     this.#keep = keep;
+    this.#maxBytes = maxBytes;
     this.#maxFileBytes = maxFileBytes;
   }
 
@@ -63,14 +67,17 @@ export class FileCache {
   }
 
   /**
-   * Keeps the files of an image, and drops those of the images that were used longest ago.
-   * @throws RegistryError `_STORE_FAILED` when the disk refuses, `_BAD_LAYER` for a path that leaves its folder
+   * Keeps the files of an image, and first drops those of the images that were used longest ago.
+   * @param pinned digests of images that are never dropped for another one
+   * @throws RegistryError `_TOO_LARGE` for what does not fit beside the pinned images, `_STORE_FAILED` when the disk refuses, `_BAD_LAYER` for a
+   * path that leaves its folder
    */
-  async write(digest: string, files: ReadonlyMap<string, Buffer>): Promise<void> {
+  async write(digest: string, files: ReadonlyMap<string, Buffer>, pinned: ReadonlySet<string> = new Set()): Promise<void> {
     const entry = this.#entryOf(digest);
     const unfinished = join(this.#folder, `.${randomUUID()}.tmp`);
     try {
       await mkdir(join(unfinished, 'files'), { recursive: true });
+      await this.#makeRoom(digest, sizeOf(files), pinned);
       const list: z.output<typeof FileList>['files'] = [];
       for (const [path, bytes] of files) {
         const target = join(unfinished, 'files', normalizeEntryPath(path));
@@ -82,7 +89,6 @@ export class FileCache {
       // a damaged entry, or one that another has written by now: the same content either way
       await rm(entry, { recursive: true, force: true });
       await rename(unfinished, entry);
-      await this.#prune(digest);
     } catch (cause) {
       await rm(unfinished, { recursive: true, force: true }).catch(() => undefined);
       if (cause instanceof RegistryError) throw cause;
@@ -108,21 +114,44 @@ export class FileCache {
     }
   }
 
-  /** Only what this class has written is ever removed. */
-  async #prune(written: string): Promise<void> {
-    const used = new Map<string, number>();
-    for (const name of await readdir(this.#folder)) {
-      if (!ENTRY.test(name) && !UNFINISHED.test(name)) continue;
-      const found = await stat(join(this.#folder, name)).catch(() => undefined);
-      if (found) used.set(name, found.mtimeMs);
+  /** Drops before it is written, so that the bound holds while it is. Only what this class has written is ever removed. */
+  async #makeRoom(digest: string, bytes: number, pinned: ReadonlySet<string>): Promise<void> {
+    const isPinned = (one: string): boolean => pinned.has(one);
+    const others = (await this.#entries()).filter((entry) => entry.digest !== digest);
+    let count = 1 + others.filter((entry) => isPinned(entry.digest)).length;
+    let total = bytes + sum(others.filter((entry) => isPinned(entry.digest)).map((entry) => entry.bytes));
+    if (!isPinned(digest) && total > this.#maxBytes)
+      throw new RegistryError(
+        RegistryErrorCode.tooLarge,
+        `the files of ${digest} have ${bytes} bytes, and ${total - bytes} of ${this.#maxBytes} are pinned in ${this.#folder}: give it more room`,
+      );
+    for (const entry of others.filter(({ digest: other }) => !isPinned(other)).sort((a, b) => b.usedMs - a.usedMs)) {
+      count++;
+      total += entry.bytes;
+      if (count > this.#keep || total > this.#maxBytes) await rm(entry.path, { recursive: true, force: true });
     }
-    const entries = [...used].filter(([name]) => ENTRY.test(name) && name !== written.slice('sha256:'.length));
-    const old = entries.sort(([, a], [, b]) => b - a).slice(Math.max(0, this.#keep - 1));
-    const abandoned = [...used].filter(([name, at]) => UNFINISHED.test(name) && at < Date.now() - ABANDONED_MS);
-    for (const [name] of [...old, ...abandoned]) await rm(join(this.#folder, name), { recursive: true, force: true });
+  }
+
+  /** What is kept; what a killed writer left behind goes on the way. */
+  async #entries(): Promise<{ readonly path: string; readonly digest: string; readonly usedMs: number; readonly bytes: number }[]> {
+    const entries = [];
+    for (const name of await readdir(this.#folder)) {
+      const path = join(this.#folder, name);
+      const found = ENTRY.test(name) || UNFINISHED.test(name) ? await stat(path).catch(() => undefined) : undefined;
+      if (!found) continue;
+      if (ENTRY.test(name)) {
+        // an entry without its list cannot be read back either
+        const list = await this.#readList(path);
+        const bytes = list ? sum(list.files.map(({ size }) => size)) : Number.POSITIVE_INFINITY;
+        entries.push({ path, digest: `sha256:${name}`, usedMs: found.mtimeMs, bytes });
+      } else if (found.mtimeMs < Date.now() - ABANDONED_MS) await rm(path, { recursive: true, force: true });
+    }
+    return entries;
   }
 }
 
+const sum = (sizes: readonly number[]): number => sizes.reduce((total, size) => total + size, 0);
+const sizeOf = (files: ReadonlyMap<string, Buffer>): number => sum([...files.values()].map(({ length }) => length));
 const sha256Of = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
 /** A plain file of exactly this size; undefined when it is anything else. */
