@@ -118,6 +118,12 @@ export class RegistryClient {
     });
   }
 
+  /** Every place that an image is looked for in, as `host/repository`: its own name and, by the rules, its mirrors. */
+  placesOf(reference: ImageReference): ReadonlySet<string> {
+    const endpoints = listEndpoints(reference, this.#rules, this.#insecureHosts);
+    return new Set([`${reference.host}/${reference.repository}`, ...endpoints.map(({ host, repository }) => `${host}/${repository}`)]);
+  }
+
   /** Digest the reference points to now, without its content; undefined when the registry does not have it. */
   async headManifest(reference: ImageReference, options: { signal?: AbortSignal } = {}): Promise<string | undefined> {
     const path = `manifests/${reference.digest ?? reference.tag ?? 'latest'}`;

@@ -1,4 +1,4 @@
-import { errorMessage, TerminalError } from '@flotilla/api';
+import { errorMessage, TerminalError, WaitingError } from '@flotilla/api';
 import { ConfigMap } from '@flotilla/api/core';
 import { PrecacheSpecKey, SpokeName } from '@flotilla/api/ran';
 import { isTransient } from '@flotilla/registry';
@@ -16,7 +16,8 @@ export interface PrefetchOptions {
 }
 
 /**
- * Reads the release that a pre-cache of this cluster is for, with its signatures, so that both are at hand when the link is not.
+ * Reads the release that a pre-cache of this cluster is for, with its signatures, so that both are at hand when the link is not. Whoever may write
+ * the ConfigMap chooses nothing but when: a release is read that is signed and of the cluster's own repository.
  */
 export function startPrefetch({ client, source, logger, metrics, clock, signal }: PrefetchOptions): Reconciler {
   const { namespace, specConfigMap: name } = SpokeName;
@@ -43,7 +44,7 @@ async function read(source: ReleaseSource, image: string, signal: AbortSignal): 
   try {
     await source.prefetch(image, signal);
   } catch (cause) {
-    if (isTransient(cause)) throw cause;
+    if (isTransient(cause) || cause instanceof WaitingError) throw cause;
     throw new TerminalError('FLOTILLA_RELEASE_PREFETCH', `${image} cannot be read ahead: ${errorMessage(cause)}`, { cause });
   }
 }

@@ -13,10 +13,13 @@ export interface ReleaseImageOptions {
 /** Reads files of release images. */
 export interface ReleaseImages {
   /**
-   * Files of the release in an image. Pinned by digest they are read once and then kept, so that they are at hand when no registry is.
+   * Files of the release in an image. Named by digest they are read once and then kept, so that they are at hand when no registry is.
+   * @param pinned digests of releases that are not dropped for this one
    * @throws RegistryError
    */
-  read(pullSpec: string, signal: AbortSignal): Promise<readonly PayloadFile[]>;
+  read(pullSpec: string, signal: AbortSignal, pinned?: ReadonlySet<string>): Promise<readonly PayloadFile[]>;
+  /** Whether an image is of the same repository as another one, or of a mirror of it. @throws RegistryError */
+  isOfRepository(pullSpec: string, other: string): boolean;
 }
 
 /** Reads releases from registries through a cache. */
@@ -24,7 +27,11 @@ export function releaseImages({ client, cacheFolder, logger }: ReleaseImageOptio
   const { fileBytes: maxFileBytes, totalBytes: maxTotalBytes } = payloadLimits;
   const cache = cacheFolder === undefined ? undefined : new FileCache({ folder: cacheFolder, maxFileBytes });
   return {
-    async read(pullSpec, signal) {
+    isOfRepository(pullSpec, other) {
+      const { host, repository } = parseImageReference(pullSpec);
+      return client.placesOf(parseImageReference(other)).has(`${host}/${repository}`);
+    },
+    async read(pullSpec, signal, pinned) {
       const reference = parseImageReference(pullSpec);
       const kept = reference.digest === undefined ? undefined : await cache?.read(reference.digest);
       if (kept) return toPayloadFiles(kept);
@@ -33,7 +40,7 @@ export function releaseImages({ client, cacheFolder, logger }: ReleaseImageOptio
       // a release that cannot be kept can be applied all the same
       if (reference.digest !== undefined)
         await cache
-          ?.write(reference.digest, files)
+          ?.write(reference.digest, files, pinned)
           .catch((err: unknown) => logger.warn({ err, release: pullSpec }, 'Keeping the files of a release failed'));
       return toPayloadFiles(files);
     },

@@ -18,6 +18,8 @@ let signature: Uint8Array;
 /** Paths of stores that have the signature. */
 let having: Set<string>;
 let asked: string[];
+/** Images whose files were read. */
+let downloads: string[];
 /** What the cluster keeps, by kind, namespace and name. */
 let objects: Map<string, KubeObject>;
 
@@ -40,6 +42,7 @@ afterAll(() => server?.close());
 beforeEach(() => {
   having = new Set();
   asked = [];
+  downloads = [];
   objects = new Map();
 });
 
@@ -63,6 +66,8 @@ const client = (): Client => {
   return known as unknown as Client;
 };
 
+const running = { version: '4.20.1', image: `registry.example/release@sha256:${'b'.repeat(64)}` };
+
 /** Manifests of the release that is applied. */
 async function applied(data: object | null): Promise<readonly Manifest[]> {
   const annotations = { 'release.openshift.io/verification-config-map': '' };
@@ -80,11 +85,13 @@ async function applied(data: object | null): Promise<readonly Manifest[]> {
 /** A source of a cluster with these stores of its own. */
 async function source(signatureStores?: object[], data: object | null = { 'verifier-public-key-a': armor, 'store-a': `${base}/payload` }) {
   const manifests = await applied(data);
-  const clusterVersion = ClusterVersion.schema.parse({ metadata: { name: 'version' }, spec: { clusterID: 'x', signatureStores } });
+  const clusterVersion = ClusterVersion.schema.parse({ metadata: { name: 'version' }, spec: { clusterID: 'x', signatureStores },
+    status: { desired: running, history: [{ ...running, state: 'Completed', startedTime: '', completionTime: null, verified: true }] },
+  });
   const files = [{ path: 'manifests/a.json', content: Buffer.from('{}') }];
   return registrySource({
     client: client(),
-    images: { read: async () => files },
+    images: { read: async (read) => (downloads.push(read), files), isOfRepository: (of, other) => of.split('@')[0] === other.split('@')[0] },
     isKeeping: true,
     applied: () => manifests,
     clusterVersion: () => clusterVersion,
@@ -117,9 +124,19 @@ test('what was kept is enough the next time', async () => {
   expect(asked).toEqual([]);
 });
 
-test('what is read ahead brings its signature, and harms nothing when there is none', async () => {
-  await (await source()).prefetch(image, signal);
-  expect(objects.size).toBe(0);
+test('nothing of a release that nobody vouches for is downloaded ahead', async () => {
+  await expect((await source()).prefetch(image, signal)).rejects.toThrow(/is not read ahead, because it is not verified: .*keyring/);
+  expect(downloads).toEqual([]);
+});
+
+test('nothing of another repository is asked for ahead, signed or not', async () => {
+  having.add('payload');
+  const foreign = image.replace('registry.example/release', 'elsewhere.example/release');
+  await expect((await source()).prefetch(foreign, signal)).rejects.toThrow(/another repository .*\(registry\.example\/release\)/);
+  expect([...downloads, ...asked]).toEqual([]);
+});
+
+test('what is read ahead brings its signature', async () => {
   having.add('payload');
   await (await source()).prefetch(image, signal);
   having.clear();

@@ -1,7 +1,7 @@
-import { errorMessage, FlotillaError } from '@flotilla/api';
+import { errorMessage, FlotillaError, WaitingError } from '@flotilla/api';
 import type { ClusterProxy, ClusterVersion } from '@flotilla/api/config';
 import { ConfigMap } from '@flotilla/api/core';
-import type { Manifest } from '@flotilla/release';
+import { type Manifest, resolveDesiredUpdate } from '@flotilla/release';
 import {
   digestOfPullSpec,
   readVerificationConfig,
@@ -35,8 +35,11 @@ export interface RegistrySourceOptions extends SourceSurroundings {
   readonly logger: Logger;
 }
 
-/** What looking for signatures ahead may take, milliseconds. */
+/** Reading ahead is bounded: looking for signatures, then downloading; milliseconds. */
 const VERIFY_AHEAD_MS = 60_000;
+const READ_AHEAD_MS = 10 * 60_000;
+/** A release that nobody vouches for is looked at again after so long: its signature may come, milliseconds. */
+const UNVERIFIED_AGAIN_MS = 5 * 60_000;
 
 /** Releases of registries, each verified by the keys of the release before it. */
 export function registrySource(options: RegistrySourceOptions): ReleaseSource {
@@ -49,23 +52,20 @@ export function registrySource(options: RegistrySourceOptions): ReleaseSource {
   };
   return {
     async prefetch(image, signal) {
-      await images.read(image, signal);
-      try {
-        await keep(
-          image,
-          await verified(digestOfPullSpec(image), options, AbortSignal.any([signal, AbortSignal.timeout(VERIFY_AHEAD_MS)])),
-          signal,
-        );
-      } catch (err) {
-        // whether it may be taken is asked when it is
-        logger.info({ err, release: image }, 'A release that is read ahead is not verified yet');
-      }
+      refuseForeign(image, options);
+      const until = AbortSignal.any([signal, AbortSignal.timeout(VERIFY_AHEAD_MS)]);
+      const signatures = await verified(digestOfPullSpec(image), options, until).catch((cause: unknown) => {
+        const why = `${image} is not read ahead, because it is not verified: ${errorMessage(cause)}`;
+        throw new WaitingError('FLOTILLA_RELEASE_PREFETCH', why, UNVERIFIED_AGAIN_MS);
+      });
+      await images.read(image, AbortSignal.any([signal, AbortSignal.timeout(READ_AHEAD_MS)]), pinnedOf(options));
+      await keep(image, signatures, signal);
     },
     async retrieve(release, signal) {
       const verify = (digest: string, until: AbortSignal) => verified(digest, options, until);
       const { signatures, ...retrieved } = await retrieveRelease(release, {
         verify,
-        fetch: (image, until) => images.read(image, until),
+        fetch: (image, until) => images.read(image, until, pinnedOf(options)),
         clock,
         signal,
       });
@@ -73,6 +73,37 @@ export function registrySource(options: RegistrySourceOptions): ReleaseSource {
       return retrieved;
     },
   };
+}
+
+/** Releases that the cluster runs, ran before or is sent to, as its ClusterVersion names them. */
+function knownImages(clusterVersion: ClusterVersion | undefined): string[] {
+  if (!clusterVersion) return [];
+  const { status } = clusterVersion;
+  const completed = status?.history?.find(({ state }) => state === 'Completed');
+  const images = [resolveDesiredUpdate(clusterVersion)?.image, status?.desired?.image, status?.history?.[0]?.image, completed?.image];
+  return images.filter((image) => image !== undefined && image !== '');
+}
+
+/** Digests of releases that stay in the cache whatever else is read. */
+export const pinnedOf = ({ clusterVersion }: Pick<SourceSurroundings, 'clusterVersion'>): ReadonlySet<string> =>
+  new Set(knownImages(clusterVersion()).map(digestOfPullSpec));
+
+/** What pre-caching left on the cluster names an image; it does not decide where releases come from. */
+function refuseForeign(image: string, { images, clusterVersion }: RegistrySourceOptions): void {
+  const known = knownImages(clusterVersion());
+  if (known.some((other) => isOfRepository(images, image, other))) return;
+  const repositories = [...new Set(known.map((name) => name.replace(/@.*/, '')))].join(', ') || 'none yet';
+  const why = `${image} is not read ahead: it is of another repository than the releases of the ClusterVersion (${repositories}) and their mirrors`;
+  throw new WaitingError('FLOTILLA_RELEASE_PREFETCH', why, UNVERIFIED_AGAIN_MS);
+}
+
+/** A name that is none is of no repository: whoever reads it is told so. */
+function isOfRepository(images: ReleaseImages, image: string, other: string): boolean {
+  try {
+    return images.isOfRepository(image, other);
+  } catch {
+    return false;
+  }
 }
 
 async function verified(digest: string, options: RegistrySourceOptions, signal: AbortSignal): Promise<readonly Uint8Array[]> {

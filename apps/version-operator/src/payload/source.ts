@@ -16,6 +16,9 @@ export interface ReleaseSource {
     release: { readonly version: string; readonly image: string; readonly force: boolean },
     signal: AbortSignal,
   ): Promise<RetrievedPayload>;
-  /** Has what taking a release needs at hand, so that it can be taken with no link. @throws what reading the image is refused for */
+  /**
+   * Has what taking a release needs at hand, so that it can be taken with no link.
+   * @throws WaitingError for a release that nobody vouches for yet: nothing of it is downloaded; and what reading the image is refused for
+   */
   prefetch(image: string, signal: AbortSignal): Promise<void>;
 }
