@@ -122,8 +122,8 @@ async function pushRelease(version: string, storeUrl: string): Promise<string> {
     content: { bytes: JSON.stringify(object) },
   }));
   const image = await writeImage(store, { platform: currentPlatform(), layers: [{ content: { files }, compression: 'gzip' }] });
-  const repository = `releases/v${version.replaceAll('.', '-')}`;
-  await pushImage({ client: pusher, store, image, reference: parseImageReference(`127.0.0.1:${registry.port}/${repository}:1`) });
+  const repository = 'releases/release';
+  await pushImage({ client: pusher, store, image, reference: parseImageReference(`127.0.0.1:${registry.port}/${repository}:${version}`) });
   signatureOf.set(image.digest.replace(':', '='), await signed(signatureContent(image.digest), key));
   return `${cluster.gatewayAddress}:${registry.port}/${repository}@${image.digest}`;
 }

@@ -71,7 +71,7 @@ export type OperatorConfig = Readonly<z.output<typeof Settings>>;
 const options: readonly OptionRow[] = [
   ['--kubeconfig <file>', 'KUBECONFIG', 'kubeconfig for the cluster; default in-cluster'],
   ['--payload <folder>', 'PAYLOAD', 'release payload: the folder that holds manifests/ and release-manifests/'],
-  ['--image <pull spec>', 'RELEASE_IMAGE', 'release image; with --payload the name of that payload, else it is fetched'],
+  ['--image <pull spec>', 'RELEASE_IMAGE', 'release image to install with; with --payload the name of that payload, else it is fetched'],
   ['--cache-folder <folder>', 'CACHE_FOLDER', 'where files of releases are kept, also of the one that a pre-cache is for; default nowhere'],
   ['--pull-secret <file>', 'PULL_SECRET', "credentials of registries, as Docker's config.json; default none"],
   ['--registry-ca <file>', 'REGISTRY_CA', 'PEM of authorities of registries besides those of the system; default none'],

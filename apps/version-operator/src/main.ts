@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { CLUSTER_VERSION_NAME, VERSION_NAMESPACE } from '@flotilla/api/config';
 import { PayloadPath, parseReleaseMetadata } from '@flotilla/release';
 import { readPayloadFolder } from '@flotilla/release/folder';
+import { digestOfPullSpec } from '@flotilla/release/signatures';
 import { createClient, type Program, runProgram } from '@flotilla/runtime';
 import { type OperatorConfig, readConfig } from './config.ts';
 import { degradedBlocks } from './degraded.ts';
@@ -11,6 +12,7 @@ import { ScraperAuthorities } from './metrics/scraper-authorities.ts';
 import { ensureNamespace } from './namespace.ts';
 import { runVersionOperator, type VersionOperatorOptions } from './operator.ts';
 import { imageOfVersion } from './own-payload.ts';
+import type { GivenRelease } from './payload/first-release.ts';
 import { openRegistries } from './payload/registry-access.ts';
 import { type ReleaseImages, releaseImages } from './payload/release-image.ts';
 import { registrySource } from './payload/release-source.ts';
@@ -33,7 +35,8 @@ async function main(program: Program<OperatorConfig>): Promise<void> {
   const images = releaseImages({ client: registries, cacheFolder, logger });
   const options: VersionOperatorOptions = {
     client,
-    own: await ownPayload(config, images, signal),
+    given: await givenRelease(config, images),
+    reopen: (image, until) => images.read(image, until, pinned(image)),
     source: (surroundings) => registrySource({ client, images, isKeeping: !config.observe, clock, logger, ...surroundings }),
     isPrefetching: cacheFolder !== undefined && !config.observe,
     profile: config.clusterProfile,
@@ -67,23 +70,21 @@ async function main(program: Program<OperatorConfig>): Promise<void> {
   // the reference operator's own lease: at most one of both leads
   await program.lead({ client, ref: { namespace: VERSION_NAMESPACE, name: CLUSTER_VERSION_NAME } }, async (leading) => {
     logger.info({ server: client.server }, 'Leading');
-    for (let isChanged = false; !leading.aborted; isChanged = true)
-      await runVersionOperator({ ...options, own: await ownPayload(config, images, leading), isChanged }, leading);
+    for (let isChanged = false; !leading.aborted; isChanged = true) await runVersionOperator({ ...options, isChanged }, leading);
   });
 }
 
-async function ownPayload(
-  { payload, image = '' }: OperatorConfig,
-  images: ReleaseImages,
-  signal: AbortSignal,
-): Promise<VersionOperatorOptions['own']> {
-  if (payload === undefined) return { image: () => image, files: await images.read(image, signal), verified: false };
+const pinned = (image: string): ReadonlySet<string> => new Set([digestOfPullSpec(image)]);
+
+/** The release that the options name. */
+async function givenRelease({ payload, image = '' }: OperatorConfig, images: ReleaseImages): Promise<GivenRelease> {
+  if (payload === undefined) return { image: () => image, read: (signal) => images.read(image, signal, pinned(image)), isFolder: false };
   const metadata = await readFile(join(payload, PayloadPath.metadata)).catch(() => undefined);
   const version = metadata ? parseReleaseMetadata(metadata).version : '';
   return {
     image: (clusterVersion) => image || imageOfVersion(version, clusterVersion),
-    files: readPayloadFolder(payload),
-    verified: false,
+    read: () => readPayloadFolder(payload),
+    isFolder: true,
   };
 }
 

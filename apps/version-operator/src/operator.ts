@@ -21,11 +21,12 @@ import { RequestBudget } from './cluster/request-budget.ts';
 import { buildContextOf, type ClusterSettings, clusterSettings, featuresOf } from './cluster/settings.ts';
 import { Wakeups } from './cluster/wakeups.ts';
 import { serveVersionMetrics } from './metrics/version-metrics.ts';
+import { type GivenRelease, readFirstRelease } from './payload/first-release.ts';
 import { startPrefetch } from './payload/prefetch.ts';
 import { readRelease } from './payload/release.ts';
 import type { SourceSurroundings } from './payload/release-source.ts';
 import { ReleaseTaker } from './payload/release-taker.ts';
-import type { ReleaseSource, RetrievedPayload } from './payload/source.ts';
+import type { ReleaseFiles, ReleaseSource } from './payload/source.ts';
 import type { VersionCaches } from './reconcilers/cluster-version/observe.ts';
 import { startVersionReconciler } from './reconcilers/cluster-version/reconciler.ts';
 import { startClusterUpdates, type UpdateSources } from './updates/cluster-updates.ts';
@@ -33,8 +34,10 @@ import { startClusterUpdates, type UpdateSources } from './updates/cluster-updat
 /** What an operator is made of. */
 export interface VersionOperatorOptions {
   readonly client: Client;
-  /** The release the operator itself is of. The name of a payload that came without one is asked of the cluster. */
-  readonly own: { readonly image: (clusterVersion: ClusterVersion | undefined) => string } & Pick<RetrievedPayload, 'files' | 'verified'>;
+  /** The release that the operator is started with. */
+  readonly given: GivenRelease;
+  /** Files of the release that the cluster runs, where that is another one. */
+  readonly reopen: (image: string, signal: AbortSignal) => Promise<ReleaseFiles>;
   readonly source: (surroundings: SourceSurroundings) => ReleaseSource;
   /** Whether the release that a pre-cache is for is read ahead; default no. */
   readonly isPrefetching?: boolean;
@@ -84,15 +87,23 @@ export async function runVersionOperator(options: VersionOperatorOptions, stop: 
   await seen(caches.versions, logger, signal);
   if (signal.aborted) return;
 
-  const { own, profile, excludeIdentifier, alwaysEnabled, degradedBlocks, passEveryMs, observe } = options;
+  const { given, reopen, profile, excludeIdentifier, alwaysEnabled, degradedBlocks, passEveryMs, observe } = options;
   const reading = () => {
     const { featureSet } = featuresOf(settings, '');
     return { profile, featureSet, gatesOf: (of: string) => featuresOf(settings, of).listed, excludeIdentifier };
   };
-  const image = own.image(version());
-  const release = await readRelease(own.files, { ...reading(), image, verified: own.verified, local: true, signal });
+  const release = await readFirstRelease(
+    { given, reopen, clusterVersion: version, isObserving: observe !== undefined, client, clock, logger },
+    (files, { image, verified }) => readRelease(files, { ...reading(), image, verified, local: true, signal }),
+    signal,
+  );
   logger.info(
-    { release: release.release.version, image, manifests: release.manifests.length, excluded: release.excluded.length },
+    {
+      release: release.release.version,
+      image: release.release.image,
+      manifests: release.manifests.length,
+      excluded: release.excluded.length,
+    },
     'Loaded the release',
   );
   const features = featureKey(settings, release.release.version);

@@ -75,7 +75,8 @@ function start(version = '4.20.1', more: readonly object[] = []): void {
       await runVersionOperator(
         {
           client: own,
-          own: { image: () => smallImage(version), files: smallRelease({ version, more }), verified: true },
+          given: { image: () => smallImage(version), read: () => smallRelease({ version, more }), isFolder: true },
+          reopen: async (image) => smallRelease({ version: VERSIONS.find((each) => smallImage(each) === image) ?? version }),
           source: () => source,
           profile: 'self-managed-high-availability',
           alwaysEnabled: [],

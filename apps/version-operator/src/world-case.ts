@@ -108,7 +108,12 @@ export class World implements AsyncDisposable {
     const running = runVersionOperator(
       {
         client: this.client,
-        own: { image: () => imageOf(own), files: filesOf(own), verified: false },
+        given: { image: () => imageOf(own), read: () => filesOf(own), isFolder: true },
+        reopen: async (image) => {
+          const release = [own, ...others].find((one) => imageOf(one) === image);
+          if (!release) throw new Error(`no release ${image}`);
+          return filesOf(release);
+        },
         source: () => ({
           retrieve: async ({ image }) => {
             const release = others.find((one) => imageOf(one) === image);

@@ -47,6 +47,7 @@ export {
   clusterVersionStatus,
   clusterVersionTrouble,
   type KnownUpdates,
+  releaseNotReadStatus,
 } from './cluster-version/status.ts';
 export { type FieldError, validateClusterVersion, withoutInvalid } from './cluster-version/validation.ts';
 export { isEdge, nextReport, type WorkReport } from './cluster-version/work-report.ts';

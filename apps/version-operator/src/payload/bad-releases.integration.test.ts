@@ -109,7 +109,8 @@ beforeAll(async () => {
   running = runVersionOperator(
     {
       client,
-      own: { image: () => `${host}/releases/own@sha256:${'0'.repeat(64)}`, files, verified: false },
+      given: { image: () => `${host}/releases/own@sha256:${'0'.repeat(64)}`, read: () => files, isFolder: true },
+      reopen: (image, until) => images.read(image, until),
       source: (surroundings) => registrySource({ client, images, isKeeping: true, clock: systemClock, logger, ...surroundings }),
       profile: 'self-managed-high-availability',
       alwaysEnabled: [],

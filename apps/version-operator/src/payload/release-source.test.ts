@@ -85,13 +85,21 @@ async function applied(data: object | null): Promise<readonly Manifest[]> {
 /** A source of a cluster with these stores of its own. */
 async function source(signatureStores?: object[], data: object | null = { 'verifier-public-key-a': armor, 'store-a': `${base}/payload` }) {
   const manifests = await applied(data);
-  const clusterVersion = ClusterVersion.schema.parse({ metadata: { name: 'version' }, spec: { clusterID: 'x', signatureStores },
+  const clusterVersion = ClusterVersion.schema.parse({
+    metadata: { name: 'version' },
+    spec: { clusterID: 'x', signatureStores },
     status: { desired: running, history: [{ ...running, state: 'Completed', startedTime: '', completionTime: null, verified: true }] },
   });
   const files = [{ path: 'manifests/a.json', content: Buffer.from('{}') }];
   return registrySource({
     client: client(),
-    images: { read: async (read) => (downloads.push(read), files), isOfRepository: (of, other) => of.split('@')[0] === other.split('@')[0] },
+    images: {
+      read: async (pullSpec) => {
+        downloads.push(pullSpec);
+        return files;
+      },
+      isOfRepository: (of, other) => of.split('@')[0] === other.split('@')[0],
+    },
     isKeeping: true,
     applied: () => manifests,
     clusterVersion: () => clusterVersion,

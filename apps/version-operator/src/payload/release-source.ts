@@ -81,7 +81,7 @@ function knownImages(clusterVersion: ClusterVersion | undefined): string[] {
   const { status } = clusterVersion;
   const completed = status?.history?.find(({ state }) => state === 'Completed');
   const images = [resolveDesiredUpdate(clusterVersion)?.image, status?.desired?.image, status?.history?.[0]?.image, completed?.image];
-  return images.filter((image) => image !== undefined && image !== '');
+  return images.flatMap((image) => image || []);
 }
 
 /** Digests of releases that stay in the cache whatever else is read. */

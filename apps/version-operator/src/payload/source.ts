@@ -1,8 +1,11 @@
 import type { PayloadFile } from '@flotilla/release';
 
+/** Files of a release. */
+export type ReleaseFiles = Iterable<PayloadFile> | AsyncIterable<PayloadFile>;
+
 /** A release image's payload. */
 export interface RetrievedPayload {
-  readonly files: Iterable<PayloadFile> | AsyncIterable<PayloadFile>;
+  readonly files: ReleaseFiles;
   /** Its signature was checked. */
   readonly verified: boolean;
   /** Why it was taken although it could not be verified; empty for no reason. */

@@ -1,7 +1,8 @@
 import { findCondition } from '@flotilla/api';
 import type { ClusterVersion, ClusterVersionStatus, ConditionalUpdate, ConditionalUpdateRisk, Release } from '@flotilla/api/config';
+import type { UpdateError } from '../graph/update-error.ts';
 import type { EnabledCapabilities } from '../inclusion/capabilities.ts';
-import { acceptedOf } from './acceptance.ts';
+import { acceptedOf, type NamedRelease, stepFailedMessage } from './acceptance.ts';
 import { conditionsAfter, type Verdict } from './conditions.ts';
 import { type FailureReading, readFailure } from './failure.ts';
 import { historyAfter } from './history.ts';
@@ -166,6 +167,26 @@ function workFields(stored: ClusterVersionStatus | undefined, work: WorkReport, 
   return {
     history: [...historyAfter(stored?.history ?? [], { version, image, completed, verified, acceptedRisks, nowMs })],
     capabilities: { enabledCapabilities: [...capabilities.enabled].toSorted(), knownCapabilities: [...capabilities.known].toSorted() },
+  };
+}
+
+/** The status of a ClusterVersion whose release cannot be read yet: nothing is known of the cluster but what was stored. */
+export function releaseNotReadStatus(
+  object: ClusterVersion,
+  release: NamedRelease,
+  error: UpdateError,
+  nowMs: number,
+): ClusterVersionStatus {
+  const stored = object.status;
+  const reason = 'RetrievePayload';
+  const verdict: Verdict = { type: 'ReleaseAccepted', status: 'False', reason, message: stepFailedMessage(reason, release, error) };
+  return {
+    ...stored,
+    availableUpdates: stored?.availableUpdates ?? null,
+    desired: stored?.desired ?? { version: '', image: '' },
+    versionHash: stored?.versionHash ?? '',
+    observedGeneration: stored?.observedGeneration ?? 0,
+    conditions: conditionsAfter(stored?.conditions, [verdict], { nowMs }),
   };
 }
 

@@ -1,0 +1,55 @@
+import { ClusterVersion } from '@flotilla/api/config';
+import { expect, test } from 'vitest';
+import { firstRelease } from './first-release.ts';
+
+const image = (digit: string, repository = 'registry.example/release'): string => `${repository}@sha256:${digit.repeat(64)}`;
+const entry = (version: string, of: string, state = 'Completed', verified = true) => ({
+  state,
+  startedTime: '2026-01-01T00:00:00Z',
+  completionTime: null,
+  version,
+  image: of,
+  verified,
+});
+const cluster = (history: readonly object[], desiredUpdate?: object): ClusterVersion =>
+  ClusterVersion.schema.parse({
+    metadata: { name: 'version' },
+    spec: { clusterID: 'x', desiredUpdate },
+    status: { desired: { version: '', image: '' }, history },
+  });
+const given = image('a');
+
+test.each<{ name: string; version: ClusterVersion | undefined; want: object }>([
+  { name: 'a cluster that nobody has installed takes the given one', version: cluster([]), want: { image: given, isGiven: true } },
+  { name: 'no ClusterVersion', version: undefined, want: { image: given, isGiven: true, verified: false } },
+  {
+    name: 'the given one is run: its signature was checked',
+    version: cluster([entry('4.20.1', given)]),
+    want: { version: '4.20.1', image: given, isGiven: true, verified: true },
+  },
+  {
+    name: 'after an update the newer one counts, although nobody asks for it any more',
+    version: cluster([entry('4.20.2', image('b')), entry('4.20.1', given)]),
+    want: { version: '4.20.2', image: image('b'), isGiven: false, verified: true },
+  },
+  {
+    name: 'in the middle of an update the one that is being applied counts',
+    version: cluster([entry('4.20.2', image('b'), 'Partial', false), entry('4.20.1', given)], { image: image('b') }),
+    want: { image: image('b'), isGiven: false, verified: false },
+  },
+  {
+    name: 'the given one is asked for: it is taken as it is, as a release that brings its own operator',
+    version: cluster([entry('4.20.2', image('b'))], { image: given }),
+    want: { image: given, isGiven: true, verified: false },
+  },
+  {
+    name: 'a release that was named by a tag cannot be found again',
+    version: cluster([entry('4.20.2', 'registry.example/release:4.20.2')]),
+    want: { image: given, isGiven: true },
+  },
+  {
+    name: 'another name of the given one keeps the name that the history has',
+    version: cluster([entry('4.20.1', image('a', 'mirror.example/release'))]),
+    want: { image: image('a', 'mirror.example/release'), isGiven: false },
+  },
+])('$name', ({ version, want }) => expect(firstRelease(version, given)).toMatchObject(want));

@@ -1,0 +1,102 @@
+import { errorMessage, mergePatch } from '@flotilla/api';
+import { ClusterVersion } from '@flotilla/api/config';
+import { type NamedRelease, releaseNotReadStatus, resolveDesiredUpdate, UpdateError } from '@flotilla/release';
+import { digestOfPullSpec } from '@flotilla/release/signatures';
+import { type Client, type Clock, type Logger, pause, replaceStatus } from '@flotilla/runtime';
+import type { ReleaseFiles } from './source.ts';
+
+/** The release that an operator is started with. */
+export interface GivenRelease {
+  /** Pull spec. That of a payload which came without one is asked of the cluster. */
+  readonly image: (clusterVersion: ClusterVersion | undefined) => string;
+  /** Its files, from their beginning at each call. */
+  readonly read: (signal: AbortSignal) => ReleaseFiles | Promise<ReleaseFiles>;
+  /** It lies in a folder: what is wrong with it does not mend itself. */
+  readonly isFolder: boolean;
+}
+
+/** The release that an operator begins with. */
+export interface FirstRelease extends NamedRelease {
+  /** It is the one that the operator was started with. */
+  readonly isGiven: boolean;
+  /** Its signature was checked when it was taken. */
+  readonly verified: boolean;
+}
+
+/**
+ * The release that an operator begins with: the one that the cluster runs by its history, because the one that the operator was started with is
+ * older after an update. The given one counts in a cluster without a history, and where it is the one that is run or asked for. A release without a
+ * digest cannot be found again. Pure.
+ */
+export function firstRelease(clusterVersion: ClusterVersion | undefined, given: string): FirstRelease {
+  const [newest] = clusterVersion?.status?.history ?? [];
+  const digest = digestOfPullSpec(newest?.image ?? '');
+  const asked = clusterVersion && resolveDesiredUpdate(clusterVersion)?.image;
+  const isRunning = newest !== undefined && newest.image === given;
+  if (!newest || digest === '' || isRunning || asked === given)
+    return { version: isRunning ? newest.version : '', image: given, isGiven: true, verified: isRunning && newest.verified };
+  return { version: newest.version, image: newest.image, isGiven: false, verified: newest.verified };
+}
+
+/** How the first release is read. */
+export interface FirstReleaseOptions {
+  readonly given: GivenRelease;
+  /** Files of a release that is known by its digest, of a cache or a registry. */
+  readonly reopen: (image: string, signal: AbortSignal) => Promise<ReleaseFiles>;
+  readonly clusterVersion: () => ClusterVersion | undefined;
+  /** The given release counts, whatever the cluster runs: nothing is written. */
+  readonly isObserving: boolean;
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const AGAIN_MS = { first: 1_000, longest: 30_000 } as const;
+
+/**
+ * Reads the release that an operator begins with, again and again until that is done: a registry that is away at the start comes back. The
+ * ClusterVersion says why it has not begun.
+ * @throws what the signal aborts with, and what a given folder is refused for
+ */
+export async function readFirstRelease<T>(
+  options: FirstReleaseOptions,
+  load: (files: ReleaseFiles, first: FirstRelease) => Promise<T>,
+  signal: AbortSignal,
+): Promise<T> {
+  const { given, clusterVersion, isObserving, clock, logger } = options;
+  for (let waitMs: number = AGAIN_MS.first; ; waitMs = Math.min(waitMs * 2, AGAIN_MS.longest)) {
+    const name = given.image(clusterVersion());
+    const first = firstRelease(isObserving ? undefined : clusterVersion(), name);
+    try {
+      return await load(await open(first, name, options, signal), first);
+    } catch (cause) {
+      if (signal.aborted) throw signal.reason;
+      if (first.isGiven && given.isFolder) throw cause;
+      logger.warn({ err: cause, release: first.image, againInMs: waitMs }, 'The release to begin with cannot be read');
+      if (!isObserving) await tell(first, cause, options);
+      await pause(clock, waitMs, signal);
+    }
+  }
+}
+
+/** A given release of the same digest is the same one under another name, which may be reachable where the first is not. */
+async function open(first: FirstRelease, given: string, options: FirstReleaseOptions, signal: AbortSignal): Promise<ReleaseFiles> {
+  if (first.isGiven) return options.given.read(signal);
+  const isSame = digestOfPullSpec(given) === digestOfPullSpec(first.image);
+  return options.reopen(first.image, signal).catch((error: unknown) => {
+    if (!isSame) throw error;
+    return options.given.read(signal);
+  });
+}
+
+async function tell(first: FirstRelease, cause: unknown, { clusterVersion, client, clock, logger }: FirstReleaseOptions): Promise<void> {
+  const object = clusterVersion();
+  if (!object) return;
+  const message = `Unable to read the release to begin with, nothing is changed until it is there: ${errorMessage(cause)}`;
+  const error = new UpdateError({ reason: 'UpdatePayloadRetrievalFailed', message, cause });
+  const status = releaseNotReadStatus(object, first, error, clock.now());
+  if (mergePatch(object.status ?? {}, status) === undefined) return;
+  await replaceStatus(client, ClusterVersion, { ...object, status }).catch((err: unknown) =>
+    logger.warn({ err }, 'The ClusterVersion could not be told why nothing has begun'),
+  );
+}
