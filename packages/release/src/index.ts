@@ -1,6 +1,8 @@
 export type { BuildContext, Builder, Judging, ObjectVerdict } from './builders/builder.ts';
 export { type ExpectedOperator, expectedOperator, judgeOperator } from './builders/cluster-operator.ts';
 export { builderOf, buildObject, type Intent, intentOf } from './builders/dispatch.ts';
+export { SHARED_FIELD_MANAGER } from './builders/field-owners.ts';
+export { writesSharedList } from './builders/leftovers.ts';
 export { type TlsProfile, tlsOf } from './builders/tls.ts';
 export {
   type Catalogue,

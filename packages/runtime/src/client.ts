@@ -100,7 +100,7 @@ export interface Client {
   replace<T extends KubeObject>(
     kind: Resource<T>,
     object: KubeObject,
-    options?: WriteOptions & { readonly subresource?: string },
+    options?: WriteOptions & { readonly subresource?: string; readonly fieldManager?: string },
   ): Promise<T>;
   patch<T extends KubeObject>(kind: Resource<T>, ref: Ref, patch: unknown, options: PatchOptions): Promise<T>;
   /** Server-side apply. */

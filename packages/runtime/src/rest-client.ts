@@ -89,9 +89,10 @@ export class RestClient implements Client {
   async replace<T extends KubeObject>(
     kind: Resource<T>,
     object: KubeObject,
-    options: WriteOptions & { readonly subresource?: string } = {},
+    options: WriteOptions & { readonly subresource?: string; readonly fieldManager?: string } = {},
   ): Promise<T> {
-    const path = objectPath(kind, object.metadata, options.subresource) + query({ dryRun: dryRunOf(options) });
+    const path =
+      objectPath(kind, object.metadata, options.subresource) + query({ fieldManager: options.fieldManager, dryRun: dryRunOf(options) });
     return this.#object(kind, { ...bounds(options), method: 'PUT', path, body: withType(kind, object), idempotent: true });
   }
 

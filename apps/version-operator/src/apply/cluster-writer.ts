@@ -1,5 +1,6 @@
 import { type KubeObject, KubeObject as KubeObjectSchema, type Resource } from '@flotilla/api';
 import { VERSION_FIELD_MANAGER } from '@flotilla/api/config';
+import { SHARED_FIELD_MANAGER, writesSharedList } from '@flotilla/release';
 import type { Client } from '@flotilla/runtime';
 import type { LiveObject } from '../cluster/live-object.ts';
 import type { RequestBudget } from '../cluster/request-budget.ts';
@@ -13,8 +14,8 @@ export interface ClusterWriter {
   readonly isObserving: boolean;
   /** The object as stored; undefined where nothing is written. */
   create(kind: Kind, object: Json): Promise<KubeObject | undefined>;
-  /** Under the version it was read in. */
-  replace(kind: Kind, object: Json): Promise<KubeObject | undefined>;
+  /** What the live object becomes, under the version it was read in. */
+  replace(kind: Kind, live: Json, object: Json): Promise<KubeObject | undefined>;
   /** Server-side apply, which takes over what the object says. */
   apply(kind: Kind, object: Json): Promise<KubeObject | undefined>;
   /** Who wrote which field of an object, under the version it was read in. */
@@ -31,7 +32,10 @@ export function createClusterWriter(client: Client, budget: RequestBudget): Clus
   return {
     isObserving: false,
     create: (kind, object) => budget.run(() => client.create(anyOf(kind), parse(object), { fieldManager: VERSION_FIELD_MANAGER })),
-    replace: (kind, object) => budget.run(() => client.replace(anyOf(kind), parse(object))),
+    replace(kind, live, object) {
+      const fieldManager = writesSharedList(live, object) ? SHARED_FIELD_MANAGER : VERSION_FIELD_MANAGER;
+      return budget.run(() => client.replace(anyOf(kind), parse(withoutOwners(object)), { fieldManager }));
+    },
     apply: (kind, object) =>
       budget.run(() => client.apply(anyOf(kind), parse(object), { fieldManager: VERSION_FIELD_MANAGER, force: true })),
     async takeOver(kind, object, managedFields) {
@@ -47,6 +51,12 @@ export function createClusterWriter(client: Client, budget: RequestBudget): Clus
       await budget.run(() => client.delete(anyOf(kind), { namespace, name }, { uid }));
     },
   };
+}
+
+/** Without a list of owners in the request the server keeps its own. */
+function withoutOwners(object: Json): Json {
+  const { managedFields: _, ...metadata } = KubeObjectSchema.parse(object).metadata;
+  return { ...object, metadata };
 }
 
 /** One thing that would be done. */
@@ -66,7 +76,7 @@ export function createObserver(tell: (write: WouldWrite) => void): ClusterWriter
   return {
     isObserving: true,
     create: async (kind, object) => would('create', kind, object),
-    replace: async (kind, object) => would('change', kind, object),
+    replace: async (kind, live) => would('change', kind, live),
     apply: async (kind, object) => would('change', kind, object),
     takeOver: async () => undefined,
     patchStatus: async () => undefined,

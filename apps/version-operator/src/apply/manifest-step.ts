@@ -195,7 +195,7 @@ async function write({ wanted, object, purpose: { context }, tools }: Act, kind:
     const { merge } = wanted.builder;
     const managedFields = wanted.builder.takeOver?.(whole, built);
     if (managedFields) await writer.takeOver(kind, whole, managedFields);
-    const stored = merge ? await writer.replace(kind, merge(whole, built)) : await writer.apply(kind, built);
+    const stored = merge ? await writer.replace(kind, whole, merge(whole, built)) : await writer.apply(kind, built);
     if (!stored) return { done: true };
     live.take(wanted, stored, 'written');
     return undefined;

@@ -8,8 +8,6 @@ import { definedKinds, type Kinds } from './kinds.ts';
 import { desiredOf, judgedParts, LiveObject, plainMetadata } from './live-object.ts';
 import type { Wakeups } from './wakeups.ts';
 
-type Json = Readonly<Record<string, unknown>>;
-
 /** What is compared to the cluster, and with what filled in. */
 export interface Tracked {
   readonly wanted: readonly Wanted[];
@@ -214,10 +212,10 @@ export class LiveObjects {
     try {
       const isDifferent = builder.differs(object, wanted.build(this.#context));
       const differs = isDifferent && this.#settled.get(key) !== digestOf(object, fingerprint);
-      return { ...kept, seen: { fingerprint, differs, ...(differs ? { whole: wholeOf(wanted, object) } : { desired }) } };
+      return { ...kept, seen: { fingerprint, differs, ...(differs ? { whole: object } : { desired }) } };
     } catch {
       // whoever applies it says why it cannot be built
-      return { ...kept, seen: { fingerprint, differs: true, whole: wholeOf(wanted, object) } };
+      return { ...kept, seen: { fingerprint, differs: true, whole: object } };
     }
   }
 
@@ -239,13 +237,6 @@ const isLater = ({ metadata }: KubeObject, than: KubeObject): boolean => {
   const [version, other] = [Number(metadata.resourceVersion), Number(than.metadata.resourceVersion)];
   return Number.isNaN(version) || Number.isNaN(other) ? metadata.resourceVersion !== than.metadata.resourceVersion : version > other;
 };
-
-/** Who wrote which field counts where an object is applied on the server. */
-function wholeOf({ builder }: Wanted, object: KubeObject): Json {
-  if (!builder.merge) return object;
-  const { managedFields: _, ...metadata } = object.metadata;
-  return { ...object, metadata };
-}
 
 /** What of an object a manifest can be about; in a list its kind is left out. */
 function digestOf(object: KubeObject, fingerprint: string): string {

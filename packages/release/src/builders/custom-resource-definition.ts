@@ -2,6 +2,7 @@ import { ManifestAnnotation } from '@flotilla/api/config';
 import { UpdateError } from '../graph/update-error.ts';
 import { type Builder, type Judging, type ObjectVerdict, ready } from './builder.ts';
 import { covers } from './covers.ts';
+import { withoutLeftovers } from './leftovers.ts';
 import { mergeMetadata } from './merge.ts';
 import { conditionOf } from './rollout.ts';
 import { isSame, isSameButZeros, type Json, objectAt, textAt } from './values.ts';
@@ -17,7 +18,8 @@ export const customResourceDefinition: Builder = {
   judge,
 };
 
-function merge(live: Json, built: Json): Json {
+function merge(object: Json, built: Json): Json {
+  const live = withoutLeftovers(object, built);
   return {
     ...live,
     metadata: mergeMetadata(live.metadata, built.metadata),

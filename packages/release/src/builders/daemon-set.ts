@@ -1,5 +1,6 @@
 import { UpdateError } from '../graph/update-error.ts';
 import { type Builder, type Judging, type ObjectVerdict, ready } from './builder.ts';
+import { leaveWorkloadSpec } from './leftovers.ts';
 import { merged } from './merged.ts';
 import { mergePodTemplate } from './pod-template.ts';
 import { injectProxy } from './proxy.ts';
@@ -13,6 +14,7 @@ export const daemonSet: Builder = merged(
     return { spec: { ...before, selector: next.selector, template: mergePodTemplate(before.template, next.template) } };
   },
   { build: injectProxy, judge },
+  { spec: leaveWorkloadSpec },
 );
 
 function judge(live: Json, { state }: Judging): ObjectVerdict {

@@ -1,5 +1,6 @@
 import { UpdateError } from '../graph/update-error.ts';
 import { type Builder, type Judging, type ObjectVerdict, ready } from './builder.ts';
+import { leaveWorkloadSpec } from './leftovers.ts';
 import { merged } from './merged.ts';
 import { mergePodTemplate } from './pod-template.ts';
 import { injectApiServer, injectProxy } from './proxy.ts';
@@ -32,6 +33,7 @@ export const deployment: Builder = merged(
     },
     judge,
   },
+  { spec: leaveWorkloadSpec },
 );
 
 function withStrategyDefaults(strategy: unknown): Json {

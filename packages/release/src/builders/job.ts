@@ -1,5 +1,6 @@
 import { UpdateError } from '../graph/update-error.ts';
 import { type Builder, type ObjectVerdict, ready } from './builder.ts';
+import { withoutLeftovers } from './leftovers.ts';
 import { mergeMetadata } from './merge.ts';
 import { mergePodTemplate } from './pod-template.ts';
 import { conditionOf, numberAt, workloadId } from './rollout.ts';
@@ -32,7 +33,8 @@ const FIXED = ['completions', 'manualSelector', 'template', 'completionMode', 'p
 /** Jobs (spec/cvo 3.6, 3.8): waited for until they succeed, in every state, because what comes after them needs what they do. */
 export const job: Builder = {
   build: (manifest) => manifest,
-  merge(live, built) {
+  merge(object, built) {
+    const live = withoutLeftovers(object, built);
     const spec = mergeJobSpec(live.spec, built.spec);
     const before = objectAt(live.spec);
     const changed = FIXED.filter((field) => !isSame(before[field], spec[field]));
@@ -40,7 +42,8 @@ export const job: Builder = {
     return { ...live, metadata: mergeMetadata(live.metadata, built.metadata), spec };
   },
   differs: (live, built) =>
-    !isSame(live.metadata, mergeMetadata(live.metadata, built.metadata)) || !isSame(live.spec, mergeJobSpec(live.spec, built.spec)),
+    !isSame(live.metadata, mergeMetadata(withoutLeftovers(live, built).metadata, built.metadata)) ||
+    !isSame(live.spec, mergeJobSpec(live.spec, built.spec)),
   judge,
 };
 

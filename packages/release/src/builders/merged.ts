@@ -1,17 +1,20 @@
 import type { Builder } from './builder.ts';
+import { type Leave, withoutLeftovers } from './leftovers.ts';
 import { mergeMetadata } from './merge.ts';
 import { isSame, type Json } from './values.ts';
 
 /** What of a kind's objects is enforced beside their metadata: the fields of the live object that change. */
 export type Enforce = (live: Json, built: Json) => Json;
 
-/** A kind that is merged into the live object and written whole (spec/cvo 3.2). */
-export function merged(enforce: Enforce, rest: Partial<Builder> = {}): Builder {
-  const merge = (live: Json, built: Json): Json => ({
-    ...live,
-    metadata: mergeMetadata(live.metadata, built.metadata),
-    ...enforce(live, built),
-  });
+/**
+ * A kind that is merged into the live object and written whole (spec/cvo 3.2).
+ * @param leaves fields in which more than labels and annotations goes with the release that brought it
+ */
+export function merged(enforce: Enforce, rest: Partial<Builder> = {}, leaves: Readonly<Record<string, Leave>> = {}): Builder {
+  const merge = (object: Json, built: Json): Json => {
+    const live = withoutLeftovers(object, built, leaves);
+    return { ...live, metadata: mergeMetadata(live.metadata, built.metadata), ...enforce(live, built) };
+  };
   return {
     build: (manifest) => manifest,
     merge,

@@ -1,3 +1,4 @@
+import { leaveKeys } from './leftovers.ts';
 import { mergeByKey, mergeMaps, textOr, unlessSame } from './merge.ts';
 import { merged } from './merged.ts';
 import { injectTls } from './tls.ts';
@@ -5,10 +6,11 @@ import { defined, type Json, objectAt, objectsAt, textAt } from './values.ts';
 
 /** Kinds whose rules are a few lines each (spec/cvo 3.6). */
 
-/** Entries that are no longer in the manifest stay. */
+/** Entries that somebody else put there stay. */
 export const configMap = merged(
   (live, built) => ({ data: mergeMaps(live.data, built.data), binaryData: mergeMaps(live.binaryData, built.binaryData) }),
   { build: injectTls },
+  { data: leaveKeys, binaryData: leaveKeys },
 );
 
 /** Labels and annotations alone are merged. */
