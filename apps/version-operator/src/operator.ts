@@ -13,6 +13,7 @@ import {
 } from '@flotilla/runtime';
 import { type ClusterWriter, createClusterWriter, createObserver, type WouldWrite } from './apply/cluster-writer.ts';
 import { Deletions } from './apply/deletions.ts';
+import { DriftTeller } from './apply/drift-teller.ts';
 import { MendPace } from './apply/mend-pace.ts';
 import { PayloadWorker } from './apply/worker.ts';
 import { Kinds } from './cluster/kinds.ts';
@@ -118,7 +119,14 @@ export async function runVersionOperator(options: VersionOperatorOptions, stop: 
   const events = createEventRecorder({ client, controller: 'version-operator', instance: options.instance, logger, metrics, clock });
   const writer: ClusterWriter = observe ? createObserver(observe) : createClusterWriter(client, budget);
   const worker = new PayloadWorker({
-    tools: { client, live, writer, budget, deletions: new Deletions(client) },
+    tools: {
+      client,
+      live,
+      writer,
+      budget,
+      deletions: new Deletions(client),
+      drift: new DriftTeller({ clock, logger, tell: (event) => events.record(eventOf(event, version())) }),
+    },
     wakeups,
     clock,
     logger,

@@ -1,6 +1,7 @@
 export type { BuildContext, Builder, Judging, ObjectVerdict } from './builders/builder.ts';
 export { type ExpectedOperator, expectedOperator, judgeOperator } from './builders/cluster-operator.ts';
 export { builderOf, buildObject, type Intent, intentOf } from './builders/dispatch.ts';
+export { type Drift, driftOf } from './builders/drift.ts';
 export { SHARED_FIELD_MANAGER } from './builders/field-owners.ts';
 export { writesSharedList } from './builders/leftovers.ts';
 export { type TlsProfile, tlsOf } from './builders/tls.ts';

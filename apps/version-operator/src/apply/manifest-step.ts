@@ -1,14 +1,6 @@
 import { KubeObject, type Resource } from '@flotilla/api';
 import { type ManifestLook, type ManifestState, stateOfManifest } from '@flotilla/machines';
-import {
-  type BuildContext,
-  type Intent,
-  intentOf,
-  judgeOperator,
-  type ObjectVerdict,
-  type PayloadState,
-  UpdateError,
-} from '@flotilla/release';
+import { type BuildContext, type Intent, judgeOperator, type ObjectVerdict, type PayloadState, UpdateError } from '@flotilla/release';
 import { ApiError, type Client, isAlreadyExists, isConflict, isNotFound } from '@flotilla/runtime';
 import { kindServed } from '../cluster/kinds.ts';
 import type { LiveObject } from '../cluster/live-object.ts';
@@ -17,6 +9,7 @@ import type { RequestBudget } from '../cluster/request-budget.ts';
 import type { Wanted } from '../payload/wanted.ts';
 import type { ClusterWriter } from './cluster-writer.ts';
 import type { Deletions } from './deletions.ts';
+import type { DriftTeller } from './drift-teller.ts';
 import { taskError } from './task-error.ts';
 
 /** What a manifest is applied with. */
@@ -26,6 +19,7 @@ export interface StepTools {
   readonly writer: ClusterWriter;
   readonly budget: RequestBudget;
   readonly deletions: Deletions;
+  readonly drift: DriftTeller;
 }
 
 /** What a manifest is applied for. */
@@ -76,7 +70,8 @@ export async function stepManifest(task: string, wanted: Wanted, purpose: StepPu
 /** Undefined when there is to be another look. */
 async function lookAndAct(task: string, wanted: Wanted, purpose: StepPurpose, tools: StepTools): Promise<StepEnd | undefined> {
   const { live, deletions } = tools;
-  const intent = intentOf(wanted.manifest);
+  const intent = live.intentOf(wanted);
+  if (!intent) return { done: true };
   const isServed = await live.read(wanted.kindKey);
   const object = live.get(wanted);
   const verdict = verdictOf(wanted, object, purpose);
@@ -167,6 +162,7 @@ async function create({ task, wanted, purpose: { context, state }, tools }: Act,
   try {
     const stored = wanted.builder.merge ? await writer.create(kind, object) : await writer.apply(kind, object);
     if (!stored) return { done: true };
+    if (state === 'Reconciling') tools.drift.deleted(wanted);
     if (state === 'Initializing') live.expectNone(wanted.defines);
     live.take(wanted, stored, 'written');
     return undefined;
@@ -186,7 +182,10 @@ async function read({ wanted, tools }: Pick<Act, 'wanted' | 'tools'>, kind: Reso
   return undefined;
 }
 
-async function write({ wanted, object, purpose: { context }, tools }: Act, kind: Resource<LiveObject>): Promise<StepEnd | undefined> {
+async function write(
+  { wanted, object, purpose: { context, state }, tools }: Act,
+  kind: Resource<LiveObject>,
+): Promise<StepEnd | undefined> {
   const { live, writer } = tools;
   const { whole } = object?.seen ?? {};
   if (!whole) return read({ wanted, tools }, kind);
@@ -197,6 +196,7 @@ async function write({ wanted, object, purpose: { context }, tools }: Act, kind:
     if (managedFields) await writer.takeOver(kind, whole, managedFields);
     const stored = merge ? await writer.replace(kind, whole, merge(whole, built)) : await writer.apply(kind, built);
     if (!stored) return { done: true };
+    if (state === 'Reconciling') tools.drift.changed(wanted, whole, context);
     live.take(wanted, stored, 'written');
     return undefined;
   } catch (error) {

@@ -2,7 +2,8 @@ import { advancePayloadWork, type PayloadWorkEvent, type PayloadWorkState } from
 import { type BuildContext, intentOf, type PayloadState, planApply, textOfTask, type WorkReport } from '@flotilla/release';
 import { type Clock, type Logger, pause } from '@flotilla/runtime';
 import type { Wakeups } from '../cluster/wakeups.ts';
-import type { Wanted } from '../payload/wanted.ts';
+import type { LoadedRelease } from '../payload/release.ts';
+import { doubledIn, type Wanted } from '../payload/wanted.ts';
 import { type StepTools, stepManifest } from './manifest-step.ts';
 import { Pass } from './pass.ts';
 import { identityOf, isApplied, type Work } from './work.ts';
@@ -76,6 +77,8 @@ export class PayloadWorker {
   #completed = false;
   #failingSinceMs: number | undefined;
   #passes = 0;
+  /** The release whose doubled objects have been told. */
+  #toldDoubled: LoadedRelease | undefined;
   #doneWhenComplete = 0;
 
   constructor(options: WorkerOptions) {
@@ -231,6 +234,11 @@ export class PayloadWorker {
     const tracked = new Map(wanted.map((one) => [one.key, one]));
     this.#pass = { pass, work, state, tracked, context: JSON.stringify(built) };
     onReport();
+    if (!this.#completed && this.#toldDoubled !== work.release) {
+      this.#toldDoubled = work.release;
+      for (const doubled of doubledIn(wanted))
+        logger.warn(doubled, 'An object is in several files of the release, the last of them counts');
+    }
     const startedMs = clock.now();
     await tools.deletions.read(work.release.release.image);
     await tools.live.track({ wanted, context: built });

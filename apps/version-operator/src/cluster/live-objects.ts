@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { type KubeObject, type Resource, refKey } from '@flotilla/api';
 import { CustomResourceDefinition } from '@flotilla/api/core';
-import type { BuildContext } from '@flotilla/release';
+import { type BuildContext, type Intent, intentOf } from '@flotilla/release';
 import { type Change, type Client, pause, systemClock, WatchCache, type WatchSurroundings } from '@flotilla/runtime';
-import type { Wanted } from '../payload/wanted.ts';
+import { lastOfEach, type Wanted } from '../payload/wanted.ts';
 import { definedKinds, type Kinds } from './kinds.ts';
 import { desiredOf, judgedParts, LiveObject, plainMetadata } from './live-object.ts';
 import type { Wakeups } from './wakeups.ts';
@@ -40,6 +40,8 @@ export class LiveObjects {
   /** What the server made of an object that we wrote and that would still differ: its defaults, and what others always put there. */
   readonly #settled = new Map<string, string>();
   #wanted = new Map<string, Wanted>();
+  /** Of manifests of the same object the last. */
+  #last: ReadonlyMap<string, Wanted> = new Map();
   #context: BuildContext = {};
   /** Kinds that the release's own definitions bring. */
   #brought: ReadonlySet<string> = new Set();
@@ -74,6 +76,7 @@ export class LiveObjects {
   /** From now on these are compared; resolves when every kind of theirs that is served has been read. */
   async track({ wanted, context }: Tracked): Promise<void> {
     this.#wanted = new Map(wanted.map((one) => [one.key, one]));
+    this.#last = lastOfEach(wanted);
     this.#context = context;
     for (const key of this.#settled.keys()) if (!this.#wanted.has(key)) this.#settled.delete(key);
     const kindKeys = [...new Set(wanted.map(({ kindKey }) => kindKey))];
@@ -149,6 +152,17 @@ export class LiveObjects {
   /** What is known of the object; undefined where there is none. */
   get({ kindKey, key, manifest }: Wanted): LiveObject | undefined {
     return this.#written.get(key) ?? this.#caches.get(kindKey)?.get(manifest);
+  }
+
+  /**
+   * What is done with a manifest. Of several of the same object the last counts: those before it make it where it is not, so that what comes
+   * between them has it. Undefined for one of which nothing is done, because it or the last asks for a deletion.
+   */
+  intentOf(wanted: Wanted): Intent | undefined {
+    const last = this.#last.get(wanted.identity) ?? wanted;
+    const own = intentOf(wanted.manifest);
+    if (last === wanted) return own;
+    return own === 'delete' || intentOf(last.manifest) === 'delete' ? undefined : 'create-only';
   }
 
   /** Whether the object is as it is wanted; undefined when nobody has looked since that changed. */

@@ -9,6 +9,7 @@ import {
   type ExpectedOperator,
   expectedOperator,
   type Manifest,
+  textOfId,
 } from '@flotilla/release';
 import { z } from 'zod';
 
@@ -39,6 +40,11 @@ export class Wanted {
     this.#digest = createHash('sha256').update(manifest.raw).digest('base64');
   }
 
+  /** The same for all manifests of an object: versions of an API do not count. */
+  get identity(): string {
+    return textOfId(this.manifest);
+  }
+
   /** Kind and name together: no other object of the cluster has it. */
   get key(): string {
     return `${this.kindKey}|${this.objectKey}`;
@@ -59,6 +65,15 @@ export class Wanted {
     return `${this.#digest} ${JSON.stringify(parts)}`;
   }
 }
+
+/** Of manifests of the same object the last one, by identity. */
+export const lastOfEach = (wanted: Iterable<Wanted>): Map<string, Wanted> => new Map([...wanted].map((one) => [one.identity, one]));
+
+/** Objects that are in several places, by these in order. */
+export const doubledIn = (wanted: readonly Wanted[]): { readonly object: string; readonly files: readonly string[] }[] =>
+  [...Map.groupBy(wanted, ({ identity }) => identity).values()]
+    .filter((same) => same.length > 1)
+    .map((same) => ({ object: same[0]?.identity ?? '', files: same.map(({ manifest: { file, line } }) => `${file}:${line}`) }));
 
 const Definition = z.object({
   spec: z.object({

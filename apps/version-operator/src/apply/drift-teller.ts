@@ -1,0 +1,50 @@
+import { type AcceptanceEvent, type BuildContext, type Drift, driftOf } from '@flotilla/release';
+import type { Clock, Logger } from '@flotilla/runtime';
+import type { Wanted } from '../payload/wanted.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** What somebody keeps changing is told of again after so long, milliseconds. */
+const TOLD_FOR_MS = 60 * 60_000;
+
+/** Where drift is told. */
+export interface DriftTellerOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly tell: (event: AcceptanceEvent) => void;
+}
+
+/** Tells once of each object what of it is put back, and whose change that undoes. */
+export class DriftTeller {
+  readonly #options: DriftTellerOptions;
+  readonly #told = new Map<string, { readonly text: string; readonly atMs: number }>();
+
+  constructor(options: DriftTellerOptions) {
+    this.#options = options;
+  }
+
+  /** An object is written because it differs from its manifest. */
+  changed(wanted: Wanted, live: Json, context: BuildContext): void {
+    this.#tell(wanted, driftOf(live, wanted.build(context), wanted.builder));
+  }
+
+  /** An object is made anew because somebody deleted it. */
+  deleted(wanted: Wanted): void {
+    this.#tell(wanted, undefined);
+  }
+
+  #tell(wanted: Wanted, drift: Drift | undefined): void {
+    const { clock, logger, tell } = this.#options;
+    const what = drift ? sentenceOf(drift) : 'was deleted';
+    const before = this.#told.get(wanted.key);
+    if (before?.text === what && clock.now() - before.atMs < TOLD_FOR_MS) return;
+    this.#told.set(wanted.key, { text: what, atMs: clock.now() });
+    const { kind, namespace, name } = wanted.manifest;
+    logger.info({ kind, object: wanted.objectKey, ...drift, ...(!drift && { deleted: true }) }, 'Putting back what somebody changed');
+    const id = `${kind.toLowerCase()} "${namespace === '' ? name : `${namespace}/${name}`}"`;
+    tell({ type: 'Normal', reason: 'ObjectPutBack', message: `${id} ${what} and is put back as the release has it` });
+  }
+}
+
+const sentenceOf = ({ fields, more, managers }: Drift): string =>
+  `differs in ${fields.join(', ')}${more > 0 ? ` and ${more} more` : ''} (written by ${managers.join(', ') || 'somebody who is not recorded'})`;

@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+import { deployment } from './deployment.ts';
+import { driftOf } from './drift.ts';
+import { generic } from './generic.ts';
+import { configMap } from './simple-kinds.ts';
+import type { Json } from './values.ts';
+
+const wrote = (manager: string, fieldsV1: Json, more: Json = {}): Json => ({ manager, operation: 'Update', fieldsV1, ...more });
+const object = (fields: Json, ...managedFields: Json[]): Json => ({ metadata: { name: 'x', managedFields }, ...fields });
+
+test('names the field and who owns it now', () => {
+  const live = object(
+    { data: { 'a.b/c': 'theirs', same: '1' } },
+    wrote('flotilla-version-operator', { 'f:data': { 'f:same': {} } }),
+    wrote('kubectl-edit', { 'f:data': { 'f:a.b/c': {} } }),
+    wrote('other', { 'f:data': { 'f:theirs': {} } }),
+  );
+  const built = { metadata: { name: 'x' }, data: { 'a.b/c': 'ours', same: '1' } };
+  expect(driftOf(live, built, configMap)).toEqual({ fields: ['data."a.b/c"'], more: 0, managers: ['kubectl-edit'] });
+});
+
+test('looks into entries of lists, and at lists that are kept as one', () => {
+  const container = (image: string, command: string) => ({ name: 'main', image, command: [command] });
+  const spec = (...parts: [string, string]) => ({ spec: { template: { spec: { containers: [container(...parts)] } } } });
+  const fields = { 'k:{"name":"main"}': { 'f:image': {}, 'f:command': {} } };
+  const live = object(
+    spec('other:1', 'b'),
+    wrote('hand', { 'f:spec': { 'f:template': { 'f:spec': { 'f:containers': fields } } } }),
+    wrote('controller', { 'f:spec': { 'f:template': { 'f:spec': { 'f:containers': fields } } } }, { subresource: 'status' }),
+  );
+  const { fields: told, managers } = driftOf(live, { metadata: { name: 'x' }, ...spec('main:1', 'a') }, deployment);
+  expect(told).toEqual(
+    expect.arrayContaining(['spec.template.spec.containers[main].image', 'spec.template.spec.containers[main].command[0]']),
+  );
+  expect(managers).toEqual(['hand']);
+});
+
+test('of an object that is applied tells what it lacks, and nobody where the field is gone', () => {
+  const live = object({ spec: { a: { default: 1 } } }, wrote('hand', { 'f:spec': { 'f:other': {} } }));
+  expect(driftOf(live, { metadata: { name: 'x' }, spec: { a: { b: 1 } } }, generic)).toEqual({
+    fields: ['spec.a.b'],
+    more: 0,
+    managers: [],
+  });
+});
+
+test('is bounded', () => {
+  const keys = Array.from({ length: 30 }, (_, index) => `${index}`.repeat(200));
+  const built = { metadata: { name: 'x' }, data: Object.fromEntries(keys.map((key) => [key, '1'])) };
+  const { fields, more } = driftOf(object({}), built, configMap);
+  expect([fields.length, more]).toEqual([1, 0]);
+  const partly = driftOf(object({ data: { a: '1' } }), built, configMap);
+  expect([partly.fields.length, partly.more, Math.max(...partly.fields.map(({ length }) => length))]).toEqual([10, 20, 200]);
+});

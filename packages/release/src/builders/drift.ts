@@ -1,0 +1,60 @@
+import { isJsonObject } from '@flotilla/api';
+import { VERSION_FIELD_MANAGER } from '@flotilla/api/config';
+import { fieldChanges } from '../diff/field-changes.ts';
+import type { Builder } from './builder.ts';
+import { covers } from './covers.ts';
+import { type Json, objectAt, objectsAt, textAt } from './values.ts';
+
+/** In what a live object differs from its manifest, and who may have done it. */
+export interface Drift {
+  /** Paths of fields, at most ten. Values are not told: some are secret. */
+  readonly fields: readonly string[];
+  /** How many more fields differ. */
+  readonly more: number;
+  /** Field managers that own one of these fields now; none where the field is gone. */
+  readonly managers: readonly string[];
+}
+
+const MOST_FIELDS = 10;
+const MOST_CHARACTERS = 200;
+
+/** Says how a live object differs from the built one. Pure. */
+export function driftOf(live: Json, built: Json, { merge }: Pick<Builder, 'merge'>): Drift {
+  const changes = fieldChanges(live, merge ? merge(live, built) : overlaid(live, built));
+  const paths = changes.map(({ path }) => path);
+  const entries = objectsAt(objectAt(live.metadata).managedFields).filter(
+    ({ manager, subresource }) => manager !== VERSION_FIELD_MANAGER && textAt(subresource) === '',
+  );
+  const owning = entries.filter(({ fieldsV1 }) => paths.some((path) => owns(objectAt(fieldsV1), segmentsOf(path))));
+  return {
+    fields: paths.slice(0, MOST_FIELDS).map((path) => path.slice(0, MOST_CHARACTERS)),
+    more: Math.max(0, paths.length - MOST_FIELDS),
+    managers: [...new Set(owning.map(({ manager }) => textAt(manager).slice(0, MOST_CHARACTERS)))],
+  };
+}
+
+/** The built object over the live one, as a server applies it; what is there already stays as it is written. */
+function overlaid(live: unknown, built: Json): Json {
+  const before = objectAt(live);
+  const changed = Object.entries(built).filter(([key, value]) => !covers(before[key], value));
+  return {
+    ...before,
+    ...Object.fromEntries(changed.map(([key, value]) => [key, isJsonObject(value) ? overlaid(before[key], value) : value])),
+  };
+}
+
+/** The parts of a path: keys, and entries of lists in brackets. */
+const segmentsOf = (path: string): string[] => [...path.matchAll(/"(?:[^"\\]|\\.)*"|\[[^\]]*\]|[^.[\]"]+/g)].map(([part]) => part);
+
+/** Whether a set of fields has a path, or a field above it that the server keeps as one. */
+function owns(fields: Json, [part, ...rest]: readonly string[]): boolean {
+  if (part === undefined) return true;
+  if (!part.startsWith('[')) {
+    const below = fields[`f:${part.startsWith('"') ? String(JSON.parse(part)) : part}`];
+    return below !== undefined && (Object.keys(objectAt(below)).length === 0 || owns(objectAt(below), rest));
+  }
+  const name = part.slice(1, -1);
+  const entries = Object.entries(fields).filter(([key]) => key.startsWith('k:'));
+  const named = entries.filter(([key]) => key.includes(JSON.stringify(name)));
+  return (named.length > 0 ? named : entries).some(([, below]) => owns(objectAt(below), rest));
+}
