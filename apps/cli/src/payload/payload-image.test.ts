@@ -14,7 +14,7 @@ const files: Readonly<Record<string, object>> = {
   'manifests/0000_00_own_00.json': {
     apiVersion: 'v1',
     kind: 'ConfigMap',
-    metadata: { name: 'own', namespace: 'a', annotations: INCLUDED },
+    metadata: { name: 'own', namespace: 'default', annotations: INCLUDED },
     data: { image: '{{.ReleaseImage}}' },
   },
   'etc/passwd': {},
@@ -38,7 +38,7 @@ test('a payload is read out of its image', { timeout: 90_000 }, async () => {
   const { code, stdout } = await flotilla('included', pullSpec, '--json', '--insecure-registry', host);
   expect({ code, included: JSON.parse(stdout) }).toEqual({
     code: 0,
-    included: [{ file: '0000_00_own_00.json', kind: 'ConfigMap', namespace: 'a', name: 'own' }],
+    included: [{ file: '0000_00_own_00.json', kind: 'ConfigMap', namespace: 'default', name: 'own' }],
   });
   expect(await flotilla('lint', pullSpec, '--insecure-registry', host)).toMatchObject({ code: 0, stdout: '' });
 });

@@ -3,6 +3,7 @@ import { namesOf } from '../errors.ts';
 import type { Manifest } from '../payload/manifest.ts';
 import { builtInScope } from './built-in-kinds.ts';
 import type { Finding } from './finding.ts';
+import { goneSince } from './gone-versions.ts';
 import { findingAt, type LintSource } from './source.ts';
 
 /** A kind that the payload brings. */
@@ -30,6 +31,13 @@ export function* checkKinds(source: LintSource): Generator<Finding> {
       yield findingAt(source, manifest, {
         rule: 'kind',
         message: `the payload's CustomResourceDefinition serves ${namesOf(own.versions)}, not ${version}`,
+        near: ['apiVersion'],
+      });
+    const gone = own ? undefined : goneSince(group, version, kind);
+    if (gone)
+      yield findingAt(source, manifest, {
+        rule: 'version',
+        message: `Kubernetes has not served ${group}/${version} of it since ${gone.since}; use ${gone.instead}`,
         near: ['apiVersion'],
       });
     if (scope === 'Namespaced' && namespace === '')

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { PayloadFile } from '../payload/layout.ts';
 import { INCLUDED, payloadFile, payloadFiles, payloadObject } from '../payload/payload-fixture.ts';
 import { lintClusterOperatorFile, lintPayload } from './lint-payload.ts';
@@ -169,7 +169,7 @@ test.each<{ annotations: object; level?: string; message: RegExp }>([
   { annotations: { 'release.openshift.io/feature-sets': 'Default' }, level: 'warning', message: /is not known; a typing mistake\?/ },
   { annotations: { 'include.release.openshift.io/hypershift': 1 }, message: /has a value that is no text/ },
 ])('annotations: $annotations', async ({ annotations, level = 'error', message }) => {
-  const text = `{\n "apiVersion": "v1",\n "kind": "ServiceAccount",\n "metadata": {"name": "x", "namespace": "y", "annotations": {\n${Object.entries(
+  const text = `{\n "apiVersion": "v1",\n "kind": "ServiceAccount",\n "metadata": {"name": "x", "namespace": "other", "annotations": {\n${Object.entries(
     { ...INCLUDED, ...annotations },
   )
     .map(([key, value]) => `  ${JSON.stringify(key)}: ${JSON.stringify(value)}`)
@@ -285,4 +285,78 @@ test.each([
 ])('a file with $name is a finding', ({ text, message }) => {
   const [finding] = lintClusterOperatorFile(payloadFile('co.yaml', text));
   expect(finding).toMatchObject({ level: 'error', rule: 'manifest', file: 'co.yaml', message: expect.stringMatching(message) });
+});
+
+describe('what an update stumbles over', () => {
+  const boatCrd = {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: 'boats.sea.example', annotations: INCLUDED },
+    spec: { group: 'sea.example', scope: 'Cluster', names: { kind: 'Boat' }, versions: [{ name: 'v1', served: true }] },
+  };
+  const boat = payloadObject('Boat', 'b', { apiVersion: 'sea.example/v1' });
+  const at = (level: string, component: string, content: string | object) =>
+    payloadFile(`release-manifests/0000_${level}_${component}_00_x.yaml`, content);
+  const account = (namespace: string) => payloadObject('ServiceAccount', 'x', { namespace });
+  const head = JSON.stringify(payloadObject('Namespace', 'doubled')).slice(1, -1);
+
+  test.each<{ name: string; files: readonly PayloadFile[]; want: string[]; message?: RegExp }>([
+    {
+      name: 'an object before the definition of its kind',
+      files: [at('20', 'fleet', boat), at('60', 'sea', boatCrd)],
+      want: ['error order release-manifests/0000_20_fleet_00_x.yaml:1'],
+      message: /before the CustomResourceDefinition of its kind \(release-manifests\/0000_60_sea_00_x\.yaml:1\)/,
+    },
+    { name: 'not one whose definition comes at once with it', files: [at('20', 'fleet', boat), at('20', 'sea', boatCrd)], want: [] },
+    { name: 'not one behind its definition', files: [at('20', 'sea', boatCrd), at('60', 'fleet', boat)], want: [] },
+    {
+      name: 'an object before its namespace',
+      files: [at('20', 'fleet', account('late')), at('60', 'fleet', payloadObject('Namespace', 'late'))],
+      want: ['error order release-manifests/0000_20_fleet_00_x.yaml:1'],
+      message: /comes before its namespace/,
+    },
+    {
+      name: 'a namespace that nobody brings',
+      files: [at('60', 'fleet', account('nowhere'))],
+      want: ['warning order release-manifests/0000_60_fleet_00_x.yaml:1'],
+      message: /no manifest brings the namespace nowhere/,
+    },
+    { name: 'not a namespace of every cluster', files: [at('60', 'fleet', account('kube-system'))], want: [] },
+    {
+      name: 'a version that is gone',
+      files: [at('60', 'fleet', payloadObject('PodDisruptionBudget', 'x', { apiVersion: 'policy/v1beta1', namespace: 'other' }))],
+      want: ['error version release-manifests/0000_60_fleet_00_x.yaml:1'],
+      message: /has not served policy\/v1beta1 of it since 1\.25; use v1/,
+    },
+    {
+      name: 'a doubled key of JSON',
+      files: [at('60', 'fleet', `{${head},\n"spec":{"a":1,"b":{"a":2},\n"a":3}}`)],
+      want: ['error key release-manifests/0000_60_fleet_00_x.yaml:3'],
+      message: /the key "a" stands twice/,
+    },
+    {
+      name: 'a doubled key of YAML',
+      files: [
+        at(
+          '60',
+          'fleet',
+          `---\nkind: Namespace\napiVersion: v1\nmetadata:\n  name: doubled\n  annotations: {${JSON.stringify(INCLUDED).slice(1, -1)}}\n  labels:\n    a: x\n    b: {a: 1}\n    a: z\n`,
+        ),
+      ],
+      want: ['error key release-manifests/0000_60_fleet_00_x.yaml:10'],
+      message: /the key "a" stands twice/,
+    },
+    {
+      name: 'an integer that would be rounded, and not one in a text',
+      files: [
+        at('60', 'fleet', `{${head},"spec":{"text":"9007199254740993","float":1e300,"most":9007199254740991,"more":9007199254740993}}`),
+      ],
+      want: ['error number release-manifests/0000_60_fleet_00_x.yaml:1'],
+      message: /9007199254740993 is beyond 2\^53 and reaches the cluster as 9007199254740992/,
+    },
+  ])('$name', async ({ files, want, message = / ?/ }) => {
+    const found = await lint([...payloadFiles(), ...files]);
+    expect(found.brief).toEqual(want);
+    expect(found.messages).toMatch(message);
+  });
 });

@@ -6,13 +6,25 @@ import { checkClusterOperators, isClusterOperator } from './cluster-operators.ts
 import { checkDuplicates } from './duplicates.ts';
 import { type Finding, inOrderOfFiles } from './finding.ts';
 import { checkKinds } from './kinds.ts';
+import { checkOrder } from './order.ts';
 import { checkOwners } from './owners.ts';
 import { readSource } from './read-source.ts';
 import { checkReportedConditions } from './reported-conditions.ts';
 import { checkSizes } from './sizes.ts';
 import type { LintCheck } from './source.ts';
+import { checkKeys, checkNumbers } from './values.ts';
 
-const payloadChecks: readonly LintCheck[] = [checkAnnotations, checkDuplicates, checkKinds, checkOwners, checkSizes, checkClusterOperators];
+const payloadChecks: readonly LintCheck[] = [
+  checkAnnotations,
+  checkDuplicates,
+  checkKinds,
+  checkOrder,
+  checkKeys,
+  checkNumbers,
+  checkOwners,
+  checkSizes,
+  checkClusterOperators,
+];
 
 /** What is wrong in a payload, by file and line. Nothing in it is refused: what cannot be read is a finding. Pure. */
 export async function lintPayload(files: Iterable<PayloadFile> | AsyncIterable<PayloadFile>): Promise<Finding[]> {

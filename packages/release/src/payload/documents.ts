@@ -76,7 +76,7 @@ function headOf(value: YamlValue): unknown {
 }
 
 /** A line that begins with `---` begins a document, wherever it stands. */
-function splitYaml(text: string): { readonly text: string; readonly line: number }[] {
+export function splitYaml(text: string): { readonly text: string; readonly line: number }[] {
   const lines = text.replaceAll('\r\n', '\n').split('\n');
   if (lines.at(-1) === '') lines.pop();
   const documents: { text: string; line: number }[] = [];

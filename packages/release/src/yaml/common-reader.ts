@@ -19,12 +19,23 @@ export function readCommonYaml(text: string): YamlValue {
   return new YamlReader(text).document();
 }
 
+/** Keys of such a text that stand twice in one mapping, with the line of the second from 0. @throws UncommonYaml as `readCommonYaml` */
+export function doubledYamlKeys(text: string): readonly { readonly key: string; readonly line: number }[] {
+  const reader = new YamlReader(text);
+  reader.document();
+  return reader.doubledKeys;
+}
+
 class YamlReader {
   readonly #at: Cursor;
   #depth = 0;
 
   constructor(text: string) {
     this.#at = new Cursor(text);
+  }
+
+  get doubledKeys(): Cursor['doubledKeys'] {
+    return this.#at.doubledKeys;
   }
 
   document(): YamlValue {
@@ -98,6 +109,7 @@ class YamlReader {
   #mapping(column: number, first: string): YamlValue {
     const entries = new Map<string, YamlValue>();
     for (let key: string | undefined = first; key !== undefined; ) {
+      if (entries.has(key)) this.#at.noteDoubled(key);
       entries.set(key, this.#value(column, true));
       if (this.#at.toContent() !== column) break;
       key = this.#isItem() ? undefined : this.#key();

@@ -6,6 +6,8 @@ export class Cursor {
   readonly lines: readonly string[];
   line = 0;
   column = 0;
+  /** Keys that stand twice in one mapping, with the line of the second from 0, at most a hundred. */
+  readonly doubledKeys: { readonly key: string; readonly line: number }[] = [];
 
   constructor(text: string) {
     this.lines = text.split('\n');
@@ -33,6 +35,11 @@ export class Cursor {
     }
     this.column = 0;
     return -1;
+  }
+
+  /** A key stands in its mapping already. */
+  noteDoubled(key: string): void {
+    if (this.doubledKeys.length < 100) this.doubledKeys.push({ key, line: this.line });
   }
 
   skipBlanks(): void {

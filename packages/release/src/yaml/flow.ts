@@ -45,7 +45,9 @@ export class FlowReader {
       this.#at.column++;
       this.#toContent();
       const value = /^[,}]/.test(this.#at.rest) ? null : this.read();
-      entries.set(isQuoted ? key : keyText(key), value);
+      const name = isQuoted ? key : keyText(key);
+      if (entries.has(name)) this.#at.noteDoubled(name);
+      entries.set(name, value);
       this.#separate('}');
     }
     return entries;
