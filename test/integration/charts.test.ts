@@ -327,6 +327,13 @@ describe('rendering', () => {
     const observed = (await objects(...enabled, 'versionOperator.observe=true')).find(({ kind }) => kind === 'ClusterRole');
     expect(JSON.stringify(observed)).toContain('"verbs":["get","list","watch"]');
     expect(JSON.stringify(observed)).not.toMatch(/create|update|patch|delete/);
+    // Nor Secrets, by name or as part of everything.
+    expect(JSON.stringify(observed)).not.toMatch(/secrets|"apiGroups":\["\*"\]/);
+    const operatorPod = (await objects(...enabled, 'versionOperator.monitoringAudience=monitoring')).find(
+      ({ kind }) => kind === 'Deployment',
+    );
+    expect(JSON.stringify(operatorPod)).toMatch(/"METRICS_TOKEN_FILE","value":"\/var\/run\/secrets\/flotilla\/monitoring\/token"/);
+    expect(JSON.stringify(operatorPod)).toMatch(/"serviceAccountToken":\{[^}]*"audience":"monitoring"/);
   });
 
   test('workers are pods of their own, which the Service of the hub does not select', async () => {

@@ -9,6 +9,7 @@ import { type FakeOperators, releaseImage, startFakeOperators } from '@flotilla/
 import { eventually } from '@flotilla/pace/testing';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
 import { type RunningProgram, startProgram } from '../../../tools/src/fleets/programs.ts';
 import { AUDIT_IN_ONE_FILE, readAuditLog } from '../../fixtures/audit-log.ts';
 import { scriptOf, writeSmallRelease } from '../../fixtures/small-release.ts';
@@ -25,7 +26,7 @@ const ClusterRole = untyped('rbac.authorization.k8s.io/v1', 'ClusterRole', 'clus
 const verbs = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'];
 const RULES = [
   { apiGroups: ['apps'], resources: ['deployments'], verbs },
-  { apiGroups: [''], resources: ['serviceaccounts'], verbs },
+  { apiGroups: [''], resources: ['serviceaccounts', 'configmaps'], verbs },
   { apiGroups: ['rbac.authorization.k8s.io'], resources: ['clusterroles', 'clusterrolebindings'], verbs: [...verbs, 'escalate', 'bind'] },
 ];
 
@@ -98,8 +99,8 @@ afterAll(async () => {
 });
 
 /** Installs the chart with these rules, or changes it to them. */
-const install = (rules: readonly object[]) => {
-  const values = sets([...REQUIRED.spoke, 'versionOperator.enabled=true', `versionOperator.release=${releaseImage(OLD)}`]);
+const install = (rules: readonly object[], ...more: string[]) => {
+  const values = sets([...REQUIRED.spoke, 'versionOperator.enabled=true', `versionOperator.release=${releaseImage(OLD)}`, ...more]);
   const json = ['--set-json', `versionOperator.rules=${JSON.stringify(rules)}`];
   return world.helm('upgrade', '--install', 'agent', join(CHARTS, 'spoke'), '-n', NAMESPACE, ...values, ...json);
 };
@@ -166,6 +167,28 @@ test.each([
   const client = await world.server.client(USER);
   const contentType = method === 'PATCH' ? { contentType: 'application/merge-patch+json' } : {};
   await expect(client.request(method, path, { body, ...contentType })).rejects.toMatchObject({ status: 403 });
+});
+
+test('changes no ConfigMap but its own and those of named namespaces', async () => {
+  const allowed = async (namespace: string, name: string, verb = 'update') => {
+    const spec = { user: USER, groups: SERVICE_ACCOUNT, resourceAttributes: { namespace, name, verb, resource: 'configmaps' } };
+    const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', metadata: { name: '' }, spec };
+    const answer = await admin.request('POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews', { body: review });
+    return z.object({ status: z.object({ allowed: z.boolean() }) }).parse(answer).status.allowed;
+  };
+  await install(
+    RULES.map((rule) => ({ ...rule, resources: rule.resources.filter((name) => name !== 'configmaps') })),
+    'versionOperator.configMapNamespaces={default}',
+  );
+  try {
+    await eventually(async () => !(await allowed('kube-system', 'any')), 'the rule to be gone');
+    expect(await allowed('kube-system', 'any', 'delete')).toBe(false);
+    expect(await allowed('openshift-config-managed', 'signatures-managed')).toBe(true);
+    expect(await allowed('default', 'any')).toBe(true);
+    expect(await allowed('kube-system', 'any', 'list')).toBe(true);
+  } finally {
+    await install(RULES);
+  }
 });
 
 test('a right that the rules lack is named in the ClusterVersion, and is used once it is given', { timeout: 240_000 }, async () => {

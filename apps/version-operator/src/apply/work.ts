@@ -18,6 +18,9 @@ export interface Work {
 export const identityOf = ({ release, force, overrides, capabilities }: Work): string =>
   JSON.stringify([release.release.image, force, overrides, [...capabilities.enabled].sort(), [...release.featureGates].sort()]);
 
+/** Whoever only observes has no right to read it. */
+export const isSecret = ({ group, kind }: Manifest): boolean => group === '' && kind === 'Secret';
+
 /** Whether a manifest is applied now: its capabilities are enabled, and nobody else manages its object. */
 export const isApplied = (manifest: Manifest, { capabilities, overrides }: Work): boolean =>
   exclusionOf(manifest, { capabilities, overrides }) === undefined;

@@ -6,7 +6,7 @@ import type { LoadedRelease } from '../payload/release.ts';
 import { doubledIn, type Wanted } from '../payload/wanted.ts';
 import { type StepTools, stepManifest } from './manifest-step.ts';
 import { Pass } from './pass.ts';
-import { identityOf, isApplied, type Work } from './work.ts';
+import { identityOf, isApplied, isSecret, type Work } from './work.ts';
 
 /** What the worker works with. */
 export interface WorkerOptions {
@@ -216,7 +216,8 @@ export class PayloadWorker {
     if (this.#state === 'idle') return false;
     const state = states[this.#state];
     const built = context();
-    const applied = work.release.manifests.filter((manifest) => isApplied(manifest, work));
+    const { isObserving } = tools.writer;
+    const applied = work.release.manifests.filter((manifest) => isApplied(manifest, work) && !(isObserving && isSecret(manifest)));
     const wanted = applied.flatMap((manifest) => work.release.wanted.get(manifest) ?? []);
     const isIncluded = new Set(applied);
     const plan = planApply(work.release.manifests, state);
