@@ -25,7 +25,9 @@ export class DriftTeller {
 
   /** An object is written because it differs from its manifest. */
   changed(wanted: Wanted, live: Json, context: BuildContext): void {
-    this.#tell(wanted, driftOf(live, wanted.build(context), wanted.builder));
+    const drift = driftOf(live, wanted.build(context), wanted.builder);
+    // what an older release had left is nobody's change
+    if (drift.fields.length > 0) this.#tell(wanted, drift);
   }
 
   /** An object is made anew because somebody deleted it. */
