@@ -107,7 +107,11 @@ export const options: readonly OptionRow[] = [
     'AUTO_UPGRADES',
     'create the first upgrade of each newly imported cluster in namespace ztp-install, as the reference does, where policies are served (default true)',
   ],
-  ['--talm-strict', 'TALM_STRICT', 'decide as the reference does where Flotilla differs'],
+  [
+    '--talm-strict',
+    'TALM_STRICT',
+    'decide as the reference does where Flotilla differs; apps/hub/README.md lists where, and what it does not do',
+  ],
   [
     '--transport <way>',
     'TRANSPORT',

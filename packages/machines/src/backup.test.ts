@@ -76,11 +76,11 @@ test('what has to hold in each state, and which end it', () => {
   ]);
 });
 
-test('strictly, what an earlier backup left is deleted unseen, and the namespace is looked at in Starting', () => {
+test('strictly, what an earlier backup left is deleted unseen', () => {
   expect(strictBackupJobMachine.ensured('PreparingToStart')).toEqual([]);
   expect(strictBackupJobMachine.advance('PreparingToStart', { type: 'CLEANUP_REQUESTED' })).toEqual({
     state: 'Starting',
     effects: ['clear'],
   });
-  expect(strictBackupJobMachine.ensured('Starting')).toEqual(['look', 'ensure', 'watch']);
+  expect(strictBackupJobMachine.ensured('Starting')).toEqual(['ensure', 'watch']);
 });

@@ -10,7 +10,7 @@ export const backupJobMachine = createSpokeJobMachine<BackupState>({
   timeout: 'BackupTimeout',
 });
 
-/** The same as the reference takes it: the deletions are made without looking whether there is anything to delete, and the namespace is seen in `Starting`. */
+/** The same as the reference takes it: the deletions are made in `PreparingToStart` without looking whether there is anything to delete. */
 export const strictBackupJobMachine = createSpokeJobMachine<BackupState>({
   id: 'strictBackup',
   states: BackupState,

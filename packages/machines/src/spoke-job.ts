@@ -89,7 +89,7 @@ export interface SpokeJobShape<S extends string> {
   readonly timeout: S;
   /** What the job does follows a spec that may be edited meanwhile. */
   readonly followsSpec?: true;
-  /** Delete what an earlier attempt may have left without looking first, and look in `Starting`, as the reference's backup does; default false. */
+  /** Delete what an earlier attempt may have left without looking first, as the reference's backup does; default false. */
   readonly cleansFirst?: boolean;
 }
 
@@ -137,7 +137,7 @@ function buildMachine({ id, initial, timeout, followsSpec, cleansFirst = false }
         },
       },
       Starting: {
-        meta: { ensure: [...(cleansFirst ? ['look' as const] : []), 'ensure', 'watch'] },
+        meta: { ensure: ['ensure', 'watch'] },
         on: { HELD: 'Starting', UNAVAILABLE: 'Starting', RETRY: 'Starting', JOB_ACTIVE: 'Active', ...edits, ...verdicts },
       },
       Active: {

@@ -36,7 +36,7 @@ export {
   type SpokeTarget,
 } from './upgrade/model.ts';
 export { desiredWorkName, placementName, resourceName, safeNameKey } from './upgrade/safe-names.ts';
-export { isEnding, isRunning, keepsObjects, stateOf, templatesOf } from './upgrade/stage.ts';
+export { isComplete, isEnding, isRunning, keepsObjects, stateOf, templatesOf } from './upgrade/stage.ts';
 export { TROUBLE_PREFIX } from './upgrade/texts.ts';
 export { workLabels } from './upgrade/work-labels.ts';
 export { ValidationReason } from './validation/validation.ts';

@@ -51,6 +51,15 @@ export const backupNames: SpokeJobNames = {
   },
 };
 
+/** The same, where a view is taken at its word as the reference takes it. */
+const strictNames: SpokeJobNames = {
+  ...backupNames,
+  views: {
+    namespace: { ...backupNames.views.namespace, trusted: true },
+    job: { ...backupNames.views.job, trusted: true },
+  },
+};
+
 /** The job with the settings of this hub. */
 export function createBackupJob({
   image: ownImage = '',
@@ -62,7 +71,7 @@ export function createBackupJob({
     machine: talmStrict ? strictBackupJobMachine : backupJobMachine,
     cleansFirst: talmStrict,
     states: BackupState,
-    names: backupNames,
+    names: talmStrict ? strictNames : backupNames,
     words: { work: 'the backup', doing: 'backing up', active: 'running' },
     priorities,
     statesIn: (status) => status?.backup?.status,
@@ -78,9 +87,10 @@ export function createBackupJob({
 }
 
 /** What has to be removed when an upgrade ends or is deleted. */
-export const backupTeardown: TeardownJob = {
+export const backupTeardown = ({ talmStrict }: Pick<BackupSettings, 'talmStrict'> = {}): TeardownJob => ({
   work: 'backup',
   names: backupNames,
+  cleansFirst: talmStrict,
   deletions,
   initial: backupJobMachine.initial,
-};
+});

@@ -41,9 +41,6 @@ test('the account of the job is cluster-admin', () => {
   });
 });
 
-const mounted = (path: string, name: string, readOnly?: true) => ({ name, mountPath: `/host${path}`, ...(readOnly && { readOnly }) });
-const hostPath = (path: string, name: string, type: string) => ({ name, hostPath: { path, type } });
-
 test('the job runs for 480 seconds at most, once, as root on the host', () => {
   expect(template('backup-job-create')).toMatchObject({
     apiVersion: 'batch/v1',
@@ -72,20 +69,44 @@ test('the job runs for 480 seconds at most, once, as root on the host', () => {
   expect(JSON.stringify(template('backup-job-create'))).not.toContain('priorityClassName');
 });
 
-test.each([
-  { path: '/boot', name: 'host-boot', type: 'Directory', readOnly: true as const },
-  { path: '/dev/log', name: 'host-dev-log', type: 'Socket' },
-  { path: '/etc', name: 'host-etc', type: 'Directory' },
-  { path: '/sysroot', name: 'host-sysroot', type: 'Directory' },
-  { path: '/var/lib', name: 'host-var-lib', type: 'Directory' },
-  { path: '/var/recovery', name: 'host-var-recovery', type: 'DirectoryOrCreate' },
-])('the job has $path of the host', ({ path, name, type, readOnly }) => {
+test('the job has these paths of the host, in the order of the reference', () => {
+  const paths = [
+    '/boot Directory ro',
+    '/dev/log Socket',
+    '/etc Directory',
+    '/proc Directory ro',
+    '/run Directory',
+    '/sysroot Directory',
+    '/tmp Directory',
+    '/usr/bin Directory ro',
+    '/usr/lib Directory ro',
+    '/usr/lib64 Directory ro',
+    '/usr/libexec Directory ro',
+    '/usr/local Directory ro',
+    '/usr/share/containers Directory ro',
+    '/var/lib Directory',
+    '/var/recovery DirectoryOrCreate',
+    '/var/tmp Directory',
+    '/sys/fs/cgroup Directory ro',
+  ].map((line) => line.split(' '));
+  const nameOf = (path = '') => (path === '/sys/fs/cgroup' ? 'sys-fs-cgroup' : `host${path.replaceAll('/', '-')}`);
   expect(template('backup-job-create')).toMatchObject({
     spec: {
       template: {
         spec: {
-          volumes: expect.arrayContaining([{ name: 'host', emptyDir: {} }, hostPath(path, name, type)]),
-          containers: [{ volumeMounts: expect.arrayContaining([{ name: 'host', mountPath: '/host' }, mounted(path, name, readOnly)]) }],
+          volumes: [{ name: 'host', emptyDir: {} }, ...paths.map(([path, type]) => ({ name: nameOf(path), hostPath: { path, type } }))],
+          containers: [
+            {
+              volumeMounts: [
+                { name: 'host', mountPath: '/host' },
+                ...paths.map(([path, , mode]) => ({
+                  name: nameOf(path),
+                  mountPath: `/host${path}`,
+                  ...(mode === 'ro' && { readOnly: true }),
+                })),
+              ],
+            },
+          ],
         },
       },
     },

@@ -7,24 +7,25 @@ import type { SpokeManifest } from '../spokes/port/workload.ts';
 /** Seconds a backup may run. */
 export const BACKUP_JOB_SECONDS = 480;
 
-/** The image works in a chroot on the host: it reads the tools and writes the copy to `/var/recovery`. */
+/** The image works in a chroot on the host: it reads the tools and writes the copy to `/var/recovery`. Paths and order are the reference's. */
 const hostMounts: readonly HostMount[] = [
   { path: '/boot', readOnly: true },
-  { path: '/lib64', readOnly: true },
+  { path: '/dev/log', type: 'Socket' },
+  { path: '/etc' },
   { path: '/proc', readOnly: true },
+  { path: '/run' },
+  { path: '/sysroot' },
+  { path: '/tmp' },
   { path: '/usr/bin', readOnly: true },
   { path: '/usr/lib', readOnly: true },
   { path: '/usr/lib64', readOnly: true },
   { path: '/usr/libexec', readOnly: true },
+  { path: '/usr/local', readOnly: true },
   { path: '/usr/share/containers', readOnly: true },
-  { path: '/dev/log', type: 'Socket' },
-  { path: '/etc' },
-  { path: '/run' },
-  { path: '/sysroot' },
-  { path: '/tmp' },
   { path: '/var/lib' },
   { path: '/var/recovery', type: 'DirectoryOrCreate' },
   { path: '/var/tmp' },
+  { path: '/sys/fs/cgroup', readOnly: true, name: 'sys-fs-cgroup' },
 ];
 
 const { namespace, job, container, serviceAccount } = BackupName;

@@ -41,6 +41,12 @@ describe('the roll-up', () => {
   });
 });
 
+test('strictly a backup that failed everywhere ends nothing', () => {
+  const states = new Map<string, BackupState>([['a', 'BackupTimeout']]);
+  expect(rollUpBackup(['a'], states, true)).toMatchObject({ reason: 'Failed', message: 'Backup failed for all clusters', finished: false });
+  expect(rollUpBackup(['a', 'b'], states.set('b', 'Succeeded'), true)).toMatchObject({ reason: 'PartiallyDone', finished: true });
+});
+
 describe('status.backup', () => {
   const now = new Date('2026-02-03T04:05:06.789Z');
   const reportOf = (states: Record<string, [BackupState, string?]>): BackupReport => {

@@ -34,7 +34,11 @@ export interface BackupRequest {
  * while anything of it may be left: spokes are cleaned after their verdict is stored. Not a verdict on a hub without an image: whoever
  * starts the hub with one lets the upgrade go on.
  */
-export function requestBackup(engine: BackupEngine, { image }: Pick<BackupSettings, 'image'>, request: BackupRequest): BackupReport {
+export function requestBackup(
+  engine: BackupEngine,
+  { image, talmStrict }: Pick<BackupSettings, 'image' | 'talmStrict'>,
+  request: BackupRequest,
+): BackupReport {
   const { upgrade, clusters, stored } = request;
   const begun = engine.run(upgrade.uid) ?? (Object.keys(stored).length > 0 || image !== '');
   if (!begun) return { rollUp: IMAGE_MISSING, clusters, spokes: new Map() };
@@ -42,15 +46,16 @@ export function requestBackup(engine: BackupEngine, { image }: Pick<BackupSettin
   const all = [...new Set([...clusters, ...Object.keys(stored).filter(isUnderWay)])];
   const run = engine.request({ upgrade, clusters: all, stored, inputs: { image } });
   const states = new Map([...run.spokes].map(([cluster, { state }]) => [cluster, state]));
-  return { rollUp: rollUpBackup(clusters, states), clusters: all, spokes: run.spokes };
+  return { rollUp: rollUpBackup(clusters, states, talmStrict), clusters: all, spokes: run.spokes };
 }
 
-/** Rolls up the states of the spokes in the plan. */
-export const rollUpBackup = (plan: readonly string[], states: ReadonlyMap<string, BackupState>): BackupRollUp =>
+/** Rolls up the states of the spokes in the plan. @param talmStrict when all spokes fail the upgrade does not end */
+export const rollUpBackup = (plan: readonly string[], states: ReadonlyMap<string, BackupState>, talmStrict = false): BackupRollUp =>
   rollUpSpokes<BackupState, 'BackupCompleted'>(plan, states, {
     work: 'Backup',
     completed: 'BackupCompleted',
     isFinal: isFinalBackupState,
+    outlivesFailure: talmStrict,
   });
 
 const IMAGE_MISSING: BackupRollUp = {

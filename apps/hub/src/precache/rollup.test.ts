@@ -59,3 +59,8 @@ const rows: Row[] = [
 test.each(rows)('$name', ({ states, want }) => {
   expect(rollUp(['a', 'b', 'c'], new Map(Object.entries(states)))).toMatchObject(want);
 });
+
+test('strictly pre-caching that failed everywhere ends nothing', () => {
+  const states = new Map<string, PrecacheState>([['a', 'PrecacheTimeout']]);
+  expect(rollUp(['a'], states, true)).toMatchObject({ reason: 'Failed', message: 'Precaching failed for all clusters', finished: false });
+});

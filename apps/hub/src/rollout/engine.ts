@@ -4,6 +4,7 @@ import type { Dispatcher, StepKey } from '@flotilla/queues';
 import type { RolloutProblem, SpokeTarget } from '@flotilla/rollout';
 import {
   actionIndexValue,
+  isComplete,
   isRunning,
   keepsObjects,
   targetOf,
@@ -153,7 +154,8 @@ export class RolloutEngine {
         .filter(({ metadata }) => leavingCounts || metadata.deletionTimestamp === undefined)
         .map(namespaceOf);
     const targets = targetsOf(upgrade);
-    const found = [...clustersIn(rolloutViews), ...clustersIn(rolloutActions)];
+    const approved = clustersIn(rolloutActions).filter((cluster) => !this.#deps.talmStrict || !isComplete(upgrade, cluster));
+    const found = [...clustersIn(rolloutViews), ...approved];
     const kept = keepsObjects(upgrade) ? [] : clustersIn(works);
     return new Set([...found, ...kept].filter((cluster) => !targets.has(cluster)));
   }

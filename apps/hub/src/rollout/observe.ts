@@ -51,7 +51,9 @@ export function observeRollout(
   const placement = patience.judge(uid, placements, {
     cluster: find,
     isEnforced: ({ metadata }, cluster) =>
-      isEnforcedBy(upgrade, metadata.name, (ref) => caches.children.get({ namespace: cluster, name: copyName(ref) })),
+      isEnforcedBy({ upgrade, placement: metadata.name, talmStrict }, (ref) =>
+        caches.children.get({ namespace: cluster, name: copyName(ref) }),
+      ),
     talmStrict,
     now,
   });
@@ -78,8 +80,11 @@ export function observeRollout(
 }
 
 /** The copy of the policy of this Placement enforces. */
-function isEnforcedBy(upgrade: ClusterGroupUpgrade, placement: string, copy: (policy: PolicyRef) => Policy | undefined): boolean {
-  const policy = upgrade.status?.managedPoliciesForUpgrade?.find((each) => placementName(upgrade, each) === placement);
+function isEnforcedBy(
+  { upgrade, placement, talmStrict }: { upgrade: ClusterGroupUpgrade; placement: string; talmStrict: boolean },
+  copy: (policy: PolicyRef) => Policy | undefined,
+): boolean {
+  const policy = upgrade.status?.managedPoliciesForUpgrade?.find((each) => placementName(upgrade, each, talmStrict) === placement);
   const found = policy && copy(policy);
   return found !== undefined && isEnforced(found);
 }

@@ -39,8 +39,8 @@ export interface SpokeJob<S extends JobState, I> {
   readonly names: SpokeJobNames;
   /** How spokes are reached where nothing was begun; default: by actions and views. */
   readonly transport?: Transport | undefined;
-  /** What an earlier attempt may have left is deleted without looking first; the machine is one that does so too. */
-  readonly cleansFirst?: boolean;
+  /** See `NamedJob`; the machine is one that does so too. */
+  readonly cleansFirst?: boolean | undefined;
   readonly words: SpokeJobWords;
   /** Queue priority of a step, by state; lower goes first. */
   readonly priorities: Readonly<Record<S, number>>;

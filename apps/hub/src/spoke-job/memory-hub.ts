@@ -1,6 +1,6 @@
 /** A hub's API server in memory, for the tests of this folder: what processes see of it can be held back, each for itself. */
 
-import { type KubeObject, Label, mergePatched, type Ref, type Resource, refKey } from '@flotilla/api';
+import { type KubeObject, mergePatched, type Ref, type Resource, refKey } from '@flotilla/api';
 import { ManagedCluster } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { ApiError, type Client, createLogger, createMetrics, WatchCache, type WatchEvent } from '@flotilla/runtime';
@@ -157,8 +157,10 @@ export class MemoryHub {
       deleteCollection: async (kind, { namespace, labelSelector }) => {
         this.writes.push(`deleteCollection ${kind.plural}`);
         for (const [key, { metadata }] of [...this.#objects]) {
-          const selected =
-            labelSelector === [Label.work, Label.upgradeUid].map((label) => `${label}=${metadata.labels?.[label]}`).join(',');
+          const selected = labelSelector.split(',').every((each) => {
+            const [label = '', value] = each.split(/!?=/);
+            return each.includes('!=') ? metadata.labels?.[label] !== value : metadata.labels?.[label] === value;
+          });
           if (key.startsWith(`${kind.plural} `) && metadata.namespace === namespace && selected) this.remove(kind, metadata);
         }
       },

@@ -17,6 +17,8 @@ export interface RollUpTexts<S extends string, R extends string> {
   /** Reason when every spoke succeeded. */
   readonly completed: R;
   readonly isFinal: (state: S) => boolean;
+  /** When all spokes fail the upgrade does not end, as in the reference; default: it does. */
+  readonly outlivesFailure?: boolean | undefined;
 }
 
 /**
@@ -26,7 +28,7 @@ export interface RollUpTexts<S extends string, R extends string> {
 export function rollUpSpokes<S extends string, R extends string>(
   plan: readonly string[],
   states: ReadonlyMap<string, S>,
-  { work, completed, isFinal }: RollUpTexts<S, R>,
+  { work, completed, isFinal, outlivesFailure = false }: RollUpTexts<S, R>,
 ): RollUp<R> {
   const failed: string[] = [];
   let succeeded = 0;
@@ -40,6 +42,7 @@ export function rollUpSpokes<S extends string, R extends string>(
     return { status: 'False', reason: 'InProgress', message: `${work} in progress for ${running} clusters`, failed, finished: false };
   if (failed.length === 0)
     return { status: 'True', reason: completed, message: `${work} is completed for all clusters`, failed, finished: true };
-  if (succeeded === 0) return { status: 'False', reason: 'Failed', message: `${work} failed for all clusters`, failed, finished: true };
+  if (succeeded === 0)
+    return { status: 'False', reason: 'Failed', message: `${work} failed for all clusters`, failed, finished: !outlivesFailure };
   return { status: 'True', reason: 'PartiallyDone', message: `${work} failed for ${failed.length} clusters`, failed, finished: true };
 }

@@ -14,6 +14,7 @@ const PARALLEL = 16;
 export interface TeardownJob {
   readonly work: SpokeJob<JobState, never>['work'];
   readonly names: SpokeJob<JobState, never>['names'];
+  readonly cleansFirst?: boolean | undefined;
   /** Actions whose execution leaves the spoke clean. */
   readonly deletions: readonly string[];
   /** The state in which nothing is on a spoke yet. */

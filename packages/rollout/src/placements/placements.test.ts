@@ -185,3 +185,12 @@ test('the names for the status', () => {
     placementBindings: ['upgrade-p0-placement-kuttl', 'upgrade-p1-placement-kuttl'],
   });
 });
+
+test('strictly Placement, PlacementBinding and status have one literal name, however long', () => {
+  const policy = { name: `common-${'x'.repeat(60)}`, namespace: 'policies' };
+  const name = `upgrade-${policy.name}-placement-kuttl`;
+  const { placements, bindings } = applied(planPlacements(build(), [policy], { ...NOTHING, talmStrict: true }));
+  expect([...placements, ...bindings].map(({ metadata }) => metadata.name)).toEqual([name, name]);
+  expect(bindings[0]?.placementRef?.name).toBe(name);
+  expect(placementNames(build(), [policy], true).placements).toEqual([name]);
+});

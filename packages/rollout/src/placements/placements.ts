@@ -19,7 +19,7 @@ export const PLACEMENT_APP = 'openshift-cluster-group-upgrades';
 export interface PlacementObjects {
   readonly placements: readonly Placement[];
   readonly bindings: readonly PlacementBinding[];
-  /** Write a Placement without clusters as the reference does; default false. */
+  /** Name Placements, and write one without clusters, as the reference does; default false. */
   readonly talmStrict?: boolean | undefined;
 }
 
@@ -31,12 +31,12 @@ export const upgradeIndexValue = ({ namespace, name }: { readonly namespace: str
 export const upgradeIndexOf = ({ metadata }: KubeObject): string =>
   `${metadata.labels?.[Label.upgradeNamespace] ?? ''}/${metadata.labels?.[Label.upgradeName] ?? ''}`;
 
-/** What the status says of the objects of these policies: their names, and the lists of them. */
-export function placementNames(upgrade: ClusterGroupUpgrade, policies: readonly PolicyRef[]) {
+/** What the status says of the objects of these policies: their names, and the lists of them. @param talmStrict the reference's names */
+export function placementNames(upgrade: ClusterGroupUpgrade, policies: readonly PolicyRef[], talmStrict = false) {
   const { name } = upgrade.metadata;
   const named = policies.map((policy) => {
     const desired = desiredPlacementName(name, policy.name);
-    return { key: safeNameKey(desired, policy.namespace), actual: placementName(upgrade, policy) };
+    return { key: safeNameKey(desired, policy.namespace), actual: placementName(upgrade, policy, talmStrict) };
   });
   const actual = named.map((each) => each.actual).toSorted();
   return {
@@ -54,7 +54,7 @@ export function planPlacements(upgrade: ClusterGroupUpgrade, policies: readonly 
   const writes: HubWrite[] = [];
   const wanted = new Set<string>();
   for (const [index, policy] of policies.entries()) {
-    const name = placementName(upgrade, policy);
+    const name = placementName(upgrade, policy, existing.talmStrict);
     const isIt = ({ metadata }: KubeObject) => metadata.name === name && metadata.namespace === policy.namespace;
     const placement = existing.placements.find(isIt);
     const binding = existing.bindings.find(isIt);

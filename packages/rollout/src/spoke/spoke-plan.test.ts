@@ -207,7 +207,7 @@ describe('planSpoke', () => {
     expect(writes.map(describeWrite)).toEqual(want);
   });
 
-  test('strictly the approvals stay until the upgrade ends', () => {
+  test('strictly the approvals stay until the upgrade ends, and those of a complete cluster for good', () => {
     const observation: ObservedSpoke = {
       upgrade: ClusterGroupUpgrade.schema.parse({ ...upgrade, status: { ...upgrade.status, conditions: [runningCondition] } }),
       cluster: SPOKE,
@@ -222,6 +222,12 @@ describe('planSpoke', () => {
     for (const target of [complete(), cleanup()]) expect(writes(target, observation)).toEqual(['delete ManagedClusterView v uid-v']);
     const over = { ...observation, upgrade };
     expect(writes(cleanup(), over)).toEqual(['delete ManagedClusterView v uid-v', 'delete ManagedClusterAction a uid-action-a']);
+    const recorded = (state: string) => ({
+      ...over,
+      upgrade: ClusterGroupUpgrade.schema.parse({ ...upgrade, status: { status: {}, clusters: [{ name: SPOKE, state }] } }),
+    });
+    expect(writes(cleanup(), recorded('complete'))).toEqual(['delete ManagedClusterView v uid-v']);
+    expect(writes(cleanup(), recorded('timedout'))).toContain('delete ManagedClusterAction a uid-action-a');
   });
 
   test('a work has the name that the status remembers', () => {

@@ -11,7 +11,7 @@ import { identityOf } from '../upgrade/identity.ts';
 import { isAttributed, isOurs, isReferences, isReferencesAction, upgradeLabels } from '../upgrade/labels.ts';
 import type { ClusterEdits, SpokeTarget } from '../upgrade/model.ts';
 import { desiredWorkName, resourceName } from '../upgrade/safe-names.ts';
-import { isRunning } from '../upgrade/stage.ts';
+import { isComplete, isRunning } from '../upgrade/stage.ts';
 import { desiredWork } from '../works/manifest-works.ts';
 import { planApprovals, type SpokePlan } from './subscriptions.ts';
 
@@ -99,11 +99,7 @@ function adopt(work: ManifestWork, identity: UpgradeIdentity): HubWrite[] {
   return [{ verb: 'patch', kind: ManifestWork, ref: { namespace, name }, patch }];
 }
 
-function approve(
-  spoke: ObservedSpoke,
-  { subscriptions }: Extract<SpokeTarget, { mode: 'policy' }>,
-  { now, viewSeconds }: PlanSettings,
-): SpokePlan {
+function approve(spoke: ObservedSpoke, { subscriptions }: Extract<SpokeTarget, { mode: 'policy' }>, settings: PlanSettings): SpokePlan {
   const { upgrade, cluster, managed, views, actions } = spoke;
   return planApprovals({
     upgrade: identityOf(upgrade),
@@ -114,8 +110,7 @@ function approve(
     views: views.filter((view) => !isReferences(view, identityOf(upgrade))),
     actions: actions.filter((action) => !isReferencesAction(action, identityOf(upgrade))),
     available: isAvailable(managed),
-    now,
-    viewSeconds,
+    ...settings,
   });
 }
 
@@ -131,10 +126,10 @@ const removeWorks = (spoke: ObservedSpoke): HubWrite[] => ownWorks(spoke).flatMa
 const unlessLeaving = (work: ManifestWork): HubWrite[] =>
   work.metadata.deletionTimestamp === undefined ? [deletionOf(ManifestWork, work)] : [];
 
-/** Views and actions; the reference leaves its approvals until the upgrade ends. */
-function removeTransport({ upgrade, views, actions }: ObservedSpoke, { talmStrict }: PlanSettings): HubWrite[] {
+/** Views and actions; the reference leaves its approvals until the upgrade ends, and those of clusters that are complete for good. */
+function removeTransport({ upgrade, cluster, views, actions }: ObservedSpoke, { talmStrict }: PlanSettings): HubWrite[] {
   const identity = identityOf(upgrade);
-  const keepsActions = talmStrict && isRunning(upgrade);
+  const keepsActions = talmStrict && (isRunning(upgrade) || isComplete(upgrade, cluster));
   return [
     ...views.filter((view) => isOurs(view, identity) || isReferences(view, identity)).map((view) => deletionOf(ManagedClusterView, view)),
     ...actions.filter((action) => !keepsActions && isOurs(action, identity)).map((action) => deletionOf(ManagedClusterAction, action)),

@@ -43,6 +43,7 @@ interface Row {
   readonly available?: boolean;
   readonly now?: number;
   readonly subscriptions?: readonly SubscriptionRef[];
+  readonly talmStrict?: boolean;
   readonly want: readonly string[];
   readonly wakeAt?: number;
 }
@@ -95,6 +96,18 @@ const rows: Row[] = [
   {
     name: 'an answer about another Subscription is none',
     views: [subscriptionView({ result: subscriptionOnSpoke({ state: 'UpgradePending', installplan: { name: PLAN } }, 'other') })],
+    want: [],
+  },
+  {
+    name: 'strictly what the view of a Subscription shows counts, whatever it is called there',
+    views: [subscriptionView({ result: subscriptionOnSpoke({ state: 'UpgradePending', installplan: { name: PLAN } }, 'other', 'other') })],
+    talmStrict: true,
+    want: [lookAtPlan],
+  },
+  {
+    name: 'strictly too an InstallPlan of another name is not approved',
+    views: [pending, planView({ result: planOnSpoke({ approval: 'Manual', approved: false }, { name: 'install-other' }) })],
+    talmStrict: true,
     want: [],
   },
   {
@@ -250,17 +263,18 @@ const rows: Row[] = [
   },
 ];
 
-const plan = ({ views = [], actions = [], available = true, now = LATER, subscriptions = [operator] }: Omit<Row, 'name' | 'want'>) =>
+const plan = ({ views = [], actions = [], available = true, now = LATER, ...row }: Omit<Row, 'name' | 'want'>) =>
   planApprovals({
     upgrade: UPGRADE,
     cluster: SPOKE,
-    subscriptions,
+    subscriptions: row.subscriptions ?? [operator],
     safeName: (desired) => `${desired}-safe`,
     views: views.map(trimRolloutView),
     actions,
     available,
     now,
     viewSeconds: 10,
+    talmStrict: row.talmStrict ?? false,
   });
 
 describe('planApprovals', () => {

@@ -58,6 +58,8 @@ export interface ApprovalInput {
   readonly now: number;
   /** Seconds between an agent's polls of a view. */
   readonly viewSeconds: number;
+  /** What the view of a Subscription shows counts for it, whatever it is called there, as in the reference. */
+  readonly talmStrict: boolean;
 }
 
 /** What is to be written now, and when to look again even if nothing happens. */
@@ -85,7 +87,7 @@ export function planApprovals(input: ApprovalInput): SpokePlan {
     const name = input.safeName(viewNameOf(input, index));
     const look = lookAt(input, name, { resource: `${subscription.kind}.${GROUP}`, ...targetOf(subscription) });
     writes.push(...look.writes);
-    const plan = look.view && pendingPlan(look.view, subscription);
+    const plan = look.view && pendingPlan(look.view, subscription, input.talmStrict);
     // Subscriptions of one namespace share their plan. Of two plans with one name, the second has its turn when the first is done.
     if (plan && !plans.has(plan.name)) plans.set(plan.name, plan);
   }
@@ -107,8 +109,8 @@ function viewNameOf({ upgrade, subscriptions }: Pick<ApprovalInput, 'upgrade' | 
   return subscriptions[first]?.namespace === subscription.namespace ? desired : `${desired}-${subscription.namespace}`;
 }
 
-function pendingPlan(view: ManagedClusterView, subscription: SubscriptionRef): PlanRef | undefined {
-  const answer = readViewAnswer(view, Subscription, subscription);
+function pendingPlan(view: ManagedClusterView, subscription: SubscriptionRef, talmStrict: boolean): PlanRef | undefined {
+  const answer = readViewAnswer(view, Subscription, subscription, { trusted: talmStrict });
   if (answer.kind !== 'found' || answer.object.status?.state !== 'UpgradePending') return undefined;
   const { installPlanRef, installplan } = answer.object.status;
   const name = installPlanRef?.name ?? installplan?.name;

@@ -2,6 +2,7 @@
 import { findCondition } from '@flotilla/api';
 import { type ManagedClusterView, VIEW_PROCESSING, ViewReason } from '@flotilla/api/ocm';
 import { z } from 'zod';
+import { isRecord } from '../values/json-value.ts';
 
 /** Kind and identity of the object a view asks for; an answer about anything else is no answer. */
 export interface ViewTarget {
@@ -26,12 +27,21 @@ interface Identified {
 /** Most characters told of an answer that is none. */
 const MAX_TOLD = 512;
 
-/** Reads a view of one object; an answer about another one is none. */
-export function readViewAnswer<T extends Identified>(view: ManagedClusterView, schema: z.ZodType<T>, target: ViewTarget): ViewAnswer<T> {
+/**
+ * Reads a view of one object; an answer about another one is none.
+ * @param trusted what the view shows is the object that was asked for, whatever it is called there, as the reference takes it; default false
+ */
+export function readViewAnswer<T extends Identified>(
+  view: ManagedClusterView,
+  schema: z.ZodType<T>,
+  target: ViewTarget,
+  { trusted = false }: { readonly trusted?: boolean } = {},
+): ViewAnswer<T> {
   const condition = findCondition(view.status?.conditions, VIEW_PROCESSING);
   if (!condition) return { kind: 'pending' };
   if (condition.status === 'True' && condition.reason === ViewReason.getting) {
-    const object = schema.safeParse(view.status?.result);
+    const result = view.status?.result;
+    const object = schema.safeParse(trusted ? identified(result, target) : result);
     if (!object.success)
       return { kind: 'unknown', message: `the answer cannot be used: ${z.prettifyError(object.error).slice(0, MAX_TOLD)}` };
     const { kind, metadata } = object.data;
@@ -42,4 +52,10 @@ export function readViewAnswer<T extends Identified>(view: ManagedClusterView, s
   }
   if (condition.reason === ViewReason.getFailed && condition.message.endsWith('not found')) return { kind: 'absent' };
   return { kind: 'unknown', message: condition.message };
+}
+
+/** The object under the identity that was asked for. */
+function identified(result: unknown, { kind, name, namespace }: ViewTarget): unknown {
+  const object = isRecord(result) ? result : {};
+  return { ...object, kind, metadata: { ...(isRecord(object.metadata) && object.metadata), name, namespace } };
 }

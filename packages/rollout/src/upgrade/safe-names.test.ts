@@ -60,3 +60,15 @@ test('a name that is too long is left, even when the status has it; a good one s
   expect(placementName(stored('x'.repeat(64)), long)).toBe(placementName(upgrade(), long));
   expect(placementName(stored('x'.repeat(63)), long)).toBe('x'.repeat(63));
 });
+
+test('strictly names of Placements are literal, however long', () => {
+  const whole = `upgrade-${long.name}-placement-kuttl`;
+  expect(whole.length).toBeGreaterThan(63);
+  expect(placementName(suffixed('kuttl'), long, true)).toBe(whole);
+});
+
+test('strictly a name that was given stays, so that switching the mode renames nothing', () => {
+  const key = `${long.namespace}/upgrade-${long.name}-placement`;
+  const cut = placementName(upgrade(), long);
+  expect(placementName(upgrade({ status: { safeResourceNames: { [key]: cut } } }), long, true)).toBe(cut);
+});

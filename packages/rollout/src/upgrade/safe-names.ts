@@ -59,14 +59,16 @@ export const desiredWorkName = (upgradeNamespace: string, template: string): str
 /**
  * Name of a policy's Placement and PlacementBinding: `resourceName`, or where that has more than 63 characters the beginning of the desired
  * name, a hash of it, and the suffix. A longer one in the status was never selected by anybody and is left.
+ * @param talmStrict the reference's literal name, though the placement controller selects nobody for one over 63 characters
  */
 export function placementName(
   upgrade: Pick<ClusterGroupUpgrade, 'metadata' | 'status'>,
   policy: Readonly<Record<'name' | 'namespace', string>>,
+  talmStrict = false,
 ): string {
   const desired = desiredPlacementName(upgrade.metadata.name, policy.name);
   const whole = resourceName(upgrade, desired, policy.namespace);
-  if (whole.length <= MAX_PLACEMENT_NAME) return whole;
+  if (talmStrict || whole.length <= MAX_PLACEMENT_NAME) return whole;
   const suffix = nameSuffix(upgrade, desired);
   const end = `-${hashOf(desired)}-${suffix.length > MAX_KEPT_SUFFIX ? hashOf(suffix) : suffix}`;
   const base = desired.slice(0, MAX_PLACEMENT_NAME - end.length).replace(/(?<![^a-zA-Z0-9])[^a-zA-Z0-9]+$/, '');

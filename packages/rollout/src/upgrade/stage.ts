@@ -3,6 +3,7 @@
 import { findCondition } from '@flotilla/api';
 import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition, type ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import { RolloutState } from '@flotilla/machines';
+import { RecordState } from './model.ts';
 
 /** The state that its stored status puts an upgrade in; before its start that says nothing but `validating`. */
 export function stateOf(upgrade: ClusterGroupUpgrade): RolloutState {
@@ -40,3 +41,7 @@ export function templatesOf(upgrade: ClusterGroupUpgrade): readonly string[] {
 /** Where the hub objects of an upgrade go when it ends: away, unless the user wants them kept and the upgrade itself is kept. */
 export const keepsObjects = ({ metadata, spec }: ClusterGroupUpgrade): boolean =>
   metadata.deletionTimestamp === undefined && spec?.actions?.afterCompletion?.deleteObjects === false;
+
+/** The part of a cluster in the upgrade has ended well. */
+export const isComplete = ({ status }: ClusterGroupUpgrade, cluster: string): boolean =>
+  status?.clusters?.some(({ name, state }) => name === cluster && state === RecordState.complete) === true;

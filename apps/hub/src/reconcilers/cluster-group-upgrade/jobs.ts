@@ -51,7 +51,8 @@ export class UpgradeJobs {
     if (!run) return undefined;
     const planned = plan.stopped === undefined ? plan.precachingClusters : run.request.clusters;
     const states = new Map([...run.spokes].map(([cluster, { state }]) => [cluster, state]));
-    return { rollUp: rollUp(planned, states), clusters: run.request.clusters, spokes: run.spokes };
+    const { talmStrict } = this.#deps.precaching.settings;
+    return { rollUp: rollUp(planned, states, talmStrict), clusters: run.request.clusters, spokes: run.spokes };
   }
 
   #requestPrecaching(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec, plan: UpgradePlan): PrecacheRun | undefined {
@@ -121,12 +122,12 @@ export class UpgradeJobs {
 
   /** What removes the jobs of an upgrade from spokes and hub. */
   teardowns(upgrade: ClusterGroupUpgrade): Teardowns {
-    const { client, now, caches, precaching } = this.#deps;
+    const { client, now, caches, precaching, backup } = this.#deps;
     const deps = { client, now, caches };
     const identity = identityOf(upgrade);
     return {
       precaching: new Teardown(identity, precacheTeardown(precaching.settings.profile), deps),
-      backup: new Teardown(identity, backupTeardown, deps),
+      backup: new Teardown(identity, backupTeardown(backup.settings), deps),
     };
   }
 

@@ -62,7 +62,7 @@ export function describePreparation(input: PreparationInput): ClusterGroupUpgrad
   const before = upgrade.status ?? { status: {} };
   const status: ClusterGroupUpgradeStatus = { ...before };
   const conditions = new Conditions(before.conditions ?? [], now);
-  describePlan(status, conditions, upgrade, plan);
+  describePlan(status, conditions, input);
   // Before the start only jobs record clusters: by those that are wanted now, not by one that was switched off since.
   if (plan.stopped === undefined) status.clusters = undefined;
   if (precaching) describePrecaching(status, conditions, precaching, plan);
@@ -143,7 +143,8 @@ class Conditions {
   }
 }
 
-function describePlan(status: ClusterGroupUpgradeStatus, conditions: Conditions, upgrade: ClusterGroupUpgrade, plan: UpgradePlan): void {
+function describePlan(status: ClusterGroupUpgradeStatus, conditions: Conditions, input: PreparationInput): void {
+  const { plan } = input;
   conditions.set(ClusterGroupUpgradeCondition.clustersSelected, plan.selection.failure === undefined, plan.selection.failure ?? SELECTED);
   if (plan.selection.failure) return;
   status.computedMaxConcurrency = plan.computedMaxConcurrency;
@@ -154,7 +155,7 @@ function describePlan(status: ClusterGroupUpgradeStatus, conditions: Conditions,
   status.managedPoliciesCompliantBeforeUpgrade = orAbsent(plan.policies.compliantBefore.map(({ name }) => name));
   status.managedPoliciesContent = orAbsent(contentOf(plan));
   status.remediationPlan = orAbsent(plan.batches);
-  describeNames(status, upgrade, plan);
+  describeNames(status, input);
   if (plan.precaching) {
     const { spec, failure } = plan.precaching;
     conditions.set(ClusterGroupUpgradeCondition.precacheSpecValid, failure === undefined, failure ?? PRECACHE_SPEC_VALID);
@@ -172,9 +173,9 @@ function contentOf({ policies }: UpgradePlan): Record<string, string> {
 }
 
 /** Names are given once and kept: a name in use is never changed, whatever becomes of the annotation it was made from. */
-function describeNames(status: ClusterGroupUpgradeStatus, upgrade: ClusterGroupUpgrade, { policies }: UpgradePlan): void {
+function describeNames(status: ClusterGroupUpgradeStatus, { upgrade, plan: { policies }, talmStrict }: PreparationInput): void {
   const { namespace = '' } = upgrade.metadata;
-  const named = placementNames(upgrade, policies.forUpgrade);
+  const named = placementNames(upgrade, policies.forUpgrade, talmStrict);
   const works = templatesOf(upgrade).map((template) => {
     const desired = desiredWorkName(namespace, template);
     return [safeNameKey(desired, ''), resourceName(upgrade, desired, '')];

@@ -1,5 +1,5 @@
 /** The effects of a job's machine by actions and views. Each is idempotent: it writes only what is missing. */
-import { Annotation, type KubeObject, Label, type Resource } from '@flotilla/api';
+import { type KubeObject, Label, type Resource } from '@flotilla/api';
 import { ManagedClusterAction, ManagedClusterView, type ManifestWork } from '@flotilla/api/ocm';
 import { backOffMs } from '@flotilla/pace';
 import { endedAt } from '@flotilla/rollout';
@@ -9,6 +9,7 @@ import { HubWriter } from '../port/hub-writer.ts';
 import type { EffectDeps, SpokeRun, SpokeTask } from '../port/port.ts';
 import { isRefusal, RETRY_BUDGET } from '../port/refusals.ts';
 import type { SpokeManifest, ViewDefinition } from '../port/workload.ts';
+import { deletionsDue, isCleaned, isNamespaceSeen } from './cleans-first.ts';
 import {
   ActionAnnotation,
   createAction,
@@ -20,7 +21,7 @@ import {
   templateDigest,
   upgradeSelector,
 } from './hub-objects.ts';
-import type { ActionObservation, ActionsSpoke } from './observe.ts';
+import type { ActionObservation, ActionsSpoke, ViewObservation } from './observe.ts';
 
 /** A deletion on the spoke: executed, on its way, or neither: then the hub must remember it. */
 type Deletion = 'done' | 'asked' | 'open';
@@ -39,6 +40,7 @@ export class ActionsRun implements SpokeRun {
   readonly state: string;
   readonly #writer: HubWriter;
   readonly #tried: TriedWork | undefined;
+  #hasCleared = false;
 
   constructor(task: SpokeTask, spoke: ActionsSpoke, state: string, deps: EffectDeps, tried?: TriedWork) {
     this.task = task;
@@ -81,11 +83,18 @@ export class ActionsRun implements SpokeRun {
 
   /** Deletes an earlier attempt's namespace, and with it the ClusterRoleBinding, which would make our job's account cluster-admin. */
   async clear(): Promise<void> {
+    if (this.#hasCleared) return;
+    this.#hasCleared = true;
     const { actions, views } = this.names;
-    const gone = (await this.ensureDeleted(actions.deleteNamespace, 'before')) === 'done';
-    await this.ensureDeleted(actions.deleteClusterRoleBinding, 'before');
+    const { cleansFirst } = this.task.job;
+    const due = cleansFirst ? deletionsDue(this.task, this.spoke) : [actions.deleteNamespace, actions.deleteClusterRoleBinding];
+    const deletions = new Map<string, Deletion>();
+    for (const name of due) deletions.set(name, await this.ensureDeleted(name, 'before'));
     const view = this.spoke.namespaceView;
-    if (!gone || !view || view.intervalSeconds === CLEANUP_POLL_SECONDS) return;
+    // Not before both were asked for: that they were is what the view then stands for.
+    if (cleansFirst && !view?.ours) return [...deletions.values()].includes('open') ? undefined : this.look();
+    const isGone = deletions.get(actions.deleteNamespace) === 'done';
+    if (!isGone || !view || view.intervalSeconds === CLEANUP_POLL_SECONDS) return;
     // The first view is polled every 30 s; a namespace is gone in a few. A new view also answers at once (spec/ocm 1.12).
     await this.client.delete(ManagedClusterView, this.ref(views.namespace.name), { uid: view.uid });
     await this.create(ManagedClusterView, this.view(views.namespace, CLEANUP_POLL_SECONDS));
@@ -94,36 +103,20 @@ export class ActionsRun implements SpokeRun {
   /** Creates the actions of the workload at once and in order: the agent takes them one after the other. */
   async ensure(): Promise<void> {
     const { jobView, available } = this.spoke;
+    const { cleansFirst } = this.task.job;
     if (this.#tried) return this.#endTried();
     if (!available || (jobView?.ours && jobView.answer.kind !== 'absent')) return;
-    if (this.task.job.cleansFirst && !(await this.isCleaned())) return;
-    const lost = jobView?.ours === true;
+    if (cleansFirst && !(await isCleaned(this.task, this.spoke, this.client))) return this.clear();
     const { createJob } = this.names.actions;
     const jobCreated = this.spoke.actions.get(createJob)?.outcome === 'executed';
     for (const manifest of this.task.workload.manifests()) {
-      if (manifest.afterJob && !jobCreated) continue;
+      const isJob = manifest.action === createJob;
+      if ((manifest.afterJob && !jobCreated) || (isJob && cleansFirst && !isNamespaceSeen(this.spoke))) continue;
       const action = this.spoke.actions.get(manifest.action);
-      if (lost && manifest.action === createJob && action) await this.recreateLostJob(manifest, action, jobView.uid);
+      if (isJob && jobCreated && jobView?.ours && action) await this.recreateLostJob(manifest, action, jobView);
       else await this.ensureAction(manifest, action);
+      if (isJob && cleansFirst && !jobView?.ours) await this.watchJob();
     }
-  }
-
-  /**
-   * Where deletions come before any look: they were executed and nothing is left, or this attempt has begun. Deleting later would take its
-   * own namespace.
-   */
-  private async isCleaned(): Promise<boolean> {
-    const { namespaceView: view, actions } = this.spoke;
-    const [first] = this.task.workload.manifests();
-    if (first && actions.get(first.action)?.ours) return true;
-    const answer = view?.ours ? view.answer : undefined;
-    const metadata = answer?.kind === 'found' ? answer.object.metadata : undefined;
-    if (metadata?.annotations?.[Annotation.upgradeUid] === this.task.upgrade.uid && !metadata.deletionTimestamp) return true;
-    const { deleteNamespace, deleteClusterRoleBinding } = this.names.actions;
-    const isDone = (name: string) => actions.get(name)?.deletes === 'before' && actions.get(name)?.outcome === 'executed';
-    if (answer?.kind === 'absent' && isDone(deleteNamespace) && isDone(deleteClusterRoleBinding)) return true;
-    await this.clear();
-    return false;
   }
 
   private async ensureAction(manifest: SpokeManifest, action: ActionObservation | undefined): Promise<void> {
@@ -135,22 +128,32 @@ export class ActionsRun implements SpokeRun {
       await this.recreate(action, manifest.action, createAction(this.task, manifest));
   }
 
-  private async recreateLostJob(manifest: SpokeManifest, action: ActionObservation, viewUid: string): Promise<void> {
+  private async recreateLostJob(manifest: SpokeManifest, action: ActionObservation, { uid, createdAt }: ViewObservation): Promise<void> {
+    const unview = () => this.client.delete(ManagedClusterView, this.ref(this.names.views.job.name), { uid });
+    // A view made together with the job may have looked before the job was there.
+    if (this.task.job.cleansFirst && createdAt < endedAt(action, this.#writer.now())) {
+      await unview();
+      return this.watchJob();
+    }
     await this.retry(action, manifest.action, async (tries) => {
-      await this.client.delete(ManagedClusterView, this.ref(this.names.views.job.name), { uid: viewUid });
+      await unview();
       return createAction(this.task, manifest, tries);
     });
+  }
+
+  private async watchJob(): Promise<void> {
+    await this.create(ManagedClusterView, this.view(this.names.views.job, this.task.workload.jobViewSeconds));
   }
 
   /** Views of the job and of its progress, once the job is there: a view created earlier answers `not found` and is then blind for an interval. */
   async watch(): Promise<void> {
     const { jobView, progressView, actions } = this.spoke;
-    const { jobViewSeconds, progressViewSeconds } = this.task.workload;
+    const { progressViewSeconds } = this.task.workload;
     const { views } = this.names;
     // A spoke that is Active has its job, whether or not the action is still there to say so.
     const created = this.state === 'Active' || actions.get(this.names.actions.createJob)?.outcome === 'executed';
     if (!created) return;
-    if (!jobView?.ours) await this.create(ManagedClusterView, this.view(views.job, jobViewSeconds));
+    if (!jobView?.ours) await this.watchJob();
     if (views.progress && progressViewSeconds !== undefined && !progressView?.ours)
       await this.create(ManagedClusterView, this.view(views.progress, progressViewSeconds));
     await this.retryAfterJob();
@@ -180,9 +183,13 @@ export class ActionsRun implements SpokeRun {
     if (deletions.every((deletion) => deletion === 'done')) await this.deleteAll(ManagedClusterAction);
   }
 
-  /** Asks for the deletion on the spoke, whether or not anything is left on the hub. True once all of it was executed. */
+  /**
+   * Asks for the deletion on the spoke, whether or not anything is left on the hub. True once all of it was executed; where deletions come
+   * before any look nobody waits, as in the reference: they stay on the hub.
+   */
   async clean(): Promise<boolean> {
-    return (await this.deleteOnSpoke()).every((deletion) => deletion === 'done');
+    const deletions = await this.deleteOnSpoke();
+    return this.task.job.cleansFirst === true || deletions.every((deletion) => deletion === 'done');
   }
 
   private async deleteOnSpoke(): Promise<Deletion[]> {
@@ -200,10 +207,10 @@ export class ActionsRun implements SpokeRun {
     if (this.anythingLeft()) await this.drop();
   }
 
-  /** Removes everything of this upgrade's job from the hub, views last: they may be all that remembers the spoke. */
+  /** Removes everything of this upgrade's job from the hub but deletions that nobody waits for, views last: they may be all that remembers the spoke. */
   async drop(): Promise<void> {
     await this.#endTried();
-    await this.deleteAll(ManagedClusterAction);
+    await this.deleteAll(ManagedClusterAction, this.task.job.cleansFirst ? `,${Label.leftover}!=true` : '');
     await this.deleteAll(ManagedClusterView);
   }
 
@@ -275,9 +282,9 @@ export class ActionsRun implements SpokeRun {
     }
   }
 
-  private async deleteAll(kind: Resource): Promise<void> {
+  private async deleteAll(kind: Resource, but = ''): Promise<void> {
     const { job, upgrade, cluster } = this.task;
-    await this.client.deleteCollection(kind, { namespace: cluster, labelSelector: upgradeSelector(job.work, upgrade.uid) });
+    await this.client.deleteCollection(kind, { namespace: cluster, labelSelector: `${upgradeSelector(job.work, upgrade.uid)}${but}` });
   }
 
   private view(view: ViewDefinition, intervalSeconds: number): KubeObject {

@@ -71,7 +71,7 @@ export function createAction(place: ObjectPlace, manifest: SpokeManifest, tries?
   };
 }
 
-/** The action that deletes the job's namespace, or its ClusterRoleBinding, from the spoke. */
+/** The action that deletes the job's namespace, or its ClusterRoleBinding, from the spoke. One that nobody waits for keeps nobody away. */
 export function deleteAction(
   place: ObjectPlace,
   name: string,
@@ -88,7 +88,7 @@ export function deleteAction(
     metadata: {
       name,
       namespace: cluster,
-      labels: workLabels(upgrade, job.work),
+      labels: { ...workLabels(upgrade, job.work), ...(job.cleansFirst && when === 'after' && { [Label.leftover]: 'true' }) },
       annotations: { [ActionAnnotation.deletes]: when, ...digestOf(place), ...triesOf(tries) },
     },
     spec: { actionType: 'Delete', kube },

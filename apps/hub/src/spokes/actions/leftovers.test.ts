@@ -56,14 +56,17 @@ const untilCached = () =>
   vi.waitFor(() => expect([leader.caches.views.size, leader.caches.actions.size]).toEqual([views().length, actions().length]));
 
 /** Puts what a job in full run has on the hub, and ends its upgrade. */
-async function end(state: BackupState, { force = false }: { force?: boolean } = {}): Promise<boolean> {
+async function end(
+  state: BackupState,
+  { force = false, talmStrict = false }: { force?: boolean; talmStrict?: boolean } = {},
+): Promise<boolean> {
   const labels = { [Label.work]: 'backup', [Label.upgradeUid]: UPGRADE.uid };
   hub.put(ManagedClusterView, { metadata: { name: 'view-backup-namespace', namespace: SPOKE, labels } });
   hub.put(ManagedClusterView, { metadata: { name: 'view-backup-job', namespace: SPOKE, labels } });
   hub.put(ManagedClusterAction, { metadata: { name: 'backup-job-create', namespace: SPOKE, labels } });
   await vi.waitFor(() => expect(leader.caches.clusters.size).toBe(1));
   await untilCached();
-  return new Teardown(UPGRADE, backupTeardown, { ...leader, now: () => now }).advance({ [SPOKE]: state }, force);
+  return new Teardown(UPGRADE, backupTeardown({ talmStrict }), { ...leader, now: () => now }).advance({ [SPOKE]: state }, force);
 }
 
 /** The agent's answer. */
@@ -80,6 +83,16 @@ const seesNamespace = (uid: string): void =>
 const carriesOut = (name: string): void =>
   answer(ManagedClusterAction, name, { conditions: [agentCondition('Completed', 'True', 'ActionDone')] });
 const untilAsked = () => vi.waitFor(() => expect(actions().toSorted()).toEqual(['backup-crb-delete', 'backup-ns-delete']));
+
+test('strictly the deletions are asked for and stay, nobody waits for them, and they keep no other upgrade away', async () => {
+  setAvailable(true);
+  expect(await end('UnrecoverableError', { talmStrict: true })).toBe(true);
+  expect([views(), actions().toSorted()]).toEqual([[], ['backup-crb-delete', 'backup-ns-delete']]);
+  await untilCached();
+  hub.put(ClusterGroupUpgrade, { metadata: { ...UPGRADE } });
+  await vi.waitFor(() => expect(leader.caches.upgrades.size).toBe(1));
+  expect(engine.take('another', SPOKE)).toBeUndefined();
+});
 
 describe('an upgrade that ends while a spoke is away', () => {
   test('is remembered by one view, and its binding goes once the spoke is back', async () => {

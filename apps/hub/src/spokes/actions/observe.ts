@@ -65,6 +65,9 @@ const ViewedObject = z.object({
   data: z.record(z.string(), z.string()).nullish(),
 });
 
+/** The same of an answer that may not say whose it is. */
+const AnyObject = ViewedObject.partial().extend({ metadata: ViewedObject.shape.metadata.partial().optional() });
+
 /** Whose an object on a spoke is, and what it was made for. */
 const KEPT_ANNOTATIONS = [Annotation.upgradeUid, Annotation.specDigest];
 /** Longer ones are not the hub's. */
@@ -72,17 +75,17 @@ const MAX_MARK = 256;
 
 /** Drops what no step reads, so that thousands of views fit in memory. */
 export function trimView(view: ManagedClusterView): ManagedClusterView {
-  const parsed = ViewedObject.safeParse(view.status?.result);
+  const parsed = AnyObject.safeParse(view.status?.result);
   if (!parsed.success) return { ...view, ...(view.status && { status: { conditions: view.status.conditions, result: undefined } }) };
   const { kind, metadata, status, data } = parsed.data;
   const kept = KEPT_ANNOTATIONS.flatMap((name) => {
-    const value = metadata.annotations?.[name];
+    const value = metadata?.annotations?.[name];
     return value === undefined ? [] : [[name, value.slice(0, MAX_MARK)]];
   });
   const trimmed = {
     kind,
     metadata: { ...metadata, annotations: kept.length > 0 ? Object.fromEntries(kept) : undefined },
-    status: kind === 'Job' ? trimJobStatus(status) : undefined,
+    status: kind === 'Job' || kind === undefined ? trimJobStatus(status) : undefined,
     data: kind === 'ConfigMap' ? { progress: trimText(data?.progress ?? '') } : undefined,
   };
   return { ...view, status: { conditions: view.status?.conditions, result: trimmed } };
@@ -171,20 +174,21 @@ function failureOf(actions: ActionsSpoke['actions']): Failure | undefined {
   return action && { message: `${name}: ${action.message}`, finalAt: isExhausted(action) ? 0 : undefined };
 }
 
-function observeView(upgradeUid: string, view: ManagedClusterView, { target }: ViewDefinition): ViewObservation {
+function observeView(upgradeUid: string, view: ManagedClusterView, { target, trusted }: ViewDefinition): ViewObservation {
   return {
     uid: view.metadata.uid ?? '',
     createdAt: Date.parse(view.metadata.creationTimestamp ?? '') || 0,
     ours: view.metadata.labels?.[Label.upgradeUid] === upgradeUid,
     intervalSeconds: view.spec?.scope?.updateIntervalSeconds ?? 0,
     digest: view.metadata.annotations?.[Annotation.specDigest],
-    answer: readAnswer(view, target),
+    answer: readAnswer(view, target, trusted),
     fallback: view.metadata.annotations?.[ActionAnnotation.fallback],
   };
 }
 
-/** Reads a view of a job's object. */
-export const readAnswer = (view: ManagedClusterView, target: ViewTarget): Answer => readViewAnswer(view, ViewedObject, target);
+/** Reads a view of a job's object. @param trusted whatever it says of whose it is */
+export const readAnswer = (view: ManagedClusterView, target: ViewTarget, trusted = false): Answer =>
+  readViewAnswer(view, ViewedObject, target, { trusted });
 
 function observeAction(upgradeUid: string, action: ManagedClusterAction): ActionObservation {
   const { uid = '', labels, annotations } = action.metadata;

@@ -61,8 +61,8 @@ export interface NamedJob {
   /** Value of `flotilla.io/work`. */
   readonly work: string;
   readonly names: SpokeJobNames;
-  /** What an earlier attempt may have left is deleted without looking first. */
-  readonly cleansFirst?: boolean;
+  /** What an earlier attempt may have left is deleted without looking first, the job is made once its namespace is seen, and nobody waits for the end of its deletion. */
+  readonly cleansFirst?: boolean | undefined;
 }
 
 /** Where an object of a job goes. */

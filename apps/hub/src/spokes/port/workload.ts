@@ -16,6 +16,8 @@ export interface ViewDefinition {
   /** How the agent is to find the kind. */
   readonly resource: string;
   readonly target: ViewTarget;
+  /** What it shows is taken for the target, whatever it says of whose it is, as the reference takes it; default false. */
+  readonly trusted?: boolean;
 }
 
 /** Names on spoke and hub. */
