@@ -24,6 +24,7 @@ export { targetOf, targetsOf } from './spoke/targets.ts';
 export { type ActionOutcome, countOf, endedAt, observeOutcome } from './transport/action-outcome.ts';
 export { readViewAnswer, type ViewAnswer, type ViewTarget } from './transport/view-answer.ts';
 export { setCondition } from './upgrade/conditions.ts';
+export { FirstSeen, type Sightings } from './upgrade/first-seen.ts';
 export type { HubWrite } from './upgrade/hub-write.ts';
 export { identityOf, type UpgradeIdentity } from './upgrade/identity.ts';
 export { actionIndexValue, isAttributed, isOurs, isReferencesAction, ROLLOUT_WORK } from './upgrade/labels.ts';

@@ -1,7 +1,7 @@
 import { findCondition } from '@flotilla/api';
 import { CLUSTER_AVAILABLE, type ManagedCluster, type ManifestWork, type Policy } from '@flotilla/api/ocm';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
-import type { PlacementPatience, RolloutMode, RolloutObservation } from '@flotilla/rollout';
+import type { PlacementPatience, RolloutMode, RolloutObservation, Sightings } from '@flotilla/rollout';
 import {
   areEditsApplied,
   desiredWorkName,
@@ -26,6 +26,8 @@ export interface ObserveDeps {
   /** Errors of steps that last. */
   readonly problem: RolloutObservation['problem'];
   readonly patience: PlacementPatience;
+  /** Since when something of the upgrade is seen. */
+  readonly sightings: Sightings;
   readonly talmStrict: boolean;
   /** What the upgrade may reach; absent: everything. */
   readonly tenancy: Tenancy | undefined;
@@ -34,13 +36,10 @@ export interface ObserveDeps {
 }
 
 /** Everything one pass of a running rollout looks at, read from caches alone. @param upgrade with the status the rollout runs by */
-export function observeRollout(
-  upgrade: ClusterGroupUpgrade,
-  caches: RolloutCaches,
-  { problem, patience, talmStrict, tenancy, now }: ObserveDeps,
-): RolloutObservation {
+export function observeRollout(upgrade: ClusterGroupUpgrade, caches: RolloutCaches, deps: ObserveDeps): RolloutObservation {
+  const { problem, patience, talmStrict, tenancy, sightings, now } = deps;
   const { actions } = upgrade.spec ?? {};
-  const mode = modeOf(upgrade, caches, talmStrict);
+  const mode = modeOf(upgrade, caches, deps);
   const nameLabel = mode.kind === 'policy';
   const find = (name: string) => {
     const cluster = caches.clusters.get({ name });
@@ -76,8 +75,15 @@ export function observeRollout(
     placementProblem: placement.problem,
     lookAt: placement.lookAt,
     problem,
+    // The reference leaves them alone.
+    ...(!talmStrict && { drift: driftOf(sightings) }),
   };
 }
+
+const driftOf = ({ since, known }: Sightings): RolloutObservation['drift'] => ({
+  since: (cluster) => since(`drift ${cluster}`),
+  known: (cluster) => known(`drift ${cluster}`),
+});
 
 /** The copy of the policy of this Placement enforces. */
 function isEnforcedBy(
@@ -91,7 +97,7 @@ function isEnforcedBy(
 
 const copyName = ({ namespace, name }: PolicyRef): string => `${namespace}.${name}`;
 
-function modeOf(upgrade: ClusterGroupUpgrade, caches: RolloutCaches, talmStrict: boolean): RolloutMode {
+function modeOf(upgrade: ClusterGroupUpgrade, caches: RolloutCaches, { talmStrict, sightings, now }: ObserveDeps): RolloutMode {
   const templates = templatesOf(upgrade);
   if (templates.length === 0)
     return policyMode(upgrade.status?.managedPoliciesForUpgrade ?? [], {
@@ -100,10 +106,14 @@ function modeOf(upgrade: ClusterGroupUpgrade, caches: RolloutCaches, talmStrict:
     });
   const { namespace = '', name, uid = '' } = upgrade.metadata;
   const names = new Map(templates.map((template) => [template, resourceName(upgrade, desiredWorkName(namespace, template), '')]));
-  return manifestWorkMode(templates, (cluster, template): ManifestWork | undefined => {
+  const find = (cluster: string, template: string): ManifestWork | undefined => {
     const work = caches.works.get({ namespace: cluster, name: names.get(template) ?? '' });
     const usable = work && isOurs(work, { namespace, name, uid }) && work.metadata.deletionTimestamp === undefined;
     return usable ? work : undefined;
+  };
+  return manifestWorkMode(templates, find, {
+    now,
+    appliedSince: ({ metadata }) => sightings.since(`work ${metadata.uid} ${metadata.generation}`),
   });
 }
 

@@ -157,7 +157,7 @@ const targets = [
         spec: { workload: { manifests: [{ kind: 'ConfigMap' }] } },
         status,
       });
-      judgeWork(trimWork(work));
+      judgeWork(trimWork(work), { now: 0, appliedSince: () => 0 });
     },
   }),
 ];

@@ -175,6 +175,11 @@ export const ClusterGroupUpgradeStatus = z.object({
         for: z.string().describe('What is waited for.'),
         clusters: z.int().describe('How many clusters wait for it.'),
         names: z.array(z.string()).describe('The first of them, at most 5.'),
+        since: z
+          .string()
+          .meta({ format: 'date-time' })
+          .optional()
+          .describe('Since when the first of them has waited; said of clusters that were complete and do not comply any more.'),
       }),
     )
     .optional()

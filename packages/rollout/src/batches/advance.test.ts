@@ -508,7 +508,7 @@ describe('clusters that the upgrade may not use any more', () => {
 });
 
 describe('what each cluster waits for', () => {
-  const waits = (given: Given) => Object.fromEntries(advance(given).waits);
+  const waits = (given: Given) => Object.fromEntries([...advance(given).waits].map(([cluster, wait]) => [cluster, wait.for]));
 
   test.each<{ name: string; given: Given; want: Record<string, string> }>([
     {

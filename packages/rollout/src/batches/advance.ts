@@ -14,6 +14,7 @@ import {
   alreadyCompliant,
   describeProblems,
   failed,
+  fellBack,
   inProgress,
   type Outcome,
   tookTooLong,
@@ -21,7 +22,8 @@ import {
 } from '../upgrade/texts.ts';
 import { ClustersUnderWay } from './clusters-under-way.ts';
 import { batchDeadline, upgradeDeadline } from './deadlines.ts';
-import { waitsOf } from './waits.ts';
+import { chooseAgain, type Drift, findDrift, firstPending, toldAt } from './drift.ts';
+import { type ClusterWait, waitsOf } from './waits.ts';
 
 /** Everything a pass looks at. */
 export interface AdvanceInput {
@@ -40,8 +42,8 @@ export interface Advance {
   readonly clusters: readonly ClusterRecord[];
   /** What keeps clusters that are under way from getting on, by cluster. */
   readonly messages: Readonly<Record<string, string>>;
-  /** What each cluster without a record waits for, in the order of the plan; empty when the rollout has ended. */
-  readonly waits: ReadonlyMap<string, string>;
+  /** What each cluster waits for, in the order of the plan; empty when the rollout has ended. */
+  readonly waits: ReadonlyMap<string, ClusterWait>;
   readonly progressing: Verdict;
   /** Set when the rollout has ended. */
   readonly succeeded: Verdict | undefined;
@@ -67,8 +69,10 @@ class Pass {
   #batchStartedAt: string | undefined;
   #refusal: Refusal | undefined;
   #verdict: Outcome | undefined;
-  /** Clusters of earlier batches that the end waits for. */
+  /** Clusters that the end waits for. */
   #left: readonly string[] = [];
+  /** Clusters that were complete and comply no more. */
+  #drift: readonly Drift[];
   #wakeAt = Number.POSITIVE_INFINITY;
   /** What is looked at, by the state of the upgrade; each moves on what it looks at. */
   readonly #looks: Partial<Record<RolloutState, () => RolloutLook>> = {
@@ -86,10 +90,12 @@ class Pass {
     this.#startedAt = Date.parse(status.status.startedAt ?? conditionTime(now));
     this.#deadline = upgradeDeadline({ upgradeStartedAt: this.#startedAt, timeoutMs: spec.remediationStrategy.timeout * 60_000 });
     this.#batchStartedAt = status.status.currentBatchStartedAt;
+    this.#drift = this.#state === RolloutState.preparing ? [] : findDrift(this.#clusters, input.observation);
   }
 
   run(): Advance {
     this.#recordDisappeared();
+    for (const drift of this.#drift) if (!this.#isPast(toldAt(drift))) this.#wake(toldAt(drift));
     for (;;) {
       const look = this.#verdict ? {} : (this.#looks[this.#state]?.() ?? {});
       const next = nextRolloutState(this.#state, { ...look, hasVerdict: this.#verdict !== undefined });
@@ -97,7 +103,7 @@ class Pass {
       this.#enter(next);
     }
     if (this.#verdict) return this.#result(this.#verdict.progressing, this.#verdict.succeeded);
-    this.#wake(this.#clusters.soakedAt);
+    this.#wake(this.#clusters.movesAt);
     this.#wake(this.#isPast(this.#deadline) ? this.#input.now + EDIT_RECHECK_MS : this.#deadline);
     return this.#result(this.#describeWaiting(), undefined);
   }
@@ -147,7 +153,8 @@ class Pass {
     const isLast = this.#clusters.batch >= this.#clusters.plan.length;
     // The last batch has all that is left of the upgrade's time.
     const deadline = isLast ? this.#deadline : Math.min(this.#batchDeadline(), this.#deadline);
-    const clusters = this.#clusters.current;
+    if (isLast) this.#enforceAgain();
+    const clusters = [...this.#clusters.current, ...this.#clusters.again];
     for (const cluster of clusters) this.#advance(cluster, deadline);
     const isThrough = clusters.every((cluster) => this.#clusters.isRecorded(cluster));
     this.#verdict = this.#clusters.canaryFailure ?? (isThrough ? this.#judgeLate(clusters, isLast) : undefined);
@@ -166,10 +173,26 @@ class Pass {
 
   #lookBack(): RolloutLook {
     const { kind } = this.#input.observation.mode;
+    this.#enforceAgain();
     this.#left = this.#leftBehind();
     if (this.#left.length === 0) this.#verdict = this.#conclude();
     else if (this.#isPast(this.#deadline)) this.#verdict = tookTooLong(kind, this.#clusters.isCanaryBatch() ? ' on canary clusters' : '');
     return {};
+  }
+
+  /** Those that fell back go on from the policy they fell back at. When time is up they are taken up all the same, to be recorded as late. */
+  #enforceAgain(): void {
+    const { gates, observation, status } = this.#input;
+    const isLate = this.#isPast(this.#deadline);
+    const lasting = this.#drift.filter((drift) => isLate || this.#isPast(toldAt(drift)));
+    this.#refusal = lasting.length > 0 && !isLate ? judgeBatchGates(gates) : undefined;
+    if (this.#refusal?.wakeAt !== undefined) this.#wake(this.#refusal.wakeAt);
+    if (this.#refusal) return;
+    const size = status.computedMaxConcurrency ?? Math.max(...this.#clusters.plan.map((batch) => batch.length));
+    const chosen = isLate ? lasting : chooseAgain(this.#clusters, lasting, { size, forbids: observation.forbids });
+    const reopened = new Map(chosen.map(({ cluster, policy }) => [cluster, policy]));
+    this.#clusters.reopen(reopened);
+    this.#drift = this.#drift.filter(({ cluster }) => !reopened.has(cluster));
   }
 
   #advance(cluster: string, deadline: number): void {
@@ -188,18 +211,14 @@ class Pass {
 
   /** In policy mode the end looks back: whoever timed out may have got there since, and whoever got there may have lost it. */
   #leftBehind(): readonly string[] {
-    const { mode, exists } = this.#input.observation;
+    const { mode, exists, drift } = this.#input.observation;
     if (mode.kind !== 'policy') return [];
-    const isDone = (cluster: string): boolean => {
-      for (let index = 0; index < mode.count; index += 1) if (mode.standing(cluster, index) === 'pending') return false;
-      return true;
-    };
     const { records, plan, batch } = this.#clusters;
     const failures = new Set(records.filter(({ state }) => state === RecordState.failed).map(({ name }) => name));
     return plan
-      .slice(0, batch - 1)
+      .slice(0, drift ? batch : batch - 1)
       .flat()
-      .filter((cluster) => !failures.has(cluster) && exists(cluster) && !isDone(cluster));
+      .filter((cluster) => !failures.has(cluster) && exists(cluster) && firstPending(mode, cluster) !== undefined);
   }
 
   /** A success is one of the whole plan, but for clusters that have left the fleet. */
@@ -229,12 +248,21 @@ class Pass {
     const { observation } = this.#input;
     if (this.#state === RolloutState.gated && this.#refusal?.progressing) return this.#refusal.progressing;
     if (this.#clusters.batch > 0 && observation.placementProblem !== undefined) return waitingForPlacement(observation.placementProblem);
-    return describeProblems(inProgress(observation.mode.kind), observation.problem(undefined), this.#clusters.problems());
+    return describeProblems(inProgress(observation.mode.kind), observation.problem(undefined), this.#messages());
+  }
+
+  #messages(): Readonly<Record<string, string>> {
+    const { mode, forbids } = this.#input.observation;
+    const fallen = this.#drift
+      .filter((drift) => this.#isPast(toldAt(drift)))
+      .map(({ cluster, policy }) => [cluster, forbids?.(cluster) ?? fellBack(mode.name(policy), this.#refusal?.gate)]);
+    return { ...Object.fromEntries(fallen), ...this.#clusters.problems() };
   }
 
   #result(progressing: Verdict, succeeded: Verdict | undefined): Advance {
     const { batch, progress, records } = this.#clusters;
     const gate = this.#state === RolloutState.gated ? this.#refusal?.gate : undefined;
+    const drift = this.#drift.filter((each) => this.#isPast(toldAt(each)));
     return {
       status: {
         ...this.#input.status.status,
@@ -243,8 +271,8 @@ class Pass {
         currentBatchRemediationProgress: Object.keys(progress).length > 0 ? progress : undefined,
       },
       clusters: records,
-      messages: succeeded ? {} : this.#clusters.problems(),
-      waits: succeeded ? new Map() : waitsOf(this.#clusters, this.#input.observation, { gate, left: this.#left }),
+      messages: succeeded ? {} : this.#messages(),
+      waits: succeeded ? new Map() : waitsOf(this.#clusters, this.#input.observation, { gate, left: this.#left, drift }),
       progressing,
       succeeded,
       wakeAt: succeeded || this.#wakeAt === Number.POSITIVE_INFINITY ? undefined : this.#wakeAt,

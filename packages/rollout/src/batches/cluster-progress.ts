@@ -2,10 +2,11 @@
 import { conditionTime } from '@flotilla/api';
 import { type ClusterProgress, ProgressState, type RolloutMode } from '../upgrade/model.ts';
 
-/** One cluster after a look at it, and when its soak ends (epoch milliseconds), if it soaks. */
+/** One cluster after a look at it. */
 export interface Moved {
   readonly progress: ClusterProgress;
-  readonly soakedAt?: number;
+  /** When it moves on if nothing changes, epoch milliseconds: its soak ends, or what it reports counts. */
+  readonly movesAt?: number | undefined;
 }
 
 /** The index of a progress, in the field of its mode; absent counts as 0. */
@@ -21,13 +22,13 @@ export function moveCluster(before: ClusterProgress | undefined, cluster: string
   let { firstCompliantAt } = before ?? {};
   for (let index = before ? indexOf(before, mode.kind) : 0; index < mode.count; index += 1) {
     const standing = mode.standing(cluster, index);
-    if (standing === 'pending') return { progress: at(mode.kind, index) };
+    if (standing === 'pending') return { progress: at(mode.kind, index), movesAt: mode.doneAt?.(cluster, index) };
     const soakSeconds = standing === 'done' ? mode.soakSeconds(index) : 0;
     if (soakSeconds > 0) {
       // A time that is yet to come was stored before the clock stepped back.
       const since = firstCompliantAt !== undefined && Date.parse(firstCompliantAt) <= now ? firstCompliantAt : conditionTime(now);
       const soakedAt = soakEnd(since, soakSeconds);
-      if (now < soakedAt) return { progress: { ...at(mode.kind, index), firstCompliantAt: since }, soakedAt };
+      if (now < soakedAt) return { progress: { ...at(mode.kind, index), firstCompliantAt: since }, movesAt: soakedAt };
     }
     firstCompliantAt = undefined;
   }

@@ -24,8 +24,8 @@ export class ClustersUnderWay {
   batch: number;
   /** Set when a canary has failed. */
   canaryFailure: Outcome | undefined;
-  /** When the first soak ends, epoch milliseconds. */
-  soakedAt = Number.POSITIVE_INFINITY;
+  /** When the first of them moves on if nothing changes, epoch milliseconds. */
+  movesAt = Number.POSITIVE_INFINITY;
   readonly #input: ClustersInput;
   readonly #canaries: ReadonlySet<string>;
   readonly #recorded: Map<string, ClusterRecord['state']>;
@@ -46,6 +46,12 @@ export class ClustersUnderWay {
     return this.plan[this.batch - 1] ?? [];
   }
 
+  /** Clusters of earlier batches that are enforced again. */
+  get again(): readonly string[] {
+    const current = new Set(this.current);
+    return this.batch === 0 ? [] : Object.keys(this.progress).filter((cluster) => !current.has(cluster));
+  }
+
   isRecorded(cluster: string): boolean {
     return this.#recorded.has(cluster);
   }
@@ -54,9 +60,26 @@ export class ClustersUnderWay {
     return this.#recorded.get(cluster) === RecordState.timedOut;
   }
 
+  isComplete(cluster: string): boolean {
+    return this.#recorded.get(cluster) === RecordState.complete;
+  }
+
+  isCanary(cluster: string): boolean {
+    return this.#canaries.has(cluster);
+  }
+
   /** The current batch is made of canaries alone. */
   isCanaryBatch(): boolean {
     return this.current.length > 0 && this.current.every((cluster) => this.#canaries.has(cluster));
+  }
+
+  /** Puts clusters that were complete back to a policy: their part has not ended. @param policies index by cluster */
+  reopen(policies: ReadonlyMap<string, number>): void {
+    this.records.splice(0, this.records.length, ...this.records.filter(({ name }) => !policies.has(name)));
+    for (const [cluster, policyIndex] of policies) {
+      this.#recorded.delete(cluster);
+      this.progress[cluster] = { state: ProgressState.inProgress, policyIndex };
+    }
   }
 
   /** What is under way goes on: half an upgrade is worse than a whole one. */
@@ -112,9 +135,9 @@ export class ClustersUnderWay {
     const { observation, now } = this.#input;
     if (this.batch === 0) return 'before';
     if (this.forbidden(cluster) !== undefined) return 'barred';
-    const { progress, soakedAt = Number.POSITIVE_INFINITY } = moveCluster(this.progress[cluster], cluster, observation.mode, now);
+    const { progress, movesAt = Number.POSITIVE_INFINITY } = moveCluster(this.progress[cluster], cluster, observation.mode, now);
     this.progress[cluster] = progress;
-    this.soakedAt = Math.min(this.soakedAt, soakedAt);
+    this.movesAt = Math.min(this.movesAt, movesAt);
     if (progress.state === ProgressState.completed) return 'through';
     return progress.firstCompliantAt === undefined ? 'at' : 'soaking';
   }

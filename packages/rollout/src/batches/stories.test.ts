@@ -2,7 +2,8 @@ import { ClusterGroupUpgradeSpec, type ClusterGroupUpgradeStatus } from '@flotil
 import { expect, test } from 'vitest';
 import { openGates } from '../gates/gate-builders.ts';
 import type { Window } from '../gates/window.ts';
-import type { RolloutProblem, Standing } from '../upgrade/model.ts';
+import { FirstSeen } from '../upgrade/first-seen.ts';
+import type { RolloutObservation, RolloutProblem, Standing } from '../upgrade/model.ts';
 import { type Advance, advanceRollout } from './advance.ts';
 import { startRollout } from './start.ts';
 import { summarizeWaits } from './waits.ts';
@@ -12,7 +13,10 @@ const MINUTE = 60_000;
 
 /** What the world is like from a moment on; what a moment does not name stays as it was. */
 interface World {
-  readonly standings?: Readonly<Record<string, Standing>>;
+  /** By cluster: of every policy, or of each. */
+  readonly standings?: Readonly<Record<string, Standing | readonly Standing[]>>;
+  /** Clusters that nothing may be begun on. */
+  readonly forbidden?: readonly string[];
   readonly gone?: readonly string[];
   readonly unprepared?: readonly string[];
   readonly unedited?: readonly string[];
@@ -28,6 +32,10 @@ interface Story {
   readonly strategy?: Partial<ClusterGroupUpgradeSpec['remediationStrategy']>;
   readonly action?: 'Abort' | 'Continue';
   readonly soakSeconds?: number;
+  /** Policies; default 1. */
+  readonly count?: number;
+  /** Those that fall back are left alone, as in the reference. */
+  readonly talmStrict?: true;
   readonly moments: readonly (readonly [minutes: number, world: World])[];
 }
 
@@ -99,6 +107,111 @@ const stories: readonly Story[] = [
     ],
   },
   {
+    name: 'policy-edited-after-a-batch',
+    clusters: ['a', 'b', 'c'],
+    moments: [
+      [0, {}],
+      [5, { standings: { a: 'done' } }],
+      [6, { standings: {} }],
+      [7, {}],
+      [10, { standings: { b: 'done' } }],
+      [15, { standings: { b: 'done', c: 'done' } }],
+      [16, {}],
+      [20, { standings: { a: 'done', b: 'done', c: 'done' } }],
+    ],
+  },
+  {
+    name: 'policy-edited-after-a-batch-strictly',
+    clusters: ['a', 'b'],
+    talmStrict: true,
+    moments: [
+      [0, {}],
+      [5, { standings: { a: 'done' } }],
+      [6, { standings: {} }],
+      [10, { standings: { b: 'done' } }],
+      [11, {}],
+      [60, {}],
+    ],
+  },
+  {
+    name: 'drift-that-passes-by-itself',
+    clusters: ['a', 'b'],
+    moments: [
+      [0, {}],
+      [5, { standings: { a: 'done' } }],
+      [5.1, { standings: {} }],
+      [5.2, { standings: { a: 'done' } }],
+      [6, { standings: { a: 'done', b: 'done' } }],
+    ],
+  },
+  {
+    name: 'drift-of-many-goes-by-the-size-of-a-batch',
+    clusters: ['a', 'b', 'c', 'd', 'e'],
+    strategy: { maxConcurrency: 2 },
+    moments: [
+      [0, { standings: { a: 'done', b: 'done', c: 'done', d: 'done' } }],
+      [1, { standings: { b: 'done' } }],
+      [2, {}],
+      [3, { standings: { a: 'done', b: 'done' } }],
+      [4, { standings: { a: 'done', b: 'done', e: 'done' } }],
+      [5, { standings: { a: 'done', b: 'done', c: 'done', d: 'done', e: 'done' } }],
+    ],
+  },
+  {
+    name: 'drift-of-canaries-goes-first-and-alone',
+    clusters: ['a', 'b', 'c', 'd'],
+    strategy: { canaries: ['d', 'c'], maxConcurrency: 5 },
+    moments: [
+      [0, { standings: { c: 'done', d: 'done' } }],
+      [1, { standings: { a: 'done' } }],
+      [2, {}],
+      [3, { standings: { a: 'done', d: 'done' } }],
+      [4, { standings: { a: 'done', d: 'done', c: 'done' } }],
+      [5, { standings: { a: 'done', b: 'done', d: 'done', c: 'done' } }],
+    ],
+  },
+  {
+    name: 'drift-in-the-last-batch-begins-where-it-fell-back-and-soaks',
+    clusters: ['a', 'b'],
+    strategy: { maxConcurrency: 2 },
+    count: 2,
+    soakSeconds: 60,
+    moments: [
+      [0, { standings: { a: 'done' } }],
+      [2, {}],
+      [4, {}],
+      [6, {}],
+      [7, { standings: { a: ['done', 'pending'] } }],
+      [8, {}],
+      [9, { standings: { a: 'done', b: 'done' } }],
+      [11, {}],
+      [13, {}],
+    ],
+  },
+  {
+    name: 'drift-that-is-not-over-in-time',
+    clusters: ['a', 'b', 'c'],
+    strategy: { maxConcurrency: 1 },
+    moments: [
+      [0, { standings: { a: 'done', b: 'done' } }],
+      [1, { standings: {} }],
+      [2, {}],
+      [60, { standings: { c: 'done' } }],
+    ],
+  },
+  {
+    name: 'drift-outside-the-window-and-where-nothing-may-be-begun',
+    clusters: ['a', 'b', 'c'],
+    strategy: { maxConcurrency: 3 },
+    moments: [
+      [0, { standings: { a: 'done', b: 'done' } }],
+      [1, { standings: {}, forbidden: ['b'], window: { kind: 'closed', message: 'Waiting for the window', opensAt: T0 + 20 * MINUTE } }],
+      [2, {}],
+      [20, { window: { kind: 'open' } }],
+      [21, { forbidden: [] }],
+    ],
+  },
+  {
     name: 'cluster-that-leaves-and-one-that-is-refused',
     clusters: ['a', 'b', 'c'],
     strategy: { maxConcurrency: 3 },
@@ -111,7 +224,8 @@ const stories: readonly Story[] = [
 ];
 
 /** The passes of a story, a line each. */
-function tell({ clusters, compliant = [], strategy, action, soakSeconds = 0, moments }: Story): string {
+function tell({ clusters, compliant = [], strategy, action, moments, ...story }: Story): string {
+  const seen = new FirstSeen();
   const spec = ClusterGroupUpgradeSpec.parse({
     remediationStrategy: { maxConcurrency: 1, timeout: 60, ...strategy },
     batchTimeoutAction: action,
@@ -128,44 +242,55 @@ function tell({ clusters, compliant = [], strategy, action, soakSeconds = 0, mom
       status,
       now,
       gates: { ...openGates, ...(world.window && { window: world.window }) },
-      observation: observe(world, soakSeconds),
+      observation: { ...observe(world, story), ...(!story.talmStrict && { drift: seen.pass('uid', now) }) },
     });
-    status = { ...status, status: advance.status, clusters: [...advance.clusters] };
+    const waits = summarizeWaits(advance.waits, status.waits);
+    status = { ...status, status: advance.status, clusters: [...advance.clusters], waits };
     lines.push(describe(minutes, status, advance));
   }
   return `${lines.join('\n')}\n`;
 }
 
-const observe = ({ standings = {}, gone = [], unprepared = [], unedited = [], problems = {} }: World, soakSeconds: number) => ({
+const observe = (
+  { standings = {}, gone = [], unprepared = [], unedited = [], problems = {}, forbidden = [] }: World,
+  { soakSeconds = 0, count = 1 }: Pick<Story, 'soakSeconds' | 'count'>,
+): RolloutObservation => ({
   mode: {
-    kind: 'policy' as const,
-    count: 1,
-    name: (index: number) => `p${index}`,
-    standing: (cluster: string) => standings[cluster] ?? 'pending',
+    kind: 'policy',
+    count,
+    name: (index) => `p${index}`,
+    standing: (cluster, index) => {
+      const found = standings[cluster] ?? 'pending';
+      return typeof found === 'string' ? found : (found[index] ?? 'pending');
+    },
     soakSeconds: () => soakSeconds,
-    detail: () => ({}),
+    detail: (_, index) => ({ currentPolicy: { name: `p${index}`, status: 'NonCompliant' } }),
   },
-  exists: (cluster: string) => !gone.includes(cluster),
-  isPrepared: (cluster: string) => !unprepared.includes(cluster),
-  isEdited: (cluster: string) => !unedited.includes(cluster),
+  exists: (cluster) => !gone.includes(cluster),
+  forbids: (cluster) => (forbidden.includes(cluster) ? 'no binding' : undefined),
+  isPrepared: (cluster) => !unprepared.includes(cluster),
+  isEdited: (cluster) => !unedited.includes(cluster),
   placementProblem: undefined,
-  problem: (cluster: string | undefined) => problems[cluster ?? ''],
+  problem: (cluster) => problems[cluster ?? ''],
 });
 
 function describe(
   minutes: number,
-  { status, clusters = [] }: ClusterGroupUpgradeStatus,
-  { progressing, succeeded, waits, wakeAt }: Advance,
+  { status, clusters = [], waits = [] }: ClusterGroupUpgradeStatus,
+  { progressing, succeeded, wakeAt }: Advance,
 ): string {
   const progress = Object.entries(status.currentBatchRemediationProgress ?? {}).map(
-    ([cluster, { state, firstCompliantAt }]) => `${cluster}:${state}${firstCompliantAt === undefined ? '' : '(soaks)'}`,
+    ([cluster, { state, policyIndex = 0, firstCompliantAt }]) =>
+      `${cluster}:${state}${policyIndex > 0 ? `(p${policyIndex})` : ''}${firstCompliantAt === undefined ? '' : '(soaks)'}`,
   );
   const records = clusters.map(({ name, state, message }) => `${name}=${state}${message === undefined ? '' : `(${message})`}`);
   const batch =
     status.currentBatch === undefined ? 'preparing' : `batch ${status.currentBatch}${status.currentBatchStartedAt ? '' : ' waits'}`;
   const wake = wakeAt === undefined ? '' : `wake +${new Date(wakeAt - T0).toISOString().slice(11, 19)}`;
   const verdict = `${progressing.reason}: ${progressing.message}${succeeded ? ` [Succeeded=${succeeded.status}]` : ''}`;
-  const waiting = summarizeWaits(waits).map(({ for: what, names }) => `${names.join(',')} for ${what}`);
+  const waiting = waits.map(
+    ({ for: what, names, since }) => `${names.join(',')} for ${what}${since === undefined ? '' : ` since ${since.slice(11, 19)}`}`,
+  );
   return [`+${minutes}`, batch, progress.join(' '), records.join(' '), waiting.join('; '), wake, verdict].join(' | ');
 }
 

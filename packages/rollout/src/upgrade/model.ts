@@ -1,5 +1,6 @@
 /** The words the files of this folder share. Types alone: what is decided is decided in the files named after it. */
 import type { ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
+import type { Sightings } from './first-seen.ts';
 
 /** Edits of a ManagedCluster's labels and annotations, as `actions.beforeEnable` and `actions.afterCompletion` hold them. */
 export type ClusterEdits = NonNullable<NonNullable<ClusterGroupUpgradeSpec['actions']>['beforeEnable']>;
@@ -48,6 +49,8 @@ export interface RolloutMode {
   /** Of a policy or template. */
   readonly name: (index: number) => string;
   readonly standing: (cluster: string, index: number) => Standing;
+  /** When what is pending is done if nothing changes, milliseconds since the epoch; absent: never. */
+  readonly doneAt?: (cluster: string, index: number) => number | undefined;
   /** Seconds a policy must stay compliant before the next one; 0 for no soak. */
   readonly soakSeconds: (index: number) => number;
   /** What `status.clusters` says of a cluster that timed out at this index. */
@@ -71,6 +74,8 @@ export interface RolloutObservation {
   readonly placementProblem: string | undefined;
   /** What keeps the hub from making a cluster's target true, if that lasts; of the Placements for no cluster. */
   readonly problem: (cluster: string | undefined) => RolloutProblem | undefined;
+  /** Since when clusters that were complete are seen not to comply, by cluster; absent: they are left alone. */
+  readonly drift?: Sightings | undefined;
   /** When there may be more to see even if nothing changes, milliseconds since the epoch. */
   readonly lookAt?: number | undefined;
 }

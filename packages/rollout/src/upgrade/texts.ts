@@ -40,6 +40,10 @@ export function describeProblems(
   return why === undefined ? verdict : { ...verdict, message: `${verdict.message} (${why})` };
 }
 
+/** Why a cluster that was complete holds up the end. @param gate the one that has to open before the policy is enforced there again */
+export const fellBack = (policy: string, gate: string | undefined): string =>
+  `does not comply with policy ${policy} any more; the policy is enforced there again with the last batch${gate === undefined ? '' : `, when gate ${gate} opens`}`;
+
 /** A Placement cannot select clusters. */
 export const waitingForPlacement = (message: string): Verdict => ({ status: 'True', reason: 'WaitingForPlacement', message });
 

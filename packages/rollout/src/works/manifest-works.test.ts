@@ -2,7 +2,7 @@ import { Annotation } from '@flotilla/api';
 import { ManifestWork, ManifestWorkReplicaSet } from '@flotilla/api/ocm';
 import { describe, expect, test } from 'vitest';
 import { parseExpectedValues } from './expected-values.ts';
-import { desiredWork, findTemplateProblem, isWorkComplete, judgeWork, trimWork, trimWorkStatus } from './manifest-works.ts';
+import { desiredWork, findTemplateProblem, judgeWork, trimWork, trimWorkStatus } from './manifest-works.ts';
 
 type Status = 'True' | 'False' | 'Unknown';
 const condition = (type: string, status: Status = 'True', more: Record<string, unknown> = {}) => ({
@@ -36,11 +36,24 @@ const generations = (generation: number, observed?: number) => [
   integer('flotilla.io/generation', generation),
   ...(observed === undefined ? [] : [integer('flotilla.io/observedGeneration', observed)]),
 ];
+/** What is read back of an object with a condition that a value is of. */
+const conditionOf = (value: string, generation: number, observed: number) => [
+  ...generations(generation),
+  integer(`flotilla.io/observedGeneration/${value}`, observed),
+];
 const deployed = (values: readonly unknown[]) => {
   const base = manifest(0, values);
   return { ...base, resourceMeta: { ...base.resourceMeta, group: 'apps', kind: 'Deployment', resource: 'deployments' } };
 };
-const build = (parts: { expected?: string; conditions?: unknown; manifests?: unknown; generation?: number }) =>
+interface Parts {
+  readonly expected?: string;
+  readonly conditions?: unknown;
+  readonly manifests?: unknown;
+  readonly generation?: number;
+  /** Milliseconds since the hub saw the work applied; default a minute. */
+  readonly appliedFor?: number;
+}
+const build = (parts: Parts) =>
   ManifestWork.schema.parse({
     metadata: {
       name: 'work',
@@ -58,10 +71,12 @@ const ready = expecting({ manifestIndex: 0, name: 'isReady', value: 'True' });
 
 interface Row {
   readonly name: string;
-  readonly work: Parameters<typeof build>[0];
+  readonly work: Parts;
   /** Absent: the work is complete. */
   readonly waitsFor?: RegExp;
 }
+
+const UNDATED = /^isReady of manifest 0 says of no generation; it counts 20 s after the work was seen applied, when it was read again$/;
 
 const rows: Row[] = [
   { name: 'a work without a status waits', work: {}, waitsFor: /^Applied is not reported yet$/ },
@@ -109,8 +124,59 @@ const rows: Row[] = [
     work: { expected: ready, conditions: reported(1), manifests: [manifest(0, [text('isReady', 'True'), ...generations(2, 2)])] },
   },
   {
-    name: 'a kind that does not say what its status is of is taken at its word',
-    work: { expected: ready, conditions: reported(1), manifests: [manifest(0, [text('isReady', 'True'), ...generations(2)])] },
+    name: 'the readiness that a condition of the version before tells is none',
+    work: {
+      expected: ready,
+      conditions: reported(1),
+      manifests: [manifest(0, [text('isReady', 'True'), ...conditionOf('isReady', 2, 1)])],
+    },
+    waitsFor: /^the status of manifest 0 is of generation 1, its object is at 2$/,
+  },
+  {
+    name: 'the readiness that a condition of this version tells counts',
+    work: {
+      expected: ready,
+      conditions: reported(1),
+      manifests: [manifest(0, [text('isReady', 'True'), ...conditionOf('isReady', 2, 2)])],
+    },
+  },
+  {
+    name: 'of two generations the older one counts',
+    work: {
+      expected: ready,
+      conditions: reported(1),
+      manifests: [manifest(0, [text('isReady', 'True'), ...conditionOf('isReady', 2, 1), integer('flotilla.io/observedGeneration', 2)])],
+    },
+    waitsFor: /^the status of manifest 0 is of generation 1, its object is at 2$/,
+  },
+  {
+    name: 'the generation of another condition says nothing of this value',
+    work: {
+      expected: ready,
+      conditions: reported(1),
+      manifests: [manifest(0, [text('isReady', 'True'), ...conditionOf('other', 2, 2)])],
+      appliedFor: 19_999,
+    },
+    waitsFor: UNDATED,
+  },
+  {
+    name: 'a kind that does not say what its status is of waits until it was read again',
+    work: {
+      expected: ready,
+      conditions: reported(1),
+      manifests: [manifest(0, [text('isReady', 'True'), ...generations(2)])],
+      appliedFor: 19_999,
+    },
+    waitsFor: UNDATED,
+  },
+  {
+    name: 'and then counts',
+    work: {
+      expected: ready,
+      conditions: reported(1),
+      manifests: [manifest(0, [text('isReady', 'True'), ...generations(2)])],
+      appliedFor: 20_000,
+    },
   },
   {
     name: 'a workload that nobody has looked at yet waits',
@@ -118,7 +184,12 @@ const rows: Row[] = [
     waitsFor: /^no controller has looked at generation 1 of manifest 0 yet$/,
   },
   {
-    name: 'a workload of a work that does not ask for generations is taken at its word',
+    name: 'a workload of a work that does not ask for generations waits until it was read again',
+    work: { expected: ready, conditions: reported(1), manifests: [deployed([text('isReady', 'True')])], appliedFor: 0 },
+    waitsFor: UNDATED,
+  },
+  {
+    name: 'a workload of a work that does not ask for generations counts then',
     work: { expected: ready, conditions: reported(1), manifests: [deployed([text('isReady', 'True')])] },
   },
   {
@@ -195,21 +266,31 @@ const rows: Row[] = [
   },
 ];
 
-describe('isWorkComplete', () => {
+const NOW = Date.parse('2026-01-01T01:00:00Z');
+const judge = (parts: Parts, work = build(parts)) => judgeWork(work, { now: NOW, appliedSince: () => NOW - (parts.appliedFor ?? 60_000) });
+
+describe('judgeWork', () => {
   test.each(rows)('$name', ({ work, waitsFor }) => {
-    const verdict = judgeWork(build(work));
-    expect(isWorkComplete(build(work))).toBe(waitsFor === undefined);
+    const verdict = judge(work);
+    expect(verdict.complete).toBe(waitsFor === undefined);
     expect(verdict.complete ? '' : verdict.waitsFor).toMatch(waitsFor ?? /^$/);
     expect(verdict.complete ? undefined : verdict.problem).toBeUndefined();
   });
 
   test('an annotation that cannot be read is a problem, also of a work that is applied', () => {
-    const verdict = judgeWork(build({ expected: '[{"manifestIndex":"0"}]', conditions: reported(1) }));
+    const verdict = judge({ expected: '[{"manifestIndex":"0"}]', conditions: reported(1) });
     expect(verdict).toMatchObject({
       complete: false,
       problem: expect.stringMatching(/^ManifestWork spoke\/work: annotation openshift.*malformed/),
     });
   });
+});
+
+test('says when a value without a generation counts although nothing changes; of all others it knows no such time', () => {
+  const undated = { expected: ready, conditions: reported(1), manifests: [manifest(0, [text('isReady', 'True')])], appliedFor: 5_000 };
+  expect(judge(undated)).toMatchObject({ complete: false, countsAt: NOW + 15_000 });
+  const wrong = { ...undated, manifests: [manifest(0, [text('isReady', 'False')])] };
+  expect(judge(wrong)).not.toHaveProperty('countsAt');
 });
 
 describe('parseExpectedValues names what is wrong', () => {
@@ -318,6 +399,46 @@ describe('desiredWork', () => {
     expect(made(false)).toMatchObject({ spec: { ...spec, manifestConfigs: [asking, unread] } });
     expect(made(true).spec).toEqual(spec);
   });
+
+  test('asks for the generation of each condition that a value is read of, by the same path', () => {
+    const paths = [
+      { name: 'isPrepCompleted', path: '.status.conditions[?(@.type=="PrepCompleted")].status' },
+      { name: 'why', path: '.status.conditions[0].reason', version: 'v1' },
+      { name: 'state', path: '.status.state' },
+      { name: 'list', path: '.status.conditions[0]' },
+      { name: 'other', path: '.spec.others[0].name' },
+    ];
+    const source = template({});
+    const manifestConfigs = [
+      { resourceIdentifier: { resource: 'x', name: 'y' }, feedbackRules: [{ type: 'JSONPaths', jsonPaths: paths }] },
+    ];
+    const spec = { ...source.spec?.manifestWorkTemplate, manifestConfigs };
+    const given = ManifestWorkReplicaSet.schema.parse({ ...source, spec: { ...source.spec, manifestWorkTemplate: spec } });
+    const made = desiredWork({ upgrade, cluster: 'spoke', template: given, name: 'x', talmStrict: false });
+    expect(made).toMatchObject({
+      spec: {
+        manifestConfigs: [
+          {
+            feedbackRules: [
+              { type: 'JSONPaths', jsonPaths: paths },
+              {
+                type: 'JSONPaths',
+                jsonPaths: [
+                  { name: 'flotilla.io/generation' },
+                  { name: 'flotilla.io/observedGeneration' },
+                  {
+                    name: 'flotilla.io/observedGeneration/isPrepCompleted',
+                    path: '.status.conditions[?(@.type=="PrepCompleted")].observedGeneration',
+                  },
+                  { name: 'flotilla.io/observedGeneration/why', path: '.status.conditions[0].observedGeneration', version: 'v1' },
+                ],
+              },
+            ],
+          },
+        ],
+      },
+    });
+  });
 });
 
 describe('trimWorkStatus', () => {
@@ -364,7 +485,7 @@ describe('trimWorkStatus', () => {
 
 describe('trimWork', () => {
   test('judges a trimmed work as it judges the whole one', () => {
-    for (const { work } of rows) expect(judgeWork(trimWork(build(work)))).toEqual(judgeWork(build(work)));
+    for (const { work } of rows) expect(judge(work, trimWork(build(work)))).toEqual(judge(work));
   });
 
   test('drops the manifests', () => expect(trimWork(build({ conditions: reported(1) })).spec).toBeUndefined());

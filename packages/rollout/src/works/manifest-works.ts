@@ -14,7 +14,7 @@ import {
 import type { UpgradeIdentity } from '../upgrade/identity.ts';
 import { upgradeLabels } from '../upgrade/labels.ts';
 import { type ExpectedValue, parseExpectedValues } from './expected-values.ts';
-import { findStaleness, withGenerations } from './work-generations.ts';
+import { judgeFreshness, withGenerations } from './work-generations.ts';
 
 /** The work of one template on one cluster. */
 export function desiredWork(input: {
@@ -58,11 +58,31 @@ export function findTemplateProblem({ metadata, spec }: ManifestWorkReplicaSet):
   );
 }
 
-/** How far a work is. `problem` is set when it can never complete as it is. */
-export type WorkVerdict = { readonly complete: true } | { readonly complete: false; readonly waitsFor: string; readonly problem?: string };
+/** How far a work is. */
+export type WorkVerdict =
+  | { readonly complete: true }
+  | {
+      readonly complete: false;
+      readonly waitsFor: string;
+      /** Set when it can never complete as it is. */
+      readonly problem?: string;
+      /** When it completes if nothing changes, milliseconds since the epoch. */
+      readonly countsAt?: number;
+    };
+
+/** What a work is judged by besides its own status. */
+export interface WorkSight {
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  /** Since when the hub has seen the work applied as it is, milliseconds since the epoch. */
+  readonly appliedSince: (work: ManifestWork) => number;
+}
+
+/** Every stock agent reads all values again within that time: every 10 s, and up to 1.9 times as long (spec/ocm 4.3). */
+const READ_INTERVAL_MS = 20_000;
 
 /** Judges a work by its own annotation; a status of an earlier generation counts as none. */
-export function judgeWork(work: ManifestWork): WorkVerdict {
+export function judgeWork(work: ManifestWork, { now, appliedSince }: WorkSight): WorkVerdict {
   const expected = parseExpectedValues(work.metadata.annotations?.[Annotation.expectedValues]);
   if (expected.problem !== undefined) {
     const problem = `ManifestWork ${work.metadata.namespace ?? ''}/${work.metadata.name}: ${expected.problem}`;
@@ -72,16 +92,18 @@ export function judgeWork(work: ManifestWork): WorkVerdict {
     const unmet = judgeCondition(findCondition(work.status?.conditions, type), type, work.metadata.generation);
     if (unmet !== undefined) return { complete: false, waitsFor: unmet };
   }
+  const countsAt = appliedSince(work) + READ_INTERVAL_MS;
   const manifests = work.status?.resourceStatus?.manifests ?? [];
+  let undated: ExpectedValue | undefined;
   for (const value of expected.values) {
-    const unmet = judgeValue(value, manifests);
-    if (unmet !== undefined) return { complete: false, waitsFor: unmet };
+    const found = judgeValue(value, manifests);
+    if (found.waitsFor !== undefined) return { complete: false, waitsFor: found.waitsFor };
+    if (found.undated) undated ??= value;
   }
-  return { complete: true };
+  if (!undated || now >= countsAt) return { complete: true };
+  const waitsFor = `${undated.name} of manifest ${undated.manifestIndex} says of no generation; it counts ${READ_INTERVAL_MS / 1000} s after the work was seen applied, when it was read again`;
+  return { complete: false, waitsFor, countsAt };
 }
-
-/** True when the work is applied, available and reports every expected value. */
-export const isWorkComplete = (work: ManifestWork): boolean => judgeWork(work).complete;
 
 function judgeCondition(condition: Condition | undefined, type: string, generation: number | undefined): string | undefined {
   if (!condition) return `${type} is not reported yet`;
@@ -91,17 +113,23 @@ function judgeCondition(condition: Condition | undefined, type: string, generati
   return `${type} is reported for generation ${observedGeneration}, not yet for ${generation}`;
 }
 
-function judgeValue({ manifestIndex, name, value }: ExpectedValue, manifests: readonly ManifestStatus[]): string | undefined {
+/** What is waited for before a value counts; `undated` when it is there and nothing tells of which generation it is. */
+type ValueVerdict =
+  | { readonly waitsFor: string; readonly undated?: undefined }
+  | { readonly waitsFor?: undefined; readonly undated: boolean };
+
+function judgeValue({ manifestIndex, name, value }: ExpectedValue, manifests: readonly ManifestStatus[]): ValueVerdict {
   const manifest = manifests.find(({ resourceMeta }) => resourceMeta.ordinal === manifestIndex);
-  if (!manifest) return `manifest ${manifestIndex} is not reported yet`;
+  if (!manifest) return { waitsFor: `manifest ${manifestIndex} is not reported yet` };
   for (const type of [WORK_APPLIED, WORK_AVAILABLE, STATUS_FEEDBACK_SYNCED])
-    if (!isTrue(manifest, type)) return `${type} of manifest ${manifestIndex} is not True`;
-  const stale = findStaleness(manifest);
-  if (stale !== undefined) return stale;
+    if (!isTrue(manifest, type)) return { waitsFor: `${type} of manifest ${manifestIndex} is not True` };
+  const freshness = judgeFreshness(manifest, name);
+  if (freshness.kind === 'stale') return { waitsFor: freshness.message };
   const found = manifest.statusFeedback?.values?.find((feedback) => feedback.name === name);
-  if (!found) return `manifest ${manifestIndex} does not report ${name}`;
+  if (!found) return { waitsFor: `manifest ${manifestIndex} does not report ${name}` };
   const text = feedbackText(found);
-  return text === value ? undefined : `${name} of manifest ${manifestIndex} is ${JSON.stringify(text)}, expected ${JSON.stringify(value)}`;
+  if (text === value) return { undated: freshness.kind === 'undated' };
+  return { waitsFor: `${name} of manifest ${manifestIndex} is ${JSON.stringify(text)}, expected ${JSON.stringify(value)}` };
 }
 
 const isTrue = ({ conditions }: ManifestStatus, type: string): boolean => findCondition(conditions, type)?.status === 'True';

@@ -1,19 +1,22 @@
 /**
  * Whether what a manifest reports is of its object as it is now. A stock work agent reads values back right after applying, before any
  * controller has looked: under the work's new generation it tells the readiness of the old version (spec/ocm 4.3). So the object's own
- * generations are read back in the same look, and values count once the status is of the latest one. Pure.
+ * generations are read back in the same look, and values count once the status, or the condition a value is of, is of the latest one. Pure.
  */
 import type { FeedbackValue, ManifestConfig, ManifestStatus, ManifestWorkSpec } from '@flotilla/api/ocm';
 
 const GENERATION = 'flotilla.io/generation';
 const OBSERVED = 'flotilla.io/observedGeneration';
-const RULE = {
-  type: 'JSONPaths',
-  jsonPaths: [
-    { name: GENERATION, path: '.metadata.generation' },
-    { name: OBSERVED, path: '.status.observedGeneration' },
-  ],
-};
+const PATHS: readonly JsonPath[] = [
+  { name: GENERATION, path: '.metadata.generation' },
+  { name: OBSERVED, path: '.status.observedGeneration' },
+];
+
+type FeedbackRules = NonNullable<ManifestConfig['feedbackRules']>;
+type JsonPath = NonNullable<FeedbackRules[number]['jsonPaths']>[number];
+
+/** Name of the generation of the condition that a value is read of. */
+const observedBy = (value: string): string => `${OBSERVED}/${value}`;
 
 /** Kinds whose controllers always say which generation they have seen: until they do, they have not looked at all. */
 const ALWAYS_OBSERVED = new Set(['Deployment', 'DaemonSet', 'StatefulSet', 'ReplicaSet']);
@@ -25,27 +28,45 @@ export function withGenerations(spec: ManifestWorkSpec): ManifestWorkSpec {
   return {
     ...spec,
     manifestConfigs: manifestConfigs.map((config) =>
-      isReadBack(config) ? { ...config, feedbackRules: [...(config.feedbackRules ?? []), RULE] } : config,
+      isReadBack(config) ? { ...config, feedbackRules: withRule(config.feedbackRules ?? []) } : config,
     ),
   };
 }
 
+const withRule = (rules: FeedbackRules): FeedbackRules => [
+  ...rules,
+  { type: 'JSONPaths', jsonPaths: [...PATHS, ...rules.flatMap(({ jsonPaths }) => jsonPaths ?? []).flatMap(generationPath)] },
+];
+
+/** The generation of a condition stands beside the field that a value is read of. */
+function generationPath({ name, path, version }: JsonPath): JsonPath[] {
+  const condition = /^(.*\.conditions\[.*\])\.\w+$/.exec(path)?.[1];
+  return condition === undefined
+    ? []
+    : [{ name: observedBy(name), path: `${condition}.observedGeneration`, ...(version !== undefined && { version }) }];
+}
+
 const isReadBack = ({ feedbackRules }: ManifestConfig): boolean => (feedbackRules?.length ?? 0) > 0;
 
-/**
- * What is still waited for before the values of a manifest count; undefined when they do. Of a kind that says nothing of the generation
- * its status is of, and of a work that does not ask, the values count as they stand: nobody can tell.
- */
-export function findStaleness({ resourceMeta, statusFeedback }: ManifestStatus): string | undefined {
+/** Of which generation a value is: the object's latest, an earlier one with a sentence that says so, or nothing tells. */
+export type Freshness = { readonly kind: 'current' | 'undated' } | { readonly kind: 'stale'; readonly message: string };
+
+/** Judges one value of a manifest. Where both the status and the condition a value is of say their generation, the older one counts. */
+export function judgeFreshness({ resourceMeta, statusFeedback }: ManifestStatus, value: string): Freshness {
   const values = statusFeedback?.values ?? [];
-  const [generation, observed] = [integerOf(values, GENERATION), integerOf(values, OBSERVED)];
-  if (generation === undefined) return undefined;
+  const generation = integerOf(values, GENERATION);
+  if (generation === undefined) return { kind: 'undated' };
   const at = `manifest ${resourceMeta.ordinal}`;
-  if (observed === undefined) {
+  const told = [OBSERVED, observedBy(value)].map((name) => integerOf(values, name)).filter((each) => each !== undefined);
+  if (told.length === 0) {
     const isWorkload = resourceMeta.group === 'apps' && ALWAYS_OBSERVED.has(resourceMeta.kind ?? '');
-    return isWorkload ? `no controller has looked at generation ${generation} of ${at} yet` : undefined;
+    return isWorkload
+      ? { kind: 'stale', message: `no controller has looked at generation ${generation} of ${at} yet` }
+      : { kind: 'undated' };
   }
-  return observed >= generation ? undefined : `the status of ${at} is of generation ${observed}, its object is at ${generation}`;
+  const observed = Math.min(...told);
+  if (observed >= generation) return { kind: 'current' };
+  return { kind: 'stale', message: `the status of ${at} is of generation ${observed}, its object is at ${generation}` };
 }
 
 const integerOf = (values: readonly FeedbackValue[], wanted: string): number | undefined =>

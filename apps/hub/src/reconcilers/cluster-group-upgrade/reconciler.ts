@@ -5,6 +5,7 @@ import {
   advanceRollout,
   batchGatesOf,
   eventsBetween,
+  FirstSeen,
   type GateInput,
   isRunning,
   isTurningPoint,
@@ -98,6 +99,7 @@ export class UpgradeReconciler {
   readonly #deps: ReconcilerDeps;
   readonly #memory = new Map<string, Memory>();
   readonly #patience = new PlacementPatience();
+  readonly #firstSeen = new FirstSeen();
   /** What the server does not keep of what was written, of whichever upgrade: they share a CRD. */
   readonly #kept: { dropped: DroppedFields } = { dropped: {} };
 
@@ -209,6 +211,7 @@ export class UpgradeReconciler {
     const observation = observeRollout(upgrade, caches, {
       problem,
       patience: this.#patience,
+      sightings: this.#firstSeen.pass(upgrade.metadata.uid ?? '', at),
       talmStrict,
       tenancy: tenancyOf(upgrade.metadata.namespace ?? '', caches),
       now: at,
@@ -319,6 +322,7 @@ export class UpgradeReconciler {
     if (memory) {
       this.#deps.jobs.end(memory.uid);
       this.#patience.forget(memory.uid);
+      this.#firstSeen.forget(memory.uid);
     }
     this.#memory.delete(key);
   }

@@ -295,7 +295,7 @@ describe('after the start', () => {
   });
 
   test('what clusters wait for is said as long as they wait', () => {
-    const running = describeRollout(prepared, pass({ waits: new Map([['a', 'policy p']]) }), at);
+    const running = describeRollout(prepared, pass({ waits: new Map([['a', { for: 'policy p' }]]) }), at);
     expect(running.waits).toEqual([{ for: 'policy p', clusters: 1, names: ['a'] }]);
     expect(describeRollout(running, pass({}), later).waits).toBeUndefined();
     expect(describeCleaning(upgrade({}, running), new Map()).waits).toBeUndefined();

@@ -79,7 +79,7 @@ export function describeRollout(before: ClusterGroupUpgradeStatus, advance: Adva
   conditions.set(ClusterGroupUpgradeCondition.progressing, advance.progressing.status === 'True', advance.progressing);
   if (advance.succeeded) conditions.set(ClusterGroupUpgradeCondition.succeeded, advance.succeeded.status === 'True', advance.succeeded);
   const messages = orAbsent(advance.messages);
-  const waits = orAbsent(summarizeWaits(advance.waits));
+  const waits = orAbsent(summarizeWaits(advance.waits, before.waits));
   return { ...before, conditions: conditions.all, clusters: orAbsent([...advance.clusters]), messages, waits, status: advance.status };
 }
 

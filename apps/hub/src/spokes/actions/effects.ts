@@ -109,11 +109,13 @@ export class ActionsRun implements SpokeRun {
     if (cleansFirst && !(await isCleaned(this.task, this.spoke, this.client))) return this.clear();
     const { createJob } = this.names.actions;
     const jobCreated = this.spoke.actions.get(createJob)?.outcome === 'executed';
+    // A view that is made together with the job says nothing before the job was made.
+    const lost = jobView?.ours && (jobCreated || !cleansFirst) ? jobView : undefined;
     for (const manifest of this.task.workload.manifests()) {
       const isJob = manifest.action === createJob;
       if ((manifest.afterJob && !jobCreated) || (isJob && cleansFirst && !isNamespaceSeen(this.spoke))) continue;
       const action = this.spoke.actions.get(manifest.action);
-      if (isJob && jobCreated && jobView?.ours && action) await this.recreateLostJob(manifest, action, jobView);
+      if (isJob && lost && action) await this.recreateLostJob(manifest, action, lost);
       else await this.ensureAction(manifest, action);
       if (isJob && cleansFirst && !jobView?.ours) await this.watchJob();
     }

@@ -1,0 +1,55 @@
+/**
+ * Clusters that were complete and do not comply any more, as after an edit of a policy. The status tells them at once where that lasts; their
+ * policy is enforced again with the last batch, on as many clusters at a time as a batch has, on canaries first and one by one. Pure.
+ */
+import type { RolloutObservation } from '../upgrade/model.ts';
+import type { ClustersUnderWay } from './clusters-under-way.ts';
+
+/** A policy that is not enforced on a cluster any more is judged anew there, and may be without a verdict meanwhile. */
+const PATIENCE_MS = 10_000;
+
+/** A cluster that was complete and does not comply. */
+export interface Drift {
+  readonly cluster: string;
+  /** Index of the first policy that it does not comply with. */
+  readonly policy: number;
+  /** Since when, milliseconds since the epoch. */
+  readonly since: number;
+}
+
+/** In the order of the plan. None by ManifestWorks: those of earlier batches are gone. */
+export function findDrift(clusters: ClustersUnderWay, { mode, exists, drift }: RolloutObservation): Drift[] {
+  if (mode.kind !== 'policy' || !drift) return [];
+  return clusters.plan.flat().flatMap((cluster) => {
+    const policy = clusters.isComplete(cluster) && exists(cluster) ? firstPending(mode, cluster) : undefined;
+    return policy === undefined ? [] : [{ cluster, policy, since: drift.since(cluster) }];
+  });
+}
+
+/** Index of the first policy or template that is pending on a cluster. */
+export function firstPending({ count, standing }: RolloutObservation['mode'], cluster: string): number | undefined {
+  for (let index = 0; index < count; index += 1) if (standing(cluster, index) === 'pending') return index;
+  return undefined;
+}
+
+/** When a drift lasts long enough to be told, milliseconds since the epoch. */
+export const toldAt = ({ since }: Drift): number => since + PATIENCE_MS;
+
+/**
+ * Who is enforced again now.
+ * @param drift those whose drift lasts
+ * @param size clusters of a batch
+ */
+export function chooseAgain(
+  clusters: ClustersUnderWay,
+  drift: readonly Drift[],
+  { size, forbids }: { readonly size: number; readonly forbids: RolloutObservation['forbids'] },
+): Drift[] {
+  const again = clusters.again.filter((cluster) => !clusters.isRecorded(cluster));
+  if (again.some((cluster) => clusters.isCanary(cluster))) return [];
+  const allowed = drift.filter(({ cluster }) => forbids?.(cluster) === undefined);
+  const canary = allowed.find(({ cluster }) => clusters.isCanary(cluster));
+  if (canary) return again.length === 0 ? [canary] : [];
+  const busy = new Set([...clusters.current.filter((cluster) => !clusters.isRecorded(cluster)), ...again]).size;
+  return allowed.slice(0, Math.max(size - busy, 0));
+}
