@@ -20,7 +20,8 @@ export function createWorkerCaches(client: Client, shared: WatchSurroundings) {
       transform: withWholeStatus,
       indexes: { ...upgradeIndexes, ...upgradeLabelIndexes, ...wakeIndexes },
     }),
-    clusters: new WatchCache(client, ManagedCluster, shared),
+    // Of a bare API server there is more to say than that its watches are empty.
+    clusters: new WatchCache(client, ManagedCluster, { ...shared, optional: true }),
     configs: new WatchCache(client, PreCachingConfig, shared),
     ...transportCaches(client, shared),
     ...rolloutCaches(client, shared),

@@ -40,6 +40,7 @@ export { desiredWorkName, placementName, resourceName, safeNameKey } from './upg
 export { isComplete, isEnding, isRunning, keepsObjects, stateOf, templatesOf } from './upgrade/stage.ts';
 export { TROUBLE_PREFIX } from './upgrade/texts.ts';
 export { workLabels } from './upgrade/work-labels.ts';
+export { describeUnknown } from './validation/annotations.ts';
 export { ValidationReason } from './validation/validation.ts';
 export { quote } from './values/go-format.ts';
 export { searchText } from './values/json-value.ts';

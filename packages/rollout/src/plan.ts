@@ -10,7 +10,7 @@ import {
 } from '@flotilla/api/ran';
 import { computeMaxConcurrency, planBatches } from './batches/batches.ts';
 import type { ClusterSelection } from './clusters/cluster-selection.ts';
-import { selectClusters } from './clusters/cluster-selection.ts';
+import { CLUSTER_API_MISSING, findNobodySelected, selectClusters } from './clusters/cluster-selection.ts';
 import type { Tenancy } from './clusters/tenancy.ts';
 import type { BlockingRef } from './gates/blocking.ts';
 import { createComplianceTest, isManifestWorkMode } from './policies/compliance.ts';
@@ -19,7 +19,15 @@ import { examinePolicies } from './policies/policies.ts';
 import type { LookUpRelease, ReleaseLookup, ReleaseQuery } from './software/platform-image.ts';
 import type { SoftwareFailure } from './software/software-spec.ts';
 import { derivePrecachingSpec } from './software/software-spec.ts';
-import { policyFrameworkMissing, validateConfigRef, validateInput, validateNameLabels } from './validation/input-checks.ts';
+import {
+  policyFrameworkMissing,
+  SERVED_AGAIN_MS,
+  validateAnnotations,
+  validateConfigRef,
+  validateInput,
+  validateNameLabels,
+  validateWork,
+} from './validation/input-checks.ts';
 import type { Validation } from './validation/validation.ts';
 import { validateUpgrade } from './validation/validation.ts';
 
@@ -38,6 +46,8 @@ export interface ObservedUpgrade {
   readonly template: (name: string) => ManifestWorkReplicaSet | undefined;
   /** The API server serves Policies and Placements. */
   readonly servesPolicies: boolean;
+  /** The API server serves ManagedClusters. */
+  readonly servesClusters: boolean;
   readonly upgradeAt: (ref: BlockingRef) => ClusterGroupUpgrade | undefined;
 }
 
@@ -98,7 +108,7 @@ const NO_IMAGE: SoftwareFailure = {
 
 /** Plans one pass (spec/talm 2.5–2.7, 3.1–3.3). */
 export function planUpgrade(observed: ObservedUpgrade, spec: ClusterGroupUpgradeSpec, deps: PlanDeps): UpgradePlan {
-  const selection = selectClusters(spec, observed.managed, observed.tenancy);
+  const selection = select(observed, spec, deps);
   const clusters = selection.failure ? [] : selection.clusters;
   const computedMaxConcurrency = computeMaxConcurrency(spec.remediationStrategy.maxConcurrency, clusters.length);
   const base = {
@@ -112,7 +122,7 @@ export function planUpgrade(observed: ObservedUpgrade, spec: ClusterGroupUpgrade
     isCompliant: () => false,
     compliant: [],
   };
-  if (selection.failure) return { ...base, stopped: 'selection', recheckAfterMs: undefined };
+  if (selection.failure) return { ...base, stopped: 'selection', recheckAfterMs: observed.servesClusters ? undefined : SERVED_AGAIN_MS };
 
   const policies = isManifestWorkMode(spec) ? noPolicies : examine(observed, spec, { clusters, talmStrict: deps.talmStrict });
   const validation = validate(observed, spec, policies, deps);
@@ -150,6 +160,15 @@ export function planUpgrade(observed: ObservedUpgrade, spec: ClusterGroupUpgrade
   };
 }
 
+/** Nobody is no failure for the reference, which then ends as if all were done. */
+function select({ managed, tenancy, servesClusters }: ObservedUpgrade, spec: ClusterGroupUpgradeSpec, { talmStrict }: PlanDeps): ClusterSelection {
+  if (!servesClusters) return { failure: CLUSTER_API_MISSING };
+  const selection = selectClusters(spec, managed, tenancy);
+  const fleet = tenancy ? managed.filter(tenancy.reaches) : managed;
+  const nobody = talmStrict ? undefined : findNobodySelected(spec, selection, fleet.length);
+  return nobody ? { failure: nobody } : selection;
+}
+
 function examine(
   observed: ObservedUpgrade,
   spec: ClusterGroupUpgradeSpec,
@@ -173,8 +192,9 @@ function validate(
   deps: PlanDeps,
 ): Validation | 'pending' {
   const { upgrade, template, servesPolicies, tenancy } = observed;
-  const foreign = tenancy && validateConfigRef(spec, tenancy.namespace);
-  if (foreign) return foreign;
+  const ours = deps.talmStrict ? undefined : (validateAnnotations(upgrade, spec, observed.config) ?? validateWork(spec));
+  const refused = ours ?? (tenancy && validateConfigRef(spec, tenancy.namespace));
+  if (refused) return refused;
   const isPolicyMode = !isManifestWorkMode(spec);
   if (isPolicyMode && (spec.managedPolicies?.length ?? 0) > 0 && !servesPolicies) return policyFrameworkMissing(deps.standalone);
   const validation = isPolicyMode

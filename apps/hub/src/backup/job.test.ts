@@ -12,6 +12,7 @@ const job = createBackupJob({ jobViewSeconds: 4 });
 const context: StepContext<BackupState> = {
   job,
   upgradeUid: UPGRADE.uid,
+  cluster: 'spoke-1',
   now: 1_000_000,
   deadlineAt: 2_000_000,
   heldBy: undefined,
@@ -59,7 +60,8 @@ const rows: Row[] = [
     from: 'PreparingToStart',
     spoke: { available: false },
     to: 'PreparingToStart',
-    message: 'the cluster is not available; the backup goes on when it is',
+    message:
+      'the cluster is not available; the backup goes on when it is; see kubectl describe managedcluster spoke-1, and whether the cluster and its agent run',
   },
   {
     name: 'the namespace of an earlier backup',
@@ -125,7 +127,7 @@ const rows: Row[] = [
     from: 'Active',
     spoke: { available: false, jobView: buildView(found({ active: 1 })) },
     to: 'Active',
-    message: 'the cluster is not available; last seen running',
+    message: 'the cluster is not available; last seen running; see kubectl describe managedcluster spoke-1, and whether the cluster and its agent run',
   },
 ];
 

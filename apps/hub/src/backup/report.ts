@@ -1,7 +1,7 @@
 /** What an upgrade's reconciler asks of the backup, and what its status says of it (spec/talm 2.3, 5.1). */
 
 import { conditionTime } from '@flotilla/api';
-import { type BackupState, type ClusterGroupUpgradeStatus, isFinalBackupState } from '@flotilla/api/ran';
+import { type BackupState, type ClusterGroupUpgradeStatus, cutAtWord, explain, isFinalBackupState } from '@flotilla/api/ran';
 import type { UpgradeIdentity } from '@flotilla/rollout';
 import { type RollUp, rollUpSpokes } from '../spoke-job/rollup.ts';
 import type { SpokeRecord } from '../spoke-job/run.ts';
@@ -61,8 +61,7 @@ export const rollUpBackup = (plan: readonly string[], states: ReadonlyMap<string
 const IMAGE_MISSING: BackupRollUp = {
   status: 'False',
   reason: 'BackupImageMissing',
-  message:
-    'Backup cannot start: no backup image is configured; start the hub with --backup-image (BACKUP_IMAGE) or set backup to false in the ClusterGroupUpgrade',
+  message: explain('BackupImageMissing', 'Backup cannot start: no backup image is configured'),
   failed: [],
   finished: false,
 };
@@ -80,7 +79,7 @@ export function describeBackup(
     const spoke = spokes.get(cluster);
     if (!spoke) continue;
     status[cluster] = spoke.state;
-    if (spoke.message) messages[cluster] = spoke.message.slice(0, 256);
+    if (spoke.message) messages[cluster] = cutAtWord(spoke.message);
   }
   const startedAt = before?.startedAt ?? conditionTime(now.getTime());
   return { startedAt, status, ...(Object.keys(messages).length > 0 && { messages }) };

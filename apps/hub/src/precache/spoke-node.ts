@@ -1,7 +1,8 @@
 /** What the hub knows of a spoke's nodes, from its ManagedCluster alone. Pure. */
 import { posix } from 'node:path';
 import { ClusterClaim, claimOf, type ManagedCluster } from '@flotilla/api/ocm';
-import { clusterValues } from './cluster-values.ts';
+import { describeUnknown } from '@flotilla/rollout';
+import { CLUSTER_VALUES, clusterValues } from './cluster-values.ts';
 import { NODE_PATHS, type NodePathType, pathProblem, RUN_DIRECTORY, RUNTIME_SOCKETS, SOCKET_PATH } from './node-paths.ts';
 import type { PullerVariable, PullerVariables } from './puller-variables.ts';
 
@@ -22,6 +23,8 @@ export interface SpokeNode {
   readonly variables: PullerVariables;
   /** Annotations that cannot be used: nothing is put on the spoke until they are mended. */
   readonly problems: readonly string[];
+  /** An annotation under our prefix that is not known: what it was meant to say must not be overlooked. */
+  readonly unknown: string | undefined;
 }
 
 /** Where the puller finds a path of the node. */
@@ -52,9 +55,13 @@ export function spokeNode(cluster: ManagedCluster | undefined): SpokeNode {
     found.variables[variable] = inPod(path);
   }
   addCertificates(found);
+  const unknown = cluster && describeUnknown(cluster.metadata, KNOWN, ' on the ManagedCluster');
   const hasSccs = OPENSHIFT.has(product) || MORE_WITH_SCCS.has(product);
-  return { hasSccs, mounts: [...found.mounts.values()], variables: found.variables, problems: found.problems };
+  return { hasSccs, mounts: [...found.mounts.values()], variables: found.variables, problems: found.problems, unknown };
 }
+
+/** All that is read of a ManagedCluster. */
+const KNOWN = [SOCKET_PATH, ...NODE_PATHS, ...CLUSTER_VALUES].map(({ annotation }) => annotation);
 
 interface Draft {
   readonly mounts: Map<string, NodeMount>;

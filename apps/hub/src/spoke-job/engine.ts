@@ -13,6 +13,7 @@ import { Beginnings } from './beginnings.ts';
 import { Claims, type Holder } from './claims.ts';
 import { createCleaningPace } from './cleaning-pace.ts';
 import type { JobState, SpokeJob } from './definition.ts';
+import { findDenial } from './denied-cluster.ts';
 import { isHeldUp, type StepContext } from './interpret.ts';
 import { type RunRequest, SpokeJobRun, type TrackedSpoke } from './run.ts';
 import { createSpokeStep, type SpokeStep, type SpokeStepDeps, storedSpoke } from './spoke-step.ts';
@@ -88,6 +89,7 @@ export class SpokeJobEngine<S extends JobState, I> {
       const matters =
         !previous ||
         isAvailable(object) !== isAvailable(previous) ||
+        findDenial(object) !== findDenial(previous) ||
         !isSameJson(object.metadata.annotations, previous.metadata.annotations);
       if (matters) for (const run of this.#runs.values()) this.#look(run, object.metadata.name);
     });
@@ -213,13 +215,14 @@ export class SpokeJobEngine<S extends JobState, I> {
     const context = {
       job: this.job,
       upgradeUid: upgrade.uid,
+      cluster,
       now: now(),
       deadlineAt: (spoke.since ?? record.since) + patienceMs,
       heldBy: holder?.name,
       holderEnded: holder !== undefined && this.#hasEnded(holder, cluster),
       trouble: record.trouble,
       digest: this.job.digest?.(inputs),
-      problem,
+      problem: findDenial(managed) ?? problem,
     };
     return { spoke, context };
   }

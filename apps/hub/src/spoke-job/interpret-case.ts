@@ -12,6 +12,7 @@ export const job = createPrecacheJob(buildPrecacheSettings());
 export const context: StepContext<PrecacheState> = {
   job,
   upgradeUid: UPGRADE.uid,
+  cluster: 'spoke-1',
   now: 1_000_000,
   deadlineAt: 2_000_000,
   heldBy: undefined,
@@ -73,5 +74,12 @@ export const creationFailed = (message: string, times: number) =>
 /** Message about an upgrade that left something. */
 export const LEFTOVERS =
   'waits for ClusterGroupUpgrade ns/other, which has ended and could not yet remove from this cluster what it left there';
+/** Message about an agent that has not answered for so many seconds. */
+export const silent = (seconds: number): string =>
+  `no word from the agent of spoke-1 for ${seconds} s; see kubectl describe managedcluster spoke-1, and on the cluster the pods of the agent (namespace flotilla; with RHACM open-cluster-management-agent-addon)`;
+/** Message about a cluster that went away. */
+export const lastSeen =
+  'the cluster is not available; last seen pulling; see kubectl describe managedcluster spoke-1, and whether the cluster and its agent run';
 /** Message about a cluster that is away. */
-export const away = 'the cluster is not available; pre-caching goes on when it is';
+export const away =
+  'the cluster is not available; pre-caching goes on when it is; see kubectl describe managedcluster spoke-1, and whether the cluster and its agent run';

@@ -1,4 +1,4 @@
-import { absent, away, context, LEFTOVERS, late, pending, type Row, unknown } from './interpret-case.ts';
+import { absent, away, context, LEFTOVERS, late, pending, type Row, silent, unknown } from './interpret-case.ts';
 import { buildAction, buildView, foundJob, foundNamespace, UPGRADE } from './observation-builders.ts';
 
 /** Cases of `decide` until the spoke is free of what was there before. */
@@ -76,7 +76,29 @@ export const preparing: Row[] = [
     message: 'annotation x is "/"',
   },
   { name: 'no view yet', from: 'PreparingToStart', spoke: {}, to: 'PreparingToStart' },
-  { name: 'no answer yet', from: 'PreparingToStart', spoke: { namespaceView: buildView(pending) }, to: 'PreparingToStart' },
+  {
+    name: 'no answer yet',
+    from: 'PreparingToStart',
+    spoke: { namespaceView: buildView(pending, { createdAt: 970_001 }) },
+    to: 'PreparingToStart',
+    lookAt: 1_000_001,
+  },
+  {
+    name: 'no answer for 30 s',
+    from: 'PreparingToStart',
+    spoke: { namespaceView: buildView(pending, { createdAt: 966_000 }) },
+    to: 'PreparingToStart',
+    message: silent(30),
+    lookAt: 1_026_000,
+  },
+  {
+    name: 'no answer for minutes, told in steps that double',
+    from: 'PreparingToStart',
+    spoke: { namespaceView: buildView(pending, { createdAt: 700_000 }) },
+    to: 'PreparingToStart',
+    message: silent(240),
+    lookAt: 1_180_000,
+  },
   {
     name: 'no answer, and the spoke is away',
     from: 'PreparingToStart',
@@ -150,10 +172,10 @@ export const preparing: Row[] = [
   {
     name: 'no answer by the end',
     from: 'PreparingToStart',
-    spoke: { namespaceView: buildView(pending) },
+    spoke: { namespaceView: buildView(pending, { createdAt: 1_700_000 }) },
     context: late,
     to: 'PrecacheTimeout',
-    message: 'timed out: the cluster gave no verdict',
+    message: `timed out: ${silent(240)}`,
   },
   {
     name: 'away by the end',

@@ -6,10 +6,12 @@ import {
   creationFailed,
   DENIED,
   failed,
+  lastSeen,
   late,
   pending,
   progress,
   type Row,
+  silent,
   UNREACHABLE,
   unknown,
 } from './interpret-case.ts';
@@ -38,7 +40,7 @@ export const running: Row[] = [
     spoke: { jobView: buildView(foundJob({}), { createdAt: 970_000 }) },
     to: 'Starting',
     message:
-      'job pre-cache has had no pod for 30 s: the cluster refuses to create it (FailedCreate), by a quota or an admission policy, or because it has SecurityContextConstraints and its ManagedCluster neither label vendor=OpenShift nor the claims that say so; see kubectl -n openshift-talo-pre-cache get pods,events on the cluster',
+      'job pre-cache has had no pod for 30 s; see kubectl -n openshift-talo-pre-cache get pods,events on the cluster: the cluster refuses to create it (FailedCreate), by a quota or an admission policy, or because it has SecurityContextConstraints and its ManagedCluster neither label vendor=OpenShift nor the claims that say so',
   },
   {
     name: 'a pod that has not run for less than 2 min',
@@ -53,7 +55,7 @@ export const running: Row[] = [
     spoke: { jobView: buildView(foundJob({ active: 1, ready: 0 }), { createdAt: 880_000 }) },
     to: 'Active',
     message:
-      'the pod of job pre-cache has not been running for 2 min (Pending, ContainerCreating or ImagePullBackOff): no room on the node, an image that cannot be pulled, or a host path that the node does not have; see kubectl -n openshift-talo-pre-cache get pods,events on the cluster',
+      'the pod of job pre-cache has not been running for 2 min; see kubectl -n openshift-talo-pre-cache get pods,events on the cluster: no room on the node (Pending), an image that cannot be pulled (ImagePullBackOff), or a host path that the node does not have (ContainerCreating)',
   },
   {
     name: 'a pod that runs',
@@ -82,7 +84,14 @@ export const running: Row[] = [
   },
   { name: 'nothing reported', from: 'Starting', spoke: {}, to: 'Starting' },
   { name: 'nothing reported, and the spoke is away', from: 'Starting', spoke: { available: false }, to: 'Starting', message: away },
-  { name: 'a job view without an answer', from: 'Starting', spoke: { jobView: buildView(pending) }, to: 'Starting' },
+  {
+    name: 'a job view without an answer for 30 s',
+    from: 'Starting',
+    spoke: { jobView: buildView(pending, { createdAt: 950_000 }) },
+    to: 'Starting',
+    message: silent(30),
+    lookAt: 1_010_000,
+  },
   {
     name: 'a job view of another upgrade',
     from: 'Starting',
@@ -126,7 +135,7 @@ export const running: Row[] = [
     from: 'Starting',
     spoke: { available: false, jobView: buildView(foundJob({ active: 1 })) },
     to: 'Active',
-    message: 'the cluster is not available; last seen pulling',
+    message: lastSeen,
   },
   { name: 'job succeeded', from: 'Starting', spoke: { jobView: buildView(foundJob({ succeeded: 1 })) }, to: 'Succeeded' },
   {
@@ -241,7 +250,7 @@ export const running: Row[] = [
     from: 'Active',
     spoke: { available: false, jobView: buildView(foundJob({ active: 1 })) },
     to: 'Active',
-    message: 'the cluster is not available; last seen pulling',
+    message: lastSeen,
   },
   { name: 'active, but the view is gone', from: 'Active', spoke: {}, to: 'Active' },
   { name: 'active, but the new view has no answer', from: 'Active', spoke: { jobView: buildView(pending) }, to: 'Active' },

@@ -1,9 +1,11 @@
 /** What an observation means to the machine of a job: pure, one function per state. */
 import { Annotation } from '@flotilla/api';
 import { JobStatus } from '@flotilla/api/core';
+import { explain } from '@flotilla/api/ran';
 import type { SpokeJobEvent } from '@flotilla/machines';
 import type { Sight, SpokeObservation } from '../spokes/port/port.ts';
 import { RETRY_BUDGET } from '../spokes/port/refusals.ts';
+import { tellSilence } from './agent-silence.ts';
 import type { JobState, SpokeJob } from './definition.ts';
 import { tellDelay } from './pod-delay.ts';
 
@@ -11,6 +13,7 @@ import { tellDelay } from './pod-delay.ts';
 export interface StepContext<S extends JobState = JobState> {
   readonly job: Pick<SpokeJob<S, never>, 'machine' | 'names' | 'words' | 'cleansFirst'>;
   readonly upgradeUid: string;
+  readonly cluster: string;
   /** Milliseconds since the epoch. */
   readonly now: number;
   /** When the hub gives up on a spoke that does not answer, milliseconds since the epoch. */
@@ -52,6 +55,7 @@ export const isHeldUp = ({ job }: Pick<SpokeObservation, 'job'>, { problem }: Pi
 /** What a judgement rests on besides the observation. */
 interface Basis {
   readonly upgradeUid: string;
+  readonly cluster: string;
   readonly digest: string | undefined;
   readonly job: Pick<SpokeJob<JobState, never>, 'names' | 'words' | 'cleansFirst'>;
   readonly state: JobState;
@@ -121,14 +125,15 @@ function orDeadline(
 const HELD = { type: 'HELD' } as const;
 const UNAVAILABLE = { type: 'UNAVAILABLE' } as const;
 
-const unavailable = ({ words }: Basis['job']): Meaning => ({
+const unavailable = ({ job: { words }, cluster }: Basis): Meaning => ({
   event: UNAVAILABLE,
-  message: `the cluster is not available; ${words.work} goes on when it is`,
+  message: explain('ClusterUnavailable', `the cluster is not available; ${words.work} goes on when it is`, { cluster }),
 });
 
-function judgePreparing(spoke: SpokeObservation, { upgradeUid, digest, job }: Basis): Meaning {
-  const { available, namespace, failure, note } = spoke;
-  if (job.cleansFirst) return available ? { event: { type: 'CLEANUP_REQUESTED' } } : unavailable(job);
+function judgePreparing(spoke: SpokeObservation, basis: Basis): Meaning {
+  const { upgradeUid, digest, job } = basis;
+  const { available, namespace, failure } = spoke;
+  if (job.cleansFirst) return available ? { event: { type: 'CLEANUP_REQUESTED' } } : unavailable(basis);
   const answer = namespace?.answer;
   if (answer?.kind === 'absent') return { event: { type: 'NAMESPACE_GONE' } };
   if (answer?.kind === 'found') {
@@ -136,18 +141,16 @@ function judgePreparing(spoke: SpokeObservation, { upgradeUid, digest, job }: Ba
     // Created by this very attempt before its state was stored: nothing to clean.
     const { [Annotation.upgradeUid]: owner, [Annotation.specDigest]: spec } = metadata.annotations ?? {};
     if (owner === upgradeUid && !isOther(spec, digest) && !metadata.deletionTimestamp) return { event: { type: 'NAMESPACE_GONE' } };
-    if (!available) return unavailable(job);
+    if (!available) return unavailable(basis);
     const message = `removing what an earlier attempt left on the cluster${failure ? `: ${failure.message}` : ''}`;
     return { event: { type: 'CLEANUP_REQUESTED' }, message };
   }
   if (answer?.kind === 'unknown') return { message: `cannot see namespace on the cluster: ${answer.message}` };
-  return available ? noted(note) : unavailable(job);
+  return available ? tellSilence(spoke, basis) : unavailable(basis);
 }
 
-const noted = (note: string | undefined): Meaning => (note === undefined ? {} : { message: note });
-
 function judgeStarting(spoke: SpokeObservation, basis: Basis): Meaning {
-  const { available, losses, note } = spoke;
+  const { available, losses } = spoke;
   const { job, now } = basis;
   const meaning = spoke.job ? judgeJob(spoke.job, spoke, basis) : {};
   if (meaning.event) return meaning;
@@ -156,10 +159,10 @@ function judgeStarting(spoke: SpokeObservation, basis: Basis): Meaning {
   if (spoke.job?.answer.kind === 'absent' && losses >= RETRY_BUDGET)
     return { event: { type: 'FAILED' }, message: `job ${job.names.job} disappears from the cluster as soon as it is created` };
   if (meaning.message) return meaning;
-  if (!available) return unavailable(job);
+  if (!available) return unavailable(basis);
   return failure
     ? { event: { type: 'RETRY' }, message: failure.message, ...(failure.finalAt !== undefined && { lookAt: failure.finalAt }) }
-    : noted(note);
+    : tellSilence(spoke, basis);
 }
 
 function judgeActive(spoke: SpokeObservation, basis: Basis): Meaning {
@@ -169,7 +172,7 @@ function judgeActive(spoke: SpokeObservation, basis: Basis): Meaning {
   if (job.answer.kind === 'absent') return { event: { type: 'FAILED' }, message: `job ${names.job} was deleted from the cluster` };
   const meaning = judgeJob(job, spoke, basis);
   return meaning.event?.type === 'JOB_ACTIVE' && !available
-    ? { event: UNAVAILABLE, message: `the cluster is not available; last seen ${words.active}` }
+    ? { event: UNAVAILABLE, message: explain('ClusterUnavailable', `the cluster is not available; last seen ${words.active}`, { cluster: basis.cluster }) }
     : meaning;
 }
 

@@ -71,6 +71,7 @@ async function judge(state: PrecacheState, afterMs: number) {
   const context: StepContext<PrecacheState> = {
     job: definition,
     upgradeUid: UPGRADE.uid,
+    cluster: 'spoke',
     now,
     deadlineAt: now + 1,
     heldBy: undefined,
@@ -107,7 +108,7 @@ test('a job whose pods are refused says so after 30 s, one whose pod does not ru
 
   expect(await judge('Starting', 29_000)).toMatchObject({ state: 'Starting', lookAt: 30_000 });
   expect((await judge('Starting', 30_000)).message).toMatch(
-    /^job pre-cache has had no pod for 30 s: the cluster refuses to create it \(FailedCreate\)/,
+    /^job pre-cache has had no pod for 30 s; see kubectl -n \S+ get pods,events on the cluster: the cluster refuses to create it \(FailedCreate\)/,
   );
 
   await admin.request('DELETE', `${POLICIES}/no-pods`);

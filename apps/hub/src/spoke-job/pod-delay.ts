@@ -1,5 +1,6 @@
 /** What is said of a job whose pod does not come or does not run. Pure. */
 import type { JobStatus } from '@flotilla/api/core';
+import { explain } from '@flotilla/api/ran';
 import type { JobState, SpokeJob } from './definition.ts';
 
 /** After so long a job without a pod is spoken of, milliseconds. The job controller tries again after 10, 20, 40 s. */
@@ -21,11 +22,12 @@ export function tellDelay(
   if (active > 0 && ready !== 0) return {};
   const patienceMs = active > 0 ? NOT_RUNNING_MS : NO_POD_MS;
   if (now - since < patienceMs) return { lookAt: since + patienceMs };
-  const look = `see kubectl -n ${names.namespace} get pods,events on the cluster`;
+  // The fix comes before the likely causes, which are what a short status loses.
+  const say = (reason: 'PodNotRunning' | 'PodMissing', problem: string) => explain(reason, problem, { namespace: names.namespace });
   return {
     message:
       active > 0
-        ? `the pod of job ${names.job} has not been running for ${NOT_RUNNING_MS / 60_000} min (Pending, ContainerCreating or ImagePullBackOff): no room on the node, an image that cannot be pulled, or a host path that the node does not have; ${look}`
-        : `job ${names.job} has had no pod for ${NO_POD_MS / 1000} s: the cluster refuses to create it (FailedCreate), by a quota or an admission policy${words.refusal ? `, or ${words.refusal}` : ''}; ${look}`,
+        ? `${say('PodNotRunning', `the pod of job ${names.job} has not been running for ${NOT_RUNNING_MS / 60_000} min`)}: no room on the node (Pending), an image that cannot be pulled (ImagePullBackOff), or a host path that the node does not have (ContainerCreating)`
+        : `${say('PodMissing', `job ${names.job} has had no pod for ${NO_POD_MS / 1000} s`)}: the cluster refuses to create it (FailedCreate), by a quota or an admission policy${words.refusal ? `, or ${words.refusal}` : ''}`,
   };
 }

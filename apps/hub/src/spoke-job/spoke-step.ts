@@ -8,6 +8,7 @@ import { reachSpoke } from '../spokes/reach.ts';
 import { createReadStored, type ReadStored } from '../stored-upgrade.ts';
 import { ownerOfObjects } from './claims.ts';
 import type { JobState, SpokeJob } from './definition.ts';
+import { findDenial } from './denied-cluster.ts';
 import type { StepContext } from './interpret.ts';
 import { runStep } from './step.ts';
 
@@ -110,13 +111,14 @@ export function createSpokeStep<S extends JobState, I>(
     const context: StepContext<S> = {
       job,
       upgradeUid: uid,
+      cluster,
       now: now(),
       deadlineAt: Number.POSITIVE_INFINITY,
       heldBy: undefined,
       holderEnded: false,
       trouble: undefined,
       digest: job.digest?.(inputs),
-      problem: workload.problem,
+      problem: findDenial(managed) ?? workload.problem,
     };
     const identity = { namespace: upgrade.metadata.namespace ?? '', name: upgrade.metadata.name, uid };
     const task = { job, upgrade: identity, cluster, workload, digest: context.digest };

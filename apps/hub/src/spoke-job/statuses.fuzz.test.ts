@@ -34,6 +34,7 @@ const [, ...views] = ['', ...Object.values(precacheJob.names.views).map(({ name 
 const judged = {
   job: precacheJob,
   upgradeUid: 'uid',
+  cluster: 'a',
   now: 0,
   deadlineAt: 1,
   heldBy: undefined,

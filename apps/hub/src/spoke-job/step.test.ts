@@ -26,6 +26,7 @@ const job = createPrecacheJob(buildPrecacheSettings());
 const context: StepContext<PrecacheState> = {
   job,
   upgradeUid: UPGRADE.uid,
+  cluster: 'spoke-1',
   now,
   deadlineAt: now + 60_000,
   heldBy: undefined,

@@ -131,6 +131,7 @@ export class PortDriver {
     const context = {
       job,
       upgradeUid: this.#upgrade.uid,
+      cluster: this.#cluster,
       now: this.#now(),
       deadlineAt: this.deadlineAt,
       heldBy: undefined,

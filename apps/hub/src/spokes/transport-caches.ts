@@ -5,7 +5,7 @@ import { trimAction, trimView } from './actions/observe.ts';
 import { BY_SPOKE, BY_WORK_AND_CLUSTER, BY_WORK_AND_UPGRADE, SPOKE_JOBS, type SpokeJobCaches, spokeKey } from './port/caches.ts';
 import { trimJobWork } from './work/observe.ts';
 
-/** Caches of the actions, views and works that carry our label, without what no step reads. A hub may lack works. */
+/** Caches of the actions, views and works that carry our label, without what no step reads. A hub may lack each kind. */
 export function transportCaches(client: Client, shared: WatchSurroundings): Pick<SpokeJobCaches, 'views' | 'actions' | 'jobWorks'> {
   const labelSelector = `${Label.work} in (${SPOKE_JOBS.join(',')})`;
   const workOf = ({ metadata }: KubeObject) => metadata.labels?.[Label.work] ?? '';
@@ -16,8 +16,8 @@ export function transportCaches(client: Client, shared: WatchSurroundings): Pick
     [BY_WORK_AND_UPGRADE]: (object: KubeObject) => [`${workOf(object)}/${uidOf(object)}`],
   };
   return {
-    views: new WatchCache(client, ManagedClusterView, { ...shared, labelSelector, transform: trimView, indexes }),
-    actions: new WatchCache(client, ManagedClusterAction, { ...shared, labelSelector, transform: trimAction, indexes }),
+    views: new WatchCache(client, ManagedClusterView, { ...shared, labelSelector, transform: trimView, indexes, optional: true }),
+    actions: new WatchCache(client, ManagedClusterAction, { ...shared, labelSelector, transform: trimAction, indexes, optional: true }),
     jobWorks: new WatchCache(client, ManifestWork, { ...shared, labelSelector, transform: trimJobWork, indexes, optional: true }),
   };
 }

@@ -45,7 +45,7 @@ export const ClusterGroupUpgradeSpec = z.object({
     .object({
       canaries: list(objectName(), CLUSTERS).optional().describe('Clusters upgraded first, each in a batch of its own.'),
       maxConcurrency: z.int().describe('Clusters upgraded at the same time; 0 or less means all.'),
-      timeout: z.int().default(240).describe('Minutes until the upgrade times out.'),
+      timeout: z.int().default(240).describe('Minutes until the upgrade times out; 0 ends it at once.').meta({ minimum: 0 }),
     })
     .describe('How the clusters are divided into batches, and how long it may take.'),
   managedPolicies: list(objectName(), 2_000).optional().describe('Names of parent policies, in the order they are remediated.'),
@@ -74,7 +74,10 @@ export const ClusterGroupUpgradeSpec = z.object({
     })
     .optional()
     .describe('Edits of ManagedClusters before and after the remediation.'),
-  batchTimeoutAction: text(64).optional().describe('What to do when a batch times out: Continue (default) or Abort.'),
+  batchTimeoutAction: text(64)
+    .optional()
+    .describe('What to do when a batch times out: Continue (default) or Abort.')
+    .meta({ enum: ['', 'Continue', 'Abort'] }),
 });
 export type ClusterGroupUpgradeSpec = z.output<typeof ClusterGroupUpgradeSpec>;
 

@@ -21,3 +21,4 @@ export {
   PullerPhase,
   PullerReport,
 } from './precache.ts';
+export { type ConditionReason, conditionMessage, cutAtWord, explain, fixOf, type Reason, reasons } from './reasons.ts';

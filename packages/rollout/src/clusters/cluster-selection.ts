@@ -1,12 +1,12 @@
 import type { ManagedCluster } from '@flotilla/api/ocm';
-import type { ClusterGroupUpgradeSpec } from '@flotilla/api/ran';
-import { compileSelector, type Matcher } from './label-selector.ts';
+import { type ClusterGroupUpgradeSpec, type ConditionReason, explain } from '@flotilla/api/ran';
+import { compileSelector, describeSelector, type Matcher } from './label-selector.ts';
 import { notBound, nothingBound, type Tenancy } from './tenancy.ts';
 
 /** Why no cluster list could be made; `reason` and `message` are those of condition ClustersSelected. */
 export interface SelectionFailure {
-  /** `ClusterNotBound` is ours: the cluster, if it is there, is another tenant's. */
-  readonly reason: 'ClusterNotFound' | 'ClusterNotBound';
+  /** All but `ClusterNotFound` are ours; with `ClusterNotBound` the cluster, if it is there, is another tenant's. */
+  readonly reason: Extract<ConditionReason, 'ClusterNotFound' | 'ClusterNotBound' | 'NoClustersSelected' | 'ClusterApiMissing'>;
   readonly message: string;
   /** Explicit names without a ManagedCluster, all of them. */
   readonly missing?: readonly string[];
@@ -49,6 +49,25 @@ export function selectClusters(spec: SelectionSpec, fleet: Iterable<ManagedClust
   const stray = spec.remediationStrategy?.canaries?.find((canary) => !chosen.has(canary));
   return stray === undefined ? { clusters } : failure(`canary cluster ${stray} is not in the list of clusters`);
 }
+
+/** Why nobody is selected, where the reference would go on without a cluster; undefined when somebody is. */
+export function findNobodySelected(spec: SelectionSpec, selection: ClusterSelection, fleet: number): SelectionFailure | undefined {
+  if (selection.failure || selection.clusters.length > 0) return undefined;
+  const asked = [...(spec.clusterLabelSelectors ?? []).map(describeSelector), ...(spec.clusterSelector ?? [])];
+  const shown = asked.slice(0, MOST_SELECTORS).join(' or ');
+  const rest = asked.length > MOST_SELECTORS ? ` and ${asked.length - MOST_SELECTORS} more` : '';
+  const problem = asked.length > 0 ? `${shown}${rest} matches 0 of ${fleet}` : 'spec.clusters is empty';
+  return { reason: 'NoClustersSelected', message: explain('NoClustersSelected', problem) };
+}
+
+/** The hub has no clusters because the API server does not know what one is. */
+export const CLUSTER_API_MISSING: SelectionFailure = {
+  reason: 'ClusterApiMissing',
+  message: explain('ClusterApiMissing', 'the API server does not serve ManagedCluster (cluster.open-cluster-management.io/v1)'),
+};
+
+/** Selectors that a message names. */
+const MOST_SELECTORS = 5;
 
 const unobtainable = (why: string): ClusterSelection => failure(`cannot obtain all the details about the clusters in the CR: ${why}`);
 

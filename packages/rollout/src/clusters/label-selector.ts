@@ -1,4 +1,5 @@
 import type { LabelSelector } from '@flotilla/api';
+import { cutAtWord } from '@flotilla/api/ran';
 import { quote } from '../values/go-format.ts';
 
 /** Labels of an object. */
@@ -36,6 +37,18 @@ const operators: Readonly<Record<string, (key: string, values: ReadonlySet<strin
   Exists: (key) => (labels) => label(labels, key) !== undefined,
   DoesNotExist: (key) => (labels) => label(labels, key) === undefined,
 };
+
+/** A selector as `kubectl get -l` takes it, bounded: `fleet=edge,tier in (a,b)`. */
+export function describeSelector({ matchLabels = {}, matchExpressions = [] }: LabelSelector): string {
+  const parts = [
+    ...Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`),
+    ...matchExpressions.map(({ key, operator, values = [] }) => {
+      if (operator === 'Exists') return key;
+      return operator === 'DoesNotExist' ? `!${key}` : `${key} ${operator === 'In' ? 'in' : 'notin'} (${values.join(',')})`;
+    }),
+  ];
+  return parts.length === 0 ? 'the empty selector' : cutAtWord(parts.join(','));
+}
 
 /** Own labels only, so that a selector on `constructor` or `toString` does not match what every object inherits. */
 export const label = (labels: Labels, key: string): string | undefined => (Object.hasOwn(labels, key) ? labels[key] : undefined);

@@ -1,5 +1,6 @@
 /** The label `name` of ManagedClusters, by which Placements select. Pure. */
 import type { ManagedCluster } from '@flotilla/api/ocm';
+import { explain } from '@flotilla/api/ran';
 
 /** Key of the label. */
 export const NAME_LABEL = 'name';
@@ -8,5 +9,6 @@ export const NAME_LABEL = 'name';
 export function findNameLabelProblem(cluster: string, managed: ManagedCluster | undefined): string | undefined {
   const value = managed?.metadata.labels?.[NAME_LABEL];
   if (value === undefined || value === cluster) return undefined;
-  return `ManagedCluster ${cluster} has the label ${NAME_LABEL}=${JSON.stringify(value)}, by which no Placement selects it; set it to ${JSON.stringify(cluster)}`;
+  const problem = `ManagedCluster ${cluster} has the label ${NAME_LABEL}=${JSON.stringify(value)}, by which no Placement selects it`;
+  return explain('InvalidNameLabel', problem, { name: JSON.stringify(cluster) });
 }

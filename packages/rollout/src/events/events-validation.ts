@@ -36,7 +36,7 @@ function refusalOf(status: Status, type: Refusing): string | undefined {
 function describe(type: Refusing, message: string, { missingClusters }: ValidationFacts): ValidationProblem {
   if (type === ClusterGroupUpgradeCondition.precacheSpecValid) return { label: 'pre-caching', items: [message] };
   if (type === ClusterGroupUpgradeCondition.clustersSelected) {
-    const first = /: cluster (\S+) is not a ManagedCluster$/.exec(message)?.[1];
+    const first = /: cluster (\S+) is not a ManagedCluster(?:;|$)/.exec(message)?.[1];
     if (first === undefined) return { label: 'cluster selection', items: [message] };
     return {
       label: 'missing clusters',
@@ -49,16 +49,16 @@ function describe(type: Refusing, message: string, { missingClusters }: Validati
     const found = pattern.exec(message)?.[1];
     if (found !== undefined) return { label, items: found.split(' '), key };
   }
-  const ambiguous = /^Managed policy name should be unique, but was found in multiple namespaces: (\{.*\}) $/.exec(message)?.[1];
+  const ambiguous = /^Managed policy name should be unique, but was found in multiple namespaces: (\{[^}]*\})(?: $|;)/.exec(message)?.[1];
   if (ambiguous !== undefined) return { label: 'ambiguous policies', items: keysOf(ambiguous), key: 'ambiguous-policies' };
   return { label: 'invalid upgrade', items: [message.trim()] };
 }
 
-/** The messages are part of the contract, word for word; names have no blanks. */
+/** The messages are part of the contract, word for word, up to our fix; names have no blanks. */
 const lists = [
-  { label: 'missing policies', key: 'missing-policies', pattern: /^Missing managed policies: \[(.*)\] $/ },
-  { label: 'invalid policies', key: 'invalid-policies', pattern: /^Invalid managed policies: \[(.*)\] $/ },
-  { label: 'missing templates', key: 'missing-templates', pattern: /^Missing manifest templates: \[(.*)\]$/ },
+  { label: 'missing policies', key: 'missing-policies', pattern: /^Missing managed policies: \[([^\]]*)\](?: $|;)/ },
+  { label: 'invalid policies', key: 'invalid-policies', pattern: /^Invalid managed policies: \[([^\]]*)\](?: $|;)/ },
+  { label: 'missing templates', key: 'missing-templates', pattern: /^Missing manifest templates: \[([^\]]*)\](?:$|;)/ },
 ];
 
 /** Keys of a JSON object of lists: `{"policy":["a","b"]}`. */

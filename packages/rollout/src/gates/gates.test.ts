@@ -21,7 +21,7 @@ describe('the first gate that refuses is the one that is told', () => {
       want: 'precaching',
     },
     { name: 'then enable', input: { ...shut, precaching: failedOn('a') }, want: 'enable False NotEnabled: Not enabled' },
-    { name: 'then the window', input: { ...shut, enabled: true }, want: 'window False WaitingForWindow: Waiting for the window' },
+    { name: 'then the window', input: { ...shut, enabled: true }, want: 'window False WaitingForWindow: Waiting for the window; move or remove the annotations to go on' },
     {
       name: 'then blocking upgrades that are missing',
       input: { ...shut, enabled: true, window: openGates.window },
@@ -44,10 +44,20 @@ describe('the first gate that refuses is the one that is told', () => {
     expect(refusal && [refusal.gate, ...(said ? [`${said.status} ${said.reason}: ${said.message}`] : [])].join(' ')).toBe(want);
   });
 
+  test('a misspelt annotation may be a window: it goes before the window, and holds each batch too', () => {
+    const unknownAnnotation = 'flotilla.io/windowstart is not known; did you mean flotilla.io/window-start?';
+    const told = { gate: 'annotations', progressing: { status: 'False', reason: 'UnknownAnnotation', message: unknownAnnotation } };
+    expect(judgeGates({ ...shut, enabled: true, unknownAnnotation })).toEqual(told);
+    expect(judgeBatchGates({ window: openGates.window, unknownAnnotation })).toEqual({
+      ...told,
+      progressing: { ...told.progressing, status: 'True' },
+    });
+  });
+
   test('a window that is yet to open says when to look again', () => expect(judgeGates({ ...shut, enabled: true })?.wakeAt).toBe(7));
 
   test('a batch asks for the window again, and for nothing else: it is in progress, whatever it waits for', () => {
-    const progressing = { status: 'True', reason: 'WaitingForWindow', message: 'Waiting for the window' };
+    const progressing = { status: 'True', reason: 'WaitingForWindow', message: 'Waiting for the window; move or remove the annotations to go on' };
     expect(judgeBatchGates(shut)).toEqual({ gate: 'window', progressing, wakeAt: 7 });
     expect(judgeBatchGates({ ...shut, window: openGates.window })).toBeUndefined();
   });

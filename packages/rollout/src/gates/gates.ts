@@ -1,9 +1,10 @@
 /** What has to be before a rollout starts, and before each of its batches, in order (spec/talm 2.9). Pure. */
 
-import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import type { ClusterGroupUpgrade, ConditionReason } from '@flotilla/api/ran';
 import type { Verdict } from '../upgrade/model.ts';
 import { failed, type Outcome, waitingForWindow } from '../upgrade/texts.ts';
 import { formatSlice } from '../values/go-format.ts';
+import { findUnknownAnnotation } from '../validation/annotations.ts';
 import type { Blocking } from './blocking.ts';
 import { judgeWindow, type Window } from './window.ts';
 
@@ -16,10 +17,15 @@ export interface JobReport {
 /** What is asked of a rollout that runs too; by everything else it has passed for good. */
 export interface BatchGateInput {
   readonly window: Window;
+  /** What is wrong with an annotation that this hub does not know, and the fix. */
+  readonly unknownAnnotation?: string | undefined;
 }
 
 /** The same, by the upgrade itself. @param now epoch milliseconds */
-export const batchGatesOf = (upgrade: ClusterGroupUpgrade, now: number): BatchGateInput => ({ window: judgeWindow(upgrade, now) });
+export const batchGatesOf = (upgrade: ClusterGroupUpgrade, { now, talmStrict }: { now: number; talmStrict: boolean }): BatchGateInput => ({
+  window: judgeWindow(upgrade, now),
+  unknownAnnotation: talmStrict ? undefined : findUnknownAnnotation(upgrade),
+});
 
 /** Everything the gates look at. */
 export interface GateInput extends BatchGateInput {
@@ -37,7 +43,7 @@ export interface GateInput extends BatchGateInput {
 }
 
 /** Names of the gates, in order. */
-export type GateName = 'precaching' | 'enable' | 'window' | 'blocking' | 'backup' | 'filter';
+export type GateName = 'precaching' | 'enable' | 'annotations' | 'window' | 'blocking' | 'backup' | 'filter';
 
 /** Why a gate does not let the upgrade pass. `progressing` is absent where the gate's own condition says it all. */
 export interface Refusal {
@@ -52,7 +58,7 @@ export interface Refusal {
 type Judge<I> = (input: I) => Omit<Refusal, 'gate'> | undefined;
 type Gate = Judge<GateInput>;
 
-const no = (reason: string, message: string): { readonly progressing: Verdict } => ({ progressing: { status: 'False', reason, message } });
+const no = (reason: ConditionReason, message: string): { readonly progressing: Verdict } => ({ progressing: { status: 'False', reason, message } });
 
 /** The clusters that are left after the jobs; `undefined` where the upgrade goes on. */
 function judgeJob(
@@ -77,7 +83,13 @@ const enabled: Gate = (input) => (input.enabled ? undefined : no('NotEnabled', '
 const windowOpen: Judge<BatchGateInput> = ({ window }) =>
   window.kind === 'open'
     ? undefined
-    : { progressing: waitingForWindow(window.message), wakeAt: window.kind === 'closed' ? window.opensAt : undefined };
+    : window.kind === 'invalid'
+      ? no('InvalidWindow', window.message)
+      : { progressing: waitingForWindow(window.message), wakeAt: window.opensAt };
+
+/** A misspelt annotation may be a window or a pause: nothing further starts until it is corrected. */
+const annotationsKnown: Judge<BatchGateInput> = ({ unknownAnnotation }) =>
+  unknownAnnotation === undefined ? undefined : no('UnknownAnnotation', unknownAnnotation);
 
 const blockersDone: Gate = ({ blocking: { missing, incomplete } }) => {
   if (missing.length > 0) return no('MissingBlockingCR', `Missing blocking CRs: ${formatSlice(missing)}`);
@@ -104,6 +116,7 @@ const gates: readonly (
 )[] = [
   { name: 'precaching', judge: precached },
   { name: 'enable', judge: enabled },
+  { name: 'annotations', batch: annotationsKnown },
   { name: 'window', batch: windowOpen },
   { name: 'blocking', judge: blockersDone },
   { name: 'backup', judge: backedUp },
@@ -134,7 +147,7 @@ export function remainingClusters({
   precaching,
   backup,
   blocking,
-}: Omit<GateInput, 'enabled' | 'canaries' | 'window' | 'wantsBackup'>): string[] {
+}: Omit<GateInput, 'enabled' | 'canaries' | 'window' | 'unknownAnnotation' | 'wantsBackup'>): string[] {
   const lost = new Set([...(precaching?.failed ?? []), ...(backup?.failed ?? [])]);
   return planned.filter((cluster) => !lost.has(cluster) && (blocking.eligible?.has(cluster) ?? true));
 }

@@ -1,6 +1,6 @@
 /** The window in which batches may start, from two annotations of the upgrade. Pure. */
 import { Annotation } from '@flotilla/api';
-import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { type ClusterGroupUpgrade, explain } from '@flotilla/api/ran';
 import { z } from 'zod';
 
 /** The window now. `closed` names the time and the annotation; `opensAt` (epoch milliseconds) only when it is yet to open. */
@@ -24,14 +24,14 @@ export function judgeWindow({ metadata }: Pick<ClusterGroupUpgrade, 'metadata'>,
   if (closesAt <= opensAt)
     return {
       kind: 'invalid',
-      message: `Annotation ${Annotation.windowEnd} is ${JSON.stringify(end)}, not after ${Annotation.windowStart} ${JSON.stringify(start)}; set it to a later time`,
+      message: explain('InvalidWindow', `Annotation ${Annotation.windowEnd} is ${JSON.stringify(end)}, not after ${Annotation.windowStart} ${JSON.stringify(start)}`),
     };
   if (now < opensAt)
     return { kind: 'closed', message: `Waiting for the window, which starts at ${start} (annotation ${Annotation.windowStart})`, opensAt };
   if (now >= closesAt)
     return {
       kind: 'closed',
-      message: `The window ended at ${end} (annotation ${Annotation.windowEnd}); move or remove the annotations to go on`,
+      message: `The window ended at ${end} (annotation ${Annotation.windowEnd})`,
     };
   return { kind: 'open', closesAt: end === undefined ? undefined : closesAt };
 }
@@ -39,7 +39,7 @@ export function judgeWindow({ metadata }: Pick<ClusterGroupUpgrade, 'metadata'>,
 function findMalformed(annotations: readonly (readonly [string, string | undefined])[]): string | undefined {
   for (const [key, value] of annotations) {
     if (value !== undefined && !Time.safeParse(value).success)
-      return `Annotation ${key} is ${JSON.stringify(value)}, not an RFC 3339 time with zone; write it as 2026-01-31T22:00:00Z or 2026-01-31T22:00:00+01:00`;
+      return explain('InvalidWindow', `Annotation ${key} is ${JSON.stringify(value)}, not an RFC 3339 time with zone`);
   }
   return undefined;
 }

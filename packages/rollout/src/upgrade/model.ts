@@ -1,5 +1,5 @@
 /** The words the files of this folder share. Types alone: what is decided is decided in the files named after it. */
-import type { ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
+import type { ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus, ConditionReason } from '@flotilla/api/ran';
 import type { Sightings } from './first-seen.ts';
 
 /** Edits of a ManagedCluster's labels and annotations, as `actions.beforeEnable` and `actions.afterCompletion` hold them. */
@@ -91,7 +91,7 @@ export interface RolloutProblem {
 /** Status, reason and message of one condition. */
 export interface Verdict {
   readonly status: 'True' | 'False';
-  readonly reason: string;
+  readonly reason: ConditionReason;
   readonly message: string;
 }
 

@@ -1,4 +1,5 @@
 /** The words of conditions Progressing and Succeeded from the start of the rollout on (spec/talm 2.3). Pure. */
+import { explain } from '@flotilla/api/ran';
 import type { RolloutMode, RolloutProblem, Verdict } from './model.ts';
 
 type Kind = RolloutMode['kind'];
@@ -48,7 +49,11 @@ export const fellBack = (policy: string, gate: string | undefined): string =>
 export const waitingForPlacement = (message: string): Verdict => ({ status: 'True', reason: 'WaitingForPlacement', message });
 
 /** The start waits for the window. */
-export const waitingForWindow = (message: string): Verdict => ({ status: 'False', reason: 'WaitingForWindow', message });
+export const waitingForWindow = (message: string): Verdict => ({
+  status: 'False',
+  reason: 'WaitingForWindow',
+  message: explain('WaitingForWindow', message),
+});
 
 /** Every cluster got there. */
 export const allCompleted = (kind: Kind): Outcome => ({

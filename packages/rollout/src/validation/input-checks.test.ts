@@ -82,7 +82,7 @@ test('a tenant may not name the PreCachingConfig of another namespace', () =>
     status: 'False',
     reason: 'ForeignPreCachingConfig',
     message:
-      'spec.preCachingConfigRef.namespace is "other"; upgrades of namespace tenant use PreCachingConfigs of that namespace alone: create it there, and leave the field out',
+      'spec.preCachingConfigRef.namespace is "other"; upgrades of namespace tenant use PreCachingConfigs of that namespace alone; create it there, and leave the field out',
   }));
 
 const specWith = (preCachingConfigRef: object, preCaching: boolean) =>

@@ -1,26 +1,28 @@
 /** What a user can get wrong besides policies and templates: named in condition Validated with field, value and fix. Pure. */
 import { Annotation } from '@flotilla/api';
 import type { ManagedCluster } from '@flotilla/api/ocm';
-import type { ClusterGroupUpgrade, ClusterGroupUpgradeSpec } from '@flotilla/api/ran';
+import { type ClusterGroupUpgrade, type ClusterGroupUpgradeSpec, type ConditionReason, explain, type PreCachingConfig } from '@flotilla/api/ran';
 import { findEditProblem } from '../clusters/cluster-edits.ts';
 import { findNameLabelProblem } from '../clusters/name-label.ts';
 import { judgeWindow } from '../gates/window.ts';
+import { findUnknownAnnotation, findUnknownConfigAnnotation } from './annotations.ts';
 import { type Validation, ValidationReason } from './validation.ts';
 
 /** A watch of a kind that is not served looks again this often; so does whoever waits for it. */
-const SERVED_AGAIN_MS = 30_000;
+export const SERVED_AGAIN_MS = 30_000;
+
+const refuse = (reason: ValidationReason & ConditionReason, problem: string): Validation => ({
+  status: 'False',
+  reason,
+  message: explain(reason, problem),
+});
 
 /** An upgrade by policies on a hub that has none. */
 export function policyFrameworkMissing(standalone: boolean): Validation {
   const why = standalone
     ? 'this hub runs without the policy framework (--standalone)'
     : 'the API server does not serve Policy (policy.open-cluster-management.io/v1) and Placement (cluster.open-cluster-management.io/v1beta1)';
-  return {
-    status: 'False',
-    reason: ValidationReason.frameworkMissing,
-    message: `spec.managedPolicies cannot be remediated: ${why}; use spec.manifestWorkTemplates, or install the policy framework`,
-    recheckAfterMs: SERVED_AGAIN_MS,
-  };
+  return { ...refuse(ValidationReason.frameworkMissing, `spec.managedPolicies cannot be remediated: ${why}`), recheckAfterMs: SERVED_AGAIN_MS };
 }
 
 /** The first thing that is wrong, or undefined. @param now milliseconds since the epoch */
@@ -30,26 +32,41 @@ export function validateInput(upgrade: ClusterGroupUpgrade, { actions }: Cluster
   const edits =
     findEditProblem(actions?.beforeEnable, 'spec.actions.beforeEnable') ??
     findEditProblem(actions?.afterCompletion, 'spec.actions.afterCompletion');
-  if (edits !== undefined) return { status: 'False', reason: ValidationReason.actions, message: edits };
+  if (edits !== undefined) return refuse(ValidationReason.actions, edits);
   const suffix = upgrade.metadata.annotations?.[Annotation.nameSuffix];
   if (suffix && !/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(suffix))
-    return {
-      status: 'False',
-      reason: ValidationReason.nameSuffix,
-      message: `Annotation ${Annotation.nameSuffix} is ${JSON.stringify(suffix)}; give it at most 63 lower-case letters, digits and "-", beginning and ending with a letter or digit`,
-    };
+    return refuse(ValidationReason.nameSuffix, `Annotation ${Annotation.nameSuffix} is ${JSON.stringify(suffix)}`);
   return undefined;
+}
+
+/** Annotations that this hub does not read, of the upgrade and of the PreCachingConfig that it uses. */
+export function validateAnnotations(
+  upgrade: ClusterGroupUpgrade,
+  { preCaching }: ClusterGroupUpgradeSpec,
+  config: PreCachingConfig | undefined,
+): Validation | undefined {
+  const message = findUnknownAnnotation(upgrade) ?? (preCaching && config ? findUnknownConfigAnnotation(config) : undefined);
+  return message === undefined ? undefined : { status: 'False', reason: ValidationReason.annotation, message };
+}
+
+/** A spec that asks for nothing, which the reference ends as a success. Edits of ManagedClusters alone are something. */
+export function validateWork(spec: ClusterGroupUpgradeSpec): Validation | undefined {
+  const { managedPolicies = [], manifestWorkTemplates = [], preCaching, backup, actions } = spec;
+  const { deleteObjects: _, ...after } = actions?.afterCompletion ?? {};
+  const edits = [...Object.values(actions?.beforeEnable ?? {}), ...Object.values(after)];
+  const isAsked = managedPolicies.length + manifestWorkTemplates.length > 0 || preCaching || backup;
+  if (isAsked || edits.some((edit) => edit !== undefined && Object.keys(edit).length > 0)) return undefined;
+  return refuse(ValidationReason.nothing, 'the spec names no policy, no template and nothing to pre-cache');
 }
 
 /** A PreCachingConfig of another namespace, where upgrades use those of their own alone. @param namespace of the upgrade */
 export function validateConfigRef({ preCaching, preCachingConfigRef }: ClusterGroupUpgradeSpec, namespace: string): Validation | undefined {
   const wanted = preCachingConfigRef?.namespace;
   if (!preCaching || !wanted || wanted === namespace) return undefined;
-  return {
-    status: 'False',
-    reason: ValidationReason.foreignConfig,
-    message: `spec.preCachingConfigRef.namespace is ${JSON.stringify(wanted)}; upgrades of namespace ${namespace} use PreCachingConfigs of that namespace alone: create it there, and leave the field out`,
-  };
+  return refuse(
+    ValidationReason.foreignConfig,
+    `spec.preCachingConfigRef.namespace is ${JSON.stringify(wanted)}; upgrades of namespace ${namespace} use PreCachingConfigs of that namespace alone`,
+  );
 }
 
 /** Most clusters that a message names. */

@@ -1,4 +1,5 @@
 import type { ManifestWorkReplicaSet } from '@flotilla/api/ocm';
+import { type ConditionReason, explain } from '@flotilla/api/ran';
 import { findUnresolvableDependency } from '../policies/dependencies.ts';
 import type { PolicyExamination } from '../policies/policies.ts';
 import type { LookUpRelease } from '../software/platform-image.ts';
@@ -29,7 +30,7 @@ export type ValidationInput =
 export interface Validation {
   readonly status: 'True' | 'False';
   readonly reason: ValidationReason;
-  /** Word for word the reference's, trailing spaces included. */
+  /** Word for word the reference's where it has the reason, trailing spaces included; the status adds the fix. */
   readonly message: string;
   /** More than the contract of `message` has room for, for an event or a log: why each policy is invalid. */
   readonly detail?: string;
@@ -47,6 +48,10 @@ export const ValidationReason = {
   templatesInvalid: 'InvalidManifestTemplate',
   /** Ours: the API server serves no policies. */
   frameworkMissing: 'PolicyFrameworkMissing',
+  /** Ours: an annotation under our prefix that this hub does not read. */
+  annotation: 'UnknownAnnotation',
+  /** Ours: a spec that asks for nothing. */
+  nothing: 'NothingToDo',
   /** Ours: a spec that is not what the schema says. */
   spec: 'InvalidSpec',
   /** Ours: a PreCachingConfig of another namespace, on a hub that keeps tenants apart. */
@@ -62,7 +67,7 @@ export const ValidationReason = {
   platformImage: 'InvalidPlatformImage',
   /** The spelling is the reference's. */
   dependency: 'UnresolvableDenpendency',
-} as const;
+} as const satisfies Readonly<Record<string, ConditionReason>>;
 export type ValidationReason = (typeof ValidationReason)[keyof typeof ValidationReason];
 
 const LOOK_UP_AGAIN_MS = 300_000;
@@ -128,7 +133,7 @@ function checkTemplates({ templates, template }: Extract<ValidationInput, { mode
   for (const name of templates) {
     const found = template(name);
     const problem = found && findTemplateProblem(found);
-    if (problem !== undefined) return { reason: ValidationReason.templatesInvalid, message: `Invalid manifest template: ${problem}` };
+    if (problem !== undefined) return { reason: ValidationReason.templatesInvalid, message: explain('InvalidManifestTemplate', `Invalid manifest template: ${problem}`) };
   }
   return undefined;
 }

@@ -53,6 +53,7 @@ export function observeUpgrade(upgrade: ClusterGroupUpgrade, caches: UpgradeCach
     overrides: caches.overrides.get({ namespace, name: OVERRIDES_CONFIG_MAP }),
     template: (name) => caches.templates.get({ namespace, name }),
     servesPolicies: servesPolicies(caches),
+    servesClusters: caches.clusters.present,
     upgradeAt: (blocker) => caches.upgrades.get(blocker),
   };
 }

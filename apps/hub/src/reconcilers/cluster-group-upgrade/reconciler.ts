@@ -144,7 +144,9 @@ export class UpgradeReconciler {
 
   async #advance(upgrade: ClusterGroupUpgrade, memory: Memory): Promise<ReconcileResult> {
     const spec = ClusterGroupUpgradeSpec.safeParse(upgrade.spec ?? {});
-    const excess = findExcess(upgrade.spec);
+    const found = findExcess(upgrade.spec);
+    // What else the reference accepts, it judges itself.
+    const excess = this.#deps.talmStrict && found?.isValue ? undefined : found;
     if (!spec.success || excess) {
       const issues = spec.error?.issues ?? (excess ? [excess] : []);
       await this.#write(upgrade, describeUnreadable(upgrade, issues, new Date(this.#deps.now())), memory);
@@ -216,8 +218,8 @@ export class UpgradeReconciler {
       tenancy: tenancyOf(upgrade.metadata.namespace ?? '', caches),
       now: at,
     });
-    const advance = advanceRollout({ spec, status, observation, gates: batchGatesOf(upgrade, at), now: at });
-    return { status: describeRollout(status, advance, new Date(at)), wakeAt: earliest(advance.wakeAt, observation.lookAt) };
+    const advance = advanceRollout({ spec, status, observation, gates: batchGatesOf(upgrade, { now: at, talmStrict }), now: at });
+    return { status: describeRollout(status, advance, { now: new Date(at), talmStrict }), wakeAt: earliest(advance.wakeAt, observation.lookAt) };
   }
 
   #gateInput(
@@ -228,7 +230,7 @@ export class UpgradeReconciler {
     observed: ObservedUpgrade,
   ): GateInput {
     return {
-      ...batchGatesOf(upgrade, this.#deps.now()),
+      ...batchGatesOf(upgrade, { now: this.#deps.now(), talmStrict: this.#deps.talmStrict }),
       enabled: spec.enable,
       canaries: spec.remediationStrategy.canaries ?? [],
       planned: plan.batches.flat(),

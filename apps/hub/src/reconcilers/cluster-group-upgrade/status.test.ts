@@ -1,4 +1,10 @@
-import { ClusterGroupUpgrade, type ClusterGroupUpgradeStatus, type PrecacheState } from '@flotilla/api/ran';
+import {
+  ClusterGroupUpgrade,
+  type ClusterGroupUpgradeStatus,
+  type ConditionReason,
+  fixOf,
+  type PrecacheState,
+} from '@flotilla/api/ran';
 import type { UpgradePlan } from '@flotilla/rollout';
 import { judgeGates } from '@flotilla/rollout';
 import { openGates } from '@flotilla/rollout/testing';
@@ -43,7 +49,7 @@ function reportOf(states: Readonly<Record<string, PrecacheState>>, parts: Partia
 }
 
 /** One pass before the start, with the gates as they are for this upgrade. */
-function describeStatus(given: ClusterGroupUpgrade, plan: UpgradePlan, precaching: PrecachingReport | undefined, now: Date) {
+function describeStatus(given: ClusterGroupUpgrade, plan: UpgradePlan, precaching: PrecachingReport | undefined, now: Date, talmStrict = true) {
   const refusal = judgeGates({
     ...openGates,
     enabled: given.spec?.enable ?? true,
@@ -52,7 +58,7 @@ function describeStatus(given: ClusterGroupUpgrade, plan: UpgradePlan, precachin
     precaching: precaching?.rollUp,
   });
   const passed = plan.stopped === undefined ? refusal : undefined;
-  return describePreparation({ upgrade: given, plan, precaching, backup: undefined, refusal: passed, talmStrict: false, now });
+  return describePreparation({ upgrade: given, plan, precaching, backup: undefined, refusal: passed, talmStrict, now });
 }
 
 const lines = (status: ClusterGroupUpgradeStatus) =>
@@ -162,6 +168,15 @@ describe('conditions (spec/talm 2.3), in order', () => {
     expect(new Set(status.conditions?.map(({ lastTransitionTime }) => lastTransitionTime))).toEqual(new Set(['2026-01-01T00:00:00Z']));
   });
 
+  test.each(rows)('$name: without --talm-strict each message ends with the fix of its reason', ({ spec, plan, states, want }) => {
+    const status = describeStatus(upgrade(spec), planOf(['a', 'b'], plan), states && reportOf(states), at, false);
+    const withFix = want.map((line) => {
+      const fix = fixOf(line.split(/[ :]/)[2] as ConditionReason);
+      return fix === '' ? line : `${line.trimEnd()}; ${fix}`;
+    });
+    expect(lines(status)).toEqual(withFix);
+  });
+
   test('the one whose status changes moves to the end, the others keep place and time', () => {
     const running = describeStatus(upgrade(), planOf(['a']), reportOf({ a: 'Active' }), at);
     const broken = {
@@ -223,18 +238,18 @@ describe('the rest of the status', () => {
     expect(status.clusters).toBeUndefined();
   });
 
-  test('states, messages cut at 256 characters, progress and its sum', () => {
+  test('states, messages cut at the end of a word within 256 characters, progress and its sum', () => {
     const progress = { imagesDone: 1, imagesTotal: 12, bytesDone: 10, bytesTotal: 200, bytesPerSecond: 5 };
     const { precaching } = describeStatus(
       upgrade(),
       planOf(['a', 'b']),
-      reportOf({ a: 'Active', b: 'Active' }, { message: 'x'.repeat(1000), progress }),
+      reportOf({ a: 'Active', b: 'Active' }, { message: `${'x'.repeat(250)} and more`, progress }),
       at,
     );
     expect(precaching).toEqual({
       spec: { platformImage: 'image' },
       status: { a: 'Active', b: 'Active' },
-      messages: { a: 'x'.repeat(256), b: 'x'.repeat(256) },
+      messages: { a: `${'x'.repeat(250)} and…`, b: `${'x'.repeat(250)} and…` },
       progress: { a: progress, b: progress },
       summary: { imagesDone: 2, imagesTotal: 24, bytesDone: 20, bytesTotal: 400 },
     });
@@ -266,6 +281,7 @@ describe('the rest of the status', () => {
 });
 
 describe('after the start', () => {
+  const said = (now: Date) => ({ now, talmStrict: true });
   const inProgress = { status: 'True', reason: 'InProgress', message: 'Remediating non-compliant policies' } as const;
   const done = { status: 'False', reason: 'Completed', message: 'done' } as const;
   const prepared = describeStatus(
@@ -286,24 +302,24 @@ describe('after the start', () => {
   });
 
   test('Progressing is told while it runs, and the verdict comes last', () => {
-    const running = describeRollout(prepared, pass({}), at);
+    const running = describeRollout(prepared, pass({}), said(at));
     expect(lines(running)).toEqual([SELECTED, VALIDATED, 'Progressing True InProgress: Remediating non-compliant policies']);
     const clusters = [{ name: 'a', state: 'complete' }];
-    const ended = describeRollout(running, pass({ clusters, progressing: done, succeeded: { ...done, status: 'True' } }), later);
+    const ended = describeRollout(running, pass({ clusters, progressing: done, succeeded: { ...done, status: 'True' } }), said(later));
     expect(lines(ended).slice(-2)).toEqual(['Progressing False Completed: done', 'Succeeded True Completed: done']);
     expect([running.clusters, ended.clusters]).toEqual([undefined, clusters]);
   });
 
   test('what clusters wait for is said as long as they wait', () => {
-    const running = describeRollout(prepared, pass({ waits: new Map([['a', { for: 'policy p' }]]) }), at);
+    const running = describeRollout(prepared, pass({ waits: new Map([['a', { for: 'policy p' }]]) }), said(at));
     expect(running.waits).toEqual([{ for: 'policy p', clusters: 1, names: ['a'] }]);
-    expect(describeRollout(running, pass({}), later).waits).toBeUndefined();
+    expect(describeRollout(running, pass({}), said(later)).waits).toBeUndefined();
     expect(describeCleaning(upgrade({}, running), new Map()).waits).toBeUndefined();
   });
 
   test('a pass that changes nothing gives the very same status', () => {
-    const running = describeRollout(prepared, pass({}), at);
-    expect(describeRollout(running, pass({}), later)).toEqual(running);
+    const running = describeRollout(prepared, pass({}), said(at));
+    expect(describeRollout(running, pass({}), said(later))).toEqual(running);
   });
 
   test('at the end the batch is forgotten, and the names with the objects', () => {

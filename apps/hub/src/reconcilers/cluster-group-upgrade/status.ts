@@ -5,6 +5,10 @@ import {
   type ClusterGroupUpgrade,
   ClusterGroupUpgradeCondition,
   type ClusterGroupUpgradeStatus,
+  type ConditionReason,
+  conditionMessage,
+  cutAtWord,
+  explain,
   isFinalPrecacheState,
   type PrecacheProgress,
   type PrecacheState,
@@ -61,7 +65,7 @@ export function describePreparation(input: PreparationInput): ClusterGroupUpgrad
   const { upgrade, plan, precaching, backup, refusal, now } = input;
   const before = upgrade.status ?? { status: {} };
   const status: ClusterGroupUpgradeStatus = { ...before };
-  const conditions = new Conditions(before.conditions ?? [], now);
+  const conditions = new Conditions(before.conditions ?? [], input);
   describePlan(status, conditions, input);
   // Before the start only jobs record clusters: by those that are wanted now, not by one that was switched off since.
   if (plan.stopped === undefined) status.clusters = undefined;
@@ -74,8 +78,8 @@ export function describePreparation(input: PreparationInput): ClusterGroupUpgrad
 }
 
 /** The status of an upgrade after a pass of its rollout. */
-export function describeRollout(before: ClusterGroupUpgradeStatus, advance: Advance, now: Date): ClusterGroupUpgradeStatus {
-  const conditions = new Conditions(before.conditions ?? [], now);
+export function describeRollout(before: ClusterGroupUpgradeStatus, advance: Advance, voice: Voice): ClusterGroupUpgradeStatus {
+  const conditions = new Conditions(before.conditions ?? [], voice);
   conditions.set(ClusterGroupUpgradeCondition.progressing, advance.progressing.status === 'True', advance.progressing);
   if (advance.succeeded) conditions.set(ClusterGroupUpgradeCondition.succeeded, advance.succeeded.status === 'True', advance.succeeded);
   const messages = orAbsent(advance.messages);
@@ -107,12 +111,13 @@ export function describeEnd(upgrade: ClusterGroupUpgrade, now: Date): ClusterGro
 /** The status of an upgrade whose spec is missing or is not what the schema says, so that nothing can be planned. */
 export function describeUnreadable(upgrade: ClusterGroupUpgrade, issues: readonly SpecIssue[], now: Date): ClusterGroupUpgradeStatus {
   const before = upgrade.status ?? { status: {} };
-  const conditions = new Conditions(before.conditions ?? [], now);
+  // What is said has its fix.
+  const conditions = new Conditions(before.conditions ?? [], { now, talmStrict: true });
   if (upgrade.spec === undefined) conditions.set(ClusterGroupUpgradeCondition.clustersSelected, false, SPEC_MISSING);
   else {
     const [{ path, message } = { path: [], message: 'cannot be read' }] = issues;
     const field = ['spec', ...path].map(String).join('.');
-    const text = `${field} cannot be used: ${message}; correct it`;
+    const text = explain(ValidationReason.spec, `${field} cannot be used: ${message}`);
     conditions.set(ClusterGroupUpgradeCondition.validated, false, { reason: ValidationReason.spec, message: text });
   }
   return { ...before, conditions: conditions.all };
@@ -122,24 +127,39 @@ export function describeUnreadable(upgrade: ClusterGroupUpgrade, issues: readonl
 type SpecIssue = { readonly path: readonly PropertyKey[]; readonly message: string };
 
 /** The reference, which does not require a spec, ends in the same words; the fix is ours. */
-const SPEC_MISSING = {
+const SPEC_MISSING: Said = {
   reason: 'ClusterNotFound',
   message:
     'Unable to select clusters: cannot obtain all the details about the clusters in the CR: no cluster specified for remediation; spec is missing: give it clusters or clusterLabelSelectors, and remediationStrategy.maxConcurrency',
 };
 
-/** Conditions under construction; the order rule is setCondition's. */
+/** When conditions are written, and in whose words. */
+interface Voice {
+  readonly now: Date;
+  /** The reference's own messages stay without our fix. */
+  readonly talmStrict: boolean;
+}
+
+/** Reason and message of a condition. */
+interface Said {
+  readonly reason: ConditionReason;
+  readonly message: string;
+}
+
+/** Conditions under construction; the order rule is setCondition's. Each message gets the fix of its reason. */
 class Conditions {
   all: Condition[];
-  readonly #now: Date;
+  readonly #voice: Voice;
 
-  constructor(conditions: Condition[], now: Date) {
+  constructor(conditions: Condition[], voice: Voice) {
     this.all = conditions;
-    this.#now = now;
+    this.#voice = voice;
   }
 
-  set(type: string, isTrue: boolean, { reason, message }: { reason: string; message: string }): void {
-    this.all = setCondition(this.all, { type, status: isTrue ? 'True' : 'False', reason, message }, this.#now);
+  set(type: string, isTrue: boolean, { reason, message }: Said): void {
+    const { now, talmStrict } = this.#voice;
+    const text = conditionMessage(reason, message, talmStrict);
+    this.all = setCondition(this.all, { type, status: isTrue ? 'True' : 'False', reason, message: text }, now);
   }
 }
 
@@ -193,7 +213,7 @@ function describeNames(status: ClusterGroupUpgradeStatus, { upgrade, plan: { pol
   status.placementBindings = orAbsent(named.placementBindings);
 }
 
-const SELECTED = { reason: 'ClusterSelectionCompleted', message: 'All selected clusters are valid' };
+const SELECTED: Said = { reason: 'ClusterSelectionCompleted', message: 'All selected clusters are valid' };
 
 function describePrecaching(
   status: ClusterGroupUpgradeStatus,
@@ -239,7 +259,7 @@ function describeSpokes(status: ClusterGroupUpgradeStatus, { clusters, spokes }:
   const progress: [string, PrecacheProgress][] = [];
   for (const cluster of clusters) {
     const spoke = spokes.get(cluster);
-    if (spoke?.message) messages[cluster] = spoke.message.slice(0, 256);
+    if (spoke?.message) messages[cluster] = cutAtWord(spoke.message);
     if (spoke?.progress && !isFinalPrecacheState(spoke.state)) progress.push([cluster, spoke.progress]);
   }
   const pulling = Object.fromEntries(progress.slice(0, PROGRESS_LIMIT));

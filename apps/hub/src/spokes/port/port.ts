@@ -52,6 +52,8 @@ export interface SpokeObservation {
   readonly failure: Failure | undefined;
   /** How often the job vanished from the spoke and was created again. */
   readonly losses: number;
+  /** An agent has taken up what it was given, even if nothing on the spoke is known yet. */
+  readonly isAnswered?: boolean;
   /** What is to be told of the way the spoke is reached while there is nothing else to tell. */
   readonly note?: string | undefined;
 }

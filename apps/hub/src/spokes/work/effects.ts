@@ -142,7 +142,7 @@ export class WorkRun implements SpokeRun {
     if (isAnswered(work) || !seen.available) return;
     const lateAt = createdAt(work) + UNANSWERED_MS;
     if (this.#writer.now() < lateAt) return this.#writer.wake(lateAt);
-    if (mayFallBack) await this.#actions.fallBack(seen.note ?? '');
+    if (mayFallBack) await this.#actions.fallBack(`no work agent of the cluster has answered for ${UNANSWERED_MS / 1000} s`);
   }
 
   #newAttempt(): Attempt {

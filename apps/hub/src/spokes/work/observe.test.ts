@@ -2,6 +2,7 @@ import { type PrecacheState, PullerReport } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
 import { createPrecacheJob, precacheNames } from '../../precache/job.ts';
 import type { StepContext } from '../../spoke-job/interpret.ts';
+import { away, lastSeen, silent } from '../../spoke-job/interpret-case.ts';
 import { buildPrecacheSettings, clusterObject, UPGRADE } from '../../spoke-job/observation-builders.ts';
 import { decide } from '../../spoke-job/step.ts';
 import { UNANSWERED_MS } from '../port/ending-work.ts';
@@ -15,6 +16,7 @@ const now = CREATED_AT + 5 * SECOND;
 const context: StepContext<PrecacheState> = {
   job: createPrecacheJob(buildPrecacheSettings()),
   upgradeUid: UPGRADE.uid,
+  cluster: 'spoke-1',
   now,
   deadlineAt: CREATED_AT + 3_600_000,
   heldBy: undefined,
@@ -62,19 +64,19 @@ interface Row {
   readonly lookAt?: number;
 }
 const cleaning = { effects: ['clear'], message: 'removing what an earlier attempt left on the cluster' } as const;
-const away = 'the cluster is not available; pre-caching goes on when it is';
 
 const rows: Row[] = [
   { name: 'no work yet', from: 'PreparingToStart', to: 'PreparingToStart' },
   { name: 'no work, and the cluster is away', from: 'PreparingToStart', away: true, to: 'PreparingToStart', message: away },
-  { name: 'a work that no agent has touched', from: 'PreparingToStart', work: {}, to: 'PreparingToStart' },
+  { name: 'a work that no agent has touched', from: 'PreparingToStart', work: {}, to: 'PreparingToStart', lookAt: CREATED_AT + 30 * SECOND },
   {
     name: 'a work that no agent has touched for a minute',
     from: 'PreparingToStart',
     work: {},
     at: UNANSWERED_MS / SECOND,
     to: 'PreparingToStart',
-    message: 'no work agent of the cluster has answered for 60 s',
+    message: silent(60),
+    lookAt: CREATED_AT + 120 * SECOND,
   },
   {
     name: 'a work that no agent of an absent cluster has touched',
@@ -287,7 +289,7 @@ const rows: Row[] = [
     work: job({ active: 1, ready: 1 }),
     away: true,
     to: 'Active',
-    message: 'the cluster is not available; last seen pulling',
+    message: lastSeen,
   },
 ];
 

@@ -11,7 +11,7 @@ import {
 import type { PullerReport } from '@flotilla/api/ran';
 import { countOf, isAvailable } from '@flotilla/rollout';
 import { ActionAnnotation } from '../actions/hub-objects.ts';
-import { createdAt, isAnswered, isLeaving, UNANSWERED_MS } from '../port/ending-work.ts';
+import { createdAt, isAnswered, isLeaving } from '../port/ending-work.ts';
 import type { Answer, Failure, Sight, SpokeObservation } from '../port/port.ts';
 import { isRefusal } from '../port/refusals.ts';
 import { parseReport, trimText } from '../port/report.ts';
@@ -66,7 +66,6 @@ export function observeWork(names: SpokeJobNames, { cluster, work, other, isClea
   const namespace = here ? namespaceSight(here, names) : work || other ? LEFT : undefined;
   const isOwn = isOurs(namespace);
   const job = here && (isOwn || namespace?.answer.kind !== 'found') ? jobSight(here, names) : undefined;
-  const isUnanswered = here !== undefined && available && !isAnswered(here) && now >= createdAt(here) + UNANSWERED_MS;
   return {
     available,
     isHeld: isClearing || (work !== undefined && !isFrozen(work)),
@@ -77,7 +76,7 @@ export function observeWork(names: SpokeJobNames, { cluster, work, other, isClea
     report: here && isOwn ? reportOf(here, names) : undefined,
     failure: here && failureOf(here, now),
     losses: here ? lossesOf(here) : 0,
-    note: isUnanswered ? `no work agent of the cluster has answered for ${UNANSWERED_MS / 1000} s` : undefined,
+    isAnswered: here !== undefined && isAnswered(here),
   };
 }
 

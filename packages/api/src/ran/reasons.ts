@@ -1,0 +1,202 @@
+/** One vocabulary for users: every reason that the hub gives for an upgrade or one of its clusters, with its meaning and its fix. */
+
+/** A row of the table. */
+interface ReasonRow {
+  readonly meaning: string;
+  /** The next step; `{name}` stands for a value of the case. Absent: there is nothing to do. */
+  readonly fix?: string;
+  /** The reference has this reason; with `--talm-strict` its message is the reference's, without our fix. */
+  readonly isReferences?: true;
+}
+
+/** Reasons of the conditions of a ClusterGroupUpgrade. */
+const conditionReasons = {
+  ClusterSelectionCompleted: { isReferences: true, meaning: 'Every cluster of the upgrade is known.' },
+  ClusterNotFound: {
+    isReferences: true,
+    meaning: 'The list of clusters cannot be made.',
+    fix: 'correct spec.clusters, spec.clusterLabelSelectors or spec.remediationStrategy.canaries, or create the ManagedCluster; then the upgrade goes on by itself',
+  },
+  ClusterNotBound: {
+    meaning: 'A cluster is in no cluster set that is bound to the namespace.',
+    fix: 'bind a cluster set that holds it with a ManagedClusterSetBinding',
+  },
+  NoClustersSelected: {
+    meaning: 'No ManagedCluster matches, so the upgrade would do nothing.',
+    fix: 'correct the selector or label the clusters; the upgrade goes on when one matches',
+  },
+  ClusterApiMissing: {
+    meaning: 'The API server has no kind ManagedCluster, so the hub knows no cluster.',
+    fix: 'install RHACM or start with --standalone (and --install-crds, or the CRDs of the chart)',
+  },
+  ValidationCompleted: { isReferences: true, meaning: 'The upgrade can be planned.' },
+  UnknownAnnotation: {
+    meaning: 'An annotation under flotilla.io/ is none that this hub reads: a misspelt or newer one must not be overlooked.',
+    fix: 'did you mean {known}? Correct its name, or remove it',
+  },
+  NothingToDo: {
+    meaning: 'The spec asks for nothing.',
+    fix: 'name policies in spec.managedPolicies or templates in spec.manifestWorkTemplates, or set spec.preCaching',
+  },
+  NotAllManagedPoliciesExist: {
+    isReferences: true,
+    meaning: 'A managed policy is missing, invalid, or placed on none of the clusters.',
+    fix: 'create the policy and place it on the clusters (PlacementBinding), or correct spec.managedPolicies',
+  },
+  AmbiguousManagedPoliciesNames: {
+    isReferences: true,
+    meaning: 'Policies of one name are in several namespaces.',
+    fix: 'rename all but one of them',
+  },
+  NotAllManifestTemplatesExist: {
+    isReferences: true,
+    meaning: 'A ManifestWorkReplicaSet is missing.',
+    fix: 'create the ManifestWorkReplicaSet in the namespace of the upgrade, or correct spec.manifestWorkTemplates',
+  },
+  InvalidManifestTemplate: {
+    meaning: 'A template could never complete.',
+    fix: 'correct the ManifestWorkReplicaSet',
+  },
+  PolicyFrameworkMissing: {
+    meaning: 'The API server serves no policies.',
+    fix: 'use spec.manifestWorkTemplates, or install the policy framework',
+  },
+  InvalidSpec: { meaning: 'The spec is not what the schema allows.', fix: 'correct it' },
+  ForeignPreCachingConfig: {
+    meaning: 'The PreCachingConfig belongs to another namespace, on a hub that keeps tenants apart.',
+    fix: 'create it there, and leave the field out',
+  },
+  InvalidWindow: {
+    meaning: 'An annotation of the window is no time, or the window ends before it starts.',
+    fix: 'write it as 2026-01-31T22:00:00Z or 2026-01-31T22:00:00+01:00, with the end after the start',
+  },
+  InvalidActions: {
+    meaning: 'The API server would refuse an edit of ManagedClusters.',
+    fix: 'correct spec.actions',
+  },
+  InvalidNameSuffix: {
+    meaning: 'The name suffix cannot be part of a name.',
+    fix: 'give it at most 63 lower-case letters, digits and "-", beginning and ending with a letter or digit',
+  },
+  InvalidNameLabel: {
+    meaning: 'The label `name` of a ManagedCluster, by which Placements select, is not its name.',
+    fix: 'set it to {name}',
+  },
+  InvalidPlatformImage: {
+    isReferences: true,
+    meaning: 'The release that a policy names is not known.',
+    fix: 'correct ClusterVersion in the policy (spec.channel, spec.upstream, spec.desiredUpdate), or name the image in it',
+  },
+  UnresolvableDenpendency: {
+    isReferences: true,
+    meaning: 'A policy depends on one that comes later.',
+    fix: 'put the policy that is depended on first in spec.managedPolicies',
+  },
+  PrecacheSpecIsWellFormed: { isReferences: true, meaning: 'It is known which images to pull.' },
+  PrecacheSpecIncomplete: {
+    isReferences: true,
+    meaning: 'It is not known which images to pull.',
+    fix: 'correct what is named in the policies or in the PreCachingConfig of spec.preCachingConfigRef',
+  },
+  PrecachingCompleted: { isReferences: true, meaning: 'Every cluster has the images.' },
+  BackupCompleted: { isReferences: true, meaning: 'Every cluster is backed up.' },
+  BackupImageMissing: {
+    meaning: 'The hub has no image that takes backups.',
+    fix: 'start the hub with --backup-image (BACKUP_IMAGE) or set backup to false in the ClusterGroupUpgrade',
+  },
+  PartiallyDone: {
+    isReferences: true,
+    meaning: 'Some clusters failed; they leave the plan.',
+    fix: 'see status.precaching.messages or status.backup.messages, and upgrade those clusters by another ClusterGroupUpgrade',
+  },
+  InProgress: { isReferences: true, meaning: 'The clusters are being worked on.' },
+  NotStarted: { isReferences: true, meaning: 'The upgrade waits for its backups.' },
+  NotEnabled: { isReferences: true, meaning: 'The upgrade is not to start yet.', fix: 'set spec.enable to true to start it' },
+  WaitingForWindow: {
+    meaning: 'The window is closed.',
+    fix: 'move or remove the annotations to go on',
+  },
+  WaitingForPlacement: {
+    isReferences: true,
+    meaning: 'A Placement selects no cluster.',
+    fix: 'see the conditions of the Placement',
+  },
+  MissingBlockingCR: {
+    isReferences: true,
+    meaning: 'An upgrade that is waited for does not exist.',
+    fix: 'create it, or take it out of spec.blockingCRs',
+  },
+  IncompleteBlockingCR: {
+    isReferences: true,
+    meaning: 'An upgrade that is waited for has not completed.',
+    fix: 'see its conditions: the wait ends when it completes',
+  },
+  Completed: { isReferences: true, meaning: 'The upgrade has ended.' },
+  TimedOut: {
+    isReferences: true,
+    meaning: 'The upgrade ended before all clusters had got there.',
+    fix: 'see status.clusters for what kept them, then create the upgrade anew or with a longer spec.remediationStrategy.timeout',
+  },
+  Failed: {
+    isReferences: true,
+    meaning: 'No cluster got there, or a canary did not.',
+    fix: 'see status.clusters, status.precaching.messages and status.backup.messages, mend what they name, and create the upgrade anew',
+  },
+} as const satisfies Readonly<Record<string, ReasonRow>>;
+
+/** Reasons of the sentences about single clusters (`status.precaching.messages`, `status.backup.messages`, `status.messages`). */
+const clusterReasons = {
+  ClusterDenied: { meaning: 'The hub does not let the cluster in.', fix: 'accept it or run join' },
+  AgentSilent: {
+    meaning: "The cluster's agent has not answered for 30 s.",
+    fix: 'see kubectl describe managedcluster {cluster}, and on the cluster the pods of the agent (namespace flotilla; with RHACM open-cluster-management-agent-addon)',
+  },
+  ClusterUnavailable: {
+    meaning: "The cluster's agent does not renew its lease.",
+    fix: 'see kubectl describe managedcluster {cluster}, and whether the cluster and its agent run',
+  },
+  PodMissing: { meaning: 'The job has no pod.', fix: 'see kubectl -n {namespace} get pods,events on the cluster' },
+  PodNotRunning: { meaning: 'The pod of the job does not run.', fix: 'see kubectl -n {namespace} get pods,events on the cluster' },
+} as const satisfies Readonly<Record<string, ReasonRow>>;
+
+/** The whole table; its keys are the reasons. */
+export const reasons = { ...conditionReasons, ...clusterReasons } as const satisfies Readonly<Record<string, ReasonRow>>;
+
+/** Reason of a condition of a ClusterGroupUpgrade. */
+export type ConditionReason = keyof typeof conditionReasons;
+/** Any reason of the table. */
+export type Reason = keyof typeof reasons;
+
+/** Values of the placeholders in a fix. */
+type FixValues = Readonly<Record<string, string>>;
+
+/** The next step of a reason; empty where there is nothing to do. */
+export function fixOf(reason: Reason, values: FixValues = {}): string {
+  const { fix = '' }: ReasonRow = reasons[reason];
+  return fix.replaceAll(/\{(\w+)\}/g, (placeholder, name: string) => values[name] ?? placeholder);
+}
+
+/** The sentence for a user: the value and what is wrong with it, then the next step. @param problem without its fix */
+export function explain(reason: Reason, problem: string, values: FixValues = {}): string {
+  const [said, fix] = [problem.trimEnd(), fixOf(reason, values)];
+  return fix === '' || said.includes(fix) ? said : `${said}; ${fix}`;
+}
+
+/** The message of a condition as its status says it: with the fix, but for the reference's own words where they must stay alone. */
+export function conditionMessage(reason: ConditionReason, message: string, talmStrict: boolean): string {
+  const { fix, isReferences }: ReasonRow = reasons[reason];
+  return fix === undefined || !isReferences || talmStrict ? message : explain(reason, message);
+}
+
+/** Most characters of what a status says of one cluster. */
+const MOST_CHARACTERS = 256;
+
+/** Cuts a text at the end of a word, with `…`, to at most so many characters. */
+export function cutAtWord(text: string, most = MOST_CHARACTERS): string {
+  const characters = Array.from(text.slice(0, most * 2));
+  if (characters.length <= most && text.length <= most * 2) return text;
+  const cut = characters.slice(0, most - 1).join('');
+  const end = /\s/.test(characters[most - 1] ?? '') ? cut.length : cut.search(/\s\S*$/);
+  // A text of one word has no better place.
+  return `${(end > 0 ? cut.slice(0, end) : cut).trimEnd().replace(/[,;:]$/, '')}…`;
+}

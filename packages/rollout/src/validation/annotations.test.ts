@@ -1,0 +1,48 @@
+import { Annotation } from '@flotilla/api';
+import { ClusterGroupUpgrade, fixOf } from '@flotilla/api/ran';
+import { expect, test } from 'vitest';
+import { describeUnknown, findUnknownAnnotation, findUnknownConfigAnnotation } from './annotations.ts';
+
+const find = (...keys: string[]) =>
+  findUnknownAnnotation({ metadata: { name: 'u', annotations: Object.fromEntries(keys.map((key) => [key, '2026-01-01T00:00:00Z'])) } });
+
+test.each([
+  { name: 'a missing hyphen', key: 'flotilla.io/windowstart', known: Annotation.windowStart },
+  { name: 'another case', key: 'flotilla.io/Window-End', known: Annotation.windowEnd },
+  { name: 'swapped letters', key: 'flotilla.io/window-strat', known: Annotation.windowStart },
+  { name: 'one of a newer hub', key: 'flotilla.io/hold-until-approved', known: `${Annotation.windowStart} or ${Annotation.windowEnd}` },
+])('$name is told with the annotation that was meant', ({ key, known }) => {
+  expect(find(key)).toBe(`${key} is not known; ${fixOf('UnknownAnnotation', { known })}`);
+  expect(find(key)).toContain(`did you mean ${known}?`);
+});
+
+test('what the hub reads, and what has another prefix, is nothing to tell', () => {
+  expect(find(Annotation.windowStart, Annotation.windowEnd, Annotation.blockingCompletionMode, 'notflotilla.io/x', 'kubectl.kubernetes.io/a')).toBe(
+    undefined,
+  );
+  expect(findUnknownAnnotation({ metadata: { name: 'u' } })).toBeUndefined();
+});
+
+test('the first in the order of the alphabet is told, beside good ones, and a long one is cut', () => {
+  expect(find('flotilla.io/z', Annotation.windowStart, 'flotilla.io/a')).toMatch(/^flotilla\.io\/a is not known/);
+  expect(find(`flotilla.io/${'x'.repeat(300)}`)?.length).toBeLessThan(300);
+});
+
+test('a PreCachingConfig has fields and no annotations; it is named', () => {
+  const metadata = { name: 'config', namespace: 'ns', annotations: { 'flotilla.io/space-required': '40 GiB' } };
+  expect(findUnknownConfigAnnotation({ metadata })).toMatch(
+    /^flotilla\.io\/space-required on PreCachingConfig ns\/config is not known; did you mean a field of its spec\?/,
+  );
+});
+
+test('one of a ManagedCluster is told by those of a ManagedCluster', () => {
+  const annotations = { 'flotilla.io/http_proxy': 'http://a' };
+  expect(describeUnknown({ annotations }, ['flotilla.io/http-proxy', 'flotilla.io/no-proxy'], ' on the ManagedCluster')).toMatch(
+    /^flotilla\.io\/http_proxy on the ManagedCluster is not known; did you mean flotilla\.io\/http-proxy\?/,
+  );
+});
+
+test('every annotation that the schema of an upgrade can carry is judged', () => {
+  const upgrade = ClusterGroupUpgrade.schema.parse({ metadata: { name: 'u', annotations: { 'flotilla.io/': '' } } });
+  expect(findUnknownAnnotation(upgrade)).toMatch(/is not known/);
+});

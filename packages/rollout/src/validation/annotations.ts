@@ -1,0 +1,55 @@
+/** Annotations under our prefix that this hub does not read: a typo, or a newer hub's. Silence would open a gate that was meant shut. Pure. */
+import { Annotation, type ObjectMeta } from '@flotilla/api';
+import { type ClusterGroupUpgrade, explain, type PreCachingConfig } from '@flotilla/api/ran';
+
+const PREFIX = 'flotilla.io/';
+
+/** Those of a ClusterGroupUpgrade. */
+const OF_UPGRADES = [Annotation.windowStart, Annotation.windowEnd];
+
+/** The first annotation of an upgrade that is not known, with the fix. */
+export const findUnknownAnnotation = ({ metadata }: Pick<ClusterGroupUpgrade, 'metadata'>): string | undefined =>
+  describeUnknown(metadata, OF_UPGRADES, '');
+
+/** The same of a PreCachingConfig, which has none. */
+export const findUnknownConfigAnnotation = ({ metadata }: Pick<PreCachingConfig, 'metadata'>): string | undefined =>
+  describeUnknown(metadata, [], ` on PreCachingConfig ${metadata.namespace}/${metadata.name}`);
+
+/** The first annotation under our prefix that is not known, with the fix. @param where follows the key in the sentence */
+export function describeUnknown(
+  { annotations = {} }: Pick<ObjectMeta, 'annotations'>,
+  known: readonly string[],
+  where: string,
+): string | undefined {
+  const stray = Object.keys(annotations)
+    .toSorted()
+    .find((key) => key.startsWith(PREFIX) && !known.includes(key));
+  if (stray === undefined) return undefined;
+  return explain('UnknownAnnotation', `${stray.slice(0, MOST_SHOWN)}${where} is not known`, { known: suggest(stray, known) });
+}
+
+/** A key has at most 317 characters, of which a typo needs fewer. */
+const MOST_SHOWN = 100;
+
+/** The nearest key when it is near; else all. */
+function suggest(stray: string, known: readonly string[]): string {
+  const ranked = known.map((key) => ({ key, distance: distance(stray.slice(0, MOST_SHOWN), key) })).toSorted((a, b) => a.distance - b.distance);
+  const [nearest] = ranked;
+  if (!nearest) return 'a field of its spec';
+  return nearest.distance <= NEAR ? nearest.key : known.join(' or ');
+}
+
+/** Edits that a typo takes at most. */
+const NEAR = 5;
+
+/** Insertions, deletions and replacements that make one text the other (Levenshtein). */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (const [i, letter] of Array.from(a).entries()) {
+    const next = [i + 1];
+    for (const [j, other] of Array.from(b).entries())
+      next.push(Math.min((next[j] ?? 0) + 1, (row[j + 1] ?? 0) + 1, (row[j] ?? 0) + (letter === other ? 0 : 1)));
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}
