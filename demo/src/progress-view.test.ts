@@ -24,6 +24,14 @@ test.each([
   },
 ])('a line holds no more than is known when $name', ({ spoke, want }) => expect(progressLine(spoke)).toBe(want));
 
+test('there is no estimate before there is a rate', () => {
+  for (const bytesPerSecond of [0, 400, 49_999]) {
+    const line = progressLine({ ...pulling, progress: pulling.progress && { ...pulling.progress, bytesPerSecond } });
+    expect(line).toContain('50.0 of 200.0 MB');
+    expect(line).not.toMatch(/MB\/s|left/);
+  }
+});
+
 /** A view whose writes are kept and whose clock is set by hand. */
 function viewOn(isTTY: boolean) {
   const written: string[] = [];

@@ -65,12 +65,15 @@ export function progressLine({ name, state, progress, message }: SpokeProgress):
     const filled = bytesTotal > 0 ? Math.round((BAR * Math.min(bytesDone, bytesTotal)) / bytesTotal) : BAR;
     parts.push(`[${'#'.repeat(filled)}${'.'.repeat(BAR - filled)}]`);
     parts.push(`${imagesDone}/${imagesTotal} images`, `${megabytes(bytesDone)} of ${megabytes(bytesTotal)} MB`);
-    if (state === 'Active' && bytesPerSecond > 0) {
+    if (state === 'Active' && bytesPerSecond >= LEAST_RATE) {
       parts.push(`${megabytes(bytesPerSecond)} MB/s`, `${Math.ceil((bytesTotal - bytesDone) / bytesPerSecond)} s left`);
     }
   }
   if (message) parts.push(message);
   return parts.join('  ').trimEnd();
 }
+
+/** A rate that reads 0.0 MB/s is none yet: an estimate by it would be of hours. */
+const LEAST_RATE = 50_000;
 
 const megabytes = (bytes: number): string => (bytes / 1_000_000).toFixed(1);

@@ -198,6 +198,7 @@ describe.skipIf(obstacle !== undefined)('the version operator on a whole cluster
     const values = {
       clusterName: 'appliance',
       hub: { kubeconfigSecret: 'none' },
+      image: { repository: `${REGISTRY}/flotilla/spoke-agent` },
       versionOperator: {
         enabled: true,
         image: { repository: `${REGISTRY}/flotilla/version-operator`, digest },

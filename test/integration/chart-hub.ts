@@ -7,6 +7,17 @@ import { type ApiServer, type ApiServerOptions, startApiServer } from '@flotilla
 import { ensureTools } from '@flotilla/control-plane/toolchain';
 import { type RunningProgram, startHub } from '../../tools/src/fleets/programs.ts';
 
+/** No chart has an image by default. */
+export const HUB_IMAGES = [
+  'image.repository=registry.example.com/flotilla/hub',
+  'precacheImage.repository=registry.example.com/flotilla/image-puller',
+] as const;
+export const SPOKE_IMAGES = [
+  'image.repository=registry.example.com/flotilla/spoke-agent',
+  'upgradeOperator.image.repository=registry.example.com/flotilla/upgrade-operator',
+  'versionOperator.image.repository=registry.example.com/flotilla/version-operator',
+] as const;
+
 /** Folder of the charts. */
 export const CHARTS = fileURLToPath(new URL('../../charts', import.meta.url));
 /** Namespace of all releases. */
@@ -50,7 +61,7 @@ export async function startChartHub(options: {
     const env = { HELM_CACHE_HOME: dir, HELM_CONFIG_HOME: dir, HELM_DATA_HOME: dir, KUBECONFIG: server.kubeconfig };
     const runHelm = (args: readonly string[]) => runCommand(tools.path('helm'), args, { env, timeoutMs: 60_000 });
     const args = ['install', 'hub', join(CHARTS, 'hub'), '-n', NAMESPACE, '--create-namespace'];
-    await runHelm([...args, ...options.values.flatMap((value) => ['--set', value])]);
+    await runHelm([...args, ...[...HUB_IMAGES, ...options.values].flatMap((value) => ['--set', value])]);
     const kubeconfig = await server.kubeconfigFor(HUB);
     let running: RunningProgram | undefined;
     stack.defer(async () => running?.stop());

@@ -8,7 +8,7 @@ import { type ApiServer, type ApiServerOptions, applyCrds, startApiServer } from
 import { ensureTools, type Tools } from '@flotilla/control-plane/toolchain';
 import type { Client } from '@flotilla/runtime';
 import { z } from 'zod';
-import { HUB, NAMESPACE, SERVICE_ACCOUNT } from './chart-hub.ts';
+import { HUB, HUB_IMAGES, NAMESPACE, SERVICE_ACCOUNT, SPOKE_IMAGES } from './chart-hub.ts';
 
 /** Namespaces of OpenShift in which a chart of ours has Roles. */
 const OPENSHIFT_NAMESPACES = ['openshift-monitoring', 'openshift-config', 'openshift-machine-api'];
@@ -17,7 +17,10 @@ const OPENSHIFT_NAMESPACES = ['openshift-monitoring', 'openshift-config', 'opens
 export const AGENT = `system:serviceaccount:${NAMESPACE}:agent-flotilla-spoke`;
 
 /** Values that a chart cannot do without. */
-export const REQUIRED = { hub: [], spoke: ['clusterName=spoke-1', 'hub.kubeconfigSecret=hub-kubeconfig'] } as const;
+export const REQUIRED = {
+  hub: HUB_IMAGES,
+  spoke: ['clusterName=spoke-1', 'hub.kubeconfigSecret=hub-kubeconfig', ...SPOKE_IMAGES],
+} as const;
 /** A folder of `charts`. */
 export type Chart = keyof typeof REQUIRED;
 

@@ -198,7 +198,7 @@ describe('the installed hub', () => {
       join(CHARTS, 'hub'),
       '-n',
       NAMESPACE,
-      ...sets(['agents.clusters={spoke-1}', 'workers.enabled=true', 'redis.url=redis://queue:6379']),
+      ...sets([...REQUIRED.hub, 'agents.clusters={spoke-1}', 'workers.enabled=true', 'redis.url=redis://queue:6379']),
     );
     hub = await world.server.client(HUB);
     // RBAC and new CRDs take effect a moment after they were created.

@@ -51,6 +51,8 @@ async function join(name: string) {
     world.server.kubeconfig,
     '--name',
     name,
+    '--image',
+    'registry.example.com/flotilla/spoke-agent:1',
     '--print',
   ];
   const env = {

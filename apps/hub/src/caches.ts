@@ -20,8 +20,8 @@ export function createWorkerCaches(client: Client, shared: WatchSurroundings) {
       transform: withWholeStatus,
       indexes: { ...upgradeIndexes, ...upgradeLabelIndexes, ...wakeIndexes },
     }),
-    // Of a bare API server there is more to say than that its watches are empty.
-    clusters: new WatchCache(client, ManagedCluster, { ...shared, optional: true }),
+    // An API server that has lost the kind must not look like a fleet that is gone: that would revoke every agent.
+    clusters: new WatchCache(client, ManagedCluster, { ...shared, optional: 'until-served' }),
     configs: new WatchCache(client, PreCachingConfig, shared),
     ...transportCaches(client, shared),
     ...rolloutCaches(client, shared),

@@ -42,9 +42,13 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{ .Values.serviceAccount.name | default (include "hub.fullname" .) }}
 {{- end -}}
 
-{{- /* repository@digest or repository:tag. Takes a list of the image's values and the default tag. */ -}}
+{{- /* repository@digest or repository:tag. Takes a list of the image's values, the default tag, and names of the values and of our image. */ -}}
 {{- define "hub.image" -}}
 {{- $image := index . 0 -}}
+{{- if not $image.repository -}}
+{{- $value := printf "%s.repository" (index . 2) -}}
+{{- fail (printf "%s is not set and has no default: push the images (npm run images -- --push registry.example.com/flotilla) and pass --set %s=registry.example.com/flotilla/%s" $value $value (index . 3)) -}}
+{{- end -}}
 {{- if $image.digest -}}
 {{ $image.repository }}@{{ $image.digest }}
 {{- else -}}

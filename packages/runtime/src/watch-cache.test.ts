@@ -227,6 +227,26 @@ test('an optional kind may be missing, come and go', async () => {
   expect(log.filter((line) => line.includes('"warn"'))).toEqual([]);
 });
 
+test('a kind that was served once may not go away, when it is optional until then: what is cached stays', async () => {
+  const { cache, changes } = start(
+    [
+      refuse(404, 'NotFound'),
+      listOf('5', [configMap('a', '1')]),
+      refuse(404, 'NotFound'),
+      refuse(404, 'NotFound'),
+      listOf('7', [configMap('a', '1'), configMap('b', '6')]),
+    ],
+    { optional: 'until-served', absentRetryMs: 60_000 },
+  );
+  await cache.synced();
+  expect([cache.present, cache.size]).toEqual([false, 0]);
+  await vi.waitFor(() => {
+    cache.recheck();
+    expect(changes).toEqual(['set a', 'set b']);
+  }, SOON);
+  expect(cache.present).toBe(true);
+});
+
 test('a kind that is missing and not optional is an error that is tried again', async () => {
   const { cache } = start([refuse(404, 'NotFound'), refuse(404, 'NotFound'), listOf('5', [configMap('a', '1')])]);
   await cache.synced();

@@ -24,8 +24,11 @@ export interface WatchCacheOptions<T extends KubeObject, N extends string = neve
   readonly transform?: (object: T) => T;
   /** Pure functions; `byIndex` finds the objects by their values. */
   readonly indexes?: Readonly<Record<N, Index<T>>>;
-  /** The kind may not be installed: then the cache is empty and synced, and looks again. Default false. */
-  readonly optional?: boolean;
+  /**
+   * The kind may not be installed: then the cache is empty and synced, and looks again. Default false. `until-served`: once it was served, a
+   * server that knows it no more is a failure like any other, and what is cached stays.
+   */
+  readonly optional?: boolean | 'until-served';
   /** How often a missing optional kind is looked for. Default 30 000. */
   readonly absentRetryMs?: number;
   /** Delays after failures. Default 200 ms to 10 s. */
@@ -183,7 +186,7 @@ export class WatchCache<T extends KubeObject, N extends string = never> {
   #failed(error: unknown, watching: boolean): number {
     const { optional, absentRetryMs = 30_000, backOff = BACK_OFF } = this.#options;
     if (watching && (needsList(error) || this.#fruitless > FRUITLESS_WATCHES)) this.#listNext();
-    if (optional && isNotFound(error)) {
+    if (optional && isNotFound(error) && !(optional === 'until-served' && this.#present)) {
       if (watching) return 0;
       this.#becomeAbsent();
       return absentRetryMs;

@@ -121,7 +121,7 @@ describe('specs that cannot be used', () => {
     {
       name: 'no-size',
       config: { overrides: image, spaceRequired: '-1 GiB' },
-      want: 'failed to get PreCachingConfig resource due to spec.spaceRequired of default/no-size "-1 GiB" is not a size; write a number and a unit, for example 40 GiB',
+      want: 'PreCachingConfig cannot be used: spec.spaceRequired of default/no-size "-1 GiB" is not a size; write a number and a unit, for example 40 GiB',
     },
     {
       name: 'no-image',

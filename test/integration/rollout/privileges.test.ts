@@ -29,7 +29,16 @@ import { type Client, requestToken } from '@flotilla/runtime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningProgram, startProgram, startWorker } from '../../../tools/src/fleets/programs.ts';
 import { AUDIT_IN_ONE_FILE, BEFORE_THE_ANSWER } from '../../fixtures/audit-log.ts';
-import { CHARTS, type ChartHub, HUB, NAMESPACE, OWNER_REFERENCES_ENFORCED, SERVICE_ACCOUNT, startChartHub } from '../chart-hub.ts';
+import {
+  CHARTS,
+  type ChartHub,
+  HUB,
+  NAMESPACE,
+  OWNER_REFERENCES_ENFORCED,
+  SERVICE_ACCOUNT,
+  SPOKE_IMAGES,
+  startChartHub,
+} from '../chart-hub.ts';
 import { requireRedis, type TestRedis } from '../precache/redis.ts';
 import { PLATFORM, PULLER } from '../world.ts';
 import { installOperator, playUpgrade, subscription } from './operators.ts';
@@ -45,6 +54,7 @@ const WORKS_ON_SPOKE = `${AGENT_ON_SPOKE}-works`;
 const SIMULATED = ['sim-1', 'sim-2', 'sim-3'];
 const HUB_VALUES = ['standalone=true', 'workers.enabled=true', 'redis.url=redis://unused'];
 const SPOKE_VALUES = [
+  ...SPOKE_IMAGES,
   'clusterName=spoke-1',
   'hub.kubeconfigSecret=flotilla-hub',
   'hub.renewToken=true',

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { readOptions } from './options.ts';
 
-const given = { hubKubeconfig: 'hub.yaml', spokeKubeconfig: 'spoke.yaml', name: 'spoke-1' };
+const given = { hubKubeconfig: 'hub.yaml', spokeKubeconfig: 'spoke.yaml', name: 'spoke-1', image: 'registry.test/agent' };
 const digest = `sha256:${'a'.repeat(64)}`;
 
 test.each([
@@ -15,7 +15,7 @@ test('a label may have an empty value', () => {
 });
 
 test('the spoke needs no kubeconfig when its objects are printed', () => {
-  expect(readOptions({ hubKubeconfig: 'hub.yaml', name: 'spoke-1', print: true })).toMatchObject({ namespace: 'flotilla', tokenDays: 30 });
+  expect(readOptions({ hubKubeconfig: 'hub.yaml', name: 'spoke-1', values: 'agent.yaml', print: true })).toMatchObject({ namespace: 'flotilla', tokenDays: 30 });
 });
 
 test('every wrong option is named with its fix', () => {
@@ -28,5 +28,11 @@ test('every wrong option is named with its fix', () => {
     '--image is "agent@sha256:1": must be repository[:tag]',
   ])
     expect(() => readOptions(wrong)).toThrow(part);
-  expect(() => readOptions({ hubKubeconfig: 'hub.yaml', name: 'a' })).toThrow('--spoke-kubeconfig: is required');
+  expect(() => readOptions({ ...given, spokeKubeconfig: undefined })).toThrow('--spoke-kubeconfig: is required');
+  expect(() => readOptions({ ...given, image: undefined })).toThrow('--image: is required: image of the agent, as in --image registry.');
+});
+
+test('without any option each that is needed is named, with an example', () => {
+  for (const part of ['--hub-kubeconfig: is required: path of a kubeconfig', '--name: is required: name of the spoke, as in --name spoke-1'])
+    expect(() => readOptions({})).toThrow(part);
 });

@@ -11,7 +11,7 @@ export const flags = [
   ['--hub-server <url>', 'address of the hub as the spoke reaches it; default that of --hub-kubeconfig'],
   ['--hub-ca <file>', 'PEM of the authority of that address; default that of --hub-kubeconfig'],
   ['--token-days <n>', 'days until the token runs out unless the agent renews it, which it does from half of them on (default 30)'],
-  ['--image <image>', "the agent's image: repository[:tag][@sha256:…]; default the chart's"],
+  ['--image <image>', "the agent's image: repository[:tag][@sha256:…]; required unless --values has it"],
   ['--namespace <namespace>', "the agent's namespace on the spoke (default flotilla)"],
   ['--values <file>', 'more values for the chart'],
   ['--chart <folder>', 'chart of the agent (default charts/spoke of this repository)'],
@@ -21,8 +21,8 @@ export const flags = [
 
 const CHART = fileURLToPath(new URL('../../../../charts/spoke', import.meta.url));
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
-const name = z.string({ error: 'is required' }).regex(DNS_LABEL, { error: 'must be at most 63 lower-case letters, digits and "-"' });
-const file = z.string({ error: 'is required: path of a kubeconfig' }).min(1, { error: 'is empty: give a path' });
+const name = z.string({ error: 'is required: name of the spoke, as in --name spoke-1' }).regex(DNS_LABEL, { error: 'must be at most 63 lower-case letters, digits and "-"' });
+const file = z.string({ error: 'is required: path of a kubeconfig of its administrator, as in --hub-kubeconfig hub.kubeconfig' }).min(1, { error: 'is empty: give a path' });
 
 const Image = z
   .string()
@@ -61,6 +61,11 @@ const Options = z
   .refine(({ print, spokeKubeconfig }) => print || spokeKubeconfig !== undefined, {
     path: ['spokeKubeconfig'],
     error: 'is required: path of a kubeconfig for the spoke, or use --print',
+  })
+  // Before the hub has let anybody in: the chart would say so after that.
+  .refine(({ image, values }) => image !== undefined || values !== undefined, {
+    path: ['image'],
+    error: 'is required: image of the agent, as in --image registry.example.com/flotilla/spoke-agent:0.1.0 (npm run images -- --push fills a registry), or --values',
   });
 /** What a spoke is registered with; complete. */
 export type JoinOptions = z.output<typeof Options>;

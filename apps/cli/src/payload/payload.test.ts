@@ -131,14 +131,15 @@ ${path}:1: error: kind: ServiceAccount c: has no metadata.namespace, which its k
   });
 });
 
-describe('refused with a sentence and code 1, nothing on standard output', () => {
-  test.each<{ name: string; args: string[]; want: RegExp }>([
+describe('refused with a sentence and a code, 2 for what was typed wrong; nothing on standard output', () => {
+  test.each<{ name: string; args: string[]; ends?: number; want: RegExp }>([
     { name: 'no folder', args: ['included', 'nowhere'], want: /^flotilla: .*nowhere cannot be read/ },
     { name: 'a folder without a payload', args: ['included', 'manifests'], want: /has no folder manifests\/; give the root of a release/ },
     { name: 'a file', args: ['graph', 'manifests/0000_00_cluster-version-operator_00.yaml'], want: /is no folder/ },
     {
       name: 'wrong options',
       args: ['graph', '.', '--format', 'x', '--seed', '-', '--feature-set', 'y'],
+      ends: 2,
       want: /--feature-set: must be one of .*; --format: must be one of dot, mermaid, json; --seed: must be a whole number/,
     },
     { name: 'no folder to look at', args: ['lint', 'nowhere'], want: /^flotilla: .*nowhere cannot be read/ },
@@ -146,12 +147,18 @@ describe('refused with a sentence and code 1, nothing on standard output', () =>
     {
       name: 'a pull secret that is not there',
       args: ['graph', 'host.example/release:1', '--pull-secret', 'no'],
+      ends: 2,
       want: /--pull-secret: .*no cannot be read/,
     },
-    { name: 'an unknown capability', args: ['included', '.', '--enable-capability', 'X'], want: /--enable-capability: X is not known/ },
-  ])('$name', async ({ args, want }) => {
+    {
+      name: 'an unknown capability',
+      args: ['included', '.', '--enable-capability', 'X'],
+      ends: 2,
+      want: /--enable-capability: X is not known/,
+    },
+  ])('$name', async ({ args, ends = 1, want }) => {
     const { code, stdout, stderr } = await flotilla('payload', ...args);
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect({ code, stdout }).toEqual({ code: ends, stdout: '' });
     expect(stderr).toMatch(want);
   });
 });

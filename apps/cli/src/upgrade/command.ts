@@ -22,7 +22,7 @@ const withFlags = (command: Command): Command => {
 
 async function showPlan(given: unknown): Promise<void> {
   const options = readOptions(UpgradeOptions, given);
-  const upgradeConfig = await readUpgradeConfig(options);
+  const { upgradeConfig } = await readUpgradeConfig(options);
   const { to, upgradeAt } = reportUpgrade(upgradeConfig);
   const { steps, failsOutsideWindow } = upgraders[upgradeConfig.spec.type];
   if (options.json) return print(JSON.stringify({ type: upgradeConfig.spec.type, to, upgradeAt, failsOutsideWindow, steps }));
@@ -38,7 +38,12 @@ async function showPlan(given: unknown): Promise<void> {
 
 async function showStatus(given: unknown): Promise<void> {
   const options = readOptions(UpgradeOptions, given);
-  const report = reportUpgrade(await readUpgradeConfig(options));
+  const { upgradeConfig, missing } = await readUpgradeConfig(options);
+  const report = reportUpgrade(upgradeConfig);
+  if (missing !== undefined) {
+    process.stderr.write(`${missing}\n`);
+    process.exitCode = 1;
+  }
   if (options.json) return print(JSON.stringify(report));
   print(statusTable(report));
   const from = report.from === undefined ? '' : `from ${report.from} `;

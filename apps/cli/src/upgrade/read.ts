@@ -1,26 +1,42 @@
 import { readFile } from 'node:fs/promises';
 import { FlotillaError } from '@flotilla/api';
+import { CLUSTER_VERSION_NAME, ClusterVersion } from '@flotilla/api/config';
 import { UPGRADE_CONFIG_NAME, UpgradeConfig } from '@flotilla/api/managed';
 import { createClient } from '@flotilla/runtime';
 import { parse } from 'yaml';
 import { callersPath, readKubeconfig } from '../config.ts';
 import type { UpgradeOptions } from './options.ts';
 
+/** An UpgradeConfig, and what its cluster lacks for it. */
+export interface ReadUpgrade {
+  readonly upgradeConfig: UpgradeConfig;
+  /** Why no upgrade can begin there, with the fix; undefined for one of a file. */
+  readonly missing?: string | undefined;
+}
+
 /** Reads the UpgradeConfig from a file or a cluster. Throws naming what is missing or wrong, and where. */
-export async function readUpgradeConfig(options: UpgradeOptions): Promise<UpgradeConfig> {
+export async function readUpgradeConfig(options: UpgradeOptions): Promise<ReadUpgrade> {
   const { file, namespace } = options;
-  if (file !== undefined) return parseUpgradeConfig(await readFile(callersPath(file), 'utf8'), file);
+  if (file !== undefined) return { upgradeConfig: parseUpgradeConfig(await readFile(callersPath(file), 'utf8'), file) };
   const kubeconfig = options.kubeconfig === undefined ? readKubeconfig() : callersPath(options.kubeconfig);
   if (kubeconfig === undefined) throw new FlotillaError('FLOTILLA_CONFIG', '--kubeconfig is required, or KUBECONFIG, or --file');
   const client = createClient({ kubeconfigPath: kubeconfig, userAgent: 'flotilla-cli' });
   try {
     const found = await client.get(UpgradeConfig, { namespace, name: UPGRADE_CONFIG_NAME });
-    if (found) return found;
-    throw new FlotillaError('FLOTILLA_NO_UPGRADE', `there is no UpgradeConfig ${namespace}/${UPGRADE_CONFIG_NAME} on ${client.server}`);
+    if (!found)
+      throw new FlotillaError(
+        'FLOTILLA_NO_UPGRADE',
+        `there is no UpgradeConfig ${namespace}/${UPGRADE_CONFIG_NAME} on ${client.server}; create it, or name its namespace with --namespace`,
+      );
+    const version = await client.get(ClusterVersion, { name: CLUSTER_VERSION_NAME });
+    return { upgradeConfig: found, missing: version ? undefined : noClusterVersion(client.server) };
   } finally {
     await client.close();
   }
 }
+
+const noClusterVersion = (server: string): string =>
+  `ClusterVersion ${CLUSTER_VERSION_NAME} is missing on ${server}, so no upgrade begins; name an OpenShift cluster with --kubeconfig, or install the version operator (chart value versionOperator.enabled)`;
 
 function parseUpgradeConfig(text: string, file: string): UpgradeConfig {
   const parsed = UpgradeConfig.schema.safeParse(parse(text));

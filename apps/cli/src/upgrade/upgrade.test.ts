@@ -72,10 +72,17 @@ test('status as JSON', async () => {
 });
 
 test.each([
-  { name: 'a file that is no UpgradeConfig, naming the field', args: ['status', '--file', 'wrong.yaml'], says: 'wrong.yaml: spec.type' },
-  { name: 'neither cluster nor file', args: ['plan'], says: '--kubeconfig is required, or KUBECONFIG, or --file' },
-])('refuses $name', async ({ args, says }) => {
+  {
+    name: 'a file that is no UpgradeConfig, naming the field',
+    args: ['status', '--file', 'wrong.yaml'],
+    ends: 1,
+    says: 'wrong.yaml: spec.type',
+  },
+  { name: 'neither cluster nor file', args: ['plan'], ends: 2, says: '--kubeconfig is required, or KUBECONFIG, or --file' },
+  { name: 'an option that is not known', args: ['plan', '--flie', 'new.yaml'], ends: 2, says: "unknown option '--flie'" },
+  { name: 'a command that is not known', args: ['stauts'], ends: 2, says: "unknown command 'stauts'" },
+])('refuses $name', async ({ args, ends, says }) => {
   const { code, out, err } = await run(...args);
-  expect({ code, out }).toEqual({ code: 1, out: '' });
+  expect({ code, out }).toEqual({ code: ends, out: '' });
   expect(err).toContain(says);
 });

@@ -22,6 +22,7 @@ const job = createBackupJob({ jobViewSeconds: 4, image: 'recovery', talmStrict: 
 const context: StepContext<BackupState> = {
   job,
   upgradeUid: UPGRADE.uid,
+  cluster: 'spoke',
   now: NOW,
   deadlineAt: 2_000_000,
   heldBy: undefined,

@@ -19,6 +19,7 @@ import {
   upgradeIndexValue,
 } from '@flotilla/rollout';
 import type { Change } from '@flotilla/runtime';
+import { findDenial } from '../spokes/denied-cluster.ts';
 import { BY_UPGRADE_NAME, type RolloutCaches } from './caches.ts';
 
 /** What an observation needs besides the caches. */
@@ -74,7 +75,10 @@ export function observeRollout(upgrade: ClusterGroupUpgrade, caches: RolloutCach
     },
     placementProblem: placement.problem,
     lookAt: placement.lookAt,
-    problem,
+    problem: (cluster) => {
+      const denial = cluster === undefined || talmStrict ? undefined : findDenial(find(cluster));
+      return denial === undefined ? problem(cluster) : { message: denial, isRefused: false };
+    },
     // The reference leaves them alone.
     ...(!talmStrict && { drift: driftOf(sightings) }),
   };
@@ -119,12 +123,13 @@ function modeOf(upgrade: ClusterGroupUpgrade, caches: RolloutCaches, { talmStric
 
 /** A heartbeat changes neither what is selected nor what is seen on a cluster. */
 export function hasClusterChanged({ type, object, previous }: Change<ManagedCluster>): boolean {
-  const facts = ({ metadata, status }: ManagedCluster) =>
+  const facts = ({ metadata, spec, status }: ManagedCluster) =>
     JSON.stringify([
       metadata.labels,
       metadata.annotations,
       metadata.deletionTimestamp,
       findCondition(status?.conditions, CLUSTER_AVAILABLE)?.status,
+      findDenial({ metadata, spec, status }),
     ]);
   return type === 'deleted' || !previous || facts(object) !== facts(previous);
 }

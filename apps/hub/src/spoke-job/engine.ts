@@ -5,6 +5,7 @@ import { isAvailable, TROUBLE_PREFIX, type UpgradeIdentity } from '@flotilla/rol
 import type { Clock, Logger } from '@flotilla/runtime';
 import { DueSteps } from '../due-steps.ts';
 import { onSpokeChanges, type SpokeChange } from '../spokes/changes.ts';
+import { findDenial } from '../spokes/denied-cluster.ts';
 import { BY_UID, versionsIn } from '../spokes/port/caches.ts';
 import type { SpokeObservation } from '../spokes/port/port.ts';
 import { countWays, holdsSpoke, reachSpoke } from '../spokes/reach.ts';
@@ -13,7 +14,6 @@ import { Beginnings } from './beginnings.ts';
 import { Claims, type Holder } from './claims.ts';
 import { createCleaningPace } from './cleaning-pace.ts';
 import type { JobState, SpokeJob } from './definition.ts';
-import { findDenial } from './denied-cluster.ts';
 import { isHeldUp, type StepContext } from './interpret.ts';
 import { type RunRequest, SpokeJobRun, type TrackedSpoke } from './run.ts';
 import { createSpokeStep, type SpokeStep, type SpokeStepDeps, storedSpoke } from './spoke-step.ts';

@@ -4,11 +4,11 @@ import type { StepKey } from '@flotilla/queues';
 import type { Client } from '@flotilla/runtime';
 import { BY_UID, type SpokeJobCaches } from '../spokes/port/caches.ts';
 import type { SpokeObservation } from '../spokes/port/port.ts';
+import { findDenial } from '../spokes/denied-cluster.ts';
 import { reachSpoke } from '../spokes/reach.ts';
 import { createReadStored, type ReadStored } from '../stored-upgrade.ts';
 import { ownerOfObjects } from './claims.ts';
 import type { JobState, SpokeJob } from './definition.ts';
-import { findDenial } from './denied-cluster.ts';
 import type { StepContext } from './interpret.ts';
 import { runStep } from './step.ts';
 

@@ -53,6 +53,18 @@ test('the rate is that of the last ten seconds, without what was there before', 
   expect(progress.report().bytesPerSecond).toBe(0);
 });
 
+test('there is no rate before it was measured for three seconds: layers that images share come at once', () => {
+  let now = 0;
+  const progress = new Progress(() => now);
+  progress.expect([a, b], 0);
+  progress.enter('pulling');
+  progress.imageDone(a);
+  now = 2_999;
+  expect(progress.report().bytesPerSecond).toBe(0);
+  now = 3_000;
+  expect(progress.report().bytesPerSecond).toBe(37);
+});
+
 test('a report parses and keeps ten failures of 256 characters', () => {
   const progress = new Progress(() => Date.UTC(2026, 0, 1));
   for (let i = 0; i < 30; i++) progress.imageFailed(`host/${i}${'x'.repeat(400)}`, new Error('e'.repeat(400)));

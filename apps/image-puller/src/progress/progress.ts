@@ -5,6 +5,8 @@ import type { Layer } from '../list/image-source.ts';
 
 /** The rate is taken over this long. */
 const RATE_WINDOW_MS = 10_000;
+/** Before it was measured for so long there is no rate: the first bytes of a pull are a few manifests. */
+const LEAST_MEASURED_MS = 3_000;
 const MAX_FAILURES = 10;
 const MAX_TEXT = 256;
 /** What a long error keeps of its beginning; its end, where runtimes put the cause, gets the rest. */
@@ -114,7 +116,7 @@ export class Progress {
     this.#samples.push({ at: now, bytes: this.#bytesDone });
     while (this.#samples.length > 2 && (this.#samples[1]?.at ?? now) <= now - RATE_WINDOW_MS) this.#samples.shift();
     const [first] = this.#samples;
-    if (!first || now <= first.at) return 0;
+    if (!first || now - first.at < LEAST_MEASURED_MS) return 0;
     return Math.round(((this.#bytesDone - first.bytes) * 1_000) / (now - first.at));
   }
 }

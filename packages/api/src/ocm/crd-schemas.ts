@@ -36,8 +36,8 @@ export const managedClusterViewSchema = {
 /** `spec` and `status` of ManagedCluster (spec/ocm 2.1). */
 export const managedClusterSchema = {
   spec: object({
-    hubAcceptsClient: flag,
-    leaseDurationSeconds: { ...int32, default: 60 },
+    hubAcceptsClient: { ...flag, description: "The hub lets the cluster's agent in." },
+    leaseDurationSeconds: { ...int32, default: 60, description: 'How often the agent renews its lease; after five times as long it counts as away.' },
     managedClusterClientConfigs: list(object({ url: text, caBundle: { ...text, format: 'byte' } }, ['url'])),
     taints: list(
       object(

@@ -1,6 +1,6 @@
 import { type CrdManifest, crd } from '../crd.ts';
 import { managedClusterActionSchema, managedClusterSchema, managedClusterViewSchema } from './crd-schemas.ts';
-import { ManagedCluster } from './managed-cluster.ts';
+import { CLUSTER_AVAILABLE, ManagedCluster } from './managed-cluster.ts';
 import { ManagedClusterAction } from './managed-cluster-action.ts';
 import {
   ManagedClusterSet,
@@ -16,13 +16,29 @@ import { Policy } from './policy.ts';
 import { placementBindingSchema, placementDecisionSchema, placementSchema, policySchema } from './policy-crd-schemas.ts';
 import { manifestWorkReplicaSetSchema, manifestWorkSchema } from './work-crd-schemas.ts';
 
+const statusOf = (condition: string): string => `.status.conditions[?(@.type=="${condition}")].status`;
+
+/** As where the fleet framework is installed: who is let in, whether it came, whether it is there. */
+const managedClusterColumns = [
+  { name: 'Hub Accepted', type: 'boolean', jsonPath: '.spec.hubAcceptsClient' },
+  { name: 'Managed Cluster URLs', type: 'string', jsonPath: '.spec.managedClusterClientConfigs[*].url' },
+  { name: 'Joined', type: 'string', jsonPath: statusOf('ManagedClusterJoined') },
+  { name: 'Available', type: 'string', jsonPath: statusOf(CLUSTER_AVAILABLE) },
+  { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+];
+
 /**
  * CRDs of what a hub and its spokes talk through (spec/ocm 1.2, 1.8, 2.1, 4): what a plain Kubernetes hub needs where no fleet
  * management has installed them.
  */
 export function transportCrds(): CrdManifest[] {
   return [
-    crd(ManagedCluster, { description: 'A spoke, as the hub knows it.', ...managedClusterSchema, shortNames: ['mcl', 'mcls'] }),
+    crd(ManagedCluster, {
+      description: 'A spoke, as the hub knows it.',
+      ...managedClusterSchema,
+      shortNames: ['mcl', 'mcls'],
+      columns: managedClusterColumns,
+    }),
     crd(ManagedClusterAction, { description: 'One operation to carry out on a spoke.', ...managedClusterActionSchema }),
     crd(ManagedClusterView, { description: 'A repeated read of one object on a spoke.', ...managedClusterViewSchema }),
     crd(ManifestWork, { description: 'Objects to keep on a spoke.', ...manifestWorkSchema }),

@@ -78,7 +78,7 @@ export const ClusterGroupUpgradeSpec = z.object({
     .optional()
     .describe('What to do when a batch times out: Continue (default) or Abort.')
     .meta({ enum: ['', 'Continue', 'Abort'] }),
-});
+}).describe('Which clusters are brought to what, in which batches, and what is pulled onto them first.');
 export type ClusterGroupUpgradeSpec = z.output<typeof ClusterGroupUpgradeSpec>;
 
 const CurrentItem = z.object({
@@ -230,7 +230,7 @@ export const ClusterGroupUpgradeStatus = z.object({
     })
     .optional()
     .describe('Backup.'),
-});
+}).describe('What the hub found and did: conditions say whether it goes on, and if not, why and what to do.');
 export type ClusterGroupUpgradeStatus = z.output<typeof ClusterGroupUpgradeStatus>;
 
 const Schema = KubeObject.extend({

@@ -220,12 +220,12 @@ describe('a spec is refused', () => {
     {
       name: 'when the space is no size',
       input: { policies: [platform], config: config({ spaceRequired: 'lots' }) },
-      message: `${prefix}failed to get PreCachingConfig resource due to spec.spaceRequired of ns/config "lots" is not a size; write a number and a unit, for example 40 GiB`,
+      message: `${prefix}PreCachingConfig cannot be used: spec.spaceRequired of ns/config "lots" is not a size; write a number and a unit, for example 40 GiB`,
     },
     {
       name: 'when the space of the ConfigMap is no size',
       input: { policies: [platform], overrides: overrides({ 'precache.spaceRequired': '-3' }) },
-      message: `${prefix}failed to get PreCachingConfig resource due to precache.spaceRequired of ConfigMap ns/cluster-group-upgrade-overrides "-3" is not a size; write a number and a unit, for example 40 GiB`,
+      message: `${prefix}precache.spaceRequired of ConfigMap ns/cluster-group-upgrade-overrides "-3" is not a size; write a number and a unit, for example 40 GiB`,
     },
     {
       name: 'when a Subscription has no channel',
@@ -322,7 +322,7 @@ describe('a spec is refused', () => {
     {
       name: 'when the PreCachingConfig is beyond what is accepted',
       input: { policies: [platform], config: config({ spaceRequired: '9'.repeat(64_000) }) },
-      message: `${prefix}failed to get PreCachingConfig resource due to spec.spaceRequired of ns/config has 64000 characters, at most 64 are accepted; shorten it`,
+      message: `${prefix}PreCachingConfig cannot be used: spec.spaceRequired of ns/config has 64000 characters, at most 64 are accepted; shorten it`,
     },
     {
       name: 'when a list of it is',

@@ -47,6 +47,9 @@ export const PRECACHE_SPEC_VALID = { reason: 'PrecacheSpecIsWellFormed', message
 
 const INCOMPLETE = 'Precaching spec is incomplete';
 const CONFIG_FAILED = 'failed to get PreCachingConfig resource due to';
+/** The reference says of one that it found and cannot use that it did not get it. */
+const unusable = (talmStrict: boolean, problem: string): Incomplete =>
+  new Incomplete(`${talmStrict ? CONFIG_FAILED : 'PreCachingConfig cannot be used:'} ${problem}`);
 const INCONSISTENT = 'inconsistent precaching configuration';
 /** The spec is kept in the status and in a ConfigMap on each spoke: neither may grow without bound. */
 const MAX_LENGTH = 128 * 1024;
@@ -84,7 +87,7 @@ export function derivePrecachingSpec(input: SoftwareInput): SoftwareResult {
   try {
     if (input.configRef?.name && !input.config)
       throw new Incomplete(`${CONFIG_FAILED} PreCachingConfig.ran.openshift.io ${JSON.stringify(input.configRef.name)} not found`);
-    checkSize(input.config);
+    checkSize(input.config, input.talmStrict);
     const spec = withoutEmpty(derive(input));
     checkConsistency(spec, input.talmStrict);
     const workloadImage = input.talmStrict ? undefined : input.config?.spec?.overrides?.preCacheImage?.trim();
@@ -124,10 +127,9 @@ function derive(input: SoftwareInput): PrecachingSpec {
 const findExcess = limitsOf(PreCachingConfigSpec);
 
 /** More than the CRD accepts: stored before it had limits, or under another's CRD. */
-function checkSize(config: PreCachingConfig | undefined): void {
+function checkSize(config: PreCachingConfig | undefined, talmStrict: boolean): void {
   const excess = findExcess(config?.spec);
-  if (excess)
-    throw new Incomplete(`${CONFIG_FAILED} ${['spec', ...excess.path].join('.')} of ${nameOf(config)} ${excess.message}; shorten it`);
+  if (excess) throw unusable(talmStrict, `${['spec', ...excess.path].join('.')} of ${nameOf(config)} ${excess.message}; shorten it`);
 }
 
 function platformImageOf(input: SoftwareInput): string {
@@ -147,7 +149,7 @@ function spaceRequiredOf({ config, overrides, talmStrict }: SoftwareInput): stri
   if (!own && !legacy) return talmStrict ? DEFAULT_SPACE_REQUIRED : undefined;
   const field = own ? `spec.spaceRequired of ${nameOf(config)}` : `precache.spaceRequired of ConfigMap ${nameOf(overrides)}`;
   const parsed = parseSpaceRequired(own || legacy || '', field);
-  if (parsed.problem !== undefined) throw new Incomplete(`${CONFIG_FAILED} ${parsed.problem}`);
+  if (parsed.problem !== undefined) throw own || talmStrict ? unusable(talmStrict, parsed.problem) : new Incomplete(parsed.problem);
   return parsed.gib;
 }
 

@@ -13,6 +13,7 @@ import {
 } from '@flotilla/api/ocm';
 import type { UpgradeIdentity } from '../upgrade/identity.ts';
 import { upgradeLabels } from '../upgrade/labels.ts';
+import { quote } from '../values/go-format.ts';
 import { type ExpectedValue, parseExpectedValues } from './expected-values.ts';
 import { judgeFreshness, withGenerations } from './work-generations.ts';
 
@@ -46,7 +47,10 @@ export function findTemplateProblem({ metadata, spec }: ManifestWorkReplicaSet):
   const at = `ManifestWorkReplicaSet ${metadata.namespace ?? ''}/${metadata.name}`;
   const manifests = spec?.manifestWorkTemplate?.workload?.manifests ?? [];
   if (manifests.length === 0) return `${at}: spec.manifestWorkTemplate.workload.manifests is empty; give it at least one manifest`;
-  const size = Buffer.byteLength(JSON.stringify(manifests));
+  const text = JSON.stringify(manifests);
+  const placeholder = UNFILLED.exec(text)?.[1];
+  if (placeholder !== undefined) return `${at}: image ${quote(placeholder)} is a placeholder; apply the template with your image in its place (envsubst)`;
+  const size = Buffer.byteLength(text);
   if (size > MAX_WORK_BYTES)
     return `${at}: spec.manifestWorkTemplate.workload.manifests has ${size} bytes; divide it into templates of at most ${MAX_WORK_BYTES}`;
   const expected = parseExpectedValues(metadata.annotations?.[Annotation.expectedValues]);
@@ -57,6 +61,9 @@ export function findTemplateProblem({ metadata, spec }: ManifestWorkReplicaSet):
     `${at}: annotation ${Annotation.expectedValues} expects ${beyond.name} of manifestIndex ${beyond.manifestIndex}; the template has ${manifests.length} manifests, counted from 0`
   );
 }
+
+/** An image of an example that was applied as it is. */
+const UNFILLED = /"image":"([^"]{0,200}\$\{[^"]{0,200})"/;
 
 /** How far a work is. */
 export type WorkVerdict =

@@ -4,6 +4,7 @@ import type { StepKey } from '@flotilla/queues';
 import type { SpokeTarget } from '@flotilla/rollout';
 import { identityOf, isAttributed, isOurs, isReferencesAction, planSpoke, targetOf } from '@flotilla/rollout';
 import type { Client, Logger } from '@flotilla/runtime';
+import { findDenial } from '../../spokes/denied-cluster.ts';
 import { BY_UID } from '../../spokes/port/caches.ts';
 import type { ReadStored } from '../../stored-upgrade.ts';
 import { applyWrite, type Ownership } from './apply-write.ts';
@@ -81,7 +82,11 @@ export function createSpokeStep(
 function planNow(upgrade: ClusterGroupUpgrade, cluster: string, target: SpokeTarget, deps: Omit<SpokeStepDeps, 'client' | 'logger'>) {
   const { viewSeconds = DEFAULT_VIEW_SECONDS, talmStrict = false } = deps;
   const settings = { now: deps.now(), viewSeconds, talmStrict };
-  return planSpoke(target, observeRolloutSpoke(upgrade, cluster, deps.caches), settings);
+  const observed = observeRolloutSpoke(upgrade, cluster, deps.caches);
+  const plan = planSpoke(target, observed, settings);
+  if (talmStrict || findDenial(observed.managed) === undefined) return plan;
+  // It may have no namespace, and has no agent.
+  return { ...plan, writes: plan.writes.filter((write) => write.verb !== 'create' || write.object.metadata.namespace !== cluster) };
 }
 
 /** Whose an object is that is in the way of one of ours. */

@@ -7,7 +7,6 @@ import { explain } from '@flotilla/api/ran';
 export function findDenial(cluster: ManagedCluster | undefined): string | undefined {
   if (cluster?.spec?.hubAcceptsClient === false) return explain('ClusterDenied', 'cluster denied: hubAcceptsClient is false');
   const accepted = findCondition(cluster?.status?.conditions, HUB_ACCEPTED);
-  return accepted?.status === 'False' && accepted.reason === 'Error'
-    ? explain('ClusterDenied', `cluster denied: ${accepted.message ?? ''}`)
-    : undefined;
+  // What the hub refuses for its name says how to mend that.
+  return accepted?.status === 'False' && accepted.reason === 'Error' ? `cluster denied: ${accepted.message ?? ''}` : undefined;
 }
