@@ -4,7 +4,8 @@ import { describe, expect } from 'vitest';
 import { testIn } from '../world.ts';
 import { TRANSPORTS, World } from './world.ts';
 
-const away = 'the cluster is not available; pre-caching goes on when it is';
+const away = (cluster: string) =>
+  `the cluster is not available; pre-caching goes on when it is; see kubectl describe managedcluster ${cluster}, and whether the cluster and its agent run`;
 
 describe.each(TRANSPORTS)('by %s', (transport) => {
   const test = testIn(async () => {
@@ -54,7 +55,7 @@ describe.each(TRANSPORTS)('by %s', (transport) => {
     test.concurrent('from the start, and comes back: it goes on', async ({ world }) => {
       await world.setAvailable('returns', false);
       await world.upgrade('returns', ['returns']);
-      await eventually(async () => (await world.message('returns', 'returns')) === away, 'the message');
+      await eventually(async () => (await world.message('returns', 'returns')) === away('returns'), 'the message');
       const first = transport === 'work' ? '' : 'view-precache-namespace';
       await eventually(async () => (await world.hubObjects('returns')).join() === first, 'nothing that would go off');
       await world.setAvailable('returns', true);

@@ -45,7 +45,10 @@ export const ClusterGroupUpgradeSpec = z.object({
     .object({
       canaries: list(objectName(), CLUSTERS).optional().describe('Clusters upgraded first, each in a batch of its own.'),
       maxConcurrency: z.int().describe('Clusters upgraded at the same time; 0 or less means all.'),
-      timeout: z.int().default(240).describe('Minutes until the upgrade times out; 0 ends it at once.').meta({ minimum: 0 }),
+      timeout: z.int().default(240).describe('Minutes until the upgrade times out; 0 ends it at once.').meta({
+        minimum: 0,
+        'x-kubernetes-validations': [{ rule: 'self >= 0', message: 'must be 0 or more minutes; correct it' }],
+      }),
     })
     .describe('How the clusters are divided into batches, and how long it may take.'),
   managedPolicies: list(objectName(), 2_000).optional().describe('Names of parent policies, in the order they are remediated.'),

@@ -21,4 +21,4 @@ export {
   PullerPhase,
   PullerReport,
 } from './precache.ts';
-export { type ConditionReason, conditionMessage, cutAtWord, explain, fixOf, type Reason, reasons } from './reasons.ts';
+export { type ConditionReason, conditionMessage, cutAtWord, explain, fixOf, type Reason, reasons, summarizeTrouble } from './reasons.ts';

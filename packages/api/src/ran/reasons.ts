@@ -188,6 +188,18 @@ export function conditionMessage(reason: ConditionReason, message: string, talmS
   return fix === undefined || !isReferences || talmStrict ? message : explain(reason, message);
 }
 
+/** Beginnings of the fixes that sentences about single clusters end with. */
+const CLUSTER_FIXES = [...new Set([...Object.values(clusterReasons), reasons.UnknownAnnotation].map(({ fix }) => fix.split('{')[0] ?? fix))];
+
+/** What of these clusters somebody has to act on: the first, by name, and how many more there are; undefined for none. */
+export function summarizeTrouble(messages: Readonly<Record<string, string>>, where: string): string | undefined {
+  const troubled = Object.keys(messages).filter((cluster) => CLUSTER_FIXES.some((fix) => messages[cluster]?.includes(fix)));
+  const first = troubled.reduce<string | undefined>((least, name) => (least === undefined || name < least ? name : least), undefined);
+  if (first === undefined) return undefined;
+  const others = troubled.length > 1 ? `; ${troubled.length - 1} more in ${where}` : '';
+  return `cluster ${first}: ${messages[first]}${others}`;
+}
+
 /** Most characters of what a status says of one cluster. */
 const MOST_CHARACTERS = 256;
 

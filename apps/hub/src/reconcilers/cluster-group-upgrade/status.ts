@@ -9,6 +9,7 @@ import {
   conditionMessage,
   cutAtWord,
   explain,
+  summarizeTrouble,
   isFinalPrecacheState,
   type PrecacheProgress,
   type PrecacheState,
@@ -69,8 +70,8 @@ export function describePreparation(input: PreparationInput): ClusterGroupUpgrad
   describePlan(status, conditions, input);
   // Before the start only jobs record clusters: by those that are wanted now, not by one that was switched off since.
   if (plan.stopped === undefined) status.clusters = undefined;
-  if (precaching) describePrecaching(status, conditions, precaching, plan);
-  if (backup) describeBackUp(status, conditions, backup, now);
+  if (precaching) describePrecaching(status, conditions, precaching, input);
+  if (backup) describeBackUp(status, conditions, backup, input);
   if (refusal) describeRefusal(status, conditions, input, refusal);
   status.conditions = conditions.all;
   if (precaching) describeSpokes(status, precaching);
@@ -219,11 +220,15 @@ function describePrecaching(
   status: ClusterGroupUpgradeStatus,
   conditions: Conditions,
   { rollUp, clusters, spokes }: PrecachingReport,
-  plan: UpgradePlan,
+  { plan, talmStrict }: PreparationInput,
 ): void {
   // Of pre-caching that is not wanted any more the last word stays: what is left of it are spokes to be cleaned.
   if (plan.precaching !== undefined || plan.stopped !== undefined)
-    conditions.set(ClusterGroupUpgradeCondition.precachingSucceeded, rollUp.status === 'True', rollUp);
+    conditions.set(
+      ClusterGroupUpgradeCondition.precachingSucceeded,
+      rollUp.status === 'True',
+      talmStrict ? rollUp : withTrouble(rollUp, spokes, 'status.precaching.messages'),
+    );
   const states: Record<string, PrecacheState> = {};
   const sum = { imagesDone: 0, imagesTotal: 0, bytesDone: 0, bytesTotal: 0 };
   let reported = 0;
@@ -240,11 +245,29 @@ function describePrecaching(
   if (rollUp.finished) recordFailed(status, rollUp.failed);
 }
 
-function describeBackUp(status: ClusterGroupUpgradeStatus, conditions: Conditions, report: BackupReport, now: Date): void {
-  const { rollUp } = report;
-  conditions.set(ClusterGroupUpgradeCondition.backupSucceeded, rollUp.status === 'True', rollUp);
+function describeBackUp(
+  status: ClusterGroupUpgradeStatus,
+  conditions: Conditions,
+  report: BackupReport,
+  { now, talmStrict }: PreparationInput,
+): void {
+  const { rollUp, spokes } = report;
+  const said = talmStrict ? rollUp : withTrouble(rollUp, spokes, 'status.backup.messages');
+  conditions.set(ClusterGroupUpgradeCondition.backupSucceeded, rollUp.status === 'True', said);
   status.backup = describeBackup(status.backup, report, { now });
   if (rollUp.finished) recordFailed(status, rollUp.failed);
+}
+
+/** A job that goes on says what somebody has to act on: `kubectl get` shows nothing but the condition. */
+function withTrouble<R extends Said & { readonly finished: boolean }>(
+  rollUp: R,
+  spokes: ReadonlyMap<string, { readonly message: string | undefined }>,
+  where: string,
+): R {
+  if (rollUp.finished) return rollUp;
+  const messages = Object.fromEntries([...spokes].flatMap(([cluster, { message }]) => (message ? [[cluster, cutAtWord(message)]] : [])));
+  const trouble = summarizeTrouble(messages, where);
+  return trouble === undefined ? rollUp : { ...rollUp, message: `${rollUp.message} (${trouble})` };
 }
 
 function recordFailed(status: ClusterGroupUpgradeStatus, failed: readonly string[]): void {
