@@ -22,7 +22,11 @@ eachAttempt(
     for (const name of ['apps', 'other', SpokeName.namespace])
       await admin.request('POST', '/api/v1/namespaces', { body: { metadata: { name } } });
     const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'create', 'patch', 'delete'] }];
-    const values = ['--set', 'clusterName=spoke-1,hub.kubeconfigSecret=hub,works.namespaces={apps},works.precache=true,image.repository=registry.example.com/flotilla/spoke-agent', '--set-json'];
+    const values = [
+      '--set',
+      'clusterName=spoke-1,hub.kubeconfigSecret=hub,works.namespaces={apps},works.precache=true,image.repository=registry.example.com/flotilla/spoke-agent',
+      '--set-json',
+    ];
     await world.runHelm(['install', 'agent', join(CHARTS, 'spoke'), '-n', NAMESPACE, ...values, `works.rules=${JSON.stringify(rules)}`]);
   },
   async () => {

@@ -103,20 +103,29 @@ describe.each(Object.keys(grounds) as Ground[])('on a hub that is %s', (ground) 
   }
 
   // The order of concurrent tests is nobody's: each has its own `expect`.
-  test.concurrent.for(all)('$name is told with its next step', { timeout: PATIENCE_MS + 60_000 }, async ({ name, reason, values, isRefused }, { expect }) => {
-    const fix = fixOf(reason, values);
-    expect(fix).not.toBe('');
-    // Described texts are wrapped nowhere; a status cuts them at a word.
-    const isTold = (text: string) => text.replaceAll(/\s+/g, ' ').includes(fix.replaceAll(/\s+/g, ' '));
-    const text = isRefused ? `$ kubectl apply\n${normalize(refusals.get(name) ?? '')}` : await settled(name, isTold);
-    expect(isTold(text), text).toBe(true);
-    await expect(text).toMatchFileSnapshot(join(GOLDENS, ground, `${name}.txt`));
-  });
+  test.concurrent.for(all)(
+    '$name is told with its next step',
+    { timeout: PATIENCE_MS + 60_000 },
+    async ({ name, reason, values, isRefused }, { expect }) => {
+      const fix = fixOf(reason, values);
+      expect(fix).not.toBe('');
+      // Described texts are wrapped nowhere; a status cuts them at a word.
+      const isTold = (text: string) => text.replaceAll(/\s+/g, ' ').includes(fix.replaceAll(/\s+/g, ' '));
+      const text = isRefused ? `$ kubectl apply\n${normalize(refusals.get(name) ?? '')}` : await settled(name, isTold);
+      expect(isTold(text), text).toBe(true);
+      await expect(text).toMatchFileSnapshot(join(GOLDENS, ground, `${name}.txt`));
+    },
+  );
 
   if (ground === 'standalone') {
     test('the clusters are shown with whether they are accepted, joined and available', async () => {
       const table = await kubectl('get', 'managedclusters');
-      expect(table.split('\n')[0]?.trim().split(/\s{2,}/)).toEqual(['NAME', 'HUB ACCEPTED', 'MANAGED CLUSTER URLS', 'JOINED', 'AVAILABLE', 'AGE']);
+      expect(
+        table
+          .split('\n')[0]
+          ?.trim()
+          .split(/\s{2,}/),
+      ).toEqual(['NAME', 'HUB ACCEPTED', 'MANAGED CLUSTER URLS', 'JOINED', 'AVAILABLE', 'AGE']);
       expect(table).toMatch(/^denied +false/m);
     });
 
@@ -125,12 +134,15 @@ describe.each(Object.keys(grounds) as Ground[])('on a hub that is %s', (ground) 
       expect(lines).toEqual([]);
     });
 
-    test.each(['cgu.spec', 'cgu.status', 'precachingconfig.spec'])('kubectl explain %s describes it and each of its fields', async (path) => {
-      const text = await kubectl('explain', path);
-      expect(text).toMatch(/DESCRIPTION:\n {4}[A-Z]/);
-      expect(text).not.toContain('<no description>');
-      expect(text).not.toContain('<empty>');
-    });
+    test.each(['cgu.spec', 'cgu.status', 'precachingconfig.spec'])(
+      'kubectl explain %s describes it and each of its fields',
+      async (path) => {
+        const text = await kubectl('explain', path);
+        expect(text).toMatch(/DESCRIPTION:\n {4}[A-Z]/);
+        expect(text).not.toContain('<no description>');
+        expect(text).not.toContain('<empty>');
+      },
+    );
   }
 
   if (ground === 'bare') {

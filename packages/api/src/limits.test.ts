@@ -72,6 +72,20 @@ test.each([
   },
 ])('more $name than are accepted: field, how many, and how many would do', ({ excess, want }) => expect(excess).toEqual(want));
 
+test.each([
+  {
+    name: 'a negative timeout',
+    given: { remediationStrategy: { maxConcurrency: 1, timeout: -5 } },
+    want: { path: ['remediationStrategy', 'timeout'], message: 'is -5, at least 0 is accepted', isValue: true },
+  },
+  {
+    name: 'a misspelt action',
+    given: { remediationStrategy, batchTimeoutAction: 'abort' },
+    want: { path: ['batchTimeoutAction'], message: 'is "abort", not one of Continue, Abort', isValue: true },
+  },
+  { name: 'a timeout of 0', given: { remediationStrategy: { maxConcurrency: 0, timeout: 0 }, batchTimeoutAction: '' }, want: undefined },
+])('$name, stored under a CRD that took it', ({ given, want }) => expect(upgrade(given)).toEqual(want));
+
 test('characters are counted as the API server counts them, not as code units', () => {
   expect(config({ spaceRequired: '\u{1F680}'.repeat(64) })).toBeUndefined();
   expect(config({ spaceRequired: '\u{1F680}'.repeat(65) })).toMatchObject({ message: 'has 65 characters, at most 64 are accepted' });

@@ -161,7 +161,11 @@ export function planUpgrade(observed: ObservedUpgrade, spec: ClusterGroupUpgrade
 }
 
 /** Nobody is no failure for the reference, which then ends as if all were done. */
-function select({ managed, tenancy, servesClusters }: ObservedUpgrade, spec: ClusterGroupUpgradeSpec, { talmStrict }: PlanDeps): ClusterSelection {
+function select(
+  { managed, tenancy, servesClusters }: ObservedUpgrade,
+  spec: ClusterGroupUpgradeSpec,
+  { talmStrict }: PlanDeps,
+): ClusterSelection {
   if (!servesClusters) return { failure: CLUSTER_API_MISSING };
   const selection = selectClusters(spec, managed, tenancy);
   const fleet = tenancy ? managed.filter(tenancy.reaches) : managed;

@@ -15,7 +15,10 @@ test('a label may have an empty value', () => {
 });
 
 test('the spoke needs no kubeconfig when its objects are printed', () => {
-  expect(readOptions({ hubKubeconfig: 'hub.yaml', name: 'spoke-1', values: 'agent.yaml', print: true })).toMatchObject({ namespace: 'flotilla', tokenDays: 30 });
+  expect(readOptions({ hubKubeconfig: 'hub.yaml', name: 'spoke-1', values: 'agent.yaml', print: true })).toMatchObject({
+    namespace: 'flotilla',
+    tokenDays: 30,
+  });
 });
 
 test('every wrong option is named with its fix', () => {
@@ -33,6 +36,9 @@ test('every wrong option is named with its fix', () => {
 });
 
 test('without any option each that is needed is named, with an example', () => {
-  for (const part of ['--hub-kubeconfig: is required: path of a kubeconfig', '--name: is required: name of the spoke, as in --name spoke-1'])
+  for (const part of [
+    '--hub-kubeconfig: is required: path of a kubeconfig',
+    '--name: is required: name of the spoke, as in --name spoke-1',
+  ])
     expect(() => readOptions({})).toThrow(part);
 });

@@ -21,8 +21,12 @@ export const flags = [
 
 const CHART = fileURLToPath(new URL('../../../../charts/spoke', import.meta.url));
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
-const name = z.string({ error: 'is required: name of the spoke, as in --name spoke-1' }).regex(DNS_LABEL, { error: 'must be at most 63 lower-case letters, digits and "-"' });
-const file = z.string({ error: 'is required: path of a kubeconfig of its administrator, as in --hub-kubeconfig hub.kubeconfig' }).min(1, { error: 'is empty: give a path' });
+const name = z
+  .string({ error: 'is required: name of the spoke, as in --name spoke-1' })
+  .regex(DNS_LABEL, { error: 'must be at most 63 lower-case letters, digits and "-"' });
+const file = z
+  .string({ error: 'is required: path of a kubeconfig of its administrator, as in --hub-kubeconfig hub.kubeconfig' })
+  .min(1, { error: 'is empty: give a path' });
 
 const Image = z
   .string()
@@ -65,7 +69,8 @@ const Options = z
   // Before the hub has let anybody in: the chart would say so after that.
   .refine(({ image, values }) => image !== undefined || values !== undefined, {
     path: ['image'],
-    error: 'is required: image of the agent, as in --image registry.example.com/flotilla/spoke-agent:0.1.0 (npm run images -- --push fills a registry), or --values',
+    error:
+      'is required: image of the agent, as in --image registry.example.com/flotilla/spoke-agent:0.1.0 (npm run images -- --push fills a registry), or --values',
   });
 /** What a spoke is registered with; complete. */
 export type JoinOptions = z.output<typeof Options>;

@@ -127,7 +127,8 @@ const rows: Row[] = [
     from: 'Active',
     spoke: { available: false, jobView: buildView(found({ active: 1 })) },
     to: 'Active',
-    message: 'the cluster is not available; last seen running; see kubectl describe managedcluster spoke-1, and whether the cluster and its agent run',
+    message:
+      'the cluster is not available; last seen running; see kubectl describe managedcluster spoke-1, and whether the cluster and its agent run',
   },
 ];
 

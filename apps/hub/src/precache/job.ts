@@ -113,7 +113,8 @@ export function createPrecacheJob(settings: PrecacheSettings, configs: PrecacheC
       return {
         manifests: () => markWithDigest(precacheManifests(inputs), specDigest(spec)),
         // The reference's shape takes nothing from the cluster's annotations.
-        problem: image === '' ? NO_IMAGE : profile === 'talm' ? undefined : (node.problems[0] ?? (settings.talmStrict ? undefined : node.unknown)),
+        problem:
+          image === '' ? NO_IMAGE : profile === 'talm' ? undefined : (node.problems[0] ?? (settings.talmStrict ? undefined : node.unknown)),
         deletions: deletionsOf(profile),
         jobViewSeconds: settings.jobViewSeconds,
         progressViewSeconds: profile === 'talm' ? undefined : progressSeconds,

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { clusterObject } from '../spoke-job/observation-builders.ts';
-import { HOST_PLACES } from './node-paths.ts';
+import { HOST_PLACES, NODE_PATHS } from './node-paths.ts';
 import { PULLER_VARIABLES } from './puller-variables.ts';
 import { spokeNode } from './spoke-node.ts';
 
@@ -152,6 +152,15 @@ describe('settings of one cluster', () => {
     expect(problems[0]).not.toContain('secret');
     expect(Object.keys(variables)).toEqual(['CRI_SOCKET']);
   });
+});
+
+test("an annotation of ours that is not known is told with the one that was meant; others are nobody's business", () => {
+  expect(spokeNode(cluster({ annotations: { 'flotilla.io/http_proxy': 'http://a', 'example.com/http_proxy': 'b' } })).unknown).toMatch(
+    /^flotilla\.io\/http_proxy on the ManagedCluster is not known; did you mean flotilla\.io\/http-proxy\?/,
+  );
+  const known = [...NODE_PATHS.map(({ annotation }) => annotation), 'flotilla.io/runtime-socket', 'flotilla.io/no-proxy'];
+  expect(spokeNode(cluster({ annotations: Object.fromEntries(known.map((key) => [key, ''])) })).unknown).toBeUndefined();
+  expect(spokeNode(undefined).unknown).toBeUndefined();
 });
 
 test('no place is the root or a folder with everything of a node', () => {

@@ -172,7 +172,10 @@ function judgeActive(spoke: SpokeObservation, basis: Basis): Meaning {
   if (job.answer.kind === 'absent') return { event: { type: 'FAILED' }, message: `job ${names.job} was deleted from the cluster` };
   const meaning = judgeJob(job, spoke, basis);
   return meaning.event?.type === 'JOB_ACTIVE' && !available
-    ? { event: UNAVAILABLE, message: explain('ClusterUnavailable', `the cluster is not available; last seen ${words.active}`, { cluster: basis.cluster }) }
+    ? {
+        event: UNAVAILABLE,
+        message: explain('ClusterUnavailable', `the cluster is not available; last seen ${words.active}`, { cluster: basis.cluster }),
+      }
     : meaning;
 }
 

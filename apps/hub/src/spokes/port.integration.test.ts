@@ -154,7 +154,10 @@ describe.each(WAYS)('a spoke that is reached by %s', { retry: 0 }, (way) => {
     const cluster = spokeOf('absent', way);
     await cutOff(cluster);
     const driver = begin('absent');
-    await driver.untilSo(() => driver.told.some((told) => told.startsWith('the cluster is not available; pre-caching goes on when it is; see ')), 'the message');
+    await driver.untilSo(
+      () => driver.told.some((told) => told.startsWith('the cluster is not available; pre-caching goes on when it is; see ')),
+      'the message',
+    );
     expect(namesOf(await hub.objects(cluster)).filter((name) => !name.startsWith('view-'))).toEqual([]);
     await bringBack(cluster);
     await driver.until('Succeeded');

@@ -37,7 +37,11 @@ export const managedClusterViewSchema = {
 export const managedClusterSchema = {
   spec: object({
     hubAcceptsClient: { ...flag, description: "The hub lets the cluster's agent in." },
-    leaseDurationSeconds: { ...int32, default: 60, description: 'How often the agent renews its lease; after five times as long it counts as away.' },
+    leaseDurationSeconds: {
+      ...int32,
+      default: 60,
+      description: 'How often the agent renews its lease; after five times as long it counts as away.',
+    },
     managedClusterClientConfigs: list(object({ url: text, caBundle: { ...text, format: 'byte' } }, ['url'])),
     taints: list(
       object(

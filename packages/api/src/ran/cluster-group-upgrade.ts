@@ -45,10 +45,14 @@ export const ClusterGroupUpgradeSpec = z.object({
     .object({
       canaries: list(objectName(), CLUSTERS).optional().describe('Clusters upgraded first, each in a batch of its own.'),
       maxConcurrency: z.int().describe('Clusters upgraded at the same time; 0 or less means all.'),
-      timeout: z.int().default(240).describe('Minutes until the upgrade times out; 0 ends it at once.').meta({
-        minimum: 0,
-        'x-kubernetes-validations': [{ rule: 'self >= 0', message: 'must be 0 or more minutes; correct it' }],
-      }),
+      timeout: z
+        .int()
+        .default(240)
+        .describe('Minutes until the upgrade times out; 0 ends it at once.')
+        .meta({
+          minimum: 0,
+          'x-kubernetes-validations': [{ rule: 'self >= 0', message: 'must be 0 or more minutes; correct it' }],
+        }),
     })
     .describe('How the clusters are divided into batches, and how long it may take.'),
   managedPolicies: list(objectName(), 2_000).optional().describe('Names of parent policies, in the order they are remediated.'),
@@ -81,7 +85,7 @@ export const ClusterGroupUpgradeSpec = z.object({
     .optional()
     .describe('What to do when a batch times out: Continue (default) or Abort.')
     .meta({ enum: ['', 'Continue', 'Abort'] }),
-}).describe('Which clusters are brought to what, in which batches, and what is pulled onto them first.');
+});
 export type ClusterGroupUpgradeSpec = z.output<typeof ClusterGroupUpgradeSpec>;
 
 const CurrentItem = z.object({
@@ -233,7 +237,7 @@ export const ClusterGroupUpgradeStatus = z.object({
     })
     .optional()
     .describe('Backup.'),
-}).describe('What the hub found and did: conditions say whether it goes on, and if not, why and what to do.');
+});
 export type ClusterGroupUpgradeStatus = z.output<typeof ClusterGroupUpgradeStatus>;
 
 const Schema = KubeObject.extend({

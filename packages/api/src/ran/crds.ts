@@ -8,8 +8,14 @@ export function ranCrds(): CrdManifest[] {
   return [
     crd(ClusterGroupUpgrade, {
       description: 'An upgrade of a group of clusters: what to pre-cache, which clusters, in which batches.',
-      spec: toStructural(ClusterGroupUpgradeSpec),
-      status: toStructural(ClusterGroupUpgradeStatus),
+      spec: {
+        description: 'Which clusters are brought to what, in which batches, and what is pulled onto them first.',
+        ...toStructural(ClusterGroupUpgradeSpec),
+      },
+      status: {
+        description: 'What the hub found and did: conditions say whether it goes on, and if not, why and what to do.',
+        ...toStructural(ClusterGroupUpgradeStatus),
+      },
       shortNames: ['cgu'],
       // The last condition is the current state: its place in the list is part of the contract.
       columns: [
@@ -20,7 +26,10 @@ export function ranCrds(): CrdManifest[] {
     }),
     crd(PreCachingConfig, {
       description: 'Overrides of what a ClusterGroupUpgrade pre-caches.',
-      spec: toStructural(PreCachingConfigSpec),
+      spec: {
+        description: 'Images to pull onto the clusters beside those that the policies name, or instead of them.',
+        ...toStructural(PreCachingConfigSpec),
+      },
     }),
   ];
 }

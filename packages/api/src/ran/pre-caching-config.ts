@@ -20,7 +20,7 @@ export const PreCachingConfigSpec = z.object({
     .optional()
     .describe('Basic regular expressions; release images that match are left out.'),
   additionalImages: list(image(), 10_000).optional().describe('Further images to pre-cache.'),
-}).describe('Images to pull onto the clusters beside those that the policies name, or instead of them.');
+});
 export type PreCachingConfigSpec = z.output<typeof PreCachingConfigSpec>;
 
 /** The images an upgrade needs, as found in policies and overrides (spec/talm 1.2, 3.2, 3.3). */

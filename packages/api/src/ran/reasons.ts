@@ -189,7 +189,9 @@ export function conditionMessage(reason: ConditionReason, message: string, talmS
 }
 
 /** Beginnings of the fixes that sentences about single clusters end with. */
-const CLUSTER_FIXES = [...new Set([...Object.values(clusterReasons), reasons.UnknownAnnotation].map(({ fix }) => fix.split('{')[0] ?? fix))];
+const CLUSTER_FIXES = [
+  ...new Set([...Object.values(clusterReasons), reasons.UnknownAnnotation].map(({ fix }) => fix.split('{')[0] ?? fix)),
+];
 
 /** What of these clusters somebody has to act on: the first, by name, and how many more there are; undefined for none. */
 export function summarizeTrouble(messages: Readonly<Record<string, string>>, where: string): string | undefined {

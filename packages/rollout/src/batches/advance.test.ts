@@ -454,7 +454,10 @@ describe('the window', () => {
     const given: Given = { status: running(1, { a: at(0), b: at(0) }), standings: { a: 'done', b: 'done' }, minutes: 10 };
     const held = advance({ ...given, window: { ...closed, opensAt: T0 + 40 * MINUTE } });
     expect(held.status).toEqual({ startedAt: iso(T0), currentBatch: 2 });
-    expect([progressing(held), held.wakeAt]).toEqual(['True WaitingForWindow: The window ended at 5; move or remove the annotations to go on', T0 + 40 * MINUTE]);
+    expect([progressing(held), held.wakeAt]).toEqual([
+      'True WaitingForWindow: The window ended at 5; move or remove the annotations to go on',
+      T0 + 40 * MINUTE,
+    ]);
     const opened = advance({ ...given, status: held.status, clusters: [...held.clusters], minutes: 40 });
     expect(opened.status).toEqual({ startedAt: iso(T0), ...running(2, { c: at(0) }, 40) });
   });

@@ -1,6 +1,7 @@
+import { fixOf } from '@flotilla/api/ran';
 import { expect, test } from 'vitest';
 import { buildManagedCluster } from '../policies/policy-builders.ts';
-import { type SelectionSpec, selectClusters } from './cluster-selection.ts';
+import { findNobodySelected, type SelectionSpec, selectClusters } from './cluster-selection.ts';
 
 const fleet = [
   buildManagedCluster('spoke-3', { site: 'north', role: 'edge' }),
@@ -94,4 +95,37 @@ test.each<{ name: string; spec: SelectionSpec; message: string; missing?: string
   },
 ])('$name', ({ spec, message, missing }) => {
   expect(selectClusters(spec, fleet)).toEqual({ failure: { reason: 'ClusterNotFound', message, ...(missing && { missing }) } });
+});
+
+test.each<{ name: string; spec: SelectionSpec; says: string }>([
+  { name: 'a label', spec: { clusterLabelSelectors: [{ matchLabels: { fleet: 'egde' } }] }, says: 'fleet=egde matches 0 of 3' },
+  { name: 'an expression', spec: expression('site', 'In', ['east', 'west']), says: 'site in (east,west) matches 0 of 3' },
+  { name: 'a label that no cluster has', spec: expression('rack', 'Exists'), says: 'rack matches 0 of 3' },
+  { name: 'the old form', spec: { clusterSelector: ['fleet=egde'] }, says: 'fleet=egde matches 0 of 3' },
+  {
+    name: 'several selectors',
+    spec: {
+      clusterLabelSelectors: [
+        { matchLabels: { fleet: 'egde', tier: '1' } },
+        ...(expression('role', 'DoesNotExist').clusterLabelSelectors ?? []),
+      ],
+    },
+    says: 'fleet=egde,tier=1 or !role matches 0 of 2',
+  },
+  { name: 'an empty list', spec: { clusters: [] }, says: 'spec.clusters is empty' },
+])('$name that selects nobody is told with the selector and the size of the fleet', ({ spec, says }) => {
+  const managed = says.endsWith('2') ? fleet.slice(0, 2) : fleet;
+  const found = findNobodySelected(spec, selectClusters(spec, managed), managed.length);
+  expect(found).toEqual({ reason: 'NoClustersSelected', message: `${says}; ${fixOf('NoClustersSelected')}` });
+});
+
+test('a hundred selectors do not fill the condition', () => {
+  const spec = { clusterSelector: Array.from({ length: 100 }, (_, index) => `site=${index}`) };
+  expect(findNobodySelected(spec, selectClusters(spec, fleet), 3)?.message).toMatch(/^site=0 or .* or site=4 and 95 more matches 0 of 3; /);
+});
+
+test('a selector that finds nobody beside clusters that are named is fine, and so is a refusal', () => {
+  const named = { clusters: ['spoke-1'], clusterSelector: ['fleet=egde'] };
+  expect(findNobodySelected(named, selectClusters(named, fleet), 3)).toBeUndefined();
+  expect(findNobodySelected({}, selectClusters({}, fleet), 3)).toBeUndefined();
 });

@@ -21,7 +21,11 @@ describe('the first gate that refuses is the one that is told', () => {
       want: 'precaching',
     },
     { name: 'then enable', input: { ...shut, precaching: failedOn('a') }, want: 'enable False NotEnabled: Not enabled' },
-    { name: 'then the window', input: { ...shut, enabled: true }, want: 'window False WaitingForWindow: Waiting for the window; move or remove the annotations to go on' },
+    {
+      name: 'then the window',
+      input: { ...shut, enabled: true },
+      want: 'window False WaitingForWindow: Waiting for the window; move or remove the annotations to go on',
+    },
     {
       name: 'then blocking upgrades that are missing',
       input: { ...shut, enabled: true, window: openGates.window },
@@ -57,7 +61,11 @@ describe('the first gate that refuses is the one that is told', () => {
   test('a window that is yet to open says when to look again', () => expect(judgeGates({ ...shut, enabled: true })?.wakeAt).toBe(7));
 
   test('a batch asks for the window again, and for nothing else: it is in progress, whatever it waits for', () => {
-    const progressing = { status: 'True', reason: 'WaitingForWindow', message: 'Waiting for the window; move or remove the annotations to go on' };
+    const progressing = {
+      status: 'True',
+      reason: 'WaitingForWindow',
+      message: 'Waiting for the window; move or remove the annotations to go on',
+    };
     expect(judgeBatchGates(shut)).toEqual({ gate: 'window', progressing, wakeAt: 7 });
     expect(judgeBatchGates({ ...shut, window: openGates.window })).toBeUndefined();
   });

@@ -3,8 +3,8 @@
 import type { ClusterGroupUpgrade, ConditionReason } from '@flotilla/api/ran';
 import type { Verdict } from '../upgrade/model.ts';
 import { failed, type Outcome, waitingForWindow } from '../upgrade/texts.ts';
-import { formatSlice } from '../values/go-format.ts';
 import { findUnknownAnnotation } from '../validation/annotations.ts';
+import { formatSlice } from '../values/go-format.ts';
 import type { Blocking } from './blocking.ts';
 import { judgeWindow, type Window } from './window.ts';
 
@@ -58,7 +58,9 @@ export interface Refusal {
 type Judge<I> = (input: I) => Omit<Refusal, 'gate'> | undefined;
 type Gate = Judge<GateInput>;
 
-const no = (reason: ConditionReason, message: string): { readonly progressing: Verdict } => ({ progressing: { status: 'False', reason, message } });
+const no = (reason: ConditionReason, message: string): { readonly progressing: Verdict } => ({
+  progressing: { status: 'False', reason, message },
+});
 
 /** The clusters that are left after the jobs; `undefined` where the upgrade goes on. */
 function judgeJob(

@@ -64,7 +64,12 @@ test.each([
   { name: 'words', start: undefined, end: 'tonight', wants: ['window-end', '"tonight"', 'RFC 3339'] },
   { name: 'a day that does not exist', start: '2026-02-30T00:00:00Z', end: undefined, wants: ['window-start', '2026-02-30'] },
   { name: 'an empty text', start: '', end: undefined, wants: ['window-start', '""'] },
-  { name: 'an end before the start', start: END, end: START, wants: ['window-end', START, 'window-start', END, 'with the end after the start'] },
+  {
+    name: 'an end before the start',
+    start: END,
+    end: START,
+    wants: ['window-end', START, 'window-start', END, 'with the end after the start'],
+  },
   { name: 'an end at the start', start: END, end: END, wants: ['window-end', 'with the end after the start'] },
 ])('$name is refused with annotation, value and fix', ({ start, end, wants }) => {
   const window = judge(start, end, '2026-01-01T00:00:00Z');

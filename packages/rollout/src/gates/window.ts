@@ -24,7 +24,10 @@ export function judgeWindow({ metadata }: Pick<ClusterGroupUpgrade, 'metadata'>,
   if (closesAt <= opensAt)
     return {
       kind: 'invalid',
-      message: explain('InvalidWindow', `Annotation ${Annotation.windowEnd} is ${JSON.stringify(end)}, not after ${Annotation.windowStart} ${JSON.stringify(start)}`),
+      message: explain(
+        'InvalidWindow',
+        `Annotation ${Annotation.windowEnd} is ${JSON.stringify(end)}, not after ${Annotation.windowStart} ${JSON.stringify(start)}`,
+      ),
     };
   if (now < opensAt)
     return { kind: 'closed', message: `Waiting for the window, which starts at ${start} (annotation ${Annotation.windowStart})`, opensAt };

@@ -17,9 +17,9 @@ test.each([
 });
 
 test('what the hub reads, and what has another prefix, is nothing to tell', () => {
-  expect(find(Annotation.windowStart, Annotation.windowEnd, Annotation.blockingCompletionMode, 'notflotilla.io/x', 'kubectl.kubernetes.io/a')).toBe(
-    undefined,
-  );
+  expect(
+    find(Annotation.windowStart, Annotation.windowEnd, Annotation.blockingCompletionMode, 'notflotilla.io/x', 'kubectl.kubernetes.io/a'),
+  ).toBe(undefined);
   expect(findUnknownAnnotation({ metadata: { name: 'u' } })).toBeUndefined();
 });
 

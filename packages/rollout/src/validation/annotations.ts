@@ -33,7 +33,9 @@ const MOST_SHOWN = 100;
 
 /** The nearest key when it is near; else all. */
 function suggest(stray: string, known: readonly string[]): string {
-  const ranked = known.map((key) => ({ key, distance: distance(stray.slice(0, MOST_SHOWN), key) })).toSorted((a, b) => a.distance - b.distance);
+  const ranked = known
+    .map((key) => ({ key, distance: distance(stray.slice(0, MOST_SHOWN), key) }))
+    .toSorted((a, b) => a.distance - b.distance);
   const [nearest] = ranked;
   if (!nearest) return 'a field of its spec';
   return nearest.distance <= NEAR ? nearest.key : known.join(' or ');

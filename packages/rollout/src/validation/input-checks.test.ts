@@ -1,8 +1,15 @@
 import { Annotation } from '@flotilla/api';
 import { ManagedCluster } from '@flotilla/api/ocm';
-import { ClusterGroupUpgrade, ClusterGroupUpgradeSpec } from '@flotilla/api/ran';
+import { ClusterGroupUpgrade, ClusterGroupUpgradeSpec, PreCachingConfig } from '@flotilla/api/ran';
 import { expect, test } from 'vitest';
-import { policyFrameworkMissing, validateConfigRef, validateInput, validateNameLabels } from './input-checks.ts';
+import {
+  policyFrameworkMissing,
+  validateAnnotations,
+  validateConfigRef,
+  validateInput,
+  validateNameLabels,
+  validateWork,
+} from './input-checks.ts';
 
 const NOW = Date.parse('2026-01-01T00:00:00Z');
 const validate = (annotations: Readonly<Record<string, string>>, actions?: object) =>
@@ -87,3 +94,34 @@ test('a tenant may not name the PreCachingConfig of another namespace', () =>
 
 const specWith = (preCachingConfigRef: object, preCaching: boolean) =>
   ClusterGroupUpgradeSpec.parse({ remediationStrategy: { maxConcurrency: 1 }, preCaching, preCachingConfigRef });
+
+const specOf = (parts: object) => ClusterGroupUpgradeSpec.parse({ remediationStrategy: { maxConcurrency: 1 }, ...parts });
+
+test.each([
+  { name: 'nothing at all', parts: {}, isRefused: true },
+  { name: 'empty lists', parts: { managedPolicies: [], manifestWorkTemplates: [] }, isRefused: true },
+  {
+    name: 'edits without a key',
+    parts: { actions: { beforeEnable: { addClusterLabels: {} }, afterCompletion: { deleteObjects: true } } },
+    isRefused: true,
+  },
+  { name: 'a policy', parts: { managedPolicies: ['p'] }, isRefused: false },
+  { name: 'a template', parts: { manifestWorkTemplates: ['t'] }, isRefused: false },
+  { name: 'pre-caching alone', parts: { preCaching: true }, isRefused: false },
+  { name: 'a backup alone', parts: { backup: true }, isRefused: false },
+  {
+    name: 'the label of a cluster without policies',
+    parts: { managedPolicies: [], actions: { afterCompletion: { addClusterLabels: { 'ztp-done': '' } } } },
+    isRefused: false,
+  },
+])('an upgrade that asks for $name', ({ parts, isRefused }) => {
+  expect(validateWork(specOf(parts))?.reason).toBe(isRefused ? 'NothingToDo' : undefined);
+});
+
+test('a misspelt annotation of a PreCachingConfig counts where it is used', () => {
+  const upgrade = ClusterGroupUpgrade.schema.parse({ metadata: { name: 'u' } });
+  const config = PreCachingConfig.schema.parse({ metadata: { name: 'c', namespace: 'ns', annotations: { 'flotilla.io/space': '1' } } });
+  expect(validateAnnotations(upgrade, specOf({ preCaching: true }), config)?.reason).toBe('UnknownAnnotation');
+  expect(validateAnnotations(upgrade, specOf({ preCaching: false }), config)).toBeUndefined();
+  expect(validateAnnotations(upgrade, specOf({ preCaching: true }), undefined)).toBeUndefined();
+});

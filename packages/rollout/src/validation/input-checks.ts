@@ -1,7 +1,13 @@
 /** What a user can get wrong besides policies and templates: named in condition Validated with field, value and fix. Pure. */
 import { Annotation } from '@flotilla/api';
 import type { ManagedCluster } from '@flotilla/api/ocm';
-import { type ClusterGroupUpgrade, type ClusterGroupUpgradeSpec, type ConditionReason, explain, type PreCachingConfig } from '@flotilla/api/ran';
+import {
+  type ClusterGroupUpgrade,
+  type ClusterGroupUpgradeSpec,
+  type ConditionReason,
+  explain,
+  type PreCachingConfig,
+} from '@flotilla/api/ran';
 import { findEditProblem } from '../clusters/cluster-edits.ts';
 import { findNameLabelProblem } from '../clusters/name-label.ts';
 import { judgeWindow } from '../gates/window.ts';
@@ -22,7 +28,10 @@ export function policyFrameworkMissing(standalone: boolean): Validation {
   const why = standalone
     ? 'this hub runs without the policy framework (--standalone)'
     : 'the API server does not serve Policy (policy.open-cluster-management.io/v1) and Placement (cluster.open-cluster-management.io/v1beta1)';
-  return { ...refuse(ValidationReason.frameworkMissing, `spec.managedPolicies cannot be remediated: ${why}`), recheckAfterMs: SERVED_AGAIN_MS };
+  return {
+    ...refuse(ValidationReason.frameworkMissing, `spec.managedPolicies cannot be remediated: ${why}`),
+    recheckAfterMs: SERVED_AGAIN_MS,
+  };
 }
 
 /** The first thing that is wrong, or undefined. @param now milliseconds since the epoch */

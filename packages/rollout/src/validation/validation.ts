@@ -133,7 +133,11 @@ function checkTemplates({ templates, template }: Extract<ValidationInput, { mode
   for (const name of templates) {
     const found = template(name);
     const problem = found && findTemplateProblem(found);
-    if (problem !== undefined) return { reason: ValidationReason.templatesInvalid, message: explain('InvalidManifestTemplate', `Invalid manifest template: ${problem}`) };
+    if (problem !== undefined)
+      return {
+        reason: ValidationReason.templatesInvalid,
+        message: explain('InvalidManifestTemplate', `Invalid manifest template: ${problem}`),
+      };
   }
   return undefined;
 }

@@ -338,6 +338,17 @@ describe('findTemplateProblem', () => {
       parts: { manifests: [] },
       want: /^ManifestWorkReplicaSet ns\/template: spec\.manifestWorkTemplate\.workload\.manifests is empty; give/,
     },
+    {
+      name: 'an image of an example that was not filled in',
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: as the example has it before it is filled in.
+      parts: { manifests: [{ spec: { containers: [{ name: 'a', image: '${GATEWAY_IMAGE}' }] } }] },
+      want: /^ManifestWorkReplicaSet ns\/template: image "\$\{GATEWAY_IMAGE\}" is a placeholder; apply the template with your image/,
+    },
+    {
+      name: 'a variable that a container expands, and a placeholder that is no image',
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: a shell expands it.
+      parts: { manifests: [{ spec: { containers: [{ image: 'registry.test/a:1', args: ['$(HOST)', '${HOME}'] }] } }] },
+    },
     { name: 'more than an agent takes', parts: { manifests: [{ data: 'x'.repeat(600_000) }] }, want: /has 6\d{5} bytes; divide it/ },
     {
       name: 'an annotation that cannot be read',

@@ -49,7 +49,8 @@ export function findTemplateProblem({ metadata, spec }: ManifestWorkReplicaSet):
   if (manifests.length === 0) return `${at}: spec.manifestWorkTemplate.workload.manifests is empty; give it at least one manifest`;
   const text = JSON.stringify(manifests);
   const placeholder = UNFILLED.exec(text)?.[1];
-  if (placeholder !== undefined) return `${at}: image ${quote(placeholder)} is a placeholder; apply the template with your image in its place (envsubst)`;
+  if (placeholder !== undefined)
+    return `${at}: image ${quote(placeholder)} is a placeholder; apply the template with your image in its place (envsubst)`;
   const size = Buffer.byteLength(text);
   if (size > MAX_WORK_BYTES)
     return `${at}: spec.manifestWorkTemplate.workload.manifests has ${size} bytes; divide it into templates of at most ${MAX_WORK_BYTES}`;

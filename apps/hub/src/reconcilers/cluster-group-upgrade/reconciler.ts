@@ -219,7 +219,10 @@ export class UpgradeReconciler {
       now: at,
     });
     const advance = advanceRollout({ spec, status, observation, gates: batchGatesOf(upgrade, { now: at, talmStrict }), now: at });
-    return { status: describeRollout(status, advance, { now: new Date(at), talmStrict }), wakeAt: earliest(advance.wakeAt, observation.lookAt) };
+    return {
+      status: describeRollout(status, advance, { now: new Date(at), talmStrict }),
+      wakeAt: earliest(advance.wakeAt, observation.lookAt),
+    };
   }
 
   #gateInput(

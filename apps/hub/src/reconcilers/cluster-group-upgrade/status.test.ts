@@ -1,10 +1,4 @@
-import {
-  ClusterGroupUpgrade,
-  type ClusterGroupUpgradeStatus,
-  type ConditionReason,
-  fixOf,
-  type PrecacheState,
-} from '@flotilla/api/ran';
+import { ClusterGroupUpgrade, type ClusterGroupUpgradeStatus, type ConditionReason, fixOf, type PrecacheState } from '@flotilla/api/ran';
 import type { UpgradePlan } from '@flotilla/rollout';
 import { judgeGates } from '@flotilla/rollout';
 import { openGates } from '@flotilla/rollout/testing';
@@ -49,7 +43,13 @@ function reportOf(states: Readonly<Record<string, PrecacheState>>, parts: Partia
 }
 
 /** One pass before the start, with the gates as they are for this upgrade. */
-function describeStatus(given: ClusterGroupUpgrade, plan: UpgradePlan, precaching: PrecachingReport | undefined, now: Date, talmStrict = true) {
+function describeStatus(
+  given: ClusterGroupUpgrade,
+  plan: UpgradePlan,
+  precaching: PrecachingReport | undefined,
+  now: Date,
+  talmStrict = true,
+) {
   const refusal = judgeGates({
     ...openGates,
     enabled: given.spec?.enable ?? true,

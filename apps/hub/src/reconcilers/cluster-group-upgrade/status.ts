@@ -9,10 +9,10 @@ import {
   conditionMessage,
   cutAtWord,
   explain,
-  summarizeTrouble,
   isFinalPrecacheState,
   type PrecacheProgress,
   type PrecacheState,
+  summarizeTrouble,
 } from '@flotilla/api/ran';
 import type { Advance, Refusal, UpgradePlan } from '@flotilla/rollout';
 import {
@@ -63,7 +63,7 @@ export interface PreparationInput {
 
 /** The status of an upgrade whose rollout has not started. */
 export function describePreparation(input: PreparationInput): ClusterGroupUpgradeStatus {
-  const { upgrade, plan, precaching, backup, refusal, now } = input;
+  const { upgrade, plan, precaching, backup, refusal } = input;
   const before = upgrade.status ?? { status: {} };
   const status: ClusterGroupUpgradeStatus = { ...before };
   const conditions = new Conditions(before.conditions ?? [], input);

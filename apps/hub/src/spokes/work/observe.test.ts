@@ -68,7 +68,13 @@ const cleaning = { effects: ['clear'], message: 'removing what an earlier attemp
 const rows: Row[] = [
   { name: 'no work yet', from: 'PreparingToStart', to: 'PreparingToStart' },
   { name: 'no work, and the cluster is away', from: 'PreparingToStart', away: true, to: 'PreparingToStart', message: away },
-  { name: 'a work that no agent has touched', from: 'PreparingToStart', work: {}, to: 'PreparingToStart', lookAt: CREATED_AT + 30 * SECOND },
+  {
+    name: 'a work that no agent has touched',
+    from: 'PreparingToStart',
+    work: {},
+    to: 'PreparingToStart',
+    lookAt: CREATED_AT + 30 * SECOND,
+  },
   {
     name: 'a work that no agent has touched for a minute',
     from: 'PreparingToStart',
