@@ -167,6 +167,13 @@ describe('rendering', () => {
     },
   ];
 
+  test.each(['hub', 'spoke'] as const)(
+    '%s passes lint as it is: what only an installation knows is said when it is rendered',
+    async (chart) => {
+      expect(await world.helm('lint', join(CHARTS, chart))).toContain('1 chart(s) linted, 0 chart(s) failed');
+    },
+  );
+
   test.each(variants)('$name passes lint and a strict dry run on the API server', async ({ chart, values }) => {
     await world.helm('lint', '--strict', join(CHARTS, chart), ...sets([...REQUIRED[chart], ...values]));
     const { text, objects } = await render(chart, ...values);
@@ -440,8 +447,25 @@ describe('rendering', () => {
     { name: 'a rule for works without verbs', chart: 'spoke', values: ['works.rules[0].apiGroups={apps}'], why: '/works/rules/0' },
     { name: 'a queue store that is no Redis URL', chart: 'hub', values: ['redis.url=queue:6379'], why: '/redis/url' },
     { name: 'a digest that is none', chart: 'spoke', values: ['image.digest=sha256:abc'], why: '/image/digest' },
-    { name: 'no cluster name', chart: 'spoke', values: ['clusterName='], why: '/clusterName' },
-    { name: 'no kubeconfig for the hub', chart: 'spoke', values: ['hub.kubeconfigSecret='], why: '/hub/kubeconfigSecret' },
+    { name: 'no cluster name', chart: 'spoke', values: ['clusterName='], why: 'clusterName is required' },
+    {
+      name: 'no kubeconfig for the hub',
+      chart: 'spoke',
+      values: ['hub.kubeconfigSecret='],
+      why: 'hub.kubeconfigSecret is required',
+    },
+    {
+      name: 'a hub without an image',
+      chart: 'hub',
+      values: ['image.repository='],
+      why: 'image.repository is not set and has no default: push',
+    },
+    {
+      name: 'an agent without an image',
+      chart: 'spoke',
+      values: ['image.repository='],
+      why: 'pass --set image.repository=registry.example.com/flotilla/spoke-agent',
+    },
   ] as const)('refuses $name and says so', async ({ chart, values, why }) => {
     await expect(render(chart, ...values)).rejects.toThrow(why);
   });
