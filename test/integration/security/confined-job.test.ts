@@ -7,7 +7,7 @@ import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { z } from 'zod';
-import { CHARTS, NAMESPACE } from '../chart-hub.ts';
+import { CHARTS, NAMESPACE, SPOKE_IMAGES } from '../chart-hub.ts';
 import { AGENT, type ChartServer, sets, startChartServer } from '../chart-server.ts';
 import { readTable, refusals } from './confined-job/admitted-job.ts';
 import { CHANGES, editable, type Job, JobFields } from './confined-job/job-changes.ts';
@@ -30,7 +30,7 @@ beforeAll(async () => {
     join(CHARTS, 'spoke'),
     '-n',
     NAMESPACE,
-    ...sets(['clusterName=spoke-1', 'hub.kubeconfigSecret=hub']),
+    ...sets(['clusterName=spoke-1', 'hub.kubeconfigSecret=hub', ...SPOKE_IMAGES]),
   );
   agent = await world.server.client(AGENT);
   // An API server learns of a policy a moment after it is stored.
