@@ -4,8 +4,8 @@ import { describe, expect } from 'vitest';
 import { testIn } from '../world.ts';
 import { TRANSPORTS, World } from './world.ts';
 
-const away = (cluster: string) =>
-  `the cluster is not available; pre-caching goes on when it is; see kubectl describe managedcluster ${cluster}, and whether the cluster and its agent run`;
+const away = (cluster: string, since = 'pre-caching goes on when it is') =>
+  `the cluster is not available; ${since}; see kubectl describe managedcluster ${cluster}, and whether the cluster and its agent run`;
 
 describe.each(TRANSPORTS)('by %s', (transport) => {
   const test = testIn(async () => {
@@ -67,10 +67,7 @@ describe.each(TRANSPORTS)('by %s', (transport) => {
       await world.upgrade('leaves', ['leaves']);
       await world.untilStates('leaves', { leaves: 'Active' });
       await world.setAvailable('leaves', false);
-      await eventually(
-        async () => (await world.message('leaves', 'leaves')) === 'the cluster is not available; last seen pulling',
-        'the message',
-      );
+      await eventually(async () => (await world.message('leaves', 'leaves')) === away('leaves', 'last seen pulling'), 'the message');
       await world.setAvailable('leaves', true);
       await world.untilStates('leaves', { leaves: 'Succeeded' });
       expect(world.spokes.jobsCreated('leaves')).toHaveLength(1);
