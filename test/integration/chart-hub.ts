@@ -12,6 +12,7 @@ export const HUB_IMAGES = [
   'image.repository=registry.example.com/flotilla/hub',
   'precacheImage.repository=registry.example.com/flotilla/image-puller',
 ] as const;
+/** The same of the spoke's chart. */
 export const SPOKE_IMAGES = [
   'image.repository=registry.example.com/flotilla/spoke-agent',
   'upgradeOperator.image.repository=registry.example.com/flotilla/upgrade-operator',

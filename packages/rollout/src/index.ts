@@ -23,6 +23,7 @@ export { desiredViewNames, policyContent } from './spoke/subscriptions.ts';
 export { targetOf, targetsOf } from './spoke/targets.ts';
 export { type ActionOutcome, countOf, endedAt, observeOutcome } from './transport/action-outcome.ts';
 export { readViewAnswer, type ViewAnswer, type ViewTarget } from './transport/view-answer.ts';
+export { describeUnknown } from './upgrade/annotations.ts';
 export { setCondition } from './upgrade/conditions.ts';
 export { FirstSeen, type Sightings } from './upgrade/first-seen.ts';
 export type { HubWrite } from './upgrade/hub-write.ts';
@@ -40,7 +41,6 @@ export { desiredWorkName, placementName, resourceName, safeNameKey } from './upg
 export { isComplete, isEnding, isRunning, keepsObjects, stateOf, templatesOf } from './upgrade/stage.ts';
 export { TROUBLE_PREFIX } from './upgrade/texts.ts';
 export { workLabels } from './upgrade/work-labels.ts';
-export { describeUnknown } from './validation/annotations.ts';
 export { ValidationReason } from './validation/validation.ts';
 export { quote } from './values/go-format.ts';
 export { searchText } from './values/json-value.ts';

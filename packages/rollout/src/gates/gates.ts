@@ -1,9 +1,9 @@
 /** What has to be before a rollout starts, and before each of its batches, in order (spec/talm 2.9). Pure. */
 
 import type { ClusterGroupUpgrade, ConditionReason } from '@flotilla/api/ran';
+import { findUnknownAnnotation } from '../upgrade/annotations.ts';
 import type { Verdict } from '../upgrade/model.ts';
 import { failed, type Outcome, waitingForWindow } from '../upgrade/texts.ts';
-import { findUnknownAnnotation } from '../validation/annotations.ts';
 import { formatSlice } from '../values/go-format.ts';
 import type { Blocking } from './blocking.ts';
 import { judgeWindow, type Window } from './window.ts';

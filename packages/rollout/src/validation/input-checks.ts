@@ -11,7 +11,7 @@ import {
 import { findEditProblem } from '../clusters/cluster-edits.ts';
 import { findNameLabelProblem } from '../clusters/name-label.ts';
 import { judgeWindow } from '../gates/window.ts';
-import { findUnknownAnnotation, findUnknownConfigAnnotation } from './annotations.ts';
+import { findUnknownAnnotation, findUnknownConfigAnnotation } from '../upgrade/annotations.ts';
 import { type Validation, ValidationReason } from './validation.ts';
 
 /** A watch of a kind that is not served looks again this often; so does whoever waits for it. */
