@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { commencement, currentVersion, hasCompleted, isCommenced, precedingVersion, targetOf } from './cluster-version.ts';
+import { commencement, currentVersion, hasCompleted, isCommenced, isUnderChange, precedingVersion, targetOf } from './cluster-version.ts';
 import { buildSpec, buildVersion } from './upgrade-builders.ts';
 import { upgradeObstacle } from './upgradeable.ts';
 
@@ -73,3 +73,19 @@ test.each([
     want ? 'cluster upgrade to version 4.15.1 on Sun Feb  1 10:00:00 UTC 2026 has been cancelled: AdminAck: ack first' : undefined,
   );
 });
+
+test.each([
+  { name: 'it is where it was sent', spec: { desiredUpdate: { version: '4.14.9' } }, want: false },
+  { name: 'it was never sent anywhere', spec: {}, want: false },
+  { name: 'it was sent a moment ago', spec: { desiredUpdate: { version: '4.14.12' } }, want: true },
+  { name: 'it was sent to an image', spec: { desiredUpdate: { image: 'r/12' } }, want: true },
+  { name: 'it has the image it was sent to', spec: { desiredUpdate: { image: 'r/9' } }, want: false },
+  {
+    name: 'it is on its way',
+    spec: { desiredUpdate: { version: '4.14.12' } },
+    status: { history: [{ state: 'Partial', version: '4.14.12', image }] },
+    want: true,
+  },
+])('a cluster is under change while $name: $want', ({ spec, status = {}, want }) =>
+  expect(isUnderChange(buildVersion(spec, status))).toBe(want),
+);

@@ -80,3 +80,11 @@ function leftByOthers({ spec }: ClusterVersion, hasImage: boolean): Record<strin
   const { force, architecture } = spec.desiredUpdate ?? {};
   return { ...(force !== undefined && { force: null }), ...(hasImage && architecture && { architecture: null }) };
 }
+
+/** Whether the cluster was sent somewhere and is not there yet. */
+export function isUnderChange({ spec: { desiredUpdate }, status }: ClusterVersion): boolean {
+  const [latest] = status?.history ?? [];
+  if (latest && latest.state !== 'Completed') return true;
+  const { version = '', image = '' } = desiredUpdate ?? {};
+  return version !== '' ? version !== latest?.version : image !== '' && image !== latest?.image;
+}

@@ -1,6 +1,6 @@
 import type { UpgradeHistory } from '@flotilla/api/managed';
 import { expect, test } from 'vitest';
-import { conditionOf, withEntry, withResolvedVersion, withStepEnd } from './history.ts';
+import { conditionOf, withResolvedVersion, withStepEnd } from './history.ts';
 
 const T0 = Date.parse('2026-02-01T10:00:00Z');
 const entry: UpgradeHistory = { version: '4.14.12', phase: 'Upgrading', conditions: [] };
@@ -54,10 +54,11 @@ test('what is new stands first', () => {
   const two = withStepEnd(withStepEnd(entry, 'A', waiting, T0), 'B', waiting, T0);
   expect(two.conditions?.map(({ type }) => type)).toEqual(['B', 'A']);
   expect(withStepEnd(two, 'A', { kind: 'done' }, T0).conditions?.map(({ type }) => type)).toEqual(['B', 'A']);
-  expect(withEntry([entry], { version: '4.15.1', phase: 'New' }).map(({ version }) => version)).toEqual(['4.15.1', '4.14.12']);
 });
 
 test('the entry of an image becomes that of its version', () => {
   expect(withResolvedVersion([{ phase: 'Pending' }], '4.14.12')).toEqual([{ phase: 'Pending', version: '4.14.12' }]);
+  expect(withResolvedVersion([{ phase: 'Pending' }, entry], '4.14.12')).toEqual([{ phase: 'Pending', version: '4.14.12' }, entry]);
   expect(withResolvedVersion([entry, { phase: 'Pending' }], '4.14.12')).toEqual([entry, { phase: 'Pending' }]);
+  expect(withResolvedVersion([{ phase: 'Pending' }], '')).toEqual([{ phase: 'Pending' }]);
 });

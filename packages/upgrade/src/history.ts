@@ -5,20 +5,14 @@ import type { StepCondition, UpgradeConfig, UpgradeHistory } from '@flotilla/api
 /** Upgrades of an UpgradeConfig, the newest first; none before anybody looked at it. */
 export const historyOf = ({ status }: UpgradeConfig): readonly UpgradeHistory[] => status?.history ?? [];
 
-/** The entry of the version that is asked for; that of an image whose version is not known has none. */
+/** The newest entry of a version; that of an image whose version is not known has none. */
 export const findEntry = (history: readonly UpgradeHistory[], version: string): UpgradeHistory | undefined =>
   history.find((entry) => (entry.version ?? '') === version);
 
-/** Puts an entry in place of the one of its version, or before all others. */
-export function withEntry(history: readonly UpgradeHistory[], entry: UpgradeHistory): UpgradeHistory[] {
-  const old = findEntry(history, entry.version ?? '');
-  return old ? history.map((other) => (other === old ? entry : other)) : [entry, ...history];
-}
-
-/** The entry of an image whose version has become known is that version's from now on. */
-export function withResolvedVersion(history: readonly UpgradeHistory[], version: string): UpgradeHistory[] {
-  if (findEntry(history, version)) return [...history];
-  return history.map((entry) => ((entry.version ?? '') === '' ? { ...entry, version } : entry));
+/** The newest entry, of an image whose version has become known, is that version's from now on. */
+export function withResolvedVersion(history: readonly UpgradeHistory[], version: string): readonly UpgradeHistory[] {
+  const [newest, ...older] = history;
+  return newest && version !== '' && (newest.version ?? '') === '' ? [{ ...newest, version }, ...older] : history;
 }
 
 /** What is said under a type; undefined when nothing is. */

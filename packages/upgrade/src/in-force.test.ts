@@ -44,6 +44,14 @@ test.each([
     held: false,
   },
   {
+    name: 'it has failed and another time is asked for',
+    spec: { upgradeAt: '2026-02-02T10:00:00Z' },
+    history: [{ ...begun, phase: 'Failed' as const }],
+    version: undefined,
+    held: false,
+  },
+  { name: 'it has failed', spec: {}, history: [{ ...begun, phase: 'Failed' as const }], version: '4.14.12', held: false },
+  {
     name: 'it was begun by an operator that does not say with what',
     spec: { desired: other },
     history: [{ ...begun, begunWith: undefined }],

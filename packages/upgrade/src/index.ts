@@ -1,9 +1,11 @@
+export { channelChange, channelKept, channelReturn } from './channel.ts';
 export {
   commencement,
   completedVersions,
   currentVersion,
   hasCompleted,
   isCommenced,
+  isUnderChange,
   type OfferedUpdate,
   precedingVersion,
   startedAt,
@@ -26,16 +28,17 @@ export {
   historyOf,
   isTrue,
   type StepEnd,
-  withEntry,
   withResolvedVersion,
   withStepCondition,
   withStepEnd,
 } from './history.ts';
 export {
+  askedMessage,
   beginningOf,
   heldMessage,
   isSameBeginning,
   isUnderWay,
+  isWithdrawn,
   type UpgradeBeginning,
   type UpgradeInForce,
   upgradeInForce,

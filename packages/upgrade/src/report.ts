@@ -50,9 +50,11 @@ export function reportUpgrade(asked: UpgradeConfig): UpgradeReport {
 function complaintsOf(entry: UpgradeHistory): string[] {
   const said = COMPLAINTS.map((type) => conditionOf(entry, type));
   const untold = (entry.notifications ?? []).filter(({ time, message }) => time === undefined && message !== undefined);
+  const ended = entry.phase === 'Failed' ? conditionOf(entry, UpgradeCondition.ended)?.message : undefined;
   return [
     ...said.flatMap((condition) => (condition && condition.status !== 'True' && condition.message ? [condition.message] : [])),
     ...untold.map(({ state, message }) => `${state} is still to be told: ${message}`),
+    ...(ended === undefined ? [] : [ended]),
   ];
 }
 

@@ -1,5 +1,7 @@
 export { managedCrds } from './crds.ts';
 export {
+  CHANNEL_ANNOTATION,
+  EndReason,
   FeatureGateName,
   NotificationState,
   OPERATOR_CONFIG_MAP,

@@ -39,8 +39,23 @@ export const UpgradeCondition = {
   clusterVersionFound: 'ClusterVersionFound',
   /** Flotilla: whether the upgrade is the one that is asked for by now; said once it was not, or nobody could be asked. */
   synced: 'SpecSynced',
+  /** Flotilla: this attempt has ended, why, and what begins another one. */
+  ended: 'UpgradeEnded',
 } as const;
 export type UpgradeCondition = (typeof UpgradeCondition)[keyof typeof UpgradeCondition];
+
+/** Reasons of the condition `UpgradeEnded`. */
+export const EndReason = {
+  done: 'Done',
+  /** Its window ended before anything was changed. */
+  givenUp: 'GivenUp',
+  /** Another upgrade, or none, was asked for before anything was changed. */
+  withdrawn: 'Withdrawn',
+} as const;
+export type EndReason = (typeof EndReason)[keyof typeof EndReason];
+
+/** Flotilla: annotation of a ClusterVersion whose channel an upgrade has changed and that was not sent yet: the channel before, a space, the one since. */
+export const CHANNEL_ANNOTATION = 'flotilla.io/channel-before-upgrade';
 
 /** What owners of a cluster are told of (spec/muo 8.1). */
 export const NotificationState = {
@@ -55,6 +70,8 @@ export const NotificationState = {
   workersFinished: 'StateWorkerPlaneFinishedSL',
   healthCheck: 'StateHealthCheckSL',
   preHealthCheck: 'StatePreHealthCheckSL',
+  /** Flotilla: withdrawn after its start was told, before it changed anything. OCM's policies have no such word of the operator: a service log. */
+  cancelled: 'StateCancelledSL',
 } as const;
 export type NotificationState = (typeof NotificationState)[keyof typeof NotificationState];
 
