@@ -6,7 +6,7 @@ import { type Client, isAlreadyExists } from '@flotilla/runtime';
 /** What steps change in the cluster. Each may be repeated. */
 export interface ClusterWrites {
   /** Merges into the ClusterVersion; resolves to what it is then. */
-  patchClusterVersion(clusterVersion: ClusterVersion, patch: Record<string, unknown>, signal: AbortSignal): Promise<ClusterVersion>;
+  patchClusterVersion(clusterVersion: ClusterVersion, patch: object, signal: AbortSignal): Promise<ClusterVersion>;
   createMachineSet(set: KubeObject, signal: AbortSignal): Promise<void>;
   deleteMachineSet(set: MachineSet, signal: AbortSignal): Promise<void>;
   /** Has the files of nodes read anew, for they changed. */
@@ -16,15 +16,15 @@ export interface ClusterWrites {
 /** Where FedRAMP clusters watch files of nodes. */
 const FILE_INTEGRITY: Required<Ref> = { namespace: 'openshift-file-integrity', name: 'osd-fileintegrity' };
 
-/** Writes through a client. @param onClusterVersion told of each change, before any watch is */
+/** Writes through a client. @param onClusterVersion told of what each change made of it, before any watch is */
 export function createClusterWrites(
   client: Pick<Client, 'patch' | 'create' | 'delete'>,
-  onClusterVersion: (before: ClusterVersion, after: ClusterVersion) => void,
+  onClusterVersion: (clusterVersion: ClusterVersion) => void,
 ): ClusterWrites {
   return {
-    async patchClusterVersion(clusterVersion, patch, signal) {
+    async patchClusterVersion(_, patch, signal) {
       const after = await client.patch(ClusterVersion, { name: CLUSTER_VERSION_NAME }, patch, { type: 'merge', signal });
-      onClusterVersion(clusterVersion, after);
+      onClusterVersion(after);
       return after;
     },
     async createMachineSet(set, signal) {

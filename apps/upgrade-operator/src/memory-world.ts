@@ -95,7 +95,12 @@ export class MemoryWorld {
           if (this.dependency) throw this.dependency;
         },
       },
-      provider: { refresh: () => this.provider(), problem: () => this.providerProblem, watch: this.#providers },
+      provider: {
+        refresh: () => this.provider(),
+        whileUnchanged: (act) => act(),
+        problem: () => this.providerProblem,
+        watch: this.#providers,
+      },
       alerts: { paging: async () => [] },
       nodes: { stuck: async () => this.stuck },
       metrics: this.#gauges(),

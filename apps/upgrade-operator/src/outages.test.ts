@@ -96,7 +96,13 @@ function surroundingsAt(places: Places, timeoutMs: number, gates: readonly strin
     dependencies: { check: ({ urls }, signal) => createDependencyProbe(common).check(urls, timeoutMs / 1000, signal) },
     notifier: createNotifier({ config: source, ocm, logger }),
     provider: createProvider({
-      client: { get: async () => undefined, create: nothing, patch: nothing, delete: nothing },
+      client: {
+        get: async () => undefined,
+        list: async () => ({ items: [], resourceVersion: '' }),
+        create: nothing,
+        patch: nothing,
+        delete: nothing,
+      },
       namespace: 'n',
       config: source,
       ocm,
@@ -123,6 +129,7 @@ async function walk(step: Step, places: Places, timeoutMs = LONG_MS, gates: read
     target: { kind: 'version', version: '4.14.12', channel: 'stable-4.14' },
     cluster: { clusterVersion, clusterOperators: [], pools: [pool], nodes: [], machineSets: [], machines: [] },
     isCommenced: false,
+    whileAsked: (act) => act(),
     config,
     nowMs: Date.now(),
     ports,

@@ -132,8 +132,10 @@ export interface ProviderProblem {
 
 /** Whoever decides that there is an upgrade (spec/muo 3.2). */
 export interface Provider {
-  /** Asks whether the UpgradeConfig is still what is wanted, and changes it when not: then true. */
+  /** Asks whether the UpgradeConfig is still what is wanted, and changes it when not: then true. One at a time: another call waits for its turn. */
   refresh(signal: AbortSignal): Promise<boolean>;
+  /** Runs the act while the provider changes nothing. */
+  whileUnchanged<T>(act: () => Promise<T>): Promise<T>;
   /** What came of it when it was asked last; undefined when nothing is wrong. */
   readonly problem: () => ProviderProblem | undefined;
   /** Wakes the UpgradeConfig when that changes. */

@@ -2,6 +2,7 @@ import { ClusterOperator, type RelatedObject } from '@flotilla/api/config';
 import { UpgradeCondition, UpgradeConfig, type UpgradeHistory } from '@flotilla/api/managed';
 import type { Client, Clock, Logger, Metrics, WatchCache } from '@flotilla/runtime';
 import { type OperatorReport, type ReportedCondition, startClusterOperatorReporter } from '@flotilla/runtime/cluster-operator';
+import { isWithdrawn } from '@flotilla/upgrade';
 
 /** How the operator reports itself. */
 export interface SelfReportOptions {
@@ -55,7 +56,7 @@ function degradedOf(newest: UpgradeHistory | undefined): ReportedCondition | und
   if (unconfigured) return because('OperatorNotConfigured', unconfigured.message || 'The ConfigMap of the operator cannot be used.');
   const invalid = isFalse(UpgradeCondition.validated);
   if (invalid) return because('UpgradeConfigInvalid', invalid.message || 'The UpgradeConfig cannot be carried out.');
-  if (newest?.phase !== 'Failed') return undefined;
+  if (newest?.phase !== 'Failed' || isWithdrawn(newest)) return undefined;
   return because('UpgradeFailed', `The upgrade to ${newest.version} was given up; its conditions in the UpgradeConfig say why.`);
 }
 

@@ -17,6 +17,7 @@ import { createMonitoringAccess, type MonitoringAccess, SERVICES, type ServiceEn
 import { createOcm, type OcmClient, type OcmOptions } from './clients/ocm.ts';
 import { createPrometheus } from './clients/prometheus.ts';
 import { createReleaseSource } from './clients/release-source.ts';
+import type { RetryPolicy } from './clients/retry.ts';
 import { createAlertHistory } from './health/alerts.ts';
 import { createHealthChecks } from './health/health-checks.ts';
 import { createNodeReports } from './health/stuck-nodes.ts';
@@ -31,6 +32,8 @@ import type { Ports } from './ports.ts';
 
 /** How long services are waited for, and how often they are asked again. */
 type Patience = Pick<HttpSurroundings, 'retry' | 'timeoutMs'>;
+
+const NO_RETRY: RetryPolicy = { retries: 0, baseMs: 0, jitter: 0, maxMs: 0 };
 
 /** Connects the services of the cluster, and syncs with the provider until the signal aborts. */
 export const createPorts: PortsFactory = (deps, caches, signal) => connect(deps, caches, { signal });
@@ -50,6 +53,8 @@ function connect(
   const stack = new AsyncDisposableStack();
   signal.addEventListener('abort', () => void stack.disposeAsync(), { once: true });
   const surroundings: HttpSurroundings = { clock, proxy, ...patience };
+  /** What a pass or the sync asks: both come again by themselves, and what they hold must not wait for a service. */
+  const once: HttpSurroundings = { ...surroundings, retry: NO_RETRY };
   const key = refKey({ namespace, name: UPGRADE_CONFIG_NAME });
 
   const configuration = watchOperatorConfig(client, namespace, { logger, metrics, clock });
@@ -58,21 +63,21 @@ function connect(
   const operatorMetrics = createOperatorMetrics(metrics.registry, clusterId);
 
   const access = createMonitoringAccess({ client, clock });
-  const prometheus = stack.use(createPrometheus({ ...surroundings, ...reach(access, SERVICES.prometheus, settings.prometheusUrl) }));
-  const alertmanager = stack.use(
-    createAlertmanager({ ...surroundings, ...reach(access, SERVICES.alertmanager, settings.alertmanagerUrl) }),
-  );
+  const prometheus = stack.use(createPrometheus({ ...once, ...reach(access, SERVICES.prometheus, settings.prometheusUrl) }));
+  const alertmanager = stack.use(createAlertmanager({ ...once, ...reach(access, SERVICES.alertmanager, settings.alertmanagerUrl) }));
   const findValidation = async () =>
     settings.deploymentValidationUrl ? new URL(settings.deploymentValidationUrl) : access.find(SERVICES.deploymentValidation);
   const validation = stack.use(
-    createDeploymentValidation({ ...surroundings, url: async () => (await findValidation()) ?? access.url(SERVICES.deploymentValidation) }),
+    createDeploymentValidation({ ...once, url: async () => (await findValidation()) ?? access.url(SERVICES.deploymentValidation) }),
   );
-  const probe = stack.use(createDependencyProbe(surroundings));
-  const ocm = stack.use(createOcmSwitch({ ...surroundings, identity: createClusterIdentity({ client, clusterId, clock }) }));
+  const probe = stack.use(createDependencyProbe(once));
+  const identity = createClusterIdentity({ client, clusterId, clock });
+  const ocm = stack.use(createOcmSwitch({ ...surroundings, identity }));
+  const policies = stack.use(createOcmSwitch({ ...once, identity }));
 
   const events = createEventRecorder({ client, controller: OPERATOR_NAME, instance: hostname(), logger, metrics, clock });
   stack.defer(() => events.close());
-  const provider = createProvider({ client, namespace, config, ocm: ocm.at, logger: logger.child({ controller: 'provider' }) });
+  const provider = createProvider({ client, namespace, config, ocm: policies.at, logger: logger.child({ controller: 'provider' }) });
   const synced = Promise.all([configuration.cache.synced(), caches.clusterVersions.synced()]);
   const onWake = (listener: () => void): void => {
     configuration.cache.subscribe(listener);
@@ -112,7 +117,7 @@ function connect(
     nodes: createNodeReports(client, clock),
     metrics: operatorMetrics,
     events,
-    releases: stack.use(createReleaseSource({ ...surroundings, client })),
+    releases: stack.use(createReleaseSource({ ...once, client })),
   };
 }
 

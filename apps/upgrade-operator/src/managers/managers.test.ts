@@ -95,9 +95,11 @@ describe('an UpgradeConfig is made what its provider wants', () => {
     },
     { name: 'not begun and different', current: stored('Pending'), wanted: other, act: 'change' },
     { name: 'without a history and different', current: stored(), wanted: other, act: 'change' },
-    { name: 'under way and different', current: stored('Upgrading'), wanted: other, act: 'later' },
-    { name: 'under way and not wanted', current: stored('Upgrading'), wanted: undefined, act: 'later' },
-    { name: 'done and not wanted', current: stored('Upgraded'), wanted: undefined, act: 'remove' },
+    { name: 'sent and different', current: stored('Upgrading'), wanted: other, isSent: true, act: 'later' },
+    { name: 'sent and not wanted', current: stored('Upgrading'), wanted: undefined, isSent: true, act: 'later' },
+    { name: 'begun, not sent and different', current: stored('Upgrading'), wanted: other, act: 'change' },
+    { name: 'begun, not sent and not wanted', current: stored('Upgrading'), wanted: undefined, act: 'remove' },
+    { name: 'done and not wanted', current: stored('Upgraded'), wanted: undefined, isSent: true, act: 'remove' },
     { name: 'given up and different', current: stored('Failed'), wanted: other, act: 'change' },
     {
       name: 'without extra workers and different in that',
@@ -105,7 +107,7 @@ describe('an UpgradeConfig is made what its provider wants', () => {
       wanted: spec,
       act: 'change',
     },
-  ])('$name: $act', ({ current, wanted, act }) => expect(planRefresh(current, wanted).act).toBe(act));
+  ])('$name: $act', ({ current, wanted, isSent = false, act }) => expect(planRefresh(current, wanted, () => isSent).act).toBe(act));
 });
 
 describe('the sync', () => {

@@ -1,10 +1,12 @@
 import { errorMessage, FlotillaError, isSameJson, mergePatch, refKey } from '@flotilla/api';
+import { CLUSTER_VERSION_NAME, ClusterVersion } from '@flotilla/api/config';
 import { UPGRADE_CONFIG_NAME, UpgradeConfig, type UpgradeConfigSpec } from '@flotilla/api/managed';
-import { type Client, createChannel, isConflict, isNotFound, type Logger } from '@flotilla/runtime';
-import { beginningOf, heldMessage, upgradeInForce } from '@flotilla/upgrade';
+import { type Client, createChannel, type Logger } from '@flotilla/runtime';
+import { beginningOf, heldMessage, isCommenced, targetOf, upgradeInForce } from '@flotilla/upgrade';
 import { ClusterUnknownError, type OcmClient } from '../clients/ocm.ts';
 import type { OcmPolicy } from '../clients/ocm-answers.ts';
 import type { ConfigSource, OperatorConfig, Provider, ProviderProblem } from '../ports.ts';
+import { Turns } from '../turns.ts';
 import { byNextRun, isActionable, specOf } from './ocm-policy.ts';
 import { planRefresh, type RefreshPlan } from './refresh-plan.ts';
 
@@ -17,7 +19,7 @@ export class ProviderError extends FlotillaError {
 
 /** What a provider works with. */
 export interface ProviderOptions {
-  readonly client: Pick<Client, 'get' | 'create' | 'patch' | 'delete'>;
+  readonly client: Pick<Client, 'get' | 'list' | 'create' | 'patch' | 'delete'>;
   readonly namespace: string;
   readonly config: Pick<ConfigSource, 'current'>;
   /** OCM, or its agent, at the configured address. */
@@ -42,21 +44,26 @@ export function createProvider(options: ProviderOptions): Provider {
     if (problem) logger.info({ reason: problem.reason, message: problem.message }, 'The UpgradeConfig may not be what is wanted');
     watch.enqueue(refKey({ namespace, name: UPGRADE_CONFIG_NAME }));
   };
+  const [refreshes, changes] = [new Turns(), new Turns()];
+  const refresh = async (signal: AbortSignal): Promise<boolean> => {
+    signal.throwIfAborted();
+    const ocm = ocmOf(options);
+    if (!ocm) return false;
+    try {
+      const { wanted, unreadable } = await wantedByOcm(ocm.client, ocm.config, signal);
+      const { plan, isChanged } = await changes.take(() => carryOut(options, wanted, signal));
+      say(plan.act === 'later' ? heldProblem(plan.current, wanted) : unreadable);
+      return isChanged;
+    } catch (error) {
+      signal.throwIfAborted();
+      say({ reason: 'ProviderUnavailable', message: errorMessage(error) });
+      throw error;
+    }
+  };
   return {
-    async refresh(signal) {
-      const ocm = ocmOf(options);
-      if (!ocm) return false;
-      try {
-        const { wanted, unreadable } = await wantedByOcm(ocm.client, ocm.config, signal);
-        const { plan, isChanged } = await carryOut(options, wanted, signal);
-        say(plan.act === 'later' ? heldProblem(plan.current, wanted) : unreadable);
-        return isChanged;
-      } catch (error) {
-        signal.throwIfAborted();
-        say({ reason: 'ProviderUnavailable', message: errorMessage(error) });
-        throw error;
-      }
-    },
+    // What one was told first must not be written after what another was told since.
+    refresh: (signal) => refreshes.take(() => refresh(signal)),
+    whileUnchanged: (act) => changes.take(act),
     problem: () => (ocmOf(options) ? last : undefined),
     watch,
   };
@@ -126,26 +133,33 @@ async function wantedByOcm(ocm: OcmClient, { upgradeType }: OperatorConfig, sign
   };
 }
 
-/** What the operator says of the UpgradeConfig comes between a look and a write now and then. */
-const LOOKS = 5;
-
-/** Looks and decides anew when somebody else changed the UpgradeConfig meanwhile. */
+/** Makes the UpgradeConfig what is wanted, by what the API server says of it and of the cluster at this moment. */
 async function carryOut(options: ProviderOptions, wanted: UpgradeConfigSpec | undefined, signal: AbortSignal) {
-  for (let looks = 1; ; looks++) {
-    const current = await readCurrent(options, signal);
-    const plan = planRefresh(current, wanted);
-    try {
-      return { plan, isChanged: await write(options, current, plan, signal) };
-    } catch (error) {
-      signal.throwIfAborted();
-      if (looks < LOOKS && (isConflict(error) || isNotFound(error))) continue;
-      const what = plan.act === 'remove' ? 'unable to remove existing UpgradeConfig' : 'unable to apply UpgradeConfig changes';
-      throw new ProviderError(what, error);
-    }
+  const current = await readCurrent(options, signal);
+  const clusterVersion = current && (await readClusterVersion(options, signal));
+  const plan = planRefresh(current, wanted, (upgradeConfig) => {
+    const target = targetOf(upgradeInForce(upgradeConfig).upgradeConfig.spec);
+    return clusterVersion !== undefined && target !== undefined && isCommenced(clusterVersion, target);
+  });
+  try {
+    return { plan, isChanged: await write(options, current, plan, signal) };
+  } catch (error) {
+    signal.throwIfAborted();
+    const what = plan.act === 'remove' ? 'unable to remove existing UpgradeConfig' : 'unable to apply UpgradeConfig changes';
+    throw new ProviderError(what, error);
   }
 }
 
-/** Whether it changed anything. */
+async function readClusterVersion({ client }: ProviderOptions, signal: AbortSignal): Promise<ClusterVersion | undefined> {
+  const only = { fieldSelector: `metadata.name=${CLUSTER_VERSION_NAME}`, signal };
+  const answer = await client.list(ClusterVersion, only).catch((error: unknown) => {
+    signal.throwIfAborted();
+    throw new ProviderError('unable to retrieve clusterversions', error);
+  });
+  return answer.items[0];
+}
+
+/** Whether it changed anything; what is gone, or another's by now, was changed by somebody else. */
 async function write(
   { client, namespace, logger }: ProviderOptions,
   current: UpgradeConfig | undefined,
@@ -153,21 +167,22 @@ async function write(
   signal: AbortSignal,
 ): Promise<boolean> {
   const ref = { namespace, name: UPGRADE_CONFIG_NAME };
-  const { uid, resourceVersion } = current?.metadata ?? {};
+  const uid = current?.metadata.uid;
   switch (plan.act) {
     case 'nothing':
     case 'later':
       return false;
     case 'remove':
       logger.info('Removing the UpgradeConfig: no upgrade is wanted any more');
-      return client.delete(UpgradeConfig, ref, { uid, signal });
+      await client.delete(UpgradeConfig, ref, { uid, signal });
+      return true;
     case 'create':
       logger.info({ version: plan.spec.desired.version, upgradeAt: plan.spec.upgradeAt }, 'Creating the UpgradeConfig');
       await client.create(UpgradeConfig, { ...OBJECT, metadata: ref, spec: plan.spec }, { signal });
       return true;
     case 'change': {
       logger.info({ version: plan.spec.desired.version, upgradeAt: plan.spec.upgradeAt }, 'Changing the UpgradeConfig');
-      const patch = { metadata: { uid, resourceVersion }, spec: mergePatch(current?.spec ?? {}, plan.spec) };
+      const patch = { metadata: { uid }, spec: mergePatch(current?.spec ?? {}, plan.spec) };
       await client.patch(UpgradeConfig, ref, patch, { type: 'merge', signal });
       return true;
     }

@@ -35,6 +35,8 @@ export function descriptionOf({ state, upgradeConfig, entry, detail = '' }: Noti
         : `Workers of this cluster were upgraded to version ${version}.${leftBehind(detail)}`;
     case NotificationState.healthCheck:
       return `The upgrade to version ${version} found problems in this cluster: ${detail}`;
+    case NotificationState.cancelled:
+      return `The upgrade to version ${version} was withdrawn before it changed anything: this cluster stays as it is.`;
     case NotificationState.preHealthCheck:
       return `The cluster is to be upgraded to version ${version} at ${upgradeConfig.spec.upgradeAt}; a check ahead of it found problems: ${detail}`;
   }
@@ -54,6 +56,7 @@ const SUMMARIES: Readonly<Partial<Record<NotificationState, string>>> = {
   [NotificationState.workersFinished]: 'Cluster upgrade: workers finished',
   [NotificationState.healthCheck]: 'Cluster upgrade: the cluster is not healthy',
   [NotificationState.preHealthCheck]: 'Cluster upgrade: the cluster is not ready for its upgrade',
+  [NotificationState.cancelled]: 'Cluster upgrade: cancelled',
 };
 
 /** Without the word of a delay that is tried again: the reference's text has none, so it is read back as skipped (spec/muo 7.6). */

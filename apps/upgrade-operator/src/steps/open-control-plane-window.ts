@@ -6,12 +6,13 @@ import { done, MINUTE, type Step } from './step.ts';
 export const openControlPlaneWindow: Step = {
   name: 'open-control-plane-window',
   endsWithCommencement: false,
-  async run({ entry, target, cluster, config, nowMs, ports, signal }) {
+  async run({ entry, target, cluster, config, nowMs, ports, whileAsked, signal }) {
     const { controlPlaneTime, ignoredAlerts } = config.maintenance;
     const { version } = target;
     if (isTrue(entry, UpgradeCondition.controlPlaneWindowCreated) || hasCompleted(cluster.clusterVersion, version)) return done;
     const endsAt = nowMs + controlPlaneTime * MINUTE;
-    await ports.silences.startControlPlane({ version, endsAt, criticalAlerts: ignoredAlerts.controlPlaneCriticals }, signal);
+    const window = { version, endsAt, criticalAlerts: ignoredAlerts.controlPlaneCriticals };
+    await whileAsked(() => ports.silences.startControlPlane(window, signal));
     return done;
   },
 };

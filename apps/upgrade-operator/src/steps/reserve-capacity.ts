@@ -6,7 +6,7 @@ import { done, failed, MINUTE, type Step, waiting } from './step.ts';
 export const reserveCapacity: Step = {
   name: 'reserve-capacity',
   endsWithCommencement: true,
-  async run({ upgradeConfig, cluster, config, nowMs, ports, writes, notify, logger, signal }) {
+  async run({ upgradeConfig, cluster, config, nowMs, ports, writes, whileAsked, notify, logger, signal }) {
     const { timeOut, extraMachinePools } = config.scale;
     if (!upgradeConfig.spec.capacityReservation) return done;
     if (!hasWorkerSet(cluster.machineSets) && extraMachinePools.length === 0) {
@@ -19,7 +19,7 @@ export const reserveCapacity: Step = {
         return failed('failed to get any machinesets to scale');
       case 'create':
         for (const set of surge.sets) {
-          await writes.createMachineSet(set, signal);
+          await whileAsked(() => writes.createMachineSet(set, signal));
           logger.info({ machineSet: set.metadata.name }, 'Reserved capacity');
         }
         return waiting(`MachineSet ${surge.sets.map(({ metadata }) => metadata.name).join(', ')}`);

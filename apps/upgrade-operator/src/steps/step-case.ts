@@ -64,6 +64,7 @@ export async function runStepCase(name: string, given: StepCase = {}): Promise<S
     nowMs,
     ports: world.ports,
     writes: recordWrites(writes),
+    whileAsked: (act) => act(),
     drains: { force: async () => given.drain ?? { isLate: false } },
     notify: async (state: NotificationState, detail?: string) => {
       told.push(detail === undefined ? state : `${state} ${detail}`);

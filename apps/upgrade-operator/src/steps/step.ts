@@ -1,3 +1,4 @@
+import { FlotillaError } from '@flotilla/api';
 import type { NotificationState, UpgradeConfig, UpgradeHistory } from '@flotilla/api/managed';
 import type { Logger } from '@flotilla/runtime';
 import type { ObservedCluster, StepEnd, StepName, UpgradeTarget } from '@flotilla/upgrade';
@@ -19,6 +20,11 @@ export interface StepContext {
   readonly ports: Ports;
   readonly writes: ClusterWrites;
   readonly drains: NodeDrains;
+  /**
+   * Runs the act when the API server says that this upgrade is still asked for, and throws a WithdrawnError when it does not; its provider changes
+   * nothing meanwhile. Whatever is made for an upgrade, and the sending of the cluster, is done in it. Once the cluster was sent, nothing is asked.
+   */
+  readonly whileAsked: <T>(act: () => Promise<T>) => Promise<T>;
   /** Has something told once in this upgrade; does not wait for long, and never fails. */
   readonly notify: (state: NotificationState, detail?: string) => Promise<Told>;
   readonly logger: Logger;
@@ -35,7 +41,14 @@ export type StepOutcome = StepEnd & {
   readonly goesOn?: boolean;
 };
 
-/** One step of an upgrade. What it throws counts as failed. */
+/** The upgrade is not asked for any more, and has changed nothing: its pass ends. Code `FLOTILLA_UPGRADE_WITHDRAWN`. */
+export class WithdrawnError extends FlotillaError {
+  constructor(message: string) {
+    super('FLOTILLA_UPGRADE_WITHDRAWN', message);
+  }
+}
+
+/** One step of an upgrade. What it throws counts as failed, but for a WithdrawnError. */
 export interface Step {
   readonly name: StepName;
   /** It is done as soon as the cluster was sent to the target: what it is good for is over. */

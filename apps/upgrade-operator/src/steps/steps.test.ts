@@ -189,7 +189,8 @@ describe('commence', () => {
     }));
   test('changes the channel first', async () => {
     const { writes, outcome } = await step({ version: { spec: { channel: 'fast-4.14' }, status: { availableUpdates: [] } } });
-    expect(writes).toEqual(['ClusterVersion {"spec":{"channel":"stable-4.14"}}']);
+    const metadata = '{"annotations":{"flotilla.io/channel-before-upgrade":"fast-4.14 stable-4.14"}}';
+    expect(writes).toEqual([`ClusterVersion {"metadata":${metadata},"spec":{"channel":"stable-4.14"}}`]);
     expect(outcome).toMatchObject({ kind: 'waiting', reason: expect.stringContaining('4.14.12') });
   });
   test('takes a conditional update with its image', async () => {

@@ -2,7 +2,7 @@
 import { errorMessage } from '@flotilla/api';
 import { NotificationState, UpgradeCondition } from '@flotilla/api/managed';
 import { stepConditions, surgeRemains } from '@flotilla/upgrade';
-import type { Step, StepContext, StepOutcome } from '../../steps/step.ts';
+import { type Step, type StepContext, type StepOutcome, WithdrawnError } from '../../steps/step.ts';
 import type { UpgradeDraft } from './status.ts';
 import type { Timers } from './timers.ts';
 
@@ -41,6 +41,7 @@ async function runStep(step: Step, context: StepContext): Promise<StepOutcome> {
   try {
     return await step.run(context);
   } catch (error) {
+    if (error instanceof WithdrawnError) throw error;
     return { kind: 'failed', message: errorMessage(error) };
   }
 }

@@ -1,6 +1,6 @@
 import { CLUSTER_VERSION_NAME, type ClusterVersion } from '@flotilla/api/config';
 import { UPGRADE_CONFIG_NAME, type UpgradeConfig } from '@flotilla/api/managed';
-import type { ObservedCluster } from '@flotilla/upgrade';
+import type { ObservedCluster, ObservedMachines } from '@flotilla/upgrade';
 import type { Caches } from '../../caches.ts';
 import type { OwnWrites } from '../../own-writes.ts';
 
@@ -22,8 +22,13 @@ export function observeCluster(caches: Caches, written: Written): ObservedCluste
     clusterVersion,
     clusterOperators: caches.clusterOperators.list(),
     pools: caches.pools.list(),
-    nodes: caches.nodes.list(),
-    machineSets: caches.machineSets.list(),
-    machines: caches.machines.list(),
+    ...observeMachines(caches),
   };
 }
+
+/** The machines as of now. */
+export const observeMachines = ({ nodes, machineSets, machines }: Caches): ObservedMachines => ({
+  nodes: nodes.list(),
+  machineSets: machineSets.list(),
+  machines: machines.list(),
+});

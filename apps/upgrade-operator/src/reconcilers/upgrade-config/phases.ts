@@ -1,11 +1,13 @@
 /** What a pass looks at in each phase, and does there. */
 import { errorMessage } from '@flotilla/api';
 import {
+  EndReason,
   FeatureGateName,
   NotificationState,
   UpgradeCondition,
   type UpgradeConfig,
   UpgradeConfig as UpgradeConfigKind,
+  type UpgradeHistory,
   type UpgradePhase,
   type UpgradeType,
 } from '@flotilla/api/managed';
@@ -24,10 +26,12 @@ import {
 } from '@flotilla/upgrade';
 import type { ClusterWrites } from '../../cluster-writes.ts';
 import type { NodeDrains } from '../../drain/node-drains.ts';
+import type { Leftovers } from '../../leftovers.ts';
 import type { NotificationOutbox } from '../../notification-outbox.ts';
 import type { OperatorConfig, Ports } from '../../ports.ts';
-import type { Step, StepContext, Told } from '../../steps/step.ts';
+import { type Step, type StepContext, type Told, WithdrawnError } from '../../steps/step.ts';
 import { giveUp, walkSteps } from './apply.ts';
+import { assertAsked, whileAsked } from './asked.ts';
 import type { Written } from './observe.ts';
 import { closeOpenWindows } from './open-windows.ts';
 import { givesUpAt, poolFacts } from './plan.ts';
@@ -37,13 +41,14 @@ import type { Timers } from './timers.ts';
 
 /** What outlives a pass. */
 export interface PassDeps {
-  readonly client: Pick<Client, 'patch'>;
+  readonly client: Pick<Client, 'get' | 'patch'>;
   readonly ports: Ports;
   readonly writes: ClusterWrites;
   readonly drains: NodeDrains;
   /** The steps of an upgrade, in order. */
   readonly steps: (type: UpgradeType) => readonly Step[];
   readonly outbox: NotificationOutbox;
+  readonly leftovers: Leftovers;
   readonly retries: Retries;
   readonly written: Written;
   readonly clock: Clock;
@@ -72,12 +77,14 @@ export const lookAt: Readonly<Record<UpgradePhase, (pass: Pass) => Promise<Manag
   Pending: lookAtPending,
   Upgrading: lookAtUpgrading,
   Upgraded: async (pass) => {
+    pass.draft.sayEnded(EndReason.done);
     await repeatNotifications(pass);
     await closeOpenWindows(pass);
     await reportResult(pass);
     return NOTHING;
   },
   Failed: async (pass) => {
+    pass.draft.sayEnded(EndReason.givenUp);
     await repeatNotifications(pass);
     await closeOpenWindows(pass);
     return NOTHING;
@@ -93,7 +100,8 @@ async function checkEarly({ upgradeConfig, cluster, config, draft, clock, ports,
     logger.warn({ reason: errorMessage(error) }, 'The early health check failed');
     return undefined;
   });
-  if (verdict?.tokens) await notify({ ...pass, upgradeConfig, draft, clock, ports }, NotificationState.preHealthCheck, verdict.tokens);
+  if (verdict?.tokens)
+    await notify({ ...pass, upgradeConfig, draft, clock, ports }, NotificationState.preHealthCheck, { detail: verdict.tokens });
 }
 
 async function lookAtPending(pass: Pass): Promise<ManagedUpgradeLook> {
@@ -110,8 +118,10 @@ async function lookAtPending(pass: Pass): Promise<ManagedUpgradeLook> {
   }
   try {
     const isReplaced = await ports.provider.refresh(signal);
+    if (!isReplaced) await assertAsked(pass);
     return { ...NOTHING, isValid: true, isDue, provider: isReplaced ? 'replaced' : 'agrees' };
-  } catch {
+  } catch (error) {
+    if (error instanceof WithdrawnError) throw error;
     // Its provider says why, in the condition about what is asked for.
     timers.lookAgain(retries.after('provider'));
     return NOTHING;
@@ -163,7 +173,7 @@ async function resolveVersion({ client, upgradeConfig, written, timers, signal }
   const { namespace, name, uid } = upgradeConfig.metadata;
   const patch = { metadata: { uid }, spec: { desired: { version } } };
   const stored = await client.patch(UpgradeConfigKind, { namespace, name }, patch, { type: 'merge', signal });
-  written.upgradeConfigs.note(upgradeConfig, stored);
+  written.upgradeConfigs.note(stored);
   timers.lookAgain(0);
 }
 
@@ -210,7 +220,8 @@ function contextFor(pass: Pass, target: UpgradeTarget, commenced: boolean): Step
     ports,
     writes,
     drains,
-    notify: (state, detail) => notify(pass, state, detail),
+    whileAsked: whileAsked(pass, commenced),
+    notify: (state, detail) => notify(pass, state, { detail }),
     logger,
     signal,
   };
@@ -218,18 +229,22 @@ function contextFor(pass: Pass, target: UpgradeTarget, commenced: boolean): Step
 
 type Telling = Pick<Pass, 'upgradeConfig' | 'draft' | 'clock' | 'ports' | 'outbox'>;
 
-/** Has something told once in an upgrade; what could not be told is remembered, and told later. */
-export async function notify({ upgradeConfig, draft, ports, outbox }: Telling, state: NotificationState, detail?: string): Promise<Told> {
-  const earlier = draft.entry.notifications?.find((each) => each.state === state);
+/** Has something told once in an upgrade; what could not be told is remembered, and told later. @param options `of`: of an earlier attempt */
+export async function notify(
+  { upgradeConfig, draft, ports, outbox }: Telling,
+  state: NotificationState,
+  { detail, of }: { readonly detail?: string | undefined; readonly of?: UpgradeHistory } = {},
+): Promise<Told> {
+  const earlier = (of ?? draft.entry).notifications?.find((each) => each.state === state);
   if (earlier?.time !== undefined) return { isTold: true };
-  if (!earlier) draft.noteNotification(state, { isTold: false, detail });
+  if (!earlier) draft.noteNotification(state, { isTold: false, detail }, of);
   const told = await outbox.tell({
     state,
-    upgradeConfig,
-    entry: draft.entry,
+    upgradeConfig: of?.begunWith ? { ...upgradeConfig, spec: { ...upgradeConfig.spec, ...of.begunWith } } : upgradeConfig,
+    entry: of ?? draft.entry,
     ...((earlier?.detail ?? detail) ? { detail: earlier?.detail ?? detail } : {}),
   });
-  draft.noteNotification(state, told);
+  draft.noteNotification(state, told, of);
   const problem = told.isTold ? undefined : told.problem;
   if (told.isTold || problem !== undefined) ports.metrics.notificationFailed(state, !told.isTold);
   if (told.isTold) ports.metrics.notificationSent(state, draft.entry.version ?? '');
@@ -247,7 +262,7 @@ async function repeatNotifications(pass: Pass): Promise<void> {
   for (const { state, time, detail } of pass.draft.entry.notifications ?? []) {
     const known = Object.values(NotificationState).find((one) => one === state);
     if (!known || time !== undefined) continue;
-    const { isTold } = await notify(pass, known, detail);
+    const { isTold } = await notify(pass, known, { detail });
     const condition = SENT[known];
     if (isTold && condition) pass.draft.endStep(condition, { kind: 'done' });
     if (isTold && known === NotificationState.failed) pass.draft.sayFailed(isTold);
@@ -257,7 +272,7 @@ async function repeatNotifications(pass: Pass): Promise<void> {
 /** Says once how the upgrade went: whether anybody was paged for it (spec/muo 2.2). */
 async function reportResult({ draft, upgradeConfig, ports, retries, timers, logger, signal }: Pass): Promise<void> {
   const { version = '', precedingVersion = '', startTime, completeTime } = draft.entry;
-  const key = `result ${upgradeConfig.metadata.uid} ${version}`;
+  const key = `result ${upgradeConfig.metadata.uid} ${version} ${startTime}`;
   if (startTime === undefined || completeTime === undefined || retries.isDone(key)) return;
   try {
     const alerts = await ports.alerts.paging(Date.parse(startTime), Date.parse(completeTime), signal);

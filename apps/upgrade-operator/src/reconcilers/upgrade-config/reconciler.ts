@@ -4,26 +4,29 @@ import { advanceUpgrade } from '@flotilla/machines';
 import {
   type Channel,
   type Client,
-  isConflict,
+  pause,
   type ReconcileContext,
   type ReconcileResult,
   type Reconciler,
   startReconciler,
 } from '@flotilla/runtime';
-import { heldMessage, type UpgradeBeginning, upgradeInForce } from '@flotilla/upgrade';
+import { heldMessage, isUnderChange, type UpgradeBeginning, upgradeInForce, workerPools } from '@flotilla/upgrade';
 import { createClusterWrites } from '../../cluster-writes.ts';
+import { Leftovers } from '../../leftovers.ts';
 import { restoreGauges } from '../../metrics/restored-gauges.ts';
 import { NotificationOutbox } from '../../notification-outbox.ts';
 import { OwnWrites } from '../../own-writes.ts';
 import type { UpgradeMetrics } from '../../ports.ts';
+import { WithdrawnError } from '../../steps/step.ts';
 import type { ReconcilerDeps } from '../deps.ts';
-import { observeCluster, observeUpgradeConfig } from './observe.ts';
+import { observeCluster, observeMachines, observeUpgradeConfig } from './observe.ts';
 import { lookAt, notify, type Pass, type PassDeps } from './phases.ts';
 import { momentsOf } from './plan.ts';
 import { Retries } from './retries.ts';
-import { UpgradeDraft } from './status.ts';
+import { UpgradeConfigGoneError, UpgradeDraft } from './status.ts';
 import { Timers } from './timers.ts';
 import { clusterWatches, upgradeConfigWatch } from './wakes.ts';
+import { absentSubject, Farewell, isSent, tellOfWithdrawn, withdraw } from './withdrawal.ts';
 
 /** What the reconciler works with. */
 export interface UpgradeConfigDeps extends ReconcilerDeps {
@@ -45,7 +48,8 @@ export function startUpgradeConfigs(deps: UpgradeConfigDeps, signal: AbortSignal
     upgradeConfigs: new OwnWrites<NonNullable<Pass['upgradeConfig']>>(),
     clusterVersions: new OwnWrites<Pass['cluster']['clusterVersion']>(),
   };
-  const shared: PassDeps = {
+  const writes = createClusterWrites(client, (after) => written.clusterVersions.note(after));
+  const shared: Shared = {
     client,
     ports,
     clock,
@@ -54,14 +58,16 @@ export function startUpgradeConfigs(deps: UpgradeConfigDeps, signal: AbortSignal
     steps: deps.steps,
     retries: new Retries(retryMs),
     outbox: new NotificationOutbox({ notifier: ports.notifier, clock, signal, wake: () => looks.enqueue(key) }),
-    writes: createClusterWrites(client, (before, after) => written.clusterVersions.note(before, after)),
+    writes,
+    leftovers: new Leftovers({ writes, silences: ports.silences, clock, logger, retryMs }),
+    farewell: new Farewell(),
+    measure: measureOne(ports.metrics),
   };
-  const measure = measureOne(ports.metrics);
   return startReconciler({
     name: 'upgrade-config',
     for: upgradeConfigWatch(caches),
     watches: [...clusterWatches(caches, key), ports.config.watch, ports.provider.watch, looks],
-    reconcile: (_, context) => reconcile(deps, shared, measure, context),
+    reconcile: (_, context) => reconcile(deps, shared, context),
     logger,
     signal,
     metrics,
@@ -70,6 +76,7 @@ export function startUpgradeConfigs(deps: UpgradeConfigDeps, signal: AbortSignal
 }
 
 type Measure = (asked: Pass['upgradeConfig'] | undefined) => void;
+type Shared = PassDeps & { readonly farewell: Farewell; readonly measure: Measure };
 
 /** What was measured of an UpgradeConfig goes when that does, and not again: what is measured while there is none stays. */
 function measureOne(metrics: Pick<UpgradeMetrics, 'resetAll'>): Measure {
@@ -82,17 +89,43 @@ function measureOne(metrics: Pick<UpgradeMetrics, 'resetAll'>): Measure {
 }
 
 /** One pass: as many phases as follow from one another. */
-async function reconcile(
+async function reconcile(deps: UpgradeConfigDeps, shared: Shared, context: ReconcileContext): Promise<ReconcileResult> {
+  const { caches, namespace } = deps;
+  const { written, farewell, measure } = shared;
+  const stored = observeUpgradeConfig(caches, written, namespace);
+  const asked = stored?.metadata.deletionTimestamp ? undefined : stored;
+  measure(asked);
+  await farewell.say(asked?.metadata.uid, observeCluster(caches, written), shared);
+  return asked ? carryOut(deps, shared, asked, context) : takeBackOrphans(deps, shared, context);
+}
+
+/** There is no UpgradeConfig: what was made for one goes, once the cluster is where it was sent. */
+async function takeBackOrphans(
+  { caches, namespace, ports }: UpgradeConfigDeps,
+  { written, leftovers, farewell }: Shared,
+  { signal }: ReconcileContext,
+): Promise<ReconcileResult> {
+  const cluster = observeCluster(caches, written);
+  const machines = observeMachines(caches);
+  if (cluster && isChanging(cluster) && !leftovers.isOwed) {
+    if (leftovers.isSeen(machines, cluster.clusterVersion)) farewell.sayUnattended(cluster, absentSubject(namespace), ports);
+    return {};
+  }
+  const requeueAfterMs = await leftovers.takeBack(machines, cluster?.clusterVersion, signal);
+  return requeueAfterMs === undefined ? {} : { requeueAfterMs };
+}
+
+/** The cluster, or its workers, are on their way to somewhere. */
+const isChanging = ({ clusterVersion, pools }: Pass['cluster']): boolean => isUnderChange(clusterVersion) || workerPools(pools).isUpgrading;
+
+async function carryOut(
   deps: UpgradeConfigDeps,
-  shared: PassDeps,
-  measure: Measure,
+  shared: Shared,
+  asked: Pass['upgradeConfig'],
   { logger, signal }: ReconcileContext,
 ): Promise<ReconcileResult> {
-  const { caches, client, ports, namespace, clock, takeForcedDrain } = deps;
-  const { written } = shared;
-  const asked = observeUpgradeConfig(caches, written, namespace);
-  measure(asked);
-  if (!asked || asked.metadata.deletionTimestamp) return {};
+  const { caches, client, ports, clock } = deps;
+  const { written, farewell } = shared;
   const { upgradeConfig, held } = upgradeInForce(asked);
   const cluster = observeCluster(caches, written);
   const draft = new UpgradeDraft(upgradeConfig, cluster?.clusterVersion, () => clock.now());
@@ -107,18 +140,45 @@ async function reconcile(
     remark === undefined ? undefined : { reason: 'ConfigurationHasUnknownKeys', message: remark },
   );
   draft.say(UpgradeCondition.clusterVersionFound, cluster ? undefined : NO_CLUSTER_VERSION);
-  // The entry is there before anything is done for it.
-  if (draft.isNew || !config || !cluster) await save();
-  if (!config || !cluster) return {};
-  const timers = new Timers();
-  restoreGauges({ spec: upgradeConfig.spec, entry: draft.entry }, ports.metrics);
-  const pass: Pass = { ...shared, upgradeConfig, cluster, config, draft, timers, save, logger, signal };
-  if (draft.entry.phase === 'Upgrading' && takeForcedDrain()) await notify(pass, NotificationState.delayed, 'drain');
+  try {
+    // The entry is there before anything is done for it.
+    if (draft.isNew || !config || !cluster) await save();
+    if (!config || !cluster) return {};
+    const timers = new Timers();
+    restoreGauges({ spec: upgradeConfig.spec, entry: draft.entry }, ports.metrics);
+    const pass: Pass = { ...shared, upgradeConfig, cluster, config, draft, timers, save, logger, signal };
+    await passOver(pass, held, deps.takeForcedDrain);
+    return timers.result;
+  } catch (error) {
+    const isWithdrawn = error instanceof WithdrawnError;
+    if (!isWithdrawn && !(error instanceof UpgradeConfigGoneError)) throw error;
+    logger.info({ reason: error.message }, 'What was asked for has changed in mid-pass');
+    if (isWithdrawn) await save().catch(unlessGone);
+    return { requeueAfterMs: AGAIN_MS };
+  } finally {
+    farewell.remember(upgradeConfig, draft);
+  }
+}
+
+/** Should no watch tell of what the API server has told. */
+const AGAIN_MS = 1_000;
+
+function unlessGone(error: unknown): void {
+  if (!(error instanceof UpgradeConfigGoneError)) throw error;
+}
+
+async function passOver(pass: Pass, held: UpgradeBeginning | undefined, takeForcedDrain: () => boolean): Promise<void> {
+  const { draft, cluster, leftovers, ports, timers, save, signal } = pass;
+  const isUnderWay = draft.entry.phase === 'Upgrading';
+  if (!isUnderWay && (leftovers.isOwed || !isChanging(cluster)))
+    timers.lookAgain(await leftovers.takeBack(cluster, cluster.clusterVersion, signal));
+  if (held && isUnderWay && !isSent(pass.upgradeConfig, cluster)) return withdraw(pass, held);
+  if (isUnderWay && takeForcedDrain()) await notify(pass, NotificationState.delayed, { detail: 'drain' });
   await throughPhases(pass);
+  await tellOfWithdrawn(pass);
   saySynced(pass, held);
   for (const [moment, at] of momentsOf(draft.entry)) ports.metrics.moment(moment, draft.entry.version ?? '', at);
   await save();
-  return timers.result;
 }
 
 const NO_CLUSTER_VERSION = {
@@ -141,7 +201,7 @@ async function throughPhases(pass: Pass): Promise<void> {
   const { draft, timers, save, logger } = pass;
   for (;;) {
     const { phase } = draft.entry;
-    const look = await lookAt[phase](pass);
+    const look = await savingMeanwhile(pass, lookAt[phase](pass));
     pass.signal.throwIfAborted();
     const next = advanceUpgrade(phase, look);
     if (next === phase) return;
@@ -150,13 +210,31 @@ async function throughPhases(pass: Pass): Promise<void> {
     // What was replaced is another object by now: the next pass looks at that.
     if (look.provider === 'replaced') {
       timers.lookAgain(0);
-      return save().catch(unlessConflict);
+      return save();
     }
     // When it began has to be known before its first effect.
     if (next === 'Upgrading') await save();
   }
 }
 
-function unlessConflict(error: unknown): void {
-  if (!isConflict(error)) throw error;
+/** A look that takes longer is waiting for somebody: what it has found so far is saved meanwhile. */
+const SLOW_MS = 1_000;
+
+async function savingMeanwhile<T>({ clock, save, signal }: Pass, look: Promise<T>): Promise<T> {
+  const ended = new AbortController();
+  const stop = AbortSignal.any([ended.signal, signal]);
+  let failure: unknown;
+  const saveOften = async (): Promise<void> => {
+    while (!stop.aborted) {
+      await pause(clock, SLOW_MS, stop);
+      if (!stop.aborted) await save();
+    }
+  };
+  const saving = saveOften().catch((error: unknown) => {
+    failure = error;
+  });
+  const found = await look.finally(() => ended.abort());
+  await saving;
+  if (failure !== undefined) throw failure;
+  return found;
 }

@@ -1,7 +1,7 @@
 /** What events tell of a status that was written: phases, and what goes wrong in them. */
 import { UpgradeCondition, type UpgradeHistory, type UpgradePhase } from '@flotilla/api/managed';
 import type { EventToRecord } from '@flotilla/runtime';
-import { findEntry, stepConditions, withResolvedVersion } from '@flotilla/upgrade';
+import { conditionOf, isWithdrawn, stepConditions } from '@flotilla/upgrade';
 
 type Type = EventToRecord['type'];
 type Told = Pick<EventToRecord, 'type' | 'reason' | 'action' | 'note'>;
@@ -25,17 +25,22 @@ const CONCERNS: ReadonlySet<string> = new Set([
   UpgradeCondition.synced,
 ]);
 
-/** Events between two histories, in the order of the entries. Pure. */
+/** Events between two histories, in the order of the entries: new ones come before all others, and none goes. Pure. */
 export function statusEvents(before: readonly UpgradeHistory[], after: readonly UpgradeHistory[]): Told[] {
-  return after.flatMap((entry) => {
-    const { version = '' } = entry;
-    const old = findEntry(withResolvedVersion(before, version), version);
+  const added = after.length - before.length;
+  return after.flatMap((entry, index) => {
+    const old = before[index - added];
     return [...phaseEvents(old, entry), ...conditionEvents(old, entry)];
   });
 }
 
-function phaseEvents(old: UpgradeHistory | undefined, { phase, version }: UpgradeHistory): Told[] {
+function phaseEvents(old: UpgradeHistory | undefined, entry: UpgradeHistory): Told[] {
+  const { phase, version } = entry;
   if (old?.phase === phase) return [];
+  if (isWithdrawn(entry)) {
+    const note = conditionOf(entry, UpgradeCondition.ended)?.message ?? '';
+    return [{ type: 'Normal', reason: 'UpgradeWithdrawn', action: 'EnterPhase', note }];
+  }
   const { type, reason, what } = PHASES[phase];
   return [{ type, reason, action: 'EnterPhase', note: `The upgrade${version === undefined ? '' : ` to ${version}`} ${what}` }];
 }

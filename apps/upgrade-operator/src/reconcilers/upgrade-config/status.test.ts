@@ -1,8 +1,9 @@
 import { ClusterVersion } from '@flotilla/api/config';
-import { UpgradeCondition, UpgradeConfig, type UpgradeHistory } from '@flotilla/api/managed';
+import { EndReason, UpgradeCondition, UpgradeConfig, type UpgradeHistory } from '@flotilla/api/managed';
+import { ApiError, RuntimeErrorCode } from '@flotilla/runtime';
 import { describe, expect, test } from 'vitest';
 import { OwnWrites } from '../../own-writes.ts';
-import { UpgradeDraft, ValidationReason } from './status.ts';
+import { UpgradeConfigGoneError, UpgradeDraft, ValidationReason } from './status.ts';
 
 const NOW = Date.parse('2026-02-01T10:00:00Z');
 const TIME = '2026-02-01T10:00:00Z';
@@ -96,19 +97,28 @@ test('a notification is noted when it is due, keeps why it cannot be told, and w
 });
 
 describe('saving', () => {
+  const notFound = new ApiError(RuntimeErrorCode.notFound, 'patch', { status: 404, reason: 'NotFound', serverMessage: 'gone' });
+  const refused = new ApiError(RuntimeErrorCode.invalid, 'patch', { status: 422, reason: 'Invalid', serverMessage: 'no' });
   /** A server that stores what it is sent, and counts it. */
-  const store = () => {
+  const store = ({ refusal, uid = 'u' }: { readonly refusal?: Error; readonly uid?: string } = {}) => {
     const patches: unknown[] = [];
     const stored = build({ ...waiting, phase: 'Upgrading' });
     const client = {
+      get: async () => ({ ...stored, metadata: { ...stored.metadata, uid } }) as never,
       async patch(_kind: unknown, _ref: unknown, patch: unknown) {
         patches.push(patch);
+        if (refusal) throw refusal;
         return { ...stored, metadata: { ...stored.metadata, resourceVersion: '2' } } as never;
       },
     };
     return { patches, client };
   };
   const { signal } = new AbortController();
+  const change = () => {
+    const draft = draftOf(build(waiting));
+    draft.enter('Upgrading');
+    return draft;
+  };
 
   test('writes nothing, and is no event, where nothing is different', async () => {
     const { patches, client } = store();
@@ -116,12 +126,70 @@ describe('saving', () => {
     expect(patches).toEqual([]);
   });
 
-  test('writes under the version that was read, and says what the new state is worth', async () => {
+  test('writes to this object in whatever version it is, and says what the new state is worth', async () => {
     const { patches, client } = store();
-    const draft = draftOf(build(waiting));
-    draft.enter('Upgrading');
-    const events = await draft.save(client, new OwnWrites(), signal);
-    expect(patches).toMatchObject([{ metadata: { uid: 'u', resourceVersion: '1' } }]);
+    const events = await change().save(client, new OwnWrites(), signal);
+    expect(patches).toMatchObject([
+      [
+        { op: 'test', path: '/metadata/uid', value: 'u' },
+        { op: 'add', path: '/status', value: { history: [{ phase: 'Upgrading' }] } },
+      ],
+    ]);
     expect(events).toMatchObject([{ reason: 'UpgradeUnderWay', regarding: { kind: 'UpgradeConfig', name: 'u', uid: 'u' } }]);
+  });
+
+  test.each([
+    { name: 'is gone', given: { refusal: notFound } },
+    { name: 'is of another that has its name', given: { refusal: refused, uid: 'other' } },
+  ])('the status of an UpgradeConfig that $name is not taken for saved', async ({ given }) => {
+    await expect(change().save(store(given).client, new OwnWrites(), signal)).rejects.toThrow(UpgradeConfigGoneError);
+  });
+
+  test('what else the server says is thrown as it says it', async () => {
+    await expect(change().save(store({ refusal: refused }).client, new OwnWrites(), signal)).rejects.toBe(refused);
+  });
+});
+
+describe('another attempt', () => {
+  const begunWith = { type: 'OSD', upgradeAt: spec.upgradeAt, desired: spec.desired } as const;
+  const ended = (phase: UpgradeHistory['phase'], reason?: string): UpgradeHistory => ({
+    ...waiting,
+    phase,
+    begunWith,
+    ...(reason !== undefined && { conditions: [{ type: UpgradeCondition.ended, status: 'True', reason }] }),
+  });
+  const later = { ...begunWith, upgradeAt: '2026-01-31T00:00:00Z' };
+  test.each([
+    { name: 'none while the spec is the one it failed with', history: [ended('Failed')], isNew: false },
+    { name: 'after a failure, at another time', history: [{ ...ended('Failed'), begunWith: later }], isNew: true },
+    { name: 'after an end, at another time', history: [{ ...ended('Upgraded'), begunWith: later }], isNew: true },
+    { name: 'after a withdrawal, at the same time again', history: [ended('Failed', EndReason.withdrawn)], isNew: true },
+    {
+      name: 'after a failure of an operator that does not say with what it began',
+      history: [{ ...ended('Failed'), begunWith: undefined, startTime: '2026-01-01T00:00:00Z' }],
+      isNew: true,
+    },
+    {
+      name: 'none after such a failure of an upgrade that was due by then',
+      history: [{ ...ended('Failed'), begunWith: undefined, startTime: '2026-02-01T09:00:01Z' }],
+      isNew: false,
+    },
+  ])('$name', ({ history, isNew }) => {
+    const draft = draftOf(build(...history));
+    expect(draft.isNew).toBe(isNew);
+    expect(draft.entry.phase).toBe(isNew ? 'New' : 'Failed');
+    draft.change({ workerStartTime: TIME });
+    // Of two entries of a version only the attempt's own is changed.
+    expect(draft.earlier).toEqual(isNew ? history : []);
+  });
+
+  test('one that has ended says what begins another', () => {
+    const draft = draftOf(build(ended('Failed')));
+    draft.sayEnded(EndReason.givenUp);
+    expect(said(draft, UpgradeCondition.ended)).toMatchObject({
+      status: 'True',
+      reason: 'GivenUp',
+      message: expect.stringMatching(/is not tried again: set another spec\.upgradeAt/),
+    });
   });
 });

@@ -1,6 +1,7 @@
-import { conditionTime } from '@flotilla/api';
+import { conditionTime, FlotillaError, isSameJson } from '@flotilla/api';
 import type { ClusterVersion } from '@flotilla/api/config';
 import {
+  EndReason,
   type NotificationState,
   type StepCondition,
   UpgradeCondition,
@@ -8,16 +9,15 @@ import {
   type UpgradeHistory,
   type UpgradePhase,
 } from '@flotilla/api/managed';
-import { type Client, type EventToRecord, patchStatus } from '@flotilla/runtime';
+import { type Client, type EventToRecord, isNotFound } from '@flotilla/runtime';
 import {
   beginningOf,
   conditionOf,
-  findEntry,
   historyOf,
   precedingVersion,
   type StepEnd,
   type UpgradeBeginning,
-  withEntry,
+  upgradeInForce,
   withResolvedVersion,
   withStepCondition,
   withStepEnd,
@@ -48,11 +48,26 @@ interface Said {
 /** Condition of something that an upgrade builds on. */
 export type Concern = keyof typeof CONCERNS;
 
+/** The UpgradeConfig of a pass is gone, or its name is another's by now: the pass ends. Code `FLOTILLA_UPGRADE_CONFIG_GONE`. */
+export class UpgradeConfigGoneError extends FlotillaError {
+  constructor(options?: { readonly cause: unknown }) {
+    super('FLOTILLA_UPGRADE_CONFIG_GONE', 'the UpgradeConfig was deleted', options);
+  }
+}
+
+/** What is said of an attempt that has ended. */
+const ENDED: Readonly<Record<EndReason, (version: string) => string>> = {
+  [EndReason.done]: (version) => `The cluster has version ${version}. Nothing is waited for: set spec.desired to begin another upgrade`,
+  [EndReason.givenUp]: (version) =>
+    `The upgrade to ${version} was given up and is not tried again: set another spec.upgradeAt, or spec.desired, to begin another attempt`,
+  [EndReason.withdrawn]: (version) => `The upgrade to ${version} was withdrawn before it changed anything`,
+};
+
 /** The status of an UpgradeConfig as one pass makes it: the only writer. It is written where a pass says so, and only when it differs. */
 export class UpgradeDraft {
   #base: UpgradeConfig;
   #history: readonly UpgradeHistory[];
-  readonly #version: string;
+  readonly #at: number;
   readonly #begunWith: UpgradeBeginning;
   readonly #now: () => number;
   readonly isNew: boolean;
@@ -63,11 +78,12 @@ export class UpgradeDraft {
     this.#begunWith = beginningOf(upgradeConfig.spec);
     this.#now = now;
     const { version = '' } = upgradeConfig.spec.desired;
-    this.#version = version;
     const history = withResolvedVersion(historyOf(upgradeConfig), version);
-    this.isNew = findEntry(history, version) === undefined;
+    const { entry } = upgradeInForce({ ...upgradeConfig, status: { ...upgradeConfig.status, history: [...history] } });
+    this.isNew = entry === undefined;
     const fresh: UpgradeHistory = { ...(version !== '' && { version }), phase: 'New', conditions: [] };
-    this.#history = this.isNew ? withEntry(history, fresh) : history;
+    this.#history = entry ? history : [fresh, ...history];
+    this.#at = entry ? history.indexOf(entry) : 0;
     const preceding = clusterVersion && precedingVersion(clusterVersion, version);
     const { phase, precedingVersion: known } = this.entry;
     const isAhead = phase === 'New' || phase === 'Pending';
@@ -76,9 +92,14 @@ export class UpgradeDraft {
 
   /** As the pass has made it so far. */
   get entry(): UpgradeHistory {
-    const entry = findEntry(this.#history, this.#version);
-    if (!entry) throw new Error('a draft always has the entry of its version');
+    const entry = this.#history[this.#at];
+    if (!entry) throw new Error('a draft always has the entry of its attempt');
     return entry;
+  }
+
+  /** Attempts before this one, the newest first. */
+  get earlier(): readonly UpgradeHistory[] {
+    return this.#history.slice(this.#at + 1);
   }
 
   change(changes: Partial<UpgradeHistory>): void {
@@ -90,6 +111,12 @@ export class UpgradeDraft {
     const now = conditionTime(this.#now());
     if (phase === 'Upgrading') this.change({ phase, startTime: now, begunWith: this.#begunWith });
     else this.change({ phase, ...(phase === 'Upgraded' && { completeTime: now }) });
+  }
+
+  /** Says that this attempt waits for nobody any more. @param why in addition */
+  sayEnded(reason: EndReason, why?: string): void {
+    const message = ENDED[reason](this.entry.version ?? '') + (why === undefined ? '' : `: ${why}`);
+    this.#set(withStepCondition(this.entry, { type: UpgradeCondition.ended, status: 'True', reason, message }, this.#now()));
   }
 
   endStep(condition: UpgradeCondition, end: StepEnd): void {
@@ -122,12 +149,13 @@ export class UpgradeDraft {
     this.#set(withStepCondition(this.entry, said, this.#now()));
   }
 
-  /** Remembers what is to be told, was told, or could not be told. */
+  /** Remembers what is to be told, was told, or could not be told. @param of one of the earlier attempts; default this one */
   noteNotification(
     state: NotificationState,
     said: { readonly isTold: boolean; readonly problem?: string; readonly detail?: string },
+    of = this.entry,
   ): void {
-    const all = this.entry.notifications ?? [];
+    const all = of.notifications ?? [];
     const old = all.find((each) => each.state === state);
     const detail = old?.detail ?? said.detail;
     const next = {
@@ -136,23 +164,40 @@ export class UpgradeDraft {
       ...(detail !== undefined && { detail }),
       ...(said.problem !== undefined && { message: said.problem }),
     };
-    this.change({ notifications: old ? all.map((each) => (each === old ? next : each)) : [...all, next] });
+    this.#set({ ...of, notifications: old ? all.map((each) => (each === old ? next : each)) : [...all, next] }, of);
   }
 
-  #set(entry: UpgradeHistory): void {
-    this.#history = withEntry(this.#history, entry);
+  #set(entry: UpgradeHistory, old = this.entry): void {
+    this.#history = this.#history.map((other) => (other === old ? entry : other));
   }
 
   /**
-   * Writes what differs from what is stored; throws a conflict when somebody changed the UpgradeConfig meanwhile.
+   * Writes the history where it differs from what is stored, whatever became of the spec meanwhile: nobody else writes it.
    * @returns the events that this is worth
+   * @throws UpgradeConfigGoneError
    */
-  async save(client: Pick<Client, 'patch'>, written: OwnWrites<UpgradeConfig>, signal: AbortSignal): Promise<EventToRecord[]> {
-    const stored = await patchStatus(client, UpgradeConfig, this.#base, { ...this.#base.status, history: this.#history }, { signal });
-    if (!stored) return [];
-    const events = statusEvents(historyOf(this.#base), historyOf(stored));
-    written.note(this.#base, stored);
+  async save(client: Pick<Client, 'get' | 'patch'>, written: OwnWrites<UpgradeConfig>, signal: AbortSignal): Promise<EventToRecord[]> {
+    const before = historyOf(this.#base);
+    if (isSameJson(before, this.#history)) return [];
+    const stored = await this.#write(client, signal);
+    written.note(stored);
     this.#base = stored;
-    return events.map((event) => ({ ...event, regarding: subjectOf(stored) }));
+    return statusEvents(before, historyOf(stored)).map((event) => ({ ...event, regarding: subjectOf(stored) }));
+  }
+
+  async #write(client: Pick<Client, 'get' | 'patch'>, signal: AbortSignal): Promise<UpgradeConfig> {
+    const { namespace, name, uid } = this.#base.metadata;
+    const patch = [
+      { op: 'test', path: '/metadata/uid', value: uid },
+      { op: 'add', path: '/status', value: { history: this.#history } },
+    ];
+    try {
+      return await client.patch(UpgradeConfig, { namespace, name }, patch, { type: 'json', subresource: 'status', signal });
+    } catch (cause) {
+      signal.throwIfAborted();
+      // What the server says of another uid is not told from what it says of a wrong value.
+      const isGone = isNotFound(cause) || (await client.get(UpgradeConfig, { namespace, name }, { signal }))?.metadata.uid !== uid;
+      throw isGone ? new UpgradeConfigGoneError({ cause }) : cause;
+    }
   }
 }

@@ -1,0 +1,76 @@
+import { errorMessage } from '@flotilla/api';
+import type { ClusterVersion } from '@flotilla/api/config';
+import type { Clock, Logger } from '@flotilla/runtime';
+import { channelReturn, type ObservedMachines, surgeRemains } from '@flotilla/upgrade';
+import type { ClusterWrites } from './cluster-writes.ts';
+import type { Silences } from './ports.ts';
+import { Retries } from './reconcilers/upgrade-config/retries.ts';
+
+/** What leftovers are taken back with. */
+export interface LeftoversDeps {
+  readonly writes: Pick<ClusterWrites, 'deleteMachineSet' | 'patchClusterVersion'>;
+  readonly silences: Pick<Silences, 'endControlPlane' | 'endWorkers'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Longest time between two tries. */
+  readonly retryMs: number;
+}
+
+/**
+ * Takes back what was made for an upgrade that is no more: extra workers, the channel, silences. Whoever made them may be dead and its
+ * UpgradeConfig gone, so that they are found by what is there, and Alertmanager is asked once by each process.
+ */
+export class Leftovers {
+  readonly #deps: LeftoversDeps;
+  readonly #retries: Retries;
+  #mayBeSilenced = true;
+  #isOwed = false;
+  #retryAt = Number.NEGATIVE_INFINITY;
+
+  constructor(deps: LeftoversDeps) {
+    this.#deps = deps;
+    this.#retries = new Retries(deps.retryMs);
+  }
+
+  /** An upgrade was withdrawn: what it made has to go, whatever else changes the cluster. */
+  owe(): void {
+    this.#isOwed = true;
+    this.#mayBeSilenced = true;
+    this.#retryAt = Number.NEGATIVE_INFINITY;
+  }
+
+  get isOwed(): boolean {
+    return this.#isOwed;
+  }
+
+  /** Whether anything is there that the caches show. */
+  isSeen(machines: ObservedMachines, clusterVersion: ClusterVersion | undefined): boolean {
+    return surgeRemains(machines).sets.length > 0 || (clusterVersion !== undefined && channelReturn(clusterVersion) !== undefined);
+  }
+
+  /** Takes back what is there, as far as that can be done now. @returns milliseconds until the next try; undefined when nothing is left to do */
+  async takeBack(machines: ObservedMachines, clusterVersion: ClusterVersion | undefined, signal: AbortSignal): Promise<number | undefined> {
+    const { writes, silences, clock, logger } = this.#deps;
+    if (!this.#mayBeSilenced && !this.isSeen(machines, clusterVersion)) return undefined;
+    if (this.#retryAt > clock.now()) return this.#retryAt - clock.now();
+    const channel = clusterVersion && channelReturn(clusterVersion);
+    const results = await Promise.allSettled([
+      ...surgeRemains(machines).sets.map((set) => writes.deleteMachineSet(set, signal)),
+      ...(channel ? [writes.patchClusterVersion(clusterVersion, channel, signal)] : []),
+      ...(this.#mayBeSilenced ? [silences.endControlPlane(signal).then(() => silences.endWorkers(signal))] : []),
+    ]);
+    signal.throwIfAborted();
+    const failures = results.flatMap((result) => (result.status === 'rejected' ? [errorMessage(result.reason)] : []));
+    if (failures.length === 0) {
+      this.#mayBeSilenced = false;
+      this.#isOwed = false;
+      this.#retries.reset();
+      return undefined;
+    }
+    const reason = failures.join('; ');
+    if (this.#retries.isNews('leftovers', reason)) logger.warn({ reason }, 'What an ended upgrade left cannot be taken back yet');
+    const waitMs = this.#retries.after('leftovers');
+    this.#retryAt = clock.now() + waitMs;
+    return waitMs;
+  }
+}

@@ -1,0 +1,29 @@
+/** Whether an upgrade is still asked for, by the API server and not by what a pass began with. */
+import { UpgradeConfig } from '@flotilla/api/managed';
+import { askedMessage, beginningOf, isSameBeginning } from '@flotilla/upgrade';
+import { type StepContext, WithdrawnError } from '../../steps/step.ts';
+import type { Pass } from './phases.ts';
+
+/** An API server that does not answer fails the step, which is tried again. */
+const WAIT_MS = 10_000;
+
+/** Resolves when the UpgradeConfig of the pass is there and asks for its upgrade. @throws WithdrawnError */
+export async function assertAsked({ client, upgradeConfig, written, signal }: Pass): Promise<void> {
+  const { namespace, name, uid } = upgradeConfig.metadata;
+  const now = await client.get(UpgradeConfig, { namespace, name }, { signal, timeoutMs: WAIT_MS });
+  if (!now || now.metadata.uid !== uid || now.metadata.deletionTimestamp) throw new WithdrawnError('the UpgradeConfig was deleted');
+  written.upgradeConfigs.note(now);
+  const wanted = beginningOf(now.spec);
+  if (!isSameBeginning(wanted, beginningOf(upgradeConfig.spec))) throw new WithdrawnError(askedMessage('the UpgradeConfig', wanted));
+}
+
+/** For steps. @param isSent the cluster was sent: what is asked for by now waits */
+export const whileAsked =
+  (pass: Pass, isSent: boolean): StepContext['whileAsked'] =>
+  (act) =>
+    isSent
+      ? act()
+      : pass.ports.provider.whileUnchanged(async () => {
+          await assertAsked(pass);
+          return act();
+        });

@@ -1,0 +1,86 @@
+/** The end of an upgrade that is not asked for any more: before the cluster was sent it is taken back, and its owners are told. */
+import { EndReason, NotificationState, UPGRADE_CONFIG_NAME, UpgradeConfig, type UpgradeHistory } from '@flotilla/api/managed';
+import type { EventToRecord } from '@flotilla/runtime';
+import { askedMessage, isCommenced, isWithdrawn, type ObservedCluster, targetOf, type UpgradeBeginning } from '@flotilla/upgrade';
+import { subjectOf } from '../../event-subject.ts';
+import { notify, type Pass, type PassDeps } from './phases.ts';
+import type { UpgradeDraft } from './status.ts';
+
+/** Whether the cluster was sent where an upgrade goes. */
+export function isSent(upgradeConfig: UpgradeConfig, { clusterVersion }: ObservedCluster): boolean {
+  const target = targetOf(upgradeConfig.spec);
+  return target !== undefined && isCommenced(clusterVersion, target);
+}
+
+/** Ends the attempt of a pass. What cannot be taken back now is taken back later; nothing of it holds up what is asked for instead. */
+export async function withdraw(pass: Pass, wanted: UpgradeBeginning): Promise<void> {
+  const { cluster, draft, leftovers, ports, save, timers, logger, signal } = pass;
+  leftovers.owe();
+  timers.lookAgain(await leftovers.takeBack(cluster, cluster.clusterVersion, signal));
+  if (wasStartTold(draft.entry)) await notify(pass, NotificationState.cancelled);
+  ports.metrics.resetFailed();
+  const why = askedMessage('the UpgradeConfig', wanted);
+  draft.enter('Failed');
+  draft.sayEnded(EndReason.withdrawn, why);
+  await save();
+  logger.info({ version: draft.entry.version, reason: why }, 'The upgrade was withdrawn before it changed anything');
+  // The next pass looks at what is asked for instead.
+  timers.lookAgain(0);
+}
+
+const wasStartTold = ({ notifications = [] }: UpgradeHistory): boolean =>
+  notifications.some(({ state }) => state === NotificationState.started);
+
+/** Tells of withdrawn attempts what could not be told at their end. */
+export async function tellOfWithdrawn(pass: Pass): Promise<void> {
+  for (const entry of pass.draft.earlier)
+    if (isWithdrawn(entry) && entry.notifications?.some(({ state, time }) => state === NotificationState.cancelled && time === undefined))
+      await notify(pass, NotificationState.cancelled, { of: entry });
+}
+
+/** What a process knows of the upgrade that was under way when its UpgradeConfig was deleted. */
+export class Farewell {
+  #last: { readonly upgradeConfig: UpgradeConfig; readonly draft: UpgradeDraft } | undefined;
+  #isTakenUp = false;
+  #isUnattended = false;
+
+  /** What a pass has come to. */
+  remember(upgradeConfig: UpgradeConfig, draft: UpgradeDraft): void {
+    const isUnderWay = draft.entry.phase === 'Upgrading';
+    if (!isUnderWay && this.#last?.upgradeConfig.metadata.uid !== upgradeConfig.metadata.uid) return;
+    this.#last = isUnderWay ? { upgradeConfig, draft } : undefined;
+    this.#isTakenUp = false;
+    this.#isUnattended = false;
+  }
+
+  /** Looks after the one that was deleted, if any was. @param uid of the UpgradeConfig that is there */
+  async say(uid: string | undefined, cluster: ObservedCluster | undefined, { leftovers, outbox, ports }: PassDeps): Promise<void> {
+    const last = this.#last;
+    if (!last || last.upgradeConfig.metadata.uid === uid) return;
+    const { upgradeConfig, draft } = last;
+    if (cluster && isSent(upgradeConfig, cluster)) {
+      this.#last = undefined;
+      this.sayUnattended(cluster, subjectOf(upgradeConfig), ports);
+      return;
+    }
+    if (!this.#isTakenUp) leftovers.owe();
+    this.#isTakenUp = true;
+    const notification = { state: NotificationState.cancelled, upgradeConfig, entry: draft.entry };
+    if (!wasStartTold(draft.entry) || (await outbox.tell(notification)).isTold) this.#last = undefined;
+  }
+
+  /** Says once that the cluster goes on without an UpgradeConfig. */
+  sayUnattended({ clusterVersion }: ObservedCluster, regarding: EventToRecord['regarding'], ports: PassDeps['ports']): void {
+    if (this.#isUnattended) return;
+    this.#isUnattended = true;
+    const { version = '', image = '' } = clusterVersion.spec.desiredUpdate ?? {};
+    const note = `There is no UpgradeConfig any more: the cluster goes on to ${version || image}; extra workers and silences go once it is there`;
+    ports.events.record({ type: 'Warning', reason: 'UpgradeConfigDeleted', action: 'Judge', note, regarding });
+  }
+}
+
+/** The UpgradeConfig that is not there, for events. */
+export const absentSubject = (namespace: string): EventToRecord['regarding'] => {
+  const { apiVersion, kind } = UpgradeConfig;
+  return { apiVersion, kind, namespace, name: UPGRADE_CONFIG_NAME };
+};

@@ -1,0 +1,149 @@
+/** An upgrade that is held in one of its steps on a real API server, withdrawn there, and followed to its end: for tests. */
+import { refKey } from '@flotilla/api';
+import { OPERATOR_NAMESPACE, UPGRADE_CONFIG_NAME, type UpgradeType } from '@flotilla/api/managed';
+import { type Client, createLogger, createMetrics, systemClock } from '@flotilla/runtime';
+import type { StepName } from '@flotilla/upgrade';
+import type { OcmClient } from './clients/ocm.ts';
+import { OcmCluster, OcmPolicy, OcmPolicyState } from './clients/ocm-answers.ts';
+import { readConfig } from './config.ts';
+import { createProvider } from './managers/provider.ts';
+import { runSync } from './managers/sync-loop.ts';
+import type { MemoryWorld } from './memory-world.ts';
+import { type PortsFactory, runOperator } from './operator.ts';
+import type { Ports } from './ports.ts';
+import { type Step, waiting } from './steps/step.ts';
+import { stepsOf } from './upgraders.ts';
+
+/** OCM, as far as it decides on upgrades. */
+export class MemoryOcm {
+  policies: readonly OcmPolicy[] = [];
+  readonly client: OcmClient = {
+    cluster: async () => OcmCluster.parse({ id: 'c', version: { channel_group: 'stable' } }),
+    policies: async () => [...this.policies],
+    policyState: async () => OcmPolicyState.parse({ value: 'scheduled' }),
+    setPolicyState: async () => undefined,
+    ensureServiceLog: async () => undefined,
+    [Symbol.asyncDispose]: async () => undefined,
+  };
+
+  /** From now on it wants this upgrade, or none. */
+  want(policy: { readonly version: string; readonly at: number } | undefined): void {
+    const next_run = policy && `${new Date(policy.at).toISOString().slice(0, 19)}Z`;
+    this.policies = policy ? [OcmPolicy.parse({ id: 'p', version: policy.version, next_run })] : [];
+  }
+}
+
+/** Where an operator stops for a while. */
+export interface Hold {
+  readonly step: StepName;
+  /** Before what the step does; else after it, and before anybody knows of it. */
+  readonly isBefore?: boolean;
+  /** The step does not end in this pass, whatever it did: the pass ends, and another one comes. */
+  readonly endsPass?: boolean;
+  /** Called when it has stopped there; it goes on when this resolves. Called once. */
+  readonly until: () => Promise<void>;
+}
+
+/** What operators of a case share. */
+export interface CaseSurroundings {
+  readonly client: Client;
+  readonly world: MemoryWorld;
+  readonly ocm: MemoryOcm;
+}
+
+/** An operator in this process that can be killed: from then on nothing that it does reaches anybody. */
+export class MortalOperator {
+  readonly #stopping = new AbortController();
+  readonly #ended: Promise<void>;
+  #isDead = false;
+  #wasHeld = false;
+  #syncs = 0;
+  #wake = (): void => undefined;
+
+  constructor({ client, world, ocm }: CaseSurroundings, hold?: Hold) {
+    const logger = createLogger({ name: 'operator', level: 'silent' });
+    const mortal = this.#mortal(client);
+    const deps = {
+      client: mortal,
+      settings: readConfig(['--retry-seconds', '1'], {}),
+      logger,
+      metrics: createMetrics({ process: false }),
+      clock: systemClock,
+    };
+    const createPorts: PortsFactory = (_, caches, signal) => {
+      const ports = this.#mortalPorts(world.ports);
+      const { config } = ports;
+      const provider = createProvider({ client: mortal, namespace: OPERATOR_NAMESPACE, config, ocm: () => ocm.client, logger });
+      const onWake = (listener: () => void): void => {
+        this.#wake = listener;
+        caches.upgradeConfigs.subscribe(() => provider.problem()?.reason === 'ChangeHeld' && listener());
+      };
+      const onSynced = (): void => void (this.#syncs += 1);
+      void caches.clusterVersions.synced().then(
+        () => runSync({ provider, config, clock: systemClock, logger, onSynced, onWake }, signal),
+        () => undefined,
+      );
+      return { ...ports, provider };
+    };
+    const steps = (type: UpgradeType) => (hold ? this.#holdIn(hold, stepsOf(type)) : stepsOf(type));
+    this.#ended = runOperator(deps, { createPorts, steps }, this.#stopping.signal);
+  }
+
+  /** How often it has asked OCM. */
+  get syncs(): number {
+    return this.#syncs;
+  }
+
+  /** Has it ask OCM at once. */
+  sync(): void {
+    this.#wake();
+  }
+
+  /** It ends without another word. */
+  async kill(): Promise<void> {
+    this.#isDead = true;
+    await this.stop();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#ended;
+  }
+
+  #holdIn({ step: name, isBefore = false, endsPass = false, until }: Hold, steps: readonly Step[]): Step[] {
+    const { signal } = this.#stopping;
+    return steps.map((step) => {
+      if (step.name !== name) return step;
+      const run: Step['run'] = async (context) => {
+        const act = async () => (step.endsWithCommencement && context.isCommenced ? ({ kind: 'done' } as const) : step.run(context));
+        if (this.#wasHeld) return act();
+        this.#wasHeld = true;
+        const outcome = isBefore ? undefined : await act();
+        await Promise.race([until(), new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))]);
+        signal.throwIfAborted();
+        return endsPass ? waiting('the test', 1) : (outcome ?? act());
+      };
+      return { ...step, endsWithCommencement: false, run };
+    });
+  }
+
+  #mortal<T extends object>(target: T): T {
+    return new Proxy(target, {
+      get: (of, key) => {
+        const value: unknown = Reflect.get(of, key);
+        if (typeof value !== 'function') return value;
+        return (...args: unknown[]) => {
+          if (this.#isDead) throw new Error('it is dead');
+          return value.apply(of, args);
+        };
+      },
+    });
+  }
+
+  #mortalPorts(ports: Ports): Ports {
+    return { ...ports, silences: this.#mortal(ports.silences), notifier: this.#mortal(ports.notifier), events: this.#mortal(ports.events) };
+  }
+}
+
+/** Key of the UpgradeConfig of every case. */
+export const WITHDRAWN_KEY = refKey({ namespace: OPERATOR_NAMESPACE, name: UPGRADE_CONFIG_NAME });
