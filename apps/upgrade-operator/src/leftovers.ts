@@ -32,11 +32,16 @@ export class Leftovers {
     this.#retries = new Retries(deps.retryMs);
   }
 
+  /** An upgrade was under way that will not end its silences itself. */
+  expectSilences(): void {
+    this.#mayBeSilenced = true;
+    this.#retryAt = Number.NEGATIVE_INFINITY;
+  }
+
   /** An upgrade was withdrawn: what it made has to go, whatever else changes the cluster. */
   owe(): void {
     this.#isOwed = true;
-    this.#mayBeSilenced = true;
-    this.#retryAt = Number.NEGATIVE_INFINITY;
+    this.expectSilences();
   }
 
   get isOwed(): boolean {

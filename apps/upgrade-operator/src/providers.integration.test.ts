@@ -79,6 +79,19 @@ describe('OCM', () => {
     expect(await sentTo()).toBeUndefined();
   });
 
+  // The first look of the upgrade and the first of the sync come at the same time.
+  test.each([1, 2, 3])('wants none any more since no operator ran, and it is due: nothing is begun, start %i', async () => {
+    world().manager.setPolicies([]);
+    await createUpgrade(world().client);
+    world().startOperator();
+    await eventually(async () => (await stored()) === undefined, 'the UpgradeConfig to go');
+    // One look at a time: when the next upgrade waits, the one that is gone has seen its last.
+    world().manager.setPolicies([policy(Date.now() + HOUR, { version: AFTER_TARGET })]);
+    await world().askAgain(59);
+    await untilPhases(`${AFTER_TARGET} Pending`);
+    expect(await sentTo()).toBeUndefined();
+  });
+
   test('wants another version in mid-upgrade: it is held and said, and carried out after the end, with the whole history', async () => {
     const first = policy();
     world().manager.setPolicies([first]);

@@ -1,3 +1,4 @@
+import { ClusterVersion } from '@flotilla/api/config';
 import { Pod, PodDisruptionBudget } from '@flotilla/api/core';
 import { MACHINE_NAMESPACE, MachineSet } from '@flotilla/api/machine';
 import { UpgradeConfig } from '@flotilla/api/managed';
@@ -72,7 +73,7 @@ test('OSD: from start to end, with extra capacity, and a pod whose budget holds 
   for (const time of ['startTime', 'completeTime', 'workerStartTime', 'workerCompleteTime'] as const)
     expect(Date.parse(entry?.[time] ?? '')).toBeGreaterThan(Date.now() - 120_000);
   const types = entry?.conditions?.map(({ type }) => type).toReversed();
-  expect(types?.slice(1)).toEqual(osdConditions());
+  expect(types).toEqual(['Validated', ...osdConditions(), 'UpgradeEnded']);
   expect(entry?.conditions?.filter(({ status }) => status !== 'True')).toEqual([]);
   expect(entry?.conditions?.find(({ type }) => type === 'WorkerNodesUpgraded')).toMatchObject({
     reason: 'WorkerNodesUpgraded done',
@@ -102,7 +103,7 @@ test('ARO: its fourteen steps, to another minor version through another channel'
   await createUpgrade(client, { type: 'ARO', desired: { version: '4.15.3', channel: 'stable-4.15' } });
   await untilPhase('Upgraded');
   const types = (await readEntry(client))?.conditions?.map(({ type }) => type).toReversed() ?? [];
-  expect(types).toHaveLength(1 + upgraders.ARO.steps.length);
+  expect(types).toHaveLength(2 + upgraders.ARO.steps.length);
   expect(types).not.toContain('IsClusterUpgradable');
   expect(types).not.toContain('PostUpgradeTasksCompleted');
   expect(world.told.at(-1)).toBe('StateCompleted');
@@ -202,6 +203,77 @@ test('a window that ends before anything was changed: gives up, takes everything
   expect(world.silences.map(({ plane, about }) => `${plane} ${about}`)).toEqual(['control plane 4.15.3', 'criticals 4.15.3']);
   expect(world.metrics.get('windowBreached')).toBe(true);
   await eventually(async () => (await surgeSets()).length === 0, 'the extra capacity to go');
+});
+
+test('given up, then asked for at another time: another attempt, with an entry of its own', async () => {
+  world.before = { blocks: true, message: 'critical alert(s) firing: Fire' };
+  world.config = { ...world.config, upgradeWindow: { delayTrigger: 0, timeOut: 2 / 60 } };
+  operator = startOperator(client, world);
+  await createUpgrade(client);
+  await untilPhase('Failed');
+  expect((await conditions()).UpgradeEnded).toEqual({
+    status: 'True',
+    message: `The upgrade to ${TARGET} was given up and is not tried again: set another spec.upgradeAt, or spec.desired, to begin another attempt`,
+  });
+  world.before = { blocks: false };
+  world.configure({ upgradeWindow: { delayTrigger: 0, timeOut: 120 } }, CASE_KEY);
+  await client.patch(UpgradeConfig, CASE_REF, { spec: { upgradeAt: new Date(Date.now() - 2_000).toISOString() } }, { type: 'merge' });
+  await untilPhase('Upgraded');
+  const history = (await client.get(UpgradeConfig, CASE_REF))?.status?.history ?? [];
+  expect(history.map(({ version, phase }) => [version, phase])).toEqual([
+    [TARGET, 'Upgraded'],
+    [TARGET, 'Failed'],
+  ]);
+  expect(history[0]?.conditions?.find(({ type }) => type === 'UpgradeEnded')).toMatchObject({ status: 'True', reason: 'Done' });
+});
+
+test('put off while a check before the cluster is sent blocks: ends there, takes everything back, tells of it, and waits for its time', async () => {
+  world.dependency = new Error('no answer');
+  world.config = { ...world.config, extDependencyAvailabilityChecks: { http: { timeout: 10, urls: ['https://needed.test'] } } };
+  operator = startOperator(client, world);
+  await createUpgrade(client);
+  await eventually(async () => (await conditions()).ExternalDependenciesAvailable?.message === 'no answer', 'the failing check');
+  await client.patch(UpgradeConfig, CASE_REF, { spec: { upgradeAt: new Date(Date.now() + 3_600_000).toISOString() } }, { type: 'merge' });
+  await untilPhase('Pending');
+  const [, ended] = (await client.get(UpgradeConfig, CASE_REF))?.status?.history ?? [];
+  expect(ended).toMatchObject({ version: TARGET, phase: 'Failed' });
+  expect(ended?.conditions?.find(({ type }) => type === 'UpgradeEnded')).toMatchObject({ status: 'True', reason: 'Withdrawn' });
+  expect((await conditions()).SpecSynced).toBeUndefined();
+  expect(world.told).toEqual(['StateStarted', 'StateCancelledSL']);
+  world.dependency = undefined;
+  world.configure({}, CASE_KEY);
+  await eventually(async () => (await conditions()).Validated?.status === 'True', 'its validation');
+  expect((await client.get(ClusterVersion, { name: 'version' }))?.spec.desiredUpdate).toBeUndefined();
+});
+
+test('a look that takes long: what was found so far is saved meanwhile, whoever edits the UpgradeConfig', async () => {
+  const asked = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<boolean>();
+  world.provider = () => {
+    asked.resolve();
+    return answer.promise;
+  };
+  operator = startOperator(client, world);
+  await createUpgrade(client);
+  await asked.promise;
+  await client.patch(UpgradeConfig, CASE_REF, { metadata: { labels: { seen: 'yes' } } }, { type: 'merge' });
+  await eventually(async () => (await conditions()).Validated?.status === 'True', 'what was found');
+  expect((await readEntry(client))?.phase).toBe('Pending');
+  answer.resolve(false);
+  await untilPhase('Upgraded');
+});
+
+test('withdrawn while it waits for updates of another channel: the channel comes back', async () => {
+  actors.setFaults({ updatesHeld: true });
+  operator = startOperator(client, world);
+  await createUpgrade(client, { desired: { version: '4.15.3', channel: 'stable-4.15' } });
+  const version = async () => client.get(ClusterVersion, { name: 'version' });
+  await eventually(async () => (await version())?.spec.channel === 'stable-4.15', 'the channel to change');
+  await client.delete(UpgradeConfig, CASE_REF);
+  await eventually(async () => (await version())?.spec.channel === 'stable-4.14', 'the channel to come back');
+  expect(Object.keys((await version())?.metadata.annotations ?? {})).not.toContain('flotilla.io/channel-before-upgrade');
+  expect((await version())?.spec.desiredUpdate).toBeUndefined();
+  await eventually(() => world.silences.every(({ active }) => !active), 'silences to end');
 });
 
 test('a window that ends after the cluster was sent: goes on', async () => {

@@ -78,7 +78,9 @@ export class MortalOperator {
         this.#wake = listener;
         caches.upgradeConfigs.subscribe(() => provider.problem()?.reason === 'ChangeHeld' && listener());
       };
-      const onSynced = (): void => void (this.#syncs += 1);
+      const onSynced = (): void => {
+        this.#syncs += 1;
+      };
       void caches.clusterVersions.synced().then(
         () => runSync({ provider, config, clock: systemClock, logger, onSynced, onWake }, signal),
         () => undefined,

@@ -22,7 +22,6 @@ const VERSION_REF = { name: 'version' };
 
 const WAYS = ['policy gone', 'CR deleted', 'other version', 'other time'] as const;
 type Way = (typeof WAYS)[number];
-/** Nobody is killed; before it is withdrawn; after that. */
 const KILLS = ['alive', 'killed'] as const;
 type Kill = (typeof KILLS)[number];
 
@@ -210,10 +209,7 @@ async function goesOn(story: Story, { way, kill }: Case): Promise<void> {
       'other version': `${NEXT} Pending, ${TARGET} Upgraded`,
       'other time': `${TARGET} Upgraded, ${TARGET} Upgraded`,
     }[way];
-    await eventually(async () => (await phases()) === end, `the history ${end}`, 8_000, 20).catch(async (e) => {
-      console.log(JSON.stringify((await stored())?.status?.history, null, 1), await surgeSets(), story.world.events);
-      throw e;
-    });
+    await eventually(async () => (await phases()) === end, `the history ${end}`, 60_000, 20);
   }
   await eventually(nothingLeft(story), 'everything to be taken back', 60_000, 20);
   counts.said += said() ? 1 : 0;

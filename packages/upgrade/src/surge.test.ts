@@ -40,6 +40,10 @@ test('originals are the sets of workers and those of extra pools', () => {
   expect(hasWorkerSet([extra, a])).toBe(true);
 });
 
+test('a set of the name of a copy that was not made for an upgrade is left alone, and named', () => {
+  expect(plan(observed([a, b, buildSet('b-upgrade', {})]))).toEqual({ kind: 'name-taken', name: 'b-upgrade' });
+});
+
 test('a copy has one machine and names of its own; the rest is as it was', () => {
   const original = buildSet(
     'a',

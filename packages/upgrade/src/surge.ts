@@ -53,6 +53,8 @@ export interface ObservedMachines {
 /** How far the extra workers are. */
 export type Surge =
   | { readonly kind: 'none-to-copy' }
+  /** A set has the name of a copy, and was not made for an upgrade. */
+  | { readonly kind: 'name-taken'; readonly name: string }
   | { readonly kind: 'create'; readonly sets: readonly KubeObject[] }
   | { readonly kind: 'waiting'; readonly reason: string; readonly deadlineMs: number }
   | { readonly kind: 'late'; readonly reason: string }
@@ -64,6 +66,8 @@ export function planSurge(observed: ObservedMachines, extraPools: readonly strin
   if (originals.length === 0) return { kind: 'none-to-copy' };
   const copyOf = (original: MachineSet) => observed.machineSets.find((set) => isSurge(set) && set.metadata.name === surgeName(original));
   const missing = originals.filter((original) => !copyOf(original));
+  const taken = missing.map(surgeName).find((name) => observed.machineSets.some(({ metadata }) => metadata.name === name));
+  if (taken !== undefined) return { kind: 'name-taken', name: taken };
   if (missing.length > 0) return { kind: 'create', sets: missing.map(surgeSetOf) };
   const unready = originals.flatMap((original) => {
     const copy = copyOf(original);

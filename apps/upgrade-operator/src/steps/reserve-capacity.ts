@@ -17,6 +17,8 @@ export const reserveCapacity: Step = {
     switch (surge.kind) {
       case 'none-to-copy':
         return failed('failed to get any machinesets to scale');
+      case 'name-taken':
+        return failed(`MachineSet ${surge.name} exists and was not made for an upgrade: delete or rename it, or ask for no extra workers`);
       case 'create':
         for (const set of surge.sets) {
           await whileAsked(() => writes.createMachineSet(set, signal));

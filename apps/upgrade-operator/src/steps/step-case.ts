@@ -11,7 +11,7 @@ import type { DrainState } from '../drain/node-drains.ts';
 import { MemoryWorld } from '../memory-world.ts';
 import type { OperatorConfig } from '../ports.ts';
 import { stepsOf } from '../upgraders.ts';
-import type { StepContext, StepOutcome } from './step.ts';
+import { type StepContext, type StepOutcome, WithdrawnError } from './step.ts';
 
 type Fields = Record<string, unknown>;
 
@@ -27,6 +27,10 @@ export interface StepCase {
   /** Whoever is told answers with this. */
   readonly problem?: string;
   readonly drain?: DrainState;
+  /** Where what it changes in the cluster is noted. Default: in a list of its own. */
+  readonly writes?: string[];
+  /** The API server says that the upgrade is not asked for any more. */
+  readonly isWithdrawn?: boolean;
 }
 
 /** What a step did. */
@@ -46,8 +50,8 @@ export const NOW = Date.parse('2026-02-01T10:00:00Z');
 export async function runStepCase(name: string, given: StepCase = {}): Promise<StepRun> {
   const step = stepsOf('OSD').find((each) => each.name === name);
   if (!step) throw new RangeError(`no step ${name}`);
-  const [writes, told]: [string[], string[]] = [[], []];
-  const { nowMs = NOW, problem } = given;
+  const { writes = [], nowMs = NOW, problem } = given;
+  const told: string[] = [];
   const { world = new MemoryWorld(new ManualClock(nowMs)) } = given;
   world.config = { ...world.config, ...given.config };
   const upgradeConfig = buildUpgradeConfig(given.spec);
@@ -64,7 +68,7 @@ export async function runStepCase(name: string, given: StepCase = {}): Promise<S
     nowMs,
     ports: world.ports,
     writes: recordWrites(writes),
-    whileAsked: (act) => act(),
+    whileAsked: (act) => (given.isWithdrawn ? Promise.reject(new WithdrawnError('the UpgradeConfig was deleted')) : act()),
     drains: { force: async () => given.drain ?? { isLate: false } },
     notify: async (state: NotificationState, detail?: string) => {
       told.push(detail === undefined ? state : `${state} ${detail}`);

@@ -5,6 +5,7 @@ import { upgraders } from '@flotilla/upgrade';
 import { describe, expect, test } from 'vitest';
 import { MemoryWorld } from '../memory-world.ts';
 import { stepsOf } from '../upgraders.ts';
+import { WithdrawnError } from './step.ts';
 import { NOW, runStepCase, type StepCase } from './step-case.ts';
 
 const MINUTE = 60_000;
@@ -146,6 +147,25 @@ describe('reserve-capacity', () => {
       kind: 'failed',
       message: 'failed to get any machinesets to scale',
     }));
+
+  test('leaves a set alone that has the name of an extra one, and says so', async () =>
+    expect((await step({ cluster: { machineSets: [workers, machineSet('w-upgrade', {})] } })).outcome).toEqual({
+      kind: 'failed',
+      message: expect.stringMatching(/^MachineSet w-upgrade exists and was not made for an upgrade: delete or rename it/),
+    }));
+});
+
+test.each([
+  { name: 'reserve-capacity', given: { spec: asksFor, cluster: { machineSets: [workers] } } },
+  { name: 'open-control-plane-window', given: {} },
+  { name: 'commence', given: {} },
+  { name: 'commence', given: { version: { spec: { channel: 'fast-4.14' }, status: { availableUpdates: [] } } } },
+])('$name makes nothing for an upgrade that is not asked for any more: $given', async ({ name, given }) => {
+  const world = new MemoryWorld();
+  const writes: string[] = [];
+  await expect(run(name, { ...given, world, writes, isWithdrawn: true })).rejects.toThrow(WithdrawnError);
+  expect(writes).toEqual([]);
+  expect(world.silences).toEqual([]);
 });
 
 describe('the windows', () => {

@@ -1,10 +1,8 @@
 import { refKey } from '@flotilla/api';
 import { NotificationState, UPGRADE_CONFIG_NAME, UpgradeCondition } from '@flotilla/api/managed';
-import { advanceUpgrade } from '@flotilla/machines';
 import {
   type Channel,
   type Client,
-  pause,
   type ReconcileContext,
   type ReconcileResult,
   type Reconciler,
@@ -20,10 +18,11 @@ import type { UpgradeMetrics } from '../../ports.ts';
 import { WithdrawnError } from '../../steps/step.ts';
 import type { ReconcilerDeps } from '../deps.ts';
 import { observeCluster, observeMachines, observeUpgradeConfig } from './observe.ts';
-import { lookAt, notify, type Pass, type PassDeps } from './phases.ts';
+import { notify, type Pass, type PassDeps } from './phases.ts';
 import { momentsOf } from './plan.ts';
 import { Retries } from './retries.ts';
 import { UpgradeConfigGoneError, UpgradeDraft } from './status.ts';
+import { throughPhases } from './through-phases.ts';
 import { Timers } from './timers.ts';
 import { clusterWatches, upgradeConfigWatch } from './wakes.ts';
 import { absentSubject, Farewell, isSent, tellOfWithdrawn, withdraw } from './withdrawal.ts';
@@ -195,46 +194,4 @@ function saySynced({ upgradeConfig, draft, ports, timers }: Pass, held: UpgradeB
   const waiting = ofProvider?.reason === 'ChangeHeld' ? ofProvider : ofSpec;
   const failing = ofProvider?.reason === 'ChangeHeld' ? undefined : ofProvider;
   draft.say(UpgradeCondition.synced, (isUnderWay && waiting) || failing);
-}
-
-async function throughPhases(pass: Pass): Promise<void> {
-  const { draft, timers, save, logger } = pass;
-  for (;;) {
-    const { phase } = draft.entry;
-    const look = await savingMeanwhile(pass, lookAt[phase](pass));
-    pass.signal.throwIfAborted();
-    const next = advanceUpgrade(phase, look);
-    if (next === phase) return;
-    draft.enter(next);
-    logger.info({ from: phase, phase: next, version: draft.entry.version }, 'Upgrade is in another phase');
-    // What was replaced is another object by now: the next pass looks at that.
-    if (look.provider === 'replaced') {
-      timers.lookAgain(0);
-      return save();
-    }
-    // When it began has to be known before its first effect.
-    if (next === 'Upgrading') await save();
-  }
-}
-
-/** A look that takes longer is waiting for somebody: what it has found so far is saved meanwhile. */
-const SLOW_MS = 1_000;
-
-async function savingMeanwhile<T>({ clock, save, signal }: Pass, look: Promise<T>): Promise<T> {
-  const ended = new AbortController();
-  const stop = AbortSignal.any([ended.signal, signal]);
-  let failure: unknown;
-  const saveOften = async (): Promise<void> => {
-    while (!stop.aborted) {
-      await pause(clock, SLOW_MS, stop);
-      if (!stop.aborted) await save();
-    }
-  };
-  const saving = saveOften().catch((error: unknown) => {
-    failure = error;
-  });
-  const found = await look.finally(() => ended.abort());
-  await saving;
-  if (failure !== undefined) throw failure;
-  return found;
 }

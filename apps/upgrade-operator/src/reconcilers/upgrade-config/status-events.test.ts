@@ -26,6 +26,19 @@ test.each([
   expect(told([entry(to)], [entry(to)])).toEqual([]);
 });
 
+test('an attempt that was withdrawn was not given up', () => {
+  const ended = said('UpgradeEnded', 'True', { reason: 'Withdrawn', message: 'The upgrade to 4.14.12 was withdrawn' });
+  expect(told([entry('Upgrading')], [entry('Failed', ended)])).toEqual(['Normal UpgradeWithdrawn: The upgrade to 4.14.12 was withdrawn']);
+});
+
+test('of two attempts at a version each is told of by its own place', () => {
+  const before = [entry('Failed')];
+  expect(told(before, [entry('New'), ...before])).toEqual(['Normal UpgradeNew: The upgrade to 4.14.12 was taken up']);
+  expect(told([entry('Pending'), ...before], [entry('Upgrading'), ...before])).toEqual([
+    'Normal UpgradeUnderWay: The upgrade to 4.14.12 has begun',
+  ]);
+});
+
 const failing = said('ComputeCapacityReserved', 'False', { message: 'no machinesets' });
 const waits = said('ComputeCapacityReserved', 'False', { message: 'in progress', waitingFor: 'node n' });
 const refused = said('Validated', 'False', { reason: 'ValidationFailed', message: 'a downgrade' });

@@ -60,6 +60,7 @@ export class Farewell {
     const { upgradeConfig, draft } = last;
     if (cluster && isSent(upgradeConfig, cluster)) {
       this.#last = undefined;
+      leftovers.expectSilences();
       this.sayUnattended(cluster, subjectOf(upgradeConfig), ports);
       return;
     }

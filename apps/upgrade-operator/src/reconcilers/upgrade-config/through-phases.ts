@@ -1,0 +1,47 @@
+/** How a pass goes from phase to phase, and does not lose what it finds on a long way. */
+import { advanceUpgrade } from '@flotilla/machines';
+import { pause } from '@flotilla/runtime';
+import { lookAt, type Pass } from './phases.ts';
+
+/** Walks as many phases as follow from one another. */
+export async function throughPhases(pass: Pass): Promise<void> {
+  const { draft, timers, save, logger } = pass;
+  for (;;) {
+    const { phase } = draft.entry;
+    const look = await savingMeanwhile(pass, lookAt[phase](pass));
+    pass.signal.throwIfAborted();
+    const next = advanceUpgrade(phase, look);
+    if (next === phase) return;
+    draft.enter(next);
+    logger.info({ from: phase, phase: next, version: draft.entry.version }, 'Upgrade is in another phase');
+    // What was replaced is another object by now: the next pass looks at that.
+    if (look.provider === 'replaced') {
+      timers.lookAgain(0);
+      return save();
+    }
+    // When it began has to be known before its first effect.
+    if (next === 'Upgrading') await save();
+  }
+}
+
+/** A look that takes longer is waiting for somebody: what it has found so far is saved meanwhile. */
+const SLOW_MS = 1_000;
+
+async function savingMeanwhile<T>({ clock, save, signal }: Pass, look: Promise<T>): Promise<T> {
+  const ended = new AbortController();
+  const stop = AbortSignal.any([ended.signal, signal]);
+  let failure: unknown;
+  const saveOften = async (): Promise<void> => {
+    while (!stop.aborted) {
+      await pause(clock, SLOW_MS, stop);
+      if (!stop.aborted) await save();
+    }
+  };
+  const saving = saveOften().catch((error: unknown) => {
+    failure = error;
+  });
+  const found = await look.finally(() => ended.abort());
+  await saving;
+  if (failure !== undefined) throw failure;
+  return found;
+}
