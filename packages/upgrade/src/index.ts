@@ -24,7 +24,6 @@ export {
 } from './drain/drain.ts';
 export {
   conditionOf,
-  findEntry,
   historyOf,
   isTrue,
   type StepEnd,
