@@ -73,7 +73,7 @@ test('OSD: from start to end, with extra capacity, and a pod whose budget holds 
   for (const time of ['startTime', 'completeTime', 'workerStartTime', 'workerCompleteTime'] as const)
     expect(Date.parse(entry?.[time] ?? '')).toBeGreaterThan(Date.now() - 120_000);
   const types = entry?.conditions?.map(({ type }) => type).toReversed();
-  expect(types).toEqual(['Validated', ...osdConditions(), 'UpgradeEnded']);
+  expect(types).toEqual(['UpgradeEnded', 'Validated', ...osdConditions()]);
   expect(entry?.conditions?.filter(({ status }) => status !== 'True')).toEqual([]);
   expect(entry?.conditions?.find(({ type }) => type === 'WorkerNodesUpgraded')).toMatchObject({
     reason: 'WorkerNodesUpgraded done',

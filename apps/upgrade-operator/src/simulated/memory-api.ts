@@ -14,7 +14,16 @@ interface Kept {
   readonly happenings: Happening[];
 }
 
-const Operations = z.array(z.object({ op: z.literal('add'), path: z.templateLiteral(['/status/', z.string()]), value: z.unknown() }));
+const Operations = z.array(
+  z.union([
+    z.object({
+      op: z.literal('add'),
+      path: z.union([z.literal('/status'), z.templateLiteral(['/status/', z.string()])]),
+      value: z.unknown(),
+    }),
+    z.object({ op: z.literal('test'), path: z.literal('/metadata/uid'), value: z.unknown() }),
+  ]),
+);
 const Preconditions = z.looseObject({
   metadata: z.looseObject({ uid: z.string().optional(), resourceVersion: z.string().optional() }).optional(),
 });
@@ -85,7 +94,7 @@ export class MemoryApi {
       (resourceVersion ?? old.metadata.resourceVersion) !== old.metadata.resourceVersion
     )
       throw refusal(409, 'Conflict', RuntimeErrorCode.conflict, `${kind.plural} "${refKey(ref)}" has been modified`);
-    const patched = kind.schema.parse(type === 'merge' ? mergePatched(structuredClone(old), patch) : withAdded(old, patch));
+    const patched = kind.schema.parse(type === 'merge' ? mergePatched(structuredClone(old), patch) : withOperations(old, patch));
     const { status } = patched as Stored;
     const next: Stored =
       subresource === 'status' ? { ...old, status } : { ...patched, ...('status' in old ? { status: old.status } : { status: undefined }) };
@@ -146,9 +155,16 @@ export class MemoryApi {
 
 const asItIs = <T>(object: T): T => object;
 
-function withAdded(object: Stored, patch: unknown): unknown {
-  const status = Object.fromEntries(Operations.parse(patch).map(({ path, value }) => [path.slice('/status/'.length), value]));
-  return { ...structuredClone(object), status: { ...(object.status as object), ...status } };
+/** The operations that are used: a test of the uid, the status as a whole, and its fields. */
+function withOperations(object: Stored, patch: unknown): unknown {
+  let status: unknown = structuredClone(object.status);
+  for (const { op, path, value } of Operations.parse(patch)) {
+    if (op === 'test') {
+      if (value !== object.metadata.uid) throw refusal(422, 'Invalid', RuntimeErrorCode.invalid, `testing value ${path} failed`);
+    } else if (path === '/status') status = structuredClone(value);
+    else status = { ...(status as object), [path.slice('/status/'.length)]: structuredClone(value) };
+  }
+  return { ...structuredClone(object), status };
 }
 
 /** The selectors that are used: a name, and the node of a pod. */

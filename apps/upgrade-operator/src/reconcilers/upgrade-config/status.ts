@@ -116,7 +116,12 @@ export class UpgradeDraft {
   /** Says that this attempt waits for nobody any more. @param why in addition */
   sayEnded(reason: EndReason, why?: string): void {
     const message = ENDED[reason](this.entry.version ?? '') + (why === undefined ? '' : `: ${why}`);
-    this.#set(withStepCondition(this.entry, { type: UpgradeCondition.ended, status: 'True', reason, message }, this.#now()));
+    const said = withStepCondition(this.entry, { type: UpgradeCondition.ended, status: 'True', reason, message }, this.#now());
+    if (said === this.entry) return;
+    // `kubectl get` shows the first condition: that of the last step, as with the reference.
+    const isEnded = ({ type }: StepCondition) => type === UpgradeCondition.ended;
+    const all = said.conditions ?? [];
+    this.change({ conditions: [...all.filter((each) => !isEnded(each)), ...all.filter(isEnded)] });
   }
 
   endStep(condition: UpgradeCondition, end: StepEnd): void {
