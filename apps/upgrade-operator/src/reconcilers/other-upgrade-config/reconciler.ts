@@ -1,6 +1,6 @@
 import { UPGRADE_CONFIG_NAME, UpgradeCondition, UpgradeConfig } from '@flotilla/api/managed';
 import { type Client, patchStatus, type ReconcileResult, type Reconciler, startReconciler, WatchCache, watch } from '@flotilla/runtime';
-import { historyOf, withEntry, withStepCondition } from '@flotilla/upgrade';
+import { historyOf, withStepCondition } from '@flotilla/upgrade';
 import type { ReconcilerDeps } from '../deps.ts';
 
 /** Dependencies of the reconciler. */
@@ -41,5 +41,5 @@ function statusOf(other: UpgradeConfig, nowMs: number): UpgradeConfig['status'] 
   const entry = history[0] ?? { ...(version !== undefined && { version }), phase: 'New' as const, conditions: [] };
   const message = `only the UpgradeConfig named ${UPGRADE_CONFIG_NAME} in ${namespace} is carried out, and this one is named ${name}: put its spec there`;
   const said = { type: UpgradeCondition.validated, status: 'False', reason: NOT_ACTED_UPON, message } as const;
-  return { ...other.status, history: withEntry(history, withStepCondition(entry, said, nowMs)) };
+  return { ...other.status, history: [withStepCondition(entry, said, nowMs), ...history.slice(1)] };
 }
