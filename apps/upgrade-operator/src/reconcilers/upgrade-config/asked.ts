@@ -1,14 +1,25 @@
 /** Whether an upgrade is still asked for, by the API server and not by what a pass began with. */
 import { UpgradeConfig } from '@flotilla/api/managed';
+import type { Client } from '@flotilla/runtime';
 import { askedMessage, beginningOf, isSameBeginning } from '@flotilla/upgrade';
+import type { Ports } from '../../ports.ts';
 import { type StepContext, WithdrawnError } from '../../steps/step.ts';
-import type { Pass } from './phases.ts';
+import type { Written } from './observe.ts';
 
 /** An API server that does not answer fails the step, which is tried again. */
 const WAIT_MS = 10_000;
 
+/** What of a pass is needed for it. */
+interface Asking {
+  readonly client: Pick<Client, 'get'>;
+  readonly upgradeConfig: UpgradeConfig;
+  readonly written: Pick<Written, 'upgradeConfigs'>;
+  readonly ports: Pick<Ports, 'provider'>;
+  readonly signal: AbortSignal;
+}
+
 /** Resolves when the UpgradeConfig of the pass is there and asks for its upgrade. @throws WithdrawnError */
-export async function assertAsked({ client, upgradeConfig, written, signal }: Pass): Promise<void> {
+export async function assertAsked({ client, upgradeConfig, written, signal }: Omit<Asking, 'ports'>): Promise<void> {
   const { namespace, name, uid } = upgradeConfig.metadata;
   const now = await client.get(UpgradeConfig, { namespace, name }, { signal, timeoutMs: WAIT_MS });
   if (!now || now.metadata.uid !== uid || now.metadata.deletionTimestamp) throw new WithdrawnError('the UpgradeConfig was deleted');
@@ -19,7 +30,7 @@ export async function assertAsked({ client, upgradeConfig, written, signal }: Pa
 
 /** For steps. @param isSent the cluster was sent: what is asked for by now waits */
 export const whileAsked =
-  (pass: Pass, isSent: boolean): StepContext['whileAsked'] =>
+  (pass: Asking, isSent: boolean): StepContext['whileAsked'] =>
   (act) =>
     isSent
       ? act()

@@ -26,12 +26,12 @@ import {
 } from '@flotilla/upgrade';
 import type { ClusterWrites } from '../../cluster-writes.ts';
 import type { NodeDrains } from '../../drain/node-drains.ts';
-import type { Leftovers } from '../../leftovers.ts';
 import type { NotificationOutbox } from '../../notification-outbox.ts';
 import type { OperatorConfig, Ports } from '../../ports.ts';
 import { type Step, type StepContext, type Told, WithdrawnError } from '../../steps/step.ts';
 import { giveUp, walkSteps } from './apply.ts';
 import { assertAsked, whileAsked } from './asked.ts';
+import type { Leftovers } from './leftovers.ts';
 import type { Written } from './observe.ts';
 import { closeOpenWindows } from './open-windows.ts';
 import { givesUpAt, poolFacts } from './plan.ts';

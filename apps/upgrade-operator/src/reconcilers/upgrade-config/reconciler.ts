@@ -10,13 +10,13 @@ import {
 } from '@flotilla/runtime';
 import { heldMessage, isUnderChange, type UpgradeBeginning, upgradeInForce, workerPools } from '@flotilla/upgrade';
 import { createClusterWrites } from '../../cluster-writes.ts';
-import { Leftovers } from '../../leftovers.ts';
 import { restoreGauges } from '../../metrics/restored-gauges.ts';
 import { NotificationOutbox } from '../../notification-outbox.ts';
 import { OwnWrites } from '../../own-writes.ts';
 import type { UpgradeMetrics } from '../../ports.ts';
 import { WithdrawnError } from '../../steps/step.ts';
 import type { ReconcilerDeps } from '../deps.ts';
+import { Leftovers } from './leftovers.ts';
 import { observeCluster, observeMachines, observeUpgradeConfig } from './observe.ts';
 import { notify, type Pass, type PassDeps } from './phases.ts';
 import { momentsOf } from './plan.ts';

@@ -2,9 +2,9 @@ import { errorMessage } from '@flotilla/api';
 import type { ClusterVersion } from '@flotilla/api/config';
 import type { Clock, Logger } from '@flotilla/runtime';
 import { channelReturn, type ObservedMachines, surgeRemains } from '@flotilla/upgrade';
-import type { ClusterWrites } from './cluster-writes.ts';
-import type { Silences } from './ports.ts';
-import { Retries } from './reconcilers/upgrade-config/retries.ts';
+import type { ClusterWrites } from '../../cluster-writes.ts';
+import type { Silences } from '../../ports.ts';
+import { Retries } from './retries.ts';
 
 /** What leftovers are taken back with. */
 export interface LeftoversDeps {
