@@ -55,3 +55,19 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{ $image.repository }}:{{ $image.tag | default (index . 1) }}
 {{- end -}}
 {{- end -}}
+
+{{- /* The finalizer of work agents. */ -}}
+{{- define "hub.workFinalizer" -}}
+cluster.open-cluster-management.io/manifest-work-cleanup
+{{- end -}}
+
+{{- /* True where the cluster has ValidatingAdmissionPolicies. Without them nothing limits our own agents: that has to be wanted. */ -}}
+{{- define "hub.admits" -}}
+{{- $old := semverCompare "<1.30.0-0" .Capabilities.KubeVersion.Version -}}
+{{- $missing := and (.Capabilities.APIVersions.Has "apps/v1/Deployment") (not (.Capabilities.APIVersions.Has "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy")) -}}
+{{- if not (or $old $missing) -}}
+true
+{{- else if and .Values.agents.writes.limit (or .Values.standalone .Values.agents.clusters) (not .Values.agents.writes.allowUnlimited) -}}
+{{- fail (printf "Kubernetes %s of this cluster has no ValidatingAdmissionPolicy (1.30 and later), so nothing would limit what agents write to the hub: upgrade the cluster, or set agents.writes.allowUnlimited to trust whoever holds an agent's kubeconfig with the works of its cluster; with an old helm pass --kube-version" .Capabilities.KubeVersion.Version) -}}
+{{- end -}}
+{{- end -}}
