@@ -24,6 +24,15 @@ export const object = (properties: Record<string, unknown>, required?: readonly 
 /** An array of these. */
 export const list = (items: unknown) => ({ type: 'array', items });
 
+/** A list with at most so many entries. */
+export const listUpTo = (maxItems: number, items: unknown) => ({ ...list(items), maxItems });
+
+/** A text of at most so many characters. */
+export const textUpTo = (maxLength: number) => ({ ...text, maxLength });
+
+/** A rule in CEL that the server asks of a value as a whole. */
+export const rule = (expression: string, message: string) => ({ 'x-kubernetes-validations': [{ rule: expression, message }] });
+
 /** metav1.Condition as servers check it. */
 export const condition = object(
   {

@@ -43,7 +43,7 @@ const hostileCondition = (type: string, status = 'True') => ({
   type,
   status,
   reason: 'Hostile',
-  message: 'x'.repeat(30_000),
+  message: 'x'.repeat(15_000),
   lastTransitionTime: '2026-01-01T00:00:00Z',
   observedGeneration: TOO_LARGE,
 });

@@ -1,4 +1,20 @@
-import { anyObject, choice, condition, embedded, flag, int32, int64, list, object, text, texts } from '../schema-parts.ts';
+import {
+  anyObject,
+  choice,
+  condition,
+  embedded,
+  flag,
+  int32,
+  int64,
+  list,
+  listUpTo,
+  object,
+  rule,
+  text,
+  texts,
+  textUpTo,
+} from '../schema-parts.ts';
+import { reportedCondition, reportedConditions } from './crd-schemas.ts';
 
 const listByKey = (key: string, items: unknown) => ({
   ...list(items),
@@ -76,35 +92,52 @@ const workSpec = object({
 
 const feedbackValue = object(
   {
-    name: text,
+    name: textUpTo(253),
     fieldValue: object(
       {
         type: choice('Integer', 'String', 'Boolean', 'JsonRaw'),
         integer: int64,
-        string: text,
+        string: textUpTo(65_536),
         boolean: flag,
-        jsonRaw: { ...text, maxLength: 1024 },
+        jsonRaw: textUpTo(1024),
       },
       ['type'],
     ),
   },
   ['fieldValue', 'name'],
 );
+const resourceMeta = {
+  ordinal: int32,
+  group: textUpTo(253),
+  version: textUpTo(63),
+  kind: textUpTo(63),
+  resource: textUpTo(63),
+  name: textUpTo(253),
+  namespace: textUpTo(63),
+};
 const manifestStatus = object(
   {
-    resourceMeta: object({ ordinal: int32, group: text, version: text, kind: text, resource: text, name: text, namespace: text }, [
-      'ordinal',
-    ]),
-    conditions: list(condition),
-    statusFeedback: object({ values: listByKey('name', feedbackValue) }),
+    resourceMeta: object(resourceMeta, ['ordinal']),
+    conditions: listUpTo(16, reportedCondition),
+    statusFeedback: object({ values: { ...listByKey('name', feedbackValue), maxItems: 64 } }),
   },
   ['conditions', 'resourceMeta'],
 );
 
+/** Most characters of all messages and of all values read back in one work: its deletion must fit beside what is said of it. */
+const SAID = 262_144;
+const messages = 'each.conditions.map(one, size(one.message)).sum()';
+const values =
+  '(has(each.statusFeedback) && has(each.statusFeedback.values) ? each.statusFeedback.values.map(one, size(one.name) + (has(one.fieldValue.string) ? size(one.fieldValue.string) : 0) + (has(one.fieldValue.jsonRaw) ? size(one.fieldValue.jsonRaw) : 0)).sum() : 0)';
+const manifestStatuses = {
+  ...listUpTo(2_000, manifestStatus),
+  ...rule(`self.map(each, ${messages} + ${values}).sum() <= ${SAID}`, `all messages and values together may have ${SAID} characters`),
+};
+
 /** `spec` and `status` of ManifestWork (spec/ocm 4.1, 4.2). */
 export const manifestWorkSchema = {
   spec: workSpec,
-  status: object({ conditions: list(condition), resourceStatus: object({ manifests: list(manifestStatus) }) }),
+  status: object({ conditions: reportedConditions, resourceStatus: object({ manifests: manifestStatuses }) }),
 };
 
 const count = { type: 'integer' };
