@@ -51,9 +51,9 @@
   resources: [serviceaccounts]
   resourceNames: [spoke-agent]
   verbs: [create, patch, delete]
-# Roles of agents, by their one name. The names of ClusterRoles end in that of the cluster, which no rule can say: there the hub may
-# write and delete any, but RBAC itself forbids it to grant what it does not have. For that it needs neither escalate nor bind:
-# those would let it make itself an administrator.
+# Roles of agents, by their one name. The names of ClusterRoles end in that of the cluster, which no rule can say: there an
+# admission policy (own-names.yaml) says it, and RBAC itself forbids the hub to grant what it does not have. For that it needs neither
+# escalate nor bind: those would let it make itself an administrator.
 - apiGroups: [rbac.authorization.k8s.io]
   resources: [roles, rolebindings]
   verbs: [list, watch]
@@ -64,11 +64,11 @@
 - apiGroups: [rbac.authorization.k8s.io]
   resources: [clusterroles, clusterrolebindings]
   verbs: [list, watch, create, patch, delete]
-# Signs of life: each made once, empty, for its agent to renew.
+# Signs of life: each made once, empty, for its agent to renew, and removed with the agent's access.
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
   resourceNames: [managed-cluster-lease]
-  verbs: [list, watch, create, patch]
+  verbs: [list, watch, create, patch, delete]
 # From here on: what agents are granted beyond the rules above. The same list is in apps/hub/src/registration/access.ts.
 # Held because nobody may grant what he does not have.
 - apiGroups: [cluster.open-cluster-management.io]

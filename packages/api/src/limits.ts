@@ -17,10 +17,13 @@ export interface Excess {
  * read; whoever acts on it asks here first.
  * @throws FlotillaError `FLOTILLA_SCHEMA_NOT_STRUCTURAL` for a schema that no CRD can have
  */
-export function limitsOf(schema: z.ZodType): (value: unknown) => Excess | undefined {
-  const structural = toStructural(schema);
-  return (value) => findExcess(structural, value, []);
-}
+export const limitsOf = (schema: z.ZodType): ((value: unknown) => Excess | undefined) => limitsOfSchema(toStructural(schema));
+
+/** The same for a schema that is written out. */
+export const limitsOfSchema =
+  (schema: StructuralSchema) =>
+  (value: unknown): Excess | undefined =>
+    findExcess(schema, value, []);
 
 type Path = Excess['path'];
 

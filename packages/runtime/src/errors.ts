@@ -81,3 +81,7 @@ export const isConflict = (error: unknown): error is ApiError => hasCode(error, 
 export const isAlreadyExists = (error: unknown): error is ApiError => hasCode(error, RuntimeErrorCode.alreadyExists);
 /** 410: the resourceVersion or continue token is too old; list again. */
 export const isExpired = (error: unknown): error is ApiError => hasCode(error, RuntimeErrorCode.expired);
+
+/** The object would be larger than the store takes. */
+export const isTooLarge = (error: unknown): error is ApiError =>
+  error instanceof ApiError && (error.status === 413 || /request is too large/i.test(error.serverMessage));

@@ -35,6 +35,7 @@ export {
   isExpired,
   isForbidden,
   isNotFound,
+  isTooLarge,
   RuntimeErrorCode,
 } from './errors.ts';
 export { createEventRecorder, type EventRecorder, type EventRecorderOptions } from './event-recorder.ts';

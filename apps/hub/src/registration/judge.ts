@@ -2,7 +2,8 @@ import { type Condition, conditionTime, findCondition, isSameJson, withCondition
 import { CLUSTER_AVAILABLE, HUB_ACCEPTED, type ManagedCluster } from '@flotilla/api/ocm';
 import { z } from 'zod';
 
-const JOINED = 'ManagedClusterJoined';
+/** Condition type that says that the agent has been here. */
+export const JOINED = 'ManagedClusterJoined';
 
 const UNREACHABLE = 'cluster.open-cluster-management.io/unreachable';
 const UNAVAILABLE = 'cluster.open-cluster-management.io/unavailable';

@@ -1,8 +1,9 @@
-import { FIELD_MANAGER, type KubeObject } from '@flotilla/api';
-import { AGENT_LEASE, ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
+import { FIELD_MANAGER } from '@flotilla/api';
+import { AGENT_LEASE, ManagedCluster } from '@flotilla/api/ocm';
 import {
   type Client,
   type Clock,
+  isConflict,
   type Logger,
   type Metrics,
   patchStatus,
@@ -14,11 +15,11 @@ import {
   type WatchCache,
   watch,
 } from '@flotilla/runtime';
-import { BY_CLUSTER } from '../indexes.ts';
-import { isAnswered, releaseWork } from '../spokes/port/ending-work.ts';
 import { clusterAccess, clusterLease, clusterNamespace } from './access.ts';
 import { clusterOf, createRegistrationCaches, isInOrder, type RegistrationCaches } from './caches.ts';
-import { judgeRegistration } from './judge.ts';
+import { judgeRegistration, type RegistrationVerdict } from './judge.ts';
+import { revokeAccess } from './revoke.ts';
+import { planTrim, trimCluster } from './trim.ts';
 
 /** What the registration works with. */
 export interface RegistrationDeps {
@@ -39,7 +40,7 @@ export interface RegistrationDeps {
 export function startRegistration(deps: RegistrationDeps, signal: AbortSignal): Reconciler {
   const { client, clusters, namespace, logger, metrics, clock = systemClock } = deps;
   const caches = createRegistrationCaches(client, { logger, metrics, clock });
-  const shared = { client, clusters, namespace, caches, clock };
+  const shared = { client, clusters, namespace, caches, clock, contended: new Map<string, number>() };
   return startReconciler({
     name: 'registration',
     for: watch(clusters),
@@ -70,26 +71,55 @@ export function startRegistration(deps: RegistrationDeps, signal: AbortSignal): 
 interface Deps extends Pick<RegistrationDeps, 'client' | 'clusters' | 'namespace'> {
   readonly caches: RegistrationCaches;
   readonly clock: Clock;
+  /** How often in a row somebody else wrote a cluster first. */
+  readonly contended: Map<string, number>;
 }
 
 async function reconcileRegistration(name: string, deps: Deps, { logger }: ReconcileContext): Promise<ReconcileResult> {
-  const { client, clusters, caches, clock } = deps;
-  const cluster = clusters.get({ name });
-  if (!cluster || cluster.metadata.deletionTimestamp) {
-    if (await revokeAccess(name, deps)) logger.info({ managedCluster: name }, 'Revoked the access of a deleted cluster');
+  const { client, clusters, caches, clock, contended } = deps;
+  const known = clusters.get({ name });
+  if (!known || known.metadata.deletionTimestamp) {
+    contended.delete(name);
+    if (await revokeAccess(name, client, caches)) logger.info({ managedCluster: name }, 'Revoked the access of a deleted cluster');
     return {};
   }
+  const trim = planTrim(known);
+  const cluster = trim ? await trimCluster(client, known, trim) : known;
+  if (cluster.metadata.resourceVersion !== known.metadata.resourceVersion)
+    logger.warn({ managedCluster: name }, 'Trimmed what a cluster reports beyond its bounds');
   const renewTime = caches.leases.get({ namespace: name, name: AGENT_LEASE })?.spec?.renewTime ?? undefined;
   const verdict = judgeRegistration({ cluster, renewTime, hubNamespace: deps.namespace, now: clock.now() });
   if (verdict.isAccepted) {
     if (await ensureAccess(name, deps)) logger.info({ managedCluster: name }, 'Let a cluster in');
-  } else if (await revokeAccess(name, deps)) logger.info({ managedCluster: name }, 'Revoked the access of a denied cluster');
-  // Labels, taints and conditions are read, changed and written whole: the version guards what others wrote meanwhile.
-  const { edits, conditions } = verdict;
-  const patch = edits && { ...edits, metadata: { ...edits.metadata, resourceVersion: cluster.metadata.resourceVersion } };
-  const edited = patch ? await client.patch(ManagedCluster, { name }, patch, { type: 'merge' }) : cluster;
-  if (conditions) await patchStatus(client, ManagedCluster, edited, { ...edited.status, conditions });
+  } else if (await revokeAccess(name, client, caches)) logger.info({ managedCluster: name }, 'Revoked the access of a denied cluster');
+  await writeVerdict(cluster, verdict, deps);
   return verdict.leaseEndsAt === undefined ? {} : { requeueAfterMs: Math.max(0, verdict.leaseEndsAt - clock.now()) };
+}
+
+/** A spoke may write its status all the time; from this conflict on the hub does not let it come first any more. */
+const MAX_CONFLICTS = 3;
+
+/** Labels, taints and conditions are read, changed and written whole: the version guards what others wrote meanwhile. */
+async function writeVerdict(
+  cluster: ManagedCluster,
+  { edits, conditions }: RegistrationVerdict,
+  { client, contended }: Deps,
+): Promise<void> {
+  const { name } = cluster.metadata;
+  const conflicts = contended.get(name) ?? 0;
+  const isGuarded = conflicts < MAX_CONFLICTS;
+  const resourceVersion = isGuarded ? cluster.metadata.resourceVersion : undefined;
+  try {
+    const patch = edits && { ...edits, metadata: { ...edits.metadata, resourceVersion } };
+    const edited = patch ? await client.patch(ManagedCluster, { name }, patch, { type: 'merge' }) : cluster;
+    const { uid } = edited.metadata;
+    const current = isGuarded ? edited : { ...edited, metadata: { name, uid } };
+    if (conditions) await patchStatus(client, ManagedCluster, current, { ...edited.status, conditions });
+    contended.delete(name);
+  } catch (error) {
+    if (isConflict(error)) contended.set(name, conflicts + 1);
+    throw error;
+  }
 }
 
 /** True when something was missing. Server-side apply: creates what is not there, mends what somebody changed. */
@@ -101,36 +131,4 @@ async function ensureAccess(cluster: string, { client, caches }: Deps): Promise<
   ];
   for (const { kind, object } of missing) await client.apply(kind, object, { fieldManager: FIELD_MANAGER, force: true });
   return missing.length > 0;
-}
-
-/**
- * True when something was there. Without its ServiceAccount a token is worth nothing, so that goes first; then what was still to be done
- * on the cluster, for whoever is let in next under that name would do it. The rest goes last, so that a hub that dies in between does
- * the same again.
- */
-async function revokeAccess(cluster: string, { client, caches }: Deps): Promise<boolean> {
-  const [account, ...rest] = accessOf(cluster, caches);
-  if (!account) return false;
-  const remove = ({ kind, cached: { metadata } }: typeof account): Promise<boolean> => {
-    const { name, namespace, uid } = metadata;
-    return client.delete(kind, { name, ...(namespace !== undefined && { namespace }) }, { uid });
-  };
-  let found = await remove(account);
-  const works = await client.list(ManifestWork, { namespace: cluster });
-  for (const work of works.items) if (!isAnswered(work)) await releaseWork(client, work);
-  for (const kind of ORDERS) {
-    const { items } = await client.list(kind, { namespace: cluster });
-    for (const { metadata } of items) await client.delete(kind, { namespace: cluster, name: metadata.name }, { uid: metadata.uid });
-  }
-  for (const one of rest) found = (await remove(one)) || found;
-  return found;
-}
-
-/** What an agent carries out. A work's deletion waits for an agent; one that has not applied it has nothing to take back. */
-const ORDERS = [ManagedClusterAction, ManagedClusterView, ManifestWork] as const;
-
-function accessOf(cluster: string, { access }: RegistrationCaches) {
-  return clusterAccess(cluster)
-    .toReversed()
-    .flatMap(({ kind }) => (access.get(kind.plural)?.byIndex(BY_CLUSTER, cluster) ?? []).map((cached: KubeObject) => ({ kind, cached })));
 }

@@ -1,8 +1,10 @@
 /** How what was decided to be written on the hub is written. */
 
 import { type KubeObject, type Resource, refKey, WaitingError } from '@flotilla/api';
+import { ManifestWork } from '@flotilla/api/ocm';
 import type { HubWrite } from '@flotilla/rollout';
 import { type Client, isAlreadyExists, isNotFound } from '@flotilla/runtime';
+import { deleteWork } from '../../spokes/port/ending-work.ts';
 
 /**
  * Whose an object is that stands where one of ours should be: `ours` is there already; a `leftover` goes; anything else is left alone.
@@ -27,7 +29,8 @@ export async function applyWrite(write: HubWrite, deps: WriteDeps): Promise<void
     case 'create':
       return createObject(write.kind, write.object, deps);
     case 'delete':
-      await client.delete(write.kind, write.ref, { uid: write.uid });
+      if (write.kind === ManifestWork) await deleteWork(client, { metadata: { ...write.ref, uid: write.uid } });
+      else await client.delete(write.kind, write.ref, { uid: write.uid });
       return;
     case 'patch':
       try {

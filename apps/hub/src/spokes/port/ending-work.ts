@@ -1,7 +1,7 @@
 /** How a ManifestWork of a job ends: by its agent, which cleans the spoke first, or by the hub where no agent ever said anything of it. */
 import { findCondition } from '@flotilla/api';
 import { ManifestWork, WORK_APPLIED, WORK_FINALIZER } from '@flotilla/api/ocm';
-import { type Client, isConflict, isNotFound } from '@flotilla/runtime';
+import { type Client, isConflict, isNotFound, isTooLarge } from '@flotilla/runtime';
 import type { HubWriter } from './hub-writer.ts';
 
 /** A work of which no agent has said anything for this long is not answered, while its cluster is available. Agents take a second (spec/ocm 4.3). */
@@ -29,7 +29,7 @@ export async function endWork(writer: HubWriter, work: ManifestWork, cluster: An
   const isHeld = !isAnswered(work) && work.metadata.finalizers?.includes(WORK_FINALIZER) === true;
   if (isHeld && (cluster.isDetached || (cluster.available && writer.now() >= lateAt))) await releaseWork(writer.client, work);
   else if (isHeld && cluster.available) writer.wake(lateAt);
-  if (!isLeaving(work)) await writer.client.delete(ManifestWork, work.metadata, { uid: work.metadata.uid });
+  if (!isLeaving(work)) await deleteWork(writer.client, work);
 }
 
 /** Takes away the finalizer that a work was made with. Where an agent says something at the same moment, the work is its own again. */
@@ -42,4 +42,42 @@ export async function releaseWork(client: Pick<Client, 'patch'>, { metadata }: M
     .catch((error: unknown) => {
       if (!isConflict(error) && !isNotFound(error)) throw error;
     });
+}
+
+/** Deletes a work. One that leaves no room for the time of its deletion goes at once, with what its agent would have cleaned up. */
+export async function deleteWork(client: Client, work: Pick<ManifestWork, 'metadata'>): Promise<void> {
+  const { uid } = work.metadata;
+  try {
+    await client.delete(ManifestWork, work.metadata, { uid });
+  } catch (error) {
+    if (!isTooLarge(error)) throw error;
+    await dismantleWork(client, work);
+  }
+}
+
+/**
+ * Deletes a work that no agent is to clean up after any more: without finalizers, whoever's they are.
+ * @param more what else is taken from it first, should somebody hold it all the same
+ */
+export async function dismantleWork(
+  client: Client,
+  { metadata: { namespace, name, uid } }: Pick<ManifestWork, 'metadata'>,
+  more: { readonly spec?: null } = {},
+): Promise<void> {
+  const ref = { namespace, name };
+  const strip = () =>
+    client.patch(ManifestWork, ref, { metadata: { uid, finalizers: null, managedFields: [{}] }, ...more }, { type: 'merge' });
+  const stripAll = async (refusal: unknown) => {
+    if (isNotFound(refusal) || isConflict(refusal)) throw refusal;
+    // A server holds a status from before there were limits against every write.
+    const empty = { metadata: { uid }, status: null };
+    await client.patch(ManifestWork, ref, empty, { type: 'merge', subresource: 'status' }).catch(() => Promise.reject(refusal));
+    return strip();
+  };
+  try {
+    await strip().catch(stripAll);
+  } catch (error) {
+    if (!isNotFound(error) && !isConflict(error)) throw error;
+  }
+  await client.delete(ManifestWork, ref, { uid });
 }

@@ -5,7 +5,7 @@ import { backOffMs } from '@flotilla/pace';
 import { isAlreadyExists } from '@flotilla/runtime';
 import { ActionsRun } from '../actions/effects.ts';
 import type { ActionsSpoke } from '../actions/observe.ts';
-import { createdAt, endWork, isAnswered, isLeaving, UNANSWERED_MS } from '../port/ending-work.ts';
+import { createdAt, deleteWork, endWork, isAnswered, isLeaving, UNANSWERED_MS } from '../port/ending-work.ts';
 import { HubWriter } from '../port/hub-writer.ts';
 import type { EffectDeps, SpokeObservation, SpokeRun, SpokeTask } from '../port/port.ts';
 import { type Attempt, buildJobWork, frozenConfigs, frozenMark, isFrozen, workSpec } from './manifest-work.ts';
@@ -164,7 +164,7 @@ export class WorkRun implements SpokeRun {
       if (!isAlreadyExists(error)) throw error;
       const existing = await this.#writer.client.get(ManifestWork, work.metadata);
       if (!existing || existing.metadata.labels?.[Label.work] === this.#task.job.work) return;
-      await this.#writer.client.delete(ManifestWork, existing.metadata, { uid: existing.metadata.uid });
+      await deleteWork(this.#writer.client, existing);
       await this.#writer.client.create(ManifestWork, work);
     }
   }
