@@ -116,6 +116,15 @@ describe('who is let in', () => {
     expect(conditionOf(judge({ accepts: false, available: 'True' }, 1000), CLUSTER_AVAILABLE)?.[0]).toBe('Unknown');
   });
 
+  test('of a cluster that is denied no word of its agent stays', () => {
+    const given = cluster({ accepts: false, available: 'True' });
+    const word = { type: 'ManagedClusterJoined', status: 'True' as const, reason: 'Evil', message: 'evil', lastTransitionTime: time(0) };
+    given.status?.conditions?.push(word);
+    const verdict = judgeRegistration({ cluster: given, renewTime: time(9), hubNamespace: 'flotilla', now: at(10) });
+    expect(conditionOf(verdict, CLUSTER_AVAILABLE)).toEqual(['Unknown', 'ManagedClusterLeaseUpdateStopped']);
+    expect(conditionOf(verdict, 'ManagedClusterJoined')).toEqual(['True', 'ManagedClusterJoined']);
+  });
+
   test('nothing is written twice', () => {
     const first = judge({ available: 'True' }, 10, 5);
     const next = { ...cluster(), status: { conditions: first.conditions } };

@@ -40,9 +40,10 @@ export function judgeRegistration({ cluster, renewTime, hubNamespace, now }: Reg
   const refusal = refusalOf(cluster, hubNamespace);
   const endsAt = leaseEnd(cluster, renewTime);
   let wanted = withCondition(conditions, accepted(refusal), now);
-  if (renewTime !== undefined && !refusal) wanted = withCondition(wanted, joined, now);
-  // Whether it is available again, only the agent can tell.
-  if (now >= endsAt && (!refusal || findCondition(wanted, CLUSTER_AVAILABLE))) wanted = withCondition(wanted, leaseStopped, now);
+  // Of a cluster that is denied no word of its agent stays.
+  if (refusal ? findCondition(wanted, JOINED) : renewTime !== undefined) wanted = withCondition(wanted, joined, now);
+  // Whether it is available again, only the agent can tell; that of a denied cluster reaches nobody.
+  if (refusal ? findCondition(wanted, CLUSTER_AVAILABLE) : now >= endsAt) wanted = withCondition(wanted, leaseStopped, now);
   return {
     isAccepted: refusal === undefined,
     conditions: isSameJson(wanted, conditions) ? undefined : wanted,

@@ -83,15 +83,17 @@ async function reconcileRegistration(name: string, deps: Deps, { logger }: Recon
     if (await revokeAccess(name, client, caches)) logger.info({ managedCluster: name }, 'Revoked the access of a deleted cluster');
     return {};
   }
-  const trim = planTrim(known);
-  const cluster = trim ? await trimCluster(client, known, trim) : known;
-  if (cluster.metadata.resourceVersion !== known.metadata.resourceVersion)
-    logger.warn({ managedCluster: name }, 'Trimmed what a cluster reports beyond its bounds');
   const renewTime = caches.leases.get({ namespace: name, name: AGENT_LEASE })?.spec?.renewTime ?? undefined;
-  const verdict = judgeRegistration({ cluster, renewTime, hubNamespace: deps.namespace, now: clock.now() });
-  if (verdict.isAccepted) {
+  const judge = (cluster: ManagedCluster) => judgeRegistration({ cluster, renewTime, hubNamespace: deps.namespace, now: clock.now() });
+  const { isAccepted } = judge(known);
+  if (isAccepted) {
     if (await ensureAccess(name, deps)) logger.info({ managedCluster: name }, 'Let a cluster in');
   } else if (await revokeAccess(name, client, caches)) logger.info({ managedCluster: name }, 'Revoked the access of a denied cluster');
+  const trim = planTrim(known, isAccepted);
+  const cluster = trim ? await trimCluster(client, known, trim) : known;
+  if (isAccepted && cluster.metadata.resourceVersion !== known.metadata.resourceVersion)
+    logger.warn({ managedCluster: name }, 'Trimmed what a cluster reports beyond its bounds');
+  const verdict = judge(cluster);
   await writeVerdict(cluster, verdict, deps);
   return verdict.leaseEndsAt === undefined ? {} : { requeueAfterMs: Math.max(0, verdict.leaseEndsAt - clock.now()) };
 }

@@ -24,7 +24,7 @@ describe('what is taken from a cluster', () => {
     },
     { name: 'nothing of one without a status', status: {} },
     { name: 'nothing of forty claims', status: { clusterClaims: many(40, (index) => ({ name: `c${index}`, value: 'v'.repeat(500) })) } },
-  ])('$name', ({ status }) => expect(planTrim(cluster(status))).toBeUndefined());
+  ])('$name', ({ status }) => expect(planTrim(cluster(status), true)).toBeUndefined());
 
   test.each([
     { name: 'claims without end', status: { clusterClaims: many(200, (index) => ({ name: `c${index}`, value: 'v'.repeat(7_000) })) } },
@@ -32,7 +32,7 @@ describe('what is taken from a cluster', () => {
     { name: 'a version without end', status: { version: { kubernetes: 'v'.repeat(1_000) } } },
     { name: 'fields that nobody knows', status: { other: 'x'.repeat(200_000) } },
   ])('$name, and every field but the conditions with them', ({ status }) => {
-    const trim = planTrim(cluster({ ...status, allocatable: { cpu: 4 } }));
+    const trim = planTrim(cluster({ ...status, allocatable: { cpu: 4 } }), true);
     expect(trim?.status).toMatchObject({ ...Object.fromEntries(Object.keys(status).map((key) => [key, null])), allocatable: null });
     expect(kept(trim?.status?.conditions ?? [])).toEqual([HUB_ACCEPTED, CLUSTER_AVAILABLE]);
   });
@@ -41,13 +41,20 @@ describe('what is taken from a cluster', () => {
     { name: 'conditions without end', conditions: [...many(10_000, (index) => condition(`T${index}`)), ...own] },
     { name: 'messages without end', conditions: [...own, condition('T', 'x'.repeat(30_000))] },
   ])('$name, but not what is decided by', ({ conditions }) => {
-    const trim = planTrim(cluster({ conditions, clusterClaims: [{ name: 'a', value: 'b' }] }));
+    const trim = planTrim(cluster({ conditions, clusterClaims: [{ name: 'a', value: 'b' }] }), true);
     expect(kept(trim?.status?.conditions ?? [])).toEqual([HUB_ACCEPTED, CLUSTER_AVAILABLE]);
     expect(trim?.status).not.toHaveProperty('clusterClaims');
   });
 
   test('field managers without end', () => {
     const managedFields = many(300, (index) => ({ manager: `m${index}`, fieldsV1: { 'f:status': 'x'.repeat(1_000) } }));
-    expect(planTrim(cluster({}, { managedFields }))).toEqual({ managedFields: true });
+    expect(planTrim(cluster({}, { managedFields }), true)).toEqual({ managedFields: true });
+  });
+
+  test('of one that is denied all that its agent reported', () => {
+    const conditions = [...own, condition('Other')];
+    const trim = planTrim(cluster({ conditions, clusterClaims: [{ name: 'a', value: 'b' }] }), false);
+    expect(trim?.status).toEqual({ conditions: own, clusterClaims: null });
+    expect(planTrim(cluster({}), false)).toBeUndefined();
   });
 });

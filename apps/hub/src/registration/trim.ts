@@ -23,14 +23,18 @@ export interface Trim {
   readonly managedFields?: true;
 }
 
-/** What has to go from a cluster so that whatever is written next has room. */
-export function planTrim({ metadata, status }: ManagedCluster): Trim | undefined {
+/**
+ * What has to go from a cluster so that whatever is written next has room.
+ * @param isAccepted else nothing of what its agent reported stays: the next agent of that name is another, perhaps
+ */
+export function planTrim({ metadata, status }: ManagedCluster, isAccepted: boolean): Trim | undefined {
   const conditions = status?.conditions ?? [];
+  const others = Object.keys(status ?? {}).filter((key) => key !== 'conditions');
+  const isLeft = !isAccepted && (others.length > 0 || conditions.some(({ type }) => !OURS.includes(type)));
   const isCut = conditions.length >= READ_CONDITIONS || conditions.some(({ message }) => message.length >= READ_MESSAGE);
-  const isLarge = bytesOf(status) > MAX_BYTES || findExcess(status) !== undefined;
+  const isLarge = isLeft || bytesOf(status) > MAX_BYTES || findExcess(status) !== undefined;
   const managedFields = bytesOf(metadata.managedFields) > MAX_BYTES;
   if (!isCut && !isLarge) return managedFields ? { managedFields } : undefined;
-  const others = Object.keys(status ?? {}).filter((key) => key !== 'conditions');
   const kept = { conditions: conditions.filter(({ type }) => OURS.includes(type)) };
   return {
     status: isLarge ? { ...Object.fromEntries(others.map((key) => [key, null])), ...kept } : kept,
