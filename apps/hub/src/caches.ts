@@ -1,9 +1,9 @@
 import { ConfigMap } from '@flotilla/api/core';
-import { ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Policy } from '@flotilla/api/ocm';
+import { ManagedCluster, Policy } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, OVERRIDES_CONFIG_MAP, PreCachingConfig } from '@flotilla/api/ran';
 import { type Client, type Logger, WatchCache, type WatchSurroundings } from '@flotilla/runtime';
 import { BY_CLUSTER } from './indexes.ts';
-import { BY_NAMESPACE, CHILD_POLICIES, trimChild } from './reconcilers/cluster-group-upgrade/observe.ts';
+import { CHILD_POLICIES, trimChild } from './reconcilers/cluster-group-upgrade/observe.ts';
 import { wakeIndexes } from './reconcilers/cluster-group-upgrade/wakes.ts';
 import { placementCaches } from './rollout/caches.ts';
 import { upgradeLabelIndexes } from './rollout/engine.ts';
@@ -11,9 +11,10 @@ import { rolloutCaches } from './rollout/spoke/caches.ts';
 import { upgradeIndexes } from './spokes/port/caches.ts';
 import { transportCaches } from './spokes/transport-caches.ts';
 import { withWholeStatus } from './stored-upgrade.ts';
+import { tenancyCaches } from './tenancy-caches.ts';
 
-/** What steps read, in whichever process they run. */
-export function createWorkerCaches(client: Client, shared: WatchSurroundings) {
+/** What steps read, in whichever process they run. @param tenancy watch what each namespace may reach, too */
+export function createWorkerCaches(client: Client, shared: WatchSurroundings, tenancy = false) {
   return {
     upgrades: new WatchCache(client, ClusterGroupUpgrade, {
       ...shared,
@@ -26,14 +27,15 @@ export function createWorkerCaches(client: Client, shared: WatchSurroundings) {
     ...transportCaches(client, shared),
     ...rolloutCaches(client, shared),
     ...placementCaches(client, shared),
+    ...(tenancy && tenancyCaches(client, shared)),
   };
 }
 
-/** All watches of the leader. @param tenancy watch what each namespace may reach, too */
+/** All watches of the leader. @param tenancy as for workers */
 export function createCaches(client: Client, shared: WatchSurroundings, tenancy = false) {
   const byCluster = { [BY_CLUSTER]: ({ metadata }: Policy) => [metadata.namespace ?? ''] };
   return {
-    ...createWorkerCaches(client, shared),
+    ...createWorkerCaches(client, shared, tenancy),
     overrides: new WatchCache(client, ConfigMap, { ...shared, fieldSelector: `metadata.name=${OVERRIDES_CONFIG_MAP}` }),
     parents: new WatchCache(client, Policy, { ...shared, labelSelector: `!${CHILD_POLICIES}`, optional: true }),
     children: new WatchCache(client, Policy, {
@@ -43,16 +45,6 @@ export function createCaches(client: Client, shared: WatchSurroundings, tenancy 
       indexes: byCluster,
       optional: true,
     }),
-    ...(tenancy && tenancyCaches(client, shared)),
-  };
-}
-
-/** A hub without them lets nobody reach any cluster. */
-function tenancyCaches(client: Client, shared: WatchSurroundings) {
-  const indexes = { [BY_NAMESPACE]: ({ metadata }: ManagedClusterSetBinding) => [metadata.namespace ?? ''] };
-  return {
-    clusterSets: new WatchCache(client, ManagedClusterSet, { ...shared, optional: true }),
-    clusterSetBindings: new WatchCache(client, ManagedClusterSetBinding, { ...shared, optional: true, indexes }),
   };
 }
 

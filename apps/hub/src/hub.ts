@@ -117,7 +117,7 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
 
 /** Runs steps that a leader elsewhere asks for, until the signal aborts. Decides nothing, writes no status. */
 export async function runWorker({ client, store, config, logger, metrics, clock }: HubDeps, signal: AbortSignal): Promise<void> {
-  const caches = createWorkerCaches(client, { logger, metrics, clock });
+  const caches = createWorkerCaches(client, { logger, metrics, clock }, config.tenancy);
   await fillCaches(caches, logger, signal);
   const deps = { client, caches, logger, now: () => clock.now() };
   const steps = { store, concurrency: config.stepConcurrency, signal, log: logger, clock };

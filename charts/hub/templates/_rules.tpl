@@ -32,6 +32,12 @@
 - apiGroups: [policy.open-cluster-management.io]
   resources: [placementbindings]
   verbs: [get, list, watch, create, patch, delete]
+{{- if .Values.tenancy }}
+# Which clusters the upgrades of a namespace may reach, and by which labels that is decided.
+- apiGroups: [cluster.open-cluster-management.io]
+  resources: [managedclustersets, managedclustersetbindings]
+  verbs: [list, watch]
+{{- end }}
 {{- end -}}
 
 {{- /* What letting spokes in needs (value standalone). */ -}}

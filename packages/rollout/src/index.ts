@@ -4,7 +4,7 @@ export { isTurningPoint } from './batches/turning-point.ts';
 export { summarizeWaits } from './batches/waits.ts';
 export { isAvailable } from './clusters/availability.ts';
 export { areEditsApplied } from './clusters/cluster-edits.ts';
-export { judgeTenancy, notBound, type Tenancy } from './clusters/tenancy.ts';
+export { decidingLabels, judgeTenancy, notBound, type Tenancy } from './clusters/tenancy.ts';
 export { eventsBetween } from './events/events-between.ts';
 export type { ValidationFacts } from './events/events-validation.ts';
 export { type BlockingRef, blockingRefs, judgeBlocking } from './gates/blocking.ts';
@@ -37,6 +37,7 @@ export {
   type RolloutProblem,
   type SpokeTarget,
 } from './upgrade/model.ts';
+export { namedClusters } from './upgrade/named-clusters.ts';
 export { desiredWorkName, placementName, resourceName, safeNameKey } from './upgrade/safe-names.ts';
 export { isComplete, isEnding, isRunning, keepsObjects, stateOf, templatesOf } from './upgrade/stage.ts';
 export { TROUBLE_PREFIX } from './upgrade/texts.ts';

@@ -211,7 +211,9 @@ function validate(
         namespace: tenancy?.namespace,
       })
     : validateUpgrade({ mode: 'manifestWork', templates: spec.manifestWorkTemplates ?? [], template });
-  return validation !== 'pending' && validation.status === 'True' ? (validateInput(upgrade, spec, deps.now()) ?? validation) : validation;
+  return validation !== 'pending' && validation.status === 'True'
+    ? (validateInput(upgrade, spec, deps.now(), tenancy) ?? validation)
+    : validation;
 }
 
 /** The spec is derived anew until all spokes are done with it, so that edits count; strictly, it is frozen once valid. */

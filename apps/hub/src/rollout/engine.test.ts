@@ -231,3 +231,19 @@ test('somebody who undoes everything at once is not followed at his pace', async
   }
   expect(asked).toEqual(Array.from({ length: 12 }, () => 'rollout a'));
 });
+
+test('a work in a cluster that the upgrade never named keeps it from nothing, whatever its labels say', async () => {
+  const labels = { 'openshift-cluster-group-upgrades/clusterGroupUpgrade': UPGRADE.name, 'flotilla.io/upgrade-uid': UPGRADE.uid };
+  // Every write of it is refused: only so would it hold an upgrade.
+  hub.refuse = () => AWAY;
+  start(LONG_MS);
+  put({ status: {}, conditions: [{ ...condition, type: 'Succeeded' }], remediationPlan: [['a']] });
+  const isClean = () => engine.isClean(caches.upgrades.get(UPGRADE) ?? buildClusterGroupUpgrade(), { leavingCounts: true });
+  hub.put(ManifestWork, { metadata: { name: 'theirs', namespace: 'evil', labels } } satisfies KubeObject);
+  await vi.waitFor(() => expect([caches.works.size, caches.upgrades.size]).toEqual([1, 1]));
+  expect(isClean()).toBe(true);
+  await vi.waitFor(() => expect(asked).toContain('rollout evil'));
+  hub.put(ManifestWork, { metadata: { name: 'ours', namespace: 'a', labels } } satisfies KubeObject);
+  await vi.waitFor(() => expect(caches.works.size).toBe(2));
+  expect(isClean()).toBe(false);
+});

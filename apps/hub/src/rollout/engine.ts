@@ -7,6 +7,7 @@ import {
   isComplete,
   isRunning,
   keepsObjects,
+  namedClusters,
   targetOf,
   targetsOf,
   templatesOf,
@@ -123,7 +124,8 @@ export class RolloutEngine {
    */
   isClean(upgrade: ClusterGroupUpgrade, { leavingCounts }: { readonly leavingCounts: boolean }): boolean {
     const isPlaced = placementWrites(upgrade, this.#deps.caches, this.#deps.talmStrict).length > 0 || this.#hasPlacements(upgrade);
-    return !isPlaced && this.#leftovers(upgrade, leavingCounts).size === 0;
+    const named = namedClusters(upgrade);
+    return !isPlaced && ![...this.#leftovers(upgrade, leavingCounts)].some((cluster) => named.has(cluster));
   }
 
   #hasPlacements(upgrade: ClusterGroupUpgrade): boolean {

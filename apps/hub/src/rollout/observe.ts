@@ -40,6 +40,7 @@ export interface ObserveDeps {
 export function observeRollout(upgrade: ClusterGroupUpgrade, caches: RolloutCaches, deps: ObserveDeps): RolloutObservation {
   const { problem, patience, talmStrict, tenancy, sightings, now } = deps;
   const { actions } = upgrade.spec ?? {};
+  const decidingLabels = tenancy?.decidingLabels;
   const mode = modeOf(upgrade, caches, deps);
   const nameLabel = mode.kind === 'policy';
   const find = (name: string) => {
@@ -67,11 +68,11 @@ export function observeRollout(upgrade: ClusterGroupUpgrade, caches: RolloutCach
     },
     isPrepared: (cluster) => {
       const managed = find(cluster);
-      return managed === undefined || areEditsApplied(managed, actions?.beforeEnable, { nameLabel });
+      return managed === undefined || areEditsApplied(managed, actions?.beforeEnable, { nameLabel, decidingLabels });
     },
     isEdited: (cluster) => {
       const managed = find(cluster);
-      return managed === undefined || areEditsApplied(managed, actions?.afterCompletion);
+      return managed === undefined || areEditsApplied(managed, actions?.afterCompletion, { decidingLabels });
     },
     placementProblem: placement.problem,
     lookAt: placement.lookAt,

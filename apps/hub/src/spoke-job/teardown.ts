@@ -44,11 +44,16 @@ export class Teardown {
    * Takes every spoke as far as it goes now.
    * @param states the spokes' states in the upgrade's status
    * @param force wait for the spokes no longer: what is still to be removed there is remembered
+   * @param named clusters that the upgrade names; default: every one
    * @returns true when nothing is left to do
    */
-  async advance(states: Readonly<Record<string, string>>, force: boolean): Promise<boolean> {
+  async advance(states: Readonly<Record<string, string>>, force: boolean, named?: ReadonlySet<string>): Promise<boolean> {
     const pending = this.#spokes(states).filter((cluster) => !this.#done.has(cluster));
-    await mapConcurrently(pending, PARALLEL, (cluster) => this.#advanceSpoke(cluster, states[cluster], force));
+    await mapConcurrently(pending, PARALLEL, async (cluster) => {
+      if (!named || named.has(cluster) || Object.hasOwn(states, cluster)) return this.#advanceSpoke(cluster, states[cluster], force);
+      // What bears the labels elsewhere is not of its making: removed if that can be, and not waited for.
+      await this.#advanceSpoke(cluster, undefined, true).catch(() => this.#done.add(cluster));
+    });
     return pending.every((cluster) => this.#done.has(cluster));
   }
 

@@ -9,21 +9,26 @@ type Texts = Readonly<Record<string, string>>;
 export interface EditOptions {
   /** Give it the label `name`, by which Placements select, where it has none; default false. */
   readonly nameLabel?: boolean;
+  /** Labels that no edit may touch; see `decidingLabels`. */
+  readonly decidingLabels?: ReadonlySet<string> | undefined;
 }
+
+const NONE: ReadonlySet<string> = new Set();
 
 /** JSON merge patch that makes the edits true, bound to this very object; undefined when they are. */
 export function clusterPatch(
   cluster: ManagedCluster,
   edits: ClusterEdits | undefined,
-  { nameLabel = false }: EditOptions = {},
+  { nameLabel = false, decidingLabels = NONE }: EditOptions = {},
 ): { readonly metadata: Readonly<Record<string, unknown>> } | undefined {
   const { name, uid } = cluster.metadata;
+  const allowed = (step: Step): Step => Object.fromEntries(Object.entries(step).filter(([key]) => !decidingLabels.has(key)));
   const labels = changes(cluster.metadata.labels ?? {}, [
     // First: what the user says about this label counts.
     nameLabel && cluster.metadata.labels?.[NAME_LABEL] === undefined ? { [NAME_LABEL]: name } : {},
-    edits?.addClusterLabels ?? {},
-    removals(Object.keys(edits?.deleteClusterLabels ?? {})),
-    removals(edits?.removeClusterLabels ?? []),
+    allowed(edits?.addClusterLabels ?? {}),
+    allowed(removals(Object.keys(edits?.deleteClusterLabels ?? {}))),
+    allowed(removals(edits?.removeClusterLabels ?? [])),
   ]);
   const annotations = changes(cluster.metadata.annotations ?? {}, [
     edits?.addClusterAnnotations ?? {},
@@ -78,11 +83,15 @@ const touchedKeys = (edits: ClusterEdits | undefined): (readonly [field: string,
 /**
  * What an API server would refuse in some edits, or what they may not touch, naming field, value and fix; undefined when nothing.
  * @param at path of the edits, such as `spec.actions.beforeEnable`
+ * @param deciding labels that no edit may touch; see `decidingLabels`
  */
-export function findEditProblem(edits: ClusterEdits | undefined, at: string): string | undefined {
+export function findEditProblem(edits: ClusterEdits | undefined, at: string, deciding = NONE): string | undefined {
   for (const [field, key] of touchedKeys(edits))
     if (isProtected(key))
       return `${at}.${field}: key ${JSON.stringify(key)} may not be edited by an upgrade, as no key under flotilla.io/ and open-cluster-management.io/ may; remove it here, and set it on the ManagedCluster with the rights for that`;
+  for (const [field, key] of touchedKeys(edits))
+    if (field.endsWith('Labels') && deciding.has(key))
+      return `${at}.${field}: label ${JSON.stringify(key)} may not be edited by an upgrade: a ManagedClusterSet that is bound to a namespace chooses its clusters by it; remove it here, and have it set on the ManagedCluster by whoever gives clusters to namespaces`;
   // A key to be removed may be anything: what cannot be there need not be removed.
   const keys: [string, Texts | undefined][] = [
     ['addClusterLabels', edits?.addClusterLabels],

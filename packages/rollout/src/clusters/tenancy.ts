@@ -7,22 +7,46 @@ export interface Tenancy {
   readonly namespace: string;
   /** The cluster is in a set that is bound to the namespace. */
   readonly reaches: (cluster: ManagedCluster) => boolean;
+  /** Labels by which the sets of tenants choose their clusters: an edit of one would move a cluster from one tenant to another. */
+  readonly decidingLabels: ReadonlySet<string>;
 }
 
 /**
  * The clusters that the bindings of a namespace let it use, as a Placement there would see them (spec/ocm 2.3). What is being deleted,
  * a set that does not exist, and a selector that cannot be read give nothing.
+ * @param deciding see `decidingLabels`
  */
 export function judgeTenancy(
   namespace: string,
   bindings: readonly ManagedClusterSetBinding[],
   set: (name: string) => ManagedClusterSet | undefined,
+  deciding: ReadonlySet<string> = new Set(),
 ): Tenancy {
   const matchers = bindings.flatMap(({ metadata, spec }) => {
     const bound = metadata.deletionTimestamp === undefined && spec?.clusterSet ? set(spec.clusterSet) : undefined;
     return bound && bound.metadata.deletionTimestamp === undefined ? [compileSet(bound)] : [];
   });
-  return { namespace, reaches: ({ metadata }) => matchers.some((matches) => matches(metadata.labels ?? {})) };
+  return {
+    namespace,
+    reaches: ({ metadata }) => matchers.some((matches) => matches(metadata.labels ?? {})),
+    decidingLabels: deciding,
+  };
+}
+
+/**
+ * Labels by which the sets choose their clusters that are bound to any namespace: who may edit one moves a cluster between tenants. What is
+ * being deleted counts, for it may come back.
+ */
+export function decidingLabels(
+  bindings: readonly ManagedClusterSetBinding[],
+  set: (name: string) => ManagedClusterSet | undefined,
+): ReadonlySet<string> {
+  return new Set(bindings.flatMap(({ spec }) => (spec?.clusterSet ? labelsOf(set(spec.clusterSet)) : [])));
+}
+
+function labelsOf(set: ManagedClusterSet | undefined): string[] {
+  const { matchLabels, matchExpressions } = set?.spec?.clusterSelector?.labelSelector ?? {};
+  return [...Object.keys(matchLabels ?? {}), ...(matchExpressions ?? []).map(({ key }) => key)];
 }
 
 const nobody: Matcher = () => false;

@@ -1,7 +1,8 @@
 import { CLUSTER_SET_LABEL, ManagedClusterSet, ManagedClusterSetBinding } from '@flotilla/api/ocm';
 import { describe, expect, test } from 'vitest';
+import { clusterPatch, findEditProblem } from '../clusters/cluster-edits.ts';
 import { selectClusters } from '../clusters/cluster-selection.ts';
-import { judgeTenancy } from '../clusters/tenancy.ts';
+import { decidingLabels, judgeTenancy } from '../clusters/tenancy.ts';
 import { examinePolicies } from './policies.ts';
 import { buildChild, buildManagedCluster, buildPolicy } from './policy-builders.ts';
 
@@ -72,6 +73,43 @@ describe('the clusters of a namespace', () => {
     },
     { name: 'none by a type nobody knows', bindings: [binding('blue')], sets: [clusterSet('blue', { selectorType: 'Legacy' })], want: [] },
   ])('$name', ({ bindings, sets, want }) => expect(reached(bindings, sets)).toEqual(want));
+});
+
+describe('labels that decide whose a cluster is', () => {
+  const byLabels = (labelSelector: unknown) => ({ selectorType: 'LabelSelector', labelSelector });
+  const sets = [
+    clusterSet('north', byLabels({ matchLabels: { site: 'north' }, matchExpressions: [{ key: 'tier', operator: 'Exists' }] })),
+    clusterSet('unbound', byLabels({ matchLabels: { other: 'x' } })),
+    clusterSet('leaving', byLabels({ matchLabels: { later: 'x' } }), { deletionTimestamp: '2026-01-01T00:00:00Z' }),
+    clusterSet('blue'),
+  ];
+  const bindings = ['north', 'leaving', 'blue', 'nowhere'].map((name) => binding(name, { namespace: `of-${name}` }));
+  const deciding = decidingLabels(bindings, (name) => sets.find(({ metadata }) => metadata.name === name));
+
+  test('are those of every set that is bound to any namespace', () => expect([...deciding]).toEqual(['site', 'tier', 'later']));
+
+  test.each([
+    { name: 'added', edits: { addClusterLabels: { site: 'south' } } },
+    { name: 'removed', edits: { removeClusterLabels: ['tier'] } },
+    { name: 'removed in the old way', edits: { deleteClusterLabels: { site: '' } } },
+  ])('are not $name by an upgrade, not even by an edit after its validation', ({ edits }) => {
+    expect(findEditProblem(edits, 'spec.actions.afterCompletion', deciding)).toMatch(
+      /^spec\.actions\.afterCompletion\.\w+: label "(site|tier)" may not be edited/,
+    );
+    const cluster = buildManagedCluster('own-1', { site: 'north', tier: 'gold' });
+    expect(clusterPatch(cluster, edits, { decidingLabels: deciding })).toBeUndefined();
+    expect(clusterPatch(cluster, edits)).toBeDefined();
+  });
+
+  test('other labels, and annotations of the same key, are edited', () => {
+    const edits = { addClusterLabels: { mine: 'x', other: 'y' }, addClusterAnnotations: { site: 'any' } };
+    expect(findEditProblem(edits, 'spec.actions.beforeEnable', deciding)).toBeUndefined();
+    const patch = clusterPatch(buildManagedCluster('own-1', {}), edits, {
+      nameLabel: true,
+      decidingLabels: new Set([...deciding, 'name']),
+    });
+    expect(patch?.metadata).toMatchObject({ labels: { name: 'own-1', mine: 'x', other: 'y' }, annotations: { site: 'any' } });
+  });
 });
 
 describe('what an upgrade of a tenant selects', () => {

@@ -27,6 +27,8 @@ export interface ObservedSpoke {
   /** Views and actions of any rollout in the cluster's namespace. */
   readonly views: readonly ManagedClusterView[];
   readonly actions: readonly ManagedClusterAction[];
+  /** Labels that no edit may touch: edited after the validation, they are left alone. Absent: none. */
+  readonly decidingLabels?: ReadonlySet<string> | undefined;
 }
 
 /** Time, and how the hub was started. */
@@ -66,8 +68,12 @@ function planTarget(target: SpokeTarget, spoke: ObservedSpoke, settings: PlanSet
   }
 }
 
-function editCluster({ managed, cluster }: ObservedSpoke, edits: ClusterEdits | undefined, options?: EditOptions): HubWrite[] {
-  const patch = managed && clusterPatch(managed, edits, options);
+function editCluster(
+  { managed, cluster, decidingLabels }: ObservedSpoke,
+  edits: ClusterEdits | undefined,
+  options?: EditOptions,
+): HubWrite[] {
+  const patch = managed && clusterPatch(managed, edits, { ...options, decidingLabels });
   return patch ? [{ verb: 'patch', kind: ManagedCluster, ref: { name: cluster }, patch }] : [];
 }
 

@@ -125,3 +125,16 @@ test('a misspelt annotation of a PreCachingConfig counts where it is used', () =
   expect(validateAnnotations(upgrade, specOf({ preCaching: false }), config)).toBeUndefined();
   expect(validateAnnotations(upgrade, specOf({ preCaching: true }), undefined)).toBeUndefined();
 });
+
+test('a label that a bound set chooses its clusters by is refused where tenants are kept apart', () => {
+  const actions = { afterCompletion: { addClusterLabels: { site: 'south' } } };
+  const refusal = validateInput(
+    ClusterGroupUpgrade.schema.parse({ metadata: { name: 'u' } }),
+    ClusterGroupUpgradeSpec.parse({ remediationStrategy: { maxConcurrency: 1 }, actions }),
+    NOW,
+    { decidingLabels: new Set(['site']) },
+  );
+  expect(refusal).toMatchObject({ status: 'False', reason: 'InvalidActions' });
+  expect(refusal?.message).toContain('spec.actions.afterCompletion.addClusterLabels: label "site" may not be edited');
+  expect(validate({}, actions)).toBeUndefined();
+});

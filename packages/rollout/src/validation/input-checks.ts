@@ -10,6 +10,7 @@ import {
 } from '@flotilla/api/ran';
 import { findEditProblem } from '../clusters/cluster-edits.ts';
 import { findNameLabelProblem } from '../clusters/name-label.ts';
+import type { Tenancy } from '../clusters/tenancy.ts';
 import { judgeWindow } from '../gates/window.ts';
 import { findUnknownAnnotation, findUnknownConfigAnnotation } from '../upgrade/annotations.ts';
 import { type Validation, ValidationReason } from './validation.ts';
@@ -35,12 +36,17 @@ export function policyFrameworkMissing(standalone: boolean): Validation {
 }
 
 /** The first thing that is wrong, or undefined. @param now milliseconds since the epoch */
-export function validateInput(upgrade: ClusterGroupUpgrade, { actions }: ClusterGroupUpgradeSpec, now: number): Validation | undefined {
+export function validateInput(
+  upgrade: ClusterGroupUpgrade,
+  { actions }: ClusterGroupUpgradeSpec,
+  now: number,
+  tenancy?: Pick<Tenancy, 'decidingLabels'>,
+): Validation | undefined {
   const window = judgeWindow(upgrade, now);
   if (window.kind === 'invalid') return { status: 'False', reason: ValidationReason.window, message: window.message };
   const edits =
-    findEditProblem(actions?.beforeEnable, 'spec.actions.beforeEnable') ??
-    findEditProblem(actions?.afterCompletion, 'spec.actions.afterCompletion');
+    findEditProblem(actions?.beforeEnable, 'spec.actions.beforeEnable', tenancy?.decidingLabels) ??
+    findEditProblem(actions?.afterCompletion, 'spec.actions.afterCompletion', tenancy?.decidingLabels);
   if (edits !== undefined) return refuse(ValidationReason.actions, edits);
   const suffix = upgrade.metadata.annotations?.[Annotation.nameSuffix];
   if (suffix && !/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(suffix))

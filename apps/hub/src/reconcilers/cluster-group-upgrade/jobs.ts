@@ -8,7 +8,7 @@ import {
   type PrecachingSpec,
 } from '@flotilla/api/ran';
 import type { UpgradePlan } from '@flotilla/rollout';
-import { type GateInput, identityOf, judgeGates, remainingClusters } from '@flotilla/rollout';
+import { type GateInput, identityOf, judgeGates, namedClusters, remainingClusters } from '@flotilla/rollout';
 import type { Client } from '@flotilla/runtime';
 import { type BackupEngine, backupTeardown } from '../../backup/job.ts';
 import { type BackupReport, requestBackup } from '../../backup/report.ts';
@@ -135,9 +135,10 @@ export class UpgradeJobs {
   async tearDown({ precaching, backup }: Teardowns, upgrade: ClusterGroupUpgrade, force: boolean): Promise<boolean> {
     this.end(upgrade.metadata.uid ?? '');
     const { status } = upgrade;
+    const named = namedClusters(upgrade);
     const done = await Promise.all([
-      precaching.advance(status?.precaching?.status ?? {}, force),
-      backup.advance(status?.backup?.status ?? {}, force),
+      precaching.advance(status?.precaching?.status ?? {}, force, named),
+      backup.advance(status?.backup?.status ?? {}, force, named),
     ]);
     return done.every(Boolean);
   }

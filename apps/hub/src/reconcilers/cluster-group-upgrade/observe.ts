@@ -1,24 +1,15 @@
 import { Annotation, Label } from '@flotilla/api';
 import type { ConfigMap } from '@flotilla/api/core';
-import type {
-  ManagedCluster,
-  ManagedClusterSet,
-  ManagedClusterSetBinding,
-  ManifestWorkReplicaSet,
-  Placement,
-  Policy,
-} from '@flotilla/api/ocm';
+import type { ManagedCluster, ManifestWorkReplicaSet, Placement, Policy } from '@flotilla/api/ocm';
 import { type ClusterGroupUpgrade, OVERRIDES_CONFIG_MAP, type PreCachingConfig } from '@flotilla/api/ran';
 import type { ObservedUpgrade } from '@flotilla/rollout';
-import { judgeTenancy, searchText, type Tenancy } from '@flotilla/rollout';
+import { searchText } from '@flotilla/rollout';
 import type { WatchCache } from '@flotilla/runtime';
 import { BY_CLUSTER } from '../../indexes.ts';
-
-/** Index of bindings of cluster sets by their namespace. */
-export const BY_NAMESPACE = 'namespace';
+import { type TenancyCaches, tenancyOf } from '../../tenancy-caches.ts';
 
 /** The watches a ClusterGroupUpgrade is judged from. */
-export interface UpgradeCaches {
+export interface UpgradeCaches extends TenancyCaches {
   readonly upgrades: WatchCache<ClusterGroupUpgrade>;
   readonly clusters: WatchCache<ManagedCluster>;
   readonly configs: WatchCache<PreCachingConfig>;
@@ -31,9 +22,6 @@ export interface UpgradeCaches {
   /** Templates of ManifestWorks. */
   readonly templates: WatchCache<ManifestWorkReplicaSet>;
   readonly placements: WatchCache<Placement>;
-  /** What each namespace may reach; absent: everything. */
-  readonly clusterSets?: WatchCache<ManagedClusterSet> | undefined;
-  readonly clusterSetBindings?: WatchCache<ManagedClusterSetBinding, typeof BY_NAMESPACE> | undefined;
 }
 
 /** Gathers what concerns one upgrade. */
@@ -56,15 +44,6 @@ export function observeUpgrade(upgrade: ClusterGroupUpgrade, caches: UpgradeCach
     servesClusters: caches.clusters.present,
     upgradeAt: (blocker) => caches.upgrades.get(blocker),
   };
-}
-
-/** What the upgrades of a namespace may reach; undefined on a hub that keeps nobody apart. */
-export function tenancyOf(
-  namespace: string,
-  { clusterSets, clusterSetBindings }: Pick<UpgradeCaches, 'clusterSets' | 'clusterSetBindings'>,
-): Tenancy | undefined {
-  if (!clusterSets || !clusterSetBindings) return undefined;
-  return judgeTenancy(namespace, clusterSetBindings.byIndex(BY_NAMESPACE, namespace), (name) => clusterSets.get({ name }));
 }
 
 /** The API server serves the kinds of the policy framework; without them there is nothing to enforce, nor a way to. */

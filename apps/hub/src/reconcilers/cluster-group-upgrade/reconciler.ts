@@ -28,10 +28,11 @@ import type { RolloutCaches } from '../../rollout/caches.ts';
 import type { RolloutEngine } from '../../rollout/engine.ts';
 import { observeRollout } from '../../rollout/observe.ts';
 import type { SpokeJobCaches } from '../../spokes/port/caches.ts';
+import { tenancyOf } from '../../tenancy-caches.ts';
 import { writeFinalizer, writeStatus } from './apply.ts';
 import type { DroppedFields } from './dropped-fields.ts';
 import type { Teardowns, UpgradeJobs } from './jobs.ts';
-import { observeUpgrade, tenancyOf, type UpgradeCaches } from './observe.ts';
+import { observeUpgrade, type UpgradeCaches } from './observe.ts';
 import {
   describeCleaning,
   describeEnd,

@@ -6,9 +6,10 @@ import { type Client, WatchCache, type WatchSurroundings } from '@flotilla/runti
 import { BY_CLUSTER } from '../../indexes.ts';
 import { trimAction } from '../../spokes/actions/observe.ts';
 import { type BY_UID, SPOKE_JOBS } from '../../spokes/port/caches.ts';
+import type { TenancyCaches } from '../../tenancy-caches.ts';
 
 /** The watches a spoke's step reads from; there are no other reads. */
-export interface SpokeCaches {
+export interface SpokeCaches extends TenancyCaches {
   readonly upgrades: WatchCache<ClusterGroupUpgrade, typeof BY_UID>;
   readonly clusters: WatchCache<ManagedCluster>;
   readonly works: WatchCache<ManifestWork, TransportIndex>;
@@ -27,7 +28,7 @@ type TransportIndex = typeof BY_CLUSTER | typeof BY_UPGRADE;
 const OF_ROLLOUTS = `${Label.upgradeName},${Label.work} notin (${SPOKE_JOBS.join(',')})`;
 
 /** Caches of what a rollout creates on the hub, without what nothing reads. A hub may lack works, actions and views. */
-export function rolloutCaches(client: Client, shared: WatchSurroundings): Omit<SpokeCaches, 'upgrades' | 'clusters'> {
+export function rolloutCaches(client: Client, shared: WatchSurroundings): Omit<SpokeCaches, 'upgrades' | 'clusters' | keyof TenancyCaches> {
   const indexes = {
     [BY_CLUSTER]: ({ metadata }: ManifestWork | ManagedClusterView) => [metadata.namespace ?? ''],
     [BY_UPGRADE]: ({ metadata }: ManifestWork | ManagedClusterView) => [

@@ -1,6 +1,7 @@
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import type { ObservedSpoke } from '@flotilla/rollout';
 import { BY_CLUSTER } from '../../indexes.ts';
+import { decidingLabelsOf } from '../../tenancy-caches.ts';
 import type { SpokeCaches } from './caches.ts';
 
 /** Gathers what concerns one spoke. */
@@ -14,5 +15,6 @@ export function observeRolloutSpoke(upgrade: ClusterGroupUpgrade, cluster: strin
     works: caches.works.byIndex(BY_CLUSTER, cluster),
     views: caches.rolloutViews.byIndex(BY_CLUSTER, cluster),
     actions: caches.rolloutActions.byIndex(BY_CLUSTER, cluster),
+    decidingLabels: decidingLabelsOf(caches),
   };
 }

@@ -1,7 +1,7 @@
 import { Annotation, Label } from '@flotilla/api';
 import { ManagedCluster, ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
 import { type BackupState, ClusterGroupUpgrade } from '@flotilla/api/ran';
-import { createLogger, createMetrics } from '@flotilla/runtime';
+import { ApiError, createLogger, createMetrics } from '@flotilla/runtime';
 import { ManualClock } from '@flotilla/runtime/testing';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type BackupInputs, backupTeardown, createBackupJob } from '../../backup/job.ts';
@@ -197,4 +197,16 @@ describe('another upgrade on such a spoke', () => {
     engine = await startHub();
     expect(engine.take(OTHER.uid, SPOKE)?.uid).toBe(UPGRADE.uid);
   });
+});
+
+test('what bears the labels of an upgrade in a cluster that it never named is not waited for, though it cannot be removed', async () => {
+  setAvailable(true);
+  const labels = { [Label.work]: 'backup', [Label.upgradeUid]: UPGRADE.uid };
+  hub.put(ManagedClusterAction, { metadata: { name: 'backup-job-create', namespace: SPOKE, labels } });
+  await vi.waitFor(() => expect(leader.caches.clusters.size).toBe(1));
+  await untilCached();
+  hub.refuse = () => new ApiError('FLOTILLA_API_REFUSED', 'DELETE', { status: 500, reason: '', serverMessage: 'request is too large' });
+  const teardown = () => new Teardown(UPGRADE, backupTeardown, { ...leader, now: () => now });
+  expect(await teardown().advance({}, false, new Set(['another']))).toBe(true);
+  await expect(teardown().advance({}, true, new Set([SPOKE]))).rejects.toThrow('request is too large');
 });

@@ -1,0 +1,34 @@
+/** What each namespace may reach, on a hub that keeps tenants apart. */
+import { ManagedClusterSet, ManagedClusterSetBinding } from '@flotilla/api/ocm';
+import { decidingLabels, judgeTenancy, type Tenancy } from '@flotilla/rollout';
+import { type Client, WatchCache, type WatchSurroundings } from '@flotilla/runtime';
+
+/** Index of bindings of cluster sets by their namespace. */
+const BY_NAMESPACE = 'namespace';
+
+/** Absent: everything may be reached by everybody. */
+export interface TenancyCaches {
+  readonly clusterSets?: WatchCache<ManagedClusterSet> | undefined;
+  readonly clusterSetBindings?: WatchCache<ManagedClusterSetBinding, typeof BY_NAMESPACE> | undefined;
+}
+
+/** A hub without the kinds lets nobody reach any cluster. */
+export function tenancyCaches(client: Client, shared: WatchSurroundings): Required<TenancyCaches> {
+  const indexes = { [BY_NAMESPACE]: ({ metadata }: ManagedClusterSetBinding) => [metadata.namespace ?? ''] };
+  return {
+    clusterSets: new WatchCache(client, ManagedClusterSet, { ...shared, optional: true }),
+    clusterSetBindings: new WatchCache(client, ManagedClusterSetBinding, { ...shared, optional: true, indexes }),
+  };
+}
+
+/** What the upgrades of a namespace may reach; undefined on a hub that keeps nobody apart. */
+export function tenancyOf(namespace: string, caches: TenancyCaches): Tenancy | undefined {
+  const { clusterSets, clusterSetBindings } = caches;
+  if (!clusterSets || !clusterSetBindings) return undefined;
+  const bindings = clusterSetBindings.byIndex(BY_NAMESPACE, namespace);
+  return judgeTenancy(namespace, bindings, (name) => clusterSets.get({ name }), decidingLabelsOf(caches));
+}
+
+/** Labels that no upgrade may edit; undefined on a hub that keeps nobody apart. */
+export const decidingLabelsOf = ({ clusterSets, clusterSetBindings }: TenancyCaches): ReadonlySet<string> | undefined =>
+  clusterSets && clusterSetBindings && decidingLabels(clusterSetBindings.list(), (name) => clusterSets.get({ name }));
