@@ -146,7 +146,7 @@ test('spokes have their time from the first attempt of this process on, not from
 });
 
 test('a work that only its agent can let go is waited for as long as a spoke is, and no longer', async () => {
-  hub.put(ClusterGroupUpgrade, buildClusterGroupUpgrade({ metadata: DELETED, status: {} }));
+  hub.put(ClusterGroupUpgrade, buildClusterGroupUpgrade({ metadata: DELETED, spec: { clusters: ['spoke'] }, status: {} }));
   hub.put(ManifestWork, buildWork('leaving', { deletionTimestamp: DELETED.deletionTimestamp, finalizers: ['agent'] }));
   await seen();
   await reconciler.reconcile(KEY);
