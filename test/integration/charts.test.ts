@@ -226,6 +226,21 @@ describe('rendering', () => {
     }
   });
 
+  test('no hub with agents of ours is rendered where nothing limits what they write, unless told so', async () => {
+    const hubWith = async (args: readonly string[], ...values: string[]) =>
+      world.helm('template', 'hub', join(CHARTS, 'hub'), '-n', NAMESPACE, ...args, ...sets(values));
+    const old = ['--kube-version', '1.29.9'];
+    for (const agents of ['standalone=true', 'agents.clusters={spoke-1}']) {
+      await expect(hubWith(old, agents)).rejects.toThrow(/v1\.29\.9.*agents\.writes\.allowUnlimited/);
+      expect(await hubWith(old, agents, 'agents.writes.allowUnlimited=true')).not.toContain('kind: ValidatingAdmissionPolicy');
+    }
+    // Stock agents are limited where that can be, and served where it cannot.
+    expect(await hubWith(old)).not.toContain('kind: ValidatingAdmissionPolicy');
+    expect(await hubWith([])).toContain('name: hub-flotilla-hub-agent-writes');
+    expect(await hubWith([], 'agents.writes.limit=false')).not.toContain('-agent-writes');
+    expect(await hubWith([], 'agents.writes.stock=false')).not.toContain("'system:open-cluster-management:'");
+  });
+
   test('the CRDs can be left out, and are kept on uninstall unless told otherwise', async () => {
     const crds = async (...values: string[]) =>
       (await render('hub', ...values)).objects.filter((object) => object.kind === 'CustomResourceDefinition');
