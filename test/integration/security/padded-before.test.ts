@@ -78,7 +78,9 @@ const filled: Readonly<Record<string, (name: string) => Promise<void>>> = {
   managers: async (name) => {
     const path = `/apis/cluster.open-cluster-management.io/v1/managedclusters/${name}/status?force=true&fieldManager=m`;
     const { apiVersion, kind } = ManagedCluster;
-    const body = { apiVersion, kind, metadata: { name }, status: { ['k'.repeat(150_000)]: 'x' } };
+    // YAML takes no longer keys.
+    const said = Object.fromEntries(many(150, (index) => [`${'k'.repeat(990)}${index}`, 'x']));
+    const body = { apiVersion, kind, metadata: { name }, status: said };
     for (let index = 0; index < 9; index += 1)
       await admin.request('PATCH', `${path}${index}`, { body, contentType: 'application/apply-patch+yaml' });
     await fill((length) => admin.patch(ManagedCluster, { name }, { status: { any: 'x'.repeat(length) } }, status), 0);
