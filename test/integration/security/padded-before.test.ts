@@ -42,8 +42,8 @@ async function withoutBounds(name: string): Promise<() => Promise<unknown>> {
 const FREE = 64;
 
 /** Grows what is written until the store takes hardly a byte more. */
-async function fill(write: (length: number) => Promise<unknown>, from = 1_000_000): Promise<void> {
-  let length = from;
+async function fill(write: (length: number) => Promise<unknown>): Promise<void> {
+  let length = 1_000_000;
   for (let step = 524_288; step >= FREE; step /= 2) {
     const refusal = await write(length + step).then(
       () => undefined,
@@ -55,36 +55,11 @@ async function fill(write: (length: number) => Promise<unknown>, from = 1_000_00
 }
 
 const status = { type: 'merge', subresource: 'status' } as const;
-const condition = (type: string, message: string) => ({
-  type,
-  status: 'True',
-  reason: 'Hostile',
-  message,
-  lastTransitionTime: '2026-01-01T00:00:00Z',
-});
-const many = <T>(count: number, one: (index: number) => T): T[] => Array.from({ length: count }, (_, index) => one(index));
 const filled: Readonly<Record<string, (name: string) => Promise<void>>> = {
   claims: (name) =>
     fill((length) =>
       admin.patch(ManagedCluster, { name }, { status: { clusterClaims: [{ name: 'c', value: 'v'.repeat(length) }] } }, status),
     ),
-  conditions: (name) =>
-    fill((length) => {
-      const conditions = many(1_000, (index) => condition(`T${index}`, '')).concat(
-        condition('Last', 'x'.repeat(Math.max(0, length - 200_000))),
-      );
-      return admin.patch(ManagedCluster, { name }, { status: { conditions } }, status);
-    }),
-  managers: async (name) => {
-    const path = `/apis/cluster.open-cluster-management.io/v1/managedclusters/${name}/status?force=true&fieldManager=m`;
-    const { apiVersion, kind } = ManagedCluster;
-    // YAML takes no longer keys.
-    const said = Object.fromEntries(many(150, (index) => [`${'k'.repeat(990)}${index}`, 'x']));
-    const body = { apiVersion, kind, metadata: { name }, status: said };
-    for (let index = 0; index < 9; index += 1)
-      await admin.request('PATCH', `${path}${index}`, { body, contentType: 'application/apply-patch+yaml' });
-    await fill((length) => admin.patch(ManagedCluster, { name }, { status: { any: 'x'.repeat(length) } }, status), 0);
-  },
 };
 const clusterOf = (how: string) => `by-${how}`;
 

@@ -8,8 +8,8 @@ import { JOINED } from './judge.ts';
 const MAX_BYTES = 131_072;
 /** As much of a message as is read: one of this length may be longer in the store. */
 const READ_MESSAGE = 2_048;
-/** As many conditions as are read. */
-const READ_CONDITIONS = 64;
+/** Half as many conditions as are read, for what cannot be read among them is not counted. */
+const READ_CONDITIONS = 32;
 /** What is decided by. */
 const OURS: readonly string[] = [HUB_ACCEPTED, JOINED, CLUSTER_AVAILABLE];
 
