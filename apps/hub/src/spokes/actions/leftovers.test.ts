@@ -206,7 +206,7 @@ test('what bears the labels of an upgrade in a cluster that it never named is no
   await vi.waitFor(() => expect(leader.caches.clusters.size).toBe(1));
   await untilCached();
   hub.refuse = () => new ApiError('FLOTILLA_API_REFUSED', 'DELETE', { status: 500, reason: '', serverMessage: 'request is too large' });
-  const teardown = () => new Teardown(UPGRADE, backupTeardown, { ...leader, now: () => now });
+  const teardown = () => new Teardown(UPGRADE, backupTeardown(), { ...leader, now: () => now });
   expect(await teardown().advance({}, false, new Set(['another']))).toBe(true);
   await expect(teardown().advance({}, true, new Set([SPOKE]))).rejects.toThrow('request is too large');
 });
