@@ -228,7 +228,7 @@ describe('rendering', () => {
 
   test('no hub with agents of ours is rendered where nothing limits what they write, unless told so', async () => {
     const hubWith = async (args: readonly string[], ...values: string[]) =>
-      world.helm('template', 'hub', join(CHARTS, 'hub'), '-n', NAMESPACE, ...args, ...sets(values));
+      world.helm('template', 'hub', join(CHARTS, 'hub'), '-n', NAMESPACE, ...args, ...sets([...REQUIRED.hub, ...values]));
     const old = ['--kube-version', '1.29.9'];
     for (const agents of ['standalone=true', 'agents.clusters={spoke-1}']) {
       await expect(hubWith(old, agents)).rejects.toThrow(/v1\.29\.9.*agents\.writes\.allowUnlimited/);
