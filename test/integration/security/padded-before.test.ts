@@ -55,13 +55,28 @@ async function fill(write: (length: number) => Promise<unknown>): Promise<void> 
 }
 
 const status = { type: 'merge', subresource: 'status' } as const;
+const condition = (type: string, message: string) => ({
+  type,
+  status: 'True',
+  reason: 'Hostile',
+  message,
+  lastTransitionTime: '2026-01-01T00:00:00Z',
+});
+const many = Array.from({ length: 1_000 }, (_, index) => condition(`T${index}`, ''));
 const filled: Readonly<Record<string, (name: string) => Promise<void>>> = {
   claims: (name) =>
     fill((length) =>
       admin.patch(ManagedCluster, { name }, { status: { clusterClaims: [{ name: 'c', value: 'v'.repeat(length) }] } }, status),
     ),
+  'one condition': (name) =>
+    fill((length) => admin.patch(ManagedCluster, { name }, { status: { conditions: [condition('One', 'x'.repeat(length))] } }, status)),
+  'many conditions': (name) =>
+    fill((length) => {
+      const conditions = [...many, condition('Last', 'x'.repeat(Math.max(0, length - 200_000)))];
+      return admin.patch(ManagedCluster, { name }, { status: { conditions } }, status);
+    }),
 };
-const clusterOf = (how: string) => `by-${how}`;
+const clusterOf = (how: string) => `by-${how.replace(' ', '-')}`;
 
 beforeAll(async () => {
   world = await startChartHub({ values: ['standalone=true'] });

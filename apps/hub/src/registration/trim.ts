@@ -8,8 +8,6 @@ import { JOINED } from './judge.ts';
 const MAX_BYTES = 131_072;
 /** As much of a message as is read: one of this length may be longer in the store. */
 const READ_MESSAGE = 2_048;
-/** Half as many conditions as are read, for what cannot be read among them is not counted. */
-const READ_CONDITIONS = 32;
 /** What is decided by. */
 const OURS: readonly string[] = [HUB_ACCEPTED, JOINED, CLUSTER_AVAILABLE];
 
@@ -27,11 +25,11 @@ export interface Trim {
  * What has to go from a cluster so that whatever is written next has room.
  * @param isAccepted else nothing of what its agent reported stays: the next agent of that name is another, perhaps
  */
-export function planTrim({ metadata, status }: ManagedCluster, isAccepted: boolean): Trim | undefined {
+export function planTrim({ metadata, status, hasUnread = false }: ManagedCluster, isAccepted: boolean): Trim | undefined {
   const conditions = status?.conditions ?? [];
   const others = Object.keys(status ?? {}).filter((key) => key !== 'conditions');
   const isLeft = !isAccepted && (others.length > 0 || conditions.some(({ type }) => !OURS.includes(type)));
-  const isCut = conditions.length >= READ_CONDITIONS || conditions.some(({ message }) => message.length >= READ_MESSAGE);
+  const isCut = hasUnread || conditions.some(({ message }) => message.length >= READ_MESSAGE);
   const isLarge = isLeft || bytesOf(status) > MAX_BYTES || findExcess(status) !== undefined;
   const managedFields = bytesOf(metadata.managedFields) > MAX_BYTES;
   if (!isCut && !isLarge) return managedFields ? { managedFields } : undefined;
