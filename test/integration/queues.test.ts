@@ -1,8 +1,9 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { TerminalError, WaitingError } from '@flotilla/api';
+import { freePorts, runCommand } from '@flotilla/control-plane/processes';
 import { type DispatcherOptions, openStore, type StepHandler } from '@flotilla/queues';
 import { describe, expect, it, vi } from 'vitest';
 import { dispatch, key, log, milliseconds, startRedis, startWorkerProcess, until, useStore } from './queue-fixture.ts';
@@ -353,6 +354,27 @@ describe('openStore', () => {
     await expect(opening).rejects.toMatchObject({ code: 'FLOTILLA_QUEUE_STORE_UNAVAILABLE' });
     await expect(opening).rejects.not.toThrow('s3cret');
     await expect(opening).rejects.toThrow('127.0.0.1:1');
+  });
+
+  it('speaks TLS with a server of an authority of its own, and with no other', async () => {
+    const dir = await mkdtemp(join(tmpdir(), 'flotilla-redis-tls-'));
+    await using stack = new AsyncDisposableStack();
+    stack.defer(() => rm(dir, { recursive: true, force: true }));
+    const [certFile, keyFile] = [join(dir, 'tls.crt'), join(dir, 'tls.key')];
+    const subject = ['-subj', '/CN=redis', '-addext', 'subjectAltName=IP:127.0.0.1'];
+    const made = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', keyFile, '-out', certFile];
+    await runCommand('openssl', ['req', '-x509', '-days', '2', ...subject, ...made]);
+    const [port = 0] = await freePorts(1);
+    const tls = ['--tls-port', String(port), '--tls-cert-file', certFile, '--tls-key-file', keyFile, '--tls-auth-clients', 'no'];
+    stack.use(await startRedis(...tls));
+    const redisUrl = `rediss://127.0.0.1:${port}`;
+    const store = stack.use(await openStore({ redisUrl, redisCa: await readFile(certFile, 'utf8'), log }));
+    const done: string[] = [];
+    const steps = dispatch({ store, handle: async ({ cluster }) => void done.push(cluster) });
+    stack.defer(() => steps.close());
+    steps.want(key('over-tls'));
+    await until(() => expect(done).toEqual(['over-tls']));
+    await expect(openStore({ redisUrl, log })).rejects.toMatchObject({ code: 'FLOTILLA_QUEUE_STORE_UNAVAILABLE' });
   });
 
   it('refuses what is no Redis URL', async () => {

@@ -17,7 +17,7 @@ async function main(program: Program<HubConfig>): Promise<void> {
   const { config, logger, metrics, clock } = program;
   const client = createClient({ kubeconfigPath: config.kubeconfig, userAgent: 'flotilla-hub', logger, metrics });
   program.defer(() => client.close());
-  const store = await openStore({ redisUrl: config.redisUrl, preference: config.queueStore, log: logger });
+  const store = await openStore({ redisUrl: config.redisUrl, redisCa: config.redisCa, preference: config.queueStore, log: logger });
   program.defer(() => store.close());
   if (config.installCrds && config.role === 'hub')
     await installCrds(client, { transport: config.standalone, clusterSets: config.standalone && config.tenancy }, logger);

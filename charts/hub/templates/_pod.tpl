@@ -116,6 +116,10 @@ spec:
         - name: REDIS_URL
           value: {{ .Values.redis.url | quote }}
         {{- end }}
+        {{- if .Values.redis.ca.configMap }}
+        - name: REDIS_CA
+          value: /etc/flotilla/redis-ca/ca.pem
+        {{- end }}
         - name: LOG_LEVEL
           value: {{ .Values.logLevel }}
         {{- with .Values.extraEnv }}
@@ -162,6 +166,11 @@ spec:
           mountPath: /etc/flotilla/ca
           readOnly: true
         {{- end }}
+        {{- if .Values.redis.ca.configMap }}
+        - name: redis-ca
+          mountPath: /etc/flotilla/redis-ca
+          readOnly: true
+        {{- end }}
   volumes:
     - name: scratch
       emptyDir:
@@ -174,6 +183,16 @@ spec:
         items:
           - key: {{ .key }}
             path: ca-bundle.pem
+    {{- end }}
+    {{- end }}
+    {{- with .Values.redis.ca }}
+    {{- if .configMap }}
+    - name: redis-ca
+      configMap:
+        name: {{ .configMap }}
+        items:
+          - key: {{ .key }}
+            path: ca.pem
     {{- end }}
     {{- end }}
   {{- with .Values.nodeSelector }}

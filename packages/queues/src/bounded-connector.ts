@@ -1,4 +1,4 @@
-import { createConnection, type Socket } from 'node:net';
+import { createConnection, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { FlotillaError } from '@flotilla/api';
 import { AbstractConnector } from 'ioredis';
@@ -15,7 +15,8 @@ const Target = z.looseObject({
   host: z.string().default('127.0.0.1'),
   port: z.coerce.number().default(6379),
   family: z.number().nullish(),
-  tls: z.looseObject({}).nullish(),
+  // `true` is what a rediss:// URL says.
+  tls: z.union([z.boolean(), z.looseObject({})]).nullish(),
 });
 type Target = z.output<typeof Target>;
 
@@ -58,5 +59,6 @@ export class BoundedConnector extends AbstractConnector {
 
 function open({ path, host, port, family, tls }: Target): Socket {
   if (path) return createConnection({ path });
-  return tls ? connectTls({ host, port, servername: host, ...tls }) : createConnection({ host, port, family: family ?? 0 });
+  if (!tls) return createConnection({ host, port, family: family ?? 0 });
+  return connectTls({ host, port, ...(isIP(host) === 0 && { servername: host }), ...(tls === true ? {} : tls) });
 }

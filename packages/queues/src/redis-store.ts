@@ -16,6 +16,8 @@ export interface RedisTarget {
   readonly description: string;
   /** URL, or path of a unix socket. */
   readonly address: string;
+  /** Certificate authorities for TLS, PEM; empty or undefined: the system's. */
+  readonly ca?: string | undefined;
   readonly serverPid: () => number | undefined;
   /** Ends the server, if this process started it. */
   readonly stop: () => Promise<void>;
@@ -24,8 +26,8 @@ export interface RedisTarget {
 /** Queues on a Redis or Valkey server. Throws StoreUnavailableError when it does not answer. */
 export async function openRedisStore(target: RedisTarget, log: Log): Promise<QueueStore> {
   // Producers fail at once when the server is away; workers wait for it to come back.
-  const producers = connect(target.address, { maxRetriesPerRequest: 1, enableOfflineQueue: false }, log);
-  const workers = connect(target.address, { maxRetriesPerRequest: null }, log);
+  const producers = connect(target, { maxRetriesPerRequest: 1, enableOfflineQueue: false }, log);
+  const workers = connect(target, { maxRetriesPerRequest: null }, log);
   const disconnect = () => {
     producers.disconnect();
     workers.disconnect();
@@ -56,9 +58,10 @@ export async function openRedisStore(target: RedisTarget, log: Log): Promise<Que
   };
 }
 
-function connect(address: string, options: RedisOptions, log: Log): Redis {
+function connect({ address, ca }: RedisTarget, options: RedisOptions, log: Log): Redis {
   const all: RedisOptions = {
     ...options,
+    ...(ca && { tls: { ca } }),
     Connector: BoundedConnector,
     connectTimeout: 5_000,
     keepAlive: 10_000,

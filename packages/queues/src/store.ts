@@ -8,6 +8,8 @@ import { findRedisProgram, startRedisServer } from './redis-server.ts';
 export interface StoreOptions {
   /** `redis://` or `rediss://` URL of a server that may be shared. */
   readonly redisUrl?: string;
+  /** Certificate authorities for a `rediss://` URL, PEM; default: the system's. */
+  readonly redisCa?: string;
   /** `auto` (default): the URL, else a server on PATH, else this process. `redis`: never this process. `in-process`: nothing else. */
   readonly preference?: 'auto' | 'redis' | 'in-process';
   readonly log: Log;
@@ -23,9 +25,9 @@ export async function openStore(options: StoreOptions): Promise<QueueStore> {
   return store;
 }
 
-async function chooseStore({ redisUrl, preference = 'auto', log }: StoreOptions): Promise<QueueStore> {
+async function chooseStore({ redisUrl, redisCa, preference = 'auto', log }: StoreOptions): Promise<QueueStore> {
   if (preference === 'in-process') return openInProcessStore();
-  if (redisUrl) return openUrl(redisUrl, log);
+  if (redisUrl) return openUrl(redisUrl, redisCa, log);
   const program = await findRedisProgram();
   const local = program && (await openLocal(program, preference, log));
   if (local) return local;
@@ -39,13 +41,13 @@ async function chooseStore({ redisUrl, preference = 'auto', log }: StoreOptions)
 const openRedisStore = async (...args: Parameters<typeof import('./redis-store.ts').openRedisStore>): Promise<QueueStore> =>
   (await import('./redis-store.ts')).openRedisStore(...args);
 
-function openUrl(redisUrl: string, log: Log): Promise<QueueStore> {
+function openUrl(redisUrl: string, ca: string | undefined, log: Log): Promise<QueueStore> {
   if (!URL.canParse(redisUrl) || !/^rediss?:$/.test(new URL(redisUrl).protocol)) {
     throw new StoreUnavailableError('the Redis URL is not one: write redis://[user:password@]host:port[/database], or rediss:// for TLS');
   }
   const { protocol, host, pathname } = new URL(redisUrl);
   const description = `the Redis at ${protocol}//${host}${pathname}`;
-  return openRedisStore({ kind: 'redis', description, address: redisUrl, serverPid: () => undefined, stop: async () => {} }, log);
+  return openRedisStore({ kind: 'redis', description, address: redisUrl, ca, serverPid: () => undefined, stop: async () => {} }, log);
 }
 
 /** Undefined when the server on PATH cannot be started and another store may be used instead. */

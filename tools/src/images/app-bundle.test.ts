@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { bundleApp } from './app-bundle.ts';
+import { bundleApp, licenceTexts } from './app-bundle.ts';
 
 let root: string;
 
@@ -34,6 +34,18 @@ test('a program becomes one module without paths of this machine', async () => {
   expect(Object.keys(files)).toEqual(['app/main.mjs']);
   expect(files['app/main.mjs']).toContain('42');
   expect(files['app/main.mjs']).not.toContain(root);
+});
+
+test('the licence texts of packages stand under their names, and a package without one is named with its licence', async () => {
+  await write({
+    'node_modules/a/package.json': '{ "name": "a", "version": "1.2.3", "license": "MIT" }',
+    'node_modules/a/LICENSE.md': 'Permission is granted',
+    'node_modules/a/NOTICE': 'made by a',
+    'node_modules/a/license-checker.js': 'no text',
+    'node_modules/b/package.json': '{ "name": "b", "version": "4.5.6", "license": "LGPL-3.0+" }',
+  });
+  const text = await licenceTexts(root, ['node_modules/a', 'node_modules/b']);
+  expect(text).toBe('==== a 1.2.3 (MIT)\n\nPermission is granted\n\nmade by a\n\n==== b 4.5.6 (LGPL-3.0+)\n');
 });
 
 test('what is imported later lies beside the program', async () => {

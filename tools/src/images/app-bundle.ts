@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join, posix, relative, resolve } from 'node:path';
 import { FlotillaError } from '@flotilla/api';
 import type { LayerFile } from '@flotilla/registry';
 import { build } from 'esbuild';
+import { z } from 'zod';
 import { type AppImage, EXTERNALS } from './apps.ts';
 
 /** Packages written for CommonJS call `require`, which an ES module does not have. */
@@ -66,6 +67,22 @@ function packageFolders(inputs: readonly [string, { readonly bytesInOutput: numb
     .filter((folder) => folder !== undefined);
   return [...new Set(folders)].toSorted();
 }
+
+/** Names that licences and notices have in npm packages. */
+const LICENCE = /^(licen[cs]e|copying|notice)([.-](?!.*\.[cm]?js$).*)?$/i;
+
+/** The licence texts of bundled packages as one text, by package; a package without one is named with what its package.json says. */
+export async function licenceTexts(root: string, folders: readonly string[]): Promise<string> {
+  const sections = folders.map(async (folder) => {
+    const { name, version, license } = PackageFile.parse(JSON.parse(await readFile(join(root, folder, 'package.json'), 'utf8')));
+    const files = (await readdir(join(root, folder))).filter((file) => LICENCE.test(file)).toSorted();
+    const texts = await Promise.all(files.map((file) => readFile(join(root, folder, file), 'utf8')));
+    return [`==== ${name} ${version} (${license ?? 'see below'})`, ...texts.map((text) => text.trim())].join('\n\n');
+  });
+  return `${(await Promise.all(sections)).join('\n\n')}\n`;
+}
+
+const PackageFile = z.looseObject({ name: z.string(), version: z.string(), license: z.string().optional() });
 
 /** How a module names a file that lies beside it. In a bundle the same words mean a file beside the bundle. */
 const LOCATED = /new URL\(\s*(['"])(?<path>\.{1,2}\/[^'"]+)\1\s*,\s*import\.meta\.url\s*\)/g;

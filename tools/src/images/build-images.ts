@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Descriptor, type LayerFile, OciLayout, writeImage, writeIndex } from '@flotilla/registry';
 import { z } from 'zod';
-import { bundleApp } from './app-bundle.ts';
+import { bundleApp, licenceTexts } from './app-bundle.ts';
 import { type AppImage, type AppName, appImages, appNames } from './apps.ts';
 import { type BaseLayer, baseLayer, type DebianLayer, redisLayer } from './base-layer.ts';
 import { type Architecture, architectureNames, imagesCacheFolder } from './cache-folder.ts';
@@ -90,7 +90,8 @@ export async function buildImages(options: BuildImagesOptions): Promise<BuiltIma
     const { files, packageFolders } = await bundleApp(ROOT, appImages[app]);
     const npm = npmComponents(packageFolders, lock);
     const bill = { path: 'app/bom.cdx.json', content: { bytes: JSON.stringify(billOf({ name: app, version }, npm)) } };
-    const layer = await appLayer(folder, [...files, bill]);
+    const licences = { path: 'app/licences.txt', content: { bytes: await licenceTexts(ROOT, packageFolders) } };
+    const layer = await appLayer(folder, [...files, bill, licences]);
     await placeLayer(layout, layer);
     const foundations = wanted.flatMap((architecture): Foundation[] => {
       const base = bases[architecture];
