@@ -24,13 +24,15 @@ export interface HttpGetOptions {
   readonly timeoutMs?: number;
   /** Bytes of the body. Default 32 MiB. */
   readonly maxBytes?: number;
+  /** Bytes of the body that are read of an answer with another status than 200, which may say why. Default 0. */
+  readonly refusalBytes?: number;
   readonly signal?: AbortSignal | undefined;
 }
 
 /** An answer. */
 export interface HttpText {
   readonly status: number;
-  /** Empty unless the status is 200. */
+  /** Empty unless the status is 200 or a refusal is read. */
   readonly bytes: Uint8Array;
   /** The bytes as UTF-8. */
   readonly text: string;
@@ -44,11 +46,13 @@ const DUMPED = { limit: 65_536 };
  * @throws FlotillaError with a code of `HttpGetCode` and a message that says why, and neither URL nor headers; the signal's reason when it aborts
  */
 export async function httpGet(url: URL, options: HttpGetOptions): Promise<HttpText> {
-  const { timeoutMs = 30_000, maxBytes = 2 ** 25 } = options;
+  const { timeoutMs = 30_000, maxBytes = 2 ** 25, refusalBytes = 0 } = options;
   using deadline = new Deadline(timeoutMs, options.signal);
   try {
     const answer = await followed(url, options, deadline.signal);
     if (answer.statusCode === 200) return answerOf(200, await readBody(answer, maxBytes, deadline));
+    // the status says something without its body, too
+    if (refusalBytes > 0) return answerOf(answer.statusCode, await readBody(answer, refusalBytes, deadline).catch(() => Buffer.alloc(0)));
     await deadline.race(answer.body.dump(DUMPED)).catch(() => undefined);
     return answerOf(answer.statusCode, Buffer.alloc(0));
   } catch (cause) {

@@ -1,6 +1,6 @@
 import { startUpdateService, type UpdateService } from '@flotilla/control-plane/servers';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { askAlerts } from './alerts.ts';
+import { askAlerts, KnownAlerts } from './alerts.ts';
 import { type ServiceWorld, serviceWorld } from './update-service-case.ts';
 
 let world: ServiceWorld<UpdateService>;
@@ -20,15 +20,35 @@ const alert = (alertname: string, state = 'firing') => ({
 
 test('alerts that fire are risks', async () => {
   world.service.setAlerts([alert('Broken'), alert('Soon', 'pending'), { state: 'firing', labels: { alertname: 'Fine' } }]);
-  expect(await ask()).toMatchObject([{ name: 'Broken', reason: 'Alert:firing' }]);
+  expect(await ask()).toMatchObject({ risks: [{ name: 'Broken', reason: 'Alert:firing' }] });
   expect(world.service.asked[0]).toMatchObject({ path: '/api/v1/alerts', query: {} });
 });
 
 test.each([
-  { name: 'refuses', fault: { status: 403 }, want: /monitoring answered 403$/ },
+  { name: 'refuses', fault: { status: 403 }, want: /^monitoring answered 403$/ },
   { name: 'is slow', fault: { delayMs: 2_000 }, timeoutMs: 300, want: /no complete answer within 300 ms$/ },
-  { name: 'sends a page', fault: { body: '<html>' }, want: /the answer is none of Prometheus$/ },
-])('monitoring that $name is a risk of its own', async ({ fault, timeoutMs, want }) => {
+  { name: 'sends a page', fault: { body: '<html>' }, want: /^the answer is none of Prometheus$/ },
+  {
+    name: 'says what is wrong',
+    fault: { status: 503, body: '{"status":"error","errorType":"unavailable","error":"no store\\nis there"}' },
+    want: /^monitoring answered 503: unavailable: no store is there$/,
+  },
+])('monitoring that $name is told', async ({ fault, timeoutMs, want }) => {
   world.service.setFaults(fault);
-  expect(await ask(timeoutMs)).toMatchObject([{ name: 'AlertUnknown', message: expect.stringMatching(want) }]);
+  expect(await ask(timeoutMs)).toEqual({ error: expect.stringMatching(want) });
+});
+
+test('alerts that were told count for a day when monitoring gives no answer, and then not knowing them is a risk', () => {
+  const DAY = 24 * 3_600_000;
+  const known = new KnownAlerts();
+  known.take({ error: 'no route' }, 0);
+  expect(known.risks).toMatchObject([{ name: 'AlertUnknown', message: expect.stringContaining('no route') }]);
+  const risks = [{ name: 'Broken', message: 'm' }];
+  known.take({ risks }, 1);
+  known.take({ error: 'no route' }, DAY);
+  expect(known.risks).toEqual(risks);
+  known.take({ error: 'no route' }, DAY + 1);
+  expect(known.risks).toMatchObject([{ name: 'AlertUnknown' }]);
+  known.take({ risks: [] }, DAY + 2);
+  expect(known.risks).toEqual([]);
 });

@@ -1,7 +1,7 @@
 import { errorMessage } from '@flotilla/api';
-import { alertRisks, type ClusterRisk, unknownAlerts } from '@flotilla/release';
+import { alertRisks, type ClusterRisk, promqlPace, unknownAlerts } from '@flotilla/release';
 import { z } from 'zod';
-import { askMonitoring, jsonOf, type PrometheusOptions } from './prometheus.ts';
+import { askMonitoring, jsonOf, type PrometheusOptions, refusalOf } from './prometheus.ts';
 
 /** Bytes of an answer: a cluster in trouble has thousands of alerts. */
 const MAX_BYTES = 8 << 20;
@@ -11,15 +11,44 @@ const Answer = z.object({
   data: z.object({ alerts: z.array(z.looseObject({ state: z.string(), labels: texts, annotations: texts })) }),
 });
 
-/** Asks monitoring for alerts that speak against updates; not knowing them is a risk too. Rejects only when the signal aborts. */
-export async function askAlerts(options: PrometheusOptions, signal: AbortSignal): Promise<readonly ClusterRisk[]> {
+/** The alerts that speak against updates, or why they are not known. */
+export type AskedAlerts = { readonly risks: readonly ClusterRisk[] } | { readonly error: string };
+
+/** Asks monitoring for alerts that speak against updates. Rejects only when the signal aborts. */
+export async function askAlerts(options: PrometheusOptions, signal: AbortSignal): Promise<AskedAlerts> {
   try {
     const { status, text } = await askMonitoring({ path: '/api/v1/alerts', maxBytes: MAX_BYTES }, options, signal);
-    if (status !== 200) return [unknownAlerts(`monitoring answered ${status}`)];
-    const answer = Answer.safeParse(jsonOf(text));
-    return answer.success ? alertRisks(answer.data.data.alerts) : [unknownAlerts('the answer is none of Prometheus')];
+    const answer = Answer.safeParse(status === 200 ? jsonOf(text) : undefined);
+    return answer.success ? { risks: alertRisks(answer.data.data.alerts) } : { error: refusalOf(status, text) };
   } catch (error) {
     signal.throwIfAborted();
-    return [unknownAlerts(errorMessage(error))];
+    return { error: errorMessage(error) };
+  }
+}
+
+/** Alerts that were known once count for so long when monitoring gives no answer, milliseconds. */
+const COUNTS_MS = promqlPace.forgetMs;
+
+/** The alerts that speak against updates, as they were told last; not knowing them is a risk too. */
+export class KnownAlerts {
+  #risks: readonly ClusterRisk[] = [];
+  #toldAtMs = Number.NEGATIVE_INFINITY;
+
+  get risks(): readonly ClusterRisk[] {
+    return this.#risks;
+  }
+
+  /** Takes what came of a question. A failure does not take the place of an answer before its day is over. */
+  take(asked: AskedAlerts, nowMs: number): void {
+    if ('risks' in asked) {
+      this.#risks = asked.risks;
+      this.#toldAtMs = nowMs;
+    } else if (nowMs - this.#toldAtMs >= COUNTS_MS) this.#risks = [unknownAlerts(asked.error)];
+  }
+
+  /** Nobody asks for alerts. */
+  clear(): void {
+    this.#risks = [];
+    this.#toldAtMs = Number.NEGATIVE_INFINITY;
   }
 }

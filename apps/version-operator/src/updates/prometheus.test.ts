@@ -37,10 +37,16 @@ test.each([
 
 test.each([
   { name: 'refuses', fault: { status: 403 }, want: /monitoring answered 403$/ },
+  { name: 'refuses with a long page', fault: { status: 502, body: ' '.repeat(100_000) }, want: /monitoring answered 502$/ },
   { name: 'is slow', fault: { delayMs: 20_000 }, timeoutMs: 300, want: /no complete answer within 300 ms$/ },
   { name: 'hangs up', fault: { cut: true }, want: /^executing PromQL query: ./ },
   { name: 'sends a page', fault: { body: '<html>' }, want: /the answer is none of Prometheus$/ },
-  { name: 'answers with an error', fault: { body: '{"status":"error","error":"x"}' }, want: /the answer is none of Prometheus$/ },
+  { name: 'answers with an error', fault: { body: '{"status":"error","error":"x"}' }, want: /monitoring answered 200: x$/ },
+  {
+    name: 'says what is wrong with the query',
+    fault: { status: 400, body: '{"status":"error","errorType":"bad_data","error":"parse error:\\n unexpected \\")\\""}' },
+    want: /^executing PromQL query: monitoring answered 400: bad_data: parse error: unexpected "\)"$/,
+  },
   {
     name: 'answers with a scalar',
     fault: { body: '{"status":"success","data":{"resultType":"scalar","result":[]}}' },

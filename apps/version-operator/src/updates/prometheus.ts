@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { errorMessage } from '@flotilla/api';
-import type { Exposure } from '@flotilla/release';
+import { type Exposure, saidText } from '@flotilla/release';
 import { httpGet } from '@flotilla/runtime';
 import { z } from 'zod';
 import type { FollowingConnections } from './connections.ts';
@@ -19,6 +19,11 @@ export interface PrometheusOptions {
 /** Bytes of an answer: one sample is asked for. */
 const MAX_BYTES = 1 << 20;
 
+/** Bytes of a refusal: what is wrong, in a few words or on a page. */
+const REFUSAL_BYTES = 64 << 10;
+/** Characters of its words that are repeated. */
+const MOST_SAID = 512;
+
 const Answer = z.object({
   status: z.literal('success'),
   data: z.object({ resultType: z.string(), result: z.array(z.looseObject({ value: z.tuple([z.number(), z.string()]) })) }),
@@ -28,7 +33,7 @@ const Answer = z.object({
 export async function askPrometheus(query: string, options: PrometheusOptions, signal: AbortSignal): Promise<Exposure> {
   try {
     const { status, text } = await askMonitoring({ path: '/api/v1/query', query: { query }, maxBytes: MAX_BYTES }, options, signal);
-    return status === 200 ? exposureOf(text) : { error: `executing PromQL query: monitoring answered ${status}` };
+    return status === 200 ? exposureOf(text) : { error: `executing PromQL query: ${refusalOf(status, text)}` };
   } catch (error) {
     signal.throwIfAborted();
     return { error: `executing PromQL query: ${errorMessage(error)}` };
@@ -54,18 +59,27 @@ export async function askMonitoring(
   const token = tokenFile === undefined ? '' : (await readFile(tokenFile, { encoding: 'utf8', signal })).trim();
   const headers = { accept: 'application/json', ...(token !== '' && { authorization: `Bearer ${token}` }) };
   const { dispatcherFor } = connections.current;
-  return httpGet(target, { headers, dispatcherFor, timeoutMs, maxBytes, signal });
+  return httpGet(target, { headers, dispatcherFor, timeoutMs, maxBytes, refusalBytes: REFUSAL_BYTES, signal });
 }
 
 function exposureOf(text: string): Exposure {
   const parsed = Answer.safeParse(jsonOf(text));
-  if (!parsed.success) return { error: 'executing PromQL query: the answer is none of Prometheus' };
+  if (!parsed.success) return { error: `executing PromQL query: ${refusalOf(200, text)}` };
   const { resultType, result } = parsed.data.data;
   if (resultType !== 'vector') return { error: `invalid PromQL result type is ${resultType.slice(0, 40)}, not vector` };
   if (result.length !== 1) return { error: `invalid PromQL result length must be one, but is ${result.length}` };
   const value = Number(result[0]?.value[1]);
   if (value === 0 || value === 1) return { matches: value === 1 };
   return { error: `invalid PromQL result (must be 0 or 1): ${String(result[0]?.value[1]).slice(0, 40)}` };
+}
+
+const Refusal = z.object({ status: z.literal('error'), errorType: z.string().default(''), error: z.string() });
+
+/** What monitoring answered instead of an answer, in its own words where it has some. */
+export function refusalOf(status: number, text: string): string {
+  const { errorType, error } = Refusal.safeParse(jsonOf(text)).data ?? {};
+  if (error === undefined) return status === 200 ? 'the answer is none of Prometheus' : `monitoring answered ${status}`;
+  return [`monitoring answered ${status}`, errorType, saidText(error, MOST_SAID)].filter((part) => part !== '').join(': ');
 }
 
 /** What a text says; undefined where it is no JSON. */

@@ -2,7 +2,6 @@ import { isSameJson } from '@flotilla/api';
 import { CLUSTER_VERSION_NAME, type ClusterVersion } from '@flotilla/api/config';
 import {
   afterAttempt,
-  type ClusterRisk,
   type KnownUpdates,
   PromqlAnswers,
   type Retrieval,
@@ -23,7 +22,7 @@ import {
   type WatchCache,
   watch,
 } from '@flotilla/runtime';
-import { askAlerts } from './alerts.ts';
+import { askAlerts, KnownAlerts } from './alerts.ts';
 import { askGraphService, type GraphServiceOptions } from './graph-service.ts';
 import { isMigration, knownUpdates, queryOf, type RunningRelease, type UpdateSettings } from './known-updates.ts';
 import { askPrometheus, type PrometheusOptions } from './prometheus.ts';
@@ -106,7 +105,7 @@ class UpdateFinder {
   readonly #deps: UpdatesDeps;
   readonly #askIn: (afterMs: number) => void;
   readonly #answers = new PromqlAnswers();
-  #alerts: readonly ClusterRisk[] = [];
+  readonly #alerts = new KnownAlerts();
   #retrieval: Retrieval | undefined;
   #known: KnownUpdates | undefined;
 
@@ -157,7 +156,7 @@ class UpdateFinder {
     const known = knownUpdates({
       retrieval: this.#retrieval,
       answer: (query) => this.#answers.look(query, nowMs),
-      alerts: this.#alerts,
+      alerts: this.#alerts.risks,
       listed,
       nowMs,
     });
@@ -175,10 +174,11 @@ class UpdateFinder {
 
   /** Asks monitoring for alerts; whether they are others than before. */
   async askAlerts(signal: AbortSignal): Promise<boolean> {
-    const { asksAlerts, monitoring } = this.#deps;
-    const before = this.#alerts;
-    this.#alerts = asksAlerts?.() ? await askAlerts(monitoring, signal) : [];
-    return !isSameJson(before, this.#alerts);
+    const { asksAlerts, monitoring, clock } = this.#deps;
+    const before = this.#alerts.risks;
+    if (asksAlerts?.()) this.#alerts.take(await askAlerts(monitoring, signal), clock.now());
+    else this.#alerts.clear();
+    return !isSameJson(before, this.#alerts.risks);
   }
 
   /** Asks monitoring the next question when it is due; whether there is an answer. */

@@ -44,6 +44,22 @@ test('a question that failed is asked again after a minute', () => {
   expect(answers.next(NOW)).toEqual({ query: 'a', atMs: NOW + 60_000 });
 });
 
+test('an answer counts for its day, whatever fails after it', () => {
+  const answers = new PromqlAnswers();
+  answers.look('a', NOW);
+  answer(answers, NOW, { matches: false });
+  for (let hours = 1; hours < 24; hours++) {
+    const now = NOW + hours * HOUR;
+    expect(answer(answers, now, { error: 'no route' })).toBe('a');
+    expect(answers.look('a', now)).toEqual({ matches: false });
+    expect(answers.next(now)).toEqual({ query: 'a', atMs: now + 60_000 });
+  }
+  expect(answers.look('a', NOW + 24 * HOUR - 1)).toEqual({ matches: false });
+  expect(answers.look('a', NOW + 24 * HOUR)).toEqual({ error: 'no route' });
+  expect(answer(answers, NOW + 24 * HOUR, { matches: true })).toBe('a');
+  expect(answers.look('a', NOW + 24 * HOUR)).toEqual({ matches: true });
+});
+
 test('the question that has waited longest comes first', () => {
   const answers = new PromqlAnswers();
   for (const query of ['a', 'b']) {

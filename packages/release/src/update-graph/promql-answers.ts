@@ -11,14 +11,16 @@ export const promqlPace = {
   answerMs: HOUR,
   /** Until a question that failed is asked again. */
   failureMs: 60 * SECOND,
-  /** Until a question that nobody has is forgotten. */
+  /** Until an answer no longer counts, and a question that nobody has is forgotten. */
   forgetMs: 24 * HOUR,
 } as const;
 
 interface Entry {
   wantedAtMs: number;
-  askedAtMs?: number;
-  exposure?: Exposure;
+  /** When it was asked last, and what came of it. */
+  asked?: { readonly atMs: number; readonly exposure: Exposure };
+  /** The last answer that says something. */
+  answer?: { readonly atMs: number; readonly exposure: Exposure };
 }
 
 /** A question, and when it may be asked. */
@@ -40,14 +42,14 @@ export class PromqlAnswers {
     const entry = this.#entries.get(query) ?? { wantedAtMs: nowMs };
     entry.wantedAtMs = nowMs;
     this.#entries.set(query, entry);
-    if (entry.exposure && nowMs - (entry.askedAtMs ?? 0) < promqlPace.forgetMs) return entry.exposure;
+    for (const known of [entry.answer, entry.asked]) if (known && nowMs - known.atMs < promqlPace.forgetMs) return known.exposure;
     return { error: `evaluation is throttled until ${timeOfDay(this.#dueMs(entry))}` };
   }
 
   /** The question whose answer is the oldest, or missing, and when it may be asked; undefined when there is none. */
   next(nowMs: number): NextQuestion | undefined {
     for (const [query, { wantedAtMs }] of this.#entries) if (nowMs - wantedAtMs >= promqlPace.forgetMs) this.#entries.delete(query);
-    const due = [...this.#entries].map(([query, entry]) => ({ query, atMs: this.#dueMs(entry), askedAtMs: entry.askedAtMs ?? 0 }));
+    const due = [...this.#entries].map(([query, entry]) => ({ query, atMs: this.#dueMs(entry), askedAtMs: entry.asked?.atMs ?? 0 }));
     const [first] = due.toSorted((a, b) => a.atMs - b.atMs || a.askedAtMs - b.askedAtMs);
     return first && { query: first.query, atMs: Math.max(first.atMs, nowMs) };
   }
@@ -57,19 +59,19 @@ export class PromqlAnswers {
     this.#lastAskedMs = nowMs;
   }
 
-  /** Keeps an answer; an answer is not lost to a later failure. */
+  /** Keeps an answer; a later failure does not take its place before its day is over. */
   store(query: string, exposure: Exposure, nowMs: number): void {
     const entry = this.#entries.get(query);
     if (!entry) return;
-    entry.askedAtMs = nowMs;
-    entry.exposure = exposure;
+    entry.asked = { atMs: nowMs, exposure };
+    if ('matches' in exposure) entry.answer = entry.asked;
   }
 
-  #dueMs({ askedAtMs, exposure }: Entry): number {
+  #dueMs({ asked }: Entry): number {
     const paceMs = this.#lastAskedMs + promqlPace.betweenMs;
-    if (askedAtMs === undefined) return Math.max(paceMs, 0);
-    const restMs = exposure && 'error' in exposure ? promqlPace.failureMs : promqlPace.answerMs;
-    return Math.max(paceMs, askedAtMs + restMs);
+    if (asked === undefined) return Math.max(paceMs, 0);
+    const restMs = 'error' in asked.exposure ? promqlPace.failureMs : promqlPace.answerMs;
+    return Math.max(paceMs, asked.atMs + restMs);
   }
 }
 
