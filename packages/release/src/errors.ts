@@ -38,6 +38,26 @@ export function quoted(value: string): string {
   return text.length > 120 ? `${text.slice(0, 117)}..."` : text;
 }
 
+/** Characters of what somebody else said that a message repeats. */
+const MOST_SAID = 1_024;
+
+/**
+ * What a server or an operator said, as it appears in a message: on one line, without control and invisible characters, at most 1,024
+ * characters, cut at a word.
+ */
+export function saidText(said: string, most: number = MOST_SAID): string {
+  // an answer may be of megabytes: no more than what may be left is looked at
+  const text = said
+    .slice(0, most * 4)
+    .toWellFormed()
+    .replace(/[\p{C}\s]+/gu, ' ')
+    .trim();
+  if (text.length <= most && said.length <= most * 4) return text;
+  const cut = text.slice(0, most - 1).toWellFormed();
+  const word = cut.lastIndexOf(' ');
+  return `${(word > most / 2 ? cut.slice(0, word) : cut).trimEnd()}…`;
+}
+
 /** A list of names as it appears in a message: the first ten and how many more there are. */
 export function namesOf(names: Iterable<string>): string {
   const all = [...names];

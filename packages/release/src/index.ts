@@ -4,6 +4,8 @@ export { builderOf, buildObject, type Intent, intentOf } from './builders/dispat
 export { type Drift, driftOf } from './builders/drift.ts';
 export { SHARED_FIELD_MANAGER } from './builders/field-owners.ts';
 export { writesSharedList } from './builders/leftovers.ts';
+export { podTrouble } from './builders/pod-trouble.ts';
+export { STUCK_MS } from './builders/rollout.ts';
 export { type TlsProfile, tlsOf } from './builders/tls.ts';
 export {
   type Catalogue,
@@ -32,6 +34,7 @@ export {
   stepMessage,
   wrongVersionMessage,
 } from './cluster-version/acceptance.ts';
+export { howText } from './cluster-version/awaited.ts';
 export { conditionsAfter, type Verdict } from './cluster-version/conditions.ts';
 export { type RunningPayload, resolveDesiredUpdate, type WantedRelease } from './cluster-version/desired-update.ts';
 export type { OperatorStarts } from './cluster-version/failure.ts';
@@ -55,14 +58,22 @@ export {
 export { type FieldError, validateClusterVersion, withoutInvalid } from './cluster-version/validation.ts';
 export { isEdge, nextReport, type WorkReport } from './cluster-version/work-report.ts';
 export { type FieldChange, fieldChanges } from './diff/field-changes.ts';
-export { ReleaseError, ReleaseErrorCode } from './errors.ts';
+export { ReleaseError, ReleaseErrorCode, saidText } from './errors.ts';
 export { compileExcludePatterns, type ExcludePatterns, excludePatternLimits } from './exclude/exclude-patterns.ts';
 export { type PassError, summarizeErrors, summaryForReason } from './graph/error-summary.ts';
 export { type FileGroup, fileGroupOf } from './graph/grouping.ts';
 export { type ApplyPlan, type FirstWork, firstState, type PayloadState, payloadStates, planApply, type TaskBackoff } from './graph/plan.ts';
 export { type RunGraphOptions, runGraph } from './graph/run-graph.ts';
 export { type Task, type TaskNode, textOfTask } from './graph/task-graph.ts';
-export { PassEndedError, type UpdateEffect, UpdateError, type UpdateErrorParts, updateErrorOf } from './graph/update-error.ts';
+export {
+  type Awaited,
+  PassEndedError,
+  type Refusal,
+  type UpdateEffect,
+  UpdateError,
+  type UpdateErrorParts,
+  updateErrorOf,
+} from './graph/update-error.ts';
 export {
   type Capabilities,
   capabilitySets,

@@ -1,6 +1,15 @@
 import { KubeObject, type Resource } from '@flotilla/api';
 import { type ManifestLook, type ManifestState, stateOfManifest } from '@flotilla/machines';
-import { type BuildContext, type Intent, judgeOperator, type ObjectVerdict, type PayloadState, UpdateError } from '@flotilla/release';
+import {
+  type BuildContext,
+  type Intent,
+  judgeOperator,
+  type ObjectVerdict,
+  type PayloadState,
+  STUCK_MS,
+  UpdateError,
+  updateErrorOf,
+} from '@flotilla/release';
 import { ApiError, type Client, isAlreadyExists, isConflict, isNotFound } from '@flotilla/runtime';
 import { kindServed } from '../cluster/kinds.ts';
 import type { LiveObject } from '../cluster/live-object.ts';
@@ -10,7 +19,7 @@ import type { Wanted } from '../payload/wanted.ts';
 import type { ClusterWriter } from './cluster-writer.ts';
 import type { Deletions } from './deletions.ts';
 import type { DriftTeller } from './drift-teller.ts';
-import { taskError } from './task-error.ts';
+import { namespaceError, taskError, unservedError } from './task-error.ts';
 
 /** What a manifest is applied with. */
 export interface StepTools {
@@ -51,24 +60,28 @@ const MOST_LOOKS = 6;
  */
 export async function stepManifest(task: string, wanted: Wanted, purpose: StepPurpose, tools: StepTools): Promise<StepEnd> {
   try {
+    let conflict: unknown;
     for (let looks = 1; looks <= MOST_LOOKS; looks++) {
-      const end = await lookAndAct(task, wanted, purpose, tools);
+      const end = await lookAndAct(task, wanted, { purpose, tools, onConflict: (error) => (conflict = error) });
       if (end) return end;
     }
-    return trouble(
-      wanted,
-      new UpdateError({
-        reason: 'UpdatePayloadResourceConflict',
-        message: `Could not update ${task}: someone else is updating this resource`,
-      }),
-    );
+    return trouble(wanted, updateErrorOf(task, { reason: 'Conflict', said: conflict instanceof ApiError ? conflict.serverMessage : '' }));
   } catch (error) {
     return trouble(wanted, taskError(task, error), error);
   }
 }
 
+/** What a look acts with. */
+interface Look {
+  readonly purpose: StepPurpose;
+  readonly tools: StepTools;
+  /** Told of a write that came after somebody else's. */
+  readonly onConflict: (error: unknown) => void;
+}
+
 /** Undefined when there is to be another look. */
-async function lookAndAct(task: string, wanted: Wanted, purpose: StepPurpose, tools: StepTools): Promise<StepEnd | undefined> {
+async function lookAndAct(task: string, wanted: Wanted, given: Look): Promise<StepEnd | undefined> {
+  const { purpose, tools } = given;
   const { live, deletions } = tools;
   const intent = live.intentOf(wanted);
   if (!intent) return { done: true };
@@ -88,7 +101,7 @@ async function lookAndAct(task: string, wanted: Wanted, purpose: StepPurpose, to
     return { done: true };
   if (state === 'settling' || state === 'failing') return heldBy(wanted, verdict);
   if (state === 'leaving') return heldBy(wanted, leaving(task, wanted));
-  return act(state, { task, wanted, object, purpose, tools });
+  return act(state, { ...given, task, wanted, object });
 }
 
 function standingOf(
@@ -117,22 +130,26 @@ function verdictOf({ builder, expected, manifest }: Wanted, object: LiveObject |
   const { judged } = object ?? {};
   if (!object || !judged) {
     if (object?.metadata.deletionTimestamp === undefined) return { is: 'ready' };
-    const message = `${manifest.kind.toLowerCase()} ${manifest.name} is being deleted`;
+    const kind = manifest.kind.toLowerCase();
     return {
       is: 'waiting',
-      error: new UpdateError({ reason: 'UpdatePayloadResourceNotFound', message, effect: 'None', names: [manifest.name] }),
+      error: new UpdateError({
+        reason: 'UpdatePayloadResourceNotFound',
+        message: `${kind} ${manifest.name} is being deleted`,
+        effect: 'None',
+        names: [manifest.name],
+        awaited: { kind, how: 'it is being deleted', limitMs: STUCK_MS },
+      }),
     };
   }
   if (expected) return judgeOperator(judged, expected, purpose);
   return builder.judge?.(judged, purpose) ?? { is: 'ready' };
 }
 
-interface Act {
+interface Act extends Look {
   readonly task: string;
   readonly wanted: Wanted;
   readonly object: LiveObject | undefined;
-  readonly purpose: StepPurpose;
-  readonly tools: StepTools;
 }
 
 async function act(state: Exclude<ManifestState, 'done' | 'settling' | 'failing' | 'leaving'>, given: Act): Promise<StepEnd | undefined> {
@@ -140,7 +157,8 @@ async function act(state: Exclude<ManifestState, 'done' | 'settling' | 'failing'
   const kind = tools.live.kinds.find(wanted.kindKey);
   if (state === 'unserved' || !kind) {
     const isNew = await tools.live.look([wanted.kindKey]);
-    return isNew ? undefined : trouble(wanted, taskError(task, undefined, 'NoMatch'));
+    const { kind: name, object } = wanted.manifest;
+    return isNew ? undefined : trouble(wanted, unservedError(task, name, String(object.apiVersion)));
   }
   switch (state) {
     case 'missing':
@@ -183,7 +201,7 @@ async function read({ wanted, tools }: Pick<Act, 'wanted' | 'tools'>, kind: Reso
 }
 
 async function write(
-  { wanted, object, purpose: { context, state }, tools }: Act,
+  { wanted, object, purpose: { context, state }, tools, onConflict }: Act,
   kind: Resource<LiveObject>,
 ): Promise<StepEnd | undefined> {
   const { live, writer } = tools;
@@ -201,6 +219,7 @@ async function write(
     return undefined;
   } catch (error) {
     if (!isConflict(error) && !isNotFound(error)) throw error;
+    onConflict(error);
     return read({ wanted, tools }, kind);
   }
 }
@@ -225,6 +244,7 @@ const leaving = (task: string, { manifest }: Wanted): ObjectVerdict => ({
     message: `${task} is being deleted`,
     effect: 'None',
     names: [manifest.namespace === '' ? manifest.name : `${manifest.namespace}/${manifest.name}`],
+    awaited: { kind: manifest.kind.toLowerCase(), how: 'it is being deleted', limitMs: STUCK_MS },
   }),
 });
 
@@ -233,7 +253,7 @@ const withoutNamespace = (task: string, wanted: Wanted): StepEnd => ({
   done: false,
   held: {
     why: 'trouble',
-    error: taskError(task, new Error(`namespaces ${JSON.stringify(wanted.manifest.namespace)} not found`), 'NotFound'),
+    error: namespaceError(task, wanted.manifest.namespace),
     wakes: [namespaceKey(wanted), wanted.key],
   },
 });

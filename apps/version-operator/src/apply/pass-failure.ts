@@ -1,47 +1,80 @@
-import { type Manifest, type PassError, summarizeErrors, UpdateError } from '@flotilla/release';
+import { howText, type Manifest, type PassError, summarizeErrors, UpdateError } from '@flotilla/release';
 import type { Held } from './manifest-step.ts';
 
 /** A manifest that is held up, and since when. */
 export interface HeldManifest extends Held {
   readonly manifest: Manifest;
   readonly sinceMs: number;
+  /** Since when its object has got no further. */
+  readonly unchangedSinceMs: number;
+  /** What a pod of it says. */
+  readonly pod?: string | undefined;
 }
 
 /** A pass as far as its failure depends on it. */
 export interface PassMoment {
   readonly isInstalling: boolean;
+  /** The cluster runs the release already. */
+  readonly isReconciling: boolean;
   /** When something was done last, milliseconds since the epoch. */
   readonly lastDoneMs: number;
   readonly nowMs: number;
 }
 
 /**
- * What is held up for less than this is no failure of the pass, milliseconds: a request that fails is sent again, and while everything is
- * installed at once, kinds and namespaces are still to come and operators have not reported yet.
+ * What is held up for less than this is no failure of the pass, milliseconds: a request that fails is sent again; while everything is installed
+ * at once, kinds and namespaces are still to come and operators have not reported yet; and the reference looks at a cluster that is as it
+ * should be every two to four minutes, and does not see a workload that was refused a pod in between.
  */
-const GRACE_MS = { installing: 30_000, otherwise: 10_000 };
+const GRACE_MS = { installing: 30_000, reconciling: 120_000, otherwise: 10_000 };
 
-const graceOf = ({ why, manifest }: HeldManifest, isInstalling: boolean): number => {
+function graceOf({ why, manifest }: HeldManifest, { isInstalling, isReconciling }: PassMoment): number {
   if (why === 'trouble') return isInstalling ? GRACE_MS.installing : GRACE_MS.otherwise;
-  return isInstalling && (why === 'waiting' || manifest.kind === 'ClusterOperator') ? GRACE_MS.installing : 0;
-};
+  const isOperator = manifest.kind === 'ClusterOperator';
+  if (isReconciling) return isOperator ? 0 : GRACE_MS.reconciling;
+  return isInstalling && (why === 'waiting' || isOperator) ? GRACE_MS.installing : 0;
+}
 
 /** When what is held up becomes a failure. An install that gets on is under way, whatever it has not come to yet. */
-function countsAtMs(held: HeldManifest, { isInstalling, lastDoneMs }: PassMoment): number {
-  const grace = graceOf(held, isInstalling);
+export function countsAtMs(held: HeldManifest, moment: PassMoment): number {
+  const { isInstalling, lastDoneMs } = moment;
+  const grace = graceOf(held, moment);
   return (isInstalling && grace > 0 ? Math.max(held.sinceMs, lastDoneMs) : held.sinceMs) + grace;
+}
+
+/** When it is known of what is waited for that it is stuck; undefined for what may take as long as it likes. */
+const stuckAtMs = ({ error: { awaited }, unchangedSinceMs }: HeldManifest): number | undefined =>
+  awaited?.limitMs === undefined ? undefined : unchangedSinceMs + awaited.limitMs;
+
+/** What is told of one manifest: how far its object is and since when, and that it is stuck. */
+export function toldOf(held: HeldManifest, nowMs: number): UpdateError {
+  const { error, pod, unchangedSinceMs: sinceMs } = held;
+  const { reason, message, effect, names, said, cause } = error;
+  if (!error.awaited)
+    return pod === undefined ? error : new UpdateError({ reason, message: `${message}; ${pod}`, effect, names, said, cause });
+  const awaited = { ...error.awaited, sinceMs, pod };
+  if (nowMs < (stuckAtMs(held) ?? Number.POSITIVE_INFINITY)) return new UpdateError({ reason, message, effect, names, awaited, cause });
+  const minutes = Math.floor((awaited.limitMs ?? 0) / 60_000);
+  return new UpdateError({
+    reason: reason === 'WorkloadUpdating' ? 'WorkloadNotProgressing' : reason,
+    message: `${names.join(', ')} has got no further for ${minutes} minutes: ${howText(awaited)}`,
+    names,
+    awaited,
+    cause,
+  });
 }
 
 /** The one error that tells why a pass is not done yet; undefined while there is nothing to tell. */
 export function failureOf(held: readonly HeldManifest[], reported: readonly PassError[], moment: PassMoment): UpdateError | undefined {
-  const errors: PassError[] = [...held.filter((one) => countsAtMs(one, moment) <= moment.nowMs), ...reported];
+  const counted = held.filter((one) => countsAtMs(one, moment) <= moment.nowMs);
+  const errors: PassError[] = [...counted.map((one) => ({ error: toldOf(one, moment.nowMs), manifest: one.manifest })), ...reported];
   const others = errors.filter(({ error }) => !isOwnWait(error));
   return joinedWaits(errors) ?? summarizeErrors(others.length > 0 ? others : errors);
 }
 
 /** When time alone makes a failure of something, milliseconds since the epoch. */
 export function failsAtMs(held: readonly HeldManifest[], moment: PassMoment): number | undefined {
-  const moments = held.map((one) => countsAtMs(one, moment)).filter((at) => at > moment.nowMs);
+  const moments = held.flatMap((one) => [countsAtMs(one, moment), stuckAtMs(one) ?? 0]).filter((at) => at > moment.nowMs);
   return moments.length > 0 ? Math.min(...moments) : undefined;
 }
 

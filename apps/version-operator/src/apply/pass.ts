@@ -1,9 +1,11 @@
 import { type ApplyPlan, type Manifest, PassEndedError, runGraph, type TaskNode, textOfTask, type UpdateError } from '@flotilla/release';
 import { backOffMs, type Clock, type Logger } from '@flotilla/runtime';
+import type { LiveObject } from '../cluster/live-object.ts';
 import type { Wakeups } from '../cluster/wakeups.ts';
 import type { Wanted } from '../payload/wanted.ts';
-import { type StepPurpose, type StepTools, stepManifest } from './manifest-step.ts';
-import { failsAtMs, failureOf, type HeldManifest, type PassMoment } from './pass-failure.ts';
+import { type Held, type StepPurpose, type StepTools, stepManifest } from './manifest-step.ts';
+import { countsAtMs, failsAtMs, failureOf, type HeldManifest, type PassMoment, toldOf } from './pass-failure.ts';
+import { podSelectorOf, readPodTrouble } from './pod-trouble.ts';
 import { precreateOperator } from './precreate.ts';
 
 /** What a pass works with. */
@@ -18,10 +20,19 @@ export interface PassOptions {
   readonly logger: Logger;
   /** Called when something is done, held up or goes on. */
   readonly onProgress: () => void;
+  /** The pass over the same release before this one: what it told of is told until it is looked at again. */
+  readonly previous?: Pass | undefined;
+}
+
+/** What holds nothing up and is told all the same. */
+interface Reported {
+  readonly error: UpdateError;
+  readonly manifest: Manifest;
+  readonly task: string;
 }
 
 const RETRY = { baseMs: 500, maxMs: 30_000 };
-/** What is waited for is looked at so often even when no watch tells of it, milliseconds. */
+/** What is waited for is looked at so often even when no watch tells of it, and its pods are asked so often, milliseconds. */
 const LOOK_AGAIN_MS = 30_000;
 
 /**
@@ -31,25 +42,40 @@ const LOOK_AGAIN_MS = 30_000;
 export class Pass {
   /** Keys of what is done. */
   readonly done = new Set<string>();
-  /** When each ClusterOperator was first looked at; without those that have arrived. */
+  /** When each ClusterOperator was first looked at; without those that have arrived and are as they should be. */
   readonly operatorStarts = new Map<string, number>();
-  readonly #options: PassOptions;
+  readonly #options: Omit<PassOptions, 'previous'>;
   readonly #held = new Map<string, HeldManifest>();
-  readonly #reported = new Map<string, { readonly error: UpdateError; readonly manifest: Manifest; readonly task: string }>();
+  readonly #reported = new Map<string, Reported>();
+  /** Looks at what is told, until it is as it should be. */
+  readonly #followers = new Set<Promise<void>>();
+  /** What was said of each manifest in the log. */
+  readonly #logged = new Map<string, string>();
   /** Definitions that are made before their turn. */
   readonly #ahead = new Map<string, Promise<unknown>>();
+  /** When the pods of each workload were asked for last. */
+  readonly #askedMs = new Map<string, number>();
   #lastDoneMs: number;
 
-  constructor(options: PassOptions) {
+  constructor({ previous, ...options }: PassOptions) {
     this.#options = options;
     this.#lastDoneMs = options.clock.now();
+    if (previous) for (const [key, reported] of previous.#reported) this.#reported.set(key, reported);
+    for (const { manifest } of this.#reported.values()) {
+      const startMs = previous?.operatorStarts.get(manifest.name);
+      if (startMs !== undefined) this.operatorStarts.set(manifest.name, startMs);
+    }
   }
 
   /** Resolves when everything is done: true; false when the signal aborted before. */
   async run(signal: AbortSignal): Promise<boolean> {
     const { plan, purpose, tools } = this.#options;
     if (purpose.state === 'Initializing' && !tools.writer.isObserving) this.#defineAhead();
-    const errors = await runGraph(plan.nodes, (node) => this.#runNode(node, signal), { workers: plan.nodes.length, signal });
+    const over = new AbortController();
+    const during = AbortSignal.any([signal, over.signal]);
+    const errors = await runGraph(plan.nodes, (node) => this.#runNode(node, during), { workers: plan.nodes.length, signal });
+    over.abort(new Error('the pass is over'));
+    await Promise.all(this.#followers);
     const unforeseen = errors.find((error) => !(error instanceof PassEndedError) && !signal.aborted);
     if (unforeseen) throw unforeseen;
     return !signal.aborted && errors.length === 0;
@@ -62,16 +88,42 @@ export class Pass {
 
   /** Looks again at what is told. False when one of them is to be waited for by now. */
   async review(): Promise<boolean> {
+    let areDone = true;
+    for (const [key, reported] of [...this.#reported]) areDone = (await this.#reviewOne(key, reported)) && areDone;
+    return areDone;
+  }
+
+  async #reviewOne(key: string, { manifest, task, error }: Reported): Promise<boolean> {
     const { wantedOf, purpose, tools, onProgress } = this.#options;
-    for (const [key, { manifest, task, error }] of [...this.#reported]) {
-      const wanted = wantedOf(manifest);
-      const end = wanted ? await stepManifest(task, wanted, purpose, tools) : undefined;
-      if (end?.done === false) return false;
-      if (end?.reported) this.#reported.set(key, { error: end.reported, manifest, task });
-      else this.#reported.delete(key);
-      if (end?.reported?.message !== error.message) onProgress();
+    const wanted = wantedOf(manifest);
+    const end = wanted ? await stepManifest(task, wanted, purpose, tools) : undefined;
+    const told = end?.done === false ? end.held.error : end?.reported;
+    this.#report(key, told && { error: told, manifest, task });
+    if (told?.message !== error.message) onProgress();
+    return end?.done !== false;
+  }
+
+  /** Tells something, or no longer. */
+  #report(key: string, reported: Reported | undefined): void {
+    if (reported) {
+      this.#reported.set(key, reported);
+      this.#log(key, reported.task, reported.error);
+      return;
     }
-    return true;
+    const before = this.#reported.get(key);
+    if (before) this.operatorStarts.delete(before.manifest.name);
+    this.#reported.delete(key);
+    this.#logged.delete(key);
+  }
+
+  /** Looks at what is told when it changes, while the rest of the release is applied. */
+  async #follow(key: string, signal: AbortSignal): Promise<void> {
+    const { wakeups } = this.#options;
+    for (let reported = this.#reported.get(key); reported && !signal.aborted; reported = this.#reported.get(key)) {
+      using listening = wakeups.listen([key]);
+      await this.#reviewOne(key, reported);
+      await listening.after(LOOK_AGAIN_MS, signal);
+    }
   }
 
   /** The one error that tells why the pass is not done yet. */
@@ -86,7 +138,9 @@ export class Pass {
 
   #moment(): PassMoment {
     const { clock, purpose } = this.#options;
-    return { isInstalling: purpose.state === 'Initializing', lastDoneMs: this.#lastDoneMs, nowMs: clock.now() };
+    const { state } = purpose;
+    const [isInstalling, isReconciling] = [state === 'Initializing', state === 'Reconciling'];
+    return { isInstalling, isReconciling, lastDoneMs: this.#lastDoneMs, nowMs: clock.now() };
   }
 
   /**
@@ -143,34 +197,82 @@ export class Pass {
     this.#held.delete(wanted.key);
     this.done.add(wanted.key);
     this.#lastDoneMs = this.#options.clock.now();
-    if (wanted.expected) this.operatorStarts.delete(wanted.expected.name);
+    if (this.#reported.has(wanted.key)) this.#followers.add(this.#follow(wanted.key, signal));
+    else if (wanted.expected) this.operatorStarts.delete(wanted.expected.name);
     this.#options.onProgress();
   }
 
   /** Looks at a manifest, and waits for it where it is not done. */
   async #step(task: string, wanted: Wanted, signal: AbortSignal, tries: number): Promise<'done' | 'woken' | 'again'> {
-    const { tools, purpose, wakeups, clock, logger, onProgress } = this.#options;
+    const { tools, purpose, wakeups } = this.#options;
     // before the look: a change while it is under way counts
     using listening = wakeups.listen([wanted.key]);
     const end = await stepManifest(task, wanted, purpose, tools);
     if (end.done) {
-      if (end.reported) this.#reported.set(wanted.key, { error: end.reported, manifest: wanted.manifest, task });
+      this.#logged.delete(wanted.key);
+      this.#report(wanted.key, end.reported && { error: end.reported, manifest: wanted.manifest, task });
       return 'done';
     }
     if (signal.aborted) return 'again';
-    const { held } = end;
-    const before = this.#held.get(wanted.key);
-    this.#held.set(wanted.key, { ...held, manifest: wanted.manifest, sinceMs: before?.sinceMs ?? clock.now() });
-    if (before?.error.message !== held.error.message) {
-      logger.debug({ manifest: task, reason: held.error.reason, err: held.error }, 'Waiting for a manifest');
-      onProgress();
-    }
-    using alsoFor = wakeups.listen(held.wakes.filter((key) => key !== wanted.key));
-    const waitMs = held.why === 'trouble' ? backOffMs(RETRY, tries) : LOOK_AGAIN_MS;
+    this.#reported.delete(wanted.key);
+    this.#hold(task, wanted, end.held);
+    using alsoFor = wakeups.listen(end.held.wakes.filter((key) => key !== wanted.key));
+    const waitMs = end.held.why === 'trouble' ? backOffMs(RETRY, tries) : LOOK_AGAIN_MS;
     const woken = new AbortController();
     const until = AbortSignal.any([signal, woken.signal]);
+    const asking = this.#askPods(wanted, tools.live.get(wanted), until);
     await Promise.race([listening.after(waitMs, until), alsoFor.after(waitMs, until)]);
     woken.abort();
+    await asking;
     return listening.isWoken || alsoFor.isWoken ? 'woken' : 'again';
+  }
+
+  /** Remembers what holds a manifest up, and tells of it. */
+  #hold(task: string, { key, manifest }: Wanted, held: Held): void {
+    const { clock, logger, onProgress } = this.#options;
+    const nowMs = clock.now();
+    const before = this.#held.get(key);
+    const isSame = before?.error.message === held.error.message;
+    const sinceMs = before?.sinceMs ?? nowMs;
+    const now = {
+      ...held,
+      manifest,
+      sinceMs,
+      unchangedSinceMs: before && isSame ? before.unchangedSinceMs : nowMs,
+      pod: isSame ? before?.pod : undefined,
+    };
+    this.#held.set(key, now);
+    const told = toldOf(now, nowMs);
+    if (told.effect !== 'None' && countsAtMs(now, this.#moment()) <= nowMs) this.#log(key, task, told);
+    if (isSame) return;
+    logger.debug({ manifest: task, reason: held.error.reason, said: held.error.message }, 'Waiting for a manifest');
+    onProgress();
+  }
+
+  /** Says in the log what a manifest ended with, once per change. */
+  #log(key: string, task: string, { reason, message }: UpdateError): void {
+    if (this.#logged.get(key) === message) return;
+    this.#logged.set(key, message);
+    this.#options.logger.warn({ manifest: task, reason, said: message }, 'A manifest is not as the release has it');
+  }
+
+  /** Asks the pods of a workload that has got no further for a while, or cannot, why that is. Best effort. */
+  async #askPods({ key }: Wanted, object: LiveObject | undefined, signal: AbortSignal): Promise<void> {
+    const { tools, clock, logger, onProgress } = this.#options;
+    const [held, nowMs] = [this.#held.get(key), clock.now()];
+    const selector = podSelectorOf(object);
+    if (!held || !object || !selector || held.why === 'trouble') return;
+    if (held.why === 'waiting' && nowMs - held.unchangedSinceMs < LOOK_AGAIN_MS) return;
+    if (nowMs - (this.#askedMs.get(key) ?? Number.NEGATIVE_INFINITY) < LOOK_AGAIN_MS) return;
+    this.#askedMs.set(key, nowMs);
+    try {
+      const pod = await readPodTrouble(object.metadata.namespace ?? '', selector, { ...tools, signal });
+      const current = this.#held.get(key);
+      if (!current || current.pod === pod) return;
+      this.#held.set(key, { ...current, pod });
+      onProgress();
+    } catch (err) {
+      if (!signal.aborted) logger.debug({ err, object: key }, 'Asking for the pods of a workload failed');
+    }
   }
 }

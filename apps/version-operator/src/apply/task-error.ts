@@ -1,4 +1,4 @@
-import { UpdateError, updateErrorOf } from '@flotilla/release';
+import { type UpdateError, updateErrorOf } from '@flotilla/release';
 import { ApiError, RuntimeErrorCode } from '@flotilla/runtime';
 
 /** Reasons of refusals that came without one. */
@@ -10,9 +10,16 @@ const byCode: Readonly<Record<string, string>> = {
   [RuntimeErrorCode.tooLarge]: 'UnexpectedServerError',
 };
 
-/** The error of a task as conditions show it (spec/cvo 2.8), with what the server said beside it: people have to act on it. */
-export function taskError(task: string, error: unknown, statusReason?: string): UpdateError {
-  if (error instanceof UpdateError) return error;
-  const reason = statusReason ?? (error instanceof ApiError ? error.reason || byCode[error.code] : undefined);
-  return updateErrorOf(task, error, reason);
+/** The error of a task as conditions show it (spec/cvo 2.8), with what the server said: people have to act on it. */
+export function taskError(task: string, cause: unknown): UpdateError {
+  if (!(cause instanceof ApiError)) return updateErrorOf(task, { cause });
+  return updateErrorOf(task, { cause, reason: cause.reason || byCode[cause.code], said: cause.serverMessage || cause.message });
 }
+
+/** The error of a task whose kind the server does not serve. */
+export const unservedError = (task: string, kind: string, apiVersion: string): UpdateError =>
+  updateErrorOf(task, { reason: 'NoMatch', said: `no matches for kind ${JSON.stringify(kind)} in version ${JSON.stringify(apiVersion)}` });
+
+/** The error of a task whose namespace is not there: the server would refuse it in these words. */
+export const namespaceError = (task: string, namespace: string): UpdateError =>
+  updateErrorOf(task, { reason: 'NotFound', said: `namespaces ${JSON.stringify(namespace)} not found` });

@@ -222,7 +222,9 @@ export class PayloadWorker {
     const isIncluded = new Set(applied);
     const plan = planApply(work.release.manifests, state);
     tools.budget.limit = Math.min(plan.workers, MOST_REQUESTS);
+    const previous = this.#pass?.work === work ? this.#pass.pass : undefined;
     const pass = new Pass({
+      previous,
       plan,
       wantedOf: (manifest) => (isIncluded.has(manifest) ? work.release.wanted.get(manifest) : undefined),
       purpose: { state, context: built, degradedBlocks: degradedBlocks(work.release.release.version) },

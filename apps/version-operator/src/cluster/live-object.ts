@@ -41,7 +41,7 @@ export function desiredOf({ metadata }: KubeObject): string | undefined {
   return generation === undefined ? undefined : JSON.stringify([uid, generation, labels, annotations, ownerReferences]);
 }
 
-const SPEC = ['paused', 'completions', 'backoffLimit', 'updateStrategy'];
+const SPEC = ['paused', 'completions', 'backoffLimit', 'updateStrategy', 'replicas', 'selector'];
 
 /** What verdicts about workloads, definitions and operators look at. */
 export function judgedParts(object: KubeObject): Json {

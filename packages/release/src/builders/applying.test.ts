@@ -188,7 +188,7 @@ describe('how far an operator is', () => {
   test.each<{
     name: string;
     live: Json;
-    state?: 'Initializing';
+    state?: 'Initializing' | 'Reconciling';
     blocks?: boolean;
     is: string;
     reason?: string;
@@ -212,7 +212,24 @@ describe('how far an operator is', () => {
       is: 'failed',
       reason: 'ClusterOperatorDegraded',
       effect: 'FailAfterInterval',
-      message: 'Cluster operator dns is degraded',
+      message: 'Cluster operator dns is degraded: D: d',
+    },
+    {
+      name: 'degraded in a cluster that is as it should be',
+      live: status('True', 'True'),
+      state: 'Reconciling',
+      is: 'failed',
+      reason: 'ClusterOperatorDegraded',
+      effect: 'Fail',
+    },
+    {
+      name: 'degraded in a cluster that is as it should be, which does not block',
+      live: status('True', 'True'),
+      state: 'Reconciling',
+      blocks: false,
+      is: 'reported',
+      reason: 'ClusterOperatorDegraded',
+      effect: 'FailAfterInterval',
     },
     {
       name: 'silent about being degraded',
@@ -227,7 +244,7 @@ describe('how far an operator is', () => {
       blocks: false,
       is: 'reported',
       reason: 'ClusterOperatorDegraded',
-      effect: 'Report',
+      effect: 'FailAfterInterval',
     },
     {
       name: 'degraded and behind, which does not block',

@@ -1,3 +1,4 @@
+import { saidText } from '../errors.ts';
 import { UpdateError } from '../graph/update-error.ts';
 import { type Builder, type Judging, type ObjectVerdict, ready } from './builder.ts';
 import { merged } from './merged.ts';
@@ -40,31 +41,36 @@ export function judgeOperator(live: Json, { name, versions }: ExpectedOperator, 
   const status = objectAt(live.status);
   const isInstalling = state === 'Initializing';
   const [available, progressing, degraded] = ['Available', 'Progressing', 'Degraded'].map((type) => conditionOf(status, type));
-  const nested = nestedText(name, { available, progressing, degraded });
-  const error = (reason: string, what: string, effect: UpdateError['effect']) =>
-    new UpdateError({ reason, message: `Cluster operator ${name} ${what}`, effect, names: [name], cause: new Error(nested) });
+  const error = (reason: string, { what, effect, by }: { what: string; effect: UpdateError['effect']; by?: Json | undefined }) => {
+    const said = saidIn(by);
+    const message = `Cluster operator ${name} ${what}${said === '' ? '' : `: ${said}`}`;
+    return new UpdateError({ reason, message, effect, names: [name], said });
+  };
   if (versions.length === 0)
-    return { is: 'failed', error: error('ClusterOperatorNoVersions', 'does not declare expected versions', 'Fail') };
-  if (available?.status !== 'True') return { is: 'failed', error: error('ClusterOperatorNotAvailable', 'is not available', 'Fail') };
+    return { is: 'failed', error: error('ClusterOperatorNoVersions', { what: 'does not declare expected versions', effect: 'Fail' }) };
+  if (available?.status !== 'True')
+    return { is: 'failed', error: error('ClusterOperatorNotAvailable', { what: 'is not available', effect: 'Fail', by: available }) };
   const isDegraded = degraded?.status !== 'False';
+  const degradation = (effect: UpdateError['effect']) => error('ClusterOperatorDegraded', { what: 'is degraded', effect, by: degraded });
   if (isDegraded && !isInstalling && degradedBlocks)
-    return { is: 'failed', error: error('ClusterOperatorDegraded', 'is degraded', 'FailAfterInterval') };
+    return { is: 'failed', error: degradation(state === 'Reconciling' ? 'Fail' : 'FailAfterInterval') };
   if (!isInstalling && !hasReached(status, versions))
-    return { is: 'waiting', error: error('ClusterOperatorUpdating', 'is updating versions', 'None') };
-  return isDegraded ? { is: 'reported', error: error('ClusterOperatorDegraded', 'is degraded', 'Report') } : ready;
+    return { is: 'waiting', error: error('ClusterOperatorUpdating', { what: 'is updating versions', effect: 'None', by: progressing }) };
+  return isDegraded ? { is: 'reported', error: degradation(isInstalling ? 'Report' : 'FailAfterInterval') } : ready;
 }
 
 const hasReached = (status: Json, wanted: ExpectedOperator['versions']): boolean =>
   wanted.every(({ name, version }) => objectsAt(status.versions).some((one) => one.name === name && one.version === version));
 
-function nestedText(name: string, conditions: Readonly<Record<'available' | 'progressing' | 'degraded', Json | undefined>>): string {
-  const { available, degraded } = conditions;
-  const text = (condition: Json | undefined) => textAt(condition?.status) || 'Unknown';
-  if (available?.status !== 'True' && textAt(available?.message) !== '')
-    return `cluster operator ${name} is Available=${text(available)}: ${textAt(available?.reason)}: ${textAt(available?.message)}`;
-  if (degraded?.status !== 'False' && textAt(degraded?.message) !== '')
-    return `cluster operator ${name} is Degraded=${text(degraded)}: ${textAt(degraded?.reason)}, ${textAt(degraded?.message)}`;
-  if (available?.status === 'True' && degraded?.status === 'False')
-    return `cluster operator ${name} is available and not degraded but has not finished updating to target version`;
-  return `cluster operator ${name}: available=${text(available)}, progressing=${text(conditions.progressing)}, degraded=${text(degraded)}`;
-}
+/** Characters of an operator's words that are repeated. */
+const MOST_SAID = 512;
+
+/** The reason and the message of a condition. */
+const saidIn = (condition: Json | undefined): string =>
+  saidText(
+    [condition?.reason, condition?.message]
+      .map(textAt)
+      .filter((text) => text !== '')
+      .join(': '),
+    MOST_SAID,
+  );

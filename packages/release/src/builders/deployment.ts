@@ -1,11 +1,11 @@
-import { UpdateError } from '../graph/update-error.ts';
-import { type Builder, type Judging, type ObjectVerdict, ready } from './builder.ts';
+import { saidText } from '../errors.ts';
+import type { Builder, ObjectVerdict } from './builder.ts';
 import { leaveWorkloadSpec } from './leftovers.ts';
 import { merged } from './merged.ts';
 import { mergePodTemplate } from './pod-template.ts';
 import { injectApiServer, injectProxy } from './proxy.ts';
 import { isStanding, parked } from './reference-operator.ts';
-import { conditionOf, isBehind, numberAt, rollingOut, workloadId } from './rollout.ts';
+import { conditionOf, failedWorkload, judgeRollout, numberAt, wantedReplicas } from './rollout.ts';
 import { defined, flagOf, type Json, objectAt, textAt } from './values.ts';
 
 /** Deployments (spec/cvo 3.6, 3.8); scaling by hand is undone. */
@@ -31,7 +31,7 @@ export const deployment: Builder = merged(
       const object = injectProxy(manifest, context);
       return isStanding(object) ? parked(injectApiServer(object, context)) : object;
     },
-    judge,
+    judge: judgeRollout('deployment', { remaining, refused }),
   },
   { spec: leaveWorkloadSpec },
 );
@@ -42,35 +42,34 @@ function withStrategyDefaults(strategy: unknown): Json {
   return { ...rest, type, rollingUpdate: { maxUnavailable: '25%', maxSurge: '25%', ...objectAt(rollingUpdate) } };
 }
 
-/** What cannot roll out fails at once; what rolls out is waited for, but for its first generation. */
-function judge(live: Json, { state }: Judging): ObjectVerdict {
-  if (state === 'Initializing') return ready;
-  const id = workloadId(live);
-  const fail = (reason: string, message: string): ObjectVerdict => ({
-    is: 'failed',
-    error: new UpdateError({ reason, message, names: [id] }),
-  });
+/** What cannot roll out fails at once. */
+function refused(live: Json, id: string): ObjectVerdict | undefined {
   const status = objectAt(live.status);
-  if (objectAt(live.metadata).deletionTimestamp) return fail('WorkloadNotAvailable', `deployment ${id} is being deleted`);
+  const fail = (reason: string, message: string) => failedWorkload(live, reason, message);
   const [failure, available, progressing] = ['ReplicaFailure', 'Available', 'Progressing'].map((type) => conditionOf(status, type));
+  const saidBy = (condition: Json) => saidText(textAt(condition.message));
   if (failure?.status === 'True')
-    return fail('WorkloadNotProgressing', `deployment ${id} has a replica failure ${textAt(failure.reason)}: ${textAt(failure.message)}`);
+    return fail('WorkloadNotProgressing', `deployment ${id} has a replica failure ${textAt(failure.reason)}: ${saidBy(failure)}`);
   if (available?.status === 'False' && progressing?.status === 'False') {
-    const why = (condition: Json) => `${textAt(condition.reason)} (${textAt(condition.message)})`;
+    const why = (condition: Json) => `${textAt(condition.reason)} (${saidBy(condition)})`;
     return fail('WorkloadNotAvailable', `deployment ${id} is not available ${why(available)} or progressing ${why(progressing)}`);
   }
   if (progressing?.status === 'False' && progressing.reason === 'ProgressDeadlineExceeded')
-    return fail(
-      'WorkloadNotProgressing',
-      `deployment ${id} is Progressing=False: ProgressDeadlineExceeded: ${textAt(progressing.message)}`,
-    );
-  return rolledOut(live, id, status);
+    return fail('WorkloadNotProgressing', `deployment ${id} is Progressing=False: ProgressDeadlineExceeded: ${saidBy(progressing)}`);
+  return undefined;
 }
 
-function rolledOut(live: Json, id: string, status: Json): ObjectVerdict {
-  if (numberAt(objectAt(live.metadata).generation) <= 1 || objectAt(live.spec).paused === true) return ready;
-  if (isBehind(live)) return rollingOut('deployment', id, 'the change has not been seen yet');
-  const [all, updated, unavailable] = [status.replicas, status.updatedReplicas, status.unavailableReplicas].map(numberAt);
-  if (updated !== all) return rollingOut('deployment', id, `${updated} of ${all} replicas are updated`);
-  return unavailable === 0 ? ready : rollingOut('deployment', id, `${unavailable} of ${all} replicas are not available`);
+/** As its controller counts: all wanted replicas are updated and available, and no others are left. */
+function remaining(live: Json): string | undefined {
+  if (objectAt(live.spec).paused === true) return undefined;
+  const status = objectAt(live.status);
+  const wanted = wantedReplicas(live);
+  const [all, updated, available] = [status.replicas, status.updatedReplicas, status.availableReplicas].map(numberAt) as [
+    number,
+    number,
+    number,
+  ];
+  if (updated < wanted) return `${updated} of ${wanted} replicas are updated`;
+  if (all > wanted) return all - wanted === 1 ? '1 old replica is still there' : `${all - wanted} old replicas are still there`;
+  return available < wanted ? `${available} of ${wanted} replicas are available` : undefined;
 }

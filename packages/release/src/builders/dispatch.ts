@@ -22,6 +22,7 @@ import {
   service,
   serviceAccount,
 } from './simple-kinds.ts';
+import { statefulSet } from './stateful-set.ts';
 import { validatingWebhookConfiguration } from './validating-webhook.ts';
 import type { Json } from './values.ts';
 
@@ -32,6 +33,7 @@ const builders: ReadonlyMap<string, Builder> = new Map([
   ['apiextensions.k8s.io/v1/CustomResourceDefinition', customResourceDefinition],
   ['apps/v1/DaemonSet', daemonSet],
   ['apps/v1/Deployment', deployment],
+  ['apps/v1/StatefulSet', statefulSet],
   ['batch/v1/CronJob', cronJob],
   ['batch/v1/Job', job],
   ['/v1/ConfigMap', configMap],

@@ -1,9 +1,10 @@
+import { saidText } from '../errors.ts';
 import { UpdateError } from '../graph/update-error.ts';
-import { type Builder, type ObjectVerdict, ready } from './builder.ts';
+import { type Builder, type Judging, type ObjectVerdict, ready } from './builder.ts';
 import { withoutLeftovers } from './leftovers.ts';
 import { mergeMetadata } from './merge.ts';
 import { mergePodTemplate } from './pod-template.ts';
-import { conditionOf, numberAt, workloadId } from './rollout.ts';
+import { conditionOf, numberAt, STUCK_MS, workloadId } from './rollout.ts';
 import { defined, isSame, type Json, objectAt, textAt } from './values.ts';
 
 /** What a server fills in where a Job says nothing; in a CronJob's template it does not. */
@@ -30,7 +31,7 @@ export function mergeJobSpec(live: unknown, wanted: unknown, defaults: Partial<t
 /** What of a Job cannot be changed once it is there. */
 const FIXED = ['completions', 'manualSelector', 'template', 'completionMode', 'podFailurePolicy'];
 
-/** Jobs (spec/cvo 3.6, 3.8): waited for until they succeed, in every state, because what comes after them needs what they do. */
+/** Jobs (spec/cvo 3.6, 3.8): waited for until they succeed, in installs and updates, because what comes after them needs what they do. */
 export const job: Builder = {
   build: (manifest) => manifest,
   merge(object, built) {
@@ -56,25 +57,39 @@ function cannotChange(live: Json, fields: readonly string[]): UpdateError {
   });
 }
 
-function judge(live: Json): ObjectVerdict {
+function judge(live: Json, { state }: Judging): ObjectVerdict {
   const id = workloadId(live);
   const status = objectAt(live.status);
-  const [succeeded, active, failed] = [status.succeeded, status.active, status.failed].map(numberAt);
+  const [succeeded, active, failed, running] = [status.succeeded, status.active, status.failed, status.ready].map(numberAt) as [
+    number,
+    number,
+    number,
+    number,
+  ];
   if (conditionOf(status, 'Complete')?.status === 'True') return ready;
   const failure = conditionOf(status, 'Failed');
-  if (failure?.status === 'True' || (active === 0 && Number(failed) > 0 && Number(failed) > numberAt(objectAt(live.spec).backoffLimit)))
+  if (failure?.status === 'True' || (active === 0 && failed > 0 && failed > numberAt(objectAt(live.spec).backoffLimit)))
     return { is: 'failed', error: failedJob(id, failure) };
-  if (Number(succeeded) >= (numberAt(objectAt(live.spec).completions) || 1)) return ready;
+  if (succeeded >= (numberAt(objectAt(live.spec).completions) || 1)) return ready;
+  // nothing of the release comes after a Job that is made again where all is as it should be
+  if (state === 'Reconciling') return ready;
   const how = active === 0 ? 'it has not begun yet' : `${active} of its pods run`;
   return {
     is: 'waiting',
-    error: new UpdateError({ reason: 'WorkloadUpdating', message: `job ${id} is not done: ${how}`, effect: 'None', names: [id] }),
+    error: new UpdateError({
+      reason: 'WorkloadUpdating',
+      message: `job ${id} is not done: ${how}`,
+      effect: 'None',
+      names: [id],
+      // how long a pod that runs may take is for the Job to say
+      awaited: { kind: 'job', how, ...(running === 0 && { limitMs: STUCK_MS }) },
+    }),
   };
 }
 
 function failedJob(id: string, failure: Json | undefined): UpdateError {
   const reason = textAt(failure?.reason) || 'DeadlineExceeded';
-  const message = textAt(failure?.message) || 'Job was active longer than specified deadline';
+  const message = saidText(textAt(failure?.message)) || 'Job was active longer than specified deadline';
   const what = reason === 'DeadlineExceeded' ? 'deadline exceeded' : 'failed';
   return new UpdateError({
     reason: 'WorkloadNotProgressing',

@@ -1,6 +1,9 @@
 import { UpdateError } from '../graph/update-error.ts';
-import type { ObjectVerdict } from './builder.ts';
+import { type Judging, type ObjectVerdict, ready } from './builder.ts';
 import { type Json, objectAt, objectsAt, textAt } from './values.ts';
+
+/** A roll-out in which nothing gets on for so long is stuck, milliseconds. */
+export const STUCK_MS = 30 * 60_000;
 
 /** `namespace/name`, or the name alone. */
 export function workloadId(live: Json): string {
@@ -14,12 +17,50 @@ export const conditionOf = (status: Json, type: string): Json | undefined => obj
 /** A number of a status, 0 where there is none. */
 export const numberAt = (value: unknown): number => (typeof value === 'number' ? value : 0);
 
-/** Whether the controller of a workload has not seen its last change. */
-export const isBehind = (live: Json): boolean =>
-  numberAt(objectAt(live.status).observedGeneration) < numberAt(objectAt(live.metadata).generation);
+/** Replicas that a workload is to have; a server fills in one where a manifest says nothing. */
+export const wantedReplicas = (live: Json): number => {
+  const { replicas } = objectAt(live.spec);
+  return typeof replicas === 'number' ? replicas : 1;
+};
 
-/** A workload that is on its way: no failure, and nothing behind it goes on. */
-export const rollingOut = (kind: string, id: string, why: string): ObjectVerdict => ({
-  is: 'waiting',
-  error: new UpdateError({ reason: 'WorkloadUpdating', message: `${kind} ${id} is rolling out: ${why}`, effect: 'None', names: [id] }),
+/** A workload that cannot go on by itself. */
+export const failedWorkload = (live: Json, reason: string, message: string): ObjectVerdict => ({
+  is: 'failed',
+  error: new UpdateError({ reason, message, names: [workloadId(live)] }),
 });
+
+/** Why a roll-out has not arrived; undefined when it has. */
+export type Remaining = (live: Json) => string | undefined;
+
+/** What the conditions of a workload say against it; undefined when they say nothing. */
+export type Refused = (live: Json, id: string) => ObjectVerdict | undefined;
+
+/**
+ * How far a workload's roll-out is (spec/cvo 3.8). In an update it is waited for until the generation that was asked for has arrived; a new
+ * object is not waited for. In a cluster that is as it should be pods and nodes come and go: only conditions count, as the reference has it.
+ */
+export function judgeRollout(kind: string, { remaining, refused }: { readonly remaining: Remaining; readonly refused?: Refused }) {
+  return (live: Json, { state }: Judging): ObjectVerdict => {
+    if (state === 'Initializing') return ready;
+    const id = workloadId(live);
+    if (objectAt(live.metadata).deletionTimestamp) return failedWorkload(live, 'WorkloadNotAvailable', `${kind} ${id} is being deleted`);
+    const rollingOut = (how: string): ObjectVerdict => ({
+      is: 'waiting',
+      error: new UpdateError({
+        reason: 'WorkloadUpdating',
+        message: `${kind} ${id} is rolling out: ${how}`,
+        effect: 'None',
+        names: [id],
+        awaited: { kind, how, limitMs: STUCK_MS },
+      }),
+    });
+    const generation = numberAt(objectAt(live.metadata).generation);
+    // conditions of an earlier generation say nothing about this one
+    if (numberAt(objectAt(live.status).observedGeneration) < generation && generation > 1)
+      return state === 'Reconciling' ? ready : rollingOut('the change has not been seen yet');
+    const failure = refused?.(live, id);
+    if (failure || state === 'Reconciling' || generation <= 1) return failure ?? ready;
+    const how = remaining(live);
+    return how === undefined ? ready : rollingOut(how);
+  };
+}

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { UpdateError } from '../graph/update-error.ts';
+import type { Awaited, UpdateError } from '../graph/update-error.ts';
 import { failure, minutesAgo, NOW } from './cluster-version-builders.ts';
 import { type FailureContext, readFailure } from './failure.ts';
 
@@ -81,8 +81,8 @@ describe('what is only waited for', () => {
     );
   });
 
-  test('an API server that is away for less than a minute', () => {
-    expect(readFailure(down, context({ failingSinceMs: NOW - 59_000 }))).toEqual({
+  test.each([{ reconciling: false }, { reconciling: true }])('an API server that is away for less than a minute, $reconciling', (more) => {
+    expect(readFailure(down, context({ ...more, failingSinceMs: NOW - 59_000 }))).toEqual({
       reason: 'UpdatePayloadClusterDown',
       text: '',
       isWait: true,
@@ -138,9 +138,9 @@ describe('several errors', () => {
 
   test.each([
     {
-      name: 'of waits alone are no failure',
-      error: several(updating('dns'), updating('etcd')),
-      want: { type: 'Failing', status: 'False' },
+      name: 'of an operator within its forty minutes are those beside it',
+      error: several(degraded('dns'), hard),
+      want: { type: 'Failing', status: 'True', reason: hard.reason, message: hard.message },
     },
     {
       name: 'with one that is no wait are that one',
@@ -158,10 +158,99 @@ describe('several errors', () => {
       },
     },
   ])('$name', ({ error, want }) => {
-    const reading = readFailure(error, context());
+    const reading = readFailure(error, context({ operatorStarts: since({ dns: 1 }) }));
     expect(reading.failing).toEqual(want);
     expect(reading).toMatchObject({ isWait: false, reason: 'MultipleErrors' });
   });
+
+  test.each([
+    { name: 'of waits', error: several(updating('dns'), updating('etcd')), text: 'waiting on dns; waiting on etcd', changes: 29 },
+    {
+      name: 'of an operator within its forty minutes and one that updates',
+      error: several(degraded('dns'), updating('etcd')),
+      text: 'waiting up to 40 minutes on dns; waiting on etcd',
+      changes: 29,
+    },
+    { name: 'of an API server that is away for a moment', error: several(down, down), text: '', changes: 1 },
+  ])('$name alone are a wait', ({ error, text, changes }) => {
+    const starts = since({ dns: 1, etcd: 1 });
+    const reading = readFailure(error, context({ operatorStarts: starts, failingSinceMs: NOW }));
+    expect(reading).toMatchObject({ isWait: true, text, failing: { type: 'Failing', status: 'False' } });
+    expect(Math.round(((reading.changesAtMs ?? 0) - NOW) / 60_000)).toBe(changes);
+  });
+
+  test('of an operator beyond its forty minutes and one that updates are the first', () => {
+    const reading = readFailure(several(degraded('dns'), updating('etcd')), context({ operatorStarts: since({ dns: 41, etcd: 1 }) }));
+    expect(reading).toMatchObject({ isWait: false, failing: { status: 'True', reason: 'ClusterOperatorDegraded' } });
+  });
+});
+
+describe('in a cluster that is as it should be', () => {
+  test.each([
+    { name: 'an operator that is only told of has forty minutes', starts: { dns: 40 }, isWait: true, status: 'False' },
+    { name: 'and no more', starts: { dns: 41 }, isWait: false, status: 'True' },
+  ])('$name', ({ starts, isWait, status }) => {
+    const reading = readFailure(degraded('dns'), context({ reconciling: true, operatorStarts: since(starts) }));
+    expect(reading).toMatchObject({ isWait, failing: { status } });
+  });
+});
+
+describe('a workload that is waited for', () => {
+  const rolling = (name: string, more: Partial<Awaited> = {}) =>
+    failure({
+      reason: 'WorkloadUpdating',
+      message: `daemonset ${name} is rolling out: 3 of 5 nodes are updated`,
+      effect: 'None',
+      names: [name],
+      awaited: { kind: 'daemonset', how: '3 of 5 nodes are updated', sinceMs: minutesAgo(10), ...more },
+    });
+  const joined = (...errors: UpdateError[]) =>
+    failure({
+      reason: 'ClusterOperatorsUpdating',
+      message: 'm',
+      effect: 'None',
+      names: errors.flatMap(({ names }) => names).sort(),
+      cause: new AggregateError(errors),
+    });
+  const told = 'daemonset: 3 of 5 nodes are updated, since 2026-01-01T23:50:00Z';
+
+  test.each([
+    { name: 'is told with how far it is', error: rolling('lab/ds'), text: `waiting on lab/ds (${told})` },
+    {
+      name: 'is told with what its pod says',
+      error: rolling('lab/ds', { pod: 'pod ds-x: ImagePullBackOff' }),
+      text: `waiting on lab/ds (${told}; pod ds-x: ImagePullBackOff)`,
+    },
+    {
+      name: 'is told beside operators',
+      error: joined(rolling('lab/ds'), updating('dns', 'etcd')),
+      text: `waiting on dns, etcd, lab/ds (${told})`,
+    },
+    {
+      name: 'is told by its name alone behind five others',
+      error: joined(...[1, 2, 3, 4, 5, 6].map((index) => rolling(`lab/${index}`))),
+      text: `waiting on ${[1, 2, 3, 4, 5].map((index) => `lab/${index} (${told})`).join(', ')}, lab/6`,
+    },
+  ])('$name', ({ error, text }) =>
+    expect(readFailure(error, context())).toMatchObject({ isWait: true, text, failing: { status: 'False' } }),
+  );
+
+  test('is told in full in what fails, too', () => {
+    const stuck = failure({
+      reason: 'WorkloadNotProgressing',
+      message: 'lab/ds has got no further for 30 minutes: ...',
+      names: ['lab/ds'],
+      awaited: { kind: 'daemonset', how: '3 of 5 nodes are updated' },
+    });
+    expect(readFailure(stuck, context())).toMatchObject({ isWait: false, text: stuck.message, failing: { message: stuck.message } });
+  });
+});
+
+test('a slow operator is told with what it says of itself', () => {
+  const error = failure({ effect: 'None', names: ['dns'], said: 'Deploying: 2 of 3 pods are updated' });
+  const reading = readFailure(error, context({ operatorStarts: since({ dns: 31 }) }));
+  expect(reading.text).toBe('waiting on dns over 30 minutes which is longer than expected');
+  expect(reading.failing.message).toBe(`${reading.text}: dns: Deploying: 2 of 3 pods are updated`);
 });
 
 test.each<{ error: UpdateError; starts: Minutes; afterMinutes: number | undefined }>([

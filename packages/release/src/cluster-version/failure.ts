@@ -1,5 +1,6 @@
-import { type PassError, summarizeErrors } from '../graph/error-summary.ts';
+import { summarizeErrors } from '../graph/error-summary.ts';
 import { UpdateError } from '../graph/update-error.ts';
+import { awaitedText, wordsOf } from './awaited.ts';
 import type { Verdict } from './conditions.ts';
 
 /** When each ClusterOperator was first found to be worked on, milliseconds since the epoch; without those that have arrived. */
@@ -47,8 +48,10 @@ const failingWith = ({ reason, message }: UpdateError): Verdict => ({ type: 'Fai
 
 /** Judges the one error of a pass (spec/cvo 5.3). */
 export function readFailure(failure: UpdateError, context: FailureContext): FailureReading {
-  const hard = { reason: failure.reason, text: '', isWait: false, failing: failingWith(failure) };
-  if (context.reconciling || !context.hasHistory) return hard;
+  const hard = { reason: failure.reason, text: failure.awaited ? failure.message : '', isWait: false, failing: failingWith(failure) };
+  if (!context.hasHistory) return hard;
+  // an operator that is only told of has its grace in a cluster that is as it should be, too
+  if (context.reconciling && failure.effect !== undefined && failure.effect !== 'FailAfterInterval') return hard;
   switch (failure.effect) {
     case 'Report':
       return { ...hard, text: failure.message };
@@ -59,12 +62,33 @@ export function readFailure(failure: UpdateError, context: FailureContext): Fail
     case 'Fail':
       return hard;
     case undefined:
-      return outageOf(failure, context) ?? { ...hard, failing: withoutWaits(failure) };
+      return outageOf(failure, context) ?? severalOf(failure, context) ?? hard;
   }
 }
 
+/** Several errors without those that are only waits; undefined where it is but one. */
+function severalOf(failure: UpdateError, context: FailureContext): FailureReading | undefined {
+  const { cause, reason } = failure;
+  if (reason !== 'MultipleErrors' || !(cause instanceof AggregateError)) return undefined;
+  const children = cause.errors.map((error: unknown) => ({
+    error,
+    reading: error instanceof UpdateError ? readFailure(error, context) : undefined,
+  }));
+  const changes = children.flatMap(({ reading }) => reading?.changesAtMs ?? []);
+  const rest = {
+    ...(changes.length > 0 && { changesAtMs: Math.min(...changes) }),
+  };
+  const left = summarizeErrors(children.filter(({ reading }) => !reading?.isWait));
+  if (left) return { reason, text: '', isWait: false, failing: failingWith(left), ...rest };
+  const readings = children.flatMap(({ reading }) => reading ?? []);
+  const slow = readings.find(({ failing }) => failing.status === 'Unknown')?.failing;
+  const texts = readings.map(({ text }) => text).filter((text) => text !== '');
+  return { reason: readings[0]?.reason ?? reason, text: texts.join('; '), isWait: true, failing: slow ?? notFailing, ...rest };
+}
+
 /** Operators that have not reached their version yet: slow ones are told, and are a suspicion. */
-function waitOf({ reason, names }: UpdateError, { operatorStarts, nowMs }: FailureContext): FailureReading {
+function waitOf(failure: UpdateError, { operatorStarts, nowMs }: FailureContext): FailureReading {
+  const { reason, names } = failure;
   const limitOf = (name: string) => (name === MACHINES ? SLOW_MACHINES_MS : SLOW_MS);
   const ends = names.flatMap((name) => {
     const start = operatorStarts.get(name);
@@ -75,10 +99,16 @@ function waitOf({ reason, names }: UpdateError, { operatorStarts, nowMs }: Failu
     ends.map(({ endMs }) => endMs + 1),
     nowMs,
   );
-  if (slow.length === 0) return { reason, text: `waiting on ${names.join(', ')}`, isWait: true, failing: notFailing, ...changes };
+  if (slow.length === 0) return { reason, text: `waiting on ${awaitedText(failure)}`, isWait: true, failing: notFailing, ...changes };
   const text = slowText(slow);
-  const failing: Verdict = { type: 'Failing', status: 'Unknown', reason: 'SlowClusterOperator', message: text };
-  return { reason, text, isWait: true, failing, ...changes };
+  const message = `${text}${wordsOf(failure, slow)}`;
+  return {
+    reason,
+    text,
+    isWait: true,
+    failing: { type: 'Failing', status: 'Unknown', reason: 'SlowClusterOperator', message },
+    ...changes,
+  };
 }
 
 function slowText(slow: readonly string[]): string {
@@ -125,15 +155,6 @@ function graceOf(failure: UpdateError, { operatorStarts, nowMs }: FailureContext
 function outageOf({ reason }: UpdateError, { failingSinceMs, nowMs }: FailureContext): FailureReading | undefined {
   if (!outages.has(reason) || failingSinceMs === undefined || nowMs - failingSinceMs >= OUTAGE_MS) return undefined;
   return { reason, text: '', isWait: true, failing: notFailing, changesAtMs: failingSinceMs + OUTAGE_MS };
-}
-
-/** Several errors without those that are only waits. */
-function withoutWaits(failure: UpdateError): Verdict {
-  const { cause } = failure;
-  if (failure.reason !== 'MultipleErrors' || !(cause instanceof AggregateError)) return failingWith(failure);
-  const children = cause.errors.map((error: unknown): PassError => ({ error }));
-  const left = summarizeErrors(children.filter(({ error }) => !(error instanceof UpdateError && error.effect === 'None')));
-  return left === undefined ? notFailing : failingWith(left);
 }
 
 function changesAt(moments: readonly number[], nowMs: number): { changesAtMs?: number } {

@@ -63,20 +63,23 @@ describe('the errors of a pass become', () => {
 });
 
 test.each<{ status: string | undefined; want: string }>([
-  { status: 'AlreadyExists', want: 'UpdatePayloadResourceNotFound Could not update pod "x" (1 of 1): resource may have been deleted' },
+  {
+    status: 'AlreadyExists',
+    want: 'UpdatePayloadResourceNotFound Could not update pod "x" (1 of 1): resource may have been deleted: inner',
+  },
   {
     status: 'ServerTimeout',
-    want: 'UpdatePayloadClusterOverloaded Could not update pod "x" (1 of 1): the server is overloaded and is not accepting updates',
+    want: 'UpdatePayloadClusterOverloaded Could not update pod "x" (1 of 1): the server is overloaded and is not accepting updates: inner',
   },
   {
     status: 'NoMatch',
-    want: 'UpdatePayloadResourceTypeMissing Could not update pod "x" (1 of 1): the server does not recognize this resource, check extension API servers',
+    want: 'UpdatePayloadResourceTypeMissing Could not update pod "x" (1 of 1): the server does not recognize this resource, check extension API servers: inner',
   },
-  { status: undefined, want: 'UpdatePayloadFailed Could not update pod "x" (1 of 1)' },
+  { status: undefined, want: 'UpdatePayloadFailed Could not update pod "x" (1 of 1): inner' },
 ])('the server says $status', ({ status, want }) => {
   const pod = payloadManifest('release-manifests/a.yaml', { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'x' } });
   const [task] = toTasks([pod]).map(textOfTask);
-  const { reason, message } = updateErrorOf(task ?? '', new Error('inner'), status);
+  const { reason, message } = updateErrorOf(task ?? '', { cause: new Error('inner'), reason: status });
   expect(`${reason} ${message}`).toBe(want);
 });
 
@@ -89,3 +92,34 @@ test.each([
   { reason: 'MultipleErrors', name: '', want: 'an unknown error has occurred: MultipleErrors' },
   { reason: 'ClusterOperatorUpdating', name: 'dns', want: 'dns has an unknown error: ClusterOperatorUpdating' },
 ])('$reason about "$name"', ({ reason, name, want }) => expect(summaryForReason(reason, name)).toBe(want));
+
+test.each([
+  { name: 'lines and control characters', said: 'denied:\n\t* a\u0000b\u001b[31m\u202e  c', want: 'denied: * a b [31m c' },
+  { name: 'half of a pair', said: 'a\ud83d', want: 'a\ufffd' },
+  { name: 'nothing', said: '\u0000\n', want: '' },
+])('of what a server says a message has $name on one line, printable', ({ said, want }) => {
+  expect(updateErrorOf('pod "x" (1 of 1)', { said }).message).toBe(`Could not update pod "x" (1 of 1)${want && `: ${want}`}`);
+});
+
+test('what a server says at length is cut at a word, before it is looked at', () => {
+  const { message } = updateErrorOf('x', { said: 'word '.repeat(10_000_000) });
+  expect(message).toMatch(/ word…$/);
+  expect(message.length).toBeLessThan(1_100);
+});
+
+test('of a thousand refusals twenty are told, and how many more there are', () => {
+  const errors = Array.from({ length: 1_000 }, (_, index) => api(`refused ${String(index).padStart(3, '0')}`));
+  const message = summarizeErrors(errors)?.message ?? '';
+  expect(message.split('\n')).toHaveLength(22);
+  expect(message).toContain('\n* refused 019\n* and 980 more');
+});
+
+test('several operators are told with what each of them says', () => {
+  const says = (name: string, said: string): PassError => ({
+    manifest,
+    error: new UpdateError({ reason: 'ClusterOperatorDegraded', message: 'm', names: [name], said, effect: 'Fail' }),
+  });
+  expect(summarizeErrors([says('etcd', 'Quorum: 1 of 3'), says('dns', ''), says('auth', 'Broken: x'.repeat(99))])?.message).toMatch(
+    /^Cluster operators auth, dns, etcd are degraded: auth: Broken: [^;]{150,200}…; etcd: Quorum: 1 of 3$/,
+  );
+});

@@ -1,3 +1,4 @@
+import { saidText } from '../errors.ts';
 import type { Manifest } from '../payload/manifest.ts';
 import { PassEndedError, type UpdateEffect, UpdateError } from './update-error.ts';
 
@@ -18,6 +19,11 @@ const plurals: Readonly<Record<string, readonly [reason: string, text: string]>>
 const effects: readonly UpdateEffect[] = ['Report', 'None', 'FailAfterInterval', 'Fail'];
 const rankOf = (effect: UpdateEffect | undefined): number => effects.indexOf(effect ?? 'None');
 
+/** A release has a thousand manifests, and each may be refused at length. */
+const MOST_MESSAGES = 20;
+/** Characters that are repeated of what each of several operators says. */
+const MOST_SAID = 200;
+
 /**
  * One error for all of a pass: those of ClusterOperators with the same reason become one, and several are listed. Undefined when the pass
  * only ended early.
@@ -30,9 +36,11 @@ export function summarizeErrors(errors: readonly PassError[]): UpdateError | und
   const summaries = [...others, ...groupOperators(own.filter(isOfOperator))];
   if (summaries.length <= 1) return summaries[0] === undefined ? undefined : asUpdateError(summaries[0]);
   const messages = [...new Set(summaries.map(messageOf))].sort();
+  const more = messages.length > MOST_MESSAGES ? [`and ${messages.length - MOST_MESSAGES} more`] : [];
+  const listed = [...messages.slice(0, MOST_MESSAGES), ...more];
   return new UpdateError({
     reason: 'MultipleErrors',
-    message: `Multiple errors are preventing progress:${messages.map((message) => `\n* ${message}`).join('')}`,
+    message: `Multiple errors are preventing progress:${listed.map((message) => `\n* ${message}`).join('')}`,
     cause: new AggregateError(summaries),
   });
 }
@@ -55,11 +63,17 @@ function joinOperators(reason: string, group: readonly UpdateError[]): UpdateErr
   const effect = group.map((error) => error.effect).reduce((worst, one) => (rankOf(one) > rankOf(worst) ? one : worst));
   return new UpdateError({
     reason: plural[0],
-    message: `Cluster operators ${names.join(', ')} ${plural[1]}`,
+    message: `Cluster operators ${names.join(', ')} ${plural[1]}${wordsOf(group)}`,
     effect,
     names,
     cause: new AggregateError(group),
   });
+}
+
+/** What those that say something say, each behind its name. */
+function wordsOf(group: readonly UpdateError[]): string {
+  const words = group.flatMap(({ names, said }) => (said ? [`${names.join(', ')}: ${saidText(said, MOST_SAID)}`] : []));
+  return words.length === 0 ? '' : `: ${words.sort().join('; ')}`;
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

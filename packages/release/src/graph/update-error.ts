@@ -1,7 +1,22 @@
-import { FlotillaError } from '@flotilla/api';
+import { errorMessage, FlotillaError } from '@flotilla/api';
+import { saidText } from '../errors.ts';
 
 /** What an error means for an update: only told, not a failure, one after a time, one at once. Unknown counts as one at once. */
 export type UpdateEffect = 'Report' | 'None' | 'FailAfterInterval' | 'Fail';
+
+/** What is waited for, as far as messages tell of it. */
+export interface Awaited {
+  /** Its kind as messages name it: `daemonset`. */
+  readonly kind: string;
+  /** What is there, of how many: `3 of 5 nodes are updated`. While it stays the same nothing has got on. */
+  readonly how: string;
+  /** It is stuck when nothing has got on for so long, milliseconds; default: it may take as long as it likes. */
+  readonly limitMs?: number | undefined;
+  /** Since when it stays the same, milliseconds since the epoch. */
+  readonly sinceMs?: number | undefined;
+  /** What a pod of it says. */
+  readonly pod?: string | undefined;
+}
 
 /** The parts of an error that a ClusterVersion's conditions show. */
 export interface UpdateErrorParts {
@@ -11,6 +26,10 @@ export interface UpdateErrorParts {
   readonly effect?: UpdateEffect;
   /** Names of what it is about, such as ClusterOperators. */
   readonly names?: readonly string[];
+  /** What is waited for, where somebody is told how far it is. */
+  readonly awaited?: Awaited | undefined;
+  /** What the object itself says, where the message has it too. */
+  readonly said?: string | undefined;
   readonly cause?: unknown;
 }
 
@@ -19,12 +38,16 @@ export class UpdateError extends FlotillaError {
   readonly reason: string;
   readonly effect: UpdateEffect | undefined;
   readonly names: readonly string[];
+  readonly awaited: Awaited | undefined;
+  readonly said: string | undefined;
 
-  constructor({ reason, message, effect, names = [], cause }: UpdateErrorParts) {
+  constructor({ reason, message, effect, names = [], awaited, said, cause }: UpdateErrorParts) {
     super('FLOTILLA_UPDATE', message, { cause });
     this.reason = reason;
     this.effect = effect;
     this.names = names;
+    this.awaited = awaited;
+    this.said = said;
   }
 }
 
@@ -51,13 +74,28 @@ const causes: ReadonlyMap<string, readonly [reason: string, cause: string]> = ne
   ).flatMap(([kinds, reason, cause]) => kinds.map((kind) => [kind, [reason, cause]] as const)),
 );
 
-/**
- * The error of a task from what its request ended with. What is an `UpdateError` already stays.
- * @param task the task as `textOfTask` names it
- * @param statusReason `reason` of the API server's Status, or `NoMatch` where it does not know the kind
- */
-export function updateErrorOf(task: string, cause: unknown, statusReason?: string): UpdateError {
-  if (cause instanceof UpdateError) return cause;
-  const [reason, text] = causes.get(statusReason ?? '') ?? ['UpdatePayloadFailed', undefined];
-  return new UpdateError({ reason, message: `Could not update ${task}${text === undefined ? '' : `: ${text}`}`, cause });
+/** What a request ended with. */
+export interface Refusal {
+  /** `reason` of the API server's Status, or `NoMatch` where it does not know the kind. */
+  readonly reason?: string | undefined;
+  /** What the server said, or why no answer came; default: what the cause says. */
+  readonly said?: string | undefined;
+  readonly cause?: unknown;
 }
+
+/**
+ * The error of a task from what its request ended with: the reference's text, and what the server said behind it. What is an `UpdateError`
+ * already stays.
+ * @param task the task as `textOfTask` names it
+ */
+export function updateErrorOf(task: string, { reason: statusReason = '', cause, said = messageOf(cause) }: Refusal): UpdateError {
+  if (cause instanceof UpdateError) return cause;
+  const [reason, text] = causes.get(statusReason) ?? ['UpdatePayloadFailed', undefined];
+  return new UpdateError({
+    reason,
+    message: [`Could not update ${task}`, text, saidText(said)].filter((part) => part !== undefined && part !== '').join(': '),
+    cause,
+  });
+}
+
+const messageOf = (cause: unknown): string => (cause === undefined ? '' : errorMessage(cause));

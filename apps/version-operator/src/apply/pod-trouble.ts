@@ -1,0 +1,55 @@
+import { podTrouble } from '@flotilla/release';
+import type { Client } from '@flotilla/runtime';
+import { z } from 'zod';
+import type { LiveObject } from '../cluster/live-object.ts';
+import type { RequestBudget } from '../cluster/request-budget.ts';
+
+const Selector = z.object({
+  matchLabels: z.record(z.string(), z.string()).nullish(),
+  matchExpressions: z.array(z.object({ key: z.string(), operator: z.string(), values: z.array(z.string()).nullish() })).nullish(),
+});
+const Workload = z.object({ spec: z.object({ selector: Selector }) });
+const PodList = z.object({ items: z.array(z.record(z.string(), z.unknown())) });
+
+/** Pods that are looked at: those that do not run say most. */
+const QUESTIONS = [
+  { fieldSelector: 'status.phase!=Running,status.phase!=Succeeded', limit: '20' },
+  { fieldSelector: 'status.phase=Running', limit: '100' },
+];
+const TIMEOUT_MS = 5_000;
+
+/** The label selector of a workload's pods, as a list takes it; undefined for an object without one. */
+export function podSelectorOf(object: LiveObject | undefined): string | undefined {
+  const { matchLabels, matchExpressions } = Workload.safeParse(object?.judged).data?.spec.selector ?? {};
+  const labels = Object.entries(matchLabels ?? {}).map(([key, value]) => `${key}=${value}`);
+  const expressions = (matchExpressions ?? []).map(({ key, operator, values }) => {
+    if (operator === 'Exists') return key;
+    if (operator === 'DoesNotExist') return `!${key}`;
+    return `${key} ${operator.toLowerCase()} (${(values ?? []).join(',')})`;
+  });
+  // an empty selector would be that of every pod
+  return [...labels, ...expressions].join(',') || undefined;
+}
+
+/** What is asked with. */
+export interface PodTools {
+  readonly client: Client;
+  readonly budget: RequestBudget;
+  readonly signal: AbortSignal;
+}
+
+/** Why pods of a workload do not get on, as one of them says; undefined when none does. No pod is kept or watched: a cluster has too many. */
+export async function readPodTrouble(
+  namespace: string,
+  selector: string,
+  { client, budget, signal }: PodTools,
+): Promise<string | undefined> {
+  for (const question of QUESTIONS) {
+    const query = new URLSearchParams({ ...question, labelSelector: selector });
+    const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods?${query}`;
+    const answer = await budget.run(() => client.request('GET', path, { timeoutMs: TIMEOUT_MS, signal }));
+    const trouble = podTrouble(PodList.parse(answer).items);
+    if (trouble !== undefined) return trouble;
+  }
+  return undefined;
+}
