@@ -133,7 +133,9 @@ test('tells of an operator that fails, and goes on as soon as it recovers', asyn
   await world.ask({ desiredUpdate: { version: '4.1.1', image: imageOf(second) } });
   const unable = 'True ClusterOperatorNotAvailable: Unable to apply 4.1.1: the cluster operator alpha is not available';
   await world.until(async () => (await world.condition('Progressing')) === unable);
-  expect(await world.condition('Failing')).toBe('True ClusterOperatorNotAvailable: Cluster operator alpha is not available');
+  expect(await world.condition('Failing')).toBe(
+    'True ClusterOperatorNotAvailable: Cluster operator alpha is not available: NoPods: No pod is ready. The last one ended with 137.',
+  );
   operators.setOperator('alpha', { degraded: true });
   await world.until(async () => (await world.condition('Progressing')).includes('waiting up to 40 minutes on alpha'));
   expect(await world.condition('Failing')).toBe('False : ');

@@ -147,7 +147,7 @@ describe('an install', () => {
     start();
     await runs('4.20.1 Completed');
     await says('Available', 'True Done applying 4.20.1');
-    await says('Failing', 'True ClusterOperatorDegraded Cluster operator dns is degraded');
+    await says('Failing', 'True ClusterOperatorDegraded Cluster operator dns is degraded: PodsFailing: 1 of 3 pods fails.');
     operators.setOperator('dns', undefined);
     await says('Failing', 'False');
     await says('Progressing', 'False Cluster version is 4.20.1');
@@ -157,7 +157,11 @@ describe('an install', () => {
     operators.setOperator('dns', { available: false });
     start();
     // operators of a cluster that is being installed have half a minute to report for the first time
-    await says('Failing', 'True ClusterOperatorNotAvailable Cluster operator dns is not available', 60_000);
+    await says(
+      'Failing',
+      'True ClusterOperatorNotAvailable Cluster operator dns is not available: NoPods: No pod is ready. The last one ended with 137.',
+      60_000,
+    );
     expect(await said('Progressing')).toMatch(
       /^True ClusterOperatorNotAvailable Unable to apply 4.20.1: the cluster operator dns is not available$/,
     );

@@ -160,6 +160,7 @@ test('applies a release and its update with the rights of the rules, and is refu
 test.each([
   { name: 'Secrets', method: 'GET', path: '/api/v1/namespaces/openshift-alpha/secrets' },
   { name: 'pods', method: 'POST', path: '/api/v1/namespaces/default/pods', body: { metadata: { name: 'x' } } },
+  { name: 'a pod by its name', method: 'GET', path: '/api/v1/namespaces/default/pods/x' },
   { name: 'roles of a namespace', method: 'GET', path: '/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles' },
   { name: 'what a cluster is sent to', method: 'PATCH', path: '/apis/config.openshift.io/v1/clusterversions/version', body: { spec: {} } },
   { name: 'definitions of kinds', method: 'DELETE', path: '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/x.y' },
@@ -189,6 +190,11 @@ test('changes no ConfigMap but its own and those of named namespaces', async () 
   } finally {
     await install(RULES);
   }
+});
+
+test('may list the pods of a workload that does not roll out', async () => {
+  const client = await world.server.client(USER);
+  await expect(client.request('GET', '/api/v1/namespaces/default/pods?labelSelector=app%3Dalpha&limit=20')).resolves.toMatchObject({ items: [] });
 });
 
 test('a right that the rules lack is named in the ClusterVersion, and is used once it is given', { timeout: 240_000 }, async () => {

@@ -7,6 +7,8 @@ import { type Held, type StepPurpose, type StepTools, stepManifest } from './man
 import { countsAtMs, failsAtMs, failureOf, type HeldManifest, type PassMoment, toldOf } from './pass-failure.ts';
 import { podSelectorOf, readPodTrouble } from './pod-trouble.ts';
 import { precreateOperator } from './precreate.ts';
+import { RefusalLog } from './refusal-log.ts';
+import { Reports } from './reports.ts';
 
 /** What a pass works with. */
 export interface PassOptions {
@@ -24,13 +26,6 @@ export interface PassOptions {
   readonly previous?: Pass | undefined;
 }
 
-/** What holds nothing up and is told all the same. */
-interface Reported {
-  readonly error: UpdateError;
-  readonly manifest: Manifest;
-  readonly task: string;
-}
-
 const RETRY = { baseMs: 500, maxMs: 30_000 };
 /** What is waited for is looked at so often even when no watch tells of it, and its pods are asked so often, milliseconds. */
 const LOOK_AGAIN_MS = 30_000;
@@ -46,11 +41,8 @@ export class Pass {
   readonly operatorStarts = new Map<string, number>();
   readonly #options: Omit<PassOptions, 'previous'>;
   readonly #held = new Map<string, HeldManifest>();
-  readonly #reported = new Map<string, Reported>();
-  /** Looks at what is told, until it is as it should be. */
-  readonly #followers = new Set<Promise<void>>();
-  /** What was said of each manifest in the log. */
-  readonly #logged = new Map<string, string>();
+  readonly #reports: Reports;
+  readonly #refusals: RefusalLog;
   /** Definitions that are made before their turn. */
   readonly #ahead = new Map<string, Promise<unknown>>();
   /** When the pods of each workload were asked for last. */
@@ -60,8 +52,20 @@ export class Pass {
   constructor({ previous, ...options }: PassOptions) {
     this.#options = options;
     this.#lastDoneMs = options.clock.now();
-    if (previous) for (const [key, reported] of previous.#reported) this.#reported.set(key, reported);
-    for (const { manifest } of this.#reported.values()) {
+    const { purpose, tools, wantedOf, wakeups, onProgress, logger } = options;
+    this.#refusals = previous ? previous.#refusals : new RefusalLog(logger);
+    this.#reports = new Reports({
+      look: (task, manifest) => {
+        const wanted = wantedOf(manifest);
+        return wanted && stepManifest(task, wanted, purpose, tools);
+      },
+      wakeups,
+      refusals: this.#refusals,
+      onChange: onProgress,
+      onEnd: ({ name }) => void this.operatorStarts.delete(name),
+      previous: previous ? previous.#reports : undefined,
+    });
+    for (const { manifest } of this.#reports.list()) {
       const startMs = previous?.operatorStarts.get(manifest.name);
       if (startMs !== undefined) this.operatorStarts.set(manifest.name, startMs);
     }
@@ -75,7 +79,7 @@ export class Pass {
     const during = AbortSignal.any([signal, over.signal]);
     const errors = await runGraph(plan.nodes, (node) => this.#runNode(node, during), { workers: plan.nodes.length, signal });
     over.abort(new Error('the pass is over'));
-    await Promise.all(this.#followers);
+    await this.#reports.followed();
     const unforeseen = errors.find((error) => !(error instanceof PassEndedError) && !signal.aborted);
     if (unforeseen) throw unforeseen;
     return !signal.aborted && errors.length === 0;
@@ -83,52 +87,17 @@ export class Pass {
 
   /** Keys of what holds nothing up and is told all the same. */
   get reportedKeys(): readonly string[] {
-    return [...this.#reported.keys()];
+    return this.#reports.keys();
   }
 
   /** Looks again at what is told. False when one of them is to be waited for by now. */
-  async review(): Promise<boolean> {
-    let areDone = true;
-    for (const [key, reported] of [...this.#reported]) areDone = (await this.#reviewOne(key, reported)) && areDone;
-    return areDone;
-  }
-
-  async #reviewOne(key: string, { manifest, task, error }: Reported): Promise<boolean> {
-    const { wantedOf, purpose, tools, onProgress } = this.#options;
-    const wanted = wantedOf(manifest);
-    const end = wanted ? await stepManifest(task, wanted, purpose, tools) : undefined;
-    const told = end?.done === false ? end.held.error : end?.reported;
-    this.#report(key, told && { error: told, manifest, task });
-    if (told?.message !== error.message) onProgress();
-    return end?.done !== false;
-  }
-
-  /** Tells something, or no longer. */
-  #report(key: string, reported: Reported | undefined): void {
-    if (reported) {
-      this.#reported.set(key, reported);
-      this.#log(key, reported.task, reported.error);
-      return;
-    }
-    const before = this.#reported.get(key);
-    if (before) this.operatorStarts.delete(before.manifest.name);
-    this.#reported.delete(key);
-    this.#logged.delete(key);
-  }
-
-  /** Looks at what is told when it changes, while the rest of the release is applied. */
-  async #follow(key: string, signal: AbortSignal): Promise<void> {
-    const { wakeups } = this.#options;
-    for (let reported = this.#reported.get(key); reported && !signal.aborted; reported = this.#reported.get(key)) {
-      using listening = wakeups.listen([key]);
-      await this.#reviewOne(key, reported);
-      await listening.after(LOOK_AGAIN_MS, signal);
-    }
+  review(): Promise<boolean> {
+    return this.#reports.review();
   }
 
   /** The one error that tells why the pass is not done yet. */
   failure(): UpdateError | undefined {
-    return failureOf([...this.#held.values()], [...this.#reported.values()], this.#moment());
+    return failureOf([...this.#held.values()], this.#reports.list(), this.#moment());
   }
 
   /** When time alone makes a failure of what is held up, milliseconds since the epoch. */
@@ -197,7 +166,7 @@ export class Pass {
     this.#held.delete(wanted.key);
     this.done.add(wanted.key);
     this.#lastDoneMs = this.#options.clock.now();
-    if (this.#reported.has(wanted.key)) this.#followers.add(this.#follow(wanted.key, signal));
+    if (this.#reports.has(wanted.key)) this.#reports.follow(wanted.key, signal);
     else if (wanted.expected) this.operatorStarts.delete(wanted.expected.name);
     this.#options.onProgress();
   }
@@ -209,12 +178,12 @@ export class Pass {
     using listening = wakeups.listen([wanted.key]);
     const end = await stepManifest(task, wanted, purpose, tools);
     if (end.done) {
-      this.#logged.delete(wanted.key);
-      this.#report(wanted.key, end.reported && { error: end.reported, manifest: wanted.manifest, task });
+      if (end.reported) this.#reports.set(wanted.key, { error: end.reported, manifest: wanted.manifest, task });
+      else this.#reports.end(wanted.key);
       return 'done';
     }
     if (signal.aborted) return 'again';
-    this.#reported.delete(wanted.key);
+    this.#reports.forget(wanted.key);
     this.#hold(task, wanted, end.held);
     using alsoFor = wakeups.listen(end.held.wakes.filter((key) => key !== wanted.key));
     const waitMs = end.held.why === 'trouble' ? backOffMs(RETRY, tries) : LOOK_AGAIN_MS;
@@ -243,17 +212,10 @@ export class Pass {
     };
     this.#held.set(key, now);
     const told = toldOf(now, nowMs);
-    if (told.effect !== 'None' && countsAtMs(now, this.#moment()) <= nowMs) this.#log(key, task, told);
+    if (told.effect !== 'None' && countsAtMs(now, this.#moment()) <= nowMs) this.#refusals.tell(key, task, told);
     if (isSame) return;
     logger.debug({ manifest: task, reason: held.error.reason, said: held.error.message }, 'Waiting for a manifest');
     onProgress();
-  }
-
-  /** Says in the log what a manifest ended with, once per change. */
-  #log(key: string, task: string, { reason, message }: UpdateError): void {
-    if (this.#logged.get(key) === message) return;
-    this.#logged.set(key, message);
-    this.#options.logger.warn({ manifest: task, reason, said: message }, 'A manifest is not as the release has it');
   }
 
   /** Asks the pods of a workload that has got no further for a while, or cannot, why that is. Best effort. */

@@ -28,6 +28,8 @@ export interface FakeOperatorsOptions {
   readonly updateDelayMs?: number;
   /** Report a release as soon as the cluster is sent to it, whatever has been applied. Default false. */
   readonly eager?: boolean;
+  /** Whether StatefulSets roll out; default true. */
+  readonly statefulSets?: boolean;
   readonly clock?: Clock;
 }
 
@@ -39,7 +41,7 @@ export interface OperatorFault {
   readonly isSlow?: boolean;
 }
 
-/** Acts as every operator of a release, and as the controllers of Deployments and DaemonSets, which there are none of beside an API server alone. */
+/** Acts as every operator of a release, and as the controllers of workloads, which there are none of beside an API server alone. */
 export interface FakeOperators extends AsyncDisposable {
   /** From now on the operator is like this; undefined: as it should be. */
   setOperator(name: string, fault: OperatorFault | undefined): void;
@@ -64,6 +66,7 @@ const WorkloadSchema = Schema.extend({
 type Workload = z.output<typeof WorkloadSchema>;
 const Deployments = resource('apps/v1', 'Deployment', 'deployments', true, WorkloadSchema);
 const DaemonSets = resource('apps/v1', 'DaemonSet', 'daemonsets', true, WorkloadSchema);
+const StatefulSets = resource('apps/v1', 'StatefulSet', 'statefulsets', true, WorkloadSchema);
 
 /** Starts the operators; they answer until they are stopped. */
 export async function startFakeOperators(options: FakeOperatorsOptions): Promise<FakeOperators> {
@@ -79,6 +82,7 @@ class RunningOperators implements FakeOperators {
   readonly #operators: WatchCache<ClusterOperator>;
   readonly #deployments: WatchCache<Workload>;
   readonly #daemonSets: WatchCache<Workload>;
+  readonly #statefulSets: WatchCache<Workload>;
   readonly #versions: WatchCache<ClusterVersion>;
   readonly #owners = new Map<string, Set<string>>();
   readonly #faults = new Map<string, OperatorFault>();
@@ -94,6 +98,7 @@ class RunningOperators implements FakeOperators {
     this.#versions = new WatchCache(options.client, ClusterVersion, { optional: true, absentRetryMs: 200 });
     this.#deployments = new WatchCache(options.client, Deployments);
     this.#daemonSets = new WatchCache(options.client, DaemonSets);
+    this.#statefulSets = new WatchCache(options.client, StatefulSets);
     for (const { operators } of options.releases)
       for (const [name, { deployments }] of Object.entries(operators))
         for (const deployment of deployments) {
@@ -109,10 +114,12 @@ class RunningOperators implements FakeOperators {
       for (const name of this.#owners.get(refKey(object.metadata)) ?? []) this.#report(name);
     });
     this.#daemonSets.subscribe(({ type, object }) => type === 'set' && this.#roll(DaemonSets, object));
+    if (this.#options.statefulSets ?? true)
+      this.#statefulSets.subscribe(({ type, object }) => type === 'set' && this.#roll(StatefulSets, object));
     this.#versions.subscribe(() => {
       if (this.#options.eager) for (const { metadata } of this.#operators.list()) this.#report(metadata.name);
     });
-    const caches = [this.#operators, this.#versions, this.#deployments, this.#daemonSets];
+    const caches = [this.#operators, this.#versions, this.#deployments, this.#daemonSets, this.#statefulSets];
     for (const cache of caches) cache.start(this.#stopping.signal);
     await Promise.all(caches.map((cache) => cache.synced()));
   }
@@ -137,6 +144,7 @@ class RunningOperators implements FakeOperators {
       this.#versions.stopped(),
       this.#deployments.stopped(),
       this.#daemonSets.stopped(),
+      this.#statefulSets.stopped(),
       ...this.#pending.values(),
     ]);
   }
@@ -190,8 +198,11 @@ class RunningOperators implements FakeOperators {
     const isStuck = this.#stuck.has(refKey(workload.metadata));
     const wasStuck = (workload.status?.unavailableReplicas ?? 0) !== 0;
     if (workload.status?.observedGeneration === generation && wasStuck === isStuck) return;
-    const cache = kind === Deployments ? this.#deployments : this.#daemonSets;
-    const status = () => (kind === Deployments ? deploymentStatus(workload, isStuck, this.#clock.now()) : daemonSetStatus(workload));
+    const cache = kind === Deployments ? this.#deployments : kind === DaemonSets ? this.#daemonSets : this.#statefulSets;
+    const status = () => {
+      if (kind === Deployments) return deploymentStatus(workload, isStuck, this.#clock.now());
+      return kind === DaemonSets ? daemonSetStatus(workload) : statefulSetStatus(workload);
+    };
     const look = () => {
       const current = cache.get(workload.metadata);
       if (current) this.#roll(kind, current);
@@ -228,11 +239,14 @@ const time = (nowMs: number): string => `${new Date(nowMs).toISOString().slice(0
 
 function conditionsOf({ available = true, degraded = false }: OperatorFault, nowMs: number) {
   const states = { Available: available, Degraded: degraded, Progressing: false, Upgradeable: true };
+  const troubles: Readonly<Record<string, { readonly reason: string; readonly message: string } | undefined>> = {
+    ...(!available && { Available: { reason: 'NoPods', message: 'No pod is ready.\nThe last one ended with 137.' } }),
+    ...(degraded && { Degraded: { reason: 'PodsFailing', message: '1 of 3 pods fails.' } }),
+  };
   return Object.entries(states).map(([type, is]) => ({
     type,
     status: is ? 'True' : 'False',
-    reason: 'AsExpected',
-    message: 'All is well',
+    ...(troubles[type] ?? { reason: 'AsExpected', message: 'All is well' }),
     lastTransitionTime: time(nowMs),
   }));
 }
@@ -279,3 +293,9 @@ const daemonSetStatus = ({ metadata }: Workload) => ({
   updatedNumberScheduled: 3,
   numberMisscheduled: 0,
 });
+
+function statefulSetStatus({ metadata, spec }: Workload) {
+  const replicas = spec?.replicas ?? 1;
+  const counts = { replicas, readyReplicas: replicas, availableReplicas: replicas, currentReplicas: replicas, updatedReplicas: replicas };
+  return { ...counts, observedGeneration: metadata.generation, currentRevision: 'r', updateRevision: 'r' };
+}
