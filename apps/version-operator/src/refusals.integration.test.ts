@@ -275,7 +275,7 @@ const cases: readonly Case[] = [
     name: 'a value that is none of the known',
     asked: boat('known', { colour: 'green' }),
     reason: 'UpdatePayloadResourceInvalid',
-    says: /spec\.colour: Unsupported value: "green": supported values: "white", "red"$/,
+    says: /spec\.colour: Unsupported value: "green": supported values: "white", "red"/,
   },
   {
     name: "a rule of a definition's own",
