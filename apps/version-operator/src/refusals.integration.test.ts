@@ -343,7 +343,7 @@ test('each refusal is told in the words of the server, with its object, and once
       }, REFUSED_AFTER_MS)
       .catch(async () => void missed.push([name, await failing()]));
     if (!told) continue;
-    const { message = '' } = told;
+    const { message } = told;
     expect(message.length, name).toBeLessThan(1_500);
     expect(message, name).not.toMatch(/[\p{C}]/u);
     await world.until(async () => lines.some(({ said }) => said === message));

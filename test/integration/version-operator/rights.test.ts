@@ -194,7 +194,9 @@ test('changes no ConfigMap but its own and those of named namespaces', async () 
 
 test('may list the pods of a workload that does not roll out', async () => {
   const client = await world.server.client(USER);
-  await expect(client.request('GET', '/api/v1/namespaces/default/pods?labelSelector=app%3Dalpha&limit=20')).resolves.toMatchObject({ items: [] });
+  await expect(client.request('GET', '/api/v1/namespaces/default/pods?labelSelector=app%3Dalpha&limit=20')).resolves.toMatchObject({
+    items: [],
+  });
 });
 
 test('a right that the rules lack is named in the ClusterVersion, and is used once it is given', { timeout: 240_000 }, async () => {

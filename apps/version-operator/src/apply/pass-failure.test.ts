@@ -118,7 +118,8 @@ describe('a workload that gets no further', () => {
 
   test('may take as long as it likes where nothing limits it', () => {
     const job = rollout(36_000);
-    const error = new UpdateError({ ...job.error, message: job.error.message, awaited: { ...awaited, limitMs: undefined } });
+    const { reason, message, effect } = job.error;
+    const error = new UpdateError({ reason, message, effect, awaited: { ...awaited, limitMs: undefined } });
     expect(failureOf([{ ...job, error }], [], moment)).toMatchObject({ effect: 'None' });
   });
 

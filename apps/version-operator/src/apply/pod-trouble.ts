@@ -46,7 +46,7 @@ export async function readPodTrouble(
 ): Promise<string | undefined> {
   for (const question of QUESTIONS) {
     const query = new URLSearchParams({ ...question, labelSelector: selector });
-    const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods?${query}`;
+    const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods?${query.toString()}`;
     const answer = await budget.run(() => client.request('GET', path, { timeoutMs: TIMEOUT_MS, signal }));
     const trouble = podTrouble(PodList.parse(answer).items);
     if (trouble !== undefined) return trouble;
