@@ -27,6 +27,7 @@ const policies = group(admission, 'ValidatingAdmissionPolicy', 'validatingadmiss
 const bindings = group(admission, 'ValidatingAdmissionPolicyBinding', 'validatingadmissionpolicybindings');
 const webhooks = group(admission, 'ValidatingWebhookConfiguration', 'validatingwebhookconfigurations');
 const namespaces = group('v1', 'Namespace', 'namespaces');
+const configMaps = group('v1', 'ConfigMap', 'configmaps', true);
 const quotas = group('v1', 'ResourceQuota', 'resourcequotas', true);
 const definitions = group('apiextensions.k8s.io/v1', 'CustomResourceDefinition', 'customresourcedefinitions');
 
@@ -65,6 +66,17 @@ async function createWebhook(name: string, url: string): Promise<void> {
     rules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['*'], resources: ['configmaps'] }],
   };
   await world.client.create(webhooks, KubeObject.parse({ metadata: { name }, webhooks: [webhook] }));
+}
+
+/** A server takes a moment to begin with what it was told to refuse. */
+async function inForce(name: string): Promise<void> {
+  const asked = KubeObject.parse({ metadata: { name: 'probe', namespace: NS, labels: { refuse: name } } });
+  await world.until(() =>
+    world.client.create(configMaps, asked, { dryRun: true }).then(
+      () => false,
+      () => true,
+    ),
+  );
 }
 
 const schema = {
@@ -112,6 +124,7 @@ beforeAll(async () => {
   for (const [name, message] of Object.entries(rules)) await createPolicy(name, message);
   await createWebhook('away', 'https://127.0.0.1:1/validate');
   await createWebhook('silent', `https://127.0.0.1:${silentPort}/validate`);
+  for (const name of [...Object.keys(rules), 'away', 'silent']) await inForce(name);
   await world.client.create(definitions, KubeObject.parse(definition('boats', 'Boat')));
 });
 afterAll(async () => {
