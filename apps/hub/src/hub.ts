@@ -10,6 +10,7 @@ import type { BackupSettings } from './backup/settings.ts';
 import { createCaches, createWorkerCaches, fillCaches } from './caches.ts';
 import type { HubConfig } from './config.ts';
 import { graphAccess } from './graph-access.ts';
+import { createPolicyReader } from './policy-reader.ts';
 import { createPrecacheJob } from './precache/job.ts';
 import type { PrecacheSettings } from './precache/settings.ts';
 import { UpgradeJobs } from './reconcilers/cluster-group-upgrade/jobs.ts';
@@ -70,6 +71,7 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
     proxy,
     insecure,
   });
+  const policies = createPolicyReader({ current: (ref) => caches.parents.get(ref), onRead: looks.enqueue });
   const reconciler = new UpgradeReconciler({
     client,
     caches,
@@ -90,6 +92,7 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
     precacheImageAllow: settings.imageAllow,
     updateGraphUrl: config.updateGraphUrl,
     lookUpRelease: graph.lookUp,
+    readPolicy: policies.read,
   });
   rollout.start(signal);
   const upgrades = startReconciler({

@@ -1,3 +1,4 @@
+import { measure } from '@flotilla/control-plane/fuzzing';
 import { expect, test } from 'vitest';
 import { readNamePattern } from './name-pattern.ts';
 
@@ -40,8 +41,11 @@ test.each([
   ['stars that all could match', `${'*a'.repeat(500)}b`, 'a'.repeat(2_000)],
   ['sets behind stars', `${'*[a-z]'.repeat(500)}!`, 'a'.repeat(2_000)],
   ['brackets that nothing closes', '['.repeat(50_000), ''],
-])('%s take no time', (_, pattern, text) => {
-  const start = performance.now();
-  expect(readNamePattern(pattern)?.(text) ?? false).toBe(false);
-  expect(performance.now() - start).toBeLessThan(2_000);
+])('%s take no time', async (_, pattern, text) => {
+  let matched: boolean | undefined;
+  const { pauseMs } = await measure(() => {
+    matched = readNamePattern(pattern)?.(text) ?? false;
+  });
+  expect(matched).toBe(false);
+  expect(pauseMs).toBeLessThan(1_000);
 });

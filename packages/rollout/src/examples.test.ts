@@ -9,6 +9,7 @@ import { judgeWindow } from './gates/window.ts';
 import { createComplianceTest } from './policies/compliance.ts';
 import { examinePolicies } from './policies/policies.ts';
 import { buildChild, buildManagedCluster } from './policies/policy-builders.ts';
+import { objectDefinitions } from './policies/policy-structure.ts';
 import { derivePrecachingSpec } from './software/software-spec.ts';
 import { findTemplateProblem } from './works/manifest-works.ts';
 
@@ -41,7 +42,13 @@ function follow(folder: string, parent?: Policy) {
   const selection = selectClusters(spec, fleet);
   const clusters = selection.failure ? expect.fail(selection.failure.message) : selection.clusters;
   const children = parent ? clusters.map((each) => buildChild(parent, each)) : [];
-  const examination = examinePolicies({ managedPolicies: spec.managedPolicies, clusters, children, parents: () => parent });
+  const examination = examinePolicies({
+    managedPolicies: spec.managedPolicies,
+    clusters,
+    children,
+    parents: () => parent,
+    read: objectDefinitions,
+  });
   const isCompliant = createComplianceTest({ spec, examination, talmStrict: false });
   return { spec, examination, plan: planBatches({ clusters, ...spec.remediationStrategy, isCompliant }) };
 }

@@ -14,6 +14,7 @@ export { PLACEMENT_APP, placementNames, planPlacements, upgradeIndexOf, upgradeI
 export { type ObservedUpgrade, type PlanDeps, planUpgrade, type UpgradePlan } from './plan.ts';
 export { isEnforced } from './policies/policies.ts';
 export { policyMode, readSoak } from './policies/policy-mode.ts';
+export { objectDefinitions, type PolicyStructure, readInPieces } from './policies/policy-structure.ts';
 export { isImageAllowed, repositoryOf } from './software/image-allow.ts';
 export type { ReleaseLookup, ReleaseQuery } from './software/platform-image.ts';
 export { PRECACHE_SPEC_VALID } from './software/software-spec.ts';

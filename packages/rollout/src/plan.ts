@@ -16,6 +16,7 @@ import type { BlockingRef } from './gates/blocking.ts';
 import { createComplianceTest, isManifestWorkMode } from './policies/compliance.ts';
 import type { PolicyExamination } from './policies/policies.ts';
 import { examinePolicies } from './policies/policies.ts';
+import type { PolicyStructure } from './policies/policy-structure.ts';
 import type { LookUpRelease, ReleaseLookup, ReleaseQuery } from './software/platform-image.ts';
 import type { SoftwareFailure } from './software/software-spec.ts';
 import { derivePrecachingSpec } from './software/software-spec.ts';
@@ -57,6 +58,8 @@ export interface PlanDeps {
   readonly updateGraphUrl: string | undefined;
   /** @param waiter the upgrade, `namespace/name`, that is woken by an answer */
   readonly lookUpRelease: (query: ReleaseQuery, waiter: string) => ReleaseLookup;
+  /** @param waiter the upgrade, `namespace/name`, that is woken when the policy is read */
+  readonly readPolicy: (policy: Policy, waiter: string) => PolicyStructure | undefined;
   /** The hub was started for a fleet without the policy framework. */
   readonly standalone: boolean;
   /** Milliseconds since the epoch. */
@@ -84,7 +87,7 @@ export interface UpgradePlan {
   readonly isCompliant: (cluster: string) => boolean;
   /** Clusters of the upgrade that have nothing to do, canaries first. */
   readonly compliant: readonly string[];
-  readonly stopped: 'selection' | 'validation' | 'releaseLookup' | 'precacheSpec' | undefined;
+  readonly stopped: 'selection' | 'policyReading' | 'validation' | 'releaseLookup' | 'precacheSpec' | undefined;
   /** Look again after so many milliseconds even if nothing changes. */
   readonly recheckAfterMs: number | undefined;
 }
@@ -95,6 +98,7 @@ const noPolicies: PolicyExamination = {
   enforced: [],
   missing: [],
   invalid: [],
+  unread: [],
   ambiguous: {},
   namespaces: {},
 };
@@ -124,7 +128,8 @@ export function planUpgrade(observed: ObservedUpgrade, spec: ClusterGroupUpgrade
   };
   if (selection.failure) return { ...base, stopped: 'selection', recheckAfterMs: observed.servesClusters ? undefined : SERVED_AGAIN_MS };
 
-  const policies = isManifestWorkMode(spec) ? noPolicies : examine(observed, spec, { clusters, talmStrict: deps.talmStrict });
+  const policies = isManifestWorkMode(spec) ? noPolicies : examine(observed, spec, clusters, deps);
+  if (policies.unread.length > 0) return { ...base, policies, stopped: 'policyReading', recheckAfterMs: undefined };
   const validation = validate(observed, spec, policies, deps);
   if (validation === 'pending') return { ...base, policies, stopped: 'releaseLookup', recheckAfterMs: undefined };
   if (validation.status !== 'True')
@@ -176,7 +181,8 @@ function select(
 function examine(
   observed: ObservedUpgrade,
   spec: ClusterGroupUpgradeSpec,
-  { clusters, talmStrict }: { readonly clusters: readonly string[]; readonly talmStrict: boolean },
+  clusters: readonly string[],
+  { readPolicy, talmStrict }: PlanDeps,
 ): PolicyExamination {
   const children = observed.childrenOf(clusters);
   return examinePolicies({
@@ -184,6 +190,7 @@ function examine(
     clusters,
     children,
     parents: observed.parent,
+    read: (policy) => readPolicy(policy, refKey(observed.upgrade.metadata)),
     namespace: observed.tenancy?.namespace,
     talmStrict,
   });
@@ -206,6 +213,7 @@ function validate(
         mode: 'policy',
         examination,
         preCaching: spec.preCaching,
+        talmStrict: deps.talmStrict,
         updateGraphUrl: deps.updateGraphUrl,
         lookUpRelease: lookUpFor(observed, deps),
         namespace: tenancy?.namespace,

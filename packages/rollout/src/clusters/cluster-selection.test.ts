@@ -1,4 +1,5 @@
 import { fixOf } from '@flotilla/api/ran';
+import { measure } from '@flotilla/control-plane/fuzzing';
 import { expect, test } from 'vitest';
 import { buildManagedCluster } from '../policies/policy-builders.ts';
 import { findNobodySelected, type SelectionSpec, selectClusters } from './cluster-selection.ts';
@@ -50,12 +51,15 @@ test.each<{ name: string; spec: SelectionSpec; want: string[] }>([
   },
 ])('$name', ({ spec, want }) => expect(selectClusters(spec, fleet)).toEqual({ clusters: want }));
 
-test('as many selectors and clusters as are accepted take no time to speak of', () => {
+test('as many selectors and clusters as are accepted take no time to speak of', async () => {
   const large = Array.from({ length: 20_000 }, (_, index) => buildManagedCluster(`c${index}`, { a: 'b' }));
   const clusterSelector = Array.from({ length: 5_000 }, (_, index) => `key-${index}=value`);
-  const before = performance.now();
-  expect(selectClusters({ clusterSelector }, large)).toEqual({ clusters: [] });
-  expect(performance.now() - before).toBeLessThan(1_000);
+  let selected: unknown;
+  const { pauseMs } = await measure(() => {
+    selected = selectClusters({ clusterSelector }, large);
+  });
+  expect(selected).toEqual({ clusters: [] });
+  expect(pauseMs).toBeLessThan(1_000);
 });
 
 const details = 'Unable to select clusters: cannot obtain all the details about the clusters in the CR: ';

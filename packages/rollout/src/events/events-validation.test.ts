@@ -65,6 +65,12 @@ describe('a refused upgrade', () => {
       annotations: { [`${prefix}invalid-policies`]: 'p' },
     },
     {
+      name: 'invalid policies with why',
+      after: invalid('Invalid managed policies: [p q]; p: spec.policy-templates[0] is odd; q: spec is odd'),
+      note: '(invalid policies): p,q',
+      annotations: { [`${prefix}invalid-policies`]: 'p,q' },
+    },
+    {
       name: 'ambiguous policies',
       after: invalid('Managed policy name should be unique, but was found in multiple namespaces: {"p":["ns1","ns2"],"q":["ns1","ns3"]} '),
       note: '(ambiguous policies): p,q',

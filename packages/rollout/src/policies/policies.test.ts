@@ -5,6 +5,7 @@ import { planBatches } from '../batches/batches.ts';
 import { createComplianceTest } from './compliance.ts';
 import { examinePolicies, indexCompliance } from './policies.ts';
 import { buildChild, buildPolicy, clusterVersion } from './policy-builders.ts';
+import { objectDefinitions } from './policy-structure.ts';
 
 const clusters = ['spoke-1', 'spoke-2'];
 
@@ -15,6 +16,7 @@ function examine(
   children = parents.flatMap((parent) => clusters.map((each) => buildChild(parent, each))),
 ) {
   const found = examinePolicies({
+    read: objectDefinitions,
     managedPolicies: managed,
     clusters,
     children,
@@ -198,6 +200,7 @@ test('5,000 clusters and 10 policies are examined and planned at once', () => {
   const children = parents.flatMap((parent) => many.map((each) => buildChild(parent, each)));
   const started = process.cpuUsage();
   const examination = examinePolicies({
+    read: objectDefinitions,
     managedPolicies: parents.map(({ metadata }) => metadata.name),
     clusters: many,
     children,
@@ -215,6 +218,7 @@ test('strictly, a cluster that is not in the roll-up has nothing to do with the 
   const policy = buildPolicy('p', { compliant: { 'spoke-1': 'NonCompliant' } });
   const complianceOf = (talmStrict: boolean) =>
     examinePolicies({
+      read: objectDefinitions,
       managedPolicies: ['p'],
       clusters,
       children: clusters.map((each) => buildChild(policy, each)),
@@ -223,4 +227,31 @@ test('strictly, a cluster that is not in the roll-up has nothing to do with the 
     }).forUpgrade.map(({ compliance }) => clusters.map(compliance));
   expect(complianceOf(true)).toEqual([['NonCompliant', 'NotMatchedWithPolicy']]);
   expect(complianceOf(false)).toEqual([['NonCompliant', 'NonCompliant']]);
+});
+
+test('a policy that is still being read is neither valid nor invalid', () => {
+  const parents = [buildPolicy('a'), buildPolicy('b')];
+  const found = examinePolicies({
+    read: (policy) => (policy.metadata.name === 'a' ? undefined : objectDefinitions(policy)),
+    managedPolicies: ['a', 'b'],
+    clusters,
+    children: parents.map((parent) => buildChild(parent, 'spoke-1')),
+    parents: (_, name) => parents.find(({ metadata }) => metadata.name === name),
+  });
+  expect(found.unread).toEqual(['a']);
+  expect(found.forUpgrade.map(({ name }) => name)).toEqual(['b']);
+  expect(found.invalid).toEqual([]);
+});
+
+test('policies that hold too many objects together are refused from the first that does', () => {
+  const objects = Array.from({ length: 2_000 }, () => ({ kind: 'A' }));
+  const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
+  const { found } = examine(
+    names,
+    names.map((name) => buildPolicy(name, { objects })),
+  );
+  expect(found.invalid.map(({ name }) => name)).toEqual(['f', 'g']);
+  expect(found.invalid[0]?.reason).toMatch(
+    /^spec\.policy-templates brings .* to 12000 objects; at most 10000 are read, divide spec\.managedPolicies/,
+  );
 });

@@ -1,7 +1,7 @@
 import { Label } from '@flotilla/api';
 import type { Policy } from '@flotilla/api/ocm';
 import { isRecord, type SearchResult, searchText } from '../values/json-value.ts';
-import { objectDefinitions, type PolicyObject, type PolicyStructure } from './policy-structure.ts';
+import type { PolicyObject, ReadPolicy } from './policy-structure.ts';
 
 /** How one cluster stands to one policy. Not matched means the policy is not placed on it: nothing to do there. */
 export type Compliance = 'Compliant' | 'NonCompliant' | 'NotMatchedWithPolicy';
@@ -27,6 +27,8 @@ export interface PolicyExamination {
   /** Not placed on any selected cluster, or without a parent. */
   readonly missing: readonly string[];
   readonly invalid: readonly { readonly name: string; readonly reason: string }[];
+  /** Still being read: nothing can be said of the upgrade before. */
+  readonly unread: readonly string[];
   /** Found in more than one namespace: name → namespaces, sorted. */
   readonly ambiguous: Readonly<Record<string, readonly string[]>>;
   /** `status.managedPoliciesNs`: name → namespace of each policy of `forUpgrade`. */
@@ -40,11 +42,15 @@ export interface PolicySelection {
   /** Policies in the namespaces of the clusters; others are ignored. */
   readonly children: Iterable<Policy>;
   readonly parents: (namespace: string, name: string) => Policy | undefined;
+  readonly read: ReadPolicy;
   /** Only policies of this namespace count; default: of all. */
   readonly namespace?: string | undefined;
   /** A cluster that is not in a policy's roll-up has nothing to do with it, whether or not it has a copy; default false. */
   readonly talmStrict?: boolean;
 }
+
+/** Objects of all managed policies of an upgrade: each pass goes through them several times. */
+const MAX_OBJECTS = 10_000;
 
 /** What is known of a managed policy from its children on the selected clusters. */
 interface Placed {
@@ -67,6 +73,8 @@ export function examinePolicies(input: PolicySelection): PolicyExamination {
   const enforced: string[] = [];
   const missing: string[] = [];
   const invalid: { name: string; reason: string }[] = [];
+  const unread: string[] = [];
+  const read = readAtMost(MAX_OBJECTS, input.read);
   const ambiguous: [string, string[]][] = [];
 
   for (const name of names) {
@@ -81,18 +89,35 @@ export function examinePolicies(input: PolicySelection): PolicyExamination {
         missing.push(name);
         continue;
       }
-      const read = seen.problem === undefined ? readPolicy(policy) : { invalid: seen.problem };
-      if (read.invalid !== undefined) {
-        invalid.push({ name, reason: read.invalid });
+      const structure = seen.problem === undefined ? read(policy) : { invalid: seen.problem };
+      if (!structure) {
+        unread.push(name);
+        continue;
+      }
+      if (structure.invalid !== undefined) {
+        invalid.push({ name, reason: structure.invalid });
         continue;
       }
       const compliance = indexCompliance(policy, (cluster) => !input.talmStrict && seen.clusters.has(cluster));
-      const found: ManagedPolicy = { name, namespace, policy, objects: read.objects, compliance };
+      const found: ManagedPolicy = { name, namespace, policy, objects: structure.objects, compliance };
       (isDone(found, input.clusters) ? compliantBefore : forUpgrade).push(found);
     }
   }
   const namespaces = Object.fromEntries(forUpgrade.map(({ name, namespace }) => [name, namespace]));
-  return { forUpgrade, compliantBefore, enforced, missing, invalid, ambiguous: Object.fromEntries(ambiguous), namespaces };
+  return { forUpgrade, compliantBefore, enforced, missing, invalid, unread, ambiguous: Object.fromEntries(ambiguous), namespaces };
+}
+
+/** Reads policies until they hold so many objects together. */
+function readAtMost(most: number, read: ReadPolicy): ReadPolicy {
+  let objects = 0;
+  return (policy) => {
+    const structure = read(policy);
+    objects += structure?.objects?.length ?? 0;
+    if (!structure?.objects || objects <= most) return structure;
+    return {
+      invalid: `spec.policy-templates brings the policies of the upgrade to ${objects} objects; at most ${most} are read, divide spec.managedPolicies among several upgrades`,
+    };
+  };
 }
 
 /** Walks the children once; a managed policy without any child on a selected cluster is absent from the answer. */
@@ -136,14 +161,6 @@ function hubTemplateProblem(child: Policy): string | undefined {
   if (search === 'absent') return undefined;
   const what = search === 'found' ? 'has a hub template that could not be resolved' : `is ${search} to be read`;
   return `its copy ${child.metadata.name} in namespace ${child.metadata.namespace} ${what}`;
-}
-
-function readPolicy(policy: Policy): PolicyStructure {
-  const dependencies: unknown = policy.spec?.dependencies ?? [];
-  if (!Array.isArray(dependencies)) return { invalid: 'spec.dependencies is not a list' };
-  const wrong = dependencies.findIndex((each) => !isRecord(each) || typeof each.name !== 'string');
-  if (wrong >= 0) return { invalid: `spec.dependencies[${wrong}].name is missing or no text` };
-  return objectDefinitions(policy);
 }
 
 /** A policy that looks at a `status` is never taken as done beforehand: what it waits for may change with the upgrade. */

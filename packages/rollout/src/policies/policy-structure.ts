@@ -2,6 +2,7 @@ import type { Policy } from '@flotilla/api/ocm';
 import { parse } from 'yaml';
 import { quote } from '../values/go-format.ts';
 import { isRecord, type JsonRecord, judgeSize, MAX_DEPTH, MAX_VALUES } from '../values/json-value.ts';
+import { yamlPieces } from './yaml-pieces.ts';
 
 /** One object a policy wants on its clusters. */
 export interface PolicyObject {
@@ -17,23 +18,30 @@ export type PolicyStructure =
   | { readonly objects: readonly PolicyObject[]; readonly invalid?: undefined }
   | { readonly invalid: string; readonly objects?: undefined };
 
-/** Characters of one raw template that are looked at: the worst of this size keeps the YAML parser busy for about a second. */
-const MAX_RAW_LENGTH = 128 * 1024;
+/** What is read of a policy; undefined while that is under way. */
+export type ReadPolicy = (policy: Policy) => PolicyStructure | undefined;
 
-/** Policies are read on every pass of every upgrade, and a watch cache hands out the same object until it changes. */
-const readBefore = new WeakMap<Policy, PolicyStructure>();
+/** Characters of all raw templates of a policy that are read. */
+const MAX_RAW_LENGTH = 256 * 1024;
+/** Objects of a policy that are read. */
+const MAX_OBJECTS = 2_000;
 
 /**
  * The object templates of a policy after the structural checks of spec/talm 2.6.7. Takes whatever a server may hold: a
- * wrong type, a deep or a huge policy is an answer, never a throw. Objects are taken as immutable: one is read once.
+ * wrong type, a deep or a huge policy is an answer, never a throw.
  */
 export function objectDefinitions(policy: Policy): PolicyStructure {
-  const structure = readBefore.get(policy) ?? readStructure(policy);
-  readBefore.set(policy, structure);
-  return structure;
+  const reading = readInPieces(policy);
+  for (;;) {
+    const { done, value } = reading.next();
+    if (done) return value;
+  }
 }
 
-function readStructure(policy: Policy): PolicyStructure {
+/** `objectDefinitions` in pieces: each `next` keeps its caller for a tenth of a second at most, whatever the policy holds. */
+export function* readInPieces(policy: Policy): Generator<undefined, PolicyStructure> {
+  const dependencies = dependenciesProblem(policy.spec?.dependencies ?? []);
+  if (dependencies !== undefined) return { invalid: dependencies };
   const templates: unknown = policy.spec?.['policy-templates'];
   if (!Array.isArray(templates)) return { invalid: 'spec.policy-templates is not a list; give the policy at least one template' };
   const size = judgeSize([templates, policy.spec?.dependencies]);
@@ -41,26 +49,52 @@ function readStructure(policy: Policy): PolicyStructure {
   if (size === 'too large') return { invalid: `spec has more than ${MAX_VALUES} values; divide it into several policies` };
 
   const objects: PolicyObject[] = [];
+  let rawLength = 0;
   for (const [index, template] of templates.entries()) {
-    const read = readTemplate(template, `spec.policy-templates[${index}]`);
+    const at = `spec.policy-templates[${index}]`;
+    const found = findTemplate(template, at);
+    if (found.invalid !== undefined) return found;
+    rawLength += found.raw?.length ?? 0;
+    if (rawLength > MAX_RAW_LENGTH)
+      return {
+        invalid: `${found.at} brings the raw templates of the policy to ${rawLength} characters; at most ${MAX_RAW_LENGTH} are read, divide it into several policies`,
+      };
+    const read = found.raw === undefined ? readList(found.list, found.at) : yield* readRaw(found.raw, found.at);
     if (read.invalid !== undefined) return read;
     objects.push(...read.objects);
+    if (objects.length > MAX_OBJECTS)
+      return {
+        invalid: `${found.at} brings the policy to ${objects.length} objects; at most ${MAX_OBJECTS} are read, divide it into several policies`,
+      };
   }
   return { objects };
 }
 
-function readTemplate(template: unknown, at: string): PolicyStructure {
+function dependenciesProblem(dependencies: unknown): string | undefined {
+  if (!Array.isArray(dependencies)) return 'spec.dependencies is not a list';
+  const wrong = dependencies.findIndex((each) => !isRecord(each) || typeof each.name !== 'string');
+  return wrong < 0 ? undefined : `spec.dependencies[${wrong}].name is missing or no text`;
+}
+
+/** The objects of one template as they are written, or what is wrong with it. */
+type Template =
+  | { readonly invalid: string }
+  | { readonly at: string; readonly raw: string; readonly list?: undefined; readonly invalid?: undefined }
+  | { readonly at: string; readonly raw?: undefined; readonly list: unknown; readonly invalid?: undefined };
+
+function findTemplate(template: unknown, at: string): Template {
   const definition = isRecord(template) ? template.objectDefinition : undefined;
   if (!isRecord(definition)) return { invalid: `${at}.objectDefinition is missing or no object` };
   if (!isRecord(definition.metadata)) return { invalid: `${at}.objectDefinition.metadata is missing or no object` };
   const spec = definition.spec;
   if (!isRecord(spec)) return { invalid: `${at}.objectDefinition.spec is missing or no object` };
-  const plain = spec['object-templates'];
+  const list = spec['object-templates'];
   const raw = spec['object-templates-raw'];
   const field = `${at}.objectDefinition.spec.object-templates`;
-  if (isPresent(plain) === isPresent(raw))
-    return { invalid: `${field} and ${field}-raw are ${isPresent(plain) ? 'both' : 'neither'} set; set exactly one of them` };
-  return isPresent(plain) ? readList(plain, field) : readRaw(raw, `${field}-raw`);
+  if (isPresent(list) === isPresent(raw))
+    return { invalid: `${field} and ${field}-raw are ${isPresent(list) ? 'both' : 'neither'} set; set exactly one of them` };
+  if (isPresent(list)) return { at: field, list };
+  return typeof raw === 'string' ? { at: `${field}-raw`, raw } : { invalid: `${field}-raw is not a text` };
 }
 
 const isPresent = (value: unknown): boolean => value !== undefined && value !== null;
@@ -72,17 +106,23 @@ function readList(list: unknown, at: string): PolicyStructure {
   return { objects: toObjects(list, false) };
 }
 
-function readRaw(text: unknown, at: string): PolicyStructure {
-  if (typeof text !== 'string') return { invalid: `${at} is not a text` };
-  if (text.length > MAX_RAW_LENGTH) return { invalid: `${at} has ${text.length} characters; at most ${MAX_RAW_LENGTH} are read` };
-  const list = parseYaml(withoutExpressions(text));
-  if (list instanceof Error) return { invalid: `${at} is no YAML once its expressions are taken out: ${quote(list.message)}` };
-  // Expressions alone may make up the whole text; they leave nothing to look at, which is not a mistake.
-  if (list === null || list === undefined) return { objects: [] };
-  if (!Array.isArray(list)) return { invalid: `${at} is not a list once its expressions are taken out` };
-  const size = judgeSize(list);
-  if (size !== 'absent') return { invalid: `${at} is ${size}; divide it into several policies` };
-  return { objects: toObjects(list, true) };
+function* readRaw(raw: string, at: string): Generator<undefined, PolicyStructure> {
+  const text = withoutExpressions(raw);
+  const objects: PolicyObject[] = [];
+  for (const { piece, line } of yamlPieces(text)) {
+    yield;
+    const where = line === 1 ? at : `${at} from line ${line}`;
+    if (piece === undefined) return { invalid: `${where} has an entry that is too large to be read; divide it into several policies` };
+    const list = parseYaml(piece);
+    if (list instanceof Error) return { invalid: `${where} is no YAML once its expressions are taken out: ${quote(list.message)}` };
+    // Expressions alone may make up the whole text; they leave nothing to look at, which is not a mistake.
+    if (list === null || list === undefined) continue;
+    if (!Array.isArray(list)) return { invalid: `${where} is not a list once its expressions are taken out` };
+    const size = judgeSize(list);
+    if (size !== 'absent') return { invalid: `${where} is ${size}; divide it into several policies` };
+    objects.push(...toObjects(list, true));
+  }
+  return { objects };
 }
 
 /** Entries without an objectDefinition are skipped: a plain list was checked before, a raw one may have them. */

@@ -5,6 +5,7 @@ import { selectClusters } from '../clusters/cluster-selection.ts';
 import { decidingLabels, judgeTenancy } from '../clusters/tenancy.ts';
 import { examinePolicies } from './policies.ts';
 import { buildChild, buildManagedCluster, buildPolicy } from './policy-builders.ts';
+import { objectDefinitions } from './policy-structure.ts';
 
 const fleet = [
   buildManagedCluster('own-1', { [CLUSTER_SET_LABEL]: 'blue', site: 'north' }),
@@ -152,6 +153,7 @@ test('policies of other namespaces neither count nor make a name ambiguous', () 
   const parents = [own, foreign, secret];
   const examine = (namespace?: string) =>
     examinePolicies({
+      read: objectDefinitions,
       managedPolicies: ['p', 'secret'],
       clusters: ['own-1'],
       children: parents.map((parent) => buildChild(parent, 'own-1')),

@@ -37,10 +37,8 @@ export const desiredViewName = ({ namespace, name }: UpgradeIdentity, subscripti
   `${name}-${namespace}-${subscription.kind}-${subscription.name}`.toLowerCase();
 
 /** Desired names of the views of a policy's Subscriptions, in their order. */
-export const desiredViewNames = (upgrade: UpgradeIdentity, objects: readonly PolicyObject[]): string[] => {
-  const subscriptions = subscriptionsOf(objects);
-  return subscriptions.map((_, index) => viewNameOf({ upgrade, subscriptions }, index));
-};
+export const desiredViewNames = (upgrade: UpgradeIdentity, objects: readonly PolicyObject[]): string[] =>
+  viewNames(upgrade, subscriptionsOf(objects));
 
 /** What decides about the approvals of one cluster at one policy. */
 export interface ApprovalInput {
@@ -83,8 +81,9 @@ interface PlanRef {
 export function planApprovals(input: ApprovalInput): SpokePlan {
   const writes: HubWrite[] = [];
   const plans = new Map<string, PlanRef>();
+  const names = viewNames(input.upgrade, input.subscriptions);
   for (const [index, subscription] of input.subscriptions.entries()) {
-    const name = input.safeName(viewNameOf(input, index));
+    const name = input.safeName(names[index] ?? '');
     const look = lookAt(input, name, { resource: `${subscription.kind}.${GROUP}`, ...targetOf(subscription) });
     writes.push(...look.writes);
     const plan = look.view && pendingPlan(look.view, subscription, input.talmStrict);
@@ -101,12 +100,14 @@ export function planApprovals(input: ApprovalInput): SpokePlan {
 }
 
 /** Subscriptions of the same name in several namespaces would share the reference's name: all but the first say their namespace. */
-function viewNameOf({ upgrade, subscriptions }: Pick<ApprovalInput, 'upgrade' | 'subscriptions'>, index: number): string {
-  const subscription = subscriptions[index];
-  if (!subscription) return '';
-  const desired = desiredViewName(upgrade, subscription);
-  const first = subscriptions.findIndex((other) => desiredViewName(upgrade, other) === desired);
-  return subscriptions[first]?.namespace === subscription.namespace ? desired : `${desired}-${subscription.namespace}`;
+function viewNames(upgrade: UpgradeIdentity, subscriptions: readonly SubscriptionRef[]): string[] {
+  const firsts = new Map<string, string>();
+  return subscriptions.map((subscription) => {
+    const desired = desiredViewName(upgrade, subscription);
+    const first = firsts.get(desired) ?? subscription.namespace;
+    firsts.set(desired, first);
+    return first === subscription.namespace ? desired : `${desired}-${subscription.namespace}`;
+  });
 }
 
 function pendingPlan(view: ManagedClusterView, subscription: SubscriptionRef, talmStrict: boolean): PlanRef | undefined {

@@ -12,6 +12,7 @@ const nothing: PolicyExamination = {
   enforced: [],
   missing: [],
   invalid: [],
+  unread: [],
   ambiguous: {},
   namespaces: {},
 };
@@ -23,6 +24,7 @@ const withPolicies = (examination: Partial<PolicyExamination>): ValidationInput 
   mode: 'policy',
   examination: { ...nothing, ...examination },
   preCaching: false,
+  talmStrict: false,
   lookUpRelease: ({ version }) => {
     if (version === '4.20.1') return { kind: 'known', image: 'q/r@sha256:1' };
     const message = `unable to find version ${version} on update graph on url http://g`;
@@ -65,7 +67,7 @@ test.each<{ name: string; input: ValidationInput; reason: string; message: strin
     message: 'Missing managed policies: [a b] ',
   },
   {
-    name: 'reports invalid policies rather than missing ones, with the reasons beside',
+    name: 'reports invalid policies rather than missing ones, and why each is',
     input: withPolicies({
       missing: ['x'],
       invalid: [
@@ -74,8 +76,7 @@ test.each<{ name: string; input: ValidationInput; reason: string; message: strin
       ],
     }),
     reason: 'NotAllManagedPoliciesExist',
-    message: 'Invalid managed policies: [a b] ',
-    more: { detail: 'a: spec is odd; b: too deep' },
+    message: 'Invalid managed policies: [a b]; a: spec is odd; b: too deep',
   },
   {
     name: 'reports ambiguous policies before everything else, sorted',
@@ -122,4 +123,10 @@ test.each<{ name: string; input: ValidationInput; reason: string; message: strin
 test('is neither true nor false while the release is looked up', () => {
   const input = { ...withPolicies({ forUpgrade: [release('4.20.1')] }), lookUpRelease: () => ({ kind: 'pending' }) as const };
   expect(validateUpgrade(input)).toBe('pending');
+});
+
+test('says no more of invalid policies than the reference when strict', () => {
+  const invalid = [{ name: 'a', reason: 'spec is odd' }];
+  const validation = validateUpgrade({ ...withPolicies({ invalid }), talmStrict: true } as ValidationInput);
+  expect(validation).toMatchObject({ message: 'Invalid managed policies: [a] ' });
 });

@@ -19,6 +19,8 @@ export type ValidationInput =
       readonly examination: PolicyExamination;
       /** The image must be known now: the upgrade pre-caches, and no override names the image. */
       readonly preCaching: boolean;
+      /** Say no more of an invalid policy than the reference does: its name. */
+      readonly talmStrict: boolean;
       /** Asked instead of the upstream that policies name. */
       readonly updateGraphUrl?: string | undefined;
       readonly lookUpRelease: LookUpRelease;
@@ -32,8 +34,6 @@ export interface Validation {
   readonly reason: ValidationReason;
   /** Word for word the reference's where it has the reason, trailing spaces included; the status adds the fix. */
   readonly message: string;
-  /** More than the contract of `message` has room for, for an event or a log: why each policy is invalid. */
-  readonly detail?: string;
   /** When to look again even if nothing changes: what was asked for is outside the cluster. */
   readonly recheckAfterMs?: number;
 }
@@ -84,14 +84,18 @@ const namesUnique: Check = ({ examination: { ambiguous } }) =>
         message: `Managed policy name should be unique, but was found in multiple namespaces: ${formatSortedJson(ambiguous)} `,
       };
 
-const policiesValid: Check = ({ examination: { invalid } }) =>
-  invalid.length === 0
-    ? undefined
-    : {
-        reason: ValidationReason.policiesMissing,
-        message: `Invalid managed policies: ${formatSlice(invalid.map(({ name }) => name))} `,
-        detail: invalid.map(({ name, reason }) => `${name}: ${reason}`).join('; '),
-      };
+/** Characters of a condition that say why policies are invalid. */
+const MAX_REASONS = 2_000;
+
+const policiesValid: Check = ({ examination: { invalid }, talmStrict }) => {
+  if (invalid.length === 0) return undefined;
+  const names = `Invalid managed policies: ${formatSlice(invalid.map(({ name }) => name))}`;
+  const reasons = invalid.map(({ name, reason }) => `${name}: ${reason}`).join('; ');
+  return {
+    reason: ValidationReason.policiesMissing,
+    message: talmStrict ? `${names} ` : `${names}; ${reasons.length > MAX_REASONS ? `${reasons.slice(0, MAX_REASONS)}…` : reasons}`,
+  };
+};
 
 const inNamespace = (namespace: string | undefined): string =>
   namespace === undefined

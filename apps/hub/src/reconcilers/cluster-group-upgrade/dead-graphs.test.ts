@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { findCondition } from '@flotilla/api';
 import { ManagedCluster, ManifestWorkReplicaSet, Policy } from '@flotilla/api/ocm';
 import { CLEANUP_FINALIZER, ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { objectDefinitions } from '@flotilla/rollout';
 import { buildChild, buildCluster, buildClusterGroupUpgrade, buildPolicy, clusterVersion, SPOKE } from '@flotilla/rollout/testing';
 import { createChannel, createLogger, startReconciler, systemClock } from '@flotilla/runtime';
 import { expect, test, vi } from 'vitest';
@@ -95,6 +96,7 @@ test('as many update graphs as there are workers do not answer: an upgrade witho
     talmStrict: false,
     updateGraphUrl: undefined,
     lookUpRelease: graph.lookUp,
+    readPolicy: objectDefinitions,
     standalone: false,
     precacheImage: '',
     precacheImageAllow: [],

@@ -1,7 +1,7 @@
 import { findCondition, Label } from '@flotilla/api';
 import { ManifestWork, Placement } from '@flotilla/api/ocm';
 import { CLEANUP_FINALIZER, ClusterGroupUpgrade } from '@flotilla/api/ran';
-import { PLACEMENT_APP } from '@flotilla/rollout';
+import { objectDefinitions, PLACEMENT_APP } from '@flotilla/rollout';
 import { buildClusterGroupUpgrade, buildWork, UPGRADE } from '@flotilla/rollout/testing';
 import { createLogger, createMetrics, type EventToRecord, systemClock } from '@flotilla/runtime';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -72,6 +72,7 @@ async function begin(): Promise<void> {
     talmStrict: false,
     updateGraphUrl: undefined,
     lookUpRelease: () => ({ kind: 'pending' }),
+    readPolicy: objectDefinitions,
     standalone: false,
     precacheImage: '',
     precacheImageAllow: [],

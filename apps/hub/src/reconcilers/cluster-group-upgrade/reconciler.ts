@@ -84,7 +84,7 @@ interface Memory {
   /** The last write, and the version it replaced: the cache shows that version until the write arrives. */
   written?: { readonly replaced: string | undefined; readonly upgrade: ClusterGroupUpgrade };
   /** When the last pass before the start was made. */
-  preparedAt?: number;
+  preparedAt?: number | undefined;
   /** When the last pass of the rollout was made. */
   lookedAt?: number;
   teardowns?: Teardowns;
@@ -158,7 +158,13 @@ export class UpgradeReconciler {
       memory.lookedAt = this.#deps.now();
       this.#deps.jobs.resumeCleaning(upgrade, spec.data);
     } else memory.preparedAt = this.#deps.now();
-    const { status, wakeAt, facts } = running ? this.#rollOut(upgrade, spec.data) : this.#prepare(upgrade, spec.data);
+    const result = running ? this.#rollOut(upgrade, spec.data) : this.#prepare(upgrade, spec.data);
+    if (!result) {
+      // The pass that comes when the policies are read is this one.
+      memory.preparedAt = undefined;
+      return {};
+    }
+    const { status, wakeAt, facts } = result;
     const again = (at: number | undefined) => (at === undefined ? {} : { requeueAfterMs: Math.max(at - this.#deps.now(), 0) });
     const pauseMs = this.#pauseLeft(memory, newsOf(upgrade.status, status));
     if (pauseMs > 0 && !isTurningPoint(upgrade.status ?? { status: {} }, status))
@@ -167,11 +173,12 @@ export class UpgradeReconciler {
     return again(wakeAt);
   }
 
-  /** Everything before the start, and the start itself once no gate refuses any more. */
-  #prepare(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec): PassResult {
+  /** Everything before the start, and the start itself once no gate refuses any more. Undefined while its policies are read. */
+  #prepare(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec): PassResult | undefined {
     const { caches, jobs, now, talmStrict } = this.#deps;
     const observed = observeUpgrade(upgrade, caches);
     const plan = planUpgrade(observed, spec, this.#deps);
+    if (plan.stopped === 'policyReading') return undefined;
     const precaching = jobs.precache(upgrade, spec, plan);
     const gates = this.#gateInput(upgrade, spec, plan, precaching, observed);
     const backup = jobs.backUp(upgrade, gates);

@@ -18,7 +18,16 @@ const upgrade = (spec: Record<string, unknown> = {}, status?: ClusterGroupUpgrad
     ...(status && { status }),
   });
 
-const noPolicies = { forUpgrade: [], compliantBefore: [], enforced: [], missing: [], invalid: [], ambiguous: {}, namespaces: {} };
+const noPolicies = {
+  forUpgrade: [],
+  compliantBefore: [],
+  enforced: [],
+  missing: [],
+  invalid: [],
+  unread: [],
+  ambiguous: {},
+  namespaces: {},
+};
 const planOf = (clusters: string[], parts: Partial<UpgradePlan> = {}): UpgradePlan => ({
   selection: { clusters },
   computedMaxConcurrency: 1,

@@ -1,0 +1,87 @@
+import { Policy } from '@flotilla/api/ocm';
+import { beforeEach, expect, test } from 'vitest';
+import { createPolicyReader, type PolicyReader } from './policy-reader.ts';
+
+const told: string[] = [];
+let known: Map<string, Policy>;
+/** The clock of a machine on which each piece takes 15 ms. */
+let now: number;
+let reader: PolicyReader;
+
+beforeEach(() => {
+  told.length = 0;
+  known = new Map();
+  now = 0;
+  reader = createPolicyReader({
+    current: ({ name }) => known.get(name),
+    onRead: (waiter) => void told.push(waiter),
+    now: () => (now += 15),
+  });
+});
+
+const template = (raw: string) => ({ objectDefinition: { metadata: {}, spec: { 'object-templates-raw': raw } } });
+const ENTRY = '- objectDefinition: {kind: A}\n';
+function policy(name: string, templates: number, { generation = 1, status = {} } = {}): Policy {
+  const spec = { 'policy-templates': Array.from({ length: templates }, () => template(ENTRY)) };
+  const read = Policy.schema.parse({ metadata: { name, namespace: 'ns', uid: `uid-${name}`, generation }, spec, status });
+  known.set(name, read);
+  return read;
+}
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+async function turnsUntilTold(waiter: string): Promise<number> {
+  for (let turns = 1; turns < 100; turns++) {
+    await turn();
+    if (told.includes(waiter)) return turns;
+  }
+  throw new Error(`${waiter} was never told`);
+}
+
+test('a small policy is read at once', () => {
+  expect(reader.read(policy('small', 1), 'a')?.objects).toHaveLength(1);
+  expect(told).toEqual([]);
+});
+
+test('the event loop turns while a large policy is read, and whoever asked is told at the end', async () => {
+  const large = policy('large', 20);
+  expect(reader.read(large, 'a')).toBeUndefined();
+  expect(reader.read(large, 'b')).toBeUndefined();
+  expect(await turnsUntilTold('a')).toBeGreaterThan(5);
+  expect(told).toEqual(['a', 'b']);
+  expect(reader.read(large, 'a')?.objects).toHaveLength(20);
+});
+
+test('a change of status reads nothing again, a new generation does', async () => {
+  reader.read(policy('p', 20), 'a');
+  await turnsUntilTold('a');
+  const first = reader.read(policy('p', 20), 'a');
+  const before = now;
+  expect(reader.read(policy('p', 20, { status: { compliant: 'Compliant' } }), 'a')).toBe(first);
+  expect(now).toBe(before);
+  const edited = policy('p', 2, { generation: 2 });
+  if (!reader.read(edited, 'b')) await turnsUntilTold('b');
+  expect(reader.read(edited, 'b')?.objects).toHaveLength(2);
+});
+
+test('whoever waits for a policy that is edited meanwhile is told when the edited one is read', async () => {
+  expect(reader.read(policy('p', 20), 'a')).toBeUndefined();
+  const edited = policy('p', 30, { generation: 2 });
+  expect(reader.read(edited, 'b')).toBeUndefined();
+  await turnsUntilTold('b');
+  expect(told).toEqual(['a', 'b']);
+  expect(reader.read(edited, 'a')?.objects).toHaveLength(30);
+});
+
+test('a large policy keeps nobody with a small one waiting', async () => {
+  reader.read(policy('large', 60), 'a');
+  reader.read(policy('small', 1), 'b');
+  await turnsUntilTold('b');
+  expect(told).toEqual(['b']);
+});
+
+test('a policy that is made anew under its name is another', () => {
+  expect(reader.read(policy('p', 1), 'a')?.objects).toHaveLength(1);
+  const other = policy('p', 2);
+  other.metadata.uid = 'other';
+  const read = () => reader.read(other, 'a')?.objects;
+  expect(read() ?? turnsUntilTold('a').then(read)).toBeDefined();
+});

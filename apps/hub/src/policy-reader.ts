@@ -1,0 +1,126 @@
+import { type Ref, refKey } from '@flotilla/api';
+import type { Policy } from '@flotilla/api/ocm';
+import { type PolicyStructure, readInPieces } from '@flotilla/rollout';
+
+/** Options of `createPolicyReader`. */
+export interface PolicyReaderOptions {
+  /** The policy as it is now; undefined when it is gone. */
+  readonly current: (ref: Ref) => Policy | undefined;
+  /** Told of everybody who asked in vain while a policy was read. */
+  readonly onRead: (waiter: string) => void;
+  /** Milliseconds of a turn of the event loop that are read at once, before anybody has to wait; default 20. */
+  readonly sliceMs?: number;
+  /** Milliseconds since any moment; default the system's clock. */
+  readonly now?: () => number;
+}
+
+/** Policies, each read once in each of its generations. */
+export interface PolicyReader {
+  /**
+   * What a policy holds. Never waits: undefined while it is read, in pieces between which the event loop turns.
+   * @param waiter told by `onRead`
+   */
+  readonly read: (policy: Policy, waiter: string) => PolicyStructure | undefined;
+}
+
+interface Reading {
+  readonly policy: Policy;
+  readonly pieces: ReturnType<typeof readInPieces>;
+  readonly size: number;
+  readonly waiting: Set<string>;
+}
+interface Known {
+  readonly ref: Ref;
+  readonly generation: number | undefined;
+  readonly structure: PolicyStructure;
+}
+
+/** A change of status changes nothing of what a policy holds: uid and generation say which one it is. */
+export function createPolicyReader({ current, onRead, sliceMs = 20, now = () => performance.now() }: PolicyReaderOptions): PolicyReader {
+  const known = new Map<string, Known>();
+  const readings = new Map<string, Reading>();
+  let spentMs = 0;
+  let isTurning = false;
+  let sweepAt = 64;
+
+  function read(policy: Policy, waiter: string): PolicyStructure | undefined {
+    const { generation } = policy.metadata;
+    const before = known.get(keyOf(policy));
+    if (before && before.generation === generation) return before.structure;
+    const under = readings.get(keyOf(policy));
+    const reading = under && under.policy.metadata.generation === generation ? under : begin(policy, under?.waiting);
+    const structure = advance(reading);
+    if (structure) return structure;
+    reading.waiting.add(waiter);
+    turnLater();
+    return undefined;
+  }
+
+  function begin(policy: Policy, waiting = new Set<string>()): Reading {
+    const reading = { policy, pieces: readInPieces(policy), size: sizeOf(policy), waiting };
+    readings.set(keyOf(policy), reading);
+    return reading;
+  }
+
+  /** As many pieces as this turn of the event loop has time for. */
+  function advance(reading: Reading): PolicyStructure | undefined {
+    while (spentMs < sliceMs) {
+      const since = now();
+      const { done, value } = reading.pieces.next();
+      spentMs += now() - since;
+      if (done) return finish(reading, value);
+    }
+    // Whoever used up the turn gives it back.
+    turnLater();
+    return undefined;
+  }
+
+  function finish({ policy, waiting }: Reading, structure: PolicyStructure): PolicyStructure {
+    const { namespace, name, generation } = policy.metadata;
+    known.set(keyOf(policy), { ref: { namespace, name }, generation, structure });
+    readings.delete(keyOf(policy));
+    if (known.size > sweepAt) sweep();
+    for (const waiter of waiting) onRead(waiter);
+    return structure;
+  }
+
+  /** Policies that are gone. */
+  function sweep(): void {
+    for (const [key, { ref }] of known) {
+      const policy = current(ref);
+      if (!policy || keyOf(policy) !== key) known.delete(key);
+    }
+    sweepAt = known.size * 2 + 64;
+  }
+
+  function turnLater(): void {
+    if (isTurning) return;
+    isTurning = true;
+    setImmediate(() => {
+      isTurning = false;
+      spentMs = 0;
+      // The smallest first: a large one keeps nobody else waiting.
+      for (const reading of [...readings.values()].toSorted((a, b) => a.size - b.size)) if (!advance(reading)) break;
+      if (readings.size > 0) turnLater();
+    });
+  }
+
+  return { read };
+}
+
+const keyOf = ({ metadata }: Policy): string => metadata.uid ?? refKey(metadata);
+
+/** Characters of what is slow to read. */
+function sizeOf({ spec }: Policy): number {
+  const templates: unknown = spec?.['policy-templates'];
+  if (!Array.isArray(templates)) return 0;
+  return templates.reduce<number>((sum, template: unknown) => sum + rawLength(template), templates.length);
+}
+
+function rawLength(template: unknown): number {
+  const raw = ['objectDefinition', 'spec', 'object-templates-raw'].reduce<unknown>(
+    (value, key) => (typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined),
+    template,
+  );
+  return typeof raw === 'string' ? raw.length : 0;
+}
