@@ -369,6 +369,18 @@ describe('readLayerFiles', () => {
       message: /more than 5 entries \(directories counted/,
     },
     {
+      name: 'the characters of their paths, however few there are',
+      entries: [[Array.from({ length: 4 }, () => 'd'.repeat(200)).join('/'), '']],
+      options: { ...all, maxEntries: 5 },
+      message: /more than 5 entries/,
+    },
+    {
+      name: 'the characters of what links lead to',
+      entries: [['a', link(Array.from({ length: 4 }, () => 'd'.repeat(200)).join('/'))]],
+      options: { ...all, maxEntries: 5 },
+      message: /more than 5 entries/,
+    },
+    {
       name: 'the number of entries',
       entries: [
         ['a', ''],

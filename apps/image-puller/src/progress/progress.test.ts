@@ -99,3 +99,25 @@ test.each([['é'.repeat(2_000)], ['"\\\n'.repeat(800)], ['short']])('a terminati
   expect(Buffer.byteLength(text)).toBeLessThanOrEqual(4_096);
   expect(PullerReport.parse(JSON.parse(text)).message?.length).toBeGreaterThan(0);
 });
+
+test('the last growth of an image is that of the last of its layers that grew, and nobody else’s', () => {
+  let now = 1_000;
+  const progress = new Progress(() => now);
+  const [a, b, other] = ['a', 'b', 'other'].map((digest) => ({ digest, size: 10 }));
+  if (!a || !b || !other) throw new Error('three layers');
+  progress.expect([{ digest: 'i', pullSpecs: [], layers: [a, b, other] }], 0);
+  expect(progress.lastGrowth([a, b])).toBeUndefined();
+  progress.sawLayers(new Map([['a', 5]]));
+  now = 2_000;
+  progress.sawLayers(new Map([['b', 5]]));
+  now = 3_000;
+  progress.sawLayers(
+    new Map([
+      ['a', 5],
+      ['b', 4],
+      ['other', 1],
+    ]),
+  );
+  expect(progress.lastGrowth([a, b])).toBe(2_000);
+  expect(progress.lastGrowth([a])).toBe(1_000);
+});

@@ -1,4 +1,4 @@
-import { createLogger, systemClock } from '@flotilla/runtime';
+import { type Clock, createLogger, systemClock } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
 import { NoSpaceError, PullerErrorCode, StoreError } from '../errors.ts';
 import type { WantedImage } from '../list/image-list.ts';
@@ -158,4 +158,50 @@ test('a broken pull of an image that is there by then is not pulled again', asyn
   });
   expect(await pull(store, [image('a', 1)]).outcome).toEqual({ pulled: 1, failures: [] });
   expect(pulls).toEqual(['a']);
+});
+
+/** A clock whose timers run at once, one after the other in the order of their times. */
+function simulatedClock(): Clock {
+  let now = 0;
+  const timers = new Map<() => void, number>();
+  return {
+    now: () => now,
+    setTimer(ms, fn) {
+      timers.set(fn, now + ms);
+      setImmediate(() => {
+        const [next] = [...timers].toSorted(([, one], [, other]) => one - other);
+        if (!next) return;
+        timers.delete(next[0]);
+        now = Math.max(now, next[1]);
+        next[0]();
+      });
+      return { [Symbol.dispose]: () => void timers.delete(fn) };
+    },
+  };
+}
+
+test.each([
+  { name: 'goes on as long as its own layers grow', grows: 'a-layer', tries: 6, want: { pulled: 1 } },
+  { name: 'is given up while only others’ layers grow', grows: 'b-layer', tries: 3, want: { pulled: 0 } },
+])('a pull that breaks after longer than there is time $name', async ({ grows, tries, want }) => {
+  const clock = simulatedClock();
+  let had = 0;
+  const { store, pulls } = fakeStore(async () => {
+    if (pulls.length > 5) return;
+    await new Promise<void>((resolve) => void clock.setTimer(120_000, resolve));
+    throw new StoreError(PullerErrorCode.storeRefused, 'connection reset', { transient: true });
+  });
+  const progress = new Progress(() => clock.now());
+  const images = [image('a', 10_000), image('b', 10_000)];
+  progress.expect(images, 0);
+  const layerBytes = async () => new Map([[grows, ++had]]);
+  const outcome = await pullImages({
+    ...retryDeps(progress),
+    clock,
+    store: { ...store, layerBytes },
+    images: images.slice(0, 1),
+    parallel: 1,
+  });
+  expect(outcome).toMatchObject(want);
+  expect(pulls).toHaveLength(tries);
 });

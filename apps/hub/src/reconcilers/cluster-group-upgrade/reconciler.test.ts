@@ -146,6 +146,18 @@ test('spokes have their time from the first attempt of this process on, not from
   expect(gaveUp).toEqual([false, false, true]);
 });
 
+test('spokes have their time, and no more, when the clock steps back while they are cleaned', async () => {
+  hub.put(ClusterGroupUpgrade, buildClusterGroupUpgrade({ metadata: DELETED, status: {} }));
+  hub.put(Placement, PLACEMENT);
+  await seen();
+  await reconciler.reconcile(KEY);
+  now -= HOUR;
+  await reconciler.reconcile(KEY);
+  now += 60_000;
+  await reconciler.reconcile(KEY);
+  expect(gaveUp).toEqual([false, false, true]);
+});
+
 test('a work that only its agent can let go is waited for as long as a spoke is, and no longer', async () => {
   hub.put(ClusterGroupUpgrade, buildClusterGroupUpgrade({ metadata: DELETED, spec: { clusters: ['spoke'] }, status: {} }));
   hub.put(ManifestWork, buildWork('leaving', { deletionTimestamp: DELETED.deletionTimestamp, finalizers: ['agent'] }));
