@@ -12,6 +12,7 @@ import { upgradeIndexes } from './spokes/port/caches.ts';
 import { transportCaches } from './spokes/transport-caches.ts';
 import { withWholeStatus } from './stored-upgrade.ts';
 import { tenancyCaches } from './tenancy-caches.ts';
+import { trimCluster } from './trim-cluster.ts';
 
 /** What steps read, in whichever process they run. @param tenancy watch what each namespace may reach, too */
 export function createWorkerCaches(client: Client, shared: WatchSurroundings, tenancy = false) {
@@ -22,7 +23,7 @@ export function createWorkerCaches(client: Client, shared: WatchSurroundings, te
       indexes: { ...upgradeIndexes, ...upgradeLabelIndexes, ...wakeIndexes },
     }),
     // An API server that has lost the kind must not look like a fleet that is gone: that would revoke every agent.
-    clusters: new WatchCache(client, ManagedCluster, { ...shared, optional: 'until-served' }),
+    clusters: new WatchCache(client, ManagedCluster, { ...shared, optional: 'until-served', transform: trimCluster }),
     configs: new WatchCache(client, PreCachingConfig, shared),
     ...transportCaches(client, shared),
     ...rolloutCaches(client, shared),

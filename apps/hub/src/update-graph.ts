@@ -30,7 +30,7 @@ export interface UpdateGraphOptions {
   readonly staleMs?: number;
   /** Milliseconds a failure is remembered, so that many upgrades do not wait for the same dead server in turn; default 10 000. */
   readonly failureMs?: number;
-  /** Bytes of a body that are read; default 32 MiB. */
+  /** Bytes of a body that are read; default 8 MiB. */
   readonly maxBytes?: number;
   /** Proxies as HTTP_PROXY, HTTPS_PROXY and NO_PROXY have them; default: none. */
   readonly proxy?:

@@ -1,9 +1,10 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { ClusterVersion } from '@flotilla/api/config';
 import { defineTarget, type RandomValues } from '@flotilla/control-plane/fuzzing';
 import { expect, test } from 'vitest';
 import { checkPreconditions } from './cluster-version/preconditions.ts';
 import { clusterVersionStatus } from './cluster-version/status.ts';
-import { parseUpdateGraph } from './update-graph/graph.ts';
+import { parseUpdateGraph, updateGraphLimits } from './update-graph/graph.ts';
 import { listUpdates } from './update-graph/recommendation.ts';
 import { evaluateRisk } from './update-graph/risk-rules.ts';
 import { findUpdates } from './update-graph/updates.ts';
@@ -42,18 +43,44 @@ const edges = (random: RandomValues): number[][] =>
     random.below(versions.length + 1),
   ]);
 
+/** As many releases as are read, each with as much beside it as there is room for. */
+function largestGraph(random: RandomValues): string {
+  const count = 1 + random.below(22_000);
+  const pad = 'x'.repeat(random.below(Math.floor(updateGraphLimits.bytes / count)));
+  const nodes = Array.from({ length: count }, (_, i) => ({ version: `4.20.${i}`, payload: `r@sha256:${i}`, metadata: { pad } }));
+  const few = Array.from({ length: random.below(updateGraphLimits.edges) }, () => [random.below(count), random.below(count)]);
+  return JSON.stringify({ nodes, edges: few, conditionalEdges: [] });
+}
+
+/** What the graph itself says may follow a version, by nothing but its text. */
+function followersOf(text: string, version: string): ReadonlySet<unknown> {
+  const { nodes, edges = [], conditionalEdges = [] } = JSON.parse(text) as typeof graph;
+  const places = nodes.flatMap((node, i) => (node.version === version ? [i] : []));
+  const plain = (edges ?? []).filter(([from]) => places.includes(from ?? -1)).map(([, to]) => nodes[to ?? -1]?.version);
+  const risky = (conditionalEdges ?? []).flatMap((each) => each.edges ?? []).filter(({ from }) => from === version);
+  return new Set([...plain, ...risky.map(({ to }) => to)]);
+}
+
 const targets = [
   defineTarget('update graphs', {
     make: (random) => {
+      if (random.chance(0.02)) return largestGraph(random);
       const odd = random.chance(0.5) ? { ...graph, edges: edges(random) } : random.mutate(graph);
       return random.chance(0.2) ? random.mutateText(JSON.stringify(graph)) : JSON.stringify(odd);
     },
     run: async (text) => {
-      const found = findUpdates(parseUpdateGraph(text), { version: '4.20.1', channel: 'stable', isMigration: false });
-      if (!('updates' in found)) return found;
+      const parsed = parseUpdateGraph(text);
+      await turn();
+      const found = findUpdates(parsed, { version: '4.20.1', channel: 'stable', isMigration: false });
+      if (!('updates' in found)) return;
+      await turn();
+      const offered = [...found.updates, ...found.conditional.map(({ release }) => release)].map(({ version }) => version);
+      const followers = followersOf(text, '4.20.1');
+      expect(offered.filter((version) => !followers.has(version))).toEqual([]);
+      await turn();
       const risks = found.conditional.flatMap((update) => update.risks);
       const verdicts = new Map(risks.map((risk) => [risk.name, evaluateRisk(risk, () => ({ matches: true }))]));
-      return listUpdates({ ...found, verdicts, accepted: new Set(), listed: [], nowMs: 0 });
+      listUpdates({ ...found, verdicts, accepted: new Set(), listed: [], nowMs: 0 });
     },
   }),
   defineTarget('cluster versions', {

@@ -2,11 +2,13 @@ import { ClusterGroupUpgrade, ClusterGroupUpgradeSpec } from '@flotilla/api/ran'
 import { expect, test } from 'vitest';
 import { type ObservedUpgrade, type PlanDeps, planUpgrade } from './plan.ts';
 import { buildManagedCluster } from './policies/policy-builders.ts';
+import { objectDefinitions } from './policies/policy-structure.ts';
 
 const deps: PlanDeps = {
   talmStrict: false,
   updateGraphUrl: undefined,
   lookUpRelease: () => ({ kind: 'pending' }),
+  readPolicy: objectDefinitions,
   standalone: true,
   now: () => Date.parse('2026-01-01T00:00:00Z'),
   precacheImage: '',

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { ConfigMap } from '@flotilla/api/core';
 import { ManagedCluster, Policy } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, PreCachingConfig } from '@flotilla/api/ran';
@@ -5,9 +6,10 @@ import { defineTarget, type RandomValues } from '@flotilla/control-plane/fuzzing
 import { expect, test } from 'vitest';
 import { selectClusters } from './clusters/cluster-selection.ts';
 import { buildPolicy, catalogSource, clusterVersion, configurationPolicy, subscription } from './policies/policy-builders.ts';
-import { objectDefinitions } from './policies/policy-structure.ts';
+import { objectDefinitions, readInPieces } from './policies/policy-structure.ts';
 import { derivePrecachingSpec } from './software/software-spec.ts';
 import { parseSpaceRequired } from './software/space-required.ts';
+import { desiredViewNames } from './spoke/subscriptions.ts';
 import { validateInput } from './validation/input-checks.ts';
 
 const policy = (random: RandomValues): unknown => {
@@ -29,6 +31,40 @@ const policy = (random: RandomValues): unknown => {
 };
 const RAW =
   '{{- range (lookup "v1" "Node" "" "").items }}\n- complianceType: musthave\n  objectDefinition:\n    kind: Subscription\n    apiVersion: operators.coreos.com/v1alpha1\n    spec: {name: a, channel: "{{ .x }}"}\n{{- end }}\n';
+
+/** Lines that a parser of YAML takes long for. */
+const SLOW = [
+  '- a\n',
+  '- {}\n',
+  '-\n',
+  '- a: b\n',
+  '- !a b\n',
+  '- [1,1,1,1,1,1]\n',
+  '- &a x\n',
+  '- *a\n',
+  '{},',
+  '"',
+  '? a\n',
+  ': ',
+  '\n',
+  '- - ',
+  '[',
+  "'",
+  '- |\n a\n',
+  '{{ $x }}',
+  '- {{ .a }}\n',
+] as const;
+/** As much as a server takes of one object, in templates of any number. */
+function largePolicy(random: RandomValues): unknown {
+  const count = random.pick([1, 3, 11, 40, 2_000]);
+  const most = Math.min(random.below(random.pick([1_000, 30_000, 130_000, 300_000])), Math.floor(1_400_000 / count));
+  const unit = random.chance(0.3) ? RAW : random.list(3, () => random.pick([...SLOW, RAW])).join('') || '- a\n';
+  const raw = { 'object-templates-raw': unit.repeat(Math.ceil(most / unit.length)).slice(0, most) };
+  const objects = Math.floor(random.below(30_000) / count);
+  const plain = { 'object-templates': Array.from({ length: objects }, () => ({ objectDefinition: { kind: 'A' } })) };
+  const templates = Array.from({ length: count }, () => configurationPolicy(random.chance(0.2) ? plain : raw));
+  return buildPolicy('p', { spec: { 'policy-templates': templates } });
+}
 
 const config = {
   overrides: { platformImage: 'a/b:1', operatorsIndexes: ['a/i:1'], operatorsPackagesAndChannels: ['a:b'] },
@@ -71,6 +107,24 @@ const targets = [
       if (!parsed.success) return;
       const { objects, invalid } = objectDefinitions(parsed.data);
       expect(objects !== undefined || invalid.length > 0).toBe(true);
+    },
+  }),
+  defineTarget('policies as large as a server takes', {
+    make: largePolicy,
+    run: async (raw) => {
+      const policy = Policy.schema.parse(raw);
+      const reading = readInPieces(policy);
+      let next = reading.next();
+      for (; !next.done; next = reading.next()) await turn();
+      const { objects = [], invalid } = next.value;
+      if (invalid !== undefined) expect(invalid).toMatch(/^spec[. ]/);
+      expect(objects.length).toBeLessThanOrEqual(2_000);
+      await turn();
+      // Each pass goes through the objects of as many policies as an upgrade may have.
+      const policies = Array.from({ length: 5 }, (_, i) => ({ name: `p${i}`, objects }));
+      derivePrecachingSpec({ policies, talmStrict: false, imageAllow: [], lookUpRelease: () => ({ kind: 'pending' }) });
+      const names = policies.flatMap((each) => desiredViewNames({ namespace: 'ns', name: 'u', uid: '' }, each.objects));
+      expect(names.length).toBeLessThanOrEqual(10_000);
     },
   }),
   defineTarget('what to pre-cache', {

@@ -1,5 +1,6 @@
-import { Label } from '@flotilla/api';
-import { ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
+import { setImmediate as turn } from 'node:timers/promises';
+import { findCondition, Label } from '@flotilla/api';
+import { ClusterClaim, HUB_ACCEPTED, ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 import { defineTarget, type RandomValues } from '@flotilla/control-plane/fuzzing';
 import { judgeWork, trimWork } from '@flotilla/rollout';
 import { expect, test } from 'vitest';
@@ -7,6 +8,7 @@ import { createPrecacheJob } from '../precache/job.ts';
 import { judgeRegistration } from '../registration/judge.ts';
 import { observeActions, toObservation, trimAction, trimView } from '../spokes/actions/observe.ts';
 import { observeWork, trimJobWork } from '../spokes/work/observe.ts';
+import { trimCluster } from '../trim-cluster.ts';
 import { interpret } from './interpret.ts';
 import { buildPrecacheSettings } from './observation-builders.ts';
 
@@ -84,7 +86,68 @@ const ofWork = {
   },
 };
 
+/** Bytes of one object that a server takes. */
+const SERVER_BYTES = 1_400_000;
+/** A list of values that fills what the server takes. */
+function fill<T>(random: RandomValues, value: (index: number, text: string) => T): T[] {
+  const text = 'x'.repeat(random.pick([0, 10, 1_000, 32_000, SERVER_BYTES]));
+  const count = Math.max(1, Math.floor(SERVER_BYTES / JSON.stringify(value(0, text)).length));
+  return Array.from({ length: count }, (_, i) => value(i, text));
+}
+const condition = (i: number, text: string) => ({ ...done, type: `T${i}`, message: text.slice(0, 32_000) });
+const claim = (name: string, value: string) => ({ name, value });
+const feedback = (i: number, string: string) => ({ name: `v${i}`, fieldValue: { type: 'String', string } });
+/** Statuses by which a spoke fills its objects. */
+const largest = (random: RandomValues) => ({
+  cluster: random.chance(0.5)
+    ? { conditions: fill(random, condition) }
+    : { clusterClaims: [claim(ClusterClaim.product, 'x'), ...fill(random, (i, text) => claim(`c${i}`, text))] },
+  work: {
+    conditions: random.chance(0.3) ? fill(random, condition) : [done],
+    resourceStatus: {
+      manifests: random.chance(0.5)
+        ? fill(random, (_, text) => ofManifest(random.pick(['Job', 'ConfigMap', 'A']), 'pre-cache', { v: text }))
+        : [{ ...ofManifest('Job', 'pre-cache', {}), statusFeedback: { values: fill(random, feedback) } }],
+    },
+  },
+  view: {
+    conditions: [seen],
+    result: {
+      ...results[random.below(results.length)],
+      metadata: { name: 'x', annotations: Object.fromEntries(fill(random, (i, text): [string, string] => [`a${i}`, text])) },
+      data: { progress: 'x'.repeat(random.below(SERVER_BYTES)) },
+    },
+  },
+});
+/** Characters that the hub keeps of an object: thousands of spokes have several. */
+const MOST_KEPT = 300_000;
+
 const targets = [
+  defineTarget('statuses as large as a server takes', {
+    make: largest,
+    run: async (given) => {
+      // A watch brings them one by one.
+      const cluster = trimCluster(
+        ManagedCluster.schema.parse({ metadata: metadata('a'), spec: { hubAcceptsClient: false }, status: given.cluster }),
+      );
+      await turn();
+      const work = ManifestWork.schema.parse({ metadata: { ...metadata('precache-work'), generation: 1 }, status: given.work });
+      const jobWork = trimJobWork(work);
+      await turn();
+      const view = trimView(ManagedClusterView.schema.parse({ metadata: metadata(views[0] ?? ''), status: given.view }));
+      await turn();
+      for (const each of [cluster, view]) expect(JSON.stringify(each).length).toBeLessThan(MOST_KEPT);
+      await turn();
+      const verdict = judgeRegistration({ cluster, renewTime: time, hubNamespace: 'flotilla', now: 0 });
+      expect(findCondition(verdict.conditions, HUB_ACCEPTED)?.status).toBe('False');
+      await turn();
+      judgeWork(trimWork(work), { now: 0, appliedSince: () => 0 });
+      await turn();
+      const byWork = observeWork(precacheJob.names, { cluster, work: jobWork, other: undefined, isClearing: false, now: 0 });
+      const byView = toObservation(precacheJob.names, observeActions(precacheJob.names, 'uid', { cluster, views: [view], actions: [] }));
+      for (const each of [byWork, byView]) expect(interpret('Active', each, judged).message?.length ?? 0).toBeLessThan(MAX_TOLD);
+    },
+  }),
   defineTarget('what a spoke says of a job by its work', {
     make: (random) => ({
       status: random.mutate(ofWork),

@@ -1,7 +1,7 @@
 import { errorMessage } from '@flotilla/api';
 import { z } from 'zod';
 import { ServiceError, ServiceErrorCode } from './errors.ts';
-import { createHttp, type HttpCall, type HttpSurroundings, parseJson } from './http.ts';
+import { createHttp, type HttpCall, type HttpSurroundings, MAX_MONITOR_BYTES, monitorList, parseJson } from './http.ts';
 
 /** A matcher of a silence. */
 export interface Matcher {
@@ -30,6 +30,8 @@ const Silence = z.looseObject({
   status: z.looseObject({ state: z.enum(['active', 'pending', 'expired']) }),
   matchers: z.array(z.looseObject({ name: z.string(), value: z.string(), isRegex: z.boolean() })),
 });
+/** Alertmanager's answer to a question for its silences. */
+export const SilencesAnswer = monitorList(Silence);
 /** A silence as Alertmanager has it. */
 export type Silence = z.output<typeof Silence>;
 
@@ -51,12 +53,11 @@ export interface AlertmanagerOptions extends HttpSurroundings {
   readonly authorize?: (refused: boolean) => Promise<string | undefined>;
 }
 
-const MAX_BYTES = 16 * 2 ** 20;
 const Posted = z.looseObject({ silenceID: z.string().min(1) });
 
 /** Opens nothing before the first call. */
 export function createAlertmanager({ url, ...options }: AlertmanagerOptions): Alertmanager {
-  const http = createHttp({ ...options, name: 'Alertmanager', maxBytes: MAX_BYTES });
+  const http = createHttp({ ...options, name: 'Alertmanager', maxBytes: MAX_MONITOR_BYTES });
   const send = async (operation: Operation, call: Omit<HttpCall, 'url'>, path: string): Promise<string> => {
     try {
       return (await http.send({ ...call, url: new URL(path, await url()) })).text;
@@ -67,7 +68,7 @@ export function createAlertmanager({ url, ...options }: AlertmanagerOptions): Al
   return {
     async silences(signal) {
       const text = await send(Operation.list, { method: 'GET', signal }, '/api/v2/silences');
-      return parseJson(z.array(Silence), text, { what: 'Alertmanager: GET /api/v2/silences', status: 200 });
+      return parseJson(SilencesAnswer, text, { what: 'Alertmanager: GET /api/v2/silences', status: 200 });
     },
     async put(silence, signal) {
       const text = await send(Operation.post, { method: 'POST', body: silence, signal }, '/api/v2/silences');

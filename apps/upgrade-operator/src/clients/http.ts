@@ -3,9 +3,22 @@ import { errorMessage, redirectOf } from '@flotilla/api';
 import { type Connections, openConnections, type ProxySettings, parseRetryAfter } from '@flotilla/registry';
 import { type Clock, pause } from '@flotilla/runtime';
 import { type Dispatcher, request } from 'undici';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { codeOfStatus, ServiceError, ServiceErrorCode } from './errors.ts';
 import { DEFAULT_RETRY, type RetryPolicy, retryDelayMs } from './retry.ts';
+
+/** Bytes that are read of an answer of Prometheus or Alertmanager: the worst of them takes a tenth of a second. */
+export const MAX_MONITOR_BYTES = 2 * 2 ** 20;
+/** Entries of such an answer. */
+const MAX_ENTRIES = 5_000;
+
+/** A list of what a monitor says: its length is looked at before its entries are. */
+export const monitorList = <T extends z.ZodType>(entry: T) =>
+  z
+    .custom<unknown[]>((value) => Array.isArray(value) && value.length <= MAX_ENTRIES, {
+      error: ({ input }) => (Array.isArray(input) ? `has ${input.length} entries, at most ${MAX_ENTRIES} are read` : 'is no list'),
+    })
+    .pipe(z.array(entry));
 
 /** What all services of a program are reached with. */
 export interface HttpSurroundings {

@@ -34,6 +34,11 @@ test.each([
   { name: 'success without data', reply: answer({ status: 'success' }), words: 'not a query result' },
   { name: 'a scalar', reply: answer({ status: 'success', data: { resultType: 'scalar', result: [1, '1'] } }), words: 'not a query result' },
   {
+    name: 'more series than are read',
+    reply: vector(...Array.from({ length: 5_001 }, () => ({ metric: {}, value: [1, '1'] }))),
+    words: 'not a query result',
+  },
+  {
     name: 'null for the series',
     reply: answer({ status: 'success', data: { resultType: 'vector', result: null } }),
     words: 'not a query result',

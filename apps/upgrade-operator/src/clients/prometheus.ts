@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ServiceError, ServiceErrorCode } from './errors.ts';
-import { createHttp, type HttpSurroundings } from './http.ts';
+import { createHttp, type HttpSurroundings, MAX_MONITOR_BYTES, monitorList } from './http.ts';
 
 /** One series of an instant query. */
 export interface Sample {
@@ -21,24 +21,26 @@ export interface PrometheusOptions extends HttpSurroundings {
   readonly authorize?: (refused: boolean) => Promise<string | undefined>;
 }
 
-const MAX_BYTES = 16 * 2 ** 20;
 const Answer = z.looseObject({
   status: z.literal('success', { error: ({ input }) => `is ${JSON.stringify(input)}, not "success"` }),
   data: z.looseObject({
     resultType: z.literal('vector', { error: ({ input }) => `is ${JSON.stringify(input)}, not "vector"` }),
-    result: z.array(z.looseObject({ metric: z.record(z.string(), z.string()), value: z.tuple([z.number(), z.string()]) })),
+    result: monitorList(z.looseObject({ metric: z.record(z.string(), z.string()), value: z.tuple([z.number(), z.string()]) })),
   }),
 });
 const ErrorDocument = z.looseObject({ status: z.literal('error'), errorType: z.string().default(''), error: z.string().default('') });
 
+const describeWrong = ({ input }: { input?: unknown }): string =>
+  `not a query result: ${JSON.stringify(input)?.slice(0, 200) ?? 'nothing'}`;
+
 /** Opens nothing before the first query. */
 export function createPrometheus({ url, ...options }: PrometheusOptions): Prometheus {
-  const http = createHttp({ ...options, name: 'Prometheus', maxBytes: MAX_BYTES });
+  const http = createHttp({ ...options, name: 'Prometheus', maxBytes: MAX_MONITOR_BYTES });
   return {
     async query(promql, signal) {
       const target = new URL('/api/v1/query', await url());
       target.searchParams.set('query', promql);
-      const answer = await http.json(z.union([Answer, ErrorDocument], { error: describeWrong }), { method: 'GET', url: target, signal });
+      const answer = await http.json(QueryAnswer, { method: 'GET', url: target, signal });
       if (answer.status === 'error') {
         const { errorType, error } = answer;
         throw new ServiceError(ServiceErrorCode.badAnswer, `Prometheus: the query failed: ${errorType}: ${error}`.slice(0, 512));
@@ -49,8 +51,8 @@ export function createPrometheus({ url, ...options }: PrometheusOptions): Promet
   };
 }
 
-const describeWrong = ({ input }: { input?: unknown }): string =>
-  `not a query result: ${JSON.stringify(input)?.slice(0, 200) ?? 'nothing'}`;
+/** Prometheus's answer to an instant query. */
+export const QueryAnswer = z.union([Answer, ErrorDocument], { error: describeWrong });
 
 /** A text in PromQL's double quotes. */
 export const promqlString = (text: string): string => JSON.stringify(text);

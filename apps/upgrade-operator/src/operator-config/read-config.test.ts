@@ -174,3 +174,7 @@ test('does not expand aliases without end', () => {
 test('says that the key is missing', () => {
   expect(() => readOperatorConfig(undefined)).toThrow('config map managed-upgrade-operator-config has no key config.yaml');
 });
+
+test('a file that is larger than any configuration is refused unread', () => {
+  expect(() => readOperatorConfig(`# ${'x'.repeat(40_000)}`)).toThrow(/has 40002 characters in config\.yaml; at most 32768 are read/);
+});

@@ -26,6 +26,8 @@ const REFERENCE_WORDS: readonly (readonly [key: string, words: string])[] = [
   ['upgradeType', 'invalid configManager spec provider type defined'],
 ];
 
+/** Characters of the file; the worst of them keep the parser for a tenth of a second. */
+const MAX_LENGTH = 32 * 1024;
 /** Aliases that expand to more than this are nobody's configuration. */
 const MAX_ALIASES = 100;
 
@@ -35,6 +37,10 @@ const MAX_ALIASES = 100;
  */
 export function readOperatorConfig(text: string | undefined): OperatorConfig {
   if (text === undefined) throw new OperatorConfigError(`config map ${OPERATOR_CONFIG_MAP.name} has no key ${OPERATOR_CONFIG_MAP.key}`);
+  if (text.length > MAX_LENGTH)
+    throw new OperatorConfigError(
+      `config map ${OPERATOR_CONFIG_MAP.name} has ${text.length} characters in ${OPERATOR_CONFIG_MAP.key}; at most ${MAX_LENGTH} are read, shorten it`,
+    );
   const given = parseYaml(text);
   const parsed = OperatorConfigFile.safeParse(given);
   if (parsed.success) return Object.freeze(parsed.data);

@@ -44,8 +44,6 @@ export async function measure(run: () => unknown): Promise<Measurement> {
 export class Growth {
   #resident = 0;
   #inUse = 0;
-  /** Most that was seen, MiB. */
-  most = 0;
 
   begin(): void {
     collectGarbage();
@@ -55,9 +53,7 @@ export class Growth {
 
   /** Resident memory beyond the beginning, MiB. */
   look(): number {
-    const grown = (process.memoryUsage.rss() - this.#resident) / MIB;
-    this.most = Math.max(this.most, grown);
-    return grown;
+    return (process.memoryUsage.rss() - this.#resident) / MIB;
   }
 
   /** What is left of it without garbage, MiB; resident memory counts from here. */

@@ -1,5 +1,6 @@
 import { defineTarget } from '@flotilla/control-plane/fuzzing';
 import { expect, test } from 'vitest';
+import { ReleaseErrorCode } from '../errors.ts';
 import { payloadManifest } from '../payload/payload-fixture.ts';
 import { readKeyring } from './keyring.ts';
 import { signatureContent, signed, storeOf, testKey } from './signature-builders.ts';
@@ -11,6 +12,8 @@ const key = await testKey();
 const armor = key.publicKey.armor();
 const good = Buffer.from(await signed(signatureContent(digest), key));
 const keyrings = [await readKeyring('verifier-public-key-a', Buffer.from(armor))];
+const otherDigest = `sha256:${'b'.repeat(64)}`;
+const otherKeyrings = [await readKeyring('verifier-public-key-b', Buffer.from((await testKey()).publicKey.armor()))];
 const { signal } = new AbortController();
 const annotations = { 'release.openshift.io/verification-config-map': '' };
 
@@ -19,19 +22,23 @@ const targets = [
     make: (random) =>
       random.list(4, () =>
         random.pick([
+          () => good,
+          () => random.mutateBytes(good),
           () => random.mutateBytes(good),
           () => Buffer.from(random.text(400)),
           () => good.subarray(0, random.below(good.length)),
         ])(),
       ),
     run: async (signatures) => {
-      const { signatures: accepted } = await verifyRelease(digest, {
-        keyrings,
-        stages: [{ stores: [storeOf('store', signatures)] }],
-        now: new Date(),
-        signal,
-      });
-      return accepted.length;
+      const verify = (of: string, by: typeof keyrings) =>
+        verifyRelease(of, { keyrings: by, stages: [{ stores: [storeOf('store', signatures)] }], now: new Date(), signal });
+      // Nothing that is made of a signature vouches for another release, or for anybody else.
+      await expect(verify(otherDigest, keyrings)).rejects.toMatchObject({ code: ReleaseErrorCode.unverified });
+      await expect(verify(digest, otherKeyrings)).rejects.toMatchObject({ code: ReleaseErrorCode.unverified });
+      if (signatures.some((each) => each.equals(good))) expect((await verify(digest, keyrings)).signatures).toHaveLength(1);
+      const { signatures: accepted } = await verify(digest, keyrings);
+      expect(accepted).toHaveLength(1);
+      expect(signatures.some((each) => each.equals(accepted[0] ?? Buffer.alloc(0)))).toBe(true);
     },
   }),
   defineTarget('keys and stores of a payload', {
@@ -47,7 +54,11 @@ const targets = [
     },
     run: async (object) => {
       const config = await readVerificationConfig([payloadManifest('release-manifests/keys.yaml', object)]);
-      return config?.stores.map(({ url }) => url.href);
+      if (!config) throw new Error('the ConfigMap is annotated');
+      const keysOf = (prefix: string) => Object.keys(object.data).filter((key) => key.startsWith(prefix));
+      expect(config.keyrings.map(({ name }) => name).toSorted()).toEqual(keysOf('verifier-public-key-').toSorted());
+      expect(config.stores.map(({ name }) => name).toSorted()).toEqual(keysOf('store-').toSorted());
+      for (const { url } of config.stores) expect(['http:', 'https:', 'file:']).toContain(url.protocol);
     },
   }),
 ];

@@ -5,7 +5,7 @@ import { quoted, ReleaseError, ReleaseErrorCode } from '../errors.ts';
 /** Bounds of an update graph; those of today have a few thousand releases. */
 export const updateGraphLimits = {
   /** Bytes of its text that are worth reading. */
-  bytes: 2 ** 25,
+  bytes: 2 ** 23,
   nodes: 20_000,
   edges: 200_000,
   conditionalEdges: 20_000,

@@ -1,0 +1,15 @@
+import { ClusterClaim, claimOf, type ManagedCluster } from '@flotilla/api/ocm';
+
+const CLAIMS = Object.values(ClusterClaim);
+
+/** Drops what a spoke reports and no decision reads: its status can be as large as the server takes, and a hub has thousands. */
+export function trimCluster({ apiVersion, kind, metadata, spec, status }: ManagedCluster): ManagedCluster {
+  const clusterClaims = CLAIMS.flatMap((name) => {
+    const value = claimOf({ status }, name);
+    return value === undefined || value.length > MOST_CHARACTERS ? [] : [{ name, value }];
+  });
+  return { apiVersion, kind, metadata, spec, ...(status && { status: { conditions: status.conditions, clusterClaims } }) };
+}
+
+/** Longest value of a claim that is kept: four times what its own CRD accepts. */
+const MOST_CHARACTERS = 4096;
