@@ -58,7 +58,7 @@ describe('policies that cannot be used', () => {
     {
       name: 'text-for-a-list',
       objects: 'none',
-      want: /^False NotAllManagedPoliciesExist: Invalid managed policies: \[text-for-a-list\]$/,
+      want: /^False NotAllManagedPoliciesExist: Invalid managed policies: \[text-for-a-list\]/,
     },
     { name: 'list-of-numbers', objects: [1, 2], want: /Invalid managed policies: \[list-of-numbers\]/ },
     {

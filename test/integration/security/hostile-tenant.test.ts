@@ -10,6 +10,8 @@ import {
   ManagedClusterView,
   ManifestWork,
   Placement,
+  PlacementBinding,
+  Policy,
   policyCrds,
   transportCrds,
 } from '@flotilla/api/ocm';
@@ -80,7 +82,7 @@ eachAttempt(
     await placePolicy(admin, 'foreign', { namespace: 'red', clusters });
     hub = await world.startHub(['--tenancy', '--precache-image', PULLER, '--job-view-seconds', '1']);
     const port = /"port":(\d+)/.exec(await hub.output())?.[1];
-    url = `http://127.0.0.1:${port}/readyz`;
+    url = `http://127.0.0.1:${port}/healthz`;
   },
   async () => {
     await propagator?.stop();
@@ -118,7 +120,7 @@ async function answerTo(name: string, attempt: () => Promise<unknown>, want: Reg
   return said;
 }
 
-/** How long the hub's slowest answer to `/readyz` took while this was done, milliseconds. */
+/** How long the hub's slowest answer to `/healthz` took while this was done, milliseconds. */
 async function slowestAnswerDuring(work: () => Promise<unknown>): Promise<number> {
   const worked = { done: false };
   let slowest = 0;
@@ -226,6 +228,48 @@ test('selectors, however many, select of the tenant’s own alone', async () => 
     expect(await plan()).toEqual([['blue-1']]);
   });
   expect(slowest).toBeLessThan(MOST_SILENT_MS);
+});
+
+/** A policy of ten raw templates that a parser of YAML takes long for, of so many characters together. */
+const slowPolicy = (characters: number) => {
+  const raw = '- !a b\n'.repeat(characters / 70);
+  const spec = { 'object-templates-raw': raw };
+  const objectDefinition = {
+    apiVersion: 'policy.open-cluster-management.io/v1',
+    kind: 'ConfigurationPolicy',
+    metadata: { name: 'slow' },
+    spec,
+  };
+  return {
+    clusters: ['blue-1'],
+    namespace: 'blue',
+    spec: { 'policy-templates': Array.from({ length: 10 }, () => ({ objectDefinition })) },
+  };
+};
+
+test.each([
+  {
+    name: 'huge',
+    characters: 1_400_000,
+    want: /Validated=False\/NotAllManagedPoliciesExist: Invalid managed policies: \[huge-0 huge-1 huge-2\]; huge-0: spec\.policy-templates\[1\]\.objectDefinition\.spec\.object-templates-raw brings the raw templates of the policy to \d+ characters; at most 262144 are read/,
+  },
+  { name: 'slow', characters: 250_000, want: /Validated=True/ },
+])('three $name policies keep the hub from nobody, and from nothing when their status changes', async ({ name, characters, want }) => {
+  const names = [0, 1, 2].map((i) => `${name}-${i}`);
+  const slowest = await slowestAnswerDuring(async () => {
+    for (const each of names) await placePolicy(admin, each, slowPolicy(characters));
+    const attempt = () => upgrade(name, { clusters: ['blue-1'], managedPolicies: names, enable: false });
+    expect((await answerTo(name, attempt, want)).slice(0, 2000)).toMatch(want);
+    for (let round = 0; round < 10; round++)
+      for (const each of names) {
+        const status = {
+          status: [{ clustername: 'blue-1', clusternamespace: 'blue-1', compliant: round % 2 ? 'NonCompliant' : 'Pending' }],
+        };
+        await admin.patch(Policy, { namespace: 'blue', name: each }, { status }, { type: 'merge', subresource: 'status' });
+      }
+  });
+  expect(slowest).toBeLessThan(MOST_SILENT_MS);
+  for (const each of names) await admin.delete(PlacementBinding, { namespace: 'blue', name: each });
 });
 
 test('a tenant may bind no set, edit no cluster and write no status', async () => {
