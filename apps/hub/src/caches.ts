@@ -12,10 +12,14 @@ import { upgradeIndexes } from './spokes/port/caches.ts';
 import { transportCaches } from './spokes/transport-caches.ts';
 import { withWholeStatus } from './stored-upgrade.ts';
 import { tenancyCaches } from './tenancy-caches.ts';
-import { trimCluster } from './trim-cluster.ts';
+import { trimReport } from './trim-cluster.ts';
 
-/** What steps read, in whichever process they run. @param tenancy watch what each namespace may reach, too */
-export function createWorkerCaches(client: Client, shared: WatchSurroundings, tenancy = false) {
+/**
+ * What steps read, in whichever process they run.
+ * @param tenancy watch what each namespace may reach, too
+ * @param registers keep what clusters report: registration takes from them what is beyond the bounds
+ */
+export function createWorkerCaches(client: Client, shared: WatchSurroundings, tenancy = false, registers = false) {
   return {
     upgrades: new WatchCache(client, ClusterGroupUpgrade, {
       ...shared,
@@ -23,7 +27,7 @@ export function createWorkerCaches(client: Client, shared: WatchSurroundings, te
       indexes: { ...upgradeIndexes, ...upgradeLabelIndexes, ...wakeIndexes },
     }),
     // An API server that has lost the kind must not look like a fleet that is gone: that would revoke every agent.
-    clusters: new WatchCache(client, ManagedCluster, { ...shared, optional: 'until-served', transform: trimCluster }),
+    clusters: new WatchCache(client, ManagedCluster, { ...shared, optional: 'until-served', ...(!registers && { transform: trimReport }) }),
     configs: new WatchCache(client, PreCachingConfig, shared),
     ...transportCaches(client, shared),
     ...rolloutCaches(client, shared),
@@ -33,10 +37,10 @@ export function createWorkerCaches(client: Client, shared: WatchSurroundings, te
 }
 
 /** All watches of the leader. @param tenancy as for workers */
-export function createCaches(client: Client, shared: WatchSurroundings, tenancy = false) {
+export function createCaches(client: Client, shared: WatchSurroundings, tenancy = false, registers = false) {
   const byCluster = { [BY_CLUSTER]: ({ metadata }: Policy) => [metadata.namespace ?? ''] };
   return {
-    ...createWorkerCaches(client, shared, tenancy),
+    ...createWorkerCaches(client, shared, tenancy, registers),
     overrides: new WatchCache(client, ConfigMap, { ...shared, fieldSelector: `metadata.name=${OVERRIDES_CONFIG_MAP}` }),
     parents: new WatchCache(client, Policy, { ...shared, labelSelector: `!${CHILD_POLICIES}`, optional: true }),
     children: new WatchCache(client, Policy, {

@@ -38,7 +38,7 @@ export interface HubDeps {
 /** Leads: reconciles until the signal aborts. */
 export async function lead({ client, store, config, logger, metrics, clock }: HubDeps, signal: AbortSignal): Promise<void> {
   const now = () => clock.now();
-  const caches = createCaches(client, { logger, metrics, clock }, config.tenancy);
+  const caches = createCaches(client, { logger, metrics, clock }, config.tenancy, config.standalone);
   const settings = precacheSettings(config);
   const looks = createChannel();
   const look = (upgrade: Ref) => looks.enqueue(refKey(upgrade));

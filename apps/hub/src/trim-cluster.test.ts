@@ -1,6 +1,6 @@
 import { ClusterClaim, claimOf, ManagedCluster } from '@flotilla/api/ocm';
 import { expect, test } from 'vitest';
-import { trimCluster } from './trim-cluster.ts';
+import { trimReport } from './trim-cluster.ts';
 
 const available = { type: 'A', status: 'True', reason: 'R', message: 'm', lastTransitionTime: '2026-01-01T00:00:00Z' };
 const cluster = ManagedCluster.schema.parse({
@@ -18,12 +18,12 @@ const cluster = ManagedCluster.schema.parse({
 });
 
 test('a cluster is kept without what a spoke pads its status with', () => {
-  const kept = trimCluster(cluster);
+  const kept = trimReport(cluster);
   expect(kept).toMatchObject({ metadata: cluster.metadata, spec: cluster.spec, status: { conditions: [available] } });
   expect(claimOf(kept, ClusterClaim.product)).toBe('OpenShift');
   expect(JSON.stringify(kept).length).toBeLessThan(2_000);
 });
 
 test('a cluster that has reported nothing yet has no status', () => {
-  expect(trimCluster(ManagedCluster.schema.parse({ metadata: { name: 'a' } })).status).toBeUndefined();
+  expect(trimReport(ManagedCluster.schema.parse({ metadata: { name: 'a' } })).status).toBeUndefined();
 });

@@ -3,7 +3,7 @@ import { ClusterClaim, claimOf, type ManagedCluster } from '@flotilla/api/ocm';
 const CLAIMS = Object.values(ClusterClaim);
 
 /** Drops what a spoke reports and no decision reads: its status can be as large as the server takes, and a hub has thousands. */
-export function trimCluster({ apiVersion, kind, metadata, spec, status }: ManagedCluster): ManagedCluster {
+export function trimReport({ apiVersion, kind, metadata, spec, status }: ManagedCluster): ManagedCluster {
   const clusterClaims = CLAIMS.flatMap((name) => {
     const value = claimOf({ status }, name);
     return value === undefined || value.length > MOST_CHARACTERS ? [] : [{ name, value }];

@@ -8,7 +8,7 @@ import { createPrecacheJob } from '../precache/job.ts';
 import { judgeRegistration } from '../registration/judge.ts';
 import { observeActions, toObservation, trimAction, trimView } from '../spokes/actions/observe.ts';
 import { observeWork, trimJobWork } from '../spokes/work/observe.ts';
-import { trimCluster } from '../trim-cluster.ts';
+import { trimReport } from '../trim-cluster.ts';
 import { interpret } from './interpret.ts';
 import { buildPrecacheSettings } from './observation-builders.ts';
 
@@ -127,7 +127,7 @@ const targets = [
     make: largest,
     run: async (given) => {
       // A watch brings them one by one.
-      const cluster = trimCluster(
+      const cluster = trimReport(
         ManagedCluster.schema.parse({ metadata: metadata('a'), spec: { hubAcceptsClient: false }, status: given.cluster }),
       );
       await turn();
