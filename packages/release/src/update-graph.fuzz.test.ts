@@ -54,7 +54,7 @@ function largestGraph(random: RandomValues): string {
 
 /** What the graph itself says may follow a version, by nothing but its text. */
 function followersOf(text: string, version: string): ReadonlySet<unknown> {
-  const { nodes, edges = [], conditionalEdges = [] } = JSON.parse(text) as typeof graph;
+  const { nodes, edges, conditionalEdges } = JSON.parse(text) as Partial<typeof graph> & Pick<typeof graph, 'nodes'>;
   const places = nodes.flatMap((node, i) => (node.version === version ? [i] : []));
   const plain = (edges ?? []).filter(([from]) => places.includes(from ?? -1)).map(([, to]) => nodes[to ?? -1]?.version);
   const risky = (conditionalEdges ?? []).flatMap((each) => each.edges ?? []).filter(({ from }) => from === version);
