@@ -1,6 +1,6 @@
 import { FlotillaError } from '@flotilla/api';
 import { RegistryClient } from '@flotilla/registry';
-import { applyExamples, FLEET_UPGRADE, FLEET_UPGRADE_EXAMPLES } from '../../tools/src/fleets/examples.ts';
+import { applyFleetUpgrade, FLEET_UPGRADE } from '../../tools/src/fleets/examples.ts';
 import { allSpokes } from '../../tools/src/fleets/fleet.ts';
 import { type ManagedFleet, startManagedFleet } from '../../tools/src/fleets/managed/managed-fleet.ts';
 import { upgradeWithoutLink } from '../../tools/src/fleets/managed/spoke-upgrade.ts';
@@ -58,7 +58,7 @@ async function applyUpgrade({ hub }: RealFleet, { placeholders, next }: ManagedF
   say(
     `\nApplying examples/fleet-upgrade: release ${next.version}, by a ManifestWork with an UpgradeConfig, in a window from ${WINDOW_START}`,
   );
-  const said = await applyExamples(hub, FLEET_UPGRADE_EXAMPLES, { ...placeholders, WINDOW_START });
+  const said = await applyFleetUpgrade(hub, { ...placeholders, WINDOW_START });
   say(said.replaceAll(/^/gm, '  '));
   return windowStart;
 }

@@ -8,7 +8,7 @@ import { clusterObstacle, type Served } from '@flotilla/control-plane/servers';
 import { stepConditions, upgraders } from '@flotilla/upgrade';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { applyExamples, FLEET_UPGRADE, FLEET_UPGRADE_EXAMPLES } from '../../tools/src/fleets/examples.ts';
+import { applyFleetUpgrade, FLEET_UPGRADE } from '../../tools/src/fleets/examples.ts';
 import type { SpokeSite } from '../../tools/src/fleets/fleet.ts';
 import { EDGE_NAMESPACE, EDGE_OPERATORS } from '../../tools/src/fleets/managed/edge-manifests.ts';
 import { type ManagedFleet, startManagedFleet } from '../../tools/src/fleets/managed/managed-fleet.ts';
@@ -39,7 +39,7 @@ const seconds = (since: number) => `${((performance.now() - since) / 1000).toFix
 /** Applies the examples ahead of the window, and waits until everything is on the nodes. */
 async function precache(): Promise<void> {
   const values = { ...managed.placeholders, WINDOW_START: conditionTime(Date.now() + HOUR_MS) };
-  await applyExamples(world.fleet.hub, FLEET_UPGRADE_EXAMPLES, values);
+  await applyFleetUpgrade(world.fleet.hub, values);
   const states = await followPrecaching(world.fleet.hub.client, FLEET_UPGRADE, { spokes: SPOKES, withinMs: 180_000, signal });
   expect(states.map(({ state }) => state)).toEqual(SPOKES.map(() => 'Succeeded'));
   cached = {};

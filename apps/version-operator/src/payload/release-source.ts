@@ -39,7 +39,7 @@ export interface RegistrySourceOptions extends SourceSurroundings {
 const VERIFY_AHEAD_MS = 60_000;
 const READ_AHEAD_MS = 10 * 60_000;
 /** A release that nobody vouches for is looked at again after so long: its signature may come, milliseconds. */
-const UNVERIFIED_AGAIN_MS = 5 * 60_000;
+const UNVERIFIED_AGAIN_MS = 30_000;
 
 /** Releases of registries, each verified by the keys of the release before it. */
 export function registrySource(options: RegistrySourceOptions): ReleaseSource {
