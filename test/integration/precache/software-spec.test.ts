@@ -33,7 +33,10 @@ eachAttempt(
       );
     });
     await new Promise<void>((resolve) => graph.listen(0, '127.0.0.1', resolve));
-    world = await World.start({ spokes });
+    const address = graph.address();
+    const host = `127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+    // Nobody is asked on loopback unless it is named.
+    world = await World.start({ spokes, hubArgs: ['--update-graph-allow', host] });
     // The job stays, and with it the ConfigMap it reads.
     for (const name of spokes) world.spokes.setFaults(name, { jobNeverStarts: true });
     await createPolicy(world.client, 'platform', { objects: [clusterVersion({ desiredUpdate: { image: RELEASE } })], clusters: spokes });

@@ -251,7 +251,7 @@ test.each([
   {
     name: 'huge',
     characters: 1_200_000,
-    want: /Validated=False\/NotAllManagedPoliciesExist: Invalid managed policies: \[huge-0 huge-1 huge-2\]; huge-0: spec\.policy-templates\[1\]\.objectDefinition\.spec\.object-templates-raw brings the raw templates of the policy to \d+ characters; at most 262144 are read/,
+    want: /Validated=False\/NotAllManagedPoliciesExist: Invalid managed policies: \[huge-0 huge-1 huge-2\]; huge-0: spec\.policy-templates\[\d\]\.objectDefinition\.spec\.object-templates-raw brings the raw templates of the policy to \d+ characters; at most 262144 are read/,
   },
   { name: 'slow', characters: 250_000, want: /Validated=True/ },
 ])('three $name policies keep the hub from nobody, and from nothing when their status changes', async ({ name, characters, want }) => {
