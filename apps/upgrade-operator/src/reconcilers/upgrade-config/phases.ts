@@ -128,6 +128,9 @@ async function lookAtPending(pass: Pass): Promise<ManagedUpgradeLook> {
   }
 }
 
+/** As long as an answer of the graph counts. */
+const GRAPH_AGAIN_MS = 5 * 60_000;
+
 /** Validates, looking up what that takes, and says what came of it. @param remark said of what is valid */
 async function isValid(pass: Pass, remark: string): Promise<boolean> {
   const { upgradeConfig, cluster, config, draft, ports, retries, timers, signal } = pass;
@@ -153,6 +156,8 @@ async function isValid(pass: Pass, remark: string): Promise<boolean> {
         case 'refused':
           draft.sayValidated(ValidationReason.refused, verdict.message);
           ports.metrics.validationFailed(true);
+          // Nothing in the cluster changes when the graph offers the version after all.
+          timers.lookAgain(answers.updates && GRAPH_AGAIN_MS);
           return false;
         case 'valid':
           draft.sayValidated(ValidationReason.valid, verdict.message + remark);
