@@ -46,20 +46,20 @@ test.each([
   ['a)', 'unexpected ): `a)`'],
   ['[a', 'missing closing ]: `[a`'],
   ['*a', 'missing argument to repetition operator: `*`'],
-  ['a**', 'invalid nested repetition operator: `*`'],
+  ['a**', 'invalid nested repetition operator: `**`'],
   ['a{1001}', 'invalid repeat count: `{1001}`'],
   ['(a{100}){100}', 'invalid repeat count: `{100}`'],
   ['a{3,2}', 'invalid repeat count: `{3,2}`'],
-  ['(?=a)', 'invalid or unsupported Perl syntax: `(?=a`'],
-  ['(?!a)', 'invalid or unsupported Perl syntax: `(?!a`'],
-  ['(?<=a)', 'invalid or unsupported Perl syntax: `(?<=`'],
+  ['(?=a)', 'invalid or unsupported Perl syntax: `(?=`'],
+  ['(?!a)', 'invalid or unsupported Perl syntax: `(?!`'],
+  ['(?<=a)', 'invalid named capture: `(?<=a)`'],
   ['(a)\\1', 'invalid escape sequence: `\\1`'],
   ['\\Z', 'invalid escape sequence: `\\Z`'],
-  ['\\', 'trailing backslash at end of expression: ``'],
+  ['\\', 'trailing backslash at end of expression'],
   ['[z-a]', 'invalid character class range: `z-a`'],
   ['[[:nope:]]', 'invalid character class range: `[:nope:]`'],
   ['\\p{Nope}', 'invalid character class range: `\\p{Nope}`'],
-] as const)('refuses %s in the words of Go', (pattern, why) => expect(matches(pattern, 'a')).toBe(why));
+] as const)('refuses %s as Go does', (pattern, why) => expect(matches(pattern, 'a')).toBe(why));
 
 test('its time is linear, whatever it is', () => {
   const text = `${'a'.repeat(5_000)}!`;

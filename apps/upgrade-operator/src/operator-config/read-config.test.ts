@@ -150,7 +150,7 @@ test.each([
   },
   {
     given: 'nodeDrain: {timeOut: 1, ignoredNamespacePatterns: ["^team-(?!a)"]}',
-    want: 'nodeDrain.ignoredNamespacePatterns.0 is "^team-(?!a)": is no regular expression of Go: invalid or unsupported Perl syntax: `(?!a`',
+    want: 'nodeDrain.ignoredNamespacePatterns.0 is "^team-(?!a)": is no regular expression of Go: invalid or unsupported Perl syntax: `(?!`',
   },
   { given: '[a, list]', want: 'config.yaml is ["a","list"]: Invalid input: expected object, received array' },
 ])('refuses $given, naming key, value and fix', ({ given, want }) => {
