@@ -88,7 +88,7 @@ const send = (client: Client, { method, path, body, contentType }: HostileWrite)
 const isShutOut = (outcome: string) => /unauthorized|forbidden: User/i.test(outcome);
 
 /** Milliseconds until it is so. */
-async function timed(what: string, ask: () => Promise<boolean>): Promise<number> {
+async function timed(what: string | (() => string), ask: () => Promise<boolean>): Promise<number> {
   const began = performance.now();
   await eventually(ask, what, PROMPT_MS);
   return performance.now() - began;
@@ -105,7 +105,12 @@ async function deny(client: Client): Promise<number> {
     return isTold && (await admin.get(ServiceAccount, account)) === undefined;
   });
   const path = `/apis/work.open-cluster-management.io/v1/namespaces/${EVIL}/manifestworks`;
-  await timed('its token to be refused', async () => isShutOut(await send(client, { what: 'its works', method: 'GET' as never, path })));
+  let outcome = '';
+  const shutOut = async () => {
+    outcome = await send(client, { what: 'its works', method: 'GET' as never, path });
+    return isShutOut(outcome);
+  };
+  await timed(() => `its token to be refused, ${outcome}`, shutOut);
   return performance.now() - began;
 }
 
