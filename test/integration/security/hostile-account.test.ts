@@ -60,15 +60,16 @@ const createUpgrade = (name: string, spec: Record<string, unknown>) =>
   });
 
 const Kubeconfig = z.looseObject({ users: z.array(z.looseObject({ name: z.string() })) });
-/** A client with a new token of the agent's account. */
-async function enter(): Promise<Client> {
+/** Lets the spoke in; what it returns connects with one new token of the agent's account. */
+async function enter(): Promise<() => Client> {
   const account = { namespace: EVIL, name: AGENT_ACCOUNT };
   await eventually(async () => (await admin.get(ServiceAccount, account)) !== undefined, 'the hub to let the spoke in', 60_000);
   const read = Kubeconfig.parse(parse(kubeconfig));
   // The lease may be made after the account.
   await eventually(async () => (await admin.get(Lease, { namespace: EVIL, name: AGENT_LEASE })) !== undefined, 'its lease');
   const token = await requestToken(admin, account, 3600);
-  return createClient({ kubeconfig: JSON.stringify({ ...read, users: read.users.map(({ name }) => ({ name, user: { token } })) }) });
+  const given = JSON.stringify({ ...read, users: read.users.map(({ name }) => ({ name, user: { token } })) });
+  return () => createClient({ kubeconfig: given });
 }
 
 /** What there is to be written. */
@@ -130,9 +131,11 @@ test(`whatever its account writes, it is denied, others' upgrades end, and nothi
   const random = createRandom(SEED);
   const counts = { taken: 0, refused: 0 };
   const longest = { denial: 0, deletion: 0 };
-  let client = await enter();
+  let connect = await enter();
   for (let index = 0; index < WRITES; index += 1) {
     await bait();
+    // A server ends the connection of who writes too much: whether the account is shut out is asked on another.
+    const [client, probe] = [connect(), connect()];
     const ref = { namespace: 'default', name: `other-${index}` };
     const other = await createUpgrade(ref.name, { clusters: ['good'], manifestWorkTemplates: ['template'] });
     const labelSelector = `openshift-cluster-group-upgrades/clusterGroupUpgrade=${ref.name}`;
@@ -150,19 +153,18 @@ test(`whatever its account writes, it is denied, others' upgrades end, and nothi
     // Now and then it goes on while it is denied.
     const isStubborn = random() < 0.3;
     const again = isStubborn ? hammer(client, nextWrite(EVIL, random, victim)) : undefined;
-    const denial = await deny(client).catch((cause: unknown) => Promise.reject(new Error(`${at}: denial`, { cause })));
+    const denial = await deny(probe).catch((cause: unknown) => Promise.reject(new Error(`${at}: denial`, { cause })));
     await again;
     await admin.delete(ClusterGroupUpgrade, ref, { uid: other.metadata.uid });
     const isGone = async () => (await admin.get(ClusterGroupUpgrade, ref)) === undefined;
     const deletion = await timed(`${at}: the other upgrade to go`, isGone);
     longest.denial = Math.max(longest.denial, denial);
     longest.deletion = Math.max(longest.deletion, deletion);
-    await client.close();
+    await Promise.all([client.close(), probe.close()]);
     await admin.patch(ManagedCluster, { name: EVIL }, { spec: { hubAcceptsClient: true } }, { type: 'merge' });
-    client = await enter();
+    connect = await enter();
     expect(await live(), at).not.toContain(MARK);
   }
-  await client.close();
   console.log(`hostile account: ${JSON.stringify({ ...counts, longestMs: longest })}`);
   expect(counts.taken).toBeGreaterThan(0);
   expect(counts.refused).toBeGreaterThan(0);

@@ -23,6 +23,8 @@ const ITS_OWN = [
 ];
 const ITS_NAMESPACES = ['default', 'kube-node-lease', 'kube-public', 'kube-system'];
 const SOON_MS = 120_000;
+/** A definition that is not gone by then stays: its server is of no use. */
+const GONE_MS = 45_000;
 const LOOK_MS = 20;
 
 type Named = { readonly metadata: { readonly name: string } };
@@ -102,17 +104,21 @@ export class PooledServer {
 
   async #remove(name: string): Promise<void> {
     await this.#client.delete(CustomResourceDefinition, { name });
-    await whileTrue(async () => (await this.#client.get(CustomResourceDefinition, { name })) !== undefined, `CRD ${name} is there`);
+    await whileTrue(
+      async () => (await this.#client.get(CustomResourceDefinition, { name })) !== undefined,
+      `CRD ${name} is there`,
+      GONE_MS,
+    );
     this.#crds.delete(name);
   }
 }
 
 const isItsOwn = (key: string): boolean => ITS_OWN.some((prefix) => key.startsWith(prefix));
 
-async function whileTrue(ask: () => Promise<boolean>, what: string): Promise<void> {
-  const end = performance.now() + SOON_MS;
+async function whileTrue(ask: () => Promise<boolean>, what: string, withinMs = SOON_MS): Promise<void> {
+  const end = performance.now() + withinMs;
   while (await ask()) {
-    if (performance.now() > end) throw new ServerStartError(`${what} still after ${SOON_MS / 1000} s`);
+    if (performance.now() > end) throw new ServerStartError(`${what} still after ${withinMs / 1000} s`);
     await delay(LOOK_MS);
   }
 }

@@ -22,6 +22,8 @@ export const Loan = z.union([
 ]);
 export type Loan = z.output<typeof Loan>;
 
+type Crds = readonly { readonly metadata: { readonly name: string } }[];
+
 /** Starts a pool. @param mostIdle servers that are kept while nobody has them */
 export async function startServerPool(mostIdle = 3): Promise<ServerPool> {
   const pool = new Pool(mostIdle);
@@ -72,12 +74,21 @@ class Pool {
   }
 
   /** The one that needs the least to have these CRDs, or a new one. */
-  async #take(crds: readonly { readonly metadata: { readonly name: string } }[]): Promise<PooledServer> {
+  async #take(crds: Crds): Promise<PooledServer> {
     // What is coming back is cheaper than a new one.
     if (this.#idle.length === 0 && this.#returning.size > 0) await Promise.race(this.#returning);
     const [best] = this.#idle.toSorted((a, b) => a.distance(crds) - b.distance(crds));
     if (best) this.#idle.splice(this.#idle.indexOf(best), 1);
-    const server = best ?? (await PooledServer.of(await startOwnApiServer()));
+    // One whose definitions of before do not go, which is seen on busy machines, is replaced.
+    if (best) return this.#prepare(best, crds).catch(() => this.#takeNew(crds));
+    return this.#takeNew(crds);
+  }
+
+  async #takeNew(crds: Crds): Promise<PooledServer> {
+    return this.#prepare(await PooledServer.of(await startOwnApiServer()), crds);
+  }
+
+  async #prepare(server: PooledServer, crds: Crds): Promise<PooledServer> {
     this.#all.add(server);
     try {
       await server.prepare(crds);
