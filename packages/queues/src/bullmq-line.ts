@@ -85,7 +85,6 @@ export class BullmqLine implements Line {
       if (isReplyTooLarge(error)) void this.#sweep();
       else log.warn({ reason: errorMessage(error) }, 'Worker failed to reach the store');
     });
-    workers.on('error', (error) => void (isReplyTooLarge(error) && this.#sweep()));
     this.#watchdog = setInterval(() => void this.#look(), watchdogMs).unref();
   }
 
