@@ -4,6 +4,7 @@ import { SpokeName } from '@flotilla/api/ran';
 import { eventually } from '@flotilla/pace/testing';
 import { type Client, createClient } from '@flotilla/runtime';
 import { describe, expect, test } from 'vitest';
+import { precachePod } from '../fixtures/precache-pod.ts';
 import { CHARTS, type ChartHub, NAMESPACE, SERVICE_ACCOUNT, startChartHub } from './chart-hub.ts';
 import { eachAttempt } from './world.ts';
 
@@ -74,31 +75,11 @@ describe('what works may do on a spoke', () => {
 
 describe('pre-caching by a work', () => {
   const worksClient = async () => createClient({ kubeconfigPath: await world.server.kubeconfigFor(AGENT), actAs: `${AGENT}-works` });
-  // What is in it besides is asked for in security/confined-job.test.ts.
   const jobOf = (name: string, image: string) => ({
     metadata: { name },
-    spec: {
-      backoffLimit: 0,
-      template: {
-        spec: {
-          restartPolicy: 'Never',
-          dnsPolicy: 'Default',
-          serviceAccountName: SpokeName.serviceAccount,
-          containers: [{ name: SpokeName.container, image, securityContext: SECURITY_CONTEXT }],
-        },
-      },
-    },
+    spec: { backoffLimit: 0, template: { spec: precachePod(image) } },
   });
   const OURS = 'registry.example.com/flotilla/image-puller:1';
-  const SECURITY_CONTEXT = {
-    runAsUser: 0,
-    privileged: false,
-    allowPrivilegeEscalation: false,
-    readOnlyRootFilesystem: true,
-    capabilities: { drop: ['ALL'] },
-    seccompProfile: { type: 'RuntimeDefault' },
-    seLinuxOptions: { type: 'spc_t' },
-  };
   const jobs = (namespace: string) => `/apis/batch/v1/namespaces/${namespace}/jobs`;
   const { namespace, job } = SpokeName;
 

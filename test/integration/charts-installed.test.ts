@@ -5,6 +5,7 @@ import { runCommand } from '@flotilla/control-plane/processes';
 import type { Client } from '@flotilla/runtime';
 import { describe, expect, test, vi } from 'vitest';
 import { parseAllDocuments } from 'yaml';
+import { precachePod } from '../fixtures/precache-pod.ts';
 import { CHARTS, HUB, NAMESPACE } from './chart-hub.ts';
 import { AGENT, type ChartServer, REQUIRED, Rendered, sets, startChartServer } from './chart-server.ts';
 import { eachAttempt } from './world.ts';
@@ -44,21 +45,7 @@ describe('the installed spoke agent', () => {
   ];
   const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: SpokeName.role };
   const subjects = [{ kind: 'ServiceAccount', name: SpokeName.serviceAccount, namespace }];
-  // What may stand in it besides is asked for in security/confined-job.test.ts.
-  const container = {
-    name: SpokeName.container,
-    image: 'registry.example.com/flotilla/image-puller@sha256:0',
-    securityContext: {
-      runAsUser: 0,
-      privileged: false,
-      allowPrivilegeEscalation: false,
-      readOnlyRootFilesystem: true,
-      capabilities: { drop: ['ALL'] },
-      seccompProfile: { type: 'RuntimeDefault' },
-      seLinuxOptions: { type: 'spc_t' },
-    },
-  };
-  const pod = { restartPolicy: 'Never', dnsPolicy: 'Default', serviceAccountName: SpokeName.serviceAccount, containers: [container] };
+  const pod = precachePod('registry.example.com/flotilla/image-puller@sha256:0');
   const job = (spec: object) => ({ ...inNamespace(SpokeName.job), spec: { backoffLimit: 0, template: { spec } } });
 
   eachAttempt(async () => {
@@ -86,7 +73,8 @@ describe('the installed spoke agent', () => {
 
   const podWith = (change: object) => job({ ...pod, ...change });
   const mounting = (path: string) => podWith({ volumes: [{ name: 'v', hostPath: { path } }] });
-  const running = (image: string, more: object = {}) => podWith({ containers: [{ ...container, image, ...more }] });
+  const running = (image: string, more: object = {}) =>
+    podWith({ containers: precachePod(image).containers.map((container) => ({ ...container, ...more })) });
 
   test.each([
     { name: 'of another name', job: { ...mounting('/run'), metadata: { name: 'other', namespace } }, why: 'may not write Job other' },

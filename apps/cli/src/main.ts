@@ -11,7 +11,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit();
 });
 
-/** What a program ends with whose arguments are wrong. */
+/** Exit code of a command whose arguments are wrong. */
 const USAGE = 2;
 
 const program = new Command('flotilla')

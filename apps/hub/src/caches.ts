@@ -15,7 +15,7 @@ import { tenancyCaches } from './tenancy-caches.ts';
 import { trimReport } from './trim-cluster.ts';
 
 /**
- * What steps read, in whichever process they run.
+ * Watches what steps read, in every process that runs them.
  * @param tenancy watch what each namespace may reach, too
  * @param registers keep what clusters report: registration takes from them what is beyond the bounds
  */

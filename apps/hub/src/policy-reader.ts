@@ -17,7 +17,7 @@ export interface PolicyReaderOptions {
 /** Policies, each read once in each of its generations. */
 export interface PolicyReader {
   /**
-   * What a policy holds. Never waits: undefined while it is read, in pieces between which the event loop turns.
+   * Returns the structure of a policy without waiting: undefined while it is read, in pieces between which the event loop turns.
    * @param waiter told by `onRead`
    */
   readonly read: (policy: Policy, waiter: string) => PolicyStructure | undefined;
@@ -70,7 +70,7 @@ export function createPolicyReader({ current, onRead, sliceMs = 20, now = () => 
       spentMs += now() - since;
       if (done) return finish(reading, value);
     }
-    // Whoever used up the turn gives it back.
+    // A reading that has used up the turn goes on in the next one.
     turnLater();
     return undefined;
   }

@@ -40,9 +40,9 @@ export function judgeRegistration({ cluster, renewTime, hubNamespace, now }: Reg
   const refusal = refusalOf(cluster, hubNamespace);
   const endsAt = leaseEnd(cluster, renewTime);
   let wanted = withCondition(conditions, accepted(refusal), now);
-  // Of a cluster that is denied no word of its agent stays.
+  // A denied cluster keeps no word of its agent.
   if (refusal ? findCondition(wanted, JOINED) : renewTime !== undefined) wanted = withCondition(wanted, joined, now);
-  // Whether it is available again, only the agent can tell; that of a denied cluster reaches nobody.
+  // Only an agent can tell that its cluster is available, and that of a denied one reaches nobody.
   if (refusal ? findCondition(wanted, CLUSTER_AVAILABLE) : now >= endsAt) wanted = withCondition(wanted, leaseStopped, now);
   return {
     isAccepted: refusal === undefined,

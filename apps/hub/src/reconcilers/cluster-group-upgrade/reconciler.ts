@@ -146,7 +146,7 @@ export class UpgradeReconciler {
   async #advance(upgrade: ClusterGroupUpgrade, memory: Memory): Promise<ReconcileResult> {
     const spec = ClusterGroupUpgradeSpec.safeParse(upgrade.spec ?? {});
     const found = findExcess(upgrade.spec);
-    // What else the reference accepts, it judges itself.
+    // The reference judges by itself whatever else it accepts.
     const excess = this.#deps.talmStrict && found?.isValue ? undefined : found;
     if (!spec.success || excess) {
       const issues = spec.error?.issues ?? (excess ? [excess] : []);

@@ -112,7 +112,7 @@ export function describeEnd(upgrade: ClusterGroupUpgrade, now: Date): ClusterGro
 /** The status of an upgrade whose spec is missing or is not what the schema says, so that nothing can be planned. */
 export function describeUnreadable(upgrade: ClusterGroupUpgrade, issues: readonly SpecIssue[], now: Date): ClusterGroupUpgradeStatus {
   const before = upgrade.status ?? { status: {} };
-  // What is said has its fix.
+  // Each message ends with the fix of its reason.
   const conditions = new Conditions(before.conditions ?? [], { now, talmStrict: true });
   if (upgrade.spec === undefined) conditions.set(ClusterGroupUpgradeCondition.clustersSelected, false, SPEC_MISSING);
   else {
