@@ -32,7 +32,7 @@ export default defineConfig({
         test: {
           name: 'integration',
           // Beside the source where a part of an app runs on a real server: nobody imports an app.
-          include: ['test/integration/**/*.test.ts', 'apps/*/src/**/*.integration.test.ts'],
+          include: ['test/integration/**/*.test.ts', 'apps/*/{src,testing}/**/*.integration.test.ts'],
           globalSetup: ['test/integration/global-setup.ts'],
           setupFiles: ['test/worker-exit.ts', 'test/integration/file-setup.ts'],
           testTimeout: 120_000,

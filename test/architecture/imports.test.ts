@@ -25,8 +25,8 @@ const LIBRARIES: Record<string, readonly string[]> = {
 /** Entries of apps that tests of the whole, and nobody else, may run in their own process. */
 const EMBEDDED = ['@flotilla/hub/program'];
 
-/** Beside the source, for tests alone. */
-const TEST_SUPPORT = /(-builders|-case|\.cases)\.ts$/;
+/** What tests of an app or a package share lies beside its source. */
+const TEST_SUPPORT = /^(packages|apps)\/[^/]+\/testing\/|(-builders|-case|\.cases)\.ts$|\/simulated\//;
 
 interface Source {
   /** Path from the root, with slashes. */
@@ -45,7 +45,7 @@ const Manifest = z.looseObject({
 });
 
 const sources = await readSources();
-const isTest = ({ file }: Source) => /\.test\.ts$/.test(file) || file.startsWith('test/');
+const isTest = ({ file }: Source) => /\.test\.ts$/.test(file) || file.startsWith('test/') || TEST_SUPPORT.test(file);
 const inspect = (broken: (source: Source, to: string) => boolean) =>
   sources.flatMap((source) => source.imports.filter((to) => broken(source, to)).map((to) => `${source.file} → ${to}`));
 
@@ -79,13 +79,13 @@ function mayImport({ home }: Source, dependency: string): boolean {
   return dependency !== 'control-plane';
 }
 
-/** Folders of a package or an app that import one another. What joins others, directly in `src` or an index, counts by file; builders are of tests. */
+/** Folders of a package or an app that import one another. What joins others, directly in `src` or an index, counts by file. */
 function foldersInCircles(): string[] {
   const files = new Set(sources.map(({ file }) => file));
   const joinsOthers = /^((packages|apps)\/[^/]+\/src\/[^/]+|.*\/index\.ts)$/;
   const roomOf = (file: string) => (joinsOthers.test(file) ? file : dirname(file));
   const graph = new Map<string, Set<string>>();
-  for (const source of sources.filter((each) => !isTest(each) && !TEST_SUPPORT.test(each.file))) {
+  for (const source of sources.filter((each) => !isTest(each))) {
     const room = roomOf(source.file);
     const targets = source.imports.filter((to) => to.startsWith('.')).map((to) => join(dirname(source.file), to).replaceAll(sep, '/'));
     const rooms = targets.filter((to) => files.has(to)).map(roomOf);
@@ -176,6 +176,8 @@ describe('the sources', () => {
   it('have an index.ts only where a package is entered', () => {
     const indexes = sources.map(({ file }) => file).filter((file) => file.endsWith('/index.ts'));
     // The contract is entered by group, the workshop by room.
-    expect(indexes.filter((file) => !/^packages\/([^/]+\/src|(api|control-plane)\/src\/[a-z]+)\/index\.ts$/.test(file))).toEqual([]);
+    expect(
+      indexes.filter((file) => !/^packages\/([^/]+\/src|(api|control-plane)\/src\/[a-z]+|[^/]+\/testing)\/index\.ts$/.test(file)),
+    ).toEqual([]);
   });
 });

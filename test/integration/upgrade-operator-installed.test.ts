@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ClusterOperator, configCrds } from '@flotilla/api/config';
 import { Event, Namespace, Node, Pod, PodDisruptionBudget, Secret } from '@flotilla/api/core';
-import { FileIntegrity, machineCrds } from '@flotilla/api/machine';
+import { FileIntegrity } from '@flotilla/api/machine';
 import { OPERATOR_CONFIG_MAP, OPERATOR_NAME, OPERATOR_NAMESPACE, UPGRADE_CONFIG_NAME, UpgradeConfig } from '@flotilla/api/managed';
+import { machineCrds } from '@flotilla/api/testing';
 import { freePorts } from '@flotilla/control-plane/processes';
 import {
   type AlertmanagerServer,

@@ -1,5 +1,5 @@
+import { ManualClock } from '@flotilla/pace/testing';
 import { keyId, type StepKey, type WantOptions } from '@flotilla/queues';
-import { ManualClock } from '@flotilla/runtime/testing';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type Due, DueSteps } from './due-steps.ts';
 

@@ -4,7 +4,7 @@ import { KubeObject, resource } from '@flotilla/api';
 import { Namespace } from '@flotilla/api/core';
 import * as servers from '@flotilla/control-plane/servers';
 import * as simulators from '@flotilla/control-plane/simulators';
-import { eventually } from '@flotilla/runtime/testing';
+import { eventually } from '@flotilla/pace/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type HostileService, half, say, silence, startHostileService } from './clients/hostile-service.ts';
 import { SERVICES } from './clients/monitoring-access.ts';

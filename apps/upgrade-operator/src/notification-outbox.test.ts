@@ -1,5 +1,5 @@
 import { UpgradeConfig } from '@flotilla/api/managed';
-import { ManualClock } from '@flotilla/runtime/testing';
+import { ManualClock } from '@flotilla/pace/testing';
 import { expect, test } from 'vitest';
 import { NotificationOutbox } from './notification-outbox.ts';
 import type { Notification } from './ports.ts';

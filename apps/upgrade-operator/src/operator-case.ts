@@ -3,10 +3,10 @@
 import { findCondition, KubeObject, refKey } from '@flotilla/api';
 import { configCrds } from '@flotilla/api/config';
 import { CustomResourceDefinition, Namespace } from '@flotilla/api/core';
-import { machineCrds } from '@flotilla/api/machine';
 import { managedCrds, OPERATOR_NAMESPACE, UPGRADE_CONFIG_NAME, UpgradeConfig, type UpgradeHistory } from '@flotilla/api/managed';
+import { machineCrds } from '@flotilla/api/testing';
+import { eventually } from '@flotilla/pace/testing';
 import { type Client, createLogger, createMetrics, systemClock } from '@flotilla/runtime';
-import { eventually } from '@flotilla/runtime/testing';
 import { z } from 'zod';
 import { readConfig } from './config.ts';
 import type { MemoryWorld } from './memory-world.ts';

@@ -5,7 +5,7 @@ import { Node } from '@flotilla/api/core';
 import { UpgradeConfig } from '@flotilla/api/managed';
 import * as servers from '@flotilla/control-plane/servers';
 import * as simulators from '@flotilla/control-plane/simulators';
-import { eventually } from '@flotilla/runtime/testing';
+import { eventually } from '@flotilla/pace/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { CASE_REF, createUpgrade } from './operator-case.ts';
 import { AFTER_TARGET, casesIn, policy, TARGET } from './real-world-case.ts';

@@ -2,8 +2,8 @@
 
 import { ConfigMap, Event, Namespace, Secret } from '@flotilla/api/core';
 import { OPERATOR_CONFIG_MAP, OPERATOR_NAMESPACE, type StepCondition, UpgradeConfig, type UpgradeHistory } from '@flotilla/api/managed';
+import { eventually } from '@flotilla/pace/testing';
 import { type Client, createLogger, createMetrics, isNotFound, systemClock } from '@flotilla/runtime';
-import { eventually } from '@flotilla/runtime/testing';
 import { createAlertmanager } from './clients/alertmanager.ts';
 import { readConfig } from './config.ts';
 import { runOperator } from './operator.ts';

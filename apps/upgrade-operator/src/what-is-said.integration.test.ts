@@ -2,8 +2,8 @@
 import { UpgradeConfig } from '@flotilla/api/managed';
 import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
 import { type ClusterActors, clearCluster, createSmallCluster, startClusterActors } from '@flotilla/control-plane/simulators';
+import { eventually } from '@flotilla/pace/testing';
 import type { Client } from '@flotilla/runtime';
-import { eventually } from '@flotilla/runtime/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { MemoryWorld } from './memory-world.ts';
 import { CASE_REF, createUpgrade, installKinds, type RunningOperator, readEntry, startOperator } from './operator-case.ts';

@@ -5,8 +5,8 @@ import { FileIntegrity, MACHINE_NAMESPACE, MachineSet } from '@flotilla/api/mach
 import { UpgradeConfig, type UpgradeType } from '@flotilla/api/managed';
 import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
 import { type ClusterActors, clearCluster, createSmallCluster, startClusterActors } from '@flotilla/control-plane/simulators';
+import { eventually } from '@flotilla/pace/testing';
 import { type Client, WatchCache } from '@flotilla/runtime';
-import { eventually } from '@flotilla/runtime/testing';
 import { type StepName, upgraders } from '@flotilla/upgrade';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { MemoryWorld } from './memory-world.ts';

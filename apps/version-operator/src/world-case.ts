@@ -3,10 +3,10 @@
 import { errorMessage, KubeObject, type Resource, untyped } from '@flotilla/api';
 import { ClusterVersion, configCrds } from '@flotilla/api/config';
 import { CustomResourceDefinition, Namespace } from '@flotilla/api/core';
+import { eventually } from '@flotilla/pace/testing';
 import type { PayloadFile } from '@flotilla/release';
 import { buildReleaseHead } from '@flotilla/release/testing';
 import { type Client, createLogger, systemClock } from '@flotilla/runtime';
-import { eventually } from '@flotilla/runtime/testing';
 import { runVersionOperator, type VersionOperatorOptions } from './operator.ts';
 
 type Json = Readonly<Record<string, unknown>>;

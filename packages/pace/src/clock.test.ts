@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { ManualClock, SkippingClock } from '../testing/index.ts';
 import { pause, systemClock } from './clock.ts';
-import { ManualClock, SkippingClock } from './testing.ts';
 
 test('the system clock is never early and can be cancelled', async () => {
   const started = performance.now();

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type HostileRegistry, startHostileRegistry } from '../testing/hostile-registry.ts';
 import { RegistryClient, type RegistryClientOptions } from './client.ts';
-import { type HostileRegistry, startHostileRegistry } from './hostile-registry.ts';
 import { type ImageReference, parseImageReference } from './image-reference.ts';
 import { MediaType } from './manifest.ts';
 import { resolveImage } from './resolve.ts';

@@ -3,12 +3,12 @@ import { mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type HostileRegistry, startHostileRegistry } from '../testing/hostile-registry.ts';
+import { writeImage, writeIndex, writeLayer } from '../testing/image-writer.ts';
 import { MemoryBlobs } from './blob-store.ts';
 import { RegistryClient } from './client.ts';
 import { type DownloadProgress, downloadImages } from './download.ts';
-import { type HostileRegistry, startHostileRegistry } from './hostile-registry.ts';
 import { formatImageReference, parseImageReference } from './image-reference.ts';
-import { writeImage, writeIndex, writeLayer } from './image-writer.ts';
 import { OciLayout } from './layout.ts';
 
 const platform = { os: 'linux', architecture: 'amd64' };

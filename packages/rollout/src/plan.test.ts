@@ -1,7 +1,7 @@
 import { ClusterGroupUpgrade, ClusterGroupUpgradeSpec } from '@flotilla/api/ran';
 import { expect, test } from 'vitest';
+import { buildManagedCluster } from '../testing/policy-builders.ts';
 import { type ObservedUpgrade, type PlanDeps, planUpgrade } from './plan.ts';
-import { buildManagedCluster } from './policies/policy-builders.ts';
 import { objectDefinitions } from './policies/policy-structure.ts';
 
 const deps: PlanDeps = {

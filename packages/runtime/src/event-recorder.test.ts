@@ -1,13 +1,13 @@
 import { KubeObject } from '@flotilla/api';
+import { ManualClock } from '@flotilla/pace/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { answer, refuse, type ScriptedServer, type Step, startScriptedServer } from '../testing/scripted-server.ts';
 import type { Client } from './client.ts';
 import { createClient } from './create-client.ts';
 import { createEventRecorder, type EventRecorderOptions } from './event-recorder.ts';
 import type { EventToRecord } from './event-recorder-object.ts';
 import { createLogger } from './logger.ts';
 import { createMetrics } from './metrics.ts';
-import { answer, refuse, type ScriptedServer, type Step, startScriptedServer } from './scripted-server.ts';
-import { ManualClock } from './testing.ts';
 
 const EVENTS = 'POST /apis/events.k8s.io/v1/namespaces/n/events';
 let server: ScriptedServer;

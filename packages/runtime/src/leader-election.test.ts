@@ -1,10 +1,10 @@
 import type { KubeObject } from '@flotilla/api';
 import { Lease } from '@flotilla/api/core';
+import { ManualClock } from '@flotilla/pace/testing';
 import { expect, test } from 'vitest';
 import type { Client } from './client.ts';
 import { ApiError, RuntimeErrorCode } from './errors.ts';
 import { type LeaseOptions, runWithLease } from './leader-election.ts';
-import { ManualClock } from './testing.ts';
 
 const refusal = (code: string, status: number) => new ApiError(code, 'lease', { status, reason: '', serverMessage: '' });
 

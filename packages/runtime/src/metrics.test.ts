@@ -1,8 +1,8 @@
 import { ConfigMap } from '@flotilla/api/core';
 import { expect, test } from 'vitest';
+import { refuse, startScriptedServer, watchOf } from '../testing/scripted-server.ts';
 import { createClient, resourceOf } from './create-client.ts';
 import { createMetrics } from './metrics.ts';
-import { refuse, startScriptedServer, watchOf } from './scripted-server.ts';
 
 test.each([
   ['/api/v1/namespaces/n/configmaps/a?x=y', 'configmaps'],

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 
 const SOON = { timeout: 5_000, interval: 20 };
 
-const FIXTURE = fileURLToPath(new URL('./program-fixture.ts', import.meta.url));
+const FIXTURE = fileURLToPath(new URL('../testing/program-fixture.ts', import.meta.url));
 /** A busy machine starts a program slowly. */
 const START_MS = 30_000;
 const running: ChildProcess[] = [];

@@ -1,13 +1,13 @@
 import { TerminalError, WaitingError } from '@flotilla/api';
 import { ConfigMap, type ConfigMap as ConfigMapObject, Namespace } from '@flotilla/api/core';
+import { ManualClock } from '@flotilla/pace/testing';
 import { expect, test, vi } from 'vitest';
+import { configMap, listOf, type Step, startScriptedServer, watchOf } from '../testing/scripted-server.ts';
 import { createClient } from './create-client.ts';
 import { ApiError, RuntimeErrorCode } from './errors.ts';
 import { createLogger } from './logger.ts';
 import { createMetrics } from './metrics.ts';
 import { type ReconcileResult, type ReconcilerOptions, startReconciler, type Trouble } from './reconciler.ts';
-import { configMap, listOf, type Step, startScriptedServer, watchOf } from './scripted-server.ts';
-import { ManualClock } from './testing.ts';
 import { WatchCache } from './watch-cache.ts';
 import { createChannel, watch } from './watches.ts';
 

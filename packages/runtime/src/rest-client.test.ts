@@ -1,9 +1,9 @@
 import { ConfigMap, Namespace } from '@flotilla/api/core';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { answer, configMap, listOf, refuse, type ScriptedServer, startScriptedServer, watchOf } from '../testing/scripted-server.ts';
 import type { Client, InvalidObject } from './client.ts';
 import { createClient } from './create-client.ts';
 import { isAlreadyExists, isConflict, isExpired, isNotFound, RuntimeErrorCode } from './errors.ts';
-import { answer, configMap, listOf, refuse, type ScriptedServer, startScriptedServer, watchOf } from './scripted-server.ts';
 
 let server: ScriptedServer;
 let client: Client;
@@ -124,7 +124,7 @@ describe('calls', () => {
   });
 
   test.each([
-    { name: 'garbage', step: ((_q, response) => void response.end('<html>')) satisfies import('./scripted-server.ts').Step },
+    { name: 'garbage', step: ((_q, response) => void response.end('<html>')) satisfies import('../testing/scripted-server.ts').Step },
     { name: 'an object of another shape', step: answer({ metadata: { name: 7 } }) },
   ])('$name in place of an object is a bad answer', async ({ step }) => {
     server.steps.push(step);

@@ -1,10 +1,10 @@
 import { ConfigMap, type ConfigMap as ConfigMapObject } from '@flotilla/api/core';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { configMap, listOf, refuse, type ScriptedServer, type Step, startScriptedServer, watchOf } from '../testing/scripted-server.ts';
 import type { Client } from './client.ts';
 import { createClient } from './create-client.ts';
 import { createLogger } from './logger.ts';
 import { createMetrics } from './metrics.ts';
-import { configMap, listOf, refuse, type ScriptedServer, type Step, startScriptedServer, watchOf } from './scripted-server.ts';
 import { WatchCache, type WatchCacheOptions } from './watch-cache.ts';
 
 const SOON = { timeout: 5_000, interval: 20 };

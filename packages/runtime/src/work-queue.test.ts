@@ -1,6 +1,6 @@
 import { backOffMs } from '@flotilla/pace';
+import { ManualClock } from '@flotilla/pace/testing';
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from './testing.ts';
 import { WorkQueue } from './work-queue.ts';
 
 /** A queue whose runs are held until released. */

@@ -2,8 +2,8 @@ import { mergePatched } from '@flotilla/api';
 import { ClusterVersion } from '@flotilla/api/config';
 import { CHANNEL_ANNOTATION } from '@flotilla/api/managed';
 import { expect, test } from 'vitest';
+import { buildVersion } from '../testing/upgrade-builders.ts';
 import { channelChange, channelKept, channelReturn } from './channel.ts';
-import { buildVersion } from './upgrade-builders.ts';
 
 const patched = (version: ClusterVersion, ...patches: (object | undefined)[]): ClusterVersion =>
   patches.reduce<ClusterVersion>((now, patch) => ClusterVersion.schema.parse(mergePatched(now, patch ?? {})), version);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { buildSpec, buildVersion } from '../testing/upgrade-builders.ts';
 import { commencement, currentVersion, hasCompleted, isCommenced, isUnderChange, precedingVersion, targetOf } from './cluster-version.ts';
-import { buildSpec, buildVersion } from './upgrade-builders.ts';
 import { upgradeObstacle } from './upgradeable.ts';
 
 const image = 'r/12';

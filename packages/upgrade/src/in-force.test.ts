@@ -1,7 +1,7 @@
 import { UpgradeConfig, type UpgradeConfigSpec, type UpgradeHistory } from '@flotilla/api/managed';
 import { describe, expect, test } from 'vitest';
+import { buildSpec } from '../testing/upgrade-builders.ts';
 import { beginningOf, heldMessage, isSameBeginning, isUnderWay, upgradeInForce } from './in-force.ts';
-import { buildSpec } from './upgrade-builders.ts';
 
 const begun: UpgradeHistory = { version: '4.14.12', phase: 'Upgrading', begunWith: beginningOf(buildSpec()) };
 const other = { version: '4.15.3', channel: 'stable-4.15' };

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { buildPool } from '../testing/upgrade-builders.ts';
 import { poolConfigurations, workerMinutes, workerPools } from './pools.ts';
-import { buildPool } from './upgrade-builders.ts';
 
 const pool = (name: string, machineCount: number, updatedMachineCount: number, wanted?: string, had = wanted, paused = false) =>
   buildPool(name, { configuration: { name: wanted }, paused }, { machineCount, updatedMachineCount, configuration: { name: had } });

@@ -1,7 +1,7 @@
 import { type UpgradeConfig, UpgradeConfig as UpgradeConfigKind, type UpgradeHistory } from '@flotilla/api/managed';
 import { expect, test } from 'vitest';
+import { buildSpec } from '../testing/upgrade-builders.ts';
 import { reportUpgrade } from './report.ts';
-import { buildSpec } from './upgrade-builders.ts';
 
 const build = (...history: UpgradeHistory[]): UpgradeConfig =>
   UpgradeConfigKind.schema.parse({ metadata: { name: 'managed-upgrade-config' }, spec: buildSpec(), status: { history } });

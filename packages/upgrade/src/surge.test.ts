@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { buildMachine, buildNode, buildSet } from '../testing/upgrade-builders.ts';
 import { hasWorkerSet, type ObservedMachines, originalsOf, planSurge, surgeRemains, surgeSetOf } from './surge.ts';
-import { buildMachine, buildNode, buildSet } from './upgrade-builders.ts';
 
 const POOL = 'hive.openshift.io/machine-pool';
 const SET = 'machine.openshift.io/cluster-api-machineset';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { buildVersion } from './upgrade-builders.ts';
+import { buildVersion } from '../testing/upgrade-builders.ts';
 import { upgradeObstacle } from './upgradeable.ts';
 
 const said = (status: string) => [{ type: 'Upgradeable', status, reason: 'AdminAck', message: 'ack first' }];

@@ -1,6 +1,6 @@
 import type { UpgradeConfigSpec } from '@flotilla/api/managed';
 import { describe, expect, test } from 'vitest';
-import { buildSpec, buildVersion } from './upgrade-builders.ts';
+import { buildSpec, buildVersion } from '../testing/upgrade-builders.ts';
 import { type Validation, type ValidationInput, validate } from './validation.ts';
 
 const DIGEST = 'a'.repeat(64);

@@ -1,6 +1,6 @@
 import { Node, Pod } from '@flotilla/api/core';
 import { describe, expect, test } from 'vitest';
-import { buildBudget, buildPod, buildPool } from './upgrade-builders.ts';
+import { buildBudget, buildPod, buildPool } from '../testing/upgrade-builders.ts';
 import { describeHolders, describePaused, describeWorkers, stuckNodes } from './worker-report.ts';
 
 const NOW = Date.parse('2026-02-01T10:00:00Z');

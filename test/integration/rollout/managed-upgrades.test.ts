@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { conditionTime } from '@flotilla/api';
 import { configCrds } from '@flotilla/api/config';
 import { ConfigMap, Namespace } from '@flotilla/api/core';
-import { machineCrds } from '@flotilla/api/machine';
 import { managedCrds, OPERATOR_CONFIG_MAP, OPERATOR_NAMESPACE, UPGRADE_CONFIG_NAME, UpgradeConfig } from '@flotilla/api/managed';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { machineCrds } from '@flotilla/api/testing';
 import { runCommand } from '@flotilla/control-plane/processes';
 import {
   clusterObstacle,

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { configCrds } from '@flotilla/api/config';
 import { ConfigMap, Lease, Namespace, Secret } from '@flotilla/api/core';
-import { FileIntegrity, machineCrds } from '@flotilla/api/machine';
+import { FileIntegrity } from '@flotilla/api/machine';
 import {
   managedCrds,
   OPERATOR_CONFIG_MAP,
@@ -13,6 +13,7 @@ import {
   UPGRADE_CONFIG_NAME,
   UpgradeConfig,
 } from '@flotilla/api/managed';
+import { machineCrds } from '@flotilla/api/testing';
 import {
   type AlertmanagerServer,
   type ApiServer,

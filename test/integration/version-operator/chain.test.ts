@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ClusterOperator, ClusterVersion, configCrds } from '@flotilla/api/config';
 import { ConfigMap, Deployment, Namespace, Node } from '@flotilla/api/core';
-import { MachineConfigPool, machineCrds } from '@flotilla/api/machine';
+import { MachineConfigPool } from '@flotilla/api/machine';
 import { managedCrds, OPERATOR_CONFIG_MAP, OPERATOR_NAMESPACE, UPGRADE_CONFIG_NAME, UpgradeConfig } from '@flotilla/api/managed';
+import { machineCrds } from '@flotilla/api/testing';
 import { readEnvironment } from '@flotilla/control-plane/processes';
 import { startAlertmanager, startApiServer, startPrometheus, startUpdateService } from '@flotilla/control-plane/servers';
 import {

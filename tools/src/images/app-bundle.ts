@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join, posix, relative, resolve } from 'node:path';
 import { FlotillaError } from '@flotilla/api';
-import type { LayerFile } from '@flotilla/registry';
+import type { LayerFile } from '@flotilla/registry/testing';
 import { build } from 'esbuild';
 import { z } from 'zod';
 import { type AppImage, EXTERNALS } from './apps.ts';

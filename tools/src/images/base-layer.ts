@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { FlotillaError } from '@flotilla/api';
-import type { LayerFile } from '@flotilla/registry';
+import type { LayerFile } from '@flotilla/registry/testing';
 import { type DebianOptions, type DebianPackage, debianFiles, debianPackages, packageRecord } from './debian-packages.ts';
 import { type CachedLayer, cachedLayer } from './layer.ts';
 import { nodeFiles, nodeProgram } from './node-program.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { FlotillaError } from '@flotilla/api';
-import type { LayerFile } from '@flotilla/registry';
+import type { LayerFile } from '@flotilla/registry/testing';
 import { z } from 'zod';
 import type { Architecture } from './cache-folder.ts';
 import { runCommand, startCommand } from './command.ts';

@@ -3,7 +3,8 @@ import { createReadStream } from 'node:fs';
 import { link, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FlotillaError } from '@flotilla/api';
-import { Descriptor, type LayerFile, OciLayout, type WrittenLayer, writeLayer } from '@flotilla/registry';
+import { Descriptor, OciLayout } from '@flotilla/registry';
+import { type LayerFile, type WrittenLayer, writeLayer } from '@flotilla/registry/testing';
 import { z } from 'zod';
 
 /** A finished layer, and the file in the cache that holds its compressed bytes. */

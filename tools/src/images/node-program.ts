@@ -3,7 +3,7 @@ import { mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createGunzip } from 'node:zlib';
 import { FlotillaError } from '@flotilla/api';
-import type { LayerFile } from '@flotilla/registry';
+import type { LayerFile } from '@flotilla/registry/testing';
 import { z } from 'zod';
 import { type Architecture, architectures } from './cache-folder.ts';
 import { runCommand } from './command.ts';

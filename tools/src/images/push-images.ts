@@ -1,4 +1,5 @@
-import { parseImageReference, pushImage, type RegistryClient } from '@flotilla/registry';
+import { parseImageReference, type RegistryClient } from '@flotilla/registry';
+import { pushImage } from '@flotilla/registry/testing';
 import { type AppName, appNames } from './apps.ts';
 import type { BuiltImages } from './build-images.ts';
 

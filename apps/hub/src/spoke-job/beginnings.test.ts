@@ -1,5 +1,5 @@
+import { ManualClock } from '@flotilla/pace/testing';
 import type { StepKey } from '@flotilla/queues';
-import { ManualClock } from '@flotilla/runtime/testing';
 import { expect, test } from 'vitest';
 import { Beginnings } from './beginnings.ts';
 

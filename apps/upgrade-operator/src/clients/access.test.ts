@@ -1,5 +1,5 @@
+import { ManualClock } from '@flotilla/pace/testing';
 import type { Client } from '@flotilla/runtime';
-import { ManualClock } from '@flotilla/runtime/testing';
 import { expect, test } from 'vitest';
 import { createClusterIdentity } from './cluster-identity.ts';
 import { createMonitoringAccess, SERVICES } from './monitoring-access.ts';

@@ -1,6 +1,6 @@
 import { playRedirects, redirectsByRule } from '@flotilla/api/testing';
+import { ManualClock } from '@flotilla/pace/testing';
 import { systemClock } from '@flotilla/runtime';
-import { ManualClock } from '@flotilla/runtime/testing';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { ServiceError, ServiceErrorCode } from './errors.ts';

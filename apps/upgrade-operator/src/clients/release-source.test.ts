@@ -1,5 +1,5 @@
 import { ClusterVersion } from '@flotilla/api/config';
-import { ManualClock } from '@flotilla/runtime/testing';
+import { ManualClock } from '@flotilla/pace/testing';
 import { expect, test } from 'vitest';
 import { answer, type Reply, startHostileService } from './hostile-service.ts';
 import { createReleaseSource } from './release-source.ts';

@@ -1,6 +1,6 @@
 import { type AlertmanagerServer, startAlertmanager } from '@flotilla/control-plane/servers';
+import { eventually } from '@flotilla/pace/testing';
 import { systemClock } from '@flotilla/runtime';
-import { eventually } from '@flotilla/runtime/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Alertmanager, createAlertmanager, type NewSilence } from '../clients/alertmanager.ts';
 import { MemoryAlertmanager } from './memory-alertmanager.ts';

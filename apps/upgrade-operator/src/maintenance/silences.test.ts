@@ -1,4 +1,4 @@
-import { ManualClock } from '@flotilla/runtime/testing';
+import { ManualClock } from '@flotilla/pace/testing';
 import { describe, expect, test } from 'vitest';
 import { MemoryAlertmanager } from './memory-alertmanager.ts';
 import { createSilences } from './silences.ts';

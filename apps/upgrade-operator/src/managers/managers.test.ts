@@ -1,6 +1,6 @@
 import { UpgradeConfig, type UpgradeConfigSpec } from '@flotilla/api/managed';
+import { ManualClock } from '@flotilla/pace/testing';
 import { createLogger } from '@flotilla/runtime';
-import { ManualClock } from '@flotilla/runtime/testing';
 import { describe, expect, test } from 'vitest';
 import { OcmCluster, OcmPolicy } from '../clients/ocm-answers.ts';
 import { readOperatorConfig } from '../operator-config/read-config.ts';

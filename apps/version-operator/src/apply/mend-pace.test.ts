@@ -1,4 +1,4 @@
-import { ManualClock } from '@flotilla/runtime/testing';
+import { ManualClock } from '@flotilla/pace/testing';
 import { expect, test } from 'vitest';
 import { MendPace } from './mend-pace.ts';
 

@@ -1,5 +1,5 @@
+import { ManualClock } from '@flotilla/pace/testing';
 import { systemClock } from '@flotilla/runtime';
-import { ManualClock } from '@flotilla/runtime/testing';
 import { describe, expect, it, test } from 'vitest';
 import { definedKinds } from './kinds.ts';
 import { RequestBudget } from './request-budget.ts';

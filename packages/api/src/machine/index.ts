@@ -1,3 +1,2 @@
-export { machineCrds } from './crds.ts';
 export { FileIntegrity, Machine, MachineConfigPool, MachineSet } from './kinds.ts';
 export { MACHINE_NAMESPACE, MachineConfigAnnotation, MachineConfigState, MachineLabel, UNSCHEDULABLE_TAINT } from './names.ts';

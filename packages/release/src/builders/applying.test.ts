@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
-import { payloadManifest } from '../payload/payload-fixture.ts';
+import { payloadManifest } from '../../testing/payload-fixture.ts';
 import { expectedOperator, judgeOperator } from './cluster-operator.ts';
 import { builderOf, buildObject, intentOf } from './dispatch.ts';
 import { generic } from './generic.ts';

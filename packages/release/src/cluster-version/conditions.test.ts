@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { NOW } from './cluster-version-builders.ts';
+import { NOW } from '../../testing/cluster-version-builders.ts';
 import { conditionsAfter } from './conditions.ts';
 
 const old = { reason: 'R', message: 'm', lastTransitionTime: '2026-01-01T00:00:00Z' };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { clusterVersion, entry } from './cluster-version-builders.ts';
+import { clusterVersion, entry } from '../../testing/cluster-version-builders.ts';
 import { resolveDesiredUpdate } from './desired-update.ts';
 
 const availableUpdates = [

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { failure, minutesAgo, NOW } from '../../testing/cluster-version-builders.ts';
 import type { Awaited, UpdateError } from '../graph/update-error.ts';
-import { failure, minutesAgo, NOW } from './cluster-version-builders.ts';
 import { type FailureContext, readFailure } from './failure.ts';
 
 const context = (more: Partial<FailureContext> = {}): FailureContext => ({

@@ -1,6 +1,6 @@
 import type { UpdateHistory } from '@flotilla/api/config';
 import { expect, test } from 'vitest';
-import { entry } from './cluster-version-builders.ts';
+import { entry } from '../../testing/cluster-version-builders.ts';
 import { pruneHistory } from './history.ts';
 
 /** The rules of spec/cvo 5.5 once more, as they stand there: rank = base − 1.01 × index, and the lowest goes. */

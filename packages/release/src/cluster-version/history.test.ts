@@ -1,6 +1,6 @@
 import type { UpdateHistory } from '@flotilla/api/config';
 import { describe, expect, test } from 'vitest';
-import { entry, NOW } from './cluster-version-builders.ts';
+import { entry, NOW } from '../../testing/cluster-version-builders.ts';
 import { type HistoryUpdate, historyAfter, pruneHistory } from './history.ts';
 
 const update = (version: string, more: Partial<HistoryUpdate> = {}): HistoryUpdate => ({

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { clusterVersion, entry } from './cluster-version-builders.ts';
+import { clusterVersion, entry } from '../../testing/cluster-version-builders.ts';
 import { checkPreconditions, type PreconditionFailure, summarizePreconditions } from './preconditions.ts';
 
 /** What a check finds on a cluster at a version, `name/reason/blocking: message`. */

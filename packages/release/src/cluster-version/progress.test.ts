@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { failure } from './cluster-version-builders.ts';
+import { failure } from '../../testing/cluster-version-builders.ts';
 import type { FailureReading } from './failure.ts';
 import { nameOfRelease, type Progress, progressOf } from './progress.ts';
 

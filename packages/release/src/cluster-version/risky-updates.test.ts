@@ -1,7 +1,7 @@
 import { ClusterVersion } from '@flotilla/api/config';
 import { describe, expect, test } from 'vitest';
+import { clusterVersion, NOW, report } from '../../testing/cluster-version-builders.ts';
 import type { ClusterRisk } from '../update-graph/cluster-risks.ts';
-import { clusterVersion, NOW, report } from './cluster-version-builders.ts';
 import { ACCEPT_RISKS, acceptedExposure, type FoundUpdates } from './risky-updates.ts';
 import { clusterVersionStatus } from './status.ts';
 

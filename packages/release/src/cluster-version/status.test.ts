@@ -1,7 +1,7 @@
 import { findCondition } from '@flotilla/api';
 import { ClusterOperator, ClusterVersion, type ClusterVersionStatus } from '@flotilla/api/config';
 import { describe, expect, test } from 'vitest';
-import { clusterVersion, entry, failure, minutesAgo, NOW, report } from './cluster-version-builders.ts';
+import { clusterVersion, entry, failure, minutesAgo, NOW, report } from '../../testing/cluster-version-builders.ts';
 import { type ClusterVersionSnapshot, clusterVersionStatus, clusterVersionTrouble } from './status.ts';
 
 const judge = (snapshot: Partial<ClusterVersionSnapshot>) => clusterVersionStatus({ object: clusterVersion(), ...snapshot }, NOW);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { failure, report } from './cluster-version-builders.ts';
+import { failure, report } from '../../testing/cluster-version-builders.ts';
 import { isEdge, nextReport, type WorkReport } from './work-report.ts';
 
 const error = failure();

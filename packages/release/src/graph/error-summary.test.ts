@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { payloadManifest } from '../payload/payload-fixture.ts';
+import { payloadManifest } from '../../testing/payload-fixture.ts';
 import { type PassError, summarizeErrors, summaryForReason } from './error-summary.ts';
 import { textOfTask, toTasks } from './task-graph.ts';
 import { PassEndedError, type UpdateEffect, UpdateError, updateErrorOf } from './update-error.ts';

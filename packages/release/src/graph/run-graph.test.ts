@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { payloadManifest } from '../payload/payload-fixture.ts';
+import { payloadManifest } from '../../testing/payload-fixture.ts';
 import { byNumberAndComponent } from './grouping.ts';
 import { firstState, planApply } from './plan.ts';
 import { runGraph } from './run-graph.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { payloadManifest } from '../payload/payload-fixture.ts';
+import { payloadManifest } from '../../testing/payload-fixture.ts';
 import { byNumberAndComponent, flattenByNumberAndComponent } from './grouping.ts';
 import { isJob, TaskGraph, type TaskNode, toTasks } from './task-graph.ts';
 

@@ -1,6 +1,6 @@
 import { configCrds } from '@flotilla/api/config';
 import { describe, expect, test } from 'vitest';
-import { payloadManifest, payloadObject } from '../payload/payload-fixture.ts';
+import { payloadManifest, payloadObject } from '../../testing/payload-fixture.ts';
 import { capabilitySets, enabledCapabilities, implicitCapabilities, knownCapabilities } from './capabilities.ts';
 import { exclusionOf } from './inclusion.ts';
 

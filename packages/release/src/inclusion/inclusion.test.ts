@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { INCLUDED, payloadManifest, payloadObject } from '../payload/payload-fixture.ts';
+import { INCLUDED, payloadManifest, payloadObject } from '../../testing/payload-fixture.ts';
 import { exclusionOf, type InclusionFilter } from './inclusion.ts';
 
 const PROFILE = 'self-managed-high-availability';

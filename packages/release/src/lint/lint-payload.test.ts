@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { INCLUDED, payloadFile, payloadFiles, payloadObject } from '../../testing/payload-fixture.ts';
 import type { PayloadFile } from '../payload/layout.ts';
-import { INCLUDED, payloadFile, payloadFiles, payloadObject } from '../payload/payload-fixture.ts';
 import { lintClusterOperatorFile, lintPayload } from './lint-payload.ts';
 
 /** Findings as `level rule file:line`, with the messages apart. */

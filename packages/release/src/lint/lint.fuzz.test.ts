@@ -1,6 +1,6 @@
 import { defineTarget, type RandomValues } from '@flotilla/control-plane/fuzzing';
 import { expect, test } from 'vitest';
-import { INCLUDED, payloadFile, payloadFiles, payloadObject } from '../payload/payload-fixture.ts';
+import { INCLUDED, payloadFile, payloadFiles, payloadObject } from '../../testing/payload-fixture.ts';
 import { lintClusterOperatorFile, lintPayload } from './lint-payload.ts';
 
 const operator = {

@@ -1,6 +1,7 @@
 import { defineTarget, type RandomValues } from '@flotilla/control-plane/fuzzing';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
+import { INCLUDED, payloadFile, payloadFiles, payloadObject } from '../../testing/payload-fixture.ts';
 import { planApply } from '../graph/plan.ts';
 import { enabledCapabilities } from '../inclusion/capabilities.ts';
 import { partManifests } from '../inclusion/inclusion.ts';
@@ -12,7 +13,6 @@ import { resolvePlain } from '../yaml/plain-scalar.ts';
 import { payloadHash } from './hash.ts';
 import type { PayloadFile } from './layout.ts';
 import { loadPayload } from './payload.ts';
-import { INCLUDED, payloadFile, payloadFiles, payloadObject } from './payload-fixture.ts';
 
 const annotations = {
   ...INCLUDED,

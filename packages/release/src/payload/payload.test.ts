@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { payloadFile, payloadFiles, payloadObject } from '../../testing/payload-fixture.ts';
 import { type PayloadFile, payloadLimits } from './layout.ts';
 import { loadPayload } from './payload.ts';
-import { payloadFile, payloadFiles, payloadObject } from './payload-fixture.ts';
 
 const options = { releaseImage: 'host/release:1', clusterProfile: 'self-managed-high-availability' };
 const load = (files: Iterable<PayloadFile>) => loadPayload(files, options);

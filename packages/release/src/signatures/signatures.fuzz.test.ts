@@ -1,9 +1,9 @@
 import { defineTarget } from '@flotilla/control-plane/fuzzing';
 import { expect, test } from 'vitest';
+import { payloadManifest } from '../../testing/payload-fixture.ts';
+import { signatureContent, signed, storeOf, testKey } from '../../testing/signature-builders.ts';
 import { ReleaseErrorCode } from '../errors.ts';
-import { payloadManifest } from '../payload/payload-fixture.ts';
 import { readKeyring } from './keyring.ts';
-import { signatureContent, signed, storeOf, testKey } from './signature-builders.ts';
 import { readVerificationConfig } from './verification-config.ts';
 import { verifyRelease } from './verify-release.ts';
 

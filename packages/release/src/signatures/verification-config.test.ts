@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
-import { payloadManifest } from '../payload/payload-fixture.ts';
-import { type TestKey, testKey } from './signature-builders.ts';
+import { payloadManifest } from '../../testing/payload-fixture.ts';
+import { type TestKey, testKey } from '../../testing/signature-builders.ts';
 import { readVerificationConfig } from './verification-config.ts';
 
 let key: TestKey;

@@ -1,6 +1,6 @@
 import { ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
-import { openGates } from '../gates/gate-builders.ts';
+import { openGates } from '../../testing/gate-builders.ts';
 import type { RolloutMode, RolloutObservation, Standing } from '../upgrade/model.ts';
 import { type Advance, type AdvanceInput, advanceRollout } from './advance.ts';
 

@@ -1,6 +1,6 @@
 import { ClusterGroupUpgradeSpec, type ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import { expect, test } from 'vitest';
-import { openGates } from '../gates/gate-builders.ts';
+import { openGates } from '../../testing/gate-builders.ts';
 import type { Window } from '../gates/window.ts';
 import { FirstSeen } from '../upgrade/first-seen.ts';
 import type { RolloutObservation, RolloutProblem, Standing } from '../upgrade/model.ts';

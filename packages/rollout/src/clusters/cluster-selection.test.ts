@@ -1,7 +1,7 @@
 import { fixOf } from '@flotilla/api/ran';
 import { measure } from '@flotilla/control-plane/fuzzing';
 import { expect, test } from 'vitest';
-import { buildManagedCluster } from '../policies/policy-builders.ts';
+import { buildManagedCluster } from '../../testing/policy-builders.ts';
 import { findNobodySelected, type SelectionSpec, selectClusters } from './cluster-selection.ts';
 
 const fleet = [

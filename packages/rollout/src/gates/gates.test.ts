@@ -1,7 +1,7 @@
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
+import { openGates } from '../../testing/gate-builders.ts';
 import { judgeBlocking } from './blocking.ts';
-import { openGates } from './gate-builders.ts';
 import { type GateInput, judgeBatchGates, judgeGates, remainingClusters } from './gates.ts';
 
 const shut: GateInput = {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { buildPolicy } from '../../testing/policy-builders.ts';
 import { findUnresolvableDependency } from './dependencies.ts';
-import { buildPolicy } from './policy-builders.ts';
 
 const policy = (name: string, dependencies?: unknown[]) => ({
   name,

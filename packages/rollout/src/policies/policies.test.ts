@@ -1,10 +1,10 @@
 import { Label } from '@flotilla/api';
 import { Policy } from '@flotilla/api/ocm';
 import { describe, expect, test } from 'vitest';
+import { buildChild, buildPolicy, clusterVersion } from '../../testing/policy-builders.ts';
 import { planBatches } from '../batches/batches.ts';
 import { createComplianceTest } from './compliance.ts';
 import { examinePolicies, indexCompliance } from './policies.ts';
-import { buildChild, buildPolicy, clusterVersion } from './policy-builders.ts';
 import { objectDefinitions } from './policy-structure.ts';
 
 const clusters = ['spoke-1', 'spoke-2'];

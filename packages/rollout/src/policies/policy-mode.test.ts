@@ -1,7 +1,7 @@
 import { Annotation } from '@flotilla/api';
 import { Policy } from '@flotilla/api/ocm';
 import { expect, test } from 'vitest';
-import { buildPolicy } from './policy-builders.ts';
+import { buildPolicy } from '../../testing/policy-builders.ts';
 import { policyMode, readSoak } from './policy-mode.ts';
 
 const soaking = (given?: string): Policy => {

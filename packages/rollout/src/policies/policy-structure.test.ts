@@ -1,7 +1,7 @@
 import type { Policy } from '@flotilla/api/ocm';
 import { measure } from '@flotilla/control-plane/fuzzing';
 import { describe, expect, test } from 'vitest';
-import { buildPolicy, configurationPolicy, objectTemplate } from './policy-builders.ts';
+import { buildPolicy, configurationPolicy, objectTemplate } from '../../testing/policy-builders.ts';
 import { objectDefinitions, readInPieces, withoutExpressions } from './policy-structure.ts';
 
 const withTemplates = (templates: unknown): Policy => buildPolicy('p', { spec: { 'policy-templates': templates } });

@@ -1,10 +1,10 @@
 import { CLUSTER_SET_LABEL, ManagedClusterSet, ManagedClusterSetBinding } from '@flotilla/api/ocm';
 import { describe, expect, test } from 'vitest';
+import { buildChild, buildManagedCluster, buildPolicy } from '../../testing/policy-builders.ts';
 import { clusterPatch, findEditProblem } from '../clusters/cluster-edits.ts';
 import { selectClusters } from '../clusters/cluster-selection.ts';
 import { decidingLabels, judgeTenancy } from '../clusters/tenancy.ts';
 import { examinePolicies } from './policies.ts';
-import { buildChild, buildManagedCluster, buildPolicy } from './policy-builders.ts';
 import { objectDefinitions } from './policy-structure.ts';
 
 const fleet = [

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { clusterVersion } from '../policies/policy-builders.ts';
+import { clusterVersion } from '../../testing/policy-builders.ts';
 import { findPlatformImage, type PlatformImageOptions, type PlatformImageSource } from './platform-image.ts';
 
 const graph = { upstream: 'https://graph.example.com/api', channel: 'stable-4.20' };

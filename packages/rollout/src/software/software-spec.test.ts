@@ -1,7 +1,7 @@
 import { ConfigMap } from '@flotilla/api/core';
 import { PreCachingConfig, type PreCachingConfigSpec, type PrecachingSpec } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
-import { buildPolicy, catalogSource, clusterVersion, configurationPolicy, subscription } from '../policies/policy-builders.ts';
+import { buildPolicy, catalogSource, clusterVersion, configurationPolicy, subscription } from '../../testing/policy-builders.ts';
 import { objectDefinitions } from '../policies/policy-structure.ts';
 import type { SoftwarePolicy } from './policy-software.ts';
 import { derivePrecachingSpec, type SoftwareInput } from './software-spec.ts';

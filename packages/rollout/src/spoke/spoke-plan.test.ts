@@ -2,9 +2,6 @@ import { Label } from '@flotilla/api';
 import { type ManagedClusterAction, type ManagedClusterView, type ManifestWork, ManifestWorkReplicaSet } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
-import { actionLabels, upgradeLabels } from '../upgrade/labels.ts';
-import type { SpokeTarget } from '../upgrade/model.ts';
-import { desiredWorkName, resourceName } from '../upgrade/safe-names.ts';
 import {
   buildAction,
   buildCluster,
@@ -15,7 +12,10 @@ import {
   describeWrite,
   SPOKE,
   UPGRADE,
-} from './spoke-builders.ts';
+} from '../../testing/spoke-builders.ts';
+import { actionLabels, upgradeLabels } from '../upgrade/labels.ts';
+import type { SpokeTarget } from '../upgrade/model.ts';
+import { desiredWorkName, resourceName } from '../upgrade/safe-names.ts';
 import { type ObservedSpoke, planSpoke } from './spoke-plan.ts';
 
 const upgrade = buildClusterGroupUpgrade();

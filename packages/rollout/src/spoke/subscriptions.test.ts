@@ -1,9 +1,6 @@
 import { KubeObject } from '@flotilla/api';
 import type { ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
 import { describe, expect, test } from 'vitest';
-import type { PolicyObject } from '../policies/policy-structure.ts';
-import type { SubscriptionRef } from '../upgrade/model.ts';
-import { trimRolloutView } from './answers.ts';
 import {
   type AgentAnswer,
   buildAction,
@@ -14,7 +11,10 @@ import {
   SPOKE,
   subscriptionOnSpoke,
   UPGRADE,
-} from './spoke-builders.ts';
+} from '../../testing/spoke-builders.ts';
+import type { PolicyObject } from '../policies/policy-structure.ts';
+import type { SubscriptionRef } from '../upgrade/model.ts';
+import { trimRolloutView } from './answers.ts';
 import { desiredViewName, planApprovals, policyContent } from './subscriptions.ts';
 
 const operator: SubscriptionRef = {

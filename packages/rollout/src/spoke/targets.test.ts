@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { buildClusterGroupUpgrade } from './spoke-builders.ts';
+import { buildClusterGroupUpgrade } from '../../testing/spoke-builders.ts';
 import { targetOf, targetsOf } from './targets.ts';
 
 const BEFORE = { addClusterLabels: { begun: '' } };

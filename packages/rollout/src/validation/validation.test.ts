@@ -1,8 +1,8 @@
 import { Annotation } from '@flotilla/api';
 import { ManifestWorkReplicaSet } from '@flotilla/api/ocm';
 import { expect, test } from 'vitest';
+import { buildPolicy, clusterVersion } from '../../testing/policy-builders.ts';
 import type { ManagedPolicy, PolicyExamination } from '../policies/policies.ts';
-import { buildPolicy, clusterVersion } from '../policies/policy-builders.ts';
 import { objectDefinitions } from '../policies/policy-structure.ts';
 import { type ValidationInput, validateUpgrade } from './validation.ts';
 

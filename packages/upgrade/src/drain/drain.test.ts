@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { buildBudget, buildNode, buildPod } from '../upgrade-builders.ts';
+import { buildBudget, buildNode, buildPod } from '../../testing/upgrade-builders.ts';
 import { cordonOf } from './cordon.ts';
 import { type DrainSettings, drainMoments, isDrainDue, planDrain } from './drain.ts';
 import { protects } from './selector.ts';

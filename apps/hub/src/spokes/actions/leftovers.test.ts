@@ -1,8 +1,8 @@
 import { Annotation, Label } from '@flotilla/api';
 import { ManagedCluster, ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
 import { type BackupState, ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { ManualClock } from '@flotilla/pace/testing';
 import { ApiError, createLogger, createMetrics } from '@flotilla/runtime';
-import { ManualClock } from '@flotilla/runtime/testing';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type BackupInputs, backupTeardown, createBackupJob } from '../../backup/job.ts';
 import { SpokeJobEngine } from '../../spoke-job/engine.ts';

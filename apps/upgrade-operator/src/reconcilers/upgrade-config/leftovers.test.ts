@@ -1,8 +1,8 @@
 import { ClusterVersion } from '@flotilla/api/config';
 import { MachineLabel, MachineSet } from '@flotilla/api/machine';
 import { CHANNEL_ANNOTATION } from '@flotilla/api/managed';
+import { ManualClock } from '@flotilla/pace/testing';
 import { createLogger } from '@flotilla/runtime';
-import { ManualClock } from '@flotilla/runtime/testing';
 import { expect, test } from 'vitest';
 import { Leftovers } from './leftovers.ts';
 

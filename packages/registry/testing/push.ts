@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream';
 import { mapConcurrently } from '@flotilla/pace';
-import type { BlobStore } from './blob-store.ts';
-import type { RegistryClient } from './client.ts';
-import { isTransient, RegistryError, RegistryErrorCode } from './errors.ts';
+import type { BlobStore } from '../src/blob-store.ts';
+import type { RegistryClient } from '../src/client.ts';
+import { isTransient, RegistryError, RegistryErrorCode } from '../src/errors.ts';
+import { formatImageReference, type ImageReference } from '../src/image-reference.ts';
+import { type Descriptor, MAX_MANIFEST_BYTES } from '../src/manifest.ts';
 import { listImageParts } from './image-graph.ts';
-import { formatImageReference, type ImageReference } from './image-reference.ts';
-import { type Descriptor, MAX_MANIFEST_BYTES } from './manifest.ts';
 
 /** What to push and where. */
 export interface PushOptions {

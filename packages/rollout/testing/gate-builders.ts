@@ -1,5 +1,5 @@
 /** Gates for tests. */
-import type { GateInput } from './gates.ts';
+import type { GateInput } from '../src/gates/gates.ts';
 
 /** All gates open, for two clusters without jobs. */
 export const openGates: GateInput = {

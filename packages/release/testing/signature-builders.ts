@@ -1,5 +1,5 @@
 import { createMessage, generateKey, type PrivateKey, type PublicKey, sign } from 'openpgp';
-import type { SignatureStore } from './verify-release.ts';
+import type { SignatureStore } from '../src/signatures/verify-release.ts';
 
 /** A key made for a test. */
 export interface TestKey {

@@ -1,6 +1,6 @@
-import { type CrdManifest, crd } from '../crd.ts';
-import { anyObject } from '../schema-parts.ts';
-import { FileIntegrity, Machine, MachineConfigPool, MachineSet } from './kinds.ts';
+import { type CrdManifest, crd } from '../src/crd.ts';
+import { FileIntegrity, Machine, MachineConfigPool, MachineSet } from '../src/machine/kinds.ts';
+import { anyObject } from '../src/schema-parts.ts';
 
 /** CRDs of machines and their configuration: clusters that have them have them from their release; for tests and the demo. */
 export function machineCrds(): CrdManifest[] {

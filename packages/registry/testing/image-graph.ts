@@ -1,5 +1,5 @@
-import type { BlobStore } from './blob-store.ts';
-import { type Descriptor, ImageIndex, ImageManifest, isIndexType, MAX_MANIFEST_BYTES, parseDocument } from './manifest.ts';
+import type { BlobStore } from '../src/blob-store.ts';
+import { type Descriptor, ImageIndex, ImageManifest, isIndexType, MAX_MANIFEST_BYTES, parseDocument } from '../src/manifest.ts';
 
 /** What an image consists of in a store: manifests children first, and every blob once. */
 export interface ImageParts {

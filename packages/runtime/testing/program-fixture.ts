@@ -1,8 +1,8 @@
 /** For this package's tests: a program that does what its first argument says. */
 import { once } from 'node:events';
 import { z } from 'zod';
-import { option, readOptions } from './options.ts';
-import { runProgram } from './program.ts';
+import { option, readOptions } from '../src/options.ts';
+import { runProgram } from '../src/program.ts';
 
 const rows = [
   ['--port <port>', 'PORT', 'of the probes'],

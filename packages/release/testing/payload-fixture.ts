@@ -1,6 +1,6 @@
 import { stringify } from 'yaml';
-import type { PayloadFile } from './layout.ts';
-import { type Manifest, parseManifests } from './manifest.ts';
+import type { PayloadFile } from '../src/payload/layout.ts';
+import { type Manifest, parseManifests } from '../src/payload/manifest.ts';
 import { buildReleaseHead } from './release-head-builders.ts';
 
 /** A file of a payload from its text, or from an object as JSON. */

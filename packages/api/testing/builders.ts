@@ -1,6 +1,4 @@
-import { ClusterGroupUpgrade } from './ran/cluster-group-upgrade.ts';
-
-export { type FetchByClient, playRedirects, type RedirectCase, type RedirectOutcome, redirectsByRule } from './redirect-case.ts';
+import { ClusterGroupUpgrade } from '../src/ran/cluster-group-upgrade.ts';
 
 /** A ClusterGroupUpgrade with the real schema's defaults; `spec` is merged over one cluster and maxConcurrency 1. */
 export function buildClusterGroupUpgrade(

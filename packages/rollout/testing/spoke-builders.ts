@@ -3,8 +3,8 @@
 import type { KubeObject } from '@flotilla/api';
 import { ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
-import { actionLabels, upgradeLabels } from '../upgrade/labels.ts';
-import { AttemptAnnotation } from './attempts.ts';
+import { AttemptAnnotation } from '../src/spoke/attempts.ts';
+import { actionLabels, upgradeLabels } from '../src/upgrade/labels.ts';
 
 /** The upgrade under test. */
 export const UPGRADE = { namespace: 'ns', name: 'upgrade', uid: 'uid-upgrade' };

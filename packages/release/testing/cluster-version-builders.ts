@@ -1,6 +1,6 @@
 import { ClusterVersion, type UpdateHistory } from '@flotilla/api/config';
-import { UpdateError, type UpdateErrorParts } from '../graph/update-error.ts';
-import type { WorkReport } from './work-report.ts';
+import type { WorkReport } from '../src/cluster-version/work-report.ts';
+import { UpdateError, type UpdateErrorParts } from '../src/graph/update-error.ts';
 
 /** Midnight of the tests. */
 export const NOW = Date.parse('2026-01-02T00:00:00Z');

@@ -6,7 +6,7 @@ import { createServer as createHttpServer, type RequestListener, type Server } f
 import { createServer as createHttpsServer } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { MAX_REDIRECTS } from './redirects.ts';
+import { MAX_REDIRECTS } from '../src/redirects.ts';
 
 /** Fetches a URL with one client, and resolves to the text of the answer; rejects when there is none. */
 export type FetchByClient = (url: URL, how: { readonly ca: string; readonly authorization: string }) => Promise<string>;

@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
-import { MemoryBlobs } from './blob-store.ts';
+import { MemoryBlobs } from '../src/blob-store.ts';
+import { currentPlatform } from '../src/manifest.ts';
 import { listImageParts } from './image-graph.ts';
 import { writeImage } from './image-writer.ts';
-import { currentPlatform } from './manifest.ts';
 
 /** An image on a registry of one's own; disposing ends the registry. */
 export interface ServedImage extends AsyncDisposable {

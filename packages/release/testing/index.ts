@@ -1,0 +1,2 @@
+export { buildReleaseHead } from './release-head-builders.ts';
+export { signatureContent, signed, type TestKey, testKey } from './signature-builders.ts';

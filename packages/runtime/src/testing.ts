@@ -1,1 +1,0 @@
-export { eventually, ManualClock, SkippingClock } from '@flotilla/pace/testing';
