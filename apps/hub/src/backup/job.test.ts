@@ -1,7 +1,7 @@
 import { BackupName, type BackupState } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
+import { buildAction, buildSpoke, buildView, UPGRADE } from '../../testing/observation-builders.ts';
 import type { StepContext } from '../spoke-job/interpret.ts';
-import { buildAction, buildSpoke, buildView, UPGRADE } from '../spoke-job/observation-builders.ts';
 import { decide } from '../spoke-job/step.ts';
 import { type ActionsSpoke, toObservation } from '../spokes/actions/observe.ts';
 import type { Answer } from '../spokes/port/port.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { UPGRADE } from '../spoke-job/observation-builders.ts';
+import { UPGRADE } from '../../testing/observation-builders.ts';
 import { createAction, createView, deleteAction } from '../spokes/actions/hub-objects.ts';
 import { backupNames, createBackupJob } from './job.ts';
 

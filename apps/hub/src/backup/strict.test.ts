@@ -1,6 +1,5 @@
 import { BackupAction, BackupName, type BackupState, BackupView } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
-import type { StepContext } from '../spoke-job/interpret.ts';
 import {
   actionObject,
   buildAction,
@@ -10,7 +9,8 @@ import {
   recordingClient,
   UPGRADE,
   viewObject,
-} from '../spoke-job/observation-builders.ts';
+} from '../../testing/observation-builders.ts';
+import type { StepContext } from '../spoke-job/interpret.ts';
 import { runStep } from '../spoke-job/step.ts';
 import { templateDigest } from '../spokes/actions/hub-objects.ts';
 import { type ActionsSpoke, observeActions, trimView } from '../spokes/actions/observe.ts';

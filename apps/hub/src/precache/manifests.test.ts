@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { ManagedCluster } from '@flotilla/api/ocm';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { clusterObject, UPGRADE } from '../spoke-job/observation-builders.ts';
+import { clusterObject, UPGRADE } from '../../testing/observation-builders.ts';
 import { createAction, createView, deleteAction } from '../spokes/actions/hub-objects.ts';
 import { precacheNames } from './job.ts';
 import { precacheManifests } from './manifests.ts';

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { clusterObject } from '../spoke-job/observation-builders.ts';
+import { clusterObject } from '../../testing/observation-builders.ts';
 import { HOST_PLACES, NODE_PATHS } from './node-paths.ts';
 import { PULLER_VARIABLES } from './puller-variables.ts';
 import { spokeNode } from './spoke-node.ts';

@@ -6,11 +6,11 @@ import type { Dispatcher, StepKey } from '@flotilla/queues';
 import type { UpgradeIdentity } from '@flotilla/rollout';
 import { ApiError, createLogger } from '@flotilla/runtime';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type HubProcess, MemoryHub } from '../../testing/memory-hub.ts';
+import { agentCondition, buildPrecacheSettings, UPGRADE } from '../../testing/observation-builders.ts';
 import { type BackupInputs, createBackupJob } from '../backup/job.ts';
 import { createPrecacheJob } from '../precache/job.ts';
 import { SpokeJobEngine } from './engine.ts';
-import { type HubProcess, MemoryHub } from './memory-hub.ts';
-import { agentCondition, buildPrecacheSettings, UPGRADE } from './observation-builders.ts';
 import { createSpokeStep, type SpokeStepResult } from './spoke-step.ts';
 
 const SPOKE = 'spoke';

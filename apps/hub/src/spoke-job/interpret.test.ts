@@ -1,12 +1,12 @@
 import { PrecacheState } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
+import { absent, context, failed, late, pending, unknown } from '../../testing/interpret-case.ts';
+import { preparing } from '../../testing/interpret-preparing.cases.ts';
+import { running } from '../../testing/interpret-running.cases.ts';
+import { buildSpoke, buildView, foundJob, foundNamespace } from '../../testing/observation-builders.ts';
 import { precacheNames } from '../precache/job.ts';
 import { toObservation } from '../spokes/actions/observe.ts';
 import type { Answer } from '../spokes/port/port.ts';
-import { absent, context, failed, late, pending, unknown } from './interpret-case.ts';
-import { preparing } from './interpret-preparing.cases.ts';
-import { running } from './interpret-running.cases.ts';
-import { buildSpoke, buildView, foundJob, foundNamespace } from './observation-builders.ts';
 import { decide } from './step.ts';
 
 const rows = [...preparing, ...running];

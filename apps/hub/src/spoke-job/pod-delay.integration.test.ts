@@ -7,10 +7,10 @@ import type { Client } from '@flotilla/runtime';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
+import { buildPrecacheSettings, clusterObject, UPGRADE } from '../../testing/observation-builders.ts';
 import { createPrecacheJob, precacheNames } from '../precache/job.ts';
 import { observeActions, toObservation, trimView } from '../spokes/actions/observe.ts';
 import type { StepContext } from './interpret.ts';
-import { buildPrecacheSettings, clusterObject, UPGRADE } from './observation-builders.ts';
 import { decide } from './step.ts';
 
 const { namespace, job } = SpokeName;

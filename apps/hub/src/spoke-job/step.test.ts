@@ -1,11 +1,6 @@
 import { Label } from '@flotilla/api';
 import type { PrecacheState } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
-import { createPrecacheJob } from '../precache/job.ts';
-import type { ActionsSpoke } from '../spokes/actions/observe.ts';
-import type { SpokeTask } from '../spokes/port/port.ts';
-import { RETRY_BUDGET } from '../spokes/port/refusals.ts';
-import type { StepContext } from './interpret.ts';
 import {
   actionObject,
   buildAction,
@@ -18,7 +13,12 @@ import {
   reachBuilt,
   recordingClient,
   UPGRADE,
-} from './observation-builders.ts';
+} from '../../testing/observation-builders.ts';
+import { createPrecacheJob } from '../precache/job.ts';
+import type { ActionsSpoke } from '../spokes/actions/observe.ts';
+import type { SpokeTask } from '../spokes/port/port.ts';
+import { RETRY_BUDGET } from '../spokes/port/refusals.ts';
+import type { StepContext } from './interpret.ts';
 import { runStep } from './step.ts';
 
 const now = 10_000_000;

@@ -1,9 +1,9 @@
 import { Label } from '@flotilla/api';
 import { ClusterClaim, type ManagedCluster } from '@flotilla/api/ocm';
 import { describe, expect, test } from 'vitest';
-import { actionObject, clusterObject, viewObject } from '../spoke-job/observation-builders.ts';
+import { actionObject, clusterObject, viewObject } from '../../testing/observation-builders.ts';
+import { workOf } from '../../testing/work-builders.ts';
 import { chooseTransport, type Transport, wayTaken } from './choice.ts';
-import { workOf } from './work/work-builders.ts';
 
 const view = viewObject('view-precache-namespace');
 const leftover = viewObject('view-precache-namespace-leftover', undefined, { [Label.leftover]: 'true' });

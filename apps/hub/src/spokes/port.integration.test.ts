@@ -5,7 +5,7 @@ import { ranCrds, SpokeName } from '@flotilla/api/ran';
 import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
 import { registerSpokes, type SimulatedSpokes, startSimulatedSpokes } from '@flotilla/control-plane/simulators';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { PortDriver, PortHub } from './port-case.ts';
+import { PortDriver, PortHub } from '../../testing/port-case.ts';
 
 const WAYS = ['actions', 'work'] as const;
 const STORIES = [

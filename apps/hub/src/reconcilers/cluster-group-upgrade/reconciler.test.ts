@@ -5,9 +5,9 @@ import { objectDefinitions, PLACEMENT_APP } from '@flotilla/rollout';
 import { buildClusterGroupUpgrade, buildWork, UPGRADE } from '@flotilla/rollout/testing';
 import { createLogger, createMetrics, type EventToRecord, systemClock } from '@flotilla/runtime';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { MemoryHub } from '../../../testing/memory-hub.ts';
 import { createCaches, fillCaches } from '../../caches.ts';
 import { RolloutEngine } from '../../rollout/engine.ts';
-import { MemoryHub } from '../../spoke-job/memory-hub.ts';
 import type { UpgradeJobs } from './jobs.ts';
 import { UpgradeReconciler } from './reconciler.ts';
 

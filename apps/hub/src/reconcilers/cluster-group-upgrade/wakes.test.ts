@@ -3,8 +3,8 @@ import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { buildChild, buildCluster, buildClusterGroupUpgrade, buildPolicy } from '@flotilla/rollout/testing';
 import { createLogger, createMetrics } from '@flotilla/runtime';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { MemoryHub } from '../../../testing/memory-hub.ts';
 import { createCaches, fillCaches } from '../../caches.ts';
-import { MemoryHub } from '../../spoke-job/memory-hub.ts';
 import { upgradesOf, watchesOf } from './wakes.ts';
 
 const POLICY = buildPolicy('p');

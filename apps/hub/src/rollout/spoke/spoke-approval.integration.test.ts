@@ -4,7 +4,7 @@ import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers'
 import { type SimulatedSpokes, type StoredObject, startSimulatedSpokes } from '@flotilla/control-plane/simulators';
 import { eventually } from '@flotilla/pace/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { attempt, running, SpokeHub, type StepProcess, stepOf } from './spoke-hub.ts';
+import { attempt, running, SpokeHub, type StepProcess, stepOf } from '../../../testing/spoke-hub.ts';
 
 const SPOKES = ['plain', 'conflict', 'refused', 'crashed', 'automatic', 'away', 'shared', 'done'] as const;
 type Spoke = (typeof SPOKES)[number];

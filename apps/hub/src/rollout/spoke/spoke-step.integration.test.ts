@@ -4,7 +4,7 @@ import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
 import { eventually } from '@flotilla/pace/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { attempt, ended, isCurrent, preparing, running, runStep, SpokeHub, type StepProcess, stepOf } from './spoke-hub.ts';
+import { attempt, ended, isCurrent, preparing, running, runStep, SpokeHub, type StepProcess, stepOf } from '../../../testing/spoke-hub.ts';
 
 let server: ApiServer;
 let hub: SpokeHub;

@@ -4,10 +4,10 @@ import { type BackupState, ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { ManualClock } from '@flotilla/pace/testing';
 import { ApiError, createLogger, createMetrics } from '@flotilla/runtime';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type HubProcess, MemoryHub } from '../../../testing/memory-hub.ts';
+import { agentCondition, clusterObject, UPGRADE } from '../../../testing/observation-builders.ts';
 import { type BackupInputs, backupTeardown, createBackupJob } from '../../backup/job.ts';
 import { SpokeJobEngine } from '../../spoke-job/engine.ts';
-import { type HubProcess, MemoryHub } from '../../spoke-job/memory-hub.ts';
-import { agentCondition, clusterObject, UPGRADE } from '../../spoke-job/observation-builders.ts';
 import { Teardown } from '../../spoke-job/teardown.ts';
 import { startLeftovers } from './leftovers.ts';
 

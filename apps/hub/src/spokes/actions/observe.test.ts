@@ -1,8 +1,8 @@
 import { ManagedClusterAction, Policy } from '@flotilla/api/ocm';
 import { describe, expect, test } from 'vitest';
+import { actionObject, agentCondition, clusterObject, UPGRADE, viewObject } from '../../../testing/observation-builders.ts';
 import { precacheNames } from '../../precache/job.ts';
 import { trimChild } from '../../reconcilers/cluster-group-upgrade/observe.ts';
-import { actionObject, agentCondition, clusterObject, UPGRADE, viewObject } from '../../spoke-job/observation-builders.ts';
 import type { Answer } from '../port/port.ts';
 import { type CachedSpoke, observeActions, readAnswer, readReport, trimAction, trimView } from './observe.ts';
 

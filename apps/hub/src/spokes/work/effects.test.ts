@@ -2,7 +2,6 @@ import { Annotation } from '@flotilla/api';
 import { MAX_WORK_BYTES, ManifestWork, WORK_FINALIZER } from '@flotilla/api/ocm';
 import type { SpokeJobEffect } from '@flotilla/machines';
 import { expect, test } from 'vitest';
-import { createPrecacheJob, precacheNames } from '../../precache/job.ts';
 import {
   buildAction,
   buildPrecacheSettings,
@@ -11,13 +10,14 @@ import {
   clusterObject,
   recordingClient,
   UPGRADE,
-} from '../../spoke-job/observation-builders.ts';
+} from '../../../testing/observation-builders.ts';
+import { CREATED_AT, OURS, there, type WorkCase, workOf } from '../../../testing/work-builders.ts';
+import { createPrecacheJob, precacheNames } from '../../precache/job.ts';
 import type { ActionObservation } from '../actions/observe.ts';
 import type { SpokeTask } from '../port/port.ts';
 import { WorkRun } from './effects.ts';
 import { frozenMark } from './manifest-work.ts';
 import { observeWork } from './observe.ts';
-import { CREATED_AT, OURS, there, type WorkCase, workOf } from './work-builders.ts';
 
 const SECOND = 1000;
 const job = createPrecacheJob(buildPrecacheSettings());

@@ -1,11 +1,11 @@
 import { Annotation, Label } from '@flotilla/api';
 import { ManifestWork } from '@flotilla/api/ocm';
 import { describe, expect, test } from 'vitest';
+import { UPGRADE } from '../../../testing/observation-builders.ts';
 import { precacheNames } from '../../precache/job.ts';
 import { precacheManifests } from '../../precache/manifests.ts';
 import { spokeNode } from '../../precache/spoke-node.ts';
 import type { JobProfile } from '../../precache/workload-inputs.ts';
-import { UPGRADE } from '../../spoke-job/observation-builders.ts';
 import { buildJobWork, frozenConfigs } from './manifest-work.ts';
 
 const manifestsOf = (profile: JobProfile) =>

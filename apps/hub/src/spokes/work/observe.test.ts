@@ -1,15 +1,15 @@
 import { type PrecacheState, PullerReport } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
+import { away, lastSeen, silent } from '../../../testing/interpret-case.ts';
+import { buildPrecacheSettings, clusterObject, UPGRADE } from '../../../testing/observation-builders.ts';
+import { CREATED_AT, OURS, there, type Values, type WorkCase, workOf } from '../../../testing/work-builders.ts';
 import { createPrecacheJob, precacheNames } from '../../precache/job.ts';
 import type { StepContext } from '../../spoke-job/interpret.ts';
-import { away, lastSeen, silent } from '../../spoke-job/interpret-case.ts';
-import { buildPrecacheSettings, clusterObject, UPGRADE } from '../../spoke-job/observation-builders.ts';
 import { decide } from '../../spoke-job/step.ts';
 import { UNANSWERED_MS } from '../port/ending-work.ts';
 import { RETRY_BUDGET } from '../port/refusals.ts';
 import { frozenMark } from './manifest-work.ts';
 import { type CachedWorks, observeWork } from './observe.ts';
-import { CREATED_AT, OURS, there, type Values, type WorkCase, workOf } from './work-builders.ts';
 
 const SECOND = 1000;
 const now = CREATED_AT + 5 * SECOND;

@@ -5,14 +5,14 @@ import { ClusterGroupUpgrade, type PrecacheState } from '@flotilla/api/ran';
 import { eventually } from '@flotilla/pace/testing';
 import type { UpgradeIdentity } from '@flotilla/rollout';
 import { type Client, createLogger, createMetrics, WatchCache } from '@flotilla/runtime';
-import { createPrecacheJob, precacheTeardown } from '../precache/job.ts';
-import { agentCondition, buildPrecacheSettings } from '../spoke-job/observation-builders.ts';
-import { runStep } from '../spoke-job/step.ts';
-import { Teardown } from '../spoke-job/teardown.ts';
-import type { Transport } from './choice.ts';
-import { type SpokeJobCaches, upgradeIndexes } from './port/caches.ts';
-import { reachSpoke } from './reach.ts';
-import { transportCaches } from './transport-caches.ts';
+import { createPrecacheJob, precacheTeardown } from '../src/precache/job.ts';
+import { runStep } from '../src/spoke-job/step.ts';
+import { Teardown } from '../src/spoke-job/teardown.ts';
+import type { Transport } from '../src/spokes/choice.ts';
+import { type SpokeJobCaches, upgradeIndexes } from '../src/spokes/port/caches.ts';
+import { reachSpoke } from '../src/spokes/reach.ts';
+import { transportCaches } from '../src/spokes/transport-caches.ts';
+import { agentCondition, buildPrecacheSettings } from './observation-builders.ts';
 
 const job = createPrecacheJob(buildPrecacheSettings({ jobViewSeconds: 1, progressViewSeconds: 1 }));
 

@@ -4,8 +4,8 @@ import { type KubeObject, mergePatched, type Ref, type Resource, refKey } from '
 import { ManagedCluster } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { ApiError, type Client, createLogger, createMetrics, WatchCache, type WatchEvent } from '@flotilla/runtime';
-import { type SpokeJobCaches, upgradeIndexes } from '../spokes/port/caches.ts';
-import { transportCaches } from '../spokes/transport-caches.ts';
+import { type SpokeJobCaches, upgradeIndexes } from '../src/spokes/port/caches.ts';
+import { transportCaches } from '../src/spokes/transport-caches.ts';
 
 interface Entry {
   readonly kind: string;

@@ -2,8 +2,8 @@
 import { Annotation, type Condition, Label } from '@flotilla/api';
 import { type ManifestStatus, ManifestWork, STATUS_FEEDBACK_SYNCED, WORK_APPLIED, WORK_AVAILABLE } from '@flotilla/api/ocm';
 import { PRECACHE_WORK, SpokeName } from '@flotilla/api/ran';
-import { UPGRADE } from '../../spoke-job/observation-builders.ts';
-import { trimJobWork } from './observe.ts';
+import { trimJobWork } from '../src/spokes/work/observe.ts';
+import { UPGRADE } from './observation-builders.ts';
 
 /** When the works of all cases were made, and when agents looked at them. */
 export const CREATED_AT = Date.parse('2026-01-01T00:00:00Z');

@@ -5,12 +5,12 @@ import { CLUSTER_AVAILABLE, ManagedCluster, ManagedClusterAction, ManagedCluster
 import { SpokeName } from '@flotilla/api/ran';
 import type { UpgradeIdentity } from '@flotilla/rollout';
 import { ApiError, type Client } from '@flotilla/runtime';
-import type { PrecacheInputs, PrecacheJob } from '../precache/job.ts';
-import type { PrecacheSettings } from '../precache/settings.ts';
-import { ActionsRun } from '../spokes/actions/effects.ts';
-import { type ActionObservation, type ActionsSpoke, toObservation, type ViewObservation } from '../spokes/actions/observe.ts';
-import type { Answer, SpokeObject, SpokeReach, SpokeTask } from '../spokes/port/port.ts';
-import type { SpokeJobNames } from '../spokes/port/workload.ts';
+import type { PrecacheInputs, PrecacheJob } from '../src/precache/job.ts';
+import type { PrecacheSettings } from '../src/precache/settings.ts';
+import { ActionsRun } from '../src/spokes/actions/effects.ts';
+import { type ActionObservation, type ActionsSpoke, toObservation, type ViewObservation } from '../src/spokes/actions/observe.ts';
+import type { Answer, SpokeObject, SpokeReach, SpokeTask } from '../src/spokes/port/port.ts';
+import type { SpokeJobNames } from '../src/spokes/port/workload.ts';
 
 /** The upgrade under test. */
 export const UPGRADE: UpgradeIdentity = { namespace: 'default', name: 'upgrade', uid: 'uid-1' };

@@ -1,9 +1,9 @@
 /** What the cases of `decide` are made of. */
 import type { PrecacheState } from '@flotilla/api/ran';
-import { createPrecacheJob } from '../precache/job.ts';
-import type { ActionsSpoke } from '../spokes/actions/observe.ts';
-import type { Answer } from '../spokes/port/port.ts';
-import type { StepContext } from './interpret.ts';
+import { createPrecacheJob } from '../src/precache/job.ts';
+import type { StepContext } from '../src/spoke-job/interpret.ts';
+import type { ActionsSpoke } from '../src/spokes/actions/observe.ts';
+import type { Answer } from '../src/spokes/port/port.ts';
 import { buildAction, buildPrecacheSettings, foundJob, UPGRADE } from './observation-builders.ts';
 
 /** The job of every case. */
