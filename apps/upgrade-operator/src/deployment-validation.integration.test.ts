@@ -6,10 +6,10 @@ import * as servers from '@flotilla/control-plane/servers';
 import * as simulators from '@flotilla/control-plane/simulators';
 import { eventually } from '@flotilla/pace/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type HostileService, half, say, silence, startHostileService } from './clients/hostile-service.ts';
+import { type HostileService, half, say, silence, startHostileService } from '../testing/hostile-service.ts';
+import { createUpgrade } from '../testing/operator-case.ts';
+import { casesIn, policy } from '../testing/real-world-case.ts';
 import { SERVICES } from './clients/monitoring-access.ts';
-import { createUpgrade } from './operator-case.ts';
-import { casesIn, policy } from './real-world-case.ts';
 
 const Service = resource('v1', 'Service', 'services', true, KubeObject);
 const { ref } = SERVICES.deploymentValidation;

@@ -8,8 +8,8 @@ import { eventually } from '@flotilla/pace/testing';
 import { type Client, WatchCache } from '@flotilla/runtime';
 import { upgraders } from '@flotilla/upgrade';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { MemoryWorld } from './memory-world.ts';
-import { CASE_REF, createUpgrade, installKinds, readEntry, startOperator } from './operator-case.ts';
+import { MemoryWorld } from '../testing/memory-world.ts';
+import { CASE_REF, createUpgrade, installKinds, readEntry, startOperator } from '../testing/operator-case.ts';
 
 const TARGET = '4.14.12';
 const INTEGRITY = { namespace: 'openshift-file-integrity', name: 'osd-fileintegrity' };

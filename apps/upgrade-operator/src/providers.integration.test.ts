@@ -7,8 +7,8 @@ import * as servers from '@flotilla/control-plane/servers';
 import * as simulators from '@flotilla/control-plane/simulators';
 import { eventually } from '@flotilla/pace/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { CASE_REF, createUpgrade } from './operator-case.ts';
-import { AFTER_TARGET, casesIn, policy, TARGET } from './real-world-case.ts';
+import { CASE_REF, createUpgrade } from '../testing/operator-case.ts';
+import { AFTER_TARGET, casesIn, policy, TARGET } from '../testing/real-world-case.ts';
 
 const HOUR = 3_600_000;
 const AFTER_CHANNEL = 'stable-4.15';

@@ -9,10 +9,10 @@ import { systemClock } from '@flotilla/runtime';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { CASE_REF, createUpgrade, readEntry } from '../testing/operator-case.ts';
+import { casesIn, policy, TARGET } from '../testing/real-world-case.ts';
 import { createHttp } from './clients/http.ts';
 import { createPrometheus } from './clients/prometheus.ts';
-import { CASE_REF, createUpgrade, readEntry } from './operator-case.ts';
-import { casesIn, policy, TARGET } from './real-world-case.ts';
 
 const HOUR = 3_600_000;
 

@@ -8,8 +8,16 @@ import { eventually } from '@flotilla/pace/testing';
 import type { Client } from '@flotilla/runtime';
 import { stepConditions, upgraders } from '@flotilla/upgrade';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { MemoryWorld } from './memory-world.ts';
-import { CASE_KEY, CASE_REF, createUpgrade, installKinds, type RunningOperator, readEntry, startOperator } from './operator-case.ts';
+import { MemoryWorld } from '../testing/memory-world.ts';
+import {
+  CASE_KEY,
+  CASE_REF,
+  createUpgrade,
+  installKinds,
+  type RunningOperator,
+  readEntry,
+  startOperator,
+} from '../testing/operator-case.ts';
 
 const TARGET = '4.14.12';
 const OFFERS = { 'stable-4.14': [TARGET], 'stable-4.15': ['4.15.3'] };

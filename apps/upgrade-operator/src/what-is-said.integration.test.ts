@@ -5,8 +5,8 @@ import { type ClusterActors, clearCluster, createSmallCluster, startClusterActor
 import { eventually } from '@flotilla/pace/testing';
 import type { Client } from '@flotilla/runtime';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { MemoryWorld } from './memory-world.ts';
-import { CASE_REF, createUpgrade, installKinds, type RunningOperator, readEntry, startOperator } from './operator-case.ts';
+import { MemoryWorld } from '../testing/memory-world.ts';
+import { CASE_REF, createUpgrade, installKinds, type RunningOperator, readEntry, startOperator } from '../testing/operator-case.ts';
 import type { Ports } from './ports.ts';
 
 const TARGET = '4.14.12';

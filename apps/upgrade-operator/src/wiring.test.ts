@@ -1,8 +1,8 @@
 import { OPERATOR_NAMESPACE } from '@flotilla/api/managed';
 import { type Client, createLogger, createMetrics, systemClock } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
+import { startHostileService } from '../testing/hostile-service.ts';
 import { createCaches } from './caches.ts';
-import { startHostileService } from './clients/hostile-service.ts';
 import { readConfig } from './config.ts';
 import type { Ports } from './ports.ts';
 import { createPorts } from './wiring.ts';

@@ -9,9 +9,9 @@ import { eventually } from '@flotilla/pace/testing';
 import { type Client, WatchCache } from '@flotilla/runtime';
 import { type StepName, upgraders } from '@flotilla/upgrade';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { MemoryWorld } from './memory-world.ts';
-import { CASE_REF, createUpgrade, installKinds } from './operator-case.ts';
-import { MemoryOcm, MortalOperator } from './withdrawn-case.ts';
+import { MemoryWorld } from '../testing/memory-world.ts';
+import { CASE_REF, createUpgrade, installKinds } from '../testing/operator-case.ts';
+import { MemoryOcm, MortalOperator } from '../testing/withdrawn-case.ts';
 
 const TARGET = '4.14.12';
 const NEXT = '4.14.13';

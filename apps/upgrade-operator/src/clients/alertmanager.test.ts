@@ -1,7 +1,7 @@
 import { systemClock } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
+import { answer, say, startHostileService } from '../../testing/hostile-service.ts';
 import { createAlertmanager } from './alertmanager.ts';
-import { answer, say, startHostileService } from './hostile-service.ts';
 
 const open = (url: URL) =>
   createAlertmanager({

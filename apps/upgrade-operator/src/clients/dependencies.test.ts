@@ -1,7 +1,7 @@
 import { systemClock } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
+import { cut, type Reply, say, silence, startHostileService } from '../../testing/hostile-service.ts';
 import { createDependencyProbe } from './dependencies.ts';
-import { cut, type Reply, say, silence, startHostileService } from './hostile-service.ts';
 
 const probe = () => createDependencyProbe({ clock: systemClock, retry: { retries: 2, baseMs: 1, jitter: 0, maxMs: 2 } });
 

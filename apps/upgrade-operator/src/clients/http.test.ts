@@ -3,8 +3,8 @@ import { ManualClock } from '@flotilla/pace/testing';
 import { systemClock } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { answer, cut, half, type Reply, say, silence, startHostileService } from '../../testing/hostile-service.ts';
 import { ServiceError, ServiceErrorCode } from './errors.ts';
-import { answer, cut, half, type Reply, say, silence, startHostileService } from './hostile-service.ts';
 import { createHttp, type HttpOptions } from './http.ts';
 import { DEFAULT_RETRY, retryDelayMs } from './retry.ts';
 

@@ -1,10 +1,10 @@
 import { systemClock } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
+import { answer, cut, half, type Reply, say, silence, startHostileService } from '../../testing/hostile-service.ts';
 import { createAlertmanager } from './alertmanager.ts';
 import { createDependencyProbe } from './dependencies.ts';
 import { createDeploymentValidation } from './deployment-validation.ts';
 import { ServiceErrorCode } from './errors.ts';
-import { answer, cut, half, type Reply, say, silence, startHostileService } from './hostile-service.ts';
 import { createOcm } from './ocm.ts';
 import { createPrometheus } from './prometheus.ts';
 

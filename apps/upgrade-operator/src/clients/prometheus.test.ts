@@ -1,6 +1,6 @@
 import { systemClock } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
-import { answer, type Reply, startHostileService } from './hostile-service.ts';
+import { answer, type Reply, startHostileService } from '../../testing/hostile-service.ts';
 import { createPrometheus } from './prometheus.ts';
 
 const open = (url: URL) =>

@@ -1,6 +1,6 @@
 import { systemClock } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
-import { answer, say, startHostileService } from './hostile-service.ts';
+import { answer, say, startHostileService } from '../../testing/hostile-service.ts';
 import { createUpdateGraph } from './update-graph.ts';
 
 const clusterId = '00000000-0000-4000-8000-000000000001';

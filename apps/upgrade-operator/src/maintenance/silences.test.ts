@@ -1,6 +1,6 @@
 import { ManualClock } from '@flotilla/pace/testing';
 import { describe, expect, test } from 'vitest';
-import { MemoryAlertmanager } from './memory-alertmanager.ts';
+import { MemoryAlertmanager } from '../../testing/memory-alertmanager.ts';
 import { createSilences } from './silences.ts';
 
 const MINUTE = 60_000;

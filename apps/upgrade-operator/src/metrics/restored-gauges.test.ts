@@ -1,6 +1,6 @@
 import type { UpgradeHistory } from '@flotilla/api/managed';
 import { expect, test } from 'vitest';
-import { MemoryWorld } from '../memory-world.ts';
+import { MemoryWorld } from '../../testing/memory-world.ts';
 import { restoreGauges } from './restored-gauges.ts';
 
 const is = (status: 'True' | 'False', ...types: string[]) => types.map((type) => ({ type, status }));

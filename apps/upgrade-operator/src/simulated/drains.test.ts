@@ -2,7 +2,7 @@ import { Node, Pod } from '@flotilla/api/core';
 import { MachineConfigAnnotation } from '@flotilla/api/machine';
 import { createSmallCluster, startClusterActors } from '@flotilla/control-plane/simulators';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { SimulatedOperator } from './operator.ts';
+import { SimulatedOperator } from '../../testing/simulated/operator.ts';
 
 let operator: SimulatedOperator;
 beforeEach(async () => {

@@ -1,7 +1,7 @@
 import { UpgradeCondition } from '@flotilla/api/managed';
 import { createSmallCluster, startClusterActors } from '@flotilla/control-plane/simulators';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { SimulatedOperator } from './operator.ts';
+import { SimulatedOperator } from '../../testing/simulated/operator.ts';
 
 let operator: SimulatedOperator;
 beforeEach(async () => {

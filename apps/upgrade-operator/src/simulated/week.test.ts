@@ -1,8 +1,8 @@
 import { createSmallCluster, startClusterActors } from '@flotilla/control-plane/simulators';
 import { expect, test } from 'vitest';
-import { SimulatedOperator } from './operator.ts';
-import { type Row, rowText } from './recorder.ts';
-import { WEEK } from './week-table.ts';
+import { SimulatedOperator } from '../../testing/simulated/operator.ts';
+import { type Row, rowText } from '../../testing/simulated/recorder.ts';
+import { WEEK } from '../../testing/simulated/week-table.ts';
 
 /** Ten thousand minutes are two seconds of work on a machine that has nothing else to do. */
 const PATIENCE_MS = 240_000;

@@ -3,10 +3,10 @@ import { Machine, MachineConfigPool, MachineSet } from '@flotilla/api/machine';
 import type { StepCondition } from '@flotilla/api/managed';
 import { upgraders } from '@flotilla/upgrade';
 import { describe, expect, test } from 'vitest';
-import { MemoryWorld } from '../memory-world.ts';
+import { MemoryWorld } from '../../testing/memory-world.ts';
+import { NOW, runStepCase, type StepCase } from '../../testing/step-case.ts';
 import { stepsOf } from '../upgraders.ts';
 import { WithdrawnError } from './step.ts';
-import { NOW, runStepCase, type StepCase } from './step-case.ts';
 
 const MINUTE = 60_000;
 const minutesAgo = (minutes: number) => new Date(NOW - minutes * MINUTE).toISOString();

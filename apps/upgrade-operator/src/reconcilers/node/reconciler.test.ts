@@ -5,9 +5,9 @@ import { UpgradeConfig } from '@flotilla/api/managed';
 import { ManualClock } from '@flotilla/pace/testing';
 import { type Client, createLogger, createMetrics } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
+import { MemoryWorld } from '../../../testing/memory-world.ts';
 import { createCaches } from '../../caches.ts';
 import type { DrainContext, DrainState } from '../../drain/node-drains.ts';
-import { MemoryWorld } from '../../memory-world.ts';
 import { startNodeKeeper } from './reconciler.ts';
 
 type Fields = Record<string, unknown>;

@@ -4,11 +4,11 @@ import { ConfigMap, Event, Namespace, Secret } from '@flotilla/api/core';
 import { OPERATOR_CONFIG_MAP, OPERATOR_NAMESPACE, type StepCondition, UpgradeConfig, type UpgradeHistory } from '@flotilla/api/managed';
 import { eventually } from '@flotilla/pace/testing';
 import { type Client, createLogger, createMetrics, isNotFound, systemClock } from '@flotilla/runtime';
-import { createAlertmanager } from './clients/alertmanager.ts';
-import { readConfig } from './config.ts';
-import { runOperator } from './operator.ts';
+import { createAlertmanager } from '../src/clients/alertmanager.ts';
+import { readConfig } from '../src/config.ts';
+import { runOperator } from '../src/operator.ts';
+import { createPortsWith } from '../src/wiring.ts';
 import { CASE_REF, installKinds } from './operator-case.ts';
-import { createPortsWith } from './wiring.ts';
 
 /** Where every case upgrades to. */
 export const TARGET = '4.14.12';

@@ -1,9 +1,9 @@
 /** What an operator's owners, monitoring and Alertmanager see of it, minute by minute: for tests. */
 import type { NotificationState } from '@flotilla/api/managed';
 import { Registry } from 'prom-client';
-import type { MemoryAlertmanager } from '../maintenance/memory-alertmanager.ts';
-import { createOperatorMetrics, type OperatorMetrics } from '../metrics/upgrade-metrics.ts';
-import type { Notifier } from '../ports.ts';
+import { createOperatorMetrics, type OperatorMetrics } from '../../src/metrics/upgrade-metrics.ts';
+import type { Notifier } from '../../src/ports.ts';
+import type { MemoryAlertmanager } from '../memory-alertmanager.ts';
 
 /** One thing that became otherwise. */
 export interface Row {

@@ -3,16 +3,16 @@ import { refKey } from '@flotilla/api';
 import { OPERATOR_NAMESPACE, UPGRADE_CONFIG_NAME, type UpgradeType } from '@flotilla/api/managed';
 import { type Client, createLogger, createMetrics, systemClock } from '@flotilla/runtime';
 import type { StepName } from '@flotilla/upgrade';
-import type { OcmClient } from './clients/ocm.ts';
-import { OcmCluster, OcmPolicy, OcmPolicyState } from './clients/ocm-answers.ts';
-import { readConfig } from './config.ts';
-import { createProvider } from './managers/provider.ts';
-import { runSync } from './managers/sync-loop.ts';
+import type { OcmClient } from '../src/clients/ocm.ts';
+import { OcmCluster, OcmPolicy, OcmPolicyState } from '../src/clients/ocm-answers.ts';
+import { readConfig } from '../src/config.ts';
+import { createProvider } from '../src/managers/provider.ts';
+import { runSync } from '../src/managers/sync-loop.ts';
+import { type PortsFactory, runOperator } from '../src/operator.ts';
+import type { Ports } from '../src/ports.ts';
+import { type Step, waiting } from '../src/steps/step.ts';
+import { stepsOf } from '../src/upgraders.ts';
 import type { MemoryWorld } from './memory-world.ts';
-import { type PortsFactory, runOperator } from './operator.ts';
-import type { Ports } from './ports.ts';
-import { type Step, waiting } from './steps/step.ts';
-import { stepsOf } from './upgraders.ts';
 
 /** OCM, as far as it decides on upgrades. */
 export class MemoryOcm {

@@ -6,12 +6,12 @@ import { type NotificationState, UpgradeConfig, type UpgradeHistory } from '@flo
 import { ManualClock } from '@flotilla/pace/testing';
 import { createLogger } from '@flotilla/runtime';
 import { isCommenced, type ObservedCluster, targetOf } from '@flotilla/upgrade';
-import type { ClusterWrites } from '../cluster-writes.ts';
-import type { DrainState } from '../drain/node-drains.ts';
-import { MemoryWorld } from '../memory-world.ts';
-import type { OperatorConfig } from '../ports.ts';
-import { stepsOf } from '../upgraders.ts';
-import { type StepContext, type StepOutcome, WithdrawnError } from './step.ts';
+import type { ClusterWrites } from '../src/cluster-writes.ts';
+import type { DrainState } from '../src/drain/node-drains.ts';
+import type { OperatorConfig } from '../src/ports.ts';
+import { type StepContext, type StepOutcome, WithdrawnError } from '../src/steps/step.ts';
+import { stepsOf } from '../src/upgraders.ts';
+import { MemoryWorld } from './memory-world.ts';
 
 type Fields = Record<string, unknown>;
 

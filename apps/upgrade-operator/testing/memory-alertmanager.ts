@@ -1,7 +1,7 @@
 /** Alertmanager's silences in memory, as the real one keeps them (a test holds both to the same answers): for tests. */
 import type { Clock } from '@flotilla/runtime';
-import type { Alertmanager, NewSilence, Silence } from '../clients/alertmanager.ts';
-import { ServiceError, ServiceErrorCode } from '../clients/errors.ts';
+import type { Alertmanager, NewSilence, Silence } from '../src/clients/alertmanager.ts';
+import { ServiceError, ServiceErrorCode } from '../src/clients/errors.ts';
 
 /** How long an expired silence is remembered, as the real one does by default. */
 const RETENTION_MS = 120 * 3_600_000;

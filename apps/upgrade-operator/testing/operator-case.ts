@@ -8,11 +8,11 @@ import { machineCrds } from '@flotilla/api/testing';
 import { eventually } from '@flotilla/pace/testing';
 import { type Client, createLogger, createMetrics, systemClock } from '@flotilla/runtime';
 import { z } from 'zod';
-import { readConfig } from './config.ts';
+import { readConfig } from '../src/config.ts';
+import { runOperator } from '../src/operator.ts';
+import { done, type Step } from '../src/steps/step.ts';
+import { stepsOf } from '../src/upgraders.ts';
 import type { MemoryWorld } from './memory-world.ts';
-import { runOperator } from './operator.ts';
-import { done, type Step } from './steps/step.ts';
-import { stepsOf } from './upgraders.ts';
 
 /** The UpgradeConfig of every case. */
 export const CASE_REF = { namespace: OPERATOR_NAMESPACE, name: UPGRADE_CONFIG_NAME };

@@ -2,7 +2,7 @@ import { type AlertmanagerServer, startAlertmanager } from '@flotilla/control-pl
 import { eventually } from '@flotilla/pace/testing';
 import { systemClock } from '@flotilla/runtime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Alertmanager, createAlertmanager, type NewSilence } from '../clients/alertmanager.ts';
+import { type Alertmanager, createAlertmanager, type NewSilence } from '../src/clients/alertmanager.ts';
 import { MemoryAlertmanager } from './memory-alertmanager.ts';
 
 const SECOND = 1_000;

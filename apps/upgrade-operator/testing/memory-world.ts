@@ -1,9 +1,9 @@
 /** What is around a cluster, in memory: for tests. It stays when an operator ends, and another one finds it as it is. */
 import { type Clock, createChannel, type EventToRecord, systemClock } from '@flotilla/runtime';
-import { MemoryAlertmanager } from './maintenance/memory-alertmanager.ts';
-import { isControlPlane, isWorkers } from './maintenance/silence-texts.ts';
-import { createSilences } from './maintenance/silences.ts';
-import type { HealthVerdict, OperatorConfig, Ports, ProviderProblem, UpgradeMetrics } from './ports.ts';
+import { isControlPlane, isWorkers } from '../src/maintenance/silence-texts.ts';
+import { createSilences } from '../src/maintenance/silences.ts';
+import type { HealthVerdict, OperatorConfig, Ports, ProviderProblem, UpgradeMetrics } from '../src/ports.ts';
+import { MemoryAlertmanager } from './memory-alertmanager.ts';
 
 /** A configuration with which nothing takes long; minutes. */
 export const testConfig: OperatorConfig = {
