@@ -11,7 +11,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['packages/*/src/**/*.test.ts', 'apps/*/src/**/*.test.ts', 'tools/src/**/*.test.ts', 'demo/src/**/*.test.ts'],
+          include: ['{packages,apps}/*/{src,testing}/**/*.test.ts', '{tools,demo}/src/**/*.test.ts'],
           exclude: ['**/*.integration.test.ts', '**/*.fuzz.test.ts'],
           // Nearly all of the time of these would go into importing the same modules for each file; none leaves anything behind in them.
           isolate: false,

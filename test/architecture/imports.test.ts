@@ -26,7 +26,7 @@ const LIBRARIES: Record<string, readonly string[]> = {
 const EMBEDDED = ['@flotilla/hub/program'];
 
 /** What tests of an app or a package share lies beside its source. */
-const TEST_SUPPORT = /^(packages|apps)\/[^/]+\/testing\/|(-builders|-case|\.cases)\.ts$|\/simulated\//;
+const TEST_SUPPORT = /^(packages|apps)\/[^/]+\/testing\//;
 
 interface Source {
   /** Path from the root, with slashes. */

@@ -5,8 +5,8 @@ import { startApiServer } from '@flotilla/control-plane/servers';
 import { startFakeOperators } from '@flotilla/control-plane/simulators';
 import { WatchCache } from '@flotilla/runtime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { DRIFT_NAMESPACE, type DriftCase, driftCases } from './drift-cases.ts';
-import { imageOf, kinds, type RunningOperator, type TestRelease, World } from './world-case.ts';
+import { DRIFT_NAMESPACE, type DriftCase, driftCases } from '../testing/drift-cases.ts';
+import { imageOf, kinds, type RunningOperator, type TestRelease, World } from '../testing/world-case.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

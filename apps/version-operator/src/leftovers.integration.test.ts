@@ -4,7 +4,7 @@ import { startApiServer } from '@flotilla/control-plane/servers';
 import { createLogger, WatchCache } from '@flotilla/runtime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { configMap, imageOf, kinds, type RunningOperator, type TestRelease, World } from './world-case.ts';
+import { configMap, imageOf, kinds, type RunningOperator, type TestRelease, World } from '../testing/world-case.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -4,7 +4,7 @@ import { buildOpenDefinition } from '@flotilla/api/testing';
 import { startApiServer } from '@flotilla/control-plane/servers';
 import { startFakeOperators } from '@flotilla/control-plane/simulators';
 import { expect, test } from 'vitest';
-import { component, configMap, deployment, imageOf, kinds, scriptOf, type TestRelease, World } from './world-case.ts';
+import { component, configMap, deployment, imageOf, kinds, scriptOf, type TestRelease, World } from '../testing/world-case.ts';
 
 const own = { namespace: 'openshift-cluster-version' };
 const createOnly = { annotations: { 'release.openshift.io/create-only': 'true' } };

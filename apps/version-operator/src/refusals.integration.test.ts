@@ -4,7 +4,7 @@ import { KubeObject, untyped } from '@flotilla/api';
 import { startApiServer } from '@flotilla/control-plane/servers';
 import { type Clock, createLogger, systemClock } from '@flotilla/runtime';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { configMap, imageOf, type RunningOperator, type TestRelease, World } from './world-case.ts';
+import { configMap, imageOf, type RunningOperator, type TestRelease, World } from '../testing/world-case.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 const NS = 'refused';

@@ -7,8 +7,8 @@ import { type FakeOperators, startFakeOperators } from '@flotilla/control-plane/
 import { UpdateError } from '@flotilla/release';
 import { type Client, createClient, createLogger, createMetrics, type Metrics, systemClock } from '@flotilla/runtime';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { included, smallImage, smallRelease, smallScript } from '../testing/small-release-builders.ts';
 import { runVersionOperator } from './operator.ts';
-import { included, smallImage, smallRelease, smallScript } from './small-release-builders.ts';
 
 const VERSIONS = ['4.20.1', '4.20.2', '4.21.0', '4.22.0'];
 const REF = { name: 'version' };

@@ -4,7 +4,7 @@ import { ClusterOperator, ClusterVersion } from '@flotilla/api/config';
 import { startApiServer } from '@flotilla/control-plane/servers';
 import { createLogger } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
-import { deployment, kinds, type TestRelease, World } from './world-case.ts';
+import { deployment, kinds, type TestRelease, World } from '../testing/world-case.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 const NS = 'openshift-web';

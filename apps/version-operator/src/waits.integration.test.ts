@@ -4,7 +4,7 @@ import { startApiServer } from '@flotilla/control-plane/servers';
 import { startFakeOperators } from '@flotilla/control-plane/simulators';
 import { type Clock, systemClock } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
-import { component, imageOf, kinds, scriptOf, type TestRelease, World } from './world-case.ts';
+import { component, imageOf, kinds, scriptOf, type TestRelease, World } from '../testing/world-case.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 const MINUTE = 60_000;

@@ -1,7 +1,7 @@
 import { startUpdateService, type UpdateService } from '@flotilla/control-plane/servers';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type ServiceWorld, serviceWorld } from '../../testing/update-service-case.ts';
 import { askAlerts, KnownAlerts } from './alerts.ts';
-import { type ServiceWorld, serviceWorld } from './update-service-case.ts';
 
 let world: ServiceWorld<UpdateService>;
 beforeEach(async () => {

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startUpdateService, type UpdateService } from '@flotilla/control-plane/servers';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type ServiceWorld, serviceWorld } from '../../testing/update-service-case.ts';
 import { askPrometheus, type PrometheusOptions } from './prometheus.ts';
-import { type ServiceWorld, serviceWorld } from './update-service-case.ts';
 
 let world: ServiceWorld<UpdateService>;
 beforeEach(async () => {

@@ -1,4 +1,4 @@
-import { FollowingConnections, type Reach } from './connections.ts';
+import { FollowingConnections, type Reach } from '../src/updates/connections.ts';
 
 /** A service of updates and monitoring, and connections to it. */
 export interface ServiceWorld<S> extends AsyncDisposable {

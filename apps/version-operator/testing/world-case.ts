@@ -7,7 +7,7 @@ import { eventually } from '@flotilla/pace/testing';
 import type { PayloadFile } from '@flotilla/release';
 import { buildReleaseHead } from '@flotilla/release/testing';
 import { type Client, createLogger, systemClock } from '@flotilla/runtime';
-import { runVersionOperator, type VersionOperatorOptions } from './operator.ts';
+import { runVersionOperator, type VersionOperatorOptions } from '../src/operator.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 const PROFILE = 'test';
