@@ -14,12 +14,11 @@ const LIBRARIES: Record<string, readonly string[]> = {
   'control-plane': ['agent', 'api', 'pace', 'runtime'],
   pace: [],
   runtime: ['api', 'pace'],
-  machines: ['api'],
   queues: ['api', 'pace'],
   registry: ['api', 'pace'],
   release: ['api'],
-  rollout: ['api', 'machines', 'pace', 'release'],
-  upgrade: ['api', 'machines'],
+  rollout: ['api', 'pace', 'release'],
+  upgrade: ['api'],
 };
 
 /** Entries of apps that tests of the whole, and nobody else, may run in their own process. */

@@ -6,16 +6,9 @@ import { configCrds } from '@flotilla/api/config';
 import { managedCrds } from '@flotilla/api/managed';
 import { clusterSetCrds, transportCrds } from '@flotilla/api/ocm';
 import { ranCrds } from '@flotilla/api/ran';
-import {
-  backupJobMachine,
-  managedUpgradeMachine,
-  manifestMachine,
-  payloadWorkMachine,
-  precacheJobMachine,
-  rolloutClusterMachine,
-  rolloutMachine,
-  stateDiagram,
-} from '@flotilla/machines';
+import { backupJobMachine, precacheJobMachine, rolloutClusterMachine, rolloutMachine } from '@flotilla/rollout';
+import { stateDiagram } from '@flotilla/rollout/diagram';
+import { managedUpgradeMachine } from '@flotilla/upgrade';
 import { stringify } from 'yaml';
 
 /** One committed file made from a source in the repository. */
@@ -62,14 +55,6 @@ const outputs: readonly Output[] = [
   {
     path: 'apps/upgrade-operator/README.md',
     render: (current) => withBlock(current, 'phases', diagramBlock(managedUpgradeMachine)),
-  },
-  {
-    path: 'apps/version-operator/README.md',
-    render: (current) =>
-      Object.entries({ 'states of the work': payloadWorkMachine, 'states of a manifest': manifestMachine }).reduce(
-        (document, [name, machine]) => withBlock(document, name, diagramBlock(machine)),
-        current,
-      ),
   },
 ];
 

@@ -106,8 +106,10 @@ export {
 } from './payload/image-references.ts';
 export { isPayloadPath, type PayloadFile, PayloadPath, payloadLimits } from './payload/layout.ts';
 export { fileNameOf, type Manifest, type ManifestId, textOfId } from './payload/manifest.ts';
+export { type ManifestLook, type ManifestState, stateOfManifest } from './payload/manifest-state.ts';
 export { parseReleaseDetails, parseReleaseMetadata, type ReleaseDetails, type ReleaseMetadata } from './payload/metadata.ts';
 export { type LoadPayloadOptions, loadPayload, type Payload } from './payload/payload.ts';
+export { advancePayloadWork, type PayloadWorkEvent, type PayloadWorkState } from './payload/payload-work.ts';
 export { compareVersions, isStrictVersion, parseStrictVersion, parseVersion, stepUp, type Version } from './semantic-version.ts';
 export { type Alert, alertRisks, unknownAlerts } from './update-graph/alert-risks.ts';
 export type { ClusterRisk } from './update-graph/cluster-risks.ts';

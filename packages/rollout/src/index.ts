@@ -1,4 +1,5 @@
 export { type Advance, advanceRollout } from './batches/advance.ts';
+export { rolloutClusterMachine } from './batches/cluster-machine.ts';
 export { startRollout, stateBeforeStart } from './batches/start.ts';
 export { isTurningPoint } from './batches/turning-point.ts';
 export { summarizeWaits } from './batches/waits.ts';
@@ -22,6 +23,9 @@ export { trimRolloutView } from './spoke/answers.ts';
 export { type ObservedSpoke, planSpoke } from './spoke/spoke-plan.ts';
 export { desiredViewNames, policyContent } from './spoke/subscriptions.ts';
 export { targetOf, targetsOf } from './spoke/targets.ts';
+export { backupJobMachine, strictBackupJobMachine } from './spoke-jobs/backup.ts';
+export { precacheJobMachine } from './spoke-jobs/precache.ts';
+export type { SpokeJobEffect, SpokeJobEvent, SpokeJobMachine } from './spoke-jobs/spoke-job.ts';
 export { type ActionOutcome, countOf, endedAt, observeOutcome } from './transport/action-outcome.ts';
 export { readViewAnswer, type ViewAnswer, type ViewTarget } from './transport/view-answer.ts';
 export { describeUnknown } from './upgrade/annotations.ts';
@@ -39,6 +43,7 @@ export {
   type SpokeTarget,
 } from './upgrade/model.ts';
 export { namedClusters } from './upgrade/named-clusters.ts';
+export { rolloutMachine } from './upgrade/rollout-machine.ts';
 export { desiredWorkName, placementName, resourceName, safeNameKey } from './upgrade/safe-names.ts';
 export { isComplete, isEnding, isRunning, keepsObjects, stateOf, templatesOf } from './upgrade/stage.ts';
 export { TROUBLE_PREFIX } from './upgrade/texts.ts';

@@ -42,6 +42,7 @@ export {
   type UpgradeInForce,
   upgradeInForce,
 } from './in-force.ts';
+export { advanceUpgrade, type ManagedUpgradeLook, managedUpgradeMachine } from './managed-upgrade.ts';
 export type { ObservedCluster } from './observed-cluster.ts';
 export { poolConfigurations, type WorkerPools, workerMinutes, workerPools } from './pools.ts';
 export { type ReportedStep, reportUpgrade, type UpgradeReport } from './report.ts';

@@ -1,6 +1,6 @@
 /** Backup as a job on spokes (spec/talm 5.1). */
 import { BACKUP_WORK, BackupAction, BackupName, BackupState, BackupView } from '@flotilla/api/ran';
-import { backupJobMachine, strictBackupJobMachine } from '@flotilla/machines';
+import { backupJobMachine, strictBackupJobMachine } from '@flotilla/rollout';
 import type { SpokeJob } from '../spoke-job/definition.ts';
 import type { SpokeJobEngine } from '../spoke-job/engine.ts';
 import type { TeardownJob } from '../spoke-job/teardown.ts';

@@ -11,8 +11,7 @@ import {
   type PrecachingSpec,
   SpokeName,
 } from '@flotilla/api/ran';
-import { precacheJobMachine } from '@flotilla/machines';
-import { isImageAllowed } from '@flotilla/rollout';
+import { isImageAllowed, precacheJobMachine } from '@flotilla/rollout';
 import type { SpokeJob } from '../spoke-job/definition.ts';
 import type { SpokeJobEngine } from '../spoke-job/engine.ts';
 import type { SpokeJobRun } from '../spoke-job/run.ts';

@@ -2,7 +2,7 @@
 import { Annotation } from '@flotilla/api';
 import { JobStatus } from '@flotilla/api/core';
 import { explain } from '@flotilla/api/ran';
-import type { SpokeJobEvent } from '@flotilla/machines';
+import type { SpokeJobEvent } from '@flotilla/rollout';
 import type { Sight, SpokeObservation } from '../spokes/port/port.ts';
 import { RETRY_BUDGET } from '../spokes/port/refusals.ts';
 import { tellSilence } from './agent-silence.ts';

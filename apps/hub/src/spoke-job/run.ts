@@ -1,6 +1,5 @@
 import type { PrecacheProgress } from '@flotilla/api/ran';
-import type { SpokeJobMachine } from '@flotilla/machines';
-import type { UpgradeIdentity } from '@flotilla/rollout';
+import type { SpokeJobMachine, UpgradeIdentity } from '@flotilla/rollout';
 import type { JobState, SpokeJob } from './definition.ts';
 
 /** What the reconciler wants of a kind of job, from one pass over one upgrade. */

@@ -1,4 +1,4 @@
-import type { SpokeJobEffect } from '@flotilla/machines';
+import type { SpokeJobEffect } from '@flotilla/rollout';
 import { WOULD_WRITE } from '../spokes/port/hub-writer.ts';
 import type { EffectDeps, SpokeObservation, SpokeReach, SpokeTask } from '../spokes/port/port.ts';
 import type { JobState } from './definition.ts';

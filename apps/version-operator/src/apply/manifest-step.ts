@@ -1,12 +1,14 @@
 import { KubeObject, type Resource } from '@flotilla/api';
-import { type ManifestLook, type ManifestState, stateOfManifest } from '@flotilla/machines';
 import {
   type BuildContext,
   type Intent,
   judgeOperator,
+  type ManifestLook,
+  type ManifestState,
   type ObjectVerdict,
   type PayloadState,
   STUCK_MS,
+  stateOfManifest,
   UpdateError,
   updateErrorOf,
 } from '@flotilla/release';

@@ -1,5 +1,14 @@
-import { advancePayloadWork, type PayloadWorkEvent, type PayloadWorkState } from '@flotilla/machines';
-import { type BuildContext, intentOf, type PayloadState, planApply, textOfTask, type WorkReport } from '@flotilla/release';
+import {
+  advancePayloadWork,
+  type BuildContext,
+  intentOf,
+  type PayloadState,
+  type PayloadWorkEvent,
+  type PayloadWorkState,
+  planApply,
+  textOfTask,
+  type WorkReport,
+} from '@flotilla/release';
 import { type Clock, type Logger, pause } from '@flotilla/runtime';
 import type { Wakeups } from '../cluster/wakeups.ts';
 import type { LoadedRelease } from '../payload/release.ts';

@@ -5,9 +5,9 @@
 
 import { conditionTime } from '@flotilla/api';
 import type { ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
-import { nextRolloutState, type RolloutLook, RolloutState } from '@flotilla/machines';
 import { type BatchGateInput, judgeBatchGates, type Refusal } from '../gates/gates.ts';
 import { type ClusterRecord, RecordState, type RolloutObservation, type Verdict } from '../upgrade/model.ts';
+import { nextRolloutState, type RolloutLook, RolloutState } from '../upgrade/rollout-machine.ts';
 import { runningState } from '../upgrade/stage.ts';
 import {
   allCompleted,

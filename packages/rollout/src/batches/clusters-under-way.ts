@@ -1,9 +1,9 @@
 /** The clusters of a running rollout in one pass: each as far as its machine leads it with what is seen of it. */
 
 import type { ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
-import { advanceCluster, type RolloutClusterLook, type RolloutClusterState } from '@flotilla/machines';
 import { type ClusterProgress, type ClusterRecord, ProgressState, RecordState, type RolloutObservation } from '../upgrade/model.ts';
 import { failed, type Outcome } from '../upgrade/texts.ts';
+import { advanceCluster, type RolloutClusterLook, type RolloutClusterState } from './cluster-machine.ts';
 import { indexOf, moveCluster } from './cluster-progress.ts';
 
 /** What the part of the clusters rests on. */

@@ -2,9 +2,9 @@
 
 import { conditionTime } from '@flotilla/api';
 import type { ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
-import { nextRolloutState, RolloutState } from '@flotilla/machines';
 import type { Refusal } from '../gates/gates.ts';
 import { type ClusterProgress, ProgressState, RecordState } from '../upgrade/model.ts';
+import { nextRolloutState, RolloutState } from '../upgrade/rollout-machine.ts';
 import { planBatches } from './batches.ts';
 
 /** What is rolled out to whom. */

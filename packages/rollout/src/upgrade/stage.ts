@@ -2,8 +2,8 @@
 
 import { findCondition } from '@flotilla/api';
 import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition, type ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
-import { RolloutState } from '@flotilla/machines';
 import { RecordState } from './model.ts';
+import { RolloutState } from './rollout-machine.ts';
 
 /** The state that its stored status puts an upgrade in; before its start that says nothing but `validating`. */
 export function stateOf(upgrade: ClusterGroupUpgrade): RolloutState {

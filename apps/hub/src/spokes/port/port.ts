@@ -1,7 +1,6 @@
 /** How a kind of job reaches a spoke, in words that name no way of doing it. Types alone; `../reach.ts` says which ways there are. */
 import type { PullerReport } from '@flotilla/api/ran';
-import type { SpokeJobEffect } from '@flotilla/machines';
-import type { UpgradeIdentity, ViewAnswer } from '@flotilla/rollout';
+import type { SpokeJobEffect, UpgradeIdentity, ViewAnswer } from '@flotilla/rollout';
 import type { Client } from '@flotilla/runtime';
 import type { SpokeJobNames, Workload } from './workload.ts';
 

@@ -1,6 +1,6 @@
 import { Annotation } from '@flotilla/api';
 import { MAX_WORK_BYTES, ManifestWork, WORK_FINALIZER } from '@flotilla/api/ocm';
-import type { SpokeJobEffect } from '@flotilla/machines';
+import type { SpokeJobEffect } from '@flotilla/rollout';
 import { expect, test } from 'vitest';
 import {
   buildAction,

@@ -11,8 +11,8 @@ import {
   type UpgradePhase,
   type UpgradeType,
 } from '@flotilla/api/managed';
-import type { ManagedUpgradeLook } from '@flotilla/machines';
 import type { Client, Clock, Logger } from '@flotilla/runtime';
+import type { ManagedUpgradeLook } from '@flotilla/upgrade';
 import {
   isCommenced,
   isEarly,

@@ -1,6 +1,7 @@
 /** How a pass goes from phase to phase, and does not lose what it finds on a long way. */
-import { advanceUpgrade } from '@flotilla/machines';
+
 import { pause } from '@flotilla/runtime';
+import { advanceUpgrade } from '@flotilla/upgrade';
 import { lookAt, type Pass } from './phases.ts';
 
 /** Walks as many phases as follow from one another. */

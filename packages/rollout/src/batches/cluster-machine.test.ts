@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { stateDiagram } from './diagram.ts';
-import { advanceCluster, type RolloutClusterLook, RolloutClusterState, rolloutClusterMachine } from './rollout-cluster.ts';
+import { stateDiagram } from '../diagram.ts';
+import { advanceCluster, type RolloutClusterLook, RolloutClusterState, rolloutClusterMachine } from './cluster-machine.ts';
 
 const look: RolloutClusterLook = {
   exists: true,

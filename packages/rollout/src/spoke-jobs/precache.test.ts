@@ -1,6 +1,6 @@
 import { PrecacheState } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
-import { stateDiagram } from './diagram.ts';
+import { stateDiagram } from '../diagram.ts';
 import { precacheJobMachine } from './precache.ts';
 import type { SpokeJobEvent } from './spoke-job.ts';
 

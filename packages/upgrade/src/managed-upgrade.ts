@@ -23,16 +23,8 @@ export interface ManagedUpgradeLook {
   readonly isDone: boolean;
 }
 
-type Guard = (look: ManagedUpgradeLook) => boolean;
-const guards = {
-  isReplaced: ({ provider }) => provider === 'replaced',
-  isReady: ({ isValid, isDue, provider }) => isValid && isDue && provider === 'agrees',
-  isGivenUp: ({ isGivenUp }) => isGivenUp,
-  isDone: ({ isDone }) => isDone,
-} satisfies Record<string, Guard>;
-
-const asked =
-  (judge: Guard) =>
+const seen =
+  (judge: (look: ManagedUpgradeLook) => boolean) =>
   ({ event }: { event: { type: 'LOOK' } & ManagedUpgradeLook }) =>
     judge(event);
 
@@ -40,10 +32,10 @@ const asked =
 export const managedUpgradeMachine = setup({
   types: { events: {} as { type: 'LOOK' } & ManagedUpgradeLook },
   guards: {
-    isReplaced: asked(guards.isReplaced),
-    isReady: asked(guards.isReady),
-    isGivenUp: asked(guards.isGivenUp),
-    isDone: asked(guards.isDone),
+    isReplaced: seen(({ provider }) => provider === 'replaced'),
+    isReady: seen(({ isValid, isDue, provider }) => isValid && isDue && provider === 'agrees'),
+    isGivenUp: seen(({ isGivenUp }) => isGivenUp),
+    isDone: seen(({ isDone }) => isDone),
   },
 }).createMachine({
   id: 'managedUpgrade',

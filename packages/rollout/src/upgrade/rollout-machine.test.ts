@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { stateDiagram } from './diagram.ts';
-import { nextRolloutState, type RolloutLook, RolloutState, rolloutMachine } from './rollout.ts';
+import { stateDiagram } from '../diagram.ts';
+import { nextRolloutState, type RolloutLook, RolloutState, rolloutMachine } from './rollout-machine.ts';
 
 interface Row {
   name: string;

@@ -37,23 +37,8 @@ export interface RolloutClusterLook {
   readonly problem: 'none' | 'lasts' | 'refused';
 }
 
-type Guard = (look: RolloutClusterLook) => boolean;
-const guards = {
-  isGone: ({ exists }) => !exists,
-  isPrepared: ({ isPrepared }) => isPrepared,
-  isLate: ({ isLate }) => isLate,
-  isRefused: ({ problem }) => problem === 'refused',
-  isBarredTooLong: ({ isLate, position }) => isLate && position === 'barred',
-  isAtOne: ({ position }) => position === 'at',
-  isSoaking: ({ position }) => position === 'soaking',
-  isThrough: ({ position }) => position === 'through',
-  isEdited: ({ isEdited }) => isEdited,
-  // What got there in time gets its edits and counts, also after the deadline: only an error that lasts ends the waiting.
-  isLateAndHeld: ({ isLate, problem }) => isLate && problem !== 'none',
-} satisfies Record<string, Guard>;
-
-const asked =
-  (judge: Guard) =>
+const seen =
+  (judge: (look: RolloutClusterLook) => boolean) =>
   ({ event }: { event: { type: 'LOOK' } & RolloutClusterLook }) =>
     judge(event);
 const gone = { guard: 'isGone', target: 'failed' } as const;
@@ -67,16 +52,17 @@ const begins = { guard: 'isAtOne', target: 'remediating' } as const;
 export const rolloutClusterMachine = setup({
   types: { events: {} as { type: 'LOOK' } & RolloutClusterLook },
   guards: {
-    isGone: asked(guards.isGone),
-    isPrepared: asked(guards.isPrepared),
-    isLate: asked(guards.isLate),
-    isRefused: asked(guards.isRefused),
-    isBarredTooLong: asked(guards.isBarredTooLong),
-    isAtOne: asked(guards.isAtOne),
-    isSoaking: asked(guards.isSoaking),
-    isThrough: asked(guards.isThrough),
-    isEdited: asked(guards.isEdited),
-    isLateAndHeld: asked(guards.isLateAndHeld),
+    isGone: seen(({ exists }) => !exists),
+    isPrepared: seen(({ isPrepared }) => isPrepared),
+    isLate: seen(({ isLate }) => isLate),
+    isRefused: seen(({ problem }) => problem === 'refused'),
+    isBarredTooLong: seen(({ isLate, position }) => isLate && position === 'barred'),
+    isAtOne: seen(({ position }) => position === 'at'),
+    isSoaking: seen(({ position }) => position === 'soaking'),
+    isThrough: seen(({ position }) => position === 'through'),
+    isEdited: seen(({ isEdited }) => isEdited),
+    // What got there in time gets its edits and counts, also after the deadline: only an error that lasts ends the waiting.
+    isLateAndHeld: seen(({ isLate, problem }) => isLate && problem !== 'none'),
   },
 }).createMachine({
   id: 'rolloutCluster',

@@ -46,21 +46,8 @@ export interface RolloutLook {
   readonly isClean?: boolean;
 }
 
-type Guard = (look: RolloutLook) => boolean | undefined;
-const guards = {
-  isPlanned: ({ isPlanned }) => isPlanned,
-  isPrecached: ({ isPrecached }) => isPrecached,
-  mayBegin: ({ isOpen, hasBegun }) => isOpen && !hasBegun,
-  mayGoOn: ({ isOpen, hasBegun }) => isOpen && hasBegun,
-  isPrepared: ({ isPrepared }) => isPrepared,
-  hasNext: ({ isThrough, isLast }) => isThrough && !isLast,
-  isLast: ({ isThrough, isLast }) => isThrough && isLast,
-  hasVerdict: ({ hasVerdict }) => hasVerdict,
-  isClean: ({ isClean }) => isClean,
-} satisfies Record<string, Guard>;
-
-const asked =
-  (judge: Guard) =>
+const seen =
+  (judge: (look: RolloutLook) => boolean | undefined) =>
   ({ event }: { event: { type: 'LOOK' } & RolloutLook }) =>
     judge(event) === true;
 const ends = { guard: 'hasVerdict', target: 'ended' } as const;
@@ -69,15 +56,15 @@ const ends = { guard: 'hasVerdict', target: 'ended' } as const;
 export const rolloutMachine = setup({
   types: { events: {} as { type: 'LOOK' } & RolloutLook },
   guards: {
-    isPlanned: asked(guards.isPlanned),
-    isPrecached: asked(guards.isPrecached),
-    mayBegin: asked(guards.mayBegin),
-    mayGoOn: asked(guards.mayGoOn),
-    isPrepared: asked(guards.isPrepared),
-    hasNext: asked(guards.hasNext),
-    isLast: asked(guards.isLast),
-    hasVerdict: asked(guards.hasVerdict),
-    isClean: asked(guards.isClean),
+    isPlanned: seen(({ isPlanned }) => isPlanned),
+    isPrecached: seen(({ isPrecached }) => isPrecached),
+    mayBegin: seen(({ isOpen, hasBegun }) => isOpen && !hasBegun),
+    mayGoOn: seen(({ isOpen, hasBegun }) => isOpen && hasBegun),
+    isPrepared: seen(({ isPrepared }) => isPrepared),
+    hasNext: seen(({ isThrough, isLast }) => isThrough && !isLast),
+    isLast: seen(({ isThrough, isLast }) => isThrough && isLast),
+    hasVerdict: seen(({ hasVerdict }) => hasVerdict),
+    isClean: seen(({ isClean }) => isClean),
   },
 }).createMachine({
   id: 'rollout',

@@ -1,0 +1,59 @@
+/**
+ * One manifest of a release on its way into the cluster (spec/cvo 3.2, 3.3, 3.8).
+ *
+ *   unserved → missing → unread → drifted → settling → done, each as one look at the object shows it
+ *
+ * A look may lead anywhere: what is there counts, not where the manifest was before. One to be deleted goes from unwanted over leaving to
+ * done; one that fails is looked at again.
+ */
+
+/** What is to be done about a manifest; `done` is final. */
+export const ManifestState = {
+  /** Its kind is to be waited for. */
+  unserved: 'unserved',
+  /** Its object is to be created. */
+  missing: 'missing',
+  /** Its object is to be read and compared. */
+  unread: 'unread',
+  /** Its object is to be written. */
+  drifted: 'drifted',
+  /** Its object is to be waited for. */
+  settling: 'settling',
+  /** Its object is not as it should be, and may recover. */
+  failing: 'failing',
+  /** Its object is to be deleted. */
+  unwanted: 'unwanted',
+  /** Its object is on its way out. */
+  leaving: 'leaving',
+  done: 'done',
+} as const;
+export type ManifestState = (typeof ManifestState)[keyof typeof ManifestState];
+
+/** What one look at a manifest's object shows. */
+export interface ManifestLook {
+  readonly intent: 'apply' | 'create-only' | 'delete';
+  /** Its kind is served. */
+  readonly isServed: boolean;
+  /** How the object stands to the manifest. */
+  readonly object: 'absent' | 'unread' | 'different' | 'same' | 'ending';
+  /** How far the object is, once it is as the manifest says. */
+  readonly verdict: 'ready' | 'reported' | 'waiting' | 'failed';
+  /** What is to be deleted is deleted now: an update, and it was not deleted by it before. */
+  readonly deletes: boolean;
+}
+
+/** What is to be done about a manifest after one look at its object. */
+export function stateOfManifest({ intent, isServed, object, verdict, deletes }: ManifestLook): ManifestState {
+  if (intent === 'delete') {
+    if (!isServed || object === 'absent') return 'done';
+    if (object === 'ending') return 'leaving';
+    return deletes ? 'unwanted' : 'done';
+  }
+  if (!isServed) return 'unserved';
+  if (object === 'absent') return 'missing';
+  if (intent === 'create-only') return 'done';
+  if (object === 'unread') return 'unread';
+  if (object === 'different') return 'drifted';
+  if (verdict === 'failed') return 'failing';
+  return verdict === 'waiting' ? 'settling' : 'done';
+}
