@@ -1,6 +1,6 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { CrdManifest } from '@flotilla/api';
 import { configCrds } from '@flotilla/api/config';
 import { managedCrds } from '@flotilla/api/managed';
@@ -8,6 +8,7 @@ import { clusterSetCrds, transportCrds } from '@flotilla/api/ocm';
 import { ranCrds } from '@flotilla/api/ran';
 import { backupJobMachine, precacheJobMachine, rolloutClusterMachine, rolloutMachine } from '@flotilla/rollout';
 import { stateDiagram } from '@flotilla/rollout/diagram';
+import { describeOptions, type OptionRows } from '@flotilla/runtime';
 import { managedUpgradeMachine } from '@flotilla/upgrade';
 import { stringify } from 'yaml';
 
@@ -18,6 +19,19 @@ interface Output {
   /** The whole file. `current` is what it is now, for files that are generated in part; empty when there is none. */
   readonly render: (current: string) => string;
 }
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
+
+/** The options of a program. Nobody imports an app, so its rows are read from the file. */
+async function optionsOf(app: string): Promise<OptionRows> {
+  const { options } = (await import(pathToFileURL(join(root, 'apps', app, 'src/config.ts')).href)) as { options: OptionRows };
+  return options;
+}
+
+const hasOptions = ['hub', 'image-puller', 'spoke-agent', 'upgrade-operator', 'version-operator'];
+const tables = await Promise.all(
+  hasOptions.map(async (app) => ({ path: `apps/${app}/README.md`, table: optionTable(await optionsOf(app)) })),
+);
 
 /** Every generated file. Append here what is generated next. */
 const outputs: readonly Output[] = [
@@ -56,7 +70,17 @@ const outputs: readonly Output[] = [
     path: 'apps/upgrade-operator/README.md',
     render: (current) => withBlock(current, 'phases', diagramBlock(managedUpgradeMachine)),
   },
+  ...tables.map(({ path, table }) => ({ path, render: (current: string) => withBlock(current, 'options', table) })),
 ];
+
+/** The options of a program as a table in Markdown. */
+function optionTable(rows: OptionRows): string {
+  const lines = describeOptions(rows).map(({ flag, variable, byDefault, meaning }) => {
+    const shown = byDefault === '' ? '' : `\`${byDefault}\` `;
+    return `| \`${flag}\` | \`${variable}\` | ${shown}| ${meaning} |`;
+  });
+  return ['| option | variable | default | meaning |', '| --- | --- | --- | --- |', ...lines].join('\n');
+}
 
 const diagramBlock = (machine: Parameters<typeof stateDiagram>[0]): string => `\`\`\`mermaid\n${stateDiagram(machine)}\`\`\``;
 
@@ -106,7 +130,7 @@ async function generate(root: string, check: boolean): Promise<string[]> {
 }
 
 const check = process.argv.includes('--check');
-const differing = await generate(join(dirname(fileURLToPath(import.meta.url)), '../..'), check);
+const differing = await generate(root, check);
 for (const path of differing) console.log(check ? `out of date: ${path}` : `wrote ${path}`);
 if (check && differing.length > 0) {
   console.error('Generated files differ from their source; run `npm run generate` and commit the result.');

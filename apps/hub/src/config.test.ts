@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FlotillaError } from '@flotilla/api';
+import { describeOptions } from '@flotilla/runtime';
 import { describe, expect, test } from 'vitest';
 import { options, readConfig } from './config.ts';
 
@@ -94,8 +95,11 @@ describe('readConfig', () => {
 
   test('the README lists every option with its variable', async () => {
     const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8');
-    for (const [flags, variable] of options) expect(readme).toContain(`| \`${flags.split(' ')[0]}\` | \`${variable}\` |`);
+    for (const { flag, variable } of describeOptions(options)) expect(readme).toContain(`| \`${flag}\` | \`${variable}\` |`);
   });
 
-  test('no two options share a variable', () => expect(new Set(options.map(([, variable]) => variable)).size).toBe(options.length));
+  test('no two options share a variable', () => {
+    const variables = describeOptions(options).map(({ variable }) => variable);
+    expect(new Set(variables).size).toBe(variables.length);
+  });
 });

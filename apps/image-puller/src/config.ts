@@ -1,7 +1,7 @@
 import { errorMessage, TerminalError } from '@flotilla/api';
 import { SpokeName } from '@flotilla/api/ran';
 import type { RegistryRule } from '@flotilla/registry';
-import { type OptionRow, option, readOptions } from '@flotilla/runtime';
+import { type OptionRows, option, readOptions, schemaOf } from '@flotilla/runtime';
 import { z } from 'zod';
 import { PullerErrorCode } from './errors.ts';
 
@@ -58,78 +58,73 @@ const proxyUrl = z
   .refine((value) => /^https?:$/.test(URL.parse(value)?.protocol ?? ''), 'is no URL of a proxy; write http://[user:password@]host:port')
   .optional();
 
-const Settings = z.object({
-  specDir: z.string().default('/etc/config'),
-  store: z.enum(['cri', 'layout']).default('cri'),
-  criSocket: list(','),
-  storePath: z.string().optional(),
-  layoutDir: z.string().default('/var/lib/flotilla/images'),
-  pullSecret: z.string().default('/var/lib/kubelet/config.json'),
-  registryCa: list(':'),
-  registryConfig: Mirrors,
-  registriesConfDir: z.string().default('/etc/containers'),
-  registryCertsDirs: list(':'),
-  httpProxy: proxyUrl,
-  httpsProxy: proxyUrl,
-  proxyBypass: z.string().optional(),
-  nodeName: z.string().default('unknown'),
-  namespace: z.string().default(SpokeName.namespace),
-  maxParallelPulls: option.whole(1, 64).default(5),
-  retryForSeconds: option.whole(0, 7 * 24 * 3600).default(900),
-  kubeletConfig: z.string().optional(),
-  imageGcHighThresholdPercent: option.whole(1, 100).default(85),
-  storeExpansionPercent: option.whole(100, 1_000).optional(),
-  logLevel: option.logLevel.default('info'),
-  progressConfigMap: z.enum(['on', 'off']).default('on'),
-  progressSeconds: option.whole(1, 3600).default(3),
-  terminationLog: z.string().default('/dev/termination-log'),
-  kubeconfig: z.string().optional(),
-});
-
-/** Flag, variable and meaning of each; the README has them by variable. */
-const options: readonly OptionRow[] = [
-  ['--spec-dir <folder>', 'CONFIG_VOLUME_PATH', 'folder with ConfigMap pre-cache-spec (default /etc/config)'],
-  ['--store <store>', 'STORE', "cri: the node's runtime (default); layout: an OCI layout directory"],
-  [
-    '--cri-socket <list>',
-    'CRI_SOCKET',
-    "sockets of the runtime, separated by commas; the first that answers is used (default containerd's, then CRI-O's)",
+/** The README's table is made of these. */
+export const options = {
+  specDir: ['<folder>', z.string().default('/etc/config'), 'folder with ConfigMap `pre-cache-spec`', 'CONFIG_VOLUME_PATH'],
+  store: ['<store>', z.enum(['cri', 'layout']).default('cri'), "`cri`: the node's runtime; `layout`: an OCI layout directory"],
+  criSocket: [
+    '<list>',
+    list(','),
+    "sockets of the runtime, separated by `,`; the first that answers is used; containerd's, then CRI-O's when absent. Mount their directory: a restarted runtime makes its socket anew",
   ],
-  ['--store-path <path>', 'STORE_PATH', "path on the store's file system, for the space check; default what the runtime says"],
-  ['--layout-dir <folder>', 'LAYOUT_DIR', 'the layout (default /var/lib/flotilla/images)'],
-  ['--pull-secret <file>', 'PULL_SECRET_PATH', 'docker config; absent is fine (default /var/lib/kubelet/config.json)'],
-  ['--registry-ca <list>', 'REGISTRY_CA', "PEM bundles trusted besides the system's, separated by :"],
-  ['--registry-config <json>', 'REGISTRY_CONFIG', "mirrors as JSON; counts instead of what the node's files say"],
-  ['--registries-conf-dir <folder>', 'REGISTRIES_CONF_DIR', "folder of the node's registries.conf (default /etc/containers)"],
-  [
-    '--registry-certs-dirs <list>',
-    'REGISTRY_CERTS_DIRS',
-    'folders with certificates by host, separated by : (default certs.d of that folder, then /etc/docker/certs.d)',
+  storePath: ['<path>', z.string().optional(), "path on the store's file system, for the space check; what the runtime says when absent"],
+  layoutDir: ['<folder>', z.string().default('/var/lib/flotilla/images'), 'for `layout`'],
+  pullSecret: ['<file>', z.string().default('/var/lib/kubelet/config.json'), 'docker config; absent is fine', 'PULL_SECRET_PATH'],
+  registryCa: ['<list>', list(':'), "PEM bundles trusted besides the system's, separated by `:`; at least one must be there"],
+  registryConfig: [
+    '<json>',
+    Mirrors,
+    'mirrors as JSON: `[{"source":"registry.example","mirrors":["10.0.0.1:5000"],"insecure":true}]`; it counts instead of what the node\'s files say about the same names and those below',
   ],
-  ['--http-proxy <url>', 'HTTP_PROXY', 'proxy for registries over plain HTTP'],
-  ['--https-proxy <url>', 'HTTPS_PROXY', 'proxy for registries and token servers'],
-  ['--proxy-bypass <hosts>', 'NO_PROXY', 'hosts and networks that are reached directly'],
-  ['--node-name <name>', 'NODE_NAME', 'in the log (default unknown)'],
-  ['--namespace <namespace>', 'NAMESPACE', 'namespace of ConfigMap pre-cache-progress (default openshift-talo-pre-cache)'],
-  ['--max-parallel-pulls <n>', 'MAX_PARALLEL_PULLS', 'images at once (default 5)'],
-  ['--retry-for-seconds <n>', 'RETRY_FOR_SECONDS', 'how long one image is tried again without progress (default 900)'],
-  ['--kubelet-config <file>', 'KUBELET_CONFIG_PATH', "the kubelet's configuration file: its imageGCHighThresholdPercent counts"],
-  [
-    '--image-gc-high-threshold-percent <n>',
-    'IMAGE_GC_HIGH_THRESHOLD_PERCENT',
-    'counts where that file is not there or does not say (default 85)',
+  registriesConfDir: [
+    '<folder>',
+    z.string().default('/etc/containers'),
+    "the node's `registries.conf` and `registries.conf.d/*.conf` (version 2), mounted read-only; absent is fine",
   ],
-  [
-    '--store-expansion-percent <n>',
-    'STORE_EXPANSION_PERCENT',
-    'what a compressed byte takes in the store (default 250 for cri, 100 for layout)',
+  registryCertsDirs: [
+    '<list>',
+    list(':'),
+    'folders with `<host[:port]>/*.crt`, `*.cert` and `*.key`, separated by `:`; `certs.d` of the folder above, then `/etc/docker/certs.d` when absent',
   ],
-  ['--log-level <level>', 'LOG_LEVEL', 'error, warn, info, debug or silent (default info)'],
-  ['--progress-config-map <on>', 'PROGRESS_CONFIG_MAP', 'on or off: write ConfigMap pre-cache-progress (default on)'],
-  ['--progress-seconds <n>', 'PROGRESS_SECONDS', 'between two writes of it (default 3)'],
-  ['--termination-log <file>', 'TERMINATION_LOG', 'written when the file exists (default /dev/termination-log)'],
-  ['--kubeconfig <file>', 'KUBECONFIG', 'where that ConfigMap is; in-cluster when absent'],
-];
+  httpProxy: ['<url>', proxyUrl, 'proxy for registries over plain HTTP, also in lower case'],
+  httpsProxy: ['<url>', proxyUrl, 'proxy for registries and token servers, also in lower case'],
+  proxyBypass: [
+    '<hosts>',
+    z.string().optional(),
+    "hosts and networks that are reached directly, as this machine's own addresses and the runtime's socket are always; also in lower case",
+    'NO_PROXY',
+  ],
+  nodeName: ['<name>', z.string().default('unknown'), 'for the log, which goes to stderr as JSON'],
+  namespace: ['<namespace>', z.string().default(SpokeName.namespace), 'namespace of ConfigMap `pre-cache-progress`'],
+  maxParallelPulls: ['<n>', option.whole(1, 64).default(5), 'images at once'],
+  retryForSeconds: [
+    '<n>',
+    option.whole(0, 7 * 24 * 3600).default(900),
+    'how long one image is tried again without progress, from its first failure on, at least three times; the list waits at most 120 s',
+  ],
+  kubeletConfig: [
+    '<file>',
+    z.string().optional(),
+    "the kubelet's configuration file (KubeletConfiguration, YAML or JSON): its `imageGCHighThresholdPercent` counts",
+    'KUBELET_CONFIG_PATH',
+  ],
+  imageGcHighThresholdPercent: ['<n>', option.whole(1, 100).default(85), 'counts where that file is not there or does not say'],
+  storeExpansionPercent: [
+    '<n>',
+    option.whole(100, 1_000).optional(),
+    'what a compressed byte takes in the store; 250 for `cri` and 100 for `layout` when absent',
+  ],
+  logLevel: ['<level>', option.logLevel.default('info'), 'error, warn, info, debug or silent'],
+  progressConfigMap: ['<on>', z.enum(['on', 'off']).default('on'), '`on` or `off`: write ConfigMap `pre-cache-progress`'],
+  progressSeconds: [
+    '<n>',
+    option.whole(1, 3600).default(3),
+    'between two writes of it; the hub asks for more where many spokes pull at once, for each may be a write on the hub',
+  ],
+  terminationLog: ['<file>', z.string().default('/dev/termination-log'), 'written when the file exists'],
+  kubeconfig: ['<file>', z.string().optional(), 'where that ConfigMap is; in-cluster when absent'],
+} satisfies OptionRows;
+const Settings = schemaOf(options);
 
 /** Where a node's runtime listens, in the order they are tried. */
 export const DEFAULT_SOCKETS = ['/run/containerd/containerd.sock', '/run/crio/crio.sock'] as const;

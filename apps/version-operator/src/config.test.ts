@@ -15,6 +15,11 @@ test('what is left out has the value that the README says', () =>
     metricsTokenFile: '/var/run/secrets/kubernetes.io/serviceaccount/token',
   }));
 
+test('hosts that no proxy is used for come from flag or variable', () => {
+  expect(readConfig(payload, { NO_PROXY: '.svc' }).noProxy).toBe('.svc');
+  expect(readConfig([...payload, '--no-proxy', '10.0.0.0/8'], { NO_PROXY: '.svc' }).noProxy).toBe('10.0.0.0/8');
+});
+
 test('a flag wins over its variable', () =>
   expect(
     readConfig([...payload, '--update-service', 'https://flag.example'], { UPDATE_SERVICE: 'https://variable.example' }),

@@ -1,5 +1,5 @@
 import { capabilitySets } from '@flotilla/release';
-import { type OptionRow, option, pathFromCaller, readOptions } from '@flotilla/runtime';
+import { type OptionRows, option, pathFromCaller, readOptions, schemaOf } from '@flotilla/runtime';
 import { z } from 'zod';
 
 const names = z
@@ -22,40 +22,88 @@ const url = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' 
 
 const file = z.string().min(1, { error: 'is empty: give a path' });
 
-const Settings = z
-  .object({
-    kubeconfig: z.string().min(1, { error: 'is empty: give a path, or leave it out to use the cluster the operator runs in' }).optional(),
-    payload: z.string().min(1, { error: 'is empty: give the folder of a release payload' }).optional(),
-    image: z.string().min(1, { error: 'is empty: give the pull spec of a release image' }).optional(),
-    cacheFolder: file.optional(),
-    pullSecret: file.optional(),
-    registryCa: file.optional(),
-    registriesConf: file.optional(),
-    insecureRegistries: names,
-    httpProxy: z.string().optional(),
-    httpsProxy: z.string().optional(),
-    noProxy: z.string().optional(),
-    observe: option.flag(false),
-    clusterProfile: z.string().min(1, { error: 'is empty: name a profile' }).default('self-managed-high-availability'),
-    excludeManifests: z.string().optional(),
-    alwaysEnableCapabilities: capabilities,
-    degraded: z.enum(['auto', 'blocks', 'reported'], { error: 'must be auto, blocks or reported' }).default('auto'),
-    passMinutes: z.coerce.number({ error: 'must be a number of minutes' }).positive({ error: 'must be more than 0' }).max(60).default(3),
-    updateService: url.optional(),
-    updateTimeoutSeconds: option.whole(1, 3_600).default(60),
-    metricsUrl: url.default('https://thanos-querier.openshift-monitoring.svc.cluster.local:9091'),
-    metricsCaBundleFile: z.string().default('/etc/tls/service-ca/service-ca.crt'),
-    metricsTokenFile: z.string().default('/var/run/secrets/kubernetes.io/serviceaccount/token'),
-    servingCertFile: file.optional(),
-    servingKeyFile: file.optional(),
-    metricsClient: z
-      .string()
-      .min(1, { error: 'is empty: name a client' })
-      .default('system:serviceaccount:openshift-monitoring:prometheus-k8s'),
-    healthPort: option.port.default(0),
-    metricsPort: option.port.default(0),
-    logLevel: option.logLevel.default('info'),
-  })
+/** The README's table is made of these. */
+export const options = {
+  kubeconfig: [
+    '<file>',
+    z.string().min(1, { error: 'is empty: give a path, or leave it out to use the cluster the operator runs in' }).optional(),
+    'kubeconfig for the cluster; in-cluster when absent',
+  ],
+  payload: [
+    '<folder>',
+    z.string().min(1, { error: 'is empty: give the folder of a release payload' }).optional(),
+    'release payload: the folder that holds `manifests/` and `release-manifests/`',
+  ],
+  image: [
+    '<pull spec>',
+    z.string().min(1, { error: 'is empty: give the pull spec of a release image' }).optional(),
+    "release image to install a cluster with; with `--payload` the name of that payload, else it is fetched. Later the cluster's own history counts",
+    'RELEASE_IMAGE',
+  ],
+  cacheFolder: [
+    '<folder>',
+    file.optional(),
+    'where files of releases are kept, also of the one that a pre-cache is for; nowhere when absent',
+  ],
+  pullSecret: ['<file>', file.optional(), "file with credentials of registries, as Docker's `config.json`"],
+  registryCa: ['<file>', file.optional(), 'PEM of authorities of registries besides those of the system'],
+  registriesConf: ['<file>', file.optional(), 'mirrors of registries, as containers-registries.conf'],
+  insecureRegistries: ['<hosts>', names, 'registries spoken to over plain HTTP, separated by commas'],
+  httpProxy: ['<url>', z.string().optional(), "proxy to registries over plain HTTP; to signature stores it is the cluster's own"],
+  httpsProxy: ['<url>', z.string().optional(), 'proxy to registries'],
+  noProxy: ['<hosts>', z.string().optional(), 'hosts and networks that are reached directly, separated by commas'],
+  observe: ['[on]', option.flag(false), 'tell what would be done and write nothing'],
+  clusterProfile: [
+    '<name>',
+    z.string().min(1, { error: 'is empty: name a profile' }).default('self-managed-high-availability'),
+    'profile of the cluster',
+  ],
+  excludeManifests: [
+    '<identifier>',
+    z.string().optional(),
+    'leave out what is annotated `exclude.release.openshift.io/` with this identifier',
+  ],
+  alwaysEnableCapabilities: ['<names>', capabilities, 'capabilities that are always enabled, separated by commas'],
+  degraded: [
+    '<how>',
+    z.enum(['auto', 'blocks', 'reported'], { error: 'must be auto, blocks or reported' }).default('auto'),
+    'a degraded operator `blocks` an update, is `reported`, or `auto`: blocks below version 4.19',
+  ],
+  passMinutes: [
+    '<n>',
+    z.coerce.number({ error: 'must be a number of minutes' }).positive({ error: 'must be more than 0' }).max(60).default(3),
+    'between two passes over a release that is applied',
+  ],
+  updateService: ['<url>', url.optional(), 'update-graph service to ask instead of the one that the ClusterVersion names'],
+  updateTimeoutSeconds: ['<n>', option.whole(1, 3_600).default(60), 'what one question to it may take'],
+  metricsUrl: [
+    '<url>',
+    url.default('https://thanos-querier.openshift-monitoring.svc.cluster.local:9091'),
+    "monitoring that updates' risks are asked of",
+  ],
+  metricsCaBundleFile: ['<file>', z.string().default('/etc/tls/service-ca/service-ca.crt'), 'authorities of its certificate'],
+  metricsTokenFile: [
+    '<file>',
+    z.string().default('/var/run/secrets/kubernetes.io/serviceaccount/token'),
+    'token that it wants; empty for none',
+  ],
+  servingCertFile: [
+    '<file>',
+    file.optional(),
+    'serves metrics over TLS with it, to `--metrics-client` alone; plainly and to everybody when absent',
+  ],
+  servingKeyFile: ['<file>', file.optional(), 'its key'],
+  metricsClient: [
+    '<name>',
+    z.string().min(1, { error: 'is empty: name a client' }).default('system:serviceaccount:openshift-monitoring:prometheus-k8s'),
+    'common name of the client certificate that may read them',
+  ],
+  healthPort: ['<port>', option.port.default(0), 'port of `/healthz` and `/readyz`, 0 for any free one'],
+  metricsPort: ['<port>', option.port.default(0), 'port of `/metrics`, 0 for any free one'],
+  logLevel: ['<level>', option.logLevel.default('info'), 'error, warn, info, debug or silent'],
+} satisfies OptionRows;
+
+const Settings = schemaOf(options)
   .refine(({ payload, image }) => payload !== undefined || image !== undefined, {
     error: 'is missing: give --payload with a folder or --image with a release image',
     path: ['payload'],
@@ -67,49 +115,6 @@ const Settings = z
 
 /** How the operator runs; complete and frozen. */
 export type OperatorConfig = Readonly<z.output<typeof Settings>>;
-
-const options: readonly OptionRow[] = [
-  ['--kubeconfig <file>', 'KUBECONFIG', 'kubeconfig for the cluster; default in-cluster'],
-  ['--payload <folder>', 'PAYLOAD', 'release payload: the folder that holds manifests/ and release-manifests/'],
-  ['--image <pull spec>', 'RELEASE_IMAGE', 'release image to install with; with --payload the name of that payload, else it is fetched'],
-  ['--cache-folder <folder>', 'CACHE_FOLDER', 'where files of releases are kept, also of the one that a pre-cache is for; default nowhere'],
-  ['--pull-secret <file>', 'PULL_SECRET', "credentials of registries, as Docker's config.json; default none"],
-  ['--registry-ca <file>', 'REGISTRY_CA', 'PEM of authorities of registries besides those of the system; default none'],
-  ['--registries-conf <file>', 'REGISTRIES_CONF', 'mirrors of registries, as containers-registries.conf; default none'],
-  ['--insecure-registries <hosts>', 'INSECURE_REGISTRIES', 'registries spoken to over plain HTTP, separated by commas; default none'],
-  ['--http-proxy <url>', 'HTTP_PROXY', 'proxy to registries over plain HTTP; default none'],
-  ['--https-proxy <url>', 'HTTPS_PROXY', 'proxy to registries; default none'],
-  ['--no-proxy <hosts>', 'NO_PROXY', 'hosts and networks that are reached directly, separated by commas; default none'],
-  ['--observe [on]', 'OBSERVE', 'tell what would be done and write nothing; default false'],
-  ['--cluster-profile <name>', 'CLUSTER_PROFILE', 'profile of the cluster; default self-managed-high-availability'],
-  ['--exclude-manifests <identifier>', 'EXCLUDE_MANIFESTS', 'leave out what is annotated exclude.release.openshift.io/<identifier>'],
-  ['--always-enable-capabilities <names>', 'ALWAYS_ENABLE_CAPABILITIES', 'capabilities that are always enabled, separated by commas'],
-  ['--degraded <how>', 'DEGRADED', 'a degraded operator blocks an update, is reported, or auto: blocks below version 4.19; default auto'],
-  ['--pass-minutes <n>', 'PASS_MINUTES', 'between two passes over a release that is applied; default 3'],
-  ['--update-service <url>', 'UPDATE_SERVICE', 'update-graph service to ask instead of the one that the ClusterVersion names'],
-  ['--update-timeout-seconds <n>', 'UPDATE_TIMEOUT_SECONDS', 'what one question to it may take; default 60'],
-  ['--metrics-url <url>', 'METRICS_URL', "monitoring that updates' risks are asked of; default the cluster's thanos-querier"],
-  [
-    '--metrics-ca-bundle-file <file>',
-    'METRICS_CA_BUNDLE_FILE',
-    'authorities of its certificate; default /etc/tls/service-ca/service-ca.crt',
-  ],
-  ['--metrics-token-file <file>', 'METRICS_TOKEN_FILE', "token that it wants; default the pod's service account token, empty for none"],
-  [
-    '--serving-cert-file <file>',
-    'SERVING_CERT_FILE',
-    'serves metrics over TLS with it, to --metrics-client alone; default plainly, to everybody',
-  ],
-  ['--serving-key-file <file>', 'SERVING_KEY_FILE', 'its key'],
-  [
-    '--metrics-client <name>',
-    'METRICS_CLIENT',
-    'common name of the client certificate that may read them; default system:serviceaccount:openshift-monitoring:prometheus-k8s',
-  ],
-  ['--health-port <port>', 'HEALTH_PORT', 'port of /healthz and /readyz, 0 for any free one; default 0'],
-  ['--metrics-port <port>', 'METRICS_PORT', 'port of /metrics, 0 for any free one; default 0'],
-  ['--log-level <level>', 'LOG_LEVEL', 'error, warn, info, debug or silent; default info'],
-];
 
 /** Reads flags and environment; see `readOptions`. Paths count from where the command was typed. */
 export function readConfig(argv: readonly string[] = process.argv.slice(2), env: NodeJS.ProcessEnv = process.env): OperatorConfig {

@@ -46,7 +46,16 @@ export { type LeaseOptions, runWithLease } from './leader-election.ts';
 export { createLogger, type Logger, type LoggerOptions, REDACT_PATHS } from './logger.ts';
 export { createMetrics, type Metrics, type MetricsOptions } from './metrics.ts';
 export type { Change, Index } from './object-store.ts';
-export { checkOptions, type OptionRow, type OptionSource, option, pathFromCaller, readOptionFile, readOptions } from './options.ts';
+export {
+  checkOptions,
+  describeOptions,
+  type OptionRows,
+  option,
+  pathFromCaller,
+  readOptionFile,
+  readOptions,
+  schemaOf,
+} from './options.ts';
 export { type Listen, type Probes, serveProbes } from './probes.ts';
 export { embedProgram, type Host, type Program, type ProgramConfig, type ProgramOptions, runProgram } from './program.ts';
 export type { ProtectedMetrics } from './protected-metrics.ts';

@@ -1,18 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { type OptionRow, option, pathFromCaller, readOptionFile, readOptions } from './options.ts';
+import { describeOptions, type OptionRows, option, pathFromCaller, readOptionFile, readOptions, schemaOf } from './options.ts';
 
-const rows: readonly OptionRow[] = [
-  ['--boats <n>', 'BOATS', 'how many'],
-  ['--sails [on]', 'SAILS', 'with sails'],
-  ['--home-port <name>', 'HOME_PORT', 'where from'],
-];
-const schema = z.object({
-  boats: option.whole(1, 10).default(3),
-  sails: option.flag(false),
-  homePort: z.string({ error: 'is required: name a harbour' }),
-  crew: z.string().default('nobody'),
-});
+const rows = {
+  boats: ['<n>', option.whole(1, 10).default(3), 'how many'],
+  sails: ['[on]', option.flag(false), 'with `sails`'],
+  homePort: ['<name>', z.string({ error: 'is required: name a harbour' }), 'where from'],
+  noWind: ['<places>', z.string().optional(), 'where there is none', 'CALM'],
+} satisfies OptionRows;
+const schema = schemaOf(rows).extend({ crew: z.string().default('nobody') });
 const read = (argv: string[], env: Record<string, string> = {}, otherwise: Record<string, unknown> = {}) =>
   readOptions({ program: 'fleet', description: '', rows, schema, argv, env, otherwise });
 
@@ -42,6 +38,20 @@ describe('readOptions', () => {
     expect(refused).toThrow(expect.objectContaining({ code: 'FLOTILLA_CONFIG' }));
   });
 });
+
+test('a flag that begins with no is one like any other', () => {
+  expect(read(['--home-port', 'a']).noWind).toBeUndefined();
+  expect(read(['--home-port', 'a'], { CALM: 'bay' }).noWind).toBe('bay');
+  expect(read(['--home-port', 'a', '--no-wind', 'cove'], { CALM: 'bay' }).noWind).toBe('cove');
+});
+
+test('the texts of a setting follow from its name and its schema', () =>
+  expect(describeOptions(rows)).toEqual([
+    { key: 'boats', flag: '--boats', takes: '<n>', variable: 'BOATS', byDefault: '3', meaning: 'how many' },
+    { key: 'sails', flag: '--sails', takes: '[on]', variable: 'SAILS', byDefault: 'false', meaning: 'with `sails`' },
+    { key: 'homePort', flag: '--home-port', takes: '<name>', variable: 'HOME_PORT', byDefault: '', meaning: 'where from' },
+    { key: 'noWind', flag: '--no-wind', takes: '<places>', variable: 'CALM', byDefault: '', meaning: 'where there is none' },
+  ]));
 
 test('a path counts from where the command was typed', () => {
   expect(pathFromCaller('a/b', { INIT_CWD: '/typed/here' })).toBe('/typed/here/a/b');

@@ -6,15 +6,38 @@ import { errorMessage, FlotillaError } from '@flotilla/api';
 import { Command, Option } from 'commander';
 import { z } from 'zod';
 
-/** Flag (as commander writes it), environment variable and meaning of one setting; `--help` and the README's table are these. */
-export type OptionRow = readonly [flags: string, variable: string, meaning: string];
+/**
+ * One setting: what its flag takes (`<file>`, `[on]` for a switch), what it must be, with its default, what it means (in Markdown), and its
+ * variable where that is not the flag in capitals. `--help` and the README's table are made of these.
+ */
+export type OptionRow = readonly [takes: string, schema: z.ZodType, meaning: string, variable?: string];
+
+/** Settings by the names that the program gives them: `redisUrl` is `--redis-url` and `REDIS_URL`. */
+export type OptionRows = Readonly<Record<string, OptionRow>>;
+
+/** The settings together; what no flag and no variable names is added with `extend`. */
+export const schemaOf = <R extends OptionRows>(rows: R) =>
+  z.object(Object.fromEntries(Object.entries(rows).map(([key, [, schema]]) => [key, schema])) as { -readonly [K in keyof R]: R[K][1] });
+
+/** Settings as help and tables show them; `byDefault` is empty where there is no default to show. */
+export const describeOptions = (rows: OptionRows) =>
+  Object.entries(rows).map(([key, [takes, schema, meaning, variable]]) => {
+    const flag = flagOf(key);
+    const named = variable ?? flag.slice(2).replaceAll('-', '_').toUpperCase();
+    return { key, flag, takes, variable: named, byDefault: defaultOf(schema), meaning };
+  });
+
+function defaultOf(schema: unknown): string {
+  if (schema instanceof z.ZodPipe) return defaultOf(schema.def.in);
+  return schema instanceof z.ZodDefault ? z.coerce.string().parse(schema.def.defaultValue) : '';
+}
 
 /** Where settings come from, and what they must be. */
 export interface OptionSource<S extends z.ZodType> {
   readonly program: string;
   readonly description: string;
-  readonly rows: readonly OptionRow[];
-  /** Of all settings together, by the names that commander gives the flags. */
+  readonly rows: OptionRows;
+  /** Of all settings together: `schemaOf(rows)`, with what is added to it. */
   readonly schema: S;
   /** Arguments after the program's own. */
   readonly argv: readonly string[];
@@ -30,22 +53,31 @@ export interface OptionSource<S extends z.ZodType> {
 export function readOptions<S extends z.ZodType>(source: OptionSource<S>): Readonly<z.output<S>> {
   const { program, description, rows, schema, argv, env, otherwise = {} } = source;
   const command = new Command(program).description(description).exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2));
-  for (const [flags, variable, meaning] of rows) command.addOption(new Option(flags, `${meaning} [env ${variable}]`));
+  const options = describeOptions(rows).map(({ key, flag, takes, variable, byDefault, meaning }) => {
+    const help = `${meaning.replaceAll('`', '')}${byDefault === '' ? '' : ` (default ${byDefault})`} [env ${variable}]`;
+    const option = new Option(`${flag} ${takes}`, help);
+    command.addOption(option);
+    return { key, variable, name: option.attributeName() };
+  });
   command.parse(argv, { from: 'user' });
-  const fromEnv = rows.map(([flags, variable]) => [attributeOf(flags), env[variable]]).filter(([, value]) => value);
-  const given = { ...withoutUndefined(otherwise), ...Object.fromEntries(fromEnv), ...command.opts() };
-  return checkOptions(schema, given, rows);
+  // Commander gives `--no-proxy` a value of its own where nobody gave one.
+  const given = options.map(({ key, variable, name }) => [
+    key,
+    command.getOptionValueSource(name) === 'cli' ? command.getOptionValue(name) : env[variable] || undefined,
+  ]);
+  return checkOptions(schema, { ...withoutUndefined(otherwise), ...withoutUndefined(Object.fromEntries(given)) }, rows);
 }
 
 /** Checks settings that were read elsewhere; see `readOptions`. */
-export function checkOptions<S extends z.ZodType>(schema: S, given: unknown, rows: readonly OptionRow[] = []): Readonly<z.output<S>> {
+export function checkOptions<S extends z.ZodType>(schema: S, given: unknown, rows: OptionRows = {}): Readonly<z.output<S>> {
   const parsed = schema.safeParse(given);
   if (parsed.success) return Object.freeze(parsed.data);
   const values: Readonly<Record<string, unknown>> = z.record(z.string(), z.unknown()).catch({}).parse(given);
+  const texts = describeOptions(rows);
   const problems = parsed.error.issues.map(({ path, message }) => {
     const key = String(path[0] ?? '');
-    const row = rows.find(([flags]) => attributeOf(flags) === key);
-    const name = row ? `${row[0].split(' ')[0]} (${row[1]})` : flagOf(key);
+    const text = texts.find((one) => one.key === key);
+    const name = text ? `${text.flag} (${text.variable})` : flagOf(key);
     const value = values[key];
     return `${name}${value === undefined ? '' : ` is ${shown(value)}`}: ${message}`;
   });
@@ -78,7 +110,6 @@ const shown = (value: unknown): string =>
   JSON.stringify(value)
     .replaceAll(/\/\/[^\s/@"]*@/g, '//***@')
     .slice(0, 200);
-const attributeOf = (flags: string): string => new Option(flags).attributeName();
 const flagOf = (key: string): string => `--${key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 const withoutUndefined = (values: Readonly<Record<string, unknown>>) =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));

@@ -1,18 +1,13 @@
 /** For this package's tests: a program that does what its first argument says. */
 import { once } from 'node:events';
-import { z } from 'zod';
-import { option, readOptions } from '../src/options.ts';
+import { type OptionRows, option, readOptions, schemaOf } from '../src/options.ts';
 import { runProgram } from '../src/program.ts';
 
-const rows = [
-  ['--port <port>', 'PORT', 'of the probes'],
-  ['--metrics-port <port>', 'METRICS_PORT', 'of the metrics'],
-] as const;
-const schema = z.object({
-  port: option.port.default(0),
-  metricsPort: option.port.optional(),
-  logLevel: option.logLevel.default('info'),
-});
+const rows = {
+  port: ['<port>', option.port.default(0), 'of the probes'],
+  metricsPort: ['<port>', option.port.optional(), 'of the metrics'],
+} satisfies OptionRows;
+const schema = schemaOf(rows).extend({ logLevel: option.logLevel.default('info') });
 const [behaviour = '', ...argv] = process.argv.slice(2);
 
 await runProgram({

@@ -1,12 +1,29 @@
 /** An operator of an edge release, as the release's image runs it: it rolls its workload out and reports its ClusterOperator. */
 import { refKey } from '@flotilla/api';
-import { createChannel, createClient, option, readOptions, runProgram, startReconciler, WatchCache, watch } from '@flotilla/runtime';
+import {
+  createChannel,
+  createClient,
+  type OptionRows,
+  option,
+  readOptions,
+  runProgram,
+  schemaOf,
+  startReconciler,
+  WatchCache,
+  watch,
+} from '@flotilla/runtime';
 import { startClusterOperatorReporter } from '@flotilla/runtime/cluster-operator';
 import { z } from 'zod';
 import { reportOf, Workload, workloadOf } from './workload.ts';
 
 const text = z.string({ error: 'is required' }).min(1);
-const Config = z.object({ name: text, namespace: text, version: text, image: text, logLevel: option.logLevel.default('info') });
+const rows = {
+  name: ['<name>', text, 'of the ClusterOperator and the Deployment'],
+  namespace: ['<namespace>', text, 'of the Deployment'],
+  version: ['<version>', text, 'of the release'],
+  image: ['<image>', text, 'of the Deployment, by digest'],
+  logLevel: ['<level>', option.logLevel.default('info'), 'error, warn, info, debug or silent'],
+} satisfies OptionRows;
 
 await runProgram({
   name: 'edge-operator',
@@ -14,14 +31,8 @@ await runProgram({
     readOptions({
       program: 'edge-operator',
       description: 'Runs one workload of a release and reports it as a ClusterOperator.',
-      rows: [
-        ['--name <name>', 'NAME', 'of the ClusterOperator and the Deployment'],
-        ['--namespace <namespace>', 'NAMESPACE', 'of the Deployment'],
-        ['--version <version>', 'VERSION', 'of the release'],
-        ['--image <image>', 'IMAGE', 'of the Deployment, by digest'],
-        ['--log-level <level>', 'LOG_LEVEL', 'error, warn, info, debug or silent (default info)'],
-      ],
-      schema: Config,
+      rows,
+      schema: schemaOf(rows),
       argv: process.argv.slice(2),
       env: {},
     }),
