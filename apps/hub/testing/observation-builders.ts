@@ -1,14 +1,18 @@
 /** What a spoke may look like. Everything here is for the tests of this folder. */
 
-import { type KubeObject, Label, type Ref, type Resource, refKey } from '@flotilla/api';
-import { CLUSTER_AVAILABLE, ManagedCluster, ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
+import { type KubeObject, Label, type Ref, type Resource, refKey, WaitingError } from '@flotilla/api';
+import { CLUSTER_AVAILABLE, ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 import { SpokeName } from '@flotilla/api/ran';
 import type { UpgradeIdentity } from '@flotilla/rollout';
-import { ApiError, type Client } from '@flotilla/runtime';
+import { ApiError, type Client, WatchCache } from '@flotilla/runtime';
 import type { PrecacheInputs, PrecacheJob } from '../src/precache/job.ts';
 import type { PrecacheSettings } from '../src/precache/settings.ts';
-import { ActionsRun } from '../src/spokes/actions/effects.ts';
+import type { JobState } from '../src/spoke-job/definition.ts';
+import type { StepContext } from '../src/spoke-job/interpret.ts';
+import { planStep, type StepPlan } from '../src/spoke-job/plan.ts';
 import { type ActionObservation, type ActionsSpoke, toObservation, type ViewObservation } from '../src/spokes/actions/observe.ts';
+import { ActionsEffects } from '../src/spokes/actions/plan.ts';
+import { applySpokePlan } from '../src/spokes/port/apply.ts';
 import type { Answer, SpokeObject, SpokeReach, SpokeTask } from '../src/spokes/port/port.ts';
 import type { SpokeJobNames } from '../src/spokes/port/workload.ts';
 
@@ -57,7 +61,7 @@ export const buildSpoke = (parts: Partial<ActionsSpoke> = {}): ActionsSpoke => (
 export const reachBuilt = (names: SpokeJobNames, spoke: ActionsSpoke): SpokeReach => ({
   by: 'actions',
   spoke: toObservation(names, spoke),
-  begin: (task, state, deps) => new ActionsRun(task, spoke, state, deps),
+  effects: (task, state, plan) => new ActionsEffects(task, spoke, state, plan),
 });
 
 /** A view of ours with an answer. */
@@ -144,6 +148,31 @@ export const clusterObject = (available: boolean): ManagedCluster =>
     metadata: { name: 'spoke' },
     status: { conditions: [agentCondition(CLUSTER_AVAILABLE, available ? 'True' : 'False', 'Test')] },
   });
+
+/** Plans a step, and applies the plan to this client; what waits for the caches is planned again later. */
+export async function runStep<S extends JobState>(
+  task: SpokeTask,
+  states: Parameters<typeof planStep<S>>[1],
+  reach: SpokeReach,
+  context: StepContext<S>,
+  client: Client,
+): Promise<Omit<StepPlan<S>, 'writes'>> {
+  const { writes, ...outcome } = planStep(task, states, reach, context);
+  await applyPlanned({ writes }, task, client);
+  return outcome;
+}
+
+/** Applies a plan for the spoke to this client, which no cache follows. */
+export async function applyPlanned(plan: Parameters<typeof applySpokePlan>[0], task: SpokeTask, client: Client): Promise<void> {
+  const caches = {
+    views: new WatchCache(client, ManagedClusterView),
+    actions: new WatchCache(client, ManagedClusterAction),
+    jobWorks: new WatchCache(client, ManifestWork),
+  };
+  await applySpokePlan(plan, task, { client, caches }).catch((error: unknown) => {
+    if (!(error instanceof WaitingError)) throw error;
+  });
+}
 
 /** A client that keeps what is created and notes every write as `verb plural name`. */
 export function recordingClient(existing: readonly KubeObject[] = []): { client: Client; writes: string[]; created: KubeObject[] } {

@@ -6,9 +6,10 @@ import { eventually } from '@flotilla/pace/testing';
 import type { UpgradeIdentity } from '@flotilla/rollout';
 import { type Client, createLogger, createMetrics, WatchCache } from '@flotilla/runtime';
 import { createPrecacheJob, precacheTeardown } from '../src/precache/job.ts';
-import { runStep } from '../src/spoke-job/step.ts';
+import { planStep } from '../src/spoke-job/plan.ts';
 import { Teardown } from '../src/spoke-job/teardown.ts';
 import type { Transport } from '../src/spokes/choice.ts';
+import { applySpokePlan } from '../src/spokes/port/apply.ts';
 import { type SpokeJobCaches, upgradeIndexes } from '../src/spokes/port/caches.ts';
 import { reachSpoke } from '../src/spokes/reach.ts';
 import { transportCaches } from '../src/spokes/transport-caches.ts';
@@ -139,7 +140,8 @@ export class PortDriver {
       trouble: undefined,
       digest,
     };
-    const { state, message } = await runStep(task, { current: this.state, stored: this.state }, reach, context, { client, now: this.#now });
+    const { state, message, writes } = planStep(task, { current: this.state, stored: this.state }, reach, context);
+    await applySpokePlan({ writes }, task, { client, caches });
     this.state = state;
     if (this.seen.at(-1) !== state) this.seen.push(state);
     if (message !== undefined && this.told.at(-1) !== message) this.told.push(message);

@@ -11,6 +11,10 @@ export type Index<T> = (object: T) => readonly string[];
 /** Objects by key and by index; no copies. */
 export class ObjectStore<T extends KubeObject> {
   readonly #objects = new Map<string, T>();
+  /** Key to version of what this process has written and the server has not yet told of. */
+  readonly #written = new Map<string, bigint>();
+  /** Key to uid of what this process has deleted and the server has not yet told of. */
+  readonly #deleted = new Map<string, string>();
   readonly #indexes = new Map<string, { readonly of: Index<T>; readonly keys: Map<string, Set<string>> }>();
   readonly #onIndexError: (index: string, object: T, error: unknown) => void;
 
@@ -44,9 +48,27 @@ export class ObjectStore<T extends KubeObject> {
     return found;
   }
 
-  /** Undefined when the object is there in this very version. */
+  /** Undefined when the object is there in this very version, or as this process has written or deleted it since. */
   set(object: T): Change<T> | undefined {
     const key = refKey(object.metadata);
+    if (this.#isOutdated(key, object)) return undefined;
+    // One that leaves was not gone at once.
+    if (this.#deleted.get(key) === object.metadata.uid && !object.metadata.deletionTimestamp) return undefined;
+    this.#written.delete(key);
+    return this.#put(key, object);
+  }
+
+  /** This process has written the object: what was seen of it before does not bring that back. */
+  wrote(object: T): Change<T> | undefined {
+    const key = refKey(object.metadata);
+    const version = versionOf(object.metadata.resourceVersion);
+    const known = versionOf(this.#objects.get(key)?.metadata.resourceVersion);
+    if (version === undefined || (known !== undefined && known >= version)) return undefined;
+    this.#written.set(key, version);
+    return this.#put(key, object);
+  }
+
+  #put(key: string, object: T): Change<T> | undefined {
     const previous = this.#objects.get(key);
     if (previous && isSameVersion(previous, object)) return undefined;
     if (previous) this.#unindex(key, previous);
@@ -55,14 +77,52 @@ export class ObjectStore<T extends KubeObject> {
     return { type: 'set', object, previous };
   }
 
-  /** Undefined when there was no such object. `last` is its last state, if the server sent one. */
+  /**
+   * This process has deleted the object, and its watch has not told yet. What has finalizers is shown as leaving, anything else as gone; what
+   * was seen of it before does not bring it back.
+   */
+  deleted(ref: Ref, uid: string | undefined): Change<T> | undefined {
+    const key = refKey(ref);
+    const previous = this.#objects.get(key);
+    if (!previous || previous.metadata.uid !== uid || previous.metadata.deletionTimestamp) return undefined;
+    if (!previous.metadata.finalizers?.length) {
+      const change = this.delete(ref);
+      this.#deleted.set(key, uid ?? '');
+      return change;
+    }
+    const object = { ...previous, metadata: { ...previous.metadata, deletionTimestamp: new Date().toISOString() } };
+    this.#objects.set(key, object);
+    return { type: 'set', object, previous };
+  }
+
+  /** A full read begins: it knows all that was written before, whatever the versions say. */
+  forgetWrites(): void {
+    this.#written.clear();
+    this.#deleted.clear();
+  }
+
+  /** True for an object that this process has written since the last full read began, and of which nothing was told since. */
+  isWritten(key: string): boolean {
+    return this.#written.has(key);
+  }
+
+  /** Undefined when there was no such object, or this process has made it anew since. `last` is its last state, if the server sent one. */
   delete(ref: Ref, last?: T): Change<T> | undefined {
     const key = refKey(ref);
     const previous = this.#objects.get(key);
+    if (last && this.#isOutdated(key, last)) return undefined;
+    this.#written.delete(key);
+    if (last && this.#deleted.get(key) === last.metadata.uid) this.#deleted.delete(key);
     if (!previous) return undefined;
     this.#unindex(key, previous);
     this.#objects.delete(key);
     return { type: 'deleted', object: last ?? previous };
+  }
+
+  /** What was written or deleted by this process is newer than this. */
+  #isOutdated(key: string, { metadata }: T): boolean {
+    const [written, version] = [this.#written.get(key), versionOf(metadata.resourceVersion)];
+    return written !== undefined && version !== undefined && written > version;
   }
 
   #unindex(key: string, object: T): void {
@@ -83,6 +143,10 @@ const isSameVersion = (a: KubeObject, b: KubeObject): boolean =>
   a.metadata.resourceVersion !== undefined &&
   a.metadata.resourceVersion === b.metadata.resourceVersion &&
   a.metadata.uid === b.metadata.uid;
+
+/** A version as a number; servers promise that versions of one kind can be compared so. Undefined for a version that is none. */
+const versionOf = (version: string | undefined): bigint | undefined =>
+  version !== undefined && /^\d{1,20}$/.test(version) ? BigInt(version) : undefined;
 
 function add(index: Map<string, Set<string>>, value: string, key: string): void {
   const keys = index.get(value);

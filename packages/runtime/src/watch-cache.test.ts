@@ -252,3 +252,16 @@ test('a kind that is missing and not optional is an error that is tried again', 
   await cache.synced();
   expect(names(cache)).toEqual(['a@1']);
 });
+
+test('an own write is read at once, told once, and kept against what comes from before it', async () => {
+  const { cache, changes } = start([
+    listOf('5', [configMap('a', '1')]),
+    watchOf([event('MODIFIED', 'a', '6')]),
+    watchOf([event('MODIFIED', 'a', '8')], 'hang'),
+  ]);
+  cache.wrote(configMap('a', '8') as ConfigMapObject);
+  await vi.waitFor(() => expect(watched()).toHaveLength(2), SOON);
+  await vi.waitFor(() => expect(cache.resourceVersion).toBe('8'), SOON);
+  expect(names(cache)).toEqual(['a@8']);
+  expect(changes).toEqual(['set a']);
+});

@@ -113,6 +113,10 @@ export class WatchCache<T extends KubeObject, N extends string = never> {
     return this.#present;
   }
 
+  get kind(): Resource {
+    return this.#kind;
+  }
+
   get size(): number {
     return this.#store.size;
   }
@@ -134,6 +138,19 @@ export class WatchCache<T extends KubeObject, N extends string = never> {
   /** Objects whose index function gave `value`. */
   byIndex(name: N, value: string): T[] {
     return this.#store.byIndex(name, value);
+  }
+
+  /**
+   * This process has written the object: readers see it so from now on, until the watch has passed it.
+   * @param object as the server answered
+   */
+  wrote(object: T): void {
+    this.#emit(this.#store.wrote(this.#transform(object)));
+  }
+
+  /** This process has deleted the object: readers see it leaving, or gone, before the watch tells. */
+  deleted(ref: Ref, uid: string | undefined): void {
+    this.#emit(this.#store.deleted(ref, uid));
   }
 
   /** Calls the listener for each change from now on (subscribe before `start` to see the first list); returns the way to end it. */
@@ -229,6 +246,7 @@ export class WatchCache<T extends KubeObject, N extends string = never> {
   async #readAll(signal: AbortSignal): Promise<void> {
     const { namespace, labelSelector, fieldSelector } = this.#options;
     const seen = new Set<string>();
+    this.#store.forgetWrites();
     const { items, resourceVersion } = await this.#client.list(this.#kind, {
       namespace,
       labelSelector,
@@ -248,7 +266,7 @@ export class WatchCache<T extends KubeObject, N extends string = never> {
       seen.add(refKey(item.metadata));
       this.#emit(this.#store.set(item));
     }
-    for (const key of [...this.#store.keys()]) if (!seen.has(key)) this.#drop(key);
+    for (const key of [...this.#store.keys()]) if (!seen.has(key) && !this.#store.isWritten(key)) this.#drop(key);
     this.#becomeSynced();
   }
 

@@ -7,11 +7,11 @@ import {
   buildView,
   reachBuilt,
   recordingClient,
+  runStep,
   UPGRADE,
   viewObject,
 } from '../../testing/observation-builders.ts';
 import type { StepContext } from '../spoke-job/interpret.ts';
-import { runStep } from '../spoke-job/step.ts';
 import { templateDigest } from '../spokes/actions/hub-objects.ts';
 import { type ActionsSpoke, observeActions, trimView } from '../spokes/actions/observe.ts';
 import type { Answer, SpokeTask } from '../spokes/port/port.ts';
@@ -143,7 +143,7 @@ describe('a backup as the reference takes it', () => {
   test.each(rows)('$name', async ({ stored = 'PreparingToStart', spoke, existing = [], writes: expected }) => {
     const { client, writes } = recordingClient(existing.map((name) => actionObject(name)));
     const reach = reachBuilt(job.names, buildSpoke(spoke));
-    await runStep(task, { current: stored, stored }, reach, context, { client, now: () => NOW });
+    await runStep(task, { current: stored, stored }, reach, context, client);
     expect(writes).toEqual(expected);
   });
 });

@@ -3,7 +3,7 @@ import { ClusterRoleBinding, Lease, RoleBinding, ServiceAccount } from '@flotill
 import { AGENT_LEASE, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 import type { Client } from '@flotilla/runtime';
 import { BY_CLUSTER } from '../indexes.ts';
-import { dismantleWork } from '../spokes/port/ending-work.ts';
+import { dismantleWork } from '../writes/delete-work.ts';
 import { clusterAccess } from './access.ts';
 import type { RegistrationCaches } from './caches.ts';
 

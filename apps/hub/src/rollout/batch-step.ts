@@ -1,6 +1,6 @@
 /** A step of kind `placements`: makes Placements and PlacementBindings what the stored status says. */
 
-import { type KubeObject, refKey } from '@flotilla/api';
+import type { KubeObject } from '@flotilla/api';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import type { StepKey } from '@flotilla/queues';
 import type { PolicyRef } from '@flotilla/rollout';
@@ -8,8 +8,8 @@ import { type HubWrite, identityOf, isEnding, keepsObjects, planPlacements, upgr
 import type { Client, Logger } from '@flotilla/runtime';
 import { BY_UID } from '../spokes/port/caches.ts';
 import type { ReadStored } from '../stored-upgrade.ts';
+import { applyWrites, type Ownership } from '../writes/apply.ts';
 import { BY_UPGRADE_NAME, type PlacementCaches } from './caches.ts';
-import { applyWrite, type Ownership } from './spoke/apply-write.ts';
 import type { SpokeCaches } from './spoke/caches.ts';
 
 /** What making the Placements of a batch true needs. */
@@ -66,13 +66,8 @@ export function createBatchStep(
     const judge = (existing: KubeObject): Ownership =>
       upgradeIndexOf(existing) === upgradeIndexValue(identity) ? 'ours' : { takenBy: ownerOf(existing) };
     const writes = upgrade === known ? expected : placementWrites(upgrade, caches, talmStrict);
-    await Promise.all(
-      writes.map(async (write) => {
-        await applyWrite(write, { client, judge });
-        const object = write.verb === 'create' ? write.object.metadata : write.ref;
-        logger.debug({ upgrade: refKey(identity), verb: write.verb, kind: write.kind.kind, object: refKey(object) }, 'Batch wrote');
-      }),
-    );
+    const written = [caches.placements, caches.bindings];
+    await Promise.all(writes.map((write) => applyWrites([write], { client, judge, caches: written, logger })));
     return writes.length > 0;
   };
 }

@@ -9,15 +9,15 @@ import { findDenial } from '../spokes/denied-cluster.ts';
 import { BY_UID, versionsIn } from '../spokes/port/caches.ts';
 import type { SpokeObservation } from '../spokes/port/port.ts';
 import { countWays, holdsSpoke, reachSpoke } from '../spokes/reach.ts';
-import { AwaitedWrites } from './awaited-writes.ts';
+import { createSpokeStep, type SpokeStep, type SpokeStepDeps } from './apply.ts';
 import { Beginnings } from './beginnings.ts';
 import { Claims, type Holder } from './claims.ts';
 import { createCleaningPace } from './cleaning-pace.ts';
 import type { JobState, SpokeJob } from './definition.ts';
 import { isHeldUp, type StepContext } from './interpret.ts';
+import { type ObserveDeps, observeStep, storedSpoke } from './observe.ts';
+import { decide, planStep } from './plan.ts';
 import { type RunRequest, SpokeJobRun, type TrackedSpoke } from './run.ts';
-import { createSpokeStep, type SpokeStep, type SpokeStepDeps, storedSpoke } from './spoke-step.ts';
-import { decide } from './step.ts';
 
 /** What the engine of a kind of job needs. */
 export interface EngineDeps extends SpokeStepDeps {
@@ -40,13 +40,12 @@ export class SpokeJobEngine<S extends JobState, I> {
   readonly job: SpokeJob<S, I>;
   /** One step in the leader's own process. */
   readonly step: SpokeStep;
-  readonly #rehearse: SpokeStep;
   readonly #deps: EngineDeps;
   readonly #runs = new Map<string, SpokeJobRun<S, I>>();
   readonly #claims: Claims;
   readonly #nextCleaning: () => number;
   readonly #beginnings: Beginnings;
-  readonly #awaitedWrites: AwaitedWrites;
+  readonly #observing: ObserveDeps;
   readonly #versionsOf: (cluster: string) => string;
   #steps: DueSteps | undefined;
   #queue: Dispatcher | undefined;
@@ -54,12 +53,9 @@ export class SpokeJobEngine<S extends JobState, I> {
   constructor(job: SpokeJob<S, I>, deps: EngineDeps) {
     this.job = job;
     this.#deps = deps;
-    const mayBegin = (uid: string, cluster: string) =>
-      this.#runs.get(uid)?.spokes.has(cluster) === true && this.#claims.take(uid, cluster) === undefined;
     this.#versionsOf = (cluster) => versionsIn(deps.caches, job.work, cluster);
-    this.#awaitedWrites = new AwaitedWrites({ kind: job.work, now: deps.now, versionsOf: this.#versionsOf });
-    this.step = this.#awaitedWrites.noting(createSpokeStep(job, deps, { mayBegin }));
-    this.#rehearse = createSpokeStep(job, deps, { mayBegin, isRehearsal: true });
+    this.#observing = { caches: deps.caches, now: deps.now, mayBegin: (uid, cluster) => this.#mayBegin(uid, cluster) };
+    this.step = createSpokeStep(job, { ...this.#observing, client: deps.client });
     this.#claims = new Claims(job.work, deps.caches);
     this.#nextCleaning = createCleaningPace(deps.now);
     this.#beginnings = new Beginnings({ clock: deps.clock, onTurn: (key) => this.#onTurn(key) });
@@ -150,7 +146,6 @@ export class SpokeJobEngine<S extends JobState, I> {
       this.#queue?.forget(key);
       this.#steps?.forget(key);
       this.#beginnings.leave(key);
-      this.#awaitedWrites.forget(key);
       this.release(uid, cluster);
     }
   }
@@ -200,8 +195,12 @@ export class SpokeJobEngine<S extends JobState, I> {
     this.#lookAt(run, cluster, isTimed && this.#deps.now() < context.deadlineAt ? context.deadlineAt : undefined);
     this.#lookAt(run, cluster, lookAt);
     const isKept = context.heldBy !== undefined || (!isFinal && isHeldUp(spoke, context));
-    if (!isKept && this.#isStored(run, record, cluster))
-      this.#ask(run, record, cluster).catch((error: unknown) => this.fail({ upgrade: uid, cluster }, error));
+    if (isKept || !this.#isStored(run, record, cluster)) return;
+    try {
+      this.#ask(run, record, cluster);
+    } catch (error) {
+      this.fail({ upgrade: uid, cluster }, error);
+    }
   }
 
   #observe(run: SpokeJobRun<S, I>, record: TrackedSpoke<S>, cluster: string): { spoke: SpokeObservation; context: StepContext<S> } {
@@ -236,11 +235,17 @@ export class SpokeJobEngine<S extends JobState, I> {
     return machine.isFinal(record.state) ? stored.state === record.state : !machine.isFinal(stored.state);
   }
 
-  async #ask(run: SpokeJobRun<S, I>, record: TrackedSpoke<S>, cluster: string): Promise<void> {
+  #mayBegin(uid: string, cluster: string): boolean {
+    return this.#runs.get(uid)?.spokes.has(cluster) === true && this.#claims.take(uid, cluster) === undefined;
+  }
+
+  #ask(run: SpokeJobRun<S, I>, record: TrackedSpoke<S>, cluster: string): void {
+    if (!this.#steps) return;
     const key = this.#keyOf(run.request.upgrade.uid, cluster);
-    const { hasWritten: isDue, wakeAt } = await this.#rehearse(key);
-    if (!this.#steps || run.spokes.get(cluster) !== record || this.#runs.get(key.upgrade) !== run) return;
-    this.#lookAt(run, cluster, wakeAt);
+    const observed = observeStep(this.job, this.#deps.caches.upgrades.byIndex(BY_UID, key.upgrade)[0], cluster, this.#observing);
+    const plan = observed && planStep(observed.task, { current: observed.state, stored: observed.state }, observed.reach, observed.context);
+    const isDue = plan !== undefined && plan.writes.length > 0;
+    this.#lookAt(run, cluster, plan?.wakeAt);
     // What a step has written is on its way here: while the spoke looks the same, asking again would have it written twice.
     const versions = this.#versionsOf(cluster);
     const happened = versions !== record.seen;
@@ -248,11 +253,6 @@ export class SpokeJobEngine<S extends JobState, I> {
     if (!isDue) {
       this.#steps.settle(key);
       return this.#forgive(run, record);
-    }
-    const awaitedUntil = this.#awaitedWrites.awaitedUntil(key);
-    if (awaitedUntil !== undefined) {
-      this.#steps.settle(key);
-      return this.#lookAt(run, cluster, awaitedUntil);
     }
     if (run.isBeginning(record.state) && !this.#beginnings.mayBegin(key)) return;
     const isPaced = this.job.machine.isFinal(record.state) && !run.isSettled();

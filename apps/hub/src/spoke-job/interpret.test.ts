@@ -7,7 +7,7 @@ import { buildSpoke, buildView, foundJob, foundNamespace } from '../../testing/o
 import { precacheNames } from '../precache/job.ts';
 import { toObservation } from '../spokes/actions/observe.ts';
 import type { Answer } from '../spokes/port/port.ts';
-import { decide } from './step.ts';
+import { decide } from './plan.ts';
 
 const rows = [...preparing, ...running];
 

@@ -11,7 +11,7 @@ import { buildPrecacheSettings, clusterObject, UPGRADE } from '../../testing/obs
 import { createPrecacheJob, precacheNames } from '../precache/job.ts';
 import { observeActions, toObservation, trimView } from '../spokes/actions/observe.ts';
 import type { StepContext } from './interpret.ts';
-import { decide } from './step.ts';
+import { decide } from './plan.ts';
 
 const { namespace, job } = SpokeName;
 const JOB = `/apis/batch/v1/namespaces/${namespace}/jobs/${job}`;

@@ -1,8 +1,8 @@
 import { type Dispatcher, startDispatcher } from '@flotilla/queues';
 import { lookAgain, type StepOptions } from '../look-again.ts';
+import { createSpokeStep, type SpokeStepDeps } from './apply.ts';
 import type { JobState, SpokeJob } from './definition.ts';
 import type { SpokeJobEngine } from './engine.ts';
-import { createSpokeStep, type SpokeStepDeps } from './spoke-step.ts';
 
 /** While many spokes begin, every other step is the oldest of those that watch a job: a verdict must not wait for all to begin. */
 const WATCHING = { from: 3, every: 2 };
@@ -28,6 +28,6 @@ export function startSpokeJobWorker<S extends JobState, I>(job: SpokeJob<S, I>, 
     ...options,
     name: `${job.work}-steps`,
     kinds: [job.work],
-    handle: lookAgain(async (key, signal) => (await step(key, signal)).hasWritten),
+    handle: lookAgain(step),
   });
 }

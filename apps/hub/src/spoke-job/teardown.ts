@@ -1,11 +1,19 @@
 import { type KubeObject, Label } from '@flotilla/api';
 import { mapConcurrently } from '@flotilla/pace';
 import type { UpgradeIdentity } from '@flotilla/rollout';
+import { type ApplyPlanDeps, applySpokePlan } from '../spokes/port/apply.ts';
 import { BY_WORK_AND_UPGRADE, objectsIn, type SpokeJobCaches } from '../spokes/port/caches.ts';
-import type { EffectDeps } from '../spokes/port/port.ts';
+import { SpokePlan } from '../spokes/port/spoke-plan.ts';
 import { cleaningOf } from '../spokes/port/workload.ts';
 import { isLeftBehind, reachSpoke } from '../spokes/reach.ts';
 import type { JobState, SpokeJob } from './definition.ts';
+
+/** What tearing down needs. */
+export interface TeardownDeps extends ApplyPlanDeps {
+  readonly caches: SpokeJobCaches;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
 
 /** Spokes worked on at the same time. */
 const PARALLEL = 16;
@@ -27,14 +35,14 @@ export interface TeardownJob {
  * created that would fire when it returns, maybe in the midst of another upgrade.
  */
 export class Teardown {
-  readonly #deps: EffectDeps & { readonly caches: SpokeJobCaches };
+  readonly #deps: TeardownDeps;
   readonly #upgrade: UpgradeIdentity;
   readonly #job: TeardownJob;
   readonly #done = new Set<string>();
   /** Spokes whose work was there: when it is gone, they are clean. */
   readonly #byWork = new Set<string>();
 
-  constructor(upgrade: UpgradeIdentity, job: TeardownJob, deps: EffectDeps & { readonly caches: SpokeJobCaches }) {
+  constructor(upgrade: UpgradeIdentity, job: TeardownJob, deps: TeardownDeps) {
     this.#upgrade = upgrade;
     this.#job = job;
     this.#deps = deps;
@@ -80,17 +88,20 @@ export class Teardown {
   async #advanceSpoke(cluster: string, state: string | undefined, force: boolean): Promise<void> {
     const { caches, now } = this.#deps;
     const managed = caches.clusters.get({ name: cluster });
-    const { by, spoke, begin } = reachSpoke(caches, { job: this.#job, upgradeUid: this.#upgrade.uid, cluster, now: now() });
+    const { by, spoke, effects: effectsOf } = reachSpoke(caches, { job: this.#job, upgradeUid: this.#upgrade.uid, cluster, now: now() });
     if (by === 'work') this.#byWork.add(cluster);
     else if (this.#byWork.has(cluster) && !spoke.isHeld) return void this.#done.add(cluster);
     const task = { job: this.#job, upgrade: this.#upgrade, cluster, workload: cleaningOf(this.#job.deletions) };
-    const run = begin(task, state ?? '', this.#deps);
+    const plan = new SpokePlan(now());
+    const effects = effectsOf(task, state ?? '', plan);
     const isWanted = managed !== undefined && !this.#isAnothers(cluster);
+    let isDone = true;
     if (isWanted && spoke.available && !force) {
-      if (!(await run.clean())) return;
-      await run.drop();
-    } else if (isWanted && state !== this.#job.initial) await run.remember();
-    else await run.drop();
-    this.#done.add(cluster);
+      isDone = effects.clean();
+      if (isDone) effects.drop();
+    } else if (isWanted && state !== this.#job.initial) effects.remember();
+    else effects.drop();
+    await applySpokePlan(plan, task, this.#deps);
+    if (isDone) this.#done.add(cluster);
   }
 }

@@ -1,15 +1,15 @@
 /** The ways to reach a spoke, and which of them one upgrade takes on one cluster. */
 import type { ManifestWork } from '@flotilla/api/ocm';
-import { ActionsRun } from './actions/effects.ts';
 import { isLeftover } from './actions/hub-objects.ts';
 import { observeActions, toObservation } from './actions/observe.ts';
+import { ActionsEffects } from './actions/plan.ts';
 import { type Choice, chooseTransport, type Transport, wayTaken } from './choice.ts';
 import { BY_WORK_AND_CLUSTER, hubObjectsOf, type SpokeJobCaches, spokeKey } from './port/caches.ts';
 import type { SpokeReach } from './port/port.ts';
 import type { SpokeJobNames } from './port/workload.ts';
-import { WorkRun } from './work/effects.ts';
 import { isFrozen } from './work/manifest-work.ts';
 import { observeWork } from './work/observe.ts';
+import { WorkEffects } from './work/plan.ts';
 
 /** Which spoke, for whom. */
 export interface ReachInput {
@@ -35,7 +35,7 @@ export function reachSpoke(caches: SpokeJobCaches, { job, upgradeUid, cluster, t
     return {
       by,
       spoke: toObservation(job.names, seen),
-      begin: (task, state, deps) => new ActionsRun(task, seen, state, deps, tried),
+      effects: (task, state, plan) => new ActionsEffects(task, seen, state, plan, tried),
     };
   const other = othersWork(caches, `${job.work}/${cluster}`, work);
   const spoke = observeWork(job.names, { cluster: managed, work, other, isClearing: actions.length > 0, now });
@@ -43,7 +43,8 @@ export function reachSpoke(caches: SpokeJobCaches, { job, upgradeUid, cluster, t
   return {
     by,
     spoke,
-    begin: (task, state, deps) => new WorkRun(task, { seen: spoke, work, other, actions: seen, isDetached, mayFallBack }, state, deps),
+    effects: (task, state, plan) =>
+      new WorkEffects(task, { seen: spoke, work, other, actions: seen, isDetached, mayFallBack }, state, plan),
   };
 }
 

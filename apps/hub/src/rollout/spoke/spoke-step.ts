@@ -7,7 +7,7 @@ import type { Client, Logger } from '@flotilla/runtime';
 import { findDenial } from '../../spokes/denied-cluster.ts';
 import { BY_UID } from '../../spokes/port/caches.ts';
 import type { ReadStored } from '../../stored-upgrade.ts';
-import { applyWrite, type Ownership } from './apply-write.ts';
+import { applyWrites, type Ownership } from '../../writes/apply.ts';
 import type { SpokeCaches } from './caches.ts';
 import { observeRolloutSpoke } from './observe.ts';
 
@@ -61,14 +61,9 @@ export function createSpokeStep(
     const target = targetOf(upgrade, cluster);
     const { writes, wakeAt } = upgrade === known ? expected : planNow(upgrade, cluster, target, deps);
     const judge = (existing: KubeObject) => judgeOwner(existing, upgrade, deps);
-    for (const write of writes) {
-      await applyWrite(write, { client: deps.client, judge });
-      const name = write.verb === 'create' ? write.object.metadata.name : write.ref.name;
-      deps.logger.debug(
-        { upgrade: upgrade.metadata.name, cluster, phase: target.phase, verb: write.verb, kind: write.kind.kind, name },
-        'Rollout step wrote',
-      );
-    }
+    const { works, rolloutViews, rolloutActions, clusters } = deps.caches;
+    const caches = [works, rolloutViews, rolloutActions, clusters];
+    await applyWrites(writes, { client: deps.client, judge, caches, logger: deps.logger });
     if (writes.length === 0 && wakeAt !== undefined)
       throw new WaitingError(
         'FLOTILLA_WAITING_FOR_RETRY',

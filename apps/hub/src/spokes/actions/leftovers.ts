@@ -14,15 +14,19 @@ import {
   startReconciler,
   watch,
 } from '@flotilla/runtime';
+import { type ApplyPlanDeps, applySpokePlan } from '../port/apply.ts';
 import { BY_WORK_AND_CLUSTER, hubObjectsOf, type SpokeJobCaches, spokeKey } from '../port/caches.ts';
-import type { EffectDeps, NamedJob } from '../port/port.ts';
+import type { NamedJob } from '../port/port.ts';
+import { SpokePlan } from '../port/spoke-plan.ts';
 import { cleaningOf } from '../port/workload.ts';
-import { ActionsRun } from './effects.ts';
 import { isLeftover, owedDeletions } from './hub-objects.ts';
 import { observeActions, readAnswer } from './observe.ts';
+import { ActionsEffects } from './plan.ts';
 
 /** What cleaning up after upgrades that ended is made of. */
-export interface LeftoverDeps extends EffectDeps {
+export interface LeftoverDeps extends ApplyPlanDeps {
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
   readonly caches: SpokeJobCaches;
   /** Who says which upgrade has a spoke. */
   readonly engine: {
@@ -42,8 +46,6 @@ const CONCURRENCY = 2;
 /** Removes what one upgrade left on one spoke: waits until its agent answers and no other upgrade works there, then deletes, then forgets. */
 class LeftoverReconciler {
   readonly #deps: LeftoverDeps;
-  /** By key, uid of a view that was deleted: caches may show it a moment longer than the actions that went before it. */
-  readonly #forgotten = new Map<string, string | undefined>();
 
   constructor(deps: LeftoverDeps) {
     this.#deps = deps;
@@ -54,31 +56,31 @@ class LeftoverReconciler {
     const { caches, engine } = this.#deps;
     const [uid = '', cluster = ''] = key.split('/');
     const objects = hubObjectsOf(caches, spokeKey(engine.job.work, uid, cluster));
-    const view = objects.views.find(isLeftover);
-    if (!view) this.#forgotten.delete(key);
-    if (!view || this.#forgotten.get(key) === view.metadata.uid) return {};
+    const mark = objects.views.find(isLeftover);
+    if (!mark) return {};
     const managed = caches.clusters.get({ name: cluster });
     const spoke = observeActions(engine.job.names, uid, { cluster: managed, ...objects });
-    const workload = cleaningOf(owedDeletions(engine.job, view));
-    const run = new ActionsRun({ job: engine.job, upgrade: identityOf(view), cluster, workload }, spoke, '', this.#deps);
-    const isDone = !managed || this.#isNothingLeft(view, workload.deletions) || (await this.#clean(run, view));
-    if (isDone) {
-      await run.drop();
-      this.#forgotten.set(key, view.metadata.uid);
-    }
-    return run.wakeAt === undefined ? {} : { requeueAfterMs: Math.max(run.wakeAt - this.#deps.now(), 0) };
+    const workload = cleaningOf(owedDeletions(engine.job, mark));
+    const task = { job: engine.job, upgrade: identityOf(mark), cluster, workload };
+    const plan = new SpokePlan(this.#deps.now());
+    const effects = new ActionsEffects(task, spoke, '', plan);
+    const isDone = !managed || this.#isNothingLeft(mark, workload.deletions) || this.#clean(effects, mark, plan);
+    if (isDone) effects.drop();
+    await applySpokePlan(plan, task, this.#deps);
+    return plan.wakeAt === undefined ? {} : { requeueAfterMs: Math.max(plan.wakeAt - this.#deps.now(), 0) };
   }
 
   /** Deletes what is there, once its agent answers and nobody else works on the spoke. True when all of it was executed. */
-  async #clean(run: ActionsRun, view: ManagedClusterView): Promise<boolean> {
-    const { engine, now } = this.#deps;
-    const { upgrade, cluster } = run.task;
-    if (!run.spoke.available || !view.status?.conditions) {
-      if (run.spoke.actions.size === 0) engine.release(upgrade.uid, cluster);
+  #clean(effects: ActionsEffects, mark: ManagedClusterView, plan: SpokePlan): boolean {
+    const { engine } = this.#deps;
+    const { task, spoke } = effects;
+    const { upgrade, cluster } = task;
+    if (!spoke.available || !mark.status?.conditions) {
+      if (spoke.actions.size === 0) engine.release(upgrade.uid, cluster);
       return false;
     }
-    if (!engine.take(upgrade.uid, cluster)) return run.clean();
-    run.wake(now() + HELD_RECHECK_MS);
+    if (!engine.take(upgrade.uid, cluster)) return effects.clean();
+    plan.wake(plan.now + HELD_RECHECK_MS);
     return false;
   }
 

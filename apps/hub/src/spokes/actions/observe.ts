@@ -47,6 +47,8 @@ export interface ActionsSpoke {
   readonly jobView: ViewObservation | undefined;
   readonly progressView: ViewObservation | undefined;
   readonly actions: ReadonlyMap<string, ActionObservation>;
+  /** What all of it was read from; default: nothing. */
+  readonly cached?: Pick<CachedSpoke, 'views' | 'actions'>;
 }
 
 /** Longer ones do not exist in Kubernetes. */
@@ -133,6 +135,7 @@ export function observeActions(names: SpokeJobNames, upgradeUid: string, { clust
     jobView: view(names.views.job),
     progressView: view(names.views.progress),
     actions: new Map(actions.map((action) => [action.metadata.name, observeAction(upgradeUid, action)])),
+    cached: { views, actions },
   };
 }
 

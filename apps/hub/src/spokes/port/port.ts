@@ -1,7 +1,7 @@
 /** How a kind of job reaches a spoke, in words that name no way of doing it. Types alone; `../reach.ts` says which ways there are. */
 import type { PullerReport } from '@flotilla/api/ran';
 import type { SpokeJobEffect, UpgradeIdentity, ViewAnswer } from '@flotilla/rollout';
-import type { Client } from '@flotilla/runtime';
+import type { SpokePlan } from './spoke-plan.ts';
 import type { SpokeJobNames, Workload } from './workload.ts';
 
 /** The parts of an object on a spoke that decide something. */
@@ -80,29 +80,14 @@ export interface SpokeTask extends ObjectPlace {
   readonly workload: Workload;
 }
 
-/** What carrying out effects needs. */
-export interface EffectDeps {
-  readonly client: Client;
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
-  /** Nothing more is written once it aborts: somebody else may have the spoke by then. */
-  readonly signal?: AbortSignal | undefined;
-  /** Throw `WOULD_WRITE` in place of the first call. */
-  readonly isRehearsal?: boolean;
-}
-
-/** The effects of a job's machine on one spoke, and its end. Each is idempotent: it writes only what is missing. */
-export interface SpokeRun extends Readonly<Record<SpokeJobEffect, () => Promise<void>>> {
-  /** The earliest moment the spoke must be looked at again, milliseconds since the epoch. */
-  readonly wakeAt: number | undefined;
-  /** Something was written, or tried to be. */
-  readonly hasWritten: boolean;
+/** The effects of a job's machine on one spoke, and its end. Each adds to a plan the writes that are missing. */
+export interface SpokeEffects extends Readonly<Record<SpokeJobEffect, () => void>> {
   /** Removes what is on the spoke, whether or not anything is left on the hub. True once that is known to be done. */
-  clean(): Promise<boolean>;
+  clean(): boolean;
   /** Leaves nothing on the hub but what remembers that the spoke is still to be cleaned. */
-  remember(): Promise<void>;
+  remember(): void;
   /** Removes everything of this upgrade's job from the hub. */
-  drop(): Promise<void>;
+  drop(): void;
 }
 
 /** A spoke as it is reached now: what is seen of it, and what can be done. */
@@ -110,5 +95,5 @@ export interface SpokeReach {
   readonly by: 'actions' | 'work';
   readonly spoke: SpokeObservation;
   /** @param state what the spoke's job has come to */
-  readonly begin: (task: SpokeTask, state: string, deps: EffectDeps) => SpokeRun;
+  readonly effects: (task: SpokeTask, state: string, plan: SpokePlan) => SpokeEffects;
 }

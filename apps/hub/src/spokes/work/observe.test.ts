@@ -5,7 +5,7 @@ import { buildPrecacheSettings, clusterObject, UPGRADE } from '../../../testing/
 import { CREATED_AT, OURS, there, type Values, type WorkCase, workOf } from '../../../testing/work-builders.ts';
 import { createPrecacheJob, precacheNames } from '../../precache/job.ts';
 import type { StepContext } from '../../spoke-job/interpret.ts';
-import { decide } from '../../spoke-job/step.ts';
+import { decide } from '../../spoke-job/plan.ts';
 import { UNANSWERED_MS } from '../port/ending-work.ts';
 import { RETRY_BUDGET } from '../port/refusals.ts';
 import { frozenMark } from './manifest-work.ts';

@@ -3,6 +3,7 @@ import { MAX_WORK_BYTES, ManifestWork, WORK_FINALIZER } from '@flotilla/api/ocm'
 import type { SpokeJobEffect } from '@flotilla/rollout';
 import { expect, test } from 'vitest';
 import {
+  applyPlanned,
   buildAction,
   buildPrecacheSettings,
   buildSpoke,
@@ -15,9 +16,10 @@ import { CREATED_AT, OURS, there, type WorkCase, workOf } from '../../../testing
 import { createPrecacheJob, precacheNames } from '../../precache/job.ts';
 import type { ActionObservation } from '../actions/observe.ts';
 import type { SpokeTask } from '../port/port.ts';
-import { WorkRun } from './effects.ts';
+import { SpokePlan } from '../port/spoke-plan.ts';
 import { frozenMark } from './manifest-work.ts';
 import { observeWork } from './observe.ts';
+import { WorkEffects } from './plan.ts';
 
 const SECOND = 1000;
 const job = createPrecacheJob(buildPrecacheSettings());
@@ -60,12 +62,11 @@ async function run(effect: SpokeJobEffect, given: Given) {
       return kind.schema.parse(work ?? other);
     },
   };
-  const subject = new WorkRun({ ...taskOf(images), upgrade: { ...UPGRADE, uid: upgradeUid } }, spoke, 'Starting', {
-    client: patching,
-    now: () => now,
-  });
-  await subject[effect]();
-  return { writes, created, patches, wakeAt: subject.wakeAt, hasWritten: subject.hasWritten };
+  const plan = new SpokePlan(now);
+  const task = { ...taskOf(images), upgrade: { ...UPGRADE, uid: upgradeUid } };
+  new WorkEffects(task, spoke, 'Starting', plan)[effect]();
+  await applyPlanned(plan, task, patching);
+  return { writes, created, patches, wakeAt: plan.wakeAt, isMissing: plan.writes.length > 0 };
 }
 
 const create = 'create manifestworks precache-work';
@@ -180,7 +181,7 @@ test.each(rows)('$effect: $name', async ({ effect, writes, wakeAt, ...given }) =
   const done = await run(effect, given);
   expect(done.writes.map((write) => write.replace(/ flotilla.io.*$/, ''))).toEqual(writes);
   expect(done.wakeAt).toBe(wakeAt);
-  expect(done.hasWritten).toBe(writes.length > 0);
+  expect(done.isMissing).toBe(writes.length > 0);
 });
 
 test("each work is an attempt of its own, and another upgrade's is never the same", async () => {

@@ -1,15 +1,14 @@
-/** The effects of a job's machine by actions and views. Each is idempotent: it writes only what is missing. */
+/** The effects of a job's machine by actions and views: each plans only what is missing. Pure. */
 import { type KubeObject, Label, type Resource } from '@flotilla/api';
 import { ManagedClusterAction, ManagedClusterView, type ManifestWork } from '@flotilla/api/ocm';
 import { backOffMs } from '@flotilla/pace';
 import { endedAt } from '@flotilla/rollout';
-import { type Client, isAlreadyExists } from '@flotilla/runtime';
 import { endWork } from '../port/ending-work.ts';
-import { HubWriter } from '../port/hub-writer.ts';
-import type { EffectDeps, SpokeRun, SpokeTask } from '../port/port.ts';
+import type { SpokeEffects, SpokeTask } from '../port/port.ts';
 import { isRefusal, RETRY_BUDGET } from '../port/refusals.ts';
+import type { SpokePlan } from '../port/spoke-plan.ts';
 import type { SpokeManifest, ViewDefinition } from '../port/workload.ts';
-import { deletionsDue, isCleaned, isNamespaceSeen } from './cleans-first.ts';
+import { deletionsDue, isCleaned, isNamespaceSeen, unconfirmedDeletions } from './cleans-first.ts';
 import {
   ActionAnnotation,
   createAction,
@@ -17,6 +16,7 @@ import {
   createView,
   type DeletionTime,
   deleteAction,
+  isLeftover,
   type Tries,
   templateDigest,
   upgradeSelector,
@@ -33,80 +33,68 @@ export interface TriedWork {
   readonly isDetached: boolean;
 }
 
-/** See `SpokeRun`. */
-export class ActionsRun implements SpokeRun {
+/** See `SpokeEffects`. */
+export class ActionsEffects implements SpokeEffects {
   readonly task: SpokeTask;
   readonly spoke: ActionsSpoke;
   readonly state: string;
-  readonly #writer: HubWriter;
+  readonly #plan: SpokePlan;
   readonly #tried: TriedWork | undefined;
   #hasCleared = false;
 
-  constructor(task: SpokeTask, spoke: ActionsSpoke, state: string, deps: EffectDeps, tried?: TriedWork) {
+  constructor(task: SpokeTask, spoke: ActionsSpoke, state: string, plan: SpokePlan, tried?: TriedWork) {
     this.task = task;
     this.spoke = spoke;
     this.state = state;
-    this.#writer = new HubWriter(deps);
+    this.#plan = plan;
     this.#tried = tried;
   }
 
-  get wakeAt(): number | undefined {
-    return this.#writer.wakeAt;
-  }
-
-  get hasWritten(): boolean {
-    return this.#writer.hasWritten;
-  }
-
-  /** Asks for a look then; the earliest of several counts. @param at milliseconds since the epoch */
-  wake(at: number): void {
-    this.#writer.wake(at);
-  }
-
-  async look(): Promise<void> {
-    if (!this.spoke.namespaceView?.ours) await this.create(ManagedClusterView, this.view(this.names.views.namespace, 0));
-    await this.#endTried();
+  look(): void {
+    if (!this.spoke.namespaceView?.ours) this.create(ManagedClusterView, this.view(this.names.views.namespace, 0));
+    this.#endTried();
   }
 
   /** From now on the spoke is reached by actions: its view is there, and says why. */
-  async fallBack(why: string): Promise<void> {
+  fallBack(why: string): void {
     const view = this.view(this.names.views.namespace, 0);
     const annotations = { ...view.metadata.annotations, [ActionAnnotation.fallback]: why };
-    await this.create(ManagedClusterView, { ...view, metadata: { ...view.metadata, annotations } });
+    this.create(ManagedClusterView, { ...view, metadata: { ...view.metadata, annotations } });
   }
 
-  async #endTried(): Promise<void> {
+  #endTried(): void {
     if (!this.#tried) return;
     const { work, isDetached } = this.#tried;
-    await endWork(this.#writer, work, { available: this.spoke.available, isDetached });
+    endWork(this.#plan, work, { available: this.spoke.available, isDetached });
   }
 
   /** Deletes an earlier attempt's namespace, and with it the ClusterRoleBinding, which would make our job's account cluster-admin. */
-  async clear(): Promise<void> {
+  clear(): void {
     if (this.#hasCleared) return;
     this.#hasCleared = true;
     const { actions, views } = this.names;
     const { cleansFirst } = this.task.job;
     const due = cleansFirst ? deletionsDue(this.task, this.spoke) : [actions.deleteNamespace, actions.deleteClusterRoleBinding];
     const deletions = new Map<string, Deletion>();
-    for (const name of due) deletions.set(name, await this.ensureDeleted(name, 'before'));
+    for (const name of due) deletions.set(name, this.ensureDeleted(name, 'before'));
     const view = this.spoke.namespaceView;
     // Not before both were asked for: that they were is what the view then stands for.
     if (cleansFirst && !view?.ours) return [...deletions.values()].includes('open') ? undefined : this.look();
     const isGone = deletions.get(actions.deleteNamespace) === 'done';
     if (!isGone || !view || view.intervalSeconds === CLEANUP_POLL_SECONDS) return;
     // The first view is polled every 30 s; a namespace is gone in a few. A new view also answers at once (spec/ocm 1.12).
-    await this.client.delete(ManagedClusterView, this.ref(views.namespace.name), { uid: view.uid });
-    await this.create(ManagedClusterView, this.view(views.namespace, CLEANUP_POLL_SECONDS));
+    this.delete(ManagedClusterView, views.namespace.name, view.uid);
+    this.create(ManagedClusterView, this.view(views.namespace, CLEANUP_POLL_SECONDS));
   }
 
   /** Creates the actions of the workload at once and in order: the agent takes them one after the other. */
-  async ensure(): Promise<void> {
+  ensure(): void {
     const { jobView, available } = this.spoke;
     const { cleansFirst } = this.task.job;
     if (this.#tried) return this.#endTried();
     if (!available || (jobView?.ours && jobView.answer.kind !== 'absent')) return;
-    if (cleansFirst && !(await isCleaned(this.task, this.spoke, this.client))) return this.clear();
+    if (cleansFirst && !isCleaned(this.task, this.spoke)) return this.clear();
+    if (cleansFirst) this.#plan.add(...unconfirmedDeletions(this.task, this.spoke));
     const { createJob } = this.names.actions;
     const jobCreated = this.spoke.actions.get(createJob)?.outcome === 'executed';
     // A view that is made together with the job says nothing before the job was made.
@@ -115,119 +103,117 @@ export class ActionsRun implements SpokeRun {
       const isJob = manifest.action === createJob;
       if ((manifest.afterJob && !jobCreated) || (isJob && cleansFirst && !isNamespaceSeen(this.spoke))) continue;
       const action = this.spoke.actions.get(manifest.action);
-      if (isJob && lost && action) await this.recreateLostJob(manifest, action, lost);
-      else await this.ensureAction(manifest, action);
-      if (isJob && cleansFirst && !jobView?.ours) await this.watchJob();
+      if (isJob && lost && action) this.recreateLostJob(manifest, action, lost);
+      else this.ensureAction(manifest, action);
+      if (isJob && cleansFirst && !jobView?.ours) this.watchJob();
     }
   }
 
-  private async ensureAction(manifest: SpokeManifest, action: ActionObservation | undefined): Promise<void> {
+  private ensureAction(manifest: SpokeManifest, action: ActionObservation | undefined): void {
     if (!action?.ours) return this.create(ManagedClusterAction, createAction(this.task, manifest));
     if (action.outcome === 'executed') return;
     if (action.outcome === 'failed') return this.retry(action, manifest.action, (tries) => createAction(this.task, manifest, tries));
     // Not executed yet: it follows the spec. A new object, because the agent freezes what it has executed (spec/ocm 1.6).
-    if (action.template !== templateDigest(manifest.template))
-      await this.recreate(action, manifest.action, createAction(this.task, manifest));
+    if (action.template !== templateDigest(manifest.template)) this.recreate(action, manifest.action, createAction(this.task, manifest));
   }
 
-  private async recreateLostJob(manifest: SpokeManifest, action: ActionObservation, { uid, createdAt }: ViewObservation): Promise<void> {
-    const unview = () => this.client.delete(ManagedClusterView, this.ref(this.names.views.job.name), { uid });
+  private recreateLostJob(manifest: SpokeManifest, action: ActionObservation, { uid, createdAt }: ViewObservation): void {
+    const unview = () => this.delete(ManagedClusterView, this.names.views.job.name, uid);
     // A view made together with the job may have looked before the job was there.
-    if (this.task.job.cleansFirst && createdAt < endedAt(action, this.#writer.now())) {
-      await unview();
+    if (this.task.job.cleansFirst && createdAt < endedAt(action, this.#plan.now)) {
+      unview();
       return this.watchJob();
     }
-    await this.retry(action, manifest.action, async (tries) => {
-      await unview();
+    this.retry(action, manifest.action, (tries) => {
+      unview();
       return createAction(this.task, manifest, tries);
     });
   }
 
-  private async watchJob(): Promise<void> {
-    await this.create(ManagedClusterView, this.view(this.names.views.job, this.task.workload.jobViewSeconds));
+  private watchJob(): void {
+    this.create(ManagedClusterView, this.view(this.names.views.job, this.task.workload.jobViewSeconds));
   }
 
   /** Views of the job and of its progress, once the job is there: a view created earlier answers `not found` and is then blind for an interval. */
-  async watch(): Promise<void> {
+  watch(): void {
     const { jobView, progressView, actions } = this.spoke;
     const { progressViewSeconds } = this.task.workload;
     const { views } = this.names;
     // A spoke that is Active has its job, whether or not the action is still there to say so.
     const created = this.state === 'Active' || actions.get(this.names.actions.createJob)?.outcome === 'executed';
     if (!created) return;
-    if (!jobView?.ours) await this.watchJob();
+    if (!jobView?.ours) this.watchJob();
     if (views.progress && progressViewSeconds !== undefined && !progressView?.ours)
-      await this.create(ManagedClusterView, this.view(views.progress, progressViewSeconds));
-    await this.retryAfterJob();
+      this.create(ManagedClusterView, this.view(views.progress, progressViewSeconds));
+    this.retryAfterJob();
   }
 
   /** The job does without what comes after it, so a failure there is no verdict; it is tried again all the same. */
-  private async retryAfterJob(): Promise<void> {
+  private retryAfterJob(): void {
     const failed = [...this.spoke.actions].filter(
       ([, action]) => action.ours && action.outcome === 'failed' && action.refusals < RETRY_BUDGET,
     );
     if (failed.length === 0) return;
     for (const manifest of this.task.workload.manifests()) {
       const action = manifest.afterJob && failed.find(([name]) => name === manifest.action)?.[1];
-      if (action) await this.retry(action, manifest.action, (tries) => createAction(this.task, manifest, tries));
+      if (action) this.retry(action, manifest.action, (tries) => createAction(this.task, manifest, tries));
     }
   }
 
   /** Deletes the spoke's namespace first: as long as hub objects are left, it is known that the spoke is not clean. */
-  async remove(): Promise<void> {
+  remove(): void {
     const { namespaceView, jobView, progressView } = this.spoke;
     if (!this.anythingLeft()) return;
-    const deletions = await this.deleteOnSpoke();
+    const deletions = this.deleteOnSpoke();
     const isViewed = [namespaceView, jobView, progressView].some((view) => view?.ours);
     // Whoever keeps the hub tidy removes actions that have ended, failed ones too: a view is what stays.
-    if (deletions.includes('open') && !isViewed) await this.look();
-    if (!deletions.includes('open') && isViewed) await this.deleteAll(ManagedClusterView);
-    if (deletions.every((deletion) => deletion === 'done')) await this.deleteAll(ManagedClusterAction);
+    if (deletions.includes('open') && !isViewed) this.look();
+    if (!deletions.includes('open') && isViewed) this.deleteAll(ManagedClusterView);
+    if (deletions.every((deletion) => deletion === 'done')) this.deleteAll(ManagedClusterAction);
   }
 
   /**
    * Asks for the deletion on the spoke, whether or not anything is left on the hub. True once all of it was executed; where deletions come
    * before any look nobody waits, as in the reference: they stay on the hub.
    */
-  async clean(): Promise<boolean> {
-    const deletions = await this.deleteOnSpoke();
+  clean(): boolean {
+    const deletions = this.deleteOnSpoke();
     return this.task.job.cleansFirst === true || deletions.every((deletion) => deletion === 'done');
   }
 
-  private async deleteOnSpoke(): Promise<Deletion[]> {
+  private deleteOnSpoke(): Deletion[] {
     const deletions: Deletion[] = [];
-    for (const name of this.task.workload.deletions) deletions.push(await this.ensureDeleted(name, 'after'));
+    for (const name of this.task.workload.deletions) deletions.push(this.ensureDeleted(name, 'after'));
     return deletions;
   }
 
   /** What an older spec left on the hub goes at once; what it left on the spoke is found by the view that follows. */
-  async startOver(): Promise<void> {
-    await this.forget();
+  startOver(): void {
+    this.forget();
   }
 
-  async forget(): Promise<void> {
-    if (this.anythingLeft()) await this.drop();
+  forget(): void {
+    if (this.anythingLeft()) this.drop();
   }
 
   /** Removes everything of this upgrade's job from the hub but deletions that nobody waits for, views last: they may be all that remembers the spoke. */
-  async drop(): Promise<void> {
-    await this.#endTried();
-    await this.deleteAll(ManagedClusterAction, this.task.job.cleansFirst ? `,${Label.leftover}!=true` : '');
-    await this.deleteAll(ManagedClusterView);
+  drop(): void {
+    this.#endTried();
+    this.deleteAll(ManagedClusterAction, this.task.job.cleansFirst);
+    this.deleteAll(ManagedClusterView);
   }
 
   /** Leaves nothing on the hub but a view that remembers what is still to be deleted on the spoke. */
-  async remember(): Promise<void> {
-    await this.create(ManagedClusterView, createLeftover(this.task, this.task.workload.deletions));
-    await this.deleteAll(ManagedClusterAction);
+  remember(): void {
+    this.create(ManagedClusterView, createLeftover(this.task, this.task.workload.deletions));
+    this.deleteAll(ManagedClusterAction);
     const { views } = this.names;
     const rest = [
       [views.namespace, this.spoke.namespaceView],
       [views.job, this.spoke.jobView],
       [views.progress, this.spoke.progressView],
     ] as const;
-    for (const [definition, view] of rest)
-      if (definition && view?.ours) await this.client.delete(ManagedClusterView, this.ref(definition.name), { uid: view.uid });
+    for (const [definition, view] of rest) if (definition && view?.ours) this.delete(ManagedClusterView, definition.name, view.uid);
   }
 
   private anythingLeft(): boolean {
@@ -239,70 +225,65 @@ export class ActionsRun implements SpokeRun {
    * How far a deletion is. One from before the workload says nothing about what the workload left behind.
    * Nothing is created for a spoke that is away: it would fire when it returns (spec/ocm 1.6).
    */
-  private async ensureDeleted(name: string, when: DeletionTime): Promise<Deletion> {
+  private ensureDeleted(name: string, when: DeletionTime): Deletion {
     const action = this.spoke.actions.get(name);
     if (!action?.ours || action.deletes !== when) {
       if (!this.spoke.available) return 'open';
-      if (action?.ours) await this.recreate(action, name, deleteAction(this.task, name, { when }));
-      else await this.create(ManagedClusterAction, deleteAction(this.task, name, { when }));
+      if (action?.ours) this.recreate(action, name, deleteAction(this.task, name, { when }));
+      else this.create(ManagedClusterAction, deleteAction(this.task, name, { when }));
       return 'asked';
     }
     if (action.outcome === 'executed') return 'done';
     if (action.outcome === 'pending') return 'asked';
-    await this.retry(action, name, (tries) => deleteAction(this.task, name, { when, tries }));
+    this.retry(action, name, (tries) => deleteAction(this.task, name, { when, tries }));
     return 'open';
   }
 
   /** Creates a failed action anew after 1, 2, 4, … s (at most 60), so that the second execution of spec/ocm 1.6 is over. */
-  private async retry(action: ActionObservation, name: string, build: (tries: Tries) => KubeObject | Promise<KubeObject>): Promise<void> {
-    const dueAt = endedAt(action, this.#writer.now()) + backOffMs(BACK_OFF, action.retries + 1);
-    if (this.#writer.now() < dueAt) {
-      this.#writer.wake(dueAt);
+  private retry(action: ActionObservation, name: string, build: (tries: Tries) => KubeObject): void {
+    const dueAt = endedAt(action, this.#plan.now) + backOffMs(BACK_OFF, action.retries + 1);
+    if (this.#plan.now < dueAt) {
+      this.#plan.wake(dueAt);
       return;
     }
     // An outage of the spoke's API server costs nothing but time; a job that vanished was created by an action that succeeded.
     const counts = action.outcome === 'executed' || isRefusal(action.message);
-    await this.recreate(action, name, await build({ retries: action.retries + 1, refusals: action.refusals + Number(counts) }));
+    this.recreate(action, name, build({ retries: action.retries + 1, refusals: action.refusals + Number(counts) }));
   }
 
-  private async recreate(action: ActionObservation, name: string, object: KubeObject): Promise<void> {
-    await this.client.delete(ManagedClusterAction, this.ref(name), { uid: action.uid });
-    await this.create(ManagedClusterAction, object);
+  private recreate(action: ActionObservation, name: string, object: KubeObject): void {
+    this.delete(ManagedClusterAction, name, action.uid);
+    this.create(ManagedClusterAction, object);
   }
 
-  /** Creates an object; one of the same name that another upgrade or another program left is replaced. */
-  private async create(kind: Resource, object: KubeObject): Promise<void> {
-    try {
-      await this.client.create(kind, object);
-    } catch (error) {
-      if (!isAlreadyExists(error)) throw error;
-      const ref = this.ref(object.metadata.name);
-      const existing = await this.client.get(kind, ref);
-      if (existing?.metadata.labels?.[Label.upgradeUid] === this.task.upgrade.uid) return;
-      if (existing?.metadata.uid) await this.client.delete(kind, ref, { uid: existing.metadata.uid });
-      await this.client.create(kind, object);
-    }
+  private create(kind: Resource, object: KubeObject): void {
+    this.#plan.add({ verb: 'create', kind, object });
   }
 
-  private async deleteAll(kind: Resource, but = ''): Promise<void> {
+  private delete(kind: Resource, name: string, uid: string | undefined): void {
+    this.#plan.add({ verb: 'delete', kind, ref: { namespace: this.task.cluster, name }, uid: uid ?? '' });
+  }
+
+  /** @param keepsLeftovers those that nobody waits for stay */
+  private deleteAll(kind: typeof ManagedClusterView | typeof ManagedClusterAction, keepsLeftovers = false): void {
     const { job, upgrade, cluster } = this.task;
-    await this.client.deleteCollection(kind, { namespace: cluster, labelSelector: `${upgradeSelector(job.work, upgrade.uid)}${but}` });
+    const { views = [], actions = [] } = this.spoke.cached ?? {};
+    const known: readonly KubeObject[] = kind === ManagedClusterView ? views : actions;
+    this.#plan.add({
+      verb: 'deleteCollection',
+      kind,
+      namespace: cluster,
+      labelSelector: `${upgradeSelector(job.work, upgrade.uid)}${keepsLeftovers ? `,${Label.leftover}!=true` : ''}`,
+      objects: known.filter((object) => !keepsLeftovers || !isLeftover(object)),
+    });
   }
 
   private view(view: ViewDefinition, intervalSeconds: number): KubeObject {
     return createView(this.task, view, intervalSeconds);
   }
 
-  private ref(name: string) {
-    return { namespace: this.task.cluster, name };
-  }
-
   private get names() {
     return this.task.job.names;
-  }
-
-  private get client(): Client {
-    return this.#writer.client;
   }
 }
 

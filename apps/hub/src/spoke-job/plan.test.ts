@@ -12,6 +12,7 @@ import {
   foundNamespace,
   reachBuilt,
   recordingClient,
+  runStep,
   UPGRADE,
 } from '../../testing/observation-builders.ts';
 import { createPrecacheJob } from '../precache/job.ts';
@@ -19,7 +20,6 @@ import type { ActionsSpoke } from '../spokes/actions/observe.ts';
 import type { SpokeTask } from '../spokes/port/port.ts';
 import { RETRY_BUDGET } from '../spokes/port/refusals.ts';
 import type { StepContext } from './interpret.ts';
-import { runStep } from './step.ts';
 
 const now = 10_000_000;
 const job = createPrecacheJob(buildPrecacheSettings());
@@ -50,7 +50,7 @@ async function step(
     states,
     reachBuilt(job.names, buildSpoke(spoke)),
     { ...context, ...options.context },
-    { client, now: () => now },
+    client,
   );
   return { outcome, writes, created };
 }

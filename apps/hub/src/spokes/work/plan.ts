@@ -1,13 +1,12 @@
-/** The effects of a job's machine by one ManifestWork: created, the job starts; deleted, the agent leaves the spoke clean. */
-import { Annotation, type KubeObject, Label } from '@flotilla/api';
+/** The effects of a job's machine by one ManifestWork: created, the job starts; deleted, the agent leaves the spoke clean. Pure. */
+import { Annotation, type KubeObject } from '@flotilla/api';
 import { MAX_WORK_BYTES, ManifestWork } from '@flotilla/api/ocm';
 import { backOffMs } from '@flotilla/pace';
-import { isAlreadyExists } from '@flotilla/runtime';
-import { ActionsRun } from '../actions/effects.ts';
 import type { ActionsSpoke } from '../actions/observe.ts';
-import { createdAt, deleteWork, endWork, isAnswered, isLeaving, UNANSWERED_MS } from '../port/ending-work.ts';
-import { HubWriter } from '../port/hub-writer.ts';
-import type { EffectDeps, SpokeObservation, SpokeRun, SpokeTask } from '../port/port.ts';
+import { ActionsEffects } from '../actions/plan.ts';
+import { createdAt, endWork, isAnswered, isLeaving, UNANSWERED_MS } from '../port/ending-work.ts';
+import type { SpokeEffects, SpokeObservation, SpokeTask } from '../port/port.ts';
+import type { SpokePlan } from '../port/spoke-plan.ts';
 import { type Attempt, buildJobWork, frozenConfigs, frozenMark, isFrozen, workSpec } from './manifest-work.ts';
 import { lossesOf } from './observe.ts';
 
@@ -29,124 +28,115 @@ type BuiltWork = KubeObject & { readonly spec: Record<string, unknown> };
 /** A job that vanished is made again after 1, 2, 4, … s. */
 const BACK_OFF = { baseMs: 1000, maxMs: 60_000, floor: 1 };
 
-/** See `SpokeRun`. */
-export class WorkRun implements SpokeRun {
+/** See `SpokeEffects`. */
+export class WorkEffects implements SpokeEffects {
   readonly #task: SpokeTask;
   readonly #spoke: WorkSpoke;
-  readonly #writer: HubWriter;
-  readonly #actions: ActionsRun;
+  readonly #plan: SpokePlan;
+  readonly #actions: ActionsEffects;
 
-  constructor(task: SpokeTask, spoke: WorkSpoke, state: string, deps: EffectDeps) {
+  constructor(task: SpokeTask, spoke: WorkSpoke, state: string, plan: SpokePlan) {
     this.#task = task;
     this.#spoke = spoke;
-    this.#writer = new HubWriter(deps);
-    this.#actions = new ActionsRun(task, spoke.actions, state, deps);
-  }
-
-  get wakeAt(): number | undefined {
-    const times = [this.#writer.wakeAt, this.#actions.wakeAt].filter((at) => at !== undefined);
-    return times.length > 0 ? Math.min(...times) : undefined;
-  }
-
-  get hasWritten(): boolean {
-    return this.#writer.hasWritten || this.#actions.hasWritten;
+    this.#plan = plan;
+    this.#actions = new ActionsEffects(task, spoke.actions, state, plan);
   }
 
   /** To look and to begin are one: the work says whose the namespace is. */
-  async look(): Promise<void> {
+  look(): void {
     const { work, other, seen } = this.#spoke;
     if (work && isLeaving(work)) return this.#end(work);
     if (other || (work && isFrozen(work))) return;
     if (work) return this.#awaitAnswer(work);
     // It would be carried out whenever the cluster returns.
-    if (seen.available) await this.#begin();
+    if (seen.available) this.#begin();
   }
 
   /** What an earlier attempt left goes with its work, or by the actions that remove it where there is none. */
-  async clear(): Promise<void> {
+  clear(): void {
     const { work, other, seen } = this.#spoke;
-    if (other) await this.#end(other);
-    if (work && (isFrozen(work) || isLeaving(work))) await this.#end(work);
+    if (other) this.#end(other);
+    if (work && (isFrozen(work) || isLeaving(work))) this.#end(work);
     const answer = seen.namespace?.answer;
     const isGoing = answer?.kind === 'found' && answer.object.metadata.deletionTimestamp !== undefined;
-    if (work && !isFrozen(work) && !isLeaving(work) && !isGoing) await this.#actions.clear();
+    if (work && !isFrozen(work) && !isLeaving(work) && !isGoing) this.#actions.clear();
   }
 
   /** What no agent has seen yet carries the new spec from now on: nobody would be there to remove it. */
-  async startOver(): Promise<void> {
+  startOver(): void {
     const { work } = this.#spoke;
     if (!work || isLeaving(work) || isFrozen(work) || isAnswered(work)) return this.remove();
     const { metadata, spec } = this.#build(this.#newAttempt());
     const { resourceVersion } = work.metadata;
-    await this.#patch(work, { metadata: { resourceVersion, annotations: metadata.annotations }, spec });
+    this.#patch(work, { metadata: { resourceVersion, annotations: metadata.annotations }, spec });
   }
 
   /** The work, and the job again that vanished from the spoke. */
-  async ensure(): Promise<void> {
+  ensure(): void {
     const { work, seen } = this.#spoke;
     if (!work || isLeaving(work) || seen.job?.answer.kind !== 'absent') return this.look();
     const losses = lossesOf(work);
     const dueAt = createdAt(work) + lostFor(losses);
-    if (this.#writer.now() < dueAt) return this.#writer.wake(dueAt);
+    if (this.#plan.now < dueAt) return this.#plan.wake(dueAt);
     // Another manifest of it makes any agent apply at once; by itself it would after minutes.
     const attempt = { id: work.metadata.annotations?.[Annotation.attempt] ?? '', losses: losses + 1 };
     const { metadata, spec } = this.#build(attempt);
-    await this.#patch(work, { metadata: { annotations: metadata.annotations }, spec });
+    this.#patch(work, { metadata: { annotations: metadata.annotations }, spec });
   }
 
-  async watch(): Promise<void> {
-    await this.look();
+  watch(): void {
+    this.look();
   }
 
   /** The agent removes everything before the work is gone, and a work that is not gone is all that has to be remembered. */
-  async remove(): Promise<void> {
+  remove(): void {
     const { work } = this.#spoke;
-    if (work) await this.#end(work);
-    await this.#dropActions();
+    if (work) this.#end(work);
+    this.#dropActions();
   }
 
   /** The spoke keeps the job for whoever wants to know why it failed: nothing of it is made again, and all of it goes with the work. */
-  async forget(): Promise<void> {
+  forget(): void {
     const { work } = this.#spoke;
     if (work && !isLeaving(work) && !isFrozen(work)) {
-      if (isAnswered(work)) await this.#freeze(work);
-      else await this.#end(work);
+      if (isAnswered(work)) this.#freeze(work);
+      else this.#end(work);
     }
-    await this.#dropActions();
+    this.#dropActions();
   }
 
-  async clean(): Promise<boolean> {
+  clean(): boolean {
     const { work } = this.#spoke;
-    await this.remove();
+    this.remove();
     return work === undefined;
   }
 
-  async remember(): Promise<void> {
-    await this.remove();
+  remember(): void {
+    this.remove();
   }
 
-  async drop(): Promise<void> {
-    await this.remove();
+  drop(): void {
+    this.remove();
   }
 
-  async #begin(): Promise<void> {
+  #begin(): void {
     const work = this.#build(this.#newAttempt());
     const bytes = Buffer.byteLength(JSON.stringify(work.spec));
     // No hub takes it, whatever is wanted.
     if (bytes > MAX_WORK_BYTES) return this.#actions.fallBack(`a work of ${bytes} bytes is more than the ${MAX_WORK_BYTES} allowed`);
-    await this.#create(work);
+    this.#plan.add({ verb: 'create', kind: ManifestWork, object: work });
   }
 
-  async #awaitAnswer(work: ManifestWork): Promise<void> {
+  #awaitAnswer(work: ManifestWork): void {
     const { seen, mayFallBack } = this.#spoke;
     if (isAnswered(work) || !seen.available) return;
     const lateAt = createdAt(work) + UNANSWERED_MS;
-    if (this.#writer.now() < lateAt) return this.#writer.wake(lateAt);
-    if (mayFallBack) await this.#actions.fallBack(`no work agent of the cluster has answered for ${UNANSWERED_MS / 1000} s`);
+    if (this.#plan.now < lateAt) return this.#plan.wake(lateAt);
+    if (mayFallBack) this.#actions.fallBack(`no work agent of the cluster has answered for ${UNANSWERED_MS / 1000} s`);
   }
 
   #newAttempt(): Attempt {
-    return { id: attemptOf(this.#task.upgrade.uid, this.#writer.now()), losses: 0 };
+    return { id: attemptOf(this.#task.upgrade.uid, this.#plan.now), losses: 0 };
   }
 
   #build(attempt: Attempt): BuiltWork {
@@ -156,37 +146,25 @@ export class WorkRun implements SpokeRun {
     return { ...buildJobWork(this.#task, parts), spec: workSpec(this.#task, parts) };
   }
 
-  /** Another program's of the same name proves nothing and is replaced; another upgrade's is seen by the watch. */
-  async #create(work: BuiltWork): Promise<void> {
-    try {
-      await this.#writer.client.create(ManifestWork, work);
-    } catch (error) {
-      if (!isAlreadyExists(error)) throw error;
-      const existing = await this.#writer.client.get(ManifestWork, work.metadata);
-      if (!existing || existing.metadata.labels?.[Label.work] === this.#task.job.work) return;
-      await deleteWork(this.#writer.client, existing);
-      await this.#writer.client.create(ManifestWork, work);
-    }
-  }
-
-  async #freeze(work: ManifestWork): Promise<void> {
+  #freeze(work: ManifestWork): void {
     const manifestConfigs = frozenConfigs(this.#task.job.names, this.#task.workload.manifests());
-    await this.#patch(work, { metadata: { annotations: frozenMark }, spec: { manifestConfigs } });
+    this.#patch(work, { metadata: { annotations: frozenMark }, spec: { manifestConfigs } });
   }
 
   /** Never another work of the same name. */
-  async #patch({ metadata }: ManifestWork, change: { metadata: Record<string, unknown>; spec: Record<string, unknown> }): Promise<void> {
+  #patch({ metadata }: ManifestWork, change: { metadata: Record<string, unknown>; spec: Record<string, unknown> }): void {
     const patch = { ...change, metadata: { ...change.metadata, uid: metadata.uid } };
-    await this.#writer.client.patch(ManifestWork, metadata, patch, { type: 'merge' });
+    const { namespace, name } = metadata;
+    this.#plan.add({ verb: 'patch', kind: ManifestWork, ref: { namespace, name }, patch });
   }
 
-  async #end(work: ManifestWork): Promise<void> {
+  #end(work: ManifestWork): void {
     const { seen, isDetached } = this.#spoke;
-    await endWork(this.#writer, work, { available: seen.available, isDetached });
+    endWork(this.#plan, work, { available: seen.available, isDetached });
   }
 
-  async #dropActions(): Promise<void> {
-    if (this.#spoke.actions.actions.size > 0) await this.#actions.drop();
+  #dropActions(): void {
+    if (this.#spoke.actions.actions.size > 0) this.#actions.drop();
   }
 }
 

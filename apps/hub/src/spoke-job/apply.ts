@@ -1,0 +1,36 @@
+import type { StepKey } from '@flotilla/queues';
+import type { Client } from '@flotilla/runtime';
+import { applySpokePlan } from '../spokes/port/apply.ts';
+import { BY_UID } from '../spokes/port/caches.ts';
+import { createReadStored } from '../stored-upgrade.ts';
+import type { JobState, SpokeJob } from './definition.ts';
+import { type ObserveDeps, observeStep } from './observe.ts';
+import { planStep } from './plan.ts';
+
+/** What a step of a spoke needs, in whatever process. */
+export interface SpokeStepDeps extends ObserveDeps {
+  readonly client: Client;
+}
+
+/** Runs one step of one spoke; true when it had something to write. */
+export type SpokeStep = (key: Pick<StepKey, 'upgrade' | 'cluster'>, signal?: AbortSignal) => Promise<boolean>;
+
+/**
+ * One step of one spoke: makes true what its stored state and what is seen of it require. Idempotent; whoever asked for it, how often and
+ * with what in mind changes nothing. The signal stops it between two writes.
+ */
+export function createSpokeStep<S extends JobState, I>(job: SpokeJob<S, I>, deps: SpokeStepDeps): SpokeStep {
+  const { client, caches } = deps;
+  const readStored = createReadStored(client);
+  return async ({ upgrade: uid, cluster }, signal) => {
+    const [upgrade] = caches.upgrades.byIndex(BY_UID, uid);
+    let observed = observeStep(job, upgrade, cluster, deps);
+    // By a cache that is behind, a spoke that was cleaned would get a second job.
+    if (upgrade && observed?.isBare) observed = observeStep(job, await readStored(upgrade), cluster, deps);
+    if (!observed) return false;
+    const { state, task, reach, context } = observed;
+    const plan = planStep(task, { current: state, stored: state }, reach, context);
+    await applySpokePlan(plan, task, { client, caches, signal });
+    return plan.writes.length > 0;
+  };
+}

@@ -1,0 +1,68 @@
+import type { SpokeJobEffect } from '@flotilla/rollout';
+import type { SpokeObservation, SpokeReach, SpokeTask } from '../spokes/port/port.ts';
+import { SpokePlan } from '../spokes/port/spoke-plan.ts';
+import type { Write } from '../writes/apply.ts';
+import type { JobState } from './definition.ts';
+import { interpret, isHeldUp, type StepContext } from './interpret.ts';
+
+/** As many transitions as the observation allows, without any effect: pure. */
+export function decide<S extends JobState>(
+  state: S,
+  spoke: SpokeObservation,
+  context: StepContext<S>,
+): { state: S; message: string | undefined; lookAt: number | undefined; effects: SpokeJobEffect[] } {
+  const effects: SpokeJobEffect[] = [];
+  let current = state;
+  let message: string | undefined;
+  let lookAt: number | undefined;
+  for (;;) {
+    const meaning = interpret(current, spoke, context);
+    message = meaning.message ?? message;
+    lookAt = meaning.lookAt;
+    if (!meaning.event) break;
+    const next = context.job.machine.advance(current, meaning.event);
+    effects.push(...next.effects.filter((effect) => !effects.includes(effect)));
+    if (next.state === current) break;
+    message = meaning.message;
+    current = next.state;
+  }
+  return { state: current, message, lookAt, effects };
+}
+
+/** What a spoke has come to, and what it is missing. */
+export interface StepPlan<S extends string> {
+  readonly state: S;
+  /** Why the spoke waits or failed. */
+  readonly message: string | undefined;
+  readonly writes: readonly Write[];
+  /** When the spoke is to be planned again even if nothing happens, milliseconds since the epoch. */
+  readonly wakeAt: number | undefined;
+}
+
+/**
+ * Decides, and plans what the new state requires. Pure.
+ * @param states `stored`: the state in the upgrade's status; a spoke is cleaned only after its verdict is stored
+ */
+export function planStep<S extends JobState>(
+  task: SpokeTask,
+  states: { readonly current: S; readonly stored: S | undefined },
+  { spoke, effects: effectsOf }: Pick<SpokeReach, 'spoke' | 'effects'>,
+  context: StepContext<S>,
+): StepPlan<S> {
+  const { state, message, lookAt, effects: taken } = decide(states.current, spoke, context);
+  const { machine } = context.job;
+  const isTimed = !machine.isFinal(state) && context.now < context.deadlineAt && Number.isFinite(context.deadlineAt);
+  const deadline = isTimed ? context.deadlineAt : undefined;
+  // Another upgrade's spoke: nothing is created on it, and while that one works on it time does not count.
+  if (context.heldBy !== undefined) return { state, message, writes: [], wakeAt: context.holderEnded ? deadline : undefined };
+  // Somebody has to mend something first; the edit that does enqueues the spoke.
+  if (!machine.isFinal(state) && isHeldUp(spoke, context)) return { state, message, writes: [], wakeAt: deadline };
+  const plan = new SpokePlan(context.now);
+  const effects = effectsOf(task, state, plan);
+  for (const effect of [...taken, ...machine.ensured(state)]) {
+    const isCleaning = effect === 'remove' || effect === 'forget';
+    if (!isCleaning || states.stored === state) effects[effect]();
+  }
+  for (const at of [lookAt, deadline]) if (at !== undefined) plan.wake(at);
+  return { state, message, writes: plan.writes, wakeAt: plan.wakeAt };
+}

@@ -1,0 +1,119 @@
+/** How what was planned is written on the hub. */
+
+import { type KubeObject, type Ref, type Resource, refKey, WaitingError } from '@flotilla/api';
+import { ManifestWork } from '@flotilla/api/ocm';
+import type { HubWrite } from '@flotilla/rollout';
+import { type Client, isAlreadyExists, isConflict, isNotFound, type Logger } from '@flotilla/runtime';
+import { deleteWork } from './delete-work.ts';
+
+/** One write of a plan. */
+export type Write =
+  | HubWrite
+  /** Of all that the selector finds; `objects` are those that are known. */
+  | {
+      readonly verb: 'deleteCollection';
+      readonly kind: Resource;
+      readonly namespace: string;
+      readonly labelSelector: string;
+      readonly objects: readonly KubeObject[];
+    }
+  /** Nothing is written after it while the server has the object: the cache that the plan was made from is behind. */
+  | { readonly verb: 'confirmAbsent'; readonly kind: Resource; readonly ref: Ref };
+
+/**
+ * Whose an object is that stands where one of ours should be: `ours` is there already; a `leftover` goes; anything else is left alone.
+ */
+export type Ownership = 'ours' | 'leftover' | { readonly takenBy: string };
+
+/** A cache that is told of writes, so that the next plan of this process counts them in. */
+export interface WrittenCache {
+  readonly kind: Resource;
+  wrote(object: KubeObject): void;
+  deleted(ref: Ref, uid: string | undefined): void;
+}
+
+/** What applying a plan needs. */
+export interface ApplyDeps {
+  readonly client: Client;
+  /** The caches that the plan was made from, at most one of each kind. */
+  readonly caches: readonly WrittenCache[];
+  readonly judge: (existing: KubeObject, kind: Resource) => Ownership | Promise<Ownership>;
+  /** Nothing more is written once it aborts: somebody else may have the spoke by then. */
+  readonly signal?: AbortSignal | undefined;
+  /** Is told of each write at debug level. */
+  readonly logger?: Logger | undefined;
+}
+
+/** Milliseconds until a name that is taken is tried again. */
+const TAKEN_RETRY_MS = 5_000;
+/** Milliseconds until an object that is being deleted is expected to be gone. */
+const LEAVING_RETRY_MS = 500;
+/** Milliseconds until a cache is expected to have caught up with the server. */
+const BEHIND_RETRY_MS = 500;
+
+/** Makes the writes in order. Throws `WaitingError` when a name belongs to something else, or when the plan's cache is behind. */
+export async function applyWrites(writes: readonly Write[], deps: ApplyDeps): Promise<void> {
+  for (const write of writes) {
+    deps.signal?.throwIfAborted();
+    await applyWrite(write, deps);
+    const name = write.verb === 'create' ? write.object.metadata.name : 'ref' in write ? write.ref.name : write.labelSelector;
+    deps.logger?.debug({ verb: write.verb, kind: write.kind.kind, name }, 'Wrote');
+  }
+}
+
+async function applyWrite(write: Write, deps: ApplyDeps): Promise<void> {
+  const { client } = deps;
+  const cache = cacheOf(write.kind, deps);
+  switch (write.verb) {
+    case 'create':
+      return createObject(write.kind, write.object, deps);
+    case 'delete':
+      return deleteObject(write.kind, write.ref, write.uid, deps);
+    case 'deleteCollection':
+      await client.deleteCollection(write.kind, { namespace: write.namespace, labelSelector: write.labelSelector });
+      for (const { metadata } of write.objects) cache?.deleted(metadata, metadata.uid);
+      return;
+    case 'patch':
+      try {
+        cache?.wrote(await client.patch(write.kind, write.ref, write.patch, { type: 'merge' }));
+      } catch (error) {
+        // Its change is on its way to the watch, and brings the next plan.
+        if (!isNotFound(error) && !isConflict(error)) throw error;
+      }
+      return;
+    case 'confirmAbsent':
+      if (await client.get(write.kind, write.ref))
+        throw new WaitingError('FLOTILLA_CACHE_BEHIND', `${write.kind.kind} ${refKey(write.ref)} is still there`, BEHIND_RETRY_MS);
+  }
+}
+
+const cacheOf = (kind: Resource, { caches }: ApplyDeps): WrittenCache | undefined => caches.find((cache) => cache.kind === kind);
+
+async function deleteObject(kind: Resource, ref: Ref, uid: string | undefined, deps: ApplyDeps): Promise<void> {
+  if (kind === ManifestWork) await deleteWork(deps.client, { metadata: { ...ref, uid } });
+  else await deps.client.delete(kind, ref, { uid });
+  cacheOf(kind, deps)?.deleted(ref, uid);
+}
+
+async function createObject(kind: Resource, object: KubeObject, deps: ApplyDeps): Promise<void> {
+  const { client, judge } = deps;
+  const { namespace, name } = object.metadata;
+  for (let attempt = 0; ; attempt++) {
+    try {
+      cacheOf(kind, deps)?.wrote(await client.create(kind, object));
+      return;
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+    }
+    const existing = await client.get(kind, { namespace, name });
+    if (!existing) continue;
+    const owner = await judge(existing, kind);
+    // Created before, and not in the cache yet. One that is being deleted is created again once the cache has seen it go.
+    if (owner === 'ours') return;
+    const what = `${kind.kind} ${refKey(existing.metadata)}`;
+    if (owner !== 'leftover') throw new WaitingError('FLOTILLA_NAME_TAKEN', `${what} belongs to ${owner.takenBy}`, TAKEN_RETRY_MS);
+    await deleteObject(kind, { namespace, name }, existing.metadata.uid, deps);
+    if (attempt > 0)
+      throw new WaitingError('FLOTILLA_WAITING_FOR_DELETION', `${what} of an earlier upgrade is being deleted`, LEAVING_RETRY_MS);
+  }
+}
