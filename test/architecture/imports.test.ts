@@ -14,7 +14,7 @@ const LIBRARIES: Record<string, readonly string[]> = {
   'control-plane': ['agent', 'api', 'pace', 'runtime'],
   pace: [],
   runtime: ['api', 'pace'],
-  queues: ['api', 'pace'],
+  queues: ['api', 'pace', 'runtime'],
   registry: ['api', 'pace'],
   release: ['api'],
   rollout: ['api', 'pace', 'release'],

@@ -3,49 +3,71 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { childEnvironment, freePorts } from '@flotilla/control-plane/processes';
-import { type Dispatcher, type DispatcherOptions, openStore, type QueueStore, type StepKey, startDispatcher } from '@flotilla/queues';
-import { systemClock } from '@flotilla/runtime';
+import { openStore, type QueueStore, type StoreOptions } from '@flotilla/queues';
+import { createLogger, type Reconciler, type ReconcilerOptions, startReconciler } from '@flotilla/runtime';
 import { afterAll, afterEach, beforeAll, vi } from 'vitest';
 
 /** Says nothing. */
-export const log = { info: () => {}, warn: () => {}, debug: () => {} };
+export const log = createLogger({ name: 'test', level: 'silent' });
 /** Short times, so that what a lost job or a killed process costs is short too. */
-const times = { runTimeoutMs: 10_000, backOff: { baseMs: 40, maxMs: 1_000 }, lockMs: 1_000, watchdogMs: 100 };
+const times = { runTimeoutMs: 10_000, backOff: { baseMs: 40, maxMs: 1_000 }, graceMs: 5_000 };
 
-/** A step of this cluster. */
-export const key = (cluster: string): StepKey => ({ kind: 'precache', upgrade: 'uid-1', cluster });
+/** Opens a store that finds soon what was lost. */
+export const open = (options: Omit<StoreOptions, 'log'>): Promise<QueueStore> =>
+  openStore({ lockMs: 1_000, watchdogMs: 100, log, ...options });
 
-/** A dispatcher of the line that all tests use. */
-export const dispatch = (options: Pick<DispatcherOptions, 'store' | 'handle'> & Partial<DispatcherOptions>): Dispatcher =>
-  startDispatcher({
+/** A run of a step. */
+export type StepHandler = (key: string, signal: AbortSignal) => Promise<unknown>;
+
+/** A reconciler of the queue that all tests use. */
+export interface Steps extends Reconciler {
+  close(): Promise<void>;
+}
+
+/** Options of `startSteps`. */
+export interface StepsOptions extends Partial<ReconcilerOptions> {
+  readonly store: QueueStore;
+  readonly handle: StepHandler;
+}
+
+/** Starts a reconciler of the queue that all tests use. */
+export function startSteps({ store, handle, ...options }: StepsOptions): Steps {
+  const stop = new AbortController();
+  const steps = startReconciler({
     name: 'steps',
-    kinds: ['precache'],
+    queue: store.queue,
     concurrency: 20,
-    signal: new AbortController().signal,
-    log,
-    clock: systemClock,
+    signal: stop.signal,
+    logger: log,
     ...times,
+    reconcile: async (key, { signal }) => void (await handle(key, signal)),
     ...options,
   });
+  const close = () => {
+    stop.abort();
+    return steps.stopped;
+  };
+  return Object.assign(steps, { close });
+}
 
 /** Asks until it holds. */
 export const until = (assertion: () => void, timeout = 30_000) => vi.waitFor(assertion, { timeout, interval: 10 });
 export const milliseconds = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
-/** A store for the tests of a suite: each of them finds it empty, and what it puts into `open` is closed after it. */
+/** A store for the tests of a suite: each of them finds it empty, and what it puts into `running` is closed after it. */
 export function useStore(preference: 'redis' | 'in-process') {
-  const open: { close(): Promise<void> }[] = [];
+  const running: { close(): Promise<void> }[] = [];
   let store: QueueStore | undefined;
   beforeAll(async () => {
-    store = await openStore({ preference, log });
+    store = await open({ preference });
   });
   afterEach(async () => {
-    await Promise.all(open.splice(0).map((each) => each.close()));
+    await Promise.all(running.splice(0).map((each) => each.close()));
     await store?.flush();
   });
   afterAll(() => store?.close());
   return {
-    open,
+    running,
     get store(): QueueStore {
       if (!store) throw new TypeError('the store did not open');
       return store;

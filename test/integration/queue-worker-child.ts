@@ -1,8 +1,7 @@
 // A worker process: runs steps asked for by the process that started it, and prints the cluster of each run it begins and ends.
 import { WaitingError } from '@flotilla/api';
-import { openStore } from '@flotilla/queues';
 import { z } from 'zod';
-import { dispatch, log, milliseconds } from './queue-fixture.ts';
+import { milliseconds, open, startSteps } from './queue-fixture.ts';
 
 const Job = z.object({ redisUrl: z.string().optional(), runMs: z.number() });
 
@@ -12,10 +11,10 @@ process.stdin.on('end', () => process.exit(3)).resume();
 const { redisUrl, runMs } = Job.parse(JSON.parse(process.argv[2] ?? ''));
 const tries = new Map<string, number>();
 
-dispatch({
-  store: await openStore(redisUrl === undefined ? { preference: 'redis', log } : { redisUrl, log }),
+startSteps({
+  store: await open(redisUrl === undefined ? { preference: 'redis' } : { redisUrl }),
   concurrency: 5,
-  handle: async ({ cluster }) => {
+  handle: async (cluster) => {
     const attempt = (tries.get(cluster) ?? 0) + 1;
     tries.set(cluster, attempt);
     process.stdout.write(`begun ${cluster}\n`);

@@ -1,14 +1,15 @@
 import { readFile } from 'node:fs/promises';
-import { openStore, type QueueStore, type StepHandler } from '@flotilla/queues';
+import type { QueueStore } from '@flotilla/queues';
+import { createLogger } from '@flotilla/runtime';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
-import { dispatch, key, log, milliseconds, startRedis, startWorkerProcess, until } from './queue-fixture.ts';
+import { milliseconds, open, type StepHandler, startRedis, startSteps, startWorkerProcess, until } from './queue-fixture.ts';
 
 /** A leader that runs nothing itself but `blocker`. */
 async function startAsking(store: QueueStore) {
-  const steps = dispatch({ store, concurrency: 1, runTimeoutMs: 600_000, graceMs: 0, handle: () => new Promise(() => {}) });
-  steps.want(key('blocker'));
+  const steps = startSteps({ store, concurrency: 1, runTimeoutMs: 600_000, graceMs: 0, handle: () => new Promise(() => {}) });
+  steps.enqueue('blocker');
   await until(() => expect(steps.size().running).toBe(1));
   return Object.assign(steps, { [Symbol.asyncDispose]: () => steps.close() });
 }
@@ -16,13 +17,13 @@ async function startAsking(store: QueueStore) {
 describe('worker processes', () => {
   it('share the steps; when one is killed in mid-run, each step is run all the same', async () => {
     await using redis = await startRedis();
-    await using store = await openStore({ redisUrl: redis.url, log });
+    await using store = await open({ redisUrl: redis.url });
     await using steps = await startAsking(store);
     // The first ends none of its steps: however late the kill is, it meets a worker that has some.
     await using first = await startWorkerProcess(redis.url, 600_000);
     await using second = await startWorkerProcess(redis.url, 100);
     const names = Array.from({ length: 100 }, (_, i) => `c${i}`);
-    for (const name of names) steps.want(key(name));
+    for (const name of names) steps.enqueue(name);
     await until(() => expect(Math.min(first.begun.length, second.ended.length)).toBeGreaterThan(0));
     await first.kill();
     const lost = first.begun.filter((name) => !first.ended.includes(name));
@@ -34,11 +35,11 @@ describe('worker processes', () => {
 
   it('lose no step when the store is emptied while they hold steps', async () => {
     await using redis = await startRedis();
-    await using store = await openStore({ redisUrl: redis.url, log });
+    await using store = await open({ redisUrl: redis.url });
     await using steps = await startAsking(store);
     await using worker = await startWorkerProcess(redis.url, 200);
     const names = Array.from({ length: 20 }, (_, i) => `c${i}`);
-    for (const name of names) steps.want(key(name));
+    for (const name of names) steps.enqueue(name);
     await until(() => expect(worker.begun.length).toBeGreaterThanOrEqual(5));
     await store.flush();
     await until(() => expect([...new Set(worker.ended)].sort()).toEqual(names.sort()));
@@ -47,10 +48,10 @@ describe('worker processes', () => {
 
   it('repeat failures and waits themselves', async () => {
     await using redis = await startRedis();
-    await using store = await openStore({ redisUrl: redis.url, log });
+    await using store = await open({ redisUrl: redis.url });
     await using steps = await startAsking(store);
     await using worker = await startWorkerProcess(redis.url, 0);
-    for (const name of ['broken', 'waits']) steps.want(key(name));
+    for (const name of ['broken', 'waits']) steps.enqueue(name);
     await until(() => expect(worker.ended.toSorted()).toEqual(['broken', 'waits']));
     expect(worker.begun).toHaveLength(6);
   });
@@ -80,16 +81,16 @@ describe('whoever else writes to the store', () => {
     },
   ])('$name grow no process, and every step is run', async ({ script }) => {
     await using redis = await startRedis();
-    await using store = await openStore({ redisUrl: redis.url, log });
+    await using store = await open({ redisUrl: redis.url });
     await using steps = await startAsking(store);
     await using worker = await startWorkerProcess(redis.url, 0);
-    steps.want(key('first'));
+    steps.enqueue('first');
     await until(() => expect(worker.ended).toEqual(['first']));
     const before = await peakOf(worker.pid);
     const connection = new Redis(redis.url);
     await connection.eval(script, 1, 'flotilla:steps:').finally(() => connection.disconnect());
     const names = Array.from({ length: 20 }, (_, i) => `c${i}`);
-    for (const name of names) steps.want(key(name));
+    for (const name of names) steps.enqueue(name);
     await until(() => expect(worker.ended).toEqual(expect.arrayContaining(names)), 60_000);
     expect((await peakOf(worker.pid)) - before).toBeLessThan(64 * MIB);
   });
@@ -98,8 +99,8 @@ describe('whoever else writes to the store', () => {
 describe('two processes on one Redis', () => {
   async function suite() {
     const redis = await startRedis();
-    const store = await openStore({ redisUrl: redis.url, log });
-    const work = (handle: StepHandler, graceMs = 0) => dispatch({ store, handle, graceMs });
+    const store = await open({ redisUrl: redis.url });
+    const work = (handle: StepHandler, graceMs = 0) => startSteps({ store, handle, graceMs });
     const end = async () => {
       await store.close();
       await redis[Symbol.asyncDispose]();
@@ -114,7 +115,7 @@ describe('two processes on one Redis', () => {
     const steps = await startAsking(two.store);
     let beside = 0;
     const running = new Set<string>();
-    const worker = two.work(async ({ cluster }) => {
+    const worker = two.work(async (cluster) => {
       if (running.has(cluster)) beside++;
       running.add(cluster);
       const value = written.get(cluster) ?? 0;
@@ -125,7 +126,7 @@ describe('two processes on one Redis', () => {
     for (let i = 1; i <= 500; i++) {
       const cluster = String(i % 25);
       written.set(cluster, i);
-      steps.want(key(cluster), { priority: i % 7 });
+      steps.enqueue(cluster, { priority: i % 7 });
       if (i % 10 === 0) await milliseconds(1);
     }
     await until(() => expect(Object.fromEntries(seen)).toEqual(Object.fromEntries(written)));
@@ -138,15 +139,15 @@ describe('two processes on one Redis', () => {
     await using two = await suite();
     const steps = await startAsking(two.store);
     const stuck: string[] = [];
-    const leaving = two.work(({ cluster }) => {
+    const leaving = two.work((cluster) => {
       stuck.push(cluster);
       return new Promise(() => {});
     }, 50);
-    steps.want(key('a'));
+    steps.enqueue('a');
     await until(() => expect(stuck).toEqual(['a']));
     await leaving.close();
     const runs: string[] = [];
-    const staying = two.work(async ({ cluster }) => runs.push(cluster));
+    const staying = two.work(async (cluster) => runs.push(cluster));
     await until(() => expect(runs).toEqual(['a']));
     await Promise.all([staying.close(), steps.close()]);
   });
@@ -155,9 +156,10 @@ describe('two processes on one Redis', () => {
     await using two = await suite();
     const lines: string[] = [];
     const runs: unknown[] = [];
-    const worker = dispatch({
+    const worker = startSteps({
       store: two.store,
-      log: { ...log, warn: (_: object, message: string) => void lines.push(message) },
+      accepts: (key) => /^precache\/uid-1\/[\w.-]+$/.test(key),
+      logger: createLogger({ name: 'test', level: 'warn', destination: { write: (line) => void lines.push(JSON.parse(line).msg) } }),
       handle: async (each) => runs.push(each),
     });
     const connection = new Redis(two.url, { maxRetriesPerRequest: null });
@@ -166,18 +168,18 @@ describe('two processes on one Redis', () => {
       {},
       [],
       'text',
-      { ...key('a'), image: 'evil' },
-      { ...key('a'), kind: 'backup' },
-      { ...key('a'), kind: 'delete' },
-      { ...key('a'), cluster: '' },
-      { ...key('a'), cluster: '../../x' },
-      { ...key('a'), upgrade: { uid: 'x' } },
+      'precache/uid-1/a/evil',
+      'backup/uid-1/a',
+      'delete/uid-1/a',
+      'precache/uid-1/',
+      'precache/uid-1/../../x',
+      { kind: 'precache', upgrade: 'uid-1', cluster: 'a' },
     ];
     for (const data of forged) await queue.add('step', data);
-    await queue.add('step', key('honest'));
-    await until(() => expect(runs).toEqual([key('honest')]));
+    await queue.add('step', 'precache/uid-1/honest');
+    await until(() => expect(runs).toEqual(['precache/uid-1/honest']));
     await until(() => expect(lines).toHaveLength(forged.length));
-    expect(new Set(lines)).toEqual(new Set(['Dropping a job that is no step']));
+    expect(new Set(lines)).toEqual(new Set(['Dropping a job that is no key']));
     await worker.close();
     await queue.close();
     connection.disconnect();
@@ -185,21 +187,21 @@ describe('two processes on one Redis', () => {
 
   it('run a key once more, not beside itself, for jobs that somebody doubled', async () => {
     await using two = await suite();
-    const open = Promise.withResolvers<undefined>();
+    const held = Promise.withResolvers<undefined>();
     let [running, beside, runs] = [0, 0, 0];
     const worker = two.work(async () => {
       runs += 1;
       running += 1;
       beside = Math.max(beside, running);
-      await open.promise;
+      await held.promise;
       running -= 1;
     });
     const connection = new Redis(two.url, { maxRetriesPerRequest: null });
     const queue = new Queue('steps', { connection, prefix: 'flotilla' });
-    await queue.addBulk(Array.from({ length: 10 }, () => ({ name: 'step', data: key('a') })));
+    await queue.addBulk(Array.from({ length: 10 }, () => ({ name: 'step', data: 'a' })));
     await until(() => expect(runs).toBe(1));
     await expect.poll(() => queue.getActiveCount()).toBe(1);
-    open.resolve(undefined);
+    held.resolve(undefined);
     await until(() => expect(worker.size()).toEqual({ waiting: 0, running: 0, timers: 0 }));
     expect([beside, runs]).toEqual([1, 2]);
     await worker.close();

@@ -4,31 +4,31 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { TerminalError, WaitingError } from '@flotilla/api';
 import { freePorts, runCommand } from '@flotilla/control-plane/processes';
-import { type DispatcherOptions, openStore, type StepHandler } from '@flotilla/queues';
+import type { ReconcilerOptions } from '@flotilla/runtime';
 import { describe, expect, it, vi } from 'vitest';
-import { dispatch, key, log, milliseconds, startRedis, startWorkerProcess, until, useStore } from './queue-fixture.ts';
+import { milliseconds, open, type StepHandler, startRedis, startSteps, startWorkerProcess, until, useStore } from './queue-fixture.ts';
 
 const IDLE = { waiting: 0, running: 0, timers: 0 };
 
-/** The contract of a dispatcher, whatever its store. */
+/** The contract of a reconciler's queue, whatever its store. */
 describe.each(['redis', 'in-process'] as const)('a dispatcher on the %s store', (preference) => {
   const suite = useStore(preference);
 
-  function start(handle: StepHandler, options: Partial<DispatcherOptions> = {}) {
-    const created = dispatch({ store: suite.store, handle, ...options });
-    suite.open.push(created);
+  function start(handle: StepHandler, options: Partial<ReconcilerOptions> = {}) {
+    const created = startSteps({ store: suite.store, handle, ...options });
+    suite.running.push(created);
     return created;
   }
 
   /** A handler that holds every run until it is let go, and says which have started. */
   function gate() {
-    const open = Promise.withResolvers<void>();
+    const held = Promise.withResolvers<void>();
     const runs: string[] = [];
-    const handle: StepHandler = async ({ cluster }) => {
+    const handle: StepHandler = async (cluster) => {
       runs.push(cluster);
-      await open.promise;
+      await held.promise;
     };
-    return { runs, handle, open: open.resolve };
+    return { runs, handle, release: held.resolve };
   }
 
   it('says which store it is', () => {
@@ -38,32 +38,32 @@ describe.each(['redis', 'in-process'] as const)('a dispatcher on the %s store', 
 
   it('hands the handler the key and nothing else', async () => {
     const seen: unknown[] = [];
-    start(async (each) => seen.push(each)).want(key('a'));
-    await until(() => expect(seen).toEqual([{ kind: 'precache', upgrade: 'uid-1', cluster: 'a' }]));
+    start(async (each) => seen.push(each)).enqueue('a');
+    await until(() => expect(seen).toEqual(['a']));
   });
 
   it('runs a key once for wants made while it waits', async () => {
-    const { runs, handle, open } = gate();
+    const { runs, handle, release } = gate();
     const steps = start(handle, { concurrency: 1 });
-    steps.want(key('blocker'));
+    steps.enqueue('blocker');
     await until(() => expect(runs).toEqual(['blocker']));
-    for (let i = 0; i < 20; i++) steps.want(key('a'));
+    for (let i = 0; i < 20; i++) steps.enqueue('a');
     expect(steps.size()).toMatchObject({ waiting: 1, running: 1 });
-    expect([steps.holds(key('a')), steps.holds(key('blocker')), steps.holds(key('b'))]).toEqual([true, true, false]);
-    open();
-    steps.want(key('last'), { priority: 1_000 });
+    expect([steps.holds('a'), steps.holds('blocker'), steps.holds('b')]).toEqual([true, true, false]);
+    release();
+    steps.enqueue('last', { priority: 1_000 });
     await until(() => expect(runs).toEqual(['blocker', 'a', 'last']));
   });
 
   it('runs a key once more, and never beside itself, for wants made while it runs', async () => {
-    const { runs, handle, open } = gate();
+    const { runs, handle, release } = gate();
     const steps = start(handle);
-    steps.want(key('a'));
+    steps.enqueue('a');
     await until(() => expect(runs).toHaveLength(1));
-    for (let i = 0; i < 20; i++) steps.want(key('a'));
-    steps.want(key('b'));
+    for (let i = 0; i < 20; i++) steps.enqueue('a');
+    steps.enqueue('b');
     await until(() => expect(runs).toEqual(['a', 'b']));
-    open();
+    release();
     await until(() => expect(steps.size()).toEqual(IDLE));
     expect(runs).toEqual(['a', 'b', 'a']);
   });
@@ -73,7 +73,7 @@ describe.each(['redis', 'in-process'] as const)('a dispatcher on the %s store', 
     const seen = new Map<string, number>();
     let beside = 0;
     const running = new Set<string>();
-    const steps = start(async ({ cluster }) => {
+    const steps = start(async (cluster) => {
       if (running.has(cluster)) beside++;
       running.add(cluster);
       seen.set(cluster, written.get(cluster) ?? 0);
@@ -83,7 +83,7 @@ describe.each(['redis', 'in-process'] as const)('a dispatcher on the %s store', 
     for (let i = 1; i <= 1_000; i++) {
       const cluster = String(i % 25);
       written.set(cluster, i);
-      steps.want(key(cluster), { priority: i % 7 });
+      steps.enqueue(cluster, { priority: i % 7 });
       if (i % 10 === 0) await setImmediate();
     }
     await until(() => expect(Object.fromEntries(seen)).toEqual(Object.fromEntries(written)));
@@ -91,34 +91,34 @@ describe.each(['redis', 'in-process'] as const)('a dispatcher on the %s store', 
   });
 
   it('runs lower priorities first, equal ones in order, and takes over a more urgent one', async () => {
-    const { runs, handle, open } = gate();
+    const { runs, handle, release } = gate();
     const steps = start(handle, { concurrency: 1 });
-    steps.want(key('blocker'), { priority: 0 });
+    steps.enqueue('blocker', { priority: 0 });
     await until(() => expect(runs).toEqual(['blocker']));
-    steps.want(key('far-1'), { priority: 7 });
-    steps.want(key('far-2'), { priority: 7 });
-    steps.want(key('near'), { priority: 2 });
-    steps.want(key('nearest'), { priority: 0 });
-    steps.want(key('hurried'), { priority: 9 });
+    steps.enqueue('far-1', { priority: 7 });
+    steps.enqueue('far-2', { priority: 7 });
+    steps.enqueue('near', { priority: 2 });
+    steps.enqueue('nearest', { priority: 0 });
+    steps.enqueue('hurried', { priority: 9 });
     // Late enough to be in the store.
     await milliseconds(50);
-    steps.want(key('hurried'), { priority: 1 });
-    steps.want(key('near'), { priority: 8 });
+    steps.enqueue('hurried', { priority: 1 });
+    steps.enqueue('near', { priority: 8 });
     await milliseconds(50);
-    open();
+    release();
     await until(() => expect(steps.size()).toEqual(IDLE));
     expect(runs).toEqual(['blocker', 'nearest', 'hurried', 'near', 'far-1', 'far-2']);
   });
 
   it('gives every fourth run to the key that has been overtaken longest', async () => {
-    const { runs, handle, open } = gate();
+    const { runs, handle, release } = gate();
     const steps = start(handle, { concurrency: 1, reserve: { from: 4, every: 4 } });
-    steps.want(key('blocker'), { priority: 0 });
+    steps.enqueue('blocker', { priority: 0 });
     await until(() => expect(runs).toEqual(['blocker']));
-    steps.want(key('late-5'), { priority: 5 });
-    steps.want(key('late-4'), { priority: 4 });
-    for (let i = 0; i < 20; i++) steps.want(key(`urgent-${i}`), { priority: 1 });
-    open();
+    steps.enqueue('late-5', { priority: 5 });
+    steps.enqueue('late-4', { priority: 4 });
+    for (let i = 0; i < 20; i++) steps.enqueue(`urgent-${i}`, { priority: 1 });
+    release();
     await until(() => expect(runs).toHaveLength(23));
     const [first, second] = [runs.indexOf('late-5'), runs.indexOf('late-4')];
     // Their turns are the fourth and the eighth run; some may have been fetched before a promotion arrived. Alone they would be the last.
@@ -132,11 +132,11 @@ describe.each(['redis', 'in-process'] as const)('a dispatcher on the %s store', 
     const late: number[] = [];
     const due = Date.now() + 300;
     const steps = start(async () => late.push(Date.now() - due));
-    steps.want(key('a'), { at: due + 60_000 });
-    steps.want(key('a'), { at: due });
-    steps.want(key('a'), { at: due + 30_000 });
-    steps.want(key('forgotten'), { at: due });
-    steps.forget(key('forgotten'));
+    steps.enqueue('a', { at: due + 60_000 });
+    steps.enqueue('a', { at: due });
+    steps.enqueue('a', { at: due + 30_000 });
+    steps.enqueue('forgotten', { at: due });
+    steps.forget('forgotten');
     expect(steps.size()).toMatchObject({ timers: 1 });
     await until(() => expect(late).toHaveLength(1));
     expect(late[0]).toBeGreaterThanOrEqual(0);
@@ -148,9 +148,9 @@ describe.each(['redis', 'in-process'] as const)('a dispatcher on the %s store', 
     const at: number[] = [];
     const steps = start(async () => {
       at.push(Date.now());
-      if (at.length === 1) steps.want(key('a'), { at: Date.now() + 100 });
+      if (at.length === 1) steps.enqueue('a', { at: Date.now() + 100 });
     });
-    steps.want(key('a'));
+    steps.enqueue('a');
     await until(() => expect(at).toHaveLength(2));
     expect((at[1] ?? 0) - (at[0] ?? 0)).toBeGreaterThanOrEqual(100);
     expect(steps.size()).toEqual(IDLE);
@@ -160,7 +160,7 @@ describe.each(['redis', 'in-process'] as const)('a dispatcher on the %s store', 
     const failing: string[] = [];
     const at: Record<string, number[]> = {};
     const steps = start(
-      async ({ cluster }) => {
+      async (cluster) => {
         const runs = [...(at[cluster] ?? []), Date.now()];
         at[cluster] = runs;
         if (cluster === 'broken' && runs.length < 3) throw new Error('refused');
@@ -168,13 +168,18 @@ describe.each(['redis', 'in-process'] as const)('a dispatcher on the %s store', 
         if (cluster === 'waits' && runs.length < 2) throw new WaitingError('FLOTILLA_TEST_WAIT', 'not yet', 30);
         if (cluster === 'hopeless') throw new TerminalError('FLOTILLA_TEST_BAD', 'bad input');
       },
-      { onFailing: ({ cluster }, error) => failing.push(`${cluster}: ${String(error)}`), backOff: { baseMs: 20, maxMs: 60 } },
+      {
+        onTrouble: async (cluster, { kind, attempt, message }) => {
+          if (kind === 'terminal' || attempt >= 5) failing.push(`${kind} ${cluster}: ${message}`);
+        },
+        backOff: { baseMs: 20, maxMs: 60 },
+      },
     );
-    for (const cluster of ['broken', 'lasting', 'waits', 'hopeless']) steps.want(key(cluster));
+    for (const cluster of ['broken', 'lasting', 'waits', 'hopeless']) steps.enqueue(cluster);
     await until(() => expect(at.lasting).toHaveLength(7));
     await until(() => expect(steps.size()).toEqual(IDLE));
     expect([at.broken?.length, at.waits?.length, at.hopeless?.length]).toEqual([3, 2, 1]);
-    expect(failing).toEqual(['hopeless: TerminalError: bad input', 'lasting: Error: refused', 'lasting: Error: refused']);
+    expect(failing).toEqual(['terminal hopeless: bad input', 'retry lasting: refused', 'retry lasting: refused']);
     const [first = 0, second = 0, third = 0] = at.broken ?? [];
     expect(second - first).toBeGreaterThanOrEqual(10);
     expect(third - second).toBeGreaterThanOrEqual(20);
@@ -183,14 +188,14 @@ describe.each(['redis', 'in-process'] as const)('a dispatcher on the %s store', 
   it('loses no want when the store is emptied while 200 keys wait and run', async () => {
     const written = new Map<string, number>();
     const seen = new Map<string, number>();
-    const steps = start(async ({ cluster }) => {
+    const steps = start(async (cluster) => {
       seen.set(cluster, written.get(cluster) ?? 0);
       await milliseconds(5);
     });
     for (let round = 1; round <= 5; round++) {
       for (let i = 0; i < 200; i++) {
         written.set(`c${i}`, round);
-        steps.want(key(`c${i}`), { priority: i % 3 });
+        steps.enqueue(`c${i}`, { priority: i % 3 });
       }
       await until(() => expect(steps.size().running).toBeGreaterThan(0));
       await suite.store.flush();
@@ -202,25 +207,28 @@ describe.each(['redis', 'in-process'] as const)('a dispatcher on the %s store', 
   it('loses no want when the store is emptied again and again while it looks for what was lost', async () => {
     const written = new Map<string, number>();
     const seen = new Map<string, number>();
-    const steps = start(
-      async ({ cluster }) => {
+    await using store = await open({ preference, watchdogMs: 10 });
+    const steps = startSteps({
+      store,
+      concurrency: 2,
+      handle: async (cluster) => {
         seen.set(cluster, written.get(cluster) ?? 0);
         await milliseconds(1);
       },
-      { watchdogMs: 10, concurrency: 2 },
-    );
+    });
     for (let round = 1; round <= 40; round++) {
       for (let i = 0; i < 500; i++) {
         written.set(`c${i}`, round);
-        steps.want(key(`c${i}`));
+        steps.enqueue(`c${i}`);
       }
       for (let i = 0; i < 3; i++) {
         await milliseconds((round * 7 + i * 5) % 23);
-        await suite.store.flush();
+        await store.flush();
       }
     }
     await until(() => expect(Object.fromEntries(seen)).toEqual(Object.fromEntries(written)));
     await until(() => expect(steps.size()).toEqual(IDLE));
+    await steps.close();
   });
 
   it('ends a run that takes too long, even one that ignores its signal, and repeats it', async () => {
@@ -228,7 +236,7 @@ describe.each(['redis', 'in-process'] as const)('a dispatcher on the %s store', 
     const steps = start((_, signal) => (runs.push(signal) === 1 ? new Promise(() => {}) : Promise.resolve(undefined)), {
       runTimeoutMs: 50,
     });
-    steps.want(key('a'));
+    steps.enqueue('a');
     await until(() => expect(runs).toHaveLength(2));
     expect(runs[0]?.reason).toMatchObject({ code: 'FLOTILLA_STEP_TIMEOUT' });
   });
@@ -242,27 +250,27 @@ describe.each(['redis', 'in-process'] as const)('a dispatcher on the %s store', 
       },
       { graceMs: 100 },
     );
-    steps.want(key('a'));
+    steps.enqueue('a');
     const signal = await entered.promise;
     const before = performance.now();
     await steps.close();
     expect(performance.now() - before).toBeLessThan(2_000);
     expect(signal.reason).toMatchObject({ code: 'FLOTILLA_STEP_ABORTED' });
-    steps.want(key('after'));
+    steps.enqueue('after');
     expect(steps.size()).toEqual(IDLE);
   });
 
   it('lets running steps end within the grace when closed', async () => {
     const signals: AbortSignal[] = [];
-    const { promise, resolve: open } = Promise.withResolvers<undefined>();
+    const { promise, resolve: end } = Promise.withResolvers<undefined>();
     const steps = start((_, signal) => {
       signals.push(signal);
       return promise;
     });
-    steps.want(key('a'));
+    steps.enqueue('a');
     await until(() => expect(signals).toHaveLength(1));
     const closed = steps.close();
-    open(undefined);
+    end(undefined);
     await closed;
     expect(signals[0]?.aborted).toBe(false);
   });
@@ -270,12 +278,12 @@ describe.each(['redis', 'in-process'] as const)('a dispatcher on the %s store', 
 
 describe('a Redis of our own', () => {
   it('is started again when killed, and no want is lost', async () => {
-    await using store = await openStore({ preference: 'redis', log });
+    await using store = await open({ preference: 'redis' });
     const written = new Map<string, number>();
     const seen = new Map<string, number>();
-    const steps = dispatch({
+    const steps = startSteps({
       store,
-      handle: async ({ cluster }) => {
+      handle: async (cluster) => {
         seen.set(cluster, written.get(cluster) ?? 0);
         await milliseconds(5);
       },
@@ -284,7 +292,7 @@ describe('a Redis of our own', () => {
       for (let round = 1; round <= 3; round++) {
         for (let i = 0; i < 100; i++) {
           written.set(`c${i}`, round);
-          steps.want(key(`c${i}`));
+          steps.enqueue(`c${i}`);
         }
         await until(() => expect(steps.size().running).toBeGreaterThan(0));
         const pid = store.serverPid();
@@ -312,7 +320,7 @@ describe('a Redis of our own', () => {
   });
 
   it('ends with the store', async () => {
-    const store = await openStore({ preference: 'redis', log });
+    const store = await open({ preference: 'redis' });
     const pid = store.serverPid();
     if (pid === undefined) throw new Error('no server runs');
     expect(process.kill(pid, 0)).toBe(true);
@@ -324,25 +332,25 @@ describe('a Redis of our own', () => {
 describe('a Redis given by URL', () => {
   it('is used with its password and database, and what a former process left there is run', async () => {
     await using redis = await startRedis('--requirepass', 's3cret');
-    await using store = await openStore({ redisUrl: `${redis.url.replace('//', '//:s3cret@')}/2`, log });
+    await using store = await open({ redisUrl: `${redis.url.replace('//', '//:s3cret@')}/2` });
     expect(store.kind).toBe('redis');
     expect(store.description).not.toContain('s3cret');
     const begun: string[] = [];
-    const stuck = dispatch({
+    const stuck = startSteps({
       store,
       concurrency: 1,
       graceMs: 0,
-      handle: ({ cluster }) => {
+      handle: (cluster) => {
         begun.push(cluster);
         return new Promise(() => {});
       },
     });
-    for (const cluster of ['a', 'b', 'c']) stuck.want(key(cluster));
+    for (const cluster of ['a', 'b', 'c']) stuck.enqueue(cluster);
     await until(() => expect(begun).toEqual(['a']));
     await until(() => expect(stuck.size()).toMatchObject({ running: 1, waiting: 2 }));
     await stuck.close();
     const runs: string[] = [];
-    const successor = dispatch({ store, concurrency: 1, handle: async ({ cluster }) => runs.push(cluster) });
+    const successor = startSteps({ store, concurrency: 1, handle: async (cluster) => runs.push(cluster) });
     await until(() => expect(runs.toSorted()).toEqual(['a', 'b', 'c']));
     await successor.close();
   });
@@ -350,7 +358,7 @@ describe('a Redis given by URL', () => {
 
 describe('openStore', () => {
   it('refuses a URL that answers nothing, and shows no password', async () => {
-    const opening = openStore({ redisUrl: 'redis://user:s3cret@127.0.0.1:1/0', log });
+    const opening = open({ redisUrl: 'redis://user:s3cret@127.0.0.1:1/0' });
     await expect(opening).rejects.toMatchObject({ code: 'FLOTILLA_QUEUE_STORE_UNAVAILABLE' });
     await expect(opening).rejects.not.toThrow('s3cret');
     await expect(opening).rejects.toThrow('127.0.0.1:1');
@@ -368,16 +376,16 @@ describe('openStore', () => {
     const tls = ['--tls-port', String(port), '--tls-cert-file', certFile, '--tls-key-file', keyFile, '--tls-auth-clients', 'no'];
     stack.use(await startRedis(...tls));
     const redisUrl = `rediss://127.0.0.1:${port}`;
-    const store = stack.use(await openStore({ redisUrl, redisCa: await readFile(certFile, 'utf8'), log }));
+    const store = stack.use(await open({ redisUrl, redisCa: await readFile(certFile, 'utf8') }));
     const done: string[] = [];
-    const steps = dispatch({ store, handle: async ({ cluster }) => void done.push(cluster) });
+    const steps = startSteps({ store, handle: async (cluster) => void done.push(cluster) });
     stack.defer(() => steps.close());
-    steps.want(key('over-tls'));
+    steps.enqueue('over-tls');
     await until(() => expect(done).toEqual(['over-tls']));
-    await expect(openStore({ redisUrl, log })).rejects.toMatchObject({ code: 'FLOTILLA_QUEUE_STORE_UNAVAILABLE' });
+    await expect(open({ redisUrl })).rejects.toMatchObject({ code: 'FLOTILLA_QUEUE_STORE_UNAVAILABLE' });
   });
 
   it('refuses what is no Redis URL', async () => {
-    await expect(openStore({ redisUrl: 'localhost:6379', log })).rejects.toThrow('redis://');
+    await expect(open({ redisUrl: 'localhost:6379' })).rejects.toThrow('redis://');
   });
 });

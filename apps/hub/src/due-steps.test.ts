@@ -1,7 +1,8 @@
 import { ManualClock } from '@flotilla/pace/testing';
-import { keyId, type StepKey, type WantOptions } from '@flotilla/queues';
+import type { EnqueueOptions } from '@flotilla/runtime';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type Due, DueSteps } from './due-steps.ts';
+import { keyId, type StepKey } from './step-key.ts';
 
 const keyOf = (cluster: string): StepKey => ({ kind: 'rollout', upgrade: 'u', cluster });
 const KEY = keyOf('a');
@@ -9,7 +10,7 @@ const DUE: Due = { what: 'p', priority: 1 };
 
 let clock: ManualClock;
 let steps: DueSteps;
-let asked: WantOptions[];
+let asked: EnqueueOptions[];
 let looks: string[];
 /** What is due whenever it is looked at. */
 let due: Due | undefined;
@@ -24,7 +25,7 @@ beforeEach(() => {
   [asked, looks, begun, ended, due, isHeld] = [[], [], [], [], DUE, false];
   steps = new DueSteps({
     clock,
-    queue: { want: (_, options = {}) => void asked.push(options), holds: () => isHeld },
+    queue: { enqueue: (_, options = {}) => void asked.push(options), holds: () => isHeld },
     look: (key) => {
       looks.push(key.cluster);
       if (due) steps.due(key, { happened: false, ...due });

@@ -1,11 +1,12 @@
 /** What is wanted and not seen to be so is asked for, and again while that lasts; what stays so is carried out here. */
 
-import { type Dispatcher, keyId, type StepKey } from '@flotilla/queues';
 import type { Clock } from '@flotilla/runtime';
+import { keyId, type StepKey } from './step-key.ts';
+import type { StepQueue } from './step-queue.ts';
 
 /** What asks for due steps, and carries out those that are late. */
 export interface DueStepsDeps {
-  readonly queue: Pick<Dispatcher, 'want' | 'holds'>;
+  readonly queue: Pick<StepQueue, 'enqueue' | 'holds'>;
   readonly clock: Pick<Clock, 'now' | 'setTimer'>;
   /** Compares again what is wanted of a key with what is seen, and says by `due` or `settle` what came of it. */
   readonly look: (key: StepKey) => void;
@@ -72,9 +73,9 @@ export class DueSteps {
     const entry = this.#entries.get(id) ?? { key, what: '', askedAt: Number.NaN, times: 0, dueSince: undefined, watchdog: undefined };
     this.#entries.set(id, entry);
     const isPlanned = at !== undefined && at > now;
-    const isHeld = this.#deps.queue.holds(key);
+    const isHeld = this.#deps.queue.holds(id);
     if (!isPlanned) entry.dueSince ??= now;
-    if (this.#shouldAsk(entry, { what, happened, isHeld, now })) this.#deps.queue.want(key, { priority, at });
+    if (this.#shouldAsk(entry, { what, happened, isHeld, now })) this.#deps.queue.enqueue(id, { priority, at });
     // What waits for its turn, or for its time, is not late.
     if (!isPlanned && !isHeld && isOver(entry.dueSince ?? now, this.#watchdogMs, now)) {
       entry.dueSince = now;

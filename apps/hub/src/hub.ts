@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { hostname } from 'node:os';
 import { type Ref, refKey } from '@flotilla/api';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
@@ -47,12 +46,12 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
   const backup = new SpokeJobEngine(createBackupJob(backupSettings(config)), engineDeps);
   await fillCaches(caches, logger, signal);
 
-  const steps = { store, concurrency: config.stepConcurrency, signal, log: logger, clock };
+  const steps = { queue: store.queue, concurrency: config.stepConcurrency, signal, logger, metrics, clock };
   const stepDeps = { client, caches, logger, now, viewSeconds: config.jobViewSeconds, talmStrict: config.talmStrict };
   // Of the stores, that one alone may have workers.
   const rolloutStep = createRolloutStep(stepDeps, store.kind === 'redis');
   const rolloutSteps = startRolloutSteps(rolloutStep, { ...steps, isRemote: false });
-  const dispatchers = [startSpokeJobs(engine, steps), startSpokeJobs(backup, steps), rolloutSteps];
+  const stepQueues = [startSpokeJobs(engine, steps), startSpokeJobs(backup, steps), rolloutSteps];
   const rollout = new RolloutEngine({
     caches,
     queue: rolloutSteps,
@@ -113,8 +112,12 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
     ? startRegistration({ ...shared, clusters: caches.clusters, namespace: config.namespace }, signal)
     : undefined;
   const leftovers = [engine, backup].map((owner) => startLeftovers({ ...shared, caches, now, engine: owner }, signal));
-  await Promise.all([...[upgrades, ...leftovers].map(({ stopped }) => stopped), autoUpgrades?.stopped, registration?.stopped]);
-  await Promise.all([...dispatchers.map((each) => each.close()), recorder.close()]);
+  await Promise.all([
+    ...[upgrades, ...leftovers, ...stepQueues].map(({ stopped }) => stopped),
+    autoUpgrades?.stopped,
+    registration?.stopped,
+  ]);
+  await recorder.close();
   await graph.close();
 }
 
@@ -123,7 +126,7 @@ export async function runWorker({ client, store, config, logger, metrics, clock 
   const caches = createWorkerCaches(client, { logger, metrics, clock }, config.tenancy);
   await fillCaches(caches, logger, signal);
   const deps = { client, caches, logger, now: () => clock.now() };
-  const steps = { store, concurrency: config.stepConcurrency, signal, log: logger, clock };
+  const steps = { queue: store.queue, concurrency: config.stepConcurrency, signal, logger, metrics, clock };
   const rolloutStep = createRolloutStep({ ...deps, viewSeconds: config.jobViewSeconds, talmStrict: config.talmStrict }, true);
   const workers = [
     startSpokeJobWorker(createPrecacheJob(precacheSettings(config), caches.configs), deps, steps),
@@ -131,8 +134,7 @@ export async function runWorker({ client, store, config, logger, metrics, clock 
     startRolloutSteps(rolloutStep, { ...steps, isRemote: true }),
   ];
   logger.info({ concurrency: config.stepConcurrency }, 'Worker takes steps');
-  if (!signal.aborted) await once(signal, 'abort');
-  await Promise.all(workers.map((worker) => worker.close()));
+  await Promise.all(workers.map(({ stopped }) => stopped));
 }
 
 function precacheSettings(config: HubConfig): PrecacheSettings {

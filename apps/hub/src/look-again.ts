@@ -1,8 +1,6 @@
 import { WaitingError } from '@flotilla/api';
-import { type DispatcherOptions, keyId, type StepHandler, type StepKey } from '@flotilla/queues';
-
-/** What every dispatcher of a process is given. */
-export type StepOptions = Pick<DispatcherOptions, 'store' | 'concurrency' | 'signal' | 'log' | 'clock'>;
+import { keyId, type StepKey } from './step-key.ts';
+import type { StepHandler } from './step-queue.ts';
 
 /** Milliseconds until the next look, after each that found nothing to do. */
 const LOOKS_MS = [150, 500, 1500];

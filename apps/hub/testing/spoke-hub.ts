@@ -11,11 +11,11 @@ import {
 } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, ranCrds } from '@flotilla/api/ran';
 import { eventually } from '@flotilla/pace/testing';
-import type { StepKey } from '@flotilla/queues';
 import { type Client, createLogger, createMetrics, isNotFound, WatchCache } from '@flotilla/runtime';
 import { rolloutCaches, type SpokeCaches } from '../src/rollout/spoke/caches.ts';
 import { createSpokeStep, spokeNeed } from '../src/rollout/spoke/spoke-step.ts';
 import { upgradeIndexes } from '../src/spokes/port/caches.ts';
+import type { StepKey } from '../src/step-key.ts';
 import { createReadStored } from '../src/stored-upgrade.ts';
 
 const logger = createLogger({ name: 'test', level: 'silent' });

@@ -6,10 +6,3 @@ export class StoreUnavailableError extends FlotillaError {
     super('FLOTILLA_QUEUE_STORE_UNAVAILABLE', message, options);
   }
 }
-
-/** A run took longer than the queue allows and was aborted; it is tried again. Code `FLOTILLA_STEP_TIMEOUT`. */
-export class StepTimeoutError extends FlotillaError {
-  constructor(key: string, timeoutMs: number) {
-    super('FLOTILLA_STEP_TIMEOUT', `step ${key} did not end within ${timeoutMs} ms`);
-  }
-}

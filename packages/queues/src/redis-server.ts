@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { FlotillaError } from '@flotilla/api';
-import type { Log } from './line.ts';
+import type { Log } from './queue-store.ts';
 
 /** Programs that can serve, in the order they are looked for on PATH. */
 const PROGRAMS = ['redis-server', 'valkey-server'] as const;

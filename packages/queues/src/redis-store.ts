@@ -2,9 +2,9 @@ import { errorMessage } from '@flotilla/api';
 import { backOffMs } from '@flotilla/pace';
 import { Redis, type RedisOptions } from 'ioredis';
 import { BoundedConnector } from './bounded-connector.ts';
-import { BullmqLine } from './bullmq-line.ts';
+import { BullmqBackend } from './bullmq-backend.ts';
 import { StoreUnavailableError } from './errors.ts';
-import type { Log, QueueStore } from './line.ts';
+import type { Log, QueueStore } from './queue-store.ts';
 import { within } from './within.ts';
 
 /** Longest wait for a server that was named to answer for the first time, in milliseconds. */
@@ -23,8 +23,17 @@ export interface RedisTarget {
   readonly stop: () => Promise<void>;
 }
 
+/** How soon what was lost is found. */
+export interface StoreTimes {
+  /** A process that dies keeps its runs this long, twice at most, in milliseconds; default 15 000. */
+  readonly lockMs?: number;
+  /** Milliseconds between looks whether the store was emptied; default 2 000. */
+  readonly watchdogMs?: number;
+}
+
 /** Queues on a Redis or Valkey server. Throws StoreUnavailableError when it does not answer. */
-export async function openRedisStore(target: RedisTarget, log: Log): Promise<QueueStore> {
+export async function openRedisStore(target: RedisTarget, options: StoreTimes & { readonly log: Log }): Promise<QueueStore> {
+  const { log, lockMs = 15_000, watchdogMs = 2_000 } = options;
   // Producers fail at once when the server is away; workers wait for it to come back.
   const producers = connect(target, { maxRetriesPerRequest: 1, enableOfflineQueue: false }, log);
   const workers = connect(target, { maxRetriesPerRequest: null }, log);
@@ -52,7 +61,7 @@ export async function openRedisStore(target: RedisTarget, log: Log): Promise<Que
     serverPid: target.serverPid,
     flush: async () => void (await workers.flushall()),
     // Workers can only be on a server that was given by its URL.
-    line: (options) => new BullmqLine(options, { producers, workers }, target.kind === 'redis'),
+    queue: (queue) => new BullmqBackend({ ...queue, producers, workers, lockMs, watchdogMs, isShared: target.kind === 'redis' }),
     close,
     [Symbol.asyncDispose]: close,
   };

@@ -1,11 +1,11 @@
 import { errorMessage } from '@flotilla/api';
 import { StoreUnavailableError } from './errors.ts';
-import { openInProcessStore } from './in-process-store.ts';
-import type { Log, QueueStore } from './line.ts';
+import type { Log, QueueStore } from './queue-store.ts';
 import { findRedisProgram, startRedisServer } from './redis-server.ts';
+import type { StoreTimes } from './redis-store.ts';
 
-/** Where the line is kept. */
-export interface StoreOptions {
+/** Where queues are kept. */
+export interface StoreOptions extends StoreTimes {
   /** `redis://` or `rediss://` URL of a server that may be shared. */
   readonly redisUrl?: string;
   /** Certificate authorities for a `rediss://` URL, PEM; default: the system's. */
@@ -25,11 +25,12 @@ export async function openStore(options: StoreOptions): Promise<QueueStore> {
   return store;
 }
 
-async function chooseStore({ redisUrl, redisCa, preference = 'auto', log }: StoreOptions): Promise<QueueStore> {
+async function chooseStore(options: StoreOptions): Promise<QueueStore> {
+  const { redisUrl, preference = 'auto' } = options;
   if (preference === 'in-process') return openInProcessStore();
-  if (redisUrl) return openUrl(redisUrl, redisCa, log);
+  if (redisUrl) return openUrl(redisUrl, options);
   const program = await findRedisProgram();
-  const local = program && (await openLocal(program, preference, log));
+  const local = program && (await openLocal(program, options));
   if (local) return local;
   if (preference === 'redis') {
     throw new StoreUnavailableError('no Redis URL is set and neither redis-server nor valkey-server is on PATH; set one or install one');
@@ -37,25 +38,40 @@ async function chooseStore({ redisUrl, redisCa, preference = 'auto', log }: Stor
   return openInProcessStore();
 }
 
+/** Nothing to install, no worker processes. */
+function openInProcessStore(): QueueStore {
+  const nothing = async () => {};
+  return {
+    kind: 'in-process',
+    description: "this process's own memory",
+    serverPid: () => undefined,
+    flush: nothing,
+    queue: undefined,
+    close: nothing,
+    [Symbol.asyncDispose]: nothing,
+  };
+}
+
 /** Loaded only when used: BullMQ is large. */
 const openRedisStore = async (...args: Parameters<typeof import('./redis-store.ts').openRedisStore>): Promise<QueueStore> =>
   (await import('./redis-store.ts')).openRedisStore(...args);
 
-function openUrl(redisUrl: string, ca: string | undefined, log: Log): Promise<QueueStore> {
+function openUrl(redisUrl: string, { redisCa: ca, ...options }: StoreOptions): Promise<QueueStore> {
   if (!URL.canParse(redisUrl) || !/^rediss?:$/.test(new URL(redisUrl).protocol)) {
     throw new StoreUnavailableError('the Redis URL is not one: write redis://[user:password@]host:port[/database], or rediss:// for TLS');
   }
   const { protocol, host, pathname } = new URL(redisUrl);
   const description = `the Redis at ${protocol}//${host}${pathname}`;
-  return openRedisStore({ kind: 'redis', description, address: redisUrl, ca, serverPid: () => undefined, stop: async () => {} }, log);
+  return openRedisStore({ kind: 'redis', description, address: redisUrl, ca, serverPid: () => undefined, stop: async () => {} }, options);
 }
 
 /** Undefined when the server on PATH cannot be started and another store may be used instead. */
-async function openLocal(program: string, preference: 'auto' | 'redis', log: Log): Promise<QueueStore | undefined> {
+async function openLocal(program: string, options: StoreOptions): Promise<QueueStore | undefined> {
+  const { preference, log } = options;
   try {
     const { socket, pid, stop } = await startRedisServer(program, log);
     const description = `a ${program} of this process's own`;
-    return await openRedisStore({ kind: 'local-redis', description, address: socket, serverPid: pid, stop }, log);
+    return await openRedisStore({ kind: 'local-redis', description, address: socket, serverPid: pid, stop }, options);
   } catch (cause) {
     if (preference === 'redis') throw new StoreUnavailableError(`${program} is on PATH but could not be started`, { cause });
     log.warn({ program, reason: errorMessage(cause) }, "Starting a queue server failed, using this process's own memory");

@@ -59,6 +59,7 @@ export {
 export { type Listen, type Probes, serveProbes } from './probes.ts';
 export { embedProgram, type Host, type Program, type ProgramConfig, type ProgramOptions, runProgram } from './program.ts';
 export type { ProtectedMetrics } from './protected-metrics.ts';
+export type { BackendOptions, OpenBackend, QueueBackend } from './queue-backend.ts';
 export {
   type ReconcileContext,
   type ReconcileResult,
@@ -71,3 +72,4 @@ export { patchStatus, replaceStatus } from './status.ts';
 export { requestToken } from './token-request.ts';
 export { WatchCache, type WatchCacheOptions, type WatchSurroundings } from './watch-cache.ts';
 export { type Channel, createChannel, type Enqueue, type Watch, type WatchRule, watch } from './watches.ts';
+export type { EnqueueOptions } from './work-queue.ts';

@@ -102,10 +102,10 @@ test('who uses the object is told what its reconcile threw, and how often in a r
   });
   await clock.advance(10_000);
   expect(told).toEqual([
-    ['n/a', { kind: 'waiting', code: 'FLOTILLA_W', message: 'for others', times: 1 }],
-    ['n/a', { kind: 'waiting', code: 'FLOTILLA_W', message: 'for others', times: 2 }],
-    ['n/a', { kind: 'retry', code: '', message: 'boom: cut', times: 1 }],
-    ['n/a', { kind: 'terminal', code: 'FLOTILLA_X', message: 'wrong', times: 1 }],
+    ['n/a', { kind: 'waiting', code: 'FLOTILLA_W', message: 'for others', times: 1, attempt: 0 }],
+    ['n/a', { kind: 'waiting', code: 'FLOTILLA_W', message: 'for others', times: 2, attempt: 0 }],
+    ['n/a', { kind: 'retry', code: '', message: 'boom: cut', times: 1, attempt: 1 }],
+    ['n/a', { kind: 'terminal', code: 'FLOTILLA_X', message: 'wrong', times: 1, attempt: 0 }],
   ]);
 });
 

@@ -1,10 +1,10 @@
 import { errorMessage, FlotillaError, TerminalError, WaitingError } from '@flotilla/api';
-import type { BackOff, Clock } from '@flotilla/pace';
+import { systemClock } from '@flotilla/pace';
+import { boundedRun } from './bounded-run.ts';
 import { isConflict } from './errors.ts';
 import type { Logger } from './logger.ts';
-import type { Metrics } from './metrics.ts';
 import type { Watch } from './watches.ts';
-import { WorkQueue } from './work-queue.ts';
+import { type EnqueueOptions, type QueueSize, WorkQueue, type WorkQueueOptions } from './work-queue.ts';
 
 /** How one reconcile ended well. */
 export interface ReconcileResult {
@@ -16,7 +16,7 @@ export interface ReconcileResult {
 export interface ReconcileContext {
   /** Names the reconciler and the key. */
   readonly logger: Logger;
-  /** Aborts when the reconciler is stopped. */
+  /** Aborts when the reconciler is stopped, or the run takes too long. */
   readonly signal: AbortSignal;
 }
 
@@ -29,20 +29,20 @@ export interface Trouble {
   readonly message: string;
   /** How often in a row it was so, this time included. */
   readonly times: number;
+  /** Failures in a row that are tried again, whatever they say, this one included; 0 when it is none. */
+  readonly attempt: number;
 }
 
 /** A controller. */
-export interface ReconcilerOptions {
-  /** In logs and metrics. */
-  readonly name: string;
+export interface ReconcilerOptions extends WorkQueueOptions {
   /** The kind that is reconciled: its objects are the keys. */
   readonly for?: Watch;
   /** What else concerns them. */
   readonly watches?: readonly Watch[];
-  /** Keys in flight at once. Default 1. */
-  readonly concurrency?: number;
-  /** Delays after failures. Default 200 ms to 60 s. */
-  readonly backOff?: BackOff;
+  /** A run that takes longer is aborted and counts as failed, in milliseconds. Default: none does. */
+  readonly runTimeoutMs?: number;
+  /** Level at which a wait is logged when its message changes; default `info`. */
+  readonly waitLevel?: 'info' | 'debug';
   /** Idempotent, level-triggered; see the outcome table of `startReconciler`. Never called twice at once for a key. */
   readonly reconcile: (key: string, context: ReconcileContext) => Promise<ReconcileResult | undefined>;
   /**
@@ -50,12 +50,6 @@ export interface ReconcilerOptions {
    * has the key tried again. Default: the log line is all.
    */
   readonly onTrouble?: (key: string, trouble: Trouble, context: ReconcileContext) => Promise<unknown>;
-  readonly logger: Logger;
-  readonly signal: AbortSignal;
-  readonly metrics?: Metrics;
-  readonly clock?: Clock;
-  /** In [0, 1). Default Math.random. */
-  readonly random?: () => number;
 }
 
 /** A running reconciler. */
@@ -64,26 +58,37 @@ export interface Reconciler {
   readonly hasSynced: boolean;
   /** Resolves after the abort of the signal, when every reconcile under way and every watch it began has ended. */
   readonly stopped: Promise<void>;
+  /** Asks for a reconcile: free while one waits, one more while it runs. */
+  enqueue(key: string, options?: EnqueueOptions): void;
+  /** A reconcile of the key waits or is under way here. One that will follow a failure does not count. */
+  holds(key: string): boolean;
+  /** Forgets a key's timers and failures; a reconcile that waits finds nothing to do. */
+  forget(key: string): void;
+  size(): QueueSize;
 }
 
+/** Write conflicts in a row that are no meeting of two writers any more. */
+const LASTING_CONFLICTS = 5;
+
 /**
- * Reconciles the keys of its watches until the signal aborts, from when all of them are read:
+ * Reconciles the keys of its watches, and those that are enqueued, until the signal aborts, from when all of them are read:
  * returns → back-off reset, again after `requeueAfterMs`; throws `TerminalError` → logged as error, not retried;
  * `WaitingError` → again after its delay, logged at info when its message changes; anything else → back-off, logged as warning
- * (a write conflict at debug, and no trouble: it is how two writers meet).
+ * (a write conflict at debug, and no trouble before the fifth in a row: it is how two writers meet).
  */
 export function startReconciler(options: ReconcilerOptions): Reconciler {
-  const { name, concurrency, backOff, clock, random, metrics, signal } = options;
-  const queue = new WorkQueue({ name, concurrency, backOff, clock, random, metrics });
+  const { name, signal } = options;
+  const logger = options.logger.child({ controller: name });
+  const queue = new WorkQueue({ ...options, logger });
   const watches = [...(options.for ? [options.for] : []), ...(options.watches ?? [])];
-  const detach = watches.map((each) => each.attach((key, afterMs = 0) => queue.addAfter(key, afterMs)));
-  const run = new Run({ ...options, logger: options.logger.child({ controller: name }), queue });
+  const detach = watches.map((each) => each.attach((key, afterMs) => queue.add(key, { afterMs })));
+  const runs = new Runs(queue, { ...options, logger });
   let hasSynced = false;
   const runUntilAborted = async (): Promise<void> => {
     try {
       await Promise.all(watches.map((each) => each.start(signal)));
       hasSynced = !signal.aborted;
-      if (hasSynced) queue.process((key) => run.once(key));
+      if (hasSynced) queue.process((key, runSignal) => runs.once(key, runSignal));
       await aborted(signal);
     } catch (error) {
       if (!signal.aborted) throw error;
@@ -99,6 +104,10 @@ export function startReconciler(options: ReconcilerOptions): Reconciler {
       return hasSynced;
     },
     stopped,
+    enqueue: (key, enqueueOptions) => queue.add(key, enqueueOptions),
+    holds: (key) => queue.holds(key),
+    forget: (key) => runs.forget(key),
+    size: () => queue.size(),
   };
 }
 
@@ -108,69 +117,84 @@ const aborted = (signal: AbortSignal): Promise<void> =>
 type Outcome = 'done' | Trouble['kind'];
 
 /** What is remembered between the reconciles of a key. */
-class Run {
-  readonly #options: ReconcilerOptions & { readonly queue: WorkQueue };
+class Runs {
+  readonly #options: ReconcilerOptions;
+  readonly #queue: WorkQueue;
   readonly #troubles = new Map<string, Trouble>();
 
-  constructor(options: ReconcilerOptions & { readonly queue: WorkQueue }) {
+  constructor(queue: WorkQueue, options: ReconcilerOptions) {
+    this.#queue = queue;
     this.#options = options;
   }
 
-  async once(key: string): Promise<void> {
-    const { name, metrics, signal, reconcile, queue } = this.#options;
+  async once(key: string, signal: AbortSignal): Promise<void> {
+    const { name, metrics } = this.#options;
     const context = { logger: this.#options.logger.child({ key }), signal };
     const started = performance.now();
     let outcome: Outcome = 'done';
     try {
-      const result = await reconcile(key, context);
-      queue.forget(key);
+      const result = await this.#reconcile(key, context);
+      this.#queue.succeed(key);
       this.#troubles.delete(key);
-      if (result?.requeueAfterMs !== undefined) queue.addAfter(key, result.requeueAfterMs);
+      if (result?.requeueAfterMs !== undefined) this.#queue.requeue(key, result.requeueAfterMs);
     } catch (error) {
       outcome = await this.#failed(key, error, context);
     }
     metrics?.reconcileSeconds.observe({ controller: name, result: outcome }, (performance.now() - started) / 1000);
   }
 
+  forget(key: string): void {
+    this.#troubles.delete(key);
+    this.#queue.forget(key);
+  }
+
+  #reconcile(key: string, { logger, signal }: ReconcileContext): Promise<ReconcileResult | undefined> {
+    const { reconcile, runTimeoutMs: timeoutMs, clock = systemClock } = this.#options;
+    if (timeoutMs === undefined) return reconcile(key, { logger, signal });
+    return boundedRun((runSignal) => reconcile(key, { logger, signal: runSignal }), { key, timeoutMs, signal, clock });
+  }
+
   async #failed(key: string, error: unknown, context: ReconcileContext): Promise<Outcome> {
-    const { signal, queue, onTrouble } = this.#options;
+    const { onTrouble } = this.#options;
     const kind = error instanceof WaitingError ? 'waiting' : error instanceof TerminalError ? 'terminal' : 'retry';
     // The stop itself ends calls; that is no failure.
-    if (kind === 'retry' && signal.aborted) return kind;
-    const trouble = this.#note(key, kind, error);
-    if (kind !== 'retry') queue.forget(key);
-    if (error instanceof WaitingError) queue.addAfter(key, error.retryAfterMs);
-    const retryInMs = kind === 'retry' ? Math.round(queue.retry(key)) : undefined;
-    this.#log(error, trouble, context.logger, retryInMs);
-    if (!onTrouble || isConflict(error)) return kind;
+    if (kind === 'retry' && context.signal.aborted) return kind;
+    if (kind === 'terminal') this.#queue.succeed(key);
+    if (error instanceof WaitingError) this.#queue.wait(key, error.retryAfterMs);
+    const retry = kind === 'retry' ? this.#queue.retry(key) : undefined;
+    const trouble = this.#note(key, kind, error, retry?.attempt ?? 0);
+    this.#log(error, trouble, context.logger, retry?.afterMs);
+    if (!onTrouble || (isConflict(error) && trouble.attempt < LASTING_CONFLICTS)) return kind;
     try {
       await onTrouble(key, trouble, context);
     } catch (err) {
-      if (signal.aborted) return kind;
-      const againInMs = retryInMs ?? Math.round(queue.retry(key));
+      if (context.signal.aborted) return kind;
+      const { afterMs } = retry ?? this.#queue.retry(key);
       context.logger[isConflict(err) ? 'debug' : 'warn'](
-        { err, retryInMs: againInMs },
+        { err, retryInMs: Math.round(afterMs) },
         'Telling of a failed reconcile failed, trying again',
       );
     }
     return kind;
   }
 
-  #note(key: string, kind: Trouble['kind'], error: unknown): Trouble {
+  #note(key: string, kind: Trouble['kind'], error: unknown, attempt: number): Trouble {
     const before = this.#troubles.get(key);
     const code = error instanceof FlotillaError ? error.code : '';
     const message = errorMessage(error);
     const isSame = before?.kind === kind && before.message === message;
-    const trouble = { kind, code, message, times: isSame ? before.times + 1 : 1 };
+    const trouble = { kind, code, message, times: isSame ? before.times + 1 : 1, attempt };
     this.#troubles.set(key, trouble);
     return trouble;
   }
 
-  #log(error: unknown, { kind, code, message, times }: Trouble, logger: Logger, retryInMs: number | undefined): void {
+  #log(error: unknown, { kind, code, message, times, attempt }: Trouble, logger: Logger, afterMs = 0): void {
+    const retryInMs = Math.round(afterMs);
+    const { waitLevel = 'info' } = this.#options;
     if (error instanceof WaitingError)
-      logger[times > 1 ? 'debug' : 'info']({ code, reason: message, retryInMs: error.retryAfterMs }, 'Waiting');
+      logger[times > 1 ? 'debug' : waitLevel]({ code, reason: message, retryInMs: error.retryAfterMs }, 'Waiting');
     else if (kind === 'terminal') logger.error({ code, err: error }, 'Reconciling failed for good');
     else if (isConflict(error)) logger.debug({ reason: message, retryInMs }, 'Conflicting write, trying again');
-    else logger.warn({ err: error, retryInMs }, 'Reconciling failed, trying again');
+    else logger.warn({ err: error, attempt, retryInMs }, 'Reconciling failed, trying again');
   }
 }

@@ -1,158 +1,266 @@
+import { FlotillaError } from '@flotilla/api';
 import { type BackOff, backOffMs, type Clock, systemClock } from '@flotilla/pace';
+import { z } from 'zod';
+import { KeyTimers } from './key-timers.ts';
+import { LateLane, type Reserve } from './late-lane.ts';
+import type { Logger } from './logger.ts';
+import { MemoryBackend } from './memory-backend.ts';
 import type { Metrics } from './metrics.ts';
+import type { OpenBackend, QueueBackend } from './queue-backend.ts';
 
 /** How keys are worked off. */
 export interface WorkQueueOptions {
-  /** Label of its metrics. */
+  /** In logs and metrics; processes with the same name share the keys of a shared store. */
   readonly name: string;
-  /** Keys in flight at once. Default 1. */
+  /** Keys in flight at once in this process. Default 1. */
   readonly concurrency?: number;
-  /** Delays of `retry`. Default 200 ms to 60 s. */
+  /** Where keys wait. Default: in this process's memory. */
+  readonly queue?: OpenBackend;
+  /** Whether a key from the store is one of this queue's: others are dropped with a warning. Default: any. */
+  readonly accepts?: (key: string) => boolean;
+  /** A share of the runs for keys that more urgent ones keep overtaking. Default none. */
+  readonly reserve?: Reserve;
+  /** Delays after failures. Default 200 ms to 60 s. */
   readonly backOff?: BackOff;
+  /** How long runs may go on after the signal aborts before theirs does. Default: theirs aborts with it, and they are waited for. */
+  readonly graceMs?: number;
+  readonly logger: Logger;
+  /** Stops the queue. */
+  readonly signal: AbortSignal;
+  readonly metrics?: Metrics;
   readonly clock?: Clock;
   /** In [0, 1). Default Math.random. */
   readonly random?: () => number;
-  readonly metrics?: Metrics;
 }
 
-/** Runs one key. What it throws is its own business; the queue swallows it, so catch it before. */
-export type KeyHandler = (key: string) => Promise<void>;
+/** When and how urgently a key runs. */
+export interface EnqueueOptions {
+  /** Lower goes first; default 100. While a key waits the lowest one asked for counts. */
+  readonly priority?: number;
+  /** Milliseconds since the epoch; default now. A key keeps its earliest time. */
+  readonly at?: number;
+  /** The same in milliseconds from now. */
+  readonly afterMs?: number;
+}
+
+/** Counts from this process's memory (no round trip). */
+export interface QueueSize {
+  /** Added here, and not begun as far as is known. */
+  readonly waiting: number;
+  readonly running: number;
+  readonly timers: number;
+}
+
+/** Runs one key. The queue swallows what it throws, so catch it before. */
+export type KeyHandler = (key: string, signal: AbortSignal) => Promise<void>;
+
+interface Waiting {
+  priority: number;
+  /** Has the lowest priority, whatever it was added with. */
+  promoted: boolean;
+}
+
+interface Run {
+  readonly priority: number;
+  /** Priority of the run that has to follow. */
+  again?: number;
+}
+
+const DEFAULT_PRIORITY = 100;
+const BACK_OFF: BackOff = { baseMs: 200, maxMs: 60_000 };
+/** Time for runs to react to their abort. */
+const LAST_WORDS_MS = 500;
+const Key = z.string().min(1).max(512);
 
 /**
  * Keys waiting for work: each at most once, each in flight at most once. A key added while it runs runs again afterwards.
- * `process` names the handler; nothing runs before.
+ * `process` names the handler and opens the store; nothing runs before.
  */
 export class WorkQueue {
-  readonly name: string;
-  readonly #concurrency: number;
-  readonly #backOff: BackOff;
+  readonly #options: WorkQueueOptions;
   readonly #clock: Clock;
-  readonly #random: () => number;
-  readonly #metrics: Metrics | undefined;
-  readonly #ready = new Set<string>();
-  readonly #running = new Set<string>();
-  readonly #again = new Set<string>();
-  readonly #timers = new Map<string, { readonly at: number; readonly timer: Disposable }>();
+  readonly #late: LateLane;
+  readonly #waiting = new Map<string, Waiting>();
+  readonly #running = new Map<string, Run>();
+  readonly #timers: KeyTimers;
+  /** Retries have timers of their own, so that a time that was asked for stays exact. */
+  readonly #retries: KeyTimers;
   readonly #failures = new Map<string, number>();
-  #idle: PromiseWithResolvers<void> | undefined;
+  readonly #abort = new AbortController();
+  readonly #runSignal: AbortSignal;
+  #backend: QueueBackend | undefined;
   #handler: KeyHandler | undefined;
-  #stopped = false;
+  #stopping: Promise<void> | undefined;
 
   constructor(options: WorkQueueOptions) {
-    this.name = options.name;
-    this.#concurrency = Math.max(1, options.concurrency ?? 1);
-    this.#backOff = options.backOff ?? { baseMs: 200, maxMs: 60_000 };
-    this.#clock = options.clock ?? systemClock;
-    this.#random = options.random ?? Math.random;
-    this.#metrics = options.metrics;
+    this.#options = options;
+    const { reserve, signal, graceMs, clock = systemClock } = options;
+    this.#clock = clock;
+    this.#late = new LateLane(reserve);
+    const fire = (key: string, priority: number) => this.add(key, { priority });
+    this.#timers = new KeyTimers(clock, fire);
+    this.#retries = new KeyTimers(clock, fire);
+    this.#runSignal = graceMs === undefined ? signal : this.#abort.signal;
+    if (signal.aborted) void this.stop();
+    else signal.addEventListener('abort', () => void this.stop(), { once: true });
   }
 
-  /** Keys that are ready or running; timers do not count. */
-  get size(): number {
-    return this.#ready.size + this.#running.size + this.#again.size;
-  }
-
-  /** Keys that wait for a timer. */
-  get waiting(): number {
-    return this.#timers.size;
-  }
-
-  /** Begins to run keys, oldest first. */
+  /** Begins to run keys. */
   process(handler: KeyHandler): void {
+    if (this.#stopping) return;
+    const { name, concurrency = 1, logger, queue = (options) => new MemoryBackend(options) } = this.#options;
     this.#handler = handler;
-    this.#pump();
+    this.#backend = queue({
+      name,
+      concurrency: Math.max(1, concurrency),
+      run: (key) => this.#run(key),
+      onRunElsewhere: (key) => this.#leave(key),
+      logger,
+      clock: this.#clock,
+    });
+    for (const [key, { priority }] of this.#waiting) this.#backend.add(key, priority);
   }
 
-  /** Has the key run as soon as there is room; nothing when it is ready already or the queue is stopped. */
-  add(key: string): void {
-    if (this.#stopped) return;
-    if (this.#running.has(key)) this.#again.add(key);
-    else this.#ready.add(key);
-    this.#pump();
-  }
-
-  /** Adds the key in `ms`. The earliest of several wins; the timer is exact and never early. */
-  addAfter(key: string, ms: number): void {
-    if (this.#stopped) return;
-    if (ms <= 0) {
-      this.add(key);
+  /** Asks for a run: free while one waits, one more while it runs. A run sees whatever was written before its key was added. */
+  add(key: string, { priority = DEFAULT_PRIORITY, at, afterMs = 0 }: EnqueueOptions = {}): void {
+    if (this.#stopping) return;
+    const now = this.#clock.now();
+    const time = at ?? now + afterMs;
+    if (time > now) return this.#timers.set(key, time, priority);
+    const running = this.#running.get(key);
+    if (running) {
+      running.again = Math.min(running.again ?? priority, priority);
       return;
     }
-    const at = this.#clock.now() + ms;
-    const earlier = this.#timers.get(key);
-    if (earlier && earlier.at <= at) return;
-    earlier?.timer[Symbol.dispose]();
-    const timer = this.#clock.setTimer(ms, () => {
-      this.#timers.delete(key);
-      this.add(key);
-    });
-    this.#timers.set(key, { at, timer });
+    const waiting = this.#waiting.get(key);
+    if (!waiting) {
+      this.#waiting.set(key, { priority, promoted: false });
+      this.#late.waits(key, priority);
+      this.#backend?.add(key, priority);
+      return this.#measure();
+    }
+    if (priority < waiting.priority) this.#hurry(key, waiting, priority);
+    // Another process may have begun by now, and not have seen what this is about.
+    if (this.#backend?.isShared) this.#backend.add(key, waiting.promoted ? 0 : waiting.priority);
   }
 
-  /** Adds the key after a delay that doubles with each call; returns the delay in milliseconds. `forget` resets it. */
-  retry(key: string): number {
-    const failures = (this.#failures.get(key) ?? 0) + 1;
-    this.#failures.set(key, failures);
-    const delay = backOffMs(this.#backOff, failures, this.#random);
-    this.addAfter(key, delay);
-    return delay;
+  /** Of a run: the key runs again in so many milliseconds, with the same priority. */
+  requeue(key: string, afterMs: number): void {
+    this.add(key, { afterMs, priority: this.#running.get(key)?.priority });
   }
 
-  /** The key did well: its next failure counts as the first. */
-  forget(key: string): void {
+  /** Of a run that did well, or cannot: the next failure counts as the first. */
+  succeed(key: string): void {
     this.#failures.delete(key);
   }
 
-  /** Resolves when nothing is ready or running. Timers are not waited for. */
-  drain(): Promise<void> {
-    if (this.size === 0) return Promise.resolve();
-    this.#idle ??= Promise.withResolvers();
-    return this.#idle.promise;
+  /** Of a run that has to wait: as `requeue`, unless the key runs before. */
+  wait(key: string, afterMs: number): void {
+    this.#failures.delete(key);
+    this.#retryAfter(key, afterMs);
   }
 
-  /** Drops what is ready or timed and takes nothing more; resolves when what runs has ended, or when `signal` aborts. */
-  async stop(signal?: AbortSignal): Promise<void> {
-    this.#stopped = true;
-    this.#ready.clear();
-    this.#again.clear();
-    for (const { timer } of this.#timers.values()) timer[Symbol.dispose]();
-    this.#timers.clear();
-    this.#settle();
-    if (signal?.aborted) return;
-    const gaveUp = Promise.withResolvers<void>();
-    signal?.addEventListener('abort', () => gaveUp.resolve(), { once: true });
-    await Promise.race([this.drain(), gaveUp.promise]);
+  /** Of a run that failed: again after a delay that doubles with each failure in a row. Returns how many there were, and the delay. */
+  retry(key: string): { readonly attempt: number; readonly afterMs: number } {
+    const { backOff = BACK_OFF, random } = this.#options;
+    const attempt = (this.#failures.get(key) ?? 0) + 1;
+    this.#failures.set(key, attempt);
+    const afterMs = backOffMs(backOff, attempt, random);
+    this.#retryAfter(key, afterMs);
+    return { attempt, afterMs };
   }
 
-  #pump(): void {
-    const handler = this.#handler;
-    if (handler) {
-      for (const key of this.#ready) {
-        if (this.#running.size >= this.#concurrency) break;
-        this.#ready.delete(key);
-        this.#running.add(key);
-        void this.#run(handler, key);
-      }
+  /** Forgets a key's timers and failures; a run that waits finds nothing to do. */
+  forget(key: string): void {
+    this.#failures.delete(key);
+    this.#timers.clear(key);
+    this.#retries.clear(key);
+  }
+
+  /** A run of the key waits or is under way here; one that will follow a failure does not count. */
+  holds(key: string): boolean {
+    return this.#waiting.has(key) || this.#running.has(key);
+  }
+
+  size(): QueueSize {
+    return { waiting: this.#waiting.size, running: this.#running.size, timers: this.#timers.size + this.#retries.size };
+  }
+
+  /** Drops timers and takes nothing more; resolves when what runs has ended or was given up. Idempotent. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
+  }
+
+  async #stop(): Promise<void> {
+    const { graceMs } = this.#options;
+    this.#timers.clearAll();
+    this.#retries.clearAll();
+    const reason = new FlotillaError('FLOTILLA_STEP_ABORTED', 'the process that ran the step is stopping');
+    const timer = graceMs === undefined ? undefined : this.#clock.setTimer(graceMs, () => this.#abort.abort(reason));
+    await this.#backend?.close(graceMs === undefined ? undefined : graceMs + LAST_WORDS_MS);
+    timer?.[Symbol.dispose]();
+    this.#waiting.clear();
+  }
+
+  #retryAfter(key: string, ms: number): void {
+    if (!this.#stopping) this.#retries.set(key, this.#clock.now() + ms, this.#running.get(key)?.priority ?? DEFAULT_PRIORITY);
+  }
+
+  #hurry(key: string, waiting: Waiting, priority: number): void {
+    waiting.priority = priority;
+    if (waiting.promoted) return;
+    this.#late.waits(key, priority);
+    this.#backend?.promote(key, priority);
+  }
+
+  async #run(job: unknown): Promise<void> {
+    const key = this.#accept(job);
+    if (key === undefined) return;
+    const doubled = this.#running.get(key);
+    if (doubled) {
+      this.#options.logger.warn({ key }, 'Dropping a doubled job, its key runs once more');
+      doubled.again = Math.min(doubled.again ?? DEFAULT_PRIORITY, DEFAULT_PRIORITY);
+      return;
     }
-    this.#metrics?.queueDepth.set({ queue: this.name }, this.size);
-  }
-
-  async #run(handler: KeyHandler, key: string): Promise<void> {
+    const run: Run = { priority: this.#waiting.get(key)?.priority ?? DEFAULT_PRIORITY };
+    this.#running.set(key, run);
+    this.#retries.clear(key);
+    this.#backend?.begun(key);
+    this.#leave(key);
     try {
-      await handler(key);
+      await this.#handler?.(key, this.#runSignal);
     } catch {
       // Said in KeyHandler: not ours.
-    } finally {
-      this.#running.delete(key);
-      if (this.#again.delete(key)) this.#ready.add(key);
-      this.#pump();
-      this.#settle();
     }
+    this.#running.delete(key);
+    // Given up: whoever has the store next runs it.
+    if (this.#runSignal.aborted) this.#backend?.add(key, run.priority);
+    else if (run.again !== undefined) this.add(key, { priority: run.again });
+    this.#measure();
   }
 
-  #settle(): void {
-    if (this.size > 0) return;
-    this.#idle?.resolve();
-    this.#idle = undefined;
+  /** Parsed here and nowhere else. */
+  #accept(job: unknown): string | undefined {
+    const { accepts, logger } = this.#options;
+    const { data: key } = Key.safeParse(job);
+    if (key !== undefined && (accepts?.(key) ?? true)) return key;
+    logger.warn({ job: typeof job === 'string' ? job.slice(0, 128) : typeof job }, 'Dropping a job that is no key');
+    return undefined;
+  }
+
+  /** A key waits no more. */
+  #leave(key: string): void {
+    this.#waiting.delete(key);
+    this.#late.leaves(key);
+    const next = this.#late.next(this.#waiting.size);
+    const late = next === undefined ? undefined : this.#waiting.get(next);
+    if (next === undefined || !late) return;
+    late.promoted = true;
+    this.#backend?.promote(next, 0);
+  }
+
+  #measure(): void {
+    this.#options.metrics?.queueDepth.set({ queue: this.#options.name }, this.#waiting.size + this.#running.size);
   }
 }

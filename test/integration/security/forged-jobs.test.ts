@@ -58,39 +58,32 @@ test('forged, old, doubled and malformed jobs do nothing on any spoke and change
   await eventually(async () => (await world.message('second', 'planned'))?.startsWith('waits for') === true, 'the second to wait');
 
   const uid = metadata.uid ?? '';
-  const key = { kind: 'precache', upgrade: uid, cluster: 'planned' };
+  const key = `precache/${uid}/planned`;
   const malformed = [
     {},
     'text',
-    { ...key, image: EVIL },
-    { ...key, state: 'Succeeded' },
-    { ...key, kind: 'backup' },
-    { ...key, kind: 'rollout' },
-    { ...key, cluster: '' },
-    { ...key, upgrade: { namespace: 'default', name: 'real', uid } },
+    `${key}/${EVIL}`,
+    `${key}/Succeeded`,
+    `backup/${uid}/planned`,
+    `rollout/${uid}/planned`,
+    `precache/${uid}/`,
+    { kind: 'precache', upgrade: uid, cluster: 'planned', image: EVIL },
   ];
   await forge('precache-steps', malformed);
-  await eventually(async () => (await lines('Dropping a job that is no step')) === malformed.length, 'a line for each');
+  await eventually(async () => (await lines('Dropping a job that is no key')) === malformed.length, 'a line for each');
   await forge('precache-steps', [
     ...Array.from({ length: 50 }, () => key),
-    { ...key, cluster: 'outside' },
-    { ...key, cluster: 'nowhere' },
-    { ...key, cluster: 'kube-system' },
-    { ...key, upgrade: 'never-seen' },
-    { ...key, upgrade: second.metadata.uid },
-    { ...key, upgrade: second.metadata.uid, cluster: 'outside' },
-    { ...key, upgrade: old.metadata.uid, cluster: 'gone' },
-    { ...key, upgrade: old.metadata.uid, cluster: 'outside' },
+    `precache/${uid}/outside`,
+    `precache/${uid}/nowhere`,
+    `precache/${uid}/kube-system`,
+    'precache/never-seen/planned',
+    `precache/${second.metadata.uid}/planned`,
+    `precache/${second.metadata.uid}/outside`,
+    `precache/${old.metadata.uid}/gone`,
+    `precache/${old.metadata.uid}/outside`,
   ]);
-  await forge('backup-steps', [
-    { ...key, kind: 'backup' },
-    { ...key, kind: 'backup', cluster: 'outside' },
-  ]);
-  await forge('rollout-steps', [
-    { ...key, kind: 'rollout' },
-    { ...key, kind: 'rollout', cluster: 'outside' },
-    { kind: 'placements', upgrade: uid, cluster: '' },
-  ]);
+  await forge('backup-steps', [`backup/${uid}/planned`, `backup/${uid}/outside`]);
+  await forge('rollout-steps', [`rollout/${uid}/planned`, `rollout/${uid}/outside`, `placements/${uid}/`]);
 
   await world.untilCondition('real', 'PrecachingSuceeded', done);
   await world.untilCondition('second', 'PrecachingSuceeded', done);

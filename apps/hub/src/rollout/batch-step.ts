@@ -2,11 +2,11 @@
 
 import type { KubeObject } from '@flotilla/api';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
-import type { StepKey } from '@flotilla/queues';
 import type { PolicyRef } from '@flotilla/rollout';
 import { type HubWrite, identityOf, isEnding, keepsObjects, planPlacements, upgradeIndexOf, upgradeIndexValue } from '@flotilla/rollout';
 import type { Client, Logger } from '@flotilla/runtime';
 import { BY_UID } from '../spokes/port/caches.ts';
+import type { StepKey } from '../step-key.ts';
 import type { ReadStored } from '../stored-upgrade.ts';
 import { applyWrites, type Ownership } from '../writes/apply.ts';
 import { BY_UPGRADE_NAME, type PlacementCaches } from './caches.ts';

@@ -1,9 +1,8 @@
 import type { KubeObject } from '@flotilla/api';
 import { ManagedCluster, ManifestWork, ManifestWorkReplicaSet, Placement } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
-import type { StepKey, WantOptions } from '@flotilla/queues';
 import { buildCluster, buildClusterGroupUpgrade, UPGRADE } from '@flotilla/rollout/testing';
-import { ApiError, createLogger, createMetrics, systemClock } from '@flotilla/runtime';
+import { ApiError, createLogger, createMetrics, type EnqueueOptions, systemClock } from '@flotilla/runtime';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { MemoryHub } from '../../testing/memory-hub.ts';
 import { createCaches, fillCaches } from '../caches.ts';
@@ -40,7 +39,8 @@ beforeEach(async () => {
   caches = createCaches(client, { logger, metrics: createMetrics() });
   await fillCaches(caches, logger, stop.signal);
   priorities = new Map();
-  const want = ({ kind, cluster }: StepKey, { priority = 0 }: WantOptions = {}) => {
+  const enqueue = (key: string, { priority = 0 }: EnqueueOptions = {}) => {
+    const [kind, , cluster = ''] = key.split('/');
     asked.push(`${kind} ${cluster}`.trim());
     priorities.set(cluster, priority);
   };
@@ -48,7 +48,7 @@ beforeEach(async () => {
   start = (watchdogMs, now = Date.now) => {
     engine = new RolloutEngine({
       caches,
-      queue: { want, holds: () => false },
+      queue: { enqueue, holds: () => false },
       step,
       onProblem: () => (told += 1),
       clock: { ...systemClock, now },

@@ -1,6 +1,5 @@
 import { type KubeObject, Label, type Ref, refKey, refOfKey } from '@flotilla/api';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
-import type { Dispatcher, StepKey } from '@flotilla/queues';
 import type { RolloutProblem, SpokeTarget } from '@flotilla/rollout';
 import {
   actionIndexValue,
@@ -17,6 +16,8 @@ import {
 import type { Clock, Logger, WatchCache } from '@flotilla/runtime';
 import { type Due, DueSteps } from '../due-steps.ts';
 import { BY_UID } from '../spokes/port/caches.ts';
+import type { StepKey } from '../step-key.ts';
+import type { StepQueue } from '../step-queue.ts';
 import { placementWrites } from './batch-step.ts';
 import { BY_UPGRADE_NAME, type RolloutCaches } from './caches.ts';
 import { LastingProblems } from './lasting-problems.ts';
@@ -27,7 +28,7 @@ import { spokeNeed } from './spoke/spoke-step.ts';
 /** What the rollout engine needs. */
 export interface RolloutEngineDeps {
   readonly caches: RolloutCaches & { readonly upgrades: WatchCache<ClusterGroupUpgrade, typeof BY_UID | typeof BY_LABELS> };
-  readonly queue: Pick<Dispatcher, 'want' | 'holds'>;
+  readonly queue: Pick<StepQueue, 'enqueue' | 'holds'>;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Carries out here what is late, so that its error is known; the queue is asked all the same. */

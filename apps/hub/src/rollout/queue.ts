@@ -1,5 +1,7 @@
-import { type Dispatcher, type StepKey, startDispatcher } from '@flotilla/queues';
-import { lookAgain, type StepOptions } from '../look-again.ts';
+import type { Reconciler } from '@flotilla/runtime';
+import { lookAgain } from '../look-again.ts';
+import type { StepKey } from '../step-key.ts';
+import { type StepOptions, startSteps } from '../step-queue.ts';
 import { createReadStored, type ReadStored } from '../stored-upgrade.ts';
 import { type BatchStepDeps, createBatchStep } from './batch-step.ts';
 import { createSpokeStep, type SpokeStepDeps } from './spoke/spoke-step.ts';
@@ -22,8 +24,8 @@ export function createRolloutStep(deps: SpokeStepDeps & BatchStepDeps, isShared:
  * Runs a rollout's steps, in whatever process; the caches are its own, and filled.
  * @param isRemote the watches that steps are wanted by are another process's: this one's may be behind
  */
-export const startRolloutSteps = (step: RolloutStep, options: StepOptions & { readonly isRemote: boolean }): Dispatcher =>
-  startDispatcher({
+export const startRolloutSteps = (step: RolloutStep, options: StepOptions & { readonly isRemote: boolean }): Reconciler =>
+  startSteps({
     ...options,
     name: 'rollout-steps',
     kinds: ['rollout', 'placements'],

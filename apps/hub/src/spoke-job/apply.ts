@@ -1,7 +1,7 @@
-import type { StepKey } from '@flotilla/queues';
 import type { Client } from '@flotilla/runtime';
 import { applySpokePlan } from '../spokes/port/apply.ts';
 import { BY_UID } from '../spokes/port/caches.ts';
+import type { StepKey } from '../step-key.ts';
 import { createReadStored } from '../stored-upgrade.ts';
 import type { JobState, SpokeJob } from './definition.ts';
 import { type ObserveDeps, observeStep } from './observe.ts';

@@ -1,6 +1,6 @@
 import { ManualClock } from '@flotilla/pace/testing';
-import type { StepKey } from '@flotilla/queues';
 import { expect, test } from 'vitest';
+import type { StepKey } from '../step-key.ts';
 import { Beginnings } from './beginnings.ts';
 
 /** Spokes that ask again when it is their turn, as the engine has them do. */

@@ -1,6 +1,7 @@
 /** How many spokes begin at the same time: what has begun gets its job, and its verdict, before others begin. */
-import { keyId, type StepKey } from '@flotilla/queues';
+
 import type { Clock } from '@flotilla/runtime';
+import { keyId, type StepKey } from '../step-key.ts';
 
 /**
  * Spokes on their way to a job at the same time, until the job is there, at first and at least. All at once they would only wait for each other,

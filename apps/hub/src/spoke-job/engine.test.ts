@@ -2,7 +2,6 @@ import { Label, type Resource } from '@flotilla/api';
 import { CLUSTER_AVAILABLE, ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 import { type BackupState, ClusterGroupUpgrade } from '@flotilla/api/ran';
 import type { Clock } from '@flotilla/pace';
-import type { Dispatcher, StepKey } from '@flotilla/queues';
 import type { UpgradeIdentity } from '@flotilla/rollout';
 import { ApiError, createLogger } from '@flotilla/runtime';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -10,6 +9,8 @@ import { type HubProcess, MemoryHub } from '../../testing/memory-hub.ts';
 import { agentCondition, buildPrecacheSettings, UPGRADE } from '../../testing/observation-builders.ts';
 import { type BackupInputs, createBackupJob } from '../backup/job.ts';
 import { createPrecacheJob } from '../precache/job.ts';
+import { parseStepKey, type StepKey } from '../step-key.ts';
+import type { StepQueue } from '../step-queue.ts';
 import { createSpokeStep } from './apply.ts';
 import { SpokeJobEngine } from './engine.ts';
 
@@ -29,7 +30,7 @@ let wanted: StepKey[];
 let held: Set<string>;
 let engine: SpokeJobEngine<BackupState, BackupInputs>;
 let stop: AbortController;
-let queue: Dispatcher;
+let queue: StepQueue;
 
 const clock: Clock = {
   now: () => now,
@@ -67,11 +68,12 @@ beforeEach(async () => {
   worker = await hub.process();
   [wanted, timers, held] = [[], [], new Set()];
   queue = {
-    want: (key) => void wanted.push(key),
+    enqueue: (key) => {
+      const step = parseStepKey(key);
+      if (step) wanted.push(step);
+    },
     forget: () => {},
-    holds: ({ upgrade }) => held.has(upgrade),
-    size: () => ({ waiting: wanted.length, running: 0, timers: 0 }),
-    close: async () => {},
+    holds: (key) => held.has(parseStepKey(key)?.upgrade ?? ''),
   };
   const logger = createLogger({ name: 'test', level: 'silent' });
   engine = new SpokeJobEngine(job, { ...leader, now: () => now, clock, logger, onChange: () => {} });
@@ -377,10 +379,7 @@ test('an error of the look itself is told like that of a step', async () => {
   };
   const logger = createLogger({ name: 'test', level: 'silent' });
   engine = new SpokeJobEngine(broken, { ...leader, now: () => now, clock, logger, onChange: () => {} });
-  engine.start(
-    { want: () => {}, forget: () => {}, holds: () => false, size: () => ({ waiting: 0, running: 0, timers: 0 }), close: async () => {} },
-    stop.signal,
-  );
+  engine.start({ enqueue: () => {}, forget: () => {}, holds: () => false }, stop.signal);
   const labels = { [Label.work]: 'backup', [Label.upgradeUid]: UPGRADE.uid };
   hub.put(ManagedClusterView, { metadata: { name: 'view-backup-namespace', namespace: SPOKE, labels } });
   await seen(ManagedClusterView, 'view-backup-namespace', leader);

@@ -1,6 +1,5 @@
 import { errorMessage, isSameJson } from '@flotilla/api';
 import type { ClusterGroupUpgrade, PrecacheProgress, PullerReport } from '@flotilla/api/ran';
-import type { Dispatcher, StepKey } from '@flotilla/queues';
 import { isAvailable, TROUBLE_PREFIX, type UpgradeIdentity } from '@flotilla/rollout';
 import type { Clock, Logger } from '@flotilla/runtime';
 import { DueSteps } from '../due-steps.ts';
@@ -9,6 +8,8 @@ import { findDenial } from '../spokes/denied-cluster.ts';
 import { BY_UID, versionsIn } from '../spokes/port/caches.ts';
 import type { SpokeObservation } from '../spokes/port/port.ts';
 import { countWays, holdsSpoke, reachSpoke } from '../spokes/reach.ts';
+import { keyId, type StepKey } from '../step-key.ts';
+import type { StepQueue } from '../step-queue.ts';
 import { createSpokeStep, type SpokeStep, type SpokeStepDeps } from './apply.ts';
 import { Beginnings } from './beginnings.ts';
 import { Claims, type Holder } from './claims.ts';
@@ -48,7 +49,7 @@ export class SpokeJobEngine<S extends JobState, I> {
   readonly #observing: ObserveDeps;
   readonly #versionsOf: (cluster: string) => string;
   #steps: DueSteps | undefined;
-  #queue: Dispatcher | undefined;
+  #queue: StepQueue | undefined;
 
   constructor(job: SpokeJob<S, I>, deps: EngineDeps) {
     this.job = job;
@@ -62,7 +63,7 @@ export class SpokeJobEngine<S extends JobState, I> {
   }
 
   /** Begins to want steps of `queue`, until the signal aborts. */
-  start(queue: Dispatcher, signal: AbortSignal): void {
+  start(queue: StepQueue, signal: AbortSignal): void {
     this.#queue = queue;
     this.#steps = new DueSteps({
       queue,
@@ -143,7 +144,7 @@ export class SpokeJobEngine<S extends JobState, I> {
     this.#runs.delete(uid);
     for (const cluster of run.spokes.keys()) {
       const key = this.#keyOf(uid, cluster);
-      this.#queue?.forget(key);
+      this.#queue?.forget(keyId(key));
       this.#steps?.forget(key);
       this.#beginnings.leave(key);
       this.release(uid, cluster);

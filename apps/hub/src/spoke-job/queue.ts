@@ -1,5 +1,6 @@
-import { type Dispatcher, startDispatcher } from '@flotilla/queues';
-import { lookAgain, type StepOptions } from '../look-again.ts';
+import type { Reconciler } from '@flotilla/runtime';
+import { lookAgain } from '../look-again.ts';
+import { type StepOptions, startSteps } from '../step-queue.ts';
 import { createSpokeStep, type SpokeStepDeps } from './apply.ts';
 import type { JobState, SpokeJob } from './definition.ts';
 import type { SpokeJobEngine } from './engine.ts';
@@ -8,23 +9,23 @@ import type { SpokeJobEngine } from './engine.ts';
 const WATCHING = { from: 3, every: 2 };
 
 /** Starts the leader's steps of a kind of job, and the engine on them. Workers may run them too. */
-export function startSpokeJobs<S extends JobState, I>(engine: SpokeJobEngine<S, I>, options: StepOptions): Dispatcher {
-  const steps = startDispatcher({
+export function startSpokeJobs<S extends JobState, I>(engine: SpokeJobEngine<S, I>, options: StepOptions): Reconciler {
+  const steps = startSteps({
     ...options,
     name: `${engine.job.work}-steps`,
     kinds: [engine.job.work],
     reserve: WATCHING,
     handle: (key, signal) => engine.step(key, signal),
-    onFailing: (key, error) => engine.fail(key, error),
+    onFailing: (key, message) => engine.fail(key, message),
   });
   engine.start(steps, options.signal);
   return steps;
 }
 
 /** Runs steps of a kind of job that the leader wants. The caches are this process's own, and filled. */
-export function startSpokeJobWorker<S extends JobState, I>(job: SpokeJob<S, I>, deps: SpokeStepDeps, options: StepOptions): Dispatcher {
+export function startSpokeJobWorker<S extends JobState, I>(job: SpokeJob<S, I>, deps: SpokeStepDeps, options: StepOptions): Reconciler {
   const step = createSpokeStep(job, deps);
-  return startDispatcher({
+  return startSteps({
     ...options,
     name: `${job.work}-steps`,
     kinds: [job.work],

@@ -49,7 +49,7 @@ export interface UpdatesDeps {
 }
 
 /** What is known of updates; found apart from whoever applies releases, so that a slow service holds nothing up. */
-export interface Updates extends Reconciler {
+export interface Updates extends Pick<Reconciler, 'hasSynced' | 'stopped'> {
   readonly known: () => KnownUpdates | undefined;
   /** Last good answer, or when what is asked for changed, milliseconds since the epoch. */
   readonly freshAtMs: () => number | undefined;

@@ -83,7 +83,7 @@ test('as many update graphs as there are workers do not answer: an upgrade witho
     caches,
     rollout: new RolloutEngine({
       caches,
-      queue: { want: () => undefined, holds: () => false },
+      queue: { enqueue: () => undefined, holds: () => false },
       step: () => Promise.resolve(undefined),
       onProblem: () => undefined,
       clock: systemClock,

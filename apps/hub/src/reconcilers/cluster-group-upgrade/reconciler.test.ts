@@ -43,7 +43,7 @@ async function begin(): Promise<void> {
   const { client } = await hub.process();
   caches = createCaches(client, { logger, metrics: createMetrics() });
   await fillCaches(caches, logger, stop.signal);
-  const queue = { want: () => undefined, holds: () => false };
+  const queue = { enqueue: () => undefined, holds: () => false };
   const rollout = new RolloutEngine({
     caches,
     queue,

@@ -1,11 +1,11 @@
 import { type KubeObject, Label, refKey, WaitingError } from '@flotilla/api';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
-import type { StepKey } from '@flotilla/queues';
 import type { SpokeTarget } from '@flotilla/rollout';
 import { identityOf, isAttributed, isOurs, isReferencesAction, planSpoke, targetOf } from '@flotilla/rollout';
 import type { Client, Logger } from '@flotilla/runtime';
 import { findDenial } from '../../spokes/denied-cluster.ts';
 import { BY_UID } from '../../spokes/port/caches.ts';
+import type { StepKey } from '../../step-key.ts';
 import type { ReadStored } from '../../stored-upgrade.ts';
 import { applyWrites, type Ownership } from '../../writes/apply.ts';
 import type { SpokeCaches } from './caches.ts';

@@ -37,13 +37,7 @@ async function startHub(): Promise<SpokeJobEngine<BackupState, BackupInputs>> {
   stop = new AbortController();
   const logger = createLogger({ name: 'test', level: 'silent' });
   const started = new SpokeJobEngine(job, { ...leader, now: () => now, clock: new ManualClock(), logger, onChange: () => {} });
-  const queue = {
-    want: () => {},
-    forget: () => {},
-    holds: () => false,
-    size: () => ({ waiting: 0, running: 0, timers: 0 }),
-    close: async () => {},
-  };
+  const queue = { enqueue: () => {}, forget: () => {}, holds: () => false };
   started.start(queue, stop.signal);
   startLeftovers({ ...leader, now: () => now, logger, metrics: createMetrics(), engine: started }, stop.signal);
   return started;

@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { errorMessage, FlotillaError } from '@flotilla/api';
 import { Coalescer } from '@flotilla/pace';
+import type { BackendOptions, QueueBackend } from '@flotilla/runtime';
 import { Queue, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { ReplyTooLargeError } from './bounded-connector.ts';
-import type { Line, LineOptions } from './line.ts';
 import { removeOversizedJobs } from './oversized-jobs.ts';
-import { keyId, type StepKey } from './step-key.ts';
 import { within } from './within.ts';
 
 /** Longest an add may take, in milliseconds. */
@@ -17,15 +16,21 @@ const MARK_SECONDS = 3_600;
 const MAX_PRIORITY = 2 ** 21;
 const MAX_STALLS = 2;
 
-/** Connections of a process. Producers fail at once when the server is away; workers wait for it to come back. */
-export interface Connections {
+/** A queue's, and how it is on its server. */
+export interface BullmqOptions extends BackendOptions {
+  /** Fails at once when the server is away. */
   readonly producers: Redis;
+  /** Waits for the server to come back. */
   readonly workers: Redis;
+  readonly isShared: boolean;
+  /** Another process that died keeps its runs this long, twice at most, in milliseconds. */
+  readonly lockMs: number;
+  /** Milliseconds between looks whether the store was emptied. */
+  readonly watchdogMs: number;
 }
 
-/** A key that was put here and has not had its turn, as far as is known. */
+/** A key that was added here and has not begun to run, as far as is known. */
 interface Sent {
-  readonly key: StepKey;
   priority: number;
   /** The store has it, if it was not emptied since. */
   added: boolean;
@@ -36,18 +41,18 @@ interface Sent {
 }
 
 /**
- * A line on BullMQ, deduplicated in the store by key (`keepLastIfActive`): at most one job of a key waits, and what comes while it runs,
- * wherever that is, is queued when it ends. Nothing is answered: a key has had its turn when it has left a store that was not emptied,
+ * Keys wait in BullMQ, deduplicated in the store by key (`keepLastIfActive`): at most one job of a key waits, and what comes while it runs,
+ * wherever that is, is queued when it ends. Nothing is answered: a key has begun to run when it has left a store that was not emptied,
  * which a mark in the store tells.
  */
-export class BullmqLine implements Line {
+export class BullmqBackend implements QueueBackend {
   readonly isShared: boolean;
-  readonly #options: LineOptions;
+  readonly #options: BullmqOptions;
   readonly #redis: Redis;
   readonly #queue: Queue;
   readonly #worker: Worker;
   readonly #sent = new Map<string, Sent>();
-  readonly #adding = new Coalescer<StepKey>((keys) => this.#add(keys));
+  readonly #adding = new Coalescer<string>((keys) => this.#add(keys));
   readonly #mark: string;
   readonly #watchdog: NodeJS.Timeout;
   #marked = false;
@@ -57,9 +62,9 @@ export class BullmqLine implements Line {
   #isSweeping = false;
   #closed = false;
 
-  constructor(options: LineOptions, { producers, workers }: Connections, isShared: boolean) {
-    const { name, log, lockMs, concurrency, take, watchdogMs } = options;
-    this.isShared = isShared;
+  constructor(options: BullmqOptions) {
+    const { name, logger, lockMs, concurrency, run, watchdogMs, producers, workers } = options;
+    this.isShared = options.isShared;
     this.#options = options;
     this.#redis = producers;
     this.#mark = `${PREFIX}:${name}:mark-${randomBytes(8).toString('hex')}`;
@@ -70,105 +75,103 @@ export class BullmqLine implements Line {
       streams: { events: { maxLen: 100 } },
       defaultJobOptions: { removeOnComplete: true, removeOnFail: true },
     });
-    this.#queue.on('error', (error) => log.debug({ reason: errorMessage(error) }, 'Queue connection failed'));
-    this.#worker = new Worker(name, async ({ data }) => take(data), {
+    this.#queue.on('error', (error) => logger.debug({ reason: errorMessage(error) }, 'Queue connection failed'));
+    this.#worker = new Worker(name, async ({ data }) => run(data), {
       connection: workers,
       prefix: PREFIX,
       concurrency,
       lockDuration: lockMs,
       stalledInterval: lockMs / 2,
-      // A job whose worker died is run by another, and not for ever: it may be what the worker died of. Whoever wants the key puts it again.
+      // A job whose worker died is run by another, and not for ever: it may be what the worker died of. Whoever needs the key adds it again.
       maxStalledCount: MAX_STALLS,
       runRetryDelay: 250,
     });
     this.#worker.on('error', (error) => {
       if (isReplyTooLarge(error)) void this.#sweep();
-      else log.warn({ reason: errorMessage(error) }, 'Worker failed to reach the store');
+      else logger.warn({ reason: errorMessage(error) }, 'Worker failed to reach the store');
     });
     this.#watchdog = setInterval(() => void this.#look(), watchdogMs).unref();
   }
 
-  put(key: StepKey, priority: number): void {
-    const id = keyId(key);
-    const sent = this.#sent.get(id);
-    if (!sent) this.#sent.set(id, { key, priority, added: false, mark: 0, isUnderWay: false });
+  add(key: string, priority: number): void {
+    const sent = this.#sent.get(key);
+    if (!sent) this.#sent.set(key, { priority, added: false, mark: 0, isUnderWay: false });
     else if (!sent.added) sent.priority = Math.min(sent.priority, priority);
     this.#submit(key);
   }
 
-  promote(key: StepKey, priority: number): void {
-    const sent = this.#sent.get(keyId(key));
+  promote(key: string, priority: number): void {
+    const sent = this.#sent.get(key);
     if (!sent) return;
     sent.priority = priority;
     if (sent.added) void this.#promote(key, priority);
   }
 
-  taken(key: StepKey): void {
-    this.#sent.delete(keyId(key));
+  begun(key: string): void {
+    this.#sent.delete(key);
   }
 
-  async close(graceMs: number): Promise<void> {
+  async close(graceMs: number | undefined): Promise<void> {
     clearInterval(this.#watchdog);
-    await within(graceMs, this.#worker.close());
+    await (graceMs === undefined ? this.#worker.close() : within(graceMs, this.#worker.close()));
     this.#closed = true;
     await this.#adding.idle();
     await within(ADD_TIMEOUT_MS, Promise.allSettled([this.#redis.del(this.#mark), this.#queue.close()]));
   }
 
-  #submit(key: StepKey): void {
+  #submit(key: string): void {
     if (!this.#closed) void this.#adding.submit(key);
   }
 
-  async #add(keys: readonly StepKey[]): Promise<void> {
-    const jobs = new Map(keys.map((key) => [keyId(key), key]));
-    const begun = [...jobs.keys()].flatMap((id) => this.#sent.get(id) ?? []);
-    const { name, log } = this.#options;
+  async #add(submitted: readonly string[]): Promise<void> {
+    const keys = [...new Set(submitted)];
+    const begun = keys.flatMap((key) => this.#sent.get(key) ?? []);
     for (const sent of begun) sent.isUnderWay = true;
     try {
       if (!this.#marked) await this.#setMark();
       const mark = this.#marks;
-      await within(ADD_TIMEOUT_MS, this.#queue.addBulk([...jobs].map(([id, key]) => this.#toJob(id, key))), tooLate(jobs.size));
+      await within(ADD_TIMEOUT_MS, this.#queue.addBulk(keys.map((key) => this.#toJob(key))), tooLate(keys.length));
       for (const sent of begun) Object.assign(sent, { added: true, mark });
     } catch (error) {
-      log.warn({ queue: name, jobs: jobs.size, reason: errorMessage(error) }, 'Adding jobs failed, trying again later');
+      this.#options.logger.warn({ jobs: keys.length, reason: errorMessage(error) }, 'Adding jobs failed, trying again later');
     } finally {
       for (const sent of begun) sent.isUnderWay = false;
     }
   }
 
-  #toJob(id: string, data: StepKey) {
-    const priority = toPriority(this.#sent.get(id)?.priority ?? 0);
-    return { name: 'step', data, opts: { priority, deduplication: { id, keepLastIfActive: true } } };
+  #toJob(key: string) {
+    const priority = toPriority(this.#sent.get(key)?.priority ?? 0);
+    return { name: 'step', data: key, opts: { priority, deduplication: { id: key, keepLastIfActive: true } } };
   }
 
-  /** A job that has left the line by now stays as it is. */
-  async #promote(key: StepKey, priority: number): Promise<void> {
+  /** A job that has begun by now stays as it is. */
+  async #promote(key: string, priority: number): Promise<void> {
     try {
       const jobId = await this.#redis.get(this.#dedupKey(key));
       if (jobId) await this.#queue.getBackend().changePriority(jobId, toPriority(priority));
     } catch {
-      // It keeps its place: the next look, or the end of the outage, gives it its turn.
+      // It keeps its place, and runs later.
     }
   }
 
-  /** Puts again what an emptied store has lost, and forgets what has had its turn elsewhere. */
+  /** Adds again what an emptied store has lost, and forgets what ran elsewhere. */
   async #look(): Promise<void> {
-    const waiting = [...this.#sent.values()];
+    const waiting = [...this.#sent];
     if (this.#isLooking || this.#closed || waiting.length === 0) return;
     this.#isLooking = true;
     try {
-      const added = waiting.filter((sent) => sent.added);
-      for (const { key } of waiting.filter((sent) => !sent.added && !sent.isUnderWay)) this.#submit(key);
-      const found = await this.#find(added);
+      const added = waiting.filter(([, sent]) => sent.added);
+      for (const [key] of waiting.filter(([, sent]) => !sent.added && !sent.isUnderWay)) this.#submit(key);
+      const found = await this.#find(added.map(([key]) => key));
       if (!found.isMarked) this.#marked = false;
-      for (const [index, sent] of added.entries()) {
-        if (found.waiting[index] || this.#sent.get(keyId(sent.key)) !== sent) continue;
+      for (const [index, [key, sent]] of added.entries()) {
+        if (found.waiting[index] || this.#sent.get(key) !== sent) continue;
         // A mark that was set anew says nothing of what was there before it.
-        if (found.isMarked && sent.mark === this.#marks) this.#left(sent.key);
-        else this.#submit(sent.key);
+        if (found.isMarked && sent.mark === this.#marks) this.#left(key);
+        else this.#submit(key);
       }
     } catch (error) {
-      this.#options.log.debug({ reason: errorMessage(error) }, 'Looking at the queue failed');
+      this.#options.logger.debug({ reason: errorMessage(error) }, 'Looking at the queue failed');
     } finally {
       this.#isLooking = false;
     }
@@ -178,26 +181,26 @@ export class BullmqLine implements Line {
   async #sweep(): Promise<void> {
     if (this.#isSweeping) return;
     this.#isSweeping = true;
-    const { name, log } = this.#options;
+    const { name, logger } = this.#options;
     try {
       const jobs = await removeOversizedJobs(this.#redis, PREFIX, name);
-      if (jobs > 0) log.warn({ queue: name, jobs }, 'Removed jobs that are larger than any of ours: see who else writes to the store');
+      if (jobs > 0) logger.warn({ jobs }, 'Removed jobs that are larger than any of ours: see who else writes to the store');
     } catch (error) {
-      log.warn({ queue: name, reason: errorMessage(error) }, 'Removing oversized jobs failed');
+      logger.warn({ reason: errorMessage(error) }, 'Removing oversized jobs failed');
     } finally {
       this.#isSweeping = false;
     }
   }
 
-  #left(key: StepKey): void {
-    this.#sent.delete(keyId(key));
-    this.#options.takenElsewhere(key);
+  #left(key: string): void {
+    this.#sent.delete(key);
+    this.#options.onRunElsewhere(key);
   }
 
   /** The mark last: one that is there then was there while the rest was asked for. */
-  async #find(sent: readonly Sent[]): Promise<{ readonly waiting: readonly boolean[]; readonly isMarked: boolean }> {
+  async #find(keys: readonly string[]): Promise<{ readonly waiting: readonly boolean[]; readonly isMarked: boolean }> {
     const asked = this.#redis.pipeline();
-    for (const { key } of sent) asked.exists(this.#dedupKey(key));
+    for (const key of keys) asked.exists(this.#dedupKey(key));
     asked.expire(this.#mark, MARK_SECONDS);
     const answers = (await asked.exec()) ?? [];
     const waiting = answers.map(([error, answer]) => {
@@ -213,8 +216,8 @@ export class BullmqLine implements Line {
     this.#marked = true;
   }
 
-  #dedupKey(key: StepKey): string {
-    return `${PREFIX}:${this.#options.name}:de:${keyId(key)}`;
+  #dedupKey(key: string): string {
+    return `${PREFIX}:${this.#options.name}:de:${key}`;
   }
 }
 

@@ -1,0 +1,66 @@
+import type { Clock } from '@flotilla/pace';
+import { ManualClock } from '@flotilla/pace/testing';
+import { describe, expect, it } from 'vitest';
+import { KeyTimers } from './key-timers.ts';
+
+const START = 1_000_000;
+
+function start() {
+  const clock = new ManualClock(START);
+  const fired: string[] = [];
+  const timers = new KeyTimers(clock, (key, priority) => void fired.push(`${key}@${clock.now() - START} ${priority}`));
+  return { clock, timers, fired };
+}
+
+describe('KeyTimers', () => {
+  it('fires at the time and not before it', async () => {
+    const { clock, timers, fired } = start();
+    timers.set('a', START + 250, 1);
+    await clock.advance(249);
+    expect(fired).toEqual([]);
+    await clock.advance(1);
+    expect(fired).toEqual(['a@250 1']);
+    expect(timers.size).toBe(0);
+  });
+
+  it('waits for a clock on the wall that is behind', () => {
+    let now = START;
+    const spans: { ms: number; fire: () => void }[] = [];
+    const clock: Clock = {
+      now: () => now,
+      setTimer: (ms, fire) => {
+        spans.push({ ms, fire });
+        return { [Symbol.dispose]: () => {} };
+      },
+    };
+    const fired: number[] = [];
+    new KeyTimers(clock, () => void fired.push(now)).set('a', START + 100, 1);
+    now = START + 60;
+    spans[0]?.fire();
+    expect(fired).toEqual([]);
+    now = START + 100;
+    spans[1]?.fire();
+    expect([spans.map(({ ms }) => ms), fired]).toEqual([[100, 40], [START + 100]]);
+  });
+
+  it('keeps the earliest time of a slot, and each slot apart', async () => {
+    const { clock, timers, fired } = start();
+    timers.set('a', START + 500, 1);
+    timers.set('a', START + 100, 3);
+    timers.set('a', START + 300, 2);
+    timers.set('b', START + 200, 7);
+    expect(timers.size).toBe(2);
+    await clock.advance(1_000);
+    expect(fired).toEqual(['a@100 1', 'b@200 7']);
+  });
+
+  it('fires nothing that was cleared', async () => {
+    const { clock, timers, fired } = start();
+    for (const key of ['a', 'b', 'c']) timers.set(key, START + 100, 1);
+    timers.clear('a');
+    await clock.advance(50);
+    timers.clearAll();
+    await clock.advance(1_000);
+    expect([fired, clock.pending]).toEqual([[], 0]);
+  });
+});
