@@ -53,7 +53,7 @@ export class ObjectStore<T extends KubeObject> {
     const key = refKey(object.metadata);
     if (this.#isOutdated(key, object)) return undefined;
     // One that leaves was not gone at once.
-    if (this.#deleted.get(key) === object.metadata.uid && !object.metadata.deletionTimestamp) return undefined;
+    if (this.#deleted.has(key) && this.#deleted.get(key) === object.metadata.uid && !object.metadata.deletionTimestamp) return undefined;
     this.#written.delete(key);
     return this.#put(key, object);
   }
