@@ -1,7 +1,7 @@
 import { errorMessage } from '@flotilla/api';
 import { quoted, ReleaseError, ReleaseErrorCode } from '../errors.ts';
 import { type JsonObjectText, jsonObjects } from '../json-objects.ts';
-import { readYamlDocuments } from '../yaml/full-reader.ts';
+import { readYamlDocuments } from './yaml-documents.ts';
 
 /** Limits of a catalogue. The largest public indexes have about 100 MB in 20,000 objects. */
 export const catalogueLimits = {

@@ -1,6 +1,6 @@
 import { quoted } from '../errors.ts';
 import { splitYaml } from '../payload/documents.ts';
-import { doubledYamlKeys } from '../yaml/common-reader.ts';
+import { readManifestYaml } from '../yaml/manifest-yaml.ts';
 import type { Finding } from './finding.ts';
 import { findingAt, type LintSource } from './source.ts';
 
@@ -47,7 +47,7 @@ function doubledKeys(text: string): DoubledKey[] {
   if (text.trimStart().startsWith('{')) return doubledJsonKeys(text);
   try {
     return splitYaml(text).flatMap((document) =>
-      doubledYamlKeys(document.text).map(({ key, line }) => ({ key, line: line + document.line })),
+      readManifestYaml(document.text).doubledKeys.map(({ key, line }) => ({ key, line: line + document.line })),
     );
   } catch {
     // what cannot be read is told where manifests are

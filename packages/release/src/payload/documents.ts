@@ -1,10 +1,7 @@
 import { errorMessage } from '@flotilla/api';
 import { jsonObjects } from '../json-objects.ts';
 import { canonicalJson, type YamlValue } from '../yaml/canonical-json.ts';
-import { readCommonYaml } from '../yaml/common-reader.ts';
-import { UncommonYaml } from '../yaml/cursor.ts';
-import { readYamlDocuments } from '../yaml/full-reader.ts';
-import { resolvePlain } from '../yaml/plain-scalar.ts';
+import { readManifestYaml } from '../yaml/manifest-yaml.ts';
 
 /** One document of a manifest file. */
 export interface ManifestDocument {
@@ -16,8 +13,8 @@ export interface ManifestDocument {
   readonly head: unknown;
 }
 
-/** Limits of one file; those of the YAML that only the full reader understands, which takes ten times as long. */
-export const documentLimits = { depth: 100, uncommonYamlCharacters: 64 * 1024, uncommonYamlTokens: 5_000 } as const;
+/** Levels of JSON that are read. */
+const MAX_DEPTH = 100;
 
 /**
  * The documents of a manifest file, empty ones left out: JSON objects one after the other, or YAML documents. What begins with a brace is
@@ -29,7 +26,7 @@ export function readManifestDocuments(content: Uint8Array): ManifestDocument[] {
   if (!text.trimStart().startsWith('{')) return readYaml(text);
   const read: ManifestDocument[] = [];
   try {
-    for (const { at, text: raw } of jsonObjects(text, documentLimits.depth)) {
+    for (const { at, text: raw } of jsonObjects(text, MAX_DEPTH)) {
       const head: unknown = JSON.parse(raw);
       read.push({ raw, line: lineAt(text, at), head });
     }
@@ -94,39 +91,8 @@ export function splitYaml(text: string): { readonly text: string; readonly line:
 
 function readYamlValue(text: string, line: number): YamlValue {
   try {
-    return readCommonYaml(text);
-  } catch (error) {
-    if (!(error instanceof UncommonYaml)) throw error;
-  }
-  try {
-    return readUncommonYaml(text);
+    return readManifestYaml(text, line).value;
   } catch (cause) {
     throw new Error(`is not YAML in the document at line ${line}: ${errorMessage(cause).slice(0, 200)}`, { cause });
   }
-}
-
-function readUncommonYaml(text: string): YamlValue {
-  const { uncommonYamlCharacters: most, uncommonYamlTokens } = documentLimits;
-  if (text.length > most) throw new Error(`uses anchors, tags or rare syntax in more than ${most} characters; write it plainly`);
-  const [document] = readYamlDocuments(text, uncommonYamlTokens, {
-    lastKeyWins: true,
-    mapAsMap: true,
-    merge: true,
-    customTags: (tags) => [{ tag: 'tag:yaml.org,2002:plain', default: true, test: /^/, resolve: resolvePlain }, ...tags],
-  });
-  return toYamlValue(document, documentLimits.depth);
-}
-
-function toYamlValue(value: unknown, levels: number): YamlValue {
-  if (levels < 0) throw new Error(`nests deeper than ${documentLimits.depth} levels`);
-  if (Array.isArray(value)) return value.map((item) => toYamlValue(item, levels - 1));
-  if (value instanceof Map) return new Map([...value].map(([key, item]) => [textOfKey(key), toYamlValue(item, levels - 1)]));
-  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean') return value;
-  if (value === null || value === undefined) return null;
-  throw new Error('it has a value that JSON has not');
-}
-
-function textOfKey(key: unknown): string {
-  if (typeof key === 'string' || typeof key === 'number' || typeof key === 'bigint' || typeof key === 'boolean') return String(key);
-  throw new Error('it has a key that is no text');
 }

@@ -78,7 +78,7 @@ test('a file may hold several documents, JSON or YAML, and an object may stand i
   ]);
 });
 
-test('what only the full reader understands is read: anchors, merges, tags', async () => {
+test('what is rare is read: anchors, merges, tags', async () => {
   const text = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\nbase: &b {a: 1, on: yes}\ndata:\n  <<: *b\n  c: !!str 2\n';
   const { manifests } = await load(withFiles(yaml('1.yaml', text)));
   expect(manifests.find(({ name }) => name === 'x')?.object).toMatchObject({ data: { a: 1, true: true, c: '2' } });

@@ -1,41 +1,25 @@
-import { type Document, isAlias, isCollection, isPair, isScalar, Lexer, parseAllDocuments, type Tags, visit } from 'yaml';
+import { type Document, isAlias, isCollection, isPair, isScalar, Lexer, parseAllDocuments, visit } from 'yaml';
 import { quoted } from '../errors.ts';
-
-/** How a text is read. */
-export interface ReadYamlOptions {
-  /** Of a key that stands twice in one object the last value counts; default: it is refused. */
-  readonly lastKeyWins?: boolean;
-  /** Objects become Maps; default: objects. */
-  readonly mapAsMap?: boolean;
-  /** Whether `<<` merges; default no. */
-  readonly merge?: boolean;
-  /** What unquoted scalars mean; default: YAML 1.2's core schema. */
-  readonly customTags?: (tags: Tags) => Tags;
-}
 
 /**
  * The YAML documents of a text as JSON values, empty ones left out.
  * @param most tokens of the text, and nodes of a document with its aliases written out
  * @throws Error for what is not YAML, has a key twice in one object, or is beyond `most`
  */
-export function readYamlDocuments(
-  text: string,
-  most: number,
-  { lastKeyWins = false, mapAsMap = false, ...schema }: ReadYamlOptions = {},
-): unknown[] {
+export function readYamlDocuments(text: string, most: number): unknown[] {
   refuseMoreTokens(text, most);
   // the parser's own check of keys takes the square of their number, its prettier errors seconds
-  const parsed = parseAllDocuments(text, { ...schema, logLevel: 'silent', uniqueKeys: false, prettyErrors: false });
+  const parsed = parseAllDocuments(text, { logLevel: 'silent', uniqueKeys: false, prettyErrors: false });
   const documents = Array.isArray(parsed) ? parsed : [];
   const [problem] = documents.flatMap((document) => document.errors);
   if (problem) throw problem;
   for (const document of documents) {
-    if (!lastKeyWins) refuseDoubleKeys(document);
+    refuseDoubleKeys(document);
     if (new WrittenOut(most).nodesOf(document.contents) > most) throw tooMuch(most);
   }
   // the parser's own bound on aliases goes through the whole document for each; ours are counted above
   return documents
-    .map((document): unknown => document.toJS({ maxAliasCount: -1, mapAsMap }))
+    .map((document): unknown => document.toJS({ maxAliasCount: -1 }))
     .filter((value) => value !== null && value !== undefined);
 }
 
