@@ -1,7 +1,7 @@
 /** Which update graphs the hub asks because a policy names them. */
 import { BlockList, isIP } from 'node:net';
 import { FlotillaError } from '@flotilla/api';
-import type { AddressGuard } from '@flotilla/registry';
+import type { AddressGuard } from '@flotilla/http';
 
 /** Code of a server that policies may not name. */
 export const GRAPH_NOT_ALLOWED = 'FLOTILLA_UPDATE_GRAPH_NOT_ALLOWED';

@@ -1,9 +1,7 @@
-import { createSecureContext } from 'node:tls';
 import { errorMessage, FlotillaError } from '@flotilla/api';
-import { type Connections, openConnections } from '@flotilla/registry';
+import { type Connections, fetchAnswer, HttpError, HttpErrorCode, openConnections, type ProxySettings } from '@flotilla/http';
 import { parseUpdateGraph, releaseImages, updateGraphLimits, withoutCredentials } from '@flotilla/release';
 import { quote, type ReleaseLookup, type ReleaseQuery } from '@flotilla/rollout';
-import { HttpGetCode, httpGet } from '@flotilla/runtime';
 import { GRAPH_NOT_ALLOWED, type GraphAccess, graphAccess } from './graph-access.ts';
 
 /** Codes of failed lookups. */
@@ -33,9 +31,7 @@ export interface UpdateGraphOptions {
   /** Bytes of a body that are read; default 8 MiB. */
   readonly maxBytes?: number;
   /** Proxies as HTTP_PROXY, HTTPS_PROXY and NO_PROXY have them; default: none. */
-  readonly proxy?:
-    | { readonly http?: string | undefined; readonly https?: string | undefined; readonly no?: string | undefined }
-    | undefined;
+  readonly proxy?: ProxySettings | undefined;
   /** Accept any certificate; default false. */
   readonly insecure?: boolean;
   /** Servers that may be asked; default all but those on this machine and its links. */
@@ -82,7 +78,8 @@ export function createUpdateGraph(options: UpdateGraphOptions = {}): UpdateGraph
   const { cacheMs = 300_000, staleMs = 3_600_000, failureMs = 10_000, onAnswer = () => undefined, now = () => performance.now() } = options;
   const { access = graphAccess(), onFailure = () => undefined } = options;
   let closed = false;
-  const connections = connectionsOf({ ...options, access });
+  const { proxy, insecure, timeoutMs: connectMs } = options;
+  const connections = openConnections({ proxy, insecure, connectMs, guard: access.guard });
   const entries = new Map<string, Entry>();
 
   function entryOf(url: string): Entry {
@@ -137,9 +134,9 @@ export function createUpdateGraph(options: UpdateGraphOptions = {}): UpdateGraph
       entry.waiting.add(waiter);
       return { kind: 'pending' };
     },
-    close: () => {
+    close: async () => {
       closed = true;
-      return connections.destroy();
+      await connections[Symbol.asyncDispose]();
     },
   };
 }
@@ -170,8 +167,8 @@ async function fetchReleases(
     return connections.dispatcherFor(next);
   };
   const headers = { accept: 'application/json' };
-  const { status, text } = await httpGet(asked, { headers, dispatcherFor, timeoutMs, maxBytes }).catch((error: unknown) => {
-    if (error instanceof FlotillaError && error.code === HttpGetCode.tooLarge) throw malformed(error.message, error);
+  const { status, text } = await fetchAnswer({ url: asked, headers, dispatcherFor, timeoutMs, maxBytes }).catch((error: unknown) => {
+    if (error instanceof HttpError && error.code === HttpErrorCode.tooLarge) throw malformed(error.message, error);
     throw unreachable(url, isTrusted ? errorMessage(error) : whyUnreachable(error), error);
   });
   if (status !== 200)
@@ -188,9 +185,9 @@ async function fetchReleases(
  * which may be one that the author of the policy cannot reach.
  */
 function whyUnreachable(error: unknown): string {
-  if (!(error instanceof FlotillaError)) return 'connection failed';
-  if (error.code === HttpGetCode.timeout) return error.message;
-  if (error.code === HttpGetCode.redirected)
+  if (!(error instanceof HttpError)) return 'connection failed';
+  if (error.code === HttpErrorCode.timeout) return error.message;
+  if (error.code === HttpErrorCode.redirected)
     return 'redirected to where none is followed: name the last server of the redirects, with https';
   const cause = error.cause;
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
@@ -212,12 +209,3 @@ function unreachable(url: string, why: string, cause: unknown): FlotillaError {
 
 const malformed = (why: string, cause: unknown): FlotillaError =>
   new FlotillaError(UpdateGraphCode.malformed, `unable to unmarshal body: ${why}`, { cause });
-
-const connectionsOf = ({ insecure = false, proxy = {}, timeoutMs = 30_000, access }: UpdateGraphOptions): Connections =>
-  openConnections({
-    tls: { secureContext: createSecureContext(), rejectUnauthorized: !insecure },
-    proxy,
-    connectMs: timeoutMs,
-    tunnelMs: timeoutMs,
-    guard: access?.guard,
-  });

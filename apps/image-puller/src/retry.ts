@@ -1,5 +1,6 @@
 import { TerminalError } from '@flotilla/api';
-import { type BackOff, backOffMs, type Clock, pause } from '@flotilla/pace';
+import { withRetries as sendAgain } from '@flotilla/http';
+import { type BackOff, backOffMs, type Clock } from '@flotilla/pace';
 import { RegistryError } from '@flotilla/registry';
 
 /** When to try again, and for how long. */
@@ -30,26 +31,21 @@ const MIN_TRIES = 3;
  * Calls until it succeeds, is refused for good, or time has passed without progress; then throws the last error. The signal
  * ends it early.
  */
-export async function withRetries<T>(call: () => Promise<T>, options: RetryOptions): Promise<T> {
+export function withRetries<T>(call: () => Promise<T>, options: RetryOptions): Promise<T> {
   const { clock, signal, progressedAt } = options;
   let firstFailureAt: number | undefined;
   let refusals = 0;
-  for (let failures = 1; ; failures++) {
-    signal.throwIfAborted();
-    try {
-      return await call();
-    } catch (error) {
-      signal.throwIfAborted();
-      if (error instanceof TerminalError) throw error;
-      if (!options.isTransient(error) && ++refusals >= options.refusedTries) throw error;
-      firstFailureAt ??= clock.now();
-      const waitMs = backOffMs(BACK_OFF, failures, options.random) + askedMs(error);
-      const idleSince = Math.max(firstFailureAt, progressedAt?.() ?? firstFailureAt);
-      if (failures >= MIN_TRIES && clock.now() + waitMs - idleSince > options.retryForMs) throw error;
-      options.onRetry?.(error, waitMs);
-      await pause(clock, waitMs, signal);
-    }
-  }
+  const delayMs = (error: unknown, failures: number): number | undefined => {
+    if (error instanceof TerminalError) return undefined;
+    if (!options.isTransient(error) && ++refusals >= options.refusedTries) return undefined;
+    firstFailureAt ??= clock.now();
+    const waitMs = backOffMs(BACK_OFF, failures, options.random) + askedMs(error);
+    const idleSince = Math.max(firstFailureAt, progressedAt?.() ?? firstFailureAt);
+    if (failures >= MIN_TRIES && clock.now() + waitMs - idleSince > options.retryForMs) return undefined;
+    options.onRetry?.(error, waitMs);
+    return waitMs;
+  };
+  return sendAgain(call, { delayMs, clock, signal });
 }
 
 /** What the registry asked us to wait, within bounds; the back-off is added, so that a fleet does not come back in one instant. */

@@ -35,7 +35,7 @@ const logger = createLogger({ name: 'test', level: 'silent' });
 /** Of a call. On a busy machine an answer may take a while; who never answers is given up soon. */
 const [LONG_MS, SHORT_MS] = [15_000, 200];
 const patienceWith = (reply: Reply): number => (reply === silence ? SHORT_MS : LONG_MS);
-const retry = { retries: 1, baseMs: 1, jitter: 0, maxMs: 5 };
+const retry = { attempts: 2, baseMs: 1, maxMs: 5 };
 const upgradeConfig = UpgradeConfig.schema.parse({
   metadata: { name: 'managed-upgrade-config', namespace: 'n', uid: 'u' },
   spec: {

@@ -131,7 +131,7 @@ test('services are trusted by the authority of the cluster, and by no other', as
   const url = new URL('/readyz', cluster?.server);
   const pem = Buffer.from(cluster?.['certificate-authority-data'] ?? '', 'base64').toString('utf8');
   expect(pem).toContain('BEGIN CERTIFICATE');
-  const call = { clock: systemClock, name: 'Service', retry: { retries: 0, baseMs: 1, jitter: 0, maxMs: 1 } };
+  const call = { clock: systemClock, name: 'Service', retry: { attempts: 1, baseMs: 1, maxMs: 1 } };
   await using trusting = createHttp({ ...call, ca: async () => pem });
   await using wary = createHttp(call);
   await expect(trusting.send({ method: 'GET', url })).resolves.toMatchObject({ status: 200 });

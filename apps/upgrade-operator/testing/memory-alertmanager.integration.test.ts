@@ -22,7 +22,7 @@ const kinds: { who: string; open: () => Alertmanager }[] = [
     open: () =>
       createAlertmanager({
         clock: systemClock,
-        retry: { retries: 0, baseMs: 1, jitter: 0, maxMs: 1 },
+        retry: { attempts: 1, baseMs: 1, maxMs: 1 },
         url: async () => new URL(server.url),
       }),
   },

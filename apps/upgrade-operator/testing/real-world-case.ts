@@ -176,7 +176,7 @@ export class RealWorld {
       metrics,
       clock: systemClock,
     };
-    const createPorts = createPortsWith({ retry: { retries: 1, baseMs: 50, jitter: 0, maxMs: 100 }, timeoutMs: 2_000 });
+    const createPorts = createPortsWith({ retry: { attempts: 2, baseMs: 50, maxMs: 100 }, timeoutMs: 2_000 });
     const ended = runOperator(deps, { createPorts }, stopping.signal);
     this.#operator = {
       counted: () => metrics.registry.metrics(),

@@ -1,4 +1,4 @@
-import { FollowingConnections, type Reach } from '../src/updates/connections.ts';
+import { type ConnectionOptions, FollowingConnections } from '@flotilla/http';
 
 /** A service of updates and monitoring, and connections to it. */
 export interface ServiceWorld<S> extends AsyncDisposable {
@@ -7,7 +7,10 @@ export interface ServiceWorld<S> extends AsyncDisposable {
 }
 
 /** Takes a started service over, to stop it. `reach`: what the connections go through, now; default nothing. */
-export function serviceWorld<S extends { stop(): Promise<void> }>(service: S, reach: () => Reach = () => ({})): ServiceWorld<S> {
+export function serviceWorld<S extends { stop(): Promise<void> }>(
+  service: S,
+  reach: () => ConnectionOptions = () => ({}),
+): ServiceWorld<S> {
   const connections = new FollowingConnections(reach);
   const end = async (): Promise<void> => {
     await connections[Symbol.asyncDispose]();

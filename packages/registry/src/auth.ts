@@ -1,8 +1,9 @@
+import { readBounded } from '@flotilla/http';
+import type { Clock } from '@flotilla/pace';
 import { z } from 'zod';
-import { readBounded } from './body.ts';
 import { type Credential, type DockerConfig, findCredential } from './credentials.ts';
 import type { Endpoint } from './endpoint.ts';
-import { RegistryError, RegistryErrorCode } from './errors.ts';
+import { RegistryError, RegistryErrorCode, tooLargeError } from './errors.ts';
 import type { Answer, Call, Transport } from './transport.ts';
 
 /** What a registry asks for in `WWW-Authenticate`. */
@@ -36,17 +37,17 @@ export function parseChallenge(header: string | undefined): Challenge | undefine
 export class Authenticator {
   readonly #transport: Transport;
   readonly #credentials: DockerConfig;
-  readonly #now: () => number;
+  readonly #clock: Clock;
   readonly #documentMs: number;
   /** By `host scope`: header value and when it stops being good. */
   readonly #headers = new Map<string, { value: string; until: number }>();
   /** Token requests in flight, so that parallel blobs share one. */
   readonly #pending = new Map<string, Promise<string | undefined>>();
 
-  constructor(options: { transport: Transport; credentials: DockerConfig; now: () => number; documentMs: number }) {
+  constructor(options: { transport: Transport; credentials: DockerConfig; clock: Clock; documentMs: number }) {
     this.#transport = options.transport;
     this.#credentials = options.credentials;
-    this.#now = options.now;
+    this.#clock = options.clock;
     this.#documentMs = options.documentMs;
   }
 
@@ -55,7 +56,7 @@ export class Authenticator {
     const scope = `repository:${endpoint.repository}:${actions}`;
     const key = `${endpoint.host} ${scope}`;
     const known = this.#headers.get(key);
-    const usable = known && known.until > this.#now() ? known.value : undefined;
+    const usable = known && known.until > this.#clock.now() ? known.value : undefined;
     const first = await this.#transport.send(withAuthorization(call, usable));
     if (first.status !== 401 || first.redirected) return first;
     const challenge = parseChallenge(first.headers['www-authenticate']);
@@ -69,7 +70,7 @@ export class Authenticator {
   async #authorize(key: string, asked: AuthorizationRequest): Promise<string | undefined> {
     // Another call may have renewed the token while ours was under way.
     const current = this.#headers.get(key);
-    if (current && current.value !== asked.rejected && current.until > this.#now()) return current.value;
+    if (current && current.value !== asked.rejected && current.until > this.#clock.now()) return current.value;
     const pending = this.#pending.get(key);
     if (pending) return pending;
     const started = this.#request(key, asked).finally(() => this.#pending.delete(key));
@@ -98,7 +99,7 @@ export class Authenticator {
     const { token, seconds } = await this.#fetchToken(call);
     const value = `Bearer ${token}`;
     // A tenth early: a token that ends during a request costs a round trip.
-    this.#headers.set(key, { value, until: this.#now() + seconds * 900 });
+    this.#headers.set(key, { value, until: this.#clock.now() + seconds * 900 });
     return value;
   }
 
@@ -118,7 +119,9 @@ export class Authenticator {
         status: answer.status,
       });
     }
-    const bytes = await readBounded(answer.body, MAX_TOKEN_BYTES, 'token answer', details);
+    const bytes = await readBounded(answer.body, MAX_TOKEN_BYTES, {
+      tooLarge: () => tooLargeError('token answer', MAX_TOKEN_BYTES, details),
+    });
     const parsed = TokenAnswer.safeParse(parseJson(bytes));
     const token = parsed.data?.token ?? parsed.data?.access_token;
     if (!token) throw new RegistryError(RegistryErrorCode.badResponse, `token server ${call.url.host} answered without a token`, details);

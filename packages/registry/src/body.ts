@@ -1,23 +1,4 @@
 import type { Readable } from 'node:stream';
-import { RegistryError, RegistryErrorCode, type RegistryErrorDetails } from './errors.ts';
-
-/** Reads a whole body of at most `maxBytes`; a longer one is cut off and refused with `FLOTILLA_REGISTRY_TOO_LARGE`. */
-export async function readBounded(
-  body: AsyncIterable<Buffer>,
-  maxBytes: number,
-  what: string,
-  details: RegistryErrorDetails,
-): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.length;
-    // Leaving the loop destroys the body, so an endless one costs at most the bound.
-    if (size > maxBytes) throw new RegistryError(RegistryErrorCode.tooLarge, `${what} is larger than ${maxBytes} bytes`, details);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
-}
 
 /** How slow a body may be before it counts as broken. */
 export interface StallLimits {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { Clock } from '@flotilla/pace';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type HostileRegistry, startHostileRegistry } from '../testing/hostile-registry.ts';
 import { RegistryClient, type RegistryClientOptions } from './client.ts';
@@ -13,13 +14,24 @@ let image: ImageReference;
 const clients: RegistryClient[] = [];
 const waits: number[] = [];
 
+/** A clock whose waits pass at once. */
+const clockAt = (now: () => number): Clock => ({
+  now,
+  setTimer(ms, fn) {
+    waits.push(ms);
+    queueMicrotask(fn);
+    return { [Symbol.dispose]: () => {} };
+  },
+});
+
 function makeClient(options: RegistryClientOptions = {}): RegistryClient {
-  const sleep = async (ms: number) => void waits.push(ms);
   const client = new RegistryClient({
     insecureHosts: [registry.host, 'localhost:1'],
     timeouts: { headersMs: 400, bodyIdleMs: 400, documentMs: 1500 },
+    clock: clockAt(Date.now),
+    random: () => 0.5,
     ...options,
-    retry: { attempts: 3, random: () => 0.5, sleep, ...options.retry },
+    retry: { attempts: 3, ...options.retry },
   });
   clients.push(client);
   return client;
@@ -265,7 +277,7 @@ describe('authentication', () => {
       return true;
     });
     const credentials = { auths: { [registry.host]: { username: 'u', password: 'p' } } };
-    const client = makeClient({ credentials, now: () => now });
+    const client = makeClient({ credentials, clock: clockAt(() => now) });
     await Promise.all([readAll(client, blob), readAll(client, blob), readAll(client, blob)]);
     expect(tokens).toBe(1);
     const token = registry.requests.find((r) => r.includes('/token'));

@@ -1,14 +1,14 @@
 import { createHash, type Hash } from 'node:crypto';
+import { type ProxySettings, type RetryPolicy, readBounded, withRetries } from '@flotilla/http';
+import { backOffMs, type Clock, pause, systemClock } from '@flotilla/pace';
 import { Authenticator } from './auth.ts';
-import { drainBody, readBounded, type StallLimits } from './body.ts';
-import type { ProxySettings } from './connections.ts';
+import { drainBody, type StallLimits } from './body.ts';
 import type { DockerConfig } from './credentials.ts';
 import { type Endpoint, endpointUrl, listEndpoints, type RegistryRule } from './endpoint.ts';
-import { isTransient, RegistryError, RegistryErrorCode } from './errors.ts';
+import { isTransient, RegistryError, RegistryErrorCode, tooLargeError } from './errors.ts';
 import { formatImageReference, type ImageReference } from './image-reference.ts';
 import { type Descriptor, MANIFEST_ACCEPT, MAX_MANIFEST_BYTES, manifestTypeOf } from './manifest.ts';
 import { requireSuccess } from './response.ts';
-import { backOff, defaultRetryPolicy, type RetryPolicy } from './retry.ts';
 import { type Answer, type Call, defaultTimeouts, type HostTls, type Timeouts, Transport, toNetworkError } from './transport.ts';
 
 /** Options of a RegistryClient; all are optional. */
@@ -28,11 +28,14 @@ export interface RegistryClientOptions {
   /** Default `flotilla`. */
   userAgent?: string;
   timeouts?: Partial<Timeouts>;
+  /** Default: five tries over about eight seconds. Its longest wait also bounds what `Retry-After` may ask. */
   retry?: Partial<RetryPolicy>;
   /** Default: 16 KiB in 60 s. */
   stall?: StallLimits;
-  /** Clock in milliseconds; default `Date.now`. */
-  now?: () => number;
+  /** Default: the system's. */
+  clock?: Clock;
+  /** In [0, 1); default `Math.random`. */
+  random?: () => number;
 }
 
 /** A manifest or index as served. */
@@ -57,6 +60,8 @@ export interface RepositoryCall {
   body?: () => Call['body'];
 }
 
+/** All of a wait is left to chance, so that a fleet does not come back in one instant. */
+const RETRY: RetryPolicy = { attempts: 5, baseMs: 250, maxMs: 60_000, floor: 0 };
 /** A server that failed is tried last for this long, milliseconds. */
 const PENALTY_MS = 30_000;
 /** Progress that resets the count of failures inside one blob, bytes. */
@@ -73,24 +78,26 @@ export class RegistryClient {
   readonly #retry: RetryPolicy;
   readonly #stall: StallLimits;
   readonly #timeouts: Timeouts;
-  readonly #now: () => number;
+  readonly #clock: Clock;
+  readonly #random: () => number;
   #bytesRead = 0;
   readonly #penalties = new Map<string, number>();
 
   constructor(options: RegistryClientOptions = {}) {
     this.#timeouts = { ...defaultTimeouts, ...options.timeouts };
-    this.#now = options.now ?? Date.now;
+    this.#clock = options.clock ?? systemClock;
+    this.#random = options.random ?? Math.random;
     const { ca, hostTls, proxy, userAgent = 'flotilla' } = options;
     this.#transport = new Transport({ ca, hostTls, proxy, timeouts: this.#timeouts, userAgent });
     this.#authenticator = new Authenticator({
       transport: this.#transport,
       credentials: options.credentials ?? { auths: {} },
-      now: this.#now,
+      clock: this.#clock,
       documentMs: this.#timeouts.documentMs,
     });
     this.#rules = options.rules ?? [];
     this.#insecureHosts = new Set(options.insecureHosts);
-    this.#retry = { ...defaultRetryPolicy, ...options.retry };
+    this.#retry = { ...RETRY, ...options.retry };
     this.#stall = options.stall ?? { windowMs: 60_000, minBytes: 16 * 1024 };
   }
 
@@ -109,7 +116,9 @@ export class RegistryClient {
     } as const;
     return this.callMirrors(reference, call, async (answer, endpoint) => {
       const details = { image, host: endpoint.host };
-      const bytes = await readBounded(answer.body, MAX_MANIFEST_BYTES, `manifest of ${image}`, details);
+      const bytes = await readBounded(answer.body, MAX_MANIFEST_BYTES, {
+        tooLarge: () => tooLargeError(`manifest of ${image}`, MAX_MANIFEST_BYTES, details),
+      });
       const digest = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
       const header = answer.headers['docker-content-digest'];
       const expected = reference.digest ?? (header?.startsWith('sha256:') ? header : digest);
@@ -147,7 +156,7 @@ export class RegistryClient {
         details,
       );
     }
-    return readBounded(this.streamBlob(reference, descriptor, { signal: options.signal }), options.maxBytes, what, details);
+    return readBounded(this.streamBlob(reference, descriptor, { signal: options.signal }), options.maxBytes);
   }
 
   /**
@@ -172,9 +181,10 @@ export class RegistryClient {
         const moved = state.position - state.mark >= PROGRESS_BYTES;
         state.failures = moved ? 1 : state.failures + 1;
         if (moved) state.mark = state.position;
-        if (!isTransient(failure) || state.failures >= this.#retry.attempts) throw failure;
+        const waitMs = this.#delayMs(failure, state.failures, this.#retry.attempts);
+        if (waitMs === undefined) throw failure;
         this.#penalize(state.host);
-        await backOff(this.#retry, state.failures, failure, signal);
+        await pause(this.#clock, waitMs, signal);
       }
     }
     const found = `sha256:${hash.digest('hex')}`;
@@ -260,21 +270,27 @@ export class RegistryClient {
   async #attempt<T>(endpoint: Endpoint, call: RepositoryCall, { reference, read, attempts }: AttemptOptions<T>): Promise<T> {
     const image = formatImageReference(reference);
     const unverified = endpoint.scheme === 'either';
-    for (let failures = 0; ; ) {
-      try {
-        const { method, headers, signal, deadlineMs, body, actions = 'pull' } = call;
-        const url = await this.#urlOf(endpoint, call, image);
-        const request = { method, url, headers, body: body?.(), signal, deadlineMs, unverified, image };
-        const answer = await this.#authenticator.send(request, { endpoint, actions, reopen: body });
-        await requireSuccess(answer, { image, host: endpoint.host });
-        return await read(answer, endpoint);
-      } catch (error) {
-        const failure = toNetworkError(error, { image, host: endpoint.host, signal: call.signal });
-        failures++;
-        if (!isTransient(failure) || call.signal?.aborted || failures >= attempts) throw failure;
-        await backOff(this.#retry, failures, failure, call.signal);
-      }
-    }
+    const { signal } = call;
+    const failed = (error: unknown): never => {
+      throw toNetworkError(error, { image, host: endpoint.host, signal });
+    };
+    const once = async (): Promise<T> => {
+      const { method, headers, deadlineMs, body, actions = 'pull' } = call;
+      const url = await this.#urlOf(endpoint, call, image);
+      const request = { method, url, headers, body: body?.(), signal, deadlineMs, unverified, image };
+      const answer = await this.#authenticator.send(request, { endpoint, actions, reopen: body });
+      await requireSuccess(answer, { image, host: endpoint.host });
+      return read(answer, endpoint);
+    };
+    const delayMs = (error: unknown, failures: number) => this.#delayMs(error, failures, attempts);
+    return withRetries(() => once().catch(failed), { delayMs, clock: this.#clock, signal }).catch(failed);
+  }
+
+  /** Milliseconds until the next try; undefined: the failure is final. */
+  #delayMs(error: unknown, failures: number, attempts: number): number | undefined {
+    if (!(error instanceof RegistryError) || !isTransient(error) || failures >= attempts) return undefined;
+    // Jitter is added to what the server asked for.
+    return backOffMs(this.#retry, failures, this.#random) + Math.min(error.retryAfterMs ?? 0, this.#retry.maxMs);
   }
 
   async #urlOf({ host, repository, scheme }: Endpoint, { path, signal }: RepositoryCall, image: string): Promise<URL> {
@@ -289,13 +305,13 @@ export class RegistryClient {
   }
 
   #order(endpoints: readonly Endpoint[]): readonly Endpoint[] {
-    const now = this.#now();
+    const now = this.#clock.now();
     const isDown = ({ host }: Endpoint) => (this.#penalties.get(host) ?? 0) > now;
     return [...endpoints.filter((e) => !isDown(e)), ...endpoints.filter(isDown)];
   }
 
   #penalize(host: string): void {
-    this.#penalties.set(host, this.#now() + PENALTY_MS);
+    this.#penalties.set(host, this.#clock.now() + PENALTY_MS);
   }
 
   #document(signal: AbortSignal | undefined) {

@@ -6,13 +6,10 @@ import { createServer } from 'node:https';
 import { type AddressInfo, connect, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createSecureContext } from 'node:tls';
 import { playRedirects, redirectsByRule } from '@flotilla/api/testing';
-import { EnvHttpProxyAgent, request } from 'undici';
+import { readBounded } from '@flotilla/http';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { readBounded } from './body.ts';
 import { RegistryClient, type RegistryClientOptions } from './client.ts';
-import { type AddressGuard, openConnections } from './connections.ts';
 import type { Scheme } from './endpoint.ts';
 import { parseImageReference } from './image-reference.ts';
 import { MediaType } from './manifest.ts';
@@ -133,26 +130,6 @@ describe('through a proxy', () => {
   });
 });
 
-test.each<[string, string, boolean]>([
-  ['an address in a network of NO_PROXY', 'https://10.128.3.4', false],
-  ['an address outside', 'https://10.1.2.3', true],
-  ['an IPv6 address in a network', 'https://[fd02::7]:5000', false],
-  ['an IPv6 address outside', 'https://[fd03::7]', true],
-  ['loopback', 'https://127.0.0.9:5000', false],
-  ['localhost', 'https://localhost:5000', false],
-  ['plain HTTP where only HTTPS has a proxy', 'http://registry.test', false],
-  ['a host', 'https://registry.test', true],
-])('%s', async (_, url, isProxied) => {
-  const connections = openConnections({
-    tls: { secureContext: createSecureContext(), rejectUnauthorized: true },
-    proxy: { https: 'http://proxy.test:3128', no: '10.128.0.0/14,fd02::/112,,300.1.0.0/8,1.2.3.4/99' },
-    connectMs: 1,
-    tunnelMs: 1,
-  });
-  expect(connections.dispatcherFor(new URL(url)) instanceof EnvHttpProxyAgent).toBe(isProxied);
-  await connections.destroy();
-});
-
 describe('trust', () => {
   const fetchFrom = (host: string, options: RegistryClientOptions, scheme: Scheme) => {
     const rules = [{ prefix: 'registry.test', mirrors: [], location: host, scheme }];
@@ -179,7 +156,7 @@ describe('trust', () => {
       const transport = new Transport({ ca, timeouts: defaultTimeouts, userAgent: 'test' });
       try {
         const { body } = await transport.send({ method: 'GET', url, headers: { authorization }, image: 'i' });
-        return String(await readBounded(body, 1_000, 'text', { image: 'i', host: url.host }));
+        return String(await readBounded(body, 1_000));
       } finally {
         await transport.close();
       }
@@ -201,47 +178,5 @@ describe('trust', () => {
   test('an image that is blocked everywhere says so', async () => {
     const rules = [{ prefix: 'registry.test', mirrors: [], blocked: true }];
     await expect(makeClient({ rules }).fetchManifest(image)).rejects.toMatchObject({ code: 'FLOTILLA_REGISTRY_BLOCKED' });
-  });
-});
-
-describe('a guard', () => {
-  const options = { tls: { secureContext: createSecureContext(), rejectUnauthorized: true }, connectMs: 5_000, tunnelMs: 5_000 };
-  /** Asks by the connections, as often as given. */
-  async function ask(url: string, guard: AddressGuard, proxy = {}): Promise<string[]> {
-    const connections = openConnections({ ...options, proxy, guard });
-    stack.push({ [Symbol.asyncDispose]: () => connections.destroy() });
-    const answer = await request(url, { dispatcher: connections.dispatcherFor(new URL(url)) });
-    return [await answer.body.text()];
-  }
-
-  test.each(['localhost', '127.0.0.1', '[::ffff:127.0.0.1]'])('sees the address of %s before anything is connected', async (host) => {
-    let connected = 0;
-    const server = createHttpServer(open);
-    server.on('connection', () => connected++);
-    const port = await listen(server);
-    const seen: string[] = [];
-    const guard: AddressGuard = (address, asked) => {
-      seen.push(asked);
-      return /127\.0\.0\.1|::1|7f00:1/.test(address) ? new Error('not there') : undefined;
-    };
-    await expect(ask(`http://${host}:${port}/`, guard)).rejects.toThrow('not there');
-    expect(connected).toBe(0);
-    expect(new Set(seen)).toEqual(new Set([`${new URL(`http://${host}`).host}:${port}`]));
-  });
-
-  test('that sees an address only when it is connected ends the connection before anything is sent', async () => {
-    let asked = 0;
-    const port = await listen(createHttpServer((_, response) => void response.end(String(asked++))));
-    let looks = 0;
-    // Every address passes until the one that is connected.
-    const guard: AddressGuard = () => (++looks > 1 ? new Error('not there') : undefined);
-    await expect(ask(`http://127.0.0.1:${port}/`, guard)).rejects.toThrow('not there');
-    expect(asked).toBe(0);
-  });
-
-  test("that lets an address pass is in nobody's way, and proxies are not judged", async () => {
-    const port = await listen(createHttpServer((_, response) => void response.end('here')));
-    expect(await ask(`http://localhost:${port}/`, () => undefined)).toEqual(['here']);
-    expect(await ask('http://far.invalid/', () => new Error('not there'), { http: `http://127.0.0.1:${port}` })).toEqual(['here']);
   });
 });

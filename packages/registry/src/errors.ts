@@ -97,7 +97,15 @@ function isNeverReached({ cause }: RegistryError): boolean {
   return failures.length > 0 && failures.every((one) => one instanceof Error && 'code' in one && NO_CONNECTION.has(one.code));
 }
 
+/** The error of an answer or a file with more bytes than are read. */
+export function tooLargeError(what: string, maxBytes: number, details: RegistryErrorDetails = {}): RegistryError {
+  return new RegistryError(RegistryErrorCode.tooLarge, `${what} is larger than ${maxBytes} bytes`, details);
+}
+
 /** The error of a call that `signal` ended. */
 export function abortedError(signal: AbortSignal, details: RegistryErrorDetails = {}): RegistryError {
   return new RegistryError(RegistryErrorCode.aborted, 'stopped before it was complete', { ...details, cause: signal.reason });
 }
+
+/** Whether an error is the caller's own abort. */
+export const isAborted = (error: unknown): boolean => error instanceof RegistryError && error.code === RegistryErrorCode.aborted;

@@ -18,7 +18,7 @@ let directory: string;
 
 beforeEach(async () => {
   registry = await startHostileRegistry();
-  client = new RegistryClient({ insecureHosts: [registry.host], retry: { attempts: 3, sleep: async () => {} } });
+  client = new RegistryClient({ insecureHosts: [registry.host], retry: { attempts: 3, baseMs: 1 } });
   directory = await mkdtemp(join(tmpdir(), 'flotilla-layout-'));
 });
 afterEach(async () => {

@@ -3,13 +3,12 @@ import { createReadStream } from 'node:fs';
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorMessage } from '@flotilla/api';
+import { readBounded } from '@flotilla/http';
 import type { BlobContent, BlobStore } from './blob-store.ts';
-import { readBounded } from './body.ts';
 import type { RegistryClient } from './client.ts';
-import { abortedError, RegistryError, RegistryErrorCode } from './errors.ts';
+import { abortedError, isAborted, RegistryError, RegistryErrorCode, tooLargeError } from './errors.ts';
 import { type ImageReference, isDigest } from './image-reference.ts';
 import { type Descriptor, ImageIndex, MediaType, parseDocument } from './manifest.ts';
-import { isAborted } from './retry.ts';
 
 /** Annotation of `index.json` entries that holds the image's name (OCI image-layout). */
 export const REF_NAME = 'org.opencontainers.image.ref.name';
@@ -80,7 +79,7 @@ export class OciLayout implements BlobStore {
   }
 
   async readBlob(digest: string, maxBytes: number): Promise<Buffer> {
-    const bytes = await readBounded(this.openBlob(digest), maxBytes, `blob ${digest}`, {});
+    const bytes = await readBounded(this.openBlob(digest), maxBytes, { tooLarge: () => tooLargeError(`blob ${digest}`, maxBytes) });
     if (sha256(bytes) === digest) return bytes;
     // Bit rot or a half-written disk: without the file the next reader fetches it again.
     await rm(this.blobPath(digest), { force: true });

@@ -1,7 +1,6 @@
+import { parseRetryAfter, readBounded } from '@flotilla/http';
 import { z } from 'zod';
-import { readBounded } from './body.ts';
 import { RegistryError, RegistryErrorCode } from './errors.ts';
-import { parseRetryAfter } from './retry.ts';
 import type { Answer } from './transport.ts';
 
 /** Error body of the distribution specification. */
@@ -33,7 +32,7 @@ function verdict(status: number): { code: RegistryErrorCode; text: string } {
 
 async function serverWords(answer: Answer): Promise<string | undefined> {
   try {
-    const bytes = await readBounded(answer.body, MAX_ERROR_BYTES, 'error', {});
+    const bytes = await readBounded(answer.body, MAX_ERROR_BYTES);
     const first = ErrorBody.parse(JSON.parse(bytes.toString('utf8'))).errors[0];
     return first ? `${first.code}${first.message ? ` ${first.message}` : ''}`.slice(0, 256) : undefined;
   } catch {

@@ -1,8 +1,14 @@
-import type { Readable } from 'node:stream';
-import { createSecureContext, getCACertificates } from 'node:tls';
-import { errorMessage, redirectOf } from '@flotilla/api';
-import { request } from 'undici';
-import { type Connections, openConnections, type ProxySettings } from './connections.ts';
+import { errorMessage } from '@flotilla/api';
+import {
+  type Connections,
+  HttpError,
+  HttpErrorCode,
+  type HttpRequest,
+  type OpenAnswer,
+  openAnswer,
+  openConnections,
+  type ProxySettings,
+} from '@flotilla/http';
 import { endpointUrl } from './endpoint.ts';
 import { abortedError, RegistryError, RegistryErrorCode } from './errors.ts';
 
@@ -22,12 +28,7 @@ export interface Timeouts {
 export const defaultTimeouts: Timeouts = { connectMs: 10_000, headersMs: 30_000, bodyIdleMs: 30_000, documentMs: 60_000 };
 
 /** One HTTP request, before redirects. */
-export interface Call {
-  method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH';
-  url: URL;
-  headers?: Record<string, string>;
-  body?: string | Buffer | Readable;
-  signal?: AbortSignal;
+export interface Call extends Omit<HttpRequest, 'dispatcherFor'> {
   /** Bound of the whole answer, body included, milliseconds; default none (blobs). */
   deadlineMs?: number;
   /** The server's certificate is not verified, nor those of servers it leads to. */
@@ -37,13 +38,7 @@ export interface Call {
 }
 
 /** An answer whose body has not been read. */
-export interface Answer {
-  status: number;
-  headers: Record<string, string | undefined>;
-  /** Must be read or destroyed. */
-  body: Readable;
-  /** Where the answer came from, after redirects. */
-  url: URL;
+export interface Answer extends OpenAnswer {
   /** A redirect led to another server; its refusals say nothing about our credentials. */
   redirected: boolean;
 }
@@ -88,14 +83,8 @@ export class Transport {
     for (const scheme of ['https', 'http'] as const) {
       const url = endpointUrl(host, scheme, '');
       try {
-        const { body } = await this.#once({
-          method: 'GET',
-          url,
-          image,
-          signal,
-          deadlineMs: this.#options.timeouts.documentMs,
-          unverified: true,
-        });
+        const deadlineMs = this.#options.timeouts.documentMs;
+        const { body } = await this.send({ url, image, signal, deadlineMs, unverified: true, redirects: 0 });
         body.destroy();
         this.#schemes.set(host, scheme);
         return scheme;
@@ -111,58 +100,40 @@ export class Transport {
    * @throws RegistryError `FLOTILLA_REGISTRY_UNREACHABLE`, `_UNTRUSTED`, `_BAD_RESPONSE`, `_ABORTED`.
    */
   async send(call: Call): Promise<Answer> {
-    let { url } = call;
-    let headers: Record<string, string> = { 'user-agent': this.#options.userAgent, ...call.headers };
-    for (let followed = 0; ; followed++) {
-      const answer = await this.#once({ ...call, url, headers });
-      const { status, headers: answered } = answer;
-      const redirect = redirectOf({ method: call.method, url, status, location: answered.location, followed });
-      if (redirect.kind === 'answer') return { ...answer, url, redirected: url.origin !== call.url.origin };
-      answer.body.destroy();
-      if (redirect.kind === 'refused') throw badRedirect(call, url, redirect.why);
-      if (redirect.dropsCredentials) headers = Object.fromEntries(Object.entries(headers).filter(([name]) => name !== 'authorization'));
-      url = redirect.url;
-    }
-  }
-
-  async #once({ method, url, headers, body, signal, deadlineMs, unverified, image }: Call): Promise<Omit<Answer, 'redirected'>> {
+    const { image, signal, deadlineMs, unverified = false } = call;
     const { headersMs, bodyIdleMs } = this.#options.timeouts;
+    // The server that was asked last: after redirects it is another one than the call's.
+    let { host } = call.url;
     try {
-      const response = await request(url, {
-        method,
-        headers,
-        body,
+      const answer = await openAnswer({
+        ...call,
+        headers: { 'user-agent': this.#options.userAgent, ...call.headers },
         signal: withDeadline(signal, deadlineMs),
-        dispatcher: this.#connectionsTo(url.host, unverified === true).dispatcherFor(url),
+        dispatcherFor: (url) => {
+          host = url.host;
+          return this.#connectionsTo(host, unverified).dispatcherFor(url);
+        },
         headersTimeout: headersMs,
         bodyTimeout: bodyIdleMs,
         // Little is buffered here: what is buffered at a kill has been served and is lost.
         highWaterMark: 16 * 1024,
       });
-      // An error after we stopped listening (we destroy bodies) must not end the process.
-      response.body.on('error', () => {});
-      return { status: response.statusCode, headers: firstValues(response.headers), body: response.body, url };
+      return { ...answer, redirected: answer.url.origin !== call.url.origin };
     } catch (error) {
-      throw toNetworkError(error, { image, host: url.host, signal });
+      throw toNetworkError(error, { image, host, signal });
     }
   }
 
   #connectionsTo(host: string, unverified: boolean): Connections {
-    const { ca, hostTls, proxy = {}, timeouts } = this.#options;
+    const { ca, hostTls, proxy, timeouts } = this.#options;
     const own = hostTls?.get(host);
     const trust = `${unverified} ${own ? host : ''}`;
     const known = this.#connections.get(trust);
     if (known) return known;
-    const added = [ca, own?.ca].filter((pem) => pem !== undefined);
     const opened = openConnections({
-      tls: {
-        // made once: reading some hundred certificates anew for each connection takes longer than the connection
-        secureContext: createSecureContext({
-          ...(added.length > 0 && { ca: [...getCACertificates('default'), ...added] }),
-          ...(own?.cert && own.key && { cert: own.cert, key: own.key }),
-        }),
-        rejectUnauthorized: !unverified,
-      },
+      ca: [ca, own?.ca].filter((pem) => pem !== undefined).join('\n'),
+      ...(own?.cert && own.key && { cert: own.cert, key: own.key }),
+      insecure: unverified,
       proxy,
       connectMs: timeouts.connectMs,
       tunnelMs: timeouts.headersMs,
@@ -172,7 +143,7 @@ export class Transport {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#connections.values()].map((connections) => connections.destroy()));
+    await Promise.all([...this.#connections.values()].map((connections) => connections[Symbol.asyncDispose]()));
   }
 }
 
@@ -183,6 +154,8 @@ export function toNetworkError(
 ): RegistryError {
   if (error instanceof RegistryError) return error;
   if (signal?.aborted) return abortedError(signal, { image, host });
+  if (error instanceof HttpError && error.code === HttpErrorCode.redirected)
+    return new RegistryError(RegistryErrorCode.badResponse, `${image}: ${host}: ${error.message}`, { image, host });
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (/CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ERR_TLS/.test(code)) {
     const fix = 'give the registry CA as PEM, or fix the certificate';
@@ -214,12 +187,4 @@ function withDeadline(signal: AbortSignal | undefined, deadlineMs: number | unde
   if (deadlineMs === undefined) return signal;
   const deadline = AbortSignal.timeout(deadlineMs);
   return signal ? AbortSignal.any([signal, deadline]) : deadline;
-}
-
-function badRedirect(call: Call, url: URL, problem: string): RegistryError {
-  return new RegistryError(RegistryErrorCode.badResponse, `${call.image}: ${url.host}: ${problem}`, { image: call.image, host: url.host });
-}
-
-function firstValues(headers: Record<string, string | string[] | undefined>): Record<string, string | undefined> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value[0] : value]));
 }

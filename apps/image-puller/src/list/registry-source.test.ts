@@ -49,7 +49,7 @@ async function startMirror(misbehave: (repository: string, response: ServerRespo
   if (address === null || typeof address === 'string') throw new Error('no port');
   // nothing listens there: the source of a disconnected node
   const rules = [{ prefix: '127.0.0.1:1', mirrors: [{ location: `127.0.0.1:${address.port}`, scheme: 'http' as const }] }];
-  const client = new RegistryClient({ rules, insecureHosts: ['127.0.0.1:1'], retry: { attempts: 2, sleep: async () => {} } });
+  const client = new RegistryClient({ rules, insecureHosts: ['127.0.0.1:1'], clock: quickClock(), retry: { attempts: 2 } });
   stack.push(client);
   const clock = quickClock();
   const source = createRegistrySource(client, { refusedTries: 1, retryForMs: 120_000, clock, random: () => 0.5 });

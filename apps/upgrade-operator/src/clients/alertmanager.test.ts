@@ -8,7 +8,7 @@ const open = (url: URL) =>
     clock: systemClock,
     url: async () => url,
     authorize: async () => 'Bearer t',
-    retry: { retries: 0, baseMs: 1, jitter: 0, maxMs: 1 },
+    retry: { attempts: 1, baseMs: 1, maxMs: 1 },
   });
 const NEW = { matchers: [], startsAt: 'a', endsAt: 'b', createdBy: 'me', comment: 'why' };
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { cut, type Reply, say, silence, startHostileService } from '../../testing/hostile-service.ts';
 import { createDependencyProbe } from './dependencies.ts';
 
-const probe = () => createDependencyProbe({ clock: systemClock, retry: { retries: 2, baseMs: 1, jitter: 0, maxMs: 2 } });
+const probe = () => createDependencyProbe({ clock: systemClock, retry: { attempts: 3, baseMs: 1, maxMs: 2 } });
 
 test.each([
   { name: '200', replies: [200] },

@@ -1,7 +1,7 @@
 import { errorMessage } from '@flotilla/api';
+import type { RetryPolicy } from '@flotilla/http';
 import { ServiceError, ServiceErrorCode } from './errors.ts';
-import { createHttp, type Http, type HttpSurroundings } from './http.ts';
-import type { RetryPolicy } from './retry.ts';
+import { createHttp, type Http, type HttpCall, type HttpSurroundings } from './http.ts';
 
 /** What the upgrade needs from outside the cluster. */
 export interface DependencyProbe extends AsyncDisposable {
@@ -13,50 +13,43 @@ export interface DependencyProbe extends AsyncDisposable {
 }
 
 /** Up to three tries: a second and a half between the first two, about twice that before the last (spec/muo 8.6). */
-const RETRY: RetryPolicy = { retries: 2, baseMs: 1_250, jitter: 0.2, maxMs: 4_000 };
+const RETRY: RetryPolicy = { attempts: 3, baseMs: 1_500, floor: 2 / 3, maxMs: 4_000 };
 const REDIRECTS = 10;
+/** The longest time of a try that the configuration takes. */
+const LONGEST_TRY_MS = 60_000;
 /** Only whether they answer matters; a page that is longer has answered. */
 const MAX_BYTES = 2 ** 20;
 
 /** Opens nothing before the first check. */
 export function createDependencyProbe(surroundings: HttpSurroundings): DependencyProbe {
-  const clients = new Map<number, Http>();
-  const clientOf = (timeoutSeconds: number): Http => {
-    const known = clients.get(timeoutSeconds);
-    if (known) return known;
-    const http = createHttp({
-      retry: RETRY,
-      ...surroundings,
-      name: 'external dependency',
-      timeoutMs: timeoutSeconds * 1000,
-      maxBytes: MAX_BYTES,
-      redirects: REDIRECTS,
-    });
-    clients.set(timeoutSeconds, http);
-    return http;
-  };
+  const http = createHttp({
+    retry: RETRY,
+    ...surroundings,
+    name: 'external dependency',
+    timeoutMs: LONGEST_TRY_MS,
+    maxBytes: MAX_BYTES,
+    redirects: REDIRECTS,
+  });
   return {
     async check(urls, timeoutSeconds, signal) {
-      const http = clientOf(timeoutSeconds);
-      const failures = (await Promise.all(urls.map((url) => problemOf(http, url, signal)))).filter((problem) => problem !== undefined);
+      const call = { method: 'GET', timeoutMs: timeoutSeconds * 1000, signal } as const;
+      const failures = (await Promise.all(urls.map((url) => problemOf(http, url, call)))).filter((problem) => problem !== undefined);
       if (failures.length === 0) return;
       throw new ServiceError(failures[0]?.code ?? ServiceErrorCode.unreachable, failures.map(({ message }) => message).join('; '), {
         cause: failures[0],
       });
     },
-    async [Symbol.asyncDispose]() {
-      await Promise.all([...clients.values()].map((http) => http[Symbol.asyncDispose]()));
-    },
+    [Symbol.asyncDispose]: () => http[Symbol.asyncDispose](),
   };
 }
 
 /** Worded as spec/muo 8.6 has it. */
-async function problemOf(http: Http, text: string, signal: AbortSignal | undefined): Promise<ServiceError | undefined> {
+async function problemOf(http: Http, text: string, call: Omit<HttpCall, 'url'>): Promise<ServiceError | undefined> {
   const url = URL.parse(text);
   if (!url || !/^https?:$/.test(url.protocol))
     return new ServiceError(ServiceErrorCode.notConfigured, `client request error for ${text}: not an http or https URL`);
   try {
-    await http.send({ method: 'GET', url, signal });
+    await http.send({ ...call, url });
     return undefined;
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;

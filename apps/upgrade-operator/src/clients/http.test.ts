@@ -8,7 +8,7 @@ import { ServiceError, ServiceErrorCode } from './errors.ts';
 import { createHttp, type HttpOptions } from './http.ts';
 import { DEFAULT_RETRY, retryDelayMs } from './retry.ts';
 
-const QUICK = { retries: 2, baseMs: 1, jitter: 0, maxMs: 5 };
+const QUICK = { attempts: 3, baseMs: 1, maxMs: 5 };
 const clientOf = (options: Partial<HttpOptions> = {}) => createHttp({ name: 'Service', clock: systemClock, retry: QUICK, ...options });
 const Answer = z.object({ value: z.string() });
 const good = answer({ value: 'x' });
@@ -73,7 +73,7 @@ test('a refused connection is tried again, also for a write: nothing was sent', 
     },
   });
   await expect(http.send({ method: 'POST', url, body: {} })).rejects.toMatchObject({ code: ServiceErrorCode.unreachable });
-  expect(waits).toBe(QUICK.retries);
+  expect(waits).toBe(QUICK.attempts - 1);
 });
 
 test('a refused token is renewed once, and is in no message', async () => {

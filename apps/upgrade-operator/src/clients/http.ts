@@ -1,11 +1,18 @@
-import { createSecureContext, getCACertificates } from 'node:tls';
-import { errorMessage, redirectOf } from '@flotilla/api';
-import { type Connections, openConnections, type ProxySettings, parseRetryAfter } from '@flotilla/registry';
-import { type Clock, pause } from '@flotilla/runtime';
-import { type Dispatcher, request } from 'undici';
+import { errorMessage } from '@flotilla/api';
+import {
+  FollowingConnections,
+  fetchAnswer,
+  HttpError,
+  HttpErrorCode,
+  type ProxySettings,
+  parseRetryAfter,
+  type RetryPolicy,
+  withRetries,
+} from '@flotilla/http';
+import type { Clock } from '@flotilla/runtime';
 import { z } from 'zod';
 import { codeOfStatus, ServiceError, ServiceErrorCode } from './errors.ts';
-import { DEFAULT_RETRY, type RetryPolicy, retryDelayMs } from './retry.ts';
+import { DEFAULT_RETRY, retryDelayMs } from './retry.ts';
 
 /** Bytes that are read of an answer of Prometheus or Alertmanager: the worst of them takes a tenth of a second. */
 export const MAX_MONITOR_BYTES = 2 * 2 ** 20;
@@ -55,6 +62,8 @@ export interface HttpCall {
   /** Sent as JSON. */
   readonly body?: unknown;
   readonly signal?: AbortSignal | undefined;
+  /** Of a try; default that of the service. */
+  readonly timeoutMs?: number;
   /** Sending it twice does no harm. Default: GET and DELETE. */
   readonly isSafe?: boolean;
 }
@@ -78,30 +87,25 @@ const SAID = 512;
 
 /** Opens nothing before the first call. Every try has a time-out and a bounded answer; see `retryDelayMs` for what is tried again. */
 export function createHttp(options: HttpOptions): Http {
-  const { name, clock, retry = DEFAULT_RETRY, random = Math.random } = options;
-  const pool = createPool(options);
+  const { name, clock, ca, proxy, timeoutMs: connectMs, retry = DEFAULT_RETRY, random = Math.random } = options;
+  const connections = new FollowingConnections(async () => ({ ca: await ca?.(), proxy, connectMs }));
 
   async function send(call: HttpCall): Promise<HttpAnswer> {
     const isSafe = call.isSafe ?? (call.method === 'GET' || call.method === 'DELETE');
     let authorization = await options.authorize?.(false);
     let renewed = options.authorize === undefined;
-    for (let failures = 0; ; ) {
-      call.signal?.throwIfAborted();
+    const attempt = async (): Promise<HttpAnswer> => {
       try {
-        return await once(options, { ...call, authorization }, await pool.open());
+        return await once(options, { ...call, authorization }, connections);
       } catch (error) {
-        call.signal?.throwIfAborted();
-        if (!renewed && error instanceof ServiceError && error.status === 401) {
-          renewed = true;
-          authorization = await options.authorize?.(true);
-          continue;
-        }
-        failures++;
-        const waitMs = retryDelayMs(retry, { error, isSafe, failures, random });
-        if (waitMs === undefined) throw error;
-        await pause(clock, waitMs, call.signal);
+        if (renewed || !(error instanceof ServiceError) || error.status !== 401) throw error;
+        renewed = true;
+        authorization = await options.authorize?.(true);
+        return once(options, { ...call, authorization }, connections);
       }
-    }
+    };
+    const delayMs = (error: unknown, failures: number) => retryDelayMs(retry, { error, isSafe, failures, random });
+    return withRetries(attempt, { delayMs, clock, signal: call.signal });
   }
 
   return {
@@ -110,7 +114,7 @@ export function createHttp(options: HttpOptions): Http {
       const { status, text } = await send(call);
       return parseJson(schema, text, { what: describe(name, call), status });
     },
-    [Symbol.asyncDispose]: () => pool.close(),
+    [Symbol.asyncDispose]: () => connections[Symbol.asyncDispose](),
   };
 }
 
@@ -136,76 +140,40 @@ const describe = (name: string, { method, url }: Pick<HttpCall, 'method' | 'url'
 
 type Try = HttpCall & { readonly authorization: string | undefined };
 
-async function once(options: HttpOptions, call: Try, connections: Connections): Promise<HttpAnswer> {
-  const { clock, timeoutMs = 30_000, maxBytes = 4 * 2 ** 20 } = options;
+async function once(options: HttpOptions, { authorization, ...call }: Try, connections: FollowingConnections): Promise<HttpAnswer> {
+  const { clock, maxBytes = 4 * 2 ** 20, redirects = 0, userAgent } = options;
   const what = describe(options.name, call);
-  using limit = timeLimit(clock, timeoutMs, call.signal);
-  try {
-    const answer = await followed(options, call, connections, limit.signal);
-    const { statusCode: status, headers } = answer;
-    if (status < 300) return { status, text: await readText(answer, maxBytes, what) };
-    const words = withoutSecret(await readWords(answer), call.authorization);
-    const said = words ? `: ${words.slice(0, SAID)}` : '';
-    const retryAfterMs = parseRetryAfter(String(headers['retry-after'] ?? '') || undefined, clock.now());
-    throw new ServiceError(codeOfStatus(status), `${what} answered ${status}${said}`, { status, words, retryAfterMs });
-  } catch (error) {
-    if (error instanceof ServiceError) throw error;
-    if (limit.isOver())
-      throw new ServiceError(ServiceErrorCode.timeout, `${what}: no complete answer within ${timeoutMs} ms`, { cause: error });
-    const why = withoutSecret(errorMessage(error) || 'connection failed', call.authorization);
-    throw new ServiceError(ServiceErrorCode.unreachable, `${what}: ${why}`, { cause: error });
-  }
+  const { dispatcherFor } = await connections.current();
+  const headers = {
+    accept: 'application/json, */*;q=0.1',
+    ...(userAgent && { 'user-agent': userAgent }),
+    ...(authorization && { authorization }),
+    ...(call.body !== undefined && { 'content-type': 'application/json' }),
+  };
+  const body = call.body === undefined ? undefined : JSON.stringify(call.body);
+  const limits = { timeoutMs: call.timeoutMs ?? options.timeoutMs, maxBytes, refusalBytes: 64 * 1024, redirects, clock };
+  const answer = await fetchAnswer({ ...call, headers, body, dispatcherFor, ...limits }).catch((error: unknown) => {
+    throw error instanceof HttpError ? failureOf(what, error, authorization) : error;
+  });
+  const { status, text } = answer;
+  if (status < 300) return { status, text };
+  const words = withoutSecret(printable(text.slice(0, 2 * WORDS)).slice(0, WORDS), authorization);
+  const said = words ? `: ${words.slice(0, SAID)}` : '';
+  const retryAfterMs = parseRetryAfter(answer.headers['retry-after'], clock.now());
+  throw new ServiceError(codeOfStatus(status), `${what} answered ${status}${said}`, { status, words, retryAfterMs });
 }
 
-async function followed(
-  { name, redirects = 0, userAgent }: HttpOptions,
-  call: Try,
-  connections: Connections,
-  signal: AbortSignal,
-): Promise<Dispatcher.ResponseData> {
-  let { url, authorization } = call;
-  for (let followed = 0; ; followed++) {
-    const answer = await request(url, {
-      method: call.method,
-      headers: {
-        accept: 'application/json, */*;q=0.1',
-        ...(userAgent && { 'user-agent': userAgent }),
-        ...(authorization && { authorization }),
-        ...(call.body !== undefined && { 'content-type': 'application/json' }),
-      },
-      body: call.body === undefined ? undefined : JSON.stringify(call.body),
-      signal,
-      dispatcher: connections.dispatcherFor(url),
-    });
-    // An error after we stopped reading must not end the process.
-    answer.body.on('error', () => undefined);
-    const { statusCode: status, headers } = answer;
-    const redirect = redirectOf({ method: call.method, url, status, location: [headers.location].flat()[0], followed, most: redirects });
-    if (redirect.kind === 'answer') return answer;
-    answer.body.destroy();
-    if (redirect.kind === 'refused')
-      throw new ServiceError(ServiceErrorCode.refused, `${describe(name, call)}: ${redirect.why}`, { status, words: redirect.why });
-    if (redirect.dropsCredentials) authorization = undefined;
-    url = redirect.url;
-  }
-}
+const CODES = {
+  [HttpErrorCode.unreachable]: ServiceErrorCode.unreachable,
+  [HttpErrorCode.redirected]: ServiceErrorCode.refused,
+  [HttpErrorCode.timeout]: ServiceErrorCode.timeout,
+  [HttpErrorCode.tooLarge]: ServiceErrorCode.tooLarge,
+} as const;
 
-async function readText(answer: Dispatcher.ResponseData, maxBytes: number, what: string): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of answer.body) {
-    const bytes = Buffer.from(chunk);
-    size += bytes.length;
-    if (size > maxBytes) throw new ServiceError(ServiceErrorCode.tooLarge, `${what}: the answer is larger than ${maxBytes} bytes`);
-    chunks.push(bytes);
-  }
-  return Buffer.concat(chunks, size).toString('utf8');
-}
-
-/** What a refusal says, on one line; a body that is too long or breaks off leaves the status to speak. */
-async function readWords(answer: Dispatcher.ResponseData): Promise<string> {
-  const text = await readText(answer, 64 * 1024, '').catch(() => '');
-  return printable(text.slice(0, 2 * WORDS)).slice(0, WORDS);
+function failureOf(what: string, error: HttpError, authorization: string | undefined): ServiceError {
+  const { status, cause = error } = error;
+  const why = withoutSecret(error.message, authorization);
+  return new ServiceError(CODES[error.code], `${what}: ${why}`, { status, words: status === 0 ? '' : why, cause });
 }
 
 /** On one line, without what a terminal would take for orders. */
@@ -215,44 +183,4 @@ const printable = (text: string): string => text.replaceAll(/[\s\p{Cc}\p{Cf}\p{C
 function withoutSecret(text: string, secret: string | undefined): string {
   const parts = [secret, secret?.split(' ').at(-1), secret?.split(/[ :]/).at(-1)].filter((part) => part !== undefined && part.length > 3);
   return parts.reduce<string>((kept, part) => kept.replaceAll(String(part), '[redacted]'), text);
-}
-
-function timeLimit(clock: Clock, ms: number, outer: AbortSignal | undefined): Disposable & { signal: AbortSignal; isOver(): boolean } {
-  const controller = new AbortController();
-  let over = false;
-  const timer = clock.setTimer(ms, () => {
-    over = true;
-    controller.abort(new Error('no time left'));
-  });
-  const stop = (): void => controller.abort(outer?.reason);
-  outer?.addEventListener('abort', stop, { once: true });
-  return {
-    signal: controller.signal,
-    isOver: () => over,
-    [Symbol.dispose]() {
-      timer[Symbol.dispose]();
-      outer?.removeEventListener('abort', stop);
-    },
-  };
-}
-
-/** Connections under the authorities of the moment; those under others are closed. */
-function createPool({ ca, proxy = {}, timeoutMs = 30_000 }: HttpOptions): { open(): Promise<Connections>; close(): Promise<void> } {
-  let current: { readonly pem: string | undefined; readonly connections: Connections } | undefined;
-  return {
-    async open() {
-      const pem = await ca?.();
-      if (current && current.pem === pem) return current.connections;
-      const old = current?.connections;
-      const secureContext = createSecureContext(pem ? { ca: [...getCACertificates('default'), pem] } : {});
-      const limits = { connectMs: timeoutMs, tunnelMs: timeoutMs };
-      current = { pem, connections: openConnections({ tls: { secureContext, rejectUnauthorized: true }, proxy, ...limits }) };
-      void old?.destroy();
-      return current.connections;
-    },
-    close: async () => {
-      await current?.connections.destroy();
-      current = undefined;
-    },
-  };
 }

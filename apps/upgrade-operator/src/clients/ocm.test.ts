@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ServiceErrorCode } from './errors.ts';
 import { createOcm, isOcmAgent, type OcmClient } from './ocm.ts';
 
-const QUICK = { retries: 2, baseMs: 1, jitter: 0, maxMs: 5 };
+const QUICK = { attempts: 3, baseMs: 1, maxMs: 5 };
 const TOKEN = 'c2VjcmV0LW9mLXRlc3Q=';
 const policy = (id: string) => ({ id, version: '4.14.12', next_run: '2026-01-01T00:00:00Z' });
 

@@ -11,7 +11,7 @@ import { createPrometheus } from './prometheus.ts';
 const SECRET = 'top-secret-credential';
 /** On a busy machine an answer may take a while; who never answers is given up soon. */
 const [LONG_MS, SHORT_MS] = [15_000, 250];
-const within = (timeoutMs: number) => ({ clock: systemClock, retry: { retries: 1, baseMs: 1, jitter: 0, maxMs: 5 }, timeoutMs });
+const within = (timeoutMs: number) => ({ clock: systemClock, retry: { attempts: 2, baseMs: 1, maxMs: 5 }, timeoutMs });
 const authorize = async () => `Bearer ${SECRET}`;
 const identity = async () => ({ clusterId: 'external-1', token: SECRET });
 const SILENCE = { matchers: [], startsAt: '', endsAt: '', createdBy: 'me', comment: 'why' };

@@ -3,8 +3,7 @@ import { expect, test } from 'vitest';
 import { answer, type Reply, startHostileService } from '../../testing/hostile-service.ts';
 import { createPrometheus } from './prometheus.ts';
 
-const open = (url: URL) =>
-  createPrometheus({ clock: systemClock, url: async () => url, retry: { retries: 0, baseMs: 1, jitter: 0, maxMs: 1 } });
+const open = (url: URL) => createPrometheus({ clock: systemClock, url: async () => url, retry: { attempts: 1, baseMs: 1, maxMs: 1 } });
 const vector = (...result: unknown[]) => answer({ status: 'success', data: { resultType: 'vector', result } });
 
 test('asks with the query in the URL and reads its series', async () => {

@@ -1,19 +1,9 @@
+import type { RetryPolicy } from '@flotilla/http';
+import { backOffMs } from '@flotilla/runtime';
 import { ServiceError, ServiceErrorCode } from './errors.ts';
 
-/** How often and how fast a call is sent again (spec/muo 8.4). */
-export interface RetryPolicy {
-  /** Times after the first. */
-  readonly retries: number;
-  /** Wait before the first retry; doubles each time. */
-  readonly baseMs: number;
-  /** Share of a wait by which it may be shorter or longer. */
-  readonly jitter: number;
-  /** Longest wait, whatever `Retry-After` says. */
-  readonly maxMs: number;
-}
-
-/** Five tries in all, over half a minute. */
-export const DEFAULT_RETRY: RetryPolicy = { retries: 4, baseMs: 2_000, jitter: 0.3, maxMs: 60_000 };
+/** Five tries in all, over half a minute: two seconds, then twice as long from try to try, each by up to 30 % shorter or longer (spec/muo 8.4). */
+export const DEFAULT_RETRY: RetryPolicy = { attempts: 5, baseMs: 2_600, floor: 7 / 13, maxMs: 60_000 };
 
 /**
  * Milliseconds until a failed call is sent again; undefined: it is not. 429 and 503 are sent again whatever was asked, other failures
@@ -25,9 +15,8 @@ export function retryDelayMs(
   policy: RetryPolicy,
   { error, isSafe, failures, random }: { error: unknown; isSafe: boolean; failures: number; random: () => number },
 ): number | undefined {
-  if (!(error instanceof ServiceError) || failures > policy.retries || !isRetried(error, isSafe)) return undefined;
-  const wait = policy.baseMs * 2 ** Math.min(failures - 1, 20) * (1 + policy.jitter * (2 * random() - 1));
-  return Math.min(policy.maxMs, Math.max(wait, error.retryAfterMs ?? 0));
+  if (!(error instanceof ServiceError) || failures >= policy.attempts || !isRetried(error, isSafe)) return undefined;
+  return Math.round(Math.min(policy.maxMs, Math.max(backOffMs(policy, failures, random), error.retryAfterMs ?? 0)));
 }
 
 /** No time-out: five more would keep whoever waits for minutes. */

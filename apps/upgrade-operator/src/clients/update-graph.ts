@@ -36,7 +36,7 @@ const MAX_GRAPH_BYTES = 32 * 1024 * 1024;
 /** Characters of a refusal that stand in the condition. */
 const WORDS = 256;
 /** Whoever asks tries again by itself. */
-const ONCE = { retries: 0, baseMs: 0, jitter: 0, maxMs: 0 };
+const ONCE = { attempts: 1, baseMs: 0, maxMs: 0 };
 
 /** A client of the update graph; it asks once, the next look is the retry. */
 export function createUpdateGraph(surroundings: HttpSurroundings): UpdateGraph {

@@ -11,7 +11,7 @@ import { readOperatorConfig } from '../operator-config/read-config.ts';
 import type { HealthQuestion } from '../ports.ts';
 import { createSilences } from './silences.ts';
 
-const QUICK = { clock: systemClock, retry: { retries: 1, baseMs: 10, jitter: 0, maxMs: 20 }, timeoutMs: 5_000 };
+const QUICK = { clock: systemClock, retry: { attempts: 2, baseMs: 10, maxMs: 20 }, timeoutMs: 5_000 };
 const MINUTE = 60_000;
 const { signal } = new AbortController();
 

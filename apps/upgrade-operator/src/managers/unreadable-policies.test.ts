@@ -22,7 +22,7 @@ let manager: ClusterManager;
 let ocm: OcmClient;
 beforeEach(async () => {
   manager = await startClusterManager({ externalId: 'e', token: 't' });
-  const retry = { retries: 0, baseMs: 1, jitter: 0, maxMs: 1 };
+  const retry = { attempts: 1, baseMs: 1, maxMs: 1 };
   ocm = createOcm({ baseUrl: manager.url, identity: async () => ({ clusterId: 'e', token: 't' }), clock: systemClock, retry });
 });
 afterEach(async () => {

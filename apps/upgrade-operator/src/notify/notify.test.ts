@@ -125,7 +125,7 @@ describe('OCM is told', () => {
       { id: 'other', version: VERSION, next_run: '2026-01-02T00:00:00Z' },
       { id: 'p', version: VERSION, next_run: '2026-01-01T01:00:00.000+01:00' },
     ]);
-    const retry = { retries: 0, baseMs: 1, jitter: 0, maxMs: 1 };
+    const retry = { attempts: 1, baseMs: 1, maxMs: 1 };
     ocm = createOcm({ baseUrl: manager.url, identity: async () => ({ clusterId: 'e', token: 't' }), clock: systemClock, retry });
   });
   afterEach(async () => {

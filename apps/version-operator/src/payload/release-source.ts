@@ -1,6 +1,7 @@
 import { errorMessage, FlotillaError, WaitingError } from '@flotilla/api';
 import type { ClusterProxy, ClusterVersion } from '@flotilla/api/config';
 import { ConfigMap } from '@flotilla/api/core';
+import { FollowingConnections } from '@flotilla/http';
 import { type Manifest, resolveDesiredUpdate } from '@flotilla/release';
 import {
   digestOfPullSpec,
@@ -10,7 +11,7 @@ import {
   verifyRelease,
 } from '@flotilla/release/signatures';
 import type { Client, Clock, Logger } from '@flotilla/runtime';
-import { FollowingConnections, type Reach } from '../updates/connections.ts';
+import { proxyOf } from '../updates/cluster-updates.ts';
 import { keepSignatures } from './keep-signatures.ts';
 import type { ReleaseImages } from './release-image.ts';
 import { retrieveRelease } from './retrieve-release.ts';
@@ -112,7 +113,7 @@ async function verified(digest: string, options: RegistrySourceOptions, signal: 
     throw new FlotillaError('FLOTILLA_RELEASE_UNVERIFIED', 'verification is not possible: the running release says not who signs releases');
   const trusted = await bundleOf(options.client, 'openshift-config-managed', 'trusted-ca-bundle', signal);
   await using ways = new AsyncDisposableStack();
-  const way = (ca: string | undefined): FollowingConnections => ways.use(new FollowingConnections(() => reachOf(options.proxy(), ca)));
+  const way = (ca: string | undefined) => ways.use(new FollowingConnections(() => ({ proxy: proxyOf(options.proxy()), ca })));
   const ofRelease = way(trusted);
   const stages = signatureStages({
     inCluster: clusterSignatureStore(options.client),
@@ -125,11 +126,6 @@ async function verified(digest: string, options: RegistrySourceOptions, signal: 
   });
   const { signatures } = await verifyRelease(digest, { keyrings: config.keyrings, stages, now: new Date(options.clock.now()), signal });
   return signatures;
-}
-
-function reachOf(proxy: ClusterProxy | undefined, ca: string | undefined): Reach {
-  const { httpProxy: http, httpsProxy: https, noProxy: no } = proxy?.status ?? {};
-  return { proxy: http || https ? { http, https, no } : undefined, ca };
 }
 
 interface ConfiguredStore {

@@ -1,4 +1,5 @@
 import { errorMessage } from '@flotilla/api';
+import { Deadline } from '@flotilla/http';
 import { type PayloadFile, UpdateError } from '@flotilla/release';
 import { digestOfPullSpec } from '@flotilla/release/signatures';
 import type { Clock } from '@flotilla/runtime';
@@ -39,7 +40,8 @@ export const RETRIEVAL_MS = 4 * 60_000;
 export async function retrieveRelease(request: ReleaseRequest, access: ReleaseAccess): Promise<RetrievedRelease> {
   const { image } = request;
   if (image === '') throw notRetrieved('no payload image has been specified and the contents of the payload cannot be retrieved');
-  using whole = deadline(RETRIEVAL_MS, 'it took longer than 4 minutes', access);
+  const { clock } = access;
+  using whole = new Deadline(RETRIEVAL_MS, access.signal, { clock, reason: new Error('it took longer than 4 minutes') });
   const verdict = await verify(request, { ...access, signal: whole.signal });
   try {
     return { files: await access.fetch(image, whole.signal), ...verdict };
@@ -53,11 +55,11 @@ const notRetrieved = (why: string, cause?: unknown): UpdateError =>
 
 async function verify(
   { image, version, force }: ReleaseRequest,
-  access: ReleaseAccess,
+  { verify: verifyDigest, clock, signal }: ReleaseAccess,
 ): Promise<Pick<RetrievedRelease, 'verified' | 'acceptedRisks' | 'signatures'>> {
-  using half = deadline(RETRIEVAL_MS / 2, 'verification took longer than 2 minutes', access);
+  using half = new Deadline(RETRIEVAL_MS / 2, signal, { clock, reason: new Error('verification took longer than 2 minutes') });
   try {
-    const signatures = await access.verify(digestOfPullSpec(image), half.signal);
+    const signatures = await verifyDigest(digestOfPullSpec(image), half.signal);
     return { verified: true, acceptedRisks: '', signatures };
   } catch (cause) {
     const why = errorMessage(cause);
@@ -65,15 +67,4 @@ async function verify(
     const acceptedRisks = `Target release version="${version}" image="${image}" cannot be verified, but continuing anyway because the update was forced: ${why}`;
     return { verified: false, acceptedRisks, signatures: [] };
   }
-}
-
-/** A signal that aborts with the given one, or after a time. */
-function deadline(
-  ms: number,
-  why: string,
-  { clock, signal }: Pick<ReleaseAccess, 'clock' | 'signal'>,
-): Disposable & { readonly signal: AbortSignal } {
-  const timeout = new AbortController();
-  const timer = clock.setTimer(ms, () => timeout.abort(new Error(why)));
-  return { signal: AbortSignal.any([signal, timeout.signal]), [Symbol.dispose]: () => timer[Symbol.dispose]() };
 }

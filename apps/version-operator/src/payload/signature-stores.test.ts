@@ -3,9 +3,9 @@ import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { FollowingConnections } from '@flotilla/http';
 import type { SignatureStore } from '@flotilla/release/signatures';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { FollowingConnections } from '../updates/connections.ts';
 import { addressedSignatureStore } from './signature-stores.ts';
 
 const digest = `sha256:${'a'.repeat(64)}`;

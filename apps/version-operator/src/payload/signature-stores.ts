@@ -1,10 +1,10 @@
 import { readFile, stat } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { FlotillaError, KubeObject, resource } from '@flotilla/api';
+import { type FollowingConnections, fetchAnswer } from '@flotilla/http';
 import { type SignatureStore, type SignatureStoreAddress, signatureLimits } from '@flotilla/release/signatures';
-import { type Client, httpGet } from '@flotilla/runtime';
+import type { Client } from '@flotilla/runtime';
 import { z } from 'zod';
-import type { FollowingConnections } from '../updates/connections.ts';
 
 /** Where a cluster keeps signatures of releases, and the label of the ConfigMaps that hold them. */
 export const SIGNATURES_NAMESPACE = 'openshift-config-managed';
@@ -60,9 +60,9 @@ function addressOf(store: URL, digest: string, index: number): URL {
 /** An address as messages show it: without user, password and query. */
 const withoutSecrets = ({ protocol, host, pathname }: URL): string => `${protocol}//${host}${pathname}`;
 
-async function download({ current }: FollowingConnections, url: URL, signal: AbortSignal): Promise<Uint8Array | undefined> {
-  const { dispatcherFor } = current;
-  const { status, bytes } = await httpGet(url, { dispatcherFor, maxBytes: signatureLimits.signatureBytes, signal });
+async function download(connections: FollowingConnections, url: URL, signal: AbortSignal): Promise<Uint8Array | undefined> {
+  const { dispatcherFor } = await connections.current();
+  const { status, bytes } = await fetchAnswer({ url, dispatcherFor, maxBytes: signatureLimits.signatureBytes, signal });
   if (status === 404) return undefined;
   if (status !== 200) throw new FlotillaError('FLOTILLA_SIGNATURE_STORE', `${withoutSecrets(url)} answered with HTTP status ${status}`);
   return bytes;

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { type ClusterProxy, type ClusterVersion, CONFIG_NAME } from '@flotilla/api/config';
 import { ConfigMap } from '@flotilla/api/core';
+import { FollowingConnections, type ProxySettings } from '@flotilla/http';
 import { type Client, type Clock, type Logger, type Metrics, WatchCache, watch } from '@flotilla/runtime';
-import { FollowingConnections } from './connections.ts';
 import type { RunningRelease, UpdateSettings } from './known-updates.ts';
 import { startUpdates, type Updates } from './reconciler.ts';
 
@@ -93,7 +93,8 @@ export function startClusterUpdates(options: ClusterUpdatesOptions, signal: Abor
   };
 }
 
-function proxyOf(proxy: ClusterProxy | undefined) {
+/** The proxies that a cluster is set up with. */
+export function proxyOf(proxy: ClusterProxy | undefined): ProxySettings | undefined {
   const { httpProxy: http, httpsProxy: https, noProxy: no } = proxy?.status ?? {};
   return http || https ? { http, https, no } : undefined;
 }

@@ -1,9 +1,9 @@
 import { playRedirects, redirectsByRule } from '@flotilla/api/testing';
 import { startUpdateService, type UpdateService } from '@flotilla/control-plane/servers';
+import { FollowingConnections } from '@flotilla/http';
 import type { UpdateQuery } from '@flotilla/release';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type ServiceWorld, serviceWorld } from '../../testing/update-service-case.ts';
-import { FollowingConnections } from './connections.ts';
 import { askGraphService } from './graph-service.ts';
 
 let world: ServiceWorld<UpdateService>;

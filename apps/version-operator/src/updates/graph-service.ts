@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import { errorMessage } from '@flotilla/api';
+import { type FollowingConnections, fetchAnswer } from '@flotilla/http';
 import {
   findUpdates,
   type GraphUpdates,
@@ -13,8 +14,6 @@ import {
   updateUrl,
   withoutCredentials,
 } from '@flotilla/release';
-import { httpGet } from '@flotilla/runtime';
-import type { FollowingConnections } from './connections.ts';
 
 /** How an update-graph service is asked. */
 export interface GraphServiceOptions {
@@ -52,15 +51,10 @@ async function fetchGraph(
   signal: AbortSignal,
 ): Promise<{ readonly text: string } | UpdateRefusal> {
   try {
-    const { dispatcherFor } = connections.current;
+    const { dispatcherFor } = await connections.current();
     const headers = updateHeaders(query.version);
-    const { status, text } = await httpGet(updateUrl(query), {
-      headers,
-      dispatcherFor,
-      timeoutMs,
-      maxBytes: updateGraphLimits.bytes,
-      signal,
-    });
+    const maxBytes = updateGraphLimits.bytes;
+    const { status, text } = await fetchAnswer({ url: updateUrl(query), headers, dispatcherFor, timeoutMs, maxBytes, signal });
     if (status === 200) return { text };
     return retrievalFailed('ResponseFailed', `unexpected HTTP status: ${status} ${STATUS_CODES[status] ?? ''}`.trim());
   } catch (error) {

@@ -1,9 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { errorMessage } from '@flotilla/api';
+import { type FollowingConnections, fetchAnswer } from '@flotilla/http';
 import { type Exposure, saidText } from '@flotilla/release';
-import { httpGet } from '@flotilla/runtime';
 import { z } from 'zod';
-import type { FollowingConnections } from './connections.ts';
 
 /** The cluster's monitoring. */
 export interface PrometheusOptions {
@@ -58,8 +57,8 @@ export async function askMonitoring(
   for (const [name, value] of Object.entries(query)) target.searchParams.set(name, value);
   const token = tokenFile === undefined ? '' : (await readFile(tokenFile, { encoding: 'utf8', signal })).trim();
   const headers = { accept: 'application/json', ...(token !== '' && { authorization: `Bearer ${token}` }) };
-  const { dispatcherFor } = connections.current;
-  return httpGet(target, { headers, dispatcherFor, timeoutMs, maxBytes, refusalBytes: REFUSAL_BYTES, signal });
+  const { dispatcherFor } = await connections.current();
+  return fetchAnswer({ url: target, headers, dispatcherFor, timeoutMs, maxBytes, refusalBytes: REFUSAL_BYTES, signal });
 }
 
 function exposureOf(text: string): Exposure {

@@ -1,9 +1,9 @@
 import { ClusterVersion, configCrds } from '@flotilla/api/config';
 import { CustomResourceDefinition } from '@flotilla/api/core';
 import { type ApiServer, startApiServer, startUpdateService, type UpdateService } from '@flotilla/control-plane/servers';
+import { FollowingConnections } from '@flotilla/http';
 import { type Client, createLogger, systemClock, WatchCache } from '@flotilla/runtime';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { FollowingConnections } from './connections.ts';
 import type { RunningRelease } from './known-updates.ts';
 import { startUpdates, type Updates } from './reconciler.ts';
 

@@ -1,6 +1,6 @@
 import { lookup as resolveName } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
-import type { SecureContext } from 'node:tls';
+import { createSecureContext, getCACertificates } from 'node:tls';
 import { Agent, buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
 
 /** Proxies as `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` have them; user and password may stand in the URLs. */
@@ -13,29 +13,41 @@ export interface ProxySettings {
   no?: string | undefined;
 }
 
-/** How the servers of one trust are connected to. */
+/** How servers are connected to. */
 export interface ConnectionOptions {
-  tls: { secureContext: SecureContext; rejectUnauthorized: boolean };
-  proxy: ProxySettings;
-  /** TCP and TLS set-up, milliseconds. */
-  connectMs: number;
-  /** What a proxy may take to open a tunnel, milliseconds. */
-  tunnelMs: number;
+  /** PEM of authorities trusted besides the system's. */
+  readonly ca?: string | undefined;
+  /** PEM of this program's own certificate and its key. */
+  readonly cert?: string | undefined;
+  readonly key?: string | undefined;
+  /** Accept any certificate. Default false. */
+  readonly insecure?: boolean;
+  /** Default: none. */
+  readonly proxy?: ProxySettings | undefined;
+  /** TCP and TLS set-up, milliseconds. Default 30 000. */
+  readonly connectMs?: number | undefined;
+  /** What a proxy may take to open a tunnel, milliseconds. Default `connectMs`. */
+  readonly tunnelMs?: number;
   /** Judges every address before a connection to it, and the one that is connected. Default: all may be. Proxies are not judged. */
-  guard?: AddressGuard | undefined;
+  readonly guard?: AddressGuard | undefined;
 }
 
 /** Why a server must not be connected to at an address that it has; undefined: it may. @param host with its port, unless that is the scheme's */
 export type AddressGuard = (address: string, host: string) => Error | undefined;
 
 /** Pools of connections, direct and through proxies. */
-export interface Connections {
+export interface Connections extends AsyncDisposable {
   readonly dispatcherFor: (url: URL) => Dispatcher;
-  destroy(): Promise<void>;
 }
 
 /** Opens pools; nothing is connected before the first request. */
-export function openConnections({ tls, proxy, connectMs, tunnelMs, guard }: ConnectionOptions): Connections {
+export function openConnections(settings: ConnectionOptions): Connections {
+  const { ca, cert, key, insecure = false, proxy = {}, connectMs = 30_000, tunnelMs = connectMs, guard } = settings;
+  const tls = {
+    // Made once: reading some hundred certificates anew for each connection takes longer than the connection.
+    secureContext: createSecureContext({ ca: ca ? [...getCACertificates('default'), ca] : undefined, cert, key }),
+    rejectUnauthorized: !insecure,
+  };
   const connect = { ...tls, timeout: connectMs };
   // HTTP/1.1: one blob per connection, so a broken connection costs one blob's bytes in flight and not all of them.
   const options = { allowH2: false, connect: guard ? guarded({ ...connect, allowH2: false }, guard) : connect };
@@ -54,8 +66,34 @@ export function openConnections({ tls, proxy, connectMs, tunnelMs, guard }: Conn
   const excluded = listExcluded(proxy.no ?? '');
   return {
     dispatcherFor: (url) => (isDirect(url, proxy, excluded) ? direct : proxied),
-    destroy: async () => void (await Promise.all([direct.destroy(), proxied.destroy()])),
+    [Symbol.asyncDispose]: async () => void (await Promise.all([direct.destroy(), proxied.destroy()])),
   };
+}
+
+/** Connections that follow settings: other settings count from the next request on, and connections under the last ones are closed. */
+export class FollowingConnections implements AsyncDisposable {
+  readonly #settings: () => ConnectionOptions | Promise<ConnectionOptions>;
+  #open: { readonly key: string; readonly connections: Connections } | undefined;
+
+  constructor(settings: () => ConnectionOptions | Promise<ConnectionOptions>) {
+    this.#settings = settings;
+  }
+
+  /** Connections of the moment. */
+  async current(): Promise<Connections> {
+    const settings = await this.#settings();
+    const key = JSON.stringify(settings);
+    if (this.#open?.key === key) return this.#open.connections;
+    void this.#open?.connections[Symbol.asyncDispose]();
+    const connections = openConnections(settings);
+    this.#open = { key, connections };
+    return connections;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#open?.connections[Symbol.asyncDispose]();
+    this.#open = undefined;
+  }
 }
 
 /**

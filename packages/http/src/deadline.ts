@@ -1,0 +1,63 @@
+import { type Clock, systemClock } from '@flotilla/pace';
+
+/** What a deadline is kept with. */
+export interface DeadlineOptions {
+  /** Default: the system's. */
+  readonly clock?: Clock | undefined;
+  /** Reason of the signal when the time is over. Default: an error that names the time. */
+  readonly reason?: Error;
+}
+
+/**
+ * A signal that aborts after `ms` or with the caller's signal. Dispose it, or the caller's long-lived signal keeps a listener per call
+ * (`AbortSignal.any` does exactly that).
+ */
+export class Deadline {
+  readonly #controller = new AbortController();
+  readonly #aborted = Promise.withResolvers<never>();
+  readonly #clock: Clock;
+  readonly #end: number;
+  readonly #timer: Disposable;
+  readonly #outer: AbortSignal | undefined;
+  readonly #onAbort = (): void => this.#abort(this.#outer?.reason);
+  /** Whether the time was over before the caller ended it. */
+  timedOut = false;
+
+  constructor(ms: number, outer?: AbortSignal, { clock = systemClock, reason }: DeadlineOptions = {}) {
+    // Not everybody races.
+    this.#aborted.promise.catch(() => undefined);
+    this.#clock = clock;
+    this.#end = clock.now() + ms;
+    this.#timer = clock.setTimer(ms, () => {
+      this.timedOut = !this.signal.aborted;
+      this.#abort(reason ?? new Error(`no answer within ${ms} ms`));
+    });
+    this.#outer = outer;
+    if (outer?.aborted) this.#onAbort();
+    else outer?.addEventListener('abort', this.#onAbort, { once: true });
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Milliseconds left; never negative. */
+  get leftMs(): number {
+    return Math.max(0, this.#end - this.#clock.now());
+  }
+
+  /** Rejects with the signal's reason when it aborts before `promise` settles. */
+  race<T>(promise: Promise<T>): Promise<T> {
+    return Promise.race([promise, this.#aborted.promise]);
+  }
+
+  #abort(reason: unknown): void {
+    this.#controller.abort(reason);
+    this.#aborted.reject(reason);
+  }
+
+  [Symbol.dispose](): void {
+    this.#timer[Symbol.dispose]();
+    this.#outer?.removeEventListener('abort', this.#onAbort);
+  }
+}

@@ -1,0 +1,13 @@
+export { fetchAnswer, type HttpAnswer, type HttpRequest, type OpenAnswer, openAnswer } from './answer.ts';
+export { readBounded } from './body.ts';
+export {
+  type AddressGuard,
+  type ConnectionOptions,
+  type Connections,
+  FollowingConnections,
+  openConnections,
+  type ProxySettings,
+} from './connections.ts';
+export { Deadline } from './deadline.ts';
+export { HttpError, HttpErrorCode } from './errors.ts';
+export { parseRetryAfter, type RetryPolicy, withRetries } from './retry.ts';
