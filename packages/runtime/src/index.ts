@@ -40,7 +40,6 @@ export {
 } from './errors.ts';
 export { createEventRecorder, type EventRecorder, type EventRecorderOptions } from './event-recorder.ts';
 export type { EventSubject, EventToRecord } from './event-recorder-object.ts';
-export { HttpGetCode, type HttpGetOptions, type HttpText, httpGet } from './http-get.ts';
 export { type KubeconfigSource, readServerAddress, type ServerAddress } from './kubeconfig.ts';
 export { type LeaseOptions, runWithLease } from './leader-election.ts';
 export { createLogger, type Logger, type LoggerOptions, REDACT_PATHS } from './logger.ts';

@@ -1,9 +1,9 @@
 import { errorMessage } from '@flotilla/api';
-import { type BackOff, backOffMs } from '@flotilla/pace';
+import { Deadline, parseRetryAfter, readBounded, withRetries } from '@flotilla/http';
+import { type BackOff, backOffMs, systemClock } from '@flotilla/pace';
 import type { Dispatcher } from 'undici';
 import { z } from 'zod';
 import type { Connection, Dispatchers } from './connection.ts';
-import { Deadline } from './deadline.ts';
 import { ApiError, codeOf, RuntimeErrorCode, transportError } from './errors.ts';
 
 /** One request. */
@@ -37,6 +37,8 @@ const DEFAULT_TIMEOUT_MS = 30_000;
 /** What an answer with one object may hold at most. */
 export const OBJECT_BYTES = 16 * 1024 * 1024;
 const ERROR_BYTES = 256 * 1024;
+/** What a server may ask to wait at most. */
+const MAX_RETRY_AFTER_MS = 600_000;
 const MAX_ATTEMPTS = 6;
 const STATUS = z.looseObject({ reason: z.string().catch(''), message: z.string().catch('') });
 
@@ -65,23 +67,12 @@ export class Transport {
     return await this.#withRetries(call, deadline, async (answer) => answer.body, 'watches');
   }
 
-  async #withRetries<R>(
-    call: Call,
-    deadline: Deadline,
-    read: (answer: Answer) => Promise<R>,
-    lane: keyof Dispatchers = 'calls',
-  ): Promise<R> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await this.#once(call, deadline, read, lane);
-      } catch (error) {
-        const waitMs = retryDelayMs(call, error, attempt);
-        if (waitMs === undefined || waitMs >= deadline.leftMs) throw error;
-        await deadline.race(new Promise<void>((resolve) => setTimeout(resolve, waitMs))).catch((reason: unknown) => {
-          throw deadline.timedOut ? error : reason;
-        });
-      }
-    }
+  #withRetries<R>(call: Call, deadline: Deadline, read: (answer: Answer) => Promise<R>, lane: keyof Dispatchers = 'calls'): Promise<R> {
+    const delayMs = (error: unknown, failures: number) => {
+      const waitMs = retryDelayMs(call, error, failures);
+      return waitMs !== undefined && waitMs < deadline.leftMs ? waitMs : undefined;
+    };
+    return withRetries(() => this.#once(call, deadline, read, lane), { delayMs, clock: systemClock, signal: call.signal });
   }
 
   async #once<R>(call: Call, deadline: Deadline, read: (answer: Answer) => Promise<R>, lane: keyof Dispatchers): Promise<R> {
@@ -172,12 +163,12 @@ async function refusal(call: Call, answer: Answer, deadline: Deadline): Promise<
     throw error;
   });
   const { reason, message } = parseStatus(text);
-  const retryAfter = Number(answer.headers['retry-after']);
+  const retryAfterMs = parseRetryAfter([answer.headers['retry-after']].flat()[0]);
   return new ApiError(codeOf(answer.statusCode, reason), describe(call), {
     status: answer.statusCode,
     reason,
     serverMessage: message,
-    ...(Number.isFinite(retryAfter) && retryAfter >= 0 ? { retryAfterMs: Math.min(retryAfter, 600) * 1000 } : {}),
+    ...(retryAfterMs !== undefined && { retryAfterMs: Math.min(retryAfterMs, MAX_RETRY_AFTER_MS) }),
   });
 }
 
@@ -191,20 +182,7 @@ function parseStatus(text: string): { reason: string; message: string } {
   }
 }
 
-async function readText(call: Call, answer: Answer, maxBytes: number, deadline: Deadline): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  const stop = (): void => void answer.body.destroy(new Error('the call was ended'));
-  deadline.signal.addEventListener('abort', stop, { once: true });
-  try {
-    for await (const chunk of answer.body) {
-      const bytes = Buffer.from(chunk);
-      size += bytes.length;
-      if (size > maxBytes) throw transportError(RuntimeErrorCode.tooLarge, describe(call), `the answer is larger than ${maxBytes} bytes`);
-      chunks.push(bytes);
-    }
-  } finally {
-    deadline.signal.removeEventListener('abort', stop);
-  }
-  return Buffer.concat(chunks, size).toString('utf8');
+async function readText(call: Call, answer: Answer, maxBytes: number, { signal }: Deadline): Promise<string> {
+  const tooLarge = () => transportError(RuntimeErrorCode.tooLarge, describe(call), `the answer is larger than ${maxBytes} bytes`);
+  return (await readBounded(answer.body, maxBytes, { signal, tooLarge })).toString('utf8');
 }
