@@ -1,6 +1,6 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { playRedirects, redirectsByRule } from '@flotilla/api/testing';
+import { playRedirects, redirectsByRule } from '@flotilla/http/testing';
 import { afterEach, describe, expect, test } from 'vitest';
 import { graphAccess } from './graph-access.ts';
 import { createUpdateGraph, UpdateGraphCode, type UpdateGraphOptions } from './update-graph.ts';

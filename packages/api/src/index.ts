@@ -7,5 +7,4 @@ export { type Excess, limitsOf, limitsOfSchema } from './limits.ts';
 export { mergePatch } from './merge-patch.ts';
 export { type NamePattern, readNamePattern } from './name-pattern.ts';
 export { Annotation, FIELD_MANAGER, Label, SccRole } from './names.ts';
-export { MAX_REDIRECTS, type Redirect, type RedirectQuestion, redirectOf } from './redirects.ts';
 export { lintStructural, type StructuralSchema, toStructural } from './structural.ts';

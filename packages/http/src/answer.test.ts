@@ -1,8 +1,8 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { playRedirects, redirectsByRule } from '@flotilla/api/testing';
 import { Agent } from 'undici';
 import { afterEach, describe, expect, test } from 'vitest';
+import { playRedirects, redirectsByRule } from '../testing/redirect-case.ts';
 import { fetchAnswer } from './answer.ts';
 import { HttpErrorCode } from './errors.ts';
 

@@ -1,10 +1,11 @@
 import type { Readable } from 'node:stream';
-import { errorMessage, FlotillaError, redirectOf } from '@flotilla/api';
+import { errorMessage, FlotillaError } from '@flotilla/api';
 import type { Clock } from '@flotilla/pace';
 import { type Dispatcher, request } from 'undici';
 import { readBounded } from './body.ts';
 import { Deadline } from './deadline.ts';
 import { HttpError, HttpErrorCode } from './errors.ts';
+import { redirectOf } from './redirects.ts';
 
 /** One request, before redirects. */
 export interface HttpRequest {

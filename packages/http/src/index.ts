@@ -10,4 +10,5 @@ export {
 } from './connections.ts';
 export { Deadline } from './deadline.ts';
 export { HttpError, HttpErrorCode } from './errors.ts';
+export { MAX_REDIRECTS } from './redirects.ts';
 export { parseRetryAfter, type RetryPolicy, withRetries } from './retry.ts';

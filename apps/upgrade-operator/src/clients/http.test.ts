@@ -1,4 +1,4 @@
-import { playRedirects, redirectsByRule } from '@flotilla/api/testing';
+import { playRedirects, redirectsByRule } from '@flotilla/http/testing';
 import { ManualClock } from '@flotilla/pace/testing';
 import { systemClock } from '@flotilla/runtime';
 import { expect, test } from 'vitest';

@@ -64,8 +64,6 @@ export interface HttpCall {
   readonly signal?: AbortSignal | undefined;
   /** Of a try; default that of the service. */
   readonly timeoutMs?: number;
-  /** Sending it twice does no harm. Default: GET and DELETE. */
-  readonly isSafe?: boolean;
 }
 
 /** A whole answer with a status below 300. */
@@ -91,7 +89,8 @@ export function createHttp(options: HttpOptions): Http {
   const connections = new FollowingConnections(async () => ({ ca: await ca?.(), proxy, connectMs }));
 
   async function send(call: HttpCall): Promise<HttpAnswer> {
-    const isSafe = call.isSafe ?? (call.method === 'GET' || call.method === 'DELETE');
+    // Sending it twice does no harm.
+    const isSafe = call.method === 'GET' || call.method === 'DELETE';
     let authorization = await options.authorize?.(false);
     let renewed = options.authorize === undefined;
     const attempt = async (): Promise<HttpAnswer> => {

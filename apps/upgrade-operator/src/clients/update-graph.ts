@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http';
-import { FlotillaError, MAX_REDIRECTS } from '@flotilla/api';
+import { FlotillaError } from '@flotilla/api';
+import { MAX_REDIRECTS } from '@flotilla/http';
 import { z } from 'zod';
 import { ServiceError } from './errors.ts';
 import { createHttp, type HttpSurroundings } from './http.ts';

@@ -1,6 +1,6 @@
-import { playRedirects, redirectsByRule } from '@flotilla/api/testing';
 import { startUpdateService, type UpdateService } from '@flotilla/control-plane/servers';
 import { FollowingConnections } from '@flotilla/http';
+import { playRedirects, redirectsByRule } from '@flotilla/http/testing';
 import type { UpdateQuery } from '@flotilla/release';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type ServiceWorld, serviceWorld } from '../../testing/update-service-case.ts';

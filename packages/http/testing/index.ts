@@ -1,0 +1,1 @@
+export { type FetchByClient, playRedirects, type RedirectCase, type RedirectOutcome, redirectsByRule } from './redirect-case.ts';
