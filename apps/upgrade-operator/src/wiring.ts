@@ -5,7 +5,6 @@ import { refKey } from '@flotilla/api';
 import { CLUSTER_VERSION_NAME } from '@flotilla/api/config';
 import { PodDisruptionBudget } from '@flotilla/api/core';
 import { OPERATOR_NAME, UPGRADE_CONFIG_NAME } from '@flotilla/api/managed';
-import type { RetryPolicy } from '@flotilla/http';
 import { createEventRecorder, watch } from '@flotilla/runtime';
 import { currentVersion, isUnderWay } from '@flotilla/upgrade';
 import type { Caches } from './caches.ts';
@@ -18,6 +17,7 @@ import { createMonitoringAccess, type MonitoringAccess, SERVICES, type ServiceEn
 import { createOcm, type OcmClient, type OcmOptions } from './clients/ocm.ts';
 import { createPrometheus } from './clients/prometheus.ts';
 import { createReleaseSource } from './clients/release-source.ts';
+import { NO_RETRY } from './clients/retry.ts';
 import { createAlertHistory } from './health/alerts.ts';
 import { createHealthChecks } from './health/health-checks.ts';
 import { createNodeReports } from './health/stuck-nodes.ts';
@@ -32,8 +32,6 @@ import type { Ports } from './ports.ts';
 
 /** How long services are waited for, and how often they are asked again. */
 type Patience = Pick<HttpSurroundings, 'retry' | 'timeoutMs'>;
-
-const NO_RETRY: RetryPolicy = { attempts: 1, baseMs: 0, maxMs: 0 };
 
 /** Connects the services of the cluster, and syncs with the provider until the signal aborts. */
 export const createPorts: PortsFactory = (deps, caches, signal) => connect(deps, caches, { signal });

@@ -15,8 +15,6 @@ export interface DeadlineOptions {
 export class Deadline {
   readonly #controller = new AbortController();
   readonly #aborted = Promise.withResolvers<never>();
-  readonly #clock: Clock;
-  readonly #end: number;
   readonly #timer: Disposable;
   readonly #outer: AbortSignal | undefined;
   readonly #onAbort = (): void => this.#abort(this.#outer?.reason);
@@ -26,8 +24,6 @@ export class Deadline {
   constructor(ms: number, outer?: AbortSignal, { clock = systemClock, reason }: DeadlineOptions = {}) {
     // Not everybody races.
     this.#aborted.promise.catch(() => undefined);
-    this.#clock = clock;
-    this.#end = clock.now() + ms;
     this.#timer = clock.setTimer(ms, () => {
       this.timedOut = !this.signal.aborted;
       this.#abort(reason ?? new Error(`no answer within ${ms} ms`));
@@ -39,11 +35,6 @@ export class Deadline {
 
   get signal(): AbortSignal {
     return this.#controller.signal;
-  }
-
-  /** Milliseconds left; never negative. */
-  get leftMs(): number {
-    return Math.max(0, this.#end - this.#clock.now());
   }
 
   /** Rejects with the signal's reason when it aborts before `promise` settles. */

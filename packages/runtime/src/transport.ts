@@ -43,6 +43,7 @@ const MAX_ATTEMPTS = 6;
 const STATUS = z.looseObject({ reason: z.string().catch(''), message: z.string().catch('') });
 
 type Answer = Dispatcher.ResponseData;
+type Reader<R> = (answer: Answer, deadline: Deadline) => Promise<R>;
 
 /** HTTP to one API server: credentials, time-outs, bounded reads, retries, refusals as `ApiError`. */
 export class Transport {
@@ -55,27 +56,29 @@ export class Transport {
   }
 
   /** Sends a call and returns the body of its 2xx answer. */
-  async send(call: Call): Promise<string> {
-    using deadline = new Deadline(call.timeoutMs ?? DEFAULT_TIMEOUT_MS, call.signal);
-    // Awaited here: the deadline lasts as long as this block.
-    return await this.#withRetries(call, deadline, (answer) => readText(call, answer, call.maxBytes ?? OBJECT_BYTES, deadline));
+  send(call: Call): Promise<string> {
+    return this.#withRetries(call, 'calls', (answer, deadline) => readText(call, answer, call.maxBytes ?? OBJECT_BYTES, deadline));
   }
 
   /** Opens a stream; the time-out covers everything until its headers. The caller reads or destroys the body. */
-  async open(call: Call): Promise<Answer['body']> {
-    using deadline = new Deadline(call.timeoutMs ?? DEFAULT_TIMEOUT_MS, call.signal);
-    return await this.#withRetries(call, deadline, async (answer) => answer.body, 'watches');
+  open(call: Call): Promise<Answer['body']> {
+    return this.#withRetries(call, 'watches', async ({ body }) => body);
   }
 
-  #withRetries<R>(call: Call, deadline: Deadline, read: (answer: Answer) => Promise<R>, lane: keyof Dispatchers = 'calls'): Promise<R> {
+  async #withRetries<R>(call: Call, lane: keyof Dispatchers, read: Reader<R>): Promise<R> {
+    const timeoutMs = call.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+    const end = performance.now() + timeoutMs;
+    using deadline = new Deadline(timeoutMs, call.signal);
     const delayMs = (error: unknown, failures: number) => {
       const waitMs = retryDelayMs(call, error, failures);
-      return waitMs !== undefined && waitMs < deadline.leftMs ? waitMs : undefined;
+      return waitMs !== undefined && performance.now() + waitMs < end ? waitMs : undefined;
     };
-    return withRetries(() => this.#once(call, deadline, read, lane), { delayMs, clock: systemClock, signal: call.signal });
+    const attempt = () => this.#once(call, lane, read, deadline);
+    // Awaited here: the deadline lasts as long as this block.
+    return await withRetries(attempt, { delayMs, clock: systemClock, signal: call.signal });
   }
 
-  async #once<R>(call: Call, deadline: Deadline, read: (answer: Answer) => Promise<R>, lane: keyof Dispatchers): Promise<R> {
+  async #once<R>(call: Call, lane: keyof Dispatchers, read: Reader<R>, deadline: Deadline): Promise<R> {
     const started = performance.now();
     let dispatchers: Dispatchers | undefined;
     let status = 0;
@@ -84,7 +87,7 @@ export class Transport {
       dispatchers = current.dispatchers;
       const answer = await this.#dispatch(call, current.headers, dispatchers[lane], deadline);
       status = answer.statusCode;
-      if (status >= 200 && status < 300) return await read(answer);
+      if (status >= 200 && status < 300) return await read(answer, deadline);
       if (status === 401) this.#options.connection.forgetCredentials();
       throw await refusal(call, answer, deadline);
     } catch (error) {

@@ -5,6 +5,9 @@ import { ServiceError, ServiceErrorCode } from './errors.ts';
 /** Five tries in all, over half a minute: two seconds, then twice as long from try to try, each by up to 30 % shorter or longer (spec/muo 8.4). */
 export const DEFAULT_RETRY: RetryPolicy = { attempts: 5, baseMs: 2_600, floor: 7 / 13, maxMs: 60_000 };
 
+/** For whoever comes again by itself. */
+export const NO_RETRY: RetryPolicy = { attempts: 1, baseMs: 0, maxMs: 0 };
+
 /**
  * Milliseconds until a failed call is sent again; undefined: it is not. 429 and 503 are sent again whatever was asked, other failures
  * only where sending twice does no harm, or where nothing was sent.

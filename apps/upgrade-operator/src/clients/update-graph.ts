@@ -4,6 +4,7 @@ import { MAX_REDIRECTS } from '@flotilla/http';
 import { z } from 'zod';
 import { ServiceError } from './errors.ts';
 import { createHttp, type HttpSurroundings } from './http.ts';
+import { NO_RETRY } from './retry.ts';
 
 /** Update graph of clusters that name none. */
 export const DEFAULT_UPSTREAM = 'https://api.openshift.com/api/upgrades_info/v1/graph';
@@ -36,12 +37,10 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const MAX_GRAPH_BYTES = 32 * 1024 * 1024;
 /** Characters of a refusal that stand in the condition. */
 const WORDS = 256;
-/** Whoever asks tries again by itself. */
-const ONCE = { attempts: 1, baseMs: 0, maxMs: 0 };
 
 /** A client of the update graph; it asks once, the next look is the retry. */
 export function createUpdateGraph(surroundings: HttpSurroundings): UpdateGraph {
-  const http = createHttp({ retry: ONCE, ...surroundings, name: 'update graph', maxBytes: MAX_GRAPH_BYTES, redirects: MAX_REDIRECTS });
+  const http = createHttp({ retry: NO_RETRY, ...surroundings, name: 'update graph', maxBytes: MAX_GRAPH_BYTES, redirects: MAX_REDIRECTS });
   return {
     async updates({ upstream, channel, clusterId, version, arch }, signal) {
       if (!UUID.test(clusterId))
