@@ -1,8 +1,9 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { findCycle, importsOf, packageOf, reachable, undocumentedExports } from './source-imports.ts';
+import { isTestSource, readSourceGraph, resolveImport, specifiersOf } from '../../tools/src/source-graph.ts';
+import { findCycle, foldersInCircles, packageOf, siblingsInCircles, undocumentedExports } from './source-imports.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 /** Whoever may use what tests and the demo alone are for. */
@@ -25,9 +26,6 @@ const LIBRARIES: Record<string, readonly string[]> = {
 /** Entries of apps that tests of the whole, and nobody else, may run in their own process. */
 const EMBEDDED = ['@flotilla/hub/program'];
 
-/** What tests of an app or a package share lies beside its source. */
-const TEST_SUPPORT = /^(packages|apps)\/[^/]+\/testing\//;
-
 interface Source {
   /** Path from the root, with slashes. */
   readonly file: string;
@@ -44,28 +42,20 @@ const Manifest = z.looseObject({
   optionalDependencies: z.record(z.string(), z.string()).default({}),
 });
 
-const sources = await readSources();
-const isTest = ({ file }: Source) => /\.test\.ts$/.test(file) || file.startsWith('test/') || TEST_SUPPORT.test(file);
+const graph = await readSourceGraph(root);
+const sources = [...graph.modules].map(
+  ([file, module]): Source => ({ file, home: homeOf(file), text: module.text, imports: specifiersOf(module) }),
+);
+/** What control-plane imports is judged as that of any package. */
+const isTest = ({ file, home }: Source) => isTestSource(file) && !(home === 'packages/control-plane' && !file.endsWith('.test.ts'));
 const inspect = (broken: (source: Source, to: string) => boolean) =>
   sources.flatMap((source) => source.imports.filter((to) => broken(source, to)).map((to) => `${source.file} → ${to}`));
 
-async function readSources(): Promise<Source[]> {
-  const found: Source[] = [];
-  for (const top of ['packages', 'apps', 'demo', 'tools', 'test']) {
-    const entries = await readdir(join(root, top), { recursive: true, withFileTypes: true }).catch(() => []);
-    for (const entry of entries) {
-      const path = join(entry.parentPath, entry.name);
-      if (!entry.isFile() || !entry.name.endsWith('.ts') || path.includes(`${sep}node_modules${sep}`)) continue;
-      const file = relative(root, path).replaceAll(sep, '/');
-      const text = await readFile(path, 'utf8');
-      const home = file
-        .split('/')
-        .slice(0, top === 'packages' || top === 'apps' ? 2 : 1)
-        .join('/');
-      found.push({ file, home, text, imports: importsOf(text) });
-    }
-  }
-  return found;
+function homeOf(file: string): string {
+  return file
+    .split('/')
+    .slice(0, /^(packages|apps)\//.test(file) ? 2 : 1)
+    .join('/');
 }
 
 /** May this source import that package of ours? */
@@ -79,19 +69,15 @@ function mayImport({ home }: Source, dependency: string): boolean {
   return dependency !== 'control-plane';
 }
 
-/** Folders of a package or an app that import one another. What joins others, directly in `src` or an index, counts by file. */
-function foldersInCircles(): string[] {
-  const files = new Set(sources.map(({ file }) => file));
-  const joinsOthers = /^((packages|apps)\/[^/]+\/src\/[^/]+|.*\/index\.ts)$/;
-  const roomOf = (file: string) => (joinsOthers.test(file) ? file : dirname(file));
-  const graph = new Map<string, Set<string>>();
-  for (const source of sources.filter((each) => !isTest(each))) {
-    const room = roomOf(source.file);
-    const targets = source.imports.filter((to) => to.startsWith('.')).map((to) => join(dirname(source.file), to).replaceAll(sep, '/'));
-    const rooms = targets.filter((to) => files.has(to)).map(roomOf);
-    graph.set(room, new Set([...(graph.get(room) ?? []), ...rooms.filter((other) => other !== room)]));
-  }
-  return [...graph.keys()].filter((room) => reachable(graph, room).has(room)).toSorted();
+/** Every import of a product's file by another of the same repository. */
+function arrows(): [string, string][] {
+  const written = sources.filter((each) => !isTest(each));
+  return written.flatMap(({ file, imports }) =>
+    imports.flatMap((to): [string, string][] => {
+      const target = to.startsWith('.') ? resolveImport(graph, file, to) : undefined;
+      return target === undefined ? [] : [[file, target]];
+    }),
+  );
 }
 
 describe('the sources', () => {
@@ -151,7 +137,11 @@ describe('the sources', () => {
   });
 
   it('have no circles between folders', () => {
-    expect(foldersInCircles()).toEqual([]);
+    expect(foldersInCircles(arrows())).toEqual([]);
+  });
+
+  it('point no arrow up: folders side by side, with all that is in them, form no circle', () => {
+    expect(siblingsInCircles(arrows())).toEqual([]);
   });
 
   it('read the environment in config.ts alone', () => {

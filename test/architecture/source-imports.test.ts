@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { findCycle, importsOf, packageOf, undocumentedExports } from './source-imports.ts';
+import { parseModule, specifiersOf } from '../../tools/src/source-graph.ts';
+import { findCycle, foldersInCircles, packageOf, siblingsInCircles, undocumentedExports } from './source-imports.ts';
 
 describe('importsOf', () => {
   test.each([
@@ -11,7 +12,7 @@ describe('importsOf', () => {
     { name: 'a dynamic import', given: `const a = await ${'import'}('a/b');`, want: ['a/b'] },
     { name: 'no comment', given: "// import 'a';\n/* import 'b'; */", want: [] },
     { name: 'no plain export', given: "export const a = 'import';\nexport function f() { return ' from '; }", want: [] },
-  ])('finds $name', ({ given, want }) => expect(importsOf(given)).toEqual(want));
+  ])('finds $name', ({ given, want }) => expect(specifiersOf(parseModule(given))).toEqual(want));
 });
 
 test.each([
@@ -27,6 +28,57 @@ test.each<{ name: string; graph: Record<string, string[]>; want: string[] }>([
   { name: 'a cycle behind a way in', graph: { a: ['b'], b: ['c'], c: ['b'] }, want: ['b', 'c', 'b'] },
   { name: 'no cycle in a diamond', graph: { a: ['b', 'c'], b: ['d'], c: ['d'], d: [] }, want: [] },
 ])('findCycle finds $name', ({ graph, want }) => expect(findCycle(new Map(Object.entries(graph)))).toEqual(want));
+
+test.each<{ name: string; arrows: [string, string][]; folders: string[]; siblings: string[] }>([
+  {
+    name: 'down',
+    arrows: [
+      ['apps/a/src/hub.ts', 'apps/a/src/x/one.ts'],
+      ['apps/a/src/x/one.ts', 'apps/a/src/y/two.ts'],
+    ],
+    folders: [],
+    siblings: [],
+  },
+  {
+    name: 'between two folders',
+    arrows: [
+      ['apps/a/src/x/one.ts', 'apps/a/src/y/one.ts'],
+      ['apps/a/src/y/two.ts', 'apps/a/src/x/two.ts'],
+    ],
+    folders: ['apps/a/src/x', 'apps/a/src/y'],
+    siblings: ['apps/a/src/x', 'apps/a/src/y'],
+  },
+  {
+    name: 'up from a folder of a folder',
+    arrows: [
+      ['apps/a/src/x/one.ts', 'apps/a/src/y/one.ts'],
+      ['apps/a/src/y/deep/two.ts', 'apps/a/src/x/two.ts'],
+    ],
+    folders: [],
+    siblings: ['apps/a/src/x', 'apps/a/src/y'],
+  },
+  {
+    name: 'up to the folder above',
+    arrows: [
+      ['apps/a/src/x/one.ts', 'apps/a/src/x/deep/one.ts'],
+      ['apps/a/src/x/deep/one.ts', 'apps/a/src/x/two.ts'],
+    ],
+    folders: ['apps/a/src/x', 'apps/a/src/x/deep'],
+    siblings: [],
+  },
+  {
+    name: 'by an index',
+    arrows: [
+      ['packages/a/src/index.ts', 'packages/a/src/x/one.ts'],
+      ['packages/a/src/x/one.ts', 'packages/a/src/two.ts'],
+    ],
+    folders: [],
+    siblings: [],
+  },
+])('of arrows $name, folders $folders and siblings $siblings form circles', ({ arrows, folders, siblings }) => {
+  expect(foldersInCircles(arrows)).toEqual(folders);
+  expect(siblingsInCircles(arrows)).toEqual(siblings);
+});
 
 test.each([
   { name: 'without a comment', given: 'const a = 1;\nexport const b = 2;', want: ['b'] },

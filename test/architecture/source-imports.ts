@@ -1,13 +1,4 @@
-/**
- * Specifiers a TypeScript source imports or re-exports, `import()` with a literal included. TypeScript 7 has no parser to call
- * from JavaScript; the formatter keeps one statement shape, which is what this reads.
- */
-export function importsOf(source: string): string[] {
-  const code = source.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/^\s*\/\/.*$/gm, '');
-  const statements = /^\s*(?:import|export)\s(?:[^'"`;]*?\sfrom\s*)?['"]([^'"]+)['"]/gm;
-  const calls = /\bimport\(\s*['"]([^'"]+)['"]\s*\)/g;
-  return [...code.matchAll(statements), ...code.matchAll(calls)].flatMap(([, to]) => (to === undefined ? [] : [to]));
-}
+import { dirname } from 'node:path';
 
 /** The npm package of a specifier; undefined for files and Node's own modules. */
 export function packageOf(specifier: string): string | undefined {
@@ -46,6 +37,33 @@ export function reachable(graph: ReadonlyMap<string, ReadonlySet<string>>, from:
     open.push(...(graph.get(node) ?? []));
   }
   return found;
+}
+
+/** Nodes that lead back to themselves, sorted. */
+function inCircles(arrows: Iterable<readonly [string, string]>): string[] {
+  const graph = new Map<string, Set<string>>();
+  for (const [from, to] of arrows) if (from !== to) graph.set(from, (graph.get(from) ?? new Set()).add(to));
+  return [...graph.keys()].filter((node) => reachable(graph, node).has(node)).toSorted();
+}
+
+/** What joins others counts by file: directly in `src`, or an index. */
+const JOINS_OTHERS = /^((packages|apps)\/[^/]+\/src\/[^/]+|.*\/index\.ts)$/;
+const roomOf = (file: string): string => (JOINS_OTHERS.test(file) ? file : dirname(file));
+
+/** Folders whose files import one another, by the imports between files. */
+export const foldersInCircles = (arrows: readonly (readonly [string, string])[]): string[] =>
+  inCircles(arrows.map(([from, to]) => [roomOf(from), roomOf(to)]));
+
+/** Entries of one folder that import one another, where a folder stands for all that is in it. An index joins everything and is no part. */
+export function siblingsInCircles(arrows: readonly (readonly [string, string])[]): string[] {
+  const between = arrows.filter(([from]) => !from.endsWith('/index.ts'));
+  return inCircles(
+    between.map(([from, to]) => {
+      const [source, target] = [from.split('/'), to.split('/')];
+      const parted = source.findIndex((part, at) => part !== target[at]);
+      return [source.slice(0, parted + 1).join('/'), target.slice(0, parted + 1).join('/')];
+    }),
+  );
 }
 
 /**
