@@ -12,7 +12,6 @@ const job = {
   metadata: { name: 'pre-cache', namespace: NAMESPACE },
   spec: { template: { spec: { containers: [{ name: 'puller', image: 'registry.example/puller:1' }] } } },
 };
-const progress = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'pre-cache-progress', namespace: NAMESPACE } };
 const paths = (jsonPaths: Record<string, string>) => [
   { type: 'JSONPaths', jsonPaths: Object.entries(jsonPaths).map(([name, path]) => ({ name, path })) },
 ];
@@ -23,14 +22,8 @@ const VERDICT = { started: '.status.startTime', done: '.status.conditions[?(@.ty
 const jobWork = (namespace: string, values: Record<string, string>) => ({
   metadata: { name: 'pre-cache', namespace },
   spec: {
-    workload: { manifests: [{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } }, job, progress] },
-    manifestConfigs: [
-      { resourceIdentifier: JOB, feedbackRules: paths(values), feedbackScrapeType: 'Watch' },
-      {
-        resourceIdentifier: { resource: 'configmaps', name: 'pre-cache-progress', namespace: NAMESPACE },
-        updateStrategy: { type: 'ReadOnly' },
-      },
-    ],
+    workload: { manifests: [{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } }, job] },
+    manifestConfigs: [{ resourceIdentifier: JOB, feedbackRules: paths(values), feedbackScrapeType: 'Watch' }],
   },
 });
 

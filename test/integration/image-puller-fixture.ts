@@ -123,7 +123,7 @@ export async function startPuller(
     CONFIG_VOLUME_PATH: config,
     TERMINATION_LOG: termination,
     PULL_SECRET_PATH: join(config, 'no-secret'),
-    PROGRESS_CONFIG_MAP: 'off',
+    PROGRESS_ON_JOB: 'off',
   };
   const child = spawn(process.execPath, [programFile('apps/image-puller/src/main.ts')], {
     env: { PATH: readEnvironment().path, ...defaults, ...env },

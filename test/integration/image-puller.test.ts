@@ -3,11 +3,13 @@ import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { ConfigMap, Namespace } from '@flotilla/api/core';
+import { Annotation } from '@flotilla/api';
+import { Job, Namespace } from '@flotilla/api/core';
 import { PullerExit, PullerReport, SpokeName } from '@flotilla/api/ran';
 import { startApiServer } from '@flotilla/control-plane/servers';
 import { startFaultProxy } from '@flotilla/control-plane/simulators';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { precachePod } from '../fixtures/precache-pod.ts';
 import {
   hostOf,
   type PullerWorld,
@@ -197,17 +199,19 @@ describe('into an OCI layout', () => {
     expect(noRuntime.last.message).toContain('mount the runtime');
   });
 
-  test.concurrent('progress is written to the ConfigMap, and a refused write does not fail the pull', async () => {
+  test.concurrent('progress is written to the Job, and a refused write does not fail the pull', async () => {
     await using server = await startApiServer({ users: [{ name: 'stranger' }], log: () => undefined });
     const client = await server.client();
     await client.create(Namespace, { metadata: { name: SpokeName.namespace } });
+    const job = { namespace: SpokeName.namespace, name: SpokeName.job };
+    await client.create(Job, { metadata: job, spec: { template: { spec: precachePod('registry.example/puller:1') } } });
     await using slow = await startSlowProxy(world.registry.url, 2_000_000);
-    const env = { ...mirrorTo(slow.host), STORE: 'layout', PROGRESS_CONFIG_MAP: 'on' };
+    const env = { ...mirrorTo(slow.host), STORE: 'layout', PROGRESS_ON_JOB: 'on' };
     await using layout = await freshLayout();
     const done = await run(fullSpec(), { ...env, LAYOUT_DIR: layout.path, KUBECONFIG: server.kubeconfig });
     expect(done.exitCode, done.log).toBe(PullerExit.done);
-    const written = await client.get(ConfigMap, { namespace: SpokeName.namespace, name: SpokeName.progressConfigMap });
-    expect(PullerReport.parse(JSON.parse(written?.data?.progress ?? ''))).toMatchObject({ phase: 'done', imagesDone: IMAGES });
+    const written = (await client.get(Job, job))?.metadata.annotations?.[Annotation.progress];
+    expect(PullerReport.parse(JSON.parse(written ?? ''))).toMatchObject({ phase: 'done', imagesDone: IMAGES });
 
     const refused = await run(fullSpec(), { ...env, LAYOUT_DIR: layout.path, KUBECONFIG: await server.kubeconfigFor('stranger') });
     expect(refused.exitCode, refused.log).toBe(PullerExit.done);

@@ -1,4 +1,5 @@
 /** What the cases of `decide` are made of. */
+import { Annotation } from '@flotilla/api';
 import type { PrecacheState } from '@flotilla/api/ran';
 import { createPrecacheJob } from '../src/precache/job.ts';
 import type { StepContext } from '../src/spoke-job/interpret.ts';
@@ -44,10 +45,10 @@ export const pending: Answer = { kind: 'pending' };
 /** The spoke refused to say. */
 export const unknown: Answer = { kind: 'unknown', message: 'forbidden' };
 /** A Job that failed for this reason. */
-export const failed = (reason: string, message?: string) =>
-  foundJob({ failed: 1, conditions: [{ type: 'Failed', status: 'True', reason, ...(message && { message }) }] });
-/** What a puller that failed reported last. */
-export const progress = (message?: string): Answer => {
+export const failed = (reason: string, message?: string, annotations?: Record<string, string>) =>
+  foundJob({ failed: 1, conditions: [{ type: 'Failed', status: 'True', reason, ...(message && { message }) }] }, annotations);
+/** What a puller that failed reported last, on its Job. */
+export const progress = (message?: string): Record<string, string> => {
   const report = {
     phase: 'failed',
     imagesDone: 1,
@@ -58,10 +59,7 @@ export const progress = (message?: string): Answer => {
     at: '2026-01-01T00:00:00Z',
     message,
   };
-  return {
-    kind: 'found',
-    object: { kind: 'ConfigMap', metadata: { name: 'pre-cache-progress' }, data: { progress: JSON.stringify(report) } },
-  };
+  return { [Annotation.progress]: JSON.stringify(report) };
 };
 /** What admission says. */
 export const DENIED = 'failed to handle Create action with err: admission webhook "policy.test" denied the request: no';

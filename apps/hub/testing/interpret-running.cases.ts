@@ -72,7 +72,7 @@ export const running: Row[] = [
   {
     name: 'a pod that has reported and ends now',
     from: 'Active',
-    spoke: { jobView: buildView(foundJob({ active: 1, ready: 0 })), progressView: buildView(progress()) },
+    spoke: { jobView: buildView(foundJob({ active: 1, ready: 0 }, progress())) },
     to: 'Active',
   },
 
@@ -278,14 +278,14 @@ export const running: Row[] = [
   {
     name: 'failed, and the puller says why',
     from: 'Active',
-    spoke: { jobView: buildView(failed('BackoffLimitExceeded', 'limit')), progressView: buildView(progress('no space left')) },
+    spoke: { jobView: buildView(failed('BackoffLimitExceeded', 'limit', progress('no space left'))) },
     to: 'UnrecoverableError',
     message: 'no space left',
   },
   {
     name: 'failed, and the puller says nothing',
     from: 'Active',
-    spoke: { jobView: buildView(failed('BackoffLimitExceeded', 'limit')), progressView: buildView(progress()) },
+    spoke: { jobView: buildView(failed('BackoffLimitExceeded', 'limit', progress())) },
     to: 'UnrecoverableError',
     message: 'limit',
   },

@@ -52,7 +52,6 @@ export const buildSpoke = (parts: Partial<ActionsSpoke> = {}): ActionsSpoke => (
   available: true,
   namespaceView: undefined,
   jobView: undefined,
-  progressView: undefined,
   actions: new Map(),
   ...parts,
 });

@@ -60,7 +60,6 @@ export const there = (values: Values): ManifestCase => ({ available: 'True', syn
 export interface WorkCase {
   readonly namespace?: ManifestCase;
   readonly job?: ManifestCase;
-  readonly progress?: ManifestCase;
   readonly binding?: ManifestCase;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly deleting?: true;
@@ -76,7 +75,6 @@ export function workOf(given: WorkCase = {}): ManifestWork {
   const parts = [
     ['Namespace', SpokeName.namespace, given.namespace],
     ['Job', SpokeName.job, given.job],
-    ['ConfigMap', SpokeName.progressConfigMap, given.progress],
     ['RoleBinding', SpokeName.roleBinding, given.binding],
   ] as const;
   const manifests = parts.flatMap(([kind, name, each], ordinal) => (each ? [manifest(ordinal, kind, name, each)] : []));

@@ -18,7 +18,7 @@ test('an empty environment gives the defaults of a pod on a node', () => {
     parallelPulls: 5,
     gcThresholdPercent: 85,
     expansion: 2.5,
-    progressConfigMap: true,
+    progressOnJob: true,
   });
 });
 
@@ -75,7 +75,7 @@ describe('refused, naming the variable', () => {
     ['MAX_PARALLEL_PULLS', '1e9'],
     ['IMAGE_GC_HIGH_THRESHOLD_PERCENT', '101'],
     ['LOG_LEVEL', 'loud'],
-    ['PROGRESS_CONFIG_MAP', 'yes'],
+    ['PROGRESS_ON_JOB', 'yes'],
     ['REGISTRY_CONFIG', '{'],
     ['REGISTRY_CONFIG', '{}'],
     ['REGISTRY_CONFIG', '[{"source":"a"}]'],

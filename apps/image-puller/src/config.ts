@@ -95,7 +95,7 @@ export const options = {
     'NO_PROXY',
   ],
   nodeName: ['<name>', z.string().default('unknown'), 'for the log, which goes to stderr as JSON'],
-  namespace: ['<namespace>', z.string().default(SpokeName.namespace), 'namespace of ConfigMap `pre-cache-progress`'],
+  namespace: ['<namespace>', z.string().default(SpokeName.namespace), 'namespace of Job `pre-cache`'],
   maxParallelPulls: ['<n>', option.whole(1, 64).default(5), 'images at once'],
   retryForSeconds: [
     '<n>',
@@ -115,14 +115,14 @@ export const options = {
     'what a compressed byte takes in the store; 250 for `cri` and 100 for `layout` when absent',
   ],
   logLevel: ['<level>', option.logLevel.default('info'), 'error, warn, info, debug or silent'],
-  progressConfigMap: ['<on>', z.enum(['on', 'off']).default('on'), '`on` or `off`: write ConfigMap `pre-cache-progress`'],
+  progressOnJob: ['<on>', z.enum(['on', 'off']).default('on'), '`on` or `off`: annotate Job `pre-cache` with the progress'],
   progressSeconds: [
     '<n>',
     option.whole(1, 3600).default(3),
     'between two writes of it; the hub asks for more where many spokes pull at once, for each may be a write on the hub',
   ],
   terminationLog: ['<file>', z.string().default('/dev/termination-log'), 'written when the file exists'],
-  kubeconfig: ['<file>', z.string().optional(), 'where that ConfigMap is; in-cluster when absent'],
+  kubeconfig: ['<file>', z.string().optional(), 'where that Job is; in-cluster when absent'],
 } satisfies OptionRows;
 const Settings = schemaOf(options);
 
@@ -163,7 +163,7 @@ export function readConfig(
     /** A layer in the runtime's store takes its compressed blob and about one and a half times that unpacked; in a layout only the blob. */
     expansion: (settings.storeExpansionPercent ?? (store === 'cri' ? 250 : 100)) / 100,
     logLevel: settings.logLevel,
-    progressConfigMap: settings.progressConfigMap === 'on',
+    progressOnJob: settings.progressOnJob === 'on',
     progressMs: settings.progressSeconds * 1000,
     terminationLog: settings.terminationLog,
     kubeconfigPath: settings.kubeconfig,

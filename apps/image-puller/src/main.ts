@@ -5,7 +5,7 @@ import { PullerExit } from '@flotilla/api/ran';
 import { type Client, createLogger, type Logger, systemClock } from '@flotilla/runtime';
 import { type Config, readConfig } from './config.ts';
 import { createRegistrySource, openRegistryClient, readPullSecret } from './list/registry-source.ts';
-import { configMapSink, connectToCluster } from './progress/config-map.ts';
+import { connectToCluster, jobSink } from './progress/job-annotation.ts';
 import { Progress } from './progress/progress.ts';
 import { Reporter, type ReportSinks } from './progress/reporter.ts';
 import { openCriStore } from './pull/cri-store.ts';
@@ -42,7 +42,7 @@ async function main(): Promise<number> {
   const reporter = new Reporter({
     report: () => progress.report(),
     sinks: sinks(config, cluster),
-    configMapMs: config.progressMs,
+    jobMs: config.progressMs,
     clock: systemClock,
     logger,
   });
@@ -91,7 +91,7 @@ function onSignal(name: string, stop: AbortController, logger: Logger): void {
 
 /** Progress in the cluster is a courtesy: without a cluster the pull runs all the same. */
 function connect(config: Config, logger: Logger): Client | undefined {
-  if (!config.progressConfigMap) return undefined;
+  if (!config.progressOnJob) return undefined;
   try {
     return connectToCluster(config.kubeconfigPath);
   } catch (error) {
@@ -107,7 +107,7 @@ function sinks(config: Config, cluster: Client | undefined): ReportSinks {
       // the kubelet made the file; elsewhere there is none to write
       if (await stat(config.terminationLog).catch(() => undefined)) await writeFile(config.terminationLog, text);
     },
-    configMap: cluster && configMapSink(cluster, config.namespace),
+    job: cluster && jobSink(cluster, config.namespace),
   };
 }
 

@@ -39,6 +39,8 @@ export const Annotation = {
   specDigest: 'flotilla.io/spec-digest',
   /** On the work of a job, and on the namespace and Job that it creates: which attempt they are of. */
   attempt: 'flotilla.io/attempt',
+  /** On Job `pre-cache`: what its puller reported last, as JSON (`PullerReport`). */
+  progress: 'flotilla.io/progress',
   /** On an action: how often it was made anew after a failure. */
   retries: 'flotilla.io/retries',
   nameSuffix: 'cluster-group-upgrades-operator/name-suffix',

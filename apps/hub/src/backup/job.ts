@@ -80,7 +80,6 @@ export function createBackupJob({
       manifests: () => backupManifests({ upgradeUid, image }),
       deletions,
       jobViewSeconds,
-      progressViewSeconds: undefined,
       patienceMs: (BACKUP_JOB_SECONDS + GRACE_SECONDS) * 1000,
     }),
   };

@@ -53,7 +53,7 @@ const priorities: Record<PrecacheState, number> = {
   UnrecoverableError: 5,
 };
 
-const { namespace, job, progressConfigMap, clusterRoleBinding } = SpokeName;
+const { namespace, job, clusterRoleBinding } = SpokeName;
 
 /** Names of a pre-cache on spoke and hub. */
 export const precacheNames: SpokeJobNames = {
@@ -69,11 +69,6 @@ export const precacheNames: SpokeJobNames = {
   views: {
     namespace: { name: PrecacheView.namespace, resource: 'namespaces', target: { kind: 'Namespace', name: namespace } },
     job: { name: PrecacheView.job, resource: 'jobs', target: { kind: 'Job', name: job, namespace } },
-    progress: {
-      name: PrecacheView.progress,
-      resource: 'configmap',
-      target: { kind: 'ConfigMap', name: progressConfigMap, namespace },
-    },
   },
 };
 
@@ -106,8 +101,7 @@ export function createPrecacheJob(settings: PrecacheSettings, configs: PrecacheC
     workload: ({ spec, image, profile, jobSeconds }, { upgradeUid, managed, clusters }) => {
       const node = spokeNode(managed);
       const { caBundle } = settings;
-      const progressSeconds = progressPace(settings.progressViewSeconds, clusters);
-      const variables = { PROGRESS_SECONDS: String(progressSeconds), ...settings.variables };
+      const variables = { PROGRESS_SECONDS: String(progressPace(settings.progressViewSeconds, clusters)), ...settings.variables };
       const inputs = { upgradeUid, spec, image, profile, deadlineSeconds: jobSeconds, node, variables, caBundle };
       return {
         manifests: () => markWithDigest(precacheManifests(inputs), specDigest(spec)),
@@ -116,7 +110,6 @@ export function createPrecacheJob(settings: PrecacheSettings, configs: PrecacheC
           image === '' ? NO_IMAGE : profile === 'talm' ? undefined : (node.problems[0] ?? (settings.talmStrict ? undefined : node.unknown)),
         deletions: deletionsOf(profile),
         jobViewSeconds: settings.jobViewSeconds,
-        progressViewSeconds: profile === 'talm' ? undefined : progressSeconds,
         patienceMs: jobSeconds * 1000 + settings.graceMs,
       };
     },

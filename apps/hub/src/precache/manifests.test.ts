@@ -137,10 +137,7 @@ describe('profile least-privilege', () => {
     ]);
     expect(JSON.stringify(all)).not.toContain('cluster-admin');
     expect(template('precache-role-create', { profile: 'least-privilege' })).toMatchObject({
-      rules: [
-        { apiGroups: [''], resources: ['configmaps'], verbs: ['create'] },
-        { apiGroups: [''], resources: ['configmaps'], verbs: ['patch'], resourceNames: ['pre-cache-progress'] },
-      ],
+      rules: [{ apiGroups: ['batch'], resources: ['jobs/status'], verbs: ['patch'], resourceNames: ['pre-cache'] }],
     });
   });
 

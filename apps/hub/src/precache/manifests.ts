@@ -32,14 +32,12 @@ const object = (apiVersion: string, kind: string, name: string) => ({ apiVersion
 function rbac({ profile, node }: WorkloadInputs): SpokeManifest[] {
   if (profile === 'talm')
     return [{ action: PrecacheAction.createClusterRoleBinding, template: clusterAdminTemplate(SpokeName, SpokeName.serviceAccount) }];
-  // `create` cannot be limited by name; everything else is limited to the one ConfigMap the puller writes.
-  const rules = [
-    { apiGroups: [''], resources: ['configmaps'], verbs: ['create'] },
-    { apiGroups: [''], resources: ['configmaps'], verbs: ['patch'], resourceNames: [SpokeName.progressConfigMap] },
-  ];
+  // Metadata can be patched by the status too, and the spec cannot: the puller reports, and moves its Job nowhere.
+  const rules = [{ apiGroups: ['batch'], resources: ['jobs/status'], verbs: ['patch'], resourceNames: [SpokeName.job] }];
   return [
     {
       action: PrecacheAction.createRole,
+      afterJob: true,
       template: { ...object('rbac.authorization.k8s.io/v1', 'Role', SpokeName.role), rules },
     },
     { action: PrecacheAction.createRoleBinding, afterJob: true, template: binding(SpokeName.roleBinding, 'Role', SpokeName.role) },

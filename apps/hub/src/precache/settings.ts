@@ -19,7 +19,7 @@ export interface PrecacheSettings {
   readonly caBundle: string;
   /** Seconds between a spoke agent's polls of the job; bounds how late a verdict is seen. */
   readonly jobViewSeconds: number;
-  /** Least seconds between its polls of the progress ConfigMap; more with many spokes, because each change costs one write on the hub. */
+  /** Least seconds between a puller's reports; more with many spokes, because each costs one write on the hub. */
   readonly progressViewSeconds: number;
   /** Milliseconds the hub waits for a verdict beyond the job's own deadline. */
   readonly graceMs: number;

@@ -35,7 +35,7 @@ describe('decide', () => {
       for (const available of [true, false])
         for (const given of [context, late]) {
           const view = buildView(answer);
-          const spoke = toObservation(precacheNames, buildSpoke({ available, namespaceView: view, jobView: view, progressView: view }));
+          const spoke = toObservation(precacheNames, buildSpoke({ available, namespaceView: view, jobView: view }));
           expect(decide(state, spoke, given)).toEqual({ state, message: undefined, effects: [] });
         }
   });

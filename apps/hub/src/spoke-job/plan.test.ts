@@ -56,7 +56,7 @@ async function step(
 }
 
 const executed = new Map([['precache-job-create', buildAction()]]);
-const creations = ['ns', 'sa', 'role', 'spec-cm', 'job'].map((name) => `create managedclusteractions precache-${name}-create`);
+const creations = ['ns', 'sa', 'spec-cm', 'job'].map((name) => `create managedclusteractions precache-${name}-create`);
 
 describe('what a step writes', () => {
   const rows: { name: string; states: States; spoke: Partial<ActionsSpoke>; writes: string[]; task?: SpokeTask }[] = [
@@ -115,19 +115,19 @@ describe('what a step writes', () => {
       writes: [],
     },
     {
-      name: 'job created: its views',
+      name: 'job created: its view',
       states: { current: 'Starting', stored: 'Starting' },
       spoke: { actions: allExecuted() },
-      writes: ['create managedclusterviews view-precache-job', 'create managedclusterviews view-precache-progress'],
+      writes: ['create managedclusterviews view-precache-job'],
     },
     {
       name: 'job created: what only its progress needs follows',
       states: { current: 'Starting', stored: 'Starting' },
-      spoke: { actions: withoutBinding() },
+      spoke: { actions: withoutRights() },
       writes: [
+        'create managedclusteractions precache-role-create',
         'create managedclusteractions precache-rb-create',
         'create managedclusterviews view-precache-job',
-        'create managedclusterviews view-precache-progress',
       ],
     },
     {
@@ -140,7 +140,7 @@ describe('what a step writes', () => {
     {
       name: 'a lost job: its view and its action anew',
       states: { current: 'Starting', stored: 'Starting' },
-      spoke: { jobView: buildView({ kind: 'absent' }), progressView: buildView({ kind: 'absent' }), actions: allExecuted() },
+      spoke: { jobView: buildView({ kind: 'absent' }), actions: allExecuted() },
       writes: [
         'delete managedclusterviews view-precache-job view-uid',
         'delete managedclusteractions precache-job-create action-uid',
@@ -150,13 +150,13 @@ describe('what a step writes', () => {
     {
       name: 'active: nothing',
       states: { current: 'Active', stored: 'Active' },
-      spoke: { jobView: buildView(foundJob({ active: 1 })), progressView: buildView({ kind: 'pending' }), actions: executed },
+      spoke: { jobView: buildView(foundJob({ active: 1 })), actions: executed },
       writes: [],
     },
     {
       name: 'active without its view: a new one, and no job',
       states: { current: 'Active', stored: 'Active' },
-      spoke: { progressView: buildView({ kind: 'pending' }) },
+      spoke: {},
       writes: ['create managedclusterviews view-precache-job'],
     },
     {
@@ -326,7 +326,7 @@ describe('when a step wants to be looked at again', () => {
       ...allExecuted(),
       ['precache-rb-create', buildAction({ outcome: 'failed', retries: 1, completedAt: now - 60_000 })] as const,
     ]);
-    const views = { jobView: buildView(foundJob({ active: 1 })), progressView: buildView({ kind: 'absent' }) };
+    const views = { jobView: buildView(foundJob({ active: 1 })) };
     const { writes, outcome } = await step({ current: 'Active', stored: 'Active' }, { actions, ...views });
     expect(outcome.state).toBe('Active');
     expect(writes).toEqual([
@@ -382,7 +382,7 @@ describe('a spoke whose annotations cannot be used', () => {
 });
 
 test('a job without a pod is looked at again when that is to be told', async () => {
-  const views = { jobView: buildView(foundJob({}), { createdAt: now - 10_000 }), progressView: buildView({ kind: 'absent' }) };
+  const views = { jobView: buildView(foundJob({}), { createdAt: now - 10_000 }) };
   const { outcome } = await step({ current: 'Starting', stored: 'Starting' }, { actions: allExecuted(), ...views });
   expect(outcome.wakeAt).toBe(now + 20_000);
 });
@@ -392,8 +392,8 @@ function allExecuted(profile: 'talm' | 'least-privilege' = 'least-privilege') {
   return new Map(names.map((name) => [`precache-${name}-create`, buildAction()]));
 }
 
-function withoutBinding() {
+function withoutRights() {
   const actions = allExecuted();
-  actions.delete('precache-rb-create');
+  for (const name of ['role', 'rb']) actions.delete(`precache-${name}-create`);
   return actions;
 }

@@ -21,13 +21,12 @@ const report = { phase: 'pulling', imagesDone: 1, imagesTotal: 2, bytesDone: 1, 
 const results = [
   {
     kind: 'Job',
-    metadata: { name: 'pre-cache', namespace: 'openshift-talo-pre-cache' },
+    metadata: {
+      name: 'pre-cache',
+      namespace: 'openshift-talo-pre-cache',
+      annotations: { 'flotilla.io/progress': JSON.stringify(report) },
+    },
     status: { active: 1, conditions: [{ type: 'Failed', status: 'True', reason: 'x', message: 'y' }] },
-  },
-  {
-    kind: 'ConfigMap',
-    metadata: { name: 'pre-cache-progress', namespace: 'openshift-talo-pre-cache' },
-    data: { progress: JSON.stringify(report) },
   },
   { kind: 'Namespace', metadata: { name: 'openshift-talo-pre-cache', annotations: {} }, status: {} },
 ] as const;
@@ -80,8 +79,14 @@ const ofWork = {
   resourceStatus: {
     manifests: [
       ofManifest('Namespace', 'openshift-talo-pre-cache', marks),
-      ofManifest('Job', 'pre-cache', { ...marks, attempt: 'a.0', active: 1, failed: 'True', reason: 'x', message: 'y' }),
-      ofManifest('ConfigMap', 'pre-cache-progress', { progress: JSON.stringify(report) }),
+      ofManifest('Job', 'pre-cache', {
+        attempt: 'a.0',
+        active: 1,
+        failed: 'True',
+        reason: 'x',
+        message: 'y',
+        progress: JSON.stringify(report),
+      }),
     ],
   },
 };

@@ -2,8 +2,9 @@
 import { type KubeObject, Label } from '@flotilla/api';
 import type { ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 import type { PullerReport } from '@flotilla/api/ran';
-import { readAnswer, readReport } from './actions/observe.ts';
+import { readAnswer } from './actions/observe.ts';
 import type { SpokeJobCaches } from './port/caches.ts';
+import { reportOf } from './port/report.ts';
 import type { SpokeJobNames } from './port/workload.ts';
 import { readWorkReport } from './work/observe.ts';
 
@@ -38,9 +39,9 @@ const NEWS: readonly Told[] = [{ kind: 'news' }];
 
 const progressOf = (report: PullerReport | undefined): readonly Told[] => (report ? [{ kind: 'progress', report }] : []);
 
-function ofView(view: ManagedClusterView, { views: { progress } }: SpokeJobNames): readonly Told[] {
-  if (view.metadata.name === progress?.name) return progressOf(readReport(readAnswer(view, progress.target)));
-  return view.status?.conditions ? NEWS : [];
+function ofView(view: ManagedClusterView, { views: { job } }: SpokeJobNames): readonly Told[] {
+  if (!view.status?.conditions) return [];
+  return view.metadata.name === job.name ? [...progressOf(reportOf(readAnswer(view, job.target))), ...NEWS] : NEWS;
 }
 
 /** Actions whose end moves a spoke on are told; the end of the others is seen when these end. */

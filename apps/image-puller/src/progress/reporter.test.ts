@@ -35,7 +35,7 @@ class StepClock implements Clock {
 
 const image: WantedImage = { digest: 'a', pullSpecs: [], layers: [{ digest: 'layer', size: 1_000 }] };
 
-function start(configMap: (text: string, signal: AbortSignal) => Promise<void>, configMapMs = 3_000) {
+function start(job: (text: string, signal: AbortSignal) => Promise<void>, jobMs = 3_000) {
   const clock = new StepClock();
   const progress = new Progress(() => clock.now());
   progress.expect([image], 0);
@@ -44,10 +44,10 @@ function start(configMap: (text: string, signal: AbortSignal) => Promise<void>, 
   const sinks = {
     line: (text: string) => void lines.push(text),
     terminationMessage: async (text: string) => void termination.push(text),
-    configMap,
+    job,
   };
   const logger = createLogger({ name: 'test', level: 'silent' });
-  const reporter = new Reporter({ report: () => progress.report(), sinks, configMapMs, clock, logger });
+  const reporter = new Reporter({ report: () => progress.report(), sinks, jobMs, clock, logger });
   reporter.start();
   return { clock, progress, lines, termination, reporter };
 }

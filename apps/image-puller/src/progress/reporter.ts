@@ -16,21 +16,21 @@ export interface ReportSinks {
   line(text: string): void;
   /** The pod's termination message. */
   terminationMessage(text: string): Promise<void>;
-  /** ConfigMap `pre-cache-progress`; absent when switched off or outside a cluster. */
-  configMap?: ((text: string, signal: AbortSignal) => Promise<void>) | undefined;
+  /** An annotation of the Job; absent when switched off or outside a cluster. */
+  job?: ((text: string, signal: AbortSignal) => Promise<void>) | undefined;
 }
 
 /** What a reporter reads, and whom it tells. */
 export interface ReporterOptions {
   readonly report: () => PullerReport;
   readonly sinks: ReportSinks;
-  /** Between two writes of the ConfigMap, milliseconds: where the hub reads it back, each is a write there too. */
-  readonly configMapMs: number;
+  /** Between two writes to the Job, milliseconds: where the hub reads it back, each is a write there too. */
+  readonly jobMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** Prints the report once a second and writes it to the ConfigMap every few, when it changed. Never fails the pull. */
+/** Prints the report once a second and writes it to the Job every few, when it changed. Never fails the pull. */
 export class Reporter {
   readonly #options: ReporterOptions;
   #timer: Disposable | undefined;
@@ -70,8 +70,8 @@ export class Reporter {
   #tick(): void {
     const report = this.#options.report();
     this.#options.sinks.line(JSON.stringify(report));
-    const { clock, configMapMs } = this.#options;
-    if (this.#writing || clock.now() - this.#writtenAt < configMapMs) return;
+    const { clock, jobMs } = this.#options;
+    if (this.#writing || clock.now() - this.#writtenAt < jobMs) return;
     this.#writing = this.#write(report, WRITE_MS, this.#stopWriting.signal).finally(() => {
       this.#writing = undefined;
     });
@@ -81,11 +81,11 @@ export class Reporter {
     const { sinks, clock, logger } = this.#options;
     const { at: _, ...content } = report;
     const text = JSON.stringify(content);
-    if (!sinks.configMap || text === this.#written) return;
+    if (!sinks.job || text === this.#written) return;
     this.#writtenAt = clock.now();
     const deadline = AbortSignal.timeout(timeoutMs);
     try {
-      await sinks.configMap(JSON.stringify(report), stop ? AbortSignal.any([stop, deadline]) : deadline);
+      await sinks.job(JSON.stringify(report), stop ? AbortSignal.any([stop, deadline]) : deadline);
       this.#written = text;
     } catch (error) {
       if (!stop?.aborted) logger.warn({ err: errorMessage(error) }, 'Writing progress failed');

@@ -7,7 +7,6 @@ export const SpokeName = {
   container: 'pre-cache-container',
   serviceAccount: 'pre-cache-agent',
   specConfigMap: 'pre-cache-spec',
-  progressConfigMap: 'pre-cache-progress',
   clusterRoleBinding: 'pre-cache-crb',
   role: 'pre-cache-agent',
   roleBinding: 'pre-cache-agent',
@@ -33,7 +32,6 @@ export type PrecacheAction = (typeof PrecacheAction)[keyof typeof PrecacheAction
 export const PrecacheView = {
   namespace: 'view-precache-namespace',
   job: 'view-precache-job',
-  progress: 'view-precache-progress',
 } as const;
 export type PrecacheView = (typeof PrecacheView)[keyof typeof PrecacheView];
 

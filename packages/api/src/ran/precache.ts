@@ -31,8 +31,8 @@ export const PullerPhase = z.enum(['listing', 'checking-space', 'pulling', 'done
 export type PullerPhase = z.output<typeof PullerPhase>;
 
 /**
- * What the puller prints once a second, writes to ConfigMap `pre-cache-progress` (key `progress`, as JSON) and leaves as
- * its termination message.
+ * What the puller prints once a second, writes into annotation `flotilla.io/progress` of its Job as JSON, and leaves as its
+ * termination message.
  */
 export const PullerReport = z.object({
   phase: PullerPhase,

@@ -4,7 +4,8 @@ import { actionObject, agentCondition, clusterObject, UPGRADE, viewObject } from
 import { precacheNames } from '../../precache/job.ts';
 import { trimChild } from '../../reconcilers/cluster-group-upgrade/observe.ts';
 import type { Answer } from '../port/port.ts';
-import { type CachedSpoke, observeActions, readAnswer, readReport, trimAction, trimView } from './observe.ts';
+import { reportOf } from '../port/report.ts';
+import { type CachedSpoke, observeActions, readAnswer, trimAction, trimView } from './observe.ts';
 
 const processing = (status: 'True' | 'False', reason: string, message = '') => ({
   conditions: [agentCondition('Processing', status, reason, message)],
@@ -126,13 +127,12 @@ describe('readAnswer follows spec/ocm 1.12', () => {
         annotations: Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`key-${i}`, 'x'.repeat(50)])),
       },
       spec: { filler: 'x'.repeat(500_000) },
-      data: { progress: 'x'.repeat(500_000) },
     };
     expect(JSON.stringify(trimView(viewObject('view-precache-job', getting(hostile)))).length).toBeLessThan(1000);
   });
 });
 
-describe('readReport', () => {
+describe('the report on a Job', () => {
   const report = {
     phase: 'pulling',
     imagesDone: 1,
@@ -143,16 +143,12 @@ describe('readReport', () => {
     at: '2026-01-01T00:00:00Z',
   };
   const answer = (progress: unknown): Answer => {
-    const map = { kind: 'ConfigMap', metadata: { name: 'pre-cache-progress', namespace: 'openshift-talo-pre-cache' }, data: { progress } };
-    return readAnswer(trimView(viewObject('view-precache-progress', getting(map))), {
-      kind: 'ConfigMap',
-      name: 'pre-cache-progress',
-      namespace: 'openshift-talo-pre-cache',
-    });
+    const reported = { ...job, metadata: { ...job.metadata, annotations: { 'flotilla.io/progress': progress } } };
+    return readAnswer(trimView(viewObject('view-precache-job', getting(reported))), precacheNames.views.job.target);
   };
 
   test('reads a report', () =>
-    expect(readReport(answer(JSON.stringify(report)))).toMatchObject({ imagesDone: 1, imagesTotal: 12, bytesPerSecond: 5 }));
+    expect(reportOf(answer(JSON.stringify(report)))).toMatchObject({ imagesDone: 1, imagesTotal: 12, bytesPerSecond: 5 }));
 
   test.each([
     { name: 'no JSON', text: '{"phase":' },
@@ -166,11 +162,11 @@ describe('readReport', () => {
     { name: 'more than 64 KiB', text: JSON.stringify({ ...report, message: 'x'.repeat(70_000) }) },
     { name: 'deep nesting', text: '['.repeat(30_000) },
     { name: 'no text at all', text: 7 },
-  ])('$name is no report', ({ text }) => expect(readReport(answer(text))).toBeUndefined());
+  ])('$name is no report', ({ text }) => expect(reportOf(answer(text))).toBeUndefined());
 
   test('an answer that is not there is no report', () => {
-    for (const kind of ['pending', 'absent'] as const) expect(readReport({ kind })).toBeUndefined();
-    expect(readReport(undefined)).toBeUndefined();
+    for (const kind of ['pending', 'absent'] as const) expect(reportOf({ kind })).toBeUndefined();
+    expect(reportOf(undefined)).toBeUndefined();
   });
 });
 

@@ -3,13 +3,12 @@
 import { Annotation, Label } from '@flotilla/api';
 import { JobStatus } from '@flotilla/api/core';
 import type { ManagedCluster, ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
-import type { PullerReport } from '@flotilla/api/ran';
 import type { ActionOutcome } from '@flotilla/rollout';
 import { countOf, isAvailable, observeOutcome, readViewAnswer, type ViewTarget } from '@flotilla/rollout';
 import { z } from 'zod';
 import type { Answer, Failure, Sight, SpokeObservation } from '../port/port.ts';
 import { isRefusal, RETRY_BUDGET } from '../port/refusals.ts';
-import { parseReport, trimText } from '../port/report.ts';
+import { reportOf, trimText } from '../port/report.ts';
 import type { SpokeJobNames, ViewDefinition } from '../port/workload.ts';
 import { ActionAnnotation } from './hub-objects.ts';
 
@@ -45,7 +44,6 @@ export interface ActionsSpoke {
   readonly available: boolean;
   readonly namespaceView: ViewObservation | undefined;
   readonly jobView: ViewObservation | undefined;
-  readonly progressView: ViewObservation | undefined;
   readonly actions: ReadonlyMap<string, ActionObservation>;
   /** What all of it was read from; default: nothing. */
   readonly cached?: Pick<CachedSpoke, 'views' | 'actions'>;
@@ -64,14 +62,13 @@ const ViewedObject = z.object({
     annotations: z.record(z.string(), z.string()).optional(),
   }),
   status: z.unknown().optional(),
-  data: z.record(z.string(), z.string()).nullish(),
 });
 
 /** The same of an answer that may not say whose it is. */
 const AnyObject = ViewedObject.partial().extend({ metadata: ViewedObject.shape.metadata.partial().optional() });
 
-/** Whose an object on a spoke is, and what it was made for. */
-const KEPT_ANNOTATIONS = [Annotation.upgradeUid, Annotation.specDigest];
+/** Whose an object on a spoke is, what it was made for, and how far it is. */
+const KEPT_ANNOTATIONS = [Annotation.upgradeUid, Annotation.specDigest, Annotation.progress];
 /** Longer ones are not the hub's. */
 const MAX_MARK = 256;
 
@@ -79,16 +76,15 @@ const MAX_MARK = 256;
 export function trimView(view: ManagedClusterView): ManagedClusterView {
   const parsed = AnyObject.safeParse(view.status?.result);
   if (!parsed.success) return { ...view, ...(view.status && { status: { conditions: view.status.conditions, result: undefined } }) };
-  const { kind, metadata, status, data } = parsed.data;
+  const { kind, metadata, status } = parsed.data;
   const kept = KEPT_ANNOTATIONS.flatMap((name) => {
     const value = metadata?.annotations?.[name];
-    return value === undefined ? [] : [[name, value.slice(0, MAX_MARK)]];
+    return value === undefined ? [] : [[name, name === Annotation.progress ? trimText(value) : value.slice(0, MAX_MARK)]];
   });
   const trimmed = {
     kind,
     metadata: { ...metadata, annotations: kept.length > 0 ? Object.fromEntries(kept) : undefined },
     status: kind === 'Job' || kind === undefined ? trimJobStatus(status) : undefined,
-    data: kind === 'ConfigMap' ? { progress: trimText(data?.progress ?? '') } : undefined,
   };
   return { ...view, status: { conditions: view.status?.conditions, result: trimmed } };
 }
@@ -133,7 +129,6 @@ export function observeActions(names: SpokeJobNames, upgradeUid: string, { clust
     available: isAvailable(cluster),
     namespaceView: view(names.views.namespace),
     jobView: view(names.views.job),
-    progressView: view(names.views.progress),
     actions: new Map(actions.map((action) => [action.metadata.name, observeAction(upgradeUid, action)])),
     cached: { views, actions },
   };
@@ -141,8 +136,8 @@ export function observeActions(names: SpokeJobNames, upgradeUid: string, { clust
 
 /** What they come to, in the words of the port. */
 export function toObservation({ actions: { createJob } }: Pick<SpokeJobNames, 'actions'>, seen: ActionsSpoke): SpokeObservation {
-  const { available, namespaceView, jobView, progressView, actions } = seen;
-  const views = [namespaceView, jobView, progressView].filter((view) => view?.ours === true);
+  const { available, namespaceView, jobView, actions } = seen;
+  const views = [namespaceView, jobView].filter((view) => view?.ours === true);
   const objects = [...views, ...[...actions.values()].filter(({ ours }) => ours)];
   const answer = jobView?.ours ? jobView.answer : undefined;
   const made = answer?.kind === 'found' ? answer.object.metadata.annotations?.[Annotation.specDigest] : undefined;
@@ -154,7 +149,7 @@ export function toObservation({ actions: { createJob } }: Pick<SpokeJobNames, 'a
     digests: [...objects.map((object) => object?.digest), made].filter((digest) => digest !== undefined),
     namespace: sightOf(namespaceView),
     job: sightOf(jobView),
-    report: readReport(progressView?.answer),
+    report: reportOf(answer),
     failure: failureOf(actions),
     losses: actions.get(createJob)?.refusals ?? 0,
     note: namespaceView?.fallback && `${namespaceView.fallback}; going on by actions and views`,
@@ -205,7 +200,3 @@ function observeAction(upgradeUid: string, action: ManagedClusterAction): Action
     digest: annotations?.[Annotation.specDigest],
   };
 }
-
-/** The puller's report in an answer about its ConfigMap; undefined when there is none or it is malformed. */
-export const readReport = (answer: Answer | undefined): PullerReport | undefined =>
-  answer?.kind === 'found' ? parseReport(answer.object.data?.progress ?? '') : undefined;

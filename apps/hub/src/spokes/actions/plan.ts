@@ -134,17 +134,13 @@ export class ActionsEffects implements SpokeEffects {
     this.create(ManagedClusterView, this.view(this.names.views.job, this.task.workload.jobViewSeconds));
   }
 
-  /** Views of the job and of its progress, once the job is there: a view created earlier answers `not found` and is then blind for an interval. */
+  /** The view of the job, once the job is there: one created earlier answers `not found` and is then blind for an interval. */
   watch(): void {
-    const { jobView, progressView, actions } = this.spoke;
-    const { progressViewSeconds } = this.task.workload;
-    const { views } = this.names;
+    const { jobView, actions } = this.spoke;
     // A spoke that is Active has its job, whether or not the action is still there to say so.
     const created = this.state === 'Active' || actions.get(this.names.actions.createJob)?.outcome === 'executed';
     if (!created) return;
     if (!jobView?.ours) this.watchJob();
-    if (views.progress && progressViewSeconds !== undefined && !progressView?.ours)
-      this.create(ManagedClusterView, this.view(views.progress, progressViewSeconds));
     this.retryAfterJob();
   }
 
@@ -162,10 +158,10 @@ export class ActionsEffects implements SpokeEffects {
 
   /** Deletes the spoke's namespace first: as long as hub objects are left, it is known that the spoke is not clean. */
   remove(): void {
-    const { namespaceView, jobView, progressView } = this.spoke;
+    const { namespaceView, jobView } = this.spoke;
     if (!this.anythingLeft()) return;
     const deletions = this.deleteOnSpoke();
-    const isViewed = [namespaceView, jobView, progressView].some((view) => view?.ours);
+    const isViewed = [namespaceView, jobView].some((view) => view?.ours);
     // Whoever keeps the hub tidy removes actions that have ended, failed ones too: a view is what stays.
     if (deletions.includes('open') && !isViewed) this.look();
     if (!deletions.includes('open') && isViewed) this.deleteAll(ManagedClusterView);
@@ -211,14 +207,13 @@ export class ActionsEffects implements SpokeEffects {
     const rest = [
       [views.namespace, this.spoke.namespaceView],
       [views.job, this.spoke.jobView],
-      [views.progress, this.spoke.progressView],
     ] as const;
-    for (const [definition, view] of rest) if (definition && view?.ours) this.delete(ManagedClusterView, definition.name, view.uid);
+    for (const [definition, view] of rest) if (view?.ours) this.delete(ManagedClusterView, definition.name, view.uid);
   }
 
   private anythingLeft(): boolean {
-    const { namespaceView, jobView, progressView, actions } = this.spoke;
-    return [namespaceView, jobView, progressView, ...actions.values()].some((object) => object?.ours);
+    const { namespaceView, jobView, actions } = this.spoke;
+    return [namespaceView, jobView, ...actions.values()].some((object) => object?.ours);
   }
 
   /**

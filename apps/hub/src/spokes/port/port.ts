@@ -14,7 +14,6 @@ export interface SpokeObject {
     readonly annotations?: Readonly<Record<string, string>> | undefined;
   };
   readonly status?: unknown;
-  readonly data?: Readonly<Record<string, string>> | null | undefined;
 }
 
 /** What is known of one object: `found`, `absent`, `unknown`, or still `pending`. */

@@ -30,7 +30,7 @@ export interface SpokeJobNames {
   readonly manifestWork: string;
   /** Actions that every kind of job has. */
   readonly actions: { readonly deleteNamespace: string; readonly deleteClusterRoleBinding: string; readonly createJob: string };
-  readonly views: { readonly namespace: ViewDefinition; readonly job: ViewDefinition; readonly progress?: ViewDefinition };
+  readonly views: { readonly namespace: ViewDefinition; readonly job: ViewDefinition };
 }
 
 /** What is done on one spoke. */
@@ -41,8 +41,6 @@ export interface Workload {
   readonly deletions: readonly string[];
   /** Seconds between the agent's polls of the job. */
   readonly jobViewSeconds: number;
-  /** Seconds between its polls of the progress; absent when there is none to see. */
-  readonly progressViewSeconds: number | undefined;
   /** Milliseconds the hub waits for a verdict, from the spoke's first view on, or from the request while there can be none. */
   readonly patienceMs: number;
   /** Why nothing may be put on this spoke: what somebody has to mend. A job that is there goes on. */
@@ -54,6 +52,5 @@ export const cleaningOf = (deletions: readonly string[]): Workload => ({
   manifests: () => [],
   deletions,
   jobViewSeconds: 0,
-  progressViewSeconds: undefined,
   patienceMs: 0,
 });

@@ -14,7 +14,7 @@ export const Value = {
   verdict: 'verdict',
   reason: 'reason',
   message: 'message',
-  /** The puller's report, as JSON. */
+  /** The puller's report, as JSON: from the read that has the verdict, and in no manifest of its own. */
   progress: 'progress',
 } as const;
 
@@ -35,10 +35,7 @@ const IDENTITY = { [Value.attempt]: annotation(Annotation.attempt) };
  */
 const verdict = (field: string): string => `.status.conditions[0].${field}`;
 
-/**
- * Rules by kind: the namespace, the Job, and the ConfigMap of the puller's progress. Nothing that decides nothing: every value costs the hub
- * with every write of the agent, and each change of one is a write.
- */
+/** Rules by kind. Nothing that decides nothing: every value costs the hub with every write of the agent, and each change of one is a write. */
 export const FEEDBACK = {
   namespace: rule({ ...IDENTITY, [Value.leaving]: '.metadata.deletionTimestamp' }),
   job: rule({
@@ -48,6 +45,6 @@ export const FEEDBACK = {
     [Value.verdict]: verdict('type'),
     [Value.reason]: verdict('reason'),
     [Value.message]: verdict('message'),
+    [Value.progress]: annotation(Annotation.progress),
   }),
-  progress: rule({ [Value.progress]: '.data.progress' }),
 };

@@ -21,9 +21,7 @@ const manifestsOf = (profile: JobProfile) =>
   });
 const place = { job: { work: 'precache', names: precacheNames }, upgrade: UPGRADE, cluster: 'spoke', digest: 'd1' };
 const build = (profile: JobProfile = 'least-privilege', losses = 0) =>
-  ManifestWork.schema.parse(
-    buildJobWork(place, { manifests: manifestsOf(profile), attempt: { id: 'a1', losses }, reportsProgress: profile !== 'talm' }),
-  );
+  ManifestWork.schema.parse(buildJobWork(place, { manifests: manifestsOf(profile), attempt: { id: 'a1', losses } }));
 const manifestsIn = ({ spec }: ManifestWork) =>
   spec?.workload?.manifests?.map((each) => each as { kind: string; metadata: Metadata }) ?? [];
 interface Metadata {
@@ -42,7 +40,7 @@ describe('the work of a pre-cache', () => {
   test.each([
     {
       profile: 'least-privilege',
-      kinds: ['Namespace', 'ServiceAccount', 'Role', 'ConfigMap', 'Job', 'RoleBinding', 'ConfigMap'],
+      kinds: ['Namespace', 'ServiceAccount', 'ConfigMap', 'Job', 'Role', 'RoleBinding'],
     },
     { profile: 'talm', kinds: ['Namespace', 'ServiceAccount', 'ClusterRoleBinding', 'ConfigMap', 'Job'] },
   ] as const)('profile $profile: what the job needs, the job, what it does without', ({ profile, kinds }) =>
@@ -58,7 +56,7 @@ describe('the work of a pre-cache', () => {
     const strategies = Object.fromEntries(
       work.spec?.manifestConfigs?.map(({ resourceIdentifier, updateStrategy }) => [resourceIdentifier.name, updateStrategy?.type]) ?? [],
     );
-    expect(strategies).toEqual({ 'openshift-talo-pre-cache': 'CreateOnly', 'pre-cache': 'CreateOnly', 'pre-cache-progress': 'ReadOnly' });
+    expect(strategies).toEqual({ 'openshift-talo-pre-cache': 'CreateOnly', 'pre-cache': 'CreateOnly' });
   });
 
   test('the verdict and whose it is are read back together', () => {
@@ -74,11 +72,12 @@ describe('the work of a pre-cache', () => {
       verdict: '.status.conditions[0].type',
       reason: '.status.conditions[0].reason',
       message: '.status.conditions[0].message',
+      progress: '.metadata.annotations.flotilla\\.io/progress',
     });
   });
 
   test('frozen, every object is left as it is', () => {
-    const configs = frozenConfigs(precacheNames, manifestsOf('least-privilege'));
+    const configs = frozenConfigs(manifestsOf('least-privilege'));
     expect(configs.map(({ resourceIdentifier }) => resourceIdentifier.name)).toEqual(
       expect.arrayContaining(manifestsIn(build()).map(({ metadata }) => metadata.name)),
     );

@@ -4,7 +4,7 @@ import { type ManifestConfig, ManifestWork, WORK_FINALIZER } from '@flotilla/api
 import { workLabels } from '@flotilla/rollout';
 import { ActionAnnotation } from '../actions/hub-objects.ts';
 import type { ObjectPlace } from '../port/port.ts';
-import type { SpokeJobNames, SpokeManifest } from '../port/workload.ts';
+import type { SpokeManifest } from '../port/workload.ts';
 import { FEEDBACK } from './feedback.ts';
 
 type Template = SpokeManifest['template'];
@@ -21,8 +21,6 @@ export interface Attempt {
 export interface JobWork {
   readonly manifests: readonly SpokeManifest[];
   readonly attempt: Attempt;
-  /** Read back how far the job is, by ConfigMap; default: its Job alone. */
-  readonly reportsProgress?: boolean;
 }
 
 const FROZEN = 'flotilla.io/frozen';
@@ -58,33 +56,23 @@ export function buildJobWork(place: ObjectPlace, work: JobWork): KubeObject {
 }
 
 /** `spec` of the work: the manifests in the order in which they are needed, and what is read back. */
-export function workSpec(place: ObjectPlace, { manifests, attempt, reportsProgress = false }: JobWork): Record<string, unknown> {
+export function workSpec(place: ObjectPlace, { manifests, attempt }: JobWork): Record<string, unknown> {
   // What the job does without comes after it.
   const ordered = [...manifests.filter(({ afterJob }) => !afterJob), ...manifests.filter(({ afterJob }) => afterJob)];
   const templates = ordered.map(({ template }) => marked(template, place, attempt));
-  const progress = reportsProgress ? progressTemplates(place.job.names) : [];
   return {
-    workload: { manifests: [...templates, ...progress] },
+    workload: { manifests: templates },
     deleteOption: { propagationPolicy: 'Foreground' },
-    manifestConfigs: [
-      ...templates.flatMap(configOf),
-      ...progress.map((template) => ({ ...readOnly(template), feedbackRules: FEEDBACK.progress })),
-    ],
+    manifestConfigs: templates.flatMap(configOf),
   };
 }
-
-/** What the puller makes and nobody else: it is read, never written. */
-const progressTemplates = ({ views: { progress } }: Pick<SpokeJobNames, 'views'>): Template[] =>
-  progress
-    ? [{ apiVersion: 'v1', kind: progress.target.kind, metadata: { name: progress.target.name, namespace: progress.target.namespace } }]
-    : [];
 
 /**
  * Options under which agents leave the objects as they are, and still remove them with the work: nothing of a job that has ended is made
  * again, not even by an agent that was away.
  */
-export const frozenConfigs = (names: Pick<SpokeJobNames, 'views'>, manifests: readonly SpokeManifest[]): ManifestConfig[] =>
-  [...manifests.map(({ template }) => template), ...progressTemplates(names)].map(readOnly);
+export const frozenConfigs = (manifests: readonly SpokeManifest[]): ManifestConfig[] =>
+  manifests.map(({ template }) => ({ resourceIdentifier: identify(template), updateStrategy: { type: 'ReadOnly' } }));
 
 /** Whose an object is stands on it: the namespace's and the Job's first creator, for neither is ever changed by a later one. */
 function marked(template: Template, { upgrade, digest }: ObjectPlace, attempt: Attempt): Template {
@@ -107,8 +95,6 @@ function configOf(template: Template): ManifestConfig[] {
   if (template.kind === 'Job') return [{ resourceIdentifier, updateStrategy, feedbackRules: FEEDBACK.job, feedbackScrapeType: 'Watch' }];
   return [];
 }
-
-const readOnly = (template: Template): ManifestConfig => ({ resourceIdentifier: identify(template), updateStrategy: { type: 'ReadOnly' } });
 
 /** Every kind that jobs are made of has a regular plural. */
 function identify({ apiVersion, kind, metadata }: Template): ManifestConfig['resourceIdentifier'] {

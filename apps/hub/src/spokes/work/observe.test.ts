@@ -32,21 +32,20 @@ const refused = (text: string): WorkCase => ({
   job: { applied: 'False', appliedMessage: `Failed to apply manifest: ${text}`, available: 'False' },
 });
 const DENIED = 'admission webhook "policy.test" denied the request: no';
-const report = (parts: Partial<PullerReport>): WorkCase['progress'] =>
-  there({
-    progress: JSON.stringify(
-      PullerReport.parse({
-        phase: 'pulling',
-        imagesDone: 1,
-        imagesTotal: 2,
-        bytesDone: 3,
-        bytesTotal: 4,
-        bytesPerSecond: 5,
-        at: '2026-01-01T00:00:00Z',
-        ...parts,
-      }),
-    ),
-  });
+const report = (parts: Partial<PullerReport>): Values => ({
+  progress: JSON.stringify(
+    PullerReport.parse({
+      phase: 'pulling',
+      imagesDone: 1,
+      imagesTotal: 2,
+      bytesDone: 3,
+      bytesTotal: 4,
+      bytesPerSecond: 5,
+      at: '2026-01-01T00:00:00Z',
+      ...parts,
+    }),
+  ),
+});
 
 interface Row {
   readonly name: string;
@@ -200,10 +199,7 @@ const rows: Row[] = [
   {
     name: 'a job that failed, and a puller that says why',
     from: 'Active',
-    work: {
-      ...job({ verdict: 'Failed', reason: 'BackoffLimitExceeded', message: 'limit' }),
-      progress: report({ message: 'images are missing' }),
-    },
+    work: job({ verdict: 'Failed', reason: 'BackoffLimitExceeded', message: 'limit', ...report({ message: 'images are missing' }) }),
     to: 'UnrecoverableError',
     message: 'images are missing',
   },
@@ -318,9 +314,10 @@ describe('what a work means', () => {
 
   test('how far the puller is counts in a namespace of ours alone', () => {
     const progress = report({ imagesDone: 1 });
-    expect(observe({ work: { ...job({ active: 1 }), progress } }).report).toMatchObject({ imagesDone: 1, bytesPerSecond: 5 });
-    expect(observe({ work: { namespace: there({}), progress } }).report).toBeUndefined();
-    expect(observe({ work: { ...begun, progress: there({ progress: 'no JSON' }) } }).report).toBeUndefined();
+    expect(observe({ work: job({ active: 1, ...progress }) }).report).toMatchObject({ imagesDone: 1, bytesPerSecond: 5 });
+    expect(observe({ work: { ...job(progress), namespace: there({}) } }).report).toBeUndefined();
+    expect(observe({ work: { ...begun, job: there({ attempt: 'other.0', ...progress }) } }).report).toBeUndefined();
+    expect(observe({ work: job({ progress: 'no JSON' }) }).report).toBeUndefined();
   });
 
   test.each([

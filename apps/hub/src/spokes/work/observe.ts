@@ -14,7 +14,7 @@ import { ActionAnnotation } from '../actions/hub-objects.ts';
 import { createdAt, isAnswered, isLeaving } from '../port/ending-work.ts';
 import type { Answer, Failure, Sight, SpokeObservation } from '../port/port.ts';
 import { isRefusal } from '../port/refusals.ts';
-import { parseReport, trimText } from '../port/report.ts';
+import { reportOf, trimText } from '../port/report.ts';
 import type { SpokeJobNames } from '../port/workload.ts';
 import { Value } from './feedback.ts';
 import { isFrozen } from './manifest-work.ts';
@@ -46,7 +46,7 @@ const MAX_MANIFESTS = 32;
 function trimManifest({ resourceMeta, conditions, statusFeedback }: ManifestStatus): ManifestStatus {
   const isReadBack = (statusFeedback?.values ?? []).length > 0 || findCondition(conditions, WORK_APPLIED)?.status === 'False';
   // Of what is applied and not read back nothing decides anything.
-  if (!isReadBack && !['Namespace', 'Job', 'ConfigMap'].includes(resourceMeta.kind ?? '')) return { resourceMeta, conditions: [] };
+  if (!isReadBack && !['Namespace', 'Job'].includes(resourceMeta.kind ?? '')) return { resourceMeta, conditions: [] };
   return {
     resourceMeta,
     conditions,
@@ -73,7 +73,7 @@ export function observeWork(names: SpokeJobNames, { cluster, work, other, isClea
     digests: here ? [...digestsOf(here), ...(job === FOREIGN ? [OTHER_JOB] : [])] : [],
     namespace,
     job: job === FOREIGN ? undefined : job,
-    report: here && isOwn ? reportOf(here, names) : undefined,
+    report: isOwn && job !== FOREIGN ? reportOf(job?.answer) : undefined,
     failure: here && failureOf(here, now),
     losses: here ? lossesOf(here) : 0,
     isAnswered: here !== undefined && isAnswered(here),
@@ -181,7 +181,8 @@ function jobSight(work: ManifestWork, { job, namespace }: SpokeJobNames): Sight 
   if (seen.kind === 'pending') return undefined;
   if (seen.kind !== 'read') return { since, answer: seen };
   if (!isOfAttempt(work, seen.values)) return FOREIGN;
-  const metadata = { name: job, namespace, annotations: marksOf(work) };
+  const progress = String(seen.values.get(Value.progress) ?? '');
+  const metadata = { name: job, namespace, annotations: { ...marksOf(work), [Annotation.progress]: progress } };
   return { since, answer: { kind: 'found', object: { kind: 'Job', metadata, status: jobStatus(seen.values) } } };
 }
 
@@ -202,13 +203,8 @@ function jobStatus(values: Values): Record<string, unknown> {
 
 /** What the puller said last by a work, as far as it is this attempt's. */
 export function readWorkReport(work: ManifestWork, names: SpokeJobNames): PullerReport | undefined {
-  return isLive(work) && isOurs(namespaceSight(work, names)) ? reportOf(work, names) : undefined;
-}
-
-function reportOf(work: ManifestWork, { views: { progress } }: SpokeJobNames) {
-  if (!progress) return undefined;
-  const seen = read(work, manifestOf(work, progress.target.kind, progress.target.name));
-  return seen.kind === 'read' ? parseReport(String(seen.values.get(Value.progress) ?? '')) : undefined;
+  const job = isLive(work) && isOurs(namespaceSight(work, names)) ? jobSight(work, names) : undefined;
+  return job === FOREIGN ? undefined : reportOf(job?.answer);
 }
 
 /** What the agent could not apply and goes on trying; it says so as long as that lasts. */

@@ -140,14 +140,12 @@ export class WorkEffects implements SpokeEffects {
   }
 
   #build(attempt: Attempt): BuiltWork {
-    const { workload } = this.#task;
-    const manifests = workload.manifests();
-    const parts = { manifests, attempt, reportsProgress: workload.progressViewSeconds !== undefined };
+    const parts = { manifests: this.#task.workload.manifests(), attempt };
     return { ...buildJobWork(this.#task, parts), spec: workSpec(this.#task, parts) };
   }
 
   #freeze(work: ManifestWork): void {
-    const manifestConfigs = frozenConfigs(this.#task.job.names, this.#task.workload.manifests());
+    const manifestConfigs = frozenConfigs(this.#task.workload.manifests());
     this.#patch(work, { metadata: { annotations: frozenMark }, spec: { manifestConfigs } });
   }
 

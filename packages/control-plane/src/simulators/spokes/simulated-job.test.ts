@@ -57,7 +57,6 @@ function spokeAt(faults: SpokeFaults, fails = false) {
         faults,
         isHeld: () => faults.jobsHeld ?? false,
         fails,
-        configMaps: kindOf('ConfigMap'),
         onEvent: (event) => events.push(event),
       });
     },
@@ -66,8 +65,8 @@ function spokeAt(faults: SpokeFaults, fails = false) {
   store.put(kindOf('Job'), 'ns', { metadata: { name: 'pre-cache' }, spec: { activeDeadlineSeconds: 60 } });
   const status = () => store.read(kindOf('Job'), 'ns', 'pre-cache')?.status;
   const progress = () => {
-    const data = Object(store.read(kindOf('ConfigMap'), 'ns', 'pre-cache-progress')?.data);
-    return PullerReport.parse(JSON.parse(data.progress));
+    const annotations = Object(store.read(kindOf('Job'), 'ns', 'pre-cache')?.metadata.annotations);
+    return PullerReport.parse(JSON.parse(annotations['flotilla.io/progress']));
   };
   return { advance, events, status, progress, store };
 }
@@ -143,7 +142,6 @@ test('deleting the namespace takes the job and its progress along, and nothing m
   );
   advance(60_000);
   expect(store.read(kindOf('Job'), 'ns', 'pre-cache')).toBeUndefined();
-  expect(store.read(kindOf('ConfigMap'), 'ns', 'pre-cache-progress')).toBeUndefined();
   expect(events).toEqual(['job-created', 'job-started']);
 });
 

@@ -1,4 +1,4 @@
-import { conditionTime, isJsonObject } from '@flotilla/api';
+import { Annotation, conditionTime, isJsonObject } from '@flotilla/api';
 import { type PullerReport, SpokeName } from '@flotilla/api/ran';
 import type { ServedResource } from '@flotilla/runtime';
 import { z } from 'zod';
@@ -26,7 +26,6 @@ export interface JobSurroundings {
   readonly isHeld: () => boolean;
   /** Whether this Job is one of those that fail. */
   readonly fails: boolean;
-  readonly configMaps: ServedResource;
   readonly onEvent: (event: JobEvent, job: StoredObject) => void;
 }
 
@@ -69,21 +68,25 @@ export function runJob(job: StoredObject, around: JobSurroundings): void {
   onEvent('job-created', job);
   store.setStatus(served, job.metadata, {});
   const startTime = conditionTime(around.now());
+  let hasEnded = false;
+  const runMs = (plan.endsAfterMs ?? Number.POSITIVE_INFINITY) - (plan.startsAfterMs ?? 0);
   if (plan.startsAfterMs !== undefined) {
     timers.after(plan.startsAfterMs, () => {
       if (!store.setStatus(served, job.metadata, { active: 1, ready: 1, startTime, terminating: 0, uncountedTerminatedPods: {} })) return;
       onEvent('job-started', job);
-      publishProgress(job, around, (plan.endsAfterMs ?? Number.POSITIVE_INFINITY) - (plan.startsAfterMs ?? 0), plan.outcome);
+      publishProgress(job, around, { runMs, outcome: plan.outcome, hasEnded: () => hasEnded });
     });
   }
   if (plan.endsAfterMs === undefined) return;
   const end = (): void => {
     const at = conditionTime(around.now());
-    if (around.isHeld()) timers.after(HELD_RECHECK_MS, end);
-    else if (store.setStatus(served, job.metadata, endingStatus(plan.outcome, startTime, at)))
-      timers.after(ENDING_MS, () => {
-        if (store.setStatus(served, job.metadata, endStatus(plan.outcome, startTime, at))) onEvent(`job-${plan.outcome}`, job);
-      });
+    if (around.isHeld()) return void timers.after(HELD_RECHECK_MS, end);
+    hasEnded = true;
+    if (plan.startsAfterMs !== undefined) writeReport(job, around, reportAt(around, runMs, runMs, plan.outcome, around.now() - runMs));
+    if (!store.setStatus(served, job.metadata, endingStatus(plan.outcome, startTime, at))) return;
+    timers.after(ENDING_MS, () => {
+      if (store.setStatus(served, job.metadata, endStatus(plan.outcome, startTime, at))) onEvent(`job-${plan.outcome}`, job);
+    });
   };
   timers.after(Math.max(0, plan.endsAfterMs - ENDING_MS), end);
 }
@@ -140,26 +143,29 @@ function reportMs(job: StoredObject, { progressMs = 5000 }: JobShape): number {
   return Math.max(progressMs, asked);
 }
 
-/** Puts ConfigMap `pre-cache-progress` beside Job `pre-cache`. Its content follows from the time at which it is read. */
-function publishProgress(job: StoredObject, around: JobSurroundings, runMs: number, outcome: JobOutcome): void {
-  const { namespace } = job.metadata;
-  if (!namespace || job.metadata.name !== SpokeName.job) return;
+/** Has Job `pre-cache` say how far its puller is, as long as that runs. */
+function publishProgress(
+  job: StoredObject,
+  around: JobSurroundings,
+  { runMs, outcome, hasEnded }: { readonly runMs: number; readonly outcome: JobOutcome; readonly hasEnded: () => boolean },
+): void {
   const startedAt = around.now();
   const stepMs = reportMs(job, around.shape);
-  const shell = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: SpokeName.progressConfigMap } };
-  around.store.putLive(around.configMaps, namespace, shell, (stored) => {
-    const elapsed = Math.min(around.now() - startedAt, runMs);
-    const ended = elapsed >= runMs;
-    const step = ended ? Math.ceil(runMs / stepMs) + 1 : Math.floor(elapsed / stepMs);
-    const report = reportAt(around, ended ? runMs : step * stepMs, runMs, outcome, startedAt);
-    const resourceVersion = `${stored.metadata.resourceVersion}${String(step).padStart(5, '0')}`;
-    return { ...stored, data: { progress: JSON.stringify(report) }, metadata: { ...stored.metadata, resourceVersion } };
-  });
-  const tell = (): void => {
-    around.store.touch(around.configMaps, namespace, SpokeName.progressConfigMap);
-    if (around.now() - startedAt < runMs) around.timers.after(stepMs, tell);
+  const next = (): void => {
+    const elapsed = around.now() - startedAt;
+    // What was reported at the end stays.
+    if (hasEnded() || elapsed >= runMs || !writeReport(job, around, reportAt(around, elapsed, runMs, outcome, startedAt))) return;
+    around.timers.after(stepMs, next);
   };
-  around.timers.after(stepMs, tell);
+  next();
+}
+
+/** False when the Job is another one by now, or none. */
+function writeReport({ metadata }: StoredObject, { store, served }: JobSurroundings, report: PullerReport): boolean {
+  const { namespace, name, uid } = metadata;
+  if (name !== SpokeName.job || store.read(served, namespace, name)?.metadata.uid !== uid) return false;
+  store.patch(served, namespace, name, { metadata: { annotations: { [Annotation.progress]: JSON.stringify(report) } } });
+  return true;
 }
 
 function reportAt(around: JobSurroundings, elapsed: number, runMs: number, outcome: JobOutcome, startedAt: number): PullerReport {

@@ -273,8 +273,7 @@ export class SimulatedSpoke {
 
   #onCreated(served: ServedResource, object: StoredObject): void {
     this.#onChanged(served, object);
-    const configMaps = this.store.kinds.find(({ group, kind }) => group === '' && kind === 'ConfigMap');
-    if (served.kind !== 'Job' || served.group !== 'batch' || !configMaps) return;
+    if (served.kind !== 'Job' || served.group !== 'batch') return;
     const { uid, namespace = '', name, annotations } = object.metadata;
     this.jobs.push({ at: this.#around.timers.now(), uid, namespace, name, annotations: isJsonObject(annotations) ? annotations : {} });
     const faults = jobFaults(this.faults, name);
@@ -283,7 +282,6 @@ export class SimulatedSpoke {
     runJob(object, {
       store: this.store,
       served,
-      configMaps,
       timers: this.#around.timers,
       now: () => this.now(),
       random: this.#random,

@@ -30,8 +30,6 @@ export type StoredObject = Json & { readonly metadata: StoredMeta };
 interface Entry {
   readonly served: ServedResource;
   object: StoredObject;
-  /** Computes the object when it is read: progress costs nothing while nobody looks. */
-  render?: () => StoredObject;
   /** What each field manager applied last. */
   applied?: Map<string, Json>;
 }
@@ -144,8 +142,7 @@ export class SpokeStore implements SpokeAccess, WorkAccess {
 
   /** The object now, or undefined. */
   read(served: ServedResource, namespace: string | undefined, name: string): StoredObject | undefined {
-    const entry = this.#entries.get(keyOf(served, namespace, name));
-    return entry?.render?.() ?? entry?.object;
+    return this.#entries.get(keyOf(served, namespace, name))?.object;
   }
 
   /** Creates as a POST does; throws `ServerRefusal`. */
@@ -163,14 +160,6 @@ export class SpokeStore implements SpokeAccess, WorkAccess {
     this.touch(served, namespace, name);
     this.#options.onCreated(served, stored);
     return stored;
-  }
-
-  /** Puts an object that is computed at every read; replaces what was there. */
-  putLive(served: ServedResource, namespace: string, object: Json, render: (stored: StoredObject) => StoredObject): void {
-    const name = metaOf(object).name;
-    const stored = { ...object, ...this.#born(served, namespace, String(name), object) };
-    this.#entries.set(keyOf(served, namespace, String(name)), { served, object: stored, render: () => render(stored) });
-    this.touch(served, namespace, String(name));
   }
 
   /** Tells that an object is another than it was. */

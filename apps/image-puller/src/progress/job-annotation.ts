@@ -1,0 +1,17 @@
+import { Annotation } from '@flotilla/api';
+import { Job } from '@flotilla/api/core';
+import { SpokeName } from '@flotilla/api/ran';
+import { type Client, createClient } from '@flotilla/runtime';
+
+const USER_AGENT = 'flotilla-image-puller';
+
+/** Writes reports into an annotation of the puller's own Job, which the hub reads anyway; by its status, because the puller may not touch the spec. */
+export function jobSink(client: Client, namespace: string): (text: string, signal: AbortSignal) => Promise<void> {
+  return async (text, signal) => {
+    const change = { metadata: { annotations: { [Annotation.progress]: text } } };
+    await client.patch(Job, { namespace, name: SpokeName.job }, change, { type: 'merge', subresource: 'status', signal });
+  };
+}
+
+/** A client for the cluster the pod runs in, or for a kubeconfig. @throws FlotillaError when there is neither */
+export const connectToCluster = (kubeconfigPath: string | undefined): Client => createClient({ kubeconfigPath, userAgent: USER_AGENT });
