@@ -15,6 +15,7 @@ import type { TransportSubject } from './transport-subject.ts';
 
 const CLUSTER = 'spoke-1';
 const AGENT = 'agent';
+const PULLER_ROLE = 'puller';
 
 /** Our agent, with the ends a test of its registration needs. */
 export interface AgentSubject extends TransportSubject {
@@ -44,6 +45,7 @@ export async function startAgentSubject({ works, garbageCollection }: AgentSubje
   const controllers = garbageCollection ? await startControllerManager(spokeServer) : undefined;
   const agent = new AgentProcess(
     {
+      PULLER_ROLE,
       HUB_KUBECONFIG: await hubServer.kubeconfigFor(AGENT),
       SPOKE_KUBECONFIG: await spokeServer.kubeconfigFor(AGENT),
       ...(works && { WORK_STATUS_SYNC_SECONDS: `${works.statusSyncMs / 1000}`, WORK_RESYNC_SECONDS: `${works.resyncMs / 1000}` }),
@@ -140,12 +142,14 @@ async function grantHub(hub: Client): Promise<void> {
   await grant(hub, ClusterRole, ClusterRoleBinding, wide);
 }
 
-/** On the spoke: the four verbs on any kind, and the list of nodes; never another list, never watch. */
+/** On the spoke: the four verbs on any kind, the list of nodes, and the puller's role to bind; never another list, never watch. */
 async function grantSpoke(spoke: Client): Promise<void> {
   await grant(spoke, ClusterRole, ClusterRoleBinding, [
     { apiGroups: ['*'], resources: ['*'], verbs: ['get', 'create', 'patch', 'delete'] },
     { apiGroups: [''], resources: ['nodes'], verbs: ['list'] },
+    { apiGroups: [rbac], resources: ['clusterroles'], resourceNames: [PULLER_ROLE], verbs: ['bind'] },
   ]);
+  await spoke.create(ClusterRole, { metadata: { name: PULLER_ROLE } });
 }
 
 async function grant(client: Client, role: Resource, binding: Resource, rules: unknown[], namespace?: string): Promise<void> {

@@ -14,6 +14,7 @@ export async function startSimulatedSubject(workCadence?: WorkCadence): Promise<
     job: { seconds: 1, jitter: 0 },
     faults: { [CLUSTER]: { statusNeverChanges: true } },
     workCadence,
+    makesPullerAccount: true,
   });
   const { hub, spokes } = fleet;
   return {

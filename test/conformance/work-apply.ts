@@ -1,8 +1,10 @@
 import { untyped } from '@flotilla/api';
-import { ConfigMap, Namespace } from '@flotilla/api/core';
+import { ConfigMap, Namespace, RoleBinding, ServiceAccount } from '@flotilla/api/core';
 import { WORK_FINALIZER } from '@flotilla/api/ocm';
+import { SpokeName } from '@flotilla/api/ran';
 import { buildOpenDefinition } from '@flotilla/api/testing';
 import { expect, test } from 'vitest';
+import { precachePod } from '../fixtures/precache-pod.ts';
 import type { Extent } from './extent.ts';
 import { SPOKE_NAMESPACE, soon, widget } from './transport-driver.ts';
 import { configOf, manifest, type WorkDriver } from './work-driver.ts';
@@ -27,6 +29,31 @@ const REFUSALS = [
 
 /** How manifests reach the spoke and are kept there (spec/ocm 4.1 to 4.3). */
 export function applyTests(get: () => WorkDriver, extent: Extent): void {
+  test('Job pre-cache finds its account made, with the rights that the spoke has for it', async () => {
+    const driver = get();
+    const { namespace, job, serviceAccount, pullerBinding } = SpokeName;
+    const metadata = { name: job, namespace };
+    const name = await driver.work(
+      [
+        { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } },
+        { apiVersion: 'batch/v1', kind: 'Job', metadata, spec: { template: { spec: precachePod('registry.example/puller:1') } } },
+      ],
+      {
+        manifestConfigs: [
+          { resourceIdentifier: { group: 'batch', resource: 'jobs', ...metadata }, updateStrategy: { type: 'CreateOnly' } },
+        ],
+      },
+    );
+    await driver.applied(name);
+    expect(await driver.subject.spoke.get(ServiceAccount, { namespace, name: serviceAccount })).toBeDefined();
+    expect(await driver.subject.spoke.get(RoleBinding, { namespace, name: pullerBinding })).toMatchObject({
+      roleRef: { kind: 'ClusterRole', name: 'puller' },
+      subjects: [{ kind: 'ServiceAccount', name: serviceAccount, namespace }],
+    });
+    await driver.end(name);
+    await soon(async () => expect(await driver.subject.spoke.get(Namespace, { name: namespace })).toBeUndefined());
+  });
+
   test('a work is applied and says so of itself and of each manifest, ordinal 0 included', async () => {
     const driver = get();
     const [first, second] = [driver.name('cm'), driver.name('widget')];

@@ -29,13 +29,13 @@ export class WorkDriver {
     await spoke.create(CustomResourceDefinition, widgetDefinition);
   }
 
-  /** Creates a work of these manifests. */
-  async work(manifests: readonly unknown[], spec: Json = {}): Promise<string> {
+  /** Creates a work of these manifests. @param finalizers the agent adds its own where it is not among them */
+  async work(manifests: readonly unknown[], spec: Json = {}, finalizers: string[] = []): Promise<string> {
     const name = this.name('work');
     await this.subject.hub.create(ManifestWork, {
       apiVersion: ManifestWork.apiVersion,
       kind: ManifestWork.kind,
-      metadata: { name, namespace: this.subject.cluster },
+      metadata: { name, namespace: this.subject.cluster, finalizers },
       spec: { workload: { manifests }, ...spec },
     });
     return name;

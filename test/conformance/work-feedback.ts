@@ -1,5 +1,7 @@
 import type { FeedbackMode } from '@flotilla/agent';
 import { ConfigMap, Deployment } from '@flotilla/api/core';
+import { ManifestWork, WORK_FINALIZER } from '@flotilla/api/ocm';
+import { WatchCache } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
 import { SPOKE_NAMESPACE, soon, Widget, widget } from './transport-driver.ts';
 import { configOf, manifest, type WorkDriver } from './work-driver.ts';
@@ -19,6 +21,9 @@ const deployment = (name: string, version = 1) => ({
   },
 });
 
+/** Of the status, from the creation on: the stock agent applies in one controller and reads in another. */
+const WRITES: Record<FeedbackMode, string> = { settled: 'one write', immediate: 'two writes' };
+
 /** What is read back from the spoke (spec/ocm 4.2, 4.3). */
 export function feedbackTests(get: () => WorkDriver, mode: FeedbackMode): void {
   test('Available means that the object exists: a Deployment of which nothing runs is available', async () => {
@@ -34,6 +39,37 @@ export function feedbackTests(get: () => WorkDriver, mode: FeedbackMode): void {
     const ref = { namespace: SPOKE_NAMESPACE, name: object };
     await driver.subject.spoke.setStatus(Deployment, ref, { replicas: 1, readyReplicas: 1, availableReplicas: 1 });
     await soon(async () => expect(await driver.feedback(name)).toEqual({ ReadyReplicas: 1, Replicas: 1, AvailableReplicas: 1 }));
+  });
+
+  test(`a work that was made with its finalizer costs ${WRITES[mode]} to say that it is applied, there, and what was read of it`, async () => {
+    const driver = get();
+    const { hub, cluster } = driver.subject;
+    await using stack = new AsyncDisposableStack();
+    const stop = new AbortController();
+    const works = new WatchCache(hub, ManifestWork, { namespace: cluster });
+    stack.defer(() => works.stopped());
+    stack.defer(() => stop.abort());
+    const versions = new Map<string, Set<string>>();
+    works.subscribe(({ object: { metadata } }) => {
+      const seen = versions.get(metadata.name) ?? new Set();
+      versions.set(metadata.name, seen.add(metadata.resourceVersion ?? ''));
+    });
+    works.start(stop.signal);
+    await works.synced();
+    const object = driver.name('first');
+    const manifestConfigs = [configOf(object, paths({ name: 'a', path: '.data.a' }))];
+    const name = await driver.work([manifest(object)], { manifestConfigs }, [WORK_FINALIZER]);
+    await soon(async () =>
+      expect(works.get(driver.ref(name))?.status?.resourceStatus?.manifests?.[0]?.statusFeedback?.values).toHaveLength(1),
+    );
+    const { conditions, resourceStatus } = works.get(driver.ref(name))?.status ?? {};
+    expect(conditions?.map(({ type, status }) => [type, status])).toEqual([
+      ['Applied', 'True'],
+      ['Available', 'True'],
+    ]);
+    expect(resourceStatus?.manifests?.[0]?.statusFeedback?.values).toMatchObject([{ name: 'a', fieldValue: { string: '1' } }]);
+    // The first version is the creation.
+    expect(versions.get(name)?.size).toBe(1 + (mode === 'settled' ? 1 : 2));
   });
 
   test('JSON paths give texts, integers and booleans, each with its type; what is missing is left out', async () => {

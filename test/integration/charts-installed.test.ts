@@ -1,8 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { withPullerAccount } from '@flotilla/agent';
+import { Job } from '@flotilla/api/core';
 import { SpokeName } from '@flotilla/api/ran';
 import { runCommand } from '@flotilla/control-plane/processes';
-import type { Client } from '@flotilla/runtime';
+import { type Client, createObjectAccess } from '@flotilla/runtime';
 import { describe, expect, test, vi } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { precachePod } from '../fixtures/precache-pod.ts';
@@ -10,11 +12,14 @@ import { CHARTS, HUB, NAMESPACE } from './chart-hub.ts';
 import { AGENT, type ChartServer, REQUIRED, Rendered, sets, startChartServer } from './chart-server.ts';
 import { eachAttempt } from './world.ts';
 
+/** User of the puller's pod. */
+const PULLER_ACCOUNT = `system:serviceaccount:${SpokeName.namespace}:${SpokeName.serviceAccount}`;
+
 let world: ChartServer;
 
 eachAttempt(
   async () => {
-    world = await startChartServer();
+    world = await startChartServer({ users: [{ name: PULLER_ACCOUNT, groups: ['system:serviceaccounts', 'system:authenticated'] }] });
   },
   async () => world?.[Symbol.asyncDispose](),
 );
@@ -65,6 +70,35 @@ describe('the installed spoke agent', () => {
     for (const path of [`/api/v1/namespaces/${namespace}`, `${jobs}/${SpokeName.job}`]) {
       expect(await agent.request('GET', path)).toMatchObject({ metadata: { uid: expect.any(String) } });
     }
+  });
+
+  test('makes the account of the puller, which may annotate its Job and change nothing else of it', async () => {
+    const jobs = `/apis/batch/v1/namespaces/${namespace}/jobs`;
+    const path = `${jobs}/${SpokeName.job}`;
+    await world.admin.request('DELETE', path, { body: { propagationPolicy: 'Background' } });
+    const access = withPullerAccount(createObjectAccess(agent, 'test'), 'agent-flotilla-spoke-puller');
+    const served = await access.findKind('batch/v1', 'Job');
+    await access.create(served ?? expect.fail(), namespace, { apiVersion: 'batch/v1', kind: 'Job', ...job(pod) });
+
+    const puller = await world.server.client(PULLER_ACCOUNT);
+    const report = { metadata: { annotations: { 'flotilla.io/progress': '{}' } } };
+    // The server's caches learn of a binding a moment after it was made.
+    await vi.waitUntil(async () => (await attempt(puller, 'PATCH', `${path}/status`, report)) === 'allowed', { timeout: 10_000 });
+    const elsewhere = { spec: { parallelism: 2, suspend: true, template: { spec: { nodeName: 'another' } } } };
+    const { metadata, spec } = Job.schema.parse(
+      await puller.request('PATCH', `${path}/status`, { body: { ...report, ...elsewhere }, contentType: 'application/merge-patch+json' }),
+    );
+    expect(metadata.annotations).toMatchObject(report.metadata.annotations);
+    expect(spec).toMatchObject({ parallelism: 1, suspend: false });
+    expect(JSON.stringify(spec)).not.toContain('another');
+    for (const [method, where, body] of [
+      ['PATCH', path, report],
+      ['PATCH', `${jobs}/other/status`, report],
+      ['GET', path, undefined],
+      ['POST', configMaps, { metadata: { name: 'x' } }],
+      ['PATCH', `/apis/batch/v1/namespaces/default/jobs/${SpokeName.job}/status`, report],
+    ] as const)
+      expect(await attempt(puller, method, where, body)).toBe('forbidden');
   });
 
   const podWith = (change: object) => job({ ...pod, ...change });

@@ -2,7 +2,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Condition, conditionTime, findCondition, type KubeObject, Label, type Resource } from '@flotilla/api';
-import { CLUSTER_AVAILABLE, ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
+import {
+  CLUSTER_AVAILABLE,
+  ManagedCluster,
+  ManagedClusterAction,
+  ManagedClusterView,
+  ManifestWork,
+  PULLER_ACCOUNT,
+} from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, fixOf, PreCachingConfig, type Reason, reasons } from '@flotilla/api/ran';
 import { type ApiServer, type ApiServerOptions, startApiServer } from '@flotilla/control-plane/servers';
 import {
@@ -70,7 +77,8 @@ export async function startSurroundings(options: WorldOptions): Promise<Surround
   const dir = await mkdtemp(join(tmpdir(), 'flotilla-world-'));
   const server = await startApiServer({ crds: options.crds ?? hubCrds(), ...options.apiServer });
   const client = await server.client();
-  await registerSpokes(client, options.spokes);
+  const transports = options.simulated?.makesPullerAccount ? `actions,works,${PULLER_ACCOUNT}` : undefined;
+  await registerSpokes(client, options.spokes, { transports });
   await client.create(PreCachingConfig, {
     metadata: { name: 'config', namespace: 'default' },
     spec: { overrides: { platformImage: PLATFORM } },

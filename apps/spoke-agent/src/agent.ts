@@ -1,4 +1,12 @@
-import { AGENT_FIELD_MANAGER, WORK_HUB_BURST, WORK_HUB_QPS, type WorkAccess, type WorkCadence, type WorkMemory } from '@flotilla/agent';
+import {
+  AGENT_FIELD_MANAGER,
+  WORK_HUB_BURST,
+  WORK_HUB_QPS,
+  type WorkAccess,
+  type WorkCadence,
+  type WorkMemory,
+  withPullerAccount,
+} from '@flotilla/agent';
 import type { KubeObject, Resource } from '@flotilla/api';
 import { ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 import {
@@ -29,6 +37,8 @@ export interface AgentOptions {
   /** The spoke with the rights that works have; default `spoke`. */
   readonly workSpoke?: Client;
   readonly clusterName: string;
+  /** ClusterRole on the spoke for the puller's account, which the agent then makes; undefined: a job brings the account along. */
+  readonly pullerRole?: string | undefined;
   readonly registration: boolean;
   /** How often ManifestWorks are looked at; undefined: another agent executes them. */
   readonly works: WorkCadence | undefined;
@@ -47,8 +57,9 @@ export interface Agent {
 
 /** Starts to watch the hub namespace and works until the signal aborts. One worker per kind (spec/ocm 1.6). */
 export function startAgent(options: AgentOptions, signal: AbortSignal): Agent {
-  const { hub, spoke: spokeClient, clusterName, logger, clock = systemClock } = options;
-  const spoke = createObjectAccess(spokeClient, AGENT_FIELD_MANAGER);
+  const { hub, spoke: spokeClient, clusterName, pullerRole, logger, clock = systemClock } = options;
+  const accessBy = (client: Client) => withPullerAccount(createObjectAccess(client, AGENT_FIELD_MANAGER), pullerRole);
+  const spoke = accessBy(spokeClient);
   const limit = createHubLimiter(clock);
   const actions = startKind(options, signal, ManagedClusterAction, (name, get, context) =>
     reconcileAction(name, { hub, spoke, clock, limit, get }, context),
@@ -56,9 +67,7 @@ export function startAgent(options: AgentOptions, signal: AbortSignal): Agent {
   const views = startKind(options, signal, ManagedClusterView, (name, get, context) =>
     reconcileView(name, { hub, spoke, clock, limit, get }, context),
   );
-  const works =
-    options.works &&
-    startWorks({ ...options, works: options.works }, createObjectAccess(options.workSpoke ?? spokeClient, AGENT_FIELD_MANAGER), signal);
+  const works = options.works && startWorks({ ...options, works: options.works }, accessBy(options.workSpoke ?? spokeClient), signal);
   const registration = options.registration
     ? [
         keepLease({ hub, clusterName, clock, logger: logger.child({ controller: 'lease' }) }, signal),
@@ -66,6 +75,7 @@ export function startAgent(options: AgentOptions, signal: AbortSignal): Agent {
           {
             hub,
             spoke: spokeClient,
+            makesPullerAccount: pullerRole !== undefined,
             workSpoke: options.works && (options.workSpoke ?? spokeClient),
             clusterName,
             clock,

@@ -48,6 +48,14 @@ export const options = {
       .optional(),
     'ServiceAccount on the spoke that the agent impersonates for works, so that what works may do is not what actions and views may; the agent itself when absent',
   ],
+  pullerRole: [
+    '<name>',
+    z
+      .string()
+      .regex(/^[a-z0-9.:-]{1,253}$/, { error: 'must be the name of a ClusterRole on the spoke' })
+      .optional(),
+    "ClusterRole on the spoke for the puller's account, which the agent then makes right before Job `pre-cache`; the job brings the account along when absent",
+  ],
   workStatusSyncSeconds: [
     '<n>',
     seconds(DEFAULT_WORK_CADENCE.statusSyncMs),
@@ -92,6 +100,7 @@ function toConfig({
     ...rest,
     spokeKubeconfig: rest.spokeKubeconfig,
     worksAs: rest.worksAs,
+    pullerRole: rest.pullerRole,
     /** Secret on the spoke that `hubKubeconfig` is mounted from; undefined: somebody else renews its token. */
     hubKubeconfigSecret: hubKubeconfigSecret === undefined ? undefined : Object.freeze({ namespace, name, key }),
     /** How often ManifestWorks are looked at, and how; undefined: a stock work agent executes them. */

@@ -29,6 +29,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{ printf "%s-works" (include "spoke.fullname" . | trunc 57 | trimSuffix "-") }}
 {{- end -}}
 
+{{- /* ClusterRole of the puller, which the agent binds to the account that it makes. */ -}}
+{{- define "spoke.pullerRoleName" -}}
+{{ printf "%s-puller" (include "spoke.fullname" . | trunc 56 | trimSuffix "-") }}
+{{- end -}}
+
 {{- /* repository@digest or repository:tag. Takes a list of the image's values, the default tag, and names of the values and of our image. */ -}}
 {{- define "spoke.image" -}}
 {{- $image := index . 0 -}}

@@ -1,5 +1,6 @@
 export type { SpokeAccess, WorkAccess } from './access.ts';
 export { executeAction, isSameStatus, readView, type ViewStatus } from './execution.ts';
+export { withPullerAccount } from './puller-account.ts';
 export {
   type ActionVerdict,
   AGENT_FIELD_MANAGER,

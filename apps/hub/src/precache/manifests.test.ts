@@ -165,6 +165,27 @@ describe('profile least-privilege', () => {
     expect(all.map(({ action }) => action).slice(-3)).toEqual(['precache-scc-create', 'precache-spec-cm-create', 'precache-job-create']);
   });
 
+  describe('on a spoke whose agent makes the account', () => {
+    const claims = (value: string, vendor?: string): ManagedCluster => ({
+      ...clusterObject(true),
+      metadata: { name: 'spoke', ...(vendor && { labels: { vendor } }) },
+      status: { ...clusterObject(true).status, clusterClaims: [{ name: 'transports.flotilla.io', value }] },
+    });
+    const kinds = (change: Partial<WorkloadInputs>) => manifests(change).map((manifest) => manifest.template.kind);
+
+    test.each([{ vendor: undefined }, { vendor: 'OpenShift' }])('namespace, spec and job are all (vendor $vendor)', ({ vendor }) => {
+      const node = spokeNode(claims('actions,works,puller-account', vendor));
+      expect(kinds({ profile: 'least-privilege', node })).toEqual(['Namespace', 'ConfigMap', 'Job']);
+      expect(job({ node })).toEqual(job({ node: { ...node, hasAccount: false } }));
+    });
+
+    test('an older agent of ours is sent the account', () =>
+      expect(kinds({ profile: 'least-privilege', node: spokeNode(claims('actions,works')) })).toContain('ServiceAccount'));
+
+    test('profile talm brings its own all the same', () =>
+      expect(kinds({ profile: 'talm', node: spokeNode(claims('actions,works,puller-account')) })).toEqual(kinds({ profile: 'talm' })));
+  });
+
   test("the hub's certificate authorities come with the spec and stand before the node's", () => {
     const bundle = '-----BEGIN CERTIFICATE-----\n';
     const change = {

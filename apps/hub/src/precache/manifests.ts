@@ -14,8 +14,7 @@ const namespace = SpokeName.namespace;
 export function precacheManifests(inputs: WorkloadInputs): SpokeManifest[] {
   return [
     { action: PrecacheAction.createNamespace, template: namespaceTemplate(namespace, inputs.upgradeUid) },
-    { action: PrecacheAction.createServiceAccount, template: object('v1', 'ServiceAccount', SpokeName.serviceAccount) },
-    ...rbac(inputs),
+    ...account(inputs),
     {
       action: PrecacheAction.createSpecConfigMap,
       template: {
@@ -29,12 +28,22 @@ export function precacheManifests(inputs: WorkloadInputs): SpokeManifest[] {
 
 const object = (apiVersion: string, kind: string, name: string) => ({ apiVersion, kind, metadata: { name, namespace } });
 
-function rbac({ profile, node }: WorkloadInputs): SpokeManifest[] {
+/** Whom the puller runs as. Each object costs the hub with every write about it, so none is sent that the spoke's agent makes itself. */
+function account({ profile, node }: WorkloadInputs): SpokeManifest[] {
+  const serviceAccount = {
+    action: PrecacheAction.createServiceAccount,
+    template: object('v1', 'ServiceAccount', SpokeName.serviceAccount),
+  };
   if (profile === 'talm')
-    return [{ action: PrecacheAction.createClusterRoleBinding, template: clusterAdminTemplate(SpokeName, SpokeName.serviceAccount) }];
+    return [
+      serviceAccount,
+      { action: PrecacheAction.createClusterRoleBinding, template: clusterAdminTemplate(SpokeName, SpokeName.serviceAccount) },
+    ];
+  if (node.hasAccount) return [];
   // Metadata can be patched by the status too, and the spec cannot: the puller reports, and moves its Job nowhere.
   const rules = [{ apiGroups: ['batch'], resources: ['jobs/status'], verbs: ['patch'], resourceNames: [SpokeName.job] }];
   return [
+    serviceAccount,
     {
       action: PrecacheAction.createRole,
       afterJob: true,

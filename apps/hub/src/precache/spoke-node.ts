@@ -1,6 +1,6 @@
 /** What the hub knows of a spoke's nodes, from its ManagedCluster alone. Pure. */
 import { posix } from 'node:path';
-import { ClusterClaim, claimOf, type ManagedCluster } from '@flotilla/api/ocm';
+import { ClusterClaim, claimedTransports, claimOf, type ManagedCluster, PULLER_ACCOUNT } from '@flotilla/api/ocm';
 import { describeUnknown } from '@flotilla/rollout';
 import { CLUSTER_VALUES, clusterValues } from './cluster-values.ts';
 import { NODE_PATHS, type NodePathType, pathProblem, RUN_DIRECTORY, RUNTIME_SOCKETS, SOCKET_PATH } from './node-paths.ts';
@@ -18,6 +18,8 @@ export interface NodeMount {
 export interface SpokeNode {
   /** The spoke serves SecurityContextConstraints: without leave to use one, no pod with a host path is admitted. */
   readonly hasSccs: boolean;
+  /** The spoke's agent makes the puller's account. */
+  readonly hasAccount: boolean;
   readonly mounts: readonly NodeMount[];
   /** Variables of the puller, by name. */
   readonly variables: PullerVariables;
@@ -57,7 +59,8 @@ export function spokeNode(cluster: ManagedCluster | undefined): SpokeNode {
   addCertificates(found);
   const unknown = cluster && describeUnknown(cluster.metadata, KNOWN, ' on the ManagedCluster');
   const hasSccs = OPENSHIFT.has(product) || MORE_WITH_SCCS.has(product);
-  return { hasSccs, mounts: [...found.mounts.values()], variables: found.variables, problems: found.problems, unknown };
+  const hasAccount = claimedTransports(cluster).includes(PULLER_ACCOUNT);
+  return { hasSccs, hasAccount, mounts: [...found.mounts.values()], variables: found.variables, problems: found.problems, unknown };
 }
 
 /** All that is read of a ManagedCluster. */

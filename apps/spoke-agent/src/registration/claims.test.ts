@@ -6,6 +6,7 @@ const facts = (parts: Partial<SpokeFacts>): SpokeFacts => ({
   groups: ['apps'],
   nodes: [],
   worksMayPrecache: false,
+  makesPullerAccount: false,
   ...parts,
 });
 const claim = (parts: Partial<SpokeFacts>, name: string) => toClaims(facts(parts)).find((each) => each.name === name)?.value;
@@ -49,6 +50,8 @@ describe('what a spoke says that it is', () => {
   test.each([
     { worksMayPrecache: true, want: 'actions,works' },
     { worksMayPrecache: false, want: 'actions' },
+    { worksMayPrecache: true, makesPullerAccount: true, want: 'actions,works,puller-account' },
+    { worksMayPrecache: false, makesPullerAccount: true, want: 'actions,puller-account' },
   ])('how a job may come: $want', ({ want, ...given }) => {
     expect(claim(given, 'transports.flotilla.io')).toBe(want);
   });

@@ -1,5 +1,5 @@
 import { isJsonObject } from '@flotilla/api';
-import { AGENT_CLAIMS, CLAIM_VALUE_CHARS, ClusterClaim } from '@flotilla/api/ocm';
+import { AGENT_CLAIMS, CLAIM_VALUE_CHARS, ClusterClaim, PULLER_ACCOUNT } from '@flotilla/api/ocm';
 import { SpokeName } from '@flotilla/api/ran';
 import { type Client, type Clock, isForbidden, type Logger, pause } from '@flotilla/runtime';
 import { z } from 'zod';
@@ -22,6 +22,8 @@ export interface SpokeFacts {
   readonly nodes: readonly { readonly architecture: string; readonly runtime: string }[] | undefined;
   /** The account that works are applied as may make what pre-caching is made of. */
   readonly worksMayPrecache: boolean;
+  /** The agent makes the account that the puller runs under. */
+  readonly makesPullerAccount: boolean;
 }
 
 /** One claim. */
@@ -66,9 +68,12 @@ export function toClaims(facts: SpokeFacts): Claim[] {
     { name: ClusterClaim.kubeVersion, value: facts.kubeVersion },
     { name: ClusterClaim.product, value: productOf(facts) },
     ...(facts.nodes === undefined ? [] : [{ name: ClusterClaim.nodes, value: nodesText(facts.nodes) }]),
-    { name: ClusterClaim.transports, value: facts.worksMayPrecache ? 'actions,works' : 'actions' },
+    { name: ClusterClaim.transports, value: transportsText(facts) },
   ];
 }
+
+const transportsText = ({ worksMayPrecache, makesPullerAccount }: SpokeFacts): string =>
+  ['actions', ...(worksMayPrecache ? ['works'] : []), ...(makesPullerAccount ? [PULLER_ACCOUNT] : [])].join(',');
 
 /** The list with ours in it: those of others stay as they are, in their place. */
 export function withClaims(current: unknown, ours: readonly Claim[]): unknown[] {
@@ -84,6 +89,7 @@ export interface ClaimsDeps {
   readonly spoke: Pick<Client, 'getText'>;
   /** As whom works are applied; undefined: this agent applies none. */
   readonly workSpoke: Pick<Client, 'request'> | undefined;
+  readonly makesPullerAccount: boolean;
   readonly clusterName: string;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -129,6 +135,7 @@ async function observeSpoke(deps: ClaimsDeps, signal: AbortSignal): Promise<Spok
     groups: groups.map(({ name }) => name),
     nodes: await readNodes(deps, read),
     worksMayPrecache: await mayPrecache(deps.workSpoke, signal),
+    makesPullerAccount: deps.makesPullerAccount,
   };
 }
 

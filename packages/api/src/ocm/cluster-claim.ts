@@ -11,12 +11,18 @@ export const ClusterClaim = {
   microshiftVersion: 'version.microshift.io',
   /** Nodes by architecture and runtime: `2 amd64 containerd://2.1.4, 1 arm64 cri-o://1.33.0`. */
   nodes: 'nodes.flotilla.io',
-  /** How a job may come to the spoke: `actions`, or `actions,works`. */
+  /** How a job may come to the spoke, `actions` or `actions,works`; and `puller-account` where the agent makes that. */
   transports: 'transports.flotilla.io',
 } as const;
 
 /** Name of a claim. */
 export type ClusterClaimName = (typeof ClusterClaim)[keyof typeof ClusterClaim];
+
+/**
+ * In claim `transports.flotilla.io`: the agent makes the account that the puller runs under, so that no job has to bring it. It has no claim of its
+ * own because an older agent leaves claims that it does not know, and replaces this one.
+ */
+export const PULLER_ACCOUNT = 'puller-account';
 
 /** Claims that Flotilla's agent reports where no agent of the fleet framework does; those of others stay. */
 export const AGENT_CLAIMS: readonly string[] = [

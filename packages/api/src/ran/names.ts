@@ -11,6 +11,8 @@ export const SpokeName = {
   role: 'pre-cache-agent',
   roleBinding: 'pre-cache-agent',
   sccRoleBinding: 'pre-cache-scc',
+  /** Made by our agent, where the account does not come from the hub. */
+  pullerBinding: 'pre-cache-puller',
 } as const;
 
 /** ManagedClusterActions of a pre-cache, in the hub namespace of the spoke. */

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { DEFAULT_WORK_CADENCE, FeedbackMode } from '@flotilla/agent';
+import { PULLER_ACCOUNT } from '@flotilla/api/ocm';
 import { z } from 'zod';
 import { amount, json, runSimulator, SimulatorArguments } from '../simulator-program.ts';
 import { registerSpokes } from './registration.ts';
@@ -7,7 +8,7 @@ import { startSimulatedSpokes } from './simulated-spokes.ts';
 
 const USAGE = `simulated spokes: --kubeconfig FILE --spokes N [--prefix spoke-] [--first 1] [--seed 1] [--job-seconds 20] [--job-jitter 0.2]
   [--job-startup-ms 1000] [--latency-ms 5] [--namespace-deletion-ms 2000] [--work-seconds 1]
-  [--work-jitter 0] [--work-status JSON, by kind] [--work-feedback settled|immediate] [--work-scrape watch|poll]
+  [--puller-account: as our agents, which make it and say so] [--work-jitter 0] [--work-status JSON, by kind] [--work-feedback settled|immediate] [--work-scrape watch|poll]
   [--faults JSON] [--register] [--report FILE] [--log-level warn]
 Prints {"ready":true,...} when watching; SIGUSR2 and the end write the counters to --report.`;
 
@@ -35,6 +36,7 @@ await runSimulator({
     faults: text,
     report: text,
     register: { type: 'boolean' },
+    'puller-account': { type: 'boolean' },
   },
   arguments: SimulatorArguments.extend({
     spokes: z.coerce.number().int().positive(),
@@ -54,10 +56,13 @@ await runSimulator({
     faults: byName,
     report: z.string().optional(),
     register: z.boolean().default(false),
+    'puller-account': z.boolean().default(false),
   }),
   async start(args, hub) {
     const names = Array.from({ length: args.spokes }, (_, index) => `${args.prefix}${args.first + index}`);
-    if (args.register) await registerSpokes(hub.client, names);
+    const makesPullerAccount = args['puller-account'];
+    const transports = makesPullerAccount ? `actions,works,${PULLER_ACCOUNT}` : undefined;
+    if (args.register) await registerSpokes(hub.client, names, { transports });
     const spokes = await startSimulatedSpokes({
       ...hub,
       names,
@@ -66,6 +71,7 @@ await runSimulator({
       work: { seconds: args['work-seconds'], jitter: args['work-jitter'], status: args['work-status'] },
       workCadence: { ...DEFAULT_WORK_CADENCE, feedback: args['work-feedback'] },
       workWatches: args['work-scrape'] === 'watch',
+      makesPullerAccount,
       executeLatencyMs: args['latency-ms'],
       namespaceDeletionMs: args['namespace-deletion-ms'],
       faults: args.faults,

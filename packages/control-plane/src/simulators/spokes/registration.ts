@@ -1,6 +1,6 @@
 import { conditionTime, type KubeObject, type Resource } from '@flotilla/api';
 import { Namespace } from '@flotilla/api/core';
-import { CLUSTER_AVAILABLE, ManagedCluster } from '@flotilla/api/ocm';
+import { CLUSTER_AVAILABLE, ClusterClaim, ManagedCluster } from '@flotilla/api/ocm';
 import { type Client, isAlreadyExists } from '@flotilla/runtime';
 
 const AT_ONCE = 24;
@@ -11,6 +11,8 @@ export interface RegistrationOptions {
   readonly labels?: Readonly<Record<string, string>>;
   /** Report them available; default true. */
   readonly available?: boolean;
+  /** What the agent says in claim `transports.flotilla.io`; default: nothing, as stock ones. */
+  readonly transports?: string;
 }
 
 /** Creates hub namespaces and ManagedClusters for spokes, as a registration would; what exists stays. */
@@ -22,7 +24,7 @@ export async function registerSpokes(client: Client, names: readonly string[], o
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
 }
 
-async function registerSpoke(client: Client, name: string, { labels, available = true }: RegistrationOptions): Promise<void> {
+async function registerSpoke(client: Client, name: string, { labels, available = true, transports }: RegistrationOptions): Promise<void> {
   const meta = { name, labels: { 'open-cluster-management.io/cluster-name': name } };
   await ensure(client, Namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: meta });
   await ensure(client, ManagedCluster, {
@@ -40,7 +42,13 @@ async function registerSpoke(client: Client, name: string, { labels, available =
     message: 'Managed cluster is available',
     lastTransitionTime: conditionTime(Date.now()),
   };
-  await client.patch(ManagedCluster, { name }, { status: { conditions: [condition] } }, { type: 'merge', subresource: 'status' });
+  const clusterClaims = transports === undefined ? undefined : [{ name: ClusterClaim.transports, value: transports }];
+  await client.patch(
+    ManagedCluster,
+    { name },
+    { status: { conditions: [condition], clusterClaims } },
+    { type: 'merge', subresource: 'status' },
+  );
 }
 
 async function ensure(client: Client, kind: Resource, object: KubeObject): Promise<void> {

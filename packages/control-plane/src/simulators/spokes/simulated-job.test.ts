@@ -131,6 +131,22 @@ test('a held job goes on past its end, and ends once it is let go', () => {
   expect(events).toEqual(['job-created', 'job-started', 'job-succeeded']);
 });
 
+test('a job whose account is not there gets no pod', () => {
+  const { advance, events, store } = spokeAt({});
+  const pod = { serviceAccountName: 'pre-cache-agent', containers: [] };
+  const spec = { activeDeadlineSeconds: 60, template: { spec: pod } };
+  store.put(kindOf('Job'), 'ns', { metadata: { name: 'without' }, spec });
+  store.put(kindOf('ServiceAccount'), 'ns', { metadata: { name: 'pre-cache-agent' } });
+  store.put(kindOf('Job'), 'ns', { metadata: { name: 'with' }, spec });
+  advance(2000);
+  const status = (name: string) => store.read(kindOf('Job'), 'ns', name)?.status;
+  expect(status('without')).toEqual({});
+  expect(status('with')).toMatchObject({ active: 1 });
+  advance(60_000);
+  expect(status('without')).toMatchObject({ conditions: [{}, { type: 'Failed', reason: 'DeadlineExceeded' }] });
+  expect(events.filter((event) => event === 'job-succeeded')).toHaveLength(2);
+});
+
 test('deleting the namespace takes the job and its progress along, and nothing more happens', () => {
   const { advance, events, store } = spokeAt({});
   advance(2000);

@@ -64,7 +64,8 @@ const HELD_RECHECK_MS = 100;
 /** Runs a Job that was just created: empty status, active, progress, verdict. A Job that is deleted meanwhile changes nothing more. */
 export function runJob(job: StoredObject, around: JobSurroundings): void {
   const { store, served, timers, onEvent } = around;
-  const plan = planJob(job, around.shape, around.faults, { random: around.random(), fails: around.fails });
+  const faults = hasAccount(job, store) ? around.faults : { ...around.faults, jobNeverStarts: true };
+  const plan = planJob(job, around.shape, faults, { random: around.random(), fails: around.fails });
   onEvent('job-created', job);
   store.setStatus(served, job.metadata, {});
   const startTime = conditionTime(around.now());
@@ -130,11 +131,19 @@ const PullerJob = z.object({
   spec: z.object({
     template: z.object({
       spec: z.object({
+        serviceAccountName: z.string().optional(),
         containers: z.array(z.object({ env: z.array(z.object({ name: z.string(), value: z.string().optional() })).optional() })),
       }),
     }),
   }),
 });
+
+/** A server admits no pod whose account is not there. */
+function hasAccount(job: StoredObject, store: SpokeStore): boolean {
+  const account = PullerJob.safeParse(job).data?.spec.template.spec.serviceAccountName;
+  const served = store.kinds.find(({ kind }) => kind === 'ServiceAccount');
+  return account === undefined || !served || store.read(served, job.metadata.namespace, account) !== undefined;
+}
 
 /** Milliseconds between two reports: as often as the Job asks for, and no oftener than its shape has it. */
 function reportMs(job: StoredObject, { progressMs = 5000 }: JobShape): number {

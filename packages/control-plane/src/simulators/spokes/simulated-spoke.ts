@@ -7,6 +7,7 @@ import {
   type SpokeAccess,
   type TokenBucket,
   type WorkCadence,
+  withPullerAccount,
 } from '@flotilla/agent';
 import { findCondition, isJsonObject, withCondition } from '@flotilla/api';
 import { ACTION_COMPLETED, ManagedClusterAction, ManagedClusterView, type ManifestWork, VIEW_PROCESSING } from '@flotilla/api/ocm';
@@ -53,6 +54,8 @@ export interface SpokeSurroundings {
   readonly work: WorkShape;
   readonly workCadence: WorkCadence | undefined;
   readonly workWatches: boolean | undefined;
+  /** ClusterRole of the account that the agent makes for Job `pre-cache`; undefined: it makes none. */
+  readonly pullerRole: string | undefined;
   readonly executeLatencyMs: number;
   readonly namespaceDeletionMs: number;
   readonly getAction: (namespace: string, name: string) => ManagedClusterAction | undefined;
@@ -109,6 +112,7 @@ export class SimulatedSpoke {
       faults: () => this.faults,
       cadence: around.workCadence,
       watches: around.workWatches,
+      pullerRole: around.pullerRole,
       getWork: around.getWork,
       onEvent: (type, work) => this.#record({ type, name: work }),
       onError,
@@ -248,7 +252,7 @@ export class SimulatedSpoke {
   }
 
   #access(): SpokeAccess {
-    return this.faults.apiServerDown ? unreachableAccess(this.store) : this.store;
+    return this.faults.apiServerDown ? unreachableAccess(this.store) : withPullerAccount(accessTo(this.store), this.#around.pullerRole);
   }
 
   #latency(): number {
@@ -306,6 +310,15 @@ const jobFaults = (faults: SpokeFaults, name: string): SpokeFaults =>
   faults.faultyJob === undefined || faults.faultyJob === name
     ? faults
     : { ...faults, failJob: undefined, deadlineJobSeconds: undefined, jobNeverStarts: undefined };
+
+const accessTo = (store: SpokeStore): SpokeAccess => ({
+  findKind: (...what) => store.findKind(...what),
+  findResource: (...what) => store.findResource(...what),
+  get: (...where) => store.get(...where),
+  create: (...what) => store.create(...what),
+  mergePatch: (...what) => store.mergePatch(...what),
+  delete: (...where) => store.delete(...where),
+});
 
 const viewKey = (view: ManagedClusterView): string => view.metadata.uid ?? view.metadata.name;
 

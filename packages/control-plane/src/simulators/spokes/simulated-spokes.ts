@@ -25,6 +25,8 @@ export interface SimulatedSpokesOptions {
   readonly workCadence?: WorkCadence;
   /** Whether agents know `feedbackScrapeType: Watch`, as the stock one does in its later releases; default true. */
   readonly workWatches?: boolean;
+  /** Agents make the account of Job `pre-cache`, as ours with our chart do; default false, as stock ones. */
+  readonly makesPullerAccount?: boolean;
   /** By the name of the spoke. */
   readonly faults?: Readonly<Record<string, SpokeFaults>>;
   /** Milliseconds every action and read takes on a spoke; default 5. */
@@ -109,6 +111,7 @@ function createRun(options: SimulatedSpokesOptions): Run {
     work: options.work ?? { seconds: 1, jitter: 0 },
     workCadence: options.workCadence,
     workWatches: options.workWatches,
+    pullerRole: options.makesPullerAccount ? 'puller' : undefined,
     executeLatencyMs: options.executeLatencyMs ?? 5,
     namespaceDeletionMs: options.namespaceDeletionMs ?? 2000,
     getAction: (namespace, name) => actions.get({ namespace, name }),

@@ -11,6 +11,7 @@ import {
   type WorkMemory,
   type WorkStatus,
   watchedResources,
+  withPullerAccount,
 } from '@flotilla/agent';
 import { ManifestWork } from '@flotilla/api/ocm';
 import { type ServedResource, ServerRefusal } from '@flotilla/runtime';
@@ -35,6 +36,7 @@ export interface WorkSurroundings {
   readonly cadence?: WorkCadence | undefined;
   /** The agent knows `feedbackScrapeType: Watch`, as the stock one does in its later releases; default true. */
   readonly watches?: boolean | undefined;
+  readonly pullerRole?: string | undefined;
   readonly getWork: (namespace: string, name: string) => ManifestWork | undefined;
   readonly onEvent: (type: WorkEvent, name: string) => void;
   readonly onError: (error: unknown) => void;
@@ -60,7 +62,7 @@ export class SimulatedWorks {
   constructor(around: WorkSurroundings) {
     this.#around = around;
     this.#lane = new Lane((name) => this.#reconcile(name), around.timers, around.onError);
-    this.#access = faultyAccess(around.store, around.faults);
+    this.#access = withPullerAccount(faultyAccess(around.store, around.faults), around.pullerRole);
   }
 
   wake(name: string): void {

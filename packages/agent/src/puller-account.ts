@@ -1,0 +1,49 @@
+import { isJsonObject } from '@flotilla/api';
+import { SpokeName } from '@flotilla/api/ran';
+import { noMatchesForKind, type ServedResource, ServerRefusal } from '@flotilla/runtime';
+import type { WorkAccess } from './access.ts';
+import { textOf } from './semantics.ts';
+
+type Json = Record<string, unknown>;
+type Creating = Pick<WorkAccess, 'findKind' | 'create'>;
+
+const { namespace, serviceAccount, pullerBinding } = SpokeName;
+const RBAC = 'rbac.authorization.k8s.io';
+
+/**
+ * Right before Job `pre-cache` its account is made, and bound in its namespace to a ClusterRole that the spoke's administrator installed: so neither
+ * comes from the hub, and both go with the namespace. Without a name for that role nothing is made.
+ */
+export function withPullerAccount<A extends Creating>(access: A, clusterRole: string | undefined): A {
+  if (clusterRole === undefined) return access;
+  const create = async (served: ServedResource, where: string | undefined, object: Json): Promise<void> => {
+    if (isPullerJob(served, where, object)) for (const each of accountObjects(clusterRole)) await createOnce(access, each);
+    await access.create(served, where, object);
+  };
+  return { ...access, create };
+}
+
+const isPullerJob = ({ group, kind }: ServedResource, where: string | undefined, { metadata }: Json): boolean =>
+  group === 'batch' && kind === 'Job' && where === namespace && isJsonObject(metadata) && metadata.name === SpokeName.job;
+
+const accountObjects = (clusterRole: string) => [
+  { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: serviceAccount, namespace } },
+  {
+    apiVersion: `${RBAC}/v1`,
+    kind: 'RoleBinding',
+    metadata: { name: pullerBinding, namespace },
+    roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name: clusterRole },
+    subjects: [{ kind: 'ServiceAccount', name: serviceAccount, namespace }],
+  },
+];
+
+/** A hub that does not know of this makes the account too, and a Job is made more than once. */
+async function createOnce(access: Creating, object: Json & { readonly apiVersion: string; readonly kind: string }): Promise<void> {
+  const served = await access.findKind(object.apiVersion, object.kind);
+  if (!served) throw new ServerRefusal(noMatchesForKind(object.kind, object.apiVersion));
+  try {
+    await access.create(served, namespace, object);
+  } catch (error) {
+    if (!textOf(error).endsWith(' already exists')) throw error;
+  }
+}
