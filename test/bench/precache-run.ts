@@ -26,6 +26,8 @@ export interface PrecacheRun {
   readonly transport: string | undefined;
   /** How agents notice that a Job has changed: `watch` where a work asks for it, or `poll`. */
   readonly scrape: string;
+  /** `stock`, or `own`: they read what they apply in the same write, and make the puller's account. */
+  readonly agents: 'stock' | 'own';
   readonly seed: number;
   readonly jobSeconds: string;
   /** How often, one after the other in one hub process. */
@@ -109,8 +111,9 @@ export async function benchPrecache(run: PrecacheRun, onRun: (memory: ReturnType
     await applyCrds(client);
     const reportFile = join(dir, 'spokes.json');
     const shape = ['--seed', String(run.seed), '--job-seconds', run.jobSeconds, '--report', reportFile];
-    // Of the stock agent: one write for applying, another for reading.
-    const agents = ['--work-feedback', 'immediate', '--work-scrape', run.scrape];
+    // The stock agent makes one write for applying and another for reading.
+    const kind = run.agents === 'own' ? ['--work-feedback', 'settled', '--puller-account'] : ['--work-feedback', 'immediate'];
+    const agents = [...kind, '--work-scrape', run.scrape];
     await using spokes = await startSpokes(server.kubeconfig, dir, run.spokes, [...shape, ...agents]);
     await using hub = await startBenchHub(server.kubeconfig, dir, run);
     const config = { overrides: { platformImage: `registry.example/release@sha256:${'a'.repeat(64)}` } };

@@ -7,9 +7,10 @@ import { z } from 'zod';
 import { benchPrecache, type Percentiles, type PrecacheFigures } from './precache-run.ts';
 
 const USAGE = `bench:precache -- [--spokes 500] [--upgrades 1] [--transport auto|work|actions] [--scrape watch|poll]
-  [--store auto|redis|in-process] [--runs 1] [--seed 1] [--job-seconds 20] [--json FILE] [--cpu-profile FOLDER]
+  [--agents stock|own] [--store auto|redis|in-process] [--runs 1] [--seed 1] [--job-seconds 20] [--json FILE] [--cpu-profile FOLDER]
 --upgrades: so many upgrades, created at once, share the spokes. --transport: default as the hub chooses. --scrape: whether agents know
-works that ask to be watched, as the stock one does in its later releases, or poll them every 10 to 19 s. --runs: one after the other
+works that ask to be watched, as the stock one does in its later releases, or poll them every 10 to 19 s. --agents: of the fleet framework, or
+ours, which make the puller's account. --runs: one after the other
 in one hub process, whose memory is told after each.`;
 const HOW = `How it is taken: a real etcd and kube-apiserver, the hub as a process of its own, and simulated spokes with the stock agents' semantics
 in another process, all on this machine. Job starts and ends are noted by the spokes; status changes by a watch of this bench; writes and
@@ -24,6 +25,7 @@ const { values } = parseArgs({
     upgrades: text,
     transport: text,
     scrape: text,
+    agents: text,
     store: text,
     json: text,
     seed: text,
@@ -40,6 +42,7 @@ const Arguments = z.object({
   upgrades: whole(1),
   transport: z.enum(['auto', 'work', 'actions']).optional(),
   scrape: z.enum(['watch', 'poll']).default('watch'),
+  agents: z.enum(['stock', 'own']).default('stock'),
   store: z.enum(['auto', 'redis', 'in-process']).default('auto'),
   json: z.string().optional(),
   seed: z.coerce.number().int().nonnegative().default(1),
