@@ -5,9 +5,9 @@ import { type Client, type Logger, WatchCache, type WatchSurroundings } from '@f
 import { BY_CLUSTER } from './indexes.ts';
 import { CHILD_POLICIES, trimChild } from './reconcilers/cluster-group-upgrade/observe.ts';
 import { wakeIndexes } from './reconcilers/cluster-group-upgrade/wakes.ts';
-import { placementCaches } from './rollout/caches.ts';
-import { upgradeLabelIndexes } from './rollout/engine.ts';
-import { rolloutCaches } from './rollout/spoke/caches.ts';
+import { placementCaches } from './rollouts/caches.ts';
+import { upgradeLabelIndexes } from './rollouts/reconciler.ts';
+import { rolloutCaches } from './rollouts/spoke/caches.ts';
 import { upgradeIndexes } from './spokes/port/caches.ts';
 import { transportCaches } from './spokes/transport-caches.ts';
 import { withWholeStatus } from './stored-upgrade.ts';

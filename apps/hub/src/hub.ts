@@ -17,10 +17,10 @@ import { UpgradeReconciler } from './reconcilers/cluster-group-upgrade/reconcile
 import { upgradesOf, watchesOf } from './reconcilers/cluster-group-upgrade/wakes.ts';
 import { startAutoUpgrades } from './reconcilers/managed-cluster/reconciler.ts';
 import { startRegistration } from './registration/registration.ts';
-import { RolloutEngine } from './rollout/engine.ts';
-import { createRolloutStep, startRolloutSteps } from './rollout/queue.ts';
-import { SpokeJobEngine } from './spoke-job/engine.ts';
-import { startSpokeJobs, startSpokeJobWorker } from './spoke-job/queue.ts';
+import { createRolloutStep, startRolloutSteps } from './rollouts/queue.ts';
+import { SpokeRollouts } from './rollouts/reconciler.ts';
+import { startSpokeJobs, startSpokeJobWorker } from './spoke-jobs/queue.ts';
+import { SpokeJobs } from './spoke-jobs/reconciler.ts';
 import { startLeftovers } from './spokes/actions/leftovers.ts';
 import { createUpdateGraph } from './update-graph.ts';
 
@@ -41,9 +41,9 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
   const settings = precacheSettings(config);
   const looks = createChannel();
   const look = (upgrade: Ref) => looks.enqueue(refKey(upgrade));
-  const engineDeps = { client, caches, logger, now, clock, onChange: look };
-  const engine = new SpokeJobEngine(createPrecacheJob(settings, caches.configs), engineDeps);
-  const backup = new SpokeJobEngine(createBackupJob(backupSettings(config)), engineDeps);
+  const jobsDeps = { client, caches, logger, metrics, now, clock, onChange: look };
+  const precache = new SpokeJobs(createPrecacheJob(settings, caches.configs), jobsDeps);
+  const backup = new SpokeJobs(createBackupJob(backupSettings(config)), jobsDeps);
   await fillCaches(caches, logger, signal);
 
   const steps = { queue: store.queue, concurrency: config.stepConcurrency, signal, logger, metrics, clock };
@@ -51,14 +51,16 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
   // Of the stores, that one alone may have workers.
   const rolloutStep = createRolloutStep(stepDeps, store.kind === 'redis');
   const rolloutSteps = startRolloutSteps(rolloutStep, { ...steps, isRemote: false });
-  const stepQueues = [startSpokeJobs(engine, steps), startSpokeJobs(backup, steps), rolloutSteps];
-  const rollout = new RolloutEngine({
+  const stepQueues = [startSpokeJobs(precache, steps), startSpokeJobs(backup, steps), rolloutSteps];
+  const rollout = new SpokeRollouts({
     caches,
     queue: rolloutSteps,
-    step: rolloutStep,
+    apply: rolloutStep,
     onProblem: look,
     clock,
     logger,
+    metrics,
+    signal,
     talmStrict: config.talmStrict,
   });
   const recorder = createEventRecorder({ client, controller: ClusterGroupUpgrade.kind, instance: hostname(), logger, metrics, clock });
@@ -78,8 +80,8 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
       client,
       caches,
       now,
-      precaching: { engine, settings },
-      backup: { engine: backup, settings: backupSettings(config) },
+      precaching: { jobs: precache, settings },
+      backup: { jobs: backup, settings: backupSettings(config) },
     }),
     rollout,
     recorder,
@@ -93,7 +95,7 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
     lookUpRelease: graph.lookUp,
     readPolicy: policies.read,
   });
-  rollout.start(signal);
+  const spokeRollouts = rollout.start();
   const upgrades = startReconciler({
     name: 'cluster-group-upgrade',
     for: upgradesOf(caches),
@@ -111,7 +113,7 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
   const registration = config.standalone
     ? startRegistration({ ...shared, clusters: caches.clusters, namespace: config.namespace }, signal)
     : undefined;
-  const leftovers = [engine, backup].map((owner) => startLeftovers({ ...shared, caches, now, engine: owner }, signal));
+  const leftovers = [precache, backup].map((jobs) => startLeftovers({ ...shared, caches, now, jobs }, signal));
   await Promise.all([
     ...[upgrades, ...leftovers, ...stepQueues].map(({ stopped }) => stopped),
     autoUpgrades?.stopped,

@@ -2,7 +2,7 @@
 import { Annotation } from '@flotilla/api';
 import type { PrecacheState } from '@flotilla/api/ran';
 import { createPrecacheJob } from '../src/precache/job.ts';
-import type { StepContext } from '../src/spoke-job/interpret.ts';
+import type { StepContext } from '../src/spoke-jobs/interpret.ts';
 import type { ActionsSpoke } from '../src/spokes/actions/observe.ts';
 import type { Answer } from '../src/spokes/port/port.ts';
 import { buildAction, buildPrecacheSettings, foundJob, UPGRADE } from './observation-builders.ts';

@@ -12,8 +12,8 @@ import {
 import { ClusterGroupUpgrade, ranCrds } from '@flotilla/api/ran';
 import { eventually } from '@flotilla/pace/testing';
 import { type Client, createLogger, createMetrics, isNotFound, WatchCache } from '@flotilla/runtime';
-import { rolloutCaches, type SpokeCaches } from '../src/rollout/spoke/caches.ts';
-import { createSpokeStep, spokeNeed } from '../src/rollout/spoke/spoke-step.ts';
+import { rolloutCaches, type SpokeCaches } from '../src/rollouts/spoke/caches.ts';
+import { createSpokeStep, planRolloutSpoke } from '../src/rollouts/spoke/spoke-step.ts';
 import { upgradeIndexes } from '../src/spokes/port/caches.ts';
 import type { StepKey } from '../src/step-key.ts';
 import { createReadStored } from '../src/stored-upgrade.ts';
@@ -174,8 +174,8 @@ export async function runStep({ caches, process }: StepProcess, upgrade: Cluster
     const waiting = await attempt(process, step);
     const stored = caches.upgrades.get(upgrade.metadata);
     if (waiting !== undefined || !stored) return false;
-    const { isDue, wakeAt } = spokeNeed(stored, cluster, { caches, now: Date.now });
-    return !isDue && wakeAt === undefined;
+    const { writes, wakeAt } = planRolloutSpoke(stored, cluster, { caches, now: Date.now });
+    return writes.length === 0 && wakeAt === undefined;
   }, `the step of ${cluster} to be done`);
 }
 

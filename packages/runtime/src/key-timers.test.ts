@@ -64,3 +64,20 @@ describe('KeyTimers', () => {
     expect([fired, clock.pending]).toEqual([[], 0]);
   });
 });
+
+it('a span is as long as it is, whatever the clock on the wall does', async () => {
+  const clock = new ManualClock();
+  let stepMs = 0;
+  const fired: string[] = [];
+  const timers = new KeyTimers(
+    { now: () => clock.now() - stepMs, setTimer: (ms, fire) => clock.setTimer(ms, fire) },
+    (key) => void fired.push(key),
+  );
+  timers.set('span', clock.now() + 1_000, 1, true);
+  timers.set('time', clock.now() + 1_000, 1);
+  stepMs = 3_600_000;
+  await clock.advance(1_000);
+  expect(fired).toEqual(['span']);
+  await clock.advance(3_600_000);
+  expect(fired).toEqual(['span', 'time']);
+});

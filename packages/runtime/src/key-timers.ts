@@ -17,8 +17,11 @@ export class KeyTimers {
     return this.#timers.size;
   }
 
-  /** Fires at `at` (milliseconds since the epoch). A key keeps its earliest time: a later one only lowers the priority. */
-  set(key: string, at: number, priority: number): void {
+  /**
+   * Fires at `at` (milliseconds since the epoch). A key keeps its earliest time: a later one only lowers the priority.
+   * @param isSpan what counts is the time from now until then: a clock that steps back delays it by nothing
+   */
+  set(key: string, at: number, priority: number, isSpan = false): void {
     const current = this.#timers.get(key);
     const best = Math.min(priority, current?.priority ?? priority);
     if (current && current.at <= at) {
@@ -26,7 +29,7 @@ export class KeyTimers {
       return;
     }
     current?.handle[Symbol.dispose]();
-    this.#arm(key, at, best);
+    this.#arm(key, at, best, isSpan);
   }
 
   /** Forgets the timer of a key. */
@@ -40,11 +43,11 @@ export class KeyTimers {
     for (const key of [...this.#timers.keys()]) this.clear(key);
   }
 
-  #arm(key: string, at: number, priority: number): void {
+  #arm(key: string, at: number, priority: number, isSpan = false): void {
     const handle = this.#clock.setTimer(Math.max(at - this.#clock.now(), 0), () => {
       const best = this.#timers.get(key)?.priority ?? priority;
       // A timer measures a span, and may end before the clock on the wall shows the time.
-      if (this.#clock.now() < at) return this.#arm(key, at, best);
+      if (!isSpan && this.#clock.now() < at) return this.#arm(key, at, best);
       this.#timers.delete(key);
       this.#fire(key, best);
     });

@@ -126,7 +126,7 @@ export class WorkQueue {
     if (this.#stopping) return;
     const now = this.#clock.now();
     const time = at ?? now + afterMs;
-    if (time > now) return this.#timers.set(key, time, priority);
+    if (time > now) return this.#timers.set(key, time, priority, at === undefined);
     const running = this.#running.get(key);
     if (running) {
       running.again = Math.min(running.again ?? priority, priority);
@@ -204,7 +204,7 @@ export class WorkQueue {
   }
 
   #retryAfter(key: string, ms: number): void {
-    if (!this.#stopping) this.#retries.set(key, this.#clock.now() + ms, this.#running.get(key)?.priority ?? DEFAULT_PRIORITY);
+    if (!this.#stopping) this.#retries.set(key, this.#clock.now() + ms, this.#running.get(key)?.priority ?? DEFAULT_PRIORITY, true);
   }
 
   #hurry(key: string, waiting: Waiting, priority: number): void {

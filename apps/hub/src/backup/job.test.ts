@@ -1,8 +1,8 @@
 import { BackupName, type BackupState } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
 import { buildAction, buildSpoke, buildView, UPGRADE } from '../../testing/observation-builders.ts';
-import type { StepContext } from '../spoke-job/interpret.ts';
-import { decide } from '../spoke-job/plan.ts';
+import type { StepContext } from '../spoke-jobs/interpret.ts';
+import { decide } from '../spoke-jobs/plan.ts';
 import { type ActionsSpoke, toObservation } from '../spokes/actions/observe.ts';
 import type { Answer } from '../spokes/port/port.ts';
 import { RETRY_BUDGET } from '../spokes/port/refusals.ts';

@@ -1,9 +1,9 @@
 /** Backup as a job on spokes (spec/talm 5.1). */
 import { BACKUP_WORK, BackupAction, BackupName, BackupState, BackupView } from '@flotilla/api/ran';
 import { backupJobMachine, strictBackupJobMachine } from '@flotilla/rollout';
-import type { SpokeJob } from '../spoke-job/definition.ts';
-import type { SpokeJobEngine } from '../spoke-job/engine.ts';
-import type { TeardownJob } from '../spoke-job/teardown.ts';
+import type { SpokeJob } from '../spoke-jobs/kind.ts';
+import type { SpokeJobs } from '../spoke-jobs/reconciler.ts';
+import type { TeardownJob } from '../spoke-jobs/teardown.ts';
 import type { SpokeJobNames } from '../spokes/port/workload.ts';
 import { BACKUP_JOB_SECONDS, backupManifests } from './manifests.ts';
 import type { BackupSettings } from './settings.ts';
@@ -16,7 +16,7 @@ export interface BackupInputs {
 /** Backing up a spoke before its upgrade, as a kind of job. */
 export type BackupJob = SpokeJob<BackupState, BackupInputs>;
 /** Runs backups and remembers their states. */
-export type BackupEngine = SpokeJobEngine<BackupState, BackupInputs>;
+export type BackupJobs = SpokeJobs<BackupState, BackupInputs>;
 
 /** Seconds the hub waits for a verdict beyond the job's own deadline. */
 const GRACE_SECONDS = 720;

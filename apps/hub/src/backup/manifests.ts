@@ -1,7 +1,7 @@
 /** The objects a backup puts on a spoke, in the order they must be created (spec/talm 5.1). Pure. */
 import { BackupAction, BackupName } from '@flotilla/api/ran';
-import { type HostMount, mountHost } from '../spoke-job/host-mounts.ts';
-import { clusterAdminTemplate, MANAGEMENT_ANNOTATION, namespaceTemplate } from '../spoke-job/templates.ts';
+import { type HostMount, mountHost } from '../spoke-jobs/host-mounts.ts';
+import { clusterAdminTemplate, MANAGEMENT_ANNOTATION, namespaceTemplate } from '../spoke-jobs/templates.ts';
 import type { SpokeManifest } from '../spokes/port/workload.ts';
 
 /** Seconds a backup may run. */

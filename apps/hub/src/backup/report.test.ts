@@ -1,6 +1,6 @@
 import type { BackupState } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
-import type { SpokeRecord } from '../spoke-job/run.ts';
+import type { SpokeRecord } from '../spoke-jobs/run.ts';
 import { type BackupReport, describeBackup, rollUpBackup } from './report.ts';
 
 describe('the roll-up', () => {

@@ -3,9 +3,9 @@
 import { conditionTime } from '@flotilla/api';
 import { type BackupState, type ClusterGroupUpgradeStatus, cutAtWord, explain, isFinalBackupState } from '@flotilla/api/ran';
 import type { UpgradeIdentity } from '@flotilla/rollout';
-import { type RollUp, rollUpSpokes } from '../spoke-job/rollup.ts';
-import type { SpokeRecord } from '../spoke-job/run.ts';
-import type { BackupEngine } from './job.ts';
+import { type RollUp, rollUpSpokes } from '../spoke-jobs/rollup.ts';
+import type { SpokeRecord } from '../spoke-jobs/run.ts';
+import type { BackupJobs } from './job.ts';
 import type { BackupSettings } from './settings.ts';
 
 /** Status, reason and message of condition BackupSuceeded. */
@@ -35,16 +35,16 @@ export interface BackupRequest {
  * starts the hub with one lets the upgrade go on.
  */
 export function requestBackup(
-  engine: BackupEngine,
+  jobs: BackupJobs,
   { image, talmStrict }: Pick<BackupSettings, 'image' | 'talmStrict'>,
   request: BackupRequest,
 ): BackupReport {
   const { upgrade, clusters, stored } = request;
-  const begun = engine.run(upgrade.uid) ?? (Object.keys(stored).length > 0 || image !== '');
+  const begun = jobs.run(upgrade.uid) ?? (Object.keys(stored).length > 0 || image !== '');
   if (!begun) return { rollUp: IMAGE_MISSING, clusters, spokes: new Map() };
-  const isUnderWay = (cluster: string) => stored[cluster] !== engine.job.machine.initial || engine.hasHubObjects(upgrade.uid, cluster);
+  const isUnderWay = (cluster: string) => stored[cluster] !== jobs.job.machine.initial || jobs.hasHubObjects(upgrade.uid, cluster);
   const all = [...new Set([...clusters, ...Object.keys(stored).filter(isUnderWay)])];
-  const run = engine.request({ upgrade, clusters: all, stored, inputs: { image } });
+  const run = jobs.request({ upgrade, clusters: all, stored, inputs: { image } });
   const states = new Map([...run.spokes].map(([cluster, { state }]) => [cluster, state]));
   return { rollUp: rollUpBackup(clusters, states, talmStrict), clusters: all, spokes: run.spokes };
 }

@@ -11,7 +11,7 @@ import {
   UPGRADE,
   viewObject,
 } from '../../testing/observation-builders.ts';
-import type { StepContext } from '../spoke-job/interpret.ts';
+import type { StepContext } from '../spoke-jobs/interpret.ts';
 import { templateDigest } from '../spokes/actions/hub-objects.ts';
 import { type ActionsSpoke, observeActions, trimView } from '../spokes/actions/observe.ts';
 import type { Answer, SpokeTask } from '../spokes/port/port.ts';

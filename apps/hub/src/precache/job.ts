@@ -12,10 +12,10 @@ import {
   SpokeName,
 } from '@flotilla/api/ran';
 import { isImageAllowed, precacheJobMachine } from '@flotilla/rollout';
-import type { SpokeJob } from '../spoke-job/definition.ts';
-import type { SpokeJobEngine } from '../spoke-job/engine.ts';
-import type { SpokeJobRun } from '../spoke-job/run.ts';
-import type { TeardownJob } from '../spoke-job/teardown.ts';
+import type { SpokeJob } from '../spoke-jobs/kind.ts';
+import type { SpokeJobs } from '../spoke-jobs/reconciler.ts';
+import type { SpokeJobRun } from '../spoke-jobs/run.ts';
+import type { TeardownJob } from '../spoke-jobs/teardown.ts';
 import type { SpokeJobNames } from '../spokes/port/workload.ts';
 import { precacheManifests } from './manifests.ts';
 import type { PrecacheSettings } from './settings.ts';
@@ -35,7 +35,7 @@ export interface PrecacheInputs {
 /** Pre-caching a spoke, as a kind of job. */
 export type PrecacheJob = SpokeJob<PrecacheState, PrecacheInputs>;
 /** Runs pre-caching and remembers its states. */
-export type PrecacheEngine = SpokeJobEngine<PrecacheState, PrecacheInputs>;
+export type PrecacheJobs = SpokeJobs<PrecacheState, PrecacheInputs>;
 /** Pre-caching of one upgrade, as its engine remembers it. */
 export type PrecacheRun = SpokeJobRun<PrecacheState, PrecacheInputs>;
 

@@ -1,6 +1,6 @@
 /** Our own job: root, because only root may use the runtime's socket, and nothing else. Pure. */
 import { SpokeName } from '@flotilla/api/ran';
-import { MANAGEMENT_ANNOTATION } from '../spoke-job/templates.ts';
+import { MANAGEMENT_ANNOTATION } from '../spoke-jobs/templates.ts';
 import type { SpokeManifest } from '../spokes/port/workload.ts';
 import type { PullerVariables } from './puller-variables.ts';
 import { inPod, type NodeMount } from './spoke-node.ts';

@@ -2,7 +2,7 @@
 
 import { SccRole } from '@flotilla/api';
 import { PrecacheAction, precacheSpecData, SpokeName } from '@flotilla/api/ran';
-import { clusterAdminTemplate, namespaceTemplate } from '../spoke-job/templates.ts';
+import { clusterAdminTemplate, namespaceTemplate } from '../spoke-jobs/templates.ts';
 import type { SpokeManifest } from '../spokes/port/workload.ts';
 import { CA_FILE, leastPrivilegeJobTemplate } from './least-privilege-job.ts';
 import { talmJobTemplate } from './talm-job.ts';

@@ -1,5 +1,5 @@
 import { isFinalPrecacheState, type PrecacheState } from '@flotilla/api/ran';
-import { type RollUp as Rolled, rollUpSpokes } from '../spoke-job/rollup.ts';
+import { type RollUp as Rolled, rollUpSpokes } from '../spoke-jobs/rollup.ts';
 
 /** Status, reason and message of condition PrecachingSuceeded. */
 export type RollUp = Rolled<'PrecachingCompleted'>;

@@ -1,7 +1,7 @@
 /** The reference's job, field by field (spec/talm 3.6), for workload images that expect the host under /host. Pure. */
 import { SpokeName } from '@flotilla/api/ran';
-import { type HostMount, mountHost } from '../spoke-job/host-mounts.ts';
-import { MANAGEMENT_ANNOTATION } from '../spoke-job/templates.ts';
+import { type HostMount, mountHost } from '../spoke-jobs/host-mounts.ts';
+import { MANAGEMENT_ANNOTATION } from '../spoke-jobs/templates.ts';
 import type { SpokeManifest } from '../spokes/port/workload.ts';
 import type { WorkloadInputs } from './workload-inputs.ts';
 

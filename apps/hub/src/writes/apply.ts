@@ -51,6 +51,15 @@ const LEAVING_RETRY_MS = 500;
 /** Milliseconds until a cache is expected to have caught up with the server. */
 const BEHIND_RETRY_MS = 500;
 
+/** Tells one list of writes from another. */
+export const describeWrites = (writes: readonly Write[]): string =>
+  writes
+    .map((write) => {
+      const name = write.verb === 'create' ? write.object.metadata.name : write.verb === 'deleteCollection' ? '' : write.ref.name;
+      return `${write.verb} ${write.kind.kind} ${name} ${write.verb === 'delete' ? write.uid : ''}`;
+    })
+    .join();
+
 /** Makes the writes in order. Throws `WaitingError` when a name belongs to something else, or when the plan's cache is behind. */
 export async function applyWrites(writes: readonly Write[], deps: ApplyDeps): Promise<void> {
   for (const write of writes) {

@@ -10,7 +10,7 @@ import { expect, test, vi } from 'vitest';
 import { MemoryHub } from '../../../testing/memory-hub.ts';
 import { createCaches, fillCaches } from '../../caches.ts';
 import { graphAccess } from '../../graph-access.ts';
-import { RolloutEngine } from '../../rollout/engine.ts';
+import { SpokeRollouts } from '../../rollouts/reconciler.ts';
 import { createUpdateGraph } from '../../update-graph.ts';
 import type { UpgradeJobs } from './jobs.ts';
 import { UpgradeReconciler } from './reconciler.ts';
@@ -81,13 +81,14 @@ test('as many update graphs as there are workers do not answer: an upgrade witho
   const reconciler = new UpgradeReconciler({
     client,
     caches,
-    rollout: new RolloutEngine({
+    rollout: new SpokeRollouts({
       caches,
-      queue: { enqueue: () => undefined, holds: () => false },
-      step: () => Promise.resolve(undefined),
+      queue: { enqueue: () => undefined, holds: () => false, forget: () => {} },
+      apply: () => Promise.resolve(undefined),
       onProblem: () => undefined,
       clock: systemClock,
       logger,
+      signal: stop.signal,
     }),
     jobs: jobs as unknown as UpgradeJobs,
     recorder: { record: () => undefined },

@@ -10,14 +10,14 @@ import {
 import type { UpgradePlan } from '@flotilla/rollout';
 import { type GateInput, identityOf, judgeGates, namedClusters, remainingClusters } from '@flotilla/rollout';
 import type { Client } from '@flotilla/runtime';
-import { type BackupEngine, backupTeardown } from '../../backup/job.ts';
+import { type BackupJobs, backupTeardown } from '../../backup/job.ts';
 import { type BackupReport, requestBackup } from '../../backup/report.ts';
 import type { BackupSettings } from '../../backup/settings.ts';
-import { type PrecacheEngine, type PrecacheRun, precacheTeardown } from '../../precache/job.ts';
+import { type PrecacheJobs, type PrecacheRun, precacheTeardown } from '../../precache/job.ts';
 import { rollUp } from '../../precache/rollup.ts';
 import type { PrecacheSettings } from '../../precache/settings.ts';
 import { specDigest } from '../../precache/spec-digest.ts';
-import { Teardown } from '../../spoke-job/teardown.ts';
+import { Teardown } from '../../spoke-jobs/teardown.ts';
 import type { SpokeJobCaches } from '../../spokes/port/caches.ts';
 import type { PrecachingReport } from './status.ts';
 
@@ -27,8 +27,8 @@ export interface UpgradeJobsDeps {
   readonly caches: SpokeJobCaches;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  readonly precaching: { readonly engine: PrecacheEngine; readonly settings: PrecacheSettings };
-  readonly backup: { readonly engine: BackupEngine; readonly settings: BackupSettings };
+  readonly precaching: { readonly jobs: PrecacheJobs; readonly settings: PrecacheSettings };
+  readonly backup: { readonly jobs: BackupJobs; readonly settings: BackupSettings };
 }
 
 /** What removes the jobs of one upgrade; kept until that is done. */
@@ -56,15 +56,15 @@ export class UpgradeJobs {
   }
 
   #requestPrecaching(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec, plan: UpgradePlan): PrecacheRun | undefined {
-    const { engine, settings } = this.#deps.precaching;
-    const existing = engine.run(upgrade.metadata.uid ?? '');
+    const { jobs, settings } = this.#deps.precaching;
+    const existing = jobs.run(upgrade.metadata.uid ?? '');
     const wanted = plan.precaching?.spec;
     const stored = upgrade.status?.precaching?.status ?? {};
     // What was begun goes on; on clusters that another tenant has now, nothing is begun.
     const mayBegin = plan.selection.failure?.reason !== 'ClusterNotBound';
     if (!wanted) {
       const clusters = existing?.request.clusters.filter((cluster) => mayBegin || isBegun(stored[cluster])) ?? [];
-      return existing && engine.request({ ...existing.request, clusters, stored });
+      return existing && jobs.request({ ...existing.request, clusters, stored });
     }
     const known = existing ? stored : stillValid(upgrade, wanted);
     const clusters = new Set(plan.precachingClusters);
@@ -72,18 +72,18 @@ export class UpgradeJobs {
     const { image = settings.image } = plan.precaching ?? {};
     const jobSeconds = spec.remediationStrategy.timeout * 60;
     const inputs = { spec: wanted, image, profile: settings.profile, jobSeconds };
-    return engine.request({ upgrade: identityOf(upgrade), clusters: [...clusters], stored: known, inputs });
+    return jobs.request({ upgrade: identityOf(upgrade), clusters: [...clusters], stored: known, inputs });
   }
 
   /** Begins the backup when it is its turn; what was begun goes on, whichever gate has closed since. */
   backUp(upgrade: ClusterGroupUpgrade, gates: GateInput): BackupReport | undefined {
-    const { engine, settings } = this.#deps.backup;
+    const { jobs, settings } = this.#deps.backup;
     const identity = identityOf(upgrade);
     const stored = upgrade.status?.backup?.status ?? {};
-    const isBegun = engine.run(identity.uid) !== undefined || Object.keys(stored).length > 0;
+    const isBegun = jobs.run(identity.uid) !== undefined || Object.keys(stored).length > 0;
     const isNext = judgeGates(gates)?.gate === 'backup';
     if (!gates.wantsBackup || !(isBegun || isNext)) return undefined;
-    return requestBackup(engine, settings, { upgrade: identity, clusters: remainingClusters(gates), stored });
+    return requestBackup(jobs, settings, { upgrade: identity, clusters: remainingClusters(gates), stored });
   }
 
   /** Spokes are cleaned after their verdict: a hub that was started in mid-rollout goes on with those that still are to be. */
@@ -91,33 +91,33 @@ export class UpgradeJobs {
     const { precaching, backup } = this.#deps;
     const identity = identityOf(upgrade);
     const images = upgrade.status?.precaching;
-    if (images?.status && !precaching.engine.run(identity.uid)) {
+    if (images?.status && !precaching.jobs.run(identity.uid)) {
       const stored = pick(
         images.status,
-        (cluster, state) => isFinalPrecacheState(state) && precaching.engine.hasHubObjects(identity.uid, cluster),
+        (cluster, state) => isFinalPrecacheState(state) && precaching.jobs.hasHubObjects(identity.uid, cluster),
       );
       const { image, profile } = precaching.settings;
       const inputs = { spec: images.spec ?? {}, image, profile, jobSeconds: spec.remediationStrategy.timeout * 60 };
-      precaching.engine.request({ upgrade: identity, clusters: Object.keys(stored), stored, inputs });
+      precaching.jobs.request({ upgrade: identity, clusters: Object.keys(stored), stored, inputs });
     }
     const copies = upgrade.status?.backup?.status;
-    if (copies && !backup.engine.run(identity.uid)) {
-      const stored = pick(copies, (cluster, state) => isFinalBackupState(state) && backup.engine.hasHubObjects(identity.uid, cluster));
-      if (Object.keys(stored).length > 0) requestBackup(backup.engine, backup.settings, { upgrade: identity, clusters: [], stored });
+    if (copies && !backup.jobs.run(identity.uid)) {
+      const stored = pick(copies, (cluster, state) => isFinalBackupState(state) && backup.jobs.hasHubObjects(identity.uid, cluster));
+      if (Object.keys(stored).length > 0) requestBackup(backup.jobs, backup.settings, { upgrade: identity, clusters: [], stored });
     }
   }
 
   /** Tells the engines what a status write stored: only then are spokes cleaned. */
   noteStored(uid: string, status: ClusterGroupUpgradeStatus | undefined): void {
     const { precaching, backup } = this.#deps;
-    precaching.engine.noteStored(uid, status?.precaching?.status ?? {});
-    backup.engine.noteStored(uid, status?.backup?.status ?? {});
+    precaching.jobs.noteStored(uid, status?.precaching?.status ?? {});
+    backup.jobs.noteStored(uid, status?.backup?.status ?? {});
   }
 
   /** Ends the jobs of an upgrade. */
   end(uid: string): void {
-    this.#deps.precaching.engine.end(uid);
-    this.#deps.backup.engine.end(uid);
+    this.#deps.precaching.jobs.end(uid);
+    this.#deps.backup.jobs.end(uid);
   }
 
   /** What removes the jobs of an upgrade from spokes and hub. */

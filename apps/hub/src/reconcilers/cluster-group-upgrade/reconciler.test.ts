@@ -7,7 +7,7 @@ import { createLogger, createMetrics, type EventToRecord, systemClock } from '@f
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { MemoryHub } from '../../../testing/memory-hub.ts';
 import { createCaches, fillCaches } from '../../caches.ts';
-import { RolloutEngine } from '../../rollout/engine.ts';
+import { SpokeRollouts } from '../../rollouts/reconciler.ts';
 import type { UpgradeJobs } from './jobs.ts';
 import { UpgradeReconciler } from './reconciler.ts';
 
@@ -43,14 +43,15 @@ async function begin(): Promise<void> {
   const { client } = await hub.process();
   caches = createCaches(client, { logger, metrics: createMetrics() });
   await fillCaches(caches, logger, stop.signal);
-  const queue = { enqueue: () => undefined, holds: () => false };
-  const rollout = new RolloutEngine({
+  const queue = { enqueue: () => undefined, holds: () => false, forget: () => undefined };
+  const rollout = new SpokeRollouts({
     caches,
     queue,
-    step: () => Promise.resolve(false),
+    apply: () => Promise.resolve(false),
     onProblem: () => undefined,
     clock: { ...systemClock, now: () => now },
     logger,
+    signal: stop.signal,
   });
   const jobs: Pick<UpgradeJobs, 'precache' | 'backUp' | 'resumeCleaning' | 'noteStored' | 'end' | 'teardowns' | 'tearDown'> = {
     precache: () => undefined,

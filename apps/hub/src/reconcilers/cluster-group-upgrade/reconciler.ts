@@ -1,4 +1,4 @@
-import { limitsOf, type Ref, refKey, refOfKey } from '@flotilla/api';
+import { limitsOf, refKey, refOfKey } from '@flotilla/api';
 import { CLEANUP_FINALIZER, type ClusterGroupUpgrade, ClusterGroupUpgradeSpec, type ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import type { ValidationFacts } from '@flotilla/rollout';
 import {
@@ -24,9 +24,9 @@ import {
   type UpgradePlan,
 } from '@flotilla/rollout';
 import type { Client, EventRecorder, Logger, ReconcileResult } from '@flotilla/runtime';
-import type { RolloutCaches } from '../../rollout/caches.ts';
-import type { RolloutEngine } from '../../rollout/engine.ts';
-import { observeRollout } from '../../rollout/observe.ts';
+import type { RolloutCaches } from '../../rollouts/caches.ts';
+import { observeRollout } from '../../rollouts/observe.ts';
+import type { SpokeRollouts } from '../../rollouts/reconciler.ts';
 import type { SpokeJobCaches } from '../../spokes/port/caches.ts';
 import { tenancyOf } from '../../tenancy-caches.ts';
 import { writeFinalizer, writeStatus } from './apply.ts';
@@ -47,7 +47,7 @@ import { type News, newsOf, pauseAfter, sizeOf } from './status-pace.ts';
 export interface ReconcilerDeps extends PlanDeps {
   readonly client: Client;
   readonly caches: UpgradeCaches & SpokeJobCaches & RolloutCaches;
-  readonly rollout: Pick<RolloutEngine, 'isClean' | 'problem' | 'problems'>;
+  readonly rollout: Pick<SpokeRollouts, 'isClean' | 'problem' | 'problems'>;
   readonly jobs: Pick<UpgradeJobs, 'precache' | 'backUp' | 'resumeCleaning' | 'noteStored' | 'end' | 'teardowns' | 'tearDown'>;
   readonly recorder: Pick<EventRecorder, 'record'>;
   readonly now: () => number;
@@ -81,8 +81,6 @@ interface Memory {
   writtenAt: number;
   /** Bytes of the status that was written. */
   writtenBytes: number;
-  /** The last write, and the version it replaced: the cache shows that version until the write arrives. */
-  written?: { readonly replaced: string | undefined; readonly upgrade: ClusterGroupUpgrade };
   /** When the last pass before the start was made. */
   preparedAt?: number | undefined;
   /** When the last pass of the rollout was made. */
@@ -110,7 +108,7 @@ export class UpgradeReconciler {
 
   /** @param key `namespace/name` */
   async reconcile(key: string): Promise<ReconcileResult> {
-    const upgrade = this.#latest(key, refOfKey(key));
+    const upgrade = this.#deps.caches.upgrades.get(refOfKey(key));
     if (!upgrade) {
       this.#forget(key);
       return {};
@@ -306,18 +304,10 @@ export class UpgradeReconciler {
     if (!written) return;
     memory.writtenAt = this.#deps.now();
     memory.writtenBytes = sizeOf(written.status);
-    memory.written = { replaced: upgrade.metadata.resourceVersion, upgrade: written };
+    this.#deps.caches.upgrades.wrote(written);
     const { jobs, recorder } = this.#deps;
     jobs.noteStored(upgrade.metadata.uid ?? '', written.status);
     for (const event of eventsBetween(upgrade.status, written.status ?? { status: {} }, written, facts)) recorder.record(event);
-  }
-
-  /** The upgrade as last written by us, until the cache has seen that write. */
-  #latest(key: string, ref: Ref): ClusterGroupUpgrade | undefined {
-    const cached = this.#deps.caches.upgrades.get(ref);
-    const memory = this.#memory.get(key);
-    if (!cached || !memory?.written || memory.written.upgrade.metadata.uid !== cached.metadata.uid) return cached;
-    return cached.metadata.resourceVersion === memory.written.replaced ? memory.written.upgrade : cached;
   }
 
   #remember(key: string, upgrade: ClusterGroupUpgrade): Memory {

@@ -4,7 +4,7 @@ import { judgeGates } from '@flotilla/rollout';
 import { openGates } from '@flotilla/rollout/testing';
 import { describe, expect, test } from 'vitest';
 import { rollUp } from '../../precache/rollup.ts';
-import type { SpokeRecord } from '../../spoke-job/run.ts';
+import type { SpokeRecord } from '../../spoke-jobs/run.ts';
 import { describeCleaning, describeEnd, describePreparation, describeRollout, type PrecachingReport } from './status.ts';
 import { fitStatus } from './status-budget.ts';
 

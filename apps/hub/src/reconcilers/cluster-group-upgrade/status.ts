@@ -34,7 +34,7 @@ import {
 } from '@flotilla/rollout';
 import { type BackupReport, describeBackup } from '../../backup/report.ts';
 import type { RollUp } from '../../precache/rollup.ts';
-import type { SpokeRecord } from '../../spoke-job/run.ts';
+import type { SpokeRecord } from '../../spoke-jobs/run.ts';
 import { orAbsent } from './status-budget.ts';
 
 /** Most entries of `precaching.progress`. */

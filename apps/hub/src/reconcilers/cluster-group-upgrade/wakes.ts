@@ -5,9 +5,9 @@ import { type ManagedClusterSet, PLACEMENT_SATISFIED, type Placement, type Polic
 import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
 import { blockingRefs, isEnding, isRunning, templatesOf, upgradeIndexOf } from '@flotilla/rollout';
 import { type Change, type Watch, type WatchCache, watch } from '@flotilla/runtime';
-import type { RolloutCaches } from '../../rollout/caches.ts';
-import { BY_LABELS } from '../../rollout/engine.ts';
-import { hasClusterChanged } from '../../rollout/observe.ts';
+import type { RolloutCaches } from '../../rollouts/caches.ts';
+import { hasClusterChanged } from '../../rollouts/observe.ts';
+import { BY_LABELS } from '../../rollouts/reconciler.ts';
 import { BY_UID, type SpokeJobCaches } from '../../spokes/port/caches.ts';
 import type { UpgradeCaches } from './observe.ts';
 

@@ -7,8 +7,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type HubProcess, MemoryHub } from '../../../testing/memory-hub.ts';
 import { agentCondition, clusterObject, UPGRADE } from '../../../testing/observation-builders.ts';
 import { type BackupInputs, backupTeardown, createBackupJob } from '../../backup/job.ts';
-import { SpokeJobEngine } from '../../spoke-job/engine.ts';
-import { Teardown } from '../../spoke-job/teardown.ts';
+import { SpokeJobs } from '../../spoke-jobs/reconciler.ts';
+import { Teardown } from '../../spoke-jobs/teardown.ts';
 import { startLeftovers } from './leftovers.ts';
 
 const SPOKE = 'spoke';
@@ -19,7 +19,7 @@ const job = createBackupJob({ jobViewSeconds: 4 });
 
 let hub: MemoryHub;
 let leader: HubProcess;
-let engine: SpokeJobEngine<BackupState, BackupInputs>;
+let engine: SpokeJobs<BackupState, BackupInputs>;
 let stop: AbortController;
 
 beforeEach(async () => {
@@ -33,13 +33,13 @@ afterEach(() => {
 });
 
 /** A hub process, as after its start. */
-async function startHub(): Promise<SpokeJobEngine<BackupState, BackupInputs>> {
+async function startHub(): Promise<SpokeJobs<BackupState, BackupInputs>> {
   stop = new AbortController();
   const logger = createLogger({ name: 'test', level: 'silent' });
-  const started = new SpokeJobEngine(job, { ...leader, now: () => now, clock: new ManualClock(), logger, onChange: () => {} });
+  const started = new SpokeJobs(job, { ...leader, now: () => now, clock: new ManualClock(), logger, onChange: () => {} });
   const queue = { enqueue: () => {}, forget: () => {}, holds: () => false };
   started.start(queue, stop.signal);
-  startLeftovers({ ...leader, now: () => now, logger, metrics: createMetrics(), engine: started }, stop.signal);
+  startLeftovers({ ...leader, now: () => now, logger, metrics: createMetrics(), jobs: started }, stop.signal);
   return started;
 }
 

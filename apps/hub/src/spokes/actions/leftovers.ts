@@ -29,7 +29,7 @@ export interface LeftoverDeps extends ApplyPlanDeps {
   readonly now: () => number;
   readonly caches: SpokeJobCaches;
   /** Who says which upgrade has a spoke. */
-  readonly engine: {
+  readonly jobs: {
     readonly job: NamedJob;
     /** Takes a cluster, or tells who has it. */
     take(uid: string, cluster: string): unknown;
@@ -53,15 +53,15 @@ class LeftoverReconciler {
 
   /** @param key `upgradeUid/cluster` */
   async reconcile(key: string): Promise<ReconcileResult> {
-    const { caches, engine } = this.#deps;
+    const { caches, jobs } = this.#deps;
     const [uid = '', cluster = ''] = key.split('/');
-    const objects = hubObjectsOf(caches, spokeKey(engine.job.work, uid, cluster));
+    const objects = hubObjectsOf(caches, spokeKey(jobs.job.work, uid, cluster));
     const mark = objects.views.find(isLeftover);
     if (!mark) return {};
     const managed = caches.clusters.get({ name: cluster });
-    const spoke = observeActions(engine.job.names, uid, { cluster: managed, ...objects });
-    const workload = cleaningOf(owedDeletions(engine.job, mark));
-    const task = { job: engine.job, upgrade: identityOf(mark), cluster, workload };
+    const spoke = observeActions(jobs.job.names, uid, { cluster: managed, ...objects });
+    const workload = cleaningOf(owedDeletions(jobs.job, mark));
+    const task = { job: jobs.job, upgrade: identityOf(mark), cluster, workload };
     const plan = new SpokePlan(this.#deps.now());
     const effects = new ActionsEffects(task, spoke, '', plan);
     const isDone = !managed || this.#isNothingLeft(mark, workload.deletions) || this.#clean(effects, mark, plan);
@@ -72,21 +72,21 @@ class LeftoverReconciler {
 
   /** Deletes what is there, once its agent answers and nobody else works on the spoke. True when all of it was executed. */
   #clean(effects: ActionsEffects, mark: ManagedClusterView, plan: SpokePlan): boolean {
-    const { engine } = this.#deps;
+    const { jobs } = this.#deps;
     const { task, spoke } = effects;
     const { upgrade, cluster } = task;
     if (!spoke.available || !mark.status?.conditions) {
-      if (spoke.actions.size === 0) engine.release(upgrade.uid, cluster);
+      if (spoke.actions.size === 0) jobs.release(upgrade.uid, cluster);
       return false;
     }
-    if (!engine.take(upgrade.uid, cluster)) return effects.clean();
+    if (!jobs.take(upgrade.uid, cluster)) return effects.clean();
     plan.wake(plan.now + HELD_RECHECK_MS);
     return false;
   }
 
   /** The namespace is gone or another upgrade's by now, and so is a binding, which is replaced with it. A binding alone shows nowhere. */
   #isNothingLeft(view: ManagedClusterView, deletions: readonly string[]): boolean {
-    const { names } = this.#deps.engine.job;
+    const { names } = this.#deps.jobs.job;
     const answer = readAnswer(view, names.views.namespace.target);
     if (answer.kind === 'absent') return deletions.every((name) => name === names.actions.deleteNamespace);
     const owner = answer.kind === 'found' ? answer.object.metadata.annotations?.[Annotation.upgradeUid] : undefined;
@@ -111,8 +111,8 @@ export function startLeftovers(
   deps: LeftoverDeps & { readonly logger: Logger; readonly metrics: Metrics; readonly clock?: Clock },
   signal: AbortSignal,
 ): Reconciler {
-  const { caches, engine, logger, metrics, clock } = deps;
-  const { work } = engine.job;
+  const { caches, jobs, logger, metrics, clock } = deps;
+  const { work } = jobs.job;
   const leftIn = (cluster: string): string[] =>
     caches.views.byIndex(BY_WORK_AND_CLUSTER, `${work}/${cluster}`).filter(isLeftover).map(keyOf);
   const ofThisJob = {

@@ -1,6 +1,6 @@
 import type { PrecacheProgress } from '@flotilla/api/ran';
 import type { SpokeJobMachine, UpgradeIdentity } from '@flotilla/rollout';
-import type { JobState, SpokeJob } from './definition.ts';
+import type { JobState, SpokeJob } from './kind.ts';
 
 /** What the reconciler wants of a kind of job, from one pass over one upgrade. */
 export interface RunRequest<S extends string, I> {
@@ -28,8 +28,6 @@ export interface TrackedSpoke<S extends string> extends SpokeRecord<S> {
   trouble: string | undefined;
   /** Its turn to be cleaned, milliseconds since the epoch. */
   cleanAt: number | undefined;
-  /** How its objects on the hub were at the last look. */
-  seen: string | undefined;
 }
 
 /** What the run of one upgrade asks of its engine. */
@@ -64,7 +62,7 @@ export class SpokeJobRun<S extends JobState, I> {
       const record = this.spokes.get(cluster);
       if (!record) {
         const state = stored ?? this.#machine.initial;
-        const nothing = { message: undefined, progress: undefined, trouble: undefined, cleanAt: undefined, seen: undefined };
+        const nothing = { message: undefined, progress: undefined, trouble: undefined, cleanAt: undefined };
         this.spokes.set(cluster, { state, stored, ...nothing, since: this.#now() });
       }
       if (!record || (stored !== undefined && record.stored !== stored && this.#machine.isFinal(stored))) changed.push(cluster);

@@ -12,7 +12,7 @@ import { createPrecacheJob } from '../precache/job.ts';
 import { parseStepKey, type StepKey } from '../step-key.ts';
 import type { StepQueue } from '../step-queue.ts';
 import { createSpokeStep } from './apply.ts';
-import { SpokeJobEngine } from './engine.ts';
+import { SpokeJobs } from './reconciler.ts';
 
 const SPOKE = 'spoke';
 const job = createBackupJob({ image: 'recovery', jobViewSeconds: 4 });
@@ -24,11 +24,11 @@ let leader: HubProcess;
 let worker: HubProcess;
 let now: number;
 let timers: { at: number; fire: () => void }[];
-/** What the engine wanted. */
+/** What the jobs wanted. */
 let wanted: StepKey[];
 /** Keys that the queue still has. */
 let held: Set<string>;
-let engine: SpokeJobEngine<BackupState, BackupInputs>;
+let jobs: SpokeJobs<BackupState, BackupInputs>;
 let stop: AbortController;
 let queue: StepQueue;
 
@@ -45,15 +45,17 @@ const clock: Clock = {
   },
 };
 
-/** Lets time pass, and timers fire in order. */
-function pass(ms: number): void {
+/** Lets time pass, and timers fire in order; what they began has ended. */
+async function pass(ms: number): Promise<void> {
   const end = now + ms;
+  await settled();
   for (;;) {
     const [next] = timers.filter(({ at }) => at <= end).toSorted((a, b) => a.at - b.at);
     if (!next) break;
     timers = timers.filter((each) => each !== next);
     now = Math.max(now, next.at);
     next.fire();
+    await settled();
   }
   now = end;
 }
@@ -76,8 +78,8 @@ beforeEach(async () => {
     holds: (key) => held.has(parseStepKey(key)?.upgrade ?? ''),
   };
   const logger = createLogger({ name: 'test', level: 'silent' });
-  engine = new SpokeJobEngine(job, { ...leader, now: () => now, clock, logger, onChange: () => {} });
-  engine.start(queue, stop.signal);
+  jobs = new SpokeJobs(job, { ...leader, now: () => now, clock, logger, onChange: () => {} });
+  jobs.start(queue, stop.signal);
 });
 afterEach(() => {
   stop.abort();
@@ -85,13 +87,15 @@ afterEach(() => {
 });
 
 const request = (upgrade = UPGRADE, stored: Record<string, BackupState> = {}) =>
-  engine.request({ upgrade, clusters: [SPOKE], stored, inputs: { image: 'recovery' } });
-const stateOf = (upgrade = UPGRADE) => engine.run(upgrade.uid)?.spokes.get(SPOKE)?.state;
-const messageOf = (upgrade = UPGRADE) => engine.run(upgrade.uid)?.spokes.get(SPOKE)?.message;
+  jobs.request({ upgrade, clusters: [SPOKE], stored, inputs: { image: 'recovery' } });
+const stateOf = (upgrade = UPGRADE) => jobs.run(upgrade.uid)?.spokes.get(SPOKE)?.state;
+const messageOf = (upgrade = UPGRADE) => jobs.run(upgrade.uid)?.spokes.get(SPOKE)?.message;
 const keyOf = ({ uid }: UpgradeIdentity): StepKey => ({ kind: 'backup', upgrade: uid, cluster: SPOKE });
 const untilWanted = (upgrade = UPGRADE) => vi.waitFor(() => expect(wanted.splice(0)).toContainEqual(keyOf(upgrade)));
 /** Everything that was begun by now has ended: nothing here waits for more than promises. */
-const settled = () => new Promise((resolve) => setImmediate(resolve));
+const settled = async (): Promise<void> => {
+  for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+};
 
 /** Runs a step in the worker process, as a forged job would too. */
 const runElsewhere = (key = keyOf(UPGRADE), signal?: AbortSignal): Promise<boolean> =>
@@ -126,7 +130,7 @@ async function store(state: BackupState, upgrade = UPGRADE, by: readonly HubProc
   const { metadata } = hub.get(ClusterGroupUpgrade, upgrade) ?? { metadata: { ...upgrade } };
   hub.put(ClusterGroupUpgrade, { metadata, status: { status: {}, backup: { status: { [SPOKE]: state } } } });
   await seen(ClusterGroupUpgrade, upgrade.name, ...by);
-  engine.noteStored(upgrade.uid, { [SPOKE]: state });
+  jobs.noteStored(upgrade.uid, { [SPOKE]: state });
 }
 
 /** Asks for the backup, and stores that it has begun. */
@@ -214,11 +218,11 @@ describe('steps that another process runs', () => {
   test('are carried out by the leader when they are late and the queue has them no more', async () => {
     await begin();
     held.add(UPGRADE.uid);
-    pass(15_000);
+    await pass(15_000);
     await settled();
     expect(hub.writes).toEqual([]);
     held.clear();
-    pass(15_000);
+    await pass(15_000);
     await vi.waitFor(() => expect(hub.writes).toEqual(['create managedclusterviews view-backup-namespace']));
   });
 });
@@ -281,11 +285,11 @@ describe('one upgrade at a time on a spoke', () => {
     expect(messageOf(OTHER)).toBe('waits for ClusterGroupUpgrade default/upgrade, which is backing up this cluster');
     await settled();
     expect(wanted).not.toContainEqual(keyOf(OTHER));
-    for (const step of [runElsewhere(keyOf(OTHER)), engine.step(keyOf(OTHER))]) await step;
+    for (const step of [runElsewhere(keyOf(OTHER)), jobs.apply(keyOf(OTHER))]) await step;
     expect(hub.writes).toEqual([]);
     hub.remove(ManagedClusterView, { namespace: SPOKE, name: 'view-backup-namespace' });
     await vi.waitFor(() => expect(leader.caches.views.size).toBe(0));
-    engine.end(UPGRADE.uid);
+    jobs.end(UPGRADE.uid);
     await untilWanted(OTHER);
     expect(messageOf(OTHER)).toBeUndefined();
   });
@@ -293,9 +297,9 @@ describe('one upgrade at a time on a spoke', () => {
   test('who comes second begins nowhere, although nothing of the first is there yet and its job was forged', async () => {
     await begin();
     await begin(OTHER);
-    for (const step of [runElsewhere(keyOf(OTHER)), engine.step(keyOf(OTHER))]) await step;
+    for (const step of [runElsewhere(keyOf(OTHER)), jobs.apply(keyOf(OTHER))]) await step;
     expect(hub.writes).toEqual([]);
-    await engine.step(keyOf(UPGRADE));
+    await jobs.apply(keyOf(UPGRADE));
     expect(hub.writes).toEqual(['create managedclusterviews view-backup-namespace']);
   });
 
@@ -324,11 +328,11 @@ describe('a spoke for which nothing can be written', () => {
 
   test('says why, and no longer once nothing is left to do', async () => {
     await begin();
-    engine.fail(keyOf(UPGRADE), new Error(TERMINATING));
+    jobs.fail(keyOf(UPGRADE), TERMINATING);
     expect([stateOf(), messageOf()]).toEqual(['PreparingToStart', `cannot go on: ${TERMINATING}`]);
     await runElsewhere();
     await seen(ManagedClusterView, 'view-backup-namespace', leader);
-    pass(15_000);
+    await pass(15_000);
     await vi.waitFor(() => expect(messageOf()).toBeUndefined());
   });
 
@@ -336,16 +340,16 @@ describe('a spoke for which nothing can be written', () => {
     request();
     const said = 'managedclusterviews.view.open-cluster-management.io "view-backup-namespace" is forbidden: no';
     const path = '/apis/view.open-cluster-management.io/v1beta1/namespaces/spoke/managedclusterviews';
-    engine.fail(keyOf(UPGRADE), new Error(`POST ${path}: 403: Forbidden: ${said}`));
+    jobs.fail(keyOf(UPGRADE), `POST ${path}: 403: Forbidden: ${said}`);
     expect(messageOf()).toBe(`cannot go on: Forbidden: ${said}`);
   });
 
   test('times out by the time it was asked for, and names the error', async () => {
     request();
-    engine.fail(keyOf(UPGRADE), new Error(TERMINATING));
-    pass(PATIENCE - 1);
+    jobs.fail(keyOf(UPGRADE), TERMINATING);
+    await pass(PATIENCE - 1);
     expect(stateOf()).toBe('PreparingToStart');
-    pass(1);
+    await pass(1);
     expect([stateOf(), messageOf()]).toEqual(['BackupTimeout', `timed out: cannot go on: ${TERMINATING}`]);
     expect(hub.writes).toEqual([]);
   });
@@ -356,18 +360,18 @@ test('a spoke that an upgrade which has ended could not clean is given up by who
   await runElsewhere();
   await seen(ManagedClusterView, 'view-backup-namespace', leader, worker);
   await begin(OTHER);
-  pass(PATIENCE - 20_000);
+  await pass(PATIENCE - 20_000);
   expect(stateOf(OTHER)).toBe('PreparingToStart');
   const cluster = hub.put(ManagedCluster, {
     metadata: { name: SPOKE },
     status: { conditions: [agentCondition(CLUSTER_AVAILABLE, 'False', 'Test')] },
   });
   await vi.waitFor(() => expect(leader.caches.clusters.resourceVersion).toBe(cluster.metadata.resourceVersion));
-  pass(10_000);
+  await pass(10_000);
   expect([stateOf(), stateOf(OTHER)]).toEqual(['BackupTimeout', 'PreparingToStart']);
-  pass(PATIENCE - 1);
+  await pass(PATIENCE - 1);
   expect(stateOf(OTHER)).toBe('PreparingToStart');
-  pass(1);
+  await pass(1);
   expect(stateOf(OTHER)).toBe('BackupTimeout');
   expect(messageOf(OTHER)).toMatch(/^timed out: waits for ClusterGroupUpgrade default\/upgrade, which has ended/);
 });
@@ -378,8 +382,8 @@ test('an error of the look itself is told like that of a step', async () => {
     workload: () => ({ ...job.workload({ image: '' }, { upgradeUid: '', managed: undefined, clusters: 1 }), manifests: refuse }),
   };
   const logger = createLogger({ name: 'test', level: 'silent' });
-  engine = new SpokeJobEngine(broken, { ...leader, now: () => now, clock, logger, onChange: () => {} });
-  engine.start({ enqueue: () => {}, forget: () => {}, holds: () => false }, stop.signal);
+  jobs = new SpokeJobs(broken, { ...leader, now: () => now, clock, logger, onChange: () => {} });
+  jobs.start({ enqueue: () => {}, forget: () => {}, holds: () => false }, stop.signal);
   const labels = { [Label.work]: 'backup', [Label.upgradeUid]: UPGRADE.uid };
   hub.put(ManagedClusterView, { metadata: { name: 'view-backup-namespace', namespace: SPOKE, labels } });
   await seen(ManagedClusterView, 'view-backup-namespace', leader);
@@ -422,28 +426,28 @@ test.each([
   const precache = createPrecacheJob(buildPrecacheSettings({ image: 'puller', transport: given.transport ?? 'actions' }));
   const deps = { ...leader, now: () => now, clock, logger: createLogger({ name: 'test', level: 'silent' }), onChange: () => {} };
   const inputs = { spec, image: 'puller', profile: 'least-privilege', jobSeconds: 14_400 } as const;
-  if (given.work === 'backup') engine.request({ upgrade: UPGRADE, clusters, stored, inputs: { image: 'recovery' } });
+  if (given.work === 'backup') jobs.request({ upgrade: UPGRADE, clusters, stored, inputs: { image: 'recovery' } });
   else {
-    const other = new SpokeJobEngine(precache, deps);
+    const other = new SpokeJobs(precache, deps);
     other.start(queue, stop.signal);
     other.request({ upgrade: UPGRADE, clusters, stored, inputs });
   }
   await vi.waitFor(() => expect(countBegun()).toBe(125));
   await settled();
   expect(countBegun()).toBe(125);
-  pass(20_000);
+  await pass(20_000);
   await vi.waitFor(() => expect(countBegun()).toBe(150));
 });
 
 test('a spoke that is about to get its job keeps its turn until the job is there', async () => {
   const { clusters, stored } = await putFleet(126, 'backup');
-  engine.request({ upgrade: UPGRADE, clusters, stored, inputs: { image: 'recovery' } });
+  jobs.request({ upgrade: UPGRADE, clusters, stored, inputs: { image: 'recovery' } });
   await vi.waitFor(() => expect(countBegun()).toBe(125));
   const labels = { [Label.work]: 'backup', [Label.upgradeUid]: UPGRADE.uid };
   const tell = (kind: Resource, name: string, status: unknown) =>
     hub.put(kind, { metadata: { namespace: 'fleet-0', name, labels, uid: name }, status });
   tell(ManagedClusterView, 'view-backup-namespace', NOT_FOUND);
-  await vi.waitFor(() => expect(engine.run(UPGRADE.uid)?.spokes.get('fleet-0')?.state).toBe('Starting'));
+  await vi.waitFor(() => expect(jobs.run(UPGRADE.uid)?.spokes.get('fleet-0')?.state).toBe('Starting'));
   await settled();
   expect(countBegun()).toBe(125);
   tell(ManagedClusterAction, job.names.actions.createJob, DONE);
@@ -467,12 +471,12 @@ test('what was written is not asked for again while no watch tells of it: a serv
   await begin();
   await untilWanted();
   leader.hold('managedclusterviews');
-  await engine.step(keyOf(UPGRADE));
-  pass(45_000);
+  await jobs.apply(keyOf(UPGRADE));
+  await pass(45_000);
   await settled();
   expect(wanted).toEqual([]);
   expect(hub.writes).toEqual(['create managedclusterviews view-backup-namespace']);
-  pass(15_000);
+  await pass(15_000);
   await settled();
   expect(wanted).toEqual([]);
   hub.remove(ManagedClusterView, { namespace: SPOKE, name: 'view-backup-namespace' });
@@ -484,20 +488,31 @@ test('a step that fails is asked for again as before', async () => {
   await begin();
   await untilWanted();
   hub.refuse = () => new ApiError('FLOTILLA_API', 'no', { status: 500, reason: 'InternalError', serverMessage: 'no' });
-  await expect(engine.step(keyOf(UPGRADE))).rejects.toThrow('no');
-  pass(15_000);
+  await expect(jobs.apply(keyOf(UPGRADE))).rejects.toThrow('no');
+  await pass(15_000);
   await untilWanted();
 });
 
 test('what another upgrade left on the spoke is part of how it looks', async () => {
-  const labels = { [Label.work]: 'backup', [Label.upgradeUid]: OTHER.uid };
-  const left = { name: 'backup-work', namespace: SPOKE, labels, annotations: { 'flotilla.io/frozen': 'true' } };
+  const labels = { [Label.work]: 'precache', [Label.upgradeUid]: OTHER.uid };
+  const left = { name: 'precache-work', namespace: 'fleet-0', labels, annotations: { 'flotilla.io/frozen': 'true' } };
   hub.put(ManifestWork, { metadata: left });
   await vi.waitFor(() => expect(leader.caches.jobWorks.size).toBe(1));
-  await begin();
-  await untilWanted();
+  const { clusters, stored, spec } = await putFleet(1, 'precache');
+  const precache = createPrecacheJob(buildPrecacheSettings({ image: 'puller', transport: 'work' }));
+  const other = new SpokeJobs(precache, {
+    ...leader,
+    now: () => now,
+    clock,
+    logger: createLogger({ name: 'test', level: 'silent' }),
+    onChange: () => {},
+  });
+  other.start(queue, stop.signal);
+  const inputs = { spec, image: 'puller', profile: 'least-privilege', jobSeconds: 14_400 } as const;
+  other.request({ upgrade: UPGRADE, clusters, stored, inputs });
+  const key = { kind: 'precache', upgrade: UPGRADE.uid, cluster: 'fleet-0' };
+  await vi.waitFor(() => expect(wanted.splice(0)).toContainEqual(key));
   hub.remove(ManifestWork, left);
   await vi.waitFor(() => expect(leader.caches.jobWorks.size).toBe(0));
-  await touch('one');
-  await untilWanted();
+  await vi.waitFor(() => expect(wanted.splice(0)).toContainEqual(key));
 });

@@ -6,7 +6,7 @@ import { BY_WORK_AND_UPGRADE, objectsIn, type SpokeJobCaches } from '../spokes/p
 import { SpokePlan } from '../spokes/port/spoke-plan.ts';
 import { cleaningOf } from '../spokes/port/workload.ts';
 import { isLeftBehind, reachSpoke } from '../spokes/reach.ts';
-import type { JobState, SpokeJob } from './definition.ts';
+import type { JobState, SpokeJob } from './kind.ts';
 
 /** What tearing down needs. */
 export interface TeardownDeps extends ApplyPlanDeps {

@@ -3,11 +3,46 @@ import { findCondition } from '@flotilla/api';
 import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
 import { findDenial } from '../spokes/denied-cluster.ts';
 import type { SpokeJobCaches } from '../spokes/port/caches.ts';
-import type { SpokeReach, SpokeTask } from '../spokes/port/port.ts';
+import type { SpokeObservation, SpokeReach, SpokeTask } from '../spokes/port/port.ts';
 import { reachSpoke } from '../spokes/reach.ts';
 import { ownerOfObjects } from './claims.ts';
-import type { JobState, SpokeJob } from './definition.ts';
 import type { StepContext } from './interpret.ts';
+import type { JobState, SpokeJob } from './kind.ts';
+import type { RunRequest } from './run.ts';
+
+/** What observing a spoke needs. */
+export interface ObserveDeps {
+  /** Filled, and this process's own. */
+  readonly caches: SpokeJobCaches;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Whether an upgrade may begin on a cluster; default: nobody else's status has the cluster under way. */
+  readonly mayBegin?: ((upgradeUid: string, cluster: string) => boolean) | undefined;
+}
+
+/** One spoke as the leader has recorded it. */
+export interface RecordedSpoke {
+  readonly cluster: string;
+  /** Since when it is waited for while it has no view, milliseconds since the epoch. */
+  readonly since: number;
+  /** Why its last steps failed, as a sentence. */
+  readonly trouble: string | undefined;
+  /** The upgrade that has the cluster now, if it is another one. */
+  readonly holder: { readonly name: string; readonly hasEnded: boolean } | undefined;
+}
+
+/** Observes one spoke for its verdict. */
+export function observeSpoke<S extends JobState, I>(
+  job: SpokeJob<S, I>,
+  { upgrade, clusters, inputs }: Pick<RunRequest<S, I>, 'upgrade' | 'clusters' | 'inputs'>,
+  { cluster, since, trouble, holder }: RecordedSpoke,
+  deps: ObserveDeps,
+): { readonly spoke: SpokeObservation; readonly context: StepContext<S> } {
+  const { reach, workload, context } = observe(job, { uid: upgrade.uid, inputs, clusters: clusters.length }, cluster, deps);
+  const deadlineAt = (reach.spoke.since ?? since) + workload.patienceMs;
+  const held = { heldBy: holder?.name, holderEnded: holder?.hasEnded ?? false };
+  return { spoke: reach.spoke, context: { ...context, ...held, deadlineAt, trouble } };
+}
 
 /** One spoke as a step sees it. */
 export interface ObservedStep<S extends JobState> {
@@ -19,16 +54,6 @@ export interface ObservedStep<S extends JobState> {
   readonly isBare: boolean;
 }
 
-/** What observing needs. */
-export interface ObserveDeps {
-  /** Filled, and this process's own. */
-  readonly caches: SpokeJobCaches;
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
-  /** Whether an upgrade may begin on a cluster; default: nobody else's status has the cluster under way. */
-  readonly mayBegin?: ((upgradeUid: string, cluster: string) => boolean) | undefined;
-}
-
 /**
  * Observes one spoke for a step; undefined when nothing may be done for it. Verdicts, messages and deadlines are the leader's alone.
  * @param upgrade as stored
@@ -37,19 +62,30 @@ export function observeStep<S extends JobState, I>(
   job: SpokeJob<S, I>,
   upgrade: ClusterGroupUpgrade | undefined,
   cluster: string,
-  { caches, now, mayBegin = (uid, name) => isUncontested(job, uid, name, caches) }: ObserveDeps,
+  deps: ObserveDeps,
 ): ObservedStep<S> | undefined {
+  const { caches, mayBegin = (uid, name) => isUncontested(job, uid, name, caches) } = deps;
   const stored = storedSpoke(job, upgrade, cluster);
   if (!stored) return undefined;
-  const { state, inputs, clusters } = stored;
+  const { state } = stored;
   const { namespace = '', name, uid = '' } = stored.upgrade.metadata;
   const isFinal = job.machine.isFinal(state);
   if (!isFinal && ownerOfObjects(job.work, cluster, uid, caches) !== undefined) return undefined;
   if (state === job.machine.initial && !mayBegin(uid, cluster)) return undefined;
+  const { reach, workload, context } = observe(job, { ...stored, uid }, cluster, deps);
+  const task = { job, upgrade: { namespace, name, uid }, cluster, workload, digest: context.digest };
+  return { state, task, reach, context, isBare: !isFinal && state !== 'PreparingToStart' && !reach.spoke.isHeld };
+}
+
+function observe<S extends JobState, I>(
+  job: SpokeJob<S, I>,
+  { uid, inputs, clusters }: { readonly uid: string; readonly inputs: I; readonly clusters: number },
+  cluster: string,
+  { caches, now }: ObserveDeps,
+) {
   const managed = caches.clusters.get({ name: cluster });
   const reach = reachSpoke(caches, { job, upgradeUid: uid, cluster, transport: job.transport, now: now() });
   const workload = job.workload(inputs, { upgradeUid: uid, managed, clusters });
-  const digest = job.digest?.(inputs);
   const context: StepContext<S> = {
     job,
     upgradeUid: uid,
@@ -59,11 +95,10 @@ export function observeStep<S extends JobState, I>(
     heldBy: undefined,
     holderEnded: false,
     trouble: undefined,
-    digest,
+    digest: job.digest?.(inputs),
     problem: findDenial(managed) ?? workload.problem,
   };
-  const task = { job, upgrade: { namespace, name, uid }, cluster, workload, digest };
-  return { state, task, reach, context, isBare: !isFinal && state !== 'PreparingToStart' && !reach.spoke.isHeld };
+  return { reach, workload, context };
 }
 
 /** What the stored status of an upgrade says of one spoke's job: all that a step goes by, besides what is observed. */

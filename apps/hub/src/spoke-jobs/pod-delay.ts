@@ -1,7 +1,7 @@
 /** What is said of a job whose pod does not come or does not run. Pure. */
 import type { JobStatus } from '@flotilla/api/core';
 import { explain } from '@flotilla/api/ran';
-import type { JobState, SpokeJob } from './definition.ts';
+import type { JobState, SpokeJob } from './kind.ts';
 
 /** After so long a job without a pod is spoken of, milliseconds. The job controller tries again after 10, 20, 40 s. */
 const NO_POD_MS = 30_000;

@@ -6,7 +6,7 @@ import type { SpokeJobEvent } from '@flotilla/rollout';
 import type { Sight, SpokeObservation } from '../spokes/port/port.ts';
 import { RETRY_BUDGET } from '../spokes/port/refusals.ts';
 import { tellSilence } from './agent-silence.ts';
-import type { JobState, SpokeJob } from './definition.ts';
+import type { JobState, SpokeJob } from './kind.ts';
 import { tellDelay } from './pod-delay.ts';
 
 /** What a step knows besides the observation. */

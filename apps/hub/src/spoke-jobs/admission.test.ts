@@ -1,20 +1,18 @@
 import { ManualClock } from '@flotilla/pace/testing';
 import { expect, test } from 'vitest';
-import type { StepKey } from '../step-key.ts';
-import { Beginnings } from './beginnings.ts';
+import { Admission } from './admission.ts';
 
 /** Spokes that ask again when it is their turn, as the engine has them do. */
 function start(least: number, names: readonly string[]) {
   const clock = new ManualClock();
   const begun: string[] = [];
-  const keyOf = (cluster: string): StepKey => ({ kind: 'precache', upgrade: 'uid', cluster });
-  const mayBegin = (cluster: string) => beginnings.mayBegin(keyOf(cluster));
+  const mayBegin = (cluster: string) => admission.admit(cluster);
   const ask = (cluster: string) => {
     if (mayBegin(cluster) && !begun.includes(cluster)) begun.push(cluster);
   };
-  const beginnings = new Beginnings({ clock, onTurn: ({ cluster }) => ask(cluster), least });
+  const admission = new Admission({ clock, onAdmitted: ask, least });
   for (const name of names) ask(name);
-  return { clock, begun, ask, mayBegin, leave: (cluster: string) => beginnings.leave(keyOf(cluster)) };
+  return { clock, begun, ask, mayBegin, leave: (cluster: string) => admission.leave(cluster) };
 }
 
 test('so many begin at once, and the next ones in order as those get their jobs', async () => {

@@ -3,7 +3,7 @@ import { applySpokePlan } from '../spokes/port/apply.ts';
 import { BY_UID } from '../spokes/port/caches.ts';
 import type { StepKey } from '../step-key.ts';
 import { createReadStored } from '../stored-upgrade.ts';
-import type { JobState, SpokeJob } from './definition.ts';
+import type { JobState, SpokeJob } from './kind.ts';
 import { type ObserveDeps, observeStep } from './observe.ts';
 import { planStep } from './plan.ts';
 

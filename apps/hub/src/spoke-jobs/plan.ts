@@ -2,8 +2,8 @@ import type { SpokeJobEffect } from '@flotilla/rollout';
 import type { SpokeObservation, SpokeReach, SpokeTask } from '../spokes/port/port.ts';
 import { SpokePlan } from '../spokes/port/spoke-plan.ts';
 import type { Write } from '../writes/apply.ts';
-import type { JobState } from './definition.ts';
 import { interpret, isHeldUp, type StepContext } from './interpret.ts';
+import type { JobState } from './kind.ts';
 
 /** As many transitions as the observation allows, without any effect: pure. */
 export function decide<S extends JobState>(

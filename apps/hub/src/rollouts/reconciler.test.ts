@@ -6,9 +6,10 @@ import { ApiError, createLogger, createMetrics, type EnqueueOptions, systemClock
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { MemoryHub } from '../../testing/memory-hub.ts';
 import { createCaches, fillCaches } from '../caches.ts';
+import type { StepKey } from '../step-key.ts';
 import { createBatchStep, placementWrites } from './batch-step.ts';
-import { RolloutEngine } from './engine.ts';
 import { createRolloutStep } from './queue.ts';
+import { SpokeRollouts } from './reconciler.ts';
 
 const SPOKES = ['a', 'b', 'c'];
 /** A watchdog that a test waits for, and one that it does not. */
@@ -21,10 +22,12 @@ const logger = createLogger({ name: 'test', level: 'silent' });
 
 let hub: MemoryHub;
 let stop: AbortController;
-let engine: RolloutEngine;
-/** How often the engine told of errors that last. */
+let rollouts: SpokeRollouts;
+/** Carries a step out in the process that asks for it, as a queue in memory does. */
+let step: (key: StepKey) => Promise<unknown>;
+/** How often the rollouts told of errors that last. */
 let told: number;
-/** What the engine asked for, in order. */
+/** What the rollouts asked for, in order. */
 let asked: string[];
 let priorities: Map<string, number>;
 let start: (watchdogMs: number, now?: () => number) => void;
@@ -44,18 +47,19 @@ beforeEach(async () => {
     asked.push(`${kind} ${cluster}`.trim());
     priorities.set(cluster, priority);
   };
-  const step = createRolloutStep({ client, caches, now: Date.now, logger }, false);
+  step = createRolloutStep({ client, caches, now: Date.now, logger }, false);
   start = (watchdogMs, now = Date.now) => {
-    engine = new RolloutEngine({
+    rollouts = new SpokeRollouts({
       caches,
-      queue: { enqueue, holds: () => false },
-      step,
+      queue: { enqueue, holds: () => false, forget: () => {} },
+      apply: step,
       onProblem: () => (told += 1),
       clock: { ...systemClock, now },
       logger,
       watchdogMs,
+      signal: stop.signal,
     });
-    engine.start(stop.signal);
+    rollouts.start();
   };
 });
 afterEach(() => {
@@ -119,12 +123,12 @@ describe('what is late is carried out here, and its error is known as long as it
     put({ status: inProgress('a'), remediationPlan: [['a']], safeResourceNames: { '/ns.t': 'taken' } }, { manifestWorkTemplates: ['t'] });
     hub.put(ManifestWork, { metadata: { ...taken, name: 'taken' } });
     await vi.waitFor(() =>
-      expect(engine.problem(upgrade(), 'a')?.message).toContain('ManifestWork a/taken belongs to no ClusterGroupUpgrade; delete'),
+      expect(rollouts.problem(upgrade(), 'a')?.message).toContain('ManifestWork a/taken belongs to no ClusterGroupUpgrade; delete'),
     );
-    expect(engine.problem(upgrade(), 'a')?.isRefused).toBe(false);
+    expect(rollouts.problem(upgrade(), 'a')?.isRefused).toBe(false);
     expect(told).toBeGreaterThan(0);
     hub.remove(ManifestWork, { ...taken, name: 'taken' });
-    await vi.waitFor(() => expect(engine.problems(upgrade()).size).toBe(0), { timeout: 5000 });
+    await vi.waitFor(() => expect(rollouts.problems(upgrade()).size).toBe(0), { timeout: 5000 });
     expect(hub.names(ManifestWork)).toEqual(['taken']);
   });
 
@@ -136,9 +140,9 @@ describe('what is late is carried out here, and its error is known as long as it
     start(SHORT_MS);
     for (const cluster of ['a', 'b']) putCluster(cluster, {});
     put({ status: {}, remediationPlan: [['a', 'b']] });
-    await vi.waitFor(() => expect(engine.problem(upgrade(), 'a')?.isRefused).toBe(true), { timeout: 5000 });
-    expect(engine.problem(upgrade(), 'a')?.message).toMatch(/managedclusters a.*denied; give the hub's account the right to it/);
-    expect(engine.problem(upgrade(), 'b')).toBeUndefined();
+    await vi.waitFor(() => expect(rollouts.problem(upgrade(), 'a')?.isRefused).toBe(true), { timeout: 5000 });
+    expect(rollouts.problem(upgrade(), 'a')?.message).toMatch(/managedclusters a.*denied; give the hub's account the right to it/);
+    expect(rollouts.problem(upgrade(), 'b')).toBeUndefined();
     expect(hub.get(ManagedCluster, { name: 'b' })?.metadata.labels).toEqual({ name: 'b' });
   });
 });
@@ -228,6 +232,9 @@ test('somebody who undoes everything at once is not followed at his pace', async
   for (let round = 0; round < 20; round += 1) {
     putCluster('a', { round: String(round) });
     await settled();
+    const [upgrade] = caches.upgrades.list();
+    await step({ kind: 'rollout', upgrade: upgrade?.metadata.uid ?? '', cluster: 'a' });
+    await settled();
   }
   expect(asked).toEqual(Array.from({ length: 12 }, () => 'rollout a'));
 });
@@ -238,7 +245,7 @@ test('a work in a cluster that the upgrade never named keeps it from nothing, wh
   hub.refuse = () => AWAY;
   start(LONG_MS);
   put({ status: {}, conditions: [{ ...condition, type: 'Succeeded' }], remediationPlan: [['a']] });
-  const isClean = () => engine.isClean(caches.upgrades.get(UPGRADE) ?? buildClusterGroupUpgrade(), { leavingCounts: true });
+  const isClean = () => rollouts.isClean(caches.upgrades.get(UPGRADE) ?? buildClusterGroupUpgrade(), { leavingCounts: true });
   hub.put(ManifestWork, { metadata: { name: 'theirs', namespace: 'evil', labels } } satisfies KubeObject);
   await vi.waitFor(() => expect([caches.works.size, caches.upgrades.size]).toEqual([1, 1]));
   expect(isClean()).toBe(true);

@@ -1,6 +1,5 @@
 import { type KubeObject, Label, refKey, WaitingError } from '@flotilla/api';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
-import type { SpokeTarget } from '@flotilla/rollout';
 import { identityOf, isAttributed, isOurs, isReferencesAction, planSpoke, targetOf } from '@flotilla/rollout';
 import type { Client, Logger } from '@flotilla/runtime';
 import { findDenial } from '../../spokes/denied-cluster.ts';
@@ -24,25 +23,7 @@ export interface SpokeStepDeps {
   readonly talmStrict?: boolean | undefined;
 }
 
-/** What a spoke needs from the hub now. */
-export interface SpokeNeed {
-  /** A step has something to write. */
-  readonly isDue: boolean;
-  /** When it will have, even if nothing happens, milliseconds since the epoch. */
-  readonly wakeAt: number | undefined;
-}
-
 const DEFAULT_VIEW_SECONDS = 10;
-
-/**
- * What is left to write for one spoke, by the caches: nothing when its target is true, and nothing while it waits for what a change
- * of `works`, `rolloutViews`, `rolloutActions`, `templates` or `clusters` will tell.
- * @param upgrade as stored
- */
-export function spokeNeed(upgrade: ClusterGroupUpgrade, cluster: string, deps: Omit<SpokeStepDeps, 'client' | 'logger'>): SpokeNeed {
-  const { writes, wakeAt } = planNow(upgrade, cluster, targetOf(upgrade, cluster), deps);
-  return { isDue: writes.length > 0, wakeAt };
-}
 
 /**
  * A step of kind `rollout`: makes true what the stored status says of one spoke. Idempotent; safe to stop anywhere. True when it wrote.
@@ -55,11 +36,10 @@ export function createSpokeStep(
   return async ({ upgrade: uid, cluster }) => {
     const [known] = deps.caches.upgrades.byIndex(BY_UID, uid);
     if (!known) return false;
-    const expected = planNow(known, cluster, targetOf(known, cluster), deps);
+    const expected = planRolloutSpoke(known, cluster, deps);
     const upgrade = expected.writes.length > 0 ? await readStored(known) : known;
     if (!upgrade) return false;
-    const target = targetOf(upgrade, cluster);
-    const { writes, wakeAt } = upgrade === known ? expected : planNow(upgrade, cluster, target, deps);
+    const { writes, wakeAt } = upgrade === known ? expected : planRolloutSpoke(upgrade, cluster, deps);
     const judge = (existing: KubeObject) => judgeOwner(existing, upgrade, deps);
     const { works, rolloutViews, rolloutActions, clusters } = deps.caches;
     const caches = [works, rolloutViews, rolloutActions, clusters];
@@ -74,11 +54,16 @@ export function createSpokeStep(
   };
 }
 
-function planNow(upgrade: ClusterGroupUpgrade, cluster: string, target: SpokeTarget, deps: Omit<SpokeStepDeps, 'client' | 'logger'>) {
+/**
+ * Plans what is left to write for one spoke: nothing when its target is true, and nothing while it waits for what a change of `works`,
+ * `rolloutViews`, `rolloutActions`, `templates` or `clusters` will tell.
+ * @param upgrade as stored
+ */
+export function planRolloutSpoke(upgrade: ClusterGroupUpgrade, cluster: string, deps: Omit<SpokeStepDeps, 'client' | 'logger'>) {
   const { viewSeconds = DEFAULT_VIEW_SECONDS, talmStrict = false } = deps;
   const settings = { now: deps.now(), viewSeconds, talmStrict };
   const observed = observeRolloutSpoke(upgrade, cluster, deps.caches);
-  const plan = planSpoke(target, observed, settings);
+  const plan = planSpoke(targetOf(upgrade, cluster), observed, settings);
   if (talmStrict || findDenial(observed.managed) === undefined) return plan;
   // It may have no namespace, and has no agent.
   return { ...plan, writes: plan.writes.filter((write) => write.verb !== 'create' || write.object.metadata.namespace !== cluster) };

@@ -1,0 +1,374 @@
+import { errorMessage, isSameJson } from '@flotilla/api';
+import type { ClusterGroupUpgrade, PrecacheProgress } from '@flotilla/api/ran';
+import { isAvailable, TROUBLE_PREFIX, type UpgradeIdentity } from '@flotilla/rollout';
+import { type Clock, type Logger, type Metrics, type Reconciler, startReconciler, type Watch } from '@flotilla/runtime';
+import { onSpokeChanges, type SpokeChange } from '../spokes/changes.ts';
+import { findDenial } from '../spokes/denied-cluster.ts';
+import { BY_UID } from '../spokes/port/caches.ts';
+import { countWays, holdsSpoke } from '../spokes/reach.ts';
+import { keyId, parseStepKey, type StepKey } from '../step-key.ts';
+import type { StepQueue } from '../step-queue.ts';
+import { StepRequests } from '../step-requests.ts';
+import { describeWrites } from '../writes/apply.ts';
+import { Admission } from './admission.ts';
+import { createSpokeStep, type SpokeStep, type SpokeStepDeps } from './apply.ts';
+import { Claims, type Holder } from './claims.ts';
+import { isHeldUp } from './interpret.ts';
+import type { JobState, SpokeJob } from './kind.ts';
+import { observeSpoke, observeStep, storedSpoke } from './observe.ts';
+import { decide, planStep } from './plan.ts';
+import { type RunRequest, SpokeJobRun, type TrackedSpoke } from './run.ts';
+
+/** What running a kind of job needs. */
+export interface SpokeJobsDeps extends Omit<SpokeStepDeps, 'mayBegin'> {
+  readonly logger: Logger;
+  readonly metrics?: Metrics;
+  /** Is called whenever what the status of an upgrade should say has changed. */
+  readonly onChange: (upgrade: UpgradeIdentity) => void;
+  /** Of timers. */
+  readonly clock: Clock;
+}
+
+/** From so many spokes without a job on, those that have one wait this long until they are watched; a job takes minutes. */
+const MANY_BEGINNING = 50;
+const WATCH_DELAY_MS = 10_000;
+
+/**
+ * Runs one kind of job for every upgrade: derives each spoke's state from what is observed, and requests a step where the stored status
+ * leaves something to write. The leader's part; it keeps nothing that cannot be had again. Keys are those of steps.
+ */
+export class SpokeJobs<S extends JobState, I> {
+  readonly job: SpokeJob<S, I>;
+  /** Applies one step in the leader's own process. */
+  readonly apply: SpokeStep;
+  readonly #deps: SpokeJobsDeps;
+  readonly #runs = new Map<string, SpokeJobRun<S, I>>();
+  readonly #claims: Claims;
+  readonly #admission: Admission;
+  readonly #mayBegin = (uid: string, cluster: string): boolean =>
+    this.#runs.get(uid)?.spokes.has(cluster) === true && this.#claims.take(uid, cluster) === undefined;
+  #requests: StepRequests | undefined;
+  #reconciler: Reconciler | undefined;
+
+  constructor(job: SpokeJob<S, I>, deps: SpokeJobsDeps) {
+    this.job = job;
+    this.#deps = deps;
+    const { caches, client, now, clock } = deps;
+    this.apply = createSpokeStep(job, { caches, client, now, mayBegin: this.#mayBegin });
+    this.#claims = new Claims(job.work, caches);
+    this.#admission = new Admission({ clock, onAdmitted: (key) => this.#reconciler?.enqueue(key) });
+  }
+
+  /** Begins to reconcile, and to request steps of `queue`, until the signal aborts. */
+  start(queue: StepQueue, signal: AbortSignal): Reconciler {
+    const { clock, logger, metrics } = this.#deps;
+    const shared = { clock, logger, signal, ...(metrics && { metrics }) };
+    this.#requests = new StepRequests({
+      ...shared,
+      name: this.job.work,
+      queue,
+      apply: (key) => this.apply(key),
+      onApplied: (key, error) => {
+        if (error !== undefined) this.fail(key, errorMessage(error));
+      },
+    });
+    this.#reconciler = startReconciler({
+      ...shared,
+      name: `${this.job.work}-spokes`,
+      watches: [this.#changes()],
+      reconcile: async (text) => {
+        const requeueAfterMs = this.#reconcile(text);
+        return requeueAfterMs === undefined ? undefined : { requeueAfterMs };
+      },
+      onTrouble: async (text, { message }) => {
+        const key = parseStepKey(text);
+        if (key) this.fail(key, message);
+      },
+    });
+    signal.addEventListener('abort', () => this.#admission.stop(), { once: true });
+    return this.#reconciler;
+  }
+
+  /** Takes what one pass over an upgrade asks for; the states of spokes it concerns are derived at once. */
+  request(request: RunRequest<S, I>): SpokeJobRun<S, I> {
+    const { uid } = request.upgrade;
+    const known = this.#runs.get(uid);
+    const run = known ?? new SpokeJobRun({ job: this.job, now: this.#deps.now }, request);
+    if (!known) {
+      this.#runs.set(uid, run);
+      this.#logTransports(request);
+      for (const cluster of run.spokes.keys()) if (run.isUnderWay(cluster)) this.#claims.set(uid, cluster);
+    }
+    const changed = known ? run.take(request) : [...run.spokes.keys()];
+    // With the last verdict stored nobody is left whom cleaning could delay.
+    const isSettled = known !== undefined && changed.length > 0 && run.isSettled();
+    for (const cluster of isSettled ? run.spokes.keys() : changed) this.#look(run, cluster);
+    return run;
+  }
+
+  /** Logs once for each upgrade how its clusters are reached, and why. */
+  #logTransports({ upgrade, clusters }: RunRequest<S, I>): void {
+    const transports = countWays(this.#deps.caches, this.job.transport, clusters);
+    const fields = { work: this.job.work, upgrade: upgrade.name };
+    for (const [reason, { by, count }] of transports)
+      this.#deps.logger.info({ ...fields, by, clusters: count, reason }, 'Reaching clusters');
+  }
+
+  /** Takes over what a status write stored, if any job has begun: only then are spokes cleaned. */
+  noteStored(uid: string, stored: Readonly<Record<string, S>>): void {
+    const run = this.#runs.get(uid);
+    if (run) this.request({ ...run.request, stored });
+  }
+
+  /** What is known of an upgrade's jobs, if any has begun. */
+  run(uid: string): SpokeJobRun<S, I> | undefined {
+    return this.#runs.get(uid);
+  }
+
+  /** Forgets an upgrade, and lets others have its spokes. */
+  end(uid: string): void {
+    const run = this.#runs.get(uid);
+    if (!run) return;
+    this.#runs.delete(uid);
+    for (const cluster of run.spokes.keys()) {
+      const key = this.#keyOf(uid, cluster);
+      this.#requests?.forget(key);
+      this.#reconciler?.forget(keyId(key));
+      this.#admission.leave(keyId(key));
+      this.release(uid, cluster);
+    }
+  }
+
+  /** True while anything of an upgrade's job is left on the hub, but for what waits there for the upgrade's end. */
+  hasHubObjects(uid: string, cluster: string): boolean {
+    return holdsSpoke(this.#deps.caches, this.job.work, uid, cluster);
+  }
+
+  /** Takes over why steps of a spoke keep failing: it stands in the status, and ends the spoke at its deadline. */
+  fail({ upgrade, cluster }: Pick<StepKey, 'upgrade' | 'cluster'>, message: string): void {
+    const run = this.#runs.get(upgrade);
+    const record = run?.spokes.get(cluster);
+    const trouble = troubleOf(message);
+    if (!run || !record || record.trouble === trouble) return;
+    record.trouble = trouble;
+    if (this.job.machine.isFinal(record.state)) return;
+    record.message = trouble;
+    this.#deps.onChange(run.request.upgrade);
+    const deadlineAt = record.since + this.#patienceOf(run, cluster);
+    this.#reconciler?.enqueue(keyId(this.#keyOf(upgrade, cluster)), { at: Math.max(deadlineAt, this.#deps.now() + 1000) });
+  }
+
+  /** Claims a cluster for what an upgrade left on it, or returns who has it. */
+  take(uid: string, cluster: string): Holder | undefined {
+    return this.#claims.take(uid, cluster);
+  }
+
+  /** Lets another upgrade have a cluster. */
+  release(uid: string, cluster: string): void {
+    if (this.#claims.release(uid, cluster)) this.#enqueueWaiting(cluster);
+  }
+
+  /** Derives a spoke's state, and has the reconciler derive it again in time. */
+  #look(run: SpokeJobRun<S, I>, cluster: string): void {
+    const id = keyId(this.#keyOf(run.request.upgrade.uid, cluster));
+    try {
+      const afterMs = this.#reconcile(id);
+      if (afterMs !== undefined) this.#reconciler?.enqueue(id, { afterMs });
+    } catch {
+      // One broken spoke fails no other: its own reconcile throws the same, and that is reported.
+      this.#reconciler?.enqueue(id);
+    }
+  }
+
+  /**
+   * Derives a spoke's state from what is observed now, records it, and requests what the stored status leaves to write.
+   * @returns milliseconds until the next time; undefined: when something happens
+   */
+  #reconcile(id: string): number | undefined {
+    const key = parseStepKey(id);
+    if (!key) return undefined;
+    const { upgrade: uid, cluster } = key;
+    const run = this.#runs.get(uid);
+    const record = run?.spokes.get(cluster);
+    if (!run || !record) return void this.#releaseFree(uid, cluster, record);
+    const { caches, now } = this.#deps;
+    const at = now();
+    // A spoke that can begin is claimed by the look at it.
+    const holder = record.state === this.job.machine.initial ? this.#claims.take(uid, cluster) : undefined;
+    const held = holder && { name: holder.name, hasEnded: this.#hasEnded(holder, cluster) };
+    const { spoke, context } = observeSpoke(this.job, run.request, { ...record, cluster, holder: held }, { caches, now });
+    const { state, message, lookAt } = decide(record.state, spoke, context);
+    const isFinal = this.job.machine.isFinal(state);
+    const hasEnded = isFinal && record.state !== state;
+    this.#record(run, cluster, record, { state, message });
+    if (!isFinal) this.#recordProgress(run, record, spoke.report);
+    this.#releaseFree(uid, cluster, record);
+    if (hasEnded) this.#enqueueWaiting(cluster);
+    // While somebody works on the spoke, time does not count.
+    const isTimed = !isFinal && (holder === undefined || context.holderEnded);
+    const times = [lookAt, isTimed && at < context.deadlineAt ? context.deadlineAt : undefined];
+    const isKept = holder !== undefined || (!isFinal && isHeldUp(spoke, context));
+    if (!isKept && this.#isStored(run, record, cluster)) times.push(this.#requestStep(run, record, key));
+    const next = Math.min(...times.filter((time) => time !== undefined));
+    return Number.isFinite(next) ? Math.max(next - at, 0) : undefined;
+  }
+
+  /** Whether whoever goes by the stored status would do what is right now; the key is enqueued again when it is written. */
+  #isStored(run: SpokeJobRun<S, I>, record: TrackedSpoke<S>, cluster: string): boolean {
+    const { machine, digest } = this.job;
+    const { upgrade, inputs } = run.request;
+    const stored = storedSpoke(this.job, this.#deps.caches.upgrades.byIndex(BY_UID, upgrade.uid)[0], cluster);
+    if (!stored || digest?.(stored.inputs) !== digest?.(inputs)) return false;
+    return machine.isFinal(record.state) ? stored.state === record.state : !machine.isFinal(stored.state);
+  }
+
+  /** @returns when the key is to be reconciled again, milliseconds since the epoch */
+  #requestStep(run: SpokeJobRun<S, I>, record: TrackedSpoke<S>, key: StepKey): number | undefined {
+    const requests = this.#requests;
+    if (!requests) return undefined;
+    const { caches, now } = this.#deps;
+    const [upgrade] = caches.upgrades.byIndex(BY_UID, key.upgrade);
+    const observed = observeStep(this.job, upgrade, key.cluster, { caches, now, mayBegin: this.#mayBegin });
+    const plan = observed && planStep(observed.task, { current: observed.state, stored: observed.state }, observed.reach, observed.context);
+    if (!plan || plan.writes.length === 0) {
+      requests.done(key);
+      this.#forgive(run, record);
+      return plan?.wakeAt;
+    }
+    if (run.isBeginning(record.state) && !this.#admission.admit(keyId(key))) return plan.wakeAt;
+    const isPaced = this.job.machine.isFinal(record.state) && !run.isSettled();
+    if (isPaced) record.cleanAt ??= this.#admission.scheduleCleaning();
+    const { state, cleanAt } = record;
+    const description = `${state}${isPaced ? ' scheduled' : ''}: ${describeWrites(plan.writes)}`;
+    const afterMs = requests.request(key, { plan: description, priority: this.job.priorities[state], at: isPaced ? cleanAt : undefined });
+    return Math.min(now() + afterMs, plan.wakeAt ?? Number.POSITIVE_INFINITY);
+  }
+
+  /** What kept a spoke back is over. */
+  #forgive(run: SpokeJobRun<S, I>, record: TrackedSpoke<S>): void {
+    if (record.trouble === undefined) return;
+    if (record.message === record.trouble) record.message = undefined;
+    record.trouble = undefined;
+    this.#deps.onChange(run.request.upgrade);
+  }
+
+  #patienceOf({ request }: SpokeJobRun<S, I>, cluster: string): number {
+    const managed = this.#deps.caches.clusters.get({ name: cluster });
+    const target = { upgradeUid: request.upgrade.uid, managed, clusters: request.clusters.length };
+    return this.job.workload(request.inputs, target).patienceMs;
+  }
+
+  #record(
+    run: SpokeJobRun<S, I>,
+    cluster: string,
+    record: TrackedSpoke<S>,
+    seen: { readonly state: S; readonly message: string | undefined },
+  ): void {
+    const { upgrade } = run.request;
+    const isFinal = this.job.machine.isFinal(seen.state);
+    // A final state keeps the message its verdict came with.
+    const message = isFinal && record.state === seen.state ? record.message : isFinal ? seen.message : (record.trouble ?? seen.message);
+    if (record.state === seen.state && record.message === message) return;
+    if (record.state !== seen.state) {
+      const fields = { work: this.job.work, upgrade: upgrade.name, cluster, from: record.state, to: seen.state };
+      this.#deps.logger.debug(fields, 'Job state changed');
+    }
+    record.state = seen.state;
+    record.message = message;
+    if (!run.isOnItsWay(seen.state)) this.#admission.leave(keyId(this.#keyOf(upgrade.uid, cluster)));
+    if (isFinal) record.progress = undefined;
+    this.#deps.onChange(upgrade);
+  }
+
+  #recordProgress(run: SpokeJobRun<S, I>, record: TrackedSpoke<S>, report: PrecacheProgress | undefined): void {
+    if (!report) return;
+    const { imagesDone, imagesTotal, bytesDone, bytesTotal, bytesPerSecond } = report;
+    const progress = { imagesDone, imagesTotal, bytesDone, bytesTotal, bytesPerSecond } satisfies PrecacheProgress;
+    if (isSameJson(progress, record.progress)) return;
+    record.progress = progress;
+    this.#deps.onChange(run.request.upgrade);
+  }
+
+  /** A spoke that is done, or whose upgrade is being torn down, is free once nothing of it is left on the hub. */
+  #releaseFree(uid: string, cluster: string, record: TrackedSpoke<S> | undefined): void {
+    const isOver = !record || this.job.machine.isFinal(record.state);
+    if (isOver && !this.hasHubObjects(uid, cluster)) this.release(uid, cluster);
+  }
+
+  /** Spokes that may be waiting for the cluster are reconciled, and their patience begins now. */
+  #enqueueWaiting(cluster: string): void {
+    for (const run of this.#runs.values()) {
+      const record = run.spokes.get(cluster);
+      if (record?.state !== this.job.machine.initial) continue;
+      record.since = this.#deps.now();
+      this.#look(run, cluster);
+    }
+  }
+
+  /** The holder has its verdict for the cluster, or is no run any more: what holds is what it left there. */
+  #hasEnded(holder: Holder, cluster: string): boolean {
+    const record = this.#runs.get(holder.uid)?.spokes.get(cluster);
+    return !record || this.job.machine.isFinal(record.state);
+  }
+
+  /** What concerns which keys. */
+  #changes(): Watch {
+    const { caches } = this.#deps;
+    return {
+      attach: (enqueue) => {
+        const add = (uid: string, cluster: string, afterMs = 0) => enqueue(keyId(this.#keyOf(uid, cluster)), afterMs);
+        const detach = [
+          onSpokeChanges(caches, this.job, (change) => this.#onSpoke(change, add)),
+          caches.upgrades.subscribe(({ object, previous }) => this.#onUpgrade(object, previous, add)),
+          caches.clusters.subscribe(({ object, previous }) => {
+            const matters =
+              !previous ||
+              isAvailable(object) !== isAvailable(previous) ||
+              findDenial(object) !== findDenial(previous) ||
+              !isSameJson(object.metadata.annotations, previous.metadata.annotations);
+            if (matters) for (const [uid, run] of this.#runs) if (run.spokes.has(object.metadata.name)) add(uid, object.metadata.name);
+          }),
+        ];
+        return () => {
+          for (const each of detach) each();
+        };
+      },
+      start: async () => {},
+      stopped: async () => {},
+    };
+  }
+
+  #onUpgrade(object: ClusterGroupUpgrade, previous: ClusterGroupUpgrade | undefined, add: Add): void {
+    const uid = object.metadata.uid ?? '';
+    const run = this.#runs.get(uid);
+    if (!run) return;
+    const digestOf = (upgrade: ClusterGroupUpgrade | undefined) => {
+      const inputs = upgrade && this.job.inputsIn(upgrade);
+      return inputs && (this.job.digest?.(inputs) ?? '');
+    };
+    const [before, now] = [this.job.statesIn(previous?.status) ?? {}, this.job.statesIn(object.status) ?? {}];
+    const isOther = digestOf(previous) !== digestOf(object);
+    for (const cluster of run.spokes.keys()) if (isOther || before[cluster] !== now[cluster]) add(uid, cluster);
+  }
+
+  #onSpoke({ kind, upgradeUid: uid, cluster }: SpokeChange, add: Add): void {
+    const run = this.#runs.get(uid);
+    if (kind === 'begun' && run) {
+      this.#admission.leave(keyId(this.#keyOf(uid, cluster)));
+      // A job that has just begun has nothing to say yet: while many spokes still wait for theirs, watching it can wait.
+      return add(uid, cluster, run.countBeginning() > MANY_BEGINNING ? WATCH_DELAY_MS : 0);
+    }
+    if (run?.spokes.has(cluster) || kind === 'gone') add(uid, cluster);
+    // Whoever needs the name of what is gone goes on.
+    if (kind === 'gone') for (const [other, { spokes }] of this.#runs) if (other !== uid && spokes.has(cluster)) add(other, cluster);
+  }
+
+  #keyOf(upgrade: string, cluster: string): StepKey {
+    return { kind: this.job.work, upgrade, cluster };
+  }
+}
+
+type Add = (uid: string, cluster: string, afterMs?: number) => void;
+
+/** The server's own words: a message in the status is short, and which path was asked helps nobody who reads it there. */
+const troubleOf = (message: string): string => TROUBLE_PREFIX + message.slice(0, 1024).replace(/^[A-Z]{3,6} \/[^ ]{1,600}: (\d{3}: )?/, '');

@@ -1,0 +1,142 @@
+import { ManualClock } from '@flotilla/pace/testing';
+import { createLogger, type EnqueueOptions } from '@flotilla/runtime';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { keyId, type StepKey } from './step-key.ts';
+import { type StepRequest, StepRequests } from './step-requests.ts';
+
+const keyOf = (cluster: string): StepKey => ({ kind: 'rollout', upgrade: 'u', cluster });
+const KEY = keyOf('a');
+const REQUEST: StepRequest = { plan: 'p', priority: 1 };
+
+let clock: ManualClock;
+let requests: StepRequests;
+let stop: AbortController;
+let enqueued: EnqueueOptions[];
+let planned: string[];
+/** What is missing whenever a key is planned. */
+let missing: StepRequest | undefined;
+/** The queue has it. */
+let isHeld: boolean;
+/** Steps that were begun here; `end` lets the first of them end. */
+let begun: { cluster: string; end: (error?: Error) => void }[];
+let ended: unknown[];
+
+beforeEach(() => {
+  clock = new ManualClock();
+  stop = new AbortController();
+  [enqueued, planned, begun, ended, missing, isHeld] = [[], [], [], [], REQUEST, false];
+  requests = new StepRequests({
+    name: 'test',
+    clock,
+    logger: createLogger({ name: 'test', level: 'silent' }),
+    signal: stop.signal,
+    queue: { enqueue: (_, options = {}) => void enqueued.push(options), holds: () => isHeld, forget: () => {} },
+    apply: ({ cluster }) =>
+      new Promise<void>((resolve, reject) => {
+        begun.push({ cluster, end: (error) => (error ? reject(error) : resolve()) });
+      }),
+    onApplied: (key, error) => void ended.push([keyId(key), error]),
+    watchdogMs: 1000,
+  });
+});
+afterEach(() => stop.abort());
+
+/** Plans a key, and again when that was asked for, as its reconciler does. */
+function plan(key: StepKey): void {
+  planned.push(key.cluster);
+  if (!missing) return requests.done(key);
+  clock.setTimer(requests.request(key, missing), () => plan(key));
+}
+
+describe('what is due', () => {
+  test('is asked for at once, and again each time the watchdog looks', async () => {
+    plan(KEY);
+    expect(enqueued).toEqual([{ priority: 1 }]);
+    await clock.advance(999);
+    expect([enqueued.length, planned.length]).toEqual([1, 1]);
+    await clock.advance(2001);
+    expect([enqueued.length, planned.length]).toEqual([4, 4]);
+  });
+
+  test('is asked for again at once when something else is missing, and not otherwise', async () => {
+    requests.request(KEY, REQUEST);
+    await clock.advance(1);
+    requests.request(KEY, REQUEST);
+    expect(enqueued).toHaveLength(1);
+    requests.request(KEY, { ...REQUEST, plan: 'q' });
+    expect(enqueued).toHaveLength(2);
+  });
+
+  test('is followed twelve times when somebody undoes it, then at the pace of the watchdog', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      requests.request(KEY, REQUEST);
+      requests.done(KEY);
+    }
+    expect(enqueued).toHaveLength(12);
+    await clock.advance(1000);
+    requests.request(KEY, REQUEST);
+    expect(enqueued).toHaveLength(13);
+  });
+
+  test('is nothing that is applied here once it is done or forgotten, or nothing is taken any more', async () => {
+    for (const cluster of ['a', 'b', 'c']) requests.request(keyOf(cluster), REQUEST);
+    requests.done(KEY);
+    requests.forget(keyOf('b'));
+    stop.abort();
+    await clock.advance(5000);
+    requests.request(keyOf('c'), REQUEST);
+    await clock.advance(0);
+    expect([begun, clock.pending]).toEqual([[], 0]);
+  });
+});
+
+describe('what stays due', () => {
+  test('is carried out here, each time the watchdog looks, and how that went is told', async () => {
+    plan(KEY);
+    await clock.advance(1000);
+    expect(begun).toHaveLength(1);
+    begun[0]?.end(new Error('taken'));
+    await clock.advance(1000);
+    expect(begun).toHaveLength(2);
+    begun[1]?.end();
+    missing = undefined;
+    await clock.advance(1000);
+    expect([begun.length, ended]).toEqual([
+      2,
+      [
+        [keyId(KEY), new Error('taken')],
+        [keyId(KEY), undefined],
+      ],
+    ]);
+  });
+
+  test('is left to the queue as long as it has it', async () => {
+    isHeld = true;
+    plan(KEY);
+    await clock.advance(5000);
+    expect(begun).toEqual([]);
+    isHeld = false;
+    await clock.advance(1000);
+    expect(begun).toHaveLength(1);
+  });
+
+  test('is late from its time on, when it has one', async () => {
+    missing = { ...REQUEST, at: clock.now() + 10_000 };
+    plan(KEY);
+    expect(enqueued).toEqual([{ priority: 1, at: clock.now() + 10_000 }]);
+    await clock.advance(11_000);
+    expect([planned.length, begun.length]).toEqual([2, 0]);
+    await clock.advance(1000);
+    expect(begun).toHaveLength(1);
+  });
+
+  test('is carried out four at a time, but for what settles while it waits', async () => {
+    for (const cluster of ['a', 'b', 'c', 'd', 'e', 'f']) plan(keyOf(cluster));
+    await clock.advance(1000);
+    expect(begun.map(({ cluster }) => cluster)).toEqual(['a', 'b', 'c', 'd']);
+    requests.done(keyOf('e'));
+    begun[0]?.end();
+    await clock.advance(0);
+    expect(begun.map(({ cluster }) => cluster)).toEqual(['a', 'b', 'c', 'd', 'f']);
+  });
+});
