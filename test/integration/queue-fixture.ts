@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { childEnvironment, freePorts } from '@flotilla/control-plane/processes';
 import { openStore, type QueueStore, type StoreOptions } from '@flotilla/queues';
-import { createLogger, type Reconciler, type ReconcilerOptions, startReconciler } from '@flotilla/runtime';
+import { createLogger, logOnly, type Reconciler, type ReconcilerOptions, startReconciler } from '@flotilla/runtime';
 import { afterAll, afterEach, beforeAll, vi } from 'vitest';
 
 /** Says nothing. */
@@ -34,6 +34,7 @@ export interface StepsOptions extends Partial<ReconcilerOptions> {
 export function startSteps({ store, handle, ...options }: StepsOptions): Steps {
   const stop = new AbortController();
   const steps = startReconciler({
+    onTrouble: logOnly,
     name: 'steps',
     queue: store.queue,
     concurrency: 20,

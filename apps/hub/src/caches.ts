@@ -3,16 +3,16 @@ import { ManagedCluster, Policy } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, OVERRIDES_CONFIG_MAP, PreCachingConfig } from '@flotilla/api/ran';
 import { type Client, type Logger, WatchCache, type WatchSurroundings } from '@flotilla/runtime';
 import { BY_CLUSTER } from './indexes.ts';
-import { CHILD_POLICIES, trimChild } from './reconcilers/cluster-group-upgrade/observe.ts';
-import { wakeIndexes } from './reconcilers/cluster-group-upgrade/wakes.ts';
-import { placementCaches } from './rollouts/caches.ts';
-import { upgradeLabelIndexes } from './rollouts/reconciler.ts';
-import { rolloutCaches } from './rollouts/spoke/caches.ts';
+import { placementCaches } from './placements/caches.ts';
+import { rolloutCaches } from './spoke-rollouts/caches.ts';
+import { upgradeLabelIndexes } from './spoke-rollouts/reconciler.ts';
 import { upgradeIndexes } from './spokes/port/caches.ts';
 import { transportCaches } from './spokes/transport-caches.ts';
 import { withWholeStatus } from './stored-upgrade.ts';
 import { tenancyCaches } from './tenancy-caches.ts';
 import { trimReport } from './trim-cluster.ts';
+import { CHILD_POLICIES, trimChild } from './upgrades/observe.ts';
+import { wakeIndexes } from './upgrades/wakes.ts';
 
 /**
  * Watches what steps read, in every process that runs them.

@@ -1,28 +1,38 @@
 import { hostname } from 'node:os';
-import { type Ref, refKey } from '@flotilla/api';
+import { type Ref, refKey, refOfKey } from '@flotilla/api';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import type { QueueStore } from '@flotilla/queues';
 import { repositoryOf } from '@flotilla/rollout';
-import { type Client, type Clock, createChannel, createEventRecorder, type Logger, type Metrics, startReconciler } from '@flotilla/runtime';
-import { createBackupJob } from './backup/job.ts';
-import type { BackupSettings } from './backup/settings.ts';
+import {
+  type Client,
+  type Clock,
+  createChannel,
+  createEventRecorder,
+  eventSubject,
+  type Logger,
+  type Metrics,
+  startReconciler,
+  troubleEvents,
+} from '@flotilla/runtime';
+import { startAutoUpgrades } from './auto-upgrades/reconciler.ts';
 import { createCaches, createWorkerCaches, fillCaches } from './caches.ts';
 import type { HubConfig } from './config.ts';
 import { graphAccess } from './graph-access.ts';
+import { startLeftovers } from './leftovers/reconciler.ts';
 import { createPolicyReader } from './policy-reader.ts';
-import { createPrecacheJob } from './precache/job.ts';
-import type { PrecacheSettings } from './precache/settings.ts';
-import { UpgradeJobs } from './reconcilers/cluster-group-upgrade/jobs.ts';
-import { UpgradeReconciler } from './reconcilers/cluster-group-upgrade/reconciler.ts';
-import { upgradesOf, watchesOf } from './reconcilers/cluster-group-upgrade/wakes.ts';
-import { startAutoUpgrades } from './reconcilers/managed-cluster/reconciler.ts';
-import { startRegistration } from './registration/registration.ts';
-import { createRolloutStep, startRolloutSteps } from './rollouts/queue.ts';
-import { SpokeRollouts } from './rollouts/reconciler.ts';
-import { startSpokeJobs, startSpokeJobWorker } from './spoke-jobs/queue.ts';
+import { startRegistration } from './registration/reconciler.ts';
+import { createBackupJob } from './spoke-jobs/kinds/backup/job.ts';
+import type { BackupSettings } from './spoke-jobs/kinds/backup/settings.ts';
+import { createPrecacheJob } from './spoke-jobs/kinds/precache/job.ts';
+import type { PrecacheSettings } from './spoke-jobs/kinds/precache/settings.ts';
 import { SpokeJobs } from './spoke-jobs/reconciler.ts';
-import { startLeftovers } from './spokes/actions/leftovers.ts';
+import { startSpokeJobs, startSpokeJobWorker } from './spoke-jobs/steps.ts';
+import { SpokeRollouts } from './spoke-rollouts/reconciler.ts';
+import { createRolloutStep, startRolloutSteps } from './spoke-rollouts/steps.ts';
 import { createUpdateGraph } from './update-graph.ts';
+import { UpgradeJobs } from './upgrades/jobs.ts';
+import { UpgradeReconciler } from './upgrades/reconciler.ts';
+import { upgradesOf, watchesOf } from './upgrades/wakes.ts';
 
 /** What a hub is made of, leader or worker. */
 export interface HubDeps {
@@ -102,6 +112,7 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
     watches: [looks, ...watchesOf(caches)],
     concurrency: 4,
     reconcile: (key) => reconciler.reconcile(key),
+    onTrouble: troubleEvents(recorder, (key) => eventSubject(ClusterGroupUpgrade, caches.upgrades.get(refOfKey(key)))),
     logger,
     signal,
     metrics,
@@ -111,10 +122,11 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
   // They reach the policies of all namespaces.
   const autoUpgrades = config.autoUpgrades && !config.tenancy ? startAutoUpgrades({ ...shared, caches, recorder }, signal) : undefined;
   const registration = config.standalone
-    ? startRegistration({ ...shared, clusters: caches.clusters, namespace: config.namespace }, signal)
+    ? startRegistration({ ...shared, clusters: caches.clusters, recorder, namespace: config.namespace }, signal)
     : undefined;
-  const leftovers = [precache, backup].map((jobs) => startLeftovers({ ...shared, caches, now, jobs }, signal));
+  const leftovers = [precache, backup].map((jobs) => startLeftovers({ ...shared, caches, recorder, now, jobs }, signal));
   await Promise.all([
+    spokeRollouts.stopped,
     ...[upgrades, ...leftovers, ...stepQueues].map(({ stopped }) => stopped),
     autoUpgrades?.stopped,
     registration?.stopped,

@@ -1,8 +1,8 @@
 /** What the cases of `decide` are made of. */
 import { Annotation } from '@flotilla/api';
 import type { PrecacheState } from '@flotilla/api/ran';
-import { createPrecacheJob } from '../src/precache/job.ts';
 import type { StepContext } from '../src/spoke-jobs/interpret.ts';
+import { createPrecacheJob } from '../src/spoke-jobs/kinds/precache/job.ts';
 import type { ActionsSpoke } from '../src/spokes/actions/observe.ts';
 import type { Answer } from '../src/spokes/port/port.ts';
 import { buildAction, buildPrecacheSettings, foundJob, UPGRADE } from './observation-builders.ts';

@@ -5,10 +5,10 @@ import { CLUSTER_AVAILABLE, ManagedCluster, ManagedClusterAction, ManagedCluster
 import { SpokeName } from '@flotilla/api/ran';
 import type { UpgradeIdentity } from '@flotilla/rollout';
 import { ApiError, type Client, WatchCache } from '@flotilla/runtime';
-import type { PrecacheInputs, PrecacheJob } from '../src/precache/job.ts';
-import type { PrecacheSettings } from '../src/precache/settings.ts';
 import type { StepContext } from '../src/spoke-jobs/interpret.ts';
 import type { JobState } from '../src/spoke-jobs/kind.ts';
+import type { PrecacheInputs, PrecacheJob } from '../src/spoke-jobs/kinds/precache/job.ts';
+import type { PrecacheSettings } from '../src/spoke-jobs/kinds/precache/settings.ts';
 import { planStep, type StepPlan } from '../src/spoke-jobs/plan.ts';
 import { type ActionObservation, type ActionsSpoke, toObservation, type ViewObservation } from '../src/spokes/actions/observe.ts';
 import { ActionsEffects } from '../src/spokes/actions/plan.ts';

@@ -5,7 +5,7 @@ import { ClusterGroupUpgrade, type PrecacheState } from '@flotilla/api/ran';
 import { eventually } from '@flotilla/pace/testing';
 import type { UpgradeIdentity } from '@flotilla/rollout';
 import { type Client, createLogger, createMetrics, WatchCache } from '@flotilla/runtime';
-import { createPrecacheJob, precacheTeardown } from '../src/precache/job.ts';
+import { createPrecacheJob, precacheTeardown } from '../src/spoke-jobs/kinds/precache/job.ts';
 import { planStep } from '../src/spoke-jobs/plan.ts';
 import { Teardown } from '../src/spoke-jobs/teardown.ts';
 import type { Transport } from '../src/spokes/choice.ts';

@@ -12,10 +12,11 @@ import {
 import { ClusterGroupUpgrade, ranCrds } from '@flotilla/api/ran';
 import { eventually } from '@flotilla/pace/testing';
 import { type Client, createLogger, createMetrics, isNotFound, WatchCache } from '@flotilla/runtime';
-import { rolloutCaches, type SpokeCaches } from '../src/rollouts/spoke/caches.ts';
-import { createSpokeStep, planRolloutSpoke } from '../src/rollouts/spoke/spoke-step.ts';
+import { createSpokeStep } from '../src/spoke-rollouts/apply.ts';
+import { rolloutCaches, type SpokeCaches } from '../src/spoke-rollouts/caches.ts';
+import { planRolloutSpoke } from '../src/spoke-rollouts/plan.ts';
 import { upgradeIndexes } from '../src/spokes/port/caches.ts';
-import type { StepKey } from '../src/step-key.ts';
+import type { StepKey } from '../src/steps/step-key.ts';
 import { createReadStored } from '../src/stored-upgrade.ts';
 
 const logger = createLogger({ name: 'test', level: 'silent' });

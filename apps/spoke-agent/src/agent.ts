@@ -14,6 +14,7 @@ import {
   type Clock,
   createObjectAccess,
   type Logger,
+  logOnly,
   type Metrics,
   type ReconcileContext,
   type ReconcileResult,
@@ -131,5 +132,7 @@ function startKind<T extends KubeObject>(
     metrics,
     clock,
     reconcile: (name, context) => reconcile(name, get, context),
+    // The status of an action, a view or a work says what became of it.
+    onTrouble: logOnly,
   });
 }

@@ -49,7 +49,7 @@ export async function runOperator(deps: OperatorDeps, { createPorts, steps = ste
   };
   const upgradeConfigs = startUpgradeConfigs({ ...common, client, steps, looks, takeForcedDrain, retryMs: retrySeconds * 1000 }, signal);
   const nodes = startNodeKeeper({ ...common, onForcedDrain }, signal);
-  const others = startOtherUpgradeConfigs({ client, namespace, logger, metrics, clock }, signal);
+  const others = startOtherUpgradeConfigs({ client, ports: common.ports, namespace, logger, metrics, clock }, signal);
   const { upgradeConfigs: watched } = caches;
   const reported =
     name === '' ? undefined : reportSelf({ client, name, version, namespace, upgradeConfigs: watched, logger, metrics, clock }, signal);

@@ -9,6 +9,7 @@ import {
   type Logger,
   type Metrics,
   startReconciler,
+  troubleEvents,
   WatchCache,
 } from '@flotilla/runtime';
 import { type ClusterWriter, createClusterWriter, createObserver, type WouldWrite } from './apply/cluster-writer.ts';
@@ -150,7 +151,8 @@ export async function runVersionOperator(options: VersionOperatorOptions, stop: 
     onProgress: tellVersion,
   });
 
-  const prefetch = options.isPrefetching ? startPrefetch({ client, source, logger, metrics, clock, signal }) : undefined;
+  const onTrouble = troubleEvents(observe ? { record: () => {} } : events, () => subjectOf(version()));
+  const prefetch = options.isPrefetching ? startPrefetch({ client, source, onTrouble, logger, metrics, clock, signal }) : undefined;
 
   const drift = createChannel();
   const pace = new MendPace(clock);
@@ -168,6 +170,7 @@ export async function runVersionOperator(options: VersionOperatorOptions, stop: 
       if (await worker.mend(key)) pace.count(key);
       return undefined;
     },
+    onTrouble,
   });
   const updates =
     options.updates &&
@@ -180,6 +183,7 @@ export async function runVersionOperator(options: VersionOperatorOptions, stop: 
         sources: options.updates,
         asksAlerts: () => worker.work?.release.featureGates.has(ACCEPT_RISKS) ?? false,
         onChange: tellVersion,
+        onTrouble,
         ...surroundings,
       },
       signal,
@@ -277,12 +281,14 @@ const eventOf = ({ type, reason, message }: AcceptanceEvent, version: ClusterVer
   reason,
   action: reason,
   note: message,
-  regarding: {
-    apiVersion: ClusterVersion.apiVersion,
-    kind: ClusterVersion.kind,
-    // whoever looks for these events looks there, although the kind has no namespace
-    namespace: VERSION_NAMESPACE,
-    name: CLUSTER_VERSION_NAME,
-    uid: version?.metadata.uid,
-  },
+  regarding: subjectOf(version),
+});
+
+const subjectOf = (version: ClusterVersion | undefined) => ({
+  apiVersion: ClusterVersion.apiVersion,
+  kind: ClusterVersion.kind,
+  // whoever looks for these events looks there, although the kind has no namespace
+  namespace: VERSION_NAMESPACE,
+  name: CLUSTER_VERSION_NAME,
+  uid: version?.metadata.uid,
 });

@@ -69,6 +69,7 @@ export {
 } from './reconciler.ts';
 export { patchStatus, replaceStatus } from './status.ts';
 export { requestToken } from './token-request.ts';
+export { eventSubject, logOnly, troubleEvents } from './trouble-event.ts';
 export { WatchCache, type WatchCacheOptions, type WatchSurroundings } from './watch-cache.ts';
 export { type Channel, createChannel, type Enqueue, type Watch, type WatchRule, watch } from './watches.ts';
 export type { EnqueueOptions } from './work-queue.ts';

@@ -6,6 +6,7 @@ import { createLogger } from './logger.ts';
 import { createMetrics } from './metrics.ts';
 import type { OpenBackend, QueueBackend } from './queue-backend.ts';
 import { type Reconciler, type ReconcilerOptions, startReconciler, type Trouble } from './reconciler.ts';
+import { logOnly } from './trouble-event.ts';
 
 const HOUR = 3_600_000;
 const logger = createLogger({ name: 't', level: 'silent' });
@@ -14,6 +15,7 @@ async function start(reconcile: (key: string) => Promise<unknown>, options: Part
   const clock = new ManualClock(0);
   const stop = new AbortController();
   const steps: Reconciler = startReconciler({
+    onTrouble: logOnly,
     name: 'steps',
     logger,
     signal: stop.signal,

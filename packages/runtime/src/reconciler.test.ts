@@ -8,6 +8,7 @@ import { ApiError, RuntimeErrorCode } from './errors.ts';
 import { createLogger } from './logger.ts';
 import { createMetrics } from './metrics.ts';
 import { type ReconcileResult, type ReconcilerOptions, startReconciler, type Trouble } from './reconciler.ts';
+import { logOnly } from './trouble-event.ts';
 import { WatchCache } from './watch-cache.ts';
 import { createChannel, watch } from './watches.ts';
 
@@ -22,6 +23,7 @@ async function run(reconcile: (attempt: number) => ReconcileResult | undefined, 
   let attempts = 0;
   keys.enqueue('n/a');
   const reconciler = startReconciler({
+    onTrouble: logOnly,
     name: 'c',
     watches: [keys],
     metrics,
@@ -166,6 +168,7 @@ test('reads all that it watches before it reconciles; the changes it selects con
   const maps = new WatchCache(client, ConfigMap, { indexes: { team: ({ data }: ConfigMapObject) => Object.values(data ?? {}) } });
   const seen: string[] = [];
   const reconciler = startReconciler({
+    onTrouble: logOnly,
     name: 'maps',
     for: watch(maps, { select: ({ object }) => object.metadata.name !== 'a' }),
     watches: [
@@ -199,6 +202,7 @@ test('a stop before all is read ends it, and reconciles nothing', async () => {
   const reconcile = () => Promise.reject(new Error('reconciled'));
   const logger = createLogger({ name: 't', level: 'silent' });
   const reconciler = startReconciler({
+    onTrouble: logOnly,
     name: 'maps',
     for: watch(new WatchCache(client, ConfigMap)),
     logger,
@@ -224,6 +228,7 @@ test('a cache that is filled already is looked at whole', async () => {
   await maps.synced();
   const seen = Promise.withResolvers<string>();
   const reconciler = startReconciler({
+    onTrouble: logOnly,
     name: 'maps',
     for: watch(maps),
     logger: createLogger({ name: 't', level: 'silent' }),

@@ -47,9 +47,9 @@ export interface ReconcilerOptions extends WorkQueueOptions {
   readonly reconcile: (key: string, context: ReconcileContext) => Promise<ReconcileResult | undefined>;
   /**
    * Tells the users of the object what its reconcile threw. Called each time, so it writes only what changes; what it throws itself
-   * has the key tried again. Default: the log line is all.
+   * has the key tried again.
    */
-  readonly onTrouble?: (key: string, trouble: Trouble, context: ReconcileContext) => Promise<unknown>;
+  readonly onTrouble: (key: string, trouble: Trouble, context: ReconcileContext) => Promise<unknown>;
 }
 
 /** A running reconciler. */
@@ -164,7 +164,7 @@ class Runs {
     const retry = kind === 'retry' ? this.#queue.retry(key) : undefined;
     const trouble = this.#note(key, kind, error, retry?.attempt ?? 0);
     this.#log(error, trouble, context.logger, retry?.afterMs);
-    if (!onTrouble || (isConflict(error) && trouble.attempt < LASTING_CONFLICTS)) return kind;
+    if (isConflict(error) && trouble.attempt < LASTING_CONFLICTS) return kind;
     try {
       await onTrouble(key, trouble, context);
     } catch (err) {

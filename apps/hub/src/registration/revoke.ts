@@ -4,7 +4,7 @@ import { AGENT_LEASE, ManagedClusterAction, ManagedClusterView, ManifestWork } f
 import type { Client } from '@flotilla/runtime';
 import { BY_CLUSTER } from '../indexes.ts';
 import { dismantleWork } from '../writes/delete-work.ts';
-import { clusterAccess } from './access.ts';
+import { clusterAccess } from './apply.ts';
 import type { RegistrationCaches } from './caches.ts';
 
 /** Without these an agent may do nothing, though servers remember for ten seconds that its token was good. */

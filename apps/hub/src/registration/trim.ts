@@ -2,7 +2,7 @@
 import { type Condition, limitsOfSchema } from '@flotilla/api';
 import { CLUSTER_AVAILABLE, HUB_ACCEPTED, ManagedCluster, managedClusterSchema } from '@flotilla/api/ocm';
 import type { Client } from '@flotilla/runtime';
-import { JOINED } from './judge.ts';
+import { JOINED } from './plan.ts';
 
 /** Half of what an agent may fill: the hub's and an administrator's writes are beside it. */
 const MAX_BYTES = 131_072;

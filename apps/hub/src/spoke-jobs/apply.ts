@@ -1,7 +1,7 @@
 import type { Client } from '@flotilla/runtime';
 import { applySpokePlan } from '../spokes/port/apply.ts';
 import { BY_UID } from '../spokes/port/caches.ts';
-import type { StepKey } from '../step-key.ts';
+import type { StepKey } from '../steps/step-key.ts';
 import { createReadStored } from '../stored-upgrade.ts';
 import type { JobState, SpokeJob } from './kind.ts';
 import { type ObserveDeps, observeStep } from './observe.ts';

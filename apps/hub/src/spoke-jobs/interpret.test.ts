@@ -4,9 +4,9 @@ import { absent, context, failed, late, pending, unknown } from '../../testing/i
 import { preparing } from '../../testing/interpret-preparing.cases.ts';
 import { running } from '../../testing/interpret-running.cases.ts';
 import { buildSpoke, buildView, foundJob, foundNamespace } from '../../testing/observation-builders.ts';
-import { precacheNames } from '../precache/job.ts';
 import { toObservation } from '../spokes/actions/observe.ts';
 import type { Answer } from '../spokes/port/port.ts';
+import { precacheNames } from './kinds/precache/job.ts';
 import { decide } from './plan.ts';
 
 const rows = [...preparing, ...running];

@@ -15,11 +15,11 @@ import {
   runStep,
   UPGRADE,
 } from '../../testing/observation-builders.ts';
-import { createPrecacheJob } from '../precache/job.ts';
 import type { ActionsSpoke } from '../spokes/actions/observe.ts';
 import type { SpokeTask } from '../spokes/port/port.ts';
 import { RETRY_BUDGET } from '../spokes/port/refusals.ts';
 import type { StepContext } from './interpret.ts';
+import { createPrecacheJob } from './kinds/precache/job.ts';
 
 const now = 10_000_000;
 const job = createPrecacheJob(buildPrecacheSettings());

@@ -8,9 +8,9 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { buildPrecacheSettings, clusterObject, UPGRADE } from '../../testing/observation-builders.ts';
-import { createPrecacheJob, precacheNames } from '../precache/job.ts';
 import { observeActions, toObservation, trimView } from '../spokes/actions/observe.ts';
 import type { StepContext } from './interpret.ts';
+import { createPrecacheJob, precacheNames } from './kinds/precache/job.ts';
 import { decide } from './plan.ts';
 
 const { namespace, job } = SpokeName;
@@ -87,7 +87,7 @@ const Events = z.object({ items: z.array(z.looseObject({ reason: z.string(), mes
 const Status = z.object({ status: z.looseObject({ active: z.number().optional(), ready: z.number().optional() }) });
 
 test('a job whose pods are refused says so after 30 s, one whose pod does not run after 2 min', async () => {
-  const text = await readFile(new URL('../precache/recorded/plain-kubernetes.yaml', import.meta.url), 'utf8');
+  const text = await readFile(new URL('./kinds/precache/recorded/plain-kubernetes.yaml', import.meta.url), 'utf8');
   const paths: Record<string, string> = {
     Namespace: '/api/v1/namespaces',
     ServiceAccount: `/api/v1/namespaces/${namespace}/serviceaccounts`,

@@ -7,11 +7,11 @@ import { ApiError, createLogger } from '@flotilla/runtime';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type HubProcess, MemoryHub } from '../../testing/memory-hub.ts';
 import { agentCondition, buildPrecacheSettings, UPGRADE } from '../../testing/observation-builders.ts';
-import { type BackupInputs, createBackupJob } from '../backup/job.ts';
-import { createPrecacheJob } from '../precache/job.ts';
-import { parseStepKey, type StepKey } from '../step-key.ts';
-import type { StepQueue } from '../step-queue.ts';
+import { parseStepKey, type StepKey } from '../steps/step-key.ts';
+import type { StepQueue } from '../steps/step-queue.ts';
 import { createSpokeStep } from './apply.ts';
+import { type BackupInputs, createBackupJob } from './kinds/backup/job.ts';
+import { createPrecacheJob } from './kinds/precache/job.ts';
 import { SpokeJobs } from './reconciler.ts';
 
 const SPOKE = 'spoke';

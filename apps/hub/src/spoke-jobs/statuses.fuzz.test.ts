@@ -5,12 +5,12 @@ import { defineTarget, type RandomValues } from '@flotilla/control-plane/fuzzing
 import { judgeWork, trimWork } from '@flotilla/rollout';
 import { expect, test } from 'vitest';
 import { buildPrecacheSettings } from '../../testing/observation-builders.ts';
-import { createPrecacheJob } from '../precache/job.ts';
-import { judgeRegistration } from '../registration/judge.ts';
+import { judgeRegistration } from '../registration/plan.ts';
 import { observeActions, toObservation, trimAction, trimView } from '../spokes/actions/observe.ts';
 import { observeWork, trimJobWork } from '../spokes/work/observe.ts';
 import { trimReport } from '../trim-cluster.ts';
 import { interpret } from './interpret.ts';
+import { createPrecacheJob } from './kinds/precache/job.ts';
 
 const precacheJob = createPrecacheJob(buildPrecacheSettings());
 const time = '2026-01-01T00:00:00Z';

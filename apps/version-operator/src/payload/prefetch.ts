@@ -2,13 +2,24 @@ import { errorMessage, TerminalError, WaitingError } from '@flotilla/api';
 import { ConfigMap } from '@flotilla/api/core';
 import { PrecacheSpecKey, SpokeName } from '@flotilla/api/ran';
 import { isTransient } from '@flotilla/registry';
-import { type Client, type Clock, type Logger, type Metrics, type Reconciler, startReconciler, WatchCache, watch } from '@flotilla/runtime';
+import {
+  type Client,
+  type Clock,
+  type Logger,
+  type Metrics,
+  type Reconciler,
+  type ReconcilerOptions,
+  startReconciler,
+  WatchCache,
+  watch,
+} from '@flotilla/runtime';
 import type { ReleaseSource } from './source.ts';
 
 /** What releases are fetched ahead with. */
 export interface PrefetchOptions {
   readonly client: Client;
   readonly source: ReleaseSource;
+  readonly onTrouble: ReconcilerOptions['onTrouble'];
   readonly logger: Logger;
   readonly metrics?: Metrics;
   readonly clock: Clock;
@@ -19,7 +30,7 @@ export interface PrefetchOptions {
  * Reads the release that a pre-cache of this cluster is for, with its signatures, so that both are at hand when the link is not. Whoever may write
  * the ConfigMap chooses nothing but when: a release is read that is signed and of the cluster's own repository.
  */
-export function startPrefetch({ client, source, logger, metrics, clock, signal }: PrefetchOptions): Reconciler {
+export function startPrefetch({ client, source, onTrouble, logger, metrics, clock, signal }: PrefetchOptions): Reconciler {
   const { namespace, specConfigMap: name } = SpokeName;
   const specs = new WatchCache(client, ConfigMap, { namespace, fieldSelector: `metadata.name=${name}`, logger, metrics, clock });
   return startReconciler({
@@ -33,6 +44,7 @@ export function startPrefetch({ client, source, logger, metrics, clock, signal }
       context.logger.info({ release: image }, 'The files of a release are at hand');
       return {};
     },
+    onTrouble,
     logger,
     metrics,
     clock,

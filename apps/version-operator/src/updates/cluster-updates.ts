@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { type ClusterProxy, type ClusterVersion, CONFIG_NAME } from '@flotilla/api/config';
 import { ConfigMap } from '@flotilla/api/core';
 import { FollowingConnections, type ProxySettings } from '@flotilla/http';
-import { type Client, type Clock, type Logger, type Metrics, WatchCache, watch } from '@flotilla/runtime';
+import { type Client, type Clock, type Logger, type Metrics, type ReconcilerOptions, WatchCache, watch } from '@flotilla/runtime';
 import type { RunningRelease, UpdateSettings } from './known-updates.ts';
 import { startUpdates, type Updates } from './reconciler.ts';
 
@@ -24,6 +24,7 @@ export interface UpdateSources extends UpdateSettings {
 export interface ClusterUpdatesOptions {
   readonly client: Client;
   readonly versions: WatchCache<ClusterVersion>;
+  readonly onTrouble: ReconcilerOptions['onTrouble'];
   readonly proxies: WatchCache<ClusterProxy>;
   readonly running: () => RunningRelease | undefined;
   readonly sources: UpdateSources;
@@ -42,7 +43,7 @@ const MONITORING_MS = 300_000;
 
 /** Finds a cluster's updates, through the proxy and with the authorities that the cluster is set up with. */
 export function startClusterUpdates(options: ClusterUpdatesOptions, signal: AbortSignal): Updates {
-  const { client, versions, proxies, running, sources, asksAlerts, onChange, logger, metrics, clock } = options;
+  const { client, versions, proxies, running, sources, asksAlerts, onChange, onTrouble, logger, metrics, clock } = options;
   const authorities = new WatchCache(client, ConfigMap, {
     namespace: TRUSTED_CA.namespace,
     fieldSelector: `metadata.name=${TRUSTED_CA.name}`,
@@ -60,6 +61,7 @@ export function startClusterUpdates(options: ClusterUpdatesOptions, signal: Abor
   const updates = startUpdates(
     {
       versions,
+      onTrouble,
       watches: [watch(proxies, quiet), watch(authorities, quiet)],
       running,
       settings: sources,

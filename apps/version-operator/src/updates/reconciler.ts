@@ -17,6 +17,7 @@ import {
   type Logger,
   type Metrics,
   type Reconciler,
+  type ReconcilerOptions,
   startReconciler,
   type Watch,
   type WatchCache,
@@ -30,6 +31,7 @@ import { askPrometheus, type PrometheusOptions } from './prometheus.ts';
 /** What updates are found with. */
 export interface UpdatesDeps {
   readonly versions: WatchCache<ClusterVersion>;
+  readonly onTrouble: ReconcilerOptions['onTrouble'];
   /** Further watches whose changes concern updates: a proxy, an authority. */
   readonly watches?: readonly Watch[];
   /** The running release; undefined before one is. */
@@ -79,6 +81,7 @@ export function startUpdates(deps: UpdatesDeps, signal: AbortSignal): Updates {
     clock,
     signal,
     ...(metrics && { metrics }),
+    onTrouble: deps.onTrouble,
     reconcile: async (key, context) => {
       if (key === ALERTS) {
         if (await finder.askAlerts(context.signal)) channel.enqueue(CLUSTER_VERSION_NAME);

@@ -2,7 +2,7 @@ import { ClusterVersion, configCrds } from '@flotilla/api/config';
 import { CustomResourceDefinition } from '@flotilla/api/core';
 import { type ApiServer, startApiServer, startUpdateService, type UpdateService } from '@flotilla/control-plane/servers';
 import { FollowingConnections } from '@flotilla/http';
-import { type Client, createLogger, systemClock, WatchCache } from '@flotilla/runtime';
+import { type Client, createLogger, logOnly, systemClock, WatchCache } from '@flotilla/runtime';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { RunningRelease } from './known-updates.ts';
 import { startUpdates, type Updates } from './reconciler.ts';
@@ -56,6 +56,7 @@ beforeEach(async () => {
   updates = startUpdates(
     {
       versions: new WatchCache(client, ClusterVersion, { logger }),
+      onTrouble: logOnly,
       running: () => running,
       settings: { machine: 'amd64' },
       service: { connections, timeoutMs: 2_000 },

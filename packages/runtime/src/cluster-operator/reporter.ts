@@ -6,6 +6,7 @@ import type { Logger } from '../logger.ts';
 import type { Metrics } from '../metrics.ts';
 import { type ReconcileResult, startReconciler } from '../reconciler.ts';
 import { patchStatus } from '../status.ts';
+import { logOnly } from '../trouble-event.ts';
 import { WatchCache } from '../watch-cache.ts';
 import { createChannel, watch } from '../watches.ts';
 import { type Inertia, nextOperatorStatus, type OperatorReport, type ReporterMemory } from './operator-status.ts';
@@ -59,6 +60,7 @@ export function startClusterOperatorReporter(options: ClusterOperatorReporterOpt
     return { requeueAfterMs: next.againAfterMs };
   };
   const { stopped } = startReconciler({
+    onTrouble: logOnly,
     name: 'cluster-operator',
     for: watch(objects),
     watches: [reports],

@@ -2,10 +2,10 @@ import { Annotation, Label } from '@flotilla/api';
 import { ManifestWork } from '@flotilla/api/ocm';
 import { describe, expect, test } from 'vitest';
 import { UPGRADE } from '../../../testing/observation-builders.ts';
-import { precacheNames } from '../../precache/job.ts';
-import { precacheManifests } from '../../precache/manifests.ts';
-import { spokeNode } from '../../precache/spoke-node.ts';
-import type { JobProfile } from '../../precache/workload-inputs.ts';
+import { precacheNames } from '../../spoke-jobs/kinds/precache/job.ts';
+import { precacheManifests } from '../../spoke-jobs/kinds/precache/manifests.ts';
+import { spokeNode } from '../../spoke-jobs/kinds/precache/spoke-node.ts';
+import type { JobProfile } from '../../spoke-jobs/kinds/precache/workload-inputs.ts';
 import { buildJobWork, frozenConfigs } from './manifest-work.ts';
 
 const manifestsOf = (profile: JobProfile) =>

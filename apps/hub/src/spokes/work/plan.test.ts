@@ -13,7 +13,7 @@ import {
   UPGRADE,
 } from '../../../testing/observation-builders.ts';
 import { CREATED_AT, OURS, there, type WorkCase, workOf } from '../../../testing/work-builders.ts';
-import { createPrecacheJob, precacheNames } from '../../precache/job.ts';
+import { createPrecacheJob, precacheNames } from '../../spoke-jobs/kinds/precache/job.ts';
 import type { ActionObservation } from '../actions/observe.ts';
 import type { SpokeTask } from '../port/port.ts';
 import { SpokePlan } from '../port/spoke-plan.ts';

@@ -1,6 +1,15 @@
-import type { Node } from '@flotilla/api/core';
+import { Node } from '@flotilla/api/core';
 import { UPGRADE_CONFIG_NAME } from '@flotilla/api/managed';
-import { type Change, type ReconcileContext, type ReconcileResult, type Reconciler, startReconciler, watch } from '@flotilla/runtime';
+import {
+  type Change,
+  eventSubject,
+  type ReconcileContext,
+  type ReconcileResult,
+  type Reconciler,
+  startReconciler,
+  troubleEvents,
+  watch,
+} from '@flotilla/runtime';
 import { cordonOf, isBeingConfigured, isControlPlaneNode, isUnderWay, upgradeInForce, workerPools } from '@flotilla/upgrade';
 import type { ReconcilerDeps } from '../deps.ts';
 
@@ -22,6 +31,7 @@ export function startNodeKeeper(deps: NodeDeps, signal: AbortSignal): Reconciler
     for: watch(caches.nodes, { select: hasChanged }),
     watches: [watch(caches.upgradeConfigs, { enqueue: cordoned }), watch(caches.pools, { enqueue: cordoned })],
     reconcile: (name, context) => reconcile(deps, name, context),
+    onTrouble: troubleEvents(deps.ports.events, (name) => eventSubject(Node, caches.nodes.get({ name }))),
     logger,
     signal,
     metrics,

@@ -1,10 +1,21 @@
+import { refOfKey } from '@flotilla/api';
 import { UPGRADE_CONFIG_NAME, UpgradeCondition, UpgradeConfig } from '@flotilla/api/managed';
-import { type Client, patchStatus, type ReconcileResult, type Reconciler, startReconciler, WatchCache, watch } from '@flotilla/runtime';
+import {
+  type Client,
+  eventSubject,
+  patchStatus,
+  type ReconcileResult,
+  type Reconciler,
+  startReconciler,
+  troubleEvents,
+  WatchCache,
+  watch,
+} from '@flotilla/runtime';
 import { historyOf, withStepCondition } from '@flotilla/upgrade';
 import type { ReconcilerDeps } from '../deps.ts';
 
 /** Dependencies of the reconciler. */
-export interface OtherUpgradeConfigDeps extends Pick<ReconcilerDeps, 'namespace' | 'logger' | 'metrics' | 'clock'> {
+export interface OtherUpgradeConfigDeps extends Pick<ReconcilerDeps, 'namespace' | 'logger' | 'metrics' | 'clock' | 'ports'> {
   readonly client: Client;
 }
 
@@ -13,7 +24,7 @@ export const NOT_ACTED_UPON = 'NameNotActedUpon';
 
 /** Tells whoever makes an UpgradeConfig of another name that nobody carries it out: one alone counts, by its name (spec/muo 0.1). */
 export function startOtherUpgradeConfigs(deps: OtherUpgradeConfigDeps, signal: AbortSignal): Reconciler {
-  const { client, namespace, logger, metrics, clock } = deps;
+  const { client, namespace, ports, logger, metrics, clock } = deps;
   const fieldSelector = `metadata.name!=${UPGRADE_CONFIG_NAME}`;
   const others = new WatchCache(client, UpgradeConfig, { namespace, fieldSelector, logger, metrics, clock });
   return startReconciler({
@@ -26,6 +37,7 @@ export function startOtherUpgradeConfigs(deps: OtherUpgradeConfigDeps, signal: A
       if (stored) context.logger.warn({ upgradeConfig: key }, 'An UpgradeConfig has a name that nobody acts upon');
       return {};
     },
+    onTrouble: troubleEvents(ports.events, (key) => eventSubject(UpgradeConfig, others.get(refOfKey(key)))),
     logger,
     signal,
     metrics,

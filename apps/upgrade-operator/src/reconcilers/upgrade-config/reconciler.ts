@@ -1,12 +1,14 @@
 import { refKey } from '@flotilla/api';
-import { NotificationState, UPGRADE_CONFIG_NAME, UpgradeCondition } from '@flotilla/api/managed';
+import { NotificationState, UPGRADE_CONFIG_NAME, UpgradeCondition, UpgradeConfig } from '@flotilla/api/managed';
 import {
   type Channel,
   type Client,
+  eventSubject,
   type ReconcileContext,
   type ReconcileResult,
   type Reconciler,
   startReconciler,
+  troubleEvents,
 } from '@flotilla/runtime';
 import { heldMessage, isUnderChange, type UpgradeBeginning, upgradeInForce, workerPools } from '@flotilla/upgrade';
 import { createClusterWrites } from '../../cluster-writes.ts';
@@ -67,6 +69,9 @@ export function startUpgradeConfigs(deps: UpgradeConfigDeps, signal: AbortSignal
     for: upgradeConfigWatch(caches),
     watches: [...clusterWatches(caches, key), ports.config.watch, ports.provider.watch, looks],
     reconcile: (_, context) => reconcile(deps, shared, context),
+    onTrouble: troubleEvents(ports.events, () =>
+      eventSubject(UpgradeConfig, caches.upgradeConfigs.get({ namespace, name: UPGRADE_CONFIG_NAME })),
+    ),
     logger,
     signal,
     metrics,

@@ -1,6 +1,6 @@
 import { isSameJson, Label, untyped } from '@flotilla/api';
 import { Policy } from '@flotilla/api/ocm';
-import { type Client, createLogger, isNotFound, type Logger, startReconciler, WatchCache, watch } from '@flotilla/runtime';
+import { type Client, createLogger, isNotFound, type Logger, logOnly, startReconciler, WatchCache, watch } from '@flotilla/runtime';
 import { carriedStatus, evaluatedObject, PolicyEvent, spokePolicy, templatesOf } from './carried-policy.ts';
 
 const FIELD_MANAGER = 'policy-carrier';
@@ -50,6 +50,7 @@ export async function startPolicyCarrier(options: CarrierOptions): Promise<Polic
   for (const cache of watches) cache.start(stopping.signal);
   await Promise.all(watches.map((cache) => cache.synced()));
   const { stopped } = startReconciler({
+    onTrouble: logOnly,
     name: 'policy-carrier',
     for: watch(onHub, { enqueue: byName }),
     watches: [

@@ -1,5 +1,5 @@
 import { MachineLabel } from '@flotilla/api/machine';
-import { type Client, type Clock, createLogger, type Logger, startReconciler, systemClock, watch } from '@flotilla/runtime';
+import { type Client, type Clock, createLogger, type Logger, logOnly, startReconciler, systemClock, watch } from '@flotilla/runtime';
 import type { ActorDeps, ClusterFaults, ClusterPace } from './actor.ts';
 import { createClusterCaches } from './caches.ts';
 import { playMachine, playMachineSet } from './machine-actor.ts';
@@ -64,6 +64,7 @@ export async function startClusterActors(options: ClusterActorsOptions): Promise
     sets.list().filter((set) => set.metadata.name === object.metadata.labels?.[MachineLabel.machineSet]);
   const reconcilers = [
     startReconciler({
+      onTrouble: logOnly,
       ...common,
       name: 'machine-set',
       for: watch(sets),
@@ -71,6 +72,7 @@ export async function startClusterActors(options: ClusterActorsOptions): Promise
       reconcile: (key) => playMachineSet(deps, key),
     }),
     startReconciler({
+      onTrouble: logOnly,
       ...common,
       name: 'machine',
       for: watch(machines),
@@ -79,6 +81,7 @@ export async function startClusterActors(options: ClusterActorsOptions): Promise
       reconcile: (key) => playMachine(deps, key),
     }),
     startReconciler({
+      onTrouble: logOnly,
       ...common,
       name: 'pool',
       for: watch(pools),
@@ -87,7 +90,15 @@ export async function startClusterActors(options: ClusterActorsOptions): Promise
     }),
     ...(withoutVersion
       ? []
-      : [startReconciler({ ...common, name: 'version', for: watch(versions), reconcile: (name) => playVersion(deps, offers, name) })]),
+      : [
+          startReconciler({
+            onTrouble: logOnly,
+            ...common,
+            name: 'version',
+            for: watch(versions),
+            reconcile: (name) => playVersion(deps, offers, name),
+          }),
+        ]),
   ];
   const stop = async (): Promise<void> => {
     stopping.abort();

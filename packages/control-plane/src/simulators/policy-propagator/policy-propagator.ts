@@ -5,6 +5,7 @@ import {
   createChannel,
   createLogger,
   type Logger,
+  logOnly,
   type ReconcilerOptions,
   startReconciler,
   systemClock,
@@ -92,7 +93,7 @@ export async function startPolicyPropagator(options: PolicyPropagatorOptions): P
   await Promise.all(watches.map((cache) => cache.synced()));
 
   const run = (reconciler: Pick<ReconcilerOptions, 'name' | 'for' | 'watches' | 'concurrency' | 'reconcile'>) =>
-    startReconciler({ ...reconciler, logger, clock, signal: stopping.signal });
+    startReconciler({ onTrouble: logOnly, ...reconciler, logger, clock, signal: stopping.signal });
   const reconcilers = [
     run({
       name: 'placement',

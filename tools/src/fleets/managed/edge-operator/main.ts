@@ -3,6 +3,7 @@ import { refKey } from '@flotilla/api';
 import {
   createChannel,
   createClient,
+  logOnly,
   type OptionRows,
   option,
   readOptions,
@@ -44,6 +45,7 @@ await runProgram({
     const start = createChannel();
     const reporter = startClusterOperatorReporter({ client, name, logger, metrics, clock, signal });
     const { stopped } = startReconciler({
+      onTrouble: logOnly,
       name: 'workload',
       for: watch(workloads),
       watches: [start],

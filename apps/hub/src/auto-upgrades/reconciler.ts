@@ -1,0 +1,108 @@
+import { Annotation, findCondition, Label } from '@flotilla/api';
+import { CLUSTER_AVAILABLE, ManagedCluster, type Policy } from '@flotilla/api/ocm';
+import {
+  type Change,
+  type Client,
+  type Clock,
+  type EventRecorder,
+  eventSubject,
+  type Logger,
+  type Metrics,
+  type ReconcileContext,
+  type Reconciler,
+  startReconciler,
+  troubleEvents,
+  type Watch,
+  watch,
+} from '@flotilla/runtime';
+import { servesPolicies } from '../upgrades/observe.ts';
+import { createUpgrade } from './apply.ts';
+import { AUTO_NAMESPACE, type ManagedClusterCaches, observeAfresh, observeCluster } from './observe.ts';
+import { planCluster } from './plan.ts';
+import { refusalEvent } from './status.ts';
+
+/** What the reconciler works with. */
+export interface AutoUpgradeDeps {
+  readonly client: Client;
+  /** Filled. */
+  readonly caches: ManagedClusterCaches;
+  readonly recorder: Pick<EventRecorder, 'record'>;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly clock?: Clock;
+}
+
+/** Creates the first upgrade of each newly imported cluster (spec/talm 5.2), until the signal aborts. */
+export function startAutoUpgrades(deps: AutoUpgradeDeps, signal: AbortSignal): Reconciler {
+  const { client, caches, recorder, logger, metrics, clock } = deps;
+  /** What was last said of a cluster, so that it is said once. */
+  const refused = new Map<string, string>();
+
+  async function reconcile(name: string, context: ReconcileContext) {
+    const observed = observeCluster(name, caches);
+    if (!observed) {
+      refused.delete(name);
+      return {};
+    }
+    const first = planCluster(observed);
+    const plan = first.kind === 'create' ? planCluster(await observeAfresh(observed, client)) : first;
+    if (plan.kind !== 'refuse') refused.delete(name);
+    if (plan.kind === 'create' && (await createUpgrade(plan.upgrade, client)))
+      context.logger.info({ managedCluster: name, upgrade: `${AUTO_NAMESPACE}/${name}` }, 'Created the upgrade of a new cluster');
+    if (plan.kind === 'refuse') {
+      const event = refusalEvent(observed.cluster, plan);
+      if (refused.get(name) !== event.note) {
+        context.logger.warn({ managedCluster: name, reason: event.note }, 'No upgrade for a new cluster until its policies are mended');
+        recorder.record(event);
+      }
+      refused.set(name, event.note);
+    }
+    return {};
+  }
+  return startReconciler({
+    name: 'managed-cluster',
+    for: watch(caches.clusters, { select: hasClusterChanged }),
+    watches: watchesOf(caches),
+    concurrency: 4,
+    reconcile,
+    onTrouble: troubleEvents(recorder, (name) => eventSubject(ManagedCluster, caches.clusters.get({ name }))),
+    logger,
+    signal,
+    metrics,
+    clock,
+  });
+}
+
+/** What else concerns a cluster. That the policy framework is there concerns all of them. */
+function watchesOf(caches: ManagedClusterCaches): Watch[] {
+  const { clusters, upgrades, parents, children, placements } = caches;
+  let served = servesPolicies(caches);
+  const newlyServed = () => {
+    const before = served;
+    served = servesPolicies(caches);
+    return served && !before ? clusters.list() : [];
+  };
+  return [
+    watch(upgrades, {
+      select: ({ type, object }) => type === 'deleted' && object.metadata.namespace === AUTO_NAMESPACE,
+      enqueue: ({ object }) => [object.metadata.name],
+    }),
+    watch(parents, { enqueue: newlyServed }),
+    watch(placements, { enqueue: newlyServed }),
+    watch(children, {
+      enqueue: (change) => [...newlyServed(), ...(hasPolicyChanged(change) ? [change.object.metadata.namespace ?? ''] : [])],
+    }),
+  ];
+}
+
+function hasClusterChanged({ type, object, previous }: Change<ManagedCluster>): boolean {
+  const facts = ({ metadata, status }: ManagedCluster) =>
+    `${metadata.uid} ${findCondition(status?.conditions, CLUSTER_AVAILABLE)?.status} ${metadata.labels?.[Label.ztpDone] === undefined}`;
+  return type === 'deleted' || !previous || facts(object) !== facts(previous);
+}
+
+/** Compliance is reported all the time and changes nothing here. */
+function hasPolicyChanged({ type, object, previous }: Change<Policy>): boolean {
+  const facts = ({ metadata, spec }: Policy) => `${metadata.annotations?.[Annotation.deployWave]} ${spec?.remediationAction}`;
+  return type === 'deleted' || !previous || facts(object) !== facts(previous);
+}

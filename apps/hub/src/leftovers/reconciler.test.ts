@@ -1,0 +1,209 @@
+import { Annotation, Label } from '@flotilla/api';
+import { ManagedCluster, ManagedClusterAction, ManagedClusterView } from '@flotilla/api/ocm';
+import { type BackupState, ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { ManualClock } from '@flotilla/pace/testing';
+import { ApiError, createLogger, createMetrics } from '@flotilla/runtime';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type HubProcess, MemoryHub } from '../../testing/memory-hub.ts';
+import { agentCondition, clusterObject, UPGRADE } from '../../testing/observation-builders.ts';
+import { type BackupInputs, backupTeardown, createBackupJob } from '../spoke-jobs/kinds/backup/job.ts';
+import { SpokeJobs } from '../spoke-jobs/reconciler.ts';
+import { Teardown } from '../spoke-jobs/teardown.ts';
+import { startLeftovers } from './reconciler.ts';
+
+const SPOKE = 'spoke';
+const MARK = 'view-backup-namespace-leftover';
+const OTHER = { namespace: 'default', name: 'other', uid: 'uid-2' };
+const now = Date.parse('2026-01-01T00:00:10Z');
+const job = createBackupJob({ jobViewSeconds: 4 });
+
+let hub: MemoryHub;
+let leader: HubProcess;
+let engine: SpokeJobs<BackupState, BackupInputs>;
+let stop: AbortController;
+
+beforeEach(async () => {
+  hub = new MemoryHub();
+  leader = await hub.process();
+  engine = await startHub();
+});
+afterEach(() => {
+  stop.abort();
+  hub.stop();
+});
+
+/** A hub process, as after its start. */
+async function startHub(): Promise<SpokeJobs<BackupState, BackupInputs>> {
+  stop = new AbortController();
+  const logger = createLogger({ name: 'test', level: 'silent' });
+  const started = new SpokeJobs(job, { ...leader, now: () => now, clock: new ManualClock(), logger, onChange: () => {} });
+  const queue = { enqueue: () => {}, forget: () => {}, holds: () => false };
+  started.start(queue, stop.signal);
+  startLeftovers(
+    { ...leader, recorder: { record: () => undefined }, now: () => now, logger, metrics: createMetrics(), jobs: started },
+    stop.signal,
+  );
+  return started;
+}
+
+const setAvailable = (available: boolean) => hub.put(ManagedCluster, clusterObject(available));
+const views = () => hub.names(ManagedClusterView);
+const actions = () => hub.names(ManagedClusterAction);
+const untilCached = () =>
+  vi.waitFor(() => expect([leader.caches.views.size, leader.caches.actions.size]).toEqual([views().length, actions().length]));
+
+/** Puts what a job in full run has on the hub, and ends its upgrade. */
+async function end(
+  state: BackupState,
+  { force = false, talmStrict = false }: { force?: boolean; talmStrict?: boolean } = {},
+): Promise<boolean> {
+  const labels = { [Label.work]: 'backup', [Label.upgradeUid]: UPGRADE.uid };
+  hub.put(ManagedClusterView, { metadata: { name: 'view-backup-namespace', namespace: SPOKE, labels } });
+  hub.put(ManagedClusterView, { metadata: { name: 'view-backup-job', namespace: SPOKE, labels } });
+  hub.put(ManagedClusterAction, { metadata: { name: 'backup-job-create', namespace: SPOKE, labels } });
+  await vi.waitFor(() => expect(leader.caches.clusters.size).toBe(1));
+  await untilCached();
+  return new Teardown(UPGRADE, backupTeardown({ talmStrict }), { ...leader, now: () => now }).advance({ [SPOKE]: state }, force);
+}
+
+/** The agent's answer. */
+function answer(kind: typeof ManagedClusterView | typeof ManagedClusterAction, name: string, status: unknown): void {
+  const object = hub.get(kind, { namespace: SPOKE, name });
+  if (!object) throw new Error(`${name} is not there`);
+  hub.put(kind, { ...object, status });
+}
+const seesNamespace = (uid: string): void =>
+  answer(ManagedClusterView, MARK, {
+    conditions: [agentCondition('Processing', 'True', 'GetResourceProcessing')],
+    result: { kind: 'Namespace', metadata: { name: 'openshift-talo-backup', annotations: { [Annotation.upgradeUid]: uid } } },
+  });
+const carriesOut = (name: string): void =>
+  answer(ManagedClusterAction, name, { conditions: [agentCondition('Completed', 'True', 'ActionDone')] });
+const untilAsked = () => vi.waitFor(() => expect(actions().toSorted()).toEqual(['backup-crb-delete', 'backup-ns-delete']));
+
+test('strictly the deletions are asked for and stay, nobody waits for them, and they keep no other upgrade away', async () => {
+  setAvailable(true);
+  expect(await end('UnrecoverableError', { talmStrict: true })).toBe(true);
+  expect([views(), actions().toSorted()]).toEqual([[], ['backup-crb-delete', 'backup-ns-delete']]);
+  await untilCached();
+  hub.put(ClusterGroupUpgrade, { metadata: { ...UPGRADE } });
+  await vi.waitFor(() => expect(leader.caches.upgrades.size).toBe(1));
+  expect(engine.take('another', SPOKE)).toBeUndefined();
+});
+
+describe('an upgrade that ends while a spoke is away', () => {
+  test('is remembered by one view, and its binding goes once the spoke is back', async () => {
+    setAvailable(false);
+    expect(await end('Active')).toBe(true);
+    expect([views(), actions()]).toEqual([[MARK], []]);
+    setAvailable(true);
+    seesNamespace(UPGRADE.uid);
+    await untilAsked();
+    carriesOut('backup-ns-delete');
+    carriesOut('backup-crb-delete');
+    await vi.waitFor(() => expect([views(), actions()]).toEqual([[], []]));
+  });
+
+  test('is asked for its deletion once, though the view is seen a moment longer than the actions', async () => {
+    setAvailable(false);
+    await end('Active');
+    setAvailable(true);
+    seesNamespace(UPGRADE.uid);
+    await untilAsked();
+    await untilCached();
+    carriesOut('backup-ns-delete');
+    carriesOut('backup-crb-delete');
+    leader.hold('managedclusterviews');
+    await vi.waitFor(() => expect(leader.caches.actions.size).toBe(0));
+    leader.hold();
+    await untilCached();
+    expect(hub.writes.filter((write) => write.startsWith('create managedclusteractions'))).toHaveLength(2);
+    expect([views(), actions()]).toEqual([[], []]);
+  });
+
+  test('also by a hub that was started meanwhile, when the upgrade is gone', async () => {
+    setAvailable(false);
+    await end('Active');
+    stop.abort();
+    engine = await startHub();
+    setAvailable(true);
+    seesNamespace(UPGRADE.uid);
+    await untilAsked();
+  });
+
+  test('a deletion that was refused is asked for again, not given up', async () => {
+    setAvailable(true);
+    expect(await end('UnrecoverableError', { force: true })).toBe(true);
+    seesNamespace(UPGRADE.uid);
+    await untilAsked();
+    const refused = { conditions: [agentCondition('Completed', 'False', 'DeleteResourceFailed', 'is forbidden')] };
+    const first = hub.get(ManagedClusterAction, { namespace: SPOKE, name: 'backup-crb-delete' })?.metadata.uid;
+    carriesOut('backup-ns-delete');
+    answer(ManagedClusterAction, 'backup-crb-delete', refused);
+    await vi.waitFor(() => {
+      const again = hub.get(ManagedClusterAction, { namespace: SPOKE, name: 'backup-crb-delete' });
+      expect(again?.metadata.uid).toBeDefined();
+      expect(again?.metadata.uid).not.toBe(first);
+    }, 5000);
+    expect(views()).toEqual([MARK]);
+  });
+
+  test('leaves nothing where nothing was put, and forgets a cluster that is detached', async () => {
+    setAvailable(false);
+    await end('PreparingToStart');
+    expect([views(), actions()]).toEqual([[], []]);
+    await end('Active');
+    expect(views()).toEqual([MARK]);
+    hub.remove(ManagedCluster, { name: SPOKE });
+    await vi.waitFor(() => expect(views()).toEqual([]));
+  });
+});
+
+describe('another upgrade on such a spoke', () => {
+  beforeEach(async () => {
+    hub.put(ClusterGroupUpgrade, { metadata: { ...OTHER } });
+    setAvailable(false);
+    await end('Active');
+    await untilCached();
+  });
+
+  test('may begin, and what it put there is left alone', async () => {
+    expect(engine.take(OTHER.uid, SPOKE)).toBeUndefined();
+    setAvailable(true);
+    seesNamespace(OTHER.uid);
+    await vi.waitFor(() => expect(views()).toEqual([]));
+    expect(hub.writes.filter((write) => write.includes('delete managedclusteractions') || write.includes('-delete'))).toEqual([]);
+  });
+
+  test('waits while the deletion is under way', async () => {
+    setAvailable(true);
+    seesNamespace(UPGRADE.uid);
+    await untilAsked();
+    expect(engine.take(OTHER.uid, SPOKE)?.uid).toBe(UPGRADE.uid);
+    carriesOut('backup-ns-delete');
+    carriesOut('backup-crb-delete');
+    await vi.waitFor(() => expect(engine.take(OTHER.uid, SPOKE)).toBeUndefined());
+  });
+
+  test('waits also for a hub that was started in the midst of it', async () => {
+    setAvailable(true);
+    seesNamespace(UPGRADE.uid);
+    await untilAsked();
+    stop.abort();
+    await untilCached();
+    engine = await startHub();
+    expect(engine.take(OTHER.uid, SPOKE)?.uid).toBe(UPGRADE.uid);
+  });
+});
+
+test('what bears the labels of an upgrade in a cluster that it never named is not waited for, though it cannot be removed', async () => {
+  setAvailable(true);
+  const labels = { [Label.work]: 'backup', [Label.upgradeUid]: UPGRADE.uid };
+  hub.put(ManagedClusterAction, { metadata: { name: 'backup-job-create', namespace: SPOKE, labels } });
+  await vi.waitFor(() => expect(leader.caches.clusters.size).toBe(1));
+  await untilCached();
+  hub.refuse = () => new ApiError('FLOTILLA_API_REFUSED', 'DELETE', { status: 500, reason: '', serverMessage: 'request is too large' });
+  const teardown = () => new Teardown(UPGRADE, backupTeardown(), { ...leader, now: () => now });
+  expect(await teardown().advance({}, false, new Set(['another']))).toBe(true);
+  await expect(teardown().advance({}, true, new Set([SPOKE]))).rejects.toThrow('request is too large');
+});

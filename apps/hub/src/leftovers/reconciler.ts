@@ -1,0 +1,151 @@
+/** What upgrades left on spokes that were away, or refused, when they ended. Nothing of the upgrade itself has to be there any more. */
+
+import { Annotation, Label } from '@flotilla/api';
+import { ManagedCluster, type ManagedClusterView } from '@flotilla/api/ocm';
+import type { UpgradeIdentity } from '@flotilla/rollout';
+import { isAvailable } from '@flotilla/rollout';
+import {
+  type Change,
+  type Clock,
+  type EventRecorder,
+  eventSubject,
+  type Logger,
+  type Metrics,
+  type ReconcileResult,
+  type Reconciler,
+  startReconciler,
+  troubleEvents,
+  watch,
+} from '@flotilla/runtime';
+import { isLeftover, owedDeletions } from '../spokes/actions/hub-objects.ts';
+import { observeActions, readAnswer } from '../spokes/actions/observe.ts';
+import { ActionsEffects } from '../spokes/actions/plan.ts';
+import { type ApplyPlanDeps, applySpokePlan } from '../spokes/port/apply.ts';
+import { BY_WORK_AND_CLUSTER, hubObjectsOf, type SpokeJobCaches, spokeKey } from '../spokes/port/caches.ts';
+import type { NamedJob } from '../spokes/port/port.ts';
+import { SpokePlan } from '../spokes/port/spoke-plan.ts';
+import { cleaningOf } from '../spokes/port/workload.ts';
+
+/** What cleaning up after upgrades that ended is made of. */
+export interface LeftoverDeps extends ApplyPlanDeps {
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly caches: SpokeJobCaches;
+  /** Who says which upgrade has a spoke. */
+  readonly jobs: {
+    readonly job: NamedJob;
+    /** Takes a cluster, or tells who has it. */
+    take(uid: string, cluster: string): unknown;
+    /** Lets others have it. */
+    release(uid: string, cluster: string): void;
+  };
+}
+
+/** How often it is looked whether the upgrade that has the spoke is done, should its end go unnoticed. */
+const HELD_RECHECK_MS = 30_000;
+/** Spokes that are cleaned at the same time: a whole fleet may return at once, and a rollout goes first. */
+const CONCURRENCY = 2;
+
+/** Removes what one upgrade left on one spoke: waits until its agent answers and no other upgrade works there, then deletes, then forgets. */
+class LeftoverReconciler {
+  readonly #deps: LeftoverDeps;
+
+  constructor(deps: LeftoverDeps) {
+    this.#deps = deps;
+  }
+
+  /** @param key `upgradeUid/cluster` */
+  async reconcile(key: string): Promise<ReconcileResult> {
+    const { caches, jobs } = this.#deps;
+    const [uid = '', cluster = ''] = key.split('/');
+    const objects = hubObjectsOf(caches, spokeKey(jobs.job.work, uid, cluster));
+    const mark = objects.views.find(isLeftover);
+    if (!mark) return {};
+    const managed = caches.clusters.get({ name: cluster });
+    const spoke = observeActions(jobs.job.names, uid, { cluster: managed, ...objects });
+    const workload = cleaningOf(owedDeletions(jobs.job, mark));
+    const task = { job: jobs.job, upgrade: identityOf(mark), cluster, workload };
+    const plan = new SpokePlan(this.#deps.now());
+    const effects = new ActionsEffects(task, spoke, '', plan);
+    const isDone = !managed || this.#isNothingLeft(mark, workload.deletions) || this.#clean(effects, mark, plan);
+    if (isDone) effects.drop();
+    await applySpokePlan(plan, task, this.#deps);
+    return plan.wakeAt === undefined ? {} : { requeueAfterMs: Math.max(plan.wakeAt - this.#deps.now(), 0) };
+  }
+
+  /** Deletes what is there, once its agent answers and nobody else works on the spoke. True when all of it was executed. */
+  #clean(effects: ActionsEffects, mark: ManagedClusterView, plan: SpokePlan): boolean {
+    const { jobs } = this.#deps;
+    const { task, spoke } = effects;
+    const { upgrade, cluster } = task;
+    if (!spoke.available || !mark.status?.conditions) {
+      if (spoke.actions.size === 0) jobs.release(upgrade.uid, cluster);
+      return false;
+    }
+    if (!jobs.take(upgrade.uid, cluster)) return effects.clean();
+    plan.wake(plan.now + HELD_RECHECK_MS);
+    return false;
+  }
+
+  /** The namespace is gone or another upgrade's by now, and so is a binding, which is replaced with it. A binding alone shows nowhere. */
+  #isNothingLeft(view: ManagedClusterView, deletions: readonly string[]): boolean {
+    const { names } = this.#deps.jobs.job;
+    const answer = readAnswer(view, names.views.namespace.target);
+    if (answer.kind === 'absent') return deletions.every((name) => name === names.actions.deleteNamespace);
+    const owner = answer.kind === 'found' ? answer.object.metadata.annotations?.[Annotation.upgradeUid] : undefined;
+    return owner !== undefined && owner !== view.metadata.labels?.[Label.upgradeUid];
+  }
+}
+
+/** Whose a leftover is; names longer than a label are cut, which nobody compares. */
+function identityOf({ metadata: { labels } }: ManagedClusterView): UpgradeIdentity {
+  return {
+    namespace: labels?.[Label.upgradeNamespace] ?? '',
+    name: labels?.[Label.upgradeName] ?? '',
+    uid: labels?.[Label.upgradeUid] ?? '',
+  };
+}
+
+/** Key of a leftover: `upgradeUid/cluster`. */
+const keyOf = ({ metadata }: ManagedClusterView): string => `${metadata.labels?.[Label.upgradeUid]}/${metadata.namespace}`;
+
+/** Removes what one kind of job left, from now on, until the signal aborts. */
+export function startLeftovers(
+  deps: LeftoverDeps & {
+    readonly recorder: Pick<EventRecorder, 'record'>;
+    readonly logger: Logger;
+    readonly metrics: Metrics;
+    readonly clock?: Clock;
+  },
+  signal: AbortSignal,
+): Reconciler {
+  const { caches, jobs, recorder, logger, metrics, clock } = deps;
+  const { work } = jobs.job;
+  const leftIn = (cluster: string): string[] =>
+    caches.views.byIndex(BY_WORK_AND_CLUSTER, `${work}/${cluster}`).filter(isLeftover).map(keyOf);
+  const ofThisJob = {
+    select: ({ object }: Change<ManagedClusterView>) => object.metadata.labels?.[Label.work] === work,
+    // One that is gone itself is in no index any more.
+    enqueue: ({ object }: Change<ManagedClusterView>) =>
+      new Set([...leftIn(object.metadata.namespace ?? ''), ...(isLeftover(object) ? [keyOf(object)] : [])]),
+  };
+  const reconciler = new LeftoverReconciler({ ...deps, signal });
+  return startReconciler({
+    name: `${work}-leftovers`,
+    for: watch(caches.views, ofThisJob),
+    watches: [
+      watch(caches.actions, ofThisJob),
+      watch(caches.clusters, { select: hasAvailabilityChanged, enqueue: ({ object }) => leftIn(object.metadata.name) }),
+    ],
+    concurrency: CONCURRENCY,
+    reconcile: (key) => reconciler.reconcile(key),
+    onTrouble: troubleEvents(recorder, (key) => eventSubject(ManagedCluster, caches.clusters.get({ name: key.split('/')[1] ?? '' }))),
+    logger,
+    signal,
+    metrics,
+    clock,
+  });
+}
+
+const hasAvailabilityChanged = ({ type, object, previous }: Change<ManagedCluster>): boolean =>
+  type === 'deleted' || isAvailable(object) !== isAvailable(previous);

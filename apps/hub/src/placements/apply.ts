@@ -1,0 +1,51 @@
+/** A step of kind `placements`: makes Placements and PlacementBindings what the stored status says. */
+
+import type { KubeObject } from '@flotilla/api';
+import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { identityOf, upgradeIndexOf, upgradeIndexValue } from '@flotilla/rollout';
+import type { Client, Logger, WatchCache } from '@flotilla/runtime';
+import { BY_UID } from '../spokes/port/caches.ts';
+import type { StepKey } from '../steps/step-key.ts';
+import type { ReadStored } from '../stored-upgrade.ts';
+import { applyWrites, type Ownership } from '../writes/apply.ts';
+import type { PlacementCaches } from './caches.ts';
+import { placementWrites } from './plan.ts';
+
+/** What making the Placements of a batch true needs. */
+export interface BatchStepDeps {
+  readonly client: Client;
+  readonly caches: PlacementCaches & { readonly upgrades: WatchCache<ClusterGroupUpgrade, typeof BY_UID> };
+  readonly logger: Logger;
+  /** Decide as the reference does; default false. */
+  readonly talmStrict?: boolean;
+}
+
+function ownerOf(existing: KubeObject): string {
+  const fix = 'delete it, or give this upgrade another name suffix';
+  const owner = upgradeIndexOf(existing);
+  return owner === '/' ? `no ClusterGroupUpgrade; ${fix}` : `ClusterGroupUpgrade ${owner}; ${fix}`;
+}
+
+/**
+ * Idempotent; a write that is refused because the object has changed since is made anew from the next look. True when it wrote.
+ * @param readStored asked before anything is written: a status from before would bring an earlier batch back
+ */
+export function createBatchStep(
+  { client, caches, logger, talmStrict }: BatchStepDeps,
+  readStored: ReadStored,
+): (key: Pick<StepKey, 'upgrade'>) => Promise<boolean> {
+  return async ({ upgrade: uid }) => {
+    const [known] = caches.upgrades.byIndex(BY_UID, uid);
+    const expected = known ? placementWrites(known, caches, talmStrict) : [];
+    if (!known || expected.length === 0) return false;
+    const upgrade = await readStored(known);
+    if (!upgrade) return false;
+    const identity = identityOf(upgrade);
+    const judge = (existing: KubeObject): Ownership =>
+      upgradeIndexOf(existing) === upgradeIndexValue(identity) ? 'ours' : { takenBy: ownerOf(existing) };
+    const writes = upgrade === known ? expected : placementWrites(upgrade, caches, talmStrict);
+    const written = [caches.placements, caches.bindings];
+    await Promise.all(writes.map((write) => applyWrites([write], { client, judge, caches: written, logger })));
+    return writes.length > 0;
+  };
+}

@@ -1,0 +1,24 @@
+import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { type HubWrite, isEnding, keepsObjects, type PolicyRef, planPlacements, upgradeIndexValue } from '@flotilla/rollout';
+import { BY_UPGRADE_NAME, type PlacementCaches } from './caches.ts';
+
+/**
+ * What is left to write for an upgrade's Placements and PlacementBindings, by the caches: empty when all is as its stored status wants
+ * it. An upgrade that has ended enforces nothing: what it keeps is emptied, what it does not keep is deleted.
+ */
+export function placementWrites(upgrade: ClusterGroupUpgrade, caches: PlacementCaches, talmStrict = false): HubWrite[] {
+  const { namespace = '', name } = upgrade.metadata;
+  const value = upgradeIndexValue({ namespace, name });
+  const existing = {
+    placements: caches.placements.byIndex(BY_UPGRADE_NAME, value),
+    bindings: caches.bindings.byIndex(BY_UPGRADE_NAME, value),
+    talmStrict,
+  };
+  if (isEnding(upgrade) && !keepsObjects(upgrade)) return planPlacements(upgrade, [], existing);
+  const writes = planPlacements(upgrade, enforcedPolicies(upgrade), existing);
+  return isEnding(upgrade) ? writes.filter(({ verb }) => verb === 'patch') : writes;
+}
+
+/** Policies with a Placement: all that the status names for the upgrade, once its names were stored there. */
+const enforcedPolicies = ({ status }: ClusterGroupUpgrade): readonly PolicyRef[] =>
+  status?.placements ? (status.managedPoliciesForUpgrade ?? []) : [];

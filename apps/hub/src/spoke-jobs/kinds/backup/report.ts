@@ -1,0 +1,86 @@
+/** What an upgrade's reconciler asks of the backup, and what its status says of it (spec/talm 2.3, 5.1). */
+
+import { conditionTime } from '@flotilla/api';
+import { type BackupState, type ClusterGroupUpgradeStatus, cutAtWord, explain, isFinalBackupState } from '@flotilla/api/ran';
+import type { UpgradeIdentity } from '@flotilla/rollout';
+import type { SpokeRecord } from '../../run.ts';
+import { type RollUp, rollUpSpokes } from '../../status.ts';
+import type { BackupJobs } from './job.ts';
+import type { BackupSettings } from './settings.ts';
+
+/** Status, reason and message of condition BackupSuceeded. */
+export type BackupRollUp = RollUp<'BackupCompleted' | 'BackupImageMissing'>;
+
+/** What is known of the backup of an upgrade. */
+export interface BackupReport {
+  /** `finished` when every cluster has its verdict; `failed` are those that leave the plan. */
+  readonly rollUp: BackupRollUp;
+  /** Clusters asked for, and those whose backup had begun before. */
+  readonly clusters: readonly string[];
+  readonly spokes: ReadonlyMap<string, SpokeRecord<BackupState>>;
+}
+
+/** What the reconciler wants backed up, from one pass over one upgrade. */
+export interface BackupRequest {
+  readonly upgrade: UpgradeIdentity;
+  /** Clusters of the remediation plan. */
+  readonly clusters: readonly string[];
+  /** `status.backup.status`, as the API server has it. */
+  readonly stored: Readonly<Record<string, BackupState>>;
+}
+
+/**
+ * Begins the backup, or goes on with it, and tells how it stands. To be called in every pass while the backup is wanted, and after it too
+ * while anything of it may be left: spokes are cleaned after their verdict is stored. Not a verdict on a hub without an image: whoever
+ * starts the hub with one lets the upgrade go on.
+ */
+export function requestBackup(
+  jobs: BackupJobs,
+  { image, talmStrict }: Pick<BackupSettings, 'image' | 'talmStrict'>,
+  request: BackupRequest,
+): BackupReport {
+  const { upgrade, clusters, stored } = request;
+  const begun = jobs.run(upgrade.uid) ?? (Object.keys(stored).length > 0 || image !== '');
+  if (!begun) return { rollUp: IMAGE_MISSING, clusters, spokes: new Map() };
+  const isUnderWay = (cluster: string) => stored[cluster] !== jobs.job.machine.initial || jobs.hasHubObjects(upgrade.uid, cluster);
+  const all = [...new Set([...clusters, ...Object.keys(stored).filter(isUnderWay)])];
+  const run = jobs.request({ upgrade, clusters: all, stored, inputs: { image } });
+  const states = new Map([...run.spokes].map(([cluster, { state }]) => [cluster, state]));
+  return { rollUp: rollUpBackup(clusters, states, talmStrict), clusters: all, spokes: run.spokes };
+}
+
+/** Rolls up the states of the spokes in the plan. @param talmStrict when all spokes fail the upgrade does not end */
+export const rollUpBackup = (plan: readonly string[], states: ReadonlyMap<string, BackupState>, talmStrict = false): BackupRollUp =>
+  rollUpSpokes<BackupState, 'BackupCompleted'>(plan, states, {
+    work: 'Backup',
+    completed: 'BackupCompleted',
+    isFinal: isFinalBackupState,
+    outlivesFailure: talmStrict,
+  });
+
+const IMAGE_MISSING: BackupRollUp = {
+  status: 'False',
+  reason: 'BackupImageMissing',
+  message: explain('BackupImageMissing', 'Backup cannot start: no backup image is configured'),
+  failed: [],
+  finished: false,
+};
+
+/** `status.backup` of an upgrade; what it was while nothing has begun. */
+export function describeBackup(
+  before: ClusterGroupUpgradeStatus['backup'],
+  { clusters, spokes }: BackupReport,
+  { now }: { readonly now: Date },
+): ClusterGroupUpgradeStatus['backup'] {
+  if (spokes.size === 0) return before;
+  const status: Record<string, BackupState> = {};
+  const messages: Record<string, string> = {};
+  for (const cluster of clusters) {
+    const spoke = spokes.get(cluster);
+    if (!spoke) continue;
+    status[cluster] = spoke.state;
+    if (spoke.message) messages[cluster] = cutAtWord(spoke.message);
+  }
+  const startedAt = before?.startedAt ?? conditionTime(now.getTime());
+  return { startedAt, status, ...(Object.keys(messages).length > 0 && { messages }) };
+}

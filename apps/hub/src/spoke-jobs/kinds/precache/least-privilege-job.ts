@@ -1,0 +1,98 @@
+/** Our own job: root, because only root may use the runtime's socket, and nothing else. Pure. */
+import { SpokeName } from '@flotilla/api/ran';
+import type { SpokeManifest } from '../../../spokes/port/workload.ts';
+import { MANAGEMENT_ANNOTATION } from '../../templates.ts';
+import type { PullerVariables } from './puller-variables.ts';
+import { inPod, type NodeMount } from './spoke-node.ts';
+import type { WorkloadInputs } from './workload-inputs.ts';
+
+/** Has the admission of SecurityContextConstraints take this one, and no other that may be open to the account. */
+const SCC_ANNOTATION = { 'openshift.io/required-scc': 'privileged' };
+
+/**
+ * Memory: the heap below, half as much again for buffers of downloads, and Node itself. No limit on the CPU: it would make a pull slower and
+ * keep the pod off the management cores of a partitioned node.
+ */
+const RESOURCES = { requests: { cpu: '100m', memory: '256Mi' }, limits: { memory: '1Gi' } };
+const HEAP_MIB = 640;
+
+/** Where the spec is mounted, and beside it the hub's certificate authorities. */
+const CONFIG_PATH = '/etc/config';
+/** Key of ConfigMap `pre-cache-spec`. */
+export const CA_FILE = 'registry-ca.pem';
+
+/** Job `pre-cache` with the puller beside the node's runtime. */
+export function leastPrivilegeJobTemplate(inputs: WorkloadInputs): SpokeManifest['template'] {
+  const { node } = inputs;
+  return {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: { name: SpokeName.job, namespace: SpokeName.namespace },
+    spec: {
+      activeDeadlineSeconds: inputs.deadlineSeconds,
+      backoffLimit: 0,
+      template: {
+        metadata: { annotations: { ...MANAGEMENT_ANNOTATION, ...(node.hasSccs && SCC_ANNOTATION) } },
+        spec: {
+          restartPolicy: 'Never',
+          serviceAccountName: SpokeName.serviceAccount,
+          priorityClassName: 'system-cluster-critical',
+          // The node's own resolver: the puller must see registries as the runtime does.
+          dnsPolicy: 'Default',
+          volumes: [
+            { name: 'config', configMap: { name: SpokeName.specConfigMap, defaultMode: 420 } },
+            ...node.mounts.map(({ name, path, type }) => ({ name, hostPath: { path, type } })),
+          ],
+          containers: [container(inputs)],
+        },
+      },
+    },
+  };
+}
+
+/** The puller's variables; an empty one of the node takes away what all spokes have. */
+function variablesOf({ node, variables, caBundle }: WorkloadInputs): { name: string; value: string }[] {
+  const authorities = [caBundle && `${CONFIG_PATH}/${CA_FILE}`, node.variables.REGISTRY_CA].filter(Boolean);
+  const all: PullerVariables = {
+    CONFIG_VOLUME_PATH: CONFIG_PATH,
+    NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB}`,
+    ...variables,
+    ...node.variables,
+    REGISTRY_CA: authorities.join(':'),
+  };
+  return Object.entries(all).flatMap(([name, value]) => (value === '' ? [] : [{ name, value }]));
+}
+
+function container(inputs: WorkloadInputs): Record<string, unknown> {
+  const { node, image } = inputs;
+  return {
+    name: SpokeName.container,
+    image,
+    env: [
+      ...variablesOf(inputs),
+      { name: 'NODE_NAME', valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } } },
+      { name: 'NAMESPACE', valueFrom: { fieldRef: { fieldPath: 'metadata.namespace' } } },
+    ],
+    resources: RESOURCES,
+    volumeMounts: [{ name: 'config', mountPath: CONFIG_PATH, readOnly: true }, ...node.mounts.map(hostMount)],
+    terminationMessagePolicy: 'FallbackToLogsOnError',
+    securityContext: {
+      runAsUser: 0,
+      privileged: false,
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+      seccompProfile: { type: 'RuntimeDefault' },
+      // Where SELinux is on, a confined container may not connect to the runtime's socket; elsewhere it means nothing.
+      seLinuxOptions: { type: 'spc_t' },
+    },
+  };
+}
+
+/** Connecting to a socket works through a read-only mount. What is mounted below a folder is read-only too, where the kernel can. */
+const hostMount = ({ name, path, type }: NodeMount): Record<string, unknown> => ({
+  name,
+  mountPath: inPod(path),
+  readOnly: true,
+  ...(type !== 'File' && { recursiveReadOnly: 'IfPossible' }),
+});

@@ -1,0 +1,14 @@
+import { isFinalPrecacheState, type PrecacheState } from '@flotilla/api/ran';
+import { type RollUp as Rolled, rollUpSpokes } from '../../status.ts';
+
+/** Status, reason and message of condition PrecachingSuceeded. */
+export type RollUp = Rolled<'PrecachingCompleted'>;
+
+/** Rolls up the states of the spokes in the plan (spec/talm 3.4). @param talmStrict when all spokes fail the upgrade does not end */
+export const rollUp = (plan: readonly string[], states: ReadonlyMap<string, PrecacheState>, talmStrict = false): RollUp =>
+  rollUpSpokes(plan, states, {
+    work: 'Precaching',
+    completed: 'PrecachingCompleted',
+    isFinal: isFinalPrecacheState,
+    outlivesFailure: talmStrict,
+  });

@@ -1,0 +1,70 @@
+import { type KubeObject, Label, refKey, WaitingError } from '@flotilla/api';
+import { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { identityOf, isAttributed, isOurs, isReferencesAction } from '@flotilla/rollout';
+import type { Client, Logger } from '@flotilla/runtime';
+import { BY_UID } from '../spokes/port/caches.ts';
+import type { StepKey } from '../steps/step-key.ts';
+import type { ReadStored } from '../stored-upgrade.ts';
+import { applyWrites, type Ownership } from '../writes/apply.ts';
+import { type PlanDeps, planRolloutSpoke } from './plan.ts';
+
+/** What the step of one spoke in a rollout needs. */
+export interface SpokeStepDeps extends PlanDeps {
+  readonly client: Client;
+  readonly logger: Logger;
+}
+
+/**
+ * A step of kind `rollout`: makes true what the stored status says of one spoke. Idempotent; safe to stop anywhere. True when it wrote.
+ * @param readStored asked before anything is written: by a status from before, the work of a template that is done would come again
+ */
+export function createSpokeStep(
+  deps: SpokeStepDeps,
+  readStored: ReadStored,
+): (key: Pick<StepKey, 'upgrade' | 'cluster'>) => Promise<boolean> {
+  return async ({ upgrade: uid, cluster }) => {
+    const [known] = deps.caches.upgrades.byIndex(BY_UID, uid);
+    if (!known) return false;
+    const expected = planRolloutSpoke(known, cluster, deps);
+    const upgrade = expected.writes.length > 0 ? await readStored(known) : known;
+    if (!upgrade) return false;
+    const { writes, wakeAt } = upgrade === known ? expected : planRolloutSpoke(upgrade, cluster, deps);
+    const judge = (existing: KubeObject) => judgeOwner(existing, upgrade, deps);
+    const { works, rolloutViews, rolloutActions, clusters } = deps.caches;
+    const caches = [works, rolloutViews, rolloutActions, clusters];
+    await applyWrites(writes, { client: deps.client, judge, caches, logger: deps.logger });
+    if (writes.length === 0 && wakeAt !== undefined)
+      throw new WaitingError(
+        'FLOTILLA_WAITING_FOR_RETRY',
+        'the spoke refused; trying again after a pause',
+        Math.max(wakeAt - deps.now(), 0),
+      );
+    return writes.length > 0;
+  };
+}
+
+/** Whose an object is that is in the way of one of ours. */
+async function judgeOwner(existing: KubeObject, upgrade: ClusterGroupUpgrade, deps: SpokeStepDeps): Promise<Ownership> {
+  const identity = identityOf(upgrade);
+  if (isOurs(existing, identity)) return 'ours';
+  if (isReferencesAction(existing, identity)) return 'leftover';
+  const owner = existing.metadata.labels?.[Label.upgradeUid];
+  if (owner === undefined && !isAttributed(existing, identity)) return { takenBy: 'no ClusterGroupUpgrade; delete or rename it' };
+  const living = owner === undefined ? undefined : await findOwner(owner, existing, deps);
+  return living
+    ? { takenBy: `ClusterGroupUpgrade ${refKey(living.metadata)}, which is still there; it is replaced when that upgrade has ended` }
+    : 'leftover';
+}
+
+/** The upgrade of a uid. One that is too new for the cache must not be taken for dead. */
+async function findOwner(
+  uid: string,
+  { metadata }: KubeObject,
+  { client, caches }: SpokeStepDeps,
+): Promise<ClusterGroupUpgrade | undefined> {
+  const cached = caches.upgrades.list().find((upgrade) => upgrade.metadata.uid === uid);
+  const [namespace, name] = [metadata.labels?.[Label.upgradeNamespace], metadata.labels?.[Label.upgradeName]];
+  if (cached || !namespace || !name) return cached;
+  const found = await client.get(ClusterGroupUpgrade, { namespace, name });
+  return found?.metadata.uid === uid ? found : undefined;
+}

@@ -1,0 +1,78 @@
+import { Label } from '@flotilla/api';
+import {
+  type ManagedCluster,
+  ManagedClusterAction,
+  ManagedClusterView,
+  ManifestWork,
+  ManifestWorkReplicaSet,
+  type Policy,
+} from '@flotilla/api/ocm';
+import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { ROLLOUT_WORK, trimRolloutView, trimWork, upgradeIndexOf } from '@flotilla/rollout';
+import { type Client, WatchCache, type WatchSurroundings } from '@flotilla/runtime';
+import { BY_CLUSTER } from '../indexes.ts';
+import type { PlacementCaches } from '../placements/caches.ts';
+import { trimAction } from '../spokes/actions/observe.ts';
+import { type BY_UID, SPOKE_JOBS } from '../spokes/port/caches.ts';
+import type { TenancyCaches } from '../tenancy-caches.ts';
+
+/** The watches a spoke's step reads from; there are no other reads. */
+export interface SpokeCaches extends TenancyCaches {
+  readonly upgrades: WatchCache<ClusterGroupUpgrade, typeof BY_UID>;
+  readonly clusters: WatchCache<ManagedCluster>;
+  readonly works: WatchCache<ManifestWork, TransportIndex>;
+  /** Templates of ManifestWorks. */
+  readonly templates: WatchCache<ManifestWorkReplicaSet>;
+  /** Views of rollouts, of Subscriptions and InstallPlans. */
+  readonly rolloutViews: WatchCache<ManagedClusterView, TransportIndex>;
+  /** Actions of rollouts, approvals of InstallPlans. */
+  readonly rolloutActions: WatchCache<ManagedClusterAction, TransportIndex>;
+}
+
+/** Everything a rollout is judged from. */
+export interface RolloutCaches extends SpokeCaches, PlacementCaches {
+  readonly parents: WatchCache<Policy>;
+  /** Copies in the clusters' namespaces. */
+  readonly children: WatchCache<Policy>;
+}
+
+/** Index of works, views and actions by the uid of their upgrade; the reference's say none, they are found by `upgradeIndexValue`. */
+export const BY_UPGRADE = 'upgrade';
+type TransportIndex = typeof BY_CLUSTER | typeof BY_UPGRADE;
+
+const OF_ROLLOUTS = `${Label.upgradeName},${Label.work} notin (${SPOKE_JOBS.join(',')})`;
+
+/** Caches of what a rollout creates on the hub, without what nothing reads. A hub may lack works, actions and views. */
+export function rolloutCaches(client: Client, shared: WatchSurroundings): Omit<SpokeCaches, 'upgrades' | 'clusters' | keyof TenancyCaches> {
+  const indexes = {
+    [BY_CLUSTER]: ({ metadata }: ManifestWork | ManagedClusterView) => [metadata.namespace ?? ''],
+    [BY_UPGRADE]: ({ metadata }: ManifestWork | ManagedClusterView) => [
+      metadata.labels?.[Label.upgradeUid] ?? upgradeIndexOf({ metadata }),
+    ],
+  };
+  const ours = { ...shared, labelSelector: `${Label.work}=${ROLLOUT_WORK}`, optional: true, indexes };
+  return {
+    // By the reference's label: what it began is seen too.
+    works: new WatchCache(client, ManifestWork, { ...ours, labelSelector: OF_ROLLOUTS, transform: trimWork }),
+    templates: new WatchCache(client, ManifestWorkReplicaSet, { ...shared, optional: true, transform: trimTemplate }),
+    // What the reference labels is of rollouts.
+    rolloutViews: new WatchCache(client, ManagedClusterView, {
+      ...ours,
+      labelSelector: OF_ROLLOUTS,
+      transform: trimRolloutView,
+    }),
+    rolloutActions: new WatchCache(client, ManagedClusterAction, {
+      ...ours,
+      labelSelector: OF_ROLLOUTS,
+      transform: trimAction,
+    }),
+  };
+}
+
+/** Drops the status of a template, which no step reads. */
+const trimTemplate = ({ apiVersion, kind, metadata, spec }: ManifestWorkReplicaSet): ManifestWorkReplicaSet => ({
+  apiVersion,
+  kind,
+  metadata,
+  spec,
+});

@@ -1,0 +1,257 @@
+import type { KubeObject } from '@flotilla/api';
+import { ManagedCluster, ManifestWork, ManifestWorkReplicaSet, Placement } from '@flotilla/api/ocm';
+import { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { buildCluster, buildClusterGroupUpgrade, UPGRADE } from '@flotilla/rollout/testing';
+import { ApiError, createLogger, createMetrics, type EnqueueOptions, systemClock } from '@flotilla/runtime';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { MemoryHub } from '../../testing/memory-hub.ts';
+import { createCaches, fillCaches } from '../caches.ts';
+import { createBatchStep } from '../placements/apply.ts';
+import { placementWrites } from '../placements/plan.ts';
+import type { StepKey } from '../steps/step-key.ts';
+import { SpokeRollouts } from './reconciler.ts';
+import { createRolloutStep } from './steps.ts';
+
+const SPOKES = ['a', 'b', 'c'];
+/** A watchdog that a test waits for, and one that it does not. */
+const SHORT_MS = 80;
+const LONG_MS = 600_000;
+/** What a server says that cannot be written to now. */
+const AWAY = new ApiError('FLOTILLA_API_UNAVAILABLE', 'PATCH', { status: 503, reason: '', serverMessage: 'away' });
+const condition = { type: 'Progressing', status: 'True', reason: 'InProgress', message: '', lastTransitionTime: '2026-01-01T00:00:00Z' };
+const logger = createLogger({ name: 'test', level: 'silent' });
+
+let hub: MemoryHub;
+let stop: AbortController;
+let rollouts: SpokeRollouts;
+/** Carries a step out in the process that asks for it, as a queue in memory does. */
+let step: (key: StepKey) => Promise<unknown>;
+/** How often the rollouts told of errors that last. */
+let told: number;
+/** What the rollouts asked for, in order. */
+let asked: string[];
+let priorities: Map<string, number>;
+let start: (watchdogMs: number, now?: () => number) => void;
+let caches: ReturnType<typeof createCaches>;
+
+beforeEach(async () => {
+  hub = new MemoryHub();
+  stop = new AbortController();
+  asked = [];
+  told = 0;
+  const { client } = await hub.process();
+  caches = createCaches(client, { logger, metrics: createMetrics() });
+  await fillCaches(caches, logger, stop.signal);
+  priorities = new Map();
+  const enqueue = (key: string, { priority = 0 }: EnqueueOptions = {}) => {
+    const [kind, , cluster = ''] = key.split('/');
+    asked.push(`${kind} ${cluster}`.trim());
+    priorities.set(cluster, priority);
+  };
+  step = createRolloutStep({ client, caches, now: Date.now, logger }, false);
+  start = (watchdogMs, now = Date.now) => {
+    rollouts = new SpokeRollouts({
+      caches,
+      queue: { enqueue, holds: () => false, forget: () => {} },
+      apply: step,
+      onProblem: () => (told += 1),
+      clock: { ...systemClock, now },
+      logger,
+      watchdogMs,
+      signal: stop.signal,
+    });
+    rollouts.start();
+  };
+});
+afterEach(() => {
+  stop.abort();
+  hub.stop();
+});
+
+const put = (status: Record<string, unknown>, spec: Record<string, unknown> = {}) =>
+  hub.put(
+    ClusterGroupUpgrade,
+    buildClusterGroupUpgrade({ spec, status: { conditions: [condition], remediationPlan: [SPOKES], ...status } }),
+  );
+const putCluster = (name: string, labels: Record<string, string>) =>
+  hub.put(ManagedCluster, buildCluster({ metadata: { name, uid: `uid-${name}`, labels } }));
+const inProgress = (...clusters: string[]) => ({
+  currentBatch: 1,
+  currentBatchRemediationProgress: Object.fromEntries(clusters.map((cluster) => [cluster, { state: 'InProgress' }])),
+});
+const until = (want: string[]) => vi.waitFor(() => expect(asked).toEqual(want), { timeout: 2000, interval: 5 });
+/** Everything that was put by now has been looked at: the caches have what comes last, and the event loop has gone round. */
+async function settled(): Promise<void> {
+  const { metadata } = hub.put(ManagedCluster, buildCluster({ metadata: { name: 'last', uid: 'uid-last' } }));
+  await vi.waitFor(() => expect(caches.clusters.get({ name: 'last' })?.metadata.resourceVersion).toBe(metadata.resourceVersion));
+  await new Promise((resolve) => setImmediate(resolve));
+}
+
+test('clusters that still have to be edited are asked for, and again while they are not', async () => {
+  hub.refuse = () => AWAY;
+  start(SHORT_MS);
+  putCluster('a', { name: 'a' });
+  for (const cluster of ['b', 'c']) putCluster(cluster, {});
+  put({ status: {} });
+  await until(['rollout b', 'rollout c', 'rollout b', 'rollout c']);
+  putCluster('b', { name: 'b' });
+  await vi.waitFor(() => expect(asked.slice(-2)).toEqual(['rollout c', 'rollout c']));
+});
+
+test('what is not true is asked for again although the clock has stepped back', async () => {
+  hub.refuse = () => AWAY;
+  let stepMs = 0;
+  start(SHORT_MS, () => Date.now() - stepMs);
+  putCluster('a', {});
+  put({ status: {}, remediationPlan: [['a']] });
+  await until(['rollout a']);
+  stepMs = 3_600_000;
+  await vi.waitFor(() => expect(asked.slice(0, 2)).toEqual(['rollout a', 'rollout a']), { timeout: 2000, interval: 5 });
+});
+
+describe('what is late is carried out here, and its error is known as long as it lasts', () => {
+  const upgrade = () => caches.upgrades.get(UPGRADE) ?? buildClusterGroupUpgrade();
+  const template = {
+    metadata: { name: 't', namespace: UPGRADE.namespace },
+    spec: { manifestWorkTemplate: { workload: { manifests: [{ kind: 'ConfigMap' }] } } },
+  };
+  const taken = { name: '', namespace: 'a' };
+
+  test('a name that is taken', async () => {
+    start(SHORT_MS);
+    putCluster('a', { name: 'a' });
+    hub.put(ManifestWorkReplicaSet, template);
+    put({ status: inProgress('a'), remediationPlan: [['a']], safeResourceNames: { '/ns.t': 'taken' } }, { manifestWorkTemplates: ['t'] });
+    hub.put(ManifestWork, { metadata: { ...taken, name: 'taken' } });
+    await vi.waitFor(() =>
+      expect(rollouts.problem(upgrade(), 'a')?.message).toContain('ManifestWork a/taken belongs to no ClusterGroupUpgrade; delete'),
+    );
+    expect(rollouts.problem(upgrade(), 'a')?.isRefused).toBe(false);
+    expect(told).toBeGreaterThan(0);
+    hub.remove(ManifestWork, { ...taken, name: 'taken' });
+    await vi.waitFor(() => expect(rollouts.problems(upgrade()).size).toBe(0), { timeout: 5000 });
+    expect(hub.names(ManifestWork)).toEqual(['taken']);
+  });
+
+  test('an edit that is refused counts as refused the second time, and what nobody refuses is simply done', async () => {
+    hub.refuse = (verb, { plural }, { name }) =>
+      verb === 'patch' && plural === 'managedclusters' && name === 'a'
+        ? new ApiError('FLOTILLA_API_FORBIDDEN', 'PATCH managedclusters a', { status: 403, reason: 'Forbidden', serverMessage: 'denied' })
+        : undefined;
+    start(SHORT_MS);
+    for (const cluster of ['a', 'b']) putCluster(cluster, {});
+    put({ status: {}, remediationPlan: [['a', 'b']] });
+    await vi.waitFor(() => expect(rollouts.problem(upgrade(), 'a')?.isRefused).toBe(true), { timeout: 5000 });
+    expect(rollouts.problem(upgrade(), 'a')?.message).toMatch(/managedclusters a.*denied; give the hub's account the right to it/);
+    expect(rollouts.problem(upgrade(), 'b')).toBeUndefined();
+    expect(hub.get(ManagedCluster, { name: 'b' })?.metadata.labels).toEqual({ name: 'b' });
+  });
+});
+
+test('an upgrade that changes does not ask again for what was asked for a moment ago', async () => {
+  start(LONG_MS);
+  putCluster('a', {});
+  put({ status: {}, remediationPlan: [['a']] });
+  await until(['rollout a']);
+  put({ status: {}, remediationPlan: [['a']], computedMaxConcurrency: 1 });
+  await vi.waitFor(() => expect(caches.upgrades.get(UPGRADE)?.status?.computedMaxConcurrency).toBe(1));
+  await settled();
+  expect(asked).toEqual(['rollout a']);
+});
+
+test('the Placements of a batch come first, the Subscriptions of its clusters when the policy is enforced', async () => {
+  start(LONG_MS);
+  for (const cluster of SPOKES) putCluster(cluster, { name: cluster });
+  const content = JSON.stringify([{ kind: 'Subscription', name: 's', apiVersion: 'operators.coreos.com/v1alpha1', namespace: 'o' }]);
+  const policies = {
+    managedPoliciesForUpgrade: [{ name: 'p', namespace: 'policies' }],
+    managedPoliciesContent: { p: content },
+    placements: ['x'],
+  };
+  put({ ...policies, status: inProgress('a', 'b') });
+  await until(['placements']);
+  const upgrade = caches.upgrades.get(UPGRADE);
+  for (const write of upgrade ? placementWrites(upgrade, caches) : []) if (write.verb === 'create') hub.put(write.kind, write.object);
+  await until(['placements', 'rollout a', 'rollout b']);
+  expect(hub.names(Placement)).toHaveLength(1);
+});
+
+test('by a status from before no Placement is brought back', async () => {
+  const policies = {
+    managedPoliciesForUpgrade: [{ name: 'p', namespace: 'policies' }],
+    managedPoliciesContent: { p: '[]' },
+    placements: ['x'],
+  };
+  put({ ...policies, status: inProgress('a', 'b') });
+  await vi.waitFor(() => expect(placementWrites(caches.upgrades.get(UPGRADE) ?? buildClusterGroupUpgrade(), caches)).not.toEqual([]));
+  const { client } = await hub.process();
+  const key = { upgrade: caches.upgrades.get(UPGRADE)?.metadata.uid ?? '' };
+  const ended = { ...policies, conditions: [{ ...condition, type: 'Succeeded' }], status: {} };
+  const stored = buildClusterGroupUpgrade({ spec: {}, status: { ...ended, remediationPlan: [SPOKES] } });
+  expect(await createBatchStep({ client, caches, logger }, async () => stored)(key)).toBe(false);
+  expect(hub.names(Placement)).toEqual([]);
+  expect(await createBatchStep({ client, caches, logger }, async (known) => known)(key)).toBe(true);
+  expect(hub.names(Placement)).toHaveLength(1);
+});
+
+test('what happens in a cluster is looked at alone, and what does not belong to the batch any more is cleaned', async () => {
+  start(LONG_MS);
+  for (const cluster of SPOKES) putCluster(cluster, { name: cluster });
+  hub.put(ManifestWorkReplicaSet, {
+    metadata: { name: 't', namespace: UPGRADE.namespace },
+    spec: { manifestWorkTemplate: { workload: { manifests: [{ kind: 'ConfigMap' }] } } },
+  });
+  put({ status: inProgress('a', 'b') }, { manifestWorkTemplates: ['t'] });
+  await until(['rollout a', 'rollout b']);
+  const labels = {
+    'openshift-cluster-group-upgrades/clusterGroupUpgrade': UPGRADE.name,
+    'openshift-cluster-group-upgrades/clusterGroupUpgradeNamespace': UPGRADE.namespace,
+    'flotilla.io/upgrade-uid': UPGRADE.uid,
+  };
+  hub.put(ManifestWork, { metadata: { name: 'left', namespace: 'c', labels } } satisfies KubeObject);
+  await until(['rollout a', 'rollout b', 'rollout c']);
+});
+
+test('what is left of a batch yields to the next one', async () => {
+  for (const cluster of SPOKES) putCluster(cluster, { name: cluster });
+  hub.put(ManifestWorkReplicaSet, {
+    metadata: { name: 't', namespace: UPGRADE.namespace },
+    spec: { manifestWorkTemplate: { workload: { manifests: [{ kind: 'ConfigMap' }] } } },
+  });
+  const labels = { 'flotilla.io/upgrade-uid': UPGRADE.uid };
+  hub.put(ManifestWork, { metadata: { name: 'left', namespace: 'a', labels } } satisfies KubeObject);
+  put({ status: inProgress('b', 'c') }, { manifestWorkTemplates: ['t'] });
+  await vi.waitFor(() => expect([caches.works.size, caches.templates.size, caches.upgrades.size]).toEqual([1, 1, 1]));
+  await settled();
+  start(LONG_MS);
+  await vi.waitFor(() => expect(Object.fromEntries(priorities)).toEqual({ a: 3, b: 1, c: 1 }));
+});
+
+test('somebody who undoes everything at once is not followed at his pace', async () => {
+  start(LONG_MS);
+  put({ status: {}, remediationPlan: [['a']] });
+  for (let round = 0; round < 20; round += 1) {
+    putCluster('a', { round: String(round) });
+    await settled();
+    const [upgrade] = caches.upgrades.list();
+    await step({ kind: 'rollout', upgrade: upgrade?.metadata.uid ?? '', cluster: 'a' });
+    await settled();
+  }
+  expect(asked).toEqual(Array.from({ length: 12 }, () => 'rollout a'));
+});
+
+test('a work in a cluster that the upgrade never named keeps it from nothing, whatever its labels say', async () => {
+  const labels = { 'openshift-cluster-group-upgrades/clusterGroupUpgrade': UPGRADE.name, 'flotilla.io/upgrade-uid': UPGRADE.uid };
+  // Every write of it is refused: only so would it hold an upgrade.
+  hub.refuse = () => AWAY;
+  start(LONG_MS);
+  put({ status: {}, conditions: [{ ...condition, type: 'Succeeded' }], remediationPlan: [['a']] });
+  const isClean = () => rollouts.isClean(caches.upgrades.get(UPGRADE) ?? buildClusterGroupUpgrade(), { leavingCounts: true });
+  hub.put(ManifestWork, { metadata: { name: 'theirs', namespace: 'evil', labels } } satisfies KubeObject);
+  await vi.waitFor(() => expect([caches.works.size, caches.upgrades.size]).toEqual([1, 1]));
+  expect(isClean()).toBe(true);
+  await vi.waitFor(() => expect(asked).toContain('rollout evil'));
+  hub.put(ManifestWork, { metadata: { name: 'ours', namespace: 'a', labels } } satisfies KubeObject);
+  await vi.waitFor(() => expect(caches.works.size).toBe(2));
+  expect(isClean()).toBe(false);
+});

@@ -1,0 +1,157 @@
+import {
+  type ClusterGroupUpgrade,
+  type ClusterGroupUpgradeSpec,
+  type ClusterGroupUpgradeStatus,
+  isFinalBackupState,
+  isFinalPrecacheState,
+  type PrecacheState,
+  type PrecachingSpec,
+} from '@flotilla/api/ran';
+import type { UpgradePlan } from '@flotilla/rollout';
+import { type GateInput, identityOf, judgeGates, namedClusters, remainingClusters } from '@flotilla/rollout';
+import type { Client } from '@flotilla/runtime';
+import { type BackupJobs, backupTeardown } from '../spoke-jobs/kinds/backup/job.ts';
+import { type BackupReport, requestBackup } from '../spoke-jobs/kinds/backup/report.ts';
+import type { BackupSettings } from '../spoke-jobs/kinds/backup/settings.ts';
+import { type PrecacheJobs, type PrecacheRun, precacheTeardown } from '../spoke-jobs/kinds/precache/job.ts';
+import { rollUp } from '../spoke-jobs/kinds/precache/rollup.ts';
+import type { PrecacheSettings } from '../spoke-jobs/kinds/precache/settings.ts';
+import { specDigest } from '../spoke-jobs/kinds/precache/spec-digest.ts';
+import { Teardown } from '../spoke-jobs/teardown.ts';
+import type { SpokeJobCaches } from '../spokes/port/caches.ts';
+import type { PrecachingReport } from './status.ts';
+
+/** What the jobs of upgrades are run with. */
+export interface UpgradeJobsDeps {
+  readonly client: Client;
+  readonly caches: SpokeJobCaches;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly precaching: { readonly jobs: PrecacheJobs; readonly settings: PrecacheSettings };
+  readonly backup: { readonly jobs: BackupJobs; readonly settings: BackupSettings };
+}
+
+/** What removes the jobs of one upgrade; kept until that is done. */
+export interface Teardowns {
+  readonly precaching: Teardown;
+  readonly backup: Teardown;
+}
+
+/** The jobs that an upgrade runs on its spokes, pre-caching and backup, as its reconciler asks for them. */
+export class UpgradeJobs {
+  readonly #deps: UpgradeJobsDeps;
+
+  constructor(deps: UpgradeJobsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Hands the plan to the engine, and tells how it stands; while the plan is refused, what was begun goes on as it was. */
+  precache(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec, plan: UpgradePlan): PrecachingReport | undefined {
+    const run = this.#requestPrecaching(upgrade, spec, plan);
+    if (!run) return undefined;
+    const planned = plan.stopped === undefined ? plan.precachingClusters : run.request.clusters;
+    const states = new Map([...run.spokes].map(([cluster, { state }]) => [cluster, state]));
+    const { talmStrict } = this.#deps.precaching.settings;
+    return { rollUp: rollUp(planned, states, talmStrict), clusters: run.request.clusters, spokes: run.spokes };
+  }
+
+  #requestPrecaching(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec, plan: UpgradePlan): PrecacheRun | undefined {
+    const { jobs, settings } = this.#deps.precaching;
+    const existing = jobs.run(upgrade.metadata.uid ?? '');
+    const wanted = plan.precaching?.spec;
+    const stored = upgrade.status?.precaching?.status ?? {};
+    // What was begun goes on; on clusters that another tenant has now, nothing is begun.
+    const mayBegin = plan.selection.failure?.reason !== 'ClusterNotBound';
+    if (!wanted) {
+      const clusters = existing?.request.clusters.filter((cluster) => mayBegin || isBegun(stored[cluster])) ?? [];
+      return existing && jobs.request({ ...existing.request, clusters, stored });
+    }
+    const known = existing ? stored : stillValid(upgrade, wanted);
+    const clusters = new Set(plan.precachingClusters);
+    for (const cluster of Object.keys(stored)) if (isBegun(stored[cluster])) clusters.add(cluster);
+    const { image = settings.image } = plan.precaching ?? {};
+    const jobSeconds = spec.remediationStrategy.timeout * 60;
+    const inputs = { spec: wanted, image, profile: settings.profile, jobSeconds };
+    return jobs.request({ upgrade: identityOf(upgrade), clusters: [...clusters], stored: known, inputs });
+  }
+
+  /** Begins the backup when it is its turn; what was begun goes on, whichever gate has closed since. */
+  backUp(upgrade: ClusterGroupUpgrade, gates: GateInput): BackupReport | undefined {
+    const { jobs, settings } = this.#deps.backup;
+    const identity = identityOf(upgrade);
+    const stored = upgrade.status?.backup?.status ?? {};
+    const isBegun = jobs.run(identity.uid) !== undefined || Object.keys(stored).length > 0;
+    const isNext = judgeGates(gates)?.gate === 'backup';
+    if (!gates.wantsBackup || !(isBegun || isNext)) return undefined;
+    return requestBackup(jobs, settings, { upgrade: identity, clusters: remainingClusters(gates), stored });
+  }
+
+  /** Spokes are cleaned after their verdict: a hub that was started in mid-rollout goes on with those that still are to be. */
+  resumeCleaning(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec): void {
+    const { precaching, backup } = this.#deps;
+    const identity = identityOf(upgrade);
+    const images = upgrade.status?.precaching;
+    if (images?.status && !precaching.jobs.run(identity.uid)) {
+      const stored = pick(
+        images.status,
+        (cluster, state) => isFinalPrecacheState(state) && precaching.jobs.hasHubObjects(identity.uid, cluster),
+      );
+      const { image, profile } = precaching.settings;
+      const inputs = { spec: images.spec ?? {}, image, profile, jobSeconds: spec.remediationStrategy.timeout * 60 };
+      precaching.jobs.request({ upgrade: identity, clusters: Object.keys(stored), stored, inputs });
+    }
+    const copies = upgrade.status?.backup?.status;
+    if (copies && !backup.jobs.run(identity.uid)) {
+      const stored = pick(copies, (cluster, state) => isFinalBackupState(state) && backup.jobs.hasHubObjects(identity.uid, cluster));
+      if (Object.keys(stored).length > 0) requestBackup(backup.jobs, backup.settings, { upgrade: identity, clusters: [], stored });
+    }
+  }
+
+  /** Tells the engines what a status write stored: only then are spokes cleaned. */
+  noteStored(uid: string, status: ClusterGroupUpgradeStatus | undefined): void {
+    const { precaching, backup } = this.#deps;
+    precaching.jobs.noteStored(uid, status?.precaching?.status ?? {});
+    backup.jobs.noteStored(uid, status?.backup?.status ?? {});
+  }
+
+  /** Ends the jobs of an upgrade. */
+  end(uid: string): void {
+    this.#deps.precaching.jobs.end(uid);
+    this.#deps.backup.jobs.end(uid);
+  }
+
+  /** What removes the jobs of an upgrade from spokes and hub. */
+  teardowns(upgrade: ClusterGroupUpgrade): Teardowns {
+    const { client, now, caches, precaching, backup } = this.#deps;
+    const deps = { client, now, caches };
+    const identity = identityOf(upgrade);
+    return {
+      precaching: new Teardown(identity, precacheTeardown(precaching.settings.profile), deps),
+      backup: new Teardown(identity, backupTeardown(backup.settings), deps),
+    };
+  }
+
+  /** True when nothing is left to remove. @param force drop what is on the hub without waiting for the spokes any longer */
+  async tearDown({ precaching, backup }: Teardowns, upgrade: ClusterGroupUpgrade, force: boolean): Promise<boolean> {
+    this.end(upgrade.metadata.uid ?? '');
+    const { status } = upgrade;
+    const named = namedClusters(upgrade);
+    const done = await Promise.all([
+      precaching.advance(status?.precaching?.status ?? {}, force, named),
+      backup.advance(status?.backup?.status ?? {}, force, named),
+    ]);
+    return done.every(Boolean);
+  }
+}
+
+const isBegun = (state: PrecacheState | undefined): boolean => state !== undefined && state !== 'NotStarted';
+
+/** The stored states; verdicts only when they are about the spec that is wanted now: a hub may have ended between an edit and its write. */
+function stillValid({ status }: ClusterGroupUpgrade, wanted: PrecachingSpec): Readonly<Record<string, PrecacheState>> {
+  const { status: states = {}, spec } = status?.precaching ?? {};
+  if (spec && specDigest(spec) === specDigest(wanted)) return states;
+  return pick(states, (_, state) => !isFinalPrecacheState(state));
+}
+
+const pick = <S>(states: Readonly<Record<string, S>>, wanted: (cluster: string, state: S) => boolean): Record<string, S> =>
+  Object.fromEntries(Object.entries(states).filter(([cluster, state]) => wanted(cluster, state)));

@@ -1,0 +1,122 @@
+import type { ManifestWork, Policy } from '@flotilla/api/ocm';
+import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import type { PlacementPatience, RolloutMode, RolloutObservation, Sightings } from '@flotilla/rollout';
+import {
+  areEditsApplied,
+  desiredWorkName,
+  isAvailable,
+  isEnforced,
+  isOurs,
+  manifestWorkMode,
+  notBound,
+  type PolicyRef,
+  placementName,
+  policyMode,
+  resourceName,
+  type Tenancy,
+  templatesOf,
+  upgradeIndexValue,
+} from '@flotilla/rollout';
+import { BY_UPGRADE_NAME } from '../placements/caches.ts';
+import type { RolloutCaches } from '../spoke-rollouts/caches.ts';
+import { findDenial } from '../spokes/denied-cluster.ts';
+
+/** What an observation needs besides the caches. */
+export interface ObserveDeps {
+  /** Errors of steps that last. */
+  readonly problem: RolloutObservation['problem'];
+  readonly patience: PlacementPatience;
+  /** Since when something of the upgrade is seen. */
+  readonly sightings: Sightings;
+  readonly talmStrict: boolean;
+  /** What the upgrade may reach; absent: everything. */
+  readonly tenancy: Tenancy | undefined;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+/** Everything one pass of a running rollout looks at, read from caches alone. @param upgrade with the status the rollout runs by */
+export function observeRollout(upgrade: ClusterGroupUpgrade, caches: RolloutCaches, deps: ObserveDeps): RolloutObservation {
+  const { problem, patience, talmStrict, tenancy, sightings, now } = deps;
+  const { actions } = upgrade.spec ?? {};
+  const decidingLabels = tenancy?.decidingLabels;
+  const mode = modeOf(upgrade, caches, deps);
+  const nameLabel = mode.kind === 'policy';
+  const find = (name: string) => {
+    const cluster = caches.clusters.get({ name });
+    return cluster?.metadata.deletionTimestamp === undefined ? cluster : undefined;
+  };
+  const { namespace = '', name, uid = '' } = upgrade.metadata;
+  const placements = nameLabel ? caches.placements.byIndex(BY_UPGRADE_NAME, upgradeIndexValue({ namespace, name })) : [];
+  const placement = patience.judge(uid, placements, {
+    cluster: find,
+    isEnforced: ({ metadata }, cluster) =>
+      isEnforcedBy({ upgrade, placement: metadata.name, talmStrict }, (ref) =>
+        caches.children.get({ namespace: cluster, name: copyName(ref) }),
+      ),
+    talmStrict,
+    now,
+  });
+  return {
+    mode,
+    exists: (cluster) => find(cluster) !== undefined,
+    isAvailable: (cluster) => isAvailable(find(cluster)),
+    forbids: (cluster) => {
+      const managed = find(cluster);
+      return tenancy === undefined || managed === undefined || tenancy.reaches(managed) ? undefined : notBound(cluster, namespace);
+    },
+    isPrepared: (cluster) => {
+      const managed = find(cluster);
+      return managed === undefined || areEditsApplied(managed, actions?.beforeEnable, { nameLabel, decidingLabels });
+    },
+    isEdited: (cluster) => {
+      const managed = find(cluster);
+      return managed === undefined || areEditsApplied(managed, actions?.afterCompletion, { decidingLabels });
+    },
+    placementProblem: placement.problem,
+    lookAt: placement.lookAt,
+    problem: (cluster) => {
+      const denial = cluster === undefined || talmStrict ? undefined : findDenial(find(cluster));
+      return denial === undefined ? problem(cluster) : { message: denial, isRefused: false };
+    },
+    // The reference leaves them alone.
+    ...(!talmStrict && { drift: driftOf(sightings) }),
+  };
+}
+
+const driftOf = ({ since, known }: Sightings): RolloutObservation['drift'] => ({
+  since: (cluster) => since(`drift ${cluster}`),
+  known: (cluster) => known(`drift ${cluster}`),
+});
+
+/** The copy of the policy of this Placement enforces. */
+function isEnforcedBy(
+  { upgrade, placement, talmStrict }: { upgrade: ClusterGroupUpgrade; placement: string; talmStrict: boolean },
+  copy: (policy: PolicyRef) => Policy | undefined,
+): boolean {
+  const policy = upgrade.status?.managedPoliciesForUpgrade?.find((each) => placementName(upgrade, each, talmStrict) === placement);
+  const found = policy && copy(policy);
+  return found !== undefined && isEnforced(found);
+}
+
+const copyName = ({ namespace, name }: PolicyRef): string => `${namespace}.${name}`;
+
+function modeOf(upgrade: ClusterGroupUpgrade, caches: RolloutCaches, { talmStrict, sightings, now }: ObserveDeps): RolloutMode {
+  const templates = templatesOf(upgrade);
+  if (templates.length === 0)
+    return policyMode(upgrade.status?.managedPoliciesForUpgrade ?? [], {
+      parent: (ref) => caches.parents.get(ref),
+      hasCopy: (ref, cluster) => !talmStrict && caches.children.get({ namespace: cluster, name: copyName(ref) }) !== undefined,
+    });
+  const { namespace = '', name, uid = '' } = upgrade.metadata;
+  const names = new Map(templates.map((template) => [template, resourceName(upgrade, desiredWorkName(namespace, template), '')]));
+  const find = (cluster: string, template: string): ManifestWork | undefined => {
+    const work = caches.works.get({ namespace: cluster, name: names.get(template) ?? '' });
+    const usable = work && isOurs(work, { namespace, name, uid }) && work.metadata.deletionTimestamp === undefined;
+    return usable ? work : undefined;
+  };
+  return manifestWorkMode(templates, find, {
+    now,
+    appliedSince: ({ metadata }) => sightings.since(`work ${metadata.uid} ${metadata.generation}`),
+  });
+}

@@ -1,0 +1,73 @@
+import { Annotation, Label } from '@flotilla/api';
+import type { ConfigMap } from '@flotilla/api/core';
+import type { ManagedCluster, ManifestWorkReplicaSet, Placement, Policy } from '@flotilla/api/ocm';
+import { type ClusterGroupUpgrade, OVERRIDES_CONFIG_MAP, type PreCachingConfig } from '@flotilla/api/ran';
+import type { ObservedUpgrade } from '@flotilla/rollout';
+import { searchText } from '@flotilla/rollout';
+import type { WatchCache } from '@flotilla/runtime';
+import { BY_CLUSTER } from '../indexes.ts';
+import { type TenancyCaches, tenancyOf } from '../tenancy-caches.ts';
+
+/** The watches a ClusterGroupUpgrade is judged from. */
+export interface UpgradeCaches extends TenancyCaches {
+  readonly upgrades: WatchCache<ClusterGroupUpgrade>;
+  readonly clusters: WatchCache<ManagedCluster>;
+  readonly configs: WatchCache<PreCachingConfig>;
+  /** ConfigMaps named `cluster-group-upgrade-overrides`. */
+  readonly overrides: WatchCache<ConfigMap>;
+  /** Policies as their authors wrote them. */
+  readonly parents: WatchCache<Policy>;
+  /** Replicated policies in the clusters' namespaces. */
+  readonly children: WatchCache<Policy, typeof BY_CLUSTER>;
+  /** Templates of ManifestWorks. */
+  readonly templates: WatchCache<ManifestWorkReplicaSet>;
+  readonly placements: WatchCache<Placement>;
+}
+
+/** Gathers what concerns one upgrade. */
+export function observeUpgrade(upgrade: ClusterGroupUpgrade, caches: UpgradeCaches): ObservedUpgrade {
+  const namespace = upgrade.metadata.namespace ?? '';
+  const ref = upgrade.spec?.preCachingConfigRef;
+  const tenancy = tenancyOf(namespace, caches);
+  const configNamespace = ref?.namespace || namespace;
+  const mayRead = tenancy === undefined || configNamespace === namespace;
+  return {
+    upgrade,
+    managed: caches.clusters.list(),
+    childrenOf: (clusters) => clusters.flatMap((cluster) => caches.children.byIndex(BY_CLUSTER, cluster)),
+    parent: (ns, name) => caches.parents.get({ namespace: ns, name }),
+    tenancy,
+    config: ref?.name && mayRead ? caches.configs.get({ namespace: configNamespace, name: ref.name }) : undefined,
+    overrides: caches.overrides.get({ namespace, name: OVERRIDES_CONFIG_MAP }),
+    template: (name) => caches.templates.get({ namespace, name }),
+    servesPolicies: servesPolicies(caches),
+    servesClusters: caches.clusters.present,
+    upgradeAt: (blocker) => caches.upgrades.get(blocker),
+  };
+}
+
+/** The API server serves the kinds of the policy framework; without them there is nothing to enforce, nor a way to. */
+export const servesPolicies = ({ parents, placements }: Pick<UpgradeCaches, 'parents' | 'placements'>): boolean =>
+  parents.present && placements.present;
+
+/** Selector of replicated policies; the parents are all others. */
+export const CHILD_POLICIES = Label.rootPolicy;
+
+/** A replicated policy is only asked whether it is there, its wave, whether it enforces, and whether a hub template is left in it. */
+export function trimChild(child: Policy): Policy {
+  // Bounded: a copy that is too deep or too large to be searched counts as one that is not resolved.
+  const unresolved = searchText(child.spec?.['policy-templates'], '{{hub') !== 'absent';
+  const { name, namespace, labels, resourceVersion, uid, annotations } = child.metadata;
+  const wave = annotations?.[Annotation.deployWave];
+  return {
+    metadata: {
+      name,
+      namespace,
+      labels,
+      resourceVersion,
+      uid,
+      ...(wave !== undefined && { annotations: { [Annotation.deployWave]: wave } }),
+    },
+    spec: { remediationAction: child.spec?.remediationAction, 'policy-templates': unresolved ? ['{{hub'] : [] },
+  };
+}

@@ -1,0 +1,219 @@
+import { findCondition, Label } from '@flotilla/api';
+import { ManifestWork, Placement } from '@flotilla/api/ocm';
+import { CLEANUP_FINALIZER, ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { objectDefinitions, PLACEMENT_APP } from '@flotilla/rollout';
+import { buildClusterGroupUpgrade, buildWork, UPGRADE } from '@flotilla/rollout/testing';
+import { createLogger, createMetrics, type EventToRecord, systemClock } from '@flotilla/runtime';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { MemoryHub } from '../../testing/memory-hub.ts';
+import { createCaches, fillCaches } from '../caches.ts';
+import { SpokeRollouts } from '../spoke-rollouts/reconciler.ts';
+import type { UpgradeJobs } from './jobs.ts';
+import { UpgradeReconciler } from './reconciler.ts';
+
+const KEY = `${UPGRADE.namespace}/${UPGRADE.name}`;
+const T0 = Date.parse('2026-01-01T12:00:00Z');
+const HOUR = 3_600_000;
+const logger = createLogger({ name: 'test', level: 'silent' });
+
+let hub: MemoryHub;
+let stop: AbortController;
+let now: number;
+let caches: ReturnType<typeof createCaches>;
+let reconciler: UpgradeReconciler;
+let events: EventToRecord[];
+/** Whether the spokes have been given up, in each look at their jobs. */
+let gaveUp: boolean[];
+
+beforeEach(async () => {
+  hub = new MemoryHub();
+  stop = new AbortController();
+  now = T0;
+  events = [];
+  gaveUp = [];
+  await begin();
+});
+afterEach(() => {
+  stop.abort();
+  hub.stop();
+});
+
+/** A process of the hub begins: caches, engine and reconciler know nothing of an earlier one. */
+async function begin(): Promise<void> {
+  const { client } = await hub.process();
+  caches = createCaches(client, { logger, metrics: createMetrics() });
+  await fillCaches(caches, logger, stop.signal);
+  const queue = { enqueue: () => undefined, holds: () => false, forget: () => undefined };
+  const rollout = new SpokeRollouts({
+    caches,
+    queue,
+    apply: () => Promise.resolve(false),
+    onProblem: () => undefined,
+    clock: { ...systemClock, now: () => now },
+    logger,
+    signal: stop.signal,
+  });
+  const jobs: Pick<UpgradeJobs, 'precache' | 'backUp' | 'resumeCleaning' | 'noteStored' | 'end' | 'teardowns' | 'tearDown'> = {
+    precache: () => undefined,
+    backUp: () => undefined,
+    resumeCleaning: () => undefined,
+    noteStored: () => undefined,
+    end: () => undefined,
+    teardowns: () => ({}) as ReturnType<UpgradeJobs['teardowns']>,
+    tearDown: async (_, __, force) => gaveUp.push(force) > 0,
+  };
+  reconciler = new UpgradeReconciler({
+    client,
+    caches,
+    rollout,
+    jobs,
+    recorder: { record: (event) => void events.push(event) },
+    now: () => now,
+    logger,
+    talmStrict: false,
+    updateGraphUrl: undefined,
+    lookUpRelease: () => ({ kind: 'pending' }),
+    readPolicy: objectDefinitions,
+    standalone: false,
+    precacheImage: '',
+    precacheImageAllow: [],
+  });
+}
+
+const stored = () => hub.get(ClusterGroupUpgrade, UPGRADE) as ClusterGroupUpgrade | undefined;
+const labels = { [Label.app]: PLACEMENT_APP, [Label.upgradeName]: UPGRADE.name, [Label.upgradeNamespace]: UPGRADE.namespace };
+const PLACEMENT = {
+  apiVersion: Placement.apiVersion,
+  kind: Placement.kind,
+  metadata: { namespace: 'policies', name: 'left', labels },
+  spec: {},
+};
+const met = (type: string, status: string) => ({
+  type,
+  status,
+  reason: 'Completed',
+  message: '',
+  lastTransitionTime: '2026-01-01T00:00:00Z',
+});
+const metadata = { finalizers: [CLEANUP_FINALIZER] };
+const DELETED = { ...metadata, deletionTimestamp: new Date(T0 - HOUR).toISOString() };
+const ENDED = { conditions: [met('Progressing', 'False'), met('Succeeded', 'True')] };
+
+/** The caches have seen everything that was put or removed by now. */
+const seen = () =>
+  vi.waitFor(() => {
+    expect(caches.upgrades.get(UPGRADE)?.metadata.resourceVersion).toBe(stored()?.metadata.resourceVersion);
+    expect(caches.placements.size).toBe(hub.names(Placement).length);
+    expect(caches.works.size).toBe(hub.names(ManifestWork).length);
+  });
+
+test('an upgrade that was deleted long before the hub started keeps its finalizer until its Placements are gone', async () => {
+  hub.put(ClusterGroupUpgrade, buildClusterGroupUpgrade({ metadata: DELETED, status: {} }));
+  hub.put(Placement, PLACEMENT);
+  await seen();
+  for (let minute = 0; minute < 5; minute += 1) {
+    await reconciler.reconcile(KEY);
+    now += 60_000;
+  }
+  expect(stored()?.metadata.finalizers).toEqual([CLEANUP_FINALIZER]);
+  hub.remove(Placement, PLACEMENT.metadata);
+  await seen();
+  await reconciler.reconcile(KEY);
+  expect(stored()).toBeUndefined();
+});
+
+test('completedAt is not written before the hub is clean, however long ago the verdict was', async () => {
+  hub.put(ClusterGroupUpgrade, buildClusterGroupUpgrade({ metadata, status: ENDED }));
+  hub.put(Placement, PLACEMENT);
+  await seen();
+  now += HOUR;
+  await reconciler.reconcile(KEY);
+  expect(stored()?.status?.status.completedAt).toBeUndefined();
+  hub.remove(Placement, PLACEMENT.metadata);
+  await seen();
+  await reconciler.reconcile(KEY);
+  expect(stored()?.status?.status.completedAt).toBe(new Date(now).toISOString().replace('.000Z', 'Z'));
+});
+
+test('spokes have their time from the first attempt of this process on, not from the deletion', async () => {
+  hub.put(ClusterGroupUpgrade, buildClusterGroupUpgrade({ metadata: DELETED, status: {} }));
+  hub.put(Placement, PLACEMENT);
+  await seen();
+  await reconciler.reconcile(KEY);
+  now += 59_000;
+  await reconciler.reconcile(KEY);
+  now += 1000;
+  await reconciler.reconcile(KEY);
+  expect(gaveUp).toEqual([false, false, true]);
+});
+
+test('spokes have their time, and no more, when the clock steps back while they are cleaned', async () => {
+  hub.put(ClusterGroupUpgrade, buildClusterGroupUpgrade({ metadata: DELETED, status: {} }));
+  hub.put(Placement, PLACEMENT);
+  await seen();
+  await reconciler.reconcile(KEY);
+  now -= HOUR;
+  await reconciler.reconcile(KEY);
+  now += 60_000;
+  await reconciler.reconcile(KEY);
+  expect(gaveUp).toEqual([false, false, true]);
+});
+
+test('a work that only its agent can let go is waited for as long as a spoke is, and no longer', async () => {
+  hub.put(ClusterGroupUpgrade, buildClusterGroupUpgrade({ metadata: DELETED, spec: { clusters: ['spoke'] }, status: {} }));
+  hub.put(ManifestWork, buildWork('leaving', { deletionTimestamp: DELETED.deletionTimestamp, finalizers: ['agent'] }));
+  await seen();
+  await reconciler.reconcile(KEY);
+  expect(stored()?.metadata.finalizers).toEqual([CLEANUP_FINALIZER]);
+  now += 60_000;
+  await reconciler.reconcile(KEY);
+  expect(stored()).toBeUndefined();
+});
+
+test('a clock that steps back does not hold an upgrade for the length of the step', async () => {
+  hub.put(ClusterGroupUpgrade, buildClusterGroupUpgrade({ metadata, spec: { clusters: ['nobody'] } }));
+  await seen();
+  await reconciler.reconcile(KEY);
+  await seen();
+  now -= HOUR;
+  hub.put(ClusterGroupUpgrade, { ...stored(), spec: { ...stored()?.spec, clusters: ['somebody'] } } as ClusterGroupUpgrade);
+  await seen();
+  const { requeueAfterMs = 0 } = await reconciler.reconcile(KEY);
+  expect(requeueAfterMs).toBeLessThanOrEqual(1000);
+  expect(findCondition(stored()?.status?.conditions, 'ClustersSelected')?.message).toContain('somebody');
+});
+
+test('a spec beyond the limits, stored before there were any, ends in a condition that names the field', async () => {
+  hub.put(
+    ClusterGroupUpgrade,
+    buildClusterGroupUpgrade({ metadata, spec: { clusterSelector: Array.from({ length: 40_000 }, (_, i) => `key-${i}=x`) } }),
+  );
+  await seen();
+  await reconciler.reconcile(KEY);
+  expect(findCondition(stored()?.status?.conditions, 'Validated')).toMatchObject({
+    status: 'False',
+    reason: 'InvalidSpec',
+    message: 'spec.clusterSelector cannot be used: has 40000 entries, at most 5000 are accepted; correct it',
+  });
+});
+
+test('an upgrade without a spec says so in a condition, and goes on once it has one', async () => {
+  const { spec: _, ...bare } = buildClusterGroupUpgrade({ metadata });
+  hub.put(ClusterGroupUpgrade, bare);
+  await seen();
+  await reconciler.reconcile(KEY);
+  expect(findCondition(stored()?.status?.conditions, 'ClustersSelected')).toMatchObject({
+    status: 'False',
+    reason: 'ClusterNotFound',
+    message: expect.stringContaining('spec is missing: give it clusters'),
+  });
+  await seen();
+  now += 1000;
+  hub.put(ClusterGroupUpgrade, {
+    ...stored(),
+    spec: { clusters: ['nobody'], remediationStrategy: { maxConcurrency: 1 } },
+  } as ClusterGroupUpgrade);
+  await seen();
+  await reconciler.reconcile(KEY);
+  expect(findCondition(stored()?.status?.conditions, 'ClustersSelected')?.message).toContain('nobody');
+});

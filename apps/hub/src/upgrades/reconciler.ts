@@ -1,0 +1,337 @@
+import { limitsOf, refKey, refOfKey } from '@flotilla/api';
+import { CLEANUP_FINALIZER, type ClusterGroupUpgrade, ClusterGroupUpgradeSpec, type ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
+import type { ValidationFacts } from '@flotilla/rollout';
+import {
+  advanceRollout,
+  batchGatesOf,
+  eventsBetween,
+  FirstSeen,
+  type GateInput,
+  isRunning,
+  isTurningPoint,
+  judgeBlocking,
+  judgeGates,
+  keepsObjects,
+  type ObservedUpgrade,
+  PlacementPatience,
+  type PlanDeps,
+  planUpgrade,
+  readSoak,
+  remainingClusters,
+  startRollout,
+  stateBeforeStart,
+  stateOf,
+  type UpgradePlan,
+} from '@flotilla/rollout';
+import type { Client, EventRecorder, Logger, ReconcileResult } from '@flotilla/runtime';
+import type { RolloutCaches } from '../spoke-rollouts/caches.ts';
+import type { SpokeRollouts } from '../spoke-rollouts/reconciler.ts';
+import type { SpokeJobCaches } from '../spokes/port/caches.ts';
+import { tenancyOf } from '../tenancy-caches.ts';
+import { writeFinalizer, writeStatus } from './apply.ts';
+import type { DroppedFields } from './dropped-fields.ts';
+import type { Teardowns, UpgradeJobs } from './jobs.ts';
+import { observeUpgrade, type UpgradeCaches } from './observe.ts';
+import { observeRollout } from './observe-rollout.ts';
+import {
+  describeCleaning,
+  describeEnd,
+  describePreparation,
+  describeRollout,
+  describeUnreadable,
+  type PrecachingReport,
+} from './status.ts';
+import { type News, newsOf, pauseAfter, sizeOf } from './status-pace.ts';
+
+/** What reconciling an upgrade needs. */
+export interface ReconcilerDeps extends PlanDeps {
+  readonly client: Client;
+  readonly caches: UpgradeCaches & SpokeJobCaches & RolloutCaches;
+  readonly rollout: Pick<SpokeRollouts, 'isClean' | 'problem' | 'problems'>;
+  readonly jobs: Pick<UpgradeJobs, 'precache' | 'backUp' | 'resumeCleaning' | 'noteStored' | 'end' | 'teardowns' | 'tearDown'>;
+  readonly recorder: Pick<EventRecorder, 'record'>;
+  readonly now: () => number;
+  readonly logger: Logger;
+}
+
+/** One pass per upgrade and second that plans. Statuses are written as often as their size allows, but for those that all clusters wait for. */
+const PASS_INTERVAL_MS = 1000;
+/** How often a rollout that may not write yet is looked at for such a moment. */
+const LOOK_INTERVAL_MS = 200;
+/** How long spokes are waited for when an upgrade ends, from this process's first attempt; what is on the hub is waited for always. */
+const SPOKE_PATIENCE_MS = 60_000;
+/** How often it is looked whether the hub is clean, even if nothing happens. */
+const CLEAN_RECHECK_MS = 5000;
+
+/** More than the CRD accepts: stored before it had limits, or under another's CRD. */
+const findExcess = limitsOf(ClusterGroupUpgradeSpec);
+
+/** What a pass ends with. */
+interface PassResult {
+  readonly status: ClusterGroupUpgradeStatus;
+  /** Milliseconds since the epoch. */
+  readonly wakeAt: number | undefined;
+  /** For events. */
+  readonly facts?: ValidationFacts;
+}
+
+/** What this process remembers of an upgrade; all of it can be had again. */
+interface Memory {
+  uid: string;
+  writtenAt: number;
+  /** Bytes of the status that was written. */
+  writtenBytes: number;
+  /** When the last pass before the start was made. */
+  preparedAt?: number | undefined;
+  /** When the last pass of the rollout was made. */
+  lookedAt?: number;
+  teardowns?: Teardowns;
+  /** When this process began to clean up. */
+  cleaningSince?: number | undefined;
+}
+
+/**
+ * Carries ClusterGroupUpgrades: gone, deleting, finalizer, ended, running, or plan, jobs, gates and start; then status. The only writer of
+ * their status.
+ */
+export class UpgradeReconciler {
+  readonly #deps: ReconcilerDeps;
+  readonly #memory = new Map<string, Memory>();
+  readonly #patience = new PlacementPatience();
+  readonly #firstSeen = new FirstSeen();
+  /** What the server does not keep of what was written, of whichever upgrade: they share a CRD. */
+  readonly #kept: { dropped: DroppedFields } = { dropped: {} };
+
+  constructor(deps: ReconcilerDeps) {
+    this.#deps = deps;
+  }
+
+  /** @param key `namespace/name` */
+  async reconcile(key: string): Promise<ReconcileResult> {
+    const upgrade = this.#deps.caches.upgrades.get(refOfKey(key));
+    if (!upgrade) {
+      this.#forget(key);
+      return {};
+    }
+    const memory = this.#remember(key, upgrade);
+    if (upgrade.metadata.deletionTimestamp) return this.#finalize(upgrade, memory);
+    if (!upgrade.metadata.finalizers?.includes(CLEANUP_FINALIZER)) {
+      await writeFinalizer(upgrade, true, this.#deps.client);
+      return {};
+    }
+    const state = stateOf(upgrade);
+    if (state === 'cleaned') return {};
+    if (state === 'ended') return this.#complete(upgrade, memory);
+    // What an upgrade that waits is planned from can change a thousand times a second, while others are rolled out.
+    const waitMs = isRunning(upgrade)
+      ? this.#leftOf(LOOK_INTERVAL_MS, memory.lookedAt)
+      : Math.max(this.#pauseLeft(memory, 'states'), this.#leftOf(PASS_INTERVAL_MS, memory.preparedAt));
+    if (waitMs > 0) return { requeueAfterMs: waitMs };
+    return this.#advance(upgrade, memory);
+  }
+
+  /** What is left of a pause, milliseconds. A beginning that is yet to come was noted before the clock stepped back. */
+  #leftOf(pauseMs: number, since = Number.NEGATIVE_INFINITY): number {
+    const now = this.#deps.now();
+    return since > now ? 0 : Math.max(since + pauseMs - now, 0);
+  }
+
+  /** What is left of the pause after the last write before one with such news. */
+  #pauseLeft({ writtenAt, writtenBytes }: Memory, news: News): number {
+    return this.#leftOf(pauseAfter(writtenBytes, news), writtenAt);
+  }
+
+  async #advance(upgrade: ClusterGroupUpgrade, memory: Memory): Promise<ReconcileResult> {
+    const spec = ClusterGroupUpgradeSpec.safeParse(upgrade.spec ?? {});
+    const found = findExcess(upgrade.spec);
+    // The reference judges by itself whatever else it accepts.
+    const excess = this.#deps.talmStrict && found?.isValue ? undefined : found;
+    if (!spec.success || excess) {
+      const issues = spec.error?.issues ?? (excess ? [excess] : []);
+      await this.#write(upgrade, describeUnreadable(upgrade, issues, new Date(this.#deps.now())), memory);
+      return {};
+    }
+    const running = isRunning(upgrade);
+    if (running) {
+      memory.lookedAt = this.#deps.now();
+      this.#deps.jobs.resumeCleaning(upgrade, spec.data);
+    } else memory.preparedAt = this.#deps.now();
+    const result = running ? this.#rollOut(upgrade, spec.data) : this.#prepare(upgrade, spec.data);
+    if (!result) {
+      // The pass that comes when the policies are read is this one.
+      memory.preparedAt = undefined;
+      return {};
+    }
+    const { status, wakeAt, facts } = result;
+    const again = (at: number | undefined) => (at === undefined ? {} : { requeueAfterMs: Math.max(at - this.#deps.now(), 0) });
+    const pauseMs = this.#pauseLeft(memory, newsOf(upgrade.status, status));
+    if (pauseMs > 0 && !isTurningPoint(upgrade.status ?? { status: {} }, status))
+      return again(earliest(this.#deps.now() + pauseMs, wakeAt));
+    await this.#write(upgrade, status, memory, facts);
+    return again(wakeAt);
+  }
+
+  /** Everything before the start, and the start itself once no gate refuses any more. Undefined while its policies are read. */
+  #prepare(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec): PassResult | undefined {
+    const { caches, jobs, now, talmStrict } = this.#deps;
+    const observed = observeUpgrade(upgrade, caches);
+    const plan = planUpgrade(observed, spec, this.#deps);
+    if (plan.stopped === 'policyReading') return undefined;
+    const precaching = jobs.precache(upgrade, spec, plan);
+    const gates = this.#gateInput(upgrade, spec, plan, precaching, observed);
+    const backup = jobs.backUp(upgrade, gates);
+    const final = { ...gates, backup: backup?.rollUp };
+    const refusal = plan.stopped === undefined ? judgeGates(final) : undefined;
+    const status = describePreparation({ upgrade, plan, precaching, backup, refusal, talmStrict, now: new Date(now()) });
+    const recheckAt = plan.recheckAfterMs === undefined ? undefined : now() + plan.recheckAfterMs;
+    if (stateBeforeStart({ isPlanned: plan.stopped === undefined, refusal }) !== 'preparing') {
+      const facts = { missingClusters: plan.selection.failure?.missing };
+      return { status, wakeAt: earliest(recheckAt, refusal?.wakeAt), facts };
+    }
+    this.#warnOfSoaks(upgrade, plan);
+    const { canaries, maxConcurrency } = spec.remediationStrategy;
+    const { isCompliant, compliant } = plan;
+    const started = startRollout(status, {
+      clusters: remainingClusters(final),
+      compliant,
+      isCompliant,
+      canaries,
+      maxConcurrency,
+      now: now(),
+      talmStrict,
+    });
+    return this.#rollOut({ ...upgrade, status: started }, spec);
+  }
+
+  #warnOfSoaks(upgrade: ClusterGroupUpgrade, plan: UpgradePlan): void {
+    for (const { policy } of plan.policies.forUpgrade) {
+      const { problem } = readSoak(policy);
+      if (problem !== undefined) this.#deps.logger.warn({ upgrade: refKey(upgrade.metadata), reason: problem }, 'Soak is left out');
+    }
+  }
+
+  /** One pass of a rollout that has started, from its status alone. */
+  #rollOut(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec): PassResult {
+    const { caches, now, rollout, talmStrict } = this.#deps;
+    const at = now();
+    const status = upgrade.status ?? { status: {} };
+    const problem = (cluster: string | undefined) => rollout.problem(upgrade, cluster);
+    const observation = observeRollout(upgrade, caches, {
+      problem,
+      patience: this.#patience,
+      sightings: this.#firstSeen.pass(upgrade.metadata.uid ?? '', at),
+      talmStrict,
+      tenancy: tenancyOf(upgrade.metadata.namespace ?? '', caches),
+      now: at,
+    });
+    const advance = advanceRollout({ spec, status, observation, gates: batchGatesOf(upgrade, { now: at, talmStrict }), now: at });
+    return {
+      status: describeRollout(status, advance, { now: new Date(at), talmStrict }),
+      wakeAt: earliest(advance.wakeAt, observation.lookAt),
+    };
+  }
+
+  #gateInput(
+    upgrade: ClusterGroupUpgrade,
+    spec: ClusterGroupUpgradeSpec,
+    plan: UpgradePlan,
+    precaching: PrecachingReport | undefined,
+    observed: ObservedUpgrade,
+  ): GateInput {
+    return {
+      ...batchGatesOf(upgrade, { now: this.#deps.now(), talmStrict: this.#deps.talmStrict }),
+      enabled: spec.enable,
+      canaries: spec.remediationStrategy.canaries ?? [],
+      planned: plan.batches.flat(),
+      precaching: precaching?.rollUp,
+      blocking: judgeBlocking(upgrade, observed.upgradeAt),
+      wantsBackup: spec.backup && plan.batches.length > 0,
+      backup: undefined,
+    };
+  }
+
+  async #finalize(upgrade: ClusterGroupUpgrade, memory: Memory): Promise<ReconcileResult> {
+    if (!upgrade.metadata.finalizers?.includes(CLEANUP_FINALIZER)) return {};
+    const again = await this.#cleanUp(upgrade, memory);
+    if (again) return this.#describeCleaning(upgrade, memory, again);
+    await writeFinalizer(upgrade, false, this.#deps.client);
+    return {};
+  }
+
+  /** After the verdict: `completedAt`, once everything is cleaned that this upgrade wants cleaned (spec/talm 2.4, 2.14). */
+  async #complete(upgrade: ClusterGroupUpgrade, memory: Memory): Promise<ReconcileResult> {
+    const again = await this.#cleanUp(upgrade, memory);
+    if (again) return this.#describeCleaning(upgrade, memory, again);
+    await this.#write(upgrade, describeEnd(upgrade, new Date(this.#deps.now())), memory);
+    return {};
+  }
+
+  /**
+   * Removes what the upgrade does not keep. Undefined once that is done, else when to look again. Spokes are waited for for a while: one
+   * that is away may stay so. What is on the hub enforces and fires, so it has to be gone, however long ago the upgrade ended.
+   */
+  async #cleanUp(upgrade: ClusterGroupUpgrade, memory: Memory): Promise<ReconcileResult | undefined> {
+    const { jobs, rollout, now } = this.#deps;
+    // A clock that stepped back begins anew.
+    memory.cleaningSince = Math.min(memory.cleaningSince ?? now(), now());
+    const leftMs = memory.cleaningSince + SPOKE_PATIENCE_MS - now();
+    const isLate = leftMs <= 0;
+    memory.teardowns ??= jobs.teardowns(upgrade);
+    const areSpokesClean = keepsObjects(upgrade) || (await jobs.tearDown(memory.teardowns, upgrade, isLate));
+    if (areSpokesClean && rollout.isClean(upgrade, { leavingCounts: !isLate })) {
+      memory.cleaningSince = undefined;
+      return undefined;
+    }
+    return { requeueAfterMs: isLate ? CLEAN_RECHECK_MS : Math.max(leftMs, 1000) };
+  }
+
+  /** What keeps the hub from being clean is told as long as it lasts. */
+  async #describeCleaning(upgrade: ClusterGroupUpgrade, memory: Memory, again: ReconcileResult): Promise<ReconcileResult> {
+    const waitMs = this.#pauseLeft(memory, 'states');
+    if (waitMs > 0) return { requeueAfterMs: waitMs };
+    await this.#write(upgrade, describeCleaning(upgrade, this.#deps.rollout.problems(upgrade)), memory);
+    return again;
+  }
+
+  /** One status write, and the events that tell of it. */
+  async #write(
+    upgrade: ClusterGroupUpgrade,
+    desired: ClusterGroupUpgradeStatus,
+    memory: Memory,
+    facts: ValidationFacts = {},
+  ): Promise<void> {
+    const written = await writeStatus(upgrade, desired, { client: this.#deps.client, kept: this.#kept });
+    if (!written) return;
+    memory.writtenAt = this.#deps.now();
+    memory.writtenBytes = sizeOf(written.status);
+    this.#deps.caches.upgrades.wrote(written);
+    const { jobs, recorder } = this.#deps;
+    jobs.noteStored(upgrade.metadata.uid ?? '', written.status);
+    for (const event of eventsBetween(upgrade.status, written.status ?? { status: {} }, written, facts)) recorder.record(event);
+  }
+
+  #remember(key: string, upgrade: ClusterGroupUpgrade): Memory {
+    const uid = upgrade.metadata.uid ?? '';
+    const known = this.#memory.get(key);
+    if (known?.uid === uid) return known;
+    if (known) this.#deps.jobs.end(known.uid);
+    const memory: Memory = { uid, writtenAt: 0, writtenBytes: 0 };
+    this.#memory.set(key, memory);
+    return memory;
+  }
+
+  #forget(key: string): void {
+    const memory = this.#memory.get(key);
+    if (memory) {
+      this.#deps.jobs.end(memory.uid);
+      this.#patience.forget(memory.uid);
+      this.#firstSeen.forget(memory.uid);
+    }
+    this.#memory.delete(key);
+  }
+}
+
+const earliest = (...times: readonly (number | undefined)[]): number | undefined => {
+  const known = times.filter((time) => time !== undefined);
+  return known.length > 0 ? Math.min(...known) : undefined;
+};

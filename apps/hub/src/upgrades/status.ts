@@ -1,0 +1,307 @@
+/** The only file that sets a condition of a ClusterGroupUpgrade, and the only one that puts its status together. Pure. */
+
+import { type Condition, conditionTime } from '@flotilla/api';
+import {
+  type ClusterGroupUpgrade,
+  ClusterGroupUpgradeCondition,
+  type ClusterGroupUpgradeStatus,
+  type ConditionReason,
+  conditionMessage,
+  cutAtWord,
+  explain,
+  isFinalPrecacheState,
+  type PrecacheProgress,
+  type PrecacheState,
+  summarizeTrouble,
+} from '@flotilla/api/ran';
+import type { Advance, Refusal, UpgradePlan } from '@flotilla/rollout';
+import {
+  desiredViewNames,
+  desiredWorkName,
+  identityOf,
+  keepsObjects,
+  PRECACHE_SPEC_VALID,
+  placementNames,
+  policyContent,
+  RecordState,
+  type RolloutProblem,
+  resourceName,
+  safeNameKey,
+  setCondition,
+  summarizeWaits,
+  templatesOf,
+  ValidationReason,
+} from '@flotilla/rollout';
+import { type BackupReport, describeBackup } from '../spoke-jobs/kinds/backup/report.ts';
+import type { RollUp } from '../spoke-jobs/kinds/precache/rollup.ts';
+import type { SpokeRecord } from '../spoke-jobs/run.ts';
+import { orAbsent } from './status-budget.ts';
+
+/** Most entries of `precaching.progress`. */
+const PROGRESS_LIMIT = 1000;
+
+/** What is known of the pre-caching of an upgrade. */
+export interface PrecachingReport {
+  readonly rollUp: RollUp;
+  /** Clusters of the plan, and those that left it while they were under way. */
+  readonly clusters: readonly string[];
+  readonly spokes: ReadonlyMap<string, SpokeRecord<PrecacheState>>;
+}
+
+/** What a pass before the start of the rollout found. */
+export interface PreparationInput {
+  readonly upgrade: ClusterGroupUpgrade;
+  readonly plan: UpgradePlan;
+  readonly precaching: PrecachingReport | undefined;
+  readonly backup: BackupReport | undefined;
+  /** The gate that refuses; undefined when the rollout may start, or when the plan was refused. */
+  readonly refusal: Refusal | undefined;
+  /** Decide as the reference does: the clock runs while other upgrades and the backup are waited for. */
+  readonly talmStrict: boolean;
+  readonly now: Date;
+}
+
+/** The status of an upgrade whose rollout has not started. */
+export function describePreparation(input: PreparationInput): ClusterGroupUpgradeStatus {
+  const { upgrade, plan, precaching, backup, refusal } = input;
+  const before = upgrade.status ?? { status: {} };
+  const status: ClusterGroupUpgradeStatus = { ...before };
+  const conditions = new Conditions(before.conditions ?? [], input);
+  describePlan(status, conditions, input);
+  // Before the start only jobs record clusters: by those that are wanted now, not by one that was switched off since.
+  if (plan.stopped === undefined) status.clusters = undefined;
+  if (precaching) describePrecaching(status, conditions, precaching, input);
+  if (backup) describeBackUp(status, conditions, backup, input);
+  if (refusal) describeRefusal(status, conditions, input, refusal);
+  status.conditions = conditions.all;
+  if (precaching) describeSpokes(status, precaching);
+  return status;
+}
+
+/** The status of an upgrade after a pass of its rollout. */
+export function describeRollout(before: ClusterGroupUpgradeStatus, advance: Advance, voice: Voice): ClusterGroupUpgradeStatus {
+  const conditions = new Conditions(before.conditions ?? [], voice);
+  conditions.set(ClusterGroupUpgradeCondition.progressing, advance.progressing.status === 'True', advance.progressing);
+  if (advance.succeeded) conditions.set(ClusterGroupUpgradeCondition.succeeded, advance.succeeded.status === 'True', advance.succeeded);
+  const messages = orAbsent(advance.messages);
+  const waits = orAbsent(summarizeWaits(advance.waits, before.waits));
+  return { ...before, conditions: conditions.all, clusters: orAbsent([...advance.clusters]), messages, waits, status: advance.status };
+}
+
+/** Stands for Placements and PlacementBindings among the clusters of `messages`; no cluster can be called so. */
+const PLACEMENTS = '(placements)';
+
+/** The status of an upgrade that is being cleaned up, after its verdict or its deletion: what keeps it, by cluster. */
+export function describeCleaning(
+  upgrade: ClusterGroupUpgrade,
+  problems: ReadonlyMap<string, Pick<RolloutProblem, 'message'>>,
+): ClusterGroupUpgradeStatus {
+  const messages = Object.fromEntries([...problems].map(([cluster, { message }]) => [cluster || PLACEMENTS, message]));
+  return { ...(upgrade.status ?? { status: {} }), messages: orAbsent(messages), waits: undefined };
+}
+
+/** The status of an upgrade that has ended and is cleaned. */
+export function describeEnd(upgrade: ClusterGroupUpgrade, now: Date): ClusterGroupUpgradeStatus {
+  const { status, messages: _, ...before } = upgrade.status ?? { status: {} };
+  // What is deleted has no names any more.
+  const gone = { safeResourceNames: undefined, placements: undefined, placementBindings: undefined };
+  const { startedAt } = status;
+  return { ...before, ...(keepsObjects(upgrade) ? {} : gone), status: { startedAt, completedAt: conditionTime(now.getTime()) } };
+}
+
+/** The status of an upgrade whose spec is missing or is not what the schema says, so that nothing can be planned. */
+export function describeUnreadable(upgrade: ClusterGroupUpgrade, issues: readonly SpecIssue[], now: Date): ClusterGroupUpgradeStatus {
+  const before = upgrade.status ?? { status: {} };
+  // Each message ends with the fix of its reason.
+  const conditions = new Conditions(before.conditions ?? [], { now, talmStrict: true });
+  if (upgrade.spec === undefined) conditions.set(ClusterGroupUpgradeCondition.clustersSelected, false, SPEC_MISSING);
+  else {
+    const [{ path, message } = { path: [], message: 'cannot be read' }] = issues;
+    const field = ['spec', ...path].map(String).join('.');
+    const text = explain(ValidationReason.spec, `${field} cannot be used: ${message}`);
+    conditions.set(ClusterGroupUpgradeCondition.validated, false, { reason: ValidationReason.spec, message: text });
+  }
+  return { ...before, conditions: conditions.all };
+}
+
+/** What is wrong with a spec, and where. */
+type SpecIssue = { readonly path: readonly PropertyKey[]; readonly message: string };
+
+/** The reference, which does not require a spec, ends in the same words; the fix is ours. */
+const SPEC_MISSING: Said = {
+  reason: 'ClusterNotFound',
+  message:
+    'Unable to select clusters: cannot obtain all the details about the clusters in the CR: no cluster specified for remediation; spec is missing: give it clusters or clusterLabelSelectors, and remediationStrategy.maxConcurrency',
+};
+
+/** When conditions are written, and in whose words. */
+interface Voice {
+  readonly now: Date;
+  /** The reference's own messages stay without our fix. */
+  readonly talmStrict: boolean;
+}
+
+/** Reason and message of a condition. */
+interface Said {
+  readonly reason: ConditionReason;
+  readonly message: string;
+}
+
+/** Conditions under construction; the order rule is setCondition's. Each message gets the fix of its reason. */
+class Conditions {
+  all: Condition[];
+  readonly #voice: Voice;
+
+  constructor(conditions: Condition[], voice: Voice) {
+    this.all = conditions;
+    this.#voice = voice;
+  }
+
+  set(type: string, isTrue: boolean, { reason, message }: Said): void {
+    const { now, talmStrict } = this.#voice;
+    const text = conditionMessage(reason, message, talmStrict);
+    this.all = setCondition(this.all, { type, status: isTrue ? 'True' : 'False', reason, message: text }, now);
+  }
+}
+
+function describePlan(status: ClusterGroupUpgradeStatus, conditions: Conditions, input: PreparationInput): void {
+  const { plan } = input;
+  conditions.set(ClusterGroupUpgradeCondition.clustersSelected, plan.selection.failure === undefined, plan.selection.failure ?? SELECTED);
+  if (plan.selection.failure) return;
+  status.computedMaxConcurrency = plan.computedMaxConcurrency;
+  if (plan.validation) conditions.set(ClusterGroupUpgradeCondition.validated, plan.validation.status === 'True', plan.validation);
+  if (plan.validation?.status !== 'True') return;
+  status.managedPoliciesNs = orAbsent(plan.policies.namespaces);
+  status.managedPoliciesForUpgrade = orAbsent(plan.policies.forUpgrade.map(({ name, namespace }) => ({ name, namespace })));
+  status.managedPoliciesCompliantBeforeUpgrade = orAbsent(plan.policies.compliantBefore.map(({ name }) => name));
+  status.managedPoliciesContent = orAbsent(contentOf(plan));
+  status.remediationPlan = orAbsent(plan.batches);
+  describeNames(status, input);
+  if (plan.precaching) {
+    const { spec, failure } = plan.precaching;
+    conditions.set(ClusterGroupUpgradeCondition.precacheSpecValid, failure === undefined, failure ?? PRECACHE_SPEC_VALID);
+    status.precaching = { ...status.precaching, spec: spec ?? {} };
+  }
+}
+
+function contentOf({ policies }: UpgradePlan): Record<string, string> {
+  const contents: Record<string, string> = {};
+  for (const { name, objects } of policies.forUpgrade) {
+    const content = policyContent(objects);
+    if (content !== undefined) contents[name] = content;
+  }
+  return contents;
+}
+
+/** Names are given once and kept: a name in use is never changed, whatever becomes of the annotation it was made from. */
+function describeNames(status: ClusterGroupUpgradeStatus, { upgrade, plan: { policies }, talmStrict }: PreparationInput): void {
+  const { namespace = '' } = upgrade.metadata;
+  const named = placementNames(upgrade, policies.forUpgrade, talmStrict);
+  const works = templatesOf(upgrade).map((template) => {
+    const desired = desiredWorkName(namespace, template);
+    return [safeNameKey(desired, ''), resourceName(upgrade, desired, '')];
+  });
+  const views = policies.forUpgrade.flatMap(({ objects }) =>
+    desiredViewNames(identityOf(upgrade), objects).map((desired) => [safeNameKey(desired, ''), resourceName(upgrade, desired, '')]),
+  );
+  status.manifestWorkTemplates = orAbsent([...templatesOf(upgrade)]);
+  status.safeResourceNames = orAbsent({
+    ...status.safeResourceNames,
+    ...named.safeResourceNames,
+    ...Object.fromEntries([...works, ...views]),
+  });
+  status.placements = orAbsent(named.placements);
+  status.placementBindings = orAbsent(named.placementBindings);
+}
+
+const SELECTED: Said = { reason: 'ClusterSelectionCompleted', message: 'All selected clusters are valid' };
+
+function describePrecaching(
+  status: ClusterGroupUpgradeStatus,
+  conditions: Conditions,
+  { rollUp, clusters, spokes }: PrecachingReport,
+  { plan, talmStrict }: PreparationInput,
+): void {
+  // Of pre-caching that is not wanted any more the last word stays: what is left of it are spokes to be cleaned.
+  if (plan.precaching !== undefined || plan.stopped !== undefined)
+    conditions.set(
+      ClusterGroupUpgradeCondition.precachingSucceeded,
+      rollUp.status === 'True',
+      talmStrict ? rollUp : withTrouble(rollUp, spokes, 'status.precaching.messages'),
+    );
+  const states: Record<string, PrecacheState> = {};
+  const sum = { imagesDone: 0, imagesTotal: 0, bytesDone: 0, bytesTotal: 0 };
+  let reported = 0;
+  for (const cluster of clusters) {
+    const spoke = spokes.get(cluster);
+    if (!spoke) continue;
+    states[cluster] = spoke.state;
+    if (!spoke.progress) continue;
+    for (const key of Object.keys(sum) as (keyof typeof sum)[]) sum[key] += spoke.progress[key];
+    reported += 1;
+  }
+  const summary = reported > 0 ? sum : undefined;
+  status.precaching = { ...status.precaching, status: states, messages: undefined, progress: undefined, summary };
+  if (rollUp.finished) recordFailed(status, rollUp.failed);
+}
+
+function describeBackUp(
+  status: ClusterGroupUpgradeStatus,
+  conditions: Conditions,
+  report: BackupReport,
+  { now, talmStrict }: PreparationInput,
+): void {
+  const { rollUp, spokes } = report;
+  const said = talmStrict ? rollUp : withTrouble(rollUp, spokes, 'status.backup.messages');
+  conditions.set(ClusterGroupUpgradeCondition.backupSucceeded, rollUp.status === 'True', said);
+  status.backup = describeBackup(status.backup, report, { now });
+  if (rollUp.finished) recordFailed(status, rollUp.failed);
+}
+
+/** A job that goes on says what somebody has to act on: `kubectl get` shows nothing but the condition. */
+function withTrouble<R extends Said & { readonly finished: boolean }>(
+  rollUp: R,
+  spokes: ReadonlyMap<string, { readonly message: string | undefined }>,
+  where: string,
+): R {
+  if (rollUp.finished) return rollUp;
+  const messages = Object.fromEntries([...spokes].flatMap(([cluster, { message }]) => (message ? [[cluster, cutAtWord(message)]] : [])));
+  const trouble = summarizeTrouble(messages, where);
+  return trouble === undefined ? rollUp : { ...rollUp, message: `${rollUp.message} (${trouble})` };
+}
+
+function recordFailed(status: ClusterGroupUpgradeStatus, failed: readonly string[]): void {
+  const ended = new Map((status.clusters ?? []).map((cluster) => [cluster.name, cluster]));
+  for (const name of failed) if (!ended.has(name)) ended.set(name, { name, state: RecordState.failed });
+  status.clusters = orAbsent([...ended.values()]);
+}
+
+/** Why clusters ended or wait, and how far those are that pull now. */
+function describeSpokes(status: ClusterGroupUpgradeStatus, { clusters, spokes }: PrecachingReport): void {
+  const messages: Record<string, string> = {};
+  const progress: [string, PrecacheProgress][] = [];
+  for (const cluster of clusters) {
+    const spoke = spokes.get(cluster);
+    if (spoke?.message) messages[cluster] = cutAtWord(spoke.message);
+    if (spoke?.progress && !isFinalPrecacheState(spoke.state)) progress.push([cluster, spoke.progress]);
+  }
+  const pulling = Object.fromEntries(progress.slice(0, PROGRESS_LIMIT));
+  status.precaching = { ...status.precaching, messages: orAbsent(messages), progress: orAbsent(pulling) };
+}
+
+/** Why the rollout does not start, and who has left its plan by now. */
+function describeRefusal(
+  status: ClusterGroupUpgradeStatus,
+  conditions: Conditions,
+  { plan, precaching, backup, talmStrict, now }: PreparationInput,
+  { gate, progressing, outcome }: Refusal,
+): void {
+  const failed = new Set([precaching, backup].flatMap((job) => (job?.rollUp.finished ? job.rollUp.failed : [])));
+  if (failed.size > 0)
+    status.remediationPlan = orAbsent(plan.batches.map((batch) => batch.filter((c) => !failed.has(c))).filter((b) => b.length > 0));
+  const said = outcome?.progressing ?? progressing;
+  if (said) conditions.set(ClusterGroupUpgradeCondition.progressing, said.status === 'True', said);
+  if (outcome) conditions.set(ClusterGroupUpgradeCondition.succeeded, outcome.succeeded.status === 'True', outcome.succeeded);
+  const clockRuns = talmStrict && (gate === 'blocking' || gate === 'backup' || gate === 'filter');
+  if (clockRuns) status.status = { ...status.status, startedAt: status.status.startedAt ?? conditionTime(now.getTime()) };
+}

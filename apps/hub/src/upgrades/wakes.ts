@@ -1,0 +1,154 @@
+/** Which upgrades are looked at when something changes. What it was that changed reaches no decision. */
+
+import { findCondition, type KubeObject, Label, refKey } from '@flotilla/api';
+import { type ManagedClusterSet, PLACEMENT_SATISFIED, type Placement, type Policy } from '@flotilla/api/ocm';
+import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
+import { blockingRefs, isEnding, isRunning, templatesOf, upgradeIndexOf } from '@flotilla/rollout';
+import { type Change, type Watch, type WatchCache, watch } from '@flotilla/runtime';
+import type { RolloutCaches } from '../spoke-rollouts/caches.ts';
+import { BY_LABELS } from '../spoke-rollouts/reconciler.ts';
+import { hasClusterChanged } from '../spokes/cluster-change.ts';
+import { BY_UID, type SpokeJobCaches } from '../spokes/port/caches.ts';
+import type { UpgradeCaches } from './observe.ts';
+
+/** Index of upgrades by the names of the policies they manage: those of the spec, and those of a rollout that runs, whatever became of the spec. */
+const BY_POLICY = 'policy';
+/** Index of upgrades by `namespace/name` of those they wait for. */
+const BY_BLOCKER = 'blocker';
+/** Index of upgrades that have not ended: `yes`. */
+const BY_OPEN = 'open';
+
+/** Indexes that the cache of upgrades needs. */
+export const wakeIndexes = {
+  [BY_POLICY]: ({ spec, status }: ClusterGroupUpgrade) => [
+    ...new Set([...(spec?.managedPolicies ?? []), ...(status?.managedPoliciesForUpgrade ?? []).map(({ name }) => name)]),
+  ],
+  [BY_BLOCKER]: (upgrade: ClusterGroupUpgrade) => blockingRefs(upgrade).map(refKey),
+  [BY_OPEN]: ({ status }: ClusterGroupUpgrade) => (status?.status.completedAt ? [] : ['yes']),
+};
+
+type UpgradeIndex = typeof BY_POLICY | typeof BY_BLOCKER | typeof BY_OPEN | typeof BY_LABELS | typeof BY_UID;
+type Caches = Omit<UpgradeCaches & SpokeJobCaches & RolloutCaches, 'upgrades'> & {
+  readonly upgrades: WatchCache<ClusterGroupUpgrade, UpgradeIndex>;
+};
+
+/** The upgrades themselves; the end of one concerns those that wait for it. */
+export const upgradesOf = ({ upgrades }: Pick<Caches, 'upgrades'>): Watch =>
+  watch(upgrades, {
+    enqueue: (change) => [change.object, ...(hasEndedAnew(change) ? upgrades.byIndex(BY_BLOCKER, refKey(change.object.metadata)) : [])],
+  });
+
+/** What else concerns which upgrades. */
+export function watchesOf(caches: Caches): Watch[] {
+  const { upgrades, clusterSetBindings, clusterSets } = caches;
+  const open = () => upgrades.byIndex(BY_OPEN, 'yes');
+  const openIn = (namespace: string | undefined) => open().filter(({ metadata }) => metadata.namespace === namespace);
+  return [
+    watch(caches.clusters, {
+      select: hasClusterChanged,
+      enqueue: ({ object }) => open().filter((upgrade) => concerns(upgrade, object.metadata.name)),
+    }),
+    watch(caches.configs, {
+      enqueue: ({ object }) => open().filter(({ spec }) => spec?.preCachingConfigRef?.name === object.metadata.name),
+    }),
+    watch(caches.overrides, { enqueue: ({ object }) => openIn(object.metadata.namespace) }),
+    watch(caches.templates, {
+      enqueue: ({ object: { metadata } }) => openIn(metadata.namespace).filter((upgrade) => templatesOf(upgrade).includes(metadata.name)),
+    }),
+    ...(clusterSetBindings ? [watch(clusterSetBindings, { enqueue: ({ object }) => openIn(object.metadata.namespace) })] : []),
+    ...(clusterSets ? [watch(clusterSets, { select: hasClusterSetChanged, enqueue: open })] : []),
+    ...policyWatches(caches),
+    ...hubObjectWatches(caches),
+  ];
+}
+
+const policyWatches = ({ upgrades, parents, children, placements }: Caches): Watch[] => [
+  watch(parents, { select: hasParentChanged, enqueue: ({ object }) => upgrades.byIndex(BY_POLICY, object.metadata.name) }),
+  watch(children, {
+    select: hasChildChanged,
+    // What is running was validated before; but a cluster whose copy is gone has nothing to do there any more.
+    enqueue: ({ type, object: { metadata } }) =>
+      upgrades
+        .byIndex(BY_POLICY, metadata.name.slice(metadata.name.indexOf('.') + 1))
+        .filter((upgrade) => type === 'deleted' || !isRunning(upgrade)),
+  }),
+  watch(placements, { select: hasPlacementChanged, enqueue: ({ object }) => upgrades.byIndex(BY_LABELS, upgradeIndexOf(object)) }),
+];
+
+/** Works say how far a cluster is; everything else matters when the upgrade waits for it to be gone. */
+function hubObjectWatches(caches: Caches): Watch[] {
+  const { upgrades } = caches;
+  const ownersOf = ({ metadata }: KubeObject) => {
+    const uid = metadata.labels?.[Label.upgradeUid];
+    // What the reference created says no uid.
+    return (uid === undefined ? upgrades.byIndex(BY_LABELS, upgradeIndexOf({ metadata })) : upgrades.byIndex(BY_UID, uid)).slice(0, 1);
+  };
+  const endingOwner = { enqueue: ({ object }: Change<KubeObject>) => ownersOf(object).filter(isEnding) };
+  const goneOfEnding = {
+    select: ({ type }: Change<KubeObject>) => type === 'deleted',
+    enqueue: ({ object }: Change<KubeObject>) => upgrades.byIndex(BY_LABELS, upgradeIndexOf(object)).filter(isEnding),
+  };
+  return [
+    watch(caches.works, { enqueue: ({ object }) => ownersOf(object) }),
+    ...[caches.actions, caches.views, caches.jobWorks, caches.rolloutActions, caches.rolloutViews].map((cache) =>
+      watch(cache, endingOwner),
+    ),
+    watch(caches.placements, goneOfEnding),
+    watch(caches.bindings, goneOfEnding),
+  ];
+}
+
+/** Who is upgraded by a selector may change with any cluster; who is running has its clusters. */
+function concerns(upgrade: ClusterGroupUpgrade, cluster: string): boolean {
+  const { spec } = upgrade;
+  if (!isRunning(upgrade) && (spec?.clusterLabelSelectors || spec?.clusterSelector)) return true;
+  return clustersOf(upgrade).has(cluster);
+}
+
+const namedBefore = new WeakMap<ClusterGroupUpgrade, ReadonlySet<string>>();
+
+function clustersOf(upgrade: ClusterGroupUpgrade): ReadonlySet<string> {
+  const { spec, status } = upgrade;
+  const progress = Object.keys(status?.status.currentBatchRemediationProgress ?? {});
+  const named = namedBefore.get(upgrade) ?? new Set([...(spec?.clusters ?? []), ...(status?.remediationPlan ?? []).flat(), ...progress]);
+  namedBefore.set(upgrade, named);
+  return named;
+}
+
+function hasEndedAnew({ type, object, previous }: Change<ClusterGroupUpgrade>): boolean {
+  const verdict = (upgrade: ClusterGroupUpgrade) =>
+    findCondition(upgrade.status?.conditions, ClusterGroupUpgradeCondition.succeeded)?.status;
+  return type === 'deleted' || !previous || verdict(object) !== verdict(previous);
+}
+
+/** Which clusters are in it shows on the clusters. */
+const hasClusterSetChanged = ({ type, object, previous }: Change<ManagedClusterSet>): boolean =>
+  type === 'deleted' || object.metadata.generation !== previous?.metadata.generation || object.metadata.deletionTimestamp !== undefined;
+
+/** The policy itself, or how any cluster complies with it. */
+function hasParentChanged({ type, object, previous }: Change<Policy>): boolean {
+  if (type === 'deleted' || !previous) return true;
+  const { generation, annotations, labels } = object.metadata;
+  const before = previous.metadata;
+  if (generation !== before.generation || JSON.stringify([annotations, labels]) !== JSON.stringify([before.annotations, before.labels]))
+    return true;
+  const [now, then] = [object.status?.status ?? [], previous.status?.status ?? []];
+  return (
+    now.length !== then.length ||
+    now.some(({ clustername, compliant }, index) => then[index]?.clustername !== clustername || then[index]?.compliant !== compliant)
+  );
+}
+
+function hasChildChanged({ type, object, previous }: Change<Policy>): boolean {
+  if (type === 'deleted' || !previous) return true;
+  const facts = ({ spec }: Policy) => JSON.stringify(spec?.['policy-templates']);
+  return facts(object) !== facts(previous);
+}
+
+function hasPlacementChanged({ type, object, previous }: Change<Placement>): boolean {
+  const facts = ({ status }: Placement) => {
+    const satisfied = findCondition(status?.conditions, PLACEMENT_SATISFIED);
+    return JSON.stringify([satisfied?.status, satisfied?.reason, satisfied?.message]);
+  };
+  return type === 'deleted' || !previous || facts(object) !== facts(previous);
+}
