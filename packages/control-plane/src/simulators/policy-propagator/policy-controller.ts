@@ -52,7 +52,7 @@ function placementOf(root: Policy, caches: PropagatorCaches): Map<string, Action
 }
 
 const childrenOf = (key: string, { children }: PropagatorCaches): Map<string, Policy> =>
-  new Map(children?.byIndex(BY_POLICY, key).map((child) => [child.metadata.namespace ?? '', child]));
+  new Map(children.byIndex(BY_POLICY, key).map((child) => [child.metadata.namespace ?? '', child]));
 
 function replicate(root: Policy, wanted: ReadonlyMap<string, Action>, deps: PolicyDeps): Promise<boolean>[] {
   const { caches, compliance } = deps;
@@ -63,7 +63,7 @@ function replicate(root: Policy, wanted: ReadonlyMap<string, Action>, deps: Poli
   const asked = { templates: fingerprint(root.spec?.['policy-templates']), dependencies: dependenciesOf(root) };
   return [...wanted].map(async ([cluster, action]) => {
     const child = current.get(cluster);
-    const written = !caches.children || (await ensureChild(cluster, child, templates[action], deps));
+    const written = await ensureChild(cluster, child, templates[action], deps);
     const demand: Demand = { ...asked, action: isEnforce(root.spec?.remediationAction) ? 'enforce' : action };
     if (written) compliance.place(key, cluster, demand, readState(child?.status?.compliant ?? known.get(cluster)));
     return written;
@@ -94,7 +94,7 @@ function ensureChild(cluster: string, child: Policy | undefined, template: Child
 
 function removeChild(key: string, cluster: string, { writer, caches }: PolicyDeps): Promise<boolean> {
   const ref = { namespace: cluster, name: key.replace('/', '.') };
-  if (!caches.children?.get(ref)) return Promise.resolve(true);
+  if (!caches.children.get(ref)) return Promise.resolve(true);
   return writer.run((hub) => hub.delete(Policy, ref)).then(() => true, lostRace);
 }
 

@@ -30,16 +30,8 @@ export interface PolicyPropagatorOptions {
   readonly seed: number;
   /** Seconds from enforced to Compliant, and the part of them that varies: 0.2 is plus or minus 20 %. */
   readonly compliance: { readonly seconds: number; readonly jitter: number };
-  /** Keep a copy of each policy in the namespace of each of its clusters; default true. Without, only root policies have a status. */
-  readonly children?: boolean;
-  /** Write what clusters report into the copies too; default: as `children`. */
-  readonly childStatus?: boolean;
   /** Milliseconds for which changes of a root policy's status are gathered; default 200. */
   readonly rollUpMs?: number;
-  /** Namespaces without a binding of a cluster set: their Placements select nothing. Default: none. */
-  readonly unboundNamespaces?: readonly string[];
-  /** By policy and cluster. */
-  readonly scripts?: Readonly<Record<string, Readonly<Record<string, ComplianceScript>>>>;
   readonly logger?: Logger;
   readonly clock?: Clock;
 }
@@ -67,28 +59,26 @@ const GATHER_MS = 50;
  * Resolves when it watches. Throws when the kinds are not installed.
  */
 export async function startPolicyPropagator(options: PolicyPropagatorOptions): Promise<PolicyPropagator> {
-  const { client, clock = systemClock, children = true, childStatus = children, rollUpMs = 200 } = options;
+  const { client, clock = systemClock, rollUpMs = 200 } = options;
   const logger = options.logger ?? createLogger({ name: 'policy-propagator', level: 'silent' });
-  const caches = createPropagatorCaches(client, { children, logger, clock });
+  const caches = createPropagatorCaches(client, { logger, clock });
   const [placementLooks, rootLooks, childLooks] = [createChannel(), createChannel(), createChannel()];
-  const bindings = new Map<string, SetBinding>((options.unboundNamespaces ?? []).map((namespace) => [namespace, false]));
+  const bindings = new Map<string, SetBinding>();
   const compliance = new SimulatedCompliance({
     clock,
     seed: options.seed,
     compliance: options.compliance,
     onChange(policy, cluster) {
       rootLooks.enqueue(policy, rollUpMs);
-      if (childStatus) childLooks.enqueue(childStatusKey(policy, cluster));
+      childLooks.enqueue(childStatusKey(policy, cluster));
     },
   });
-  for (const [policy, clusters] of Object.entries(options.scripts ?? {}))
-    for (const [cluster, script] of Object.entries(clusters)) compliance.script(policy, cluster, script);
 
   const now = () => clock.now();
   const deps = { client, caches, writer: createHubWriter(client), compliance, placed: new Map<string, ReadonlyMap<string, Action>>(), now };
   const boundTo = (namespace: string) => bindings.get(namespace) ?? true;
   const stopping = new AbortController();
-  const watches = Object.values(caches).filter((cache) => cache !== undefined);
+  const watches = Object.values(caches);
   for (const cache of watches) cache.start(stopping.signal);
   await Promise.all(watches.map((cache) => cache.synced()));
 
@@ -124,7 +114,7 @@ export async function startPolicyPropagator(options: PolicyPropagatorOptions): P
     }),
     run({
       name: 'child-status',
-      watches: [childLooks, ...(childStatus ? childStatusWatches(caches) : [])],
+      watches: [childLooks, childStatusWatch(caches)],
       concurrency: 24,
       reconcile: (key) => reconcileChildStatus(key, deps),
     }),
@@ -168,26 +158,18 @@ const policyWatches = ({ decisions, bindings, children }: PropagatorCaches): Wat
     enqueue: ({ object, previous }) => (previous ? [object, previous] : [object]).flatMap(policiesOf),
     gatherMs: GATHER_MS,
   }),
-  ...(children
-    ? [
-        watch(children, {
-          select: ({ type, object, previous }) => type === 'deleted' || previous?.spec?.fingerprint !== object.spec?.fingerprint,
-          enqueue: ({ object }) => [keyOfChild(object)],
-          gatherMs: GATHER_MS,
-        }),
-      ]
-    : []),
+  watch(children, {
+    select: ({ type, object, previous }) => type === 'deleted' || previous?.spec?.fingerprint !== object.spec?.fingerprint,
+    enqueue: ({ object }) => [keyOfChild(object)],
+    gatherMs: GATHER_MS,
+  }),
 ];
 
-const childStatusWatches = ({ children }: PropagatorCaches): Watch[] =>
-  children
-    ? [
-        watch(children, {
-          select: ({ type }) => type === 'set',
-          enqueue: ({ object }) => [childStatusKey(keyOfChild(object), object.metadata.namespace ?? '')],
-        }),
-      ]
-    : [];
+const childStatusWatch = ({ children }: PropagatorCaches): Watch =>
+  watch(children, {
+    select: ({ type }) => type === 'set',
+    enqueue: ({ object }) => [childStatusKey(keyOfChild(object), object.metadata.namespace ?? '')],
+  });
 
 function isSameButStatus(a: KubeObject, b: KubeObject): boolean {
   const { labels, annotations, generation, deletionTimestamp, uid } = a.metadata;

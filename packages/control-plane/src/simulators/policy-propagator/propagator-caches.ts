@@ -10,9 +10,8 @@ export const BY_POLICY = 'policy';
 
 const Owners = z.array(z.looseObject({ kind: z.string(), name: z.string() }));
 
-/** The watches of a propagator; without `children` none of replicated policies. */
-export function createPropagatorCaches(client: Client, options: { children: boolean; logger?: Logger; clock?: Clock }) {
-  const { children, ...shared } = options;
+/** The watches of a propagator. */
+export function createPropagatorCaches(client: Client, shared: { logger?: Logger; clock?: Clock }) {
   return {
     clusters: new WatchCache(client, ManagedCluster, shared),
     placements: new WatchCache(client, Placement, shared),
@@ -22,14 +21,12 @@ export function createPropagatorCaches(client: Client, options: { children: bool
       indexes: { [BY_PLACEMENT]: placementOfBinding, [BY_POLICY]: policiesOf },
     }),
     roots: new WatchCache(client, Policy, { ...shared, labelSelector: `!${Label.rootPolicy}` }),
-    children: children
-      ? new WatchCache(client, Policy, {
-          ...shared,
-          labelSelector: Label.rootPolicy,
-          transform: leanChild,
-          indexes: { [BY_POLICY]: (child) => [keyOfChild(child)] },
-        })
-      : undefined,
+    children: new WatchCache(client, Policy, {
+      ...shared,
+      labelSelector: Label.rootPolicy,
+      transform: leanChild,
+      indexes: { [BY_POLICY]: (child) => [keyOfChild(child)] },
+    }),
   };
 }
 

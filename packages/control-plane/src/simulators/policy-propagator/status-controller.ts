@@ -39,7 +39,7 @@ export async function reconcileChildStatus(key: string, { caches, compliance, wr
   const [policy = '', cluster = ''] = key.split(' ');
   const { namespace, name } = refOfKey(policy);
   const ref = { namespace: cluster, name: `${namespace}.${name}` };
-  const child = caches.children?.get(ref);
+  const child = caches.children.get(ref);
   const root = caches.roots.get({ namespace, name });
   const compliant = compliance.state(policy, cluster);
   if (!child || !root || compliant === undefined || child.status?.compliant === compliant) return {};
