@@ -32,8 +32,6 @@ export interface ClusterPace {
 
 /** What does not happen for the moment. */
 export interface ClusterFaults {
-  /** No Machine becomes a Node. */
-  readonly machinesHeld?: boolean;
   /** No version is applied. */
   readonly controlPlaneHeld?: boolean;
   /** No Node is changed. */

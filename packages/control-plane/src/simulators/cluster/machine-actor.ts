@@ -33,7 +33,7 @@ export async function playMachineSet({ client, caches }: ActorDeps, key: string)
 
 /** Plays the controller of Machines: each becomes a Node after a while, and goes, drained, when its set has gone. */
 export async function playMachine(deps: ActorDeps, key: string): Promise<ReconcileResult> {
-  const { client, caches, clock, pace, faults } = deps;
+  const { client, caches, clock, pace } = deps;
   const ref = { namespace: MACHINE_NAMESPACE, name: nameOf(key) };
   const machine = caches.machines.get(ref);
   if (!machine) return {};
@@ -42,7 +42,7 @@ export async function playMachine(deps: ActorDeps, key: string): Promise<Reconci
   if (!isWanted) return remove(deps, machine);
   if (machine.status?.phase !== undefined) return {};
   const age = clock.now() - Date.parse(machine.metadata.creationTimestamp ?? '');
-  if (faults().machinesHeld || age < pace.machineMs) return { requeueAfterMs: pace.lookAgainMs };
+  if (age < pace.machineMs) return { requeueAfterMs: pace.lookAgainMs };
   const config = caches.pools.get({ name: 'worker' })?.spec?.configuration?.name ?? '';
   await createNode(client, ref.name, { [MachineLabel.worker]: '' }, config).catch((error: unknown) => {
     if (!isAlreadyExists(error)) throw error;

@@ -30,8 +30,6 @@ export interface SpokeFaults {
   readonly workSeconds?: number;
   /** Objects never take the status that `WorkShape` gives them: no Deployment becomes ready, no expected value appears. */
   readonly statusNeverChanges?: boolean;
-  /** The spoke's clock is ahead by so many milliseconds: times in conditions and objects. */
-  readonly clockSkewMs?: number;
 }
 
 /** What becomes of objects on simulated spokes, whoever put them there. */

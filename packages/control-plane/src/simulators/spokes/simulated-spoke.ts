@@ -124,7 +124,7 @@ export class SimulatedSpoke {
 
   /** The spoke's own clock. */
   now(): number {
-    return this.#around.timers.now() + (this.faults.clockSkewMs ?? 0);
+    return this.#around.timers.now();
   }
 
   /** An action came, changed or went. */

@@ -1,7 +1,7 @@
 import type { WorkCadence } from '@flotilla/agent';
 import { findCondition } from '@flotilla/api';
 import { ACTION_COMPLETED, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
-import { type Client, type Clock, isNotFound, type Logger, type ServedResource, systemClock, WatchCache } from '@flotilla/runtime';
+import { type Client, type Clock, isNotFound, type Logger, systemClock, WatchCache } from '@flotilla/runtime';
 import { createHubWriter, type HubWriter } from '../hub-writer.ts';
 import { createTimerHeap, type TimerHeap } from '../timer-heap.ts';
 import type { JobShape, SpokeFaults, WorkShape } from './faults.ts';
@@ -33,8 +33,6 @@ export interface SimulatedSpokesOptions {
   readonly executeLatencyMs?: number;
   /** Milliseconds a namespace takes to go with all it holds; default 2 000. */
   readonly namespaceDeletionMs?: number;
-  /** Custom kinds the spokes serve; default: what upgrades touch on OpenShift. */
-  readonly customKinds?: readonly ServedResource[];
   /** Play the hub's garbage collector too: delete an action so long after its verdict (60 000 on RHACM). Default: never. */
   readonly collectActionsAfterMs?: number;
   /** Only actions, views and works with these labels are seen. */
@@ -106,7 +104,7 @@ function createRun(options: SimulatedSpokesOptions): Run {
     timers,
     writer,
     seed: options.seed,
-    kinds: [...BUILT_IN_KINDS, ...(options.customKinds ?? OPENSHIFT_KINDS)],
+    kinds: [...BUILT_IN_KINDS, ...OPENSHIFT_KINDS],
     job: options.job,
     work: options.work ?? { seconds: 1, jitter: 0 },
     workCadence: options.workCadence,
