@@ -4,7 +4,7 @@ import { listImageParts } from '@flotilla/registry/testing';
 import { type ComponentImage, REGISTRY_NAME, type Started } from '../../tools/src/fleets/fleet.ts';
 
 /** Where images are, and where they come from when they are not there. */
-export interface LayoutStartOptions {
+interface LayoutStartOptions {
   /** The node's OCI layout. */
   readonly storeDir: string;
   /** Registry as the node reaches it. */

@@ -18,7 +18,7 @@ const ROLLOUT_MS = 400_000;
 const WINDOW_IN_MS = 20_000;
 
 /** What the chapter is told with. */
-export interface ManagedUpgradeOptions extends StoryOptions {
+interface ManagedUpgradeOptions extends StoryOptions {
   /** Images of our programs in the fleet's registry. */
   readonly images: ProgramImages;
 }

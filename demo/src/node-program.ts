@@ -12,7 +12,7 @@ import type { NodeContainer, NodePod } from './node-pod.ts';
 /** Programs a node can run, by the last part of their image's name. */
 const APPS = ['hub', 'spoke-agent', 'image-puller'] as const;
 /** One of them. */
-export type NodeApp = (typeof APPS)[number];
+type NodeApp = (typeof APPS)[number];
 
 /** The program of an image; undefined for an image that is not ours. */
 export const programOf = (image: string): NodeApp | undefined => APPS.find((app) => new RegExp(`/${app}[@:]`).test(image));
@@ -28,7 +28,7 @@ export interface NodeProgram {
 }
 
 /** What a process is started with. */
-export interface NodeProgramOptions {
+interface NodeProgramOptions {
   readonly app: NodeApp;
   readonly pod: NodePod;
   readonly container: NodeContainer;

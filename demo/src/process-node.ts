@@ -9,7 +9,7 @@ import { NodePod, type Volume, volumeFiles, writeFiles } from './node-pod.ts';
 import { type NodeProgram, programOf, startNodeProgram } from './node-program.ts';
 
 /** What a node is made with. */
-export interface ProcessNodeOptions {
+interface ProcessNodeOptions {
   readonly name: string;
   readonly client: Client;
   /** The cluster's API server, for the programs' own access. */

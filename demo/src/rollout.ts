@@ -7,7 +7,7 @@ import { followRollout } from '../../tools/src/fleets/rollout-progress.ts';
 import { replaceImages } from '../../tools/src/fleets/workloads.ts';
 
 /** What is rolled out, and when. */
-export interface RolloutOptions {
+interface RolloutOptions {
   /** New images by Deployment. */
   readonly images: Readonly<Record<string, string>>;
   /** When the window starts, milliseconds since the epoch. */
@@ -19,7 +19,7 @@ export interface RolloutOptions {
 }
 
 /** How long a spoke was not fully available in its rollout. */
-export interface Gap {
+interface Gap {
   readonly spoke: string;
   readonly isPrecached: boolean;
   readonly seconds: number;

@@ -43,9 +43,9 @@ const Manifest = z.looseObject({
 });
 
 const graph = await readSourceGraph(root);
-const sources = [...graph.modules].map(
-  ([file, module]): Source => ({ file, home: homeOf(file), text: module.text, imports: specifiersOf(module) }),
-);
+const sources = [...graph.modules]
+  .filter(([file]) => file.includes('/'))
+  .map(([file, module]): Source => ({ file, home: homeOf(file), text: module.text, imports: specifiersOf(module) }));
 /** What control-plane imports is judged as that of any package. */
 const isTest = ({ file, home }: Source) => isTestSource(file) && !(home === 'packages/control-plane' && !file.endsWith('.test.ts'));
 const inspect = (broken: (source: Source, to: string) => boolean) =>

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { graphOf, isTestSource, productMains, reachedFrom, readSourceGraph } from '../../tools/src/source-graph.ts';
+import { unusedExports, unusedNames } from './unused-exports.ts';
 
 const graph = await readSourceGraph(resolve(import.meta.dirname, '../..'));
 
@@ -36,4 +37,27 @@ test('a file for tests in src is found, and test support that a program takes', 
   const sources = graphOf(texts, new Map([['@flotilla/b', 'packages/b/src/index.ts']]));
   expect(idleIn(sources)).toEqual(['packages/b/src/fake.ts']);
   expect(testSupportIn(sources)).toEqual(['apps/a/testing/world.ts']);
+});
+
+test('a package opens the names that others import, and no more', () => {
+  expect(unusedNames(graph)).toEqual([]);
+});
+
+test('a file exports what other files import, and no more', () => {
+  expect(unusedExports(graph)).toEqual([]);
+});
+
+test('a name that nobody outside imports is found, and an export that no other file imports', () => {
+  const texts = new Map([
+    ['apps/a/src/main.ts', "import { used } from '@flotilla/b';\nimport { one } from './one.ts';\nexport interface Nobody {}"],
+    ['apps/a/src/one.ts', 'export const one = 1;\nexport const two = 2;\nexport type Three = 3;'],
+    ['apps/a/src/one.test.ts', "import { two } from './one.ts';"],
+    ['packages/b/src/index.ts', "export { used, idle, type Shape } from './b.ts';\nexport * from './c.ts';"],
+    ['packages/b/src/b.ts', "import { own } from './c.ts';\nexport const used = own;\nexport const idle = 2;\nexport interface Shape {}"],
+    ['packages/b/src/c.ts', 'export const own = 1;'],
+    ['packages/b/src/b.test.ts', "import { idle } from '@flotilla/b';"],
+  ]);
+  const sources = graphOf(texts, new Map([['@flotilla/b', 'packages/b/src/index.ts']]));
+  expect(unusedNames(sources)).toEqual(['@flotilla/b: idle', '@flotilla/b: Shape', '@flotilla/b: own']);
+  expect(unusedExports(sources)).toEqual(['apps/a/src/main.ts: Nobody', 'apps/a/src/one.ts: Three']);
 });

@@ -28,7 +28,7 @@ export function findCycle(graph: ReadonlyMap<string, readonly string[]>): string
 }
 
 /** Everything that a node leads to; itself when it is in a cycle. */
-export function reachable(graph: ReadonlyMap<string, ReadonlySet<string>>, from: string): ReadonlySet<string> {
+function reachable(graph: ReadonlyMap<string, ReadonlySet<string>>, from: string): ReadonlySet<string> {
   const found = new Set<string>();
   const open = [...(graph.get(from) ?? [])];
   for (let node = open.pop(); node !== undefined; node = open.pop()) {

@@ -27,7 +27,7 @@ export interface SeededRun {
 }
 
 /** A registry with images. */
-export interface DownloaderFixture extends AsyncDisposable {
+interface DownloaderFixture extends AsyncDisposable {
   /** Repository and tag or digest, without a host. */
   names: string[];
   digests: string[];
@@ -85,7 +85,7 @@ async function pushImages(host: string) {
  * Downloads everything into a fresh layout while connections are cut at random bytes and the process is killed at random
  * moments, both drawn from the seed. Throws when anything is missing or wrong at the end.
  */
-export async function runSeed(fixture: DownloaderFixture, seed: number): Promise<SeededRun> {
+async function runSeed(fixture: DownloaderFixture, seed: number): Promise<SeededRun> {
   const started = performance.now();
   const random = createRandom(seed);
   const directory = await mkdtemp(join(tmpdir(), 'flotilla-downloader-'));

@@ -3,7 +3,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** A TCP relay that lets bytes towards the client through at a bounded rate, as a link does. */
-export interface PacedRelay extends AsyncDisposable {
+interface PacedRelay extends AsyncDisposable {
   url: string;
 }
 

@@ -17,7 +17,7 @@ import { PrecacheWatch } from './precache-watch.ts';
 import { cpuOf, median, percentile, readProcess, resetPeak, round, untilQuiet } from './statistics.ts';
 
 /** What is measured. */
-export interface PrecacheRun {
+interface PrecacheRun {
   readonly spokes: number;
   /** Upgrades that share the spokes evenly, all created at once. */
   readonly upgrades: number;

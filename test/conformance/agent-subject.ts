@@ -26,7 +26,7 @@ export interface AgentSubject extends TransportSubject {
 }
 
 /** What a suite may ask of the subject. */
-export interface AgentSubjectOptions {
+interface AgentSubjectOptions {
   readonly works?: WorkCadence;
   /** Beside the spoke's API server run the controllers that remove namespaces and what is deleted in the foreground. */
   readonly garbageCollection?: boolean;

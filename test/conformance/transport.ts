@@ -6,7 +6,7 @@ import type { TransportSubject } from './transport-subject.ts';
 import { viewTests } from './transport-views.ts';
 
 /** How a subject is made. */
-export interface TransportSuiteOptions {
+interface TransportSuiteOptions {
   readonly name: string;
   readonly extent: Extent;
   readonly setup: () => Promise<TransportSubject>;

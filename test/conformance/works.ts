@@ -8,7 +8,7 @@ import { endTests } from './work-end.ts';
 import { feedbackTests } from './work-feedback.ts';
 
 /** How a subject is made. */
-export interface WorkSuiteOptions {
+interface WorkSuiteOptions {
   readonly name: string;
   readonly extent: Extent;
   /** How the subject reads values back. */

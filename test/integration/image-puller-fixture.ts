@@ -38,7 +38,7 @@ export async function startPullerWorld(name: string, sizes: readonly number[]): 
 }
 
 /** Images of a small release, pushed. */
-export interface SmallRelease {
+interface SmallRelease {
   readonly release: string;
   readonly index: string;
   /** Component name to pull spec; the first two are one image under two names. */
@@ -94,7 +94,7 @@ export async function temporaryFolder(name: string): Promise<AsyncDisposable & {
 }
 
 /** What a run of the program left. */
-export interface PullerRun {
+interface PullerRun {
   readonly exitCode: number | null;
   readonly reports: readonly PullerReport[];
   readonly last: PullerReport;
@@ -103,7 +103,7 @@ export interface PullerRun {
 }
 
 /** The program under way. */
-export interface RunningPuller {
+interface RunningPuller {
   readonly child: ChildProcess;
   readonly reports: PullerReport[];
   readonly finished: Promise<PullerRun>;

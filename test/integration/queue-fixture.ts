@@ -8,7 +8,7 @@ import { createLogger, logOnly, type Reconciler, type ReconcilerOptions, startRe
 import { afterAll, afterEach, beforeAll, vi } from 'vitest';
 
 /** Says nothing. */
-export const log = createLogger({ name: 'test', level: 'silent' });
+const log = createLogger({ name: 'test', level: 'silent' });
 /** Short times, so that what a lost job or a killed process costs is short too. */
 const times = { runTimeoutMs: 10_000, backOff: { baseMs: 40, maxMs: 1_000 }, graceMs: 5_000 };
 
@@ -20,12 +20,12 @@ export const open = (options: Omit<StoreOptions, 'log'>): Promise<QueueStore> =>
 export type StepHandler = (key: string, signal: AbortSignal) => Promise<unknown>;
 
 /** A reconciler of the queue that all tests use. */
-export interface Steps extends Reconciler {
+interface Steps extends Reconciler {
   close(): Promise<void>;
 }
 
 /** Options of `startSteps`. */
-export interface StepsOptions extends Partial<ReconcilerOptions> {
+interface StepsOptions extends Partial<ReconcilerOptions> {
   readonly store: QueueStore;
   readonly handle: StepHandler;
 }
@@ -85,7 +85,7 @@ export async function startRedis(...args: readonly string[]): Promise<AsyncDispo
 }
 
 /** A process that runs steps, and the clusters of those it has begun and ended, in order. */
-export interface WorkerProcess extends AsyncDisposable {
+interface WorkerProcess extends AsyncDisposable {
   readonly pid: number;
   readonly begun: readonly string[];
   readonly ended: readonly string[];

@@ -35,7 +35,7 @@ const PARTS = {
 } as const satisfies Record<string, Parts>;
 
 /** A command that needs set-up. */
-export type SetUpFor = keyof typeof PARTS;
+type SetUpFor = keyof typeof PARTS;
 
 const EVERYWHERE: readonly ToolName[] = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kubectl', 'registry', 'helm'];
 const EVERY_CLUSTER: readonly ToolName[] = ['kube-scheduler', 'kubelet', 'kube-proxy'];

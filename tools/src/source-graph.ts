@@ -4,7 +4,7 @@ import { parseAst } from 'vite';
 import { z } from 'zod';
 
 /** What a source takes from another: some names, or all of them. */
-export interface Import {
+interface Import {
   /** As it is written: `./a.ts`, `@flotilla/api/ran`. */
   readonly to: string;
   /** Undefined for the whole module: a namespace, an `import()`, an import for its effect. */
@@ -12,14 +12,14 @@ export interface Import {
 }
 
 /** A name that a source exports. */
-export interface Export {
+interface Export {
   readonly name: string;
   /** Where it comes from when it is re-exported. `*` as a name stands for all of them. */
   readonly from?: { readonly to: string; readonly name: string };
 }
 
 /** A source as the graph sees it. */
-export interface Module {
+interface Module {
   readonly text: string;
   readonly imports: readonly Import[];
   readonly exports: readonly Export[];
@@ -52,6 +52,7 @@ export async function readSourceGraph(root: string): Promise<SourceGraph> {
       const { name, exports } = Package.parse(JSON.parse(await readFile(path, 'utf8')));
       for (const [key, target] of Object.entries(exports)) entries.set(posix.join(name, key), posix.join(posix.dirname(file), target));
     }
+  texts.set('vitest.config.ts', await readFile(join(root, 'vitest.config.ts'), 'utf8'));
   return graphOf(texts, entries);
 }
 
@@ -81,18 +82,23 @@ export function parseModule(text: string): Module {
   const imports: Import[] = [];
   const exports: Export[] = [];
   const visit = (node: Node): void => {
-    const to = isNode(node.source) && 'value' in node.source ? String(node.source.value) : undefined;
-    exports.push(...exportsIn(node, to));
+    const to = sourceOf(node);
     if (to !== undefined && /^Import(Declaration|Expression)|^TSImportType/.test(node.type))
       imports.push({ to, names: node.type === 'ImportDeclaration' ? importedNames(nodes(node.specifiers)) : undefined });
     childrenOf(node).forEach(visit);
   };
-  for (const node of nodes(parseAst(text, { lang: 'ts' }).body)) visit(node);
+  for (const node of nodes(parseAst(text, { lang: 'ts' }).body)) {
+    visit(node);
+    exports.push(...exportsIn(node));
+  }
   const started = [...text.matchAll(/new URL\('(\.[^']+\.ts)', import\.meta\.url/g)].map(([, to = '']) => to);
   return { text, imports, exports, started };
 }
 
-function exportsIn(node: Node, to: string | undefined): Export[] {
+const sourceOf = ({ source }: Node): string | undefined => (isNode(source) && 'value' in source ? String(source.value) : undefined);
+
+function exportsIn(node: Node): Export[] {
+  const to = sourceOf(node);
   if (node.type === 'ExportDefaultDeclaration') return [{ name: 'default' }];
   if (node.type === 'ExportAllDeclaration') return to === undefined ? [] : [{ name: '*', from: { to, name: '*' } }];
   if (node.type !== 'ExportNamedDeclaration') return [];

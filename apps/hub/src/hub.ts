@@ -35,7 +35,7 @@ import { UpgradeReconciler } from './upgrades/reconciler.ts';
 import { upgradesOf, watchesOf } from './upgrades/wakes.ts';
 
 /** What a hub is made of, leader or worker. */
-export interface HubDeps {
+interface HubDeps {
   readonly client: Client;
   readonly store: QueueStore;
   readonly config: HubConfig;

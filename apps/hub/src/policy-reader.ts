@@ -3,7 +3,7 @@ import type { Policy } from '@flotilla/api/ocm';
 import { type PolicyStructure, readInPieces } from '@flotilla/rollout';
 
 /** Options of `createPolicyReader`. */
-export interface PolicyReaderOptions {
+interface PolicyReaderOptions {
   /** The policy as it is now; undefined when it is gone. */
   readonly current: (ref: Ref) => Policy | undefined;
   /** Told of everybody who asked in vain while a policy was read. */

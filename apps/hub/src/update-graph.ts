@@ -45,7 +45,7 @@ export interface UpdateGraphOptions {
 }
 
 /** Update graphs, asked over HTTP. */
-export interface UpdateGraph {
+interface UpdateGraph {
   /**
    * What is known of a release. Never waits: `pending` begins to ask where nobody does yet.
    * @param waiter told by `onAnswer`

@@ -8,7 +8,7 @@ import type { Answer } from '../src/spokes/port/port.ts';
 import { buildAction, buildPrecacheSettings, foundJob, UPGRADE } from './observation-builders.ts';
 
 /** The job of every case. */
-export const job = createPrecacheJob(buildPrecacheSettings());
+const job = createPrecacheJob(buildPrecacheSettings());
 /** Before the deadline, with nothing in the way. */
 export const context: StepContext<PrecacheState> = {
   job,

@@ -128,7 +128,7 @@ export class SpokeHub {
 }
 
 /** What a test stores; conditions by `running` and `ended`. */
-export type UpgradeStatus = Readonly<Record<string, unknown>>;
+type UpgradeStatus = Readonly<Record<string, unknown>>;
 
 const condition = (type: string, status: string, reason: string) => ({
   type,

@@ -16,7 +16,7 @@ export type Values = Readonly<Record<string, string | number>>;
 export const OURS: Values = { attempt: 'a1' };
 
 /** One manifest of a status. */
-export interface ManifestCase {
+interface ManifestCase {
   readonly applied?: 'True' | 'False';
   readonly appliedMessage?: string;
   /** Seconds after the work was made; default 1. */

@@ -59,7 +59,7 @@ const proxyUrl = z
   .optional();
 
 /** The README's table is made of these. */
-export const options = {
+const options = {
   specDir: ['<folder>', z.string().default('/etc/config'), 'folder with ConfigMap `pre-cache-spec`', 'CONFIG_VOLUME_PATH'],
   store: ['<store>', z.enum(['cri', 'layout']).default('cri'), "`cri`: the node's runtime; `layout`: an OCI layout directory"],
   criSocket: [
@@ -127,7 +127,7 @@ export const options = {
 const Settings = schemaOf(options);
 
 /** Where a node's runtime listens, in the order they are tried. */
-export const DEFAULT_SOCKETS = ['/run/containerd/containerd.sock', '/run/crio/crio.sock'] as const;
+const DEFAULT_SOCKETS = ['/run/containerd/containerd.sock', '/run/crio/crio.sock'] as const;
 
 /** The program's settings, complete; see README.md for each. */
 export type Config = ReturnType<typeof readConfig>;

@@ -7,7 +7,7 @@ import { PullerErrorCode } from './errors.ts';
 import { listFolder, readSmallFile } from './small-file.ts';
 
 /** How this node reaches registries. */
-export interface NodeRegistries {
+interface NodeRegistries {
   readonly rules: readonly RegistryRule[];
   /** By `host[:port]`. */
   readonly hostTls: ReadonlyMap<string, HostTls>;
@@ -16,7 +16,7 @@ export interface NodeRegistries {
 }
 
 /** The settings that lead to the node's files. */
-export type NodeRegistrySettings = Pick<Config, 'registriesDir' | 'certsDirs' | 'registryCaPaths' | 'registryRules'>;
+type NodeRegistrySettings = Pick<Config, 'registriesDir' | 'certsDirs' | 'registryCaPaths' | 'registryRules'>;
 
 /**
  * Mirrors and trust of the node: its `registries.conf` with what `REGISTRY_CONFIG` says instead, its `certs.d` and the bundles of

@@ -12,7 +12,7 @@ import type { PullSpec } from './spec/spec.ts';
 import { type ExitCode, exitCodeOf, exitCodeOfPull } from './verdict.ts';
 
 /** What a run works with. */
-export interface RunDeps {
+interface RunDeps {
   readonly config: Pick<Config, 'parallelPulls' | 'retryForMs' | 'gcThresholdPercent' | 'expansion'>;
   readonly readSpec: () => Promise<PullSpec>;
   /** Opened inside the run, so that a failure has its exit code and report. */

@@ -32,7 +32,7 @@ import { reportClaims } from './registration/claims.ts';
 import { keepLease } from './registration/lease.ts';
 
 /** What an agent is made of. */
-export interface AgentOptions {
+interface AgentOptions {
   readonly hub: Client;
   readonly spoke: Client;
   /** The spoke with the rights that works have; default `spoke`. */
@@ -49,7 +49,7 @@ export interface AgentOptions {
 }
 
 /** A running agent. */
-export interface Agent {
+interface Agent {
   /** Actions and views of the hub namespace are watched. */
   isReady(): boolean;
   /** Resolves after the abort, when what was under way has ended. */

@@ -9,7 +9,7 @@ const seconds = (byDefaultMs: number) =>
     .default(byDefaultMs / 1000);
 
 /** The README's table is made of these. */
-export const options = {
+const options = {
   clusterName: [
     '<name>',
     z

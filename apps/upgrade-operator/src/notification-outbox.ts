@@ -4,7 +4,7 @@ import type { Notification, Notifier } from './ports.ts';
 import type { Told } from './steps/step.ts';
 
 /** What an outbox works with. */
-export interface OutboxDeps {
+interface OutboxDeps {
   readonly notifier: Notifier;
   readonly clock: Clock;
   /** Called when it is worth asking again: told, failed, or due once more. */

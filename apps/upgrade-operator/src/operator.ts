@@ -21,7 +21,7 @@ export interface OperatorDeps {
 }
 
 /** The operator, as far as tests take it apart. */
-export interface OperatorParts {
+interface OperatorParts {
   readonly createPorts: PortsFactory;
   /** The steps of an upgrade; default those of its type. */
   readonly steps?: typeof stepsOf;

@@ -118,7 +118,7 @@ export interface HealthChecks {
 }
 
 /** Whether what the upgrade needs from outside answers (spec/muo 8.6). */
-export interface DependencyCheck {
+interface DependencyCheck {
   /** Resolves when all do; throws naming the first that does not. */
   check(http: OperatorConfig['extDependencyAvailabilityChecks']['http'], signal: AbortSignal): Promise<void>;
 }

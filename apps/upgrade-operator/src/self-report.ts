@@ -5,7 +5,7 @@ import { type OperatorReport, type ReportedCondition, startClusterOperatorReport
 import { isWithdrawn } from '@flotilla/upgrade';
 
 /** How the operator reports itself. */
-export interface SelfReportOptions {
+interface SelfReportOptions {
   readonly client: Client;
   /** Of the ClusterOperator. */
   readonly name: string;

@@ -21,7 +21,7 @@ export const testConfig: OperatorConfig = {
 };
 
 /** One silence of the operator, as Alertmanager has it. */
-export interface MemorySilence {
+interface MemorySilence {
   readonly plane: 'control plane' | 'criticals' | 'workers' | 'unknown';
   /** Version, and how many workers are left. */
   readonly about: string;

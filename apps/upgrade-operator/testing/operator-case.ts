@@ -37,7 +37,7 @@ export interface RunningOperator {
 }
 
 /** How an operator is started. */
-export interface OperatorCaseOptions {
+interface OperatorCaseOptions {
   readonly retrySeconds?: number;
   /** Dies in this step, after what it does and before that is known. `died` is called then. */
   readonly diesIn?: { readonly step: string; readonly died: () => void };

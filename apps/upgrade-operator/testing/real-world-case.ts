@@ -51,7 +51,7 @@ interface Actors {
 }
 
 /** What a world is made of; a test takes it from `@flotilla/control-plane`, which no app imports. */
-export interface WorldParts {
+interface WorldParts {
   readonly startApiServer: () => Promise<Server>;
   readonly startAlertmanager: () => Promise<Listening>;
   readonly startPrometheus: () => Promise<Monitoring>;
@@ -65,7 +65,7 @@ export interface WorldParts {
 }
 
 /** Servers for all cases of a file, and a cluster for each. */
-export class RealWorld {
+class RealWorld {
   readonly server: Server;
   readonly client: Client;
   alertmanager: Listening;

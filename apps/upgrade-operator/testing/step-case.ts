@@ -34,7 +34,7 @@ export interface StepCase {
 }
 
 /** What a step did. */
-export interface StepRun {
+interface StepRun {
   readonly outcome: StepOutcome;
   readonly world: MemoryWorld;
   /** What it changed in the cluster, in order. */

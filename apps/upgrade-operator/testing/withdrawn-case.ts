@@ -1,6 +1,5 @@
 /** An upgrade that is held in one of its steps on a real API server, withdrawn there, and followed to its end: for tests. */
-import { refKey } from '@flotilla/api';
-import { OPERATOR_NAMESPACE, UPGRADE_CONFIG_NAME, type UpgradeType } from '@flotilla/api/managed';
+import { OPERATOR_NAMESPACE, type UpgradeType } from '@flotilla/api/managed';
 import { type Client, createLogger, createMetrics, systemClock } from '@flotilla/runtime';
 import type { StepName } from '@flotilla/upgrade';
 import type { OcmClient } from '../src/clients/ocm.ts';
@@ -34,7 +33,7 @@ export class MemoryOcm {
 }
 
 /** Where an operator stops for a while. */
-export interface Hold {
+interface Hold {
   readonly step: StepName;
   /** Before what the step does; else after it, and before anybody knows of it. */
   readonly isBefore?: boolean;
@@ -45,7 +44,7 @@ export interface Hold {
 }
 
 /** What operators of a case share. */
-export interface CaseSurroundings {
+interface CaseSurroundings {
   readonly client: Client;
   readonly world: MemoryWorld;
   readonly ocm: MemoryOcm;
@@ -146,6 +145,3 @@ export class MortalOperator {
     return { ...ports, silences: this.#mortal(ports.silences), notifier: this.#mortal(ports.notifier), events: this.#mortal(ports.events) };
   }
 }
-
-/** Key of the UpgradeConfig of every case. */
-export const WITHDRAWN_KEY = refKey({ namespace: OPERATOR_NAMESPACE, name: UPGRADE_CONFIG_NAME });

@@ -7,7 +7,7 @@ import { z } from 'zod';
 /** A field manager that wrote so long ago is gone, milliseconds. */
 const RECENT_MS = 5 * 60_000;
 /** Label of a Deployment of that name that runs this operator. */
-export const OURS = 'flotilla.io/version-operator';
+const OURS = 'flotilla.io/version-operator';
 
 const Workload = z.looseObject({
   metadata: z.looseObject({ labels: z.record(z.string(), z.string()).optional() }),

@@ -2,7 +2,7 @@ import type { PayloadFile } from '@flotilla/release';
 import { buildReleaseHead } from '@flotilla/release/testing';
 
 /** What a small release is of. */
-export interface SmallRelease {
+interface SmallRelease {
   readonly version: string;
   /** Further objects, one a file, after those of every release. */
   readonly more?: readonly object[];

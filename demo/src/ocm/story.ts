@@ -5,7 +5,7 @@ import { type OcmWorld, startOcmWorld } from '../../../tools/src/fleets/ocm/ocm-
 import { followRollout } from '../../../tools/src/fleets/rollout-progress.ts';
 
 /** What the story is told with. */
-export interface OcmStoryOptions {
+interface OcmStoryOptions {
   readonly spokes: number;
   readonly say: (line: string) => void;
   readonly signal: AbortSignal;

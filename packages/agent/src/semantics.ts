@@ -12,12 +12,12 @@ import { type ServedResource, ServerRefusal } from '@flotilla/runtime';
 export const AGENT_FIELD_MANAGER = 'work-manager-agent';
 
 /** Hub writes of one agent, both kinds together (spec/ocm 1.6). */
-export const AGENT_HUB_QPS = 5;
+const AGENT_HUB_QPS = 5;
 /** Writes to the hub at once, before the rate counts (spec/ocm 1.6). */
-export const AGENT_HUB_BURST = 10;
+const AGENT_HUB_BURST = 10;
 
 /** Seconds between two reads of a view that names no interval. */
-export const DEFAULT_VIEW_INTERVAL_SECONDS = 30;
+const DEFAULT_VIEW_INTERVAL_SECONDS = 30;
 
 const SERVER_CANNOT_FIND = 'the server could not find the requested resource';
 
@@ -67,7 +67,7 @@ export const viewCondition = (
 });
 
 /** What to do with a view now. `requeueAfterMs` undefined: wait for the next touch. */
-export interface PollDecision {
+interface PollDecision {
   readonly query: boolean;
   readonly requeueAfterMs: number | undefined;
 }

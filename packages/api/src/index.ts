@@ -3,8 +3,11 @@ export type { CrdManifest } from './crd.ts';
 export { errorMessage, FlotillaError, TerminalError, WaitingError } from './errors.ts';
 export { isJsonObject, isSameJson, mergePatched } from './json.ts';
 export { KubeObject, LabelSelector, ObjectMeta, type Ref, type Resource, refKey, refOfKey, resource, untyped } from './kubernetes.ts';
-export { type Excess, limitsOf, limitsOfSchema } from './limits.ts';
+export { limitsOf, limitsOfSchema } from './limits.ts';
 export { mergePatch } from './merge-patch.ts';
-export { type NamePattern, readNamePattern } from './name-pattern.ts';
+export { readNamePattern } from './name-pattern.ts';
 export { Annotation, FIELD_MANAGER, Label, SccRole } from './names.ts';
+
+
 export { lintStructural, type StructuralSchema, toStructural } from './structural.ts';
+

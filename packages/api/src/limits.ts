@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { type StructuralSchema, toStructural } from './structural.ts';
 
 /** A value that its schema does not accept: where, and why. */
-export interface Excess {
+interface Excess {
   readonly path: readonly (string | number)[];
   /** `has 3 entries, at most 2 are accepted`. */
   readonly message: string;

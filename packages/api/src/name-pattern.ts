@@ -1,5 +1,5 @@
 /** Whether a text matches the pattern that was read. */
-export type NamePattern = (text: string) => boolean;
+type NamePattern = (text: string) => boolean;
 
 type OneOf = (sign: string) => boolean;
 /** What matches one character, or any number of them. */

@@ -15,7 +15,7 @@ const Environment = z.object({
 });
 
 /** What this package takes from the environment, parsed once per call: it runs in tests and demos, which have no config file of their own. */
-export interface ControlPlaneEnvironment {
+interface ControlPlaneEnvironment {
   /** Folder with ready-made programs (`KUBEBUILDER_ASSETS`). */
   readonly assetsDir?: string;
   /** Folder that keeps built tools between runs: `FLOTILLA_CACHE`, else `$XDG_CACHE_HOME/flotilla`, else `~/.cache/flotilla`. */

@@ -4,7 +4,7 @@
 export const MAX_REDIRECTS = 5;
 
 /** An answer that may be a redirect. */
-export interface RedirectQuestion {
+interface RedirectQuestion {
   readonly method: string;
   /** Where the answer came from. */
   readonly url: URL;
@@ -17,7 +17,7 @@ export interface RedirectQuestion {
 }
 
 /** The verdict on the answer. */
-export type Redirect =
+type Redirect =
   /** It is the answer. */
   | { readonly kind: 'answer' }
   /** Credentials that were dropped once are never sent again, also when a later redirect leads back. */

@@ -9,10 +9,10 @@ import { join } from 'node:path';
 import { MAX_REDIRECTS } from '../src/redirects.ts';
 
 /** Fetches a URL with one client, and resolves to the text of the answer; rejects when there is none. */
-export type FetchByClient = (url: URL, how: { readonly ca: string; readonly authorization: string }) => Promise<string>;
+type FetchByClient = (url: URL, how: { readonly ca: string; readonly authorization: string }) => Promise<string>;
 
 /** The end of a case, and every request of the client in order; `+` marks one with the credential. */
-export interface RedirectOutcome {
+interface RedirectOutcome {
   readonly end: 'there' | 'refused';
   readonly asked: readonly string[];
 }
@@ -29,7 +29,7 @@ const STARTS = {
   'goes round without end': '/loop',
 } as const;
 /** Names of the cases. */
-export type RedirectCase = keyof typeof STARTS;
+type RedirectCase = keyof typeof STARTS;
 
 /**
  * The outcome that every client has to have.

@@ -1,5 +1,5 @@
 /** How items are gone through. */
-export interface ConcurrencyOptions {
+interface ConcurrencyOptions {
   /** After an error no further item is begun; default false: all are. */
   readonly stopAtFailure?: boolean;
 }

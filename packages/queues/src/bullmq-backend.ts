@@ -17,7 +17,7 @@ const MAX_PRIORITY = 2 ** 21;
 const MAX_STALLS = 2;
 
 /** A queue's, and how it is on its server. */
-export interface BullmqOptions extends BackendOptions {
+interface BullmqOptions extends BackendOptions {
   /** Fails at once when the server is away. */
   readonly producers: Redis;
   /** Waits for the server to come back. */

@@ -1,3 +1,2 @@
-export { StoreUnavailableError } from './errors.ts';
-export type { Log, QueueStore } from './queue-store.ts';
+export type { QueueStore } from './queue-store.ts';
 export { openStore, type StoreOptions } from './store.ts';

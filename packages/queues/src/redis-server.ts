@@ -15,7 +15,7 @@ const START_MS = 10_000;
 const STOP_MS = 3_000;
 
 /** A Redis or Valkey this process started. */
-export interface RedisServer {
+interface RedisServer {
   readonly program: string;
   /** Unix socket it listens on; there is no TCP port. */
   readonly socket: string;

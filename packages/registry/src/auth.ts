@@ -7,7 +7,7 @@ import { RegistryError, RegistryErrorCode, tooLargeError } from './errors.ts';
 import type { Answer, Call, Transport } from './transport.ts';
 
 /** What a registry asks for in `WWW-Authenticate`. */
-export interface Challenge {
+interface Challenge {
   scheme: 'basic' | 'bearer';
   parameters: Record<string, string>;
 }
@@ -23,7 +23,7 @@ const MAX_TOKEN_BYTES = 256 * 1024;
 const DEFAULT_TOKEN_SECONDS = 60;
 
 /** Parses one `WWW-Authenticate` header; undefined when it names no scheme we speak. */
-export function parseChallenge(header: string | undefined): Challenge | undefined {
+function parseChallenge(header: string | undefined): Challenge | undefined {
   const scheme = /^\s*(basic|bearer)\b/i.exec(header ?? '')?.[1]?.toLowerCase();
   if (header === undefined || (scheme !== 'basic' && scheme !== 'bearer')) return undefined;
   const parameters: Record<string, string> = {};

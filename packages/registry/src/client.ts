@@ -39,14 +39,14 @@ export interface RegistryClientOptions {
 }
 
 /** A manifest or index as served. */
-export interface FetchedManifest {
+interface FetchedManifest {
   digest: string;
   mediaType: string;
   bytes: Buffer;
 }
 
 /** One request below `/v2/<repository>/`. */
-export interface RepositoryCall {
+interface RepositoryCall {
   method: Call['method'];
   path: string;
   headers?: Record<string, string>;

@@ -17,7 +17,7 @@ export interface DownloadProgress {
 }
 
 /** Outcome for one image. */
-export interface DownloadResult {
+interface DownloadResult {
   reference: ImageReference;
   status: 'present' | 'downloaded' | 'failed';
   /** Digest of the platform's manifest, once known. */
@@ -27,7 +27,7 @@ export interface DownloadResult {
 }
 
 /** What downloadImages needs. */
-export interface DownloadOptions {
+interface DownloadOptions {
   client: RegistryClient;
   layout: OciLayout;
   images: readonly ImageReference[];

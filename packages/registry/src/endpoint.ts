@@ -4,7 +4,7 @@ import { formatImageReference, type ImageReference } from './image-reference.ts'
 export type Scheme = 'https' | 'http' | 'either';
 
 /** Where else the images below a prefix are. */
-export interface MirrorLocation {
+interface MirrorLocation {
   /** `host[:port][/path]`; what follows the prefix is appended. */
   location: string;
   scheme?: Scheme;

@@ -7,7 +7,7 @@ import { isDigest } from './image-reference.ts';
 import { normalizeEntryPath } from './layer-tree.ts';
 
 /** Where files of images are kept, and how many. */
-export interface FileCacheOptions {
+interface FileCacheOptions {
   /** A folder of its own for each choice of files; made when it is not there. */
   readonly folder: string;
   /** Images whose files are kept: the pinned ones and those used last; default 4. */

@@ -1,25 +1,25 @@
-export type { BlobContent, BlobStore } from './blob-store.ts';
+export type { BlobStore } from './blob-store.ts';
 export { MemoryBlobs } from './blob-store.ts';
-export type { FetchedManifest, RegistryClientOptions } from './client.ts';
 export { RegistryClient } from './client.ts';
+
+
 export type { Credential } from './credentials.ts';
+
+
 export { DockerConfig, findCredential, parseDockerConfig } from './credentials.ts';
-export type { DownloadOptions, DownloadProgress, DownloadResult } from './download.ts';
 export { downloadImages } from './download.ts';
-export type { MirrorLocation, RegistryRule, Scheme } from './endpoint.ts';
-export type { RegistryErrorDetails } from './errors.ts';
+export type { RegistryRule } from './endpoint.ts';
 export { isDenied, isTransient, RegistryError, RegistryErrorCode } from './errors.ts';
-export type { FileCacheOptions } from './file-cache.ts';
 export { FileCache } from './file-cache.ts';
-export type { ImageReference } from './image-reference.ts';
-export { formatImageReference, isDigest, parseImageReference, pinImageReference } from './image-reference.ts';
-export type { ReadLayerFilesOptions } from './layer-files.ts';
+export { formatImageReference, parseImageReference } from './image-reference.ts';
 export { readLayerFiles } from './layer-files.ts';
-export type { FetchBlobOptions } from './layout.ts';
 export { OciLayout } from './layout.ts';
-export { currentPlatform, Descriptor, ImageConfig, ImageIndex, ImageManifest, MediaType, Platform } from './manifest.ts';
+export { currentPlatform, Descriptor, Platform } from './manifest.ts';
 export type { RegistriesFile } from './registries-conf.ts';
 export { parseRegistriesConf } from './registries-conf.ts';
-export type { ResolvedImage, ResolveOptions } from './resolve.ts';
+export type { ResolvedImage } from './resolve.ts';
 export { resolveImage } from './resolve.ts';
+
+
 export type { HostTls, Timeouts } from './transport.ts';
+

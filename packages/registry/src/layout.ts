@@ -11,12 +11,12 @@ import { type ImageReference, isDigest } from './image-reference.ts';
 import { type Descriptor, ImageIndex, MediaType, parseDocument } from './manifest.ts';
 
 /** Annotation of `index.json` entries that holds the image's name (OCI image-layout). */
-export const REF_NAME = 'org.opencontainers.image.ref.name';
+const REF_NAME = 'org.opencontainers.image.ref.name';
 /** The same for containerd's importer, which takes full names from here. */
-export const CONTAINERD_NAME = 'io.containerd.image.name';
+const CONTAINERD_NAME = 'io.containerd.image.name';
 
 /** Options of fetchBlob. */
-export interface FetchBlobOptions {
+interface FetchBlobOptions {
   signal?: AbortSignal;
   /** Called with the bytes of this blob now on disk: those found first, then as they come, 0 when a bad file is dropped. */
   onBytes?: (onDisk: number) => void;

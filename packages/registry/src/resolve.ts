@@ -32,7 +32,7 @@ export interface ResolvedImage {
 }
 
 /** Options of resolveImage. */
-export interface ResolveOptions {
+interface ResolveOptions {
   /** Default: linux on the processor of this process. */
   platform?: Platform;
   signal?: AbortSignal;

@@ -51,7 +51,7 @@ export interface HostTls {
 }
 
 /** How servers are reached and trusted. */
-export interface TransportOptions {
+interface TransportOptions {
   /** PEM certificates trusted besides the system's. */
   ca?: string | undefined;
   /** By `host[:port]`. */

@@ -5,7 +5,7 @@ import type { Descriptor } from '../src/manifest.ts';
 import { listImageParts } from './image-graph.ts';
 
 /** Answers a request and returns true, or leaves it to the honest part. */
-export type Handler = (request: IncomingMessage, response: ServerResponse, path: string) => boolean | Promise<boolean>;
+type Handler = (request: IncomingMessage, response: ServerResponse, path: string) => boolean | Promise<boolean>;
 
 /** An in-process registry for unit tests that serves what it is given and misbehaves as told. */
 export interface HostileRegistry extends AsyncDisposable {

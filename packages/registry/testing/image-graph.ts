@@ -2,7 +2,7 @@ import type { BlobStore } from '../src/blob-store.ts';
 import { type Descriptor, ImageIndex, ImageManifest, isIndexType, MAX_MANIFEST_BYTES, parseDocument } from '../src/manifest.ts';
 
 /** What an image consists of in a store: manifests children first, and every blob once. */
-export interface ImageParts {
+interface ImageParts {
   manifests: Descriptor[];
   blobs: Descriptor[];
 }

@@ -16,10 +16,10 @@ export interface LayerFile {
 }
 
 /** How a layer is packed. */
-export type Compression = 'gzip' | 'zstd' | 'none';
+type Compression = 'gzip' | 'zstd' | 'none';
 
 /** A layer to write: files, or a tar stream that is taken as it is. */
-export interface LayerInput {
+interface LayerInput {
   content: { files: readonly LayerFile[] } | { tar: AsyncIterable<Buffer> };
   compression: Compression;
   /** Compression level of the method; default gzip 6, zstd 3. */
@@ -27,7 +27,7 @@ export interface LayerInput {
 }
 
 /** An image to write. */
-export interface ImageInput {
+interface ImageInput {
   /** The `config` part (Entrypoint, Env, User, Labels …). */
   config?: ImageConfig['config'];
   layers: readonly (LayerInput | WrittenLayer)[];

@@ -8,7 +8,7 @@ import { type Descriptor, MAX_MANIFEST_BYTES } from '../src/manifest.ts';
 import { listImageParts } from './image-graph.ts';
 
 /** What to push and where. */
-export interface PushOptions {
+interface PushOptions {
   client: RegistryClient;
   /** Holds the image's blobs: an OciLayout or MemoryBlobs. */
   store: BlobStore;
@@ -24,7 +24,7 @@ export interface PushOptions {
 }
 
 /** What a push did. */
-export interface PushResult {
+interface PushResult {
   digest: string;
   /** Blobs sent. */
   uploaded: number;

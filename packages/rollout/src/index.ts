@@ -8,7 +8,7 @@ export { areEditsApplied } from './clusters/cluster-edits.ts';
 export { decidingLabels, judgeTenancy, notBound, type Tenancy } from './clusters/tenancy.ts';
 export { eventsBetween } from './events/events-between.ts';
 export type { ValidationFacts } from './events/events-validation.ts';
-export { type BlockingRef, blockingRefs, judgeBlocking } from './gates/blocking.ts';
+export { blockingRefs, judgeBlocking } from './gates/blocking.ts';
 export { batchGatesOf, type GateInput, judgeGates, type Refusal, remainingClusters } from './gates/gates.ts';
 export { PlacementPatience } from './placements/placement-problems.ts';
 export { PLACEMENT_APP, placementNames, planPlacements, upgradeIndexOf, upgradeIndexValue } from './placements/placements.ts';

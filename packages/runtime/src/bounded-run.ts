@@ -2,7 +2,7 @@ import { FlotillaError } from '@flotilla/api';
 import type { Clock } from '@flotilla/pace';
 
 /** What bounds a run. */
-export interface RunBounds {
+interface RunBounds {
   readonly key: string;
   /** A run that takes longer is aborted and fails, in milliseconds. */
   readonly timeoutMs: number;

@@ -13,7 +13,7 @@ export interface InvalidObject {
 }
 
 /** Options of a call that reads many objects. */
-export interface ManyOptions {
+interface ManyOptions {
   /** Called for each object that its schema refuses; the object is skipped. Default: logged once per object and version. */
   readonly onInvalid?: (invalid: InvalidObject) => void;
 }

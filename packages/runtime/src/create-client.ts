@@ -9,7 +9,7 @@ import { invalidKey, RestClient } from './rest-client.ts';
 import type { Call } from './transport.ts';
 
 /** Where the server is, and how it is called. */
-export interface ClientOptions extends KubeconfigSource {
+interface ClientOptions extends KubeconfigSource {
   /** Default `flotilla`. */
   readonly userAgent?: string;
   readonly logger?: Logger;

@@ -17,7 +17,7 @@ export interface ServedResource {
 }
 
 /** One try to find a kind. Without `group` any group matches, in the server's order; without `version` the preferred one. */
-export interface ResourceLookup {
+interface ResourceLookup {
   /** `resource` matches plural or singular without regard to case, `kind` the exact kind. */
   readonly by: 'resource' | 'kind';
   readonly name: string;
@@ -26,7 +26,7 @@ export interface ResourceLookup {
 }
 
 /** How a spelling is looked up, in order (spec/ocm 1.9). */
-export interface ResourceSpelling {
+interface ResourceSpelling {
   readonly lookups: readonly ResourceLookup[];
   /** After this many lookups missed, the cached discovery is dropped: the price of `{resource}.{dotted group}`. */
   readonly resetAfter: number | undefined;
@@ -88,7 +88,7 @@ const GroupList = z.object({
 });
 
 /** Which kinds the spoke serves; asked when first needed and kept until something is not found (spec/ocm 1.9). */
-export interface Discovery {
+interface Discovery {
   findKind(apiVersion: string, kind: string): Promise<ServedResource | undefined>;
   findResource(spelling: string): Promise<ServedResource | undefined>;
 }

@@ -32,7 +32,7 @@ const codeOfStatus: Readonly<Record<number, string>> = {
 };
 
 /** What a server said, or why it said nothing. */
-export interface ApiErrorDetails {
+interface ApiErrorDetails {
   /** HTTP status, or 0 when no usable answer came. */
   readonly status: number;
   /** `reason` of the server's Status, such as `AlreadyExists`; empty when it gave none. */

@@ -30,7 +30,7 @@ export interface EventToRecord {
 }
 
 /** Who reports, when, and under which name. */
-export interface EventOrigin {
+interface EventOrigin {
   readonly controller: string;
   readonly instance: string;
   /** Microseconds since the epoch. */

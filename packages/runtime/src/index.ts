@@ -1,50 +1,29 @@
 export { type BackOff, backOffMs, type Clock, pause, systemClock } from '@flotilla/pace';
 export { type ApplyFields, createObjectAccess, type ObjectAccess } from './any-kind.ts';
-export type {
-  ApplyOptions,
-  CallOptions,
-  Client,
-  DeleteOptions,
-  InvalidObject,
-  ListOptions,
-  ManyOptions,
-  PatchOptions,
-  WatchEvent,
-  WatchOptions,
-} from './client.ts';
-export { type ClientOptions, createClient } from './create-client.ts';
+export type { Client, PatchOptions, WatchEvent, WatchOptions } from './client.ts';
+export { createClient } from './create-client.ts';
 export {
-  createDiscovery,
-  type Discovery,
   groupVersion,
   matchesLookup,
   noMatchesForKind,
   parseResourceSpelling,
   qualifiedName,
-  type ResourceLookup,
-  type ResourceSpelling,
   readServedResources,
   type ServedResource,
   ServerRefusal,
 } from './discovery.ts';
-export {
-  ApiError,
-  type ApiErrorDetails,
-  isAlreadyExists,
-  isConflict,
-  isExpired,
-  isForbidden,
-  isNotFound,
-  isTooLarge,
-  RuntimeErrorCode,
-} from './errors.ts';
-export { createEventRecorder, type EventRecorder, type EventRecorderOptions } from './event-recorder.ts';
+export { ApiError, isAlreadyExists, isConflict, isForbidden, isNotFound, isTooLarge, RuntimeErrorCode } from './errors.ts';
+export { createEventRecorder, type EventRecorder } from './event-recorder.ts';
 export type { EventSubject, EventToRecord } from './event-recorder-object.ts';
+
+
 export { type KubeconfigSource, readServerAddress, type ServerAddress } from './kubeconfig.ts';
 export { type LeaseOptions, runWithLease } from './leader-election.ts';
 export { createLogger, type Logger, type LoggerOptions, REDACT_PATHS } from './logger.ts';
 export { createMetrics, type Metrics, type MetricsOptions } from './metrics.ts';
 export type { Change, Index } from './object-store.ts';
+
+
 export {
   checkOptions,
   describeOptions,
@@ -55,9 +34,8 @@ export {
   readOptions,
   schemaOf,
 } from './options.ts';
-export { type Listen, type Probes, serveProbes } from './probes.ts';
-export { embedProgram, type Host, type Program, type ProgramConfig, type ProgramOptions, runProgram } from './program.ts';
-export type { ProtectedMetrics } from './protected-metrics.ts';
+export { serveProbes } from './probes.ts';
+export { embedProgram, type Program, type ProgramOptions, runProgram } from './program.ts';
 export type { BackendOptions, OpenBackend, QueueBackend } from './queue-backend.ts';
 export {
   type ReconcileContext,
@@ -69,7 +47,11 @@ export {
 } from './reconciler.ts';
 export { patchStatus, replaceStatus } from './status.ts';
 export { requestToken } from './token-request.ts';
+
+
 export { eventSubject, logOnly, troubleEvents } from './trouble-event.ts';
 export { WatchCache, type WatchCacheOptions, type WatchSurroundings } from './watch-cache.ts';
 export { type Channel, createChannel, type Enqueue, type Watch, type WatchRule, watch } from './watches.ts';
+
+
 export type { EnqueueOptions } from './work-queue.ts';

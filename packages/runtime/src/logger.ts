@@ -31,7 +31,7 @@ export const SECRET_KEYS = [
 ] as const;
 
 /** `*.token` does not match a top-level `token`, so every depth is listed; deeper than three levels nothing of ours is logged. */
-export const REDACT_PATHS: readonly string[] = SECRET_KEYS.flatMap((key) => {
+const REDACT_PATHS: readonly string[] = SECRET_KEYS.flatMap((key) => {
   const last = /^[A-Za-z]+$/.test(key) ? key : `["${key}"]`;
   const join = (prefix: string): string => (last.startsWith('[') ? `${prefix}${last}` : prefix ? `${prefix}.${last}` : last);
   return ['', '*', '*.*', '*.*.*'].map(join);

@@ -20,7 +20,7 @@ export interface Metrics {
 }
 
 /** What a registry begins with. */
-export interface MetricsOptions {
+interface MetricsOptions {
   /** Adds Node's own (event loop, heap, CPU, RSS). Default true. */
   readonly process?: boolean;
 }

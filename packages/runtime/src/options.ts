@@ -10,7 +10,7 @@ import { z } from 'zod';
  * One setting: what its flag takes (`<file>`, `[on]` for a switch), what it must be, with its default, what it means (in Markdown), and its
  * variable where that is not the flag in capitals. `--help` and the README's table are made of these.
  */
-export type OptionRow = readonly [takes: string, schema: z.ZodType, meaning: string, variable?: string];
+type OptionRow = readonly [takes: string, schema: z.ZodType, meaning: string, variable?: string];
 
 /** Settings by the names that the program gives them: `redisUrl` is `--redis-url` and `REDIS_URL`. */
 export type OptionRows = Readonly<Record<string, OptionRow>>;
@@ -33,7 +33,7 @@ function defaultOf(schema: unknown): string {
 }
 
 /** Where settings come from, and what they must be. */
-export interface OptionSource<S extends z.ZodType> {
+interface OptionSource<S extends z.ZodType> {
   readonly program: string;
   readonly description: string;
   readonly rows: OptionRows;

@@ -15,7 +15,7 @@ export interface Listen {
 }
 
 /** What is served. */
-export interface Served {
+interface Served {
   /** Why the program is not ready; undefined when it is. */
   readonly notReady: () => string | undefined;
   readonly registry: Registry;

@@ -9,7 +9,7 @@ import { createMetrics, type Metrics } from './metrics.ts';
 import { type Listen, serveProbes } from './probes.ts';
 
 /** What every program's configuration says. */
-export interface ProgramConfig {
+interface ProgramConfig {
   readonly logLevel: NonNullable<LoggerOptions['level']>;
 }
 
@@ -75,7 +75,7 @@ export async function runProgram<C extends ProgramConfig>(options: ProgramOption
 }
 
 /** Who runs a program as a library. */
-export interface Host {
+interface Host {
   /** Stops the program when it aborts. */
   readonly signal: AbortSignal;
   /** Gets its log; default: stdout. */

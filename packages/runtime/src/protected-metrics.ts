@@ -15,7 +15,7 @@ export interface ProtectedMetrics {
 }
 
 /** Why a request is turned away. */
-export interface Refusal {
+interface Refusal {
   readonly code: 401 | 403 | 500;
   readonly text: string;
 }

@@ -30,7 +30,7 @@ const Page = z.looseObject({
 });
 
 /** What a client calls with. */
-export interface RestClientOptions extends TransportOptions {
+interface RestClientOptions extends TransportOptions {
   readonly connection: Connection;
   readonly onInvalid: (invalid: InvalidObject) => void;
   /** Milliseconds without an event or a bookmark after which a watch ends; default 150 000. */

@@ -5,7 +5,7 @@ import type { Change } from './object-store.ts';
 import type { WatchCache } from './watch-cache.ts';
 
 /** Has a key reconciled, at once or in so many milliseconds; the earliest of several wins. */
-export type Enqueue = (key: string, afterMs?: number) => void;
+type Enqueue = (key: string, afterMs?: number) => void;
 
 /** A source of keys: a cache whose changes concern some (`watch`), or anything else (`createChannel`). */
 export interface Watch {
@@ -18,7 +18,7 @@ export interface Watch {
 }
 
 /** What of a kind's changes concerns whom. */
-export interface WatchRule<T extends KubeObject> {
+interface WatchRule<T extends KubeObject> {
   /** Whether a change matters at all; default every one. An object that was there before counts as one without `previous`. */
   readonly select?: (change: Change<T>) => boolean;
   /** The keys it concerns, or the objects whose keys they are (as an index finds them); default the object's own. */

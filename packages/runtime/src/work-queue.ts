@@ -52,7 +52,7 @@ export interface QueueSize {
 }
 
 /** Runs one key. The queue swallows what it throws, so catch it before. */
-export type KeyHandler = (key: string, signal: AbortSignal) => Promise<void>;
+type KeyHandler = (key: string, signal: AbortSignal) => Promise<void>;
 
 interface Waiting {
   priority: number;

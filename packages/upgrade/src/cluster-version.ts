@@ -55,7 +55,7 @@ export function precedingVersion({ status }: ClusterVersion, version: string): s
 }
 
 /** Where an update is offered, and its release image. */
-export type OfferedUpdate = { readonly kind: 'available' | 'conditional'; readonly image: string };
+type OfferedUpdate = { readonly kind: 'available' | 'conditional'; readonly image: string };
 
 /** How the cluster version operator offers a version; a conditional offer wins (spec/muo 5.4). */
 export function offeredUpdate({ status }: ClusterVersion, version: string): OfferedUpdate | undefined {

@@ -23,7 +23,7 @@ export const conditionOf = ({ conditions }: UpgradeHistory, type: string): StepC
 export const isTrue = (entry: UpgradeHistory, type: string): boolean => conditionOf(entry, type)?.status === 'True';
 
 /** What is said of a condition; its times follow from what was said before. */
-export type ConditionSaid = Pick<StepCondition, 'type' | 'status' | 'reason' | 'message' | 'waitingFor'> & {
+type ConditionSaid = Pick<StepCondition, 'type' | 'status' | 'reason' | 'message' | 'waitingFor'> & {
   /** When it was begun; default: as before, or now. */
   readonly startTime?: string;
 };

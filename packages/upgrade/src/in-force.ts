@@ -11,7 +11,7 @@ export type UpgradeBeginning = NonNullable<UpgradeHistory['begunWith']>;
 export const beginningOf = ({ type, upgradeAt, desired }: UpgradeConfigSpec): UpgradeBeginning => ({ type, upgradeAt, desired });
 
 /** The upgrade that is carried out, or waited for. */
-export interface UpgradeInForce {
+interface UpgradeInForce {
   /** With the spec that counts for it. */
   readonly upgradeConfig: UpgradeConfig;
   /** Undefined as long as nobody has looked at it. */

@@ -3,7 +3,7 @@ import type { MachineConfigPool } from '@flotilla/api/machine';
 import type { UpgradeHistory } from '@flotilla/api/managed';
 
 /** All pools of workers together. */
-export interface WorkerPools {
+interface WorkerPools {
   readonly machines: number;
   readonly updated: number;
   /** Machines that have not got there. */
@@ -15,7 +15,7 @@ export interface WorkerPools {
 }
 
 /** Every pool counts but that of the control plane, which the cluster version operator waits for, and paused ones, which change nothing. */
-export const isWorkerPool = ({ metadata, spec }: MachineConfigPool): boolean => metadata.name !== 'master' && spec?.paused !== true;
+const isWorkerPool = ({ metadata, spec }: MachineConfigPool): boolean => metadata.name !== 'master' && spec?.paused !== true;
 
 /** @param before rendered configuration of each pool before the upgrade */
 export function workerPools(pools: readonly MachineConfigPool[], before: UpgradeHistory['poolConfigurations'] = {}): WorkerPools {

@@ -5,7 +5,7 @@ import { upgradeInForce } from './in-force.ts';
 import { type StepName, stepConditions, upgraders } from './steps.ts';
 
 /** A step as it is told of. */
-export interface ReportedStep {
+interface ReportedStep {
   readonly step: StepName;
   /** Done, waiting for something, failing and tried again, or not begun. */
   readonly state: 'done' | 'waiting' | 'failing' | 'left';

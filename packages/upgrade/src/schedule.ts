@@ -1,7 +1,7 @@
 /** When an upgrade begins (spec/muo 4.1). */
 
 /** What an `upgradeAt` comes to at a moment. */
-export interface Schedule {
+interface Schedule {
   readonly isReady: boolean;
   /** It begins later than its window allows. It begins all the same: what the window ends is an upgrade that has changed nothing by then. */
   readonly isBreached: boolean;

@@ -8,7 +8,7 @@ const WORKERS = 'worker';
 
 const labelOf = ({ metadata }: KubeObject, label: string): string | undefined => metadata.labels?.[label];
 /** A MachineSet or Machine that was made for an upgrade. */
-export const isSurge = (object: KubeObject): boolean => labelOf(object, MachineLabel.upgrade) === 'true';
+const isSurge = (object: KubeObject): boolean => labelOf(object, MachineLabel.upgrade) === 'true';
 
 /** There is a set of workers to copy. */
 export const hasWorkerSet = (sets: readonly MachineSet[]): boolean =>
@@ -51,7 +51,7 @@ export interface ObservedMachines {
 }
 
 /** How far the extra workers are. */
-export type Surge =
+type Surge =
   | { readonly kind: 'none-to-copy' }
   /** A set has the name of a copy, and was not made for an upgrade. */
   | { readonly kind: 'name-taken'; readonly name: string }
@@ -95,7 +95,7 @@ function lackOf(set: MachineSet, { machines, nodes }: ObservedMachines): string 
 }
 
 /** What is left of the extra workers. */
-export interface SurgeRemains {
+interface SurgeRemains {
   /** Sets that are still to be deleted. */
   readonly sets: readonly MachineSet[];
   /** Nodes of machines that run or go. */

@@ -1,7 +1,7 @@
 import { FlotillaError } from '@flotilla/api';
 
 /** A version by semver.org, without a leading `v`. */
-export interface Version {
+interface Version {
   readonly major: number;
   readonly minor: number;
   readonly patch: number;

@@ -8,10 +8,10 @@ import { readPayloadFolder } from '@flotilla/release/folder';
 import { type Client, isAlreadyExists } from '@flotilla/runtime';
 
 /** Profile of the clusters that payloads are tried on. */
-export const PROFILE = 'self-managed-high-availability';
+const PROFILE = 'self-managed-high-availability';
 
 /** What an installer has created before an operator starts. */
-export interface Bootstrap {
+interface Bootstrap {
   /** Folders of payloads: the first is installed, gates are listed for all. */
   readonly folders: readonly string[];
 }

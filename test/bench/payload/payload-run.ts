@@ -15,7 +15,7 @@ import { readProcess, round } from '../statistics.ts';
 import { bootstrap } from './bootstrap.ts';
 
 /** One installation, one steady pass and one update to measure. */
-export interface PayloadRun {
+interface PayloadRun {
   /** Folder with the payloads `real` and `next`, each with its operators.json. */
   readonly dir: string;
   /** Operators report the new version before the operator gets to them. */

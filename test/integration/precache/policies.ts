@@ -6,7 +6,7 @@ import { type Client, isAlreadyExists } from '@flotilla/runtime';
 type Template = Readonly<Record<string, unknown>>;
 
 /** What differs between a root policy and its copies is given here. */
-export interface PolicyOptions {
+interface PolicyOptions {
   readonly namespace?: string;
   /** Objects the policy wants, or whatever else stands for its `object-templates`. */
   readonly objects: unknown;

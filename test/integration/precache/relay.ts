@@ -1,7 +1,7 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 /** A TCP relay whose connections can be cut. */
-export interface Relay extends AsyncDisposable {
+interface Relay extends AsyncDisposable {
   readonly port: number;
   /** Breaks every connection, in the middle of whatever it carries; returns how many there were. */
   cut(): number;

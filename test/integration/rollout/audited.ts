@@ -36,7 +36,7 @@ export const auditWrites = (auditLogPath: string) => ({
 });
 
 /** What an upgrade did to its clusters. Times are revisions of the store: one order for all objects, whoever wrote them. */
-export interface AuditedRollout {
+interface AuditedRollout {
   /** By `step cluster`: every time a work was created there, or the cluster came into the policy's Placement. */
   readonly begun: ReadonlyMap<string, readonly number[]>;
   /** By cluster: the first time the last step was reported done. */

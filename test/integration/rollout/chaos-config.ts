@@ -8,7 +8,7 @@ const Environment = z.object({
 });
 
 /** How much chaos is wanted. */
-export interface ChaosConfig {
+interface ChaosConfig {
   readonly moments: number;
   /** Upgraded in five batches. */
   readonly spokes: number;

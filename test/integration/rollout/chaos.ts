@@ -6,7 +6,7 @@ import type { RolloutWorld } from './world.ts';
 
 /** What can happen to a hub, whatever it is doing. */
 const STRIKES = ['kill', 'leader change', 'worker kill', 'empty queue', 'API server restart', 'expired watches'] as const;
-export type Strike = (typeof STRIKES)[number];
+type Strike = (typeof STRIKES)[number];
 
 /** As many strikes as are wanted, each kind as often as the others, in an order that the seed decides. */
 export function drawStrikes(count: number, random: () => number): Strike[] {

@@ -4,7 +4,7 @@ import type { ClusterGroupUpgrade, ClusterGroupUpgradeStatus } from '@flotilla/a
 import { selectorValues } from './policies.ts';
 
 /** The status of an upgrade as a watch saw it. */
-export interface Sight {
+interface Sight {
   readonly atMs: number;
   readonly status: ClusterGroupUpgradeStatus;
 }

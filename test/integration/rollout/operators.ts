@@ -9,13 +9,13 @@ export const GROUP = 'operators.coreos.com/v1alpha1';
 export const NAMESPACE = 'operators';
 
 /** Where operators are played. */
-export interface OperatorWorld {
+interface OperatorWorld {
   readonly spokes: SimulatedSpokes;
   readonly propagator: PolicyPropagator;
 }
 
 /** An upgrade that a policy asks for. */
-export interface OperatorUpgrade {
+interface OperatorUpgrade {
   readonly cluster: string;
   /** `namespace/name` */
   readonly policy: string;

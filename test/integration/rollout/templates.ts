@@ -9,7 +9,7 @@ const READY_REPLICAS = '2';
 export const readyReplicas = (value: string): string => JSON.stringify([{ manifestIndex: 0, name: 'ReadyReplicas', value }]);
 
 /** What a template is made of. */
-export interface TemplateOptions {
+interface TemplateOptions {
   /** Annotation of expected values. */
   readonly expected?: string | undefined;
   /** Default: a Deployment of the template's name. */

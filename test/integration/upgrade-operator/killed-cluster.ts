@@ -44,7 +44,7 @@ export type Write = Pick<AuditEntry, 'verb'> & { readonly resource: string; read
 const Stored = z.looseObject({ metadata: z.looseObject({ resourceVersion: z.string().default('') }).prefault({}) });
 
 /** A service that answers every request with the same, and says when it was asked; it may keep whoever asks waiting. */
-export interface WaitingService extends AsyncDisposable {
+interface WaitingService extends AsyncDisposable {
   readonly url: string;
   /** Requests so far. */
   asked: number;

@@ -7,7 +7,7 @@ const Environment = z.object({
 });
 
 /** How much chaos is wanted in updates of a cluster. */
-export interface PayloadChaosConfig {
+interface PayloadChaosConfig {
   /** Moments at which the operator is killed. */
   readonly kills: number;
   /** Moments at which the API server is cut off. */

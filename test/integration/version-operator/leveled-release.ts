@@ -6,7 +6,7 @@ type Json = Readonly<Record<string, unknown>>;
 type Named = Json & { readonly metadata: Json & { readonly name: string; readonly namespace?: string } };
 
 /** An object of a release, as the audit log names it. */
-export interface ReleasedObject {
+interface ReleasedObject {
   /** `resource namespace/name`, without the namespace where it has none. */
   readonly id: string;
   /** Another release says something else of it. */

@@ -6,7 +6,7 @@ import { readWorkloads, type WorkloadState } from './workloads.ts';
 const EVERY_MS = 200;
 
 /** One look: when it was answered (milliseconds of a monotonic clock), and what it saw. */
-export interface Sample {
+interface Sample {
   readonly at: number;
   readonly isAvailable: boolean;
 }

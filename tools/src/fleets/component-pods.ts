@@ -15,7 +15,7 @@ type ObservedPod = z.output<typeof PodSchema>;
 const ObservedPod = resource('v1', 'Pod', 'pods', true, PodSchema);
 
 /** Limits of a start. */
-export interface StartOptions {
+interface StartOptions {
   readonly withinMs: number;
   readonly signal: AbortSignal;
 }

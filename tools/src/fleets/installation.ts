@@ -13,7 +13,7 @@ export const NAMESPACE = 'flotilla';
 const START_SECONDS = 150;
 
 /** What a fleet is installed with. */
-export interface Installation {
+interface Installation {
   readonly fleet: Fleet;
   readonly images: ProgramImages;
   readonly signal: AbortSignal;

@@ -9,7 +9,7 @@ import { pushImages } from '../images/push-images.ts';
 export type ProgramImages = Readonly<Record<AppName, string>>;
 
 /** Where program images are pushed. */
-export interface ProgramImagesOptions {
+interface ProgramImagesOptions {
   readonly client: RegistryClient;
   /** `host:port` */
   readonly pushHost: string;

@@ -4,7 +4,7 @@ import type { Client } from '@flotilla/runtime';
 import { followUpgrade } from './follow-upgrade.ts';
 
 /** How a rollout is followed. */
-export interface FollowRolloutOptions {
+interface FollowRolloutOptions {
   /** Called once with each thing that the status says, in the order in which it comes. */
   readonly onNews?: (news: string) => void;
   /** Milliseconds until it is given up. */

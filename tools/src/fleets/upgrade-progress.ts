@@ -18,7 +18,7 @@ export interface SpokeProgress {
 }
 
 /** How pre-caching is followed. */
-export interface FollowOptions {
+interface FollowOptions {
   /** Names of the spokes that are to end. */
   readonly spokes: readonly string[];
   /** Called after every change of the status. */

@@ -11,7 +11,7 @@ import { type AppImage, EXTERNALS } from './apps.ts';
 const BANNER = "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);";
 
 /** A program, bundled. */
-export interface AppBundle {
+interface AppBundle {
   readonly files: readonly LayerFile[];
   /** Folders of the npm packages whose code is in it, from the repository's root, sorted. */
   readonly packageFolders: readonly string[];

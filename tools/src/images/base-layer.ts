@@ -21,7 +21,7 @@ export interface BaseLayer extends DebianLayer {
 }
 
 /** What the base layer is made from. */
-export interface BaseOptions extends Omit<DebianOptions, 'set'> {
+interface BaseOptions extends Omit<DebianOptions, 'set'> {
   /** The repository, for its lock file. */
   readonly root: string;
 }

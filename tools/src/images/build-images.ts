@@ -15,7 +15,7 @@ import { nodeFlagsOf } from './node-flags.ts';
 import { billOf, debianComponents, nodeComponent, npmComponents } from './sbom.ts';
 
 /** What to build and where to. */
-export interface BuildImagesOptions {
+interface BuildImagesOptions {
   /** Folder of the OCI layout; made when it is not there. One process at a time may write to it. */
   readonly output: string;
   /** Default: all. */
@@ -35,7 +35,7 @@ export interface BuildImagesOptions {
 }
 
 /** One image in the layout: an index of one image per architecture. */
-export interface BuiltImage {
+interface BuiltImage {
   /** `prefix/app:tag`, its name in the layout. */
   readonly name: string;
   readonly digest: string;

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { FlotillaError } from '@flotilla/api';
 
 /** How one external program is run. */
-export interface CommandOptions {
+interface CommandOptions {
   readonly cwd?: string;
   readonly env?: NodeJS.ProcessEnv;
   /** Milliseconds until the program is ended; default 300 000. */

@@ -76,7 +76,7 @@ export function newestPackages(place: PackagesPlace): Promise<DebianPackage[]> {
 }
 
 /** Which packages, and in which cache. */
-export type PackagesPlace = Pick<DebianOptions, 'folder' | 'set' | 'architecture'>;
+type PackagesPlace = Pick<DebianOptions, 'folder' | 'set' | 'architecture'>;
 
 const packagesFolder = ({ folder, set, architecture }: PackagesPlace): string => join(folder, 'debian', set, architecture);
 

@@ -13,7 +13,7 @@ export const LockedPackage = z.object({
 export type LockedPackage = z.output<typeof LockedPackage>;
 
 /** What packages are for: every image, or the queue server in the hub's. */
-export const packageSets = ['base', 'redis'] as const;
+const packageSets = ['base', 'redis'] as const;
 export type PackageSet = (typeof packageSets)[number];
 
 const LockFile = z.object({ packages: z.record(z.enum(packageSets), z.record(z.enum(['amd64', 'arm64']), z.array(LockedPackage))) });

@@ -15,7 +15,7 @@ const LockFile = z.object({
 });
 
 /** The Node of one architecture, as the repository's lock file pins it. */
-export interface NodeProgram {
+interface NodeProgram {
   readonly version: string;
   /** The lock file's hash of the package, `sha512-…`. */
   readonly integrity: string;

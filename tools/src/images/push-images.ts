@@ -4,7 +4,7 @@ import { type AppName, appNames } from './apps.ts';
 import type { BuiltImages } from './build-images.ts';
 
 /** Where images go. */
-export interface PushTarget {
+interface PushTarget {
   readonly client: RegistryClient;
   /** `host[:port]/path`; the program's name is appended. */
   readonly prefix: string;
@@ -12,7 +12,7 @@ export interface PushTarget {
 }
 
 /** One image in a registry. */
-export interface PushedImage {
+interface PushedImage {
   readonly app: AppName;
   /** `prefix/app@sha256:…` */
   readonly pullSpec: string;

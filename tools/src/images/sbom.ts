@@ -23,7 +23,7 @@ interface Component {
 }
 
 /** A bill of materials: plain JSON. */
-export interface Bom {
+interface Bom {
   readonly bomFormat: 'CycloneDX';
   readonly specVersion: '1.6';
   readonly version: 1;

@@ -3,7 +3,7 @@ import { buffer } from 'node:stream/consumers';
 import { extract, type Header } from 'tar-stream';
 
 /** One entry of a tar stream. */
-export interface TarEntry {
+interface TarEntry {
   readonly header: Header;
   /** Bytes of a file that was wanted; undefined otherwise. */
   readonly bytes: Buffer | undefined;

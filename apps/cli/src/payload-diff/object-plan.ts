@@ -5,7 +5,7 @@ import { ApiError, type Client, isNotFound } from '@flotilla/runtime';
 import type { ServedKinds } from './cluster-view.ts';
 
 /** What an update would do with an object. */
-export type PlannedAction = 'create' | 'change' | 'leave' | 'delete';
+type PlannedAction = 'create' | 'change' | 'leave' | 'delete';
 
 /** What an update would do with the object of a manifest, as the server itself judges it. */
 export interface ObjectPlan {

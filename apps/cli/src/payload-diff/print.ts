@@ -3,7 +3,7 @@ import { printed } from '../payload/print.ts';
 import type { ObjectPlan } from './object-plan.ts';
 
 /** What an update would do, in its order. */
-export interface UpdateDiff {
+interface UpdateDiff {
   readonly version: string;
   /** Version that the cluster says it has; empty when it says none. */
   readonly from: string;

@@ -12,7 +12,7 @@ import { openPayload } from './open-payload.ts';
 import type { PayloadOptions } from './options.ts';
 
 /** A payload and what a cluster takes of it. */
-export interface FilteredPayload {
+interface FilteredPayload {
   readonly payload: Payload;
   readonly included: readonly Manifest[];
   readonly excluded: readonly ExcludedManifest[];

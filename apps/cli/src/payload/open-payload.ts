@@ -7,7 +7,7 @@ import { callersPath } from '../config.ts';
 import type { RegistryOptions } from './options.ts';
 
 /** Where a payload comes from. */
-export interface OpenPayload {
+interface OpenPayload {
   /** For messages. */
   readonly source: string;
   /** Its pull spec, where it comes from a registry. */

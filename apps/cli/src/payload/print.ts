@@ -1,7 +1,7 @@
 import { fileNameOf, type Manifest, type TaskNode } from '@flotilla/release';
 
 /** A manifest as commands print it. */
-export interface PrintedManifest {
+interface PrintedManifest {
   /** Name of its file, without the folder. */
   readonly file: string;
   readonly kind: string;

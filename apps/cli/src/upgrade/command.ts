@@ -52,7 +52,7 @@ async function showStatus(given: unknown): Promise<void> {
 }
 
 /** A row for each step. */
-export const statusTable = ({ steps }: UpgradeReport): string =>
+const statusTable = ({ steps }: UpgradeReport): string =>
   table(
     ['#', 'STEP', 'STATE', 'SINCE', 'WHAT'],
     steps.map(({ step, state, since = '', what = '' }, index) => [String(index + 1), step, state, since, what]),

@@ -8,7 +8,7 @@ import { callersPath, readKubeconfig } from '../config.ts';
 import type { UpgradeOptions } from './options.ts';
 
 /** An UpgradeConfig, and what its cluster lacks for it. */
-export interface ReadUpgrade {
+interface ReadUpgrade {
   readonly upgradeConfig: UpgradeConfig;
   /** Why no upgrade can begin there, with the fix; undefined for one of a file. */
   readonly missing?: string | undefined;

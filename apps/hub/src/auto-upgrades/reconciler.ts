@@ -22,7 +22,7 @@ import { planCluster } from './plan.ts';
 import { refusalEvent } from './status.ts';
 
 /** What the reconciler works with. */
-export interface AutoUpgradeDeps {
+interface AutoUpgradeDeps {
   readonly client: Client;
   /** Filled. */
   readonly caches: ManagedClusterCaches;

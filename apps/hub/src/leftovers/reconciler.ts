@@ -27,7 +27,7 @@ import { SpokePlan } from '../spokes/port/spoke-plan.ts';
 import { cleaningOf } from '../spokes/port/workload.ts';
 
 /** What cleaning up after upgrades that ended is made of. */
-export interface LeftoverDeps extends ApplyPlanDeps {
+interface LeftoverDeps extends ApplyPlanDeps {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly caches: SpokeJobCaches;

@@ -8,7 +8,7 @@ export const REGISTRATION = 'registration';
 const AGENT_ROLE = 'flotilla:spoke-agent';
 
 /** One object that has to be on the hub for a spoke that is let in. */
-export interface AccessObject {
+interface AccessObject {
   readonly kind: Resource;
   readonly object: KubeObject;
 }

@@ -13,7 +13,7 @@ const DEFAULT_LEASE_SECONDS = 60;
 const MISSED_LEASES = 5;
 
 /** What a verdict is made from. */
-export interface Registration {
+interface Registration {
   readonly cluster: ManagedCluster;
   /** When the Lease was renewed last, by the clock of the hub's server; undefined: there is none. */
   readonly renewTime: string | undefined;

@@ -25,7 +25,7 @@ import { revokeAccess } from './revoke.ts';
 import { planTrim, trimCluster } from './trim.ts';
 
 /** What the registration works with. */
-export interface RegistrationDeps {
+interface RegistrationDeps {
   readonly client: Client;
   readonly clusters: WatchCache<ManagedCluster>;
   /** Namespace of the hub itself: no cluster may have its name. */

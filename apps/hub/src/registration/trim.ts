@@ -14,7 +14,7 @@ const OURS: readonly string[] = [HUB_ACCEPTED, JOINED, CLUSTER_AVAILABLE];
 const findExcess = limitsOfSchema(managedClusterSchema.status);
 
 /** What is to be taken from a cluster; undefined: nothing. Pure. */
-export interface Trim {
+interface Trim {
   /** Merge patch of the status. */
   readonly status?: { readonly conditions: readonly Condition[] } & Readonly<Record<string, unknown>>;
   /** Field managers are of no use to anybody here. */

@@ -31,7 +31,7 @@ export interface StepContext<S extends JobState = JobState> {
 }
 
 /** The event, and a sentence for the status while the spoke waits or when it failed. */
-export interface Meaning {
+interface Meaning {
   readonly event?: SpokeJobEvent;
   readonly message?: string;
   /** When there will be more to say although nothing happens, milliseconds since the epoch. */

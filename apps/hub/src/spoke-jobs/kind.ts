@@ -8,7 +8,7 @@ import type { Transport } from '../spokes/choice.ts';
 import type { SpokeJobNames, Workload } from '../spokes/port/workload.ts';
 
 /** Words for sentences in a status. */
-export interface SpokeJobWords {
+interface SpokeJobWords {
   /** `… goes on when it is` */
   readonly work: string;
   /** `… which is … this cluster` */
@@ -20,7 +20,7 @@ export interface SpokeJobWords {
 }
 
 /** The spoke a workload is for. */
-export interface WorkloadTarget {
+interface WorkloadTarget {
   readonly upgradeUid: string;
   readonly managed: ManagedCluster | undefined;
   /** Clusters of the upgrade. */

@@ -45,7 +45,7 @@ export function observeSpoke<S extends JobState, I>(
 }
 
 /** One spoke as a step sees it. */
-export interface ObservedStep<S extends JobState> {
+interface ObservedStep<S extends JobState> {
   readonly state: S;
   readonly task: SpokeTask;
   readonly reach: SpokeReach;
@@ -102,7 +102,7 @@ function observe<S extends JobState, I>(
 }
 
 /** What the stored status of an upgrade says of one spoke's job: all that a step goes by, besides what is observed. */
-export interface StoredSpoke<S, I> {
+interface StoredSpoke<S, I> {
   readonly upgrade: ClusterGroupUpgrade;
   readonly state: S;
   readonly inputs: I;

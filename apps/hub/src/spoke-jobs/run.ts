@@ -31,7 +31,7 @@ export interface TrackedSpoke<S extends string> extends SpokeRecord<S> {
 }
 
 /** What the run of one upgrade asks of its engine. */
-export interface RunSurroundings<S extends JobState, I> {
+interface RunSurroundings<S extends JobState, I> {
   readonly job: Pick<SpokeJob<S, I>, 'machine' | 'digest'>;
   /** Milliseconds since the epoch. */
   readonly now: () => number;

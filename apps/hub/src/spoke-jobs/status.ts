@@ -11,7 +11,7 @@ export interface RollUp<R extends string = string> {
 }
 
 /** What the condition of a kind of job says. */
-export interface RollUpTexts<S extends string, R extends string> {
+interface RollUpTexts<S extends string, R extends string> {
   /** `… in progress for 3 clusters` */
   readonly work: string;
   /** Reason when every spoke succeeded. */

@@ -9,7 +9,7 @@ import { isLeftBehind, reachSpoke } from '../spokes/reach.ts';
 import type { JobState, SpokeJob } from './kind.ts';
 
 /** What tearing down needs. */
-export interface TeardownDeps extends ApplyPlanDeps {
+interface TeardownDeps extends ApplyPlanDeps {
   readonly caches: SpokeJobCaches;
   /** Milliseconds since the epoch. */
   readonly now: () => number;

@@ -7,7 +7,7 @@ import { createReadStored, type ReadStored } from '../stored-upgrade.ts';
 import { createSpokeStep, type SpokeStepDeps } from './apply.ts';
 
 /** A rollout's steps of both kinds; true when it wrote. */
-export type RolloutStep = (key: StepKey) => Promise<boolean>;
+type RolloutStep = (key: StepKey) => Promise<boolean>;
 
 /**
  * What makes true what the stored status of an upgrade says, of one spoke or of the Placements.

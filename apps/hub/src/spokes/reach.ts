@@ -12,7 +12,7 @@ import { observeWork } from './work/observe.ts';
 import { WorkEffects } from './work/plan.ts';
 
 /** Which spoke, for whom. */
-export interface ReachInput {
+interface ReachInput {
   readonly job: { readonly work: string; readonly names: SpokeJobNames };
   readonly upgradeUid: string;
   readonly cluster: string;

@@ -11,7 +11,7 @@ export type StepQueue = Pick<Reconciler, 'enqueue' | 'holds' | 'forget'>;
 export type StepHandler = (key: StepKey, signal: AbortSignal) => Promise<unknown>;
 
 /** Steps of some kinds, and who runs them. */
-export interface Steps extends StepOptions, Pick<ReconcilerOptions, 'name' | 'reserve'> {
+interface Steps extends StepOptions, Pick<ReconcilerOptions, 'name' | 'reserve'> {
   /** Others are dropped. */
   readonly kinds: readonly StepKind[];
   readonly handle: StepHandler;

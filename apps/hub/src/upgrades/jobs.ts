@@ -22,7 +22,7 @@ import type { SpokeJobCaches } from '../spokes/port/caches.ts';
 import type { PrecachingReport } from './status.ts';
 
 /** What the jobs of upgrades are run with. */
-export interface UpgradeJobsDeps {
+interface UpgradeJobsDeps {
   readonly client: Client;
   readonly caches: SpokeJobCaches;
   /** Milliseconds since the epoch. */

@@ -22,7 +22,7 @@ import type { RolloutCaches } from '../spoke-rollouts/caches.ts';
 import { findDenial } from '../spokes/denied-cluster.ts';
 
 /** What an observation needs besides the caches. */
-export interface ObserveDeps {
+interface ObserveDeps {
   /** Errors of steps that last. */
   readonly problem: RolloutObservation['problem'];
   readonly patience: PlacementPatience;

@@ -44,7 +44,7 @@ import {
 import { type News, newsOf, pauseAfter, sizeOf } from './status-pace.ts';
 
 /** What reconciling an upgrade needs. */
-export interface ReconcilerDeps extends PlanDeps {
+interface ReconcilerDeps extends PlanDeps {
   readonly client: Client;
   readonly caches: UpgradeCaches & SpokeJobCaches & RolloutCaches;
   readonly rollout: Pick<SpokeRollouts, 'isClean' | 'problem' | 'problems'>;

@@ -10,7 +10,7 @@ import {
 type Status = ClusterGroupUpgradeStatus;
 
 /** Bytes that a status may have, as JSON. */
-export const MAX_STATUS_BYTES = 500 * 1024;
+const MAX_STATUS_BYTES = 500 * 1024;
 
 /** Names of the fields that details stand in. */
 const OVERHEAD = 256;

@@ -5,7 +5,7 @@ import type { ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 type Status = ClusterGroupUpgradeStatus;
 
 /** Milliseconds between two writes of one upgrade, however small its status is. */
-export const SHORTEST_PAUSE_MS = 1000;
+const SHORTEST_PAUSE_MS = 1000;
 /**
  * Bytes a second of one upgrade's status. Whatever of it changes, the server reads, checks, stores and sends all of it to everybody who
  * watches: with 2,000 clusters a tenth of a second of its CPU for each write, which every spoke's own writes would lack.

@@ -49,7 +49,7 @@ export interface PrecachingReport {
 }
 
 /** What a pass before the start of the rollout found. */
-export interface PreparationInput {
+interface PreparationInput {
   readonly upgrade: ClusterGroupUpgrade;
   readonly plan: UpgradePlan;
   readonly precaching: PrecachingReport | undefined;

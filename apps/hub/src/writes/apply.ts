@@ -26,14 +26,14 @@ export type Write =
 export type Ownership = 'ours' | 'leftover' | { readonly takenBy: string };
 
 /** A cache that is told of writes, so that the next plan of this process counts them in. */
-export interface WrittenCache {
+interface WrittenCache {
   readonly kind: Resource;
   wrote(object: KubeObject): void;
   deleted(ref: Ref, uid: string | undefined): void;
 }
 
 /** What applying a plan needs. */
-export interface ApplyDeps {
+interface ApplyDeps {
   readonly client: Client;
   /** The caches that the plan was made from, at most one of each kind. */
   readonly caches: readonly WrittenCache[];

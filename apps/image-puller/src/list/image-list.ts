@@ -24,7 +24,7 @@ export interface PullName {
 }
 
 /** A pull spec that the registry does not resolve. */
-export interface UnresolvedImage {
+interface UnresolvedImage {
   readonly pullSpec: string;
   readonly error: unknown;
 }
@@ -108,7 +108,7 @@ function parseDigest(pullSpec: string): { digest?: string | undefined } {
 }
 
 /** Joins the images of the same digest. */
-export function byDigest(resolved: readonly ResolvedImage[]): WantedImage[] {
+function byDigest(resolved: readonly ResolvedImage[]): WantedImage[] {
   const images = new Map<string, { digest: string; pullSpecs: PullName[]; layers: readonly Layer[] }>();
   for (const { digest, pullSpec, referenceDigest, layers } of resolved) {
     const known = images.get(digest);

@@ -18,7 +18,7 @@ export interface ResolvedImage {
 }
 
 /** What to read from the layers of an image; give `match` or `paths`. */
-export interface FileSelection {
+interface FileSelection {
   readonly match?: (path: string) => boolean;
   /** Exact paths: layers below the one that has them all are not fetched. */
   readonly paths?: readonly string[];

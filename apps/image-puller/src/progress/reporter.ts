@@ -21,7 +21,7 @@ export interface ReportSinks {
 }
 
 /** What a reporter reads, and whom it tells. */
-export interface ReporterOptions {
+interface ReporterOptions {
   readonly report: () => PullerReport;
   readonly sinks: ReportSinks;
   /** Between two writes to the Job, milliseconds: where the hub reads it back, each is a write there too. */

@@ -4,7 +4,7 @@ import { NoSpaceError, PullerErrorCode, StoreError } from '../errors.ts';
 import type { ProtocolMethod } from './cri-protocol.ts';
 
 /** How a call is made. */
-export interface CallOptions {
+interface CallOptions {
   readonly signal: AbortSignal;
   readonly deadlineMs: number;
   readonly metadata?: Metadata;

@@ -33,7 +33,7 @@ const SLOWEST_BYTES_PER_SECOND = 16 * 1024;
 const PARALLEL_INFO = 16;
 
 /** What a CRI store needs. */
-export interface CriStoreOptions {
+interface CriStoreOptions {
   /** Sockets in the order they are tried. */
   readonly sockets: readonly string[];
   readonly credentials: DockerConfig;

@@ -9,7 +9,7 @@ import { type RetryOptions, withRetries } from '../retry.ts';
 import type { ImageStore } from './store.ts';
 
 /** How long a store that fails is tried again, and who is told. */
-export interface StoreRetries {
+interface StoreRetries {
   readonly retryForMs: number;
   readonly progress: Progress;
   readonly signal: AbortSignal;
@@ -19,14 +19,14 @@ export interface StoreRetries {
 }
 
 /** How images are pulled. */
-export interface PullOptions extends StoreRetries {
+interface PullOptions extends StoreRetries {
   readonly store: ImageStore;
   readonly images: readonly WantedImage[];
   readonly parallel: number;
 }
 
 /** What became of the images. */
-export interface PullOutcome {
+interface PullOutcome {
   readonly pulled: number;
   readonly failures: readonly unknown[];
 }

@@ -11,7 +11,7 @@ export interface StoreUsage {
 }
 
 /** What the images of the list come to. */
-export interface SpaceDemand {
+interface SpaceDemand {
   /** Compressed bytes of the layers that are not in the store, each once. */
   readonly missingBytes: number;
   /** Compressed bytes of the layers that are. */

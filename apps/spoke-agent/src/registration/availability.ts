@@ -11,7 +11,7 @@ export const UNAVAILABLE_AFTER_MS = 20_000;
 const CHECK_EVERY_MS = 60_000;
 
 /** What the agent knows of its spoke's API server. */
-export interface SpokeHealth {
+interface SpokeHealth {
   /** When probes began to fail; undefined while they do not. */
   readonly failingSince: number | undefined;
   readonly error: string | undefined;

@@ -27,7 +27,7 @@ export interface SpokeFacts {
 }
 
 /** One claim. */
-export interface Claim {
+interface Claim {
   readonly name: string;
   readonly value: string;
 }
@@ -84,7 +84,7 @@ export function withClaims(current: unknown, ours: readonly Claim[]): unknown[] 
 const isOurs = (claim: unknown): boolean => isJsonObject(claim) && typeof claim.name === 'string' && AGENT_CLAIMS.includes(claim.name);
 
 /** What the reporting works with. */
-export interface ClaimsDeps {
+interface ClaimsDeps {
   readonly hub: Pick<Client, 'get' | 'patch'>;
   readonly spoke: Pick<Client, 'getText'>;
   /** As whom works are applied; undefined: this agent applies none. */

@@ -8,7 +8,7 @@ const DEFAULT_LEASE_SECONDS = 60;
 const JITTER = 0.25;
 
 /** What the renewal works with. */
-export interface LeaseDeps {
+interface LeaseDeps {
   readonly hub: Client;
   readonly clusterName: string;
   readonly clock: Clock;

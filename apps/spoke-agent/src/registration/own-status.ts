@@ -4,7 +4,7 @@ import { type Client, isConflict, patchStatus } from '@flotilla/runtime';
 const WRITE_TRIES = 5;
 
 /** What came of it; `absent`: the hub has no such object. */
-export type Written = 'written' | 'unchanged' | 'absent';
+type Written = 'written' | 'unchanged' | 'absent';
 
 type ClusterStatus = NonNullable<ManagedCluster['status']>;
 

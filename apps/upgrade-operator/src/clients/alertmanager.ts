@@ -46,7 +46,7 @@ export interface Alertmanager extends AsyncDisposable {
 }
 
 /** How Alertmanager is reached. */
-export interface AlertmanagerOptions extends HttpSurroundings {
+interface AlertmanagerOptions extends HttpSurroundings {
   /** Asked before each call. */
   readonly url: () => Promise<URL>;
   readonly ca?: () => Promise<string | undefined>;

@@ -6,7 +6,7 @@ import { ServiceError, ServiceErrorCode } from './errors.ts';
 import type { ClusterIdentity } from './ocm.ts';
 
 /** What the identity is read from. */
-export interface IdentityOptions {
+interface IdentityOptions {
   readonly client: Pick<Client, 'get'>;
   /** `spec.clusterID` of the ClusterVersion; undefined while it is not known. */
   readonly clusterId: () => string | undefined;

@@ -4,7 +4,7 @@ import { ServiceError, ServiceErrorCode } from './errors.ts';
 import { createHttp, type Http, type HttpCall, type HttpSurroundings } from './http.ts';
 
 /** What the upgrade needs from outside the cluster. */
-export interface DependencyProbe extends AsyncDisposable {
+interface DependencyProbe extends AsyncDisposable {
   /**
    * Asks every URL at once. Throws the failures of all that do not answer with a status below 400, in the order of the URLs.
    * @param timeoutSeconds of one try

@@ -1,13 +1,13 @@
 import { createHttp, type HttpSurroundings } from './http.ts';
 
 /** Metrics of the deployment validation operator (spec/muo 8.7). */
-export interface DeploymentValidation extends AsyncDisposable {
+interface DeploymentValidation extends AsyncDisposable {
   /** The whole exposition. */
   metrics(signal?: AbortSignal): Promise<string>;
 }
 
 /** How it is reached. No credential is sent: it asks for none, and the way there is not encrypted. */
-export interface DeploymentValidationOptions extends HttpSurroundings {
+interface DeploymentValidationOptions extends HttpSurroundings {
   readonly url: () => Promise<URL>;
 }
 

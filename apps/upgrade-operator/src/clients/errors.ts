@@ -24,7 +24,7 @@ export const ServiceErrorCode = {
 export type ServiceErrorCode = (typeof ServiceErrorCode)[keyof typeof ServiceErrorCode];
 
 /** What is known of a failed call beside its message. */
-export interface ServiceErrorDetails {
+interface ServiceErrorDetails {
   /** 0: no answer came. */
   readonly status?: number;
   /** The service's own words, bounded, without credentials. */

@@ -67,7 +67,7 @@ export interface HttpCall {
 }
 
 /** A whole answer with a status below 300. */
-export interface HttpAnswer {
+interface HttpAnswer {
   readonly status: number;
   readonly text: string;
 }

@@ -1,7 +1,7 @@
 import { type BackOff, backOffMs, type Clock } from '@flotilla/runtime';
 
 /** Times for which a reading is used. */
-export interface Keeping {
+interface Keeping {
   readonly clock: Clock;
   readonly keepMs: number;
   /** Time that a failure stands in for an answer, longer from failure to failure. Default: it is not kept. */

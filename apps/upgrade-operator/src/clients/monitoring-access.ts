@@ -26,7 +26,7 @@ export interface ServiceEntry {
 }
 
 /** What it is read from. */
-export interface MonitoringOptions {
+interface MonitoringOptions {
   readonly client: Pick<Client, 'get' | 'request'>;
   readonly clock: Clock;
   /** Milliseconds that addresses and authorities are used without reading them again. Default 300 000. */

@@ -14,7 +14,7 @@ export interface Prometheus extends AsyncDisposable {
 }
 
 /** How Prometheus is reached. */
-export interface PrometheusOptions extends HttpSurroundings {
+interface PrometheusOptions extends HttpSurroundings {
   /** Asked before each query. */
   readonly url: () => Promise<URL>;
   readonly ca?: () => Promise<string | undefined>;

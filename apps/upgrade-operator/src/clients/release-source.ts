@@ -21,7 +21,7 @@ const GRAPH_MS = 300_000;
 const BACK_OFF: BackOff = { baseMs: 5_000, maxMs: 60_000 };
 
 /** What releases are looked up with. */
-export interface ReleaseSourceOptions extends HttpSurroundings {
+interface ReleaseSourceOptions extends HttpSurroundings {
   readonly client: Pick<Client, 'get'>;
   /** `host[:port]` of registries spoken to over plain HTTP. Default none. */
   readonly insecureHosts?: readonly string[];

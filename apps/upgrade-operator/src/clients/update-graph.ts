@@ -21,7 +21,7 @@ export interface GraphQuestion {
 }
 
 /** Update graphs, asked over HTTP (spec/muo 4.6). */
-export interface UpdateGraph extends AsyncDisposable {
+interface UpdateGraph extends AsyncDisposable {
   /** Versions that the cluster may go to; conditional ones among them, whatever their risks. */
   updates(question: GraphQuestion, signal: AbortSignal): Promise<readonly string[]>;
 }

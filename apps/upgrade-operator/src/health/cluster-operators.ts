@@ -1,7 +1,7 @@
 import { type HealthCheck, HealthReason } from './finding.ts';
 
 /** As much of a ClusterOperator as tells whether it is well. */
-export interface OperatorState {
+interface OperatorState {
   readonly metadata: { readonly name: string };
   readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] | null } | null;
 }

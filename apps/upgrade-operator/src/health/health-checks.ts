@@ -9,7 +9,7 @@ import type { HealthCheck, HealthReason, Problem } from './finding.ts';
 import { cordonedNodes, pressureTaints } from './nodes.ts';
 
 /** What health checks ask, and whom they tell. */
-export interface HealthOptions {
+interface HealthOptions {
   readonly prometheus: Prometheus;
   readonly budgets: BudgetSources;
   /** `upgradeoperator_healthcheck_failed` of one reason. */

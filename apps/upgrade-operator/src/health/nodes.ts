@@ -1,7 +1,7 @@
 import { type HealthCheck, HealthReason } from './finding.ts';
 
 /** As much of a Node as tells whether pods find a place on it. */
-export interface NodeState {
+interface NodeState {
   readonly metadata: {
     readonly name: string;
     readonly labels?: Readonly<Record<string, string>>;

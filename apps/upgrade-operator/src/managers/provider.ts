@@ -11,7 +11,7 @@ import { byNextRun, isActionable, specOf } from './ocm-policy.ts';
 import { planRefresh, type RefreshPlan } from './refresh-plan.ts';
 
 /** Whoever decides on upgrades could not be asked, or the UpgradeConfig not be changed. Code `FLOTILLA_PROVIDER_FAILED`. */
-export class ProviderError extends FlotillaError {
+class ProviderError extends FlotillaError {
   constructor(message: string, cause?: unknown) {
     super('FLOTILLA_PROVIDER_FAILED', cause === undefined ? message : `${message}: ${errorMessage(cause)}`, { cause });
   }

@@ -2,7 +2,7 @@ import { type Clock, type Logger, pause } from '@flotilla/runtime';
 import type { ConfigSource, Provider } from '../ports.ts';
 
 /** What the loop works with. */
-export interface SyncOptions {
+interface SyncOptions {
   readonly provider: Pick<Provider, 'refresh'>;
   readonly config: Pick<ConfigSource, 'current'>;
   readonly clock: Clock;

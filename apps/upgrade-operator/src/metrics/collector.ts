@@ -4,7 +4,7 @@ import { SERIES_METRICS, type SeriesInput, upgradeSeries } from './upgrade-serie
 const HELP = 'Of the upgrade that is asked for; a time in seconds since the epoch, or minutes where the name says so';
 
 /** A registry whose series are computed at each scrape. */
-export interface UpgradeCollector {
+interface UpgradeCollector {
   readonly registry: Registry;
   /** Says where what they are computed from is seen. Before that there are none. */
   readonly lookAt: (look: () => SeriesInput) => void;

@@ -3,7 +3,7 @@ import { conditionOf, isTrue } from '@flotilla/upgrade';
 import type { UpgradeMetrics } from '../ports.ts';
 
 /** An upgrade as its status has it. */
-export interface GaugedUpgrade {
+interface GaugedUpgrade {
   readonly spec: Pick<UpgradeConfigSpec, 'capacityReservation'>;
   readonly entry: UpgradeHistory;
 }

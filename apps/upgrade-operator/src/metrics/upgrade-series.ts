@@ -2,7 +2,7 @@ import { UPGRADE_CONFIG_NAME, UpgradeCondition, type UpgradeConfig } from '@flot
 import { upgradeInForce } from '@flotilla/upgrade';
 
 /** One series of the second endpoint. */
-export interface Series {
+interface Series {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;

@@ -8,7 +8,7 @@ import { notifyOcm } from './ocm-notifier.ts';
 import { descriptionOf } from './texts.ts';
 
 /** Whom notifications go to. */
-export interface NotifierOptions {
+interface NotifierOptions {
   readonly config: Pick<ConfigSource, 'current'>;
   /** OCM, or its agent, at the configured address. */
   readonly ocm: (baseUrl: string) => OcmClient;
@@ -64,7 +64,7 @@ function eventOf(notification: Notification): EventToRecord {
 }
 
 /** Owners could not be told; tried again. Code `FLOTILLA_NOTIFICATION_FAILED`. */
-export class NotificationError extends FlotillaError {
+class NotificationError extends FlotillaError {
   constructor(state: NotificationState, cause: unknown) {
     super('FLOTILLA_NOTIFICATION_FAILED', `can't send notification '${state}': ${errorMessage(cause)}`, { cause });
   }

@@ -6,7 +6,7 @@ import { isAllowed, isPolicyState, ocmValueOf, stateOf } from './ocm-states.ts';
 import { descriptionOf, serviceLogOf } from './texts.ts';
 
 /** A notification that OCM cannot be given. Code `FLOTILLA_OCM_NOTIFICATION`. */
-export class OcmNotificationError extends FlotillaError {
+class OcmNotificationError extends FlotillaError {
   constructor(message: string, cause?: unknown) {
     super('FLOTILLA_OCM_NOTIFICATION', cause === undefined ? message : `${message}: ${errorMessage(cause)}`, { cause });
   }

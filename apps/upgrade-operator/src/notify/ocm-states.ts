@@ -1,7 +1,7 @@
 import { NotificationState } from '@flotilla/api/managed';
 
 /** States of OCM's upgrade policies that only others set. */
-export type ForeignState = 'StatePending' | 'StateCancelled' | 'StateScheduled';
+type ForeignState = 'StatePending' | 'StateCancelled' | 'StateScheduled';
 type State = NotificationState | ForeignState;
 
 const { started, delayed, scaleSkipped, skipped, completed, failed } = NotificationState;

@@ -4,7 +4,7 @@ import type { Notification } from '../ports.ts';
 import { RETRY_WORD } from './ocm-states.ts';
 
 /** The detail of a delay that is a drain's. */
-export const DRAIN_DETAIL = 'drain';
+const DRAIN_DETAIL = 'drain';
 
 const DRAIN_ARTICLE = 'https://access.redhat.com/solutions/7075425';
 const HEALTH_ARTICLE = 'https://access.redhat.com/solutions/7081505';

@@ -6,7 +6,7 @@ import type { OperatorConfig } from '../ports.ts';
 import { readOperatorConfig, remarkOn } from './read-config.ts';
 
 /** The operator's configuration as of now. */
-export interface ConfigNow {
+interface ConfigNow {
   /** The last one that could be used. */
   readonly config?: OperatorConfig;
   /** What is wrong with the present one. */
@@ -16,7 +16,7 @@ export interface ConfigNow {
 }
 
 /** The operator's ConfigMap, watched. */
-export interface OperatorConfigWatch {
+interface OperatorConfigWatch {
   readonly cache: WatchCache<ConfigMap>;
   /** Neither a configuration nor a problem: it was never read. */
   readonly current: () => ConfigNow;

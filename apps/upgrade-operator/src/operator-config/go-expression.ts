@@ -1,7 +1,7 @@
 import { RE2JS, RE2JSSyntaxException } from 're2js';
 
 /** A regular expression of Go. Tests in time linear in text times expression, whatever either is. */
-export interface GoExpression {
+interface GoExpression {
   /** Whether it matches anywhere in the text. */
   test(text: string): boolean;
 }

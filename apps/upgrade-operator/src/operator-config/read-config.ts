@@ -6,7 +6,7 @@ import { OperatorConfigFile } from './schema.ts';
 import { describeUnknownKeys } from './unknown-keys.ts';
 
 /** The operator's ConfigMap cannot be used; the message names every wrong key, its value and what is expected. Code `FLOTILLA_OPERATOR_CONFIG`. */
-export class OperatorConfigError extends FlotillaError {
+class OperatorConfigError extends FlotillaError {
   constructor(message: string, options?: { cause?: unknown }) {
     super('FLOTILLA_OPERATOR_CONFIG', message, options);
   }

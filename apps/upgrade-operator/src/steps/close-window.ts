@@ -11,7 +11,7 @@ const CLOSINGS = {
   [UpgradeCondition.workersWindowRemoved]: (silences, signal) => silences.endWorkers(signal),
 } as const satisfies Readonly<Record<string, (silences: Silences, signal: AbortSignal) => Promise<void>>>;
 /** Condition that says of a window that it is closed. */
-export type ClosingCondition = keyof typeof CLOSINGS;
+type ClosingCondition = keyof typeof CLOSINGS;
 
 /** Closes a window, unless it is closed. One that cannot be closed is said to be open and tried again, and what comes after it begins. */
 export async function closeWindow(

@@ -19,7 +19,7 @@ interface Faults {
 }
 
 /** What a cluster is played by; a test takes it from `@flotilla/control-plane`, which no app imports. */
-export interface ClusterParts {
+interface ClusterParts {
   readonly createSmallCluster: (client: Client) => Promise<void>;
   readonly startClusterActors: (options: {
     readonly client: Client;

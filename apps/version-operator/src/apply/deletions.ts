@@ -6,7 +6,7 @@ import { z } from 'zod';
 import type { Wanted } from '../payload/wanted.ts';
 
 /** ConfigMap that remembers what updates deleted. */
-export const DELETIONS_NAME = 'flotilla-version-operator-deletions';
+const DELETIONS_NAME = 'flotilla-version-operator-deletions';
 const REF = { namespace: VERSION_NAMESPACE, name: DELETIONS_NAME };
 const Keys = z.array(z.string().max(1_024)).max(10_000);
 

@@ -8,7 +8,7 @@ type Json = Readonly<Record<string, unknown>>;
 const TOLD_FOR_MS = 60 * 60_000;
 
 /** Where drift is told. */
-export interface DriftTellerOptions {
+interface DriftTellerOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly tell: (event: AcceptanceEvent) => void;

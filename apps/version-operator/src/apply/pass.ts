@@ -11,7 +11,7 @@ import { RefusalLog } from './refusal-log.ts';
 import { Reports } from './reports.ts';
 
 /** What a pass works with. */
-export interface PassOptions {
+interface PassOptions {
   readonly plan: ApplyPlan;
   /** The manifest as it is compared; undefined for one that this cluster leaves out for now. */
   readonly wantedOf: (manifest: Manifest) => Wanted | undefined;

@@ -32,7 +32,7 @@ export function podSelectorOf(object: LiveObject | undefined): string | undefine
 }
 
 /** What is asked with. */
-export interface PodTools {
+interface PodTools {
   readonly client: Client;
   readonly budget: RequestBudget;
   readonly signal: AbortSignal;

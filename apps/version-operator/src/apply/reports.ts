@@ -4,14 +4,14 @@ import type { StepEnd } from './manifest-step.ts';
 import type { RefusalLog } from './refusal-log.ts';
 
 /** What holds nothing up and is told all the same: an operator that is degraded. */
-export interface Report {
+interface Report {
   readonly error: UpdateError;
   readonly manifest: Manifest;
   readonly task: string;
 }
 
 /** What reports are kept with. */
-export interface ReportsOptions {
+interface ReportsOptions {
   /** Looks at a manifest again; undefined for one that this cluster leaves out by now. */
   readonly look: (task: string, manifest: Manifest) => Promise<StepEnd> | undefined;
   readonly wakeups: Wakeups;

@@ -18,7 +18,7 @@ import { Pass } from './pass.ts';
 import { identityOf, isApplied, isSecret, type Work } from './work.ts';
 
 /** What the worker works with. */
-export interface WorkerOptions {
+interface WorkerOptions {
   readonly tools: StepTools;
   readonly wakeups: Wakeups;
   readonly clock: Clock;
@@ -49,7 +49,7 @@ const firstEvents: Readonly<Record<PayloadState, PayloadWorkEvent>> = {
 };
 
 /** How far the work is; the parts of the report that are the worker's own. */
-export type Progress = Pick<
+type Progress = Pick<
   WorkReport,
   | 'generation'
   | 'failure'

@@ -4,7 +4,7 @@ import { z } from 'zod';
 type Json = Readonly<Record<string, unknown>>;
 
 /** What a look at a live object found. */
-export interface Seen {
+interface Seen {
   /** Of what it was compared to. */
   readonly fingerprint: string;
   /** What was compared, where the server counts its changes: when the status alone changes, it is not compared again. */

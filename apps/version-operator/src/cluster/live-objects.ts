@@ -9,7 +9,7 @@ import { desiredOf, judgedParts, LiveObject, plainMetadata } from './live-object
 import type { Wakeups } from './wakeups.ts';
 
 /** What is compared to the cluster, and with what filled in. */
-export interface Tracked {
+interface Tracked {
   readonly wanted: readonly Wanted[];
   readonly context: BuildContext;
 }

@@ -1,7 +1,7 @@
 import { type Clock, pause } from '@flotilla/runtime';
 
 /** What `listen` began; disposing ends it. */
-export interface Listening extends Disposable {
+interface Listening extends Disposable {
   /** One of the keys was woken. */
   readonly isWoken: boolean;
   after(ms: number, signal: AbortSignal): Promise<void>;

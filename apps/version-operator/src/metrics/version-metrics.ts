@@ -7,7 +7,7 @@ import { type MetricSources, samplesOf } from './samples.ts';
 import { Tallies } from './tallies.ts';
 
 /** What the metrics are read from. */
-export interface VersionMetricsOptions {
+interface VersionMetricsOptions {
   readonly metrics: Metrics;
   readonly client: Pick<Client, 'get'>;
   readonly versions: WatchCache<ClusterVersion>;
@@ -19,7 +19,7 @@ export interface VersionMetricsOptions {
 }
 
 /** The metrics, while they are served. */
-export interface VersionMetrics extends Disposable {
+interface VersionMetrics extends Disposable {
   /** A pass over a release has failed. */
   readonly countFailure: (version: string) => void;
 }

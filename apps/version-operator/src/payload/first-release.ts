@@ -16,7 +16,7 @@ export interface GivenRelease {
 }
 
 /** The release that an operator begins with. */
-export interface FirstRelease extends NamedRelease {
+interface FirstRelease extends NamedRelease {
   /** It is the one that the operator was started with. */
   readonly isGiven: boolean;
   /** Its signature was checked when it was taken. */
@@ -39,7 +39,7 @@ export function firstRelease(clusterVersion: ClusterVersion | undefined, given: 
 }
 
 /** How the first release is read. */
-export interface FirstReleaseOptions {
+interface FirstReleaseOptions {
   readonly given: GivenRelease;
   /** Files of a release that is known by its digest, of a cache or a registry. */
   readonly reopen: (image: string, signal: AbortSignal) => Promise<ReleaseFiles>;

@@ -16,7 +16,7 @@ import {
 import type { ReleaseSource } from './source.ts';
 
 /** What releases are fetched ahead with. */
-export interface PrefetchOptions {
+interface PrefetchOptions {
   readonly client: Client;
   readonly source: ReleaseSource;
   readonly onTrouble: ReconcilerOptions['onTrouble'];

@@ -3,7 +3,7 @@ import { isPayloadPath, type PayloadFile, payloadLimits } from '@flotilla/releas
 import type { Logger } from '@flotilla/runtime';
 
 /** Where release images are read from. */
-export interface ReleaseImageOptions {
+interface ReleaseImageOptions {
   readonly client: RegistryClient;
   /** Folder for the files of releases that were read; none are kept without it. */
   readonly cacheFolder?: string;

@@ -27,7 +27,7 @@ export interface SourceSurroundings {
 }
 
 /** How releases are taken from registries. */
-export interface RegistrySourceOptions extends SourceSurroundings {
+interface RegistrySourceOptions extends SourceSurroundings {
   readonly client: Client;
   readonly images: ReleaseImages;
   /** Whether signatures that were used are kept in the cluster. */
@@ -86,7 +86,7 @@ function knownImages(clusterVersion: ClusterVersion | undefined): string[] {
 }
 
 /** Digests of releases that stay in the cache whatever else is read. */
-export const pinnedOf = ({ clusterVersion }: Pick<SourceSurroundings, 'clusterVersion'>): ReadonlySet<string> =>
+const pinnedOf = ({ clusterVersion }: Pick<SourceSurroundings, 'clusterVersion'>): ReadonlySet<string> =>
   new Set(knownImages(clusterVersion()).map(digestOfPullSpec));
 
 /** What pre-caching left on the cluster names an image; it does not decide where releases come from. */

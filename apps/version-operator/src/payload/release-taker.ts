@@ -26,7 +26,7 @@ import { type LoadedRelease, type ReadRelease, readRelease } from './release.ts'
 import type { ReleaseSource } from './source.ts';
 
 /** What a release is taken with. */
-export interface TakerOptions {
+interface TakerOptions {
   readonly source: ReleaseSource;
   /** How a release is read for this cluster, now. */
   readonly reading: () => Pick<ReadRelease, 'profile' | 'featureSet' | 'gatesOf' | 'excludeIdentifier'>;

@@ -25,13 +25,13 @@ export interface ReleaseAccess {
 }
 
 /** A release whose files are at hand. */
-export interface RetrievedRelease extends RetrievedPayload {
+interface RetrievedRelease extends RetrievedPayload {
   /** Signatures that vouch for it, to be kept in the cluster. */
   readonly signatures: readonly Uint8Array[];
 }
 
 /** For verification and download together, milliseconds; verification may take half of it. */
-export const RETRIEVAL_MS = 4 * 60_000;
+const RETRIEVAL_MS = 4 * 60_000;
 
 /**
  * Verifies a release and gets its files (spec/cvo 1.8).

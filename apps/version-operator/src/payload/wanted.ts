@@ -16,7 +16,7 @@ import { z } from 'zod';
 type Json = Readonly<Record<string, unknown>>;
 
 /** What tells the kind of an object: `group/version/Kind`. */
-export const kindKeyOf = ({ group, version, kind }: Pick<Manifest, 'group' | 'version' | 'kind'>): string => `${group}/${version}/${kind}`;
+const kindKeyOf = ({ group, version, kind }: Pick<Manifest, 'group' | 'version' | 'kind'>): string => `${group}/${version}/${kind}`;
 
 /** A manifest that is to be applied, with what comparing it to a live object needs. Its text alone is kept. */
 export class Wanted {

@@ -12,7 +12,7 @@ const Answer = z.object({
 });
 
 /** The alerts that speak against updates, or why they are not known. */
-export type AskedAlerts = { readonly risks: readonly ClusterRisk[] } | { readonly error: string };
+type AskedAlerts = { readonly risks: readonly ClusterRisk[] } | { readonly error: string };
 
 /** Asks monitoring for alerts that speak against updates. Rejects only when the signal aborts. */
 export async function askAlerts(options: PrometheusOptions, signal: AbortSignal): Promise<AskedAlerts> {

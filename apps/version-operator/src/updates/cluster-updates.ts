@@ -21,7 +21,7 @@ export interface UpdateSources extends UpdateSettings {
 }
 
 /** What of a cluster updates are found in. */
-export interface ClusterUpdatesOptions {
+interface ClusterUpdatesOptions {
   readonly client: Client;
   readonly versions: WatchCache<ClusterVersion>;
   readonly onTrouble: ReconcilerOptions['onTrouble'];

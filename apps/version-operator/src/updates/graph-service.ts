@@ -23,7 +23,7 @@ export interface GraphServiceOptions {
 }
 
 /** What is asked. */
-export interface GraphQuestion {
+interface GraphQuestion {
   readonly query: UpdateQuery;
   /** `spec.desiredUpdate` asks for several architectures, which the running release has not. */
   readonly isMigration: boolean;

@@ -43,7 +43,7 @@ export function queryOf(object: ClusterVersion, running: RunningRelease, { servi
 }
 
 /** What is known, and when it was judged. */
-export interface KnownContext {
+interface KnownContext {
   readonly retrieval: Retrieval;
   readonly answer: AnswerPromql;
   /** Risks that monitoring told of; default none. */

@@ -29,7 +29,7 @@ import { isMigration, knownUpdates, queryOf, type RunningRelease, type UpdateSet
 import { askPrometheus, type PrometheusOptions } from './prometheus.ts';
 
 /** What updates are found with. */
-export interface UpdatesDeps {
+interface UpdatesDeps {
   readonly versions: WatchCache<ClusterVersion>;
   readonly onTrouble: ReconcilerOptions['onTrouble'];
   /** Further watches whose changes concern updates: a proxy, an authority. */

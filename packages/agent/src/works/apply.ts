@@ -6,7 +6,7 @@ import type { WorkManifest } from './manifests.ts';
 import { markedManifest } from './marks.ts';
 
 /** Field manager of works on a spoke, and what the managers that a work may choose begin with (spec/ocm 4.1). */
-export const WORK_FIELD_MANAGER = 'work-agent';
+const WORK_FIELD_MANAGER = 'work-agent';
 
 /** How applying one manifest ended; `error` undefined: it is applied. */
 export interface Applied {

@@ -12,7 +12,7 @@ interface NamedPath {
 }
 
 /** Condition type of a manifest whose status is read back, and its reasons (spec/ocm 4.2). */
-export const FeedbackReason = {
+const FeedbackReason = {
   synced: 'StatusFeedbackSynced',
   none: 'NoStatusFeedbackSynced',
   failed: 'StatusFeedbackSyncFailed',

@@ -5,7 +5,7 @@ import { ServerRefusal } from '@flotilla/runtime';
  * The part of kubectl's JSONPath that feedback rules use (spec/ocm 4.2): `.a.b`, `['a.b']`, `[0]`, `[-1]`, `[*]`, `.*` and filters such
  * as `[?(@.type=="Ready")]`. Braces around the whole and a leading `$` are accepted. A key that is missing gives nothing, not an error.
  */
-export type JsonPath = readonly Step[];
+type JsonPath = readonly Step[];
 
 type Step =
   | { readonly key: string }

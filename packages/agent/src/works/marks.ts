@@ -13,7 +13,7 @@ const PREFIX = 'flotilla.io/work.';
 const LONGEST = 63 - 'work.'.length;
 
 /** Whether the work made the object, or found it. */
-export type Mark = 'created' | 'found';
+type Mark = 'created' | 'found';
 
 /** Key of a work's mark: its name, shortened and made unique when it is long. */
 export const markKey = (work: string): string =>
@@ -27,7 +27,7 @@ function hashOf(text: string): string {
 }
 
 /** The marks an object carries. */
-export function marksOf(object: Json): ReadonlyMap<string, Mark> {
+function marksOf(object: Json): ReadonlyMap<string, Mark> {
   const marks = new Map<string, Mark>();
   for (const [key, value] of Object.entries(textsOf(object, 'annotations')))
     if (key.startsWith(PREFIX)) marks.set(key, value === 'created' ? 'created' : 'found');
@@ -74,7 +74,7 @@ export function markedManifest(manifest: Json, target: WorkTarget, key: string, 
 }
 
 /** What became of an object that a work let go of. */
-export type Release = 'gone' | 'left' | 'deleting';
+type Release = 'gone' | 'left' | 'deleting';
 
 /**
  * Ends a work's hold on an object. It is deleted when this work made it, no other holds it and it is not to be left; the last work

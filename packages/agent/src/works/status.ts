@@ -31,7 +31,7 @@ const appliedVerdict = ({ error, reason }: Applied): Verdict => ({
 });
 
 /** What one look at a manifest's object showed. */
-export interface Observation {
+interface Observation {
   readonly available: Verdict;
   /** Undefined: there was nothing to read back from. */
   readonly feedback: Feedback | undefined;

@@ -15,7 +15,7 @@ export const Release = z.looseObject({
 export type Release = z.output<typeof Release>;
 
 /** The release an admin asks for (spec/cvo 5.8). */
-export const DesiredUpdate = z.looseObject({
+const DesiredUpdate = z.looseObject({
   architecture: z.string().optional(),
   version: z.string().optional(),
   image: z.string().optional(),
@@ -23,7 +23,6 @@ export const DesiredUpdate = z.looseObject({
   /** Behind a feature gate: risks the admin takes. */
   acceptRisks: z.array(z.looseObject({ name: z.string() })).optional(),
 });
-export type DesiredUpdate = z.output<typeof DesiredUpdate>;
 
 /** An object that somebody else manages (spec/cvo 5.10). */
 export const ComponentOverride = z.looseObject({

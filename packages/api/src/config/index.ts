@@ -6,7 +6,6 @@ export {
   ComponentOverride,
   ConditionalUpdate,
   ConditionalUpdateRisk,
-  DesiredUpdate,
   Release,
   UpdateHistory,
 } from './cluster-version.ts';

@@ -11,12 +11,4 @@ export {
   UPGRADE_CONFIG_NAME,
   UpgradeCondition,
 } from './names.ts';
-export {
-  StepCondition,
-  UpgradeConfig,
-  UpgradeConfigSpec,
-  UpgradeConfigStatus,
-  UpgradeHistory,
-  UpgradePhase,
-  UpgradeType,
-} from './upgrade-config.ts';
+export { StepCondition, UpgradeConfig, UpgradeConfigSpec, UpgradeHistory, UpgradePhase, UpgradeType } from './upgrade-config.ts';

@@ -16,7 +16,7 @@ export const ClusterClaim = {
 } as const;
 
 /** Name of a claim. */
-export type ClusterClaimName = (typeof ClusterClaim)[keyof typeof ClusterClaim];
+type ClusterClaimName = (typeof ClusterClaim)[keyof typeof ClusterClaim];
 
 /**
  * In claim `transports.flotilla.io`: the agent makes the account that the puller runs under, so that no job has to bring it. It has no claim of its

@@ -1,3 +1,4 @@
+
 export {
   AGENT_CLAIMS,
   CLAIM_VALUE_CHARS,
@@ -7,10 +8,12 @@ export {
   claimOf,
   PULLER_ACCOUNT,
 } from './cluster-claim.ts';
+
+
 export { managedClusterSchema } from './crd-schemas.ts';
 export { clusterSetCrds, policyCrds, transportCrds } from './crds.ts';
 export { AGENT_ACCOUNT, AGENT_LEASE, CLUSTER_AVAILABLE, HUB_ACCEPTED, ManagedCluster } from './managed-cluster.ts';
-export { ACTION_COMPLETED, ActionReason, ManagedClusterAction, ManagedClusterActionSpec } from './managed-cluster-action.ts';
+export { ACTION_COMPLETED, ActionReason, ManagedClusterAction } from './managed-cluster-action.ts';
 export { CLUSTER_SET_LABEL, ManagedClusterSet, ManagedClusterSetBinding } from './managed-cluster-set.ts';
 export { ManagedClusterView, VIEW_PROCESSING, ViewReason, ViewScope } from './managed-cluster-view.ts';
 export {
@@ -28,4 +31,4 @@ export {
 } from './manifest-work.ts';
 export { PLACEMENT_SATISFIED, Placement, PlacementDecision, PlacementSpec } from './placement.ts';
 export { PlacementBinding } from './placement-binding.ts';
-export { CompliancePerCluster, Policy } from './policy.ts';
+export { Policy } from './policy.ts';

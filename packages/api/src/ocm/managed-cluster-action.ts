@@ -3,7 +3,7 @@ import { KubeObject, resource } from '../kubernetes.ts';
 import { spokeConditions, spokeStatus } from './spoke-status.ts';
 
 /** One imperative operation on a spoke (spec/ocm 1.2). `actionType` is Create, Update or Delete; nothing enforces it but the agent. */
-export const ManagedClusterActionSpec = z.looseObject({
+const ManagedClusterActionSpec = z.looseObject({
   actionType: z.string().optional(),
   kube: z
     .looseObject({

@@ -4,7 +4,7 @@ import { readable, readableList } from '../readable.ts';
 import { spokeStatus } from './spoke-status.ts';
 
 /** One entry of a root policy's roll-up: JSON names are lower-case (spec/ocm 3.3). */
-export const CompliancePerCluster = z.looseObject({
+const CompliancePerCluster = z.looseObject({
   clustername: z.string(),
   clusternamespace: z.string().optional(),
   compliant: z.string().optional(),

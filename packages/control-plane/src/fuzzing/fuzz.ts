@@ -18,7 +18,7 @@ export interface FuzzTarget<I> {
 }
 
 /** How long, and from where. */
-export interface FuzzOptions {
+interface FuzzOptions {
   readonly seed: number;
   readonly seconds: number;
   /** Cases after which it ends before that; default: none. */
@@ -28,7 +28,7 @@ export interface FuzzOptions {
 }
 
 /** What a run came to. */
-export interface FuzzReport {
+interface FuzzReport {
   readonly target: string;
   readonly cases: number;
   /** Cases that ended in an error, by code. */
@@ -48,13 +48,13 @@ const WARM_UP = 20;
 const SHORT = { seconds: 1.5, most: 2_000 };
 
 /** Seed, seconds and case from `FLOTILLA_FUZZ_SEED`, `_SECONDS` (for one target) and `_CASE`. */
-export function fuzzOptions(): FuzzOptions {
+function fuzzOptions(): FuzzOptions {
   const { seed, seconds, only } = readEnvironment().fuzz;
   return { seed, ...(seconds === undefined ? SHORT : { seconds }), ...(only !== undefined && { only }) };
 }
 
 /** A target as the runner of the tests lists it; `fuzz` runs it with `fuzzOptions` and prints what it came to. */
-export interface NamedTarget {
+interface NamedTarget {
   readonly name: string;
   readonly fuzz: () => Promise<FuzzReport>;
 }

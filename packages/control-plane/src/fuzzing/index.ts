@@ -1,5 +1,4 @@
 /** Entry for property runs: `*.fuzz.test.ts` beside the source, run by the project `fuzz`. */
-export type { FuzzOptions, FuzzReport, FuzzTarget, NamedTarget } from './fuzz.ts';
-export { defineTarget, fuzz, fuzzOptions } from './fuzz.ts';
+export { defineTarget } from './fuzz.ts';
 export { measure } from './measure.ts';
 export { RandomValues } from './random-values.ts';

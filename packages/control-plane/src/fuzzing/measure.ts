@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /** What a call came to. */
-export interface Measurement {
+interface Measurement {
   /** Most CPU time of this thread between two turns of its event loop, milliseconds: a busy machine does not count. */
   readonly pauseMs: number;
   readonly failed: boolean;

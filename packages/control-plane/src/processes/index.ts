@@ -1,12 +1,10 @@
 export { childEnvironment, readEnvironment } from '../environment.ts';
-export { CommandError, PackagesMissingError, ServerStartError, ToolsUnavailableError } from '../errors.ts';
 export type { CommandOptions } from './command.ts';
 export { findProgram, runCommand } from './command.ts';
-export { cleanupOnExit, registerCleanup, registerStop, runCleanups } from './exit-cleanup.ts';
+export { cleanupOnExit, registerCleanup, registerStop } from './exit-cleanup.ts';
 export { freePorts } from './free-port.ts';
-export type { Leftovers } from './leftovers.ts';
 export { leftovers } from './leftovers.ts';
 export type { Run } from './run.ts';
 export { currentRun, sweepLeftovers } from './run.ts';
-export type { ServerProcess, ServerProcessOptions } from './server-process.ts';
+export type { ServerProcess } from './server-process.ts';
 export { startServerProcess } from './server-process.ts';

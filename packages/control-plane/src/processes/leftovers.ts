@@ -5,7 +5,7 @@ import { runCommand } from './command.ts';
 import { linkAlias, type Run } from './run.ts';
 
 /** What of a run is still on the machine; every list is empty after everything was stopped. */
-export interface Leftovers {
+interface Leftovers {
   /** `pid command line` */
   readonly processes: readonly string[];
   readonly mounts: readonly string[];

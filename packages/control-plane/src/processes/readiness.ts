@@ -3,7 +3,7 @@ import { ServerStartError } from '../errors.ts';
 import { logEnd, type ServerProcess } from './server-process.ts';
 
 /** What to wait for. */
-export interface ReadinessOptions {
+interface ReadinessOptions {
   /** Words for the message, such as `kube-apiserver /readyz`. */
   readonly what: string;
   /** True when ready; an exception counts as not yet. */

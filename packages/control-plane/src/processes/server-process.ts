@@ -5,7 +5,7 @@ import { childEnvironment } from '../environment.ts';
 import { ServerStartError } from '../errors.ts';
 
 /** What to start, and where its output goes. */
-export interface ServerProcessOptions {
+interface ServerProcessOptions {
   /** Name for messages. */
   readonly name: string;
   readonly program: string;

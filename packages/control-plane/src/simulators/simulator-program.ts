@@ -28,7 +28,7 @@ export const json = <T extends z.ZodType>(shape: T) =>
     .pipe(shape);
 
 /** A simulator that runs as a process of its own. */
-export interface SimulatorProgram<A extends z.output<typeof SimulatorArguments>> {
+interface SimulatorProgram<A extends z.output<typeof SimulatorArguments>> {
   readonly name: string;
   readonly usage: string;
   readonly arguments: z.ZodType<A>;

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { identify, isAlive, ProcessIdentity } from '../processes/identity.ts';
 
 /** Held by one process at a time; disposing gives it back. */
-export type BuildLock = AsyncDisposable;
+type BuildLock = AsyncDisposable;
 
 const Owner = z.string().transform((text, context) => {
   try {

@@ -6,7 +6,7 @@ import { buildToolSet, type Log } from './go-build.ts';
 import { buildKey, CRDS, filesOf, TOOL_SETS, type ToolName, type ToolSet } from './tool-sets.ts';
 
 /** Where a tool came from. */
-export type ToolSource = 'KUBEBUILDER_ASSETS' | 'cache' | 'build';
+type ToolSource = 'KUBEBUILDER_ASSETS' | 'cache' | 'build';
 
 /** Tools that are ready to run. */
 export interface Tools {

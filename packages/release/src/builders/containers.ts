@@ -26,7 +26,7 @@ function mergeContainer(live: Json, wanted: Json): Json {
 }
 
 /** Variables as a server keeps them: a field reference has a version, a resource a divisor, an empty value is none. */
-export function withEnvDefaults(env: unknown): readonly Json[] | undefined {
+function withEnvDefaults(env: unknown): readonly Json[] | undefined {
   if (env === undefined || env === null) return undefined;
   return objectsAt(env).map((variable) => {
     const source = objectAt(variable.valueFrom);

@@ -22,7 +22,7 @@ export const generic: Builder = {
 };
 
 /** Whether the owners of the built object are among those of the live one. */
-export function isOwned(live: Json, built: Json): boolean {
+function isOwned(live: Json, built: Json): boolean {
   const owners = objectAt(live.metadata).ownerReferences;
   const wanted = objectAt(built.metadata).ownerReferences;
   if (!Array.isArray(wanted)) return true;

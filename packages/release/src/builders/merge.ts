@@ -36,7 +36,7 @@ function mergeOwners(live: unknown, wanted: unknown): unknown {
 const OWNER_NAME = ['apiVersion', 'kind', 'name'] as const;
 
 /** How the entries of a list are told apart, and what becomes of one that is there. */
-export interface ListRule {
+interface ListRule {
   readonly key: (entry: Json) => string;
   /** Default: the manifest's. */
   readonly merge?: (live: Json, wanted: Json) => Json;

@@ -4,7 +4,7 @@ import { mergeMetadata } from './merge.ts';
 import { isSame, type Json } from './values.ts';
 
 /** What of a kind's objects is enforced beside their metadata: the fields of the live object that change. */
-export type Enforce = (live: Json, built: Json) => Json;
+type Enforce = (live: Json, built: Json) => Json;
 
 /**
  * A kind that is merged into the live object and written whole (spec/cvo 3.2).

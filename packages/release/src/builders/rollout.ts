@@ -30,10 +30,10 @@ export const failedWorkload = (live: Json, reason: string, message: string): Obj
 });
 
 /** Why a roll-out has not arrived; undefined when it has. */
-export type Remaining = (live: Json) => string | undefined;
+type Remaining = (live: Json) => string | undefined;
 
 /** What the conditions of a workload say against it; undefined when they say nothing. */
-export type Refused = (live: Json, id: string) => ObjectVerdict | undefined;
+type Refused = (live: Json, id: string) => ObjectVerdict | undefined;
 
 /**
  * How far a workload's roll-out is (spec/cvo 3.8). In an update it is waited for until the generation that was asked for has arrived; a new

@@ -76,7 +76,7 @@ const OPENSSL_NAMES: ReadonlyMap<string, string> = new Map(
 );
 
 /** A TLS profile of `APIServer/cluster`; absent and unheard of count as `Intermediate`. */
-export interface TlsProfile {
+interface TlsProfile {
   readonly type: string;
   readonly custom?: { readonly ciphers: readonly string[]; readonly minTLSVersion: string } | null;
 }

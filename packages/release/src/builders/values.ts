@@ -38,7 +38,7 @@ export function isSame(a: unknown, b: unknown): boolean {
 }
 
 /** Whether two values of a field are the same by a rule of its own. */
-export type FieldRule = (key: string, a: unknown, b: unknown) => boolean;
+type FieldRule = (key: string, a: unknown, b: unknown) => boolean;
 
 /** As `isSame`, and zero, false and an empty text are as good as absent too: for objects whose every field leaves those out. */
 export function isSameButZeros(a: unknown, b: unknown, rule: FieldRule = () => false): boolean {
@@ -75,7 +75,7 @@ const SUFFIXES: Readonly<Record<string, number>> = {
 };
 
 /** The number a quantity stands for; undefined when it is none. */
-export function quantityOf(value: unknown): number | undefined {
+function quantityOf(value: unknown): number | undefined {
   const [, digits, suffix = ''] =
     /^([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)([numkMGTPE]|[KMGTPE]i)?$/.exec(String(value).slice(0, 64)) ?? [];
   const factor = SUFFIXES[suffix];

@@ -19,7 +19,7 @@ export function parsePackageChannel(text: string): PackageChannel | undefined {
 }
 
 /** An image that a bundle uses. */
-export interface RelatedImage {
+interface RelatedImage {
   /** Name within the bundle; often empty. */
   readonly name: string;
   readonly pullSpec: string;

@@ -1,10 +1,10 @@
 import { type CatalogueFile, invalidFile } from './documents.ts';
 
 /** Name of the files that say which files are no part of the catalogue. */
-export const INDEX_IGNORE = '.indexignore';
+const INDEX_IGNORE = '.indexignore';
 
 /** Limits of all ignore files together. */
-export const indexIgnoreLimits = { bytes: 64 * 1024, patterns: 500, length: 256 } as const;
+const indexIgnoreLimits = { bytes: 64 * 1024, patterns: 500, length: 256 } as const;
 
 interface Pattern {
   /** Folder of the ignore file, as segments; the pattern holds below it. */

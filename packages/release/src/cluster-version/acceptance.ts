@@ -2,7 +2,7 @@ import type { UpdateError } from '../graph/update-error.ts';
 import type { Verdict } from './conditions.ts';
 
 /** Steps of taking a release, in order; they are the reasons of the ReleaseAccepted condition. */
-export const acceptanceSteps = ['RetrievePayload', 'LoadPayload', 'VerifyPayloadVersion', 'PreconditionChecks', 'PayloadLoaded'] as const;
+const acceptanceSteps = ['RetrievePayload', 'LoadPayload', 'VerifyPayloadVersion', 'PreconditionChecks', 'PayloadLoaded'] as const;
 export type AcceptanceStep = (typeof acceptanceSteps)[number];
 
 /** A release as messages name it. */

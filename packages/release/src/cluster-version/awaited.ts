@@ -11,7 +11,7 @@ function leavesOf(error: UpdateError): readonly UpdateError[] {
 }
 
 /** When something has stayed the same since, as messages have it. */
-export const timeText = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;
+const timeText = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;
 
 /** How far one is that is waited for: `daemonset: 3 of 5 nodes are updated, since …`, and what a pod of it says. */
 export function howText({ kind, how, sinceMs, pod }: NonNullable<UpdateError['awaited']>): string {

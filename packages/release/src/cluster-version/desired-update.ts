@@ -12,7 +12,7 @@ export interface WantedRelease {
 type Asked = Pick<ClusterVersion, 'spec' | 'status'>;
 
 /** What a cluster runs. */
-export interface RunningPayload {
+interface RunningPayload {
   /** `Multi` for a release of several architectures. */
   readonly architecture?: string | undefined;
 }

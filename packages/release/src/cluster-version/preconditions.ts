@@ -14,7 +14,7 @@ export interface PreconditionFailure {
 }
 
 /** An update that is asked for. */
-export interface AskedUpdate {
+interface AskedUpdate {
   readonly clusterVersion: ClusterVersion;
   /** Version of the payload. */
   readonly target: string;
@@ -135,7 +135,7 @@ function recommended({ clusterVersion: { spec, status }, target }: AskedUpdate, 
 }
 
 /** What failed preconditions come to. */
-export interface PreconditionSummary {
+interface PreconditionSummary {
   /** Stops the update. */
   readonly error?: UpdateError;
   /** Told as accepted where the update goes on all the same. */

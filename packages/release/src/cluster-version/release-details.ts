@@ -1,7 +1,7 @@
 import type { Release } from '@flotilla/api/config';
 
 /** Digest of a pull spec; undefined for one by tag. */
-export function digestOf(image: string): string | undefined {
+function digestOf(image: string): string | undefined {
   const at = image.lastIndexOf('@');
   return at < 0 ? undefined : image.slice(at + 1);
 }
@@ -10,7 +10,7 @@ export function digestOf(image: string): string | undefined {
 export const isSameImage = (a: string, b: string): boolean => a === b || (digestOf(a) !== undefined && digestOf(a) === digestOf(b));
 
 /** What of a release's description may be shown. */
-export interface ReleaseVisibility {
+interface ReleaseVisibility {
   /** Feature gates that are on: the architecture is shown under `ImageStreamImportMode` alone. */
   readonly featureGates: ReadonlySet<string>;
 }

@@ -30,14 +30,14 @@ export interface RiskSources {
 }
 
 /** Where risks come from, in the order in which they are told. */
-export const riskSources = [
+const riskSources = [
   'ClusterVersionUpdating',
   'ClusterVersionOverrides',
   'ResourceDeletionInProgress',
   'AdminAck',
   'ClusterOperatorUpgradeable',
 ] as const;
-export type RiskSource = (typeof riskSources)[number];
+type RiskSource = (typeof riskSources)[number];
 
 const readers: Readonly<Record<RiskSource, (sources: RiskSources) => readonly UpgradeRisk[]>> = {
   ClusterVersionUpdating: ({ progressing }) =>

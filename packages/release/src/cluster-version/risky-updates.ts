@@ -19,7 +19,7 @@ export interface FoundUpdates {
 }
 
 /** What decides about updates beside what was found. */
-export interface RiskyContext {
+interface RiskyContext {
   readonly object: ClusterVersion;
   /** The cluster's own risks of an update to another minor or major version. */
   readonly risks: readonly UpgradeRisk[];

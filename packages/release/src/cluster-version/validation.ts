@@ -11,7 +11,7 @@ export interface FieldError {
 }
 
 /** What decides about a ClusterVersion's fields beside the object. */
-export interface ValidationContext {
+interface ValidationContext {
   readonly featureGates: ReadonlySet<string>;
 }
 

@@ -10,7 +10,7 @@ type State =
   | { readonly kind: 'match' };
 
 /** A compiled POSIX basic regular expression. */
-export interface BasicRegex {
+interface BasicRegex {
   /** States of the automaton: the bound on the work per character. */
   readonly size: number;
   /** Whether the expression matches anywhere in the line. Work is at most states x characters, whatever the expression. */

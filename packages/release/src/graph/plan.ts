@@ -4,11 +4,11 @@ import { permuteOrder, shiftOrder } from './order.ts';
 import { isJob, TaskGraph, type TaskNode, toTasks } from './task-graph.ts';
 
 /** What a payload is applied for. */
-export const payloadStates = ['Initializing', 'Updating', 'Reconciling', 'Precreating'] as const;
+const payloadStates = ['Initializing', 'Updating', 'Reconciling', 'Precreating'] as const;
 export type PayloadState = (typeof payloadStates)[number];
 
 /** How often a task is tried before its node fails. */
-export interface TaskBackoff {
+interface TaskBackoff {
   readonly attempts: number;
   /** What is waited after each attempt but the last, milliseconds. */
   readonly delaysMs: readonly number[];
@@ -52,7 +52,7 @@ export function planApply(manifests: readonly Manifest[], state: PayloadState, a
 }
 
 /** A cluster as far as the first work on it depends on it. */
-export interface FirstWork {
+interface FirstWork {
   /** `status.history` of the ClusterVersion, newest first. */
   readonly history: readonly { readonly state: string; readonly image: string }[];
   /** Release image that is wanted. */

@@ -1,7 +1,7 @@
 import { type TaskNode, textOfTask } from './task-graph.ts';
 
 /** How a graph is worked off. */
-export interface RunGraphOptions {
+interface RunGraphOptions {
   /** Nodes that are worked on at once; less than one counts as one. */
   readonly workers: number;
   /** Ends the pass: no node is begun after it. Those under way are not left; they look at the signal themselves. */

@@ -75,7 +75,7 @@ const causes: ReadonlyMap<string, readonly [reason: string, cause: string]> = ne
 );
 
 /** What a request ended with. */
-export interface Refusal {
+interface Refusal {
   /** `reason` of the API server's Status, or `NoMatch` where it does not know the kind. */
   readonly reason?: string | undefined;
   /** What the server said, or why no answer came; default: what the cause says. */

@@ -42,7 +42,7 @@ export const knownCapabilities = (featureGates: ReadonlySet<string>): readonly s
   current.filter((name) => gatedCapabilities.get(name)?.some((gate) => featureGates.has(gate)) ?? true).sort();
 
 /** What a cluster asks for, and what it has. */
-export interface WantedCapabilities {
+interface WantedCapabilities {
   /** `ClusterVersion.spec.capabilities.baselineCapabilitySet`; default and for an empty one `vCurrent`. */
   readonly baseline?: string;
   /** `ClusterVersion.spec.capabilities.additionalEnabledCapabilities`. */
@@ -87,7 +87,7 @@ const namesOf = (value: string | undefined): string[] => (value ? value.split('+
 const capabilitiesOf = ({ annotations }: Manifest): string[] => namesOf(annotations?.['capability.openshift.io/name']);
 
 /** What decides about capabilities that an update enables because of what is installed. */
-export interface ImplicitUpdate {
+interface ImplicitUpdate {
   readonly current: readonly Manifest[];
   readonly update: readonly Manifest[];
   readonly capabilities: Capabilities;

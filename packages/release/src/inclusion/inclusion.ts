@@ -4,7 +4,7 @@ import { featureGateRefusal, featureSetRefusal } from './features.ts';
 import { majorVersionRefusal } from './major-version.ts';
 
 /** An object that somebody else manages: `ClusterVersion.spec.overrides[]`. */
-export interface Override {
+interface Override {
   readonly group: string;
   readonly kind: string;
   readonly namespace: string;
@@ -29,7 +29,7 @@ export interface InclusionFilter {
 }
 
 /** Rules in the order in which they are asked; the first that refuses decides. */
-export const inclusionRules = [
+const inclusionRules = [
   'annotations',
   'exclude',
   'feature-set-and-gate',
@@ -40,10 +40,10 @@ export const inclusionRules = [
   'capability',
   'override',
 ] as const;
-export type InclusionRule = (typeof inclusionRules)[number];
+type InclusionRule = (typeof inclusionRules)[number];
 
 /** Why a manifest is left out. */
-export interface Exclusion {
+interface Exclusion {
   readonly rule: InclusionRule;
   readonly message: string;
 }

@@ -3,7 +3,7 @@ import type { Manifest } from '../payload/manifest.ts';
 import { exclusionOf, InclusionAnnotation } from './inclusion.ts';
 
 /** A cluster as far as a release's own list of feature gates depends on it. */
-export interface FeatureAudience {
+interface FeatureAudience {
   readonly profile: string;
   readonly featureSet: string;
   readonly majorVersion: number;

@@ -1,5 +1,5 @@
 /** What is looked at, by the name a finding carries. */
-export const lintRules = {
+const lintRules = {
   layout: 'files are there, once, and not too large',
   metadata: 'release-metadata and image-references say what they must, and the same version',
   template: 'templates name what a release fills in',

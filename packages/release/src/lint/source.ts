@@ -31,7 +31,7 @@ export function findingAt(source: LintSource, manifest: Manifest, { level = 'err
 }
 
 /** An object as findings name it. */
-export function nameOf({ kind, namespace, name }: Manifest): string {
+function nameOf({ kind, namespace, name }: Manifest): string {
   return `${kind} ${namespace === '' ? name : `${namespace}/${name}`}`;
 }
 

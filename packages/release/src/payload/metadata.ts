@@ -3,7 +3,7 @@ import { quoted } from '../errors.ts';
 import { isStrictVersion } from '../semantic-version.ts';
 
 /** What `release-metadata` and the update graph tell about a release. */
-export interface ReleaseDetails {
+interface ReleaseDetails {
   /** Where the release is described. */
   readonly url: string | undefined;
   /** `Multi` for a release of several architectures. */

@@ -8,7 +8,7 @@ import { parseReleaseMetadata, type ReleaseMetadata } from './metadata.ts';
 import { renderTemplate, TemplateError, type TemplateValues } from './template.ts';
 
 /** How a payload is loaded. */
-export interface LoadPayloadOptions {
+interface LoadPayloadOptions {
   /** Pull spec it was asked for by; fills in the operator's own manifests. */
   readonly releaseImage: string;
   /** Profile of the cluster; fills in the operator's own manifests. */

@@ -20,7 +20,7 @@ export interface SignatureStoreAddress {
 }
 
 /** How the releases after a payload are verified. */
-export interface VerificationConfig {
+interface VerificationConfig {
   /** File of the payload that says it. */
   readonly file: string;
   /** Each of them has to have signed. */

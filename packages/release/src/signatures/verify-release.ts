@@ -21,7 +21,7 @@ export interface SignatureStage {
 }
 
 /** Stores by who names them. */
-export interface SignatureSources {
+interface SignatureSources {
   /** What the cluster itself keeps. */
   readonly inCluster: SignatureStore;
   /** `spec.signatureStores` of the ClusterVersion. */
@@ -41,7 +41,7 @@ export function signatureStages({ inCluster, configured, ofPayload }: SignatureS
 }
 
 /** How a release is verified. */
-export interface VerifyReleaseOptions {
+interface VerifyReleaseOptions {
   /** Each of them has to have signed. */
   readonly keyrings: readonly Keyring[];
   readonly stages: readonly SignatureStage[];
@@ -51,7 +51,7 @@ export interface VerifyReleaseOptions {
 }
 
 /** What vouches for a release. */
-export interface VerifiedRelease {
+interface VerifiedRelease {
   /** Signatures that were needed, to be kept. */
   readonly signatures: readonly Uint8Array[];
 }

@@ -62,7 +62,7 @@ export const clusterVerdicts = (risks: readonly ClusterRisk[]): readonly (readon
   risks.map(({ name, reason = 'Match', details = '' }) => [name, { status: 'True', reason, message: details }]);
 
 /** Conditional updates whose risks say whether they apply, and all of these risks once. */
-export interface ToldRisks {
+interface ToldRisks {
   readonly conditional: readonly ConditionalUpdate[];
   readonly risks: readonly ConditionalUpdateRisk[];
 }

@@ -24,7 +24,7 @@ interface Entry {
 }
 
 /** A question, and when it may be asked. */
-export interface NextQuestion {
+interface NextQuestion {
   readonly query: string;
   readonly atMs: number;
 }

@@ -8,7 +8,7 @@ import type { RiskyUpdate } from './updates.ts';
 type Said = Pick<Condition, 'status' | 'reason' | 'message'>;
 
 /** What decides about updates that risks speak against. */
-export interface RecommendationContext {
+interface RecommendationContext {
   /** Verdicts by the risks' names. */
   readonly verdicts: ReadonlyMap<string, RiskVerdict>;
   /** Names of risks that an admin has accepted. */
@@ -57,14 +57,14 @@ function objectionOf(risk: ConditionalUpdateRisk, verdict: RiskVerdict | undefin
 }
 
 /** Updates as a ClusterVersion lists them. */
-export interface ListedUpdates {
+interface ListedUpdates {
   /** Null where there are none. */
   readonly available: readonly Release[] | null;
   readonly conditional: readonly ConditionalUpdate[];
 }
 
 /** Updates to list. */
-export interface ListInput extends RecommendationContext {
+interface ListInput extends RecommendationContext {
   readonly updates: readonly Release[];
   readonly conditional: readonly RiskyUpdate[];
   /** What is listed now: a condition's time moves only with its status. */
@@ -93,7 +93,7 @@ export function listUpdates({ updates, conditional, listed, nowMs, ...context }:
 }
 
 /** What a ClusterVersion has room for; a status that a server refuses would say nothing at all. */
-export const listLimits = {
+const listLimits = {
   available: { entries: 500, bytes: 131_072 },
   conditional: { entries: 500, bytes: 262_144 },
 } as const;

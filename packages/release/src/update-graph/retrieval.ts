@@ -25,7 +25,7 @@ export const retrievalDueMs = (last: Retrieval | undefined, key: string, interva
   last === undefined || last.key !== key ? 0 : last.attemptedAtMs + intervalMs;
 
 /** What one attempt came to. */
-export interface Attempt {
+interface Attempt {
   readonly key: string;
   readonly result: GraphUpdates | UpdateRefusal;
   readonly nowMs: number;

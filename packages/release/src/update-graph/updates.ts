@@ -5,7 +5,7 @@ import { type GraphRisk, invalidGraph, type UpdateGraph } from './graph.ts';
 import { retrievalFailed, type UpdateRefusal } from './query.ts';
 
 /** The running release, and what is wanted. */
-export interface UpdateStart {
+interface UpdateStart {
   /** Version of the running release. */
   readonly version: string;
   readonly channel: string;

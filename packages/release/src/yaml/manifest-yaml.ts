@@ -7,7 +7,7 @@ import { resolvePlain } from './plain-scalar.ts';
 const limits = { depth: 100, aliasedValues: 5_000, charactersAgain: 2 * 1024 * 1024, doubledKeys: 100 } as const;
 
 /** A key that stands twice in one mapping. */
-export interface DoubledKey {
+interface DoubledKey {
   readonly key: string;
   /** Of the second, from 0. */
   readonly line: number;

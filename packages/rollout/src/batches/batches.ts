@@ -3,7 +3,7 @@ export const computeMaxConcurrency = (maxConcurrency: number, clusterCount: numb
   maxConcurrency > 0 && maxConcurrency < clusterCount ? maxConcurrency : clusterCount;
 
 /** The batches of an upgrade, and who needs none. */
-export interface BatchPlan {
+interface BatchPlan {
   /** Batches in order; empty when every cluster is compliant. */
   readonly batches: string[][];
   /** Clusters left out because they are compliant already, canaries first. */

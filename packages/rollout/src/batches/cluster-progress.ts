@@ -3,7 +3,7 @@ import { conditionTime } from '@flotilla/api';
 import { type ClusterProgress, ProgressState, type RolloutMode } from '../upgrade/model.ts';
 
 /** One cluster after a look at it. */
-export interface Moved {
+interface Moved {
   readonly progress: ClusterProgress;
   /** When it moves on if nothing changes, epoch milliseconds: its soak ends, or what it reports counts. */
   readonly movesAt?: number | undefined;

@@ -7,7 +7,7 @@ import { advanceCluster, type RolloutClusterLook, type RolloutClusterState } fro
 import { indexOf, moveCluster } from './cluster-progress.ts';
 
 /** What the part of the clusters rests on. */
-export interface ClustersInput {
+interface ClustersInput {
   readonly spec: Pick<ClusterGroupUpgradeSpec, 'remediationStrategy'>;
   readonly status: ClusterGroupUpgradeStatus;
   readonly observation: RolloutObservation;

@@ -1,7 +1,7 @@
 /** When an upgrade and its batches time out (spec/talm 2.11). Pure. */
 
 /** Times are milliseconds since the epoch. */
-export interface BatchTimes {
+interface BatchTimes {
   readonly upgradeStartedAt: number;
   readonly batchStartedAt: number;
   /** Length of the whole upgrade. */

@@ -8,7 +8,7 @@ import { nextRolloutState, RolloutState } from '../upgrade/rollout-machine.ts';
 import { planBatches } from './batches.ts';
 
 /** What is rolled out to whom. */
-export interface StartInput {
+interface StartInput {
   /** Clusters that are left after pre-caching, backup and blocking upgrades, in the order of the plan. */
   readonly clusters: readonly string[];
   /** Clusters that had nothing to do from the beginning. */

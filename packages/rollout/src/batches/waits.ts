@@ -9,7 +9,7 @@ import type { ClustersUnderWay } from './clusters-under-way.ts';
 import { type Drift, firstPending } from './drift.ts';
 
 /** One thing that clusters wait for, as the status says it. */
-export type StatusWait = NonNullable<ClusterGroupUpgradeStatus['waits']>[number];
+type StatusWait = NonNullable<ClusterGroupUpgradeStatus['waits']>[number];
 
 /** What one cluster waits for. */
 export interface ClusterWait {
@@ -22,7 +22,7 @@ export interface ClusterWait {
 const [MOST_WAITS, MOST_NAMES] = [20, 5];
 
 /** What a pass leaves undone. */
-export interface Undone {
+interface Undone {
   /** The gate that keeps the current batch from starting. */
   readonly gate: GateName | undefined;
   /** Clusters that do not comply at the end. */

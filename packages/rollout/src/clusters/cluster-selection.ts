@@ -4,7 +4,7 @@ import { compileSelector, describeSelector, type Matcher } from './label-selecto
 import { notBound, nothingBound, type Tenancy } from './tenancy.ts';
 
 /** Why no cluster list could be made; `reason` and `message` are those of condition ClustersSelected. */
-export interface SelectionFailure {
+interface SelectionFailure {
   /** All but `ClusterNotFound` are ours; with `ClusterNotBound` the cluster, if it is there, is another tenant's. */
   readonly reason: Extract<ConditionReason, 'ClusterNotFound' | 'ClusterNotBound' | 'NoClustersSelected' | 'ClusterApiMissing'>;
   readonly message: string;

@@ -9,7 +9,7 @@ import type { Blocking } from './blocking.ts';
 import { judgeWindow, type Window } from './window.ts';
 
 /** How a job on every spoke (pre-caching, backup) stands; the spokes that failed it leave the plan. */
-export interface JobReport {
+interface JobReport {
   readonly finished: boolean;
   readonly failed: readonly string[];
 }

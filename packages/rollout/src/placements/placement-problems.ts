@@ -23,7 +23,7 @@ export interface PlacementFacts {
 }
 
 /** What condition Progressing says of Placements, and when there may be more to say, milliseconds since the epoch. */
-export interface PlacementReport {
+interface PlacementReport {
   readonly problem: string | undefined;
   readonly lookAt: number | undefined;
 }

@@ -2,7 +2,7 @@ import type { ClusterGroupUpgradeSpec } from '@flotilla/api/ran';
 import type { PolicyExamination } from './policies.ts';
 
 /** What decides whether a cluster has to be worked on. */
-export interface WorkInput {
+interface WorkInput {
   readonly spec: Pick<ClusterGroupUpgradeSpec, 'managedPolicies' | 'manifestWorkTemplates' | 'preCaching'>;
   /** Ignored in ManifestWork mode. */
   readonly examination: Pick<PolicyExamination, 'forUpgrade'>;
@@ -19,7 +19,7 @@ export const isManifestWorkMode = (spec: Pick<ClusterGroupUpgradeSpec, 'manifest
  * compliant and pulls nothing; we pull what its PreCachingConfig names onto all of them, so that a plain Kubernetes hub
  * without the policy framework can pre-cache too. With `talmStrict` it is as in the reference.
  */
-export const isPrecacheOnly = ({ spec, talmStrict }: Omit<WorkInput, 'examination'>): boolean =>
+const isPrecacheOnly = ({ spec, talmStrict }: Omit<WorkInput, 'examination'>): boolean =>
   spec.preCaching && !talmStrict && !isManifestWorkMode(spec) && (spec.managedPolicies?.length ?? 0) === 0;
 
 /**

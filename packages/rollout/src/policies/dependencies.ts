@@ -2,7 +2,7 @@ import { isRecord } from '../values/json-value.ts';
 import type { ManagedPolicy } from './policies.ts';
 
 /** A policy that would be enforced before something it depends on. */
-export interface UnresolvableDependency {
+interface UnresolvableDependency {
   readonly policy: string;
   readonly dependency: string;
 }

@@ -36,7 +36,7 @@ export interface PolicyExamination {
 }
 
 /** Where managed policies are looked for. */
-export interface PolicySelection {
+interface PolicySelection {
   readonly managedPolicies: readonly string[] | undefined;
   readonly clusters: readonly string[];
   /** Policies in the namespaces of the clusters; others are ignored. */

@@ -8,7 +8,7 @@ import { type Compliance, indexCompliance } from './policies.ts';
 const standings: Record<Compliance, Standing> = { Compliant: 'done', NonCompliant: 'pending', NotMatchedWithPolicy: 'notMatched' };
 
 /** Where the policies of a rollout are read. */
-export interface PolicySource {
+interface PolicySource {
   readonly parent: (ref: PolicyRef) => Policy | undefined;
   /** The policy's copy is in the cluster's namespace. */
   readonly hasCopy: (ref: PolicyRef, cluster: string) => boolean;

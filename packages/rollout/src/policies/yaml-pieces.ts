@@ -1,5 +1,5 @@
 /** Part of a text of YAML; without `piece`, where an entry is too large to be one. */
-export interface YamlPiece {
+interface YamlPiece {
   readonly piece: string | undefined;
   /** Of its beginning, from 1. */
   readonly line: number;

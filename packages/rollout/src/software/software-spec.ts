@@ -36,7 +36,7 @@ export interface SoftwareFailure {
 }
 
 /** A spec, complete and consistent, without the fields that are empty; or why there is none, or none yet. */
-export type SoftwareResult =
+type SoftwareResult =
   | { readonly spec: PrecachingSpec; readonly workloadImage: string | undefined; readonly failure?: undefined }
   | { readonly failure: SoftwareFailure }
   /** A release is being looked up. */

@@ -6,7 +6,7 @@ const UNITS = ' KMGTP';
 const MAX_LENGTH = 64;
 
 /** Result of `parseSpaceRequired`. */
-export type SpaceRequired = { readonly gib: string; readonly problem?: undefined } | { readonly problem: string };
+type SpaceRequired = { readonly gib: string; readonly problem?: undefined } | { readonly problem: string };
 
 /**
  * A size as docker/go-units reads it (spec/talm 3.3), as whole GiB rounded up, in decimal: `40 GB` is `38`. With an `i` in

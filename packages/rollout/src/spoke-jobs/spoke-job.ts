@@ -55,7 +55,7 @@ export type SpokeJobEffect =
   | 'forget';
 
 /** What one event does to one state. */
-export interface SpokeJobAdvance<S extends string> {
+interface SpokeJobAdvance<S extends string> {
   readonly state: S;
   readonly effects: readonly SpokeJobEffect[];
 }
@@ -79,7 +79,7 @@ interface StateMeta {
 }
 
 /** What sets one kind of job apart from another. */
-export interface SpokeJobShape<S extends string> {
+interface SpokeJobShape<S extends string> {
   readonly id: string;
   /** All its states; throws for what is none of them. */
   readonly states: { readonly parse: (value: unknown) => S };

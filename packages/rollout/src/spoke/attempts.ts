@@ -16,7 +16,7 @@ export const AttemptAnnotation = {
 } as const;
 
 /** An action that was made to approve an InstallPlan. */
-export interface Attempt extends Pick<ActionOutcome, 'outcome' | 'retries'> {
+interface Attempt extends Pick<ActionOutcome, 'outcome' | 'retries'> {
   /** uid of the view whose answer it was made from; an answer of that view says nothing about what the action did. */
   readonly view: string | undefined;
   /** Milliseconds since the epoch from which on it may be made anew. */

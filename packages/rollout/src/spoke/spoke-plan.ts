@@ -32,7 +32,7 @@ export interface ObservedSpoke {
 }
 
 /** Time, and how the hub was started. */
-export interface PlanSettings {
+interface PlanSettings {
   /** Milliseconds since the epoch. */
   readonly now: number;
   /** Seconds between an agent's polls of a view. */

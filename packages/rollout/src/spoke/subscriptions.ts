@@ -41,7 +41,7 @@ export const desiredViewNames = (upgrade: UpgradeIdentity, objects: readonly Pol
   viewNames(upgrade, subscriptionsOf(objects));
 
 /** What decides about the approvals of one cluster at one policy. */
-export interface ApprovalInput {
+interface ApprovalInput {
   readonly upgrade: UpgradeIdentity;
   readonly cluster: string;
   readonly subscriptions: readonly SubscriptionRef[];

@@ -1,7 +1,7 @@
 import { type Condition, conditionTime } from '@flotilla/api';
 
 /** What a caller says about a condition; the time is added here. */
-export type ConditionUpdate = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
+type ConditionUpdate = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
 
 /**
  * The conditions after one update, as the reference orders them (spec/talm 2.2): a new type is appended; an existing one

@@ -13,7 +13,7 @@ export interface ExpectedValue {
 }
 
 /** The list, or what is wrong with the annotation. */
-export type ExpectedValues =
+type ExpectedValues =
   | { readonly values: readonly ExpectedValue[]; readonly problem?: undefined }
   | { readonly problem: string; readonly values?: undefined };
 

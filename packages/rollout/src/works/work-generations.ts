@@ -49,7 +49,7 @@ function generationPath({ name, path, version }: JsonPath): JsonPath[] {
 const isReadBack = ({ feedbackRules }: ManifestConfig): boolean => (feedbackRules?.length ?? 0) > 0;
 
 /** Of which generation a value is: the object's latest, an earlier one with a sentence that says so, or nothing tells. */
-export type Freshness = { readonly kind: 'current' | 'undated' } | { readonly kind: 'stale'; readonly message: string };
+type Freshness = { readonly kind: 'current' | 'undated' } | { readonly kind: 'stale'; readonly message: string };
 
 /** Judges one value of a manifest. Where both the status and the condition a value is of say their generation, the older one counts. */
 export function judgeFreshness({ resourceMeta, statusFeedback }: ManifestStatus, value: string): Freshness {

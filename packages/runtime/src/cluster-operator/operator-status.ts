@@ -11,7 +11,7 @@ export interface ReportedCondition {
 }
 
 /** A workload that the operator runs, under the versions that its replicas have now. */
-export interface OperandReport {
+interface OperandReport {
   readonly name: string;
   readonly wanted: string;
   /** Versions found running; none when nothing runs. */
@@ -51,7 +51,7 @@ const isBad: Readonly<Record<ConditionName, (status: Condition['status']) => boo
 };
 
 /** The status that follows a report, and when to look again because of what is not told yet. */
-export interface NextOperatorStatus {
+interface NextOperatorStatus {
   readonly status: Readonly<Record<string, unknown>>;
   readonly memory: ReporterMemory;
   readonly againAfterMs: number | undefined;

@@ -12,7 +12,7 @@ import { createChannel, watch } from '../watches.ts';
 import { type Inertia, nextOperatorStatus, type OperatorReport, type ReporterMemory } from './operator-status.ts';
 
 /** How an operator reports itself. */
-export interface ClusterOperatorReporterOptions {
+interface ClusterOperatorReporterOptions {
   readonly client: Client;
   /** Of the ClusterOperator. */
   readonly name: string;

@@ -2,7 +2,7 @@ import type { Node } from '@flotilla/api/core';
 import { MachineConfigAnnotation, MachineConfigState, MachineLabel, UNSCHEDULABLE_TAINT } from '@flotilla/api/machine';
 
 /** Whether pods are kept off a node, and since when; `unknown` when its taint does not say. */
-export type Cordon = { readonly sinceMs: number } | 'unknown' | undefined;
+type Cordon = { readonly sinceMs: number } | 'unknown' | undefined;
 
 /** Cordoned is what is unschedulable and has the taint that says so (spec/muo 2.3). */
 export function cordonOf({ spec }: Node): Cordon {

@@ -14,7 +14,7 @@ export interface DrainSettings {
 }
 
 /** What is done to a pod. */
-export type DrainAction = 'delete' | 'clear-finalizers';
+type DrainAction = 'delete' | 'clear-finalizers';
 
 interface Strategy {
   readonly name: string;
@@ -51,7 +51,7 @@ export interface DrainStep {
 }
 
 /** What is to be done about a node, and whether its drain is late. */
-export interface DrainPlan {
+interface DrainPlan {
   readonly steps: readonly DrainStep[];
   /** Pods with a disruption budget are among them. */
   readonly forcesBudgets: boolean;

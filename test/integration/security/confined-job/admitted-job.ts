@@ -1,7 +1,7 @@
 /** The table of SECURITY.md that says which Job the agent may make: read, and held against a Job. Knows nothing of the admission policy. */
 
 /** What the table's words leave to the installation. */
-export interface Installation {
+interface Installation {
   /** Repositories whose images may run. */
   readonly repositories: readonly string[];
   /** Paths of the node that may be mounted, with what lies below. */
@@ -92,7 +92,7 @@ function toCheck(value: string, { repositories, hostPaths }: Installation): Row[
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** A list whose items have names is addressed by them, another one is a value of its own. */
-export function leavesOf(value: unknown, path = ''): readonly (readonly [string, unknown])[] {
+function leavesOf(value: unknown, path = ''): readonly (readonly [string, unknown])[] {
   if (Array.isArray(value) && value.every((item) => isObject(item) && typeof item.name === 'string'))
     return value.flatMap((item: Record<string, unknown>) => {
       const { name, ...rest } = item;

@@ -11,7 +11,7 @@ const ACCOUNT = 'edge-operator';
 const annotations = { 'include.release.openshift.io/self-managed-high-availability': 'true' };
 
 /** What the manifests of one release are made from. */
-export interface EdgeManifestsInput {
+interface EdgeManifestsInput {
   readonly version: string;
   /** Pull specs by the name that the release has for them. */
   readonly images: Readonly<Record<string, string>>;
@@ -20,7 +20,7 @@ export interface EdgeManifestsInput {
 }
 
 /** A file of a release image. */
-export interface ReleaseFile {
+interface ReleaseFile {
   readonly path: string;
   readonly text: string;
 }

@@ -26,7 +26,7 @@ export interface EdgeRelease {
 }
 
 /** Where releases are pushed, and as what they are known. */
-export interface EdgeReleaseOptions {
+interface EdgeReleaseOptions {
   readonly client: RegistryClient;
   /** `host:port` that is pushed to. */
   readonly pushHost: string;

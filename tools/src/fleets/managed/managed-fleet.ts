@@ -33,7 +33,7 @@ const INSTALLED_MS = 240_000;
 const MIRRORS = 'registry-mirrors';
 
 /** What the spokes' monitoring is: on their nodes, so that it is there while the link is not. */
-export interface SpokeMonitoring {
+interface SpokeMonitoring {
   readonly prometheus: PrometheusServer;
   readonly alertmanager: AlertmanagerServer;
 }
@@ -54,7 +54,7 @@ export interface ManagedFleet extends AsyncDisposable {
 }
 
 /** What it is made from. */
-export interface ManagedFleetOptions {
+interface ManagedFleetOptions {
   readonly fleet: RealFleet;
   /** Spokes of it that are managed; those that have not joined the hub do so. Default: those that are registered. */
   readonly spokes?: readonly SpokeSite[];

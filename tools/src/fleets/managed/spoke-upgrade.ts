@@ -6,7 +6,7 @@ import type { SpokeSite } from '../fleet.ts';
 import { newsOf } from './upgrade-news.ts';
 
 /** How the upgrade of a spoke is followed. */
-export interface SpokeUpgradeOptions {
+interface SpokeUpgradeOptions {
   /** Version that it goes to. */
   readonly version: string;
   /** Told each thing once, in the order in which it comes. */
@@ -14,7 +14,7 @@ export interface SpokeUpgradeOptions {
 }
 
 /** A spoke that is followed. Its end waits for a link that is being cut or restored, and for what is told of that. */
-export interface SpokeUpgrade extends AsyncDisposable {
+interface SpokeUpgrade extends AsyncDisposable {
   /** Never resolves. Rejects when the upgrade was given up (`FLOTILLA_DEMO_ROLLOUT`), or the link could not be cut or restored. */
   readonly broken: Promise<never>;
 }

@@ -4,7 +4,7 @@ import type { UpgradeConfig } from '@flotilla/api/managed';
 import { reportUpgrade, upgraders } from '@flotilla/upgrade';
 
 /** The objects of a spoke that an upgrade shows in. */
-export interface SpokeState {
+interface SpokeState {
   readonly upgradeConfig: UpgradeConfig | undefined;
   readonly clusterVersion: ClusterVersion | undefined;
   readonly operators: readonly ClusterOperator[];

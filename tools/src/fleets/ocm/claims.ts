@@ -4,7 +4,7 @@ import { runningVersions, UPGRADES } from './gateway.ts';
 import type { OcmWorld } from './ocm-world.ts';
 
 /** That an upgrade called a cluster done, and what ran there at that moment. */
-export interface Claim {
+interface Claim {
   readonly cluster: string;
   /** As `runningVersions` tells it. */
   readonly versions: readonly string[];

@@ -27,7 +27,7 @@ export interface OcmWorld extends AsyncDisposable {
 }
 
 /** How the world is started. */
-export interface OcmWorldOptions {
+interface OcmWorldOptions {
   readonly spokes: number;
   readonly say: (line: string) => void;
   /** Ends commands that run when the program is interrupted. */

@@ -27,7 +27,7 @@ import type { ActionObservation, ActionsSpoke, ViewObservation } from './observe
 type Deletion = 'done' | 'asked' | 'open';
 
 /** A work that was tried before: nothing begins beside it. */
-export interface TriedWork {
+interface TriedWork {
   readonly work: ManifestWork;
   /** The cluster is none of this hub any more. */
   readonly isDetached: boolean;

@@ -7,7 +7,7 @@ import type { SpokePlan } from './spoke-plan.ts';
 export const UNANSWERED_MS = 60_000;
 
 /** Whether anybody is there to answer. */
-export interface AnsweringCluster {
+interface AnsweringCluster {
   readonly available: boolean;
   /** It is no cluster of this hub any more. */
   readonly isDetached: boolean;

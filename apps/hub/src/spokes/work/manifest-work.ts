@@ -18,7 +18,7 @@ export interface Attempt {
 }
 
 /** What a work carries. */
-export interface JobWork {
+interface JobWork {
   readonly manifests: readonly SpokeManifest[];
   readonly attempt: Attempt;
 }
@@ -30,7 +30,7 @@ export const frozenMark = { [FROZEN]: 'true' } as const;
 export const isFrozen = ({ metadata }: Pick<KubeObject, 'metadata'>): boolean => metadata.annotations?.[FROZEN] === 'true';
 
 /** The mark on the Job: a later one is another job. */
-export const jobAttempt = ({ id, losses }: Attempt): string => `${id}.${losses}`;
+const jobAttempt = ({ id, losses }: Attempt): string => `${id}.${losses}`;
 
 /** The work, in the spoke's hub namespace. */
 export function buildJobWork(place: ObjectPlace, work: JobWork): KubeObject {

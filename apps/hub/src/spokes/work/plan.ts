@@ -11,7 +11,7 @@ import { type Attempt, buildJobWork, frozenConfigs, frozenMark, isFrozen, workSp
 import { lossesOf } from './observe.ts';
 
 /** What is on the hub for one spoke. */
-export interface WorkSpoke {
+interface WorkSpoke {
   readonly seen: SpokeObservation;
   readonly work: ManifestWork | undefined;
   readonly other: ManifestWork | undefined;

@@ -5,7 +5,7 @@ import { type Client, type Clock, type ReconcileContext, type ReconcileResult, r
 import type { HubLimiter } from '../../hub-limiter.ts';
 
 /** What a reconcile of an action works with. */
-export interface ActionDeps {
+interface ActionDeps {
   readonly hub: Client;
   readonly spoke: SpokeAccess;
   readonly clock: Clock;

@@ -5,7 +5,7 @@ import { type Client, type Clock, type ReconcileContext, type ReconcileResult, r
 import type { HubLimiter } from '../../hub-limiter.ts';
 
 /** What a reconcile of a view works with. */
-export interface ViewDeps {
+interface ViewDeps {
   readonly hub: Client;
   readonly spoke: SpokeAccess;
   readonly clock: Clock;

@@ -4,7 +4,7 @@ import { type Client, type Clock, isNotFound, patchStatus, type ReconcileContext
 import type { HubLimiter } from '../../hub-limiter.ts';
 
 /** What a reconcile of a work works with. */
-export interface WorkDeps {
+interface WorkDeps {
   readonly hub: Client;
   readonly spoke: WorkAccess;
   readonly clock: Clock;

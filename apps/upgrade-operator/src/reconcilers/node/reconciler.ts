@@ -14,7 +14,7 @@ import { cordonOf, isBeingConfigured, isControlPlaneNode, isUnderWay, upgradeInF
 import type { ReconcilerDeps } from '../deps.ts';
 
 /** What the reconciler works with. */
-export interface NodeDeps extends ReconcilerDeps {
+interface NodeDeps extends ReconcilerDeps {
   /** Called when pods with a disruption budget were removed. */
   readonly onForcedDrain: () => void;
 }

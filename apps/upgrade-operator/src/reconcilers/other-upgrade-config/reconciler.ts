@@ -20,7 +20,7 @@ export interface OtherUpgradeConfigDeps extends Pick<ReconcilerDeps, 'namespace'
 }
 
 /** Reason of `Validated` where an UpgradeConfig has a name that nobody acts upon. */
-export const NOT_ACTED_UPON = 'NameNotActedUpon';
+const NOT_ACTED_UPON = 'NameNotActedUpon';
 
 /** Tells whoever makes an UpgradeConfig of another name that nobody carries it out: one alone counts, by its name (spec/muo 0.1). */
 export function startOtherUpgradeConfigs(deps: OtherUpgradeConfigDeps, signal: AbortSignal): Reconciler {

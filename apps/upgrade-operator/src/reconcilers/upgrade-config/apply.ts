@@ -7,7 +7,7 @@ import type { UpgradeDraft } from './status.ts';
 import type { Timers } from './timers.ts';
 
 /** How a walk over the steps ended. */
-export interface Walk {
+interface Walk {
   /** Every step is done, but for what may still be told. */
   readonly isDone: boolean;
   /** A step that failed: tried again although nothing changes. */

@@ -7,7 +7,7 @@ import type { Silences } from '../../ports.ts';
 import { Retries } from './retries.ts';
 
 /** What leftovers are taken back with. */
-export interface LeftoversDeps {
+interface LeftoversDeps {
   readonly writes: Pick<ClusterWrites, 'deleteMachineSet' | 'patchClusterVersion'>;
   readonly silences: Pick<Silences, 'endControlPlane' | 'endWorkers'>;
   readonly clock: Clock;

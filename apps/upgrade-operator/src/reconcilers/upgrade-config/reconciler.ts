@@ -30,7 +30,7 @@ import { clusterWatches, upgradeConfigWatch } from './wakes.ts';
 import { absentSubject, Farewell, isSent, tellOfWithdrawn, withdraw } from './withdrawal.ts';
 
 /** What the reconciler works with. */
-export interface UpgradeConfigDeps extends ReconcilerDeps {
+interface UpgradeConfigDeps extends ReconcilerDeps {
   readonly client: Client;
   readonly steps: PassDeps['steps'];
   /** Wakes the UpgradeConfig from elsewhere. */

@@ -14,7 +14,7 @@ const PHASES: Readonly<Record<UpgradePhase, { readonly type: Type; readonly reas
   Failed: { type: 'Warning', reason: 'UpgradeGivenUp', what: 'was given up: its window ended before anything was changed' },
 };
 /** Of a step that fails; those that wait are no news. */
-export const STEP_FAILED = 'UpgradeStepFailed';
+const STEP_FAILED = 'UpgradeStepFailed';
 
 const STEPS: ReadonlySet<string> = new Set(Object.values(stepConditions));
 /** Conditions beside those of steps, whose reasons are events' too. */

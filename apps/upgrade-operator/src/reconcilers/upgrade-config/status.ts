@@ -46,7 +46,7 @@ interface Said {
   readonly message: string;
 }
 /** Condition of something that an upgrade builds on. */
-export type Concern = keyof typeof CONCERNS;
+type Concern = keyof typeof CONCERNS;
 
 /** The UpgradeConfig of a pass is gone, or its name is another's by now: the pass ends. Code `FLOTILLA_UPGRADE_CONFIG_GONE`. */
 export class UpgradeConfigGoneError extends FlotillaError {

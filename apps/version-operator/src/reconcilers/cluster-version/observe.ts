@@ -12,7 +12,7 @@ export interface VersionCaches {
 }
 
 /** A ClusterVersion as it counts, and what is wrong with it. */
-export interface ObservedVersion {
+interface ObservedVersion {
   /** As it is stored. */
   readonly object: ClusterVersion;
   /** Without the fields that are wrong. */

@@ -16,7 +16,7 @@ export const planRelease = (object: ClusterVersion, { release }: LoadedRelease, 
   isInstalling ? undefined : resolveDesiredUpdate(object, release);
 
 /** What decides about capabilities beside the spec. */
-export interface CapabilityContext {
+interface CapabilityContext {
   readonly always: readonly string[];
   /** The release that was applied before, whose objects stay. */
   readonly before?: { readonly release: LoadedRelease; readonly capabilities: EnabledCapabilities } | undefined;

@@ -19,7 +19,7 @@ import { observe, type VersionCaches } from './observe.ts';
 import { statusOf } from './status.ts';
 
 /** What a ClusterVersion is reconciled with. */
-export interface VersionDeps extends VersionActors {
+interface VersionDeps extends VersionActors {
   readonly client: Client;
   readonly caches: VersionCaches;
   /** Whatever else concerns it: what the worker and releases on their way tell. */

@@ -3,7 +3,7 @@ import { type ClusterVersionJudgement, clusterVersionStatus, type KnownUpdates, 
 import type { VersionCaches } from './observe.ts';
 
 /** What the status of a ClusterVersion is made of. */
-export interface StatusParts {
+interface StatusParts {
   readonly work: WorkReport;
   readonly updates?: KnownUpdates | undefined;
   /** Objects whose deletion is asked for and not confirmed. */

@@ -33,7 +33,7 @@ export async function writeCredentials(dir: string, credentials: readonly Creden
 }
 
 /** What a kubeconfig file says. */
-export interface KubeconfigOptions {
+interface KubeconfigOptions {
   readonly server: string;
   /** PEM of the certificates to trust. */
   readonly certificateAuthority: string;

@@ -1,5 +1,5 @@
 /** Where etcd listens and writes. */
-export interface EtcdFlags {
+interface EtcdFlags {
   readonly dataDir: string;
   readonly clientPort: number;
   readonly peerPort: number;
@@ -23,7 +23,7 @@ export function etcdFlags({ dataDir, clientPort, peerPort }: EtcdFlags): string[
 }
 
 /** What both an API server alone and the one of a cluster need. */
-export interface CommonApiServerFlags {
+interface CommonApiServerFlags {
   readonly etcdPort: number;
   readonly port: number;
   readonly tokenFile: string;
@@ -46,7 +46,7 @@ export function commonApiServerFlags({ etcdPort, port, tokenFile, keyFile }: Com
 }
 
 /** An API server alone. */
-export interface ApiServerFlags extends CommonApiServerFlags {
+interface ApiServerFlags extends CommonApiServerFlags {
   readonly bindAddress: string;
   readonly certDir: string;
   readonly auditLogPath?: string;

@@ -14,7 +14,7 @@ export interface ServerPool extends AsyncDisposable {
 }
 
 /** What is borrowed: CRDs that are to be there. */
-export const Order = z.object({ crds: z.array(z.looseObject({ metadata: z.looseObject({ name: z.string() }) })) });
+const Order = z.object({ crds: z.array(z.looseObject({ metadata: z.looseObject({ name: z.string() }) })) });
 /** What is got. It is given back by closing the connection, by whatever end of the process that borrowed it. */
 export const Loan = z.union([
   z.object({ url: z.string(), kubeconfig: z.string(), etcdUrl: z.string(), startedInMs: z.number() }),

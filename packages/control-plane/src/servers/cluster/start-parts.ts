@@ -14,7 +14,7 @@ import type { NodeRuntime } from './runtime.ts';
 import type { RuntimeProcess } from './runtime-process.ts';
 
 /** What the parts of a cluster are started from. */
-export interface ClusterParts {
+interface ClusterParts {
   readonly name: string;
   readonly dir: string;
   readonly space: NodeSpace;

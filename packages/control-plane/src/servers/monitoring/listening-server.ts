@@ -11,7 +11,7 @@ import type { Cluster } from '../cluster/cluster.ts';
 export type ServerPlace = Pick<Cluster, 'address' | 'startServer'>;
 
 /** A program of a Debian package that listens on one port and answers `/-/ready`. */
-export interface ListeningProgram {
+interface ListeningProgram {
   /** Package, and name of its program. */
   readonly name: Extract<DebianPackage, 'prometheus' | 'prometheus-alertmanager'>;
   /** Its arguments, given a folder of its own and the address to listen on. */

@@ -25,7 +25,7 @@ const Template = z.looseObject({
     spec: z.record(z.string(), z.unknown()).optional(),
   }),
 });
-export type Template = z.output<typeof Template>['objectDefinition'];
+type Template = z.output<typeof Template>['objectDefinition'];
 
 /** The objects a policy consists of. What cannot be read is left out: nobody evaluates it, and the policy never complies. */
 export const templatesOf = ({ spec }: Policy): Template[] =>

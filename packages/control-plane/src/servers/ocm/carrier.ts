@@ -8,7 +8,7 @@ const ConfigurationPolicy = untyped('policy.open-cluster-management.io/v1', 'Con
 const EVENTS_OF = 'policy';
 
 /** Between which clusters policies are carried. */
-export interface CarrierOptions {
+interface CarrierOptions {
   /** Stay the caller's: close them after `stop`. */
   readonly hub: Client;
   readonly spoke: Client;
@@ -18,7 +18,7 @@ export interface CarrierOptions {
 }
 
 /** A running carrier. */
-export interface PolicyCarrier extends AsyncDisposable {
+interface PolicyCarrier extends AsyncDisposable {
   stop(): Promise<void>;
 }
 

@@ -17,7 +17,7 @@ export interface OcmComponent extends AsyncDisposable {
 }
 
 /** How a component is started. */
-export interface ComponentOptions {
+interface ComponentOptions {
   /** Name for messages and of the log file. */
   readonly name: string;
   readonly program: string;

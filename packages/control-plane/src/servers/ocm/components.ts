@@ -5,7 +5,7 @@ import { ensureTools } from '../../toolchain/tools.ts';
 import { type OcmComponent, startComponent } from './component.ts';
 
 /** Where a component runs and what it reaches. */
-export interface OnHub {
+interface OnHub {
   /** Path of the hub's kubeconfig. */
   readonly hub: string;
   /** Folder for logs. */
@@ -15,7 +15,7 @@ export interface OnHub {
 }
 
 /** A component of one spoke. */
-export interface OnSpoke extends OnHub {
+interface OnSpoke extends OnHub {
   /** Name of the ManagedCluster, and of its namespace on the hub. */
   readonly cluster: string;
   /** Path of the spoke's kubeconfig. */

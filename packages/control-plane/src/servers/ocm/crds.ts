@@ -16,7 +16,7 @@ const ON_HUB_TOO = ['policies'];
 const FOUNDATION = [ManagedClusterAction, ManagedClusterView].map(({ plural }) => plural);
 
 /** What an API server gets its CRDs by. */
-export interface CrdTarget {
+interface CrdTarget {
   readonly kubeconfig: string;
   readonly client: Client;
 }

@@ -44,7 +44,7 @@ export interface OcmFleet extends AsyncDisposable {
 }
 
 /** Name of the ManagedClusterSet that has every spoke. */
-export const CLUSTER_SET = 'fleet';
+const CLUSTER_SET = 'fleet';
 
 const clusterApi = (kind: string, plural: string, namespaced: boolean): Resource =>
   resource('cluster.open-cluster-management.io/v1beta2', kind, plural, namespaced, KubeObject);

@@ -6,7 +6,7 @@ import { divideIntoDecisions, type PlacementOutcome, type SetBinding, selectForP
 import { BY_PLACEMENT, type PropagatorCaches } from './propagator-caches.ts';
 
 /** What decides placements. */
-export interface PlacementDeps {
+interface PlacementDeps {
   readonly client: Client;
   readonly caches: PropagatorCaches;
   readonly now: () => number;

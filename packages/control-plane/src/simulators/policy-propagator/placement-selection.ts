@@ -5,7 +5,7 @@ type Selector = NonNullable<NonNullable<NonNullable<PlacementSpec['predicates']>
 type Test = (labels: Labels) => boolean;
 
 /** A condition of a Placement, without its time. */
-export interface PlacementCondition {
+interface PlacementCondition {
   readonly type: string;
   readonly status: 'True' | 'False';
   readonly reason: string;

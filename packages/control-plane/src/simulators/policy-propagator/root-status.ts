@@ -2,14 +2,14 @@
 export type ComplianceState = 'Compliant' | 'NonCompliant' | 'Pending';
 
 /** One cluster's part in a root policy's status; JSON names are lower-case (spec/ocm 3.3). */
-export interface ClusterEntry {
+interface ClusterEntry {
   readonly clustername: string;
   readonly clusternamespace: string;
   readonly compliant?: ComplianceState;
 }
 
 /** `status` of a root policy as it is written. */
-export interface RootStatus {
+interface RootStatus {
   /** Absent: some cluster has not reported, or there is none. */
   readonly compliant?: ComplianceState;
   /** Sorted by name. */

@@ -46,7 +46,7 @@ interface Entry {
 }
 
 /** How clusters comply. */
-export interface SimulatedComplianceOptions {
+interface SimulatedComplianceOptions {
   readonly clock: Clock;
   readonly seed: number;
   /** Seconds from enforced to Compliant, and the part of them that varies: 0.2 is plus or minus 20 %. */

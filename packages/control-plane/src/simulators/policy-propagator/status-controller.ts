@@ -7,7 +7,7 @@ import { BY_POLICY, placementOfBinding } from './propagator-caches.ts';
 import { rollUpClusters } from './root-status.ts';
 
 /** What writes statuses. */
-export interface StatusDeps extends PolicyDeps {
+interface StatusDeps extends PolicyDeps {
   readonly now: () => number;
 }
 

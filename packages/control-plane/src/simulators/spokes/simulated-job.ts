@@ -7,13 +7,13 @@ import type { JobShape, SpokeFaults } from './faults.ts';
 import type { SpokeStore, StoredObject } from './spoke-store.ts';
 
 /** How a Job ended. */
-export type JobOutcome = 'succeeded' | 'failed' | 'deadline';
+type JobOutcome = 'succeeded' | 'failed' | 'deadline';
 
 /** What happens to Jobs, as it happens. */
 export type JobEvent = 'job-created' | 'job-started' | `job-${JobOutcome}`;
 
 /** What a Job needs from its spoke. */
-export interface JobSurroundings {
+interface JobSurroundings {
   readonly store: SpokeStore;
   readonly served: ServedResource;
   readonly timers: TimerHeap;

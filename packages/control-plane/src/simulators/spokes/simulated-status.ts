@@ -7,7 +7,7 @@ import type { SpokeStore, StoredObject } from './spoke-store.ts';
 type Json = Record<string, unknown>;
 
 /** What the controllers of a simulated spoke need. */
-export interface StatusSurroundings {
+interface StatusSurroundings {
   readonly spoke: string;
   readonly store: SpokeStore;
   readonly timers: TimerHeap;

@@ -22,7 +22,7 @@ import { Lane } from './lane.ts';
 import type { SpokeStore } from './spoke-store.ts';
 
 /** What the works of one spoke need. */
-export interface WorkSurroundings {
+interface WorkSurroundings {
   /** The spoke, and its namespace on the hub. */
   readonly spoke: string;
   readonly store: SpokeStore;

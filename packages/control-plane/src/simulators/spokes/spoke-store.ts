@@ -17,7 +17,7 @@ import { isCustom } from './served-kinds.ts';
 type Json = Record<string, unknown>;
 
 /** metadata of a stored object. */
-export interface StoredMeta extends Json {
+interface StoredMeta extends Json {
   readonly name: string;
   readonly namespace?: string;
   readonly uid: string;
@@ -35,7 +35,7 @@ interface Entry {
 }
 
 /** What a store needs from its spoke. */
-export interface SpokeStoreOptions {
+interface SpokeStoreOptions {
   readonly kinds: readonly ServedResource[];
   readonly random: () => number;
   readonly now: () => number;

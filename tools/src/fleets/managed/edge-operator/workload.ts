@@ -4,7 +4,7 @@ import type { OperatorReport, ReportedCondition } from '@flotilla/runtime/cluste
 import { z } from 'zod';
 
 /** Which workload, and of which release. */
-export interface WorkloadSettings {
+interface WorkloadSettings {
   /** Of the operator, its ClusterOperator and its Deployment. */
   readonly name: string;
   readonly namespace: string;

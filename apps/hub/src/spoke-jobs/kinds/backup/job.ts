@@ -14,7 +14,7 @@ export interface BackupInputs {
   readonly image: string;
 }
 /** Backing up a spoke before its upgrade, as a kind of job. */
-export type BackupJob = SpokeJob<BackupState, BackupInputs>;
+type BackupJob = SpokeJob<BackupState, BackupInputs>;
 /** Runs backups and remembers their states. */
 export type BackupJobs = SpokeJobs<BackupState, BackupInputs>;
 

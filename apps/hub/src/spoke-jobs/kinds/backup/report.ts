@@ -9,7 +9,7 @@ import type { BackupJobs } from './job.ts';
 import type { BackupSettings } from './settings.ts';
 
 /** Status, reason and message of condition BackupSuceeded. */
-export type BackupRollUp = RollUp<'BackupCompleted' | 'BackupImageMissing'>;
+type BackupRollUp = RollUp<'BackupCompleted' | 'BackupImageMissing'>;
 
 /** What is known of the backup of an upgrade. */
 export interface BackupReport {
@@ -21,7 +21,7 @@ export interface BackupReport {
 }
 
 /** What the reconciler wants backed up, from one pass over one upgrade. */
-export interface BackupRequest {
+interface BackupRequest {
   readonly upgrade: UpgradeIdentity;
   /** Clusters of the remediation plan. */
   readonly clusters: readonly string[];

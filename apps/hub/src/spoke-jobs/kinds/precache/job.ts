@@ -73,7 +73,7 @@ export const precacheNames: SpokeJobNames = {
 };
 
 /** Where PreCachingConfigs are found. */
-export interface PrecacheConfigs {
+interface PrecacheConfigs {
   readonly get: (ref: Ref) => PreCachingConfig | undefined;
 }
 

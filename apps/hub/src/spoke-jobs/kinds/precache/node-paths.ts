@@ -6,7 +6,7 @@ import type { PullerVariable } from './puller-variables.ts';
 export type NodePathType = 'Directory' | 'DirectoryOrCreate' | 'File';
 
 /** A path of the node that the puller is given when it is known to be there. */
-export interface NodePath {
+interface NodePath {
   /** Annotation of a ManagedCluster that names it; an empty one says that there is none. */
   readonly annotation: string;
   /** It must be one of these or lie below one: a path becomes a mount in a pod of root's. */
