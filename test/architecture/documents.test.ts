@@ -1,7 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join, relative, resolve, sep } from 'node:path';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { missingPaths } from './named-paths.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const read = (file: string): Promise<string> => readFile(join(root, file), 'utf8');
@@ -57,4 +58,27 @@ test('README.md names every app and every package, and each has a README of its 
     ).toEqual([]);
     for (const name of folders) expect(await read(join(kind, name, 'README.md'))).not.toBe('');
   }
+});
+
+test('documents name files and folders that exist', async () => {
+  const tops = (await readdir(root, { withFileTypes: true })).filter(({ name }) => name !== 'node_modules' && name !== '.git');
+  const folders = tops.filter((entry) => entry.isDirectory()).map(({ name }) => join(root, name));
+  const inside = await Promise.all(folders.map((folder) => readdir(folder, { recursive: true, withFileTypes: true })));
+  const files = [...tops, ...inside.flat()]
+    .filter((entry) => entry.isFile() && !entry.parentPath.includes('node_modules'))
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)).replaceAll(sep, '/'));
+  // A change log tells of what was.
+  const documents = files.filter((file) => file.endsWith('.md') && file !== 'CHANGELOG.md');
+  expect(documents.length).toBeGreaterThan(15);
+  const missing = await Promise.all(
+    documents.map(async (each) => missingPaths(each, await read(each), files).map((path) => `${each}: ${path}`)),
+  );
+  expect(missing.flat()).toEqual([]);
+});
+
+test('a path that does not exist is found in a document', () => {
+  const text =
+    'See `one.ts`, `src/two.ts`, `apps/a/src`, [a](../b/README.md), `apps/*/x.ts` and `gone.ts`, `apps/a/gone`, [b](src/gone.ts), `npm test`.';
+  const files = ['apps/a/README.md', 'apps/a/src/one.ts', 'apps/a/src/two.ts', 'apps/b/README.md'];
+  expect(missingPaths('apps/a/README.md', text, files)).toEqual(['gone.ts', 'apps/a/gone', 'src/gone.ts']);
 });

@@ -7,7 +7,3 @@ export { limitsOf, limitsOfSchema } from './limits.ts';
 export { mergePatch } from './merge-patch.ts';
 export { readNamePattern } from './name-pattern.ts';
 export { Annotation, FIELD_MANAGER, Label, SccRole } from './names.ts';
-
-
-export { lintStructural, type StructuralSchema, toStructural } from './structural.ts';
-

@@ -1,3 +1,2 @@
 export { buildClusterGroupUpgrade, buildOpenDefinition, type OpenKind } from './builders.ts';
 export { machineCrds } from './machine-crds.ts';
-

@@ -84,7 +84,7 @@ interface WholeLimits {
 }
 
 /** A whole answer. */
-export interface HttpAnswer extends Omit<OpenAnswer, 'body'> {
+interface HttpAnswer extends Omit<OpenAnswer, 'body'> {
   /** Empty for a refusal that is not read, too long or cut. */
   readonly bytes: Buffer;
   /** The bytes as UTF-8. */

@@ -1,10 +1,10 @@
 import { HttpError, HttpErrorCode } from './errors.ts';
 
 /** Bytes that arrive bit by bit: a body, a file, a generator. */
-export type ByteSource = AsyncIterable<Uint8Array> & { destroy?(error: Error): unknown };
+type ByteSource = AsyncIterable<Uint8Array> & { destroy?(error: Error): unknown };
 
 /** How bytes are read. */
-export interface ReadOptions {
+interface ReadOptions {
   /** Ends the source when it aborts. */
   readonly signal?: AbortSignal;
   /** Makes the error for a source with more bytes. Default: an `HttpError`. */

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '@flotilla/pace';
 
 /** What a deadline is kept with. */
-export interface DeadlineOptions {
+interface DeadlineOptions {
   /** Default: the system's. */
   readonly clock?: Clock | undefined;
   /** Reason of the signal when the time is over. Default: an error that names the time. */

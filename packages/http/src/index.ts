@@ -1,4 +1,4 @@
-export { fetchAnswer, type HttpAnswer, type HttpRequest, type OpenAnswer, openAnswer } from './answer.ts';
+export { fetchAnswer, type HttpRequest, type OpenAnswer, openAnswer } from './answer.ts';
 export { readBounded } from './body.ts';
 export {
   type AddressGuard,

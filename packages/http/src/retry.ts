@@ -7,7 +7,7 @@ export interface RetryPolicy extends BackOff {
 }
 
 /** How a call is repeated. */
-export interface RetryOptions {
+interface RetryOptions {
   /** Milliseconds until the next try; undefined: the failure is final. `failures` counts from 1. */
   readonly delayMs: (error: unknown, failures: number) => number | undefined;
   readonly clock: Clock;

@@ -1,1 +1,1 @@
-export { type FetchByClient, playRedirects, type RedirectCase, type RedirectOutcome, redirectsByRule } from './redirect-case.ts';
+export { playRedirects, redirectsByRule } from './redirect-case.ts';

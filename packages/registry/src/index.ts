@@ -2,10 +2,6 @@ export type { BlobStore } from './blob-store.ts';
 export { MemoryBlobs } from './blob-store.ts';
 export { RegistryClient } from './client.ts';
 
-
-export type { Credential } from './credentials.ts';
-
-
 export { DockerConfig, findCredential, parseDockerConfig } from './credentials.ts';
 export { downloadImages } from './download.ts';
 export type { RegistryRule } from './endpoint.ts';
@@ -20,6 +16,4 @@ export { parseRegistriesConf } from './registries-conf.ts';
 export type { ResolvedImage } from './resolve.ts';
 export { resolveImage } from './resolve.ts';
 
-
-export type { HostTls, Timeouts } from './transport.ts';
-
+export type { HostTls } from './transport.ts';

@@ -16,13 +16,11 @@ export { ApiError, isAlreadyExists, isConflict, isForbidden, isNotFound, isTooLa
 export { createEventRecorder, type EventRecorder } from './event-recorder.ts';
 export type { EventSubject, EventToRecord } from './event-recorder-object.ts';
 
-
-export { type KubeconfigSource, readServerAddress, type ServerAddress } from './kubeconfig.ts';
-export { type LeaseOptions, runWithLease } from './leader-election.ts';
-export { createLogger, type Logger, type LoggerOptions, REDACT_PATHS } from './logger.ts';
-export { createMetrics, type Metrics, type MetricsOptions } from './metrics.ts';
-export type { Change, Index } from './object-store.ts';
-
+export { readServerAddress, type ServerAddress } from './kubeconfig.ts';
+export { runWithLease } from './leader-election.ts';
+export { createLogger, type Logger } from './logger.ts';
+export { createMetrics, type Metrics } from './metrics.ts';
+export type { Change } from './object-store.ts';
 
 export {
   checkOptions,
@@ -48,10 +46,8 @@ export {
 export { patchStatus, replaceStatus } from './status.ts';
 export { requestToken } from './token-request.ts';
 
-
 export { eventSubject, logOnly, troubleEvents } from './trouble-event.ts';
-export { WatchCache, type WatchCacheOptions, type WatchSurroundings } from './watch-cache.ts';
-export { type Channel, createChannel, type Enqueue, type Watch, type WatchRule, watch } from './watches.ts';
-
+export { WatchCache, type WatchSurroundings } from './watch-cache.ts';
+export { type Channel, createChannel, type Watch, watch } from './watches.ts';
 
 export type { EnqueueOptions } from './work-queue.ts';

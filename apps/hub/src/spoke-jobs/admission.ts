@@ -24,7 +24,7 @@ const CLEANING_MS = 200;
 const CLEANING_BURST = 20;
 
 /** What admission needs. */
-export interface AdmissionDeps {
+interface AdmissionDeps {
   readonly clock: Pick<Clock, 'now' | 'setTimer'>;
   /** A key that was kept back is admitted now. */
   readonly onAdmitted: (key: string) => void;

@@ -21,7 +21,7 @@ export interface ObserveDeps {
 }
 
 /** One spoke as the leader has recorded it. */
-export interface RecordedSpoke {
+interface RecordedSpoke {
   readonly cluster: string;
   /** Since when it is waited for while it has no view, milliseconds since the epoch. */
   readonly since: number;

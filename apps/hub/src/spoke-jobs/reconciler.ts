@@ -20,7 +20,7 @@ import { decide, planStep } from './plan.ts';
 import { type RunRequest, SpokeJobRun, type TrackedSpoke } from './run.ts';
 
 /** What running a kind of job needs. */
-export interface SpokeJobsDeps extends Omit<SpokeStepDeps, 'mayBegin'> {
+interface SpokeJobsDeps extends Omit<SpokeStepDeps, 'mayBegin'> {
   readonly logger: Logger;
   readonly metrics?: Metrics;
   /** Is called whenever what the status of an upgrade should say has changed. */

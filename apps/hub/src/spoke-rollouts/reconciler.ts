@@ -28,7 +28,7 @@ import { planRolloutSpoke } from './plan.ts';
 import { LastingProblems } from './status.ts';
 
 /** What carrying out rollouts needs. */
-export interface RolloutsDeps {
+interface RolloutsDeps {
   readonly caches: RolloutCaches & { readonly upgrades: WatchCache<ClusterGroupUpgrade, typeof BY_UID | typeof BY_LABELS> };
   readonly queue: StepQueue;
   readonly clock: Clock;

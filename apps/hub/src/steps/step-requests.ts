@@ -4,7 +4,7 @@ import { keyId, parseStepKey, type StepKey } from './step-key.ts';
 import type { StepQueue } from './step-queue.ts';
 
 /** What requesting steps needs. */
-export interface StepRequestsDeps {
+interface StepRequestsDeps {
   /** In logs and metrics. */
   readonly name: string;
   readonly queue: StepQueue;

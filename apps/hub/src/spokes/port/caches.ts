@@ -44,7 +44,7 @@ export function objectsIn({ views, actions, jobWorks }: SpokeJobCaches, work: st
 }
 
 /** Stands for how all of that is now, for what another upgrade left is removed by who comes next: another text, and something happened. */
-export const versionsIn = (caches: SpokeJobCaches, work: string, cluster: string): string =>
+const versionsIn = (caches: SpokeJobCaches, work: string, cluster: string): string =>
   objectsIn(caches, work, cluster)
     .map(({ metadata }) => metadata.resourceVersion)
     .join(' ');

@@ -202,7 +202,7 @@ function jobStatus(values: Values): Record<string, unknown> {
 }
 
 /** What the puller said last by a work, as far as it is this attempt's. */
-export function readWorkReport(work: ManifestWork, names: SpokeJobNames): PullerReport | undefined {
+function readWorkReport(work: ManifestWork, names: SpokeJobNames): PullerReport | undefined {
   const job = isLive(work) && isOurs(namespaceSight(work, names)) ? jobSight(work, names) : undefined;
   return job === FOREIGN ? undefined : reportOf(job?.answer);
 }

@@ -15,7 +15,7 @@ import { historyOf, withStepCondition } from '@flotilla/upgrade';
 import type { ReconcilerDeps } from '../deps.ts';
 
 /** Dependencies of the reconciler. */
-export interface OtherUpgradeConfigDeps extends Pick<ReconcilerDeps, 'namespace' | 'logger' | 'metrics' | 'clock' | 'ports'> {
+interface OtherUpgradeConfigDeps extends Pick<ReconcilerDeps, 'namespace' | 'logger' | 'metrics' | 'clock' | 'ports'> {
   readonly client: Client;
 }
 
