@@ -42,9 +42,3 @@ export function objectsIn({ views, actions, jobWorks }: SpokeJobCaches, work: st
   const key = `${work}/${cluster}`;
   return [views, actions, jobWorks].flatMap((cache): KubeObject[] => cache.byIndex(BY_WORK_AND_CLUSTER, key));
 }
-
-/** Stands for how all of that is now, for what another upgrade left is removed by who comes next: another text, and something happened. */
-const versionsIn = (caches: SpokeJobCaches, work: string, cluster: string): string =>
-  objectsIn(caches, work, cluster)
-    .map(({ metadata }) => metadata.resourceVersion)
-    .join(' ');

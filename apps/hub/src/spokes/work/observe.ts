@@ -8,7 +8,6 @@ import {
   WORK_APPLIED,
   WORK_AVAILABLE,
 } from '@flotilla/api/ocm';
-import type { PullerReport } from '@flotilla/api/ran';
 import { countOf, isAvailable } from '@flotilla/rollout';
 import { ActionAnnotation } from '../actions/hub-objects.ts';
 import { createdAt, isAnswered, isLeaving } from '../port/ending-work.ts';
@@ -199,12 +198,6 @@ function jobStatus(values: Values): Record<string, unknown> {
     ...(SUCCEEDED.includes(verdict) && { succeeded: 1 }),
     ...(FAILED.includes(verdict) && { conditions: [failed] }),
   };
-}
-
-/** What the puller said last by a work, as far as it is this attempt's. */
-function readWorkReport(work: ManifestWork, names: SpokeJobNames): PullerReport | undefined {
-  const job = isLive(work) && isOurs(namespaceSight(work, names)) ? jobSight(work, names) : undefined;
-  return job === FOREIGN ? undefined : reportOf(job?.answer);
 }
 
 /** What the agent could not apply and goes on trying; it says so as long as that lasts. */
