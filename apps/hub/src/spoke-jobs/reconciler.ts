@@ -190,7 +190,10 @@ export class SpokeJobs<S extends JobState, I> {
     const { upgrade: uid, cluster } = key;
     const run = this.#runs.get(uid);
     const record = run?.spokes.get(cluster);
-    if (!run || !record) return void this.#releaseFree(uid, cluster, record);
+    if (!run || !record) {
+      this.#releaseFree(uid, cluster, record);
+      return undefined;
+    }
     const { caches, now } = this.#deps;
     const at = now();
     // A spoke that can begin is claimed by the look at it.

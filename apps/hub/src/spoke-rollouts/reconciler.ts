@@ -160,7 +160,10 @@ export class SpokeRollouts {
   /** @returns milliseconds until the next time; undefined: when something happens */
   #reconcile(key: StepKey): number | undefined {
     const [upgrade] = this.#deps.caches.upgrades.byIndex(BY_UID, key.upgrade);
-    if (!upgrade) return void this.#forget(key.upgrade);
+    if (!upgrade) {
+      this.#forget(key.upgrade);
+      return undefined;
+    }
     const memory = this.#remember(upgrade);
     if (key.cluster === PLACEMENTS) {
       const writes = this.#placementWrites(upgrade);
