@@ -1,5 +1,7 @@
 import { declarationsOf, resolveImport, type SourceGraph } from '../../tools/src/source-graph.ts';
 
+const OPTIONS_FILE = /^apps\/[^/]+\/src\/config\.ts$/;
+
 const homeOf = (file: string): string => /^(?:(?:apps|packages)\/)?[^/]+/.exec(file)?.[0] ?? file;
 
 /** Names of a package's entries that nobody outside the package imports, as `@flotilla/api/ran: Name`. */
@@ -32,9 +34,9 @@ export function unusedExports(graph: SourceGraph): string[] {
     }
   for (const file of graph.entries.values()) use(file);
   return [...graph.modules].flatMap(([file, { exports }]) =>
-    // A default export is for a tool that loads the file by its path.
+    // A default export, and the options of a program, are for a tool that loads the file by its path.
     exports
-      .filter(({ name, from }) => !from && name !== 'default')
+      .filter(({ name, from }) => !from && name !== 'default' && !(name === 'options' && OPTIONS_FILE.test(file)))
       .map(({ name }) => `${file}: ${name}`)
       .filter((name) => !used.has(name)),
   );

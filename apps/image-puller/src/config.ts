@@ -59,7 +59,7 @@ const proxyUrl = z
   .optional();
 
 /** The README's table is made of these. */
-const options = {
+export const options = {
   specDir: ['<folder>', z.string().default('/etc/config'), 'folder with ConfigMap `pre-cache-spec`', 'CONFIG_VOLUME_PATH'],
   store: ['<store>', z.enum(['cri', 'layout']).default('cri'), "`cri`: the node's runtime; `layout`: an OCI layout directory"],
   criSocket: [

@@ -9,7 +9,7 @@ const seconds = (byDefaultMs: number) =>
     .default(byDefaultMs / 1000);
 
 /** The README's table is made of these. */
-const options = {
+export const options = {
   clusterName: [
     '<name>',
     z

@@ -23,7 +23,7 @@ const url = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' 
 const file = z.string().min(1, { error: 'is empty: give a path' });
 
 /** The README's table is made of these. */
-const options = {
+export const options = {
   kubeconfig: [
     '<file>',
     z.string().min(1, { error: 'is empty: give a path, or leave it out to use the cluster the operator runs in' }).optional(),
