@@ -71,7 +71,7 @@ export const options = {
   talmStrict: [
     '[on]',
     flag(false),
-    'decide as the reference does where Flotilla differs; apps/hub/README.md lists where, and what it does not do',
+    'decide as the reference does where Flotilla differs; docs/differences.md lists where, and what it does not do',
   ],
   transport: [
     '<way>',
