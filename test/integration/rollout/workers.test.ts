@@ -62,7 +62,8 @@ test('workers take steps; one that is killed and a queue that is emptied cost ti
   await expectOrderlyBatches(world, 'shared');
   expect((await world.recorded('shared')).sort()).toEqual(CLUSTERS.map((cluster) => `${cluster}: complete`).sort());
   for (const cluster of CLUSTERS) expect(await world.labels(cluster)).toEqual({ name: cluster, upgraded: '' });
-  const wrote = async (program: TestHub | undefined) => (await program?.output())?.includes('Rollout step wrote') ?? false;
-  expect([await wrote(second), await wrote(world.hub)]).toEqual([true, true]);
-  await eventually(async () => (await second?.output())?.includes('Batch wrote') || (await world.hub?.output())?.includes('Batch wrote'));
+  const wrote = async (kind: string, program: TestHub | undefined) =>
+    ((await program?.output()) ?? '').split('\n').some((line) => line.includes('Wrote') && line.includes(`"${kind}"`));
+  expect([await wrote('ManagedCluster', second), await wrote('ManagedCluster', world.hub)]).toEqual([true, true]);
+  await eventually(async () => (await wrote('Placement', second)) || wrote('Placement', world.hub));
 });
