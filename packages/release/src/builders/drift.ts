@@ -7,7 +7,7 @@ import { type Json, objectAt, objectsAt, textAt } from './values.ts';
 
 /** In what a live object differs from its manifest, and who may have done it. */
 export interface Drift {
-  /** Paths of fields, at most ten. Values are not told: some are secret. */
+  /** Paths of fields, at most ten; none where this operator alone wrote them. Values are not told: some are secret. */
   readonly fields: readonly string[];
   /** How many more fields differ. */
   readonly more: number;
@@ -22,14 +22,16 @@ const MOST_CHARACTERS = 200;
 export function driftOf(live: Json, built: Json, { merge }: Pick<Builder, 'merge'>): Drift {
   const changes = fieldChanges(live, merge ? merge(live, built) : overlaid(live, built));
   const paths = changes.map(({ path }) => path);
-  const entries = objectsAt(objectAt(live.metadata).managedFields).filter(
-    ({ manager, subresource }) => manager !== VERSION_FIELD_MANAGER && textAt(subresource) === '',
-  );
-  const owning = entries.filter(({ fieldsV1 }) => paths.some((path) => owns(objectAt(fieldsV1), segmentsOf(path))));
+  const owning = objectsAt(objectAt(live.metadata).managedFields)
+    .filter(({ subresource }) => textAt(subresource) === '')
+    .filter(({ fieldsV1 }) => paths.some((path) => owns(objectAt(fieldsV1), segmentsOf(path))))
+    .map(({ manager }) => textAt(manager).slice(0, MOST_CHARACTERS));
+  // This operator's own, of an object that is in several files: nobody has changed it.
+  if (owning.length > 0 && owning.every((manager) => manager === VERSION_FIELD_MANAGER)) return { fields: [], more: 0, managers: [] };
   return {
     fields: paths.slice(0, MOST_FIELDS).map((path) => path.slice(0, MOST_CHARACTERS)),
     more: Math.max(0, paths.length - MOST_FIELDS),
-    managers: [...new Set(owning.map(({ manager }) => textAt(manager).slice(0, MOST_CHARACTERS)))],
+    managers: [...new Set(owning)].filter((manager) => manager !== VERSION_FIELD_MANAGER),
   };
 }
 
