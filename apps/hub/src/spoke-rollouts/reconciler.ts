@@ -66,7 +66,7 @@ interface Memory {
 
 /** Whoever waits to be upgraded goes before what is left of the batch before. */
 const priorities = { prepare: 1, remediate: 1, complete: 2, cleanup: 3 } as const;
-/** Stands for the Placements among the clusters of an upgrade. */
+/** Stands for the Placements among the clusters of an upgrade; as a key, for all of its spokes too. */
 const PLACEMENTS = '';
 
 /**
@@ -78,6 +78,7 @@ export class SpokeRollouts {
   /** By uid. */
   readonly #memory = new Map<string, Memory>();
   readonly #requests: StepRequests;
+  #reconciler: Reconciler | undefined;
   readonly #planning: Parameters<typeof planRolloutSpoke>[2];
 
   constructor(deps: RolloutsDeps) {
@@ -90,7 +91,7 @@ export class SpokeRollouts {
   /** Begins to reconcile, until the signal aborts. */
   start(): Reconciler {
     const { clock, logger, metrics, signal } = this.#deps;
-    return startReconciler({
+    this.#reconciler = startReconciler({
       name: 'spoke-rollouts',
       watches: [this.#changes()],
       reconcile: async (text) => {
@@ -107,6 +108,7 @@ export class SpokeRollouts {
       ...(metrics && { metrics }),
       signal,
     });
+    return this.#reconciler;
   }
 
   /**
@@ -165,10 +167,20 @@ export class SpokeRollouts {
       return undefined;
     }
     const memory = this.#remember(upgrade);
-    if (key.cluster === PLACEMENTS) {
-      const writes = this.#placementWrites(upgrade);
-      return this.#report(memory, key, writes.length > 0 ? { plan: describeWrites(writes), priority: 0 } : undefined);
+    if (key.cluster !== PLACEMENTS) return this.#planSpoke(upgrade, memory, key);
+    const writes = this.#placementWrites(upgrade);
+    const requeueMs = this.#report(memory, key, writes.length > 0 ? { plan: describeWrites(writes), priority: 0 } : undefined);
+    // All spokes of an upgrade in one go: most of them have nothing to write.
+    for (const cluster of new Set([...targetsOf(upgrade).keys(), ...this.#leftovers(upgrade), ...memory.open])) {
+      if (cluster === PLACEMENTS) continue;
+      const spoke = keyOf(key.upgrade, cluster);
+      const afterMs = this.#planSpoke(upgrade, memory, spoke);
+      if (afterMs !== undefined) this.#reconciler?.enqueue(keyId(spoke), { afterMs });
     }
+    return requeueMs;
+  }
+
+  #planSpoke(upgrade: ClusterGroupUpgrade, memory: Memory, key: StepKey): number | undefined {
     const target = targetOf(upgrade, key.cluster);
     const { writes, wakeAt } = planRolloutSpoke(upgrade, key.cluster, this.#planning);
     // A view made before its object is there is blind for an interval: the policy is enforced first.
@@ -217,12 +229,7 @@ export class SpokeRollouts {
     return {
       attach: (enqueue) => {
         const add = (uid: string, cluster: string) => enqueue(keyId(keyOf(uid, cluster)));
-        const addAll = (upgrade: ClusterGroupUpgrade) => {
-          const { uid = '' } = upgrade.metadata;
-          const open = this.#memory.get(uid)?.open ?? [];
-          for (const cluster of new Set([PLACEMENTS, ...targetsOf(upgrade).keys(), ...this.#leftovers(upgrade), ...open]))
-            add(uid, cluster);
-        };
+        const addAll = ({ metadata }: ClusterGroupUpgrade) => add(metadata.uid ?? '', PLACEMENTS);
         const onHubObject = ({ object: { metadata } }: { readonly object: KubeObject }) => {
           const uid = metadata.labels?.[Label.upgradeUid] ?? '';
           if (upgrades.byIndex(BY_UID, uid).length > 0) add(uid, metadata.namespace ?? '');
