@@ -1,9 +1,9 @@
-/** How what was planned is written on the hub. */
+/** Writes a plan on the hub. */
 
 import { type KubeObject, type Ref, type Resource, refKey, WaitingError } from '@flotilla/api';
 import { ManifestWork } from '@flotilla/api/ocm';
 import type { HubWrite } from '@flotilla/rollout';
-import { type Client, isAlreadyExists, isConflict, isNotFound, type Logger } from '@flotilla/runtime';
+import { type Client, isAlreadyExists, isNotFound, type Logger } from '@flotilla/runtime';
 import { deleteWork } from './delete-work.ts';
 
 /** One write of a plan. */
@@ -33,7 +33,7 @@ interface WrittenCache {
 }
 
 /** What applying a plan needs. */
-interface ApplyDeps {
+export interface ApplyDeps {
   readonly client: Client;
   /** The caches that the plan was made from, at most one of each kind. */
   readonly caches: readonly WrittenCache[];
@@ -48,19 +48,34 @@ interface ApplyDeps {
 const TAKEN_RETRY_MS = 5_000;
 /** Milliseconds until an object that is being deleted is expected to be gone. */
 const LEAVING_RETRY_MS = 500;
+/** Tries to create an object whose name is taken. */
+const CREATE_ATTEMPTS = 2;
 /** Milliseconds until a cache is expected to have caught up with the server. */
 const BEHIND_RETRY_MS = 500;
 
-/** Tells one list of writes from another. */
+/** Equal for writes that do the same. A created object counts by its name: its content follows from the upgrade's spec. */
 export const describeWrites = (writes: readonly Write[]): string =>
-  writes
-    .map((write) => {
-      const name = write.verb === 'create' ? write.object.metadata.name : write.verb === 'deleteCollection' ? '' : write.ref.name;
-      return `${write.verb} ${write.kind.kind} ${name} ${write.verb === 'delete' ? write.uid : ''}`;
-    })
-    .join();
+  writes.map((write) => `${write.verb} ${write.kind.kind} ${describeTarget(write)}`).join();
 
-/** Makes the writes in order. Throws `WaitingError` when a name belongs to something else, or when the plan's cache is behind. */
+function describeTarget(write: Write): string {
+  switch (write.verb) {
+    case 'create':
+      return write.object.metadata.name;
+    case 'delete':
+      return `${write.ref.name} ${write.uid}`;
+    case 'patch':
+      return `${write.ref.name} ${JSON.stringify(write.patch)}`;
+    case 'deleteCollection':
+      return write.labelSelector;
+    case 'confirmAbsent':
+      return write.ref.name;
+  }
+}
+
+/**
+ * Makes the writes in order. Throws `WaitingError` when a name belongs to something else, or when the plan's cache is behind; a conflict is
+ * thrown as the server says it, so that the step is planned anew.
+ */
 export async function applyWrites(writes: readonly Write[], deps: ApplyDeps): Promise<void> {
   for (const write of writes) {
     deps.signal?.throwIfAborted();
@@ -86,8 +101,8 @@ async function applyWrite(write: Write, deps: ApplyDeps): Promise<void> {
       try {
         cache?.wrote(await client.patch(write.kind, write.ref, write.patch, { type: 'merge' }));
       } catch (error) {
-        // Its change is on its way to the watch, and brings the next plan.
-        if (!isNotFound(error) && !isConflict(error)) throw error;
+        // Its deletion is on its way to the watch, and brings the next plan.
+        if (!isNotFound(error)) throw error;
       }
       return;
     case 'confirmAbsent':
@@ -105,24 +120,27 @@ async function deleteObject(kind: Resource, ref: Ref, uid: string | undefined, d
 }
 
 async function createObject(kind: Resource, object: KubeObject, deps: ApplyDeps): Promise<void> {
-  const { client, judge } = deps;
   const { namespace, name } = object.metadata;
-  for (let attempt = 0; ; attempt++) {
+  for (let attempt = 1; attempt <= CREATE_ATTEMPTS; attempt++) {
     try {
-      cacheOf(kind, deps)?.wrote(await client.create(kind, object));
+      cacheOf(kind, deps)?.wrote(await deps.client.create(kind, object));
       return;
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
     }
-    const existing = await client.get(kind, { namespace, name });
-    if (!existing) continue;
-    const owner = await judge(existing, kind);
+    const existing = await deps.client.get(kind, { namespace, name });
     // Created before, and not in the cache yet. One that is being deleted is created again once the cache has seen it go.
-    if (owner === 'ours') return;
-    const what = `${kind.kind} ${refKey(existing.metadata)}`;
-    if (owner !== 'leftover') throw new WaitingError('FLOTILLA_NAME_TAKEN', `${what} belongs to ${owner.takenBy}`, TAKEN_RETRY_MS);
-    await deleteObject(kind, { namespace, name }, existing.metadata.uid, deps);
-    if (attempt > 0)
-      throw new WaitingError('FLOTILLA_WAITING_FOR_DELETION', `${what} of an earlier upgrade is being deleted`, LEAVING_RETRY_MS);
+    if (existing && (await clearName(kind, existing, deps)) === 'ours') return;
   }
+  throw new WaitingError('FLOTILLA_WAITING_FOR_DELETION', `${kind.kind} ${refKey({ namespace, name })} is being deleted`, LEAVING_RETRY_MS);
+}
+
+/** Deletes a leftover. Throws `WaitingError` when the object is somebody else's. */
+async function clearName(kind: Resource, existing: KubeObject, deps: ApplyDeps): Promise<'ours' | 'leftover'> {
+  const { namespace, name, uid } = existing.metadata;
+  const owner = await deps.judge(existing, kind);
+  if (typeof owner === 'object')
+    throw new WaitingError('FLOTILLA_NAME_TAKEN', `${kind.kind} ${refKey(existing.metadata)} belongs to ${owner.takenBy}`, TAKEN_RETRY_MS);
+  if (owner === 'leftover') await deleteObject(kind, { namespace, name }, uid, deps);
+  return owner;
 }
