@@ -90,6 +90,7 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
       client,
       caches,
       now,
+      signal,
       precaching: { jobs: precache, settings },
       backup: { jobs: backup, settings: backupSettings(config) },
     }),

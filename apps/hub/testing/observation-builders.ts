@@ -168,7 +168,7 @@ export async function applyPlanned(plan: Parameters<typeof applySpokePlan>[0], t
     actions: new WatchCache(client, ManagedClusterAction),
     jobWorks: new WatchCache(client, ManifestWork),
   };
-  await applySpokePlan(plan, task, { client, caches }).catch((error: unknown) => {
+  await applySpokePlan(plan, task, { client, caches, signal: new AbortController().signal }).catch((error: unknown) => {
     if (!(error instanceof WaitingError)) throw error;
   });
 }

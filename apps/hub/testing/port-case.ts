@@ -104,6 +104,7 @@ export class PortDriver {
       client: hub.client,
       caches: hub.caches,
       now: this.#now,
+      signal: new AbortController().signal,
     });
   }
 
@@ -141,7 +142,7 @@ export class PortDriver {
       digest,
     };
     const { state, message, writes } = planStep(task, { current: this.state, stored: this.state }, reach, context);
-    await applySpokePlan({ writes }, task, { client, caches });
+    await applySpokePlan({ writes }, task, { client, caches, signal: new AbortController().signal });
     this.state = state;
     if (this.seen.at(-1) !== state) this.seen.push(state);
     if (message !== undefined && this.told.at(-1) !== message) this.told.push(message);

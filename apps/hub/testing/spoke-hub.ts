@@ -66,8 +66,8 @@ export class SpokeHub {
     upgrades.start(AbortSignal.any([this.#stop.signal, held.signal]));
     for (const cache of Object.values(others)) cache.start(this.#stop.signal);
     await Promise.all(Object.values(caches).map((cache) => cache.synced()));
-    const process = createSpokeStep({ client, caches, now: Date.now, logger, viewSeconds: 1 }, createReadStored(client));
-    return { caches, process, fallBehind: () => held.abort() };
+    const step = createSpokeStep({ client, caches, now: Date.now, logger, viewSeconds: 1 }, createReadStored(client));
+    return { caches, process: (key: StepKey) => step(key, this.#stop.signal), fallBehind: () => held.abort() };
   }
 
   /** Registers a spoke of its own for a story. */

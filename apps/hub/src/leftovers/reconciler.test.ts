@@ -63,7 +63,10 @@ async function end(
   hub.put(ManagedClusterAction, { metadata: { name: 'backup-job-create', namespace: SPOKE, labels } });
   await vi.waitFor(() => expect(leader.caches.clusters.size).toBe(1));
   await untilCached();
-  return new Teardown(UPGRADE, backupTeardown({ talmStrict }), { ...leader, now: () => now }).advance({ [SPOKE]: state }, force);
+  return new Teardown(UPGRADE, backupTeardown({ talmStrict }), { ...leader, now: () => now, signal: stop.signal }).advance(
+    { [SPOKE]: state },
+    force,
+  );
 }
 
 /** The agent's answer. */
@@ -203,7 +206,7 @@ test('what bears the labels of an upgrade in a cluster that it never named is no
   await vi.waitFor(() => expect(leader.caches.clusters.size).toBe(1));
   await untilCached();
   hub.refuse = () => new ApiError('FLOTILLA_API_REFUSED', 'DELETE', { status: 500, reason: '', serverMessage: 'request is too large' });
-  const teardown = () => new Teardown(UPGRADE, backupTeardown(), { ...leader, now: () => now });
+  const teardown = () => new Teardown(UPGRADE, backupTeardown(), { ...leader, now: () => now, signal: stop.signal });
   expect(await teardown().advance({}, false, new Set(['another']))).toBe(true);
   await expect(teardown().advance({}, true, new Set([SPOKE]))).rejects.toThrow('request is too large');
 });

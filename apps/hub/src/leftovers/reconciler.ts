@@ -111,7 +111,7 @@ const keyOf = ({ metadata }: ManagedClusterView): string => `${metadata.labels?.
 
 /** Removes what one kind of job left, from now on, until the signal aborts. */
 export function startLeftovers(
-  deps: LeftoverDeps & {
+  deps: Omit<LeftoverDeps, 'signal'> & {
     readonly recorder: Pick<EventRecorder, 'record'>;
     readonly logger: Logger;
     readonly metrics: Metrics;

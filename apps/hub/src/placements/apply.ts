@@ -33,8 +33,8 @@ function ownerOf(existing: KubeObject): string {
 export function createBatchStep(
   { client, caches, logger, talmStrict }: BatchStepDeps,
   readStored: ReadStored,
-): (key: Pick<StepKey, 'upgrade'>) => Promise<boolean> {
-  return async ({ upgrade: uid }) => {
+): (key: Pick<StepKey, 'upgrade'>, signal: AbortSignal) => Promise<boolean> {
+  return async ({ upgrade: uid }, signal) => {
     const [known] = caches.upgrades.byIndex(BY_UID, uid);
     const expected = known ? placementWrites(known, caches, talmStrict) : [];
     if (!known || expected.length === 0) return false;
@@ -45,7 +45,7 @@ export function createBatchStep(
       upgradeIndexOf(existing) === upgradeIndexValue(identity) ? 'ours' : { takenBy: ownerOf(existing) };
     const writes = upgrade === known ? expected : placementWrites(upgrade, caches, talmStrict);
     const written = [caches.placements, caches.bindings];
-    await Promise.all(writes.map((write) => applyWrites([write], { client, judge, caches: written, logger })));
+    await Promise.all(writes.map((write) => applyWrites([write], { client, judge, caches: written, signal, logger })));
     return writes.length > 0;
   };
 }

@@ -13,12 +13,9 @@ export interface SpokeStepDeps extends ObserveDeps {
 }
 
 /** Runs one step of one spoke; true when it had something to write. */
-export type SpokeStep = (key: Pick<StepKey, 'upgrade' | 'cluster'>, signal?: AbortSignal) => Promise<boolean>;
+export type SpokeStep = (key: Pick<StepKey, 'upgrade' | 'cluster'>, signal: AbortSignal) => Promise<boolean>;
 
-/**
- * One step of one spoke: makes true what its stored state and what is seen of it require. Idempotent; whoever asked for it, how often and
- * with what in mind changes nothing. The signal stops it between two writes.
- */
+/** Plans one spoke by its stored state and the caches, and applies the plan. Idempotent; the signal stops it between two writes. */
 export function createSpokeStep<S extends JobState, I>(job: SpokeJob<S, I>, deps: SpokeStepDeps): SpokeStep {
   const { client, caches } = deps;
   const readStored = createReadStored(client);

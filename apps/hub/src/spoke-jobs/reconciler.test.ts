@@ -98,7 +98,7 @@ const settled = async (): Promise<void> => {
 };
 
 /** Runs a step in the worker process, as a forged job would too. */
-const runElsewhere = (key = keyOf(UPGRADE), signal?: AbortSignal): Promise<boolean> =>
+const runElsewhere = (key = keyOf(UPGRADE), signal = stop.signal): Promise<boolean> =>
   createSpokeStep(job, { ...worker, now: () => now })(key, signal);
 
 const versionOf = (process: HubProcess, kind: Resource, name: string): string | undefined => {
@@ -285,7 +285,7 @@ describe('one upgrade at a time on a spoke', () => {
     expect(messageOf(OTHER)).toBe('waits for ClusterGroupUpgrade default/upgrade, which is backing up this cluster');
     await settled();
     expect(wanted).not.toContainEqual(keyOf(OTHER));
-    for (const step of [runElsewhere(keyOf(OTHER)), jobs.apply(keyOf(OTHER))]) await step;
+    for (const step of [runElsewhere(keyOf(OTHER)), jobs.apply(keyOf(OTHER), stop.signal)]) await step;
     expect(hub.writes).toEqual([]);
     hub.remove(ManagedClusterView, { namespace: SPOKE, name: 'view-backup-namespace' });
     await vi.waitFor(() => expect(leader.caches.views.size).toBe(0));
@@ -297,9 +297,9 @@ describe('one upgrade at a time on a spoke', () => {
   test('who comes second begins nowhere, although nothing of the first is there yet and its job was forged', async () => {
     await begin();
     await begin(OTHER);
-    for (const step of [runElsewhere(keyOf(OTHER)), jobs.apply(keyOf(OTHER))]) await step;
+    for (const step of [runElsewhere(keyOf(OTHER)), jobs.apply(keyOf(OTHER), stop.signal)]) await step;
     expect(hub.writes).toEqual([]);
-    await jobs.apply(keyOf(UPGRADE));
+    await jobs.apply(keyOf(UPGRADE), stop.signal);
     expect(hub.writes).toEqual(['create managedclusterviews view-backup-namespace']);
   });
 
@@ -471,7 +471,7 @@ test('what was written is not asked for again while no watch tells of it: a serv
   await begin();
   await untilWanted();
   leader.hold('managedclusterviews');
-  await jobs.apply(keyOf(UPGRADE));
+  await jobs.apply(keyOf(UPGRADE), stop.signal);
   await pass(45_000);
   await settled();
   expect(wanted).toEqual([]);
@@ -488,7 +488,7 @@ test('a step that fails is asked for again as before', async () => {
   await begin();
   await untilWanted();
   hub.refuse = () => new ApiError('FLOTILLA_API', 'no', { status: 500, reason: 'InternalError', serverMessage: 'no' });
-  await expect(jobs.apply(keyOf(UPGRADE))).rejects.toThrow('no');
+  await expect(jobs.apply(keyOf(UPGRADE), stop.signal)).rejects.toThrow('no');
   await pass(15_000);
   await untilWanted();
 });

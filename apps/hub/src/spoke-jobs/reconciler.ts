@@ -60,19 +60,19 @@ export class SpokeJobs<S extends JobState, I> {
   }
 
   /** Begins to reconcile, and to request steps of `queue`, until the signal aborts. */
-  start(queue: StepQueue, signal: AbortSignal): Reconciler {
+  start(queue: StepQueue, signal: AbortSignal): Pick<Reconciler, 'stopped'> {
     const { clock, logger, metrics } = this.#deps;
     const shared = { clock, logger, signal, ...(metrics && { metrics }) };
-    this.#requests = new StepRequests({
+    const requests = new StepRequests({
       ...shared,
       name: this.job.work,
       queue,
-      apply: (key) => this.apply(key),
+      apply: this.apply,
       onApplied: (key, error) => {
         if (error !== undefined) this.fail(key, errorMessage(error));
       },
     });
-    this.#reconciler = startReconciler({
+    const reconciler = startReconciler({
       ...shared,
       name: `${this.job.work}-spokes`,
       watches: [this.#changes()],
@@ -85,8 +85,10 @@ export class SpokeJobs<S extends JobState, I> {
         if (key) this.fail(key, message);
       },
     });
+    this.#requests = requests;
+    this.#reconciler = reconciler;
     signal.addEventListener('abort', () => this.#admission.stop(), { once: true });
-    return this.#reconciler;
+    return { stopped: Promise.all([reconciler.stopped, requests.stopped]).then(() => {}) };
   }
 
   /** Takes what one pass over an upgrade asks for; the states of spokes it concerns are derived at once. */
@@ -130,11 +132,11 @@ export class SpokeJobs<S extends JobState, I> {
     const run = this.#runs.get(uid);
     if (!run) return;
     this.#runs.delete(uid);
+    this.#requests?.forget(uid);
     for (const cluster of run.spokes.keys()) {
-      const key = this.#keyOf(uid, cluster);
-      this.#requests?.forget(key);
-      this.#reconciler?.forget(keyId(key));
-      this.#admission.leave(keyId(key));
+      const key = keyId(this.#keyOf(uid, cluster));
+      this.#reconciler?.forget(key);
+      this.#admission.leave(key);
       this.release(uid, cluster);
     }
   }

@@ -9,7 +9,7 @@ import type { SpokeJobs } from './reconciler.ts';
 const WATCHING = { from: 3, every: 2 };
 
 /** Starts the leader's steps of a kind of job, and what requests them. Workers may run them too. */
-export function startSpokeJobs<S extends JobState, I>(jobs: SpokeJobs<S, I>, options: StepOptions): Reconciler {
+export function startSpokeJobs<S extends JobState, I>(jobs: SpokeJobs<S, I>, options: StepOptions): Pick<Reconciler, 'stopped'> {
   const steps = startSteps({
     ...options,
     name: `${jobs.job.work}-steps`,
@@ -18,8 +18,8 @@ export function startSpokeJobs<S extends JobState, I>(jobs: SpokeJobs<S, I>, opt
     handle: (key, signal) => jobs.apply(key, signal),
     onFailing: (key, message) => jobs.fail(key, message),
   });
-  jobs.start(steps, options.signal);
-  return steps;
+  const reconciling = jobs.start(steps, options.signal);
+  return { stopped: Promise.all([steps.stopped, reconciling.stopped]).then(() => {}) };
 }
 
 /** Runs steps of a kind of job that the leader requests. The caches are this process's own, and filled. */

@@ -21,8 +21,8 @@ export interface SpokeStepDeps extends PlanDeps {
 export function createSpokeStep(
   deps: SpokeStepDeps,
   readStored: ReadStored,
-): (key: Pick<StepKey, 'upgrade' | 'cluster'>) => Promise<boolean> {
-  return async ({ upgrade: uid, cluster }) => {
+): (key: Pick<StepKey, 'upgrade' | 'cluster'>, signal: AbortSignal) => Promise<boolean> {
+  return async ({ upgrade: uid, cluster }, signal) => {
     const [known] = deps.caches.upgrades.byIndex(BY_UID, uid);
     if (!known) return false;
     const expected = planRolloutSpoke(known, cluster, deps);
@@ -32,7 +32,7 @@ export function createSpokeStep(
     const judge = (existing: KubeObject) => judgeOwner(existing, upgrade, deps);
     const { works, rolloutViews, rolloutActions, clusters } = deps.caches;
     const caches = [works, rolloutViews, rolloutActions, clusters];
-    await applyWrites(writes, { client: deps.client, judge, caches, logger: deps.logger });
+    await applyWrites(writes, { client: deps.client, judge, caches, signal, logger: deps.logger });
     if (writes.length === 0 && wakeAt !== undefined)
       throw new WaitingError(
         'FLOTILLA_WAITING_FOR_RETRY',

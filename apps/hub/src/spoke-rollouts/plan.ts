@@ -1,5 +1,5 @@
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
-import { planSpoke, targetOf } from '@flotilla/rollout';
+import { type HubWrite, planSpoke, type SpokeTarget, targetOf } from '@flotilla/rollout';
 import { findDenial } from '../spokes/denied-cluster.ts';
 import type { SpokeCaches } from './caches.ts';
 import { observeRolloutSpoke } from './observe.ts';
@@ -15,18 +15,27 @@ export interface PlanDeps {
   readonly talmStrict?: boolean | undefined;
 }
 
+/** A spoke's target, and what it is missing. */
+interface RolloutSpokePlan {
+  readonly target: SpokeTarget;
+  readonly writes: readonly HubWrite[];
+  /** When the spoke is to be planned again even if nothing happens, milliseconds since the epoch. */
+  readonly wakeAt?: number | undefined;
+}
+
 const DEFAULT_VIEW_SECONDS = 10;
 
 /**
- * Plans what is left to write for one spoke: nothing when its target is true, and nothing while it waits for what a change of `works`,
- * `rolloutViews`, `rolloutActions`, `templates` or `clusters` will tell.
+ * Plans the writes that a spoke's target is missing: none when it is true, and none while the spoke waits for a change of `works`,
+ * `rolloutViews`, `rolloutActions`, `templates` or `clusters`.
  * @param upgrade as stored
  */
-export function planRolloutSpoke(upgrade: ClusterGroupUpgrade, cluster: string, deps: PlanDeps) {
+export function planRolloutSpoke(upgrade: ClusterGroupUpgrade, cluster: string, deps: PlanDeps): RolloutSpokePlan {
   const { viewSeconds = DEFAULT_VIEW_SECONDS, talmStrict = false } = deps;
   const settings = { now: deps.now(), viewSeconds, talmStrict };
   const observed = observeRolloutSpoke(upgrade, cluster, deps.caches);
-  const plan = planSpoke(targetOf(upgrade, cluster), observed, settings);
+  const target = targetOf(upgrade, cluster);
+  const plan = { target, ...planSpoke(target, observed, settings) };
   if (talmStrict || findDenial(observed.managed) === undefined) return plan;
   // It may have no namespace, and has no agent.
   return { ...plan, writes: plan.writes.filter((write) => write.verb !== 'create' || write.object.metadata.namespace !== cluster) };

@@ -9,6 +9,7 @@ import { createCaches, fillCaches } from '../caches.ts';
 import { createBatchStep } from '../placements/apply.ts';
 import { placementWrites } from '../placements/plan.ts';
 import type { StepKey } from '../steps/step-key.ts';
+import type { StepHandler } from '../steps/step-queue.ts';
 import { SpokeRollouts } from './reconciler.ts';
 import { createRolloutStep } from './steps.ts';
 
@@ -25,7 +26,7 @@ let hub: MemoryHub;
 let stop: AbortController;
 let rollouts: SpokeRollouts;
 /** Carries a step out in the process that asks for it, as a queue in memory does. */
-let step: (key: StepKey) => Promise<unknown>;
+let step: StepHandler;
 /** How often the rollouts told of errors that last. */
 let told: number;
 /** What the rollouts asked for, in order. */
@@ -188,9 +189,9 @@ test('by a status from before no Placement is brought back', async () => {
   const key = { upgrade: caches.upgrades.get(UPGRADE)?.metadata.uid ?? '' };
   const ended = { ...policies, conditions: [{ ...condition, type: 'Succeeded' }], status: {} };
   const stored = buildClusterGroupUpgrade({ spec: {}, status: { ...ended, remediationPlan: [SPOKES] } });
-  expect(await createBatchStep({ client, caches, logger }, async () => stored)(key)).toBe(false);
+  expect(await createBatchStep({ client, caches, logger }, async () => stored)(key, stop.signal)).toBe(false);
   expect(hub.names(Placement)).toEqual([]);
-  expect(await createBatchStep({ client, caches, logger }, async (known) => known)(key)).toBe(true);
+  expect(await createBatchStep({ client, caches, logger }, async (known) => known)(key, stop.signal)).toBe(true);
   expect(hub.names(Placement)).toHaveLength(1);
 });
 
@@ -234,10 +235,22 @@ test('somebody who undoes everything at once is not followed at his pace', async
     putCluster('a', { round: String(round) });
     await settled();
     const [upgrade] = caches.upgrades.list();
-    await step({ kind: 'rollout', upgrade: upgrade?.metadata.uid ?? '', cluster: 'a' });
+    await step({ kind: 'rollout', upgrade: upgrade?.metadata.uid ?? '', cluster: 'a' }, stop.signal);
     await settled();
   }
   expect(asked).toEqual(Array.from({ length: 12 }, () => 'rollout a'));
+});
+
+test('a process that has lost its lease writes nothing more', async () => {
+  put({ status: {}, remediationPlan: [['a']] });
+  putCluster('a', { round: '1' });
+  await vi.waitFor(() => expect([caches.upgrades.size, caches.clusters.size]).toEqual([1, 1]));
+  const [upgrade] = caches.upgrades.list();
+  const key: StepKey = { kind: 'rollout', upgrade: upgrade?.metadata.uid ?? '', cluster: 'a' };
+  const before = hub.writes.length;
+  await expect(step(key, AbortSignal.abort(new Error('the lease is lost')))).rejects.toThrow('the lease is lost');
+  expect(hub.writes.slice(before)).toEqual([]);
+  expect(await step(key, stop.signal)).toBe(true);
 });
 
 test('a work in a cluster that the upgrade never named keeps it from nothing, whatever its labels say', async () => {

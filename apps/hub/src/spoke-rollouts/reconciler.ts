@@ -1,13 +1,12 @@
 import { type KubeObject, Label, type Ref } from '@flotilla/api';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
-import type { RolloutProblem, SpokeTarget } from '@flotilla/rollout';
+import type { HubWrite, RolloutProblem, SpokeTarget } from '@flotilla/rollout';
 import {
   actionIndexValue,
   isComplete,
   isRunning,
   keepsObjects,
   namedClusters,
-  targetOf,
   targetsOf,
   templatesOf,
   upgradeIndexOf,
@@ -16,14 +15,13 @@ import {
 import { type Clock, type Logger, type Metrics, type Reconciler, startReconciler, type Watch, type WatchCache } from '@flotilla/runtime';
 import { BY_UPGRADE_NAME } from '../placements/caches.ts';
 import { placementWrites } from '../placements/plan.ts';
-import type { RolloutCaches } from '../spoke-rollouts/caches.ts';
 import { hasClusterChanged } from '../spokes/cluster-change.ts';
 import { BY_UID } from '../spokes/port/caches.ts';
 import { keyId, parseStepKey, type StepKey } from '../steps/step-key.ts';
-import type { StepQueue } from '../steps/step-queue.ts';
+import type { StepHandler, StepQueue } from '../steps/step-queue.ts';
 import { type StepRequest, StepRequests } from '../steps/step-requests.ts';
 import { describeWrites } from '../writes/apply.ts';
-import { BY_UPGRADE } from './caches.ts';
+import { BY_UPGRADE, type RolloutCaches } from './caches.ts';
 import { planRolloutSpoke } from './plan.ts';
 import { LastingProblems } from './status.ts';
 
@@ -35,8 +33,8 @@ interface RolloutsDeps {
   readonly logger: Logger;
   readonly metrics?: Metrics;
   readonly signal: AbortSignal;
-  /** Applies a late step in this process, so that its error is known. */
-  readonly apply: (key: StepKey) => Promise<unknown>;
+  /** Applies a late step in this process. */
+  readonly apply: StepHandler;
   /** Is called when an error that lasts came, changed or went. */
   readonly onProblem: (upgrade: Ref) => void;
   /** Milliseconds after which what is still not true is late, and enqueued again. Default 15 000. */
@@ -55,15 +53,6 @@ export const upgradeLabelIndexes = {
   ],
 };
 
-interface Memory {
-  /** `namespace/name` of the upgrade. */
-  readonly upgrade: Ref;
-  /** Clusters with something left to write, or `''` for the Placements. */
-  readonly open: Set<string>;
-  /** By the same names. */
-  readonly problems: LastingProblems;
-}
-
 /** Whoever waits to be upgraded goes before what is left of the batch before. */
 const priorities = { prepare: 1, remediate: 1, complete: 2, cleanup: 3 } as const;
 /** Stands for the Placements among the clusters of an upgrade; as a key, for all of its spokes too. */
@@ -75,8 +64,8 @@ const PLACEMENTS = '';
  */
 export class SpokeRollouts {
   readonly #deps: RolloutsDeps;
-  /** By uid. */
-  readonly #memory = new Map<string, Memory>();
+  /** By the upgrade's uid. */
+  readonly #problems = new Map<string, LastingProblems>();
   readonly #requests: StepRequests;
   #reconciler: Reconciler | undefined;
   readonly #planning: Parameters<typeof planRolloutSpoke>[2];
@@ -89,9 +78,9 @@ export class SpokeRollouts {
   }
 
   /** Begins to reconcile, until the signal aborts. */
-  start(): Reconciler {
+  start(): Pick<Reconciler, 'stopped'> {
     const { clock, logger, metrics, signal } = this.#deps;
-    this.#reconciler = startReconciler({
+    const reconciler = startReconciler({
       name: 'spoke-rollouts',
       watches: [this.#changes()],
       reconcile: async (text) => {
@@ -108,7 +97,8 @@ export class SpokeRollouts {
       ...(metrics && { metrics }),
       signal,
     });
-    return this.#reconciler;
+    this.#reconciler = reconciler;
+    return { stopped: Promise.all([reconciler.stopped, this.#requests.stopped]).then(() => {}) };
   }
 
   /**
@@ -123,12 +113,12 @@ export class SpokeRollouts {
 
   /** The error that lasts of a cluster's steps, or of the Placements for no cluster. */
   problem({ metadata: { uid = '' } }: ClusterGroupUpgrade, cluster: string | undefined): RolloutProblem | undefined {
-    return this.#memory.get(uid)?.problems.of(cluster ?? PLACEMENTS);
+    return this.#problems.get(uid)?.of(cluster ?? PLACEMENTS);
   }
 
   /** All errors that last, by cluster. */
   problems({ metadata: { uid = '' } }: ClusterGroupUpgrade): ReadonlyMap<string, RolloutProblem> {
-    return this.#memory.get(uid)?.problems.all ?? new Map();
+    return this.#problems.get(uid)?.all ?? new Map();
   }
 
   #placementWrites(upgrade: ClusterGroupUpgrade) {
@@ -166,61 +156,53 @@ export class SpokeRollouts {
       this.#forget(key.upgrade);
       return undefined;
     }
-    const memory = this.#remember(upgrade);
-    if (key.cluster !== PLACEMENTS) return this.#planSpoke(upgrade, memory, key);
-    const writes = this.#placementWrites(upgrade);
-    const requeueMs = this.#report(memory, key, writes.length > 0 ? { plan: describeWrites(writes), priority: 0 } : undefined);
+    this.#remember(upgrade);
+    const placing = this.#placementWrites(upgrade);
+    if (key.cluster !== PLACEMENTS) return this.#planSpoke(upgrade, key, placing.length === 0);
+    const requeueMs = this.#report(key, placing.length > 0 ? { plan: describeWrites(placing), priority: 0 } : undefined);
     // All spokes of an upgrade in one go: most of them have nothing to write.
-    for (const cluster of new Set([...targetsOf(upgrade).keys(), ...this.#leftovers(upgrade), ...memory.open])) {
-      if (cluster === PLACEMENTS) continue;
+    const clusters = new Set([...targetsOf(upgrade).keys(), ...this.#leftovers(upgrade), ...this.#requests.open(key.upgrade)]);
+    clusters.delete(PLACEMENTS);
+    for (const cluster of clusters) {
       const spoke = keyOf(key.upgrade, cluster);
-      const afterMs = this.#planSpoke(upgrade, memory, spoke);
+      const afterMs = this.#planSpoke(upgrade, spoke, placing.length === 0);
       if (afterMs !== undefined) this.#reconciler?.enqueue(keyId(spoke), { afterMs });
     }
     return requeueMs;
   }
 
-  #planSpoke(upgrade: ClusterGroupUpgrade, memory: Memory, key: StepKey): number | undefined {
-    const target = targetOf(upgrade, key.cluster);
-    const { writes, wakeAt } = planRolloutSpoke(upgrade, key.cluster, this.#planning);
+  /** @param isPlaced the Placements are as the upgrade wants them */
+  #planSpoke(upgrade: ClusterGroupUpgrade, key: StepKey, isPlaced: boolean): number | undefined {
+    const { target, writes, wakeAt } = planRolloutSpoke(upgrade, key.cluster, this.#planning);
     // A view made before its object is there is blind for an interval: the policy is enforced first.
-    const isEnforced = target.phase !== 'remediate' || target.mode !== 'policy' || this.#placementWrites(upgrade).length === 0;
-    const request = { plan: `${describe(target)}: ${describeWrites(writes)}`, priority: priorities[target.phase] };
-    const requeueMs = this.#report(memory, key, writes.length > 0 && isEnforced ? request : undefined);
+    const isEnforced = isPlaced || target.phase !== 'remediate' || target.mode !== 'policy';
+    const isRequested = writes.length > 0 && isEnforced;
+    const requeueMs = this.#report(key, isRequested ? requestOf(target, writes) : undefined);
     const wakeMs = wakeAt === undefined ? undefined : Math.max(wakeAt - this.#deps.clock.now(), 0);
     return requeueMs === undefined || wakeMs === undefined ? (requeueMs ?? wakeMs) : Math.min(requeueMs, wakeMs);
   }
 
   /** @param request absent: it is as it should be */
-  #report({ open, problems }: Memory, key: StepKey, request: StepRequest | undefined): number | undefined {
-    if (request) {
-      open.add(key.cluster);
-      return this.#requests.request(key, request);
-    }
-    open.delete(key.cluster);
-    problems.settle(key.cluster);
+  #report(key: StepKey, request: StepRequest | undefined): number | undefined {
+    if (request) return this.#requests.request(key, request);
+    this.#problems.get(key.upgrade)?.settle(key.cluster);
     this.#requests.done(key);
     return undefined;
   }
 
-  /** What keeps a step from being done is told as long as it lasts. */
+  /** An error of a step is told as long as it lasts. */
   #onApplied({ upgrade: uid, cluster }: StepKey, error: unknown): void {
-    const problems = this.#memory.get(uid)?.problems;
-    if (error === undefined) problems?.settle(cluster);
-    else problems?.note(cluster, error);
+    if (error === undefined) this.#problems.get(uid)?.settle(cluster);
+    else this.#problems.get(uid)?.note(cluster, error);
   }
 
-  #remember({ metadata: { namespace, name, uid = '' } }: ClusterGroupUpgrade): Memory {
-    const upgrade = { namespace, name };
-    const known = this.#memory.get(uid);
-    const memory = known ?? { upgrade, open: new Set(), problems: new LastingProblems(() => this.#deps.onProblem(upgrade)) };
-    this.#memory.set(uid, memory);
-    return memory;
+  #remember({ metadata: { namespace, name, uid = '' } }: ClusterGroupUpgrade): void {
+    if (!this.#problems.has(uid)) this.#problems.set(uid, new LastingProblems(() => this.#deps.onProblem({ namespace, name })));
   }
 
   #forget(uid: string): void {
-    for (const cluster of this.#memory.get(uid)?.open ?? []) this.#requests.forget(keyOf(uid, cluster));
-    this.#memory.delete(uid);
+    this.#requests.forget(uid);
+    this.#problems.delete(uid);
   }
 
   /** What concerns which keys. */
@@ -269,7 +251,12 @@ const keyOf = (upgrade: string, cluster: string): StepKey => ({
   cluster,
 });
 
-/** What a target is about, as far as two of them differ. */
+const requestOf = (target: SpokeTarget, writes: readonly HubWrite[]): StepRequest => ({
+  plan: `${describe(target)}: ${describeWrites(writes)}`,
+  priority: priorities[target.phase],
+});
+
+/** Differs for targets that differ. */
 function describe(target: SpokeTarget): string {
   if (target.phase !== 'remediate') return target.phase;
   return target.mode === 'policy' ? `remediate ${target.policy}` : `remediate ${target.template}`;

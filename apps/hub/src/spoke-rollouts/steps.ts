@@ -7,7 +7,7 @@ import { createReadStored, type ReadStored } from '../stored-upgrade.ts';
 import { createSpokeStep, type SpokeStepDeps } from './apply.ts';
 
 /** A rollout's steps of both kinds; true when it wrote. */
-type RolloutStep = (key: StepKey) => Promise<boolean>;
+type RolloutStep = (key: StepKey, signal: AbortSignal) => Promise<boolean>;
 
 /**
  * What makes true what the stored status of an upgrade says, of one spoke or of the Placements.
@@ -17,7 +17,7 @@ export function createRolloutStep(deps: SpokeStepDeps & BatchStepDeps, isShared:
   // Who takes all steps alone has seen the status that each of its writes was made for, and watches never go back.
   const readStored: ReadStored = isShared ? createReadStored(deps.client) : async (known) => known;
   const [ofSpoke, ofPlacements] = [createSpokeStep(deps, readStored), createBatchStep(deps, readStored)];
-  return (key) => (key.kind === 'placements' ? ofPlacements(key) : ofSpoke(key));
+  return (key, signal) => (key.kind === 'placements' ? ofPlacements(key, signal) : ofSpoke(key, signal));
 }
 
 /**

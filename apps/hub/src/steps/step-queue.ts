@@ -4,7 +4,7 @@ import { parseStepKey, type StepKey, type StepKind } from './step-key.ts';
 /** What every queue of steps in a process is given. */
 export type StepOptions = Pick<ReconcilerOptions, 'queue' | 'concurrency' | 'signal' | 'logger' | 'metrics' | 'clock'>;
 
-/** Where an engine enqueues its steps. */
+/** The queue of one kind of step, as its requests use it. */
 export type StepQueue = Pick<Reconciler, 'enqueue' | 'holds' | 'forget'>;
 
 /** One run of a step: idempotent, and free to observe that there is nothing to do. What it resolves with is of no interest. */
@@ -19,6 +19,8 @@ interface Steps extends StepOptions, Pick<ReconcilerOptions, 'name' | 'reserve'>
   readonly onFailing?: (key: StepKey, message: string) => void;
 }
 
+/** Milliseconds within which a step has ended, or fails. */
+export const STEP_TIMEOUT_MS = 60_000;
 /** An error that so many tries in a row end with, over some 5 s, lasts: others pass before anybody reads of them. */
 const LASTING_TRIES = 5;
 
@@ -32,7 +34,7 @@ export function startSteps({ kinds, handle, onFailing, ...options }: Steps): Rec
     ...options,
     accepts: (text) => read(text) !== undefined,
     backOff: { baseMs: 500, maxMs: 60_000 },
-    runTimeoutMs: 60_000,
+    runTimeoutMs: STEP_TIMEOUT_MS,
     graceMs: 5_000,
     waitLevel: 'debug',
     reconcile: async (text, { signal }) => {

@@ -18,7 +18,7 @@ let missing: StepRequest | undefined;
 /** The queue has it. */
 let isHeld: boolean;
 /** Steps that were begun here; `end` lets the first of them end. */
-let begun: { cluster: string; end: (error?: Error) => void }[];
+let begun: { cluster: string; signal: AbortSignal; end: (error?: Error) => void }[];
 let ended: unknown[];
 
 beforeEach(() => {
@@ -31,9 +31,9 @@ beforeEach(() => {
     logger: createLogger({ name: 'test', level: 'silent' }),
     signal: stop.signal,
     queue: { enqueue: (_, options = {}) => void enqueued.push(options), holds: () => isHeld, forget: () => {} },
-    apply: ({ cluster }) =>
+    apply: ({ cluster }, signal) =>
       new Promise<void>((resolve, reject) => {
-        begun.push({ cluster, end: (error) => (error ? reject(error) : resolve()) });
+        begun.push({ cluster, signal, end: (error) => (error ? reject(error) : resolve()) });
       }),
     onApplied: (key, error) => void ended.push([keyId(key), error]),
     watchdogMs: 1000,
@@ -78,10 +78,13 @@ describe('what is due', () => {
     expect(enqueued).toHaveLength(13);
   });
 
-  test('is nothing that is applied here once it is done or forgotten, or nothing is taken any more', async () => {
-    for (const cluster of ['a', 'b', 'c']) requests.request(keyOf(cluster), REQUEST);
+  test('is nothing that is applied here once it is done or its upgrade forgotten, or the process stops', async () => {
+    const other: StepKey = { ...KEY, upgrade: 'other' };
+    for (const key of [KEY, other, keyOf('c')]) requests.request(key, REQUEST);
+    expect([requests.open('u'), requests.open('other')]).toEqual([['a', 'c'], ['a']]);
     requests.done(KEY);
-    requests.forget(keyOf('b'));
+    requests.forget('other');
+    expect([requests.open('u'), requests.open('other')]).toEqual([['c'], []]);
     stop.abort();
     await clock.advance(5000);
     requests.request(keyOf('c'), REQUEST);
@@ -108,6 +111,18 @@ describe('what stays due', () => {
         [keyId(KEY), undefined],
       ],
     ]);
+  });
+
+  test('stops with the process, which waits for it, and its abort is no error', async () => {
+    plan(KEY);
+    await clock.advance(1000);
+    const [late] = begun;
+    expect(late?.signal.aborted).toBe(false);
+    stop.abort(new Error('the lease is lost'));
+    expect(late?.signal.aborted).toBe(true);
+    late?.end(new Error('the lease is lost'));
+    await requests.stopped;
+    expect(ended).toEqual([]);
   });
 
   test('is left to the queue as long as it has it', async () => {

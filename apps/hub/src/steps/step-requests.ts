@@ -1,16 +1,16 @@
-/** Steps that the leader plans and anybody may take: it enqueues each, and applies here what nobody has done in time. */
+/** Enqueues the steps that the leader plans, and applies here what no process has done in time. */
 import { type Clock, type Logger, type Metrics, type Reconciler, startReconciler } from '@flotilla/runtime';
 import { keyId, parseStepKey, type StepKey } from './step-key.ts';
-import type { StepQueue } from './step-queue.ts';
+import { STEP_TIMEOUT_MS, type StepHandler, type StepQueue } from './step-queue.ts';
 
 /** What requesting steps needs. */
 interface StepRequestsDeps {
   /** In logs and metrics. */
   readonly name: string;
   readonly queue: StepQueue;
-  /** Applies a step in this process. */
-  readonly apply: (key: StepKey) => Promise<unknown>;
-  /** How that went; no error when it did what there was to do. */
+  /** Applies a step in this process, so that its error is known. */
+  readonly apply: StepHandler;
+  /** Is told how that went; without an error it did what there was to do. */
   readonly onApplied: (key: StepKey, error: unknown) => void;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -30,6 +30,7 @@ export interface StepRequest {
 }
 
 interface Entry {
+  readonly id: string;
   plan: string;
   /** When it was enqueued last, milliseconds since the epoch. */
   enqueuedAt: number;
@@ -47,11 +48,12 @@ const MOST_IN_A_ROW = 12;
 /** Late steps applied at the same time: this finds out why they are late, the work itself is the queue's. */
 const LATE_PARALLEL = 4;
 
-/** What was requested of one kind of work, in memory: whoever plans requests it again after a restart. */
+/** The requested steps of one kind of work, in memory: the leader plans, and requests, them again after a restart. */
 export class StepRequests {
   readonly #deps: StepRequestsDeps;
   readonly #watchdogMs: number;
-  readonly #entries = new Map<string, Entry>();
+  /** By the upgrade's uid, then by cluster. */
+  readonly #entries = new Map<string, Map<string, Entry>>();
   readonly #late: Reconciler;
 
   constructor(deps: StepRequestsDeps) {
@@ -61,7 +63,8 @@ export class StepRequests {
     this.#late = startReconciler({
       name: `${name}-late-steps`,
       concurrency: LATE_PARALLEL,
-      reconcile: (text) => this.#applyLate(text),
+      runTimeoutMs: STEP_TIMEOUT_MS,
+      reconcile: (text, context) => this.#applyLate(text, context.signal),
       // What went wrong was reported, and the plan decides whether it is tried again.
       onTrouble: async (text) => this.#late.forget(text),
       clock,
@@ -71,15 +74,24 @@ export class StepRequests {
     });
   }
 
+  /** Resolves after the abort of the signal, when no late step is under way any more. */
+  get stopped(): Promise<void> {
+    return this.#late.stopped;
+  }
+
+  /** Clusters of an upgrade with a step that is not done; `''` for the upgrade's own. */
+  open(upgrade: string): string[] {
+    return [...(this.#entries.get(upgrade) ?? [])].filter(([, { isOpen }]) => isOpen).map(([cluster]) => cluster);
+  }
+
   /**
-   * The key's plan has writes. It is enqueued at once when it was not before, else when the last time is long ago.
+   * Enqueues a key whose plan has writes: at once when it was not enqueued before, else when the last time is long ago.
    * @returns milliseconds until the key is to be planned again
    */
   request(key: StepKey, { plan, priority, at }: StepRequest): number {
     const now = this.#deps.clock.now();
     const id = keyId(key);
-    const entry = this.#entries.get(id) ?? { plan: '', enqueuedAt: Number.NaN, times: 0, isOpen: false, since: undefined };
-    this.#entries.set(id, entry);
+    const entry = this.#entryOf(key) ?? this.#remember(key);
     const isScheduled = at !== undefined && at > now;
     const isHeld = this.#deps.queue.holds(id);
     if (!isScheduled) entry.since ??= now;
@@ -95,15 +107,29 @@ export class StepRequests {
 
   /** Nothing is left to write for the key. */
   done(key: StepKey): void {
-    const entry = this.#entries.get(keyId(key));
+    const entry = this.#entryOf(key);
     if (entry) Object.assign(entry, { since: undefined, isOpen: false });
   }
 
-  forget(key: StepKey): void {
-    const id = keyId(key);
-    this.#entries.delete(id);
-    this.#late.forget(id);
-    this.#deps.queue.forget(id);
+  /** Forgets all steps of an upgrade. */
+  forget(upgrade: string): void {
+    const entries = this.#entries.get(upgrade);
+    this.#entries.delete(upgrade);
+    for (const { id } of entries?.values() ?? []) {
+      this.#late.forget(id);
+      this.#deps.queue.forget(id);
+    }
+  }
+
+  #entryOf({ upgrade, cluster }: StepKey): Entry | undefined {
+    return this.#entries.get(upgrade)?.get(cluster);
+  }
+
+  #remember(key: StepKey): Entry {
+    const entry: Entry = { id: keyId(key), plan: '', enqueuedAt: Number.NaN, times: 0, isOpen: false, since: undefined };
+    const ofUpgrade = this.#entries.get(key.upgrade) ?? new Map<string, Entry>();
+    this.#entries.set(key.upgrade, ofUpgrade.set(key.cluster, entry));
+    return entry;
   }
 
   #isDue(entry: Entry, plan: string, now: number): boolean {
@@ -122,15 +148,15 @@ export class StepRequests {
     return since === undefined || !(since <= now) || now - since >= this.#watchdogMs;
   }
 
-  async #applyLate(id: string): Promise<undefined> {
+  async #applyLate(id: string, signal: AbortSignal): Promise<undefined> {
     const key = parseStepKey(id);
     // Done, or forgotten, while it waited for its turn.
-    if (!key || this.#entries.get(id)?.since === undefined) return;
+    if (!key || this.#entryOf(key)?.since === undefined) return;
     try {
-      await this.#deps.apply(key);
+      await this.#deps.apply(key, signal);
       this.#deps.onApplied(key, undefined);
     } catch (error) {
-      this.#deps.onApplied(key, error);
+      if (!this.#deps.signal.aborted) this.#deps.onApplied(key, error);
     }
   }
 }

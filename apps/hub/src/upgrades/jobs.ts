@@ -27,6 +27,8 @@ interface UpgradeJobsDeps {
   readonly caches: SpokeJobCaches;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
+  /** Nothing more is torn down once it aborts. */
+  readonly signal: AbortSignal;
   readonly precaching: { readonly jobs: PrecacheJobs; readonly settings: PrecacheSettings };
   readonly backup: { readonly jobs: BackupJobs; readonly settings: BackupSettings };
 }
@@ -122,8 +124,8 @@ export class UpgradeJobs {
 
   /** What removes the jobs of an upgrade from spokes and hub. */
   teardowns(upgrade: ClusterGroupUpgrade): Teardowns {
-    const { client, now, caches, precaching, backup } = this.#deps;
-    const deps = { client, now, caches };
+    const { client, now, caches, signal, precaching, backup } = this.#deps;
+    const deps = { client, now, caches, signal };
     const identity = identityOf(upgrade);
     return {
       precaching: new Teardown(identity, precacheTeardown(precaching.settings.profile), deps),

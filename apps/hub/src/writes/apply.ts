@@ -39,7 +39,7 @@ export interface ApplyDeps {
   readonly caches: readonly WrittenCache[];
   readonly judge: (existing: KubeObject, kind: Resource) => Ownership | Promise<Ownership>;
   /** Nothing more is written once it aborts: somebody else may have the spoke by then. */
-  readonly signal?: AbortSignal | undefined;
+  readonly signal: AbortSignal;
   /** Is told of each write at debug level. */
   readonly logger?: Logger | undefined;
 }
@@ -78,7 +78,7 @@ function describeTarget(write: Write): string {
  */
 export async function applyWrites(writes: readonly Write[], deps: ApplyDeps): Promise<void> {
   for (const write of writes) {
-    deps.signal?.throwIfAborted();
+    deps.signal.throwIfAborted();
     await applyWrite(write, deps);
     const name = write.verb === 'create' ? write.object.metadata.name : 'ref' in write ? write.ref.name : write.labelSelector;
     deps.logger?.debug({ verb: write.verb, kind: write.kind.kind, name }, 'Wrote');

@@ -10,7 +10,7 @@ export interface ApplyPlanDeps {
   readonly client: Client;
   readonly caches: Pick<SpokeJobCaches, 'views' | 'actions' | 'jobWorks'>;
   /** Nothing more is written once it aborts. */
-  readonly signal?: AbortSignal | undefined;
+  readonly signal: AbortSignal;
 }
 
 /** Makes the writes that one spoke's part of an upgrade is missing. Idempotent; safe to stop anywhere. */
