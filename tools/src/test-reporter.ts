@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs';
+import { readEnvironment } from '@flotilla/control-plane/processes';
 import type { Reporter, SerializedError, TestCase, TestModule } from 'vitest/node';
 import { z } from 'zod';
 
@@ -90,7 +91,7 @@ export const firstAttempts = (modules: readonly FinishedModule[]): string[] =>
 export default class TestReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandled: readonly SerializedError[]): void {
     for (const text of firstAttempts(modules)) process.stdout.write(`\n${text}\n`);
-    const file = process.env[REPORT_VARIABLE];
-    if (file) writeFileSync(file, JSON.stringify(summarize(modules, unhandled)));
+    const { testReport } = readEnvironment();
+    if (testReport) writeFileSync(testReport, JSON.stringify(summarize(modules, unhandled)));
   }
 }

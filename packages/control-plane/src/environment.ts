@@ -10,6 +10,10 @@ const Environment = z.object({
   FLOTILLA_FUZZ_SEED: z.coerce.number().int().default(1),
   FLOTILLA_FUZZ_SECONDS: z.coerce.number().min(0).optional(),
   FLOTILLA_FUZZ_CASE: z.coerce.number().int().optional(),
+  FLOTILLA_CONFINEMENT_SEED: z.coerce.number().int().default(20_261_123),
+  FLOTILLA_TEST_REPORT: z.string().min(1).optional(),
+  HOSTILE_SEED: z.coerce.number().int().optional(),
+  HOSTILE_WRITES: z.coerce.number().int().min(1).default(60),
   FLOTILLA_PAYLOADS: z.string().min(1).optional(),
   PATH: z.string().default('/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'),
 });
@@ -28,6 +32,12 @@ interface ControlPlaneEnvironment {
   readonly path: string;
   /** Property runs: `FLOTILLA_FUZZ_SEED`, `FLOTILLA_FUZZ_SECONDS` for one target, `FLOTILLA_FUZZ_CASE` for one case of it. */
   readonly fuzz: { readonly seed: number; readonly seconds?: number | undefined; readonly only?: number | undefined };
+  /** `FLOTILLA_CONFINEMENT_SEED`: of the seeded changes to a confined Job. */
+  readonly confinementSeed: number;
+  /** A hostile account's writes: `HOSTILE_WRITES`, and `HOSTILE_SEED`, by default another one each time. */
+  readonly hostile: { readonly writes: number; readonly seed?: number | undefined };
+  /** File that a test run's report is written to (`FLOTILLA_TEST_REPORT`). */
+  readonly testReport?: string | undefined;
 }
 
 /** Reads the environment. Throws a ZodError that names the variable. */
@@ -39,6 +49,9 @@ export function readEnvironment(): ControlPlaneEnvironment {
     ...(env.FLOTILLA_PAYLOADS && { payloadsDir: env.FLOTILLA_PAYLOADS }),
     keepFolders: Boolean(env.FLOTILLA_DEBUG),
     fuzz: { seed: env.FLOTILLA_FUZZ_SEED, seconds: env.FLOTILLA_FUZZ_SECONDS, only: env.FLOTILLA_FUZZ_CASE },
+    confinementSeed: env.FLOTILLA_CONFINEMENT_SEED,
+    hostile: { writes: env.HOSTILE_WRITES, seed: env.HOSTILE_SEED },
+    testReport: env.FLOTILLA_TEST_REPORT,
     path: `${env.PATH}:/usr/local/sbin:/usr/sbin:/sbin:/usr/local/go/bin`,
   };
 }

@@ -6,6 +6,7 @@ const object = (version: string, uid = 'a', parts: Partial<KubeObject['metadata'
   metadata: { name: 'x', namespace: 'n', uid, resourceVersion: version, ...parts },
 });
 const LEAVING = { deletionTimestamp: '2026-01-01T00:00:00Z' };
+const DELETED_AT = Date.parse('2026-01-01T00:00:00Z');
 const HELD = { finalizers: ['example.com/hold'] };
 
 type Act = (store: ObjectStore<KubeObject>) => unknown;
@@ -24,7 +25,7 @@ const gone =
 const deleted =
   (uid = 'a'): Act =>
   (store) =>
-    store.deleted({ name: 'x', namespace: 'n' }, uid);
+    store.deleted({ name: 'x', namespace: 'n' }, uid, DELETED_AT);
 const listed: Act = (store) => store.forgetWrites();
 
 /** `shown`: version, or `leaving`, or nothing. */
@@ -56,6 +57,12 @@ const rows: { name: string; acts: Act[]; shown: string | undefined }[] = [
   { name: 'what is written while everything is read stays', acts: [seen('5'), listed, wrote('9'), seen('8')], shown: '9' },
   { name: 'versions that are no numbers go by the watch', acts: [seen('x'), wrote('y')], shown: 'x' },
 ];
+
+test('what leaves does so since it was deleted', () => {
+  const store = new ObjectStore<KubeObject>({}, () => {});
+  for (const act of [seen('5', 'a', HELD), deleted()]) act(store);
+  expect(store.get('n/x')?.metadata.deletionTimestamp).toBe('2026-01-01T00:00:00.000Z');
+});
 
 test.each(rows)('$name', ({ acts, shown }) => {
   const store = new ObjectStore<KubeObject>({ uid: ({ metadata }) => [metadata.uid ?? ''] }, () => {});

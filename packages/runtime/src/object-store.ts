@@ -78,10 +78,11 @@ export class ObjectStore<T extends KubeObject> {
   }
 
   /**
-   * This process has deleted the object, and its watch has not told yet. What has finalizers is shown as leaving, anything else as gone; what
-   * was seen of it before does not bring it back.
+   * Takes over a deletion by this process that the watch has not told yet: an object with finalizers is shown as leaving, any other as gone.
+   * An event from before does not bring it back.
+   * @param at when it was deleted, milliseconds since the epoch
    */
-  deleted(ref: Ref, uid: string | undefined): Change<T> | undefined {
+  deleted(ref: Ref, uid: string | undefined, at: number): Change<T> | undefined {
     const key = refKey(ref);
     const previous = this.#objects.get(key);
     if (!previous || previous.metadata.uid !== uid || previous.metadata.deletionTimestamp) return undefined;
@@ -90,7 +91,7 @@ export class ObjectStore<T extends KubeObject> {
       this.#deleted.set(key, uid ?? '');
       return change;
     }
-    const object = { ...previous, metadata: { ...previous.metadata, deletionTimestamp: new Date().toISOString() } };
+    const object = { ...previous, metadata: { ...previous.metadata, deletionTimestamp: new Date(at).toISOString() } };
     this.#objects.set(key, object);
     return { type: 'set', object, previous };
   }

@@ -150,7 +150,7 @@ export class WatchCache<T extends KubeObject, N extends string = never> {
 
   /** This process has deleted the object: readers see it leaving, or gone, before the watch tells. */
   deleted(ref: Ref, uid: string | undefined): void {
-    this.#emit(this.#store.deleted(ref, uid));
+    this.#emit(this.#store.deleted(ref, uid, this.#clock.now()));
   }
 
   /** Calls the listener for each change from now on (subscribe before `start` to see the first list); returns the way to end it. */

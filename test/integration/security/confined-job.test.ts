@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SpokeName } from '@flotilla/api/ran';
+import { readEnvironment } from '@flotilla/control-plane/processes';
 import { createRandom } from '@flotilla/control-plane/simulators';
 import { eventually } from '@flotilla/pace/testing';
 import type { Client } from '@flotilla/runtime';
@@ -12,7 +13,7 @@ import { AGENT, type ChartServer, sets, startChartServer } from '../chart-server
 import { readTable, refusals } from './confined-job/admitted-job.ts';
 import { CHANGES, editable, type Job, JobFields } from './confined-job/job-changes.ts';
 
-const SEED = Number(process.env.FLOTILLA_CONFINEMENT_SEED ?? 20_261_123);
+const SEED = readEnvironment().confinementSeed;
 const CHANGED_JOBS = 200;
 const REPOSITORY = 'registry.example.com/flotilla/image-puller';
 const ROOT = join(import.meta.dirname, '../../..');

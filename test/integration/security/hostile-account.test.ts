@@ -12,6 +12,7 @@ import {
   WORK_FINALIZER,
 } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, PreCachingConfig } from '@flotilla/api/ran';
+import { readEnvironment } from '@flotilla/control-plane/processes';
 import { createRandom } from '@flotilla/control-plane/simulators';
 import { eventually } from '@flotilla/pace/testing';
 import { type Client, createClient, requestToken } from '@flotilla/runtime';
@@ -25,8 +26,7 @@ import { type HostileWrite, MARK, nextWrite } from './hostile-account.ts';
 
 const EVIL = 'evil';
 /** `HOSTILE_WRITES=500 HOSTILE_SEED=7` for a longer run, or for one that is seen again. */
-const WRITES = Number(process.env.HOSTILE_WRITES ?? 60);
-const SEED = Number(process.env.HOSTILE_SEED ?? Math.floor(Math.random() * 1e9));
+const { writes: WRITES, seed: SEED = Math.floor(Math.random() * 1e9) } = readEnvironment().hostile;
 /** What an administrator waits for at most. */
 const PROMPT_MS = 10_000;
 
