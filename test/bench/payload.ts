@@ -17,7 +17,7 @@ const text = { type: 'string' } as const;
 const flag = { type: 'boolean' } as const;
 const { values } = parseArgs({ options: { dir: text, eager: flag, json: flag, 'cpu-profile': text, log: text, help: flag } });
 
-const fromCaller = (path: string): string => pathFromCaller(path);
+const fromCaller = (path: string): string => pathFromCaller(path, process.env);
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
 function printFigures(figures: readonly PhaseFigures[]): void {

@@ -59,4 +59,8 @@ export const Annotation = {
   /** On a ClusterGroupUpgrade: RFC 3339 times with zone between which batches may start. */
   windowStart: 'flotilla.io/window-start',
   windowEnd: 'flotilla.io/window-end',
+  /** On a ClusterGroupUpgrade: windows that recur. Five cron fields, a length such as `4h`, an IANA time zone (default UTC). */
+  windowSchedule: 'flotilla.io/window-schedule',
+  windowDuration: 'flotilla.io/window-duration',
+  windowTimezone: 'flotilla.io/window-timezone',
 } as const;

@@ -67,8 +67,8 @@ const conditionReasons = {
     fix: 'create it there, and leave the field out',
   },
   InvalidWindow: {
-    meaning: 'An annotation of the window is no time, or the window ends before it starts.',
-    fix: 'write it as 2026-01-31T22:00:00Z or 2026-01-31T22:00:00+01:00, with the end after the start',
+    meaning: 'An annotation of the window cannot be read, or the window ends before it starts.',
+    fix: 'write times as 2026-01-31T22:00:00Z or 2026-01-31T22:00:00+01:00, with the end after the start; a schedule as "0 22 * * 6" with the duration 4h and a time zone such as Europe/Berlin',
   },
   InvalidActions: {
     meaning: 'The API server would refuse an edit of ManagedClusters.',
@@ -113,7 +113,7 @@ const conditionReasons = {
   NotStarted: { isReferences: true, meaning: 'The upgrade waits for its backups.' },
   NotEnabled: { isReferences: true, meaning: 'The upgrade is not to start yet.', fix: 'set spec.enable to true to start it' },
   WaitingForWindow: {
-    meaning: 'The window is closed.',
+    meaning: 'The window is closed. One with a schedule opens again by itself.',
     fix: 'move or remove the annotations to go on',
   },
   WaitingForPlacement: {

@@ -1,6 +1,7 @@
 import { ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import { describe, expect, test } from 'vitest';
 import { openGates } from '../../testing/gate-builders.ts';
+import { batchGatesOf } from '../gates/gates.ts';
 import type { RolloutMode, RolloutObservation, Standing } from '../upgrade/model.ts';
 import { type Advance, type AdvanceInput, advanceRollout } from './advance.ts';
 
@@ -36,6 +37,8 @@ interface Given {
   readonly action?: string;
   readonly observed?: Partial<RolloutObservation>;
   readonly window?: AdvanceInput['gates']['window'];
+  /** Annotations by which its gates are judged. */
+  readonly annotations?: Readonly<Record<string, string>>;
   /** After the start. */
   readonly minutes?: number;
 }
@@ -60,7 +63,11 @@ function advance(given: Given): Advance {
     problem: () => undefined,
     ...observed,
   };
-  return advanceRollout({ spec, status, observation, gates: { ...openGates, window }, now: T0 + minutes * MINUTE });
+  const now = T0 + minutes * MINUTE;
+  const gates = given.annotations
+    ? batchGatesOf({ metadata: { name: 'u', annotations: { ...given.annotations } } }, { now, talmStrict: false })
+    : { ...openGates, window };
+  return advanceRollout({ spec, status, observation, gates, now });
 }
 
 const running = (batch: number, progress: Record<string, object> = {}, minutes = 0): Given['status'] => ({
@@ -469,6 +476,35 @@ describe('the window', () => {
 
   test('does not stop the clock', () => {
     expect(verdict(advance({ status: { currentBatch: 2 }, window: closed, minutes: 60 }))).toBe(TOO_LONG);
+  });
+});
+
+describe('a window that recurs', () => {
+  const annotations = { 'flotilla.io/window-schedule': '0 0 * * *', 'flotilla.io/window-duration': '30m' };
+  const [BATCH_2, DAY] = [{ currentBatch: 2 }, 24 * 60];
+
+  test('holds the next batch until it opens again, and the clock stands still', () => {
+    const held = advance({ annotations, status: BATCH_2, minutes: 20 * 60 });
+    expect(progressing(held)).toBe(
+      'True WaitingForWindow: Waiting for the window, which opens next at 2026-01-02T00:00:00Z by 0 0 * * * (annotation flotilla.io/window-schedule); move or remove the annotations to go on',
+    );
+    expect([verdict(held), held.wakeAt]).toEqual([undefined, T0 + DAY * MINUTE]);
+    const opened = advance({ annotations, status: BATCH_2, minutes: DAY });
+    expect(progressOf(opened)).toEqual({ c: at(0) });
+    // Half an hour of the hour is over.
+    expect(opened.wakeAt).toBe(T0 + (DAY + 30) * MINUTE);
+  });
+
+  test('gives all of its nights together the time of the upgrade', () => {
+    const status = running(2, { c: at(0) }, DAY);
+    expect(verdict(advance({ annotations, status, minutes: DAY + 29 }))).toBeUndefined();
+    expect(verdict(advance({ annotations, status, minutes: DAY + 30 }))).toBe(TOO_LONG);
+  });
+
+  test('lets a batch that runs go on when it closes, within its share', () => {
+    const status = running(1, { a: at(0), b: at(0) }, 20);
+    const result = advance({ annotations, status, minutes: 35 });
+    expect([progressOf(result), result.wakeAt]).toEqual([{ a: at(0), b: at(0) }, T0 + 40 * MINUTE]);
   });
 });
 

@@ -59,10 +59,18 @@ export function advanceRollout(input: AdvanceInput): Advance {
 /** How often, after the deadline, it is looked whether last edits are made, even if nothing happens. */
 const EDIT_RECHECK_MS = 1000;
 
+/** A batch that runs on after its window has closed has no more time for it. */
+function effectiveStart({ status: { status }, gates, now }: AdvanceInput): number {
+  const startedAt = Date.parse(status.startedAt ?? conditionTime(now));
+  const until = status.currentBatchStartedAt === undefined ? now : Date.parse(status.currentBatchStartedAt);
+  return startedAt + (gates.closedMs?.(startedAt, until) ?? 0);
+}
+
 /** The status under construction. */
 class Pass {
   readonly #input: AdvanceInput;
   readonly #clusters: ClustersUnderWay;
+  /** When it would have started had no window been closed meanwhile, milliseconds since the epoch. */
   readonly #startedAt: number;
   readonly #deadline: number;
   #state: RolloutState;
@@ -83,11 +91,11 @@ class Pass {
   };
 
   constructor(input: AdvanceInput) {
-    const { status, spec, now } = input;
+    const { status, spec } = input;
     this.#input = input;
     this.#clusters = new ClustersUnderWay(input);
     this.#state = runningState(status);
-    this.#startedAt = Date.parse(status.status.startedAt ?? conditionTime(now));
+    this.#startedAt = effectiveStart(input);
     this.#deadline = upgradeDeadline({ upgradeStartedAt: this.#startedAt, timeoutMs: spec.remediationStrategy.timeout * 60_000 });
     this.#batchStartedAt = status.status.currentBatchStartedAt;
     this.#drift = this.#state === RolloutState.preparing ? [] : findDrift(this.#clusters, input.observation);
@@ -104,7 +112,7 @@ class Pass {
     }
     if (this.#verdict) return this.#result(this.#verdict.progressing, this.#verdict.succeeded);
     this.#wake(this.#clusters.movesAt);
-    this.#wake(this.#isPast(this.#deadline) ? this.#input.now + EDIT_RECHECK_MS : this.#deadline);
+    if (!this.#isClockStopped()) this.#wake(this.#isPast(this.#deadline) ? this.#input.now + EDIT_RECHECK_MS : this.#deadline);
     return this.#result(this.#describeWaiting(), undefined);
   }
 
@@ -234,6 +242,12 @@ class Pass {
       );
     if (lost.length === planned.size) return failed('No clusters available for remediation (none of them is a ManagedCluster any more)');
     return allCompleted(mode.kind);
+  }
+
+  /** The deadline moves on with the time, and comes no nearer. */
+  #isClockStopped(): boolean {
+    const { gates, now } = this.#input;
+    return this.#batchStartedAt === undefined && (gates.closedMs?.(now, now + 1) ?? 0) > 0;
   }
 
   #isPast(time: number): boolean {

@@ -6,7 +6,7 @@ import type { Verdict } from '../upgrade/model.ts';
 import { failed, type Outcome, waitingForWindow } from '../upgrade/texts.ts';
 import { formatSlice } from '../values/go-format.ts';
 import type { Blocking } from './blocking.ts';
-import { judgeWindow, type Window } from './window.ts';
+import { closedMs, judgeWindow, type Window } from './window.ts';
 
 /** How a job on every spoke (pre-caching, backup) stands; the spokes that failed it leave the plan. */
 interface JobReport {
@@ -17,6 +17,8 @@ interface JobReport {
 /** What is asked of a rollout that runs too; by everything else it has passed for good. */
 export interface BatchGateInput {
   readonly window: Window;
+  /** Milliseconds between two times in which the rollout's time-out stands still; default none. */
+  readonly closedMs?: (from: number, to: number) => number;
   /** What is wrong with an annotation that this hub does not know, and the fix. */
   readonly unknownAnnotation?: string | undefined;
 }
@@ -24,6 +26,7 @@ export interface BatchGateInput {
 /** The same, by the upgrade itself. @param now epoch milliseconds */
 export const batchGatesOf = (upgrade: ClusterGroupUpgrade, { now, talmStrict }: { now: number; talmStrict: boolean }): BatchGateInput => ({
   window: judgeWindow(upgrade, now),
+  closedMs: (from, to) => closedMs(upgrade, from, to),
   unknownAnnotation: talmStrict ? undefined : findUnknownAnnotation(upgrade),
 });
 

@@ -1,7 +1,7 @@
 import { Annotation } from '@flotilla/api';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { expect, test } from 'vitest';
-import { judgeWindow } from './window.ts';
+import { closedMs, judgeWindow } from './window.ts';
 
 const START = '2026-01-31T22:00:00+01:00';
 const END = '2026-01-31T23:00:00Z';
@@ -75,4 +75,101 @@ test.each([
   const window = judge(start, end, '2026-01-01T00:00:00Z');
   expect(window.kind).toBe('invalid');
   for (const want of wants) expect(window).toMatchObject({ message: expect.stringContaining(want) });
+});
+
+const NIGHTLY = {
+  'flotilla.io/window-schedule': '0 22 * * *',
+  'flotilla.io/window-duration': '4h',
+  'flotilla.io/window-timezone': 'Europe/Berlin',
+};
+const BY = '0 22 * * * (annotation flotilla.io/window-schedule)';
+const annotated = (annotations: Readonly<Record<string, string | undefined>>) =>
+  ClusterGroupUpgrade.schema.parse({ metadata: { name: 'u', annotations: JSON.parse(JSON.stringify(annotations)) } });
+
+test.each([
+  {
+    name: 'is closed by day, and says when it opens by the local clock',
+    now: '2026-07-01T12:00:00Z',
+    want: {
+      kind: 'closed',
+      message: `Waiting for the window, which opens next at 2026-07-01T22:00:00+02:00 by ${BY}`,
+      opensAt: at('2026-07-01T20:00:00Z'),
+    },
+  },
+  { name: 'is open by night', now: '2026-07-01T21:00:00Z', want: { kind: 'open', closesAt: at('2026-07-02T00:00:00Z') } },
+  {
+    name: 'opens for the first time within its bounds',
+    bounds: { 'flotilla.io/window-start': '2026-07-01T23:00:00Z' },
+    now: '2026-07-01T21:00:00Z',
+    want: {
+      kind: 'closed',
+      message: `Waiting for the window, which opens next at 2026-07-02T01:00:00+02:00 by ${BY}`,
+      opensAt: at('2026-07-01T23:00:00Z'),
+    },
+  },
+  {
+    name: 'closes with its bounds',
+    bounds: { 'flotilla.io/window-end': '2026-07-01T22:00:00Z' },
+    now: '2026-07-01T21:00:00Z',
+    want: { kind: 'open', closesAt: at('2026-07-01T22:00:00Z') },
+  },
+  {
+    name: 'that opens no more before its bounds end says so',
+    bounds: { 'flotilla.io/window-end': '2026-07-01T19:00:00Z' },
+    now: '2026-07-01T12:00:00Z',
+    want: { kind: 'closed', message: `No window by ${BY} opens before 2026-07-01T19:00:00Z (annotation flotilla.io/window-end)` },
+  },
+])('a window that recurs $name', ({ bounds, now, want }) => {
+  expect(judgeWindow(annotated({ ...NIGHTLY, ...bounds }), at(now))).toEqual(want);
+});
+
+test('a schedule without a zone is in UTC', () => {
+  const { 'flotilla.io/window-timezone': _, ...utc } = NIGHTLY;
+  expect(judgeWindow(annotated(utc), at('2026-07-01T12:00:00Z'))).toMatchObject({ opensAt: at('2026-07-01T22:00:00Z') });
+});
+
+test.each([
+  {
+    name: 'a schedule that is none',
+    given: { ...NIGHTLY, 'flotilla.io/window-schedule': 'every night' },
+    wants: ['window-schedule is "every night"', 'five cron fields'],
+  },
+  {
+    name: 'a length that is none',
+    given: { ...NIGHTLY, 'flotilla.io/window-duration': '4 hours' },
+    wants: ['window-duration is "4 hours"', '168h'],
+  },
+  {
+    name: 'a zone that is none',
+    given: { ...NIGHTLY, 'flotilla.io/window-timezone': 'Berlin' },
+    wants: ['window-timezone is "Berlin"', 'IANA'],
+  },
+  {
+    name: 'a schedule without a length',
+    given: { 'flotilla.io/window-schedule': '0 22 * * *' },
+    wants: ['window-schedule stands without flotilla.io/window-duration'],
+  },
+  {
+    name: 'a length without a schedule',
+    given: { 'flotilla.io/window-duration': '4h' },
+    wants: ['window-duration stands without flotilla.io/window-schedule'],
+  },
+  {
+    name: 'a zone without a schedule',
+    given: { 'flotilla.io/window-timezone': 'UTC' },
+    wants: ['window-timezone stands without flotilla.io/window-schedule'],
+  },
+])('$name is refused with annotation, value and fix', ({ given, wants }) => {
+  const window = judgeWindow(annotated(given), at('2026-07-01T12:00:00Z'));
+  expect(window.kind).toBe('invalid');
+  for (const want of [...wants, 'a schedule as "0 22 * * 6" with the duration 4h'])
+    expect(window).toMatchObject({ message: expect.stringContaining(want) });
+});
+
+test('only a window that recurs is closed time between, and not after its end', () => {
+  const [from, to] = [at('2026-07-01T21:00:00Z'), at('2026-07-02T21:00:00Z')];
+  expect(closedMs(annotated(NIGHTLY), from, to)).toBe(20 * 3_600_000);
+  expect(closedMs(annotated({ ...NIGHTLY, 'flotilla.io/window-end': '2026-07-02T02:00:00Z' }), from, to)).toBe(2 * 3_600_000);
+  expect(closedMs(annotated({ 'flotilla.io/window-end': '2026-07-02T02:00:00Z' }), from, to)).toBe(0);
+  expect(closedMs(annotated({}), from, to)).toBe(0);
 });

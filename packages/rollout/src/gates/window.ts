@@ -1,7 +1,8 @@
-/** The window in which batches may start, from two annotations of the upgrade. Pure. */
+/** The window in which batches may start, from annotations of the upgrade. Pure. */
 import { Annotation } from '@flotilla/api';
 import { type ClusterGroupUpgrade, explain } from '@flotilla/api/ran';
 import { z } from 'zod';
+import { readWindowSchedule, type WindowSchedule } from './window-schedule.ts';
 
 /** The window now. `closed` names the time and the annotation; `opensAt` (epoch milliseconds) only when it is yet to open. */
 export type Window =
@@ -9,40 +10,98 @@ export type Window =
   | { readonly kind: 'closed'; readonly message: string; readonly opensAt?: number | undefined }
   | { readonly kind: 'invalid'; readonly message: string };
 
-const Time = z.iso.datetime({ offset: true });
-
-/** Judges the window at `now` (epoch milliseconds): open from its start on, closed from its end on; either may be left out. */
-export function judgeWindow({ metadata }: Pick<ClusterGroupUpgrade, 'metadata'>, now: number): Window {
-  const [start, end] = [metadata.annotations?.[Annotation.windowStart], metadata.annotations?.[Annotation.windowEnd]];
-  const malformed = findMalformed([
-    [Annotation.windowStart, start],
-    [Annotation.windowEnd, end],
-  ]);
-  if (malformed) return { kind: 'invalid', message: malformed };
-  const opensAt = start === undefined ? Number.NEGATIVE_INFINITY : Date.parse(start);
-  const closesAt = end === undefined ? Number.POSITIVE_INFINITY : Date.parse(end);
-  if (closesAt <= opensAt)
-    return {
-      kind: 'invalid',
-      message: explain(
-        'InvalidWindow',
-        `Annotation ${Annotation.windowEnd} is ${JSON.stringify(end)}, not after ${Annotation.windowStart} ${JSON.stringify(start)}`,
-      ),
-    };
-  if (now < opensAt)
-    return { kind: 'closed', message: `Waiting for the window, which starts at ${start} (annotation ${Annotation.windowStart})`, opensAt };
-  if (now >= closesAt)
-    return {
-      kind: 'closed',
-      message: `The window ended at ${end} (annotation ${Annotation.windowEnd})`,
-    };
-  return { kind: 'open', closesAt: end === undefined ? undefined : closesAt };
+/** The windows of an upgrade: bounds, and a schedule within them. Times are milliseconds since the epoch. */
+interface Windows {
+  readonly opensAt: number;
+  readonly closesAt: number;
+  readonly schedule?: WindowSchedule | undefined;
 }
 
-function findMalformed(annotations: readonly (readonly [string, string | undefined])[]): string | undefined {
-  for (const [key, value] of annotations) {
-    if (value !== undefined && !Time.safeParse(value).success)
-      return explain('InvalidWindow', `Annotation ${key} is ${JSON.stringify(value)}, not an RFC 3339 time with zone`);
+type Annotated = Pick<ClusterGroupUpgrade, 'metadata'>;
+
+const Time = z.iso.datetime({ offset: true });
+
+/** Judges the window at `now` (epoch milliseconds): open from its start on, closed from its end on; each annotation may be left out. */
+export function judgeWindow(upgrade: Annotated, now: number): Window {
+  const windows = readWindows(upgrade);
+  if (typeof windows === 'string') return { kind: 'invalid', message: windows };
+  const { opensAt, closesAt, schedule } = windows;
+  if (now >= closesAt) return { kind: 'closed', message: `The window ended at ${describe(upgrade, Annotation.windowEnd)}` };
+  if (schedule) return judgeSchedule(upgrade, windows, schedule, now);
+  if (now >= opensAt) return { kind: 'open', closesAt: Number.isFinite(closesAt) ? closesAt : undefined };
+  const message = `Waiting for the window, which starts at ${describe(upgrade, Annotation.windowStart)}`;
+  return { kind: 'closed', message, opensAt };
+}
+
+/**
+ * Milliseconds between two times in which a recurring window was closed: the rollout's time-out stands still meanwhile, so that it goes on in
+ * the next window. Zero without a schedule.
+ */
+export function closedMs(upgrade: Annotated, from: number, to: number): number {
+  const windows = readWindows(upgrade);
+  if (typeof windows === 'string' || !windows.schedule) return 0;
+  const end = Math.min(to, windows.closesAt);
+  return end > from ? end - from - windows.schedule.openMs(from, end) : 0;
+}
+
+function judgeSchedule(upgrade: Annotated, { opensAt, closesAt }: Windows, schedule: WindowSchedule, now: number): Window {
+  const open = now < opensAt ? undefined : schedule.openAt(now);
+  if (open) {
+    const end = Math.min(open.closesAt ?? Number.POSITIVE_INFINITY, closesAt);
+    return { kind: 'open', closesAt: Number.isFinite(end) ? end : undefined };
   }
-  return undefined;
+  const next = now < opensAt && schedule.openAt(opensAt) ? opensAt : schedule.nextOpening(Math.max(now, opensAt));
+  const by = describe(upgrade, Annotation.windowSchedule);
+  if (next === undefined || next >= closesAt)
+    return { kind: 'closed', message: `No window by ${by} opens before ${describe(upgrade, Annotation.windowEnd)}` };
+  return { kind: 'closed', message: `Waiting for the window, which opens next at ${schedule.format(next)} by ${by}`, opensAt: next };
+}
+
+const describe = ({ metadata }: Annotated, key: string): string => `${metadata.annotations?.[key]} (annotation ${key})`;
+
+/** Reads the annotations; a text says what is wrong with them. */
+function readWindows({ metadata: { annotations = {} } }: Annotated): Windows | string {
+  for (const key of [Annotation.windowStart, Annotation.windowEnd]) {
+    const value = annotations[key];
+    if (value !== undefined && !Time.safeParse(value).success) return invalid(key, value, 'not an RFC 3339 time with zone');
+  }
+  const [start, end] = [annotations[Annotation.windowStart], annotations[Annotation.windowEnd]];
+  const opensAt = start === undefined ? Number.NEGATIVE_INFINITY : Date.parse(start);
+  const closesAt = end === undefined ? Number.POSITIVE_INFINITY : Date.parse(end);
+  if (closesAt <= opensAt) return invalid(Annotation.windowEnd, end, `not after ${Annotation.windowStart} ${JSON.stringify(start)}`);
+  const schedule = readSchedule(annotations);
+  return typeof schedule === 'string' ? schedule : { opensAt, closesAt, schedule };
+}
+
+const invalid = (key: string, value: string | undefined, why: string): string =>
+  explain('InvalidWindow', `Annotation ${key} is ${JSON.stringify(value)}, ${why}`);
+
+const KEYS = {
+  schedule: Annotation.windowSchedule,
+  duration: Annotation.windowDuration,
+  timezone: Annotation.windowTimezone,
+} as const;
+
+/** Schedules by their annotations: each is asked several times a second while an upgrade runs, and one that never opens takes long to read. */
+const known = new Map<string, WindowSchedule | string>();
+const MOST_KNOWN = 500;
+
+function readSchedule(annotations: Readonly<Record<string, string>>): WindowSchedule | string | undefined {
+  const [schedule, duration, timezone] = [annotations[KEYS.schedule], annotations[KEYS.duration], annotations[KEYS.timezone]];
+  if (schedule === undefined) {
+    const stray = [KEYS.duration, KEYS.timezone].find((key) => annotations[key] !== undefined);
+    return stray && explain('InvalidWindow', `Annotation ${stray} stands without ${KEYS.schedule}`);
+  }
+  if (duration === undefined) return explain('InvalidWindow', `Annotation ${KEYS.schedule} stands without ${KEYS.duration}`);
+  const parts = { schedule, duration, timezone: timezone ?? 'UTC' };
+  const id = JSON.stringify(parts);
+  const read = known.get(id) ?? tryRead(parts);
+  if (known.size >= MOST_KNOWN) known.clear();
+  known.set(id, read);
+  return read;
+}
+
+function tryRead(parts: Parameters<typeof readWindowSchedule>[0]): WindowSchedule | string {
+  const read = readWindowSchedule(parts);
+  return 'field' in read ? invalid(KEYS[read.field], parts[read.field], read.why) : read;
 }

@@ -10,7 +10,12 @@ test.each([
   { name: 'a missing hyphen', key: 'flotilla.io/windowstart', known: Annotation.windowStart },
   { name: 'another case', key: 'flotilla.io/Window-End', known: Annotation.windowEnd },
   { name: 'swapped letters', key: 'flotilla.io/window-strat', known: Annotation.windowStart },
-  { name: 'one of a newer hub', key: 'flotilla.io/hold-until-approved', known: `${Annotation.windowStart} or ${Annotation.windowEnd}` },
+  { name: 'another spelling', key: 'flotilla.io/window-time-zone', known: Annotation.windowTimezone },
+  {
+    name: 'one of a newer hub',
+    key: 'flotilla.io/hold-until-approved',
+    known: [Annotation.windowTimezone, Annotation.windowStart, Annotation.windowEnd].join(' or '),
+  },
 ])('$name is told with the annotation that was meant', ({ key, known }) => {
   expect(find(key)).toBe(`${key} is not known; ${fixOf('UnknownAnnotation', { known })}`);
   expect(find(key)).toContain(`did you mean ${known}?`);

@@ -5,7 +5,13 @@ import { type ClusterGroupUpgrade, explain, type PreCachingConfig } from '@floti
 const PREFIX = 'flotilla.io/';
 
 /** Those of a ClusterGroupUpgrade. */
-const OF_UPGRADES = [Annotation.windowStart, Annotation.windowEnd];
+const OF_UPGRADES = [
+  Annotation.windowStart,
+  Annotation.windowEnd,
+  Annotation.windowSchedule,
+  Annotation.windowDuration,
+  Annotation.windowTimezone,
+];
 
 /** The first annotation of an upgrade that is not known, with the fix. */
 export const findUnknownAnnotation = ({ metadata }: Pick<ClusterGroupUpgrade, 'metadata'>): string | undefined =>
@@ -31,14 +37,18 @@ export function describeUnknown(
 /** A key has at most 317 characters, of which a typo needs fewer. */
 const MOST_SHOWN = 100;
 
-/** The nearest key when it is near; else all. */
+/** The nearest key when it is near; else the nearest three. */
 function suggest(stray: string, known: readonly string[]): string {
   const ranked = known
     .map((key) => ({ key, distance: distance(stray.slice(0, MOST_SHOWN), key) }))
     .toSorted((a, b) => a.distance - b.distance);
   const [nearest] = ranked;
   if (!nearest) return 'a field of its spec';
-  return nearest.distance <= NEAR ? nearest.key : known.join(' or ');
+  if (nearest.distance <= NEAR) return nearest.key;
+  return ranked
+    .slice(0, 3)
+    .map(({ key }) => key)
+    .join(' or ');
 }
 
 /** Edits that a typo takes at most. */

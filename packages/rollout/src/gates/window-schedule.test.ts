@@ -1,0 +1,82 @@
+import { expect, test } from 'vitest';
+import { readWindowSchedule, type WindowSchedule } from './window-schedule.ts';
+
+const HOUR = 3_600_000;
+const at = (time: string): number => Date.parse(time);
+const iso = (time: number | undefined) => time && new Date(time).toISOString().replace('.000Z', 'Z');
+
+function read(schedule: string, duration: string, timezone = 'UTC'): WindowSchedule {
+  const read = readWindowSchedule({ schedule, duration, timezone });
+  if ('field' in read) throw new Error(`${read.field}: ${read.why}`);
+  return read;
+}
+
+const nightly = read('0 22 * * *', '4h', 'Europe/Berlin');
+
+test.each([
+  { name: 'a second before it opens', now: '2026-11-24T20:59:59Z', closes: undefined },
+  { name: 'when it opens', now: '2026-11-24T21:00:00Z', closes: '2026-11-25T01:00:00Z' },
+  { name: 'over midnight', now: '2026-11-25T00:59:59.999Z', closes: '2026-11-25T01:00:00Z' },
+  { name: 'when it closes', now: '2026-11-25T01:00:00Z', closes: undefined },
+])('a nightly window $name', ({ now, closes }) => {
+  expect(iso(nightly.openAt(at(now))?.closesAt)).toBe(closes);
+});
+
+test.each([
+  { name: 'in winter', from: '2026-01-10T00:00:00Z', next: '2026-01-10T21:00:00Z', shown: '2026-01-10T22:00:00+01:00' },
+  { name: 'in summer', from: '2026-07-10T00:00:00Z', next: '2026-07-10T20:00:00Z', shown: '2026-07-10T22:00:00+02:00' },
+])('opens by the local clock $name', ({ from, next, shown }) => {
+  const opening = nightly.nextOpening(at(from)) ?? 0;
+  expect([iso(opening), nightly.format(opening)]).toEqual([next, shown]);
+});
+
+test('an hour that daylight saving skips is waited for, and one that comes twice opens once', () => {
+  const early = read('30 2 * * *', '1h', 'Europe/Berlin');
+  expect(iso(early.nextOpening(at('2026-03-28T12:00:00Z')))).toBe('2026-03-29T01:00:00Z');
+  expect(early.format(at('2026-03-29T01:00:00Z'))).toBe('2026-03-29T03:00:00+02:00');
+  expect(iso(early.nextOpening(at('2026-10-25T00:30:00Z')))).toBe('2026-10-26T01:30:00Z');
+  expect(early.openAt(at('2026-10-25T01:30:00Z'))).toBeUndefined();
+  // A window that is open while clocks change has its whole length.
+  expect(iso(read('0 1 * * *', '3h', 'Europe/Berlin').openAt(at('2026-03-29T00:30:00Z'))?.closesAt)).toBe('2026-03-29T03:00:00Z');
+});
+
+test('windows that touch or overlap are one', () => {
+  const weekend = read('0 22 * * 5,6', '24h');
+  expect(iso(weekend.openAt(at('2026-11-27T23:00:00Z'))?.closesAt)).toBe('2026-11-29T22:00:00Z');
+  expect(read('0 * * * *', '2h').openAt(at('2026-11-27T23:30:00Z'))).toEqual({ closesAt: undefined });
+});
+
+test.each([
+  { name: 'of no window', from: '2026-11-24T02:00:00Z', to: '2026-11-24T20:00:00Z', hours: 0 },
+  { name: 'within one', from: '2026-11-24T21:30:00Z', to: '2026-11-24T22:30:00Z', hours: 1 },
+  { name: 'over three nights, the first and last in part', from: '2026-11-24T23:00:00Z', to: '2026-11-26T22:00:00Z', hours: 2 + 4 + 1 },
+  { name: 'of nothing', from: '2026-11-24T23:00:00Z', to: '2026-11-24T23:00:00Z', hours: 0 },
+])('the open time $name', ({ from, to, hours }) => {
+  expect(nightly.openMs(at(from), at(to))).toBe(hours * HOUR);
+});
+
+test('the open time of windows that overlap is counted once, and of a long past it is bounded', () => {
+  expect(read('0 * * * *', '2h').openMs(at('2026-11-24T00:00:00Z'), at('2026-11-24T10:00:00Z'))).toBe(10 * HOUR);
+  const quarter = read('0 * * * *', '15m');
+  const hours = 2_000;
+  const from = at('2026-01-01T00:00:00Z');
+  // A thousand windows of a quarter, and all time after them.
+  expect(quarter.openMs(from, from + hours * HOUR)).toBe(1_000 * (HOUR / 4) + (hours - 1_000) * HOUR + 0.75 * HOUR);
+});
+
+test.each([
+  { name: 'too few fields', parts: { schedule: '0 22 * *' }, field: 'schedule', why: 'not five cron fields' },
+  { name: 'seconds', parts: { schedule: '0 0 22 * * *' }, field: 'schedule', why: 'not five cron fields' },
+  { name: 'a nickname', parts: { schedule: '@daily' }, field: 'schedule', why: 'not five cron fields' },
+  { name: 'an hour that is none', parts: { schedule: '0 25 * * *' }, field: 'schedule', why: 'Invalid value for hour: 25' },
+  { name: 'a day that never comes', parts: { schedule: '0 0 31 2 *' }, field: 'schedule', why: 'never opens' },
+  { name: 'a length without unit', parts: { duration: '4' }, field: 'duration', why: 'between 15m and 168h' },
+  { name: 'an empty length', parts: { duration: '' }, field: 'duration', why: 'between 15m and 168h' },
+  { name: 'a length that is too short', parts: { duration: '14m' }, field: 'duration', why: 'between 15m and 168h' },
+  { name: 'a length that is too long', parts: { duration: '168h1m' }, field: 'duration', why: 'between 15m and 168h' },
+  { name: 'a zone of another world', parts: { timezone: 'Mars/Phobos' }, field: 'timezone', why: 'IANA' },
+  { name: 'an offset', parts: { timezone: '+01:00' }, field: 'timezone', why: 'IANA' },
+])('refuses $name', ({ parts, field, why }) => {
+  const read = readWindowSchedule({ schedule: '0 22 * * *', duration: '4h', timezone: 'UTC', ...parts });
+  expect(read).toEqual({ field, why: expect.stringContaining(why) });
+});
