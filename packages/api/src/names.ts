@@ -63,4 +63,9 @@ export const Annotation = {
   windowSchedule: 'flotilla.io/window-schedule',
   windowDuration: 'flotilla.io/window-duration',
   windowTimezone: 'flotilla.io/window-timezone',
+  /** On a ClusterGroupUpgrade: `drain` lets nothing new begin; the reason, for people, stands beside it. */
+  paused: 'flotilla.io/paused',
+  pausedReason: 'flotilla.io/paused-reason',
+  /** On a ManagedCluster: nothing is begun on it; the value says why. */
+  hold: 'flotilla.io/hold',
 } as const;

@@ -10,6 +10,7 @@ export { eventsBetween } from './events/events-between.ts';
 export type { ValidationFacts } from './events/events-validation.ts';
 export { blockingRefs, judgeBlocking } from './gates/blocking.ts';
 export { batchGatesOf, type GateInput, judgeGates, type Refusal, remainingClusters } from './gates/gates.ts';
+export { findHold, findPause, type Pause } from './gates/pause.ts';
 export { PlacementPatience } from './placements/placement-problems.ts';
 export { PLACEMENT_APP, placementNames, planPlacements, upgradeIndexOf, upgradeIndexValue } from './placements/placements.ts';
 export { type ObservedUpgrade, type PlanDeps, planUpgrade, type UpgradePlan } from './plan.ts';

@@ -9,7 +9,7 @@ const PARTIAL = { [Annotation.blockingCompletionMode]: 'partial' };
 const FILTERING = { ...PARTIAL, [Annotation.blockingClusterFiltering]: 'true' };
 
 const test = testIn(() => {
-  const fleets = { wait: 1, first: 2, part: 3, same: 3, none: 2, cached: 3, uncached: 2, broken: 1, unbound: 1 };
+  const fleets = { wait: 1, first: 2, part: 3, same: 3, none: 2, cached: 3, uncached: 2, broken: 1, unbound: 1, paused: 2, held: 2 };
   return RolloutWorld.start({
     spokes: Object.entries(fleets).flatMap(([name, count]) => spokeNames(count, name)),
     job: { seconds: 1, startupMs: 200 },
@@ -131,6 +131,51 @@ test.concurrent('a window that cannot be read is refused with the annotation, th
   expect(world.happened('broken-p', 'broken-1')).toEqual(['NonCompliant']);
   await world.annotate('broken', { [Annotation.windowStart]: null, [Annotation.windowEnd]: null });
   await world.untilCompleted('broken');
+});
+
+test.concurrent('a pause begins nothing, lets what runs end, and goes on when it is taken back', async ({ world }) => {
+  const clusters = spokeNames(2, 'paused');
+  const pause = (value: string | null) =>
+    world.annotate('paused', { [Annotation.paused]: value, [Annotation.pausedReason]: value && 'change freeze' });
+  const PAUSED = 'True Paused: Paused: change freeze';
+  const lastCondition = async () => (await world.get('paused'))?.status?.conditions?.at(-1)?.type;
+  await world.policies(clusters, { 'paused-p': {} });
+  const caching = { preCaching: true, preCachingConfigRef: { name: 'config' }, remediationStrategy: { maxConcurrency: 1, timeout: 240 } };
+  await world.upgrade('paused', clusters, ['paused-p'], caching, {
+    [Annotation.paused]: 'drain',
+    [Annotation.pausedReason]: 'change freeze',
+  });
+  await world.untilCondition('paused', 'Paused', PAUSED);
+  expect((await world.get('paused'))?.status?.precaching?.status).toEqual({ 'paused-1': 'NotStarted', 'paused-2': 'NotStarted' });
+  expect(await lastCondition()).toBe('Paused');
+  world.propagator.script('policies/paused-p', 'paused-1', { never: true });
+  await pause(null);
+  await eventually(async () => (await world.get('paused'))?.status?.status.currentBatchStartedAt !== undefined, 'the first batch', 60_000);
+  expect(await world.condition('paused', 'Paused')).toBeUndefined();
+  await pause('drain');
+  await world.untilCondition('paused', 'Paused', PAUSED);
+  world.propagator.script('policies/paused-p', 'paused-1', { seconds: 0 });
+  await eventually(async () => (await world.recorded('paused')).includes('paused-1: complete'), 'the first batch to end', 60_000);
+  await world.untilCondition('paused', 'Progressing', PAUSED);
+  const { status } = (await world.get('paused'))?.status ?? {};
+  expect([status?.currentBatch, status?.currentBatchStartedAt, typeof status?.pausedAt]).toEqual([2, undefined, 'string']);
+  expect(world.happened('paused-p', 'paused-2')).toEqual(['NonCompliant']);
+  await pause(null);
+  await world.untilCompleted('paused');
+  expect(await world.condition('paused', 'Paused')).toBeUndefined();
+});
+
+test.concurrent('a held cluster is not begun and says why, while others go on; it is taken up again', async ({ world }) => {
+  const clusters = spokeNames(2, 'held');
+  await world.policies(clusters, { 'held-p': {} });
+  await world.annotateCluster('held-2', { [Annotation.hold]: 'disk is being replaced' });
+  await world.upgrade('held', clusters, ['held-p'], { remediationStrategy: { maxConcurrency: 2, timeout: 240 } });
+  await eventually(async () => (await world.recorded('held')).includes('held-1: complete'), 'the other to be complete', 60_000);
+  const why = 'held: disk is being replaced; remove the annotation flotilla.io/hold from ManagedCluster held-2 to go on';
+  await eventually(async () => (await world.get('held'))?.status?.messages?.['held-2'] === why, 'the hold to be told');
+  expect(world.happened('held-p', 'held-2')).toEqual(['NonCompliant']);
+  await world.annotateCluster('held-2', { [Annotation.hold]: null });
+  await world.untilCompleted('held');
 });
 
 test.concurrent('a single batch says that its Placement finds no cluster set, and goes on when there is one', async ({ world }) => {

@@ -84,6 +84,10 @@ export class RolloutWorld extends HubWorld {
     await this.client.patch(ClusterGroupUpgrade, upgradeRef(name), { metadata: { annotations } }, { type: 'merge' });
   }
 
+  async annotateCluster(name: string, annotations: Readonly<Record<string, string | null>>): Promise<void> {
+    await this.client.patch(ManagedCluster, { name }, { metadata: { annotations } }, { type: 'merge' });
+  }
+
   /** Waits until both conditions say that all went well, and `completedAt` is set. */
   async untilCompleted(name: string, timeoutMs = 60_000): Promise<void> {
     await this.untilCondition(name, 'Succeeded', `True ${COMPLETED}`, timeoutMs);

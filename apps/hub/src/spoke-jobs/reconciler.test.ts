@@ -86,8 +86,8 @@ afterEach(() => {
   hub.stop();
 });
 
-const request = (upgrade = UPGRADE, stored: Record<string, BackupState> = {}) =>
-  jobs.request({ upgrade, clusters: [SPOKE], stored, inputs: { image: 'recovery' } });
+const request = (upgrade = UPGRADE, stored: Record<string, BackupState> = {}, paused?: string) =>
+  jobs.request({ upgrade, clusters: [SPOKE], stored, inputs: { image: 'recovery' }, paused });
 const stateOf = (upgrade = UPGRADE) => jobs.run(upgrade.uid)?.spokes.get(SPOKE)?.state;
 const messageOf = (upgrade = UPGRADE) => jobs.run(upgrade.uid)?.spokes.get(SPOKE)?.message;
 const keyOf = ({ uid }: UpgradeIdentity): StepKey => ({ kind: 'backup', upgrade: uid, cluster: SPOKE });
@@ -515,4 +515,29 @@ test('what another upgrade left on the spoke is part of how it looks', async () 
   hub.remove(ManifestWork, left);
   await vi.waitFor(() => expect(leader.caches.jobWorks.size).toBe(0));
   await vi.waitFor(() => expect(wanted.splice(0)).toContainEqual(key));
+});
+
+describe('a pause', () => {
+  const patienceMs = () => job.workload({ image: 'recovery' }, { upgradeUid: UPGRADE.uid, managed: undefined, clusters: 1 }).patienceMs;
+
+  test('begins nothing and says why, its time does not count, and it goes on afterwards', async () => {
+    request(UPGRADE, {}, 'Paused: change freeze');
+    await pass(patienceMs() + 60_000);
+    await touch('seen while paused');
+    expect([stateOf(), messageOf(), wanted]).toEqual(['PreparingToStart', 'Paused: change freeze', []]);
+    // Its steps wait for their turn: nothing is on the hub by which the agent could be judged.
+    held.add(UPGRADE.uid);
+    await begin();
+    await untilWanted();
+    await pass(patienceMs() - 60_000);
+    expect([stateOf(), messageOf()]).toEqual(['PreparingToStart', undefined]);
+  });
+
+  test('lets a spoke that has begun go on', async () => {
+    await untilStarting();
+    request(UPGRADE, { [SPOKE]: 'Starting' }, 'Paused');
+    await answer(ManagedClusterAction, 'backup-job-create', DONE, leader, worker);
+    await untilWanted();
+    expect(messageOf()).not.toBe('Paused');
+  });
 });

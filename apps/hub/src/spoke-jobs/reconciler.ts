@@ -198,6 +198,11 @@ export class SpokeJobs<S extends JobState, I> {
     }
     const { caches, now } = this.#deps;
     const at = now();
+    const { paused } = run.request;
+    if (paused !== undefined && record.state === this.job.machine.initial) {
+      this.#record(run, cluster, record, { state: record.state, message: paused });
+      return undefined;
+    }
     // A spoke that can begin is claimed by the look at it.
     const holder = record.state === this.job.machine.initial ? this.#claims.take(uid, cluster) : undefined;
     const held = holder && { name: holder.name, hasEnded: this.#hasEnded(holder, cluster) };

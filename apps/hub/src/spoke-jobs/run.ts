@@ -10,6 +10,8 @@ export interface RunRequest<S extends string, I> {
   /** States in the upgrade's status, as the API server has them. */
   readonly stored: Readonly<Record<string, S>>;
   readonly inputs: I;
+  /** Why no cluster begins; what runs ends. */
+  readonly paused?: string | undefined;
 }
 
 /** One spoke of a run, as this process knows it. */
@@ -56,6 +58,7 @@ export class SpokeJobRun<S extends JobState, I> {
   /** Takes over a newer request; spokes already under way keep what they know. Returns those that need a look: new ones, and those whose verdict is stored. */
   take(request: RunRequest<S, I>): string[] {
     const changed = this.#digest?.(request.inputs) === this.#digest?.(this.request.inputs) ? [] : this.#startOver();
+    if (request.paused !== this.request.paused) changed.push(...this.#restartPatience());
     this.request = request;
     for (const cluster of request.clusters) {
       const stored = request.stored[cluster];
@@ -77,6 +80,13 @@ export class SpokeJobRun<S extends JobState, I> {
     for (const record of this.spokes.values()) record.since = this.#now();
     for (const [, record] of ended) Object.assign(record, { state: this.#machine.initial, message: undefined, cleanAt: undefined });
     return ended.map(([cluster]) => cluster);
+  }
+
+  /** The time of a pause does not count for a spoke that could not begin. */
+  #restartPatience(): string[] {
+    const unbegun = [...this.spokes].filter(([, { state }]) => state === this.#machine.initial);
+    for (const [, record] of unbegun) record.since = this.#now();
+    return unbegun.map(([cluster]) => cluster);
   }
 
   /** True for a state in which nothing is on its way to a spoke that would make its job. */

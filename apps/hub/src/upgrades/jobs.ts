@@ -8,7 +8,7 @@ import {
   type PrecachingSpec,
 } from '@flotilla/api/ran';
 import type { UpgradePlan } from '@flotilla/rollout';
-import { type GateInput, identityOf, judgeGates, namedClusters, remainingClusters } from '@flotilla/rollout';
+import { findPause, type GateInput, identityOf, judgeGates, namedClusters, remainingClusters } from '@flotilla/rollout';
 import type { Client } from '@flotilla/runtime';
 import { type BackupJobs, backupTeardown } from '../spoke-jobs/kinds/backup/job.ts';
 import { type BackupReport, requestBackup } from '../spoke-jobs/kinds/backup/report.ts';
@@ -74,7 +74,8 @@ export class UpgradeJobs {
     const { image = settings.image } = plan.precaching ?? {};
     const jobSeconds = spec.remediationStrategy.timeout * 60;
     const inputs = { spec: wanted, image, profile: settings.profile, jobSeconds };
-    return jobs.request({ upgrade: identityOf(upgrade), clusters: [...clusters], stored: known, inputs });
+    const paused = settings.talmStrict ? undefined : findPause(upgrade)?.message;
+    return jobs.request({ upgrade: identityOf(upgrade), clusters: [...clusters], stored: known, inputs, paused });
   }
 
   /** Begins the backup when it is its turn; what was begun goes on, whichever gate has closed since. */

@@ -4,6 +4,8 @@ import type { PlacementPatience, RolloutMode, RolloutObservation, Sightings } fr
 import {
   areEditsApplied,
   desiredWorkName,
+  findHold,
+  findPause,
   isAvailable,
   isEnforced,
   isOurs,
@@ -63,7 +65,10 @@ export function observeRollout(upgrade: ClusterGroupUpgrade, caches: RolloutCach
     isAvailable: (cluster) => isAvailable(find(cluster)),
     forbids: (cluster) => {
       const managed = find(cluster);
-      return tenancy === undefined || managed === undefined || tenancy.reaches(managed) ? undefined : notBound(cluster, namespace);
+      const refusal = talmStrict ? undefined : (findPause(upgrade)?.message ?? findHold(managed));
+      return (
+        refusal ?? (tenancy === undefined || managed === undefined || tenancy.reaches(managed) ? undefined : notBound(cluster, namespace))
+      );
     },
     isPrepared: (cluster) => {
       const managed = find(cluster);

@@ -224,9 +224,10 @@ export class UpgradeReconciler {
       tenancy: tenancyOf(upgrade.metadata.namespace ?? '', caches),
       now: at,
     });
-    const advance = advanceRollout({ spec, status, observation, gates: batchGatesOf(upgrade, { now: at, talmStrict }), now: at });
+    const gates = batchGatesOf(upgrade, { now: at, talmStrict });
+    const advance = advanceRollout({ spec, status, observation, gates, now: at });
     return {
-      status: describeRollout(status, advance, { now: new Date(at), talmStrict }),
+      status: describeRollout(status, advance, { now: new Date(at), talmStrict, pause: gates.pause }),
       wakeAt: earliest(advance.wakeAt, observation.lookAt),
     };
   }

@@ -77,6 +77,29 @@ const SELECTED = 'ClustersSelected True ClusterSelectionCompleted: All selected 
 const VALIDATED = 'Validated True ValidationCompleted: Completed validation';
 const SPEC_VALID = 'PrecacheSpecValid True PrecacheSpecIsWellFormed: Precaching spec is valid and consistent';
 
+describe('a pause', () => {
+  const paused = (status?: ClusterGroupUpgradeStatus) => {
+    const given = upgrade({ enable: true, preCaching: false }, status);
+    return { ...given, metadata: { ...given.metadata, annotations: { 'flotilla.io/paused': 'drain' } } };
+  };
+  const PAUSED = 'Paused True Paused: Paused; remove the annotation flotilla.io/paused to go on';
+  const plan = planOf(['a'], { precaching: undefined, precachingClusters: [] });
+
+  test('stands last while it lasts, with the time it began, and then goes', () => {
+    const first = describeStatus(paused(), plan, undefined, at, false);
+    expect(lines(first).at(-1)).toBe(PAUSED);
+    const waiting = planOf([], { precaching: undefined, validation: { status: 'False', reason: 'NothingToDo', message: 'Nothing' } });
+    const second = describeStatus(paused(first), waiting, undefined, later, false);
+    expect([lines(second).at(-1), second.conditions?.at(-1)?.lastTransitionTime]).toEqual([PAUSED, '2026-01-01T00:00:00Z']);
+    const over = describeStatus(upgrade({ enable: true, preCaching: false }, second), plan, undefined, later, false);
+    expect(lines(over).filter((line) => line.startsWith('Paused'))).toEqual([]);
+  });
+
+  test('is none with --talm-strict', () => {
+    expect(lines(describeStatus(paused(), plan, undefined, at, true)).filter((line) => line.startsWith('Paused'))).toEqual([]);
+  });
+});
+
 describe('conditions (spec/talm 2.3), in order', () => {
   const rows: {
     name: string;

@@ -1,6 +1,6 @@
 /** The only file that sets a condition of a ClusterGroupUpgrade, and the only one that puts its status together. Pure. */
 
-import { type Condition, conditionTime } from '@flotilla/api';
+import { type Condition, conditionTime, findCondition } from '@flotilla/api';
 import {
   type ClusterGroupUpgrade,
   ClusterGroupUpgradeCondition,
@@ -14,10 +14,11 @@ import {
   type PrecacheState,
   summarizeTrouble,
 } from '@flotilla/api/ran';
-import type { Advance, Refusal, UpgradePlan } from '@flotilla/rollout';
+import type { Advance, Pause, Refusal, UpgradePlan } from '@flotilla/rollout';
 import {
   desiredViewNames,
   desiredWorkName,
+  findPause,
   identityOf,
   keepsObjects,
   PRECACHE_SPEC_VALID,
@@ -73,16 +74,22 @@ export function describePreparation(input: PreparationInput): ClusterGroupUpgrad
   if (precaching) describePrecaching(status, conditions, precaching, input);
   if (backup) describeBackUp(status, conditions, backup, input);
   if (refusal) describeRefusal(status, conditions, input, refusal);
+  conditions.setPaused(input.talmStrict || refusal?.outcome ? undefined : findPause(upgrade));
   status.conditions = conditions.all;
   if (precaching) describeSpokes(status, precaching);
   return status;
 }
 
 /** The status of an upgrade after a pass of its rollout. */
-export function describeRollout(before: ClusterGroupUpgradeStatus, advance: Advance, voice: Voice): ClusterGroupUpgradeStatus {
+export function describeRollout(
+  before: ClusterGroupUpgradeStatus,
+  advance: Advance,
+  voice: Voice & { readonly pause?: Pause | undefined },
+): ClusterGroupUpgradeStatus {
   const conditions = new Conditions(before.conditions ?? [], voice);
   conditions.set(ClusterGroupUpgradeCondition.progressing, advance.progressing.status === 'True', advance.progressing);
   if (advance.succeeded) conditions.set(ClusterGroupUpgradeCondition.succeeded, advance.succeeded.status === 'True', advance.succeeded);
+  conditions.setPaused(advance.succeeded ? undefined : voice.pause);
   const messages = orAbsent(advance.messages);
   const waits = orAbsent(summarizeWaits(advance.waits, before.waits));
   return { ...before, conditions: conditions.all, clusters: orAbsent([...advance.clusters]), messages, waits, status: advance.status };
@@ -161,6 +168,14 @@ class Conditions {
     const { now, talmStrict } = this.#voice;
     const text = conditionMessage(reason, message, talmStrict);
     this.all = setCondition(this.all, { type, status: isTrue ? 'True' : 'False', reason, message: text }, now);
+  }
+
+  /** Condition Paused stands last while it lasts: `kubectl get` shows the last one. */
+  setPaused(pause: Pause | undefined): void {
+    const type = ClusterGroupUpgradeCondition.paused;
+    if (pause) this.set(type, true, pause);
+    const found = findCondition(this.all, type);
+    this.all = [...this.all.filter((condition) => condition !== found), ...(pause && found ? [found] : [])];
   }
 }
 

@@ -166,6 +166,9 @@ export const ClusterGroupUpgradeStatus = z.object({
       completedAt: z.string().meta({ format: 'date-time' }).optional().describe('When the upgrade ended.'),
       currentBatch: z.int().optional().describe('Batch being remediated, from 1.'),
       currentBatchStartedAt: z.string().meta({ format: 'date-time' }).optional().describe('When that batch started.'),
+      pausedAt: z.string().meta({ format: 'date-time' }).optional().describe("When the rollout's clock was stopped by a pause that lasts."),
+      pausedSeconds: z.number().optional().describe('Seconds of all pauses that have ended, since the rollout started.'),
+      currentBatchPausedSeconds: z.number().optional().describe('Of these, seconds since that batch started.'),
       currentBatchRemediationProgress: z
         .record(z.string(), ClusterProgress)
         .optional()

@@ -55,4 +55,6 @@ export const ClusterGroupUpgradeCondition = {
   backupSucceeded: 'BackupSuceeded',
   progressing: 'Progressing',
   succeeded: 'Succeeded',
+  /** Stands last while the upgrade is paused, and is removed then. */
+  paused: 'Paused',
 } as const;

@@ -112,6 +112,14 @@ const conditionReasons = {
   InProgress: { isReferences: true, meaning: 'The clusters are being worked on.' },
   NotStarted: { isReferences: true, meaning: 'The upgrade waits for its backups.' },
   NotEnabled: { isReferences: true, meaning: 'The upgrade is not to start yet.', fix: 'set spec.enable to true to start it' },
+  Paused: {
+    meaning: 'The upgrade is paused: nothing new begins, and what runs ends. Time-outs stand still, windows do not.',
+    fix: 'remove the annotation flotilla.io/paused to go on',
+  },
+  InvalidPause: {
+    meaning: 'The annotation flotilla.io/paused has a value that is not known; nothing new begins.',
+    fix: 'write "drain", or remove the annotation to go on',
+  },
   WaitingForWindow: {
     meaning: 'The window is closed. One with a schedule opens again by itself.',
     fix: 'move or remove the annotations to go on',
@@ -150,6 +158,10 @@ const clusterReasons = {
   AgentSilent: {
     meaning: "The cluster's agent has not answered for 30 s.",
     fix: 'see kubectl describe managedcluster {cluster}, and on the cluster the pods of the agent (namespace flotilla; with RHACM open-cluster-management-agent-addon)',
+  },
+  ClusterHeld: {
+    meaning: 'The ManagedCluster has the annotation flotilla.io/hold: nothing is begun on it.',
+    fix: 'remove the annotation flotilla.io/hold from ManagedCluster {cluster} to go on',
   },
   ClusterUnavailable: {
     meaning: "The cluster's agent does not renew its lease.",

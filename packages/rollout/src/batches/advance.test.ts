@@ -508,6 +508,55 @@ describe('a window that recurs', () => {
   });
 });
 
+describe('a pause', () => {
+  const paused = { 'flotilla.io/paused': 'drain' };
+  const nightly = { 'flotilla.io/window-schedule': '0 0 * * *', 'flotilla.io/window-duration': '30m' };
+
+  test('lets a batch that runs end, and holds the next one', () => {
+    const status = running(1, { a: at(0), b: at(0) });
+    const result = advance({ annotations: paused, status, standings: { a: 'done', b: 'done' }, minutes: 5 });
+    expect(records(result)).toEqual(['a complete', 'b complete']);
+    expect([result.status.currentBatch, progressOf(result)]).toEqual([2, undefined]);
+    expect(progressing(result)).toBe('True Paused: Paused; remove the annotation flotilla.io/paused to go on');
+  });
+
+  test('stops the clock of a batch and of the upgrade, and leaves them what they had', () => {
+    const begun = advance({ annotations: paused, status: running(1, { a: at(0), b: at(0) }), minutes: 20 });
+    expect(begun.status.pausedAt).toBe(iso(T0 + 20 * MINUTE));
+    const lasting = advance({ annotations: paused, status: begun.status, minutes: 10 * 60 });
+    expect([verdict(lasting), records(lasting), lasting.wakeAt]).toEqual([undefined, [], undefined]);
+    const over = advance({ status: lasting.status, minutes: 10 * 60 });
+    const pausedSeconds = (10 * 60 - 20) * 60;
+    expect(over.status).toMatchObject({ pausedSeconds, currentBatchPausedSeconds: pausedSeconds });
+    expect(over.status.pausedAt).toBeUndefined();
+    // Of the half an hour of the batch ten minutes are left.
+    expect(over.wakeAt).toBe(T0 + (10 * 60 + 10) * MINUTE);
+    expect(records(advance({ status: over.status, minutes: 10 * 60 + 10 }))).toEqual(['a timedout', 'b timedout']);
+  });
+
+  test('of a batch does not count for the next one', () => {
+    const status = { ...running(1, { a: at(0), b: at(0) }), pausedSeconds: 600, currentBatchPausedSeconds: 600 };
+    const next = advance({ status, standings: { a: 'done', b: 'done' }, minutes: 40 });
+    expect(next.status).toMatchObject({ currentBatch: 2, pausedSeconds: 600 });
+    expect(next.status.currentBatchPausedSeconds).toBeUndefined();
+    expect(next.wakeAt).toBe(T0 + 70 * MINUTE);
+  });
+
+  test('over a night does not count the closed time twice', () => {
+    const begun = advance({ annotations: { ...nightly, ...paused }, status: { currentBatch: 2 }, minutes: 20 });
+    const over = advance({ annotations: nightly, status: begun.status, minutes: 24 * 60 + 10 });
+    // Ten minutes of the first window and ten of the second.
+    expect(over.status.pausedSeconds).toBe(20 * 60);
+    expect(over.wakeAt).toBe(T0 + (24 * 60 + 10 + 40) * MINUTE);
+  });
+
+  test('begins nothing inside a batch', () => {
+    const observed = { forbids: () => 'Paused' };
+    const result = advance({ annotations: paused, status: running(1, { a: at(0) }), observed, minutes: 5 });
+    expect([progressOf(result), result.messages]).toEqual([{ a: at(0) }, { b: 'Paused' }]);
+  });
+});
+
 test('5,000 clusters: one pass of a batch of 500 takes little time', () => {
   const names = Array.from({ length: 5000 }, (_, index) => `edge-site-${index}`);
   const plan = Array.from({ length: 10 }, (_, index) => names.slice(index * 500, (index + 1) * 500));

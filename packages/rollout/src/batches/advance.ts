@@ -3,7 +3,6 @@
  * as the machine leads: a batch that has ended hands over to the next in the same pass.
  */
 
-import { conditionTime } from '@flotilla/api';
 import type { ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus } from '@flotilla/api/ran';
 import { type BatchGateInput, judgeBatchGates, type Refusal } from '../gates/gates.ts';
 import { type ClusterRecord, RecordState, type RolloutObservation, type Verdict } from '../upgrade/model.ts';
@@ -21,8 +20,8 @@ import {
   waitingForPlacement,
 } from '../upgrade/texts.ts';
 import { ClustersUnderWay } from './clusters-under-way.ts';
-import { batchDeadline, upgradeDeadline } from './deadlines.ts';
 import { chooseAgain, type Drift, findDrift, firstPending, toldAt } from './drift.ts';
+import { RolloutClock } from './rollout-clock.ts';
 import { type ClusterWait, waitsOf } from './waits.ts';
 
 /** Everything a pass looks at. */
@@ -59,22 +58,14 @@ export function advanceRollout(input: AdvanceInput): Advance {
 /** How often, after the deadline, it is looked whether last edits are made, even if nothing happens. */
 const EDIT_RECHECK_MS = 1000;
 
-/** A batch that runs on after its window has closed has no more time for it. */
-function effectiveStart({ status: { status }, gates, now }: AdvanceInput): number {
-  const startedAt = Date.parse(status.startedAt ?? conditionTime(now));
-  const until = status.currentBatchStartedAt === undefined ? now : Date.parse(status.currentBatchStartedAt);
-  return startedAt + (gates.closedMs?.(startedAt, until) ?? 0);
-}
-
 /** The status under construction. */
 class Pass {
   readonly #input: AdvanceInput;
   readonly #clusters: ClustersUnderWay;
-  /** When it would have started had no window been closed meanwhile, milliseconds since the epoch. */
-  readonly #startedAt: number;
+  readonly #clock: RolloutClock;
+  /** Of the whole rollout, milliseconds since the epoch. */
   readonly #deadline: number;
   #state: RolloutState;
-  #batchStartedAt: string | undefined;
   #refusal: Refusal | undefined;
   #verdict: Outcome | undefined;
   /** Clusters that the end waits for. */
@@ -91,13 +82,12 @@ class Pass {
   };
 
   constructor(input: AdvanceInput) {
-    const { status, spec } = input;
+    const { status, spec, gates, now } = input;
     this.#input = input;
     this.#clusters = new ClustersUnderWay(input);
     this.#state = runningState(status);
-    this.#startedAt = effectiveStart(input);
-    this.#deadline = upgradeDeadline({ upgradeStartedAt: this.#startedAt, timeoutMs: spec.remediationStrategy.timeout * 60_000 });
-    this.#batchStartedAt = status.status.currentBatchStartedAt;
+    this.#clock = new RolloutClock({ times: status.status, gates, timeoutMs: spec.remediationStrategy.timeout * 60_000, now });
+    this.#deadline = this.#clock.deadline;
     this.#drift = this.#state === RolloutState.preparing ? [] : findDrift(this.#clusters, input.observation);
   }
 
@@ -112,7 +102,7 @@ class Pass {
     }
     if (this.#verdict) return this.#result(this.#verdict.progressing, this.#verdict.succeeded);
     this.#wake(this.#clusters.movesAt);
-    if (!this.#isClockStopped()) this.#wake(this.#isPast(this.#deadline) ? this.#input.now + EDIT_RECHECK_MS : this.#deadline);
+    if (!this.#clock.isStopped) this.#wake(this.#isPast(this.#deadline) ? this.#input.now + EDIT_RECHECK_MS : this.#deadline);
     return this.#result(this.#describeWaiting(), undefined);
   }
 
@@ -120,9 +110,9 @@ class Pass {
   #enter(state: RolloutState): void {
     if (state === RolloutState.gated) {
       this.#clusters.batch += 1;
-      this.#batchStartedAt = undefined;
+      this.#clock.endBatch();
     }
-    if (state === RolloutState.batch) this.#batchStartedAt = conditionTime(this.#input.now);
+    if (state === RolloutState.batch) this.#clock.startBatch();
     if (state !== RolloutState.lookingBack) this.#clusters.progress = {};
     this.#state = state;
   }
@@ -160,13 +150,14 @@ class Pass {
   #runBatch(): RolloutLook {
     const isLast = this.#clusters.batch >= this.#clusters.plan.length;
     // The last batch has all that is left of the upgrade's time.
-    const deadline = isLast ? this.#deadline : Math.min(this.#batchDeadline(), this.#deadline);
+    const { batch, plan } = this.#clusters;
+    const deadline = isLast ? this.#deadline : Math.min(this.#clock.batchDeadline(batch, plan.length), this.#deadline);
     if (isLast) this.#enforceAgain();
     const clusters = [...this.#clusters.current, ...this.#clusters.again];
     for (const cluster of clusters) this.#advance(cluster, deadline);
     const isThrough = clusters.every((cluster) => this.#clusters.isRecorded(cluster));
     this.#verdict = this.#clusters.canaryFailure ?? (isThrough ? this.#judgeLate(clusters, isLast) : undefined);
-    if (!isThrough) this.#wake(this.#isPast(deadline) ? this.#input.now + EDIT_RECHECK_MS : deadline);
+    if (!isThrough && !this.#clock.isStopped) this.#wake(this.#isPast(deadline) ? this.#input.now + EDIT_RECHECK_MS : deadline);
     return { isThrough, isLast };
   }
 
@@ -207,16 +198,6 @@ class Pass {
     this.#clusters.advance(cluster, this.#isPast(deadline));
   }
 
-  #batchDeadline(): number {
-    return batchDeadline({
-      upgradeStartedAt: this.#startedAt,
-      batchStartedAt: Date.parse(this.#batchStartedAt ?? conditionTime(this.#input.now)),
-      timeoutMs: this.#deadline - this.#startedAt,
-      batch: this.#clusters.batch,
-      batches: this.#clusters.plan.length,
-    });
-  }
-
   /** In policy mode the end looks back: whoever timed out may have got there since, and whoever got there may have lost it. */
   #leftBehind(): readonly string[] {
     const { mode, exists, drift } = this.#input.observation;
@@ -242,12 +223,6 @@ class Pass {
       );
     if (lost.length === planned.size) return failed('No clusters available for remediation (none of them is a ManagedCluster any more)');
     return allCompleted(mode.kind);
-  }
-
-  /** The deadline moves on with the time, and comes no nearer. */
-  #isClockStopped(): boolean {
-    const { gates, now } = this.#input;
-    return this.#batchStartedAt === undefined && (gates.closedMs?.(now, now + 1) ?? 0) > 0;
   }
 
   #isPast(time: number): boolean {
@@ -280,8 +255,8 @@ class Pass {
     return {
       status: {
         ...this.#input.status.status,
+        ...this.#clock.times,
         currentBatch: batch === 0 ? undefined : batch,
-        currentBatchStartedAt: this.#batchStartedAt,
         currentBatchRemediationProgress: Object.keys(progress).length > 0 ? progress : undefined,
       },
       clusters: records,

@@ -354,3 +354,14 @@ describe('a window', () => {
   ];
   test.each(rows)('$name', ({ before, after, want }) => expect(emitted(before, after)).toEqual(want));
 });
+
+describe('a pause', () => {
+  const paused = (message: string) => given({}, condition(ClusterGroupUpgradeCondition.paused, 'True', 'Paused', message));
+  const rows: readonly Row[] = [
+    { name: 'is told once', before: given({}), after: paused('Paused'), want: ['Paused'] },
+    { name: 'that lasts is not told again', before: paused('Paused'), after: paused('Paused'), want: [] },
+    { name: 'with another reason is told again', before: paused('Paused'), after: paused('Paused: freeze'), want: ['Paused'] },
+    { name: 'that is taken back is told', before: paused('Paused'), after: given({}, running), want: ['Resumed'] },
+  ];
+  test.each(rows)('$name', ({ before, after, want }) => expect(emitted(before, after)).toEqual(want));
+});

@@ -38,6 +38,7 @@ export function eventsBetween(
     ...rolloutEvents(before, after, events),
     ...held,
     ...windowEvents(before, after, events),
+    ...pauseEvents(before, after, events),
     ...verdictEvents(after, events),
   ];
 }
@@ -192,6 +193,12 @@ function windowEvents(before: Status | undefined, after: Status, events: Upgrade
   };
   const message = waitingFor(after);
   return message === undefined || message === waitingFor(before) ? [] : [events.waitingForWindow(message)];
+}
+
+function pauseEvents(before: Status | undefined, after: Status, events: UpgradeEvents): UpgradeEvent[] {
+  const [was, is] = [before, after].map((status) => findCondition(status?.conditions, ClusterGroupUpgradeCondition.paused));
+  if (is && was?.message !== is.message) return [events.paused(is.message ?? '')];
+  return was && !is && !verdictOf(after) ? [events.resumed()] : [];
 }
 
 function verdictEvents(after: Status, events: UpgradeEvents): UpgradeEvent[] {

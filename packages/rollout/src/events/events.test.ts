@@ -193,6 +193,18 @@ const own: readonly Row[] = [
     says: ['Normal', 'CguWaitingForWindow', 'WaitingForWindow', 'ClusterGroupUpgrade cgu: Waiting for the window'],
     annotations: { 'event-type': 'global' },
   },
+  {
+    name: 'a pause',
+    make: (events) => events.paused('Paused: change freeze'),
+    says: ['Normal', 'CguPaused', 'Paused', 'ClusterGroupUpgrade cgu: Paused: change freeze'],
+    annotations: { 'event-type': 'global' },
+  },
+  {
+    name: 'a pause that is taken back',
+    make: (events) => events.resumed(),
+    says: ['Normal', 'CguResumed', 'Resumed', 'ClusterGroupUpgrade cgu: goes on after a pause'],
+    annotations: { 'event-type': 'global' },
+  },
 ];
 
 describe('the event of', () => {

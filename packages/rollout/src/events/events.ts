@@ -219,6 +219,11 @@ export function upgradeEvents(upgrade: ClusterGroupUpgrade, total: number) {
     /** `message`: that of condition Progressing, which names the time and the annotation. */
     waitingForWindow: (message: string) =>
       event('Normal', ['CguWaitingForWindow', 'WaitingForWindow'], `${title}: ${message}`, { 'event-type': 'global' }),
+
+    /** `message`: that of condition Paused. */
+    paused: (message: string) => event('Normal', ['CguPaused', 'Paused'], `${title}: ${message}`, { 'event-type': 'global' }),
+
+    resumed: () => event('Normal', ['CguResumed', 'Resumed'], `${title}: goes on after a pause`, { 'event-type': 'global' }),
   };
 }
 

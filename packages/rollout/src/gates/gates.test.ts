@@ -58,6 +58,12 @@ describe('the first gate that refuses is the one that is told', () => {
     });
   });
 
+  test('a pause goes before the window, and holds each batch too', () => {
+    const pause = { reason: 'Paused', message: 'Paused: change freeze' } as const;
+    expect(judgeGates({ ...shut, enabled: true, pause })).toEqual({ gate: 'pause', progressing: { status: 'False', ...pause } });
+    expect(judgeBatchGates({ window: openGates.window, pause })).toEqual({ gate: 'pause', progressing: { status: 'True', ...pause } });
+  });
+
   test('a window that is yet to open says when to look again', () => expect(judgeGates({ ...shut, enabled: true })?.wakeAt).toBe(7));
 
   test('a batch asks for the window again, and for nothing else: it is in progress, whatever it waits for', () => {

@@ -6,6 +6,7 @@ import type { Verdict } from '../upgrade/model.ts';
 import { failed, type Outcome, waitingForWindow } from '../upgrade/texts.ts';
 import { formatSlice } from '../values/go-format.ts';
 import type { Blocking } from './blocking.ts';
+import { findPause, type Pause } from './pause.ts';
 import { closedMs, judgeWindow, type Window } from './window.ts';
 
 /** How a job on every spoke (pre-caching, backup) stands; the spokes that failed it leave the plan. */
@@ -17,6 +18,7 @@ interface JobReport {
 /** What is asked of a rollout that runs too; by everything else it has passed for good. */
 export interface BatchGateInput {
   readonly window: Window;
+  readonly pause?: Pause | undefined;
   /** Milliseconds between two times in which the rollout's time-out stands still; default none. */
   readonly closedMs?: (from: number, to: number) => number;
   /** What is wrong with an annotation that this hub does not know, and the fix. */
@@ -26,6 +28,7 @@ export interface BatchGateInput {
 /** The same, by the upgrade itself. @param now epoch milliseconds */
 export const batchGatesOf = (upgrade: ClusterGroupUpgrade, { now, talmStrict }: { now: number; talmStrict: boolean }): BatchGateInput => ({
   window: judgeWindow(upgrade, now),
+  pause: talmStrict ? undefined : findPause(upgrade),
   closedMs: (from, to) => closedMs(upgrade, from, to),
   unknownAnnotation: talmStrict ? undefined : findUnknownAnnotation(upgrade),
 });
@@ -46,7 +49,7 @@ export interface GateInput extends BatchGateInput {
 }
 
 /** Names of the gates, in order. */
-export type GateName = 'precaching' | 'enable' | 'annotations' | 'window' | 'blocking' | 'backup' | 'filter';
+export type GateName = 'precaching' | 'enable' | 'annotations' | 'pause' | 'window' | 'blocking' | 'backup' | 'filter';
 
 /** Why a gate does not let the upgrade pass. `progressing` is absent where the gate's own condition says it all. */
 export interface Refusal {
@@ -92,6 +95,8 @@ const windowOpen: Judge<BatchGateInput> = ({ window }) =>
       ? no('InvalidWindow', window.message)
       : { progressing: waitingForWindow(window.message), wakeAt: window.opensAt };
 
+const notPaused: Judge<BatchGateInput> = ({ pause }) => pause && no(pause.reason, pause.message);
+
 /** A misspelt annotation may be a window or a pause: nothing further starts until it is corrected. */
 const annotationsKnown: Judge<BatchGateInput> = ({ unknownAnnotation }) =>
   unknownAnnotation === undefined ? undefined : no('UnknownAnnotation', unknownAnnotation);
@@ -122,6 +127,7 @@ const gates: readonly (
   { name: 'precaching', judge: precached },
   { name: 'enable', judge: enabled },
   { name: 'annotations', batch: annotationsKnown },
+  { name: 'pause', batch: notPaused },
   { name: 'window', batch: windowOpen },
   { name: 'blocking', judge: blockersDone },
   { name: 'backup', judge: backedUp },

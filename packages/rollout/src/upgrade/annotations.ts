@@ -11,6 +11,8 @@ const OF_UPGRADES = [
   Annotation.windowSchedule,
   Annotation.windowDuration,
   Annotation.windowTimezone,
+  Annotation.paused,
+  Annotation.pausedReason,
 ];
 
 /** The first annotation of an upgrade that is not known, with the fix. */

@@ -1,6 +1,7 @@
 /** Pre-caching as a job on spokes (spec/talm 3.4 to 3.6). */
 
 import type { Ref } from '@flotilla/api';
+import type { ManagedCluster } from '@flotilla/api/ocm';
 import {
   type ClusterGroupUpgrade,
   PRECACHE_WORK,
@@ -11,7 +12,7 @@ import {
   type PrecachingSpec,
   SpokeName,
 } from '@flotilla/api/ran';
-import { isImageAllowed, precacheJobMachine } from '@flotilla/rollout';
+import { findHold, isImageAllowed, precacheJobMachine } from '@flotilla/rollout';
 import type { SpokeJobNames } from '../../../spokes/port/workload.ts';
 import type { SpokeJob } from '../../kind.ts';
 import type { SpokeJobs } from '../../reconciler.ts';
@@ -20,7 +21,7 @@ import type { TeardownJob } from '../../teardown.ts';
 import { precacheManifests } from './manifests.ts';
 import type { PrecacheSettings } from './settings.ts';
 import { markWithDigest, specDigest } from './spec-digest.ts';
-import { spokeNode } from './spoke-node.ts';
+import { type SpokeNode, spokeNode } from './spoke-node.ts';
 import type { JobProfile } from './workload-inputs.ts';
 
 /** What one upgrade wants pre-cached, and how. */
@@ -105,9 +106,7 @@ export function createPrecacheJob(settings: PrecacheSettings, configs: PrecacheC
       const inputs = { upgradeUid, spec, image, profile, deadlineSeconds: jobSeconds, node, variables, caBundle };
       return {
         manifests: () => markWithDigest(precacheManifests(inputs), specDigest(spec)),
-        // The reference's shape takes nothing from the cluster's annotations.
-        problem:
-          image === '' ? NO_IMAGE : profile === 'talm' ? undefined : (node.problems[0] ?? (settings.talmStrict ? undefined : node.unknown)),
+        problem: image === '' ? NO_IMAGE : problemOf(managed, node, settings),
         deletions: deletionsOf(profile),
         jobViewSeconds: settings.jobViewSeconds,
         patienceMs: jobSeconds * 1000 + settings.graceMs,
@@ -115,6 +114,17 @@ export function createPrecacheJob(settings: PrecacheSettings, configs: PrecacheC
     },
     digest: ({ spec }) => specDigest(spec),
   };
+}
+
+/** The reference reads no annotation of the cluster, and its shape of the job takes nothing from them. */
+function problemOf(
+  managed: ManagedCluster | undefined,
+  { problems, unknown }: SpokeNode,
+  { profile, talmStrict }: PrecacheSettings,
+): string | undefined {
+  const held = talmStrict ? undefined : findHold(managed);
+  const unusable = profile === 'talm' ? undefined : (problems[0] ?? (talmStrict ? undefined : unknown));
+  return held ?? unusable;
 }
 
 /**

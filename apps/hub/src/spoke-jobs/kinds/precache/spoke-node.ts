@@ -1,5 +1,6 @@
 /** What the hub knows of a spoke's nodes, from its ManagedCluster alone. Pure. */
 import { posix } from 'node:path';
+import { Annotation } from '@flotilla/api';
 import { ClusterClaim, claimedTransports, claimOf, type ManagedCluster, PULLER_ACCOUNT } from '@flotilla/api/ocm';
 import { describeUnknown } from '@flotilla/rollout';
 import { CLUSTER_VALUES, clusterValues } from './cluster-values.ts';
@@ -64,7 +65,7 @@ export function spokeNode(cluster: ManagedCluster | undefined): SpokeNode {
 }
 
 /** All that is read of a ManagedCluster. */
-const KNOWN = [SOCKET_PATH, ...NODE_PATHS, ...CLUSTER_VALUES].map(({ annotation }) => annotation);
+const KNOWN = [Annotation.hold, ...[SOCKET_PATH, ...NODE_PATHS, ...CLUSTER_VALUES].map(({ annotation }) => annotation)];
 
 interface Draft {
   readonly mounts: Map<string, NodeMount>;

@@ -1,0 +1,30 @@
+/** Pauses of an upgrade and holds of a cluster, which people set by annotations. Pure. */
+import { Annotation, type ObjectMeta } from '@flotilla/api';
+import { type ConditionReason, cutAtWord, explain } from '@flotilla/api/ran';
+
+/** Why nothing new begins, as a condition says it. */
+export interface Pause {
+  readonly reason: Extract<ConditionReason, 'Paused' | 'InvalidPause'>;
+  readonly message: string;
+}
+
+type Annotated = { readonly metadata: Pick<ObjectMeta, 'annotations'> };
+
+/** The pause of an upgrade. A value that is not known pauses too: a newer hub's or a misspelt one must not be overlooked. */
+export function findPause({ metadata: { annotations = {} } }: Annotated): Pause | undefined {
+  const value = annotations[Annotation.paused];
+  if (value === undefined) return undefined;
+  if (value !== 'drain') {
+    const problem = `Annotation ${Annotation.paused} is ${JSON.stringify(cutAtWord(value))}, which is not known`;
+    return { reason: 'InvalidPause', message: explain('InvalidPause', problem) };
+  }
+  const why = annotations[Annotation.pausedReason]?.trim();
+  return { reason: 'Paused', message: explain('Paused', why ? `Paused: ${cutAtWord(why)}` : 'Paused') };
+}
+
+/** Why nothing is begun on a cluster, with the fix; undefined when nobody holds it. */
+export function findHold(cluster: (Annotated & { readonly metadata: Pick<ObjectMeta, 'name'> }) | undefined): string | undefined {
+  const why = cluster?.metadata.annotations?.[Annotation.hold];
+  if (cluster === undefined || why === undefined) return undefined;
+  return explain('ClusterHeld', why.trim() === '' ? 'held' : `held: ${cutAtWord(why.trim())}`, { cluster: cluster.metadata.name });
+}
