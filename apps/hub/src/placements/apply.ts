@@ -1,4 +1,4 @@
-/** A step of kind `placements`: makes Placements and PlacementBindings what the stored status says. */
+/** A step of kind `placements`: applies the Placements and PlacementBindings of the stored status. */
 
 import type { KubeObject } from '@flotilla/api';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
@@ -11,7 +11,7 @@ import { applyWrites, type Ownership } from '../writes/apply.ts';
 import type { PlacementCaches } from './caches.ts';
 import { placementWrites } from './plan.ts';
 
-/** What making the Placements of a batch true needs. */
+/** Dependencies of `createBatchStep`. */
 export interface BatchStepDeps {
   readonly client: Client;
   readonly caches: PlacementCaches & { readonly upgrades: WatchCache<ClusterGroupUpgrade, typeof BY_UID> };
@@ -27,8 +27,8 @@ function ownerOf(existing: KubeObject): string {
 }
 
 /**
- * Idempotent; a write that is refused because the object has changed since is made anew from the next look. True when it wrote.
- * @param readStored asked before anything is written: a status from before would bring an earlier batch back
+ * Creates the idempotent step. A conflict fails it, so that the next run plans anew. True when it wrote.
+ * @param readStored reads the status before any write: a stale one would bring an earlier batch back
  */
 export function createBatchStep(
   { client, caches, logger, talmStrict }: BatchStepDeps,

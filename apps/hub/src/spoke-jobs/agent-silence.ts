@@ -1,13 +1,13 @@
-/** What is said of a cluster whose agent does not answer although it counts as available. Pure. */
+/** Status message about an agent that is silent although its cluster counts as available. Pure. */
 import { explain } from '@flotilla/api/ran';
 import type { SpokeObservation } from '../spokes/port/port.ts';
 
-/** After so long an agent that has not answered is spoken of, milliseconds: it polls every few seconds. */
+/** Milliseconds without an answer before an agent counts as silent: it polls every few seconds. */
 const SILENT_MS = 30_000;
 
 /**
- * Nothing while the agent may still answer. How long it has been silent is said in steps that double, so that a thousand silent agents do
- * not rewrite a status for each second.
+ * Returns no message while the agent may still answer. The reported time doubles with each message, so that a thousand silent agents do not rewrite a
+ * status every second.
  */
 export function tellSilence(
   { since, job, namespace, isAnswered, note }: Pick<SpokeObservation, 'since' | 'job' | 'namespace' | 'isAnswered' | 'note'>,

@@ -5,7 +5,7 @@ import type { Write } from '../writes/apply.ts';
 import { interpret, isHeldUp, type StepContext } from './interpret.ts';
 import type { JobState } from './kind.ts';
 
-/** As many transitions as the observation allows, without any effect: pure. */
+/** Advances the machine as far as the observation allows; returns the effects without running them. Pure. */
 export function decide<S extends JobState>(
   state: S,
   spoke: SpokeObservation,
@@ -29,18 +29,18 @@ export function decide<S extends JobState>(
   return { state: current, message, lookAt, effects };
 }
 
-/** What a spoke has come to, and what it is missing. */
+/** State of a spoke, and its missing writes. */
 export interface StepPlan<S extends string> {
   readonly state: S;
-  /** Why the spoke waits or failed. */
+  /** Reason for which the spoke waits or failed. */
   readonly message: string | undefined;
   readonly writes: readonly Write[];
-  /** When the spoke is to be planned again even if nothing happens, milliseconds since the epoch. */
+  /** Time of the next plan even without events, milliseconds since the epoch. */
   readonly wakeAt: number | undefined;
 }
 
 /**
- * Decides, and plans what the new state requires. Pure.
+ * Advances the state and plans the writes that the new state requires. Pure.
  * @param states `stored`: the state in the upgrade's status; a spoke is cleaned only after its verdict is stored
  */
 export function planStep<S extends JobState>(
@@ -53,9 +53,9 @@ export function planStep<S extends JobState>(
   const { machine } = context.job;
   const isTimed = !machine.isFinal(state) && context.now < context.deadlineAt && Number.isFinite(context.deadlineAt);
   const deadline = isTimed ? context.deadlineAt : undefined;
-  // Another upgrade's spoke: nothing is created on it, and while that one works on it time does not count.
+  // Nothing is created on another upgrade's spoke, and time does not count while that upgrade works there.
   if (context.heldBy !== undefined) return { state, message, writes: [], wakeAt: context.holderEnded ? deadline : undefined };
-  // Somebody has to mend something first; the edit that does enqueues the spoke.
+  // The user's fix enqueues the spoke again.
   if (!machine.isFinal(state) && isHeldUp(spoke, context)) return { state, message, writes: [], wakeAt: deadline };
   const plan = new SpokePlan(context.now);
   const effects = effectsOf(task, state, plan);

@@ -19,27 +19,27 @@ import { observeSpoke, observeStep, storedSpoke } from './observe.ts';
 import { decide, planStep } from './plan.ts';
 import { type RunRequest, SpokeJobRun, type TrackedSpoke } from './run.ts';
 
-/** What running a kind of job needs. */
+/** Dependencies of `SpokeJobs`. */
 interface SpokeJobsDeps extends Omit<SpokeStepDeps, 'mayBegin'> {
   readonly logger: Logger;
   readonly metrics?: Metrics;
-  /** Is called whenever what the status of an upgrade should say has changed. */
+  /** Receives an upgrade whose status is out of date. */
   readonly onChange: (upgrade: UpgradeIdentity) => void;
-  /** Of timers. */
+  /** Clock of the timers. */
   readonly clock: Clock;
 }
 
-/** From so many spokes without a job on, those that have one wait this long until they are watched; a job takes minutes. */
+/** Number of spokes without a job above which new jobs are watched late: the delay saves work, and a job takes minutes. */
 const MANY_BEGINNING = 50;
 const WATCH_DELAY_MS = 10_000;
 
 /**
- * Runs one kind of job for every upgrade: derives each spoke's state from what is observed, and requests a step where the stored status
- * leaves something to write. The leader's part; it keeps nothing that cannot be had again. Keys are those of steps.
+ * Runs one kind of job for every upgrade: derives each spoke's state from its observation, and requests a step when the stored status leaves writes.
+ * Only the leader has one, and it can rebuild everything in it. Its keys are those of steps.
  */
 export class SpokeJobs<S extends JobState, I> {
   readonly job: SpokeJob<S, I>;
-  /** Applies one step in the leader's own process. */
+  /** Applies one step in the leader's process. */
   readonly apply: SpokeStep;
   readonly #deps: SpokeJobsDeps;
   readonly #runs = new Map<string, SpokeJobRun<S, I>>();
@@ -59,7 +59,7 @@ export class SpokeJobs<S extends JobState, I> {
     this.#admission = new Admission({ clock, onAdmitted: (key) => this.#reconciler?.enqueue(key) });
   }
 
-  /** Begins to reconcile, and to request steps of `queue`, until the signal aborts. */
+  /** Starts reconciling and requesting steps of `queue`, until the signal aborts. */
   start(queue: StepQueue, signal: AbortSignal): Pick<Reconciler, 'stopped'> {
     const { clock, logger, metrics } = this.#deps;
     const shared = { clock, logger, signal, ...(metrics && { metrics }) };
@@ -91,7 +91,7 @@ export class SpokeJobs<S extends JobState, I> {
     return { stopped: Promise.all([reconciler.stopped, requests.stopped]).then(() => {}) };
   }
 
-  /** Takes what one pass over an upgrade asks for; the states of spokes it concerns are derived at once. */
+  /** Accepts the request of one reconcile of an upgrade; reconciles changed spokes at once. */
   request(request: RunRequest<S, I>): SpokeJobRun<S, I> {
     const { uid } = request.upgrade;
     const known = this.#runs.get(uid);
@@ -102,13 +102,13 @@ export class SpokeJobs<S extends JobState, I> {
       for (const cluster of run.spokes.keys()) if (run.isUnderWay(cluster)) this.#claims.set(uid, cluster);
     }
     const changed = known ? run.take(request) : [...run.spokes.keys()];
-    // With the last verdict stored nobody is left whom cleaning could delay.
+    // Once the last verdict is stored, cleaning delays nobody.
     const isSettled = known !== undefined && changed.length > 0 && run.isSettled();
     for (const cluster of isSettled ? run.spokes.keys() : changed) this.#look(run, cluster);
     return run;
   }
 
-  /** Logs once for each upgrade how its clusters are reached, and why. */
+  /** Logs once for each upgrade the transport of its clusters, and the reason. */
   #logTransports({ upgrade, clusters }: RunRequest<S, I>): void {
     const transports = countWays(this.#deps.caches, this.job.transport, clusters);
     const fields = { work: this.job.work, upgrade: upgrade.name };
@@ -116,18 +116,18 @@ export class SpokeJobs<S extends JobState, I> {
       this.#deps.logger.info({ ...fields, by, clusters: count, reason }, 'Reaching clusters');
   }
 
-  /** Takes over what a status write stored, if any job has begun: only then are spokes cleaned. */
+  /** Accepts the states of a status write when a job has begun: spokes are cleaned only after that. */
   noteStored(uid: string, stored: Readonly<Record<string, S>>): void {
     const run = this.#runs.get(uid);
     if (run) this.request({ ...run.request, stored });
   }
 
-  /** What is known of an upgrade's jobs, if any has begun. */
+  /** Returns an upgrade's run, if any job has begun. */
   run(uid: string): SpokeJobRun<S, I> | undefined {
     return this.#runs.get(uid);
   }
 
-  /** Forgets an upgrade, and lets others have its spokes. */
+  /** Forgets an upgrade and releases its spokes. */
   end(uid: string): void {
     const run = this.#runs.get(uid);
     if (!run) return;
@@ -141,12 +141,12 @@ export class SpokeJobs<S extends JobState, I> {
     }
   }
 
-  /** True while anything of an upgrade's job is left on the hub, but for what waits there for the upgrade's end. */
+  /** True while an upgrade's job has objects on the hub, except those that wait for the upgrade's end. */
   hasHubObjects(uid: string, cluster: string): boolean {
     return holdsSpoke(this.#deps.caches, this.job.work, uid, cluster);
   }
 
-  /** Takes over why steps of a spoke keep failing: it stands in the status, and ends the spoke at its deadline. */
+  /** Records the error of a spoke's failing steps: the status shows it, and it becomes the verdict at the deadline. */
   fail({ upgrade, cluster }: Pick<StepKey, 'upgrade' | 'cluster'>, message: string): void {
     const run = this.#runs.get(upgrade);
     const record = run?.spokes.get(cluster);
@@ -160,31 +160,31 @@ export class SpokeJobs<S extends JobState, I> {
     this.#reconciler?.enqueue(keyId(this.#keyOf(upgrade, cluster)), { at: Math.max(deadlineAt, this.#deps.now() + 1000) });
   }
 
-  /** Claims a cluster for what an upgrade left on it, or returns who has it. */
+  /** Claims a cluster to clean up after an upgrade, or returns the upgrade that holds it. */
   take(uid: string, cluster: string): Holder | undefined {
     return this.#claims.take(uid, cluster);
   }
 
-  /** Lets another upgrade have a cluster. */
+  /** Releases a cluster for other upgrades. */
   release(uid: string, cluster: string): void {
     if (this.#claims.release(uid, cluster)) this.#enqueueWaiting(cluster);
   }
 
-  /** Derives a spoke's state, and has the reconciler derive it again in time. */
+  /** Reconciles a spoke now, and schedules its next reconcile. */
   #look(run: SpokeJobRun<S, I>, cluster: string): void {
     const id = keyId(this.#keyOf(run.request.upgrade.uid, cluster));
     try {
       const afterMs = this.#reconcile(id);
       if (afterMs !== undefined) this.#reconciler?.enqueue(id, { afterMs });
     } catch {
-      // One broken spoke fails no other: its own reconcile throws the same, and that is reported.
+      // One broken spoke must not fail the others: its own reconcile throws and reports the same error.
       this.#reconciler?.enqueue(id);
     }
   }
 
   /**
-   * Derives a spoke's state from what is observed now, records it, and requests what the stored status leaves to write.
-   * @returns milliseconds until the next time; undefined: when something happens
+   * Derives a spoke's state from its observation, records it, and requests the writes that the stored status leaves.
+   * @returns milliseconds until the next reconcile; undefined: only an event brings the next one
    */
   #reconcile(id: string): number | undefined {
     const key = parseStepKey(id);
@@ -198,7 +198,7 @@ export class SpokeJobs<S extends JobState, I> {
     }
     const { caches, now } = this.#deps;
     const at = now();
-    // A spoke that can begin is claimed by the look at it.
+    // A reconcile claims a spoke that can begin.
     const holder = record.state === this.job.machine.initial ? this.#claims.take(uid, cluster) : undefined;
     const held = holder && { name: holder.name, hasEnded: this.#hasEnded(holder, cluster) };
     const { spoke, context } = observeSpoke(this.job, run.request, { ...record, cluster, holder: held }, { caches, now });
@@ -209,7 +209,7 @@ export class SpokeJobs<S extends JobState, I> {
     if (!isFinal) this.#recordProgress(run, record, spoke.report);
     this.#releaseFree(uid, cluster, record);
     if (hasEnded) this.#enqueueWaiting(cluster);
-    // While somebody works on the spoke, time does not count.
+    // Time does not count while another upgrade works on the spoke.
     const isTimed = !isFinal && (holder === undefined || context.holderEnded);
     const times = [lookAt, isTimed && at < context.deadlineAt ? context.deadlineAt : undefined];
     const isKept = holder !== undefined || (!isFinal && isHeldUp(spoke, context));
@@ -218,7 +218,7 @@ export class SpokeJobs<S extends JobState, I> {
     return Number.isFinite(next) ? Math.max(next - at, 0) : undefined;
   }
 
-  /** Whether whoever goes by the stored status would do what is right now; the key is enqueued again when it is written. */
+  /** True when a step by the stored status would do what the current state requires. A write of the status enqueues the key again. */
   #isStored(run: SpokeJobRun<S, I>, record: TrackedSpoke<S>, cluster: string): boolean {
     const { machine, digest } = this.job;
     const { upgrade, inputs } = run.request;
@@ -227,7 +227,10 @@ export class SpokeJobs<S extends JobState, I> {
     return machine.isFinal(record.state) ? stored.state === record.state : !machine.isFinal(stored.state);
   }
 
-  /** @returns when the key is to be reconciled again, milliseconds since the epoch */
+  /**
+   * Requests a step if its plan has writes.
+   * @returns time of the next reconcile, milliseconds since the epoch
+   */
   #requestStep(run: SpokeJobRun<S, I>, record: TrackedSpoke<S>, key: StepKey): number | undefined {
     const requests = this.#requests;
     if (!requests) return undefined;
@@ -249,7 +252,7 @@ export class SpokeJobs<S extends JobState, I> {
     return Math.min(now() + afterMs, plan.wakeAt ?? Number.POSITIVE_INFINITY);
   }
 
-  /** What kept a spoke back is over. */
+  /** Clears the recorded error of a spoke. */
   #forgive(run: SpokeJobRun<S, I>, record: TrackedSpoke<S>): void {
     if (record.trouble === undefined) return;
     if (record.message === record.trouble) record.message = undefined;
@@ -271,7 +274,7 @@ export class SpokeJobs<S extends JobState, I> {
   ): void {
     const { upgrade } = run.request;
     const isFinal = this.job.machine.isFinal(seen.state);
-    // A final state keeps the message its verdict came with.
+    // A final state keeps the message of its verdict.
     const message = isFinal && record.state === seen.state ? record.message : isFinal ? seen.message : (record.trouble ?? seen.message);
     if (record.state === seen.state && record.message === message) return;
     if (record.state !== seen.state) {
@@ -294,13 +297,13 @@ export class SpokeJobs<S extends JobState, I> {
     this.#deps.onChange(run.request.upgrade);
   }
 
-  /** A spoke that is done, or whose upgrade is being torn down, is free once nothing of it is left on the hub. */
+  /** Releases a spoke without objects on the hub, once it is done or its upgrade is torn down. */
   #releaseFree(uid: string, cluster: string, record: TrackedSpoke<S> | undefined): void {
     const isOver = !record || this.job.machine.isFinal(record.state);
     if (isOver && !this.hasHubObjects(uid, cluster)) this.release(uid, cluster);
   }
 
-  /** Spokes that may be waiting for the cluster are reconciled, and their patience begins now. */
+  /** Reconciles the spokes that wait for the cluster, and restarts their patience. */
   #enqueueWaiting(cluster: string): void {
     for (const run of this.#runs.values()) {
       const record = run.spokes.get(cluster);
@@ -310,13 +313,13 @@ export class SpokeJobs<S extends JobState, I> {
     }
   }
 
-  /** The holder has its verdict for the cluster, or is no run any more: what holds is what it left there. */
+  /** True when the holder has a verdict for the cluster or no run: only its leftovers hold the cluster. */
   #hasEnded(holder: Holder, cluster: string): boolean {
     const record = this.#runs.get(holder.uid)?.spokes.get(cluster);
     return !record || this.job.machine.isFinal(record.state);
   }
 
-  /** What concerns which keys. */
+  /** Maps changes of watches to keys. */
   #changes(): Watch {
     const { caches } = this.#deps;
     return {
@@ -360,11 +363,11 @@ export class SpokeJobs<S extends JobState, I> {
     const run = this.#runs.get(uid);
     if (kind === 'begun' && run) {
       this.#admission.leave(keyId(this.#keyOf(uid, cluster)));
-      // A job that has just begun has nothing to say yet: while many spokes still wait for theirs, watching it can wait.
+      // A new job has nothing to report yet: while many spokes wait for theirs, its watch can wait.
       return add(uid, cluster, run.countBeginning() > MANY_BEGINNING ? WATCH_DELAY_MS : 0);
     }
     if (run?.spokes.has(cluster) || kind === 'gone') add(uid, cluster);
-    // Whoever needs the name of what is gone goes on.
+    // Runs of other upgrades may wait for the name of the deleted object.
     if (kind === 'gone') for (const [other, { spokes }] of this.#runs) if (other !== uid && spokes.has(cluster)) add(other, cluster);
   }
 
@@ -375,5 +378,5 @@ export class SpokeJobs<S extends JobState, I> {
 
 type Add = (uid: string, cluster: string, afterMs?: number) => void;
 
-/** The server's own words: a message in the status is short, and which path was asked helps nobody who reads it there. */
+/** Keeps the server's message without the request's path: messages in a status are short, and the path helps no reader. */
 const troubleOf = (message: string): string => TROUBLE_PREFIX + message.slice(0, 1024).replace(/^[A-Z]{3,6} \/[^ ]{1,600}: (\d{3}: )?/, '');

@@ -8,15 +8,15 @@ import type { ReadStored } from '../stored-upgrade.ts';
 import { applyWrites, type Ownership } from '../writes/apply.ts';
 import { type PlanDeps, planRolloutSpoke } from './plan.ts';
 
-/** What the step of one spoke in a rollout needs. */
+/** Dependencies of `createSpokeStep`. */
 export interface SpokeStepDeps extends PlanDeps {
   readonly client: Client;
   readonly logger: Logger;
 }
 
 /**
- * A step of kind `rollout`: makes true what the stored status says of one spoke. Idempotent; safe to stop anywhere. True when it wrote.
- * @param readStored asked before anything is written: by a status from before, the work of a template that is done would come again
+ * A step of kind `rollout`: applies the stored status to one spoke. Idempotent; safe to stop anywhere. True when it wrote.
+ * @param readStored reads the status before any write: a stale one would bring the work of a finished template back
  */
 export function createSpokeStep(
   deps: SpokeStepDeps,
@@ -43,7 +43,7 @@ export function createSpokeStep(
   };
 }
 
-/** Whose an object is that is in the way of one of ours. */
+/** Decides the owner of an object that has a name the plan needs. */
 async function judgeOwner(existing: KubeObject, upgrade: ClusterGroupUpgrade, deps: SpokeStepDeps): Promise<Ownership> {
   const identity = identityOf(upgrade);
   if (isOurs(existing, identity)) return 'ours';
@@ -56,7 +56,7 @@ async function judgeOwner(existing: KubeObject, upgrade: ClusterGroupUpgrade, de
     : 'leftover';
 }
 
-/** The upgrade of a uid. One that is too new for the cache must not be taken for dead. */
+/** Finds the upgrade of a uid. The API server is asked too, because an upgrade that is too new for the cache is not dead. */
 async function findOwner(
   uid: string,
   { metadata }: KubeObject,
