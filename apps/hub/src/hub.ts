@@ -34,7 +34,7 @@ import { UpgradeJobs } from './upgrades/jobs.ts';
 import { UpgradeReconciler } from './upgrades/reconciler.ts';
 import { upgradesOf, watchesOf } from './upgrades/wakes.ts';
 
-/** What a hub is made of, leader or worker. */
+/** Dependencies of a hub, leader or worker. */
 interface HubDeps {
   readonly client: Client;
   readonly store: QueueStore;
@@ -44,7 +44,7 @@ interface HubDeps {
   readonly clock: Clock;
 }
 
-/** Leads: reconciles until the signal aborts. */
+/** Leads until the signal aborts. */
 export async function lead({ client, store, config, logger, metrics, clock }: HubDeps, signal: AbortSignal): Promise<void> {
   const now = () => clock.now();
   const caches = createCaches(client, { logger, metrics, clock }, config.tenancy, config.standalone);
@@ -58,7 +58,7 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
 
   const steps = { queue: store.queue, concurrency: config.stepConcurrency, signal, logger, metrics, clock };
   const stepDeps = { client, caches, logger, now, viewSeconds: config.jobViewSeconds, talmStrict: config.talmStrict };
-  // Of the stores, that one alone may have workers.
+  // Only Redis may have workers.
   const rolloutStep = createRolloutStep(stepDeps, store.kind === 'redis');
   const rolloutSteps = startRolloutSteps(rolloutStep, { ...steps, isRemote: false });
   const stepQueues = [startSpokeJobs(precache, steps), startSpokeJobs(backup, steps), rolloutSteps];
@@ -120,7 +120,7 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
     clock,
   });
   const shared = { client, logger, metrics, clock };
-  // They reach the policies of all namespaces.
+  // Automatic upgrades reach the policies of all namespaces.
   const autoUpgrades = config.autoUpgrades && !config.tenancy ? startAutoUpgrades({ ...shared, caches, recorder }, signal) : undefined;
   const registration = config.standalone
     ? startRegistration({ ...shared, clusters: caches.clusters, recorder, namespace: config.namespace }, signal)
@@ -136,7 +136,7 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
   await graph.close();
 }
 
-/** Runs steps that a leader elsewhere asks for, until the signal aborts. Decides nothing, writes no status. */
+/** Runs the steps that a leader requests, until the signal aborts. It decides nothing and writes no status. */
 export async function runWorker({ client, store, config, logger, metrics, clock }: HubDeps, signal: AbortSignal): Promise<void> {
   const caches = createWorkerCaches(client, { logger, metrics, clock }, config.tenancy);
   await fillCaches(caches, logger, signal);
