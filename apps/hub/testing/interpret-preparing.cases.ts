@@ -1,7 +1,7 @@
 import { absent, away, context, LEFTOVERS, late, pending, type Row, silent, unknown } from './interpret-case.ts';
 import { buildAction, buildView, foundJob, foundNamespace, UPGRADE } from './observation-builders.ts';
 
-/** Cases of `decide` until the spoke is free of what was there before. */
+/** Cases of `decide` until the spoke is clean. */
 export const preparing: Row[] = [
   { name: 'a free spoke', from: 'NotStarted', spoke: {}, to: 'PreparingToStart' },
   {

@@ -32,7 +32,7 @@ afterEach(() => {
   hub.stop();
 });
 
-/** A hub process, as after its start. */
+/** Starts a hub process. */
 async function startHub(): Promise<SpokeJobs<BackupState, BackupInputs>> {
   stop = new AbortController();
   const logger = createLogger({ name: 'test', level: 'silent' });
@@ -52,7 +52,7 @@ const actions = () => hub.names(ManagedClusterAction);
 const untilCached = () =>
   vi.waitFor(() => expect([leader.caches.views.size, leader.caches.actions.size]).toEqual([views().length, actions().length]));
 
-/** Puts what a job in full run has on the hub, and ends its upgrade. */
+/** Puts the hub objects of a running job, and ends its upgrade. */
 async function end(
   state: BackupState,
   { force = false, talmStrict = false }: { force?: boolean; talmStrict?: boolean } = {},
@@ -69,7 +69,7 @@ async function end(
   );
 }
 
-/** The agent's answer. */
+/** Answers as the spoke's agent. */
 function answer(kind: typeof ManagedClusterView | typeof ManagedClusterAction, name: string, status: unknown): void {
   const object = hub.get(kind, { namespace: SPOKE, name });
   if (!object) throw new Error(`${name} is not there`);

@@ -24,7 +24,7 @@ function cluster({ name = 'spoke-1', accepts = true, leaseSeconds, available, ta
   };
 }
 
-/** Judged `now` seconds after the creation, the lease renewed at `renewed`. */
+/** Decides `now` seconds after the creation, with a lease renewed at `renewed`. */
 const judge = (given: Given, now: number, renewed?: number) =>
   judgeRegistration({
     cluster: cluster(given),

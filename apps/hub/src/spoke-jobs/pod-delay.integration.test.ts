@@ -33,7 +33,7 @@ afterAll(async () => {
   await spoke?.stop();
 });
 
-/** What a cluster says whose constraints admit no pod of the job. */
+/** Refuses pods as a cluster does whose constraints admit no pod of the job. */
 async function refusePods(): Promise<void> {
   const metadata = { name: 'no-pods' };
   const refusal = { expression: 'false', message: 'unable to validate against any security context constraint' };
@@ -43,11 +43,11 @@ async function refusePods(): Promise<void> {
   await admin.request('POST', `${POLICIES.replace('policies', 'policybindings')}`, { body: binding });
   const pod = { metadata: { name: 'probe' }, spec: { containers: [{ name: 'c', image: 'i' }], automountServiceAccountToken: false } };
   const ask = () => admin.request('POST', '/api/v1/namespaces/default/pods?dryRun=All', { body: pod }).then(String, String);
-  // It takes effect a moment after it was created.
+  // The policy takes effect a moment after its creation.
   await vi.waitUntil(async () => (await ask()).includes('security context constraint'), { timeout: 30_000 });
 }
 
-/** What the hub makes of the Job as it is on the spoke, `afterMs` after it began to watch it. */
+/** Interprets the Job on the spoke, `afterMs` after the start of the hub's watch. */
 async function judge(state: PrecacheState, afterMs: number) {
   const view = ManagedClusterView.schema.parse({
     metadata: {

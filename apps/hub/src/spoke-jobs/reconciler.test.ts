@@ -24,7 +24,7 @@ let leader: HubProcess;
 let worker: HubProcess;
 let now: number;
 let timers: { at: number; fire: () => void }[];
-/** What the jobs wanted. */
+/** Keys that the jobs enqueued. */
 let wanted: StepKey[];
 /** Keys that the queue still has. */
 let held: Set<string>;
@@ -45,7 +45,7 @@ const clock: Clock = {
   },
 };
 
-/** Lets time pass, and timers fire in order; what they began has ended. */
+/** Advances the clock, fires timers in order, and lets their work end. */
 async function pass(ms: number): Promise<void> {
   const end = now + ms;
   await settled();
@@ -92,7 +92,7 @@ const stateOf = (upgrade = UPGRADE) => jobs.run(upgrade.uid)?.spokes.get(SPOKE)?
 const messageOf = (upgrade = UPGRADE) => jobs.run(upgrade.uid)?.spokes.get(SPOKE)?.message;
 const keyOf = ({ uid }: UpgradeIdentity): StepKey => ({ kind: 'backup', upgrade: uid, cluster: SPOKE });
 const untilWanted = (upgrade = UPGRADE) => vi.waitFor(() => expect(wanted.splice(0)).toContainEqual(keyOf(upgrade)));
-/** Everything that was begun by now has ended: nothing here waits for more than promises. */
+/** Waits for all work: nothing here waits for more than promises. */
 const settled = async (): Promise<void> => {
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 };
@@ -106,14 +106,14 @@ const versionOf = (process: HubProcess, kind: Resource, name: string): string | 
   const cache = kind === ManagedClusterView ? process.caches.views : process.caches.actions;
   return cache.get({ namespace: SPOKE, name })?.metadata.resourceVersion;
 };
-/** Processes have seen an object as it is now. */
+/** Waits until processes have the object in their caches. */
 const seen = (kind: Resource, name: string, ...by: HubProcess[]) => {
   const namespace = kind === ClusterGroupUpgrade ? 'default' : SPOKE;
   const version = hub.get(kind, { namespace, name })?.metadata.resourceVersion;
   return vi.waitFor(() => expect(by.map((process) => versionOf(process, kind, name))).toEqual(by.map(() => version)));
 };
 
-/** The agent's answer to a view, or to an action. */
+/** Answers a view or an action as the agent does. */
 async function answer(kind: Resource, name: string, status: unknown, ...by: HubProcess[]): Promise<void> {
   const object = hub.get(kind, { namespace: SPOKE, name });
   if (!object) throw new Error(`${name} is not there`);
@@ -133,13 +133,13 @@ async function store(state: BackupState, upgrade = UPGRADE, by: readonly HubProc
   jobs.noteStored(upgrade.uid, { [SPOKE]: state });
 }
 
-/** Asks for the backup, and stores that it has begun. */
+/** Requests the backup, and stores that it has begun. */
 async function begin(upgrade = UPGRADE): Promise<void> {
   request(upgrade);
   await store(stateOf(upgrade) ?? 'PreparingToStart', upgrade);
 }
 
-/** Has the spoke looked at, for something that is not about its objects. */
+/** Enqueues the spoke by a change that is not about its objects. */
 async function touch(note: string): Promise<void> {
   const { status } = leader.caches.clusters.get({ name: SPOKE }) ?? {};
   hub.put(ManagedCluster, { metadata: { name: SPOKE, annotations: { note } }, status });
@@ -147,7 +147,7 @@ async function touch(note: string): Promise<void> {
   await settled();
 }
 
-/** Brings the spoke to Starting by steps that run elsewhere; its actions are there. */
+/** Brings the spoke to Starting by steps that run elsewhere; its actions exist. */
 async function untilStarting(): Promise<void> {
   await begin();
   await untilWanted();
@@ -228,7 +228,7 @@ describe('steps that another process runs', () => {
 });
 
 describe('a step that waited in the queue of a hub that is gone', () => {
-  /** The spoke is Starting, and the status says so. */
+  /** Stores that the spoke is Starting. */
   async function starting(): Promise<void> {
     await untilStarting();
     await store('Starting');
@@ -396,7 +396,7 @@ function refuse(): never {
   throw new Error('the template is broken');
 }
 
-/** Clusters that are available, of an upgrade whose status says of all of them that they begin. */
+/** Puts available clusters of an upgrade, all of which begin by its status. */
 async function putFleet(count: number, work: 'backup' | 'precache') {
   const clusters = Array.from({ length: count }, (_, index) => `fleet-${index}`);
   const conditions = [agentCondition(CLUSTER_AVAILABLE, 'True', 'Test')];
@@ -414,7 +414,7 @@ async function putFleet(count: number, work: 'backup' | 'precache') {
   await seen(ClusterGroupUpgrade, UPGRADE.name, leader);
   return { clusters, stored, spec };
 }
-/** How many clusters were asked for. */
+/** Counts the clusters with enqueued keys. */
 const countBegun = () => new Set(wanted.map(({ cluster }) => cluster)).size;
 
 test.each([

@@ -17,7 +17,7 @@ const SPOKES = ['a', 'b', 'c'];
 /** A watchdog that a test waits for, and one that it does not. */
 const SHORT_MS = 80;
 const LONG_MS = 600_000;
-/** What a server says that cannot be written to now. */
+/** Error of a server that is unavailable. */
 const AWAY = new ApiError('FLOTILLA_API_UNAVAILABLE', 'PATCH', { status: 503, reason: '', serverMessage: 'away' });
 const condition = { type: 'Progressing', status: 'True', reason: 'InProgress', message: '', lastTransitionTime: '2026-01-01T00:00:00Z' };
 const logger = createLogger({ name: 'test', level: 'silent' });
@@ -25,11 +25,11 @@ const logger = createLogger({ name: 'test', level: 'silent' });
 let hub: MemoryHub;
 let stop: AbortController;
 let rollouts: SpokeRollouts;
-/** Carries a step out in the process that asks for it, as a queue in memory does. */
+/** Runs a step in the requesting process, as an in-memory queue does. */
 let step: StepHandler;
-/** How often the rollouts told of errors that last. */
+/** Number of calls of `onProblem`. */
 let told: number;
-/** What the rollouts asked for, in order. */
+/** Enqueued keys, in order. */
 let asked: string[];
 let priorities: Map<string, number>;
 let start: (watchdogMs: number, now?: () => number) => void;
@@ -81,7 +81,7 @@ const inProgress = (...clusters: string[]) => ({
   currentBatchRemediationProgress: Object.fromEntries(clusters.map((cluster) => [cluster, { state: 'InProgress' }])),
 });
 const until = (want: string[]) => vi.waitFor(() => expect(asked).toEqual(want), { timeout: 2000, interval: 5 });
-/** Everything that was put by now has been looked at: the caches have what comes last, and the event loop has gone round. */
+/** Waits until everything put so far has been reconciled: the caches are current, and the event loop has turned. */
 async function settled(): Promise<void> {
   const { metadata } = hub.put(ManagedCluster, buildCluster({ metadata: { name: 'last', uid: 'uid-last' } }));
   await vi.waitFor(() => expect(caches.clusters.get({ name: 'last' })?.metadata.resourceVersion).toBe(metadata.resourceVersion));
@@ -255,7 +255,7 @@ test('a process that has lost its lease writes nothing more', async () => {
 
 test('a work in a cluster that the upgrade never named keeps it from nothing, whatever its labels say', async () => {
   const labels = { 'openshift-cluster-group-upgrades/clusterGroupUpgrade': UPGRADE.name, 'flotilla.io/upgrade-uid': UPGRADE.uid };
-  // Every write of it is refused: only so would it hold an upgrade.
+  // All writes of the spoke are refused, because only that would hold an upgrade.
   hub.refuse = () => AWAY;
   start(LONG_MS);
   put({ status: {}, conditions: [{ ...condition, type: 'Succeeded' }], remediationPlan: [['a']] });

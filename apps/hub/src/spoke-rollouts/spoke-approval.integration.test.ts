@@ -38,7 +38,7 @@ const GROUP = 'operators.coreos.com/v1alpha1';
 const content = (...names: string[]) =>
   JSON.stringify(names.map((name) => ({ kind: 'Subscription', name, apiVersion: GROUP, namespace: 'operators' })));
 
-/** An upgrade that has one spoke at a policy with Subscriptions. */
+/** Builds an upgrade with one spoke at a policy with Subscriptions. */
 const atPolicy = (spoke: Spoke, subscriptions = content('operator'), name: string = spoke) =>
   hub.upgrade(
     name,
@@ -55,7 +55,7 @@ const kindOn = (spoke: Spoke, kind: string) => {
   return served;
 };
 
-/** An operator on a spoke whose upgrade waits for its InstallPlan. */
+/** Installs an operator on a spoke whose upgrade waits for its InstallPlan. */
 function installOperator(spoke: Spoke, approval = 'Manual', names = ['operator']): void {
   const store = spokes.store(spoke);
   store.put(kindOn(spoke, 'Namespace'), undefined, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'operators' } });
@@ -82,14 +82,14 @@ const isApproved = (spoke: Spoke): boolean => {
   const spec = planOn(spoke)?.spec;
   return isJsonObject(spec) && spec.approved === true;
 };
-/** Executions of approvals on a spoke, in order. */
+/** Lists the executed approvals on a spoke, in order. */
 const executions = (spoke: Spoke): string[] =>
   spokes
     .events(spoke)
     .filter(({ type, name }) => type.startsWith('action') && name === PLAN)
     .map(({ type }) => type);
 
-/** Runs the step again and again, as changes in the watch caches would have it run. */
+/** Repeats the step, as changes in the watch caches would. */
 async function runUntil(
   condition: () => boolean | Promise<boolean>,
   upgrade: ClusterGroupUpgrade,
@@ -102,7 +102,7 @@ async function runUntil(
   });
 }
 
-/** Runs the step for so long that anything it still wanted to do would be seen. */
+/** Repeats the step long enough to see any further write. */
 async function settle(upgrade: ClusterGroupUpgrade, spoke: Spoke): Promise<void> {
   const reads = () => spokes.events(spoke).filter(({ type }) => type === 'view-read').length;
   const before = reads();
@@ -141,7 +141,7 @@ test('an InstallPlan that changed since it was seen is looked at anew and approv
     upgrade,
     'conflict',
     async (step) => {
-      // Seen, and not yet approved: the spoke's agent is cut off from the hub before the action reaches it.
+      // The view has the plan, and the spoke's agent is cut off from the hub before the approval reaches it.
       if ((await views())?.status?.result === undefined) await worker.process(step);
     },
   );

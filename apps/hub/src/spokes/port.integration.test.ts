@@ -65,7 +65,7 @@ afterAll(async () => {
   await server?.stop();
 });
 
-/** What is on a spoke. */
+/** Objects on a spoke. */
 const store = (cluster: string) => {
   const all = spokes.store(cluster);
   const served = (kind: string) => {
@@ -78,7 +78,7 @@ const store = (cluster: string) => {
     namespace: () => all.read(served('Namespace'), undefined, namespace),
     job: () => all.read(served('Job'), namespace, job),
     deleteJob: () => all.remove(served('Job'), namespace, job),
-    /** A namespace with a Job that succeeded long ago. */
+    /** Leaves a namespace with a Job that succeeded long ago. */
     leave: () => {
       all.put(served('Namespace'), undefined, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
       const left = all.put(served('Job'), namespace, { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: job, namespace } });
@@ -87,9 +87,9 @@ const store = (cluster: string) => {
   };
 };
 const jobsOf = (cluster: string) => spokes.jobsCreated(cluster);
-/** An action that removes a namespace is done when the removal has begun. */
+/** Waits for the namespace's end: the action is done when the removal has begun. */
 const untilGone = (cluster: string) => vi.waitFor(() => expect(store(cluster).namespace()).toBeUndefined(), { timeout: 10_000 });
-/** The spoke's agent is away, and the hub knows it. */
+/** Cuts the spoke's agent off, and waits until the hub knows. */
 async function cutOff(cluster: string): Promise<void> {
   await hub.setAvailable(cluster, false);
   spokes.disconnect(cluster);
@@ -100,7 +100,7 @@ async function bringBack(cluster: string): Promise<void> {
 }
 const namesOf = (objects: readonly KubeObject[]) => objects.map(({ metadata }) => metadata.name);
 
-// Each story has one spoke and no second one: what happened on it cannot be undone.
+// Each story has one spoke and no retry, because events on a spoke cannot be undone.
 describe.each(WAYS)('a spoke that is reached by %s', { retry: 0 }, (way) => {
   const begin = (story: Story, name?: string) => new PortDriver(hub, spokeOf(story, way), way, name);
 
@@ -189,7 +189,7 @@ describe.each(WAYS)('a spoke that is reached by %s', { retry: 0 }, (way) => {
     await driver.until('Succeeded', 60_000);
     await driver.untilSo(async () => (await hub.objects(cluster)).length === 0, 'a clean hub');
     await untilGone(cluster);
-    // A work takes its job along.
+    // A work removes its job.
     expect(jobsOf(cluster)).toHaveLength(way === 'work' ? 2 : 1);
   });
 
@@ -197,7 +197,7 @@ describe.each(WAYS)('a spoke that is reached by %s', { retry: 0 }, (way) => {
     const cluster = spokeOf('deleted', way);
     const driver = begin('deleted');
     await driver.until('Active');
-    // Conditions tell time in seconds.
+    // Conditions have times in seconds.
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     store(cluster).deleteJob();
     await driver.until('UnrecoverableError');
@@ -241,7 +241,7 @@ describe.each(WAYS)('a spoke that is reached by %s', { retry: 0 }, (way) => {
     await second.until('Succeeded', 60_000);
     expect(second.told).toContain('removing what an earlier attempt left on the cluster');
     expect(jobsOf(cluster)).toHaveLength(2);
-    // The end of the first finds nothing of its own.
+    // The end of the first attempt finds none of its own objects.
     await first.end();
     await second.untilSo(async () => (await hub.objects(cluster)).length === 0, 'a clean hub');
   });

@@ -2,7 +2,7 @@ import { WaitingError } from '@flotilla/api';
 import { expect, test } from 'vitest';
 import { lookAgain } from './look-again.ts';
 
-/** A step whose watches show what to do after so many looks. */
+/** Creates a step whose watches are current after so many runs. */
 const seenAfter = (looks: number) => {
   let left = looks;
   const step = lookAgain(async () => left-- <= 0);

@@ -21,7 +21,7 @@ const WORKERS = 4;
 const logger = createLogger({ name: 'test', level: 'silent' });
 const jobs = { precache: () => undefined, backUp: () => undefined, resumeCleaning: () => undefined, noteStored: () => undefined };
 
-/** An update graph whose answers wait until the test gives them. */
+/** Starts an update graph whose answers wait for the test. */
 async function startSlowGraph() {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   let asked = 0;

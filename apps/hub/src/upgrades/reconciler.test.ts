@@ -22,7 +22,7 @@ let now: number;
 let caches: ReturnType<typeof createCaches>;
 let reconciler: UpgradeReconciler;
 let events: EventToRecord[];
-/** Whether the spokes have been given up, in each look at their jobs. */
+/** Value of `force` in each teardown. */
 let gaveUp: boolean[];
 
 beforeEach(async () => {
@@ -38,7 +38,7 @@ afterEach(() => {
   hub.stop();
 });
 
-/** A process of the hub begins: caches, engine and reconciler know nothing of an earlier one. */
+/** Starts a hub process: caches, engine and reconciler know nothing of an earlier one. */
 async function begin(): Promise<void> {
   const { client } = await hub.process();
   caches = createCaches(client, { logger, metrics: createMetrics() });
@@ -99,7 +99,7 @@ const metadata = { finalizers: [CLEANUP_FINALIZER] };
 const DELETED = { ...metadata, deletionTimestamp: new Date(T0 - HOUR).toISOString() };
 const ENDED = { conditions: [met('Progressing', 'False'), met('Succeeded', 'True')] };
 
-/** The caches have seen everything that was put or removed by now. */
+/** Waits until the caches have every object put or removed so far. */
 const seen = () =>
   vi.waitFor(() => {
     expect(caches.upgrades.get(UPGRADE)?.metadata.resourceVersion).toBe(stored()?.metadata.resourceVersion);

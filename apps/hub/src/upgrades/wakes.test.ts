@@ -20,7 +20,7 @@ const logger = createLogger({ name: 'test', level: 'silent' });
 let hub: MemoryHub;
 let stop: AbortController;
 let caches: ReturnType<typeof createCaches>;
-/** Keys of upgrades, in the order in which they were woken. */
+/** Keys of enqueued upgrades, in order. */
 let woken: string[];
 
 beforeEach(async () => {
@@ -43,7 +43,7 @@ afterEach(() => {
   hub.stop();
 });
 
-/** Everything that was put by now has been seen. */
+/** Waits until everything put so far has been reconciled. */
 async function settled(): Promise<void> {
   const { metadata } = hub.put(ManagedCluster, buildCluster({ metadata: { name: 'last', uid: 'uid-last' } }));
   await vi.waitFor(() => expect(caches.clusters.get({ name: 'last' })?.metadata.resourceVersion).toBe(metadata.resourceVersion));

@@ -50,11 +50,11 @@ const report = (parts: Partial<PullerReport>): Values => ({
 interface Row {
   readonly name: string;
   readonly from: PrecacheState;
-  /** Absent: there is none. */
+  /** Absent: the spoke has no work. */
   readonly work?: WorkCase;
   readonly other?: WorkCase;
   readonly away?: true;
-  /** Seconds after the work was made; default 5. */
+  /** Seconds after the creation of the work; default 5. */
   readonly at?: number;
   readonly digest?: string;
   readonly to: PrecacheState;

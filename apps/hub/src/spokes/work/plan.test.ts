@@ -31,7 +31,7 @@ interface Given {
   readonly actions?: ReadonlyMap<string, ActionObservation>;
   readonly available?: boolean;
   readonly isDetached?: boolean;
-  /** Seconds after the work was made; default 5. */
+  /** Seconds after the creation of the work; default 5. */
   readonly at?: number;
   readonly mayFallBack?: boolean;
   readonly images?: string[];
@@ -72,7 +72,7 @@ async function run(effect: SpokeJobEffect, given: Given) {
 const create = 'create manifestworks precache-work';
 const remove = 'delete manifestworks precache-work work-uid';
 const release = 'patch manifestworks precache-work';
-/** As the hub makes it; only an agent takes the finalizer away. */
+/** Work as the hub creates it; only an agent removes the finalizer. */
 const made: WorkCase = { finalizers: [WORK_FINALIZER] };
 const begun: WorkCase = { ...made, namespace: there(OURS) };
 const running: WorkCase = { ...begun, job: there({ attempt: 'a1.0', active: 1 }) };
