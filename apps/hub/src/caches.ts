@@ -12,7 +12,7 @@ import { withWholeStatus } from './stored-upgrade.ts';
 import { tenancyCaches } from './tenancy-caches.ts';
 import { trimReport } from './trim-cluster.ts';
 import { CHILD_POLICIES, trimChild } from './upgrades/observe.ts';
-import { wakeIndexes } from './upgrades/wakes.ts';
+import { watchIndexes } from './upgrades/watches.ts';
 
 /**
  * Creates the watches of steps, for every process that runs them.
@@ -24,7 +24,7 @@ export function createWorkerCaches(client: Client, shared: WatchSurroundings, te
     upgrades: new WatchCache(client, ClusterGroupUpgrade, {
       ...shared,
       transform: withWholeStatus,
-      indexes: { ...upgradeIndexes, ...upgradeLabelIndexes, ...wakeIndexes },
+      indexes: { ...upgradeIndexes, ...upgradeLabelIndexes, ...watchIndexes },
     }),
     // An API server that has lost the kind must not look like an empty fleet: that would revoke every agent.
     clusters: new WatchCache(client, ManagedCluster, { ...shared, optional: 'until-served', ...(!registers && { transform: trimReport }) }),

@@ -32,7 +32,7 @@ import { createRolloutStep, startRolloutSteps } from './spoke-rollouts/steps.ts'
 import { createUpdateGraph } from './update-graph.ts';
 import { UpgradeJobs } from './upgrades/jobs.ts';
 import { UpgradeReconciler } from './upgrades/reconciler.ts';
-import { upgradesOf, watchesOf } from './upgrades/wakes.ts';
+import { upgradesOf, watchesOf } from './upgrades/watches.ts';
 
 /** Dependencies of a hub, leader or worker. */
 interface HubDeps {
@@ -49,9 +49,9 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
   const now = () => clock.now();
   const caches = createCaches(client, { logger, metrics, clock }, config.tenancy, config.standalone);
   const settings = precacheSettings(config);
-  const looks = createChannel();
-  const look = (upgrade: Ref) => looks.enqueue(refKey(upgrade));
-  const jobsDeps = { client, caches, logger, metrics, now, clock, onChange: look };
+  const requeues = createChannel();
+  const requeue = (upgrade: Ref) => requeues.enqueue(refKey(upgrade));
+  const jobsDeps = { client, caches, logger, metrics, now, clock, onChange: requeue };
   const precache = new SpokeJobs(createPrecacheJob(settings, caches.configs), jobsDeps);
   const backup = new SpokeJobs(createBackupJob(backupSettings(config)), jobsDeps);
   await fillCaches(caches, logger, signal);
@@ -66,7 +66,7 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
     caches,
     queue: rolloutSteps,
     apply: rolloutStep,
-    onProblem: look,
+    onProblem: requeue,
     clock,
     logger,
     metrics,
@@ -76,13 +76,13 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
   const recorder = createEventRecorder({ client, controller: ClusterGroupUpgrade.kind, instance: hostname(), logger, metrics, clock });
   const { updateGraphAllow: allow, updateGraphUrl, tenancy, talmStrict, proxy, insecureGraphCall: insecure } = config;
   const graph = createUpdateGraph({
-    onAnswer: looks.enqueue,
+    onAnswer: requeues.enqueue,
     onFailure: (err) => logger.warn({ err }, 'Asking an update graph failed'),
     access: graphAccess({ allow, updateGraphUrl, tenancy, talmStrict }),
     proxy,
     insecure,
   });
-  const policies = createPolicyReader({ current: (ref) => caches.parents.get(ref), onRead: looks.enqueue });
+  const policies = createPolicyReader({ current: (ref) => caches.parents.get(ref), onRead: requeues.enqueue });
   const reconciler = new UpgradeReconciler({
     client,
     caches,
@@ -110,7 +110,7 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
   const upgrades = startReconciler({
     name: 'cluster-group-upgrade',
     for: upgradesOf(caches),
-    watches: [looks, ...watchesOf(caches)],
+    watches: [requeues, ...watchesOf(caches)],
     concurrency: 4,
     reconcile: (key) => reconciler.reconcile(key),
     onTrouble: troubleEvents(recorder, (key) => eventSubject(ClusterGroupUpgrade, caches.upgrades.get(refOfKey(key)))),

@@ -35,7 +35,7 @@ export interface Row {
   /** Absent: the result has no message. */
   readonly message?: string;
   /** Absent: only an event enqueues the spoke. */
-  readonly lookAt?: number;
+  readonly requeueAt?: number;
 }
 
 /** Answer for a missing object. */

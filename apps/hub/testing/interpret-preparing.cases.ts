@@ -81,7 +81,7 @@ export const preparing: Row[] = [
     from: 'PreparingToStart',
     spoke: { namespaceView: buildView(pending, { createdAt: 970_001 }) },
     to: 'PreparingToStart',
-    lookAt: 1_000_001,
+    requeueAt: 1_000_001,
   },
   {
     name: 'no answer for 30 s',
@@ -89,7 +89,7 @@ export const preparing: Row[] = [
     spoke: { namespaceView: buildView(pending, { createdAt: 966_000 }) },
     to: 'PreparingToStart',
     message: silent(30),
-    lookAt: 1_026_000,
+    requeueAt: 1_026_000,
   },
   {
     name: 'no answer for minutes, told in steps that double',
@@ -97,7 +97,7 @@ export const preparing: Row[] = [
     spoke: { namespaceView: buildView(pending, { createdAt: 700_000 }) },
     to: 'PreparingToStart',
     message: silent(240),
-    lookAt: 1_180_000,
+    requeueAt: 1_180_000,
   },
   {
     name: 'no answer, and the spoke is away',

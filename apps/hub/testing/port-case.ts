@@ -87,8 +87,8 @@ export class PortDriver {
   readonly #teardown: Teardown;
   state: PrecacheState = 'NotStarted';
   /** States in order, without repetitions. */
-  readonly seen: PrecacheState[] = [];
-  readonly told: string[] = [];
+  readonly states: PrecacheState[] = [];
+  readonly messages: string[] = [];
   /** Images of the spec beyond the platform's. */
   images: string[] = [];
   deadlineAt = Number.POSITIVE_INFINITY;
@@ -144,8 +144,8 @@ export class PortDriver {
     const { state, message, writes } = planStep(task, { current: this.state, stored: this.state }, reach, context);
     await applySpokePlan({ writes }, task, { client, caches, signal: new AbortController().signal });
     this.state = state;
-    if (this.seen.at(-1) !== state) this.seen.push(state);
-    if (message !== undefined && this.told.at(-1) !== message) this.told.push(message);
+    if (this.states.at(-1) !== state) this.states.push(state);
+    if (message !== undefined && this.messages.at(-1) !== message) this.messages.push(message);
     return state;
   }
 
@@ -173,5 +173,5 @@ export class PortDriver {
     await eventually(() => this.#teardown.advance(states(), false), this.#story(`${this.#cluster} to be cleaned`), PATIENCE_MS);
   }
 
-  readonly #story = (what: string) => (): string => `${what}: ${this.seen.join(' → ')}; told ${JSON.stringify(this.told)}`;
+  readonly #story = (what: string) => (): string => `${what}: ${this.states.join(' → ')}; messages ${JSON.stringify(this.messages)}`;
 }

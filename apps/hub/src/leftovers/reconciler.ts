@@ -35,7 +35,7 @@ interface LeftoverDeps extends ApplyPlanDeps {
   readonly jobs: {
     readonly job: NamedJob;
     /** Claims a cluster, or returns the upgrade that holds it. */
-    take(uid: string, cluster: string): unknown;
+    claim(uid: string, cluster: string): unknown;
     /** Releases the claim. */
     release(uid: string, cluster: string): void;
   };
@@ -70,7 +70,7 @@ class LeftoverReconciler {
     const isDone = !managed || this.#isNothingLeft(mark, workload.deletions) || this.#clean(effects, mark, plan);
     if (isDone) effects.drop();
     await applySpokePlan(plan, task, this.#deps);
-    return plan.wakeAt === undefined ? {} : { requeueAfterMs: Math.max(plan.wakeAt - this.#deps.now(), 0) };
+    return plan.requeueAt === undefined ? {} : { requeueAfterMs: Math.max(plan.requeueAt - this.#deps.now(), 0) };
   }
 
   /** Deletes the leftovers once the agent answers and no other upgrade works on the spoke. True when all deletions were executed. */
@@ -82,8 +82,8 @@ class LeftoverReconciler {
       if (spoke.actions.size === 0) jobs.release(upgrade.uid, cluster);
       return false;
     }
-    if (!jobs.take(upgrade.uid, cluster)) return effects.clean();
-    plan.wake(plan.now + HELD_RECHECK_MS);
+    if (!jobs.claim(upgrade.uid, cluster)) return effects.clean();
+    plan.requeue(plan.now + HELD_RECHECK_MS);
     return false;
   }
 

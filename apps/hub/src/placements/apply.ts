@@ -41,11 +41,11 @@ export function createBatchStep(
     const upgrade = await readStored(known);
     if (!upgrade) return false;
     const identity = identityOf(upgrade);
-    const judge = (existing: KubeObject): Ownership =>
+    const decideOwner = (existing: KubeObject): Ownership =>
       upgradeIndexOf(existing) === upgradeIndexValue(identity) ? 'ours' : { takenBy: ownerOf(existing) };
     const writes = upgrade === known ? expected : placementWrites(upgrade, caches, talmStrict);
     const written = [caches.placements, caches.bindings];
-    await Promise.all(writes.map((write) => applyWrites([write], { client, judge, caches: written, signal, logger })));
+    await Promise.all(writes.map((write) => applyWrites([write], { client, decideOwner, caches: written, signal, logger })));
     return writes.length > 0;
   };
 }

@@ -35,7 +35,7 @@ export interface RegistrationVerdict {
 }
 
 /** Decides whether one cluster is accepted, alive and open for placements. Pure. */
-export function judgeRegistration({ cluster, renewTime, hubNamespace, now }: Registration): RegistrationVerdict {
+export function decideRegistration({ cluster, renewTime, hubNamespace, now }: Registration): RegistrationVerdict {
   const conditions = cluster.status?.conditions ?? [];
   const refusal = refusalOf(cluster, hubNamespace);
   const endsAt = leaseEnd(cluster, renewTime);

@@ -20,7 +20,7 @@ import {
 } from '@flotilla/runtime';
 import { clusterAccess, clusterLease, clusterNamespace } from './apply.ts';
 import { clusterOf, createRegistrationCaches, isInOrder, type RegistrationCaches } from './caches.ts';
-import { judgeRegistration, type RegistrationVerdict } from './plan.ts';
+import { decideRegistration, type RegistrationVerdict } from './plan.ts';
 import { revokeAccess } from './revoke.ts';
 import { planTrim, trimCluster } from './trim.ts';
 
@@ -88,8 +88,8 @@ async function reconcileRegistration(name: string, deps: Deps, { logger }: Recon
     return {};
   }
   const renewTime = caches.leases.get({ namespace: name, name: AGENT_LEASE })?.spec?.renewTime ?? undefined;
-  const judge = (cluster: ManagedCluster) => judgeRegistration({ cluster, renewTime, hubNamespace: deps.namespace, now: clock.now() });
-  const { isAccepted } = judge(known);
+  const decide = (cluster: ManagedCluster) => decideRegistration({ cluster, renewTime, hubNamespace: deps.namespace, now: clock.now() });
+  const { isAccepted } = decide(known);
   if (isAccepted) {
     if (await ensureAccess(name, deps)) logger.info({ managedCluster: name }, 'Let a cluster in');
   } else if (await revokeAccess(name, client, caches)) logger.info({ managedCluster: name }, 'Revoked the access of a denied cluster');
@@ -97,7 +97,7 @@ async function reconcileRegistration(name: string, deps: Deps, { logger }: Recon
   const cluster = trim ? await trimCluster(client, known, trim) : known;
   if (isAccepted && cluster.metadata.resourceVersion !== known.metadata.resourceVersion)
     logger.warn({ managedCluster: name }, 'Trimmed what a cluster reports beyond its bounds');
-  const verdict = judge(cluster);
+  const verdict = decide(cluster);
   await writeVerdict(cluster, verdict, deps);
   return verdict.leaseEndsAt === undefined ? {} : { requeueAfterMs: Math.max(0, verdict.leaseEndsAt - clock.now()) };
 }

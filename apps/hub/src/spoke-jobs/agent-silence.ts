@@ -9,16 +9,16 @@ const SILENT_MS = 30_000;
  * Returns no message while the agent may still answer. The reported time doubles with each message, so that a thousand silent agents do not rewrite a
  * status every second.
  */
-export function tellSilence(
+export function describeSilence(
   { since, job, namespace, isAnswered, note }: Pick<SpokeObservation, 'since' | 'job' | 'namespace' | 'isAnswered' | 'note'>,
   { cluster, now }: { readonly cluster: string; readonly now: number },
-): { message?: string; lookAt?: number } {
+): { message?: string; requeueAt?: number } {
   const waiting = job ?? namespace;
   const from = waiting?.answer.kind === 'pending' ? waiting.since : waiting ? undefined : since;
-  const told = note === undefined ? {} : { message: note };
-  if (from === undefined || isAnswered) return told;
-  if (now - from < SILENT_MS) return { ...told, lookAt: from + SILENT_MS };
+  const remark = note === undefined ? {} : { message: note };
+  if (from === undefined || isAnswered) return remark;
+  if (now - from < SILENT_MS) return { ...remark, requeueAt: from + SILENT_MS };
   const silentMs = SILENT_MS * 2 ** Math.floor(Math.log2((now - from) / SILENT_MS));
   const problem = `no word from the agent of ${cluster} for ${silentMs / 1000} s${note === undefined ? '' : ` (${note})`}`;
-  return { message: explain('AgentSilent', problem, { cluster }), lookAt: from + silentMs * 2 };
+  return { message: explain('AgentSilent', problem, { cluster }), requeueAt: from + silentMs * 2 };
 }

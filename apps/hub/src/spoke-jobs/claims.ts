@@ -28,7 +28,7 @@ export class Claims {
   }
 
   /** Claims the cluster for this upgrade, or returns the upgrade that holds it. */
-  take(uid: string, cluster: string): Holder | undefined {
+  claim(uid: string, cluster: string): Holder | undefined {
     const holder = this.#holders.get(cluster) ?? ownerOfObjects(this.#work, cluster, uid, this.#caches);
     if (holder === undefined || holder === uid) {
       this.#holders.set(cluster, uid);

@@ -3,11 +3,11 @@ import { Annotation } from '@flotilla/api';
 import { JobStatus } from '@flotilla/api/core';
 import { explain } from '@flotilla/api/ran';
 import type { SpokeJobEvent } from '@flotilla/rollout';
-import type { Sight, SpokeObservation } from '../spokes/port/port.ts';
+import type { SpokeObservation, WatchedObject } from '../spokes/port/port.ts';
 import { RETRY_BUDGET } from '../spokes/port/refusals.ts';
-import { tellSilence } from './agent-silence.ts';
+import { describeSilence } from './agent-silence.ts';
 import type { JobState, SpokeJob } from './kind.ts';
-import { tellDelay } from './pod-delay.ts';
+import { describeDelay } from './pod-delay.ts';
 
 /** Facts of a step besides the observation. */
 export interface StepContext<S extends JobState = JobState> {
@@ -35,24 +35,24 @@ interface Meaning {
   readonly event?: SpokeJobEvent;
   readonly message?: string;
   /** Time at which the meaning changes without any event, milliseconds since the epoch. */
-  readonly lookAt?: number;
+  readonly requeueAt?: number;
 }
 
 /** Interprets an observation. A result without an event leaves the state as it is. */
 export function interpret<S extends JobState>(state: S, spoke: SpokeObservation, context: StepContext<S>): Meaning {
   if (context.job.machine.isFinal(state)) return {};
-  if (context.heldBy !== undefined) return judgeHeld(spoke, { ...context, state });
+  if (context.heldBy !== undefined) return interpretHeld(spoke, { ...context, state });
   if (isHeldUp(spoke, context)) return orDeadline({ event: HELD, message: context.problem ?? '' }, spoke, context);
   if (state !== 'NotStarted' && isOutdated(spoke, context.digest))
     return { event: { type: 'SPEC_CHANGED' }, message: 'the spec has changed: starting over' };
-  return orDeadline(judges[state](spoke, { ...context, state }), spoke, context);
+  return orDeadline(interpreters[state](spoke, { ...context, state }), spoke, context);
 }
 
 /** True when a problem forbids the job and no job exists yet. */
 export const isHeldUp = ({ job }: Pick<SpokeObservation, 'job'>, { problem }: Pick<StepContext, 'problem'>): boolean =>
   problem !== undefined && !job;
 
-/** Facts of a judgement besides the observation. */
+/** Facts of an interpreter besides the observation. */
 interface Basis {
   readonly upgradeUid: string;
   readonly cluster: string;
@@ -63,16 +63,16 @@ interface Basis {
   readonly now: number;
 }
 
-type Judge = (spoke: SpokeObservation, basis: Basis) => Meaning;
+type Interpreter = (spoke: SpokeObservation, basis: Basis) => Meaning;
 
-const nothingToDecide: Judge = () => ({});
+const nothingToDecide: Interpreter = () => ({});
 
-/** The type makes a state without a judgement a compile error. */
-const judges: Readonly<Record<JobState, Judge>> = {
+/** The type makes a state without an interpreter a compile error. */
+const interpreters: Readonly<Record<JobState, Interpreter>> = {
   NotStarted: () => ({ event: { type: 'START' } }),
-  PreparingToStart: judgePreparing,
-  Starting: judgeStarting,
-  Active: judgeActive,
+  PreparingToStart: interpretPreparing,
+  Starting: interpretStarting,
+  Active: interpretActive,
   Succeeded: nothingToDecide,
   PrecacheTimeout: nothingToDecide,
   BackupTimeout: nothingToDecide,
@@ -83,7 +83,7 @@ const judges: Readonly<Record<JobState, Judge>> = {
  * A working holder ends by its own deadline, but leftovers of an ended one may stay as long as the spoke is away. So only an ended holder lets the
  * deadline pass.
  */
-function judgeHeld(
+function interpretHeld(
   { available }: SpokeObservation,
   { job, heldBy, holderEnded, now, deadlineAt }: Basis & Omit<StepContext, 'job'>,
 ): Meaning {
@@ -121,8 +121,8 @@ function orDeadline(
 ): Meaning {
   const isVerdict = meaning.event && !PROVISIONAL.has(meaning.event.type);
   if (isVerdict || now < deadlineAt) return meaning;
-  const seen = spoke.available ? (meaning.message ?? 'the cluster gave no verdict') : 'the cluster is not available';
-  return { event: { type: 'DEADLINE' }, message: `timed out: ${trouble ?? seen}` };
+  const reason = spoke.available ? (meaning.message ?? 'the cluster gave no verdict') : 'the cluster is not available';
+  return { event: { type: 'DEADLINE' }, message: `timed out: ${trouble ?? reason}` };
 }
 
 const HELD = { type: 'HELD' } as const;
@@ -133,7 +133,7 @@ const unavailable = ({ job: { words }, cluster }: Basis): Meaning => ({
   message: explain('ClusterUnavailable', `the cluster is not available; ${words.work} goes on when it is`, { cluster }),
 });
 
-function judgePreparing(spoke: SpokeObservation, basis: Basis): Meaning {
+function interpretPreparing(spoke: SpokeObservation, basis: Basis): Meaning {
   const { upgradeUid, digest, job } = basis;
   const { available, namespace, failure } = spoke;
   if (job.cleansFirst) return available ? { event: { type: 'CLEANUP_REQUESTED' } } : unavailable(basis);
@@ -149,13 +149,13 @@ function judgePreparing(spoke: SpokeObservation, basis: Basis): Meaning {
     return { event: { type: 'CLEANUP_REQUESTED' }, message };
   }
   if (answer?.kind === 'unknown') return { message: `cannot see namespace on the cluster: ${answer.message}` };
-  return available ? tellSilence(spoke, basis) : unavailable(basis);
+  return available ? describeSilence(spoke, basis) : unavailable(basis);
 }
 
-function judgeStarting(spoke: SpokeObservation, basis: Basis): Meaning {
+function interpretStarting(spoke: SpokeObservation, basis: Basis): Meaning {
   const { available, losses } = spoke;
   const { job, now } = basis;
-  const meaning = spoke.job ? judgeJob(spoke.job, spoke, basis) : {};
+  const meaning = spoke.job ? interpretJob(spoke.job, spoke, basis) : {};
   if (meaning.event) return meaning;
   const failure = spoke.job ? undefined : spoke.failure;
   if (failure?.finalAt !== undefined && now >= failure.finalAt) return { event: { type: 'FAILED' }, message: failure.message };
@@ -164,16 +164,16 @@ function judgeStarting(spoke: SpokeObservation, basis: Basis): Meaning {
   if (meaning.message) return meaning;
   if (!available) return unavailable(basis);
   return failure
-    ? { event: { type: 'RETRY' }, message: failure.message, ...(failure.finalAt !== undefined && { lookAt: failure.finalAt }) }
-    : tellSilence(spoke, basis);
+    ? { event: { type: 'RETRY' }, message: failure.message, ...(failure.finalAt !== undefined && { requeueAt: failure.finalAt }) }
+    : describeSilence(spoke, basis);
 }
 
-function judgeActive(spoke: SpokeObservation, basis: Basis): Meaning {
+function interpretActive(spoke: SpokeObservation, basis: Basis): Meaning {
   const { available, job } = spoke;
   const { names, words } = basis.job;
   if (!job) return {};
   if (job.answer.kind === 'absent') return { event: { type: 'FAILED' }, message: `job ${names.job} was deleted from the cluster` };
-  const meaning = judgeJob(job, spoke, basis);
+  const meaning = interpretJob(job, spoke, basis);
   return meaning.event?.type === 'JOB_ACTIVE' && !available
     ? {
         event: UNAVAILABLE,
@@ -186,7 +186,7 @@ function judgeActive(spoke: SpokeObservation, basis: Basis): Meaning {
 const MAX_WHY = 1_024;
 
 /** Reads the verdict of a Job (spec/talm 3.4); an empty status right after creation is no verdict. */
-function judgeJob({ answer, since }: Sight, { available, report }: SpokeObservation, basis: Basis): Meaning {
+function interpretJob({ answer, since }: WatchedObject, { available, report }: SpokeObservation, basis: Basis): Meaning {
   const name = basis.job.names.job;
   if (answer.kind === 'unknown') return { message: `cannot see job ${name} on the cluster: ${answer.message}` };
   if (answer.kind !== 'found') return {};
@@ -203,6 +203,6 @@ function judgeJob({ answer, since }: Sight, { available, report }: SpokeObservat
   }
   // A reporting pod runs already, and a job that had a pod is about to end.
   const isAwaited = available && !report && (active > 0 || basis.state === 'Starting');
-  const delay = isAwaited ? tellDelay(since, status.data, basis) : {};
+  const delay = isAwaited ? describeDelay(since, status.data, basis) : {};
   return active > 0 ? { event: { type: 'JOB_ACTIVE' }, ...delay } : { message: `job ${name} has no running pod yet`, ...delay };
 }

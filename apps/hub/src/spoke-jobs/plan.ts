@@ -10,15 +10,15 @@ export function decide<S extends JobState>(
   state: S,
   spoke: SpokeObservation,
   context: StepContext<S>,
-): { state: S; message: string | undefined; lookAt: number | undefined; effects: SpokeJobEffect[] } {
+): { state: S; message: string | undefined; requeueAt: number | undefined; effects: SpokeJobEffect[] } {
   const effects: SpokeJobEffect[] = [];
   let current = state;
   let message: string | undefined;
-  let lookAt: number | undefined;
+  let requeueAt: number | undefined;
   for (;;) {
     const meaning = interpret(current, spoke, context);
     message = meaning.message ?? message;
-    lookAt = meaning.lookAt;
+    requeueAt = meaning.requeueAt;
     if (!meaning.event) break;
     const next = context.job.machine.advance(current, meaning.event);
     effects.push(...next.effects.filter((effect) => !effects.includes(effect)));
@@ -26,7 +26,7 @@ export function decide<S extends JobState>(
     message = meaning.message;
     current = next.state;
   }
-  return { state: current, message, lookAt, effects };
+  return { state: current, message, requeueAt, effects };
 }
 
 /** State of a spoke, and its missing writes. */
@@ -36,7 +36,7 @@ export interface StepPlan<S extends string> {
   readonly message: string | undefined;
   readonly writes: readonly Write[];
   /** Time of the next plan even without events, milliseconds since the epoch. */
-  readonly wakeAt: number | undefined;
+  readonly requeueAt: number | undefined;
 }
 
 /**
@@ -49,20 +49,20 @@ export function planStep<S extends JobState>(
   { spoke, effects: effectsOf }: Pick<SpokeReach, 'spoke' | 'effects'>,
   context: StepContext<S>,
 ): StepPlan<S> {
-  const { state, message, lookAt, effects: taken } = decide(states.current, spoke, context);
+  const { state, message, requeueAt, effects: taken } = decide(states.current, spoke, context);
   const { machine } = context.job;
   const isTimed = !machine.isFinal(state) && context.now < context.deadlineAt && Number.isFinite(context.deadlineAt);
   const deadline = isTimed ? context.deadlineAt : undefined;
   // Nothing is created on another upgrade's spoke, and time does not count while that upgrade works there.
-  if (context.heldBy !== undefined) return { state, message, writes: [], wakeAt: context.holderEnded ? deadline : undefined };
+  if (context.heldBy !== undefined) return { state, message, writes: [], requeueAt: context.holderEnded ? deadline : undefined };
   // The user's fix enqueues the spoke again.
-  if (!machine.isFinal(state) && isHeldUp(spoke, context)) return { state, message, writes: [], wakeAt: deadline };
+  if (!machine.isFinal(state) && isHeldUp(spoke, context)) return { state, message, writes: [], requeueAt: deadline };
   const plan = new SpokePlan(context.now);
   const effects = effectsOf(task, state, plan);
   for (const effect of [...taken, ...machine.ensured(state)]) {
     const isCleaning = effect === 'remove' || effect === 'forget';
     if (!isCleaning || states.stored === state) effects[effect]();
   }
-  for (const at of [lookAt, deadline]) if (at !== undefined) plan.wake(at);
-  return { state, message, writes: plan.writes, wakeAt: plan.wakeAt };
+  for (const at of [requeueAt, deadline]) if (at !== undefined) plan.requeue(at);
+  return { state, message, writes: plan.writes, requeueAt: plan.requeueAt };
 }

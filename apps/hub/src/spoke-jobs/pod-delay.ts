@@ -13,15 +13,15 @@ const NOT_RUNNING_MS = 120_000;
  * events are unknown. The Job tells whether it has a running pod, but no cause.
  * @param since start of the hub's watch of the job, milliseconds since the epoch
  */
-export function tellDelay(
+export function describeDelay(
   since: number,
   { active = 0, ready }: Pick<JobStatus, 'active' | 'ready'>,
   { now, job: { names, words } }: { readonly now: number; readonly job: Pick<SpokeJob<JobState, never>, 'names' | 'words'> },
-): { message?: string; lookAt?: number } {
+): { message?: string; requeueAt?: number } {
   // A server that does not report `ready` tells nothing about this pod.
   if (active > 0 && ready !== 0) return {};
   const patienceMs = active > 0 ? NOT_RUNNING_MS : NO_POD_MS;
-  if (now - since < patienceMs) return { lookAt: since + patienceMs };
+  if (now - since < patienceMs) return { requeueAt: since + patienceMs };
   // The fix precedes the likely causes, because a short status cuts the end.
   const say = (reason: 'PodNotRunning' | 'PodMissing', problem: string) => explain(reason, problem, { namespace: names.namespace });
   return {

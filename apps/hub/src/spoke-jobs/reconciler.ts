@@ -5,7 +5,7 @@ import { type Clock, type Logger, type Metrics, type Reconciler, startReconciler
 import { onSpokeChanges, type SpokeChange } from '../spokes/changes.ts';
 import { findDenial } from '../spokes/denied-cluster.ts';
 import { BY_UID } from '../spokes/port/caches.ts';
-import { countWays, holdsSpoke } from '../spokes/reach.ts';
+import { countTransports, holdsSpoke } from '../spokes/reach.ts';
 import { keyId, parseStepKey, type StepKey } from '../steps/step-key.ts';
 import type { StepQueue } from '../steps/step-queue.ts';
 import { StepRequests } from '../steps/step-requests.ts';
@@ -46,7 +46,7 @@ export class SpokeJobs<S extends JobState, I> {
   readonly #claims: Claims;
   readonly #admission: Admission;
   readonly #mayBegin = (uid: string, cluster: string): boolean =>
-    this.#runs.get(uid)?.spokes.has(cluster) === true && this.#claims.take(uid, cluster) === undefined;
+    this.#runs.get(uid)?.spokes.has(cluster) === true && this.#claims.claim(uid, cluster) === undefined;
   #requests: StepRequests | undefined;
   #reconciler: Reconciler | undefined;
 
@@ -101,16 +101,16 @@ export class SpokeJobs<S extends JobState, I> {
       this.#logTransports(request);
       for (const cluster of run.spokes.keys()) if (run.isUnderWay(cluster)) this.#claims.set(uid, cluster);
     }
-    const changed = known ? run.take(request) : [...run.spokes.keys()];
+    const changed = known ? run.update(request) : [...run.spokes.keys()];
     // Once the last verdict is stored, cleaning delays nobody.
-    const isSettled = known !== undefined && changed.length > 0 && run.isSettled();
-    for (const cluster of isSettled ? run.spokes.keys() : changed) this.#look(run, cluster);
+    const hasAllVerdicts = known !== undefined && changed.length > 0 && run.hasAllVerdicts();
+    for (const cluster of hasAllVerdicts ? run.spokes.keys() : changed) this.#reconcileNow(run, cluster);
     return run;
   }
 
   /** Logs once for each upgrade the transport of its clusters, and the reason. */
   #logTransports({ upgrade, clusters }: RunRequest<S, I>): void {
-    const transports = countWays(this.#deps.caches, this.job.transport, clusters);
+    const transports = countTransports(this.#deps.caches, this.job.transport, clusters);
     const fields = { work: this.job.work, upgrade: upgrade.name };
     for (const [reason, { by, count }] of transports)
       this.#deps.logger.info({ ...fields, by, clusters: count, reason }, 'Reaching clusters');
@@ -161,8 +161,8 @@ export class SpokeJobs<S extends JobState, I> {
   }
 
   /** Claims a cluster to clean up after an upgrade, or returns the upgrade that holds it. */
-  take(uid: string, cluster: string): Holder | undefined {
-    return this.#claims.take(uid, cluster);
+  claim(uid: string, cluster: string): Holder | undefined {
+    return this.#claims.claim(uid, cluster);
   }
 
   /** Releases a cluster for other upgrades. */
@@ -171,7 +171,7 @@ export class SpokeJobs<S extends JobState, I> {
   }
 
   /** Reconciles a spoke now, and schedules its next reconcile. */
-  #look(run: SpokeJobRun<S, I>, cluster: string): void {
+  #reconcileNow(run: SpokeJobRun<S, I>, cluster: string): void {
     const id = keyId(this.#keyOf(run.request.upgrade.uid, cluster));
     try {
       const afterMs = this.#reconcile(id);
@@ -199,10 +199,10 @@ export class SpokeJobs<S extends JobState, I> {
     const { caches, now } = this.#deps;
     const at = now();
     // A reconcile claims a spoke that can begin.
-    const holder = record.state === this.job.machine.initial ? this.#claims.take(uid, cluster) : undefined;
+    const holder = record.state === this.job.machine.initial ? this.#claims.claim(uid, cluster) : undefined;
     const held = holder && { name: holder.name, hasEnded: this.#hasEnded(holder, cluster) };
     const { spoke, context } = observeSpoke(this.job, run.request, { ...record, cluster, holder: held }, { caches, now });
-    const { state, message, lookAt } = decide(record.state, spoke, context);
+    const { state, message, requeueAt } = decide(record.state, spoke, context);
     const isFinal = this.job.machine.isFinal(state);
     const hasEnded = isFinal && record.state !== state;
     this.#record(run, cluster, record, { state, message });
@@ -211,7 +211,7 @@ export class SpokeJobs<S extends JobState, I> {
     if (hasEnded) this.#enqueueWaiting(cluster);
     // Time does not count while another upgrade works on the spoke.
     const isTimed = !isFinal && (holder === undefined || context.holderEnded);
-    const times = [lookAt, isTimed && at < context.deadlineAt ? context.deadlineAt : undefined];
+    const times = [requeueAt, isTimed && at < context.deadlineAt ? context.deadlineAt : undefined];
     const isKept = holder !== undefined || (!isFinal && isHeldUp(spoke, context));
     if (!isKept && this.#isStored(run, record, cluster)) times.push(this.#requestStep(run, record, key));
     const next = Math.min(...times.filter((time) => time !== undefined));
@@ -241,15 +241,15 @@ export class SpokeJobs<S extends JobState, I> {
     if (!plan || plan.writes.length === 0) {
       requests.done(key);
       this.#forgive(run, record);
-      return plan?.wakeAt;
+      return plan?.requeueAt;
     }
-    if (run.isBeginning(record.state) && !this.#admission.admit(keyId(key))) return plan.wakeAt;
-    const isPaced = this.job.machine.isFinal(record.state) && !run.isSettled();
+    if (run.isBeginning(record.state) && !this.#admission.admit(keyId(key))) return plan.requeueAt;
+    const isPaced = this.job.machine.isFinal(record.state) && !run.hasAllVerdicts();
     if (isPaced) record.cleanAt ??= this.#admission.scheduleCleaning();
     const { state, cleanAt } = record;
     const description = `${state}${isPaced ? ' scheduled' : ''}: ${describeWrites(plan.writes)}`;
     const afterMs = requests.request(key, { plan: description, priority: this.job.priorities[state], at: isPaced ? cleanAt : undefined });
-    return Math.min(now() + afterMs, plan.wakeAt ?? Number.POSITIVE_INFINITY);
+    return Math.min(now() + afterMs, plan.requeueAt ?? Number.POSITIVE_INFINITY);
   }
 
   /** Clears the recorded error of a spoke. */
@@ -270,20 +270,20 @@ export class SpokeJobs<S extends JobState, I> {
     run: SpokeJobRun<S, I>,
     cluster: string,
     record: TrackedSpoke<S>,
-    seen: { readonly state: S; readonly message: string | undefined },
+    next: { readonly state: S; readonly message: string | undefined },
   ): void {
     const { upgrade } = run.request;
-    const isFinal = this.job.machine.isFinal(seen.state);
+    const isFinal = this.job.machine.isFinal(next.state);
     // A final state keeps the message of its verdict.
-    const message = isFinal && record.state === seen.state ? record.message : isFinal ? seen.message : (record.trouble ?? seen.message);
-    if (record.state === seen.state && record.message === message) return;
-    if (record.state !== seen.state) {
-      const fields = { work: this.job.work, upgrade: upgrade.name, cluster, from: record.state, to: seen.state };
+    const message = isFinal && record.state === next.state ? record.message : isFinal ? next.message : (record.trouble ?? next.message);
+    if (record.state === next.state && record.message === message) return;
+    if (record.state !== next.state) {
+      const fields = { work: this.job.work, upgrade: upgrade.name, cluster, from: record.state, to: next.state };
       this.#deps.logger.debug(fields, 'Job state changed');
     }
-    record.state = seen.state;
+    record.state = next.state;
     record.message = message;
-    if (!run.isOnItsWay(seen.state)) this.#admission.leave(keyId(this.#keyOf(upgrade.uid, cluster)));
+    if (!run.isOnItsWay(next.state)) this.#admission.leave(keyId(this.#keyOf(upgrade.uid, cluster)));
     if (isFinal) record.progress = undefined;
     this.#deps.onChange(upgrade);
   }
@@ -309,7 +309,7 @@ export class SpokeJobs<S extends JobState, I> {
       const record = run.spokes.get(cluster);
       if (record?.state !== this.job.machine.initial) continue;
       record.since = this.#deps.now();
-      this.#look(run, cluster);
+      this.#reconcileNow(run, cluster);
     }
   }
 

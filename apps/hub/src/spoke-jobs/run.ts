@@ -50,11 +50,11 @@ export class SpokeJobRun<S extends JobState, I> {
     this.#digest = job.digest;
     this.#now = now;
     this.request = request;
-    this.take(request);
+    this.update(request);
   }
 
   /** Accepts a newer request; spokes under way keep their records. Returns the spokes to reconcile: new ones, and those whose verdict is stored. */
-  take(request: RunRequest<S, I>): string[] {
+  update(request: RunRequest<S, I>): string[] {
     const changed = this.#digest?.(request.inputs) === this.#digest?.(this.request.inputs) ? [] : this.#startOver();
     this.request = request;
     for (const cluster of request.clusters) {
@@ -97,7 +97,7 @@ export class SpokeJobRun<S extends JobState, I> {
   }
 
   /** True when every spoke has its verdict in the status. */
-  isSettled(): boolean {
+  hasAllVerdicts(): boolean {
     return [...this.spokes.values()].every(({ state, stored }) => this.#machine.isFinal(state) && stored === state);
   }
 

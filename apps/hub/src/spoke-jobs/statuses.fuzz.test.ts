@@ -5,7 +5,7 @@ import { defineTarget, type RandomValues } from '@flotilla/control-plane/fuzzing
 import { judgeWork, trimWork } from '@flotilla/rollout';
 import { expect, test } from 'vitest';
 import { buildPrecacheSettings } from '../../testing/observation-builders.ts';
-import { judgeRegistration } from '../registration/plan.ts';
+import { decideRegistration } from '../registration/plan.ts';
 import { observeActions, toObservation, trimAction, trimView } from '../spokes/actions/observe.ts';
 import { observeWork, trimJobWork } from '../spokes/work/observe.ts';
 import { trimReport } from '../trim-cluster.ts';
@@ -145,7 +145,7 @@ const targets = [
       await turn();
       for (const each of [cluster, view]) expect(JSON.stringify(each).length).toBeLessThan(MOST_KEPT);
       await turn();
-      const verdict = judgeRegistration({ cluster, renewTime: time, hubNamespace: 'flotilla', now: 0 });
+      const verdict = decideRegistration({ cluster, renewTime: time, hubNamespace: 'flotilla', now: 0 });
       expect(findCondition(verdict.conditions, HUB_ACCEPTED)?.status).toBe('False');
       await turn();
       judgeWork(trimWork(work), { now: 0, appliedSince: () => 0 });
@@ -192,11 +192,11 @@ const targets = [
     }),
     run: ({ status, accepts, renewTime }) => {
       const cluster = ManagedCluster.schema.parse({ metadata: metadata('spoke-1'), spec: { hubAcceptsClient: accepts }, status });
-      const verdict = judgeRegistration({ cluster, renewTime, hubNamespace: 'flotilla', now: 0 });
+      const verdict = decideRegistration({ cluster, renewTime, hubNamespace: 'flotilla', now: 0 });
       expect(verdict.isAccepted).toBe(accepts);
       const again =
         verdict.conditions &&
-        judgeRegistration({
+        decideRegistration({
           cluster: { ...cluster, status: { conditions: verdict.conditions } },
           renewTime,
           hubNamespace: 'flotilla',

@@ -1,5 +1,5 @@
 import type { Reconciler } from '@flotilla/runtime';
-import { lookAgain } from '../steps/look-again.ts';
+import { retryWhileBehind } from '../steps/behind-caches.ts';
 import { type StepOptions, startSteps } from '../steps/step-queue.ts';
 import { createSpokeStep, type SpokeStepDeps } from './apply.ts';
 import type { JobState, SpokeJob } from './kind.ts';
@@ -29,6 +29,6 @@ export function startSpokeJobWorker<S extends JobState, I>(job: SpokeJob<S, I>, 
     ...options,
     name: `${job.work}-steps`,
     kinds: [job.work],
-    handle: lookAgain(step),
+    handle: retryWhileBehind(step),
   });
 }

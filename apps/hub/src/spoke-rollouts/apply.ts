@@ -29,10 +29,10 @@ export function createSpokeStep(
     const upgrade = expected.writes.length > 0 ? await readStored(known) : known;
     if (!upgrade) return false;
     const { writes, wakeAt } = upgrade === known ? expected : planRolloutSpoke(upgrade, cluster, deps);
-    const judge = (existing: KubeObject) => judgeOwner(existing, upgrade, deps);
+    const decide = (existing: KubeObject) => decideOwner(existing, upgrade, deps);
     const { works, rolloutViews, rolloutActions, clusters } = deps.caches;
     const caches = [works, rolloutViews, rolloutActions, clusters];
-    await applyWrites(writes, { client: deps.client, judge, caches, signal, logger: deps.logger });
+    await applyWrites(writes, { client: deps.client, decideOwner: decide, caches, signal, logger: deps.logger });
     if (writes.length === 0 && wakeAt !== undefined)
       throw new WaitingError(
         'FLOTILLA_WAITING_FOR_RETRY',
@@ -44,7 +44,7 @@ export function createSpokeStep(
 }
 
 /** Decides the owner of an object that has a name the plan needs. */
-async function judgeOwner(existing: KubeObject, upgrade: ClusterGroupUpgrade, deps: SpokeStepDeps): Promise<Ownership> {
+async function decideOwner(existing: KubeObject, upgrade: ClusterGroupUpgrade, deps: SpokeStepDeps): Promise<Ownership> {
   const identity = identityOf(upgrade);
   if (isOurs(existing, identity)) return 'ours';
   if (isReferencesAction(existing, identity)) return 'leftover';

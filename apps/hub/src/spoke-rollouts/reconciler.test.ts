@@ -28,7 +28,7 @@ let rollouts: SpokeRollouts;
 /** Runs a step in the requesting process, as an in-memory queue does. */
 let step: StepHandler;
 /** Number of calls of `onProblem`. */
-let told: number;
+let errors: number;
 /** Enqueued keys, in order. */
 let asked: string[];
 let priorities: Map<string, number>;
@@ -39,7 +39,7 @@ beforeEach(async () => {
   hub = new MemoryHub();
   stop = new AbortController();
   asked = [];
-  told = 0;
+  errors = 0;
   const { client } = await hub.process();
   caches = createCaches(client, { logger, metrics: createMetrics() });
   await fillCaches(caches, logger, stop.signal);
@@ -55,7 +55,7 @@ beforeEach(async () => {
       caches,
       queue: { enqueue, holds: () => false, forget: () => {} },
       apply: step,
-      onProblem: () => (told += 1),
+      onProblem: () => (errors += 1),
       clock: { ...systemClock, now },
       logger,
       watchdogMs,
@@ -82,7 +82,7 @@ const inProgress = (...clusters: string[]) => ({
 });
 const until = (want: string[]) => vi.waitFor(() => expect(asked).toEqual(want), { timeout: 2000, interval: 5 });
 /** Waits until everything put so far has been reconciled: the caches are current, and the event loop has turned. */
-async function settled(): Promise<void> {
+async function idle(): Promise<void> {
   const { metadata } = hub.put(ManagedCluster, buildCluster({ metadata: { name: 'last', uid: 'uid-last' } }));
   await vi.waitFor(() => expect(caches.clusters.get({ name: 'last' })?.metadata.resourceVersion).toBe(metadata.resourceVersion));
   await new Promise((resolve) => setImmediate(resolve));
@@ -128,7 +128,7 @@ describe('what is late is carried out here, and its error is known as long as it
       expect(rollouts.problem(upgrade(), 'a')?.message).toContain('ManifestWork a/taken belongs to no ClusterGroupUpgrade; delete'),
     );
     expect(rollouts.problem(upgrade(), 'a')?.isRefused).toBe(false);
-    expect(told).toBeGreaterThan(0);
+    expect(errors).toBeGreaterThan(0);
     hub.remove(ManifestWork, { ...taken, name: 'taken' });
     await vi.waitFor(() => expect(rollouts.problems(upgrade()).size).toBe(0), { timeout: 5000 });
     expect(hub.names(ManifestWork)).toEqual(['taken']);
@@ -156,7 +156,7 @@ test('an upgrade that changes does not ask again for what was asked for a moment
   await until(['rollout a']);
   put({ status: {}, remediationPlan: [['a']], computedMaxConcurrency: 1 });
   await vi.waitFor(() => expect(caches.upgrades.get(UPGRADE)?.status?.computedMaxConcurrency).toBe(1));
-  await settled();
+  await idle();
   expect(asked).toEqual(['rollout a']);
 });
 
@@ -223,7 +223,7 @@ test('what is left of a batch yields to the next one', async () => {
   hub.put(ManifestWork, { metadata: { name: 'left', namespace: 'a', labels } } satisfies KubeObject);
   put({ status: inProgress('b', 'c') }, { manifestWorkTemplates: ['t'] });
   await vi.waitFor(() => expect([caches.works.size, caches.templates.size, caches.upgrades.size]).toEqual([1, 1, 1]));
-  await settled();
+  await idle();
   start(LONG_MS);
   await vi.waitFor(() => expect(Object.fromEntries(priorities)).toEqual({ a: 3, b: 1, c: 1 }));
 });
@@ -233,10 +233,10 @@ test('somebody who undoes everything at once is not followed at his pace', async
   put({ status: {}, remediationPlan: [['a']] });
   for (let round = 0; round < 20; round += 1) {
     putCluster('a', { round: String(round) });
-    await settled();
+    await idle();
     const [upgrade] = caches.upgrades.list();
     await step({ kind: 'rollout', upgrade: upgrade?.metadata.uid ?? '', cluster: 'a' }, stop.signal);
-    await settled();
+    await idle();
   }
   expect(asked).toEqual(Array.from({ length: 12 }, () => 'rollout a'));
 });

@@ -194,14 +194,14 @@ export class SpokeRollouts {
    */
   #report(key: StepKey, request: StepRequest | undefined): number | undefined {
     if (request) return this.#requests.request(key, request);
-    this.#problems.get(key.upgrade)?.settle(key.cluster);
+    this.#problems.get(key.upgrade)?.clear(key.cluster);
     this.#requests.done(key);
     return undefined;
   }
 
   /** An error of a step is reported as long as it lasts. */
   #onApplied({ upgrade: uid, cluster }: StepKey, error: unknown): void {
-    if (error === undefined) this.#problems.get(uid)?.settle(cluster);
+    if (error === undefined) this.#problems.get(uid)?.clear(cluster);
     else this.#problems.get(uid)?.note(cluster, error);
   }
 

@@ -36,7 +36,7 @@ export class LastingProblems {
   }
 
   /** Clears the problem of a name: the writes are done, or not wanted any more. */
-  settle(name: string): void {
+  clear(name: string): void {
     if (this.#found.delete(name)) this.#onChange();
   }
 

@@ -1,6 +1,6 @@
 import type { Reconciler } from '@flotilla/runtime';
 import { type BatchStepDeps, createBatchStep } from '../placements/apply.ts';
-import { lookAgain } from '../steps/look-again.ts';
+import { retryWhileBehind } from '../steps/behind-caches.ts';
 import type { StepKey } from '../steps/step-key.ts';
 import { type StepOptions, startSteps } from '../steps/step-queue.ts';
 import { createReadStored, type ReadStored } from '../stored-upgrade.ts';
@@ -29,5 +29,5 @@ export const startRolloutSteps = (step: RolloutStep, options: StepOptions & { re
     ...options,
     name: 'rollout-steps',
     kinds: ['rollout', 'placements'],
-    handle: options.isRemote ? lookAgain(step) : step,
+    handle: options.isRemote ? retryWhileBehind(step) : step,
   });

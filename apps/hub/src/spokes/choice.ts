@@ -15,7 +15,7 @@ export interface Choice {
 }
 
 /** Returns the transport that was begun, if any. A view proves actions, even after a work was tried. */
-export function wayTaken(objects: {
+export function begunTransport(objects: {
   readonly views: readonly KubeObject[];
   readonly actions: readonly KubeObject[];
   readonly work: ManifestWork | undefined;

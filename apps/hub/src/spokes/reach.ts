@@ -3,7 +3,7 @@ import type { ManifestWork } from '@flotilla/api/ocm';
 import { isLeftover } from './actions/hub-objects.ts';
 import { observeActions, toObservation } from './actions/observe.ts';
 import { ActionsEffects } from './actions/plan.ts';
-import { type Choice, chooseTransport, type Transport, wayTaken } from './choice.ts';
+import { begunTransport, type Choice, chooseTransport, type Transport } from './choice.ts';
 import { BY_WORK_AND_CLUSTER, hubObjectsOf, type SpokeJobCaches, spokeKey } from './port/caches.ts';
 import type { SpokeReach } from './port/port.ts';
 import type { SpokeJobNames } from './port/workload.ts';
@@ -26,16 +26,16 @@ interface ReachInput {
 export function reachSpoke(caches: SpokeJobCaches, { job, upgradeUid, cluster, transport = 'actions', now }: ReachInput): SpokeReach {
   const managed = caches.clusters.get({ name: cluster });
   const { views, actions, works } = hubObjectsOf(caches, spokeKey(job.work, upgradeUid, cluster));
-  const seen = observeActions(job.names, upgradeUid, { cluster: managed, views, actions });
+  const byActions = observeActions(job.names, upgradeUid, { cluster: managed, views, actions });
   const [work] = works;
-  const by = wayTaken({ views, actions, work }) ?? chooseTransport({ transport, managed, isServed: caches.jobWorks.present }).by;
+  const by = begunTransport({ views, actions, work }) ?? chooseTransport({ transport, managed, isServed: caches.jobWorks.present }).by;
   const isDetached = managed === undefined;
   const tried = work && { work, isDetached };
   if (by === 'actions')
     return {
       by,
-      spoke: toObservation(job.names, seen),
-      effects: (task, state, plan) => new ActionsEffects(task, seen, state, plan, tried),
+      spoke: toObservation(job.names, byActions),
+      effects: (task, state, plan) => new ActionsEffects(task, byActions, state, plan, tried),
     };
   const other = othersWork(caches, `${job.work}/${cluster}`, work);
   const spoke = observeWork(job.names, { cluster: managed, work, other, isClearing: actions.length > 0, now });
@@ -44,7 +44,7 @@ export function reachSpoke(caches: SpokeJobCaches, { job, upgradeUid, cluster, t
     by,
     spoke,
     effects: (task, state, plan) =>
-      new WorkEffects(task, { seen: spoke, work, other, actions: seen, isDetached, mayFallBack }, state, plan),
+      new WorkEffects(task, { observed: spoke, work, other, actions: byActions, isDetached, mayFallBack }, state, plan),
   };
 }
 
@@ -52,7 +52,7 @@ const othersWork = ({ jobWorks }: SpokeJobCaches, key: string, own: ManifestWork
   jobWorks.byIndex(BY_WORK_AND_CLUSTER, key).find((work) => work !== own);
 
 /** Counts these clusters by transport and the reason for it. */
-export function countWays(
+export function countTransports(
   { clusters, jobWorks }: SpokeJobCaches,
   transport: Transport | undefined,
   names: readonly string[],

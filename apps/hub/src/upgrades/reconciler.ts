@@ -57,7 +57,7 @@ interface ReconcilerDeps extends PlanDeps {
 /** Plans each upgrade at most once a second. The status is written as often as its size allows; turning points of a batch are written at once. */
 const PASS_INTERVAL_MS = 1000;
 /** Milliseconds between two reconciles of a rollout whose status write is delayed: a turning point ends the delay. */
-const LOOK_INTERVAL_MS = 200;
+const RUNNING_INTERVAL_MS = 200;
 /** Milliseconds that the end of an upgrade waits for spokes, from this process's first attempt; it always waits for the hub. */
 const SPOKE_PATIENCE_MS = 60_000;
 /** Milliseconds until the hub is checked again without events. */
@@ -84,7 +84,7 @@ interface Memory {
   /** Time of the last pass before the start. */
   preparedAt?: number | undefined;
   /** Time of the last pass of the rollout. */
-  lookedAt?: number;
+  advancedAt?: number;
   teardowns?: Teardowns;
   /** Start of the clean-up in this process. */
   cleaningSince?: number | undefined;
@@ -124,7 +124,7 @@ export class UpgradeReconciler {
     if (state === 'ended') return this.#complete(upgrade, memory);
     // The inputs of a waiting upgrade's plan can change a thousand times a second during other rollouts.
     const waitMs = isRunning(upgrade)
-      ? this.#leftOf(LOOK_INTERVAL_MS, memory.lookedAt)
+      ? this.#leftOf(RUNNING_INTERVAL_MS, memory.advancedAt)
       : Math.max(this.#pauseLeft(memory, 'states'), this.#leftOf(PASS_INTERVAL_MS, memory.preparedAt));
     if (waitMs > 0) return { requeueAfterMs: waitMs };
     return this.#advance(upgrade, memory);
@@ -153,7 +153,7 @@ export class UpgradeReconciler {
     }
     const running = isRunning(upgrade);
     if (running) {
-      memory.lookedAt = this.#deps.now();
+      memory.advancedAt = this.#deps.now();
       this.#deps.jobs.resumeCleaning(upgrade, spec.data);
     } else memory.preparedAt = this.#deps.now();
     const result = running ? this.#rollOut(upgrade, spec.data) : this.#prepare(upgrade, spec.data);

@@ -35,7 +35,7 @@ export interface ApplyDeps {
   readonly client: Client;
   /** Caches behind the plan, at most one per kind. */
   readonly caches: readonly WrittenCache[];
-  readonly judge: (existing: KubeObject, kind: Resource) => Ownership | Promise<Ownership>;
+  readonly decideOwner: (existing: KubeObject, kind: Resource) => Ownership | Promise<Ownership>;
   /** Stops further writes: another process may have the spoke by then. */
   readonly signal: AbortSignal;
   /** Logs each write at debug level. */
@@ -138,7 +138,7 @@ async function createObject(kind: Resource, object: KubeObject, deps: ApplyDeps)
 /** Deletes a leftover. Throws `WaitingError` when the object has another owner. */
 async function clearName(kind: Resource, existing: KubeObject, deps: ApplyDeps): Promise<'ours' | 'leftover'> {
   const { namespace, name, uid } = existing.metadata;
-  const owner = await deps.judge(existing, kind);
+  const owner = await deps.decideOwner(existing, kind);
   if (typeof owner === 'object')
     throw new WaitingError('FLOTILLA_NAME_TAKEN', `${kind.kind} ${refKey(existing.metadata)} belongs to ${owner.takenBy}`, TAKEN_RETRY_MS);
   if (owner === 'leftover') await deleteObject(kind, { namespace, name }, uid, deps);

@@ -6,7 +6,7 @@ import type { ManagedCluster, ManagedClusterAction, ManagedClusterView } from '@
 import type { ActionOutcome } from '@flotilla/rollout';
 import { countOf, isAvailable, observeOutcome, readViewAnswer, type ViewTarget } from '@flotilla/rollout';
 import { z } from 'zod';
-import type { Answer, Failure, Sight, SpokeObservation } from '../port/port.ts';
+import type { Answer, Failure, SpokeObservation, WatchedObject } from '../port/port.ts';
 import { isRefusal, RETRY_BUDGET } from '../port/refusals.ts';
 import { reportOf, trimText } from '../port/report.ts';
 import type { SpokeJobNames, ViewDefinition } from '../port/workload.ts';
@@ -135,8 +135,8 @@ export function observeActions(names: SpokeJobNames, upgradeUid: string, { clust
 }
 
 /** Translates them into an observation of the port. */
-export function toObservation({ actions: { createJob } }: Pick<SpokeJobNames, 'actions'>, seen: ActionsSpoke): SpokeObservation {
-  const { available, namespaceView, jobView, actions } = seen;
+export function toObservation({ actions: { createJob } }: Pick<SpokeJobNames, 'actions'>, spoke: ActionsSpoke): SpokeObservation {
+  const { available, namespaceView, jobView, actions } = spoke;
   const views = [namespaceView, jobView].filter((view) => view?.ours === true);
   const objects = [...views, ...[...actions.values()].filter(({ ours }) => ours)];
   const answer = jobView?.ours ? jobView.answer : undefined;
@@ -145,10 +145,10 @@ export function toObservation({ actions: { createJob } }: Pick<SpokeJobNames, 'a
     available,
     isHeld: namespaceView !== undefined || jobView !== undefined || actions.size > 0,
     // The first view counts, because it outlives a process.
-    since: startOf(seen),
+    since: startOf(spoke),
     digests: [...objects.map((object) => object?.digest), made].filter((digest) => digest !== undefined),
-    namespace: sightOf(namespaceView),
-    job: sightOf(jobView),
+    namespace: watchedObjectOf(namespaceView),
+    job: watchedObjectOf(jobView),
     report: reportOf(answer),
     failure: failureOf(actions),
     losses: actions.get(createJob)?.refusals ?? 0,
@@ -161,7 +161,7 @@ function startOf({ namespaceView, jobView }: ActionsSpoke): number | undefined {
   return created.length > 0 ? Math.min(...created) : undefined;
 }
 
-const sightOf = (view: ViewObservation | undefined): Sight | undefined =>
+const watchedObjectOf = (view: ViewObservation | undefined): WatchedObject | undefined =>
   view?.ours ? { since: view.createdAt, answer: view.answer } : undefined;
 
 /** Finds an action that failed again after its recreation; exhausted ones come first. */

@@ -240,7 +240,7 @@ export class ActionsEffects implements SpokeEffects {
   private retry(action: ActionObservation, name: string, build: (tries: Tries) => KubeObject): void {
     const dueAt = endedAt(action, this.#plan.now) + backOffMs(BACK_OFF, action.retries + 1);
     if (this.#plan.now < dueAt) {
-      this.#plan.wake(dueAt);
+      this.#plan.requeue(dueAt);
       return;
     }
     // An outage of the spoke's API server counts as no refusal. A vanished job was created by a successful action.

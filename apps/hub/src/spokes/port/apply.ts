@@ -20,12 +20,12 @@ export async function applySpokePlan(
   { client, caches, signal }: ApplyPlanDeps,
 ): Promise<void> {
   const { views, actions, jobWorks } = caches;
-  const judge = (existing: KubeObject, kind: Resource) => judgeOwner(existing, kind, place);
-  await applyWrites(writes, { client, signal, caches: [views, actions, jobWorks], judge });
+  const decide = (existing: KubeObject, kind: Resource) => decideOwner(existing, kind, place);
+  await applyWrites(writes, { client, signal, caches: [views, actions, jobWorks], decideOwner: decide });
 }
 
 /** Another program's object proves nothing and is replaced; the watch reports another upgrade's work. */
-function judgeOwner({ metadata }: KubeObject, kind: Resource, { job, upgrade }: Pick<ObjectPlace, 'job' | 'upgrade'>): Ownership {
+function decideOwner({ metadata }: KubeObject, kind: Resource, { job, upgrade }: Pick<ObjectPlace, 'job' | 'upgrade'>): Ownership {
   const isOurs = kind === ManifestWork ? metadata.labels?.[Label.work] === job.work : metadata.labels?.[Label.upgradeUid] === upgrade.uid;
   return isOurs ? 'ours' : 'leftover';
 }

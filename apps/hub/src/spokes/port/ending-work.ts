@@ -34,6 +34,6 @@ export function endWork(plan: SpokePlan, work: ManifestWork, cluster: AnsweringC
     const others = finalizers.filter((finalizer) => finalizer !== WORK_FINALIZER);
     const patch = { metadata: { uid, resourceVersion, finalizers: others } };
     plan.add({ verb: 'patch', kind: ManifestWork, ref: { namespace, name }, patch });
-  } else if (isHeld && cluster.available) plan.wake(lateAt);
+  } else if (isHeld && cluster.available) plan.requeue(lateAt);
   if (!isLeaving(work)) plan.add({ verb: 'delete', kind: ManifestWork, ref: { namespace, name }, uid: uid ?? '' });
 }

@@ -20,7 +20,7 @@ export interface SpokeObject {
 export type Answer = ViewAnswer<SpokeObject>;
 
 /** An object on the spoke that this upgrade watches. */
-export interface Sight {
+export interface WatchedObject {
   /** Start of the watch, milliseconds since the epoch by the hub's clock. */
   readonly since: number;
   readonly answer: Answer;
@@ -43,8 +43,8 @@ export interface SpokeObservation {
   readonly since: number | undefined;
   /** Digests of the specs of the objects on the hub. */
   readonly digests: readonly string[];
-  readonly namespace: Sight | undefined;
-  readonly job: Sight | undefined;
+  readonly namespace: WatchedObject | undefined;
+  readonly job: WatchedObject | undefined;
   /** Last report of the puller. */
   readonly report: PullerReport | undefined;
   readonly failure: Failure | undefined;

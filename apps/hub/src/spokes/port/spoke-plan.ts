@@ -6,7 +6,7 @@ export class SpokePlan {
   readonly now: number;
   readonly writes: Write[] = [];
   /** Earliest time at which another plan may differ without any event, milliseconds since the epoch. */
-  wakeAt: number | undefined;
+  requeueAt: number | undefined;
 
   constructor(now: number) {
     this.now = now;
@@ -20,7 +20,7 @@ export class SpokePlan {
    * Requests another plan; the earliest of several times counts.
    * @param at milliseconds since the epoch
    */
-  wake(at: number): void {
-    this.wakeAt = Math.min(this.wakeAt ?? at, at);
+  requeue(at: number): void {
+    this.requeueAt = Math.min(this.requeueAt ?? at, at);
   }
 }

@@ -11,7 +11,7 @@ import {
 import { countOf, isAvailable } from '@flotilla/rollout';
 import { ActionAnnotation } from '../actions/hub-objects.ts';
 import { createdAt, isAnswered, isLeaving } from '../port/ending-work.ts';
-import type { Answer, Failure, Sight, SpokeObservation } from '../port/port.ts';
+import type { Answer, Failure, SpokeObservation, WatchedObject } from '../port/port.ts';
 import { isRefusal } from '../port/refusals.ts';
 import { reportOf, trimText } from '../port/report.ts';
 import type { SpokeJobNames } from '../port/workload.ts';
@@ -62,9 +62,9 @@ function trimManifest({ resourceMeta, conditions, statusFeedback }: ManifestStat
 export function observeWork(names: SpokeJobNames, { cluster, work, other, isClearing, now }: CachedWorks): SpokeObservation {
   const available = isAvailable(cluster);
   const here = work && isLive(work) ? work : undefined;
-  const namespace = here ? namespaceSight(here, names) : work || other ? LEFT : undefined;
+  const namespace = here ? observeNamespace(here, names) : work || other ? LEFT : undefined;
   const isOwn = isOurs(namespace);
-  const job = here && (isOwn || namespace?.answer.kind !== 'found') ? jobSight(here, names) : undefined;
+  const job = here && (isOwn || namespace?.answer.kind !== 'found') ? observeJob(here, names) : undefined;
   return {
     available,
     isHeld: isClearing || (work !== undefined && !isFrozen(work)),
@@ -83,14 +83,14 @@ export function observeWork(names: SpokeJobNames, { cluster, work, other, isClea
 const isLive = (work: ManifestWork): boolean => !isLeaving(work) && !isFrozen(work);
 
 /** True when this attempt created the namespace: only then does the observation carry annotations. */
-const isOurs = (namespace: Sight | undefined): boolean =>
+const isOurs = (namespace: WatchedObject | undefined): boolean =>
   namespace?.answer.kind === 'found' && namespace.answer.object.metadata.annotations?.[Annotation.upgradeUid] !== undefined;
 
 /** Number of times a work lost its job. */
 export const lossesOf = ({ metadata }: ManifestWork): number => countOf(metadata.annotations?.[ActionAnnotation.refusals]);
 
-/** Sight of an earlier attempt's namespace: this attempt's work finds it, or its work still exists. */
-const LEFT: Sight = { since: 0, answer: { kind: 'found', object: { kind: 'Namespace', metadata: { name: '' } } } };
+/** WatchedObject of an earlier attempt's namespace: this attempt's work finds it, or its work still exists. */
+const LEFT: WatchedObject = { since: 0, answer: { kind: 'found', object: { kind: 'Namespace', metadata: { name: '' } } } };
 /** A Job of another creator in place of ours. */
 const FOREIGN = Symbol('a Job that this attempt did not create');
 /** Digest of such a Job; it equals no spec's. */
@@ -139,16 +139,16 @@ function isAbsent({ metadata, status }: ManifestWork, { conditions }: ManifestSt
   return laterMs > 0 || (laterMs === 0 && findCondition(conditions, STATUS_FEEDBACK_SYNCED) !== undefined);
 }
 
-function namespaceSight(work: ManifestWork, { namespace }: SpokeJobNames): Sight {
+function observeNamespace(work: ManifestWork, { namespace }: SpokeJobNames): WatchedObject {
   const since = createdAt(work);
   const manifest = manifestOf(work, 'Namespace', namespace);
-  const seen = read(work, manifest);
-  if (seen.kind !== 'read') {
+  const feedback = read(work, manifest);
+  if (feedback.kind !== 'read') {
     // A refused namespace is absent, so that the attempt goes on and reports the refusal.
-    const isRefused = seen.kind === 'pending' && findCondition(manifest?.conditions, WORK_APPLIED)?.status === 'False';
-    return { since, answer: isRefused ? { kind: 'absent' } : seen };
+    const isRefused = feedback.kind === 'pending' && findCondition(manifest?.conditions, WORK_APPLIED)?.status === 'False';
+    return { since, answer: isRefused ? { kind: 'absent' } : feedback };
   }
-  const { values } = seen;
+  const { values } = feedback;
   const leaving = values.get(Value.leaving);
   const metadata = {
     name: namespace,
@@ -174,15 +174,15 @@ function marksOf({ metadata }: ManifestWork): Record<string, string> {
   };
 }
 
-function jobSight(work: ManifestWork, { job, namespace }: SpokeJobNames): Sight | typeof FOREIGN | undefined {
-  const seen = read(work, manifestOf(work, 'Job', job));
+function observeJob(work: ManifestWork, { job, namespace }: SpokeJobNames): WatchedObject | typeof FOREIGN | undefined {
+  const feedback = read(work, manifestOf(work, 'Job', job));
   const since = createdAt(work);
-  if (seen.kind === 'pending') return undefined;
-  if (seen.kind !== 'read') return { since, answer: seen };
-  if (!isOfAttempt(work, seen.values)) return FOREIGN;
-  const progress = String(seen.values.get(Value.progress) ?? '');
+  if (feedback.kind === 'pending') return undefined;
+  if (feedback.kind !== 'read') return { since, answer: feedback };
+  if (!isOfAttempt(work, feedback.values)) return FOREIGN;
+  const progress = String(feedback.values.get(Value.progress) ?? '');
   const metadata = { name: job, namespace, annotations: { ...marksOf(work), [Annotation.progress]: progress } };
-  return { since, answer: { kind: 'found', object: { kind: 'Job', metadata, status: jobStatus(seen.values) } } };
+  return { since, answer: { kind: 'found', object: { kind: 'Job', metadata, status: jobStatus(feedback.values) } } };
 }
 
 const SUCCEEDED: readonly unknown[] = ['SuccessCriteriaMet', 'Complete'];

@@ -12,7 +12,7 @@ import { lossesOf } from './observe.ts';
 
 /** Hub objects of one spoke. */
 interface WorkSpoke {
-  readonly seen: SpokeObservation;
+  readonly observed: SpokeObservation;
   readonly work: ManifestWork | undefined;
   readonly other: ManifestWork | undefined;
   /** The same spoke by actions: they clear another attempt's objects, and replace a work that no agent answers. */
@@ -44,20 +44,20 @@ export class WorkEffects implements SpokeEffects {
 
   /** Creates the work, which begins the job too: its feedback tells the owner of the namespace. */
   look(): void {
-    const { work, other, seen } = this.#spoke;
+    const { work, other, observed } = this.#spoke;
     if (work && isLeaving(work)) return this.#end(work);
     if (other || (work && isFrozen(work))) return;
     if (work) return this.#awaitAnswer(work);
     // A work for an absent cluster would run on its return.
-    if (seen.available) this.#begin();
+    if (observed.available) this.#begin();
   }
 
   /** Removes an earlier attempt's objects with its work, or by actions where there is no work. */
   clear(): void {
-    const { work, other, seen } = this.#spoke;
+    const { work, other, observed } = this.#spoke;
     if (other) this.#end(other);
     if (work && (isFrozen(work) || isLeaving(work))) this.#end(work);
-    const answer = seen.namespace?.answer;
+    const answer = observed.namespace?.answer;
     const isGoing = answer?.kind === 'found' && answer.object.metadata.deletionTimestamp !== undefined;
     if (work && !isFrozen(work) && !isLeaving(work) && !isGoing) this.#actions.clear();
   }
@@ -73,11 +73,11 @@ export class WorkEffects implements SpokeEffects {
 
   /** Ensures the work, and recreates a job that vanished from the spoke. */
   ensure(): void {
-    const { work, seen } = this.#spoke;
-    if (!work || isLeaving(work) || seen.job?.answer.kind !== 'absent') return this.look();
+    const { work, observed } = this.#spoke;
+    if (!work || isLeaving(work) || observed.job?.answer.kind !== 'absent') return this.look();
     const losses = lossesOf(work);
     const dueAt = createdAt(work) + lostFor(losses);
-    if (this.#plan.now < dueAt) return this.#plan.wake(dueAt);
+    if (this.#plan.now < dueAt) return this.#plan.requeue(dueAt);
     // A changed manifest makes any agent apply at once; otherwise it would after minutes.
     const attempt = { id: work.metadata.annotations?.[Annotation.attempt] ?? '', losses: losses + 1 };
     const { metadata, spec } = this.#build(attempt);
@@ -128,10 +128,10 @@ export class WorkEffects implements SpokeEffects {
   }
 
   #awaitAnswer(work: ManifestWork): void {
-    const { seen, mayFallBack } = this.#spoke;
-    if (isAnswered(work) || !seen.available) return;
+    const { observed, mayFallBack } = this.#spoke;
+    if (isAnswered(work) || !observed.available) return;
     const lateAt = createdAt(work) + UNANSWERED_MS;
-    if (this.#plan.now < lateAt) return this.#plan.wake(lateAt);
+    if (this.#plan.now < lateAt) return this.#plan.requeue(lateAt);
     if (mayFallBack) this.#actions.fallBack(`no work agent of the cluster has answered for ${UNANSWERED_MS / 1000} s`);
   }
 
@@ -157,8 +157,8 @@ export class WorkEffects implements SpokeEffects {
   }
 
   #end(work: ManifestWork): void {
-    const { seen, isDetached } = this.#spoke;
-    endWork(this.#plan, work, { available: seen.available, isDetached });
+    const { observed, isDetached } = this.#spoke;
+    endWork(this.#plan, work, { available: observed.available, isDetached });
   }
 
   #dropActions(): void {

@@ -12,7 +12,7 @@ const MAX_KEYS = 10_000;
  * afterwards the step counts as done by another process.
  * @param handle resolves to true when it wrote
  */
-export function lookAgain(handle: (key: StepKey, signal: AbortSignal) => Promise<boolean>): StepHandler {
+export function retryWhileBehind(handle: (key: StepKey, signal: AbortSignal) => Promise<boolean>): StepHandler {
   /** Consecutive runs without writes, by key. */
   const counts = new Map<string, number>();
   return async (key, signal) => {

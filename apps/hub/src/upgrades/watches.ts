@@ -19,7 +19,7 @@ const BY_BLOCKER = 'blocker';
 const BY_OPEN = 'open';
 
 /** Indexes that the cache of upgrades needs. */
-export const wakeIndexes = {
+export const watchIndexes = {
   [BY_POLICY]: ({ spec, status }: ClusterGroupUpgrade) => [
     ...new Set([...(spec?.managedPolicies ?? []), ...(status?.managedPoliciesForUpgrade ?? []).map(({ name }) => name)]),
   ],
