@@ -181,10 +181,10 @@ function readSettings(env: Readonly<Record<string, string | undefined>>, argv: r
 
 /** Adds proxy variables in lower case or without a scheme, which are common; capitals take precedence. */
 function withProxies(env: Readonly<Record<string, string | undefined>>) {
-  const valueOf = (name: string) => env[name] || env[name.toLowerCase()];
+  const variable = (name: string) => env[name] || env[name.toLowerCase()];
   const url = (name: string) => {
-    const value = valueOf(name);
+    const value = variable(name);
     return value && !value.includes('://') ? `http://${value}` : value;
   };
-  return { ...env, HTTP_PROXY: url('HTTP_PROXY'), HTTPS_PROXY: url('HTTPS_PROXY'), NO_PROXY: valueOf('NO_PROXY') };
+  return { ...env, HTTP_PROXY: url('HTTP_PROXY'), HTTPS_PROXY: url('HTTPS_PROXY'), NO_PROXY: variable('NO_PROXY') };
 }

@@ -85,8 +85,7 @@ export function checkOptions<S extends z.ZodType>(schema: S, given: unknown, row
 }
 
 /** A path of the command line, from where the command was typed: npm runs it in the repository's own folder, and says the other one. */
-export const pathFromCaller = (path: string, env: OptionSource<z.ZodType>['env']): string =>
-  resolve(env.INIT_CWD ?? '.', path);
+export const pathFromCaller = (path: string, env: OptionSource<z.ZodType>['env']): string => resolve(env.INIT_CWD ?? '.', path);
 
 /** Trust bundles of whole distributions have some hundred KiB. */
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
