@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 
-/** A release of so many manifests that telling them takes more than a pipe holds. */
+/** Writes a release with more manifests than a pipe's buffer holds. */
 async function largeRelease(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'flotilla-release-'));
   onTestFinished(() => rm(folder, { recursive: true }));

@@ -5,7 +5,7 @@ import { payloadCommand } from './payload/command.ts';
 import { diffCommand } from './payload-diff/command.ts';
 import { upgradeCommand } from './upgrade/command.ts';
 
-// `flotilla … | head`: whoever reads has enough.
+// A reader such as `head` may close the pipe early.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   process.exit();
@@ -27,7 +27,7 @@ try {
   process.exitCode = error instanceof FlotillaError && error.code === 'FLOTILLA_CONFIG' ? USAGE : 1;
 }
 
-/** A command that was typed wrong ends with 2, as every program of ours does; help that was asked for ends with 0. */
+/** Sets exit code 2 for usage errors, as in all our programs, and 0 for requested help. */
 function endWithUsage(command: Command): void {
   command.exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : USAGE));
   for (const each of command.commands) endWithUsage(each);

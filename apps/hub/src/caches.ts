@@ -12,21 +12,21 @@ import { withWholeStatus } from './stored-upgrade.ts';
 import { tenancyCaches } from './tenancy-caches.ts';
 import { trimReport } from './trim-cluster.ts';
 import { CHILD_POLICIES, trimChild } from './upgrades/observe.ts';
-import { wakeIndexes } from './upgrades/wakes.ts';
+import { watchIndexes } from './upgrades/watches.ts';
 
 /**
- * Watches what steps read, in every process that runs them.
- * @param tenancy watch what each namespace may reach, too
- * @param registers keep what clusters report: registration takes from them what is beyond the bounds
+ * Creates the watches of steps, for every process that runs them.
+ * @param tenancy watch the reach of each namespace too
+ * @param registers keep the clusters' reports: registration trims them
  */
 export function createWorkerCaches(client: Client, shared: WatchSurroundings, tenancy = false, registers = false) {
   return {
     upgrades: new WatchCache(client, ClusterGroupUpgrade, {
       ...shared,
       transform: withWholeStatus,
-      indexes: { ...upgradeIndexes, ...upgradeLabelIndexes, ...wakeIndexes },
+      indexes: { ...upgradeIndexes, ...upgradeLabelIndexes, ...watchIndexes },
     }),
-    // An API server that has lost the kind must not look like a fleet that is gone: that would revoke every agent.
+    // An API server that has lost the kind must not look like an empty fleet: that would revoke every agent.
     clusters: new WatchCache(client, ManagedCluster, { ...shared, optional: 'until-served', ...(!registers && { transform: trimReport }) }),
     configs: new WatchCache(client, PreCachingConfig, shared),
     ...transportCaches(client, shared),
@@ -36,7 +36,10 @@ export function createWorkerCaches(client: Client, shared: WatchSurroundings, te
   };
 }
 
-/** All watches of the leader. @param tenancy as for workers */
+/**
+ * Creates all watches of the leader.
+ * @param tenancy as for workers
+ */
 export function createCaches(client: Client, shared: WatchSurroundings, tenancy = false, registers = false) {
   const byCluster = { [BY_CLUSTER]: ({ metadata }: Policy) => [metadata.namespace ?? ''] };
   return {

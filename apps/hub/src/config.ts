@@ -5,12 +5,12 @@ import { Transport } from './spokes/choice.ts';
 
 const { flag, whole, port, logLevel } = option;
 
-/** What is in it is the puller's business; that it can be read at all is seen here, not on every spoke. */
+/** Checks only that the text is JSON: here instead of on every spoke. The puller checks the content. */
 function isJsonOrEmpty(text: string): boolean {
   try {
     return text === '' || JSON.parse(text) !== undefined;
   } catch {
-    return false; // the caller says what was expected
+    return false; // the caller reports the expected form
   }
 }
 
@@ -28,10 +28,10 @@ const list = z
 /** `host` or `host:port`, as a URL has it. */
 const isHost = (text: string): boolean => URL.parse(`http://${text}`)?.host === text.toLowerCase().replace(/:80$/, '');
 
-/** Every cluster's actions carry it twice while it is pre-cached. */
+/** Largest bundle: every cluster's actions carry it twice during pre-caching. */
 const MAX_CA_BYTES = 64 * 1024;
 
-/** Reads a PEM file; a change of it counts from the next start. */
+/** Reads a PEM file; a changed file counts from the next start. */
 const caBundle = z
   .string()
   .default('')
@@ -49,7 +49,7 @@ const caBundle = z
     }
   });
 
-/** The README's table is made of these. */
+/** Rows of the README's table of options. */
 export const options = {
   kubeconfig: ['<file>', z.string().optional(), 'hub API server; in-cluster when absent'],
   role: [
@@ -150,7 +150,7 @@ const Config = schemaOf(options)
     path: ['redisUrl'],
     message: 'a worker needs the Redis that its hub uses',
   });
-/** Everything the hub can be told, with its defaults. */
+/** All settings of the hub, with their defaults. */
 export type HubConfig = Readonly<z.output<typeof Config>>;
 
 /** Reads options and environment; see `readOptions`. */
@@ -163,7 +163,7 @@ export function readConfig(argv: readonly string[] = process.argv.slice(2), env:
     argv,
     env,
     otherwise: {
-      // The reference's names.
+      // The reference uses these names.
       precacheImage: env.PRECACHE_IMG,
       backupImage: env.RECOVERY_IMG,
       insecureGraphCall: env.INSECURE_GRAPH_CALL || undefined,

@@ -7,7 +7,7 @@ import { z } from 'zod';
 
 const CrdStatus = z.looseObject({ conditions: z.array(z.looseObject({ type: z.string(), status: z.string() })).nullish() }).nullish();
 
-/** Applies our CRDs, and those of the transport and of cluster sets for a hub that has none, and waits until each is served (at most 30 s). */
+/** Applies our CRDs, and those of transport and cluster sets on request; waits until each is served (at most 30 s). */
 export async function installCrds(
   client: Client,
   options: { readonly transport: boolean; readonly clusterSets: boolean },

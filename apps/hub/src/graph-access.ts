@@ -1,4 +1,4 @@
-/** Which update graphs the hub asks because a policy names them. */
+/** Decides which update graphs of policies the hub may request. */
 import { BlockList, isIP } from 'node:net';
 import { FlotillaError } from '@flotilla/api';
 import type { AddressGuard } from '@flotilla/http';
@@ -6,11 +6,11 @@ import type { AddressGuard } from '@flotilla/http';
 /** Code of a server that policies may not name. */
 export const GRAPH_NOT_ALLOWED = 'FLOTILLA_UPDATE_GRAPH_NOT_ALLOWED';
 
-/** Judges servers before they are asked. */
+/** Decides about a server before any request. */
 export interface GraphAccess {
-  /** An administrator of the hub names this server: it may have any address, and its words may be repeated. */
+  /** An administrator named this server: it may have any address, and messages may quote it. */
   readonly isTrusted: (url: URL) => boolean;
-  /** Why a URL must not be asked; undefined: it may. To be asked of redirects too. */
+  /** Explains why a URL, also of a redirect, must not be requested; undefined when it may. */
   readonly problem: (url: URL) => FlotillaError | undefined;
   readonly guard: AddressGuard;
 }
@@ -19,11 +19,11 @@ export interface GraphAccess {
 export interface GraphAccessOptions {
   /** Hosts that policies may name, each with or without a port. Default none; with tenancy the public graph's. */
   readonly allow?: readonly string[];
-  /** Asked instead of what policies name. */
+  /** Graph that replaces those of policies. */
   readonly updateGraphUrl?: string | undefined;
-  /** No other host than those is asked. Default false. */
+  /** Request no other hosts. Default false. */
   readonly tenancy?: boolean;
-  /** Loopback may be asked, as by the reference, unless there is tenancy. Default false. */
+  /** Allow loopback, as the reference does, unless there is tenancy. Default false. */
   readonly talmStrict?: boolean;
 }
 
@@ -38,9 +38,9 @@ const blockList = (...networks: readonly string[]): BlockList => {
   return list;
 };
 
-/** This machine. IPv6 addresses that carry such an IPv4 address lead there too; a BlockList knows the mapped ones by itself. */
+/** Addresses of this machine. Some IPv6 addresses carry such an IPv4 address and lead here too; a BlockList knows only the mapped ones. */
 const LOOPBACK = blockList('127.0.0.0/8', '0.0.0.0/8', '::1/128', '::/128', '::7f00:0/104', '64:ff9b::7f00:0/104', '2002:7f00::/24');
-/** Services on a link, and metadata services of clouds, trust whoever can reach them. */
+/** Link-local and metadata services trust every caller who reaches them. */
 const LINK = blockList(
   ...['169.254.0.0/16', 'fe80::/10', '::a9fe:0/112', '64:ff9b::a9fe:0/112', '2002:a9fe::/32'],
   ...['224.0.0.0/4', '255.255.255.255/32', 'ff00::/8'],
@@ -48,7 +48,7 @@ const LINK = blockList(
   ...['100.100.100.200/32', '168.63.129.16/32', '192.0.0.192/32', 'fd00:ec2::254/128'],
 );
 
-/** Decides which servers are asked: policies may be written by people who must not reach what the hub reaches. */
+/** Decides which servers may be requested: authors of policies must not reach the hub's network. */
 export function graphAccess({ allow = [], updateGraphUrl, tenancy = false, talmStrict = false }: GraphAccessOptions = {}): GraphAccess {
   const own = updateGraphUrl === undefined ? [] : [new URL(updateGraphUrl).host];
   const allowed = new Set([...allow, ...own].map((host) => host.toLowerCase()));

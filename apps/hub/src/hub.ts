@@ -32,9 +32,9 @@ import { createRolloutStep, startRolloutSteps } from './spoke-rollouts/steps.ts'
 import { createUpdateGraph } from './update-graph.ts';
 import { UpgradeJobs } from './upgrades/jobs.ts';
 import { UpgradeReconciler } from './upgrades/reconciler.ts';
-import { upgradesOf, watchesOf } from './upgrades/wakes.ts';
+import { upgradesOf, watchesOf } from './upgrades/watches.ts';
 
-/** What a hub is made of, leader or worker. */
+/** Dependencies of a hub, leader or worker. */
 interface HubDeps {
   readonly client: Client;
   readonly store: QueueStore;
@@ -44,21 +44,21 @@ interface HubDeps {
   readonly clock: Clock;
 }
 
-/** Leads: reconciles until the signal aborts. */
+/** Leads until the signal aborts. */
 export async function lead({ client, store, config, logger, metrics, clock }: HubDeps, signal: AbortSignal): Promise<void> {
   const now = () => clock.now();
   const caches = createCaches(client, { logger, metrics, clock }, config.tenancy, config.standalone);
   const settings = precacheSettings(config);
-  const looks = createChannel();
-  const look = (upgrade: Ref) => looks.enqueue(refKey(upgrade));
-  const jobsDeps = { client, caches, logger, metrics, now, clock, onChange: look };
+  const requeues = createChannel();
+  const requeue = (upgrade: Ref) => requeues.enqueue(refKey(upgrade));
+  const jobsDeps = { client, caches, logger, metrics, now, clock, onChange: requeue };
   const precache = new SpokeJobs(createPrecacheJob(settings, caches.configs), jobsDeps);
   const backup = new SpokeJobs(createBackupJob(backupSettings(config)), jobsDeps);
   await fillCaches(caches, logger, signal);
 
   const steps = { queue: store.queue, concurrency: config.stepConcurrency, signal, logger, metrics, clock };
   const stepDeps = { client, caches, logger, now, viewSeconds: config.jobViewSeconds, talmStrict: config.talmStrict };
-  // Of the stores, that one alone may have workers.
+  // Only Redis may have workers.
   const rolloutStep = createRolloutStep(stepDeps, store.kind === 'redis');
   const rolloutSteps = startRolloutSteps(rolloutStep, { ...steps, isRemote: false });
   const stepQueues = [startSpokeJobs(precache, steps), startSpokeJobs(backup, steps), rolloutSteps];
@@ -66,7 +66,7 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
     caches,
     queue: rolloutSteps,
     apply: rolloutStep,
-    onProblem: look,
+    onProblem: requeue,
     clock,
     logger,
     metrics,
@@ -76,13 +76,13 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
   const recorder = createEventRecorder({ client, controller: ClusterGroupUpgrade.kind, instance: hostname(), logger, metrics, clock });
   const { updateGraphAllow: allow, updateGraphUrl, tenancy, talmStrict, proxy, insecureGraphCall: insecure } = config;
   const graph = createUpdateGraph({
-    onAnswer: looks.enqueue,
+    onAnswer: requeues.enqueue,
     onFailure: (err) => logger.warn({ err }, 'Asking an update graph failed'),
     access: graphAccess({ allow, updateGraphUrl, tenancy, talmStrict }),
     proxy,
     insecure,
   });
-  const policies = createPolicyReader({ current: (ref) => caches.parents.get(ref), onRead: looks.enqueue });
+  const policies = createPolicyReader({ current: (ref) => caches.parents.get(ref), onRead: requeues.enqueue });
   const reconciler = new UpgradeReconciler({
     client,
     caches,
@@ -110,7 +110,7 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
   const upgrades = startReconciler({
     name: 'cluster-group-upgrade',
     for: upgradesOf(caches),
-    watches: [looks, ...watchesOf(caches)],
+    watches: [requeues, ...watchesOf(caches)],
     concurrency: 4,
     reconcile: (key) => reconciler.reconcile(key),
     onTrouble: troubleEvents(recorder, (key) => eventSubject(ClusterGroupUpgrade, caches.upgrades.get(refOfKey(key)))),
@@ -120,7 +120,7 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
     clock,
   });
   const shared = { client, logger, metrics, clock };
-  // They reach the policies of all namespaces.
+  // Automatic upgrades reach the policies of all namespaces.
   const autoUpgrades = config.autoUpgrades && !config.tenancy ? startAutoUpgrades({ ...shared, caches, recorder }, signal) : undefined;
   const registration = config.standalone
     ? startRegistration({ ...shared, clusters: caches.clusters, recorder, namespace: config.namespace }, signal)
@@ -136,7 +136,7 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
   await graph.close();
 }
 
-/** Runs steps that a leader elsewhere asks for, until the signal aborts. Decides nothing, writes no status. */
+/** Runs the steps that a leader requests, until the signal aborts. It decides nothing and writes no status. */
 export async function runWorker({ client, store, config, logger, metrics, clock }: HubDeps, signal: AbortSignal): Promise<void> {
   const caches = createWorkerCaches(client, { logger, metrics, clock }, config.tenancy);
   await fillCaches(caches, logger, signal);

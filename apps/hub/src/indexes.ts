@@ -1,2 +1,2 @@
-/** Index of cached objects by the cluster they belong to. */
+/** Index of cached objects by their cluster. */
 export const BY_CLUSTER = 'cluster';

@@ -4,7 +4,7 @@ import { createPolicyReader, type PolicyReader } from './policy-reader.ts';
 
 const told: string[] = [];
 let known: Map<string, Policy>;
-/** The clock of a machine on which each piece takes 15 ms. */
+/** Clock of a machine on which each piece takes 15 ms. */
 let now: number;
 let reader: PolicyReader;
 

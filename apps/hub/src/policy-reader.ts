@@ -4,21 +4,21 @@ import { type PolicyStructure, readInPieces } from '@flotilla/rollout';
 
 /** Options of `createPolicyReader`. */
 interface PolicyReaderOptions {
-  /** The policy as it is now; undefined when it is gone. */
+  /** Returns the current policy; undefined when it is gone. */
   readonly current: (ref: Ref) => Policy | undefined;
-  /** Told of everybody who asked in vain while a policy was read. */
+  /** Receives each waiter of a policy that has been read. */
   readonly onRead: (waiter: string) => void;
-  /** Milliseconds of a turn of the event loop that are read at once, before anybody has to wait; default 20. */
+  /** Milliseconds of reading per turn of the event loop; larger policies take several turns. Default 20. */
   readonly sliceMs?: number;
   /** Milliseconds since any moment; default the system's clock. */
   readonly now?: () => number;
 }
 
-/** Policies, each read once in each of its generations. */
+/** Reads each generation of a policy once. */
 export interface PolicyReader {
   /**
-   * Returns the structure of a policy without waiting: undefined while it is read, in pieces between which the event loop turns.
-   * @param waiter told by `onRead`
+   * Returns the structure of a policy, or undefined while it is read in several turns of the event loop.
+   * @param waiter passed to `onRead`
    */
   readonly read: (policy: Policy, waiter: string) => PolicyStructure | undefined;
 }
@@ -35,7 +35,7 @@ interface Known {
   readonly structure: PolicyStructure;
 }
 
-/** A change of status changes nothing of what a policy holds: uid and generation say which one it is. */
+/** Creates a reader. Uid and generation identify a policy's content, so a change of its status reads nothing. */
 export function createPolicyReader({ current, onRead, sliceMs = 20, now = () => performance.now() }: PolicyReaderOptions): PolicyReader {
   const known = new Map<string, Known>();
   const readings = new Map<string, Reading>();
@@ -62,7 +62,7 @@ export function createPolicyReader({ current, onRead, sliceMs = 20, now = () => 
     return reading;
   }
 
-  /** As many pieces as this turn of the event loop has time for. */
+  /** Reads as many pieces as this turn of the event loop allows. */
   function advance(reading: Reading): PolicyStructure | undefined {
     while (spentMs < sliceMs) {
       const since = now();
@@ -84,7 +84,7 @@ export function createPolicyReader({ current, onRead, sliceMs = 20, now = () => 
     return structure;
   }
 
-  /** Policies that are gone. */
+  /** Forgets policies that are gone. */
   function sweep(): void {
     for (const [key, { ref }] of known) {
       const policy = current(ref);
@@ -99,7 +99,7 @@ export function createPolicyReader({ current, onRead, sliceMs = 20, now = () => 
     setImmediate(() => {
       isTurning = false;
       spentMs = 0;
-      // The smallest first: a large one keeps nobody else waiting.
+      // Small policies go first, so that a large one delays only itself.
       for (const reading of [...readings.values()].toSorted((a, b) => a.size - b.size)) if (!advance(reading)) break;
       if (readings.size > 0) turnLater();
     });
@@ -110,7 +110,7 @@ export function createPolicyReader({ current, onRead, sliceMs = 20, now = () => 
 
 const keyOf = ({ metadata }: Policy): string => metadata.uid ?? refKey(metadata);
 
-/** Characters of what is slow to read. */
+/** Characters of the raw templates, which are slow to read. */
 function sizeOf({ spec }: Policy): number {
   const templates: unknown = spec?.['policy-templates'];
   if (!Array.isArray(templates)) return 0;

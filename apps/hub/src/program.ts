@@ -4,7 +4,7 @@ import { type HubConfig, readConfig } from './config.ts';
 import { installCrds } from './crd-installer.ts';
 import { lead, runWorker } from './hub.ts';
 
-/** The hub as a program, by these arguments and this environment; default: the process's. Throws as `readConfig` does when it is run. */
+/** Describes the hub as a program with these arguments and environment; default: the process's. Its run throws as `readConfig` does. */
 export const hubProgram = (argv?: readonly string[], env?: NodeJS.ProcessEnv): ProgramOptions<HubConfig> => ({
   name: 'hub',
   config: () => readConfig(argv, env),
@@ -12,7 +12,7 @@ export const hubProgram = (argv?: readonly string[], env?: NodeJS.ProcessEnv): P
   main,
 });
 
-/** Wires the hub and runs it until it is stopped. A hub that waits for the lease is ready. */
+/** Wires and runs the hub until it is stopped. A hub that waits for the lease is ready. */
 async function main(program: Program<HubConfig>): Promise<void> {
   const { config, logger, metrics, clock } = program;
   const client = createClient({ kubeconfigPath: config.kubeconfig, userAgent: 'flotilla-hub', logger, metrics });

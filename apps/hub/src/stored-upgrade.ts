@@ -1,20 +1,17 @@
-/** Upgrades as the server has them. */
+/** Reads upgrades from the server. */
 import { refKey } from '@flotilla/api';
 import { ClusterGroupUpgrade, unpackStatus } from '@flotilla/api/ran';
 import { Coalescer } from '@flotilla/pace';
 import type { Client } from '@flotilla/runtime';
 
-/** An upgrade as everything here reads it: its status in full, however the server has it. */
+/** Unpacks an upgrade's status, the form in which all readers expect it. */
 export const withWholeStatus = (upgrade: ClusterGroupUpgrade): ClusterGroupUpgrade =>
   upgrade.status?.packed ? { ...upgrade, status: unpackStatus(upgrade.status) } : upgrade;
 
-/** An upgrade as it is stored now; undefined when it is gone, another one of its name included. */
+/** Reads the stored upgrade; undefined when it is gone or replaced by another one of its name. */
 export type ReadStored = (upgrade: ClusterGroupUpgrade) => Promise<ClusterGroupUpgrade | undefined>;
 
-/**
- * Asks the server itself: whoever goes by a watch that is behind would do again what was done and cleaned since. An upgrade has the answer
- * of one read for all that ask while the read before is on its way.
- */
+/** Reads the upgrade from the server, because a step by a stale watch would repeat finished work. Requests during a read share the next read. */
 export function createReadStored(client: Client): ReadStored {
   const reads = new Coalescer(async (upgrades: readonly ClusterGroupUpgrade[]) => {
     const refs = new Map(upgrades.map(({ metadata }) => [refKey(metadata), metadata]));

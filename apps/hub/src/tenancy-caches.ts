@@ -1,4 +1,4 @@
-/** What each namespace may reach, on a hub that keeps tenants apart. */
+/** Caches that decide the reach of each namespace on a hub with tenants. */
 import { ManagedClusterSet, ManagedClusterSetBinding } from '@flotilla/api/ocm';
 import { decidingLabels, judgeTenancy, type Tenancy } from '@flotilla/rollout';
 import { type Client, WatchCache, type WatchSurroundings } from '@flotilla/runtime';
@@ -6,13 +6,13 @@ import { type Client, WatchCache, type WatchSurroundings } from '@flotilla/runti
 /** Index of bindings of cluster sets by their namespace. */
 const BY_NAMESPACE = 'namespace';
 
-/** Absent: everything may be reached by everybody. */
+/** Caches of cluster sets; absent ones let every namespace reach everything. */
 export interface TenancyCaches {
   readonly clusterSets?: WatchCache<ManagedClusterSet> | undefined;
   readonly clusterSetBindings?: WatchCache<ManagedClusterSetBinding, typeof BY_NAMESPACE> | undefined;
 }
 
-/** A hub without the kinds lets nobody reach any cluster. */
+/** Creates the caches. A hub without the kinds lets no namespace reach any cluster. */
 export function tenancyCaches(client: Client, shared: WatchSurroundings): Required<TenancyCaches> {
   const indexes = { [BY_NAMESPACE]: ({ metadata }: ManagedClusterSetBinding) => [metadata.namespace ?? ''] };
   return {
@@ -21,7 +21,7 @@ export function tenancyCaches(client: Client, shared: WatchSurroundings): Requir
   };
 }
 
-/** What the upgrades of a namespace may reach; undefined on a hub that keeps nobody apart. */
+/** Reach of a namespace's upgrades; undefined on a hub without tenants. */
 export function tenancyOf(namespace: string, caches: TenancyCaches): Tenancy | undefined {
   const { clusterSets, clusterSetBindings } = caches;
   if (!clusterSets || !clusterSetBindings) return undefined;
@@ -29,6 +29,6 @@ export function tenancyOf(namespace: string, caches: TenancyCaches): Tenancy | u
   return judgeTenancy(namespace, bindings, (name) => clusterSets.get({ name }), decidingLabelsOf(caches));
 }
 
-/** Labels that no upgrade may edit; undefined on a hub that keeps nobody apart. */
+/** Labels that no upgrade may edit; undefined on a hub without tenants. */
 export const decidingLabelsOf = ({ clusterSets, clusterSetBindings }: TenancyCaches): ReadonlySet<string> | undefined =>
   clusterSets && clusterSetBindings && decidingLabels(clusterSetBindings.list(), (name) => clusterSets.get({ name }));

@@ -26,7 +26,7 @@ function graph(options: UpdateGraphOptions = {}) {
   const created = createUpdateGraph({ access, ...options, onAnswer: (waiter) => told.get(waiter)?.() });
   open.push(() => created.close());
   let waiters = 0;
-  /** Looks, waits for the answer where there is none yet, and looks again. */
+  /** Looks a release up; waits for a pending answer and looks it up again. */
   return async (upstream: string, version = '4.20.1', channel = 'stable-4.20'): Promise<string> => {
     const waiter = `ns/upgrade-${waiters++}`;
     const { promise: answered, resolve } = Promise.withResolvers<void>();
@@ -49,7 +49,7 @@ const nodes = [
   { version: '4.20.1', payload: 'q/r@sha256:2' },
 ];
 
-/** A server whose answers a test can change; it counts and keeps what was asked. */
+/** Starts a server with changeable answers that counts and records its requests. */
 async function scripted() {
   const script = { status: 200, body: JSON.stringify({ nodes }), asked: [] as string[] };
   const url = await serve((request, response) => {
@@ -206,7 +206,7 @@ test('follows redirects by the rule of the house', async () => {
 });
 
 describe('a server that a policy names', () => {
-  /** Loopback may be asked, and nobody named it. */
+  /** Allows loopback without a name for it. */
   const asReference = graphAccess({ talmStrict: true });
 
   test.each([

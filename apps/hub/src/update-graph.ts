@@ -6,7 +6,7 @@ import { GRAPH_NOT_ALLOWED, type GraphAccess, graphAccess } from './graph-access
 
 /** Codes of failed lookups. */
 export const UpdateGraphCode = {
-  /** No answer: no connection, no TLS, no time left, no URL. */
+  /** No answer: no connection, no TLS, no time left, or no URL. */
   unreachable: 'FLOTILLA_UPDATE_GRAPH_UNREACHABLE',
   /** An answer other than 200. */
   refused: 'FLOTILLA_UPDATE_GRAPH_REFUSED',
@@ -18,15 +18,15 @@ export const UpdateGraphCode = {
   notAllowed: GRAPH_NOT_ALLOWED,
 } as const;
 
-/** Options of `createUpdateGraph`; the configuration passes in what comes from the environment. */
+/** Options of `createUpdateGraph`; the configuration passes in the environment. */
 export interface UpdateGraphOptions {
-  /** Milliseconds one question may take, redirects and body included; default 30 000. */
+  /** Timeout of a request in milliseconds, with redirects and body; default 30 000. */
   readonly timeoutMs?: number;
-  /** Milliseconds an answer is used without asking again; default 300 000. */
+  /** Milliseconds for which an answer is used without a new request; default 300 000. */
   readonly cacheMs?: number;
-  /** Milliseconds an old answer stands in while the server fails; default 3 600 000. A release does not change once published. */
+  /** Milliseconds for which an old answer is used while the server fails; default 3 600 000. A published release does not change. */
   readonly staleMs?: number;
-  /** Milliseconds a failure is remembered, so that many upgrades do not wait for the same dead server in turn; default 10 000. */
+  /** Milliseconds for which a failure is remembered, so that many upgrades do not wait for the same dead server in turn; default 10 000. */
   readonly failureMs?: number;
   /** Bytes of a body that are read; default 8 MiB. */
   readonly maxBytes?: number;
@@ -34,45 +34,44 @@ export interface UpdateGraphOptions {
   readonly proxy?: ProxySettings | undefined;
   /** Accept any certificate; default false. */
   readonly insecure?: boolean;
-  /** Servers that may be asked; default all but those on this machine and its links. */
+  /** Servers that may be requested; default: all but those on this machine and its links. */
   readonly access?: GraphAccess;
-  /** Told in full why a server could not be used, which a condition does not repeat. */
+  /** Receives each failure in full; a condition does not repeat it. */
   readonly onFailure?: (failure: FlotillaError) => void;
-  /** Told of everybody who looked in vain while a graph was asked: there is an answer. */
+  /** Receives each waiter of a graph that has been answered. */
   readonly onAnswer?: (waiter: string) => void;
   /** Milliseconds since any moment; default the system's clock. */
   readonly now?: () => number;
 }
 
-/** Update graphs, asked over HTTP. */
+/** Update graphs over HTTP. */
 interface UpdateGraph {
   /**
-   * What is known of a release. Never waits: `pending` begins to ask where nobody does yet.
-   * @param waiter told by `onAnswer`
+   * Looks a release up without waiting; `pending` starts a request if none is under way.
+   * @param waiter passed to `onAnswer`
    */
   readonly lookUp: (query: ReleaseQuery, waiter: string) => ReleaseLookup;
-  /** Nobody is told any more. */
+  /** Ends all callbacks. */
   close(): Promise<void>;
 }
 
-/** Version → release image, of one graph. */
+/** Release images of one graph, by version. */
 type Releases = ReadonlyMap<string, string>;
 interface Entry {
   releases?: Releases;
   fetchedAt: number;
   failure?: FlotillaError;
   failedAt: number;
-  /** Who looked while it was asked; absent when it is not. */
+  /** Waiters of a request; absent when none is under way. */
   waiting?: Set<string> | undefined;
 }
 
-/** Graphs kept; the one looked at longest ago goes first, but none that is being asked. */
+/** Number of cached graphs; the least recently used goes first, except during its request. */
 const MAX_GRAPHS = 256;
 
 /**
- * Looks releases up on update graphs (spec/talm 3.2): one question per graph at a time, whoever asks; answers are kept for
- * `cacheMs`, and used for up to `staleMs` while the server fails. An answer without the version is an answer: a version
- * published later is seen once the answer has aged.
+ * Looks releases up on update graphs (spec/talm 3.2), with one request per graph at a time. Answers are kept for `cacheMs`, and used for up to
+ * `staleMs` while the server fails. An answer without the version counts too, so a version published later is found after `cacheMs`.
  */
 export function createUpdateGraph(options: UpdateGraphOptions = {}): UpdateGraph {
   const { cacheMs = 300_000, staleMs = 3_600_000, failureMs = 10_000, onAnswer = () => undefined, now = () => performance.now() } = options;
@@ -91,7 +90,7 @@ export function createUpdateGraph(options: UpdateGraphOptions = {}): UpdateGraph
     return entry;
   }
 
-  /** What counts now; undefined when it has to be asked for. */
+  /** Returns the valid answer; undefined when a request is due. */
   function answerOf({ releases, fetchedAt, failure, failedAt }: Entry): Releases | FlotillaError | undefined {
     if (releases && now() - fetchedAt < cacheMs) return releases;
     if (!failure || now() - failedAt >= failureMs) return undefined;
@@ -160,7 +159,7 @@ async function fetchReleases(
 ): Promise<Releases> {
   const asked = new URL(url);
   const isTrusted = access.isTrusted(asked);
-  /** Redirects are judged too. */
+  /** Checks redirects too. */
   const dispatcherFor = (next: URL) => {
     const problem = access.problem(next);
     if (problem) throw problem;
@@ -181,8 +180,8 @@ async function fetchReleases(
 }
 
 /**
- * Why a server that a policy names could not be asked, in words of this program: an error of a connection, a certificate or a redirect quotes the server,
- * which may be one that the author of the policy cannot reach.
+ * Explains a failed request to a policy's server in our own words. Errors of connections, certificates and redirects quote the server, which the
+ * policy's author may not be allowed to reach.
  */
 function whyUnreachable(error: unknown): string {
   if (!(error instanceof HttpError)) return 'connection failed';
@@ -194,7 +193,7 @@ function whyUnreachable(error: unknown): string {
   return /^[A-Z][A-Z0-9_]{1,60}$/.test(code) ? `connection failed (${code})` : 'connection failed';
 }
 
-/** The refusal to connect, however deep it stands in an error of a connection. */
+/** Finds the refusal to connect within an error's causes. */
 function refusalOf(error: unknown): FlotillaError | undefined {
   for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++)
     if (at instanceof FlotillaError && at.code === UpdateGraphCode.notAllowed) return at;

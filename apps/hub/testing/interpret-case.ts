@@ -1,4 +1,4 @@
-/** What the cases of `decide` are made of. */
+/** Parts of the cases of `decide`. */
 import { Annotation } from '@flotilla/api';
 import type { PrecacheState } from '@flotilla/api/ran';
 import type { StepContext } from '../src/spoke-jobs/interpret.ts';
@@ -7,9 +7,9 @@ import type { ActionsSpoke } from '../src/spokes/actions/observe.ts';
 import type { Answer } from '../src/spokes/port/port.ts';
 import { buildAction, buildPrecacheSettings, foundJob, UPGRADE } from './observation-builders.ts';
 
-/** The job of every case. */
+/** Job of every case. */
 const job = createPrecacheJob(buildPrecacheSettings());
-/** Before the deadline, with nothing in the way. */
+/** Context before the deadline, with nothing in the way. */
 export const context: StepContext<PrecacheState> = {
   job,
   upgradeUid: UPGRADE.uid,
@@ -21,10 +21,10 @@ export const context: StepContext<PrecacheState> = {
   trouble: undefined,
   digest: 'new',
 };
-/** At the deadline. */
+/** Context at the deadline. */
 export const late: StepContext<PrecacheState> = { ...context, now: 2_000_000 };
 
-/** A state, what is seen of the spoke, and what follows. */
+/** State, observation and expected result. */
 export interface Row {
   readonly name: string;
   readonly from: PrecacheState;
@@ -32,22 +32,22 @@ export interface Row {
   readonly context?: StepContext<PrecacheState>;
   readonly to: PrecacheState;
   readonly effects?: readonly string[];
-  /** Absent: there is no message. */
+  /** Absent: the result has no message. */
   readonly message?: string;
-  /** Absent: nothing but a change wakes the spoke. */
-  readonly lookAt?: number;
+  /** Absent: only an event enqueues the spoke. */
+  readonly requeueAt?: number;
 }
 
-/** Nothing is there. */
+/** Answer for a missing object. */
 export const absent: Answer = { kind: 'absent' };
-/** No answer yet. */
+/** Answer before the agent's first report. */
 export const pending: Answer = { kind: 'pending' };
-/** The spoke refused to say. */
+/** Answer of a spoke that refused the view. */
 export const unknown: Answer = { kind: 'unknown', message: 'forbidden' };
-/** A Job that failed for this reason. */
+/** Answer with a Job that failed for this reason. */
 export const failed = (reason: string, message?: string, annotations?: Record<string, string>) =>
   foundJob({ failed: 1, conditions: [{ type: 'Failed', status: 'True', reason, ...(message && { message }) }] }, annotations);
-/** What a puller that failed reported last, on its Job. */
+/** Annotations of a Job with the last report of a failed puller. */
 export const progress = (message?: string): Record<string, string> => {
   const report = {
     phase: 'failed',
@@ -61,18 +61,18 @@ export const progress = (message?: string): Record<string, string> => {
   };
   return { [Annotation.progress]: JSON.stringify(report) };
 };
-/** What admission says. */
+/** Message of a denied admission. */
 export const DENIED = 'failed to handle Create action with err: admission webhook "policy.test" denied the request: no';
-/** What an agent says whose API server is away. */
+/** Message of an agent whose API server is away. */
 export const UNREACHABLE =
   'failed to handle Create action with err: Post "https://10.0.0.1:6443/api/v1/namespaces": dial tcp 10.0.0.1:6443: connect: connection refused';
-/** The namespace could not be created so many times. */
+/** Observes a namespace whose creation failed so many times. */
 export const creationFailed = (message: string, times: number) =>
   new Map([['precache-ns-create', buildAction({ outcome: 'failed', retries: times, refusals: times, message })]]);
-/** Message about an upgrade that left something. */
+/** Message about an upgrade with leftovers. */
 export const LEFTOVERS =
   'waits for ClusterGroupUpgrade ns/other, which has ended and could not yet remove from this cluster what it left there';
-/** Message about an agent that has not answered for so many seconds. */
+/** Message about an agent without an answer for so many seconds. */
 export const silent = (seconds: number): string =>
   `no word from the agent of spoke-1 for ${seconds} s; see kubectl describe managedcluster spoke-1, and on the cluster the pods of the agent (namespace flotilla; with RHACM open-cluster-management-agent-addon)`;
 /** Message about a cluster that went away. */

@@ -1,7 +1,7 @@
 import { absent, away, context, LEFTOVERS, late, pending, type Row, silent, unknown } from './interpret-case.ts';
 import { buildAction, buildView, foundJob, foundNamespace, UPGRADE } from './observation-builders.ts';
 
-/** Cases of `decide` until the spoke is free of what was there before. */
+/** Cases of `decide` until the spoke is clean. */
 export const preparing: Row[] = [
   { name: 'a free spoke', from: 'NotStarted', spoke: {}, to: 'PreparingToStart' },
   {
@@ -81,7 +81,7 @@ export const preparing: Row[] = [
     from: 'PreparingToStart',
     spoke: { namespaceView: buildView(pending, { createdAt: 970_001 }) },
     to: 'PreparingToStart',
-    lookAt: 1_000_001,
+    requeueAt: 1_000_001,
   },
   {
     name: 'no answer for 30 s',
@@ -89,7 +89,7 @@ export const preparing: Row[] = [
     spoke: { namespaceView: buildView(pending, { createdAt: 966_000 }) },
     to: 'PreparingToStart',
     message: silent(30),
-    lookAt: 1_026_000,
+    requeueAt: 1_026_000,
   },
   {
     name: 'no answer for minutes, told in steps that double',
@@ -97,7 +97,7 @@ export const preparing: Row[] = [
     spoke: { namespaceView: buildView(pending, { createdAt: 700_000 }) },
     to: 'PreparingToStart',
     message: silent(240),
-    lookAt: 1_180_000,
+    requeueAt: 1_180_000,
   },
   {
     name: 'no answer, and the spoke is away',

@@ -1,4 +1,4 @@
-/** A hub's API server in memory, for the tests of this folder: what processes see of it can be held back, each for itself. */
+/** API server of a hub in memory, for the tests of this folder: each process's watch events can be held back. */
 
 import { type KubeObject, mergePatched, type Ref, type Resource, refKey } from '@flotilla/api';
 import { ManagedCluster } from '@flotilla/api/ocm';
@@ -14,31 +14,31 @@ interface Entry {
   readonly version: number;
 }
 
-/** One process's sight of the hub. */
+/** A process with its view of the hub. */
 export interface HubProcess {
   readonly client: Client;
   readonly caches: SpokeJobCaches;
-  /** Holds back events of these kinds (plurals) from now on, and lets all others come. */
+  /** Holds back further events of these kinds (plurals), and releases all others. */
   hold(...kinds: readonly string[]): void;
 }
 
-/** Plurals of the kinds whose events do not come. */
+/** Plurals of the kinds whose events are held back. */
 interface Sight {
   held: readonly string[];
 }
 
-/** The hub itself. Stop it, or its watches wait for ever. */
+/** Hub in memory. Stop it, because its watches wait for ever otherwise. */
 export class MemoryHub {
   readonly #objects = new Map<string, KubeObject>();
   readonly #log: Entry[] = [];
   #waiting: (() => void)[] = [];
-  /** Every write by a client, as `verb plural name`. */
+  /** All writes by clients, as `verb plural name`. */
   readonly writes: string[] = [];
   readonly #stop = new AbortController();
-  /** What the server refuses a write with, if it does. */
+  /** Error with which the server refuses a write. */
   refuse: (verb: 'create' | 'patch' | 'delete', kind: Resource, ref: Ref) => ApiError | undefined = () => undefined;
 
-  /** A process with caches of its own, filled. */
+  /** Starts a process with filled caches of its own. */
   async process(): Promise<HubProcess> {
     const sight: Sight = { held: [] };
     const client = this.#client(sight);
@@ -171,7 +171,7 @@ export class MemoryHub {
         if (!found)
           throw new ApiError('FLOTILLA_API_NOT_FOUND', refKey(ref), { status: 404, reason: 'NotFound', serverMessage: 'not found' });
         const merged = kind.schema.parse(mergePatched(found, patch));
-        // An object that is being deleted goes with its last finalizer.
+        // An object under deletion goes with its last finalizer.
         if (merged.metadata.deletionTimestamp && !merged.metadata.finalizers?.length) this.remove(kind, ref);
         else return kind.schema.parse(this.put(kind, merged));
         return merged;

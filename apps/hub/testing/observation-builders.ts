@@ -1,4 +1,4 @@
-/** What a spoke may look like. Everything here is for the tests of this folder. */
+/** Builds observations of a spoke for the tests of this folder. */
 
 import { type KubeObject, Label, type Ref, type Resource, refKey, WaitingError } from '@flotilla/api';
 import { CLUSTER_AVAILABLE, ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
@@ -32,7 +32,7 @@ export const buildPrecacheSettings = (parts: Partial<PrecacheSettings> = {}): Pr
   ...parts,
 });
 
-/** What that upgrade wants of the spoke. */
+/** Builds that upgrade's task on the spoke. */
 export const buildTask = (
   job: PrecacheJob,
   { digest, ...inputs }: Partial<PrecacheInputs> & { readonly digest?: string } = {},
@@ -47,7 +47,7 @@ export const buildTask = (
   ),
 });
 
-/** A spoke that is available and of which nothing else is known. */
+/** Builds an available spoke without any object. */
 export const buildSpoke = (parts: Partial<ActionsSpoke> = {}): ActionsSpoke => ({
   available: true,
   namespaceView: undefined,
@@ -56,14 +56,14 @@ export const buildSpoke = (parts: Partial<ActionsSpoke> = {}): ActionsSpoke => (
   ...parts,
 });
 
-/** That spoke as steps reach it. */
+/** Builds that spoke as steps reach it. */
 export const reachBuilt = (names: SpokeJobNames, spoke: ActionsSpoke): SpokeReach => ({
   by: 'actions',
   spoke: toObservation(names, spoke),
   effects: (task, state, plan) => new ActionsEffects(task, spoke, state, plan),
 });
 
-/** A view of ours with an answer. */
+/** Builds a view of ours with an answer. */
 export const buildView = (answer: Answer, parts: Partial<ViewObservation> = {}): ViewObservation => ({
   uid: 'view-uid',
   createdAt: 0,
@@ -74,7 +74,7 @@ export const buildView = (answer: Answer, parts: Partial<ViewObservation> = {}):
   ...parts,
 });
 
-/** An action of ours that was executed. */
+/** Builds an executed action of ours. */
 export const buildAction = (parts: Partial<ActionObservation> = {}): ActionObservation => ({
   uid: 'action-uid',
   ours: true,
@@ -90,19 +90,19 @@ export const buildAction = (parts: Partial<ActionObservation> = {}): ActionObser
   ...parts,
 });
 
-/** Job `pre-cache` with a status. */
+/** Builds an answer with Job `pre-cache` and its status. */
 export const foundJob = (status: unknown, annotations?: Record<string, string>): Answer => ({
   kind: 'found',
   object: { kind: 'Job', metadata: { name: SpokeName.job, namespace: SpokeName.namespace, annotations }, status },
 });
 
-/** Namespace `openshift-talo-pre-cache`. */
+/** Builds an answer with namespace `openshift-talo-pre-cache`. */
 export const foundNamespace = (metadata: Partial<SpokeObject['metadata']> = {}): Answer => ({
   kind: 'found',
   object: { kind: 'Namespace', metadata: { name: SpokeName.namespace, ...metadata } },
 });
 
-/** A ManagedClusterView as the API server has it; of ours unless labels say otherwise. */
+/** Builds a ManagedClusterView as the API server has it; labels can give it another owner. */
 export const viewObject = (
   name: string,
   status?: unknown,
@@ -114,7 +114,7 @@ export const viewObject = (
     ...(status !== undefined && { status }),
   });
 
-/** A condition as agents write it. */
+/** Builds a condition as agents write it. */
 export const agentCondition = (type: string, status: 'True' | 'False', reason: string, message = '') => ({
   type,
   status,
@@ -123,7 +123,7 @@ export const agentCondition = (type: string, status: 'True' | 'False', reason: s
   lastTransitionTime: '2026-01-01T00:01:00Z',
 });
 
-/** A ManagedClusterAction of ours with an outcome, or without. */
+/** Builds a ManagedClusterAction of ours, with or without an outcome. */
 export const actionObject = (
   name: string,
   condition?: ReturnType<typeof agentCondition>,
@@ -141,14 +141,14 @@ export const actionObject = (
     ...(condition && { status: { conditions: [condition] } }),
   });
 
-/** A ManagedCluster that is available, or not. */
+/** Builds an available or unavailable ManagedCluster. */
 export const clusterObject = (available: boolean): ManagedCluster =>
   ManagedCluster.schema.parse({
     metadata: { name: 'spoke' },
     status: { conditions: [agentCondition(CLUSTER_AVAILABLE, available ? 'True' : 'False', 'Test')] },
   });
 
-/** Plans a step, and applies the plan to this client; what waits for the caches is planned again later. */
+/** Plans a step and applies the plan to this client; a step that waits for the caches is planned again later. */
 export async function runStep<S extends JobState>(
   task: SpokeTask,
   states: Parameters<typeof planStep<S>>[1],
@@ -173,7 +173,7 @@ export async function applyPlanned(plan: Parameters<typeof applySpokePlan>[0], t
   });
 }
 
-/** A client that keeps what is created and notes every write as `verb plural name`. */
+/** Creates a client that keeps created objects and records every write as `verb plural name`. */
 export function recordingClient(existing: readonly KubeObject[] = []): { client: Client; writes: string[]; created: KubeObject[] } {
   const writes: string[] = [];
   const created: KubeObject[] = [];

@@ -1,4 +1,4 @@
-/** Plays the leader for one spoke at a time: steps on a real hub API server, with what is decided kept in memory. For tests. */
+/** Plays the leader for one spoke at a time: steps on a real hub API server, with decisions kept in memory. For tests. */
 import { type KubeObject, Label } from '@flotilla/api';
 import { CLUSTER_AVAILABLE, ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, type PrecacheState } from '@flotilla/api/ran';
@@ -20,7 +20,7 @@ const job = createPrecacheJob(buildPrecacheSettings({ jobViewSeconds: 1, progres
 /** Two dozen stories share the machine. */
 const PATIENCE_MS = 90_000;
 
-/** The hub's side of a fleet. */
+/** Hub's side of a fleet. */
 export class PortHub {
   readonly client: Client;
   readonly caches: SpokeJobCaches;
@@ -48,7 +48,7 @@ export class PortHub {
     this.#stop.abort();
   }
 
-  /** Says in the ManagedCluster whether the spoke's agent is alive, and waits until this hub has heard it. */
+  /** Sets the availability in the ManagedCluster, and waits until this hub has it. */
   async setAvailable(name: string, available: boolean): Promise<void> {
     const conditions = [agentCondition(CLUSTER_AVAILABLE, available ? 'True' : 'False', 'Test')];
     const { metadata } = await this.client.patch(
@@ -61,7 +61,7 @@ export class PortHub {
     await eventually(isHeard, `this hub to hear of ${name}`);
   }
 
-  /** Everything of pre-caching in the spoke's hub namespace. */
+  /** Lists all pre-caching objects in the spoke's hub namespace. */
   async objects(cluster: string): Promise<KubeObject[]> {
     const lists = [ManagedClusterAction, ManagedClusterView, ManifestWork].map((kind) =>
       this.client.list<KubeObject>(kind, { namespace: cluster, labelSelector: `${Label.work}=precache` }),
@@ -69,7 +69,7 @@ export class PortHub {
     return (await Promise.all(lists)).flatMap(({ items }) => items);
   }
 
-  /** Deletes all of it: somebody has tidied up. */
+  /** Deletes all of these, as a tidy-up would. */
   async rob(cluster: string): Promise<void> {
     for (const kind of [ManagedClusterAction, ManagedClusterView, ManifestWork])
       for (const { metadata } of (await this.client.list<KubeObject>(kind, { namespace: cluster, labelSelector: `${Label.work}=precache` }))
@@ -78,7 +78,7 @@ export class PortHub {
   }
 }
 
-/** The pre-cache of one upgrade on one spoke. */
+/** Pre-cache of one upgrade on one spoke. */
 export class PortDriver {
   readonly #hub: PortHub;
   readonly #cluster: string;
@@ -86,13 +86,13 @@ export class PortDriver {
   readonly #upgrade: UpgradeIdentity;
   readonly #teardown: Teardown;
   state: PrecacheState = 'NotStarted';
-  /** Each once in a row. */
-  readonly seen: PrecacheState[] = [];
-  readonly told: string[] = [];
-  /** What the spec adds to the platform's images. */
+  /** States in order, without repetitions. */
+  readonly states: PrecacheState[] = [];
+  readonly messages: string[] = [];
+  /** Images of the spec beyond the platform's. */
   images: string[] = [];
   deadlineAt = Number.POSITIVE_INFINITY;
-  /** Milliseconds that this hub's clock is ahead: what takes minutes takes seconds. */
+  /** Milliseconds that this hub's clock is ahead, to shorten minutes to seconds. */
   ahead = 0;
 
   constructor(hub: PortHub, cluster: string, transport: Transport, name = cluster) {
@@ -110,7 +110,7 @@ export class PortDriver {
 
   readonly #now = (): number => Date.now() + this.ahead;
 
-  /** One step; resolves to the state it led to. */
+  /** Runs one step; resolves to the new state. */
   async step(): Promise<PrecacheState> {
     const { caches, client } = this.#hub;
     const managed = caches.clusters.get({ name: this.#cluster });
@@ -144,8 +144,8 @@ export class PortDriver {
     const { state, message, writes } = planStep(task, { current: this.state, stored: this.state }, reach, context);
     await applySpokePlan({ writes }, task, { client, caches, signal: new AbortController().signal });
     this.state = state;
-    if (this.seen.at(-1) !== state) this.seen.push(state);
-    if (message !== undefined && this.told.at(-1) !== message) this.told.push(message);
+    if (this.states.at(-1) !== state) this.states.push(state);
+    if (message !== undefined && this.messages.at(-1) !== message) this.messages.push(message);
     return state;
   }
 
@@ -155,7 +155,7 @@ export class PortDriver {
     await this.step();
   }
 
-  /** Steps until something is so. */
+  /** Steps until the condition holds. */
   async untilSo(isSo: () => boolean | Promise<boolean>, what: string, timeoutMs = PATIENCE_MS): Promise<void> {
     await eventually(
       async () => {
@@ -167,11 +167,11 @@ export class PortDriver {
     );
   }
 
-  /** Takes away what is left, as the end of the upgrade does. */
+  /** Removes the remaining objects, as the end of the upgrade does. */
   async end(): Promise<void> {
     const states = () => ({ [this.#cluster]: this.state });
     await eventually(() => this.#teardown.advance(states(), false), this.#story(`${this.#cluster} to be cleaned`), PATIENCE_MS);
   }
 
-  readonly #story = (what: string) => (): string => `${what}: ${this.seen.join(' → ')}; told ${JSON.stringify(this.told)}`;
+  readonly #story = (what: string) => (): string => `${what}: ${this.states.join(' → ')}; messages ${JSON.stringify(this.messages)}`;
 }

@@ -21,15 +21,15 @@ import { createReadStored } from '../src/stored-upgrade.ts';
 
 const logger = createLogger({ name: 'test', level: 'silent' });
 
-/** A process of the hub as far as steps of spokes go: its own caches and its own processor. */
+/** A hub process for steps of spokes, with its own caches and processor. */
 export interface StepProcess {
   readonly caches: SpokeCaches;
   readonly process: (key: StepKey) => Promise<unknown>;
-  /** From now on it hears no more of upgrades, and of all else as before. */
+  /** Stops the watch of upgrades only. */
   readonly fallBehind: () => void;
 }
 
-/** For tests: a real API server on which the test plays the leader. It writes the status, and steps make it true. */
+/** Real API server on which the test plays the leader: it writes the status, and steps apply it. For tests. */
 export class SpokeHub {
   readonly client: Client;
   readonly #stop = new AbortController();
@@ -52,7 +52,10 @@ export class SpokeHub {
     this.#stop.abort();
   }
 
-  /** Starts a process with caches of its own. @param writesUntilCrash its writes fail after so many; default never */
+  /**
+   * Starts a process with caches of its own.
+   * @param writesUntilCrash writes before all others fail; default never
+   */
   async startProcess(writesUntilCrash = Number.POSITIVE_INFINITY): Promise<StepProcess> {
     const client = crashing(this.client, writesUntilCrash);
     const shared = { logger, metrics: createMetrics({ process: false }) };
@@ -70,7 +73,7 @@ export class SpokeHub {
     return { caches, process: (key: StepKey) => step(key, this.#stop.signal), fallBehind: () => held.abort() };
   }
 
-  /** Registers a spoke of its own for a story. */
+  /** Registers a spoke for one story. */
   async spoke(name: string, labels: Readonly<Record<string, string>> = {}): Promise<string> {
     await this.client.create(Namespace, { metadata: { name } });
     await this.client.create(ManagedCluster, { metadata: { name, labels: { name, ...labels } }, spec: { hubAcceptsClient: true } });
@@ -78,7 +81,7 @@ export class SpokeHub {
     return name;
   }
 
-  /** Says in the ManagedCluster whether the spoke's agent is alive. */
+  /** Sets the availability in the ManagedCluster. */
   async setAvailable(name: string, available: boolean): Promise<void> {
     const conditions = [condition(CLUSTER_AVAILABLE, available ? 'True' : 'False', 'Test')];
     await this.client.patch(ManagedCluster, { name }, { status: { conditions } }, { type: 'merge', subresource: 'status' });
@@ -127,7 +130,7 @@ export class SpokeHub {
   }
 }
 
-/** What a test stores; conditions by `running` and `ended`. */
+/** Status as a test stores it; conditions by `running` and `ended`. */
 type UpgradeStatus = Readonly<Record<string, unknown>>;
 
 const condition = (type: string, status: string, reason: string) => ({
@@ -138,7 +141,7 @@ const condition = (type: string, status: string, reason: string) => ({
   lastTransitionTime: '2026-01-01T00:00:00Z',
 });
 
-/** The status of a rollout that is under way: `progress` of the current batch, by cluster. */
+/** Status of a running rollout: `progress` of the current batch, by cluster. */
 export const running = (progress: Record<string, unknown>, more: UpgradeStatus = {}): UpgradeStatus => ({
   conditions: [condition('Progressing', 'True', 'InProgress')],
   remediationPlan: [Object.keys(progress)],
@@ -146,28 +149,28 @@ export const running = (progress: Record<string, unknown>, more: UpgradeStatus =
   ...more,
 });
 
-/** The status of a rollout that is about to begin with these clusters. */
+/** Status of a rollout that is about to start with these clusters. */
 export const preparing = (clusters: readonly string[]): UpgradeStatus => ({
   conditions: [condition('Progressing', 'True', 'InProgress')],
   remediationPlan: [clusters],
   status: {},
 });
 
-/** The status of a rollout that has ended. */
+/** Status of an ended rollout. */
 export const ended = (more: UpgradeStatus = {}): UpgradeStatus => ({
   conditions: [condition('Progressing', 'False', 'Completed'), condition('Succeeded', 'True', 'Completed')],
   status: { currentBatch: null, currentBatchRemediationProgress: null },
   ...more,
 });
 
-/** The step of one cluster in the rollout of an upgrade. */
+/** Step of one cluster in the rollout of an upgrade. */
 export const stepOf = ({ metadata }: ClusterGroupUpgrade, cluster: string): StepKey => ({
   kind: 'rollout',
   upgrade: metadata.uid ?? '',
   cluster,
 });
 
-/** Runs a step as the queue does: again whenever it waits. Resolves when it neither waits nor has anything left to do. */
+/** Runs a step as the queue does, again whenever it waits. Resolves when it neither waits nor writes. */
 export async function runStep({ caches, process }: StepProcess, upgrade: ClusterGroupUpgrade, cluster: string): Promise<void> {
   const step = stepOf(upgrade, cluster);
   await eventually(() => isCurrent(caches, upgrade), 'the cache to have the upgrade as stored');
@@ -180,7 +183,7 @@ export async function runStep({ caches, process }: StepProcess, upgrade: Cluster
   }, `the step of ${cluster} to be done`);
 }
 
-/** Runs a step once; what it waits for, if it does. */
+/** Runs a step once; resolves to its reason for waiting, if any. */
 export async function attempt(process: StepProcess['process'], step: StepKey): Promise<string | undefined> {
   try {
     await process(step);
@@ -191,7 +194,7 @@ export async function attempt(process: StepProcess['process'], step: StepKey): P
   }
 }
 
-/** The cache has this version of the upgrade, or a later one. */
+/** True when the cache has this version of the upgrade, or a later one. */
 export function isCurrent(caches: SpokeCaches, { metadata }: ClusterGroupUpgrade): boolean {
   const version = caches.upgrades.get(metadata)?.metadata.resourceVersion;
   return version !== undefined && Number(version) >= Number(metadata.resourceVersion);
@@ -207,7 +210,7 @@ async function isServed(client: Client, kind: Resource): Promise<boolean> {
   }
 }
 
-/** A client of a process that dies: writes after the first so many never reach the server. */
+/** Creates a client of a crashing process: writes after the first so many never reach the server. */
 function crashing(client: Client, writes: number): Client {
   let left = writes;
   const die =

@@ -1,25 +1,25 @@
-/** What a work may say of its spoke. Everything here is for the tests of this folder. */
+/** Builds a work's reports of its spoke for the tests of this folder. */
 import { Annotation, type Condition, Label } from '@flotilla/api';
 import { type ManifestStatus, ManifestWork, STATUS_FEEDBACK_SYNCED, WORK_APPLIED, WORK_AVAILABLE } from '@flotilla/api/ocm';
 import { PRECACHE_WORK, SpokeName } from '@flotilla/api/ran';
 import { trimJobWork } from '../src/spokes/work/observe.ts';
 import { UPGRADE } from './observation-builders.ts';
 
-/** When the works of all cases were made, and when agents looked at them. */
+/** Creation time of the works of all cases. */
 export const CREATED_AT = Date.parse('2026-01-01T00:00:00Z');
 const at = (seconds: number): string => new Date(CREATED_AT + seconds * 1000).toISOString();
 
-/** Values by name, as they are read back. */
+/** Feedback values by name. */
 export type Values = Readonly<Record<string, string | number>>;
 
-/** What an object says of whose it is when this work's attempt created it. */
+/** Mark on an object that this work's attempt created. */
 export const OURS: Values = { attempt: 'a1' };
 
 /** One manifest of a status. */
 interface ManifestCase {
   readonly applied?: 'True' | 'False';
   readonly appliedMessage?: string;
-  /** Seconds after the work was made; default 1. */
+  /** Seconds after the creation of the work; default 1. */
   readonly appliedAt?: number;
   readonly available?: 'True' | 'False' | 'Unknown';
   readonly availableAt?: number;
@@ -53,10 +53,10 @@ function manifest(ordinal: number, kind: string, name: string, given: ManifestCa
   };
 }
 
-/** An object that is there and was read. */
+/** Builds an existing object that was read. */
 export const there = (values: Values): ManifestCase => ({ available: 'True', synced: 'True', values });
 
-/** The parts of a work. */
+/** Parts of a work. */
 export interface WorkCase {
   readonly namespace?: ManifestCase;
   readonly job?: ManifestCase;
@@ -70,7 +70,7 @@ export interface WorkCase {
   readonly observed?: number;
 }
 
-/** A work of ours, as the caches keep it; without any manifest it has no status. */
+/** Builds a work of ours as the caches keep it; a work without manifests has no status. */
 export function workOf(given: WorkCase = {}): ManifestWork {
   const parts = [
     ['Namespace', SpokeName.namespace, given.namespace],

@@ -13,7 +13,7 @@ const host = z
   .refine((value) => !value.includes('://'), 'must be without a scheme');
 const MirrorConfig = z.array(z.strictObject({ source: host, mirrors: z.array(host).max(20), insecure: z.boolean().optional() })).max(200);
 
-/** `REGISTRY_CONFIG`: the same mirrors and plain-http hosts as the node's runtime has, as JSON. */
+/** `REGISTRY_CONFIG`: mirrors and plain-HTTP hosts of the node's runtime, as JSON. */
 const Mirrors = z
   .string()
   .max(64 * 1024)
@@ -37,7 +37,7 @@ const Mirrors = z
     return z.NEVER;
   });
 
-/** `REGISTRY_CONFIG` as rules. An insecure source without mirrors, or with itself among them, is itself spoken to over plain HTTP. */
+/** Turns `REGISTRY_CONFIG` into rules. An insecure source without mirrors, or with itself among them, uses plain HTTP itself. */
 const toRules = (entries: z.output<typeof MirrorConfig>): RegistryRule[] =>
   entries.map(({ source, mirrors, insecure = false }) => ({
     prefix: source,
@@ -45,7 +45,7 @@ const toRules = (entries: z.output<typeof MirrorConfig>): RegistryRule[] =>
     mirrors: mirrors.map((location) => ({ location, scheme: insecure ? 'http' : 'https' })),
   }));
 
-/** Words between separators; none is left empty. */
+/** Splits a list; empty words are dropped. */
 const list = (separator: string) =>
   z
     .string()
@@ -58,7 +58,7 @@ const proxyUrl = z
   .refine((value) => /^https?:$/.test(URL.parse(value)?.protocol ?? ''), 'is no URL of a proxy; write http://[user:password@]host:port')
   .optional();
 
-/** The README's table is made of these. */
+/** Rows of the README's table of options. */
 export const options = {
   specDir: ['<folder>', z.string().default('/etc/config'), 'folder with ConfigMap `pre-cache-spec`', 'CONFIG_VOLUME_PATH'],
   store: ['<store>', z.enum(['cri', 'layout']).default('cri'), "`cri`: the node's runtime; `layout`: an OCI layout directory"],
@@ -126,14 +126,14 @@ export const options = {
 } satisfies OptionRows;
 const Settings = schemaOf(options);
 
-/** Where a node's runtime listens, in the order they are tried. */
+/** Default sockets of a node's runtime, in the order of trial. */
 const DEFAULT_SOCKETS = ['/run/containerd/containerd.sock', '/run/crio/crio.sock'] as const;
 
-/** The program's settings, complete; see README.md for each. */
+/** All settings of the program; README.md explains each. */
 export type Config = ReturnType<typeof readConfig>;
 
 /**
- * Reads the environment, and flags where somebody starts it by hand.
+ * Reads the environment, and flags of a start by hand.
  * @throws TerminalError `FLOTILLA_PULLER_CONFIG_INVALID` naming the flag and the variable
  */
 export function readConfig(
@@ -160,7 +160,7 @@ export function readConfig(
     retryForMs: settings.retryForSeconds * 1_000,
     kubeletConfigPath: settings.kubeletConfig,
     gcThresholdPercent: settings.imageGcHighThresholdPercent,
-    /** A layer in the runtime's store takes its compressed blob and about one and a half times that unpacked; in a layout only the blob. */
+    /** Store bytes per compressed byte: the runtime's store keeps the blob and one and a half times its size unpacked, a layout only the blob. */
     expansion: (settings.storeExpansionPercent ?? (store === 'cri' ? 250 : 100)) / 100,
     logLevel: settings.logLevel,
     progressOnJob: settings.progressOnJob === 'on',
@@ -179,12 +179,12 @@ function readSettings(env: Readonly<Record<string, string | undefined>>, argv: r
   }
 }
 
-/** Proxy variables are common in lower case too, and without a scheme; capitals count first. */
+/** Adds proxy variables in lower case or without a scheme, which are common; capitals take precedence. */
 function withProxies(env: Readonly<Record<string, string | undefined>>) {
-  const said = (name: string) => env[name] || env[name.toLowerCase()];
+  const variable = (name: string) => env[name] || env[name.toLowerCase()];
   const url = (name: string) => {
-    const value = said(name);
+    const value = variable(name);
     return value && !value.includes('://') ? `http://${value}` : value;
   };
-  return { ...env, HTTP_PROXY: url('HTTP_PROXY'), HTTPS_PROXY: url('HTTPS_PROXY'), NO_PROXY: said('NO_PROXY') };
+  return { ...env, HTTP_PROXY: url('HTTP_PROXY'), HTTPS_PROXY: url('HTTPS_PROXY'), NO_PROXY: variable('NO_PROXY') };
 }

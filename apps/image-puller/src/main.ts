@@ -15,9 +15,9 @@ import { readGcThreshold } from './space/gc-threshold.ts';
 import { readPullSpec } from './spec/spec-files.ts';
 import { exitCodeOf } from './verdict.ts';
 
-/** A registry that does not answer while the list is built is waited for this long. */
+/** Milliseconds for which the list waits for a registry that does not answer. */
 const LIST_RETRY_MS = 120_000;
-/** Kubernetes sends SIGKILL 30 s after SIGTERM; whoever ends us by hand waits less. */
+/** Kubernetes sends SIGKILL 30 s after SIGTERM, but users who stop the puller wait less. */
 const STOP_MS = 4_500;
 
 const write = (fd: number, text: string): void => {
@@ -30,7 +30,7 @@ const write = (fd: number, text: string): void => {
 
 async function main(): Promise<number> {
   const config = readConfig();
-  // stdout carries the reports alone
+  // stdout carries only reports
   const logger = createLogger({ name: 'image-puller', level: config.logLevel, destination: { write: (line) => write(2, line) } }).child({
     node: config.nodeName,
   });
@@ -56,7 +56,7 @@ async function main(): Promise<number> {
 async function run(config: Config, deps: { progress: Progress; logger: Logger; signal: AbortSignal }): Promise<number> {
   const { signal } = deps;
   const retry = { refusedTries: 1, retryForMs: Math.min(config.retryForMs, LIST_RETRY_MS), clock: systemClock, random: Math.random };
-  // opened when first needed: a bad secret or CA then has its exit code and report
+  // opened on first use, so that a bad secret or CA has its exit code and report
   const registry = lazy(async () => {
     const credentials = await readPullSecret(config.pullSecretPath);
     return { credentials, client: await openRegistryClient(config, credentials) };
@@ -89,7 +89,7 @@ function onSignal(name: string, stop: AbortController, logger: Logger): void {
   setTimeout(() => process.exit(PullerExit.interrupted), STOP_MS).unref();
 }
 
-/** Progress in the cluster is a courtesy: without a cluster the pull runs all the same. */
+/** Connects to the cluster for progress reports; without a cluster the pull runs all the same. */
 function connect(config: Config, logger: Logger): Client | undefined {
   if (!config.progressOnJob) return undefined;
   try {
@@ -104,7 +104,7 @@ function sinks(config: Config, cluster: Client | undefined): ReportSinks {
   return {
     line: (text) => write(1, `${text}\n`),
     async terminationMessage(text) {
-      // the kubelet made the file; elsewhere there is none to write
+      // the kubelet created the file; other environments have none
       if (await stat(config.terminationLog).catch(() => undefined)) await writeFile(config.terminationLog, text);
     },
     job: cluster && jobSink(cluster, config.namespace),
@@ -117,5 +117,5 @@ try {
   write(2, `${JSON.stringify({ level: 'error', name: 'image-puller', msg: 'Starting failed', err: errorMessage(error) })}\n`);
   process.exitCode = exitCodeOf(error);
 }
-// connections that are kept alive must not keep the pod alive
+// kept-alive connections must not keep the pod alive
 process.exit();

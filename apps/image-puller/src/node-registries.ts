@@ -6,22 +6,21 @@ import type { Config } from './config.ts';
 import { PullerErrorCode } from './errors.ts';
 import { listFolder, readSmallFile } from './small-file.ts';
 
-/** How this node reaches registries. */
+/** Settings of this node for registries. */
 interface NodeRegistries {
   readonly rules: readonly RegistryRule[];
-  /** By `host[:port]`. */
+  /** TLS by `host[:port]`. */
   readonly hostTls: ReadonlyMap<string, HostTls>;
   /** PEM trusted for every server. */
   readonly ca: string | undefined;
 }
 
-/** The settings that lead to the node's files. */
+/** Settings that name the node's files. */
 type NodeRegistrySettings = Pick<Config, 'registriesDir' | 'certsDirs' | 'registryCaPaths' | 'registryRules'>;
 
 /**
- * Mirrors and trust of the node: its `registries.conf` with what `REGISTRY_CONFIG` says instead, its `certs.d` and the bundles of
- * `REGISTRY_CA`.
- * @throws RegistryError or TerminalError naming the file that cannot be used
+ * Reads mirrors and trust of the node: `registries.conf` with the overrides of `REGISTRY_CONFIG`, `certs.d`, and the bundles of `REGISTRY_CA`.
+ * @throws RegistryError or TerminalError naming the unusable file
  */
 export async function readNodeRegistries(settings: NodeRegistrySettings): Promise<NodeRegistries> {
   const [own, ca, hostTls] = await Promise.all([
@@ -61,7 +60,7 @@ async function readBundles(paths: readonly string[]): Promise<string | undefined
   return bundles.length === 0 ? undefined : bundles.join('\n');
 }
 
-/** `certs.d` of the first folder that knows the host, as runtimes read it: `*.crt` to trust, `*.cert` with its `*.key` to show. */
+/** Reads `certs.d` of the first folder with the host, as runtimes do: `*.crt` are authorities, `*.cert` with `*.key` are client certificates. */
 async function readHostTls(dirs: readonly string[]): Promise<Map<string, HostTls>> {
   const found = new Map<string, HostTls>();
   for (const dir of dirs) {
@@ -95,7 +94,7 @@ function requireUsable(tls: HostTls, variable: string, path: string): void {
   }
 }
 
-/** OpenSSL leaves out what it cannot read without a word. */
+/** OpenSSL silently skips certificates that it cannot read. */
 function requireCertificates(pem: string): void {
   const begins = pem.split('-----BEGIN CERTIFICATE-----').slice(1);
   if (begins.length === 0) throw new Error('it has no PEM certificate');

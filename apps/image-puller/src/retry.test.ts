@@ -3,7 +3,7 @@ import type { Clock } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
 import { withRetries } from './retry.ts';
 
-/** A clock whose waits pass at once. */
+/** Clock whose waits pass at once. */
 function quickClock(): Clock & { readonly waits: number[] } {
   let now = 0;
   const waits: number[] = [];
@@ -24,13 +24,13 @@ function quickClock(): Clock & { readonly waits: number[] } {
 const transient = new Error('broken');
 const refused = new Error('refused');
 
-/** A try of `tookMs` that fails. */
+/** A failing try of `tookMs`. */
 interface LongTry {
   readonly error: Error;
   readonly tookMs: number;
 }
 
-/** Tries one after the other that each take their time; `grows` says whether they get further while they run. */
+/** Runs tries in sequence, each for its time; `grows` tells whether they progress. */
 async function runLong(tries: readonly LongTry[], { retryForMs, grows }: { retryForMs: number; grows: boolean }) {
   const clock = quickClock();
   let calls = 0;

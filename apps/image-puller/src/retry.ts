@@ -3,15 +3,15 @@ import { withRetries as sendAgain } from '@flotilla/http';
 import { type BackOff, backOffMs, type Clock } from '@flotilla/pace';
 import { RegistryError } from '@flotilla/registry';
 
-/** When to try again, and for how long. */
+/** Options of `withRetries`. */
 export interface RetryOptions {
-  /** Whether the same call may succeed later. */
+  /** True when the same call may succeed later. */
   readonly isTransient: (error: unknown) => boolean;
-  /** Tries of a call that is refused, not just failing: registries refuse by mistake as well. */
+  /** Tries of a refused call, because registries refuse by mistake too. */
   readonly refusedTries: number;
-  /** Milliseconds without progress, from the first failure on, after which no further try starts; three are always made. */
+  /** Milliseconds without progress after the first failure that end the retries; at least three tries are made. */
   readonly retryForMs: number;
-  /** When the work last got further, on the clock; undefined when nobody can tell. Default: nobody can. */
+  /** Time of the last progress, on the clock; undefined when unknown. Default: unknown. */
   readonly progressedAt?: () => number | undefined;
   readonly signal: AbortSignal;
   readonly clock: Clock;
@@ -20,17 +20,14 @@ export interface RetryOptions {
   readonly onRetry?: (error: unknown, waitMs: number) => void;
 }
 
-/** Nearly all of a wait is left to chance, so that a fleet does not come back in one instant. */
+/** Jitters nearly the whole wait, so that a fleet does not return in one instant. */
 const BACK_OFF: BackOff = { baseMs: 500, maxMs: 20_000, floor: 0.1 };
-/** What a registry may ask us to wait at most. */
+/** Longest wait that a registry may ask for. */
 const MAX_ASKED_MS = 120_000;
-/** A try may take longer than the whole budget: its end says little about the next one's. */
+/** One try may exceed the whole budget, and its failure says little about the next. */
 const MIN_TRIES = 3;
 
-/**
- * Calls until it succeeds, is refused for good, or time has passed without progress; then throws the last error. The signal
- * ends it early.
- */
+/** Retries until success, final refusal, or time without progress; then throws the last error. The signal ends it early. */
 export function withRetries<T>(call: () => Promise<T>, options: RetryOptions): Promise<T> {
   const { clock, signal, progressedAt } = options;
   let firstFailureAt: number | undefined;
@@ -48,6 +45,6 @@ export function withRetries<T>(call: () => Promise<T>, options: RetryOptions): P
   return sendAgain(call, { delayMs, clock, signal });
 }
 
-/** What the registry asked us to wait, within bounds; the back-off is added, so that a fleet does not come back in one instant. */
+/** Wait that the registry asked for, within bounds; the back-off adds jitter, so that a fleet does not return in one instant. */
 const askedMs = (error: unknown): number =>
   error instanceof RegistryError ? Math.min(MAX_ASKED_MS, Math.max(0, error.retryAfterMs ?? 0)) : 0;

@@ -11,11 +11,11 @@ import { requiredBytes, requireSpace } from './space/space.ts';
 import type { PullSpec } from './spec/spec.ts';
 import { type ExitCode, exitCodeOf, exitCodeOfPull } from './verdict.ts';
 
-/** What a run works with. */
+/** Dependencies of `runPuller`. */
 interface RunDeps {
   readonly config: Pick<Config, 'parallelPulls' | 'retryForMs' | 'gcThresholdPercent' | 'expansion'>;
   readonly readSpec: () => Promise<PullSpec>;
-  /** Opened inside the run, so that a failure has its exit code and report. */
+  /** Opened during the run, so that a failure has its exit code and report. */
   readonly openSource: () => Promise<ImageSource>;
   readonly openStore: () => Promise<ImageStore>;
   readonly progress: Progress;
@@ -25,7 +25,7 @@ interface RunDeps {
   readonly logger: Logger;
 }
 
-/** Spec → list → space → pull → space → verdict. Never throws: the exit code and the last report say what happened. */
+/** Runs spec, list, space, pull, space and verdict. Never throws: the exit code and the last report carry the result. */
 export async function runPuller(deps: RunDeps): Promise<ExitCode> {
   const { progress, logger, signal } = deps;
   try {
@@ -74,7 +74,7 @@ async function pullEverything(deps: RunDeps): Promise<ExitCode> {
 
   progress.enter('pulling');
   const outcome = await pullImages({ ...retries, store, images: missing, parallel: config.parallelPulls });
-  // without a requirement: something must be left, or the kubelet starts to remove what was pulled
+  // zero requirement: a full store would make the kubelet remove pulled images
   requireSpace(await askStore(() => store.usage(signal), retries), 0, config.gcThresholdPercent);
   return conclude(deps, outcome.failures.length + list.unresolved.length);
 }

@@ -2,14 +2,14 @@ import { open, readdir } from 'node:fs/promises';
 import { errorMessage, TerminalError } from '@flotilla/api';
 import { PullerErrorCode } from './errors.ts';
 
-/** Trust bundles of whole distributions have some hundred KiB, pull secrets of whole clusters some KiB. */
+/** Largest file: trust bundles of distributions have some hundred KiB, pull secrets of clusters some KiB. */
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
-/** Entries of a folder that are looked at. */
+/** Largest number of entries in a folder. */
 const MAX_ENTRIES = 1_000;
 
 /**
- * A text file of the node; undefined when it is not there. `variable` names the setting that leads to it.
- * @throws TerminalError `FLOTILLA_PULLER_CONFIG_INVALID` when it is too large, no file or not to be read
+ * Reads a text file of the node; undefined when it is missing. `variable` names its setting.
+ * @throws TerminalError `FLOTILLA_PULLER_CONFIG_INVALID` when it is too large, no file or unreadable
  */
 export async function readSmallFile(path: string, variable: string): Promise<string | undefined> {
   try {
@@ -26,7 +26,10 @@ export async function readSmallFile(path: string, variable: string): Promise<str
   }
 }
 
-/** Names in a folder, sorted; none when it is not there. @throws TerminalError when there are too many or it cannot be read */
+/**
+ * Lists the names in a folder, sorted; empty when it is missing.
+ * @throws TerminalError when there are too many, or it is unreadable
+ */
 export async function listFolder(path: string, variable: string): Promise<string[]> {
   try {
     const names = await readdir(path);

@@ -7,7 +7,7 @@ import { NoSpaceError, PullerErrorCode, SpecError, StoreError } from './errors.t
 /** Exit code of the program. */
 export type ExitCode = (typeof PullerExit)[keyof typeof PullerExit];
 
-/** What registries serve that is no usable image, so that the spec names the wrong thing, and a configuration that cannot be used. */
+/** Codes of unusable images, which the spec names by mistake, and of unusable configuration. */
 const unusable: ReadonlySet<string> = new Set([
   RegistryErrorCode.badConfig,
   RegistryErrorCode.badReference,
@@ -17,7 +17,7 @@ const unusable: ReadonlySet<string> = new Set([
   RegistryErrorCode.tooLarge,
 ]);
 
-/** The exit code that an error that ended the run stands for. */
+/** Maps the error that ended the run to an exit code. */
 export function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof NoSpaceError) return PullerExit.noSpace;
   if (error instanceof SpecError || error instanceof ReleaseError) return PullerExit.badSpec;
@@ -30,7 +30,7 @@ export function exitCodeOf(error: unknown): ExitCode {
     : PullerExit.registryRefused;
 }
 
-/** Exit code of a run that went through: partly done when images are missing, refused when none is there. */
+/** Maps a finished run to an exit code: partly done when images are missing, refused when all are. */
 export function exitCodeOfPull({ done, failed }: { readonly done: number; readonly failed: number }): ExitCode {
   if (failed === 0) return PullerExit.done;
   return done === 0 ? PullerExit.registryRefused : PullerExit.partlyDone;

@@ -31,17 +31,17 @@ import { reportAvailability } from './registration/availability.ts';
 import { reportClaims } from './registration/claims.ts';
 import { keepLease } from './registration/lease.ts';
 
-/** What an agent is made of. */
+/** Options of `startAgent`. */
 interface AgentOptions {
   readonly hub: Client;
   readonly spoke: Client;
-  /** The spoke with the rights that works have; default `spoke`. */
+  /** Client of the spoke with the rights of works; default `spoke`. */
   readonly workSpoke?: Client;
   readonly clusterName: string;
-  /** ClusterRole on the spoke for the puller's account, which the agent then makes; undefined: a job brings the account along. */
+  /** ClusterRole on the spoke for the puller's account, which the agent then creates; undefined: a job brings its account. */
   readonly pullerRole?: string | undefined;
   readonly registration: boolean;
-  /** How often ManifestWorks are looked at; undefined: another agent executes them. */
+  /** Cadence of ManifestWorks; undefined: another agent executes them. */
   readonly works: WorkCadence | undefined;
   readonly logger: Logger;
   readonly metrics?: Metrics;
@@ -50,13 +50,13 @@ interface AgentOptions {
 
 /** A running agent. */
 interface Agent {
-  /** Actions and views of the hub namespace are watched. */
+  /** True while actions and views of the hub namespace are watched. */
   isReady(): boolean;
-  /** Resolves after the abort, when what was under way has ended. */
+  /** Resolves after the abort, when all work has ended. */
   readonly stopped: Promise<void>;
 }
 
-/** Starts to watch the hub namespace and works until the signal aborts. One worker per kind (spec/ocm 1.6). */
+/** Watches the hub namespace and works until the signal aborts. One worker per kind (spec/ocm 1.6). */
 export function startAgent(options: AgentOptions, signal: AbortSignal): Agent {
   const { hub, spoke: spokeClient, clusterName, pullerRole, logger, clock = systemClock } = options;
   const accessBy = (client: Client) => withPullerAccount(createObjectAccess(client, AGENT_FIELD_MANAGER), pullerRole);
@@ -88,13 +88,13 @@ export function startAgent(options: AgentOptions, signal: AbortSignal): Agent {
       ]
     : [];
   return {
-    // Not the works: on a hub that does not let the agent at them everything else goes on.
+    // Works do not count: on a hub that denies them to the agent, the rest goes on.
     isReady: () => actions.hasSynced && views.hasSynced,
     stopped: Promise.all([actions.stopped, views.stopped, works?.stopped, ...registration]).then(() => undefined),
   };
 }
 
-/** Works have hub writes of their own, as the stock agents have: a flood of views does not hold them up (spec/ocm 4.3). */
+/** Gives works their own limit of hub writes, as stock agents do, so that views do not delay them (spec/ocm 4.3). */
 function startWorks(options: AgentOptions & { readonly works: WorkCadence }, spoke: WorkAccess, signal: AbortSignal) {
   const { hub, works: cadence, clock = systemClock } = options;
   const limit = createHubLimiter(clock, WORK_HUB_QPS, WORK_HUB_BURST);
@@ -110,7 +110,7 @@ function startWorks(options: AgentOptions & { readonly works: WorkCadence }, spo
 
 type ReconcileKind<T> = (name: string, get: (name: string) => T | undefined, context: ReconcileContext) => Promise<ReconcileResult>;
 
-/** The first tries after a lost write race are quick, as the stock agent's. */
+/** Retries quickly after a lost write race, as the stock agent does. */
 const BACK_OFF = { baseMs: 20, maxMs: 60_000 };
 
 function startKind<T extends KubeObject>(
@@ -132,7 +132,7 @@ function startKind<T extends KubeObject>(
     metrics,
     clock,
     reconcile: (name, context) => reconcile(name, get, context),
-    // The status of an action, a view or a work says what became of it.
+    // The object's status reports the error.
     onTrouble: logOnly,
   });
 }

@@ -8,7 +8,7 @@ const seconds = (byDefaultMs: number) =>
     .positive({ error: 'must be more than 0 seconds' })
     .default(byDefaultMs / 1000);
 
-/** The README's table is made of these. */
+/** Rows of the README's table of options. */
 export const options = {
   clusterName: [
     '<name>',
@@ -69,10 +69,10 @@ export const options = {
   ],
 } satisfies OptionRows;
 const Settings = schemaOf(options);
-/** How the agent runs; complete and frozen. */
+/** Settings of the agent; complete and frozen. */
 export type AgentConfig = Readonly<ReturnType<typeof toConfig>>;
 
-/** How soon a work that asks to be watched sees a change: its objects are read so often. */
+/** Milliseconds between reads of a watched work's objects, and so the delay of a change. */
 const WATCHED_READ_MS = 2000;
 
 /** Reads flags and environment; see `readOptions`. */
@@ -101,9 +101,9 @@ function toConfig({
     spokeKubeconfig: rest.spokeKubeconfig,
     worksAs: rest.worksAs,
     pullerRole: rest.pullerRole,
-    /** Secret on the spoke that `hubKubeconfig` is mounted from; undefined: somebody else renews its token. */
+    /** Secret on the spoke that `hubKubeconfig` is mounted from; undefined: another program renews its token. */
     hubKubeconfigSecret: hubKubeconfigSecret === undefined ? undefined : Object.freeze({ namespace, name, key }),
-    /** How often ManifestWorks are looked at, and how; undefined: a stock work agent executes them. */
+    /** Cadence of ManifestWorks; undefined: a stock work agent executes them. */
     works: works ? Object.freeze(cadence) : undefined,
   });
 }

@@ -4,7 +4,7 @@ import { type Clock, pause } from '@flotilla/runtime';
 /** Waits until the agent may write to the hub again. */
 export type HubLimiter = (signal: AbortSignal) => Promise<void>;
 
-/** So many writes a second, so many at once; default: the stock agent's limit over actions and views together (spec/ocm 1.6). */
+/** Creates the limiter of writes per second and burst; default: the stock agent's limit over actions and views together (spec/ocm 1.6). */
 export function createHubLimiter(clock: Clock, qps?: number, burst?: number): HubLimiter {
   const bucket = createTokenBucket(qps, burst);
   return async (signal) => {

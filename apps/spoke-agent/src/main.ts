@@ -3,7 +3,7 @@ import { startAgent } from './agent.ts';
 import { type AgentConfig, readConfig } from './config.ts';
 import { keepToken } from './registration/token.ts';
 
-/** Wires the agent and runs it until it is stopped. Ready once it watches the hub. */
+/** Wires and runs the agent until it is stopped. It is ready once it watches the hub. */
 async function main(program: Program<AgentConfig>): Promise<void> {
   const { config, logger, metrics, clock, signal } = program;
   const { clusterName, registration, works, worksAs, pullerRole, hubKubeconfig, hubKubeconfigSecret: secret, spokeKubeconfig } = config;

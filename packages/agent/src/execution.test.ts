@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { SpokeAccess } from './access.ts';
 import { executeAction } from './execution.ts';
 
-/** A spoke that nobody may ask. */
+/** Fails when the test reaches the spoke. */
 const untouched = (): never => {
   throw new Error('the spoke was asked');
 };

@@ -16,13 +16,13 @@ import {
 
 type Kube = NonNullable<NonNullable<ManagedClusterAction['spec']>['kube']>;
 
-/** Executes one action on a spoke and says what to write into its status (spec/ocm 1.3 to 1.5). Never throws for a refusal of the spoke. */
+/** Executes one action on a spoke and returns its status (spec/ocm 1.3 to 1.5). Never throws for a refusal of the spoke. */
 export async function executeAction(action: ManagedClusterAction, spoke: SpokeAccess): Promise<ActionVerdict> {
   const type = action.spec?.actionType ?? '';
   const execute = EXECUTORS.get(type);
   if (!execute) return actionFailed(type, 'invalid action type');
   const kube = action.spec?.kube;
-  // The stock agent panics here and leaves no status; a clear verdict loses nothing.
+  // The stock agent panics here without a status, so a clear verdict loses nothing.
   if (!kube) return actionFailed(type, 'spec.kube is required: name the object or give its template');
   try {
     return await execute(kube, spoke);
@@ -31,7 +31,7 @@ export async function executeAction(action: ManagedClusterAction, spoke: SpokeAc
   }
 }
 
-/** Looked up by what somebody wrote: an object would find `constructor` too. */
+/** A map, because user input as the key of an object would also find `constructor`. */
 const EXECUTORS: ReadonlyMap<string, (kube: Kube, spoke: SpokeAccess) => Promise<ActionVerdict>> = new Map([
   ['Create', executeCreate],
   ['Update', executeUpdate],
@@ -55,7 +55,7 @@ async function executeUpdate(kube: Kube, spoke: SpokeAccess): Promise<ActionVerd
 }
 
 async function executeDelete(kube: Kube, spoke: SpokeAccess): Promise<ActionVerdict> {
-  // The stock agent panics on this one too.
+  // The stock agent panics here too.
   if (!kube.resource) throw new ServerRefusal('spec.kube.resource is required: name the kind, for example "jobs.v1.batch"');
   if (!kube.name) throw new ServerRefusal('name is required');
   const served = await spoke.findResource(kube.resource);
@@ -83,10 +83,10 @@ async function templateTarget(kube: Kube, spoke: SpokeAccess) {
   return { served, namespace: writeNamespace(served, kube.namespace, metadata.namespace), name: metadata.name, template };
 }
 
-/** What a view's status becomes after one read. */
+/** Status of a view after one read. */
 export type ViewStatus = NonNullable<ManagedClusterView['status']>;
 
-/** Reads a view's object once and returns its next status; an error keeps the old result (spec/ocm 1.10, 1.11). */
+/** Reads a view's object once and returns the view's next status; an error keeps the old result (spec/ocm 1.10, 1.11). */
 export async function readView(view: ManagedClusterView, spoke: SpokeAccess, nowMs: number): Promise<ViewStatus> {
   const failed = (reason: (typeof ViewReason)[keyof typeof ViewReason], text: string): ViewStatus => ({
     ...view.status,
@@ -104,7 +104,7 @@ export async function readView(view: ManagedClusterView, spoke: SpokeAccess, now
   }
 }
 
-/** Whether two statuses say the same: a read that finds no change writes nothing, there is no heartbeat. */
+/** True for equal statuses: a read without a change writes nothing, because there is no heartbeat. */
 export const isSameStatus = (a: ViewStatus | null | undefined, b: ViewStatus | null | undefined): boolean =>
   isSameJson(a?.conditions ?? null, b?.conditions ?? null) && isSameJson(a?.result ?? null, b?.result ?? null);
 
@@ -143,7 +143,7 @@ async function viewKind(
       }
     );
   } catch (error) {
-    // Discovery itself failed: the spoke is not reachable, which says nothing about the scope.
+    // Discovery failed: the spoke is unreachable, and the scope may be valid.
     return { reason: ViewReason.getFailed, text: PREFIX + textOf(error) };
   }
 }

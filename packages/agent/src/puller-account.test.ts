@@ -14,7 +14,7 @@ const kind = (name: string, group = ''): ServedResource => ({
 const jobs = kind('Job', 'batch');
 const job = (name = 'pre-cache') => ({ apiVersion: 'batch/v1', kind: 'Job', metadata: { name } });
 
-/** A spoke that keeps what is created, in order, and refuses these kinds in these words. */
+/** Fakes a spoke that records creations in order, and refuses these kinds with these texts. */
 function spokeOf(refusals: Readonly<Record<string, string>> = {}) {
   const created: { served: ServedResource; namespace: string | undefined; object: Record<string, unknown> }[] = [];
   const kinds = [kind('ServiceAccount'), kind('RoleBinding', 'rbac.authorization.k8s.io'), jobs];

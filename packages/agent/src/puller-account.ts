@@ -11,8 +11,8 @@ const { namespace, serviceAccount, pullerBinding } = SpokeName;
 const RBAC = 'rbac.authorization.k8s.io';
 
 /**
- * Right before Job `pre-cache` its account is made, and bound in its namespace to a ClusterRole that the spoke's administrator installed: so neither
- * comes from the hub, and both go with the namespace. Without a name for that role nothing is made.
+ * Creates the account of Job `pre-cache` right before the Job, and binds it in its namespace to a ClusterRole of the spoke's administrator. So
+ * neither comes from the hub, and both go with the namespace. Without a role's name nothing is created.
  */
 export function withPullerAccount<A extends Creating>(access: A, clusterRole: string | undefined): A {
   if (clusterRole === undefined) return access;
@@ -37,7 +37,7 @@ const accountObjects = (clusterRole: string) => [
   },
 ];
 
-/** A hub that does not know of this makes the account too, and a Job is made more than once. */
+/** Tolerates an existing object: an older hub creates the account too, and a Job is created more than once. */
 async function createOnce(access: Creating, object: Json & { readonly apiVersion: string; readonly kind: string }): Promise<void> {
   const served = await access.findKind(object.apiVersion, object.kind);
   if (!served) throw new ServerRefusal(noMatchesForKind(object.kind, object.apiVersion));

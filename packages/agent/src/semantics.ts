@@ -4,35 +4,35 @@ import { ACTION_COMPLETED, ActionReason, VIEW_PROCESSING, type ViewReason } from
 import { type ServedResource, ServerRefusal } from '@flotilla/runtime';
 
 /**
- * What the agent on a spoke decides, as pure functions (spec/ocm 1.3 to 1.11): condition texts, the patch of an Update, the
- * spellings of a resource, when a view is read again. Our agent and the simulated spokes both run on these.
+ * Decisions of a spoke's agent as pure functions (spec/ocm 1.3 to 1.11): condition texts, the patch of an Update, spellings of a resource, polls of a
+ * view. Our agent and the simulated spokes both use them.
  */
 
 /** Field manager of the agent's writes on a spoke. */
 export const AGENT_FIELD_MANAGER = 'work-manager-agent';
 
-/** Hub writes of one agent, both kinds together (spec/ocm 1.6). */
+/** Hub writes a second of one agent, both kinds together (spec/ocm 1.6). */
 const AGENT_HUB_QPS = 5;
-/** Writes to the hub at once, before the rate counts (spec/ocm 1.6). */
+/** Burst of hub writes before the rate applies (spec/ocm 1.6). */
 const AGENT_HUB_BURST = 10;
 
-/** Seconds between two reads of a view that names no interval. */
+/** Seconds between two reads of a view without an interval. */
 const DEFAULT_VIEW_INTERVAL_SECONDS = 30;
 
 const SERVER_CANNOT_FIND = 'the server could not find the requested resource';
 
-/** Message of a failed call, for a condition. The agent's own refusals and the server's words pass unchanged. */
+/** Message of a failed call, for a condition. Refusals by the agent and messages of the server pass unchanged. */
 export const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 type Json = Record<string, unknown>;
 
-/** What became of one execution: the condition to write and `status.result`. */
+/** Result of one execution: the condition to write, and `status.result`. */
 export interface ActionVerdict {
   readonly condition: Omit<Condition, 'lastTransitionTime' | 'observedGeneration'>;
   readonly result: unknown;
 }
 
-/** The verdict of an action that worked; `result` echoes the template, or is null (spec/ocm 1.5). */
+/** Builds the verdict of a successful action; `result` echoes the template, or is null (spec/ocm 1.5). */
 export const actionDone = (result: unknown): ActionVerdict => ({
   condition: { type: ACTION_COMPLETED, status: 'True', reason: ActionReason.done, message: 'Resource action is done.' },
   result,
@@ -44,7 +44,7 @@ const FAILED_REASON: ReadonlyMap<string, string> = new Map([
   ['Delete', ActionReason.deleteFailed],
 ]);
 
-/** The verdict of an action that did not work, `reason` by its type (spec/ocm 1.3). */
+/** Builds the verdict of a failed action, with the reason of its type (spec/ocm 1.3). */
 export const actionFailed = (actionType: string, error: string): ActionVerdict => ({
   condition: {
     type: ACTION_COMPLETED,
@@ -55,7 +55,7 @@ export const actionFailed = (actionType: string, error: string): ActionVerdict =
   result: null,
 });
 
-/** The condition of a view after one read: an error text keeps the old result (spec/ocm 1.10). */
+/** Builds the condition of a view after one read; a failed read keeps the old result (spec/ocm 1.10). */
 export const viewCondition = (
   reason: (typeof ViewReason)[keyof typeof ViewReason],
   message: string,
@@ -66,15 +66,15 @@ export const viewCondition = (
   message,
 });
 
-/** What to do with a view now. `requeueAfterMs` undefined: wait for the next touch. */
+/** Next act on a view. `requeueAfterMs` undefined: only an event causes the next one. */
 interface PollDecision {
   readonly query: boolean;
   readonly requeueAfterMs: number | undefined;
 }
 
 /**
- * Whether a view is read now (spec/ocm 1.11): not while its condition is younger than the interval (a blackout that also hides spec
- * changes); a view without a condition at once; a negative interval at every touch and never by time.
+ * Decides whether a view is read now (spec/ocm 1.11). A condition younger than the interval forbids it, which also hides spec changes. A view without
+ * a condition is read at once, one with a negative interval at every event and never by time.
  */
 export function decidePoll(view: { intervalSeconds?: number; lastTransitionTime?: string }, nowMs: number): PollDecision {
   const intervalMs = (view.intervalSeconds || DEFAULT_VIEW_INTERVAL_SECONDS) * 1000;
@@ -84,8 +84,8 @@ export function decidePoll(view: { intervalSeconds?: number; lastTransitionTime?
 }
 
 /**
- * The JSON merge patch that turns `current` into `template`: every key the template lacks is nulled, lists are replaced whole
- * (spec/ocm 1.4). Undefined when nothing differs.
+ * Computes the JSON merge patch that turns `current` into `template`: keys outside the template become null, lists are replaced whole (spec/ocm 1.4).
+ * Undefined for equal objects.
  */
 export function fullReplacePatch(current: Json, template: Json): Json | undefined {
   const patch: Json = {};
@@ -99,7 +99,7 @@ export function fullReplacePatch(current: Json, template: Json): Json | undefine
   return Object.keys(patch).length > 0 ? patch : undefined;
 }
 
-/** The namespace a Create or Update goes to; throws `ServerRefusal` with the text of spec/ocm 1.3. */
+/** Chooses the namespace of a Create or Update; throws `ServerRefusal` with the text of spec/ocm 1.3. */
 export function writeNamespace(
   served: ServedResource,
   kubeNamespace: string | undefined,
@@ -118,12 +118,12 @@ export function checkScope(served: ServedResource, namespace: string | undefined
   if (served.namespaced !== Boolean(namespace)) throw new ServerRefusal(SERVER_CANNOT_FIND);
 }
 
-/** A token bucket: `reserve` takes one token and says how many milliseconds to wait for it. */
+/** Token bucket: `reserve` takes a token and returns the milliseconds to wait for it. */
 export interface TokenBucket {
   reserve(nowMs: number): number;
 }
 
-/** A bucket that starts full; default the agent's own limit. */
+/** Creates a full bucket; default: the agent's own limit. */
 export function createTokenBucket(qps = AGENT_HUB_QPS, burst = AGENT_HUB_BURST): TokenBucket {
   let tokens = burst;
   let last: number | undefined;

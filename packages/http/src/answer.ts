@@ -12,40 +12,40 @@ export interface HttpRequest {
   /** Default `GET`. */
   readonly method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly url: URL;
-  /** `authorization` among them stays with the server it is for. */
+  /** An `authorization` header stays with its server. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly body?: string | Buffer | Readable | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Connections to a server, proxies and trust included. Called for each redirect too; an error that it throws ends the request. */
+  /** Returns connections to a server, with proxies and trust. It is called for each redirect too; an error it throws ends the request. */
   readonly dispatcherFor: (url: URL) => Dispatcher;
-  /** Redirects that are followed, as `redirectOf` allows. Default `MAX_REDIRECTS`; 0: a redirect is an answer like any other. */
+  /** Bound of redirects, which `redirectOf` allows. Default `MAX_REDIRECTS`; 0: a redirect is a normal answer. */
   readonly redirects?: number | undefined;
 }
 
-/** Times of an answer that is read as it comes; milliseconds. */
+/** Time-outs of a streamed answer, in milliseconds. */
 interface StreamLimits {
-  /** From the request to the headers of the answer. */
+  /** Time from the request to the answer's headers. */
   readonly headersTimeout?: number;
-  /** Silence inside the body. */
+  /** Pause within the body. */
   readonly bodyTimeout?: number;
-  /** Bytes that are buffered. */
+  /** Buffered bytes. */
   readonly highWaterMark?: number;
 }
 
-/** An answer whose body has not been read. */
+/** An answer with an unread body. */
 export interface OpenAnswer {
   readonly status: number;
-  /** The first value of each. */
+  /** First value of each header. */
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** Must be read or destroyed. */
+  /** Body, which the caller must read or destroy. */
   readonly body: Readable;
-  /** Where it came from, after redirects. */
+  /** Source of the answer, after redirects. */
   readonly url: URL;
 }
 
 /**
  * Sends a request and follows its redirects.
- * @throws HttpError `redirected`; what `dispatcherFor` and the connection throw
+ * @throws HttpError `redirected`; errors of `dispatcherFor` and of the connection
  */
 export async function openAnswer(call: HttpRequest & StreamLimits): Promise<OpenAnswer> {
   const { method = 'GET', body: sent, signal, redirects: most, headersTimeout, bodyTimeout, highWaterMark } = call;
@@ -53,7 +53,7 @@ export async function openAnswer(call: HttpRequest & StreamLimits): Promise<Open
   let { url, headers: asking = {} } = call;
   for (let followed = 0; ; followed++) {
     const { statusCode: status, headers, body } = await request(url, { ...options, headers: asking, dispatcher: call.dispatcherFor(url) });
-    // An error after nobody reads any more must not end the process.
+    // An error after the caller has stopped reading must not end the process.
     body.on('error', () => undefined);
     const location = [headers.location].flat()[0];
     const redirect = redirectOf({ method, url, status, location, followed, most });
@@ -73,11 +73,11 @@ const firstValues = (headers: Readonly<Record<string, string | string[] | undefi
 
 /** Bounds of an answer that is read whole. */
 interface WholeLimits {
-  /** Connection, redirects and body together. Default 30 000. */
+  /** Time-out of connection, redirects and body together, in milliseconds. Default 30 000. */
   readonly timeoutMs?: number | undefined;
-  /** Bytes of the body. Default 32 MiB. */
+  /** Largest body in bytes. Default 32 MiB. */
   readonly maxBytes?: number;
-  /** Bytes of the body of an answer from status 300 on, which may say why. Default 0: it is not read. */
+  /** Largest body in bytes of an answer from status 300 on, which may explain it. Default 0: unread. */
   readonly refusalBytes?: number;
   /** Default: the system's. */
   readonly clock?: Clock;
@@ -85,9 +85,9 @@ interface WholeLimits {
 
 /** A whole answer. */
 interface HttpAnswer extends Omit<OpenAnswer, 'body'> {
-  /** Empty for a refusal that is not read, too long or cut. */
+  /** Empty for a refusal that is unread, too long or cut. */
   readonly bytes: Buffer;
-  /** The bytes as UTF-8. */
+  /** Bytes as UTF-8. */
   readonly text: string;
 }
 
@@ -102,7 +102,7 @@ export async function fetchAnswer(call: HttpRequest & WholeLimits): Promise<Http
   try {
     const { body, ...answer } = await openAnswer({ ...options, signal });
     if (answer.status < 300) return withBytes(answer, await readBounded(body, maxBytes, { signal }));
-    // The status says something without its body, too.
+    // The status counts without its body, too.
     return withBytes(answer, await readBounded(body, refusalBytes, { signal }).catch(() => Buffer.alloc(0)));
   } catch (cause) {
     if (cause instanceof FlotillaError) throw cause;

@@ -1,13 +1,13 @@
 import { HttpError, HttpErrorCode } from './errors.ts';
 
-/** Bytes that arrive bit by bit: a body, a file, a generator. */
+/** Bytes that arrive in chunks: a body, a file, a generator. */
 type ByteSource = AsyncIterable<Uint8Array> & { destroy?(error: Error): unknown };
 
-/** How bytes are read. */
+/** Options of `readBounded`. */
 interface ReadOptions {
   /** Ends the source when it aborts. */
   readonly signal?: AbortSignal;
-  /** Makes the error for a source with more bytes. Default: an `HttpError`. */
+  /** Creates the error for a source with more bytes. Default: an `HttpError`. */
   readonly tooLarge?: () => Error;
 }
 

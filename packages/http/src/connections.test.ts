@@ -34,7 +34,7 @@ test.each<[string, string, boolean]>([
 });
 
 describe('a guard', () => {
-  /** Asks by the connections, as often as given. */
+  /** Requests a URL over the connections, as often as given. */
   async function ask(url: string, guard: AddressGuard, proxy = {}): Promise<string[]> {
     await using connections = openConnections({ connectMs: 5_000, proxy, guard });
     const answer = await request(url, { dispatcher: connections.dispatcherFor(new URL(url)) });
@@ -60,7 +60,7 @@ describe('a guard', () => {
     let asked = 0;
     const port = await listen(createServer((_, response) => void response.end(String(asked++))));
     let looks = 0;
-    // Every address passes until the one that is connected.
+    // Every address passes except the connected one.
     const guard: AddressGuard = () => (++looks > 1 ? new Error('not there') : undefined);
     await expect(ask(`http://127.0.0.1:${port}/`, guard)).rejects.toThrow('not there');
     expect(asked).toBe(0);

@@ -3,17 +3,17 @@ import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { createSecureContext, getCACertificates } from 'node:tls';
 import { Agent, buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
 
-/** Proxies as `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` have them; user and password may stand in the URLs. */
+/** Proxies as in `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`; the URLs may contain user and password. */
 export interface ProxySettings {
   /** URL of the proxy for plain HTTP. */
   http?: string | undefined;
   /** URL of the proxy for HTTPS, which is tunnelled. */
   https?: string | undefined;
-  /** Names, domains (`.example.com`), addresses and networks (`10.0.0.0/8`) that are reached directly, separated by commas. */
+  /** Names, domains (`.example.com`), addresses and networks (`10.0.0.0/8`) without a proxy, separated by commas. */
   no?: string | undefined;
 }
 
-/** How servers are connected to. */
+/** Settings of connections. */
 export interface ConnectionOptions {
   /** PEM of authorities trusted besides the system's. */
   readonly ca?: string | undefined;
@@ -22,17 +22,20 @@ export interface ConnectionOptions {
   readonly key?: string | undefined;
   /** Accept any certificate. Default false. */
   readonly insecure?: boolean;
-  /** Default: none. */
+  /** Default: no proxy. */
   readonly proxy?: ProxySettings | undefined;
-  /** TCP and TLS set-up, milliseconds. Default 30 000. */
+  /** Time-out of TCP and TLS set-up, in milliseconds. Default 30 000. */
   readonly connectMs?: number | undefined;
-  /** What a proxy may take to open a tunnel, milliseconds. Default `connectMs`. */
+  /** Time-out of a proxy's tunnel, in milliseconds. Default `connectMs`. */
   readonly tunnelMs?: number;
-  /** Judges every address before a connection to it, and the one that is connected. Default: all may be. Proxies are not judged. */
+  /** Checks every address before and after a connection. Default: allows all. Addresses of proxies are not checked. */
   readonly guard?: AddressGuard | undefined;
 }
 
-/** Why a server must not be connected to at an address that it has; undefined: it may. @param host with its port, unless that is the scheme's */
+/**
+ * Explains why a server's address must not be connected; undefined when it may.
+ * @param host with its port, unless it is the scheme's default
+ */
 export type AddressGuard = (address: string, host: string) => Error | undefined;
 
 /** Pools of connections, direct and through proxies. */
@@ -40,21 +43,21 @@ export interface Connections extends AsyncDisposable {
   readonly dispatcherFor: (url: URL) => Dispatcher;
 }
 
-/** Opens pools; nothing is connected before the first request. */
+/** Opens pools; nothing connects before the first request. */
 export function openConnections(settings: ConnectionOptions): Connections {
   const { ca, cert, key, insecure = false, proxy = {}, connectMs = 30_000, tunnelMs = connectMs, guard } = settings;
   const tls = {
-    // Made once: reading some hundred certificates anew for each connection takes longer than the connection.
+    // Created once: parsing some hundred certificates for each connection takes longer than the connection.
     secureContext: createSecureContext({ ca: ca ? [...getCACertificates('default'), ca] : undefined, cert, key }),
     rejectUnauthorized: !insecure,
   };
   const connect = { ...tls, timeout: connectMs };
-  // HTTP/1.1: one blob per connection, so a broken connection costs one blob's bytes in flight and not all of them.
+  // HTTP/1.1 uses one connection per blob, so a broken connection costs one blob's bytes in flight and not all of them.
   const options = { allowH2: false, connect: guard ? guarded({ ...connect, allowH2: false }, guard) : connect };
   const direct = new Agent(options);
   const proxied = new EnvHttpProxyAgent({
     ...options,
-    // empty, not absent: absent ones are read from the environment
+    // empty, because absent ones are read from the environment
     httpProxy: proxy.http ?? '',
     httpsProxy: proxy.https ?? '',
     noProxy: proxy.no ?? '',
@@ -70,7 +73,7 @@ export function openConnections(settings: ConnectionOptions): Connections {
   };
 }
 
-/** Connections that follow settings: other settings count from the next request on, and connections under the last ones are closed. */
+/** Connections that follow changing settings: new settings apply from the next request on, and older connections are closed. */
 export class FollowingConnections implements AsyncDisposable {
   readonly #settings: () => ConnectionOptions | Promise<ConnectionOptions>;
   #open: { readonly key: string; readonly connections: Connections } | undefined;
@@ -79,7 +82,7 @@ export class FollowingConnections implements AsyncDisposable {
     this.#settings = settings;
   }
 
-  /** Connections of the moment. */
+  /** Returns connections for the current settings. */
   async current(): Promise<Connections> {
     const settings = await this.#settings();
     const key = JSON.stringify(settings);
@@ -97,8 +100,8 @@ export class FollowingConnections implements AsyncDisposable {
 }
 
 /**
- * What container runtimes reach directly beyond the names in `NO_PROXY`, which undici reads: this machine, the networks in it, and
- * HTTPS where only a proxy for plain HTTP is set.
+ * Adds direct targets of container runtimes to the names in `NO_PROXY`, which undici reads. These are this machine, the networks in `NO_PROXY`, and
+ * HTTPS when only plain HTTP has a proxy.
  */
 function isDirect({ protocol, hostname }: URL, { http, https }: ProxySettings, excluded: BlockList): boolean {
   if (!(protocol === 'https:' ? https : http)) return true;
@@ -121,18 +124,18 @@ function listExcluded(noProxy: string): BlockList {
   return list;
 }
 
-/** Connects to addresses alone that the guard lets pass: a name is resolved once, and what it resolves to is judged and connected. */
+/** Connects only to addresses that the guard allows. A name is resolved once, so the checked address is also the connected one. */
 function guarded(options: buildConnector.BuildOptions, guard: AddressGuard): buildConnector.connector {
   return (target, callback) => {
-    const judge = (address: string) => guard(address, target.host ?? target.hostname);
+    const check = (address: string) => guard(address, target.host ?? target.hostname);
     const literal = target.hostname.replaceAll(/^\[|\]$/g, '');
     // A literal address is never resolved.
-    const problem = isIP(literal) === 0 ? undefined : judge(literal);
+    const problem = isIP(literal) === 0 ? undefined : check(literal);
     if (problem) return callback(problem, null);
-    const connect = buildConnector({ ...options, lookup: guardedLookup(judge) });
+    const connect = buildConnector({ ...options, lookup: guardedLookup(check) });
     connect(target, (...[error, socket]) => {
       if (error || !socket) return callback(error ?? new Error('no connection'), null);
-      const connected = judge(socket.remoteAddress ?? '');
+      const connected = check(socket.remoteAddress ?? '');
       if (!connected) return callback(null, socket);
       socket.destroy();
       callback(connected, null);
@@ -141,10 +144,10 @@ function guarded(options: buildConnector.BuildOptions, guard: AddressGuard): bui
 }
 
 const guardedLookup =
-  (judge: (address: string) => Error | undefined): LookupFunction =>
+  (check: (address: string) => Error | undefined): LookupFunction =>
   (host, options, callback) =>
     resolveName(host, { ...options, all: true }, (error, addresses) => {
-      const problem = error ?? addresses.map(({ address }) => judge(address)).find((each) => each !== undefined);
+      const problem = error ?? addresses.map(({ address }) => check(address)).find((each) => each !== undefined);
       const first = addresses?.[0];
       if (problem || !first) callback(problem ?? new Error('no address'), '');
       else if (options.all) callback(null, addresses);

@@ -1,16 +1,16 @@
 import { type Clock, systemClock } from '@flotilla/pace';
 
-/** What a deadline is kept with. */
+/** Options of a deadline. */
 interface DeadlineOptions {
   /** Default: the system's. */
   readonly clock?: Clock | undefined;
-  /** Reason of the signal when the time is over. Default: an error that names the time. */
+  /** Reason of the signal after a time-out. Default: an error that names the time. */
   readonly reason?: Error;
 }
 
 /**
- * A signal that aborts after `ms` or with the caller's signal. Dispose it, or the caller's long-lived signal keeps a listener per call
- * (`AbortSignal.any` does exactly that).
+ * A signal that aborts after `ms` or with the caller's signal. Dispose it: otherwise the caller's long-lived signal keeps a listener per call, as
+ * `AbortSignal.any` does.
  */
 export class Deadline {
   readonly #controller = new AbortController();
@@ -18,11 +18,11 @@ export class Deadline {
   readonly #timer: Disposable;
   readonly #outer: AbortSignal | undefined;
   readonly #onAbort = (): void => this.#abort(this.#outer?.reason);
-  /** Whether the time was over before the caller ended it. */
+  /** True when the time ran out before the caller aborted. */
   timedOut = false;
 
   constructor(ms: number, outer?: AbortSignal, { clock = systemClock, reason }: DeadlineOptions = {}) {
-    // Not everybody races.
+    // Callers that never race must not cause an unhandled rejection.
     this.#aborted.promise.catch(() => undefined);
     this.#timer = clock.setTimer(ms, () => {
       this.timedOut = !this.signal.aborted;
@@ -37,7 +37,7 @@ export class Deadline {
     return this.#controller.signal;
   }
 
-  /** Rejects with the signal's reason when it aborts before `promise` settles. */
+  /** Rejects with the signal's reason when it aborts before `promise` resolves or rejects. */
   race<T>(promise: Promise<T>): Promise<T> {
     return Promise.race([promise, this.#aborted.promise]);
   }

@@ -11,13 +11,13 @@ export const HttpErrorCode = {
   /** More bytes than the caller reads. */
   tooLarge: 'FLOTILLA_HTTP_TOO_LARGE',
 } as const;
-/** One of them. */
+/** Code of a request without a usable answer. */
 export type HttpErrorCode = (typeof HttpErrorCode)[keyof typeof HttpErrorCode];
 
-/** A request has no usable answer. The message says why, and holds neither path nor headers. */
+/** Failure of a request. Its message gives the reason without path or headers. */
 export class HttpError extends FlotillaError {
   declare readonly code: HttpErrorCode;
-  /** Of the redirect that is not followed; else 0. */
+  /** Status of a refused redirect; else 0. */
   readonly status: number;
   constructor(code: HttpErrorCode, message: string, { status = 0, cause }: { readonly status?: number; readonly cause?: unknown } = {}) {
     super(code, message, { cause });

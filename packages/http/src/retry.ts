@@ -1,12 +1,12 @@
 import { type BackOff, type Clock, pause } from '@flotilla/pace';
 
-/** How often and how fast a call is sent again. */
+/** Bound and pace of retries. */
 export interface RetryPolicy extends BackOff {
   /** Tries in all. */
   readonly attempts: number;
 }
 
-/** How a call is repeated. */
+/** Options of `withRetries`. */
 interface RetryOptions {
   /** Milliseconds until the next try; undefined: the failure is final. `failures` counts from 1. */
   readonly delayMs: (error: unknown, failures: number) => number | undefined;
@@ -14,7 +14,7 @@ interface RetryOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Calls until it succeeds or a failure is final. The signal ends it with its reason, also between two tries. */
+/** Calls until success or a final failure. The signal ends it with its reason, even between two tries. */
 export async function withRetries<T>(call: () => Promise<T>, { delayMs, clock, signal }: RetryOptions): Promise<T> {
   for (let failures = 1; ; failures++) {
     signal?.throwIfAborted();
@@ -29,7 +29,7 @@ export async function withRetries<T>(call: () => Promise<T>, { delayMs, clock, s
   }
 }
 
-/** `Retry-After` in milliseconds: seconds or an HTTP date; undefined when absent or unreadable. */
+/** Parses `Retry-After` to milliseconds, from seconds or an HTTP date; undefined when absent or unreadable. */
 export function parseRetryAfter(value: string | undefined, now: number = Date.now()): number | undefined {
   if (value === undefined) return undefined;
   if (/^\d{1,9}$/.test(value.trim())) return Number(value) * 1000;

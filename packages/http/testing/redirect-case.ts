@@ -1,4 +1,4 @@
-/** Servers that redirect, and what every HTTP client has to make of them: for tests. */
+/** Servers that redirect, and the required behaviour of every HTTP client: for tests. */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -8,17 +8,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MAX_REDIRECTS } from '../src/redirects.ts';
 
-/** Fetches a URL with one client, and resolves to the text of the answer; rejects when there is none. */
+/** Fetches a URL with one client, and resolves to the answer's text; rejects without one. */
 type FetchByClient = (url: URL, how: { readonly ca: string; readonly authorization: string }) => Promise<string>;
 
-/** The end of a case, and every request of the client in order; `+` marks one with the credential. */
+/** Result of a case, with all requests in order; `+` marks one with the credential. */
 interface RedirectOutcome {
   readonly end: 'there' | 'refused';
   readonly asked: readonly string[];
 }
 
 const CREDENTIAL = 'Basic dTpwYTU1d29yZA==';
-/** Where each case begins, on the server `secure`. */
+/** Start path of each case, on server `secure`. */
 const STARTS = {
   'stays on its server': '/same',
   'goes to another server of https': '/other',
@@ -32,9 +32,9 @@ const STARTS = {
 type RedirectCase = keyof typeof STARTS;
 
 /**
- * The outcome that every client has to have.
- * @param mark `+` of a client that was given a credential; empty for one that never has any
- * @param most redirects that it follows
+ * Builds the required outcome of every client.
+ * @param mark `+` for a client with a credential; empty for one without
+ * @param most redirects that the client follows
  */
 export const redirectsByRule = (mark: '+' | '', most = MAX_REDIRECTS): Readonly<Record<RedirectCase, RedirectOutcome>> => ({
   'stays on its server': { end: 'there', asked: [`secure /same${mark}`, `secure /there${mark}`] },
@@ -62,7 +62,7 @@ async function startServers() {
   await using stack = new AsyncDisposableStack();
   const asked: string[] = [];
   const tls = makeCertificate();
-  /** By server and path without its query; what is not here answers. */
+  /** Redirect targets by server and path without its query; other paths answer. */
   const targets = new Map<string, string>();
   const answer =
     (server: string): RequestListener =>

@@ -72,7 +72,7 @@ test('the skipping clock goes as the machine does, and what is skipped falls due
   clock.skip(3_600_000);
   expect(fired).toEqual(['minute', 'hour']);
   expect(clock.now() - before).toBeGreaterThanOrEqual(3_600_000);
-  // What is left of it is waited for.
+  // The rest of the time must still pass.
   await soon;
   expect(clock.now() - before).toBeGreaterThanOrEqual(3_600_010);
   later[Symbol.dispose]();

@@ -1,4 +1,4 @@
-/** Time as a dependency, so that tests decide it. */
+/** Time as a dependency, so that tests control it. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
@@ -9,7 +9,7 @@ export interface Clock {
 /** setTimeout takes at most 2^31 - 1 ms and may fire a millisecond early. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
-/** The machine's clock. Timers keep the process alive. */
+/** Clock of the machine. Timers keep the process alive. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   setTimer(ms, fn) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Coalescer } from './coalescer.ts';
 
-/** A coalescer whose sendings end when they are let go. */
+/** Creates a coalescer whose sends end when the test releases them. */
 function held() {
   const sent: number[][] = [];
   const ends: { resolve: () => void; reject: (error: Error) => void }[] = [];

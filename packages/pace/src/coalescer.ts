@@ -1,11 +1,8 @@
-/**
- * Sends what is submitted together: all of one turn of the event loop, and all that comes while the sending before is on its way.
- * One sending at a time, in order.
- */
+/** Sends submitted items together: all items of one turn of the event loop, or all during the previous send. One send at a time, in order. */
 export class Coalescer<T, R = void> {
   readonly #send: (items: readonly T[]) => Promise<R>;
   #items: T[] = [];
-  /** The sending that waits for its turn, and the one on its way. */
+  /** The send that waits, and the one under way. */
   #next: Promise<R> | undefined;
   #current: Promise<unknown> = Promise.resolve();
 
@@ -13,14 +10,14 @@ export class Coalescer<T, R = void> {
     this.#send = send;
   }
 
-  /** Settles as the sending does that the item travels with. */
+  /** Resolves or rejects with the send of this item. */
   submit(item: T): Promise<R> {
     this.#items.push(item);
     this.#next ??= this.#current.then(endOfTurn, endOfTurn).then(() => this.#sendAll());
     return this.#next;
   }
 
-  /** Resolves when nothing waits or is on its way. */
+  /** Resolves when nothing waits or is under way. */
   async idle(): Promise<void> {
     while (this.#next) await Promise.allSettled([this.#next]);
     await Promise.allSettled([this.#current]);

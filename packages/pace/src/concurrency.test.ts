@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { mapConcurrently, Semaphore } from './concurrency.ts';
 
-/** Work that ends when it is told to, in any order. */
+/** Creates work that the test ends in any order. */
 function heldWork() {
   const ends = new Map<number, (error?: Error) => void>();
   const work = (item: number) =>

@@ -1,12 +1,12 @@
-/** How items are gone through. */
+/** Options of `mapConcurrently`. */
 interface ConcurrencyOptions {
-  /** After an error no further item is begun; default false: all are. */
+  /** Start no further item after an error; default false: all are started. */
   readonly stopAtFailure?: boolean;
 }
 
 /**
- * Runs `work` over all items, at most `width` at once, starting the next as soon as one ends. Results in order; the first failure is thrown
- * when everything that was begun has ended.
+ * Runs `work` over all items, at most `width` at once, starting the next as soon as one ends. Results are in order; the first failure is thrown after
+ * all started work has ended.
  */
 export async function mapConcurrently<T, R>(
   items: Iterable<T>,
@@ -16,7 +16,7 @@ export async function mapConcurrently<T, R>(
 ): Promise<R[]> {
   const results: R[] = [];
   const failures: unknown[] = [];
-  // One iterator for all lanes: each takes the next item when it is free.
+  // All lanes share one iterator, so each takes the next item when it is free.
   const iterator = Iterator.from(items);
   let begun = 0;
   const lane = async (): Promise<void> => {
@@ -35,7 +35,7 @@ export async function mapConcurrently<T, R>(
   return results;
 }
 
-/** At most `width` tasks at once, first come first served. */
+/** Runs at most `width` tasks at once, first come first served. */
 export class Semaphore {
   #free: number;
   readonly #waiting: (() => void)[] = [];

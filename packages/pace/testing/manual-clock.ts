@@ -6,7 +6,7 @@ interface Timer {
   readonly fn: () => void;
 }
 
-/** A clock that stands still until it is advanced. */
+/** Clock that stands still until it is advanced. */
 export class ManualClock implements Clock {
   #now: number;
   #timers: Timer[] = [];
@@ -35,24 +35,24 @@ export class ManualClock implements Clock {
     return this.#timers.length;
   }
 
-  /** When the next timer is due, in milliseconds since the epoch. */
+  /** Time of the next timer, in milliseconds since the epoch. */
   get nextAt(): number | undefined {
     return this.#next()?.at;
   }
 
-  /** Moves on by `ms`, firing what falls due in order, each at its own time; lets promises settle after each. */
+  /** Advances by `ms` and fires due timers in order, each at its own time; pending promises run after each. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
-    await settle();
+    await runPending();
     for (let next = this.#next(); next && next.at <= end; next = this.#next()) {
       const due = next;
       this.#timers = this.#timers.filter((timer) => timer !== due);
       this.#now = Math.max(this.#now, due.at);
       due.fn();
-      await settle();
+      await runPending();
     }
     this.#now = end;
-    await settle();
+    await runPending();
   }
 
   #next(): Timer | undefined {
@@ -61,4 +61,4 @@ export class ManualClock implements Clock {
 }
 
 /** Lets pending promise callbacks and immediates run. */
-const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const runPending = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -6,7 +6,7 @@ interface Timer {
   armed: Disposable;
 }
 
-/** The machine's time, which can be put ahead: for what runs on real servers, whose time does not stand still. */
+/** Clock of the machine that can be put ahead, for tests on real servers, whose time does not stand still. */
 export class SkippingClock implements Clock {
   readonly #timers = new Set<Timer>();
   #aheadMs = 0;
@@ -21,7 +21,7 @@ export class SkippingClock implements Clock {
     return { [Symbol.dispose]: () => this.#drop(timer) };
   }
 
-  /** Goes on from `ms` later: what falls due on the way fires now, in order. */
+  /** Puts the clock ahead; due timers fire now, in order. */
   skip(ms: number): void {
     this.#aheadMs += ms;
     const now = this.now();

@@ -5,22 +5,22 @@ import { AbstractConnector } from 'ioredis';
 import { z } from 'zod';
 import { ReplyBound } from './reply-bound.ts';
 
-/** Largest reply that is read: jobs carry names alone, and lists of them are short. */
+/** Largest reply that is read: jobs carry only names, and lists of them are short. */
 const MAX_REPLY_BYTES = 1024 * 1024;
 const DISCONNECT_MS = 2_000;
 
-/** Where to connect, of the options that ioredis hands on. */
+/** Target of the connection, from the options that ioredis passes on. */
 const Target = z.looseObject({
   path: z.string().nullish(),
   host: z.string().default('127.0.0.1'),
   port: z.coerce.number().default(6379),
   family: z.number().nullish(),
-  // `true` is what a rediss:// URL says.
+  // A rediss:// URL gives `true`.
   tls: z.union([z.boolean(), z.looseObject({})]).nullish(),
 });
 type Target = z.output<typeof Target>;
 
-/** A reply was larger than anything that is asked for here; its connection was ended before it was read. */
+/** A reply was larger than any requested one; its connection was ended before the reply was read. */
 export class ReplyTooLargeError extends FlotillaError {
   constructor() {
     super('FLOTILLA_QUEUE_REPLY_TOO_LARGE', `the queue's store answered with more than ${MAX_REPLY_BYTES} bytes`);
@@ -28,8 +28,8 @@ export class ReplyTooLargeError extends FlotillaError {
 }
 
 /**
- * Connects as ioredis does, and ends the connection when a reply is larger than 1 MiB: who can write to the store decides what is in a job,
- * and a client reads a reply whole before anybody sees it. Connections that BullMQ copies from one have it too.
+ * Connects as ioredis does, and ends the connection when a reply exceeds 1 MiB. Any writer of the store decides the content of jobs, and a client
+ * reads a reply whole before anybody sees it. Connections that BullMQ copies from one have the bound too.
  */
 export class BoundedConnector extends AbstractConnector {
   readonly #target: Target;
@@ -39,7 +39,7 @@ export class BoundedConnector extends AbstractConnector {
     this.#target = Target.parse(options);
   }
 
-  /** Never rejects before the next turn: a client that was disconnected meanwhile gets no connection. */
+  /** Never rejects before the next turn, so that a client that was disconnected meanwhile gets no connection. */
   async connect(): Promise<Socket> {
     this.connecting = true;
     await Promise.resolve();

@@ -8,42 +8,42 @@ import { ReplyTooLargeError } from './bounded-connector.ts';
 import { removeOversizedJobs } from './oversized-jobs.ts';
 import { within } from './within.ts';
 
-/** Longest an add may take, in milliseconds. */
+/** Time-out of an add, in milliseconds. */
 const ADD_TIMEOUT_MS = 5_000;
 const PREFIX = 'flotilla';
-/** Seconds a mark outlives who set it. */
+/** Seconds that a mark outlives its process. */
 const MARK_SECONDS = 3_600;
 const MAX_PRIORITY = 2 ** 21;
 const MAX_STALLS = 2;
 
-/** A queue's, and how it is on its server. */
+/** Options of a queue on a server. */
 interface BullmqOptions extends BackendOptions {
-  /** Fails at once when the server is away. */
+  /** Connection that fails at once when the server is away. */
   readonly producers: Redis;
-  /** Waits for the server to come back. */
+  /** Connection that waits for the server. */
   readonly workers: Redis;
   readonly isShared: boolean;
-  /** Another process that died keeps its runs this long, twice at most, in milliseconds. */
+  /** Milliseconds that another process keeps its runs after its death, twice at most. */
   readonly lockMs: number;
-  /** Milliseconds between looks whether the store was emptied. */
+  /** Milliseconds between checks for an emptied store. */
   readonly watchdogMs: number;
 }
 
-/** A key that was added here and has not begun to run, as far as is known. */
+/** A key that was added here and has not started, as far as is known. */
 interface Sent {
   priority: number;
-  /** The store has it, if it was not emptied since. */
+  /** The store has the key, unless it was emptied since. */
   added: boolean;
-  /** Which setting of the mark came before it. */
+  /** Number of the mark before the add. */
   mark: number;
-  /** On its way to the store: sent again by then it would run once more. */
+  /** The key is being sent to the store: a second send would cause another run. */
   isUnderWay: boolean;
 }
 
 /**
- * Keys wait in BullMQ, deduplicated in the store by key (`keepLastIfActive`): at most one job of a key waits, and what comes while it runs,
- * wherever that is, is queued when it ends. Nothing is answered: a key has begun to run when it has left a store that was not emptied,
- * which a mark in the store tells.
+ * Keeps keys in BullMQ, deduplicated in the store by key (`keepLastIfActive`): at most one job of a key waits. A key added during its run, in any
+ * process, is queued when the run ends. There are no replies: a key has started when it left a store that was not emptied, which a mark in the store
+ * proves.
  */
 export class BullmqBackend implements QueueBackend {
   readonly isShared: boolean;
@@ -56,9 +56,9 @@ export class BullmqBackend implements QueueBackend {
   readonly #mark: string;
   readonly #watchdog: NodeJS.Timeout;
   #marked = false;
-  /** How often the mark was set. */
+  /** Number of marks set so far. */
   #marks = 0;
-  #isLooking = false;
+  #isRecovering = false;
   #isSweeping = false;
   #closed = false;
 
@@ -71,7 +71,7 @@ export class BullmqBackend implements QueueBackend {
     this.#queue = new Queue(name, {
       connection: producers,
       prefix: PREFIX,
-      // For listeners of BullMQ's own, which nothing here uses.
+      // BullMQ keeps them for its own listeners, which nothing here uses.
       streams: { events: { maxLen: 100 } },
       defaultJobOptions: { removeOnComplete: true, removeOnFail: true },
     });
@@ -82,7 +82,7 @@ export class BullmqBackend implements QueueBackend {
       concurrency,
       lockDuration: lockMs,
       stalledInterval: lockMs / 2,
-      // A job whose worker died is run by another, and not for ever: it may be what the worker died of. Whoever needs the key adds it again.
+      // Another worker runs a dead worker's job, but only a few times, because the job may have killed it. A caller that needs the key adds it again.
       maxStalledCount: MAX_STALLS,
       runRetryDelay: 250,
     });
@@ -90,7 +90,7 @@ export class BullmqBackend implements QueueBackend {
       if (isReplyTooLarge(error)) void this.#sweep();
       else logger.warn({ reason: errorMessage(error) }, 'Worker failed to reach the store');
     });
-    this.#watchdog = setInterval(() => void this.#look(), watchdogMs).unref();
+    this.#watchdog = setInterval(() => void this.#recover(), watchdogMs).unref();
   }
 
   add(key: string, priority: number): void {
@@ -144,21 +144,21 @@ export class BullmqBackend implements QueueBackend {
     return { name: 'step', data: key, opts: { priority, deduplication: { id: key, keepLastIfActive: true } } };
   }
 
-  /** A job that has begun by now stays as it is. */
+  /** Changes a waiting job's priority; a started job stays as it is. */
   async #promote(key: string, priority: number): Promise<void> {
     try {
       const jobId = await this.#redis.get(this.#dedupKey(key));
       if (jobId) await this.#queue.getBackend().changePriority(jobId, toPriority(priority));
     } catch {
-      // It keeps its place, and runs later.
+      // The job keeps its place and runs later.
     }
   }
 
-  /** Adds again what an emptied store has lost, and forgets what ran elsewhere. */
-  async #look(): Promise<void> {
+  /** Adds keys again that an emptied store has lost, and forgets those that ran elsewhere. */
+  async #recover(): Promise<void> {
     const waiting = [...this.#sent];
-    if (this.#isLooking || this.#closed || waiting.length === 0) return;
-    this.#isLooking = true;
+    if (this.#isRecovering || this.#closed || waiting.length === 0) return;
+    this.#isRecovering = true;
     try {
       const added = waiting.filter(([, sent]) => sent.added);
       for (const [key] of waiting.filter(([, sent]) => !sent.added && !sent.isUnderWay)) this.#submit(key);
@@ -166,18 +166,18 @@ export class BullmqBackend implements QueueBackend {
       if (!found.isMarked) this.#marked = false;
       for (const [index, [key, sent]] of added.entries()) {
         if (found.waiting[index] || this.#sent.get(key) !== sent) continue;
-        // A mark that was set anew says nothing of what was there before it.
+        // A new mark proves nothing about earlier keys.
         if (found.isMarked && sent.mark === this.#marks) this.#left(key);
         else this.#submit(key);
       }
     } catch (error) {
       this.#options.logger.debug({ reason: errorMessage(error) }, 'Looking at the queue failed');
     } finally {
-      this.#isLooking = false;
+      this.#isRecovering = false;
     }
   }
 
-  /** A job that cannot be read would be handed out again and again. */
+  /** Removes jobs that cannot be read, because they would be handed out again and again. */
   async #sweep(): Promise<void> {
     if (this.#isSweeping) return;
     this.#isSweeping = true;
@@ -197,7 +197,7 @@ export class BullmqBackend implements QueueBackend {
     this.#options.onRunElsewhere(key);
   }
 
-  /** The mark last: one that is there then was there while the rest was asked for. */
+  /** Asks for the mark last: a mark that exists then existed during the other questions. */
   async #find(keys: readonly string[]): Promise<{ readonly waiting: readonly boolean[]; readonly isMarked: boolean }> {
     const asked = this.#redis.pipeline();
     for (const key of keys) asked.exists(this.#dedupKey(key));
@@ -223,7 +223,7 @@ export class BullmqBackend implements QueueBackend {
 
 const isReplyTooLarge = (error: unknown): boolean => error instanceof ReplyTooLargeError;
 
-/** Those who ask count from 0; BullMQ's own 0 means "none" and would overtake everything. */
+/** Callers count from 0; BullMQ's own 0 means "none" and would overtake everything. */
 const toPriority = (priority: number): number => Math.min(Math.max(Math.trunc(priority), 0) + 1, MAX_PRIORITY);
 
 const tooLate = (jobs: number) =>

@@ -1,13 +1,13 @@
 import type { Redis } from 'ioredis';
 
-/** Largest job that stays: ours have a few hundred bytes. */
+/** Largest job that stays, in bytes: ours have a few hundred. */
 const MAX_JOB_BYTES = 16 * 1024;
 const MAX_FIELDS = 64;
 const MAX_ID_BYTES = 256;
 
 /**
- * Takes out of a queue whatever is too large to be read, on the server, and answers with how many. A job's lock and its mark of deduplication
- * go with it: the key that it stood for can be put again.
+ * Script that removes unreadable jobs from a queue on the server and returns their number. It removes a job's lock and deduplication key too, so that
+ * its key can be added again.
  */
 const SWEEP = `
 local prefix, maxBytes, maxFields, maxId = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -50,7 +50,7 @@ end
 return removed
 `;
 
-/** Removes jobs that are larger than any of ours from a queue; resolves with how many there were. */
+/** Removes jobs that are larger than any of ours from a queue; resolves to their number. */
 export async function removeOversizedJobs(redis: Redis, prefix: string, queue: string): Promise<number> {
   const removed = await redis.eval(SWEEP, 1, `${prefix}:${queue}:`, MAX_JOB_BYTES, MAX_FIELDS, MAX_ID_BYTES);
   return Number(removed);

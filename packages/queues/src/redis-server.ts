@@ -8,30 +8,30 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { FlotillaError } from '@flotilla/api';
 import type { Log } from './queue-store.ts';
 
-/** Programs that can serve, in the order they are looked for on PATH. */
+/** Programs of a server, in the order of their search on PATH. */
 const PROGRAMS = ['redis-server', 'valkey-server'] as const;
-/** How long a server may take to listen, and to end, in milliseconds. */
+/** Milliseconds within which a server must listen, and end. */
 const START_MS = 10_000;
 const STOP_MS = 3_000;
 
-/** A Redis or Valkey this process started. */
+/** A Redis or Valkey of this process. */
 interface RedisServer {
   readonly program: string;
-  /** Unix socket it listens on; there is no TCP port. */
+  /** Unix socket of the server, which has no TCP port. */
   readonly socket: string;
   readonly pid: () => number | undefined;
   readonly stop: () => Promise<void>;
 }
 
-/** The first of redis-server and valkey-server on PATH that runs, or undefined. */
+/** Finds the first of redis-server and valkey-server on PATH that runs. */
 export async function findRedisProgram(): Promise<string | undefined> {
   for (const program of PROGRAMS) if (await runs(program, ['--version'])) return program;
   return undefined;
 }
 
 /**
- * Starts a server of our own: reachable through a socket only this user can open, without persistence (it holds work, which is
- * derived anew), started again when it dies, ended with this process even when that is killed (Linux). It takes the socket with it.
+ * Starts a server of our own, reachable by a socket of this user alone. It has no persistence, because its work can be derived anew. It restarts when
+ * it dies, ends with this process even after a kill (Linux), and removes its socket.
  */
 export async function startRedisServer(program: string, log: Log): Promise<RedisServer> {
   const socket = join(tmpdir(), `flotilla-redis-${randomBytes(6).toString('hex')}.sock`);
@@ -80,11 +80,11 @@ const serverArgs = (socket: string): string[] => {
 };
 
 function launch([command = '', ...args]: readonly string[]): ChildProcess {
-  // It sets the rights of its socket after it has begun to listen: nobody else may open that before.
+  // The server sets the rights of its socket after it listens, so the mask must keep others out before.
   const mask = process.umask(0o077);
   const child = spawn(command, args, { stdio: 'ignore' });
   process.umask(mask);
-  // A failed start also ends in a failed wait for the socket, which is where it is reported.
+  // A failed start is reported by the failed wait for the socket.
   child.on('error', () => {});
   return child;
 }
@@ -118,11 +118,11 @@ async function listening(socket: string): Promise<void> {
 function answers(socket: string): Promise<boolean> {
   return new Promise((resolve) => {
     const probe = connect(socket);
-    const settle = (ok: boolean) => {
+    const finish = (ok: boolean) => {
       probe.destroy();
       resolve(ok);
     };
-    probe.once('connect', () => settle(true));
-    probe.once('error', () => settle(false));
+    probe.once('connect', () => finish(true));
+    probe.once('error', () => finish(false));
   });
 }

@@ -7,10 +7,10 @@ import { StoreUnavailableError } from './errors.ts';
 import type { Log, QueueStore } from './queue-store.ts';
 import { within } from './within.ts';
 
-/** Longest wait for a server that was named to answer for the first time, in milliseconds. */
+/** Time-out of a named server's first answer, in milliseconds. */
 const FIRST_ANSWER_MS = 10_000;
 
-/** Where a Redis or Valkey is, and what is said of it. */
+/** Address and description of a Redis or Valkey. */
 export interface RedisTarget {
   readonly kind: 'redis' | 'local-redis';
   readonly description: string;
@@ -23,18 +23,18 @@ export interface RedisTarget {
   readonly stop: () => Promise<void>;
 }
 
-/** How soon what was lost is found. */
+/** Delays until lost work is found. */
 export interface StoreTimes {
-  /** A process that dies keeps its runs this long, twice at most, in milliseconds; default 15 000. */
+  /** Milliseconds that a process keeps its runs after its death, twice at most; default 15 000. */
   readonly lockMs?: number;
-  /** Milliseconds between looks whether the store was emptied; default 2 000. */
+  /** Milliseconds between checks for an emptied store; default 2 000. */
   readonly watchdogMs?: number;
 }
 
-/** Queues on a Redis or Valkey server. Throws StoreUnavailableError when it does not answer. */
+/** Opens queues on a Redis or Valkey server. Throws StoreUnavailableError when it does not answer. */
 export async function openRedisStore(target: RedisTarget, options: StoreTimes & { readonly log: Log }): Promise<QueueStore> {
   const { log, lockMs = 15_000, watchdogMs = 2_000 } = options;
-  // Producers fail at once when the server is away; workers wait for it to come back.
+  // Producers fail at once without the server; workers wait for it.
   const producers = connect(target, { maxRetriesPerRequest: 1, enableOfflineQueue: false }, log);
   const workers = connect(target, { maxRetriesPerRequest: null }, log);
   const disconnect = () => {
@@ -60,7 +60,7 @@ export async function openRedisStore(target: RedisTarget, options: StoreTimes & 
     description: target.description,
     serverPid: target.serverPid,
     flush: async () => void (await workers.flushall()),
-    // Workers can only be on a server that was given by its URL.
+    // Workers need a server with a URL.
     queue: (queue) => new BullmqBackend({ ...queue, producers, workers, lockMs, watchdogMs, isShared: target.kind === 'redis' }),
     close,
     [Symbol.asyncDispose]: close,
@@ -77,7 +77,7 @@ function connect({ address, ca }: RedisTarget, options: RedisOptions, log: Log):
     retryStrategy: (times) => backOffMs({ baseMs: 50, maxMs: 2_000, floor: 1 }, times),
   };
   const client = address.startsWith('/') ? new Redis({ ...all, path: address }) : new Redis(address, all);
-  // Without a listener ioredis prints to the console; every failed command carries its error to its caller anyway.
+  // Without a listener ioredis prints to the console; every failed command rejects with its error anyway.
   client.on('error', (error: unknown) => log.debug({ reason: errorMessage(error) }, 'Redis connection failed'));
   return client;
 }

@@ -1,20 +1,20 @@
 /** Bytes of `\r\n`. */
 const LINE_END = 2;
 const [CR, LF, ARRAY, BULK] = [0x0d, 0x0a, 0x2a, 0x24];
-/** Longest line that is no text: a type and a number. */
+/** Longest line without text: a type and a number. */
 const HEADER_BYTES = 32;
 
 /**
- * Follows the replies of a Redis connection (RESP2) and says when one is larger than a bound, as soon as its length is announced. Several
- * replies in one chunk, and one reply in many chunks, count as they are. Pure but for what it remembers.
+ * Follows the replies of a Redis connection (RESP2) and reports one that exceeds a bound as soon as its length is announced. Chunks and replies need
+ * not coincide.
  */
 export class ReplyBound {
   readonly #maxBytes: number;
-  /** Elements that are still to come, for each array that is open. */
+  /** Missing elements of each open array. */
   readonly #open: number[] = [];
   #header = '';
   #lineBytes = 0;
-  /** Bytes of a bulk text that are still to come, its end included. */
+  /** Missing bytes of a bulk text, with its end. */
   #skip = 0;
   #total = 0;
 
@@ -22,7 +22,7 @@ export class ReplyBound {
     this.#maxBytes = maxBytes;
   }
 
-  /** Takes what came; false once a reply is beyond the bound. */
+  /** Consumes a chunk; false once a reply exceeds the bound. */
   take(chunk: Uint8Array): boolean {
     for (let at = 0; at < chunk.length; ) {
       if (this.#skip > 0) {
@@ -57,7 +57,7 @@ export class ReplyBound {
       this.#total += length;
       this.#skip = length + LINE_END;
     } else if (type === ARRAY && length > 0) {
-      // An announcement costs the reader a place for each element.
+      // An announced array costs the reader memory for each element.
       this.#total += length;
       this.#open.push(length);
     } else if (type !== CR) this.#endElement();

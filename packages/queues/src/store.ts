@@ -4,7 +4,7 @@ import type { Log, QueueStore } from './queue-store.ts';
 import { findRedisProgram, startRedisServer } from './redis-server.ts';
 import type { StoreTimes } from './redis-store.ts';
 
-/** Where queues are kept. */
+/** Options of `openStore`. */
 export interface StoreOptions extends StoreTimes {
   /** `redis://` or `rediss://` URL of a server that may be shared. */
   readonly redisUrl?: string;
@@ -16,8 +16,8 @@ export interface StoreOptions extends StoreTimes {
 }
 
 /**
- * Opens the queue's store and logs which it is. A URL that was given is never replaced by another store.
- * @throws StoreUnavailableError when the one chosen cannot be opened.
+ * Opens the queue's store and logs the choice. A given URL is never replaced by another store.
+ * @throws StoreUnavailableError when the chosen store cannot be opened
  */
 export async function openStore(options: StoreOptions): Promise<QueueStore> {
   const store = await chooseStore(options);
@@ -38,7 +38,7 @@ async function chooseStore(options: StoreOptions): Promise<QueueStore> {
   return openInProcessStore();
 }
 
-/** Nothing to install, no worker processes. */
+/** Opens the store of this process's memory, which needs no installation and allows no workers. */
 function openInProcessStore(): QueueStore {
   const nothing = async () => {};
   return {
@@ -52,7 +52,7 @@ function openInProcessStore(): QueueStore {
   };
 }
 
-/** Loaded only when used: BullMQ is large. */
+/** Imports on demand, because BullMQ is large. */
 const openRedisStore = async (...args: Parameters<typeof import('./redis-store.ts').openRedisStore>): Promise<QueueStore> =>
   (await import('./redis-store.ts')).openRedisStore(...args);
 
@@ -65,7 +65,7 @@ function openUrl(redisUrl: string, { redisCa: ca, ...options }: StoreOptions): P
   return openRedisStore({ kind: 'redis', description, address: redisUrl, ca, serverPid: () => undefined, stop: async () => {} }, options);
 }
 
-/** Undefined when the server on PATH cannot be started and another store may be used instead. */
+/** Opens a server from PATH; undefined when it fails and another store may be used instead. */
 async function openLocal(program: string, options: StoreOptions): Promise<QueueStore | undefined> {
   const { preference, log } = options;
   try {

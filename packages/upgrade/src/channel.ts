@@ -1,4 +1,4 @@
-/** The channel of a cluster, which an upgrade may have to change before it can send it: until then that is taken back with the upgrade. */
+/** Channel of a cluster, which an upgrade may have to change before it can start: until then the change is undone with the upgrade. */
 import type { ClusterVersion } from '@flotilla/api/config';
 import { CHANNEL_ANNOTATION } from '@flotilla/api/managed';
 
@@ -10,7 +10,7 @@ type Patch = {
 const noteOf = ({ metadata }: ClusterVersion): string | undefined => metadata.annotations?.[CHANNEL_ANNOTATION];
 const NO_NOTE = { metadata: { annotations: { [CHANNEL_ANNOTATION]: null } } };
 
-/** Patch to another channel that remembers the one before the upgrade, however often it is changed for one. */
+/** Builds the patch to another channel. It remembers the channel before the upgrade, even after several changes. */
 export function channelChange(clusterVersion: ClusterVersion, channel: string): Patch {
   const { channel: current = '' } = clusterVersion.spec;
   const [first, last] = noteOf(clusterVersion)?.split(' ') ?? [];
@@ -18,7 +18,7 @@ export function channelChange(clusterVersion: ClusterVersion, channel: string): 
   return { metadata: { annotations: { [CHANNEL_ANNOTATION]: `${before} ${channel}` } }, spec: { channel } };
 }
 
-/** Patch back to the channel before the upgrade, unless somebody has changed it since; undefined when no upgrade changed it. */
+/** Builds the patch back to the channel before the upgrade, unless somebody has changed it since; undefined when no upgrade changed it. */
 export function channelReturn(clusterVersion: ClusterVersion): Patch | undefined {
   const note = noteOf(clusterVersion);
   if (note === undefined) return undefined;
@@ -26,5 +26,5 @@ export function channelReturn(clusterVersion: ClusterVersion): Patch | undefined
   return since === clusterVersion.spec.channel ? { ...NO_NOTE, spec: { channel: before || null } } : NO_NOTE;
 }
 
-/** What a patch has besides when the cluster is sent: from then on the channel stays. */
+/** Adds to a commencing patch that the channel stays from then on. */
 export const channelKept = (clusterVersion: ClusterVersion): Partial<Patch> => (noteOf(clusterVersion) === undefined ? {} : NO_NOTE);

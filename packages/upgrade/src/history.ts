@@ -1,36 +1,36 @@
-/** The status of an UpgradeConfig, changed without touching the one that was read (spec/muo 1.4 to 1.7). */
+/** Changes an UpgradeConfig's status without mutation of the original (spec/muo 1.4 to 1.7). */
 import { conditionTime } from '@flotilla/api';
 import type { StepCondition, UpgradeConfig, UpgradeHistory } from '@flotilla/api/managed';
 
-/** Upgrades of an UpgradeConfig, the newest first; none before anybody looked at it. */
+/** History of an UpgradeConfig, the newest upgrade first; empty before its first reconcile. */
 export const historyOf = ({ status }: UpgradeConfig): readonly UpgradeHistory[] => status?.history ?? [];
 
-/** The newest entry of a version; that of an image whose version is not known has none. */
+/** Finds the newest entry of a version; an image of unknown version has none. */
 export const findEntry = (history: readonly UpgradeHistory[], version: string): UpgradeHistory | undefined =>
   history.find((entry) => (entry.version ?? '') === version);
 
-/** The newest entry, of an image whose version has become known, is that version's from now on. */
+/** Gives the newest entry its image's version once that is known. */
 export function withResolvedVersion(history: readonly UpgradeHistory[], version: string): readonly UpgradeHistory[] {
   const [newest, ...older] = history;
   return newest && version !== '' && (newest.version ?? '') === '' ? [{ ...newest, version }, ...older] : history;
 }
 
-/** What is said under a type; undefined when nothing is. */
+/** Finds a condition by type. */
 export const conditionOf = ({ conditions }: UpgradeHistory, type: string): StepCondition | undefined =>
   conditions?.find((condition) => condition.type === type);
 
-/** Whether that is so; what nobody said is not. */
+/** True for a True condition; a missing one is not. */
 export const isTrue = (entry: UpgradeHistory, type: string): boolean => conditionOf(entry, type)?.status === 'True';
 
-/** What is said of a condition; its times follow from what was said before. */
+/** New content of a condition; its times follow from the previous one. */
 type ConditionSaid = Pick<StepCondition, 'type' | 'status' | 'reason' | 'message' | 'waitingFor'> & {
-  /** When it was begun; default: as before, or now. */
+  /** Start time; default: the previous one, or now. */
   readonly startTime?: string;
 };
 
 /**
- * Sets a condition: in its place, or before all others when it is new. Times move only with what they are the time of, so that saying
- * the same again is no change: `lastProbeTime` with anything, `lastTransitionTime` with the status, `completeTime` when it becomes True.
+ * Sets a condition in its place, or a new one before all others. Times move only with their subject, so an equal condition changes nothing.
+ * `lastProbeTime` moves with any change, `lastTransitionTime` with the status, `completeTime` when it becomes True.
  */
 export function withStepCondition(entry: UpgradeHistory, said: ConditionSaid, nowMs: number): UpgradeHistory {
   const conditions = entry.conditions ?? [];
@@ -55,13 +55,13 @@ export function withStepCondition(entry: UpgradeHistory, said: ConditionSaid, no
 const isSameSaid = (old: StepCondition, said: ConditionSaid): boolean =>
   old.status === said.status && old.reason === said.reason && old.message === said.message && old.waitingFor === said.waitingFor;
 
-/** How a step ended. */
+/** End of a step's run. */
 export type StepEnd =
   | { readonly kind: 'done' }
   | { readonly kind: 'waiting'; readonly reason: string }
   | { readonly kind: 'failed'; readonly message: string };
 
-/** The entry after a step, in the words of the reference (spec/muo 5.2). A step that was done once keeps its reason, whatever comes. */
+/** Records the end of a step in the reference's words (spec/muo 5.2). A completed step keeps its reason. */
 export function withStepEnd(entry: UpgradeHistory, type: string, end: StepEnd, nowMs: number): UpgradeHistory {
   const reason = conditionOf(entry, type)?.reason ?? `${type} not done`;
   if (end.kind === 'done')

@@ -1,26 +1,26 @@
-/** Which upgrade an UpgradeConfig stands for: one that has begun comes to its end before another one begins. */
+/** Selects the upgrade of an UpgradeConfig: a started upgrade ends before another one starts. */
 import { isSameJson } from '@flotilla/api';
 import { EndReason, UpgradeCondition, type UpgradeConfig, type UpgradeConfigSpec, type UpgradeHistory } from '@flotilla/api/managed';
 import { conditionOf, findEntry, historyOf } from './history.ts';
 import { parseTime } from './schedule.ts';
 
-/** What an upgrade is begun with. Whatever else the spec says counts at once, in mid-upgrade too. */
+/** Part of the spec that is fixed at the start of an upgrade. Changes of other fields apply at once. */
 export type UpgradeBeginning = NonNullable<UpgradeHistory['begunWith']>;
 
-/** What of a spec an upgrade is begun with. */
+/** Selects that part of a spec. */
 export const beginningOf = ({ type, upgradeAt, desired }: UpgradeConfigSpec): UpgradeBeginning => ({ type, upgradeAt, desired });
 
-/** The upgrade that is carried out, or waited for. */
+/** Upgrade that runs or waits. */
 interface UpgradeInForce {
-  /** With the spec that counts for it. */
+  /** UpgradeConfig with the spec of this upgrade. */
   readonly upgradeConfig: UpgradeConfig;
-  /** Undefined as long as nobody has looked at it. */
+  /** Undefined before the first reconcile. */
   readonly entry: UpgradeHistory | undefined;
-  /** What the spec asks for by now, and what waits for the end of this one; undefined when that is this one. */
+  /** Later upgrade of the spec, which waits for this one's end; undefined when the spec asks for this one. */
   readonly held?: UpgradeBeginning;
 }
 
-/** The upgrade that is under way, whatever the spec asks for by now; else the one that it asks for. */
+/** Selects the running upgrade, even when the spec has changed; else the spec's upgrade. */
 export function upgradeInForce(upgradeConfig: UpgradeConfig): UpgradeInForce {
   const { spec } = upgradeConfig;
   const history = historyOf(upgradeConfig);
@@ -31,34 +31,40 @@ export function upgradeInForce(upgradeConfig: UpgradeConfig): UpgradeInForce {
   return { upgradeConfig: { ...upgradeConfig, spec: { ...spec, ...entry.begunWith } }, entry, held };
 }
 
-/** The newest entry of the version, where it stands for this spec. One that was begun with another spec, or was withdrawn, is of an earlier attempt. */
+/** Finds the version's newest entry if it belongs to this spec. An entry with another start, or a withdrawn one, is of an earlier attempt. */
 function attemptAt(history: readonly UpgradeHistory[], spec: UpgradeConfigSpec): UpgradeHistory | undefined {
   const entry = findEntry(history, spec.desired.version ?? '');
   if (!entry || isWithdrawn(entry)) return undefined;
   const { begunWith, phase, startTime } = entry;
   if (begunWith) return isSameBeginning(begunWith, beginningOf(spec)) ? entry : undefined;
-  // An operator that does not say with what it began gave up an upgrade that was due by then.
+  // Older operators do not record the start, and have given up an upgrade that was due by then.
   const isLater = phase === 'Failed' && startTime !== undefined && (parseTime(spec.upgradeAt) ?? 0) > Date.parse(startTime);
   return isLater ? undefined : entry;
 }
 
-/** The attempt ended before it changed anything, for it was not asked for any more. */
+/** True for an attempt that ended unchanged because its upgrade was not wanted any more. */
 export const isWithdrawn = (entry: UpgradeHistory): boolean => conditionOf(entry, UpgradeCondition.ended)?.reason === EndReason.withdrawn;
 
-/** It has begun and not ended. */
+/** True for an upgrade that has started and not ended. */
 export const isUnderWay = (upgradeConfig: UpgradeConfig): boolean => upgradeInForce(upgradeConfig).entry?.phase === 'Upgrading';
 
-/** The same moment may be written in several ways. */
+/** Compares starts; equal times may be written differently. */
 export function isSameBeginning(a: UpgradeBeginning, b: UpgradeBeginning): boolean {
   const normalised = ({ upgradeAt, ...rest }: UpgradeBeginning) => ({ ...rest, upgradeAt: parseTime(upgradeAt) ?? upgradeAt });
   return isSameJson(normalised(a), normalised(b));
 }
 
-/** What is waited with, for people. @param wanted undefined when no upgrade is wanted any more */
+/**
+ * Describes a held upgrade for people.
+ * @param wanted undefined when no upgrade is wanted any more
+ */
 export const heldMessage = (who: string, wanted: UpgradeBeginning | undefined, current: UpgradeConfig): string =>
   `${askedMessage(who, wanted)}: held until the upgrade to ${nameOf(current.spec.desired)} has ended`;
 
-/** What is asked for by now, for people. @param wanted undefined when no upgrade is wanted any more */
+/**
+ * Describes the wanted upgrade for people.
+ * @param wanted undefined when no upgrade is wanted any more
+ */
 export const askedMessage = (who: string, wanted: UpgradeBeginning | undefined): string =>
   wanted ? `${who} asks for ${nameOf(wanted.desired)} from ${wanted.upgradeAt} on` : `${who} asks for no upgrade any more`;
 

@@ -4,38 +4,38 @@
  *   New ─▶ Pending ─isDue, isWanted▶ Upgrading ─isDone▶ Upgraded
  *    ▲────────┘ isReplaced             └─isGivenUp▶ Failed
  *
- * A look carries what is known at that moment; what is not known is not so. One that changes nothing is the end of a pass.
+ * A LOOK event carries the facts of one moment; an unknown fact counts as false. An event without a transition ends the pass.
  */
 import type { UpgradePhase } from '@flotilla/api/managed';
 import { setup, transition } from 'xstate';
 
-/** What one look at an upgrade shows. */
+/** Facts of one reconcile of an upgrade. */
 export interface ManagedUpgradeLook {
-  /** What is asked for can be carried out. */
+  /** The upgrade is possible. */
   readonly isValid: boolean;
-  /** Its time has come, or it is under way already. */
+  /** The upgrade is scheduled now, or runs already. */
   readonly isDue: boolean;
-  /** What its provider says of it, asked when it is due. */
+  /** Answer of its provider, which is asked when the upgrade is due. */
   readonly provider: 'unasked' | 'agrees' | 'replaced';
-  /** The upgrade window ended before anything was changed. */
+  /** The upgrade window ended before any change. */
   readonly isGivenUp: boolean;
   /** Every step is done. */
   readonly isDone: boolean;
 }
 
-const seen =
-  (judge: (look: ManagedUpgradeLook) => boolean) =>
+const when =
+  (holds: (look: ManagedUpgradeLook) => boolean) =>
   ({ event }: { event: { type: 'LOOK' } & ManagedUpgradeLook }) =>
-    judge(event);
+    holds(event);
 
-/** For the diagram, and for `advanceUpgrade`. */
+/** Machine of a managed upgrade, for the diagram and for `advanceUpgrade`. */
 export const managedUpgradeMachine = setup({
   types: { events: {} as { type: 'LOOK' } & ManagedUpgradeLook },
   guards: {
-    isReplaced: seen(({ provider }) => provider === 'replaced'),
-    isReady: seen(({ isValid, isDue, provider }) => isValid && isDue && provider === 'agrees'),
-    isGivenUp: seen(({ isGivenUp }) => isGivenUp),
-    isDone: seen(({ isDone }) => isDone),
+    isReplaced: when(({ provider }) => provider === 'replaced'),
+    isReady: when(({ isValid, isDue, provider }) => isValid && isDue && provider === 'agrees'),
+    isGivenUp: when(({ isGivenUp }) => isGivenUp),
+    isDone: when(({ isDone }) => isDone),
   },
 }).createMachine({
   id: 'managedUpgrade',
@@ -63,7 +63,7 @@ export const managedUpgradeMachine = setup({
   },
 });
 
-/** The phase after one look; the same when nothing follows from it. */
+/** Advances the phase by one event; returns the same phase when nothing follows. */
 export function advanceUpgrade(phase: UpgradePhase, look: ManagedUpgradeLook): UpgradePhase {
   if (managedUpgradeMachine.states[phase]?.type === 'final') return phase;
   return transition(managedUpgradeMachine, managedUpgradeMachine.resolveState({ value: phase }), { type: 'LOOK', ...look })[0].value;

@@ -1,23 +1,26 @@
-/** How far the pools of workers are (spec/muo 7.2, 7.3). */
+/** Progress of the worker pools (spec/muo 7.2, 7.3). */
 import type { MachineConfigPool } from '@flotilla/api/machine';
 import type { UpgradeHistory } from '@flotilla/api/managed';
 
-/** All pools of workers together. */
+/** All worker pools together. */
 interface WorkerPools {
   readonly machines: number;
   readonly updated: number;
-  /** Machines that have not got there. */
+  /** Machines that are not updated. */
   readonly remaining: number;
-  /** Some machine has a configuration that is not its pool's. */
+  /** Some machine lacks its pool's configuration. */
   readonly isUpgrading: boolean;
   /** Pools that still have the configuration from before the upgrade. */
   readonly untouched: readonly string[];
 }
 
-/** Every pool counts but that of the control plane, which the cluster version operator waits for, and paused ones, which change nothing. */
+/** True for pools other than the control plane's, which the cluster version operator waits for, and paused ones, which change nothing. */
 const isWorkerPool = ({ metadata, spec }: MachineConfigPool): boolean => metadata.name !== 'master' && spec?.paused !== true;
 
-/** @param before rendered configuration of each pool before the upgrade */
+/**
+ * Sums up the worker pools.
+ * @param before rendered configuration of each pool before the upgrade
+ */
 export function workerPools(pools: readonly MachineConfigPool[], before: UpgradeHistory['poolConfigurations'] = {}): WorkerPools {
   const workers = pools.filter(isWorkerPool);
   const sum = (count: (pool: MachineConfigPool) => number) => workers.reduce((total, pool) => total + count(pool), 0);
@@ -35,13 +38,13 @@ export function workerPools(pools: readonly MachineConfigPool[], before: Upgrade
   };
 }
 
-/** Its machines do not know yet of what it shall have. */
+/** True while the pool's machines have not received the new configuration. */
 function isBetweenConfigurations({ spec, status }: MachineConfigPool): boolean {
   const [wanted, had] = [spec?.configuration?.name, status?.configuration?.name];
   return wanted !== undefined && had !== undefined && wanted !== had;
 }
 
-/** What `workerPools` compares with later. */
+/** Selects the configurations that `workerPools` compares with later. */
 export const poolConfigurations = (pools: readonly MachineConfigPool[]): Record<string, string> =>
   Object.fromEntries(
     pools.filter(isWorkerPool).flatMap(({ metadata, spec }): [string, string][] => {
@@ -50,7 +53,7 @@ export const poolConfigurations = (pools: readonly MachineConfigPool[]): Record<
     }),
   );
 
-/** Minutes that so many workers may take (spec/muo 7.2). */
+/** Computes the minutes that the remaining workers may take (spec/muo 7.2). */
 export const workerMinutes = (
   remaining: number,
   minutes: { readonly forceDrain: number; readonly drainTimeOut: number; readonly expectedDrain: number },

@@ -1,35 +1,35 @@
-/** How far an upgrade is, for people: what the command line shows. */
+/** Reports an upgrade for people, on the command line. */
 import { NotificationState, UpgradeCondition, type UpgradeConfig, type UpgradeHistory } from '@flotilla/api/managed';
 import { conditionOf } from './history.ts';
 import { upgradeInForce } from './in-force.ts';
 import { type StepName, stepConditions, upgraders } from './steps.ts';
 
-/** A step as it is told of. */
+/** A step in the report. */
 interface ReportedStep {
   readonly step: StepName;
-  /** Done, waiting for something, failing and tried again, or not begun. */
+  /** Done, waiting, failing with retries, or not started. */
   readonly state: 'done' | 'waiting' | 'failing' | 'left';
-  /** When it was done, or since when it is as it is; undefined while it is left. */
+  /** Time of its completion or of its current state; undefined while it is left. */
   readonly since?: string;
-  /** What is waited for, or what is wrong. */
+  /** Reason of the wait, or the error. */
   readonly what?: string;
 }
 
-/** An upgrade as it is told of. */
+/** Report of an upgrade. */
 export interface UpgradeReport {
   readonly phase: UpgradeHistory['phase'] | 'unseen';
   readonly from?: string;
   readonly to: string;
   readonly upgradeAt: string;
-  /** Why it does not begin, or what is wrong with the configuration. */
+  /** Obstacles to its start, or problems of the configuration. */
   readonly complaints: readonly string[];
   readonly steps: readonly ReportedStep[];
 }
 
-/** What is said of an upgrade beside its steps. */
+/** Conditions of an upgrade besides its steps'. */
 const COMPLAINTS = [UpgradeCondition.validated, UpgradeCondition.configured, UpgradeCondition.clusterVersionFound, UpgradeCondition.synced];
 
-/** Tells of the upgrade that is under way, else of the one that an UpgradeConfig asks for. */
+/** Reports the running upgrade, else the one that the UpgradeConfig asks for. */
 export function reportUpgrade(asked: UpgradeConfig): UpgradeReport {
   const {
     upgradeConfig: { spec },
@@ -61,7 +61,7 @@ function complaintsOf(entry: UpgradeHistory): string[] {
 function reportStep(step: StepName, entry: UpgradeHistory | undefined): ReportedStep {
   const condition = entry && conditionOf(entry, stepConditions[step]);
   if (!entry || !condition) return { step, state: 'left' };
-  // It has no condition of its own, and never holds anything up.
+  // The step shares another's condition and never delays the upgrade.
   if (step === 'report-delay') {
     const told = entry.notifications?.find(({ state }) => state === NotificationState.delayed)?.time;
     return { step, state: 'done', ...(told !== undefined && { since: told, what: 'told of a delay' }) };

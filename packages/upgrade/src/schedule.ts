@@ -1,17 +1,17 @@
-/** When an upgrade begins (spec/muo 4.1). */
+/** Schedule of an upgrade (spec/muo 4.1). */
 
-/** What an `upgradeAt` comes to at a moment. */
+/** Schedule of an `upgradeAt` at a moment. */
 interface Schedule {
   readonly isReady: boolean;
-  /** It begins later than its window allows. It begins all the same: what the window ends is an upgrade that has changed nothing by then. */
+  /** The upgrade starts after its window. It starts all the same, because the window only ends an upgrade that has changed nothing. */
   readonly isBreached: boolean;
-  /** 0 when it is ready. */
+  /** Milliseconds until the start; 0 when it is ready. */
   readonly untilUpgradeMs: number;
 }
 
 const RFC_3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
 
-/** Milliseconds since the epoch; undefined for what is no RFC 3339 time. */
+/** Parses RFC 3339 to milliseconds since the epoch; undefined for other texts. */
 export function parseTime(text: string): number | undefined {
   const time = RFC_3339.test(text) && isInCalendar(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(time) ? undefined : time;
@@ -24,7 +24,10 @@ function isInCalendar(text: string): boolean {
   return Number(hour) < 24 && !Number.isNaN(midnight) && new Date(midnight).toISOString().startsWith(date);
 }
 
-/** @param windowMinutes length of the upgrade window; 0 for one without an end */
+/**
+ * Computes the schedule; undefined for an invalid time.
+ * @param windowMinutes length of the upgrade window; 0 for one without an end
+ */
 export function scheduleOf(upgradeAt: string, windowMinutes: number, nowMs: number): Schedule | undefined {
   const at = parseTime(upgradeAt);
   if (at === undefined) return undefined;
@@ -33,5 +36,5 @@ export function scheduleOf(upgradeAt: string, windowMinutes: number, nowMs: numb
 }
 
 const EARLY_MINUTES = 120;
-/** Upgrades further away than two hours are checked early (spec/muo 2.2); both times count in whole minutes. */
+/** True for upgrades more than two hours away, which are checked early (spec/muo 2.2); both times count in whole minutes. */
 export const isEarly = ({ untilUpgradeMs }: Schedule): boolean => Math.trunc(untilUpgradeMs / 60_000) > EARLY_MINUTES;

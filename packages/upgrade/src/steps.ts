@@ -1,7 +1,7 @@
-/** Steps of managed upgrades as data: what the operator walks and the command line shows. */
+/** Steps of managed upgrades as data, for the operator and the command line. */
 import { UpgradeCondition, type UpgradeType } from '@flotilla/api/managed';
 
-/** Every step there is, with the condition that says how far it is. Its code has the same name (apps/upgrade-operator/src/steps). */
+/** Condition of every step. The step's code has the same name (apps/upgrade-operator/src/steps). */
 export const stepConditions = {
   'send-started-notification': UpgradeCondition.startedNotificationSent,
   'report-delay': UpgradeCondition.startedNotificationSent,
@@ -24,15 +24,15 @@ export const stepConditions = {
 /** Name of a step. */
 export type StepName = keyof typeof stepConditions;
 
-/** One way to upgrade a cluster. */
+/** Upgrade procedure of a type. */
 export interface Upgrader {
-  /** In order; each is begun when those before it are done. */
+  /** Steps in order; each starts when the earlier ones are done. */
   readonly steps: readonly StepName[];
   /** Gives up when nothing was changed by the end of the upgrade window (spec/muo 5.6). */
   readonly failsOutsideWindow: boolean;
 }
 
-/** From the first look at the cluster to the last one: what every way has. */
+/** Common steps of all types, from the first health check to the last. */
 const COMMON: readonly StepName[] = [
   'check-health-before',
   'check-dependencies',
@@ -48,7 +48,7 @@ const COMMON: readonly StepName[] = [
   'check-health-after',
 ];
 
-/** The ways, by the type of an UpgradeConfig (spec/muo 5.3, 5.5). Another one is another entry, and the steps that it misses. */
+/** Upgraders by the type of an UpgradeConfig (spec/muo 5.3, 5.5). A new type needs an entry, and its missing steps. */
 export const upgraders: Readonly<Record<UpgradeType, Upgrader>> = {
   OSD: {
     steps: [

@@ -1,20 +1,20 @@
-/** Workers that are there for the time of an upgrade (spec/muo 7.4, 7.5). */
+/** Extra workers for the time of an upgrade (spec/muo 7.4, 7.5). */
 import { type KubeObject, readNamePattern } from '@flotilla/api';
 import type { Node } from '@flotilla/api/core';
 import { MACHINE_NAMESPACE, type Machine, MachineLabel, MachineSet } from '@flotilla/api/machine';
 
-/** Pool of the workers that every cluster has. */
+/** Pool of workers that every cluster has. */
 const WORKERS = 'worker';
 
 const labelOf = ({ metadata }: KubeObject, label: string): string | undefined => metadata.labels?.[label];
-/** A MachineSet or Machine that was made for an upgrade. */
+/** True for a MachineSet or Machine of an upgrade. */
 const isSurge = (object: KubeObject): boolean => labelOf(object, MachineLabel.upgrade) === 'true';
 
-/** There is a set of workers to copy. */
+/** True when there is a worker set to copy. */
 export const hasWorkerSet = (sets: readonly MachineSet[]): boolean =>
   sets.some((set) => labelOf(set, MachineLabel.pool) === WORKERS && !isSurge(set));
 
-/** Sets that get a copy: the workers', and those of extra pools whose name matches one of the patterns. */
+/** Finds the sets to copy: the workers', and those of extra pools whose name matches a pattern. */
 export function originalsOf(sets: readonly MachineSet[], extraPools: readonly string[]): MachineSet[] {
   const patterns = extraPools.map(readNamePattern);
   return sets.filter((set) => {
@@ -25,7 +25,7 @@ export function originalsOf(sets: readonly MachineSet[], extraPools: readonly st
 
 const surgeName = (original: MachineSet): string => `${original.metadata.name}-upgrade`;
 
-/** A copy of a set with one machine. */
+/** Builds the copy of a set, with one machine. */
 export function surgeSetOf(original: MachineSet): KubeObject {
   const name = surgeName(original);
   const labels = { [MachineLabel.upgrade]: 'true', [MachineLabel.machineSet]: name };
@@ -43,24 +43,24 @@ export function surgeSetOf(original: MachineSet): KubeObject {
   };
 }
 
-/** What is seen of machines and their nodes. */
+/** Observed machines and their nodes. */
 export interface ObservedMachines {
   readonly machineSets: readonly MachineSet[];
   readonly machines: readonly Machine[];
   readonly nodes: readonly Node[];
 }
 
-/** How far the extra workers are. */
+/** Progress of the extra workers. */
 type Surge =
   | { readonly kind: 'none-to-copy' }
-  /** A set has the name of a copy, and was not made for an upgrade. */
+  /** A foreign set has the name of a copy. */
   | { readonly kind: 'name-taken'; readonly name: string }
   | { readonly kind: 'create'; readonly sets: readonly KubeObject[] }
   | { readonly kind: 'waiting'; readonly reason: string; readonly deadlineMs: number }
   | { readonly kind: 'late'; readonly reason: string }
   | { readonly kind: 'ready' };
 
-/** Judges each original by its own copy: one that is missing is made, whatever others have; one that is too old is late, whatever it lacks. */
+/** Compares each original with its own copy: a missing copy is created, and one past its deadline is late. */
 export function planSurge(observed: ObservedMachines, extraPools: readonly string[], timeOutMs: number, nowMs: number): Surge {
   const originals = originalsOf(observed.machineSets, extraPools);
   if (originals.length === 0) return { kind: 'none-to-copy' };
@@ -79,7 +79,7 @@ export function planSurge(observed: ObservedMachines, extraPools: readonly strin
   return first.deadlineMs < nowMs ? { kind: 'late', reason: first.reason } : { kind: 'waiting', ...first };
 }
 
-/** What a copy lacks; undefined when its machine is a node that is ready. */
+/** Describes what a copy lacks; undefined when its machine's node is ready. */
 function lackOf(set: MachineSet, { machines, nodes }: ObservedMachines): string | undefined {
   const { name } = set.metadata;
   if (set.metadata.deletionTimestamp) return `MachineSet ${name} is being deleted`;
@@ -94,18 +94,18 @@ function lackOf(set: MachineSet, { machines, nodes }: ObservedMachines): string 
   return isReady ? undefined : `node ${nodeName} is not ready`;
 }
 
-/** What is left of the extra workers. */
+/** Remaining extra workers. */
 interface SurgeRemains {
-  /** Sets that are still to be deleted. */
+  /** Sets that must still be deleted. */
   readonly sets: readonly MachineSet[];
-  /** Nodes of machines that run or go. */
+  /** Nodes of machines that run or are being deleted. */
   readonly nodes: readonly string[];
-  /** A machine that runs or goes, and is no node. */
+  /** Running or deleting machine without a node. */
   readonly homeless?: string;
   readonly machines: readonly Machine[];
 }
 
-/** Judges what is left by what is there, whether anybody asks for extra workers or not. */
+/** Finds the remaining extra workers, whether or not the UpgradeConfig asks for any. */
 export function surgeRemains({ machineSets, machines }: ObservedMachines): SurgeRemains {
   const own = machines.filter(isSurge);
   const there = own.filter(({ status }) => status?.phase === 'Running' || status?.phase === 'Deleting');

@@ -2,7 +2,7 @@ import type { ClusterVersion } from '@flotilla/api/config';
 import { currentVersion } from './cluster-version.ts';
 import { parseVersion } from './versions.ts';
 
-/** Why operators of the cluster do not let it go to another minor version (spec/muo 5.3, step 3); undefined when they do. */
+/** Explains why the cluster's operators refuse another minor version (spec/muo 5.3, step 3); undefined when they allow it. */
 export function upgradeObstacle(clusterVersion: ClusterVersion, version: string, upgradeAt: string): string | undefined {
   const blocking = clusterVersion.status?.conditions?.find(({ type, status }) => type === 'Upgradeable' && status === 'False');
   if (!blocking) return undefined;
@@ -16,7 +16,7 @@ export function upgradeObstacle(clusterVersion: ClusterVersion, version: string,
 const DAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-/** As `date -u` writes it: `Mon Jan  2 15:04:05 UTC 2006`. */
+/** Formats a date as `date -u` does: `Mon Jan  2 15:04:05 UTC 2006`. */
 function unixDate(text: string): string {
   const date = new Date(text);
   const time = date.toISOString().slice(11, 19);

@@ -1,4 +1,4 @@
-/** Whether an UpgradeConfig can be carried out (spec/muo 4.3). */
+/** Validates an UpgradeConfig (spec/muo 4.3). */
 import { errorMessage } from '@flotilla/api';
 import type { ClusterVersion } from '@flotilla/api/config';
 import type { UpgradeConfigSpec } from '@flotilla/api/managed';
@@ -6,21 +6,21 @@ import { currentVersion, isCommenced, offeredUpdate, targetOf, type UpgradeTarge
 import { parseTime } from './schedule.ts';
 import { compareVersions, parseVersion } from './versions.ts';
 
-/** What a validation goes by. */
+/** Input of a validation. */
 export interface ValidationInput {
   readonly spec: UpgradeConfigSpec;
   readonly clusterVersion: ClusterVersion;
   /** Ask the update graph when the channel changes. */
   readonly asksGraph: boolean;
-  /** What was looked up so far. */
+  /** Answers of earlier look-ups. */
   readonly answers: { readonly imageVersion?: string; readonly updates?: readonly string[] };
 }
 
-/** What comes of it: a verdict, or what has to be looked up first. */
+/** Result of a validation: a verdict, or the next look-up. */
 export type Validation =
   | { readonly kind: 'valid'; readonly message: string }
   | { readonly kind: 'refused'; readonly message: string }
-  /** The version of the image; it belongs into the spec. */
+  /** Version of the image, which must be written into the spec. */
   | { readonly kind: 'resolved'; readonly version: string }
   | { readonly kind: 'ask-image'; readonly image: string }
   | { readonly kind: 'ask-updates'; readonly channel: string; readonly version: string };
@@ -33,7 +33,7 @@ const UPGRADE_AT = 'spec.upgradeAt must be a moment of the calendar in RFC 3339,
 /** `registry/namespace/name@sha256:…` */
 const PINNED_IMAGE = /^[^/@\s]+\/[^/@\s]+(\/[^/@\s]+)+@sha256:[a-f0-9]{64}$/;
 
-/** Judges what is asked for. One that the cluster follows already is judged by its form alone: there is nothing left to choose. */
+/** Validates the spec. An update that the cluster follows already is checked by its form alone, because nothing is left to choose. */
 export function validate(input: ValidationInput): Validation {
   const { spec, clusterVersion } = input;
   if (parseTime(spec.upgradeAt) === undefined)
@@ -72,7 +72,7 @@ function versionProblem(whose: string, version: string): string | undefined {
   }
 }
 
-/** Why the version is no step forward. */
+/** Explains why the version is no step forward. */
 function compared(clusterVersion: ClusterVersion, version: string): Validation | undefined {
   const current = currentVersion(clusterVersion);
   if (current === undefined) return refused('failed to get current version');
@@ -97,7 +97,7 @@ function offered({ version, channel }: Extract<UpgradeTarget, { kind: 'version' 
   return answers.updates.includes(version) ? VALID : refused(`cannot find version ${version} in available updates`);
 }
 
-/** The risks of a conditional update are accepted, and named. */
+/** Names the risks of a conditional update, which are accepted. */
 function risksOf({ status }: ClusterVersion, version: string): string {
   const risks = status?.conditionalUpdates?.find(({ release }) => release.version === version)?.risks.map(({ name }) => name) ?? [];
   return risks.length > 0 ? `; risks of this conditional update are accepted: ${risks.join(', ')}` : '';

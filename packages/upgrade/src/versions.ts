@@ -18,7 +18,7 @@ function numberOf(text: string, what: string): number {
   return Number(text);
 }
 
-/** Reads a version strictly; throws with the words of the reference's library, for they stand in conditions (spec/muo 4.3). */
+/** Parses a version strictly; throws in the words of the reference's library, because they appear in conditions (spec/muo 4.3). */
 export function parseVersion(text: string): Version {
   if (text === '') throw refuse('Version string empty');
   const [major, minor, rest] = splitThree(text);
@@ -49,7 +49,7 @@ function checkIdentifier(identifier: string, what: string, whenEmpty: string): v
   if (!/^[0-9A-Za-z-]+$/.test(identifier)) throw refuse(`Invalid character(s) found in ${what} "${identifier}"`);
 }
 
-/** Below zero when the first is the older one. */
+/** Orders versions; below zero when the first is older. */
 export function compareVersions(a: Version, b: Version): number {
   return a.major - b.major || a.minor - b.minor || a.patch - b.patch || comparePrereleases(a.prerelease, b.prerelease);
 }
@@ -72,7 +72,7 @@ function compareIdentifiers(one: string, other: string): number {
   return one === other ? 0 : one < other ? -1 : 1;
 }
 
-/** Whether an upgrade changes the minor version (`y`) or not (`z`); spec/muo 2.2. */
+/** Tells whether an upgrade changes the minor version (`y`) or not (`z`); spec/muo 2.2. */
 export function streamOf(from: string, to: string): 'y' | 'z' | 'unknown' {
   const minor = (version: string) => {
     const [major = '', second = '', ...rest] = version.split('.');

@@ -1,4 +1,4 @@
-/** Tells people why workers are not done. */
+/** Explains to people why workers are not done. */
 import type { Node, Pod, PodDisruptionBudget } from '@flotilla/api/core';
 import type { MachineConfigPool } from '@flotilla/api/machine';
 import { cordonOf, isBeingConfigured, isControlPlaneNode } from './drain/cordon.ts';
@@ -7,11 +7,11 @@ import { protects } from './drain/selector.ts';
 const MOST_NODES = 3;
 const MOST_PODS = 5;
 const MOST_POOLS = 5;
-/** Characters of a pool's own message. */
+/** Longest quote of a pool's own message, in characters. */
 const LONGEST_MESSAGE = 256;
 const LONGEST = 1_500;
 
-/** Workers that have been kept from being drained for longer than a drain is expected to take; the longest first. */
+/** Finds workers whose drain takes longer than expected, the longest first. */
 export function stuckNodes(nodes: readonly Node[], { expectedMinutes, nowMs }: { expectedMinutes: number; nowMs: number }): Node[] {
   const since = (node: Node): number => {
     const cordon = cordonOf(node);
@@ -22,7 +22,10 @@ export function stuckNodes(nodes: readonly Node[], { expectedMinutes, nowMs }: {
     .toSorted((a, b) => since(a) - since(b));
 }
 
-/** Pods that a drain waits for, those with a budget first, each with what holds it. @param pods of one node */
+/**
+ * Describes the pods that a drain waits for, with their holds; pods with a budget come first.
+ * @param pods of one node
+ */
 export function describeHolders(pods: readonly Pod[], budgets: readonly PodDisruptionBudget[]): string {
   const held = pods.filter(isWaitedFor).map((pod) => {
     const budget = budgets.find((each) => protects(each, pod))?.metadata.name;
@@ -37,7 +40,7 @@ export function describeHolders(pods: readonly Pod[], budgets: readonly PodDisru
   return `pods ${shown.join(', ')}${ranked.length > MOST_PODS ? ` and ${ranked.length - MOST_PODS} more` : ''}`;
 }
 
-/** Neither those of the node itself nor those that have ended. */
+/** True for pods that a drain waits for: neither the node's own nor ended ones. */
 function isWaitedFor({ metadata, status }: Pod): boolean {
   if (metadata.ownerReferences?.some(({ kind }) => kind === 'DaemonSet')) return false;
   if (metadata.annotations?.['kubernetes.io/config.mirror'] !== undefined) return false;
@@ -48,7 +51,7 @@ function isWaitedFor({ metadata, status }: Pod): boolean {
 const finalizersOf = ({ metadata }: Pod): string | undefined =>
   metadata.deletionTimestamp === undefined || !metadata.finalizers?.length ? undefined : metadata.finalizers.slice(0, 3).join(' ');
 
-/** Pools of workers that are paused and do not have what is configured for them. */
+/** Finds paused worker pools that lack their configuration. */
 const pausedPools = (pools: readonly MachineConfigPool[]): string[] =>
   pools
     .filter(({ metadata, spec, status }) => {
@@ -57,23 +60,23 @@ const pausedPools = (pools: readonly MachineConfigPool[]): string[] =>
     })
     .map(({ metadata }) => metadata.name);
 
-/** Their names in one bounded text; undefined when there is none. */
+/** Lists their names in a bounded text; undefined without any. */
 export function describePaused(pools: readonly MachineConfigPool[]): string | undefined {
   const names = pausedPools(pools);
   const more = names.length > MOST_POOLS ? ` and ${names.length - MOST_POOLS} more` : '';
   return names.length === 0 ? undefined : names.slice(0, MOST_POOLS).join(', ') + more;
 }
 
-/** Facts about workers that are not done. */
+/** Facts about unfinished workers. */
 export interface WorkerFacts {
-  /** Workers that are left, of all. */
+  /** Remaining workers, and the total. */
   readonly progress: string;
   readonly pools: readonly MachineConfigPool[];
-  /** Nodes that are stuck, and what holds each. */
+  /** Stuck nodes, and what holds each. */
   readonly stuck: readonly { readonly node: Node; readonly holders: string }[];
 }
 
-/** All of it in one bounded text, which changes only with what it tells. */
+/** Describes all facts in one bounded text, which changes only with them. */
 export function describeWorkers({ progress, pools, stuck }: WorkerFacts): string {
   const nodes = stuck
     .slice(0, MOST_NODES)
@@ -99,7 +102,7 @@ const isDegraded = (pool: MachineConfigPool): boolean =>
 
 function describeDegraded(pool: MachineConfigPool): string {
   const count = pool.status?.degradedMachineCount ?? 0;
-  // The condition Degraded sums the others up, without their words.
+  // Condition Degraded sums up the others without their messages.
   const said = degradedConditions(pool)
     .map(({ message = '' }) => message.replaceAll(/[\s\p{Cc}\p{Cf}]+/gu, ' ').trim())
     .find((message) => message !== '');

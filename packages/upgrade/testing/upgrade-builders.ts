@@ -1,4 +1,4 @@
-/** Objects for tests, as the real schemas read them. */
+/** Builds objects for tests by the real schemas. */
 import { ClusterVersion } from '@flotilla/api/config';
 import { Node, Pod, PodDisruptionBudget } from '@flotilla/api/core';
 import { Machine, MachineConfigPool, MachineSet } from '@flotilla/api/machine';
@@ -6,7 +6,7 @@ import type { UpgradeConfigSpec } from '@flotilla/api/managed';
 
 type Fields = Record<string, unknown>;
 
-/** A cluster that went from 4.14.8 to 4.14.9 and may go to 4.14.12, at a risk to 4.14.13. */
+/** Builds a cluster that went from 4.14.8 to 4.14.9 and may go to 4.14.12, at a risk to 4.14.13. */
 export const buildVersion = (spec: Fields = {}, status: Fields = {}): ClusterVersion =>
   ClusterVersion.schema.parse({
     metadata: { name: 'version' },
@@ -35,7 +35,7 @@ export const buildVersion = (spec: Fields = {}, status: Fields = {}): ClusterVer
     },
   });
 
-/** An UpgradeConfig that asks for 4.14.12. */
+/** Builds an UpgradeConfig that asks for 4.14.12. */
 export const buildSpec = (changes: Partial<UpgradeConfigSpec> = {}): UpgradeConfigSpec => ({
   type: 'OSD',
   upgradeAt: '2026-02-01T10:00:00Z',
@@ -44,11 +44,11 @@ export const buildSpec = (changes: Partial<UpgradeConfigSpec> = {}): UpgradeConf
   ...changes,
 });
 
-/** A machine config pool. */
+/** Builds a machine config pool. */
 export const buildPool = (name: string, spec: Fields, status: Fields): MachineConfigPool =>
   MachineConfigPool.schema.parse({ metadata: { name }, spec, status });
 
-/** A MachineSet of three, made at the moment the upgrade is due. */
+/** Builds a MachineSet of three, created when the upgrade is due. */
 export const buildSet = (name: string, labels: Record<string, string>, rest: Fields = {}, metadata: Fields = {}): MachineSet =>
   MachineSet.schema.parse({
     metadata: { name, labels, creationTimestamp: '2026-02-01T10:00:00Z', ...metadata },
@@ -56,18 +56,18 @@ export const buildSet = (name: string, labels: Record<string, string>, rest: Fie
     ...rest,
   });
 
-/** A Machine in this state. */
+/** Builds a Machine in this state. */
 export const buildMachine = (name: string, labels: Record<string, string>, status: Fields): Machine =>
   Machine.schema.parse({ metadata: { name, labels }, status });
 
-/** A node that nothing is the matter with, but for what is given. */
+/** Builds a healthy node, except for the given parts. */
 export const buildNode = (name: string, parts: { labels?: Record<string, string>; spec?: Fields; status?: Fields } = {}): Node =>
   Node.schema.parse({ metadata: { name, labels: parts.labels }, spec: parts.spec ?? {}, status: parts.status ?? {} });
 
-/** A pod on node n, in the namespace of the budgets. */
+/** Builds a pod on node n, in the namespace of the budgets. */
 export const buildPod = (name: string, metadata: Fields = {}): Pod =>
   Pod.schema.parse({ metadata: { name, namespace: 'shop', uid: name, ...metadata }, spec: { nodeName: 'n' } });
 
-/** A budget that lets no pod go that it selects. */
+/** Builds a budget that blocks every pod it selects. */
 export const buildBudget = (selector: Fields | null | undefined, namespace = 'shop'): PodDisruptionBudget =>
   PodDisruptionBudget.schema.parse({ metadata: { name: 'budget', namespace }, spec: { selector, maxUnavailable: 0 } });

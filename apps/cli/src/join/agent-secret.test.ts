@@ -10,7 +10,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-/** A kubeconfig of the hub with this cluster in it. */
+/** Writes a kubeconfig of the hub with this cluster. */
 async function kubeconfig(cluster: Record<string, unknown>): Promise<string> {
   const path = join(folder, 'hub.json');
   const config = {

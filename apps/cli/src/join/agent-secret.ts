@@ -7,7 +7,7 @@ import type { JoinOptions } from './options.ts';
 export const SECRET = 'flotilla-hub';
 export const SECRET_KEY = 'kubeconfig';
 
-/** Where the agent finds the hub. Throws `FLOTILLA_CONFIG` when it could not tell the hub from another server. */
+/** Address of the hub for the agent. Throws `FLOTILLA_CONFIG` when the agent could not tell the hub from another server. */
 export async function hubAddress(options: Pick<JoinOptions, 'hubKubeconfig' | 'hubServer' | 'hubCa'>): Promise<ServerAddress> {
   const own = readServerAddress({ kubeconfigPath: options.hubKubeconfig });
   const server = options.hubServer?.replace(/(?<!\/)\/+$/, '') ?? own.server;
@@ -34,7 +34,7 @@ async function readAuthority(path: string): Promise<string> {
   return Buffer.from(text).toString('base64');
 }
 
-/** The agent's kubeconfig for the hub, as JSON: the agent reads and writes it when it renews the token. */
+/** Renders the agent's kubeconfig for the hub as JSON: the agent reads and writes it when it renews the token. */
 export const renderKubeconfig = ({ server, certificateAuthority }: ServerAddress, name: string, token: string): string =>
   JSON.stringify({
     apiVersion: 'v1',
@@ -45,10 +45,10 @@ export const renderKubeconfig = ({ server, certificateAuthority }: ServerAddress
     'current-context': 'hub',
   });
 
-/** Namespace and Secret on the spoke. */
+/** Builds namespace and Secret on the spoke. */
 export const secretObjects = (namespace: string, kubeconfig: string): [namespace: KubeObject, secret: KubeObject] => [
   { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } },
-  // `data`, so that a server-side apply owns the very field that the agent changes later.
+  // With `data` a server-side apply owns the same field that the agent changes later.
   {
     apiVersion: 'v1',
     kind: 'Secret',

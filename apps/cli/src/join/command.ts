@@ -22,7 +22,7 @@ async function join(options: JoinOptions): Promise<void> {
     await acceptCluster(hub, name, options.label);
     await untilLetIn(hub, name, options.timeoutSeconds * 1000);
     say(`${hub.server} has let ${name} in.`);
-    // Bound to the account: whoever denies or deletes the ManagedCluster ends it at once.
+    // The token is bound to the account, so a denied or deleted ManagedCluster ends it at once.
     const token = await requestToken(hub, { namespace: name, name: AGENT_ACCOUNT }, options.tokenDays * 86_400);
     const objects = secretObjects(options.namespace, renderKubeconfig(address, name, token));
     const args = helmArguments(options, address);
@@ -36,7 +36,7 @@ async function install({ spokeKubeconfig, name }: JoinOptions, [namespace, secre
   const spoke = createClient({ kubeconfigPath: spokeKubeconfig, userAgent: 'flotilla-cli' });
   try {
     await spoke.apply(Namespace, namespace, { fieldManager: FIELD_MANAGER });
-    // Taken over from the agent, which has renewed the token.
+    // Forced: the agent, which has renewed the token, owns the field.
     await spoke.apply(Secret, secret, { fieldManager: FIELD_MANAGER, force: true });
     const isInstalled = (await runHelm(args)) !== undefined;
     say(
@@ -62,5 +62,5 @@ async function print(objects: Objects, args: readonly string[]): Promise<void> {
   say('What was printed holds a credential of the spoke: pipe it to kubectl apply --server-side -f -, keep it nowhere.');
 }
 
-/** To people; standard output is for objects. */
+/** Writes to standard error; standard output is for objects. */
 const say = (line: string): void => void process.stderr.write(`${line}\n`);

@@ -9,10 +9,10 @@ import type { JoinOptions } from './options.ts';
 const RELEASE = 'flotilla-spoke';
 const run = promisify(execFile);
 
-/** Arguments of helm that install the agent, or with `template` print its objects. */
+/** Builds helm's arguments that install the agent, or with `template` print its objects. */
 export function helmArguments(options: JoinOptions, address: ServerAddress): string[] {
   const { name, image, namespace, values, chart, print, spokeKubeconfig } = options;
-  // A pod reads the address once: another one takes a new pod. The token is no part of this.
+  // A pod reads the address once, so a new address must replace the pod; a new token must not.
   const hash = createHash('sha256').update(`${address.server} ${address.certificateAuthority}`).digest('hex').slice(0, 16);
   const set: [string, string | undefined][] = [
     ['clusterName', name],
@@ -34,7 +34,7 @@ export function helmArguments(options: JoinOptions, address: ServerAddress): str
   ];
 }
 
-/** Runs helm and returns what it printed; undefined when there is no helm on this machine. Throws `FLOTILLA_HELM` with its complaint. */
+/** Runs helm and returns its output; undefined when this machine has no helm. Throws `FLOTILLA_HELM` with its complaint. */
 export async function runHelm(args: readonly string[]): Promise<string | undefined> {
   try {
     const { stdout } = await run('helm', args, { timeout: 120_000, maxBuffer: 16 * 1024 * 1024 });
@@ -45,6 +45,6 @@ export async function runHelm(args: readonly string[]): Promise<string | undefin
   }
 }
 
-/** The same as a command for a shell. */
+/** Renders these arguments as a shell command. */
 export const helmCommand = (args: readonly string[]): string =>
   ['helm', ...args].map((arg) => (/^[\w./:=@%+,-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", "'\\''")}'`)).join(' ');

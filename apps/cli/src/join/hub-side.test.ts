@@ -7,7 +7,7 @@ const cluster = (status: string, reason: string, message = '') => ({
   status: { conditions: [{ type: 'HubAcceptedManagedCluster', status, reason, message, lastTransitionTime: '2026-01-01T00:00:00Z' }] },
 });
 
-/** A hub that ends every watch at once, and says one thing after another when it is asked. */
+/** Fakes a hub that ends every watch at once and lists these answers in turn. */
 const hubThatSays = (...answers: readonly unknown[]) => {
   const left = [...answers];
   return {

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { checkOptions } from '@flotilla/runtime';
 import { z } from 'zod';
 
-/** Flag → meaning; `--help` and the README's table are this one. */
+/** Flags and their meanings, for `--help` and the README's table. */
 export const flags = [
   ['--hub-kubeconfig <file>', 'kubeconfig of an administrator of the hub'],
   ['--spoke-kubeconfig <file>', 'kubeconfig of an administrator of the spoke; not needed with --print'],
@@ -66,13 +66,13 @@ const Options = z
     path: ['spokeKubeconfig'],
     error: 'is required: path of a kubeconfig for the spoke, or use --print',
   })
-  // Before the hub has let anybody in: the chart would say so after that.
+  // Checked here because the chart would complain only after the hub has accepted the spoke.
   .refine(({ image, values }) => image !== undefined || values !== undefined, {
     path: ['image'],
     error:
       'is required: image of the agent, as in --image registry.example.com/flotilla/spoke-agent:0.1.0 (npm run images -- --push fills a registry), or --values',
   });
-/** What a spoke is registered with; complete. */
+/** Complete options of a registration. */
 export type JoinOptions = z.output<typeof Options>;
 
 /** Checks what commander parsed; see `checkOptions`. */

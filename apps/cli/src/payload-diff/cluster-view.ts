@@ -11,16 +11,16 @@ import {
 import { type BuildContext, tlsOf } from '@flotilla/release';
 import { type Client, groupVersion, readServedResources, type ServedResource } from '@flotilla/runtime';
 
-/** What a cluster says that decides what it takes of a release, and what goes into its objects. */
+/** Settings of a cluster that select and fill a release's objects. */
 export interface ClusterView {
   readonly clusterVersion: ClusterVersion | undefined;
   readonly featureSet: string;
-  /** Gates that are on under a version; undefined where the cluster lists none for it. */
+  /** Enabled gates of a version; undefined where the cluster lists none for it. */
   readonly gatesOf: (version: string) => ReadonlySet<string> | undefined;
   readonly context: BuildContext;
 }
 
-/** Reads a cluster's settings; what is not there has its default. */
+/** Reads a cluster's settings; missing ones have their defaults. */
 export async function viewCluster(client: Client): Promise<ClusterView> {
   const only = <T extends KubeObject>(kind: Resource<T>) => client.get(kind, { name: CONFIG_NAME });
   const [clusterVersion, gates, proxy, infrastructure, apiServer] = await Promise.all([
@@ -49,7 +49,7 @@ export async function viewCluster(client: Client): Promise<ClusterView> {
   };
 }
 
-/** Finds the kinds that a server serves; each group and version is asked for once. */
+/** Finds the kinds that a server serves, with one request for each group and version. */
 export class ServedKinds {
   readonly #client: Client;
   readonly #read = new Map<string, Promise<ServedResource[]>>();
@@ -58,7 +58,7 @@ export class ServedKinds {
     this.#client = client;
   }
 
-  /** Undefined when the server does not know the kind. */
+  /** Finds a kind; undefined when the server does not know it. */
   async find({ group, version, kind }: { group: string; version: string; kind: string }): Promise<Resource | undefined> {
     const key = groupVersion(group, version);
     const reading = this.#read.get(key) ?? readServedResources(this.#client, group, version);

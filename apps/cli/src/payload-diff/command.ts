@@ -18,12 +18,12 @@ import { type ClusterView, ServedKinds, viewCluster } from './cluster-view.ts';
 import { kindKeyOf, type ObjectPlan, type PlanTools, planObject } from './object-plan.ts';
 import { diffAsJson, diffAsText } from './print.ts';
 
-/** Ends the command when the server would refuse something. */
+/** Exit code when the server would refuse an object. */
 const REFUSED = 2;
-/** Objects that are asked about at once. */
+/** Objects that are planned at once. */
 const AT_ONCE = 8;
 
-/** `flotilla payload diff`: what an update to a release would do to a cluster. */
+/** `flotilla payload diff`: the effects of an update on a cluster. */
 export function diffCommand(): Command {
   const command = new Command('diff')
     .argument('<payload>', 'root of the payload, or its image')
@@ -56,7 +56,7 @@ export function diffCommand(): Command {
     });
 }
 
-/** What the cluster takes of a payload, in the order of an update. */
+/** Plans the manifests that the cluster includes, in the order of an update. */
 async function planUpdate(given: string, options: DiffOptions, view: ClusterView) {
   const { profile, exclude: excludeIdentifier } = options;
   const { source, image, files } = await openPayload(given, options);
@@ -95,7 +95,7 @@ const Definition = z.looseObject({
   versions: z.array(z.looseObject({ name: z.string(), served: z.boolean() })),
 });
 
-/** Kinds that a CustomResourceDefinition brings. */
+/** Lists the kinds that a CustomResourceDefinition serves. */
 function kindsOf({ spec }: Readonly<Record<string, unknown>>): string[] {
   const parsed = Definition.safeParse(spec);
   if (!parsed.success) return [];
@@ -103,7 +103,7 @@ function kindsOf({ spec }: Readonly<Record<string, unknown>>): string[] {
   return versions.filter(({ served }) => served).map(({ name: version }) => kindKeyOf({ group, version, kind: names.kind }));
 }
 
-/** Plans by manifest. */
+/** Plans each manifest's object. */
 async function planAll(nodes: readonly TaskNode[], tools: PlanTools): Promise<ReadonlyMap<Manifest, ObjectPlan>> {
   const manifests = nodes.flatMap(({ tasks }) => tasks.map(({ manifest }) => manifest));
   const plans = await mapConcurrently(manifests, AT_ONCE, (manifest) => planObject(manifest, tools));

@@ -4,33 +4,33 @@ import { type BuildContext, builderOf, buildObject, type FieldChange, fieldChang
 import { ApiError, type Client, isNotFound } from '@flotilla/runtime';
 import type { ServedKinds } from './cluster-view.ts';
 
-/** What an update would do with an object. */
+/** Effect of an update on an object. */
 type PlannedAction = 'create' | 'change' | 'leave' | 'delete';
 
-/** What an update would do with the object of a manifest, as the server itself judges it. */
+/** Effect of an update on a manifest's object, by the server's own answer. */
 export interface ObjectPlan {
   readonly manifest: Manifest;
   readonly action: PlannedAction;
   readonly changes: readonly FieldChange[];
-  /** Why it is so, or what could not be asked. */
+  /** Reason for the action, or the check that was impossible. */
   readonly note: string;
-  /** Why the server would refuse it; empty when it would not. */
+  /** Refusal by the server; empty when it accepts. */
   readonly refused: string;
 }
 
-/** What plans are made with. */
+/** Dependencies of `planObject`. */
 export interface PlanTools {
   readonly client: Client;
   readonly kinds: ServedKinds;
   readonly context: BuildContext;
-  /** What the release itself brings, so that it need not be there yet. */
+  /** Namespaces and kinds of the release itself, which need not exist yet. */
   readonly brought: { readonly namespaces: ReadonlySet<string>; readonly kinds: ReadonlySet<string> };
 }
 
-/** `group/version/Kind`. */
+/** Builds `group/version/Kind`. */
 export const kindKeyOf = ({ group, version, kind }: Pick<Manifest, 'group' | 'version' | 'kind'>): string => `${group}/${version}/${kind}`;
 
-/** Asks a server what would become of the object of a manifest. Every write that is asked for is a dry run. */
+/** Asks the server for the effect on a manifest's object. All its writes are dry runs. */
 export async function planObject(manifest: Manifest, tools: PlanTools): Promise<ObjectPlan> {
   const plan = (action: PlannedAction, rest: Partial<ObjectPlan> = {}): ObjectPlan => ({
     manifest,
@@ -99,7 +99,7 @@ async function planChange(plan: Plan, { kind, live, built }: Found, { client }: 
   }
 }
 
-/** A change of a Secret: what it is stays there. */
+/** Hides the values of a Secret. */
 const hidden = ({ path, from, to }: FieldChange): FieldChange =>
   /^(?:data|stringData)\b/.test(path)
     ? { path, ...(from !== undefined && { from: '(hidden)' }), ...(to !== undefined && { to: '(hidden)' }) }

@@ -2,16 +2,16 @@ import type { FieldChange, Manifest, TaskNode } from '@flotilla/release';
 import { printed } from '../payload/print.ts';
 import type { ObjectPlan } from './object-plan.ts';
 
-/** What an update would do, in its order. */
+/** Effects of an update, in its order. */
 interface UpdateDiff {
   readonly version: string;
-  /** Version that the cluster says it has; empty when it says none. */
+  /** Version of the cluster; empty when it reports none. */
   readonly from: string;
   readonly nodes: readonly TaskNode[];
   readonly plans: ReadonlyMap<Manifest, ObjectPlan>;
 }
 
-/** For programs. */
+/** Prints the diff as JSON. */
 export function diffAsJson({ version, from, nodes, plans }: UpdateDiff): string {
   return JSON.stringify({
     version,
@@ -30,7 +30,7 @@ export function diffAsJson({ version, from, nodes, plans }: UpdateDiff): string 
   });
 }
 
-/** For people: what changes, and with `isAll` what does not. */
+/** Prints the changes for people; with `isAll` the unchanged objects too. */
 export function diffAsText({ nodes, plans }: UpdateDiff, isAll: boolean): string {
   return nodes
     .flatMap((node, index) => {

@@ -5,7 +5,7 @@ import { loadFiltered } from './load.ts';
 import { GraphOptions, IncludedOptions, payloadFlags, readOptions, registryFlags } from './options.ts';
 import { graphAsDot, graphAsJson, graphAsMermaid, printed, table } from './print.ts';
 
-/** `flotilla payload`: what a release payload holds, and in which order it is applied. */
+/** `flotilla payload`: content and order of a release payload. */
 export function payloadCommand(): Command {
   return new Command('payload')
     .description('Shows what a release payload comes to, in a folder or in its image.')

@@ -7,10 +7,10 @@ import { callersPath } from '../config.ts';
 import { openPayload } from './open-payload.ts';
 import { LintOptions, readOptions, registryFlags } from './options.ts';
 
-/** Ends the command when there are errors, or with `--strict` any findings: another code than that of a command that could not do its work. */
+/** Exit code for errors, or with `--strict` for any finding; a failure of the command itself has another code. */
 const FOUND = 2;
 
-/** `flotilla payload lint`: what is wrong in a payload, or with a ClusterOperator. */
+/** `flotilla payload lint`: problems of a payload or a ClusterOperator. */
 export function lintCommand(): Command {
   const command = new Command('lint').argument('<payload>', 'root of the payload, its image, or a file with ClusterOperators');
   for (const [flag, meaning] of registryFlags) command.option(flag, meaning);

@@ -11,7 +11,7 @@ import {
 import { openPayload } from './open-payload.ts';
 import type { PayloadOptions } from './options.ts';
 
-/** A payload and what a cluster takes of it. */
+/** A payload, split into a cluster's manifests and the rest. */
 interface FilteredPayload {
   readonly payload: Payload;
   readonly included: readonly Manifest[];

@@ -6,21 +6,21 @@ import { readOptionFile } from '@flotilla/runtime';
 import { callersPath } from '../config.ts';
 import type { RegistryOptions } from './options.ts';
 
-/** Where a payload comes from. */
+/** Source and files of a payload. */
 interface OpenPayload {
-  /** For messages. */
+  /** Name for messages. */
   readonly source: string;
-  /** Its pull spec, where it comes from a registry. */
+  /** Pull spec of a payload from a registry. */
   readonly image: string | undefined;
   readonly files: AsyncIterable<PayloadFile>;
 }
 
-/** How long a release image may take, milliseconds. */
+/** Time-out for reading a release image, in milliseconds. */
 const IMAGE_TIMEOUT_MS = 4 * 60_000;
 
 /**
- * A payload in a folder, or in a release image on a registry where there is no such folder and the text is a reference with its host.
- * @throws FlotillaError `FLOTILLA_PAYLOAD_FOLDER`, `FLOTILLA_CONFIG`, or what the registry refuses
+ * Opens a payload in a folder, or in a release image when no such path exists and the text is a reference with its host.
+ * @throws FlotillaError `FLOTILLA_PAYLOAD_FOLDER`, `FLOTILLA_CONFIG`, or the registry's refusal
  */
 export async function openPayload(given: string, options: RegistryOptions): Promise<OpenPayload> {
   const path = callersPath(given);
@@ -32,7 +32,7 @@ export async function openPayload(given: string, options: RegistryOptions): Prom
   return { source: given, image: given, files: readPayloadImage(given, options) };
 }
 
-/** `host/repository:tag` or with a digest: a path has neither a host nor these. */
+/** True for `host/repository:tag` or a digest: a path has neither a host nor these. */
 function looksLikeImage(text: string): boolean {
   const slash = text.indexOf('/');
   const host = text.slice(0, Math.max(slash, 0));

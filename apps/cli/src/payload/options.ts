@@ -2,7 +2,7 @@ import { FlotillaError } from '@flotilla/api';
 import { capabilitySets, featureSets } from '@flotilla/release';
 import { z } from 'zod';
 
-/** Flag → meaning, of every command that reads a payload. */
+/** Flags and meanings of every command that reads a payload. */
 export const payloadFlags = [
   ['--release-image <image>', 'pull spec that fills in the templates; default: that of the image, else release.invalid/release'],
   ['--profile <profile>', 'profile of the cluster (default self-managed-high-availability)'],
@@ -17,7 +17,7 @@ export const payloadFlags = [
   ['--major-version <n>', "major version of the cluster; default: the payload's own"],
 ] as const;
 
-/** Flag → meaning, of every command that may read a payload from a registry. */
+/** Flags and meanings of every command that may read a payload from a registry. */
 export const registryFlags = [
   ['--pull-secret <file>', "credentials of the registry, as Docker's config.json"],
   ['--registry-ca <file>', "PEM of the registry's authority"],
@@ -29,7 +29,7 @@ const RegistryOptions = z.object({
   registryCa: z.string().min(1, { error: 'is empty: give a file' }).optional(),
   insecureRegistry: z.array(z.string()).default([]),
 });
-/** How a registry is reached. */
+/** Options of a registry. */
 export type RegistryOptions = z.output<typeof RegistryOptions>;
 
 const oneOf = (names: readonly string[]) =>
@@ -53,14 +53,14 @@ const PayloadOptions = RegistryOptions.extend({
     .nonnegative()
     .optional(),
 });
-/** What a payload is read for; complete but for what the payload itself decides. */
+/** Options of reading a payload, complete except for the payload's own settings. */
 export type PayloadOptions = z.output<typeof PayloadOptions>;
 
-/** Of `payload included`. */
+/** Options of `payload included`. */
 export const IncludedOptions = PayloadOptions.extend({ json: z.boolean().default(false), why: z.boolean().default(false) });
-/** Of `payload lint`. */
+/** Options of `payload lint`. */
 export const LintOptions = RegistryOptions.extend({ json: z.boolean().default(false), strict: z.boolean().default(false) });
-/** Of `payload diff`, whose cluster says the rest. */
+/** Options of `payload diff`, whose cluster has the other settings. */
 export const DiffOptions = RegistryOptions.extend({
   ...PayloadOptions.pick({ releaseImage: true, profile: true, exclude: true }).shape,
   kubeconfig: z.string().min(1, { error: 'is empty: give a file' }),
@@ -68,7 +68,7 @@ export const DiffOptions = RegistryOptions.extend({
   all: z.boolean().default(false),
 });
 export type DiffOptions = z.output<typeof DiffOptions>;
-/** Of `payload graph`. */
+/** Options of `payload graph`. */
 export const GraphOptions = PayloadOptions.extend({
   format: z.enum(['dot', 'mermaid', 'json'], { error: 'must be one of dot, mermaid, json' }).default('dot'),
   state: z.enum(['install', 'update', 'reconcile'], { error: 'must be one of install, update, reconcile' }).default('update'),
@@ -80,7 +80,7 @@ export const GraphOptions = PayloadOptions.extend({
 });
 
 /**
- * Checks what commander parsed.
+ * Checks the options from commander.
  * @throws FlotillaError `FLOTILLA_CONFIG` naming every wrong option and its fix
  */
 export function readOptions<T>(schema: z.ZodType<T>, given: unknown): T {

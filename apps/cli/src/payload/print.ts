@@ -1,16 +1,16 @@
 import { fileNameOf, type Manifest, type TaskNode } from '@flotilla/release';
 
-/** A manifest as commands print it. */
+/** A manifest in a command's output. */
 interface PrintedManifest {
   /** Name of its file, without the folder. */
   readonly file: string;
   readonly kind: string;
-  /** Empty for what has none. */
+  /** Empty for cluster-scoped objects. */
   readonly namespace: string;
   readonly name: string;
 }
 
-/** What commands print of a manifest. */
+/** Selects a manifest's printed fields. */
 export const printed = (manifest: Manifest): PrintedManifest => ({
   file: fileNameOf(manifest),
   kind: manifest.kind,
@@ -18,14 +18,14 @@ export const printed = (manifest: Manifest): PrintedManifest => ({
   name: manifest.name,
 });
 
-/** Rows below a heading, columns as wide as they need to be. */
+/** Renders rows below a heading, with columns of the needed width. */
 export function table(heading: readonly string[], rows: readonly (readonly string[])[]): string {
   const all = [heading, ...rows];
   const widths = heading.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
   return all.map((row) => `${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('   ')}`.trimEnd()).join('\n');
 }
 
-/** A graph as JSON: nodes with what they apply and what comes before them. */
+/** Renders a graph as JSON: nodes with their manifests and predecessors. */
 export const graphAsJson = (nodes: readonly TaskNode[]): string =>
   JSON.stringify({
     nodes: nodes.map(({ tasks, in: after }, index) => ({
@@ -37,14 +37,14 @@ export const graphAsJson = (nodes: readonly TaskNode[]): string =>
 
 const idOf = (index: number): string => `n${index}`;
 
-/** A graph for Graphviz. */
+/** Renders a graph for Graphviz. */
 export function graphAsDot(nodes: readonly TaskNode[]): string {
   const boxes = nodes.map((node, index) => `  ${idOf(index)} [label=${JSON.stringify(labelOf(node).join('\n'))}, shape=box];`);
   const edges = nodes.flatMap(({ out }, index) => out.map((next) => `  ${idOf(index)} -> ${idOf(next)};`));
   return ['digraph tasks {', ...boxes, ...edges, '}'].join('\n');
 }
 
-/** A graph for Mermaid. */
+/** Renders a graph for Mermaid. */
 export function graphAsMermaid(nodes: readonly TaskNode[]): string {
   const boxes = nodes.map((node, index) => `  ${idOf(index)}["${labelOf(node).map(escapeMermaid).join('<br/>')}"]`);
   const edges = nodes.flatMap(({ out }, index) => out.map((next) => `  ${idOf(index)} --> ${idOf(next)}`));

@@ -51,7 +51,6 @@ async function showStatus(given: unknown): Promise<void> {
   for (const complaint of report.complaints) process.stderr.write(`${complaint}\n`);
 }
 
-/** A row for each step. */
 const statusTable = ({ steps }: UpgradeReport): string =>
   table(
     ['#', 'STEP', 'STATE', 'SINCE', 'WHAT'],

@@ -1,7 +1,7 @@
 import { OPERATOR_NAMESPACE } from '@flotilla/api/managed';
 import { z } from 'zod';
 
-/** Flag → meaning, of every command that reads an UpgradeConfig. */
+/** Flags and meanings of every command that reads an UpgradeConfig. */
 export const upgradeFlags = [
   ['--kubeconfig <file>', 'kubeconfig of the cluster; default: KUBECONFIG'],
   ['--file <file>', 'read the UpgradeConfig from a file (YAML or JSON) instead of a cluster'],
@@ -9,7 +9,7 @@ export const upgradeFlags = [
   ['--json', 'as JSON'],
 ] as const;
 
-/** Of `upgrade plan` and `upgrade status`. */
+/** Options of `upgrade plan` and `upgrade status`. */
 export const UpgradeOptions = z.object({
   kubeconfig: z.string().min(1, { error: 'is empty: give the path of a kubeconfig' }).optional(),
   file: z.string().min(1, { error: 'is empty: give the path of an UpgradeConfig' }).optional(),

@@ -7,14 +7,14 @@ import { parse } from 'yaml';
 import { callersPath, readKubeconfig } from '../config.ts';
 import type { UpgradeOptions } from './options.ts';
 
-/** An UpgradeConfig, and what its cluster lacks for it. */
+/** An UpgradeConfig, and the missing requirement of its cluster. */
 interface ReadUpgrade {
   readonly upgradeConfig: UpgradeConfig;
-  /** Why no upgrade can begin there, with the fix; undefined for one of a file. */
+  /** Reason why no upgrade can start there, with the fix; undefined for a file's. */
   readonly missing?: string | undefined;
 }
 
-/** Reads the UpgradeConfig from a file or a cluster. Throws naming what is missing or wrong, and where. */
+/** Reads the UpgradeConfig from a file or a cluster. Throws an error that names the problem and its place. */
 export async function readUpgradeConfig(options: UpgradeOptions): Promise<ReadUpgrade> {
   const { file, namespace } = options;
   if (file !== undefined) return { upgradeConfig: parseUpgradeConfig(await readFile(callersPath(file), 'utf8'), file) };

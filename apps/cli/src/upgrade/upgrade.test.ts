@@ -34,7 +34,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** The command as a process; a file is named within the folder. */
+/** Runs the command as a process; files are relative to the folder. */
 const run = (...args: string[]) =>
   new Promise<{ code: number; out: string; err: string }>((resolve) => {
     execFile(process.execPath, [MAIN, 'upgrade', ...args], { cwd: folder, env: { INIT_CWD: folder } }, (error, out, err) =>

@@ -4,7 +4,7 @@ import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { type Client, isAlreadyExists, isNotFound } from '@flotilla/runtime';
 import { AUTO_NAMESPACE } from './observe.ts';
 
-/** Creates the upgrade, and its namespace when that is what is missing. False when the upgrade was there already. */
+/** Creates the upgrade, and its namespace when it is missing. False when the upgrade exists already. */
 export async function createUpgrade(upgrade: KubeObject, client: Client): Promise<boolean> {
   try {
     return await createOnce(ClusterGroupUpgrade, upgrade, client);

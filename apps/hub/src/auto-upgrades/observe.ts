@@ -7,16 +7,16 @@ import { CHILD_POLICIES, servesPolicies, trimChild, type UpgradeCaches } from '.
 /** Namespace of automatically created upgrades (spec/talm 5.2). */
 export const AUTO_NAMESPACE = 'ztp-install';
 
-/** The watches a ManagedCluster is judged from. */
+/** Caches that decide about a ManagedCluster. */
 export type ManagedClusterCaches = Pick<UpgradeCaches, 'clusters' | 'upgrades' | 'parents' | 'children' | 'placements'>;
 
-/** Everything one pass looks at, read from caches alone. */
+/** Facts of one reconcile, from caches alone. */
 export interface ObservedCluster {
   readonly cluster: ManagedCluster;
   readonly isAvailable: boolean;
   /** Its first upgrade is done, or was never wanted. */
   readonly isDone: boolean;
-  /** There is an upgrade of its name, whoever made it. */
+  /** An upgrade of its name exists, from any creator. */
   readonly hasUpgrade: boolean;
   /** The API server serves policies. */
   readonly servesPolicies: boolean;
@@ -24,7 +24,7 @@ export interface ObservedCluster {
   readonly policies: readonly Policy[];
 }
 
-/** Gathers what concerns one cluster; undefined: there is no such cluster, or it is going. */
+/** Gathers the facts about one cluster; undefined for one that is missing or under deletion. */
 export function observeCluster(name: string, caches: ManagedClusterCaches): ObservedCluster | undefined {
   const cluster = caches.clusters.get({ name });
   if (!cluster || cluster.metadata.deletionTimestamp) return undefined;
@@ -39,8 +39,8 @@ export function observeCluster(name: string, caches: ManagedClusterCaches): Obse
 }
 
 /**
- * The same with the policies as they are on the server now. Watches run apart: that of clusters may tell of an import before that of
- * policies has told of all its policies, and the list of an upgrade is made once.
+ * Observes again with the policies from the server. The watch of clusters may report an import before the watch of policies has all its policies, and
+ * an upgrade's list is final.
  */
 export async function observeAfresh(observed: ObservedCluster, client: Client): Promise<ObservedCluster> {
   const { name } = observed.cluster.metadata;

@@ -3,14 +3,14 @@ import { ManagedCluster, type Policy } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { AUTO_NAMESPACE, type ObservedCluster } from './observe.ts';
 
-/** What has to be done for one cluster. */
+/** Task for one cluster. */
 export type ClusterPlan =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'create'; readonly upgrade: KubeObject }
-  /** A policy's wave cannot be read: without it the order is not known. */
+  /** A policy's wave is malformed, so the order of policies is unknown. */
   | { readonly kind: 'refuse'; readonly policy: string; readonly wave: string };
 
-/** A cluster that is available, not done and has no upgrade gets one over its policies, in the order of their waves. Pure. */
+/** Plans an upgrade over the cluster's policies, in the order of their waves, for an available cluster without one. Pure. */
 export function planCluster(observed: ObservedCluster): ClusterPlan {
   const { cluster, isAvailable, isDone, hasUpgrade, servesPolicies } = observed;
   if (!servesPolicies || isDone || hasUpgrade || !isAvailable) return { kind: 'nothing' };
@@ -37,7 +37,7 @@ const enforces = ({ spec }: Policy): boolean => spec?.remediationAction?.toLower
 /** Replicated policies are named `namespace.name` after their parent; neither part of a namespace holds a dot. */
 const parentName = ({ metadata: { name } }: Policy): string => name.slice(name.indexOf('.') + 1);
 
-/** The upgrade of a newly imported cluster, as the reference creates it (spec/talm 5.2). It goes with its cluster. */
+/** Builds the upgrade of a newly imported cluster, as the reference does (spec/talm 5.2). Its owner reference deletes it with the cluster. */
 function firstUpgrade({ metadata: { name, uid } }: ManagedCluster, managedPolicies: readonly string[]): KubeObject {
   const { apiVersion, kind } = ManagedCluster;
   return {

@@ -21,7 +21,7 @@ import { AUTO_NAMESPACE, type ManagedClusterCaches, observeAfresh, observeCluste
 import { planCluster } from './plan.ts';
 import { refusalEvent } from './status.ts';
 
-/** What the reconciler works with. */
+/** Dependencies of `startAutoUpgrades`. */
 interface AutoUpgradeDeps {
   readonly client: Client;
   /** Filled. */
@@ -35,7 +35,7 @@ interface AutoUpgradeDeps {
 /** Creates the first upgrade of each newly imported cluster (spec/talm 5.2), until the signal aborts. */
 export function startAutoUpgrades(deps: AutoUpgradeDeps, signal: AbortSignal): Reconciler {
   const { client, caches, recorder, logger, metrics, clock } = deps;
-  /** What was last said of a cluster, so that it is said once. */
+  /** Last refusal of each cluster, so that each is reported once. */
   const refused = new Map<string, string>();
 
   async function reconcile(name: string, context: ReconcileContext) {
@@ -73,7 +73,7 @@ export function startAutoUpgrades(deps: AutoUpgradeDeps, signal: AbortSignal): R
   });
 }
 
-/** What else concerns a cluster. That the policy framework is there concerns all of them. */
+/** Watches of other objects of a cluster. The arrival of the policy framework enqueues all clusters. */
 function watchesOf(caches: ManagedClusterCaches): Watch[] {
   const { clusters, upgrades, parents, children, placements } = caches;
   let served = servesPolicies(caches);
@@ -101,7 +101,7 @@ function hasClusterChanged({ type, object, previous }: Change<ManagedCluster>): 
   return type === 'deleted' || !previous || facts(object) !== facts(previous);
 }
 
-/** Compliance is reported all the time and changes nothing here. */
+/** Compliance changes often and decides nothing here. */
 function hasPolicyChanged({ type, object, previous }: Change<Policy>): boolean {
   const facts = ({ metadata, spec }: Policy) => `${metadata.annotations?.[Annotation.deployWave]} ${spec?.remediationAction}`;
   return type === 'deleted' || !previous || facts(object) !== facts(previous);

@@ -3,7 +3,7 @@ import { ManagedCluster } from '@flotilla/api/ocm';
 import type { EventToRecord } from '@flotilla/runtime';
 import type { ClusterPlan } from './plan.ts';
 
-/** The event that tells why a cluster gets no upgrade: a ManagedCluster has no status of ours. */
+/** Builds the event about a cluster without an upgrade: a ManagedCluster has no status of ours. */
 export function refusalEvent(cluster: ManagedCluster, { policy, wave }: Extract<ClusterPlan, { kind: 'refuse' }>): EventToRecord {
   const { name, uid, resourceVersion } = cluster.metadata;
   return {

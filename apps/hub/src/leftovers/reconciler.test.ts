@@ -32,7 +32,7 @@ afterEach(() => {
   hub.stop();
 });
 
-/** A hub process, as after its start. */
+/** Starts a hub process. */
 async function startHub(): Promise<SpokeJobs<BackupState, BackupInputs>> {
   stop = new AbortController();
   const logger = createLogger({ name: 'test', level: 'silent' });
@@ -52,7 +52,7 @@ const actions = () => hub.names(ManagedClusterAction);
 const untilCached = () =>
   vi.waitFor(() => expect([leader.caches.views.size, leader.caches.actions.size]).toEqual([views().length, actions().length]));
 
-/** Puts what a job in full run has on the hub, and ends its upgrade. */
+/** Puts the hub objects of a running job, and ends its upgrade. */
 async function end(
   state: BackupState,
   { force = false, talmStrict = false }: { force?: boolean; talmStrict?: boolean } = {},
@@ -69,7 +69,7 @@ async function end(
   );
 }
 
-/** The agent's answer. */
+/** Answers as the spoke's agent. */
 function answer(kind: typeof ManagedClusterView | typeof ManagedClusterAction, name: string, status: unknown): void {
   const object = hub.get(kind, { namespace: SPOKE, name });
   if (!object) throw new Error(`${name} is not there`);
@@ -91,7 +91,7 @@ test('strictly the deletions are asked for and stay, nobody waits for them, and 
   await untilCached();
   hub.put(ClusterGroupUpgrade, { metadata: { ...UPGRADE } });
   await vi.waitFor(() => expect(leader.caches.upgrades.size).toBe(1));
-  expect(engine.take('another', SPOKE)).toBeUndefined();
+  expect(engine.claim('another', SPOKE)).toBeUndefined();
 });
 
 describe('an upgrade that ends while a spoke is away', () => {
@@ -171,7 +171,7 @@ describe('another upgrade on such a spoke', () => {
   });
 
   test('may begin, and what it put there is left alone', async () => {
-    expect(engine.take(OTHER.uid, SPOKE)).toBeUndefined();
+    expect(engine.claim(OTHER.uid, SPOKE)).toBeUndefined();
     setAvailable(true);
     seesNamespace(OTHER.uid);
     await vi.waitFor(() => expect(views()).toEqual([]));
@@ -182,10 +182,10 @@ describe('another upgrade on such a spoke', () => {
     setAvailable(true);
     seesNamespace(UPGRADE.uid);
     await untilAsked();
-    expect(engine.take(OTHER.uid, SPOKE)?.uid).toBe(UPGRADE.uid);
+    expect(engine.claim(OTHER.uid, SPOKE)?.uid).toBe(UPGRADE.uid);
     carriesOut('backup-ns-delete');
     carriesOut('backup-crb-delete');
-    await vi.waitFor(() => expect(engine.take(OTHER.uid, SPOKE)).toBeUndefined());
+    await vi.waitFor(() => expect(engine.claim(OTHER.uid, SPOKE)).toBeUndefined());
   });
 
   test('waits also for a hub that was started in the midst of it', async () => {
@@ -195,7 +195,7 @@ describe('another upgrade on such a spoke', () => {
     stop.abort();
     await untilCached();
     engine = await startHub();
-    expect(engine.take(OTHER.uid, SPOKE)?.uid).toBe(UPGRADE.uid);
+    expect(engine.claim(OTHER.uid, SPOKE)?.uid).toBe(UPGRADE.uid);
   });
 });
 

@@ -1,4 +1,4 @@
-/** What upgrades left on spokes that were away, or refused, when they ended. Nothing of the upgrade itself has to be there any more. */
+/** Removes objects that ended upgrades left on absent or refusing spokes. The upgrade itself may be gone. */
 
 import { Annotation, Label } from '@flotilla/api';
 import { ManagedCluster, type ManagedClusterView } from '@flotilla/api/ocm';
@@ -26,27 +26,27 @@ import type { NamedJob } from '../spokes/port/port.ts';
 import { SpokePlan } from '../spokes/port/spoke-plan.ts';
 import { cleaningOf } from '../spokes/port/workload.ts';
 
-/** What cleaning up after upgrades that ended is made of. */
+/** Dependencies of `LeftoverReconciler`. */
 interface LeftoverDeps extends ApplyPlanDeps {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly caches: SpokeJobCaches;
-  /** Who says which upgrade has a spoke. */
+  /** Claims of upgrades to spokes. */
   readonly jobs: {
     readonly job: NamedJob;
-    /** Takes a cluster, or tells who has it. */
-    take(uid: string, cluster: string): unknown;
-    /** Lets others have it. */
+    /** Claims a cluster, or returns the upgrade that holds it. */
+    claim(uid: string, cluster: string): unknown;
+    /** Releases the claim. */
     release(uid: string, cluster: string): void;
   };
 }
 
-/** How often it is looked whether the upgrade that has the spoke is done, should its end go unnoticed. */
+/** Milliseconds until a held spoke is tried again, in case the end of its upgrade goes unnoticed. */
 const HELD_RECHECK_MS = 30_000;
-/** Spokes that are cleaned at the same time: a whole fleet may return at once, and a rollout goes first. */
+/** Spokes that are cleaned at the same time: a whole fleet may return at once, and rollouts go first. */
 const CONCURRENCY = 2;
 
-/** Removes what one upgrade left on one spoke: waits until its agent answers and no other upgrade works there, then deletes, then forgets. */
+/** Removes the leftovers of one upgrade on one spoke: waits for its agent and for other upgrades there, deletes, and forgets. */
 class LeftoverReconciler {
   readonly #deps: LeftoverDeps;
 
@@ -70,10 +70,10 @@ class LeftoverReconciler {
     const isDone = !managed || this.#isNothingLeft(mark, workload.deletions) || this.#clean(effects, mark, plan);
     if (isDone) effects.drop();
     await applySpokePlan(plan, task, this.#deps);
-    return plan.wakeAt === undefined ? {} : { requeueAfterMs: Math.max(plan.wakeAt - this.#deps.now(), 0) };
+    return plan.requeueAt === undefined ? {} : { requeueAfterMs: Math.max(plan.requeueAt - this.#deps.now(), 0) };
   }
 
-  /** Deletes what is there, once its agent answers and nobody else works on the spoke. True when all of it was executed. */
+  /** Deletes the leftovers once the agent answers and no other upgrade works on the spoke. True when all deletions were executed. */
   #clean(effects: ActionsEffects, mark: ManagedClusterView, plan: SpokePlan): boolean {
     const { jobs } = this.#deps;
     const { task, spoke } = effects;
@@ -82,12 +82,12 @@ class LeftoverReconciler {
       if (spoke.actions.size === 0) jobs.release(upgrade.uid, cluster);
       return false;
     }
-    if (!jobs.take(upgrade.uid, cluster)) return effects.clean();
-    plan.wake(plan.now + HELD_RECHECK_MS);
+    if (!jobs.claim(upgrade.uid, cluster)) return effects.clean();
+    plan.requeue(plan.now + HELD_RECHECK_MS);
     return false;
   }
 
-  /** The namespace is gone or another upgrade's by now, and so is a binding, which is replaced with it. A binding alone shows nowhere. */
+  /** True when the namespace is gone or another upgrade's by now, which replaced the binding too. No view shows a binding alone. */
   #isNothingLeft(view: ManagedClusterView, deletions: readonly string[]): boolean {
     const { names } = this.#deps.jobs.job;
     const answer = readAnswer(view, names.views.namespace.target);
@@ -97,7 +97,7 @@ class LeftoverReconciler {
   }
 }
 
-/** Whose a leftover is; names longer than a label are cut, which nobody compares. */
+/** Upgrade of a leftover. The label cuts long names, which nothing compares. */
 function identityOf({ metadata: { labels } }: ManagedClusterView): UpgradeIdentity {
   return {
     namespace: labels?.[Label.upgradeNamespace] ?? '',
@@ -106,10 +106,9 @@ function identityOf({ metadata: { labels } }: ManagedClusterView): UpgradeIdenti
   };
 }
 
-/** Key of a leftover: `upgradeUid/cluster`. */
 const keyOf = ({ metadata }: ManagedClusterView): string => `${metadata.labels?.[Label.upgradeUid]}/${metadata.namespace}`;
 
-/** Removes what one kind of job left, from now on, until the signal aborts. */
+/** Removes leftovers of one kind of job until the signal aborts. */
 export function startLeftovers(
   deps: Omit<LeftoverDeps, 'signal'> & {
     readonly recorder: Pick<EventRecorder, 'record'>;
@@ -125,7 +124,7 @@ export function startLeftovers(
     caches.views.byIndex(BY_WORK_AND_CLUSTER, `${work}/${cluster}`).filter(isLeftover).map(keyOf);
   const ofThisJob = {
     select: ({ object }: Change<ManagedClusterView>) => object.metadata.labels?.[Label.work] === work,
-    // One that is gone itself is in no index any more.
+    // A deleted view is in no index any more.
     enqueue: ({ object }: Change<ManagedClusterView>) =>
       new Set([...leftIn(object.metadata.namespace ?? ''), ...(isLeftover(object) ? [keyOf(object)] : [])]),
   };

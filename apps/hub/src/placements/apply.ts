@@ -1,4 +1,4 @@
-/** A step of kind `placements`: makes Placements and PlacementBindings what the stored status says. */
+/** A step of kind `placements`: applies the Placements and PlacementBindings of the stored status. */
 
 import type { KubeObject } from '@flotilla/api';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
@@ -11,7 +11,7 @@ import { applyWrites, type Ownership } from '../writes/apply.ts';
 import type { PlacementCaches } from './caches.ts';
 import { placementWrites } from './plan.ts';
 
-/** What making the Placements of a batch true needs. */
+/** Dependencies of `createBatchStep`. */
 export interface BatchStepDeps {
   readonly client: Client;
   readonly caches: PlacementCaches & { readonly upgrades: WatchCache<ClusterGroupUpgrade, typeof BY_UID> };
@@ -27,8 +27,8 @@ function ownerOf(existing: KubeObject): string {
 }
 
 /**
- * Idempotent; a write that is refused because the object has changed since is made anew from the next look. True when it wrote.
- * @param readStored asked before anything is written: a status from before would bring an earlier batch back
+ * Creates the idempotent step. A conflict fails it, so that the next run plans anew. True when it wrote.
+ * @param readStored reads the status before any write: a stale one would bring an earlier batch back
  */
 export function createBatchStep(
   { client, caches, logger, talmStrict }: BatchStepDeps,
@@ -41,11 +41,11 @@ export function createBatchStep(
     const upgrade = await readStored(known);
     if (!upgrade) return false;
     const identity = identityOf(upgrade);
-    const judge = (existing: KubeObject): Ownership =>
+    const decideOwner = (existing: KubeObject): Ownership =>
       upgradeIndexOf(existing) === upgradeIndexValue(identity) ? 'ours' : { takenBy: ownerOf(existing) };
     const writes = upgrade === known ? expected : placementWrites(upgrade, caches, talmStrict);
     const written = [caches.placements, caches.bindings];
-    await Promise.all(writes.map((write) => applyWrites([write], { client, judge, caches: written, signal, logger })));
+    await Promise.all(writes.map((write) => applyWrites([write], { client, decideOwner, caches: written, signal, logger })));
     return writes.length > 0;
   };
 }

@@ -3,8 +3,8 @@ import { type HubWrite, isEnding, keepsObjects, type PolicyRef, planPlacements, 
 import { BY_UPGRADE_NAME, type PlacementCaches } from './caches.ts';
 
 /**
- * What is left to write for an upgrade's Placements and PlacementBindings, by the caches: empty when all is as its stored status wants
- * it. An upgrade that has ended enforces nothing: what it keeps is emptied, what it does not keep is deleted.
+ * Plans the missing writes of an upgrade's Placements and PlacementBindings. An ended upgrade enforces nothing: kept objects are emptied, others are
+ * deleted.
  */
 export function placementWrites(upgrade: ClusterGroupUpgrade, caches: PlacementCaches, talmStrict = false): HubWrite[] {
   const { namespace = '', name } = upgrade.metadata;
@@ -19,6 +19,6 @@ export function placementWrites(upgrade: ClusterGroupUpgrade, caches: PlacementC
   return isEnding(upgrade) ? writes.filter(({ verb }) => verb === 'patch') : writes;
 }
 
-/** Policies with a Placement: all that the status names for the upgrade, once its names were stored there. */
+/** Policies with a Placement: all that the status names for the upgrade, once their names are stored there. */
 const enforcedPolicies = ({ status }: ClusterGroupUpgrade): readonly PolicyRef[] =>
   status?.placements ? (status.managedPoliciesForUpgrade ?? []) : [];

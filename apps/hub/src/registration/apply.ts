@@ -2,12 +2,12 @@ import { isJsonObject, isSameJson, type KubeObject, Label, type Resource } from 
 import { ClusterRole, ClusterRoleBinding, Lease, Namespace, Role, RoleBinding, ServiceAccount } from '@flotilla/api/core';
 import { AGENT_ACCOUNT, AGENT_LEASE } from '@flotilla/api/ocm';
 
-/** Value of the label `flotilla.io/work` on everything that lets a spoke in. */
+/** Value of the label `flotilla.io/work` on all access objects of a spoke. */
 export const REGISTRATION = 'registration';
-/** Role and RoleBinding of an agent; not the names charts/hub gives to those of `agents.clusters`. */
+/** Role and RoleBinding of an agent; charts/hub names those of `agents.clusters` differently. */
 const AGENT_ROLE = 'flotilla:spoke-agent';
 
-/** One object that has to be on the hub for a spoke that is let in. */
+/** Object that the hub needs for an accepted spoke. */
 interface AccessObject {
   readonly kind: Resource;
   readonly object: KubeObject;
@@ -16,19 +16,19 @@ interface AccessObject {
 const RBAC = 'rbac.authorization.k8s.io';
 
 /**
- * What an agent may do in its own hub namespace. Whoever hands a right out must hold it (RBAC's rule against escalation), so
- * charts/hub grants the hub the same when `standalone` is set: change both.
+ * Rights of an agent in its own hub namespace. RBAC's rule against escalation requires the hub to hold them too, so charts/hub grants them when
+ * `standalone` is set: change both.
  */
 const inNamespace = [
   { apiGroups: ['action.open-cluster-management.io'], resources: ['managedclusteractions'], verbs: ['list', 'watch'] },
   { apiGroups: ['action.open-cluster-management.io'], resources: ['managedclusteractions/status'], verbs: ['update'] },
   { apiGroups: ['view.open-cluster-management.io'], resources: ['managedclusterviews'], verbs: ['list', 'watch'] },
   { apiGroups: ['view.open-cluster-management.io'], resources: ['managedclusterviews/status'], verbs: ['update'] },
-  // Patch is for its finalizer.
+  // The agent patches its finalizer.
   { apiGroups: ['work.open-cluster-management.io'], resources: ['manifestworks'], verbs: ['list', 'watch', 'patch'] },
   { apiGroups: ['work.open-cluster-management.io'], resources: ['manifestworks/status'], verbs: ['patch'] },
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], resourceNames: [AGENT_LEASE], verbs: ['patch'] },
-  // Its own next token.
+  // The agent requests its own next token.
   { apiGroups: [''], resources: ['serviceaccounts/token'], resourceNames: [AGENT_ACCOUNT], verbs: ['create'] },
 ];
 
@@ -42,20 +42,17 @@ const ofItself = (cluster: string) => [
   },
 ];
 
-/** The spoke's hub namespace; it outlives the ManagedCluster. */
+/** Namespace of the spoke on the hub; it outlives the ManagedCluster. */
 export const clusterNamespace = (cluster: string): AccessObject => ({
   kind: Namespace,
   object: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: cluster, labels: { [Label.clusterName]: cluster } } },
 });
 
-/**
- * The lease that an agent renews. The hub makes it, empty: RBAC cannot limit `create` to a name, so an agent that may create one lease
- * may create a million.
- */
+/** Lease that an agent renews. The hub creates it empty, because RBAC cannot limit `create` to a name: an agent could create a million leases. */
 export const clusterLease = (cluster: string): AccessObject =>
   accessObject(Lease, { metadata: { name: AGENT_LEASE, namespace: cluster, labels: { [Label.clusterName]: cluster } } });
 
-/** What lets an agent in, in the order it is created: a token is of no use before its rights are there. */
+/** Lists an agent's access objects in the order of creation: a token is useless before its rights. */
 export function clusterAccess(cluster: string): AccessObject[] {
   const labels = { [Label.work]: REGISTRATION, [Label.clusterName]: cluster };
   const here = (name: string) => ({ name, namespace: cluster, labels });
@@ -67,7 +64,7 @@ export function clusterAccess(cluster: string): AccessObject[] {
     accessObject(RoleBinding, { metadata: here(AGENT_ROLE), roleRef: roleRef('Role', AGENT_ROLE), subjects }),
     accessObject(ClusterRole, { metadata: wide, rules: ofItself(cluster) }),
     accessObject(ClusterRoleBinding, { metadata: wide, roleRef: roleRef('ClusterRole', wide.name), subjects }),
-    // No pod runs under it: its tokens are asked for.
+    // No pod uses the account; its tokens are requested.
     accessObject(ServiceAccount, { metadata: here(AGENT_ACCOUNT), automountServiceAccountToken: false }),
   ];
 }
@@ -77,7 +74,7 @@ const accessObject = (kind: Resource, object: KubeObject): AccessObject => ({
   object: { apiVersion: kind.apiVersion, kind: kind.kind, ...object },
 });
 
-/** The object has every label of the wanted one and grants the same to the same. */
+/** True when the object has every wanted label and the same grants. */
 export function isAsWanted(object: KubeObject, wanted: KubeObject): boolean {
   const labels = Object.entries(wanted.metadata.labels ?? {});
   return (
@@ -88,6 +85,6 @@ export function isAsWanted(object: KubeObject, wanted: KubeObject): boolean {
   );
 }
 
-/** Servers fill in the empty group of a ServiceAccount, or do not. */
+/** Some servers fill in the empty group of a ServiceAccount, others do not. */
 const withoutGroups = (subjects: unknown): unknown =>
   Array.isArray(subjects) ? subjects.map((one: unknown) => (isJsonObject(one) ? [one.kind, one.namespace, one.name] : one)) : subjects;

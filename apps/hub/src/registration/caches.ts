@@ -6,18 +6,18 @@ import { z } from 'zod';
 import { BY_CLUSTER } from '../indexes.ts';
 import { clusterAccess, clusterNamespace, isAsWanted, REGISTRATION } from './apply.ts';
 
-/** What is known of spokes besides their ManagedClusters. */
+/** Caches about spokes besides their ManagedClusters. */
 export interface RegistrationCaches {
   readonly namespaces: WatchCache<KubeObject>;
-  /** What lets agents in, by the plural of its kind; everything else about the objects is dropped. */
+  /** Access objects by the plural of their kind, trimmed to their correctness. */
   readonly access: ReadonlyMap<string, WatchCache<KubeObject, typeof BY_CLUSTER>>;
-  /** All that agents renew, and nothing of them but the time. */
+  /** Leases of agents, trimmed to the renewal time. */
   readonly leases: WatchCache<Lease>;
 }
 
 /**
- * One watch per kind over all clusters. Leases are renewed 58 times a second at 3,500 clusters: nobody is called for a renewal,
- * it replaces one small object in a map.
+ * Watches each kind over all clusters. At 3,500 clusters leases are renewed 58 times a second; a renewal calls no listener and only replaces a small
+ * object in a map.
  */
 export function createRegistrationCaches(client: Client, shared: WatchSurroundings): RegistrationCaches {
   const labelSelector = `${Label.work}=${REGISTRATION}`;
@@ -33,13 +33,13 @@ export function createRegistrationCaches(client: Client, shared: WatchSurroundin
   };
 }
 
-/** The cluster that an access object is for. */
+/** Name of the cluster that an access object is for. */
 export const clusterOf = ({ metadata }: KubeObject): string => metadata.labels?.[Label.clusterName] ?? '';
 
-/** Field of a trimmed object: it is what it has to be. */
+/** Field of a trimmed object that equals the wanted one. */
 const AS_WANTED = 'asWanted';
 
-/** The cached object is there and as it has to be. */
+/** True when the cached object exists and equals the wanted one. */
 export const isInOrder = (cached: KubeObject | undefined): boolean => cached?.[AS_WANTED] === true;
 
 function trimAccess(kind: Resource, object: KubeObject): KubeObject {
@@ -59,7 +59,7 @@ function trimmed({ metadata }: KubeObject, isRight: boolean): KubeObject {
   };
 }
 
-/** Nothing but the time of the last renewal: the one at which the hub's server took it. The agent's clock may be minutes off. */
+/** Keeps only the time of the last renewal, by the clock of the hub's server: the agent's clock may be minutes off. */
 export function trimLease({ metadata, spec }: Lease): Lease {
   const { name, namespace, uid, resourceVersion } = metadata;
   const renewTime = spec?.renewTime ? (takenAt(metadata.managedFields) ?? spec.renewTime) : undefined;
@@ -69,10 +69,10 @@ export function trimLease({ metadata, spec }: Lease): Lease {
 const ManagedFields = z
   .array(z.looseObject({ time: z.string().optional(), fieldsV1: z.looseObject({ 'f:spec': z.looseObject({}).optional() }).optional() }))
   .catch([]);
-/** Times of the server are cut to the second. */
+/** Servers cut times to the second. */
 const SECOND_MS = 1000;
 
-/** The last moment at which the write of `spec.renewTime` can have been, RFC 3339. */
+/** Latest possible time of the write of `spec.renewTime`, RFC 3339. */
 function takenAt(managedFields: unknown): string | undefined {
   const times = ManagedFields.parse(managedFields ?? [])
     .filter(({ fieldsV1 }) => fieldsV1?.['f:spec']?.['f:renewTime'] !== undefined)

@@ -1,7 +1,7 @@
 import { type Condition, findCondition } from '@flotilla/api';
 import { CLUSTER_AVAILABLE, HUB_ACCEPTED, type ManagedCluster } from '@flotilla/api/ocm';
 import { describe, expect, test } from 'vitest';
-import { judgeRegistration } from './plan.ts';
+import { decideRegistration } from './plan.ts';
 
 const CREATED = Date.parse('2026-01-01T00:00:00Z');
 const at = (seconds: number) => CREATED + seconds * 1000;
@@ -24,15 +24,15 @@ function cluster({ name = 'spoke-1', accepts = true, leaseSeconds, available, ta
   };
 }
 
-/** Judged `now` seconds after the creation, the lease renewed at `renewed`. */
-const judge = (given: Given, now: number, renewed?: number) =>
-  judgeRegistration({
+/** Decides `now` seconds after the creation, with a lease renewed at `renewed`. */
+const decide = (given: Given, now: number, renewed?: number) =>
+  decideRegistration({
     cluster: cluster(given),
     renewTime: renewed === undefined ? undefined : time(renewed),
     hubNamespace: 'flotilla',
     now: at(now),
   });
-const conditionOf = (verdict: ReturnType<typeof judge>, type: string) => {
+const conditionOf = (verdict: ReturnType<typeof decide>, type: string) => {
   const found = findCondition(verdict.conditions, type);
   return found && [found.status, found.reason];
 };
@@ -45,15 +45,15 @@ describe('the end of a lease', () => {
     { name: 'counts from the creation without a lease', given: {}, want: 300 },
     { name: 'counts from the creation when the lease is of an earlier cluster of that name', given: {}, renewed: -900, want: 300 },
   ])('$name', ({ given, renewed, want }) => {
-    expect(judge({ available: 'True', ...given }, want - 1, renewed).leaseEndsAt).toBe(at(want));
-    expect(conditionOf(judge({ available: 'True', ...given }, want - 0.001, renewed), CLUSTER_AVAILABLE)?.[0]).toBe('True');
-    const ended = judge({ available: 'True', ...given }, want, renewed);
+    expect(decide({ available: 'True', ...given }, want - 1, renewed).leaseEndsAt).toBe(at(want));
+    expect(conditionOf(decide({ available: 'True', ...given }, want - 0.001, renewed), CLUSTER_AVAILABLE)?.[0]).toBe('True');
+    const ended = decide({ available: 'True', ...given }, want, renewed);
     expect(ended.leaseEndsAt).toBeUndefined();
     expect(conditionOf(ended, CLUSTER_AVAILABLE)).toEqual(['Unknown', 'ManagedClusterLeaseUpdateStopped']);
   });
 
   test('is said in the words of the reference', () => {
-    expect(findCondition(judge({ available: 'True' }, 300).conditions, CLUSTER_AVAILABLE)?.message).toBe(
+    expect(findCondition(decide({ available: 'True' }, 300).conditions, CLUSTER_AVAILABLE)?.message).toBe(
       'Registration agent stopped updating its lease.',
     );
   });
@@ -75,18 +75,18 @@ describe('what may be placed on a cluster', () => {
       given: { available: 'True', taints: [mine, taint(UNREACHABLE)] },
       want: [mine],
     },
-  ])('$name', ({ given, want }) => expect(judge(given, 10, 0).edits).toMatchObject({ spec: { taints: want } }));
+  ])('$name', ({ given, want }) => expect(decide(given, 10, 0).edits).toMatchObject({ spec: { taints: want } }));
 
   test('a cluster that is labelled and tainted as it should be is left alone', () => {
     const given = cluster({ available: 'True', taints: [mine] });
     given.metadata.labels = { name: 'spoke-1' };
-    expect(judgeRegistration({ cluster: given, renewTime: time(0), hubNamespace: 'flotilla', now: at(10) }).edits).toBeUndefined();
+    expect(decideRegistration({ cluster: given, renewTime: time(0), hubNamespace: 'flotilla', now: at(10) }).edits).toBeUndefined();
   });
 });
 
 describe('who is let in', () => {
   test('whom the administrator accepts, under the label that placements select by', () => {
-    const verdict = judge({ available: 'True' }, 10, 5);
+    const verdict = decide({ available: 'True' }, 10, 5);
     expect(conditionOf(verdict, HUB_ACCEPTED)).toEqual(['True', 'HubClusterAdminAccepted']);
     expect(conditionOf(verdict, 'ManagedClusterJoined')).toEqual(['True', 'ManagedClusterJoined']);
     expect(verdict).toMatchObject({ isAccepted: true, edits: { metadata: { labels: { name: 'spoke-1' } } } });
@@ -105,29 +105,29 @@ describe('who is let in', () => {
       says: 'open-cluster-management',
     },
   ])('$name, and it says why', ({ given, reason, says }) => {
-    const verdict = judge(given, 10);
+    const verdict = decide(given, 10);
     expect(verdict).toMatchObject({ isAccepted: false, edits: undefined });
     expect(conditionOf(verdict, HUB_ACCEPTED)).toEqual(['False', reason]);
     expect(findCondition(verdict.conditions, HUB_ACCEPTED)?.message).toContain(says);
   });
 
   test('a cluster that was never let in is not reported unreachable, one that was is', () => {
-    expect(conditionOf(judge({ accepts: false }, 1000), CLUSTER_AVAILABLE)).toBeUndefined();
-    expect(conditionOf(judge({ accepts: false, available: 'True' }, 1000), CLUSTER_AVAILABLE)?.[0]).toBe('Unknown');
+    expect(conditionOf(decide({ accepts: false }, 1000), CLUSTER_AVAILABLE)).toBeUndefined();
+    expect(conditionOf(decide({ accepts: false, available: 'True' }, 1000), CLUSTER_AVAILABLE)?.[0]).toBe('Unknown');
   });
 
   test('of a cluster that is denied no word of its agent stays', () => {
     const given = cluster({ accepts: false, available: 'True' });
     const word = { type: 'ManagedClusterJoined', status: 'True' as const, reason: 'Evil', message: 'evil', lastTransitionTime: time(0) };
     given.status?.conditions?.push(word);
-    const verdict = judgeRegistration({ cluster: given, renewTime: time(9), hubNamespace: 'flotilla', now: at(10) });
+    const verdict = decideRegistration({ cluster: given, renewTime: time(9), hubNamespace: 'flotilla', now: at(10) });
     expect(conditionOf(verdict, CLUSTER_AVAILABLE)).toEqual(['Unknown', 'ManagedClusterLeaseUpdateStopped']);
     expect(conditionOf(verdict, 'ManagedClusterJoined')).toEqual(['True', 'ManagedClusterJoined']);
   });
 
   test('nothing is written twice', () => {
-    const first = judge({ available: 'True' }, 10, 5);
+    const first = decide({ available: 'True' }, 10, 5);
     const next = { ...cluster(), status: { conditions: first.conditions } };
-    expect(judgeRegistration({ cluster: next, renewTime: time(8), hubNamespace: 'flotilla', now: at(11) }).conditions).toBeUndefined();
+    expect(decideRegistration({ cluster: next, renewTime: time(8), hubNamespace: 'flotilla', now: at(11) }).conditions).toBeUndefined();
   });
 });

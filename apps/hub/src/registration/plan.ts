@@ -2,47 +2,47 @@ import { type Condition, conditionTime, findCondition, isSameJson, withCondition
 import { CLUSTER_AVAILABLE, HUB_ACCEPTED, type ManagedCluster } from '@flotilla/api/ocm';
 import { z } from 'zod';
 
-/** Condition type that says that the agent has been here. */
+/** Condition type of a cluster whose agent has connected once. */
 export const JOINED = 'ManagedClusterJoined';
 
 const UNREACHABLE = 'cluster.open-cluster-management.io/unreachable';
 const UNAVAILABLE = 'cluster.open-cluster-management.io/unavailable';
 
 const DEFAULT_LEASE_SECONDS = 60;
-/** A spoke is lost when it has missed so many renewals. */
+/** Missed renewals after which a spoke is lost. */
 const MISSED_LEASES = 5;
 
-/** What a verdict is made from. */
+/** Facts that decide a registration. */
 interface Registration {
   readonly cluster: ManagedCluster;
-  /** When the Lease was renewed last, by the clock of the hub's server; undefined: there is none. */
+  /** Last renewal of the Lease by the clock of the hub's server; undefined without a Lease. */
   readonly renewTime: string | undefined;
-  /** Namespace the hub itself lives in. */
+  /** Namespace of the hub itself. */
   readonly hubNamespace: string;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
-/** What a ManagedCluster has to say. */
+/** Decided state of a ManagedCluster. */
 export interface RegistrationVerdict {
   readonly isAccepted: boolean;
-  /** The whole list; undefined: it is right as it is. */
+  /** Whole list of conditions; undefined when nothing changes. */
   readonly conditions: Condition[] | undefined;
-  /** Merge patch of labels and taints; undefined: they are right as they are. */
+  /** Merge patch of labels and taints; undefined when nothing changes. */
   readonly edits: { readonly metadata?: object; readonly spec?: object } | undefined;
-  /** When the lease runs out, in milliseconds since the epoch; undefined: it has. */
+  /** Expiry of the lease, in milliseconds since the epoch; undefined for an expired one. */
   readonly leaseEndsAt: number | undefined;
 }
 
-/** Judges one cluster: is it let in, is it alive, may something be placed on it. Pure. */
-export function judgeRegistration({ cluster, renewTime, hubNamespace, now }: Registration): RegistrationVerdict {
+/** Decides whether one cluster is accepted, alive and open for placements. Pure. */
+export function decideRegistration({ cluster, renewTime, hubNamespace, now }: Registration): RegistrationVerdict {
   const conditions = cluster.status?.conditions ?? [];
   const refusal = refusalOf(cluster, hubNamespace);
   const endsAt = leaseEnd(cluster, renewTime);
   let wanted = withCondition(conditions, accepted(refusal), now);
-  // A denied cluster keeps no word of its agent.
+  // A denied cluster never joins anew.
   if (refusal ? findCondition(wanted, JOINED) : renewTime !== undefined) wanted = withCondition(wanted, joined, now);
-  // Only an agent can tell that its cluster is available, and that of a denied one reaches nobody.
+  // Only an agent can report its cluster as available, and a denied cluster's agent has no access.
   if (refusal ? findCondition(wanted, CLUSTER_AVAILABLE) : now >= endsAt) wanted = withCondition(wanted, leaseStopped, now);
   return {
     isAccepted: refusal === undefined,
@@ -69,7 +69,7 @@ const accepted = (refusal: Pick<Condition, 'reason' | 'message'> | undefined): W
 
 /** The name becomes that of a namespace. */
 const NAMESPACE_NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
-/** Namespaces that are somebody else's: nobody is let into them. */
+/** Namespaces of other programs: no spoke's agent may enter them. */
 const RESERVED = /^(default$|ztp-install$|kube-|openshift-|open-cluster-management)/;
 
 function refusalOf({ metadata, spec }: ManagedCluster, hubNamespace: string): Pick<Condition, 'reason' | 'message'> | undefined {
@@ -83,7 +83,7 @@ function refusalOf({ metadata, spec }: ManagedCluster, hubNamespace: string): Pi
   return undefined;
 }
 
-/** A cluster that never had a lease, or was created anew under its old name, has as long as one whose agent has just gone. */
+/** Expiry of a lease. A cluster without a renewal since its creation gets the full time, even when an older one of its name had a lease. */
 function leaseEnd({ metadata, spec }: ManagedCluster, renewTime: string | undefined): number {
   const renewed = Date.parse(renewTime ?? '');
   const created = Date.parse(metadata.creationTimestamp ?? '');
@@ -93,7 +93,7 @@ function leaseEnd({ metadata, spec }: ManagedCluster, renewTime: string | undefi
 
 const Taints = z.array(z.looseObject({ key: z.string(), effect: z.string() })).catch([]);
 
-/** RHACM's label that placements select by, and the taints that keep placements away from what is not available. */
+/** Patches RHACM's label for placements, and the taints that keep placements off unavailable clusters. */
 function editsOf(
   { metadata, spec }: ManagedCluster,
   available: Condition['status'] | undefined,

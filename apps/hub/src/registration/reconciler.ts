@@ -20,11 +20,11 @@ import {
 } from '@flotilla/runtime';
 import { clusterAccess, clusterLease, clusterNamespace } from './apply.ts';
 import { clusterOf, createRegistrationCaches, isInOrder, type RegistrationCaches } from './caches.ts';
-import { judgeRegistration, type RegistrationVerdict } from './plan.ts';
+import { decideRegistration, type RegistrationVerdict } from './plan.ts';
 import { revokeAccess } from './revoke.ts';
 import { planTrim, trimCluster } from './trim.ts';
 
-/** What the registration works with. */
+/** Dependencies of `startRegistration`. */
 interface RegistrationDeps {
   readonly client: Client;
   readonly clusters: WatchCache<ManagedCluster>;
@@ -37,9 +37,8 @@ interface RegistrationDeps {
 }
 
 /**
- * For a hub without RHACM: lets agents of accepted ManagedClusters in, each into its own namespace, and notices those that stop
- * renewing their lease; what belongs to a ManagedCluster that is denied or gone is removed, the namespace stays (spec/ocm 2.1).
- * Runs until the signal aborts.
+ * Registers spokes on a hub without RHACM: lets agents of accepted ManagedClusters into their own namespaces, and notices expired leases. Objects of
+ * a denied or deleted ManagedCluster are removed, but its namespace stays (spec/ocm 2.1). Runs until the signal aborts.
  */
 export function startRegistration(deps: RegistrationDeps, signal: AbortSignal): Reconciler {
   const { client, clusters, namespace, recorder, logger, metrics, clock = systemClock } = deps;
@@ -52,13 +51,13 @@ export function startRegistration(deps: RegistrationDeps, signal: AbortSignal): 
       watch(caches.namespaces, { select: ({ type, object }) => type === 'deleted' || !isInOrder(object) }),
       ...Array.from(caches.access.values(), (cache) =>
         watch(cache, {
-          // What belongs to a cluster that went while no hub ran is in order, and has to go.
+          // Correct objects must go too when their cluster was deleted while no hub ran.
           select: ({ type, object }) => type === 'deleted' || !isInOrder(object) || !clusters.get({ name: clusterOf(object) }),
           enqueue: ({ object }) => [clusterOf(object)],
         }),
       ),
       watch(caches.leases, {
-        // A renewal only moves the end, which the timer looks up; the first one says that the spoke has joined.
+        // A renewal only moves the expiry, which the timer reads; the first renewal marks the spoke as joined.
         select: ({ type, previous }) => type === 'deleted' || previous?.spec?.renewTime === undefined,
         enqueue: ({ object }) => [object.metadata.namespace ?? ''],
       }),
@@ -76,7 +75,7 @@ export function startRegistration(deps: RegistrationDeps, signal: AbortSignal): 
 interface Deps extends Pick<RegistrationDeps, 'client' | 'clusters' | 'namespace'> {
   readonly caches: RegistrationCaches;
   readonly clock: Clock;
-  /** How often in a row somebody else wrote a cluster first. */
+  /** Consecutive conflicts by cluster. */
   readonly contended: Map<string, number>;
 }
 
@@ -89,8 +88,8 @@ async function reconcileRegistration(name: string, deps: Deps, { logger }: Recon
     return {};
   }
   const renewTime = caches.leases.get({ namespace: name, name: AGENT_LEASE })?.spec?.renewTime ?? undefined;
-  const judge = (cluster: ManagedCluster) => judgeRegistration({ cluster, renewTime, hubNamespace: deps.namespace, now: clock.now() });
-  const { isAccepted } = judge(known);
+  const decide = (cluster: ManagedCluster) => decideRegistration({ cluster, renewTime, hubNamespace: deps.namespace, now: clock.now() });
+  const { isAccepted } = decide(known);
   if (isAccepted) {
     if (await ensureAccess(name, deps)) logger.info({ managedCluster: name }, 'Let a cluster in');
   } else if (await revokeAccess(name, client, caches)) logger.info({ managedCluster: name }, 'Revoked the access of a denied cluster');
@@ -98,15 +97,15 @@ async function reconcileRegistration(name: string, deps: Deps, { logger }: Recon
   const cluster = trim ? await trimCluster(client, known, trim) : known;
   if (isAccepted && cluster.metadata.resourceVersion !== known.metadata.resourceVersion)
     logger.warn({ managedCluster: name }, 'Trimmed what a cluster reports beyond its bounds');
-  const verdict = judge(cluster);
+  const verdict = decide(cluster);
   await writeVerdict(cluster, verdict, deps);
   return verdict.leaseEndsAt === undefined ? {} : { requeueAfterMs: Math.max(0, verdict.leaseEndsAt - clock.now()) };
 }
 
-/** A spoke may write its status all the time; from this conflict on the hub does not let it come first any more. */
+/** Conflicts after which the hub writes without a version: a spoke that writes its status all the time must not block the hub. */
 const MAX_CONFLICTS = 3;
 
-/** Labels, taints and conditions are read, changed and written whole: the version guards what others wrote meanwhile. */
+/** The version guards labels, taints and conditions, which are written whole, against other writers. */
 async function writeVerdict(
   cluster: ManagedCluster,
   { edits, conditions }: RegistrationVerdict,
@@ -129,7 +128,7 @@ async function writeVerdict(
   }
 }
 
-/** True when something was missing. Server-side apply: creates what is not there, mends what somebody changed. */
+/** Applies missing or changed access objects by server-side apply. True when there were any. */
 async function ensureAccess(cluster: string, { client, caches }: Deps): Promise<boolean> {
   const missing = [
     ...(isInOrder(caches.namespaces.get({ name: cluster })) ? [] : [clusterNamespace(cluster)]),

@@ -7,15 +7,15 @@ import { dismantleWork } from '../writes/delete-work.ts';
 import { clusterAccess } from './apply.ts';
 import type { RegistrationCaches } from './caches.ts';
 
-/** Without these an agent may do nothing, though servers remember for ten seconds that its token was good. */
+/** Objects whose deletion ends an agent's rights; servers still accept its token for ten seconds. */
 const RIGHTS: readonly Resource[] = [ServiceAccount, RoleBinding, ClusterRoleBinding];
-/** Milliseconds until what somebody holds is looked at again. */
+/** Milliseconds until held objects are checked again. */
 const HELD_RETRY_MS = 1_000;
 
 /**
- * Takes a spoke's access away, and all that was left to do on it: whoever is let in next under that name would do it. The rights go first, so
- * that nobody writes against it; the roles go last, so that a hub that dies in between does the same again. True when something was there.
- * Throws `WaitingError` while anything of the spoke is left.
+ * Revokes a spoke's access and deletes its pending orders, which the next agent of that name would execute. Rights go first, so that the agent writes
+ * nothing more. Roles go last, so that a restarted hub repeats the rest. True when there was anything. Throws `WaitingError` while any object of the
+ * spoke is left.
  */
 export async function revokeAccess(cluster: string, client: Client, caches: RegistrationCaches): Promise<boolean> {
   const access = accessOf(cluster, caches);
@@ -26,7 +26,7 @@ export async function revokeAccess(cluster: string, client: Client, caches: Regi
     found = (await client.delete(kind, { name, ...(namespace !== undefined && { namespace }) }, { uid })) || found;
   };
   for (const one of access) if (RIGHTS.includes(one.kind)) await remove(one);
-  // Its next agent shall not be taken for alive by what the last one wrote.
+  // The last agent's lease must not make the next agent look alive.
   await client.delete(Lease, { namespace: cluster, name: AGENT_LEASE });
   await clearOrders(cluster, client);
   for (const one of access) if (!RIGHTS.includes(one.kind)) await remove(one);
@@ -35,14 +35,14 @@ export async function revokeAccess(cluster: string, client: Client, caches: Regi
 
 type Access = ReturnType<typeof accessOf>[number];
 
-/** The account first. */
+/** Lists access objects, the account first. */
 function accessOf(cluster: string, { access }: RegistrationCaches) {
   return clusterAccess(cluster)
     .toReversed()
     .flatMap(({ kind }) => (access.get(kind.plural)?.byIndex(BY_CLUSTER, cluster) ?? []).map((cached: KubeObject) => ({ kind, cached })));
 }
 
-/** Deletes what an agent carries out. Nobody will clean up after a work any more: its finalizers and its spec go, whoever wrote them. */
+/** Deletes the orders of an agent. No agent will clean up after a work any more, so its finalizers and spec go, even foreign ones. */
 async function clearOrders(cluster: string, client: Client): Promise<void> {
   const { items: works } = await client.list(ManifestWork, { namespace: cluster });
   for (const work of works) await dismantleWork(client, work, { spec: null });

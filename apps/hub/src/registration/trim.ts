@@ -1,29 +1,29 @@
-/** What a spoke wrote into its ManagedCluster before there were bounds, or past them: nothing of it may keep an administrator from denying it. */
+/** Trims a spoke's reports in its ManagedCluster beyond their bounds: no report may keep an administrator from denying the spoke. */
 import { type Condition, limitsOfSchema } from '@flotilla/api';
 import { CLUSTER_AVAILABLE, HUB_ACCEPTED, ManagedCluster, managedClusterSchema } from '@flotilla/api/ocm';
 import type { Client } from '@flotilla/runtime';
 import { JOINED } from './plan.ts';
 
-/** Half of what an agent may fill: the hub's and an administrator's writes are beside it. */
+/** Half of an agent's bound: the hub and administrators need the rest. */
 const MAX_BYTES = 131_072;
-/** As much of a message as is read: one of this length may be longer in the store. */
+/** Characters of a message that are read; a message of this length may be longer in the store. */
 const READ_MESSAGE = 2_048;
-/** What is decided by. */
+/** Conditions that decide something. */
 const OURS: readonly string[] = [HUB_ACCEPTED, JOINED, CLUSTER_AVAILABLE];
 
 const findExcess = limitsOfSchema(managedClusterSchema.status);
 
-/** What is to be taken from a cluster; undefined: nothing. Pure. */
+/** Parts of a cluster to remove. */
 interface Trim {
   /** Merge patch of the status. */
   readonly status?: { readonly conditions: readonly Condition[] } & Readonly<Record<string, unknown>>;
-  /** Field managers are of no use to anybody here. */
+  /** Clear the field managers, which nobody uses here. */
   readonly managedFields?: true;
 }
 
 /**
- * What has to go from a cluster so that whatever is written next has room.
- * @param isAccepted else nothing of what its agent reported stays: the next agent of that name is another, perhaps
+ * Plans the trim that makes room for the next write. Pure.
+ * @param isAccepted false: nothing of the agent's reports stays, because the next agent of that name may be another
  */
 export function planTrim({ metadata, status, hasUnread = false }: ManagedCluster, isAccepted: boolean): Trim | undefined {
   const conditions = status?.conditions ?? [];
@@ -42,9 +42,7 @@ export function planTrim({ metadata, status, hasUnread = false }: ManagedCluster
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value ?? null));
 
-/**
- * Carries a trim out; returns the cluster as stored. Not under the version that was read: who writes without end must not keep it off.
- */
+/** Applies a trim; returns the cluster as stored. It patches without a version, so that an agent's endless writes cannot block it. */
 export async function trimCluster(client: Pick<Client, 'patch'>, cluster: ManagedCluster, trim: Trim): Promise<ManagedCluster> {
   const ref = { name: cluster.metadata.name };
   const clearFields = () => client.patch(ManagedCluster, ref, { metadata: { managedFields: [{}] } }, { type: 'merge' });
@@ -52,7 +50,7 @@ export async function trimCluster(client: Pick<Client, 'patch'>, cluster: Manage
   const { status } = trim;
   if (status) {
     const writeStatus = () => client.patch(ManagedCluster, ref, { status }, { type: 'merge', subresource: 'status' });
-    // Where the field managers fill the object, the status has no room before they are gone.
+    // Large field managers leave no room for the status until they are cleared.
     stored = await writeStatus().catch(async () => {
       await clearFields();
       return writeStatus();

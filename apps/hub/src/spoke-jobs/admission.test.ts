@@ -2,7 +2,7 @@ import { ManualClock } from '@flotilla/pace/testing';
 import { expect, test } from 'vitest';
 import { Admission } from './admission.ts';
 
-/** Spokes that ask again when it is their turn, as the engine has them do. */
+/** Starts spokes that ask again once admitted, as the engine does. */
 function start(least: number, names: readonly string[]) {
   const clock = new ManualClock();
   const begun: string[] = [];

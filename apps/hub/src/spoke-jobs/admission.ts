@@ -1,47 +1,47 @@
-/** How many keys may begin, or be cleaned, at a time: what has begun gets its job, and its verdict, before others begin. */
+/** Bounds the keys that begin, or are cleaned, at a time: begun keys get their job and verdict before others begin. */
 import type { Clock } from '@flotilla/runtime';
 
 /**
- * Keys on their way to a job at the same time, until the job is there, at first and at least. All at once they would only wait for each other,
- * and a verdict behind all of them: with 2,000 spokes and jobs of 20 s on a slow machine with two cores a verdict is stored within 9 s with 100,
- * 24 s with 200 and a minute with no bound, the last job starts after 143, 120 and 70 s (`npm run bench:precache`).
+ * Initial and least number of keys on their way to a job. More at once only wait for each other, and verdicts wait behind all of them.
+ * Measured with 2,000 spokes and jobs of 20 s on a slow two-core machine (`npm run bench:precache`): a verdict is stored within 9 s at
+ * 100 keys, 24 s at 200, and a minute unbounded. The last job starts after 143, 120 and 70 s.
  */
 const LEAST = 125;
 /**
- * Milliseconds to its job within which a key shows that one more can be served, and beyond which that it is one too many: a verdict waits
- * behind the same keys as a job. On a machine twice as fast the last of 500 jobs by works starts after 6.8 s rather than 9.8, of 2,000 after
- * 50 s rather than 57, and their verdicts are stored within 1.4 and 10 s.
+ * A key that gets its job within this time (milliseconds) raises the bound by one; a slower key lowers it, because a verdict waits behind
+ * the same keys. On a machine twice as fast, the last of 500 jobs by works starts after 6.8 s instead of 9.8. The last of 2,000 starts
+ * after 50 s instead of 57, and verdicts are stored within 1.4 and 10 s.
  */
 const SOON_MS = 6_000;
 /**
- * A key that has no job after so long does not keep others back: its agent is slow or silent. Longer than a server that has much to do takes:
- * else more and more would begin just then.
+ * A key without a job after this time (milliseconds) stops counting: its agent is slow or silent. A shorter time would admit more keys just when the
+ * server is busy.
  */
 const PATIENCE_MS = 20_000;
-/** While others work, one key is cleaned every so many milliseconds: a dozen deletions each, that must not delay a verdict. */
+/** Milliseconds between two cleaned keys while others work: a key costs a dozen deletions, which would delay verdicts. */
 const CLEANING_MS = 200;
-/** So many keys are cleaned at once after a pause. */
+/** Keys that are cleaned at once after a pause. */
 const CLEANING_BURST = 20;
 
-/** What admission needs. */
+/** Dependencies of `Admission`. */
 interface AdmissionDeps {
   readonly clock: Pick<Clock, 'now' | 'setTimer'>;
-  /** A key that was kept back is admitted now. */
+  /** Receives a key that had to wait and is admitted now. */
   readonly onAdmitted: (key: string) => void;
-  /** How many at first, and at least; default 125. */
+  /** Initial and least number of admitted keys; default 125. */
   readonly least?: number;
 }
 
-/** The keys that begin now, and those that wait in the order in which they asked. In memory: after a restart they ask again. */
+/** Admits keys in the order in which they ask. It lives in memory: after a restart the keys ask again. */
 export class Admission {
   readonly #deps: AdmissionDeps;
-  /** Keys that were admitted and have not left. */
+  /** Timers of admitted keys that have not left. */
   readonly #admitted = new Map<string, Disposable>();
-  /** Of these, those that keep others back, with when they began. */
+  /** Start times of the admitted keys that count against the bound. */
   readonly #counted = new Map<string, number>();
   readonly #waiting = new Set<string>();
   readonly #least: number;
-  /** How many may be on their way now. */
+  /** Current bound. */
   #most: number;
   #cleanedAt = 0;
 
@@ -51,7 +51,7 @@ export class Admission {
     this.#most = this.#least;
   }
 
-  /** Whether the key may begin now; if not, `onAdmitted` says when. An admitted key stays so until it leaves. */
+  /** Admits the key when the bound allows it; `onAdmitted` follows otherwise. An admitted key stays admitted until it leaves. */
   admit(key: string): boolean {
     if (this.#admitted.has(key)) return true;
     if (this.#counted.size >= this.#most) {
@@ -62,7 +62,7 @@ export class Admission {
     return true;
   }
 
-  /** The key has its job, its verdict, or nothing to do any more. */
+  /** Frees the place of a key that has its job or verdict, or has no work any more. */
   leave(key: string): void {
     this.#waiting.delete(key);
     this.#admitted.get(key)?.[Symbol.dispose]();
@@ -70,7 +70,7 @@ export class Admission {
     this.#makeRoom(key);
   }
 
-  /** When one more key may be cleaned, milliseconds since the epoch. */
+  /** Returns the time at which one more key may be cleaned, milliseconds since the epoch. */
   scheduleCleaning(): number {
     this.#cleanedAt = Math.max(this.#cleanedAt + CLEANING_MS, this.#deps.clock.now() - CLEANING_BURST * CLEANING_MS);
     return this.#cleanedAt;
@@ -92,13 +92,13 @@ export class Admission {
     );
   }
 
-  /** For one more, or one less, as that key got its job soon or late; a key that has none when patience ends is late. */
+  /** Raises or lowers the bound by one as the leaving key was fast or slow. A key whose patience ended is slow. */
   #makeRoom(left: string): void {
     const begunAt = this.#counted.get(left);
     if (begunAt === undefined) return;
     this.#counted.delete(left);
     const isSoon = this.#deps.clock.now() - begunAt < SOON_MS;
-    // Where none waits nothing is learnt of what more would do.
+    // Without waiting keys the bound is not tested, so it stays.
     if (this.#waiting.size > 0) this.#most = Math.max(this.#most + (isSoon ? 1 : -1), this.#least);
     for (const key of [...this.#waiting].slice(0, Math.max(this.#most - this.#counted.size, 0))) {
       this.#begin(key);

@@ -1,24 +1,24 @@
-/** What is said of a cluster whose agent does not answer although it counts as available. Pure. */
+/** Status message about an agent that is silent although its cluster counts as available. Pure. */
 import { explain } from '@flotilla/api/ran';
 import type { SpokeObservation } from '../spokes/port/port.ts';
 
-/** After so long an agent that has not answered is spoken of, milliseconds: it polls every few seconds. */
+/** Milliseconds without an answer before an agent counts as silent: it polls every few seconds. */
 const SILENT_MS = 30_000;
 
 /**
- * Nothing while the agent may still answer. How long it has been silent is said in steps that double, so that a thousand silent agents do
- * not rewrite a status for each second.
+ * Returns no message while the agent may still answer. The reported time doubles with each message, so that a thousand silent agents do not rewrite a
+ * status every second.
  */
-export function tellSilence(
+export function describeSilence(
   { since, job, namespace, isAnswered, note }: Pick<SpokeObservation, 'since' | 'job' | 'namespace' | 'isAnswered' | 'note'>,
   { cluster, now }: { readonly cluster: string; readonly now: number },
-): { message?: string; lookAt?: number } {
+): { message?: string; requeueAt?: number } {
   const waiting = job ?? namespace;
   const from = waiting?.answer.kind === 'pending' ? waiting.since : waiting ? undefined : since;
-  const told = note === undefined ? {} : { message: note };
-  if (from === undefined || isAnswered) return told;
-  if (now - from < SILENT_MS) return { ...told, lookAt: from + SILENT_MS };
+  const remark = note === undefined ? {} : { message: note };
+  if (from === undefined || isAnswered) return remark;
+  if (now - from < SILENT_MS) return { ...remark, requeueAt: from + SILENT_MS };
   const silentMs = SILENT_MS * 2 ** Math.floor(Math.log2((now - from) / SILENT_MS));
   const problem = `no word from the agent of ${cluster} for ${silentMs / 1000} s${note === undefined ? '' : ` (${note})`}`;
-  return { message: explain('AgentSilent', problem, { cluster }), lookAt: from + silentMs * 2 };
+  return { message: explain('AgentSilent', problem, { cluster }), requeueAt: from + silentMs * 2 };
 }

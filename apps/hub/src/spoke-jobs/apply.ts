@@ -7,7 +7,7 @@ import type { JobState, SpokeJob } from './kind.ts';
 import { type ObserveDeps, observeStep } from './observe.ts';
 import { planStep } from './plan.ts';
 
-/** What a step of a spoke needs, in whatever process. */
+/** Dependencies of a step of a spoke, in any process. */
 export interface SpokeStepDeps extends ObserveDeps {
   readonly client: Client;
 }
@@ -22,7 +22,7 @@ export function createSpokeStep<S extends JobState, I>(job: SpokeJob<S, I>, deps
   return async ({ upgrade: uid, cluster }, signal) => {
     const [upgrade] = caches.upgrades.byIndex(BY_UID, uid);
     let observed = observeStep(job, upgrade, cluster, deps);
-    // By a cache that is behind, a spoke that was cleaned would get a second job.
+    // A stale cache would give a cleaned spoke a second job.
     if (upgrade && observed?.isBare) observed = observeStep(job, await readStored(upgrade), cluster, deps);
     if (!observed) return false;
     const { state, task, reach, context } = observed;

@@ -3,18 +3,18 @@ import { isLeftover } from '../spokes/actions/hub-objects.ts';
 import { BY_UID, objectsIn, type SpokeJobCaches } from '../spokes/port/caches.ts';
 import { isLeftBehind } from '../spokes/reach.ts';
 
-/** An upgrade that has a spoke. */
+/** An upgrade that claims a spoke. */
 export interface Holder {
   readonly uid: string;
   /** `namespace/name`. */
   readonly name: string;
 }
 
-/** Which upgrade has a spoke, for one kind of job: never two at a time. Kept by the leader alone. */
+/** Claims of upgrades to spokes, for one kind of job: never two on a spoke. Only the leader keeps them. */
 export class Claims {
   readonly #work: string;
   readonly #caches: SpokeJobCaches;
-  /** Upgrade uid that works on a cluster now. */
+  /** Uid of the claiming upgrade, by cluster. */
   readonly #holders = new Map<string, string>();
 
   constructor(work: string, caches: SpokeJobCaches) {
@@ -22,13 +22,13 @@ export class Claims {
     this.#caches = caches;
   }
 
-  /** Takes a cluster over without asking: its job has begun. */
+  /** Claims a cluster without a check: the upgrade's job has begun there. */
   set(uid: string, cluster: string): void {
     this.#holders.set(cluster, uid);
   }
 
-  /** Takes the cluster for this upgrade, or tells who has it. */
-  take(uid: string, cluster: string): Holder | undefined {
+  /** Claims the cluster for this upgrade, or returns the upgrade that holds it. */
+  claim(uid: string, cluster: string): Holder | undefined {
     const holder = this.#holders.get(cluster) ?? ownerOfObjects(this.#work, cluster, uid, this.#caches);
     if (holder === undefined || holder === uid) {
       this.#holders.set(cluster, uid);
@@ -38,7 +38,7 @@ export class Claims {
     return { uid: holder, name: upgrade ? `${upgrade.metadata.namespace}/${upgrade.metadata.name}` : 'that is being deleted' };
   }
 
-  /** Gives the cluster up; true when others may have it now. One without a claim may have held it by its objects alone: it was there before this process. */
+  /** Releases the claim; true when others may claim the cluster now. A cluster without a claim may be held by objects from before this process. */
   release(uid: string, cluster: string): boolean {
     if ((this.#holders.get(cluster) ?? uid) !== uid) return false;
     this.#holders.delete(cluster);
@@ -47,8 +47,8 @@ export class Claims {
 }
 
 /**
- * Another upgrade whose objects are in the cluster's namespace. It lives, or what it left is being removed; the mere memory of that keeps
- * nobody away, for whoever begins cleans up first.
+ * Finds another upgrade whose objects are in the cluster's namespace. The owner lives, or its leftovers are being removed. A leftover mark alone
+ * keeps nobody away, because the next upgrade cleans up first.
  */
 export function ownerOfObjects(work: string, cluster: string, uid: string, caches: SpokeJobCaches): string | undefined {
   const objects = objectsIn(caches, work, cluster);

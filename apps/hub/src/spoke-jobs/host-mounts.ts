@@ -1,4 +1,4 @@
-/** Folders of a node's host under /host in a container, for images that work in a chroot there. Pure. */
+/** Mounts folders of a node's host under /host in a container, for images that chroot there. Pure. */
 
 /** One path of the host. */
 export interface HostMount {
@@ -10,10 +10,10 @@ export interface HostMount {
   readonly name?: string;
 }
 
-/** A dot cannot stand in the name of a volume. */
+/** Volume names must not contain a dot. */
 const volumeName = ({ path, name }: HostMount): string => name ?? `host${path.replaceAll(/[/.]/g, '-')}`;
 
-/** `/host` itself, empty, and the mounts below it. */
+/** Builds the empty `/host` and the mounts below it. */
 export function mountHost(mounts: readonly HostMount[]): { volumes: Record<string, unknown>[]; volumeMounts: Record<string, unknown>[] } {
   return {
     volumes: [

@@ -12,8 +12,8 @@ import { decide } from './plan.ts';
 const rows = [...preparing, ...running];
 
 describe('decide', () => {
-  test.each(rows)('$from, $name: $to', ({ from, spoke, to, effects = [], message, lookAt, context: given = context }) => {
-    expect(decide(from, toObservation(precacheNames, buildSpoke(spoke)), given)).toEqual({ state: to, message, lookAt, effects });
+  test.each(rows)('$from, $name: $to', ({ from, spoke, to, effects = [], message, requeueAt, context: given = context }) => {
+    expect(decide(from, toObservation(precacheNames, buildSpoke(spoke)), given)).toEqual({ state: to, message, requeueAt, effects });
   });
 
   test('every state and every state reached is in the table', () => {

@@ -1,58 +1,58 @@
-/** What an observation means to the machine of a job: pure, one function per state. */
+/** Translates an observation into an event of a job's machine: pure, one function per state. */
 import { Annotation } from '@flotilla/api';
 import { JobStatus } from '@flotilla/api/core';
 import { explain } from '@flotilla/api/ran';
 import type { SpokeJobEvent } from '@flotilla/rollout';
-import type { Sight, SpokeObservation } from '../spokes/port/port.ts';
+import type { SpokeObservation, WatchedObject } from '../spokes/port/port.ts';
 import { RETRY_BUDGET } from '../spokes/port/refusals.ts';
-import { tellSilence } from './agent-silence.ts';
+import { describeSilence } from './agent-silence.ts';
 import type { JobState, SpokeJob } from './kind.ts';
-import { tellDelay } from './pod-delay.ts';
+import { describeDelay } from './pod-delay.ts';
 
-/** What a step knows besides the observation. */
+/** Facts of a step besides the observation. */
 export interface StepContext<S extends JobState = JobState> {
   readonly job: Pick<SpokeJob<S, never>, 'machine' | 'names' | 'words' | 'cleansFirst'>;
   readonly upgradeUid: string;
   readonly cluster: string;
   /** Milliseconds since the epoch. */
   readonly now: number;
-  /** When the hub gives up on a spoke that does not answer, milliseconds since the epoch. */
+  /** Time at which the hub gives up on a spoke that does not answer, milliseconds since the epoch. */
   readonly deadlineAt: number;
-  /** `namespace/name` of the upgrade that has this spoke now, if it is another one. */
+  /** `namespace/name` of another upgrade that holds this spoke. */
   readonly heldBy: string | undefined;
-  /** That upgrade has its verdict for the spoke: what it left there is all that holds it. */
+  /** The holder has its verdict for the spoke: only its leftovers hold the spoke. */
   readonly holderEnded: boolean;
-  /** Why steps of this spoke have been failing, as a sentence. */
+  /** Error of this spoke's last steps, as a sentence. */
   readonly trouble: string | undefined;
-  /** Digest of what the job is to do; absent when that never changes. */
+  /** Digest of the job's spec; absent when the spec never changes. */
   readonly digest: string | undefined;
-  /** Why nothing may be put on this spoke. */
+  /** Reason that forbids new objects on this spoke. */
   readonly problem?: string | undefined;
 }
 
-/** The event, and a sentence for the status while the spoke waits or when it failed. */
+/** Event, and a sentence for the status while the spoke waits or after it failed. */
 interface Meaning {
   readonly event?: SpokeJobEvent;
   readonly message?: string;
-  /** When there will be more to say although nothing happens, milliseconds since the epoch. */
-  readonly lookAt?: number;
+  /** Time at which the meaning changes without any event, milliseconds since the epoch. */
+  readonly requeueAt?: number;
 }
 
-/** Interprets an observation. No event means: nothing to decide yet. */
+/** Interprets an observation. A result without an event leaves the state as it is. */
 export function interpret<S extends JobState>(state: S, spoke: SpokeObservation, context: StepContext<S>): Meaning {
   if (context.job.machine.isFinal(state)) return {};
-  if (context.heldBy !== undefined) return judgeHeld(spoke, { ...context, state });
+  if (context.heldBy !== undefined) return interpretHeld(spoke, { ...context, state });
   if (isHeldUp(spoke, context)) return orDeadline({ event: HELD, message: context.problem ?? '' }, spoke, context);
   if (state !== 'NotStarted' && isOutdated(spoke, context.digest))
     return { event: { type: 'SPEC_CHANGED' }, message: 'the spec has changed: starting over' };
-  return orDeadline(judges[state](spoke, { ...context, state }), spoke, context);
+  return orDeadline(interpreters[state](spoke, { ...context, state }), spoke, context);
 }
 
-/** Whether something has to be mended before anything may be put on the spoke. */
+/** True when a problem forbids the job and no job exists yet. */
 export const isHeldUp = ({ job }: Pick<SpokeObservation, 'job'>, { problem }: Pick<StepContext, 'problem'>): boolean =>
   problem !== undefined && !job;
 
-/** What a judgement rests on besides the observation. */
+/** Facts of an interpreter besides the observation. */
 interface Basis {
   readonly upgradeUid: string;
   readonly cluster: string;
@@ -63,44 +63,47 @@ interface Basis {
   readonly now: number;
 }
 
-type Judge = (spoke: SpokeObservation, basis: Basis) => Meaning;
+type Interpreter = (spoke: SpokeObservation, basis: Basis) => Meaning;
 
-const nothingToDecide: Judge = () => ({});
+const nothingToDecide: Interpreter = () => ({});
 
-/** A state that is added to a machine and forgotten here does not compile. */
-const judges: Readonly<Record<JobState, Judge>> = {
+/** The type makes a state without an interpreter a compile error. */
+const interpreters: Readonly<Record<JobState, Interpreter>> = {
   NotStarted: () => ({ event: { type: 'START' } }),
-  PreparingToStart: judgePreparing,
-  Starting: judgeStarting,
-  Active: judgeActive,
+  PreparingToStart: interpretPreparing,
+  Starting: interpretStarting,
+  Active: interpretActive,
   Succeeded: nothingToDecide,
   PrecacheTimeout: nothingToDecide,
   BackupTimeout: nothingToDecide,
   UnrecoverableError: nothingToDecide,
 };
 
-/** Who works on a spoke comes to an end by a deadline of its own; what an ended upgrade left there may stay as long as the spoke is away. */
-function judgeHeld(
+/**
+ * A working holder ends by its own deadline, but leftovers of an ended one may stay as long as the spoke is away. So only an ended holder lets the
+ * deadline pass.
+ */
+function interpretHeld(
   { available }: SpokeObservation,
   { job, heldBy, holderEnded, now, deadlineAt }: Basis & Omit<StepContext, 'job'>,
 ): Meaning {
   const holder = `waits for ClusterGroupUpgrade ${heldBy}`;
   const isLate = holderEnded && now >= deadlineAt;
-  // Cleaning a spoke that is there takes a moment, and belongs to the work.
+  // Cleaning an available spoke takes a moment and counts as the holder's work.
   if (!isLate && (!holderEnded || available)) return { event: HELD, message: `${holder}, which is ${job.words.doing} this cluster` };
   const message = `${holder}, which has ended and could not yet remove from this cluster what it left there`;
   return isLate ? { event: { type: 'DEADLINE' }, message: `timed out: ${message}` } : { event: HELD, message };
 }
 
-/** True for what was made for another spec. What says nothing of its spec was made before specs were told apart. */
+/** True for an object of another spec. An object without a digest predates digests and counts as ours. */
 const isOther = (digest: string | undefined, wanted: string | undefined): boolean =>
   digest !== undefined && wanted !== undefined && digest !== wanted;
 
-/** Whether anything of ours, on the hub or on the spoke, was made for another spec: a verdict of it is about other images. */
+/** True when an object of ours, on hub or spoke, was made for another spec: its verdict is about other images. */
 const isOutdated = ({ digests }: SpokeObservation, wanted: string | undefined): boolean =>
   digests.some((digest) => isOther(digest, wanted));
 
-/** Events after which the spoke is still being waited for. */
+/** Events that do not end the wait for a spoke. */
 const PROVISIONAL: ReadonlySet<SpokeJobEvent['type']> = new Set([
   'HELD',
   'UNAVAILABLE',
@@ -110,7 +113,7 @@ const PROVISIONAL: ReadonlySet<SpokeJobEvent['type']> = new Set([
   'CLEANUP_REQUESTED',
 ]);
 
-/** A verdict always counts; without one, the hub's deadline ends the wait. */
+/** Ends the wait at the hub's deadline unless there is a verdict. */
 function orDeadline(
   meaning: Meaning,
   spoke: SpokeObservation,
@@ -118,8 +121,8 @@ function orDeadline(
 ): Meaning {
   const isVerdict = meaning.event && !PROVISIONAL.has(meaning.event.type);
   if (isVerdict || now < deadlineAt) return meaning;
-  const seen = spoke.available ? (meaning.message ?? 'the cluster gave no verdict') : 'the cluster is not available';
-  return { event: { type: 'DEADLINE' }, message: `timed out: ${trouble ?? seen}` };
+  const reason = spoke.available ? (meaning.message ?? 'the cluster gave no verdict') : 'the cluster is not available';
+  return { event: { type: 'DEADLINE' }, message: `timed out: ${trouble ?? reason}` };
 }
 
 const HELD = { type: 'HELD' } as const;
@@ -130,7 +133,7 @@ const unavailable = ({ job: { words }, cluster }: Basis): Meaning => ({
   message: explain('ClusterUnavailable', `the cluster is not available; ${words.work} goes on when it is`, { cluster }),
 });
 
-function judgePreparing(spoke: SpokeObservation, basis: Basis): Meaning {
+function interpretPreparing(spoke: SpokeObservation, basis: Basis): Meaning {
   const { upgradeUid, digest, job } = basis;
   const { available, namespace, failure } = spoke;
   if (job.cleansFirst) return available ? { event: { type: 'CLEANUP_REQUESTED' } } : unavailable(basis);
@@ -138,7 +141,7 @@ function judgePreparing(spoke: SpokeObservation, basis: Basis): Meaning {
   if (answer?.kind === 'absent') return { event: { type: 'NAMESPACE_GONE' } };
   if (answer?.kind === 'found') {
     const { metadata } = answer.object;
-    // Created by this very attempt before its state was stored: nothing to clean.
+    // This attempt created the namespace before its state was stored, so there is nothing to clean.
     const { [Annotation.upgradeUid]: owner, [Annotation.specDigest]: spec } = metadata.annotations ?? {};
     if (owner === upgradeUid && !isOther(spec, digest) && !metadata.deletionTimestamp) return { event: { type: 'NAMESPACE_GONE' } };
     if (!available) return unavailable(basis);
@@ -146,13 +149,13 @@ function judgePreparing(spoke: SpokeObservation, basis: Basis): Meaning {
     return { event: { type: 'CLEANUP_REQUESTED' }, message };
   }
   if (answer?.kind === 'unknown') return { message: `cannot see namespace on the cluster: ${answer.message}` };
-  return available ? tellSilence(spoke, basis) : unavailable(basis);
+  return available ? describeSilence(spoke, basis) : unavailable(basis);
 }
 
-function judgeStarting(spoke: SpokeObservation, basis: Basis): Meaning {
+function interpretStarting(spoke: SpokeObservation, basis: Basis): Meaning {
   const { available, losses } = spoke;
   const { job, now } = basis;
-  const meaning = spoke.job ? judgeJob(spoke.job, spoke, basis) : {};
+  const meaning = spoke.job ? interpretJob(spoke.job, spoke, basis) : {};
   if (meaning.event) return meaning;
   const failure = spoke.job ? undefined : spoke.failure;
   if (failure?.finalAt !== undefined && now >= failure.finalAt) return { event: { type: 'FAILED' }, message: failure.message };
@@ -161,16 +164,16 @@ function judgeStarting(spoke: SpokeObservation, basis: Basis): Meaning {
   if (meaning.message) return meaning;
   if (!available) return unavailable(basis);
   return failure
-    ? { event: { type: 'RETRY' }, message: failure.message, ...(failure.finalAt !== undefined && { lookAt: failure.finalAt }) }
-    : tellSilence(spoke, basis);
+    ? { event: { type: 'RETRY' }, message: failure.message, ...(failure.finalAt !== undefined && { requeueAt: failure.finalAt }) }
+    : describeSilence(spoke, basis);
 }
 
-function judgeActive(spoke: SpokeObservation, basis: Basis): Meaning {
+function interpretActive(spoke: SpokeObservation, basis: Basis): Meaning {
   const { available, job } = spoke;
   const { names, words } = basis.job;
   if (!job) return {};
   if (job.answer.kind === 'absent') return { event: { type: 'FAILED' }, message: `job ${names.job} was deleted from the cluster` };
-  const meaning = judgeJob(job, spoke, basis);
+  const meaning = interpretJob(job, spoke, basis);
   return meaning.event?.type === 'JOB_ACTIVE' && !available
     ? {
         event: UNAVAILABLE,
@@ -179,11 +182,11 @@ function judgeActive(spoke: SpokeObservation, basis: Basis): Meaning {
     : meaning;
 }
 
-/** Most characters of a spoke's own words in a verdict: a status shows 256. */
+/** Longest reason that a verdict quotes from a spoke, in characters: a status shows 256. */
 const MAX_WHY = 1_024;
 
 /** Reads the verdict of a Job (spec/talm 3.4); an empty status right after creation is no verdict. */
-function judgeJob({ answer, since }: Sight, { available, report }: SpokeObservation, basis: Basis): Meaning {
+function interpretJob({ answer, since }: WatchedObject, { available, report }: SpokeObservation, basis: Basis): Meaning {
   const name = basis.job.names.job;
   if (answer.kind === 'unknown') return { message: `cannot see job ${name} on the cluster: ${answer.message}` };
   if (answer.kind !== 'found') return {};
@@ -198,8 +201,8 @@ function judgeJob({ answer, since }: Sight, { available, report }: SpokeObservat
       ? { event: { type: 'DEADLINE' }, message: `timed out: ${why}` }
       : { event: { type: 'FAILED' }, message: why };
   }
-  // A pod that reports has begun to run, and a job that had one is about to end.
+  // A reporting pod runs already, and a job that had a pod is about to end.
   const isAwaited = available && !report && (active > 0 || basis.state === 'Starting');
-  const delay = isAwaited ? tellDelay(since, status.data, basis) : {};
+  const delay = isAwaited ? describeDelay(since, status.data, basis) : {};
   return active > 0 ? { event: { type: 'JOB_ACTIVE' }, ...delay } : { message: `job ${name} has no running pod yet`, ...delay };
 }

@@ -1,4 +1,4 @@
-/** What a step of a spoke goes by: the stored status of its upgrade, and what the caches show of the spoke. */
+/** Observes a spoke for a step, from the stored status of its upgrade and the caches. */
 import { findCondition } from '@flotilla/api';
 import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
 import { findDenial } from '../spokes/denied-cluster.ts';
@@ -10,24 +10,24 @@ import type { StepContext } from './interpret.ts';
 import type { JobState, SpokeJob } from './kind.ts';
 import type { RunRequest } from './run.ts';
 
-/** What observing a spoke needs. */
+/** Dependencies of `observeSpoke` and `observeStep`. */
 export interface ObserveDeps {
-  /** Filled, and this process's own. */
+  /** Filled caches of this process. */
   readonly caches: SpokeJobCaches;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Whether an upgrade may begin on a cluster; default: nobody else's status has the cluster under way. */
+  /** Tells whether an upgrade may begin on a cluster; default: no other stored status has the cluster under way. */
   readonly mayBegin?: ((upgradeUid: string, cluster: string) => boolean) | undefined;
 }
 
 /** One spoke as the leader has recorded it. */
 interface RecordedSpoke {
   readonly cluster: string;
-  /** Since when it is waited for while it has no view, milliseconds since the epoch. */
+  /** Start of the wait while the spoke has no view, milliseconds since the epoch. */
   readonly since: number;
-  /** Why its last steps failed, as a sentence. */
+  /** Error of its last steps, as a sentence. */
   readonly trouble: string | undefined;
-  /** The upgrade that has the cluster now, if it is another one. */
+  /** Another upgrade that holds the cluster. */
   readonly holder: { readonly name: string; readonly hasEnded: boolean } | undefined;
 }
 
@@ -44,18 +44,21 @@ export function observeSpoke<S extends JobState, I>(
   return { spoke: reach.spoke, context: { ...context, ...held, deadlineAt, trouble } };
 }
 
-/** One spoke as a step sees it. */
+/** Observation of one spoke for a step. */
 interface ObservedStep<S extends JobState> {
   readonly state: S;
   readonly task: SpokeTask;
   readonly reach: SpokeReach;
   readonly context: StepContext<S>;
-  /** It was begun and has nothing on the hub: it was cleaned, or robbed by somebody. A process that is not alone asks the server which. */
+  /**
+   * The spoke was begun but has no objects on the hub: it was cleaned, or somebody deleted them. A process that shares the queue asks the server
+   * which.
+   */
   readonly isBare: boolean;
 }
 
 /**
- * Observes one spoke for a step; undefined when nothing may be done for it. Verdicts, messages and deadlines are the leader's alone.
+ * Observes one spoke for a step; undefined when the step has nothing to do. The leader alone decides verdicts, messages and deadlines.
  * @param upgrade as stored
  */
 export function observeStep<S extends JobState, I>(
@@ -101,7 +104,7 @@ function observe<S extends JobState, I>(
   return { reach, workload, context };
 }
 
-/** What the stored status of an upgrade says of one spoke's job: all that a step goes by, besides what is observed. */
+/** Stored state of one spoke's job: with the observation, the only input of a step. */
 interface StoredSpoke<S, I> {
   readonly upgrade: ClusterGroupUpgrade;
   readonly state: S;
@@ -111,8 +114,8 @@ interface StoredSpoke<S, I> {
 }
 
 /**
- * Reads it; undefined when nothing may be done: the upgrade has ended, the cluster is none of its status, or is not to begin yet. That a
- * spoke may begin is for the leader to say: it stores a state beyond `NotStarted` for one upgrade at a time.
+ * Reads a spoke's stored state. Returns undefined for an ended upgrade, a cluster outside its status, or a cluster that must not begin yet. The
+ * leader lets a spoke begin by storing a state beyond `NotStarted`, for one upgrade at a time.
  */
 export function storedSpoke<S extends JobState, I>(
   job: SpokeJob<S, I>,
@@ -128,7 +131,7 @@ export function storedSpoke<S extends JobState, I>(
   return { upgrade, state, inputs, clusters: countOf(states) };
 }
 
-/** A watch cache hands out the same status until it changes, and every look at every spoke asks. */
+/** Cached, because a watch cache returns the same status until it changes and every reconcile of every spoke asks. */
 const counts = new WeakMap<object, number>();
 
 function countOf(states: Readonly<Record<string, unknown>>): number {
@@ -140,7 +143,7 @@ function countOf(states: Readonly<Record<string, unknown>>): number {
 const hasEnded = ({ metadata, status }: ClusterGroupUpgrade): boolean =>
   metadata.deletionTimestamp !== undefined || findCondition(status?.conditions, ClusterGroupUpgradeCondition.succeeded) !== undefined;
 
-/** Only the leader knows who of several came first. */
+/** Only the leader knows which of several upgrades came first. */
 function isUncontested<S extends JobState, I>(job: SpokeJob<S, I>, uid: string, cluster: string, { upgrades }: SpokeJobCaches): boolean {
   return upgrades.list().every((other) => {
     const state = other.metadata.uid === uid ? undefined : storedSpoke(job, other, cluster)?.state;

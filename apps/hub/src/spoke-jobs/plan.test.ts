@@ -281,43 +281,43 @@ describe('what a step writes', () => {
 describe('when a step wants to be looked at again', () => {
   test('at the deadline', async () => {
     const { outcome } = await step({ current: 'PreparingToStart', stored: undefined }, { namespaceView: buildView({ kind: 'pending' }) });
-    expect(outcome.wakeAt).toBe(context.deadlineAt);
+    expect(outcome.requeueAt).toBe(context.deadlineAt);
   });
 
   test('at the deadline, when another upgrade has ended and not cleaned the spoke', async () => {
     const held = { heldBy: 'ns/other', holderEnded: true };
     const { outcome, writes } = await step({ current: 'NotStarted', stored: undefined }, { available: false }, { context: held });
-    expect([outcome.wakeAt, writes]).toEqual([context.deadlineAt, []]);
+    expect([outcome.requeueAt, writes]).toEqual([context.deadlineAt, []]);
   });
 
   test('not by a deadline, when another upgrade works on the spoke', async () => {
     const { outcome } = await step({ current: 'NotStarted', stored: undefined }, {}, { context: { heldBy: 'ns/other' } });
-    expect(outcome.wakeAt).toBeUndefined();
+    expect(outcome.requeueAt).toBeUndefined();
   });
 
   test('not at all once it has ended', async () => {
-    expect((await step({ current: 'Succeeded', stored: 'Succeeded' }, {})).outcome.wakeAt).toBeUndefined();
+    expect((await step({ current: 'Succeeded', stored: 'Succeeded' }, {})).outcome.requeueAt).toBeUndefined();
   });
 
   const failedAction = (parts: Parameters<typeof buildAction>[0]) =>
     new Map([['precache-ns-create', buildAction({ outcome: 'failed', ...parts })]]);
   test.each([
-    { name: 'the first time after 1 s', parts: { retries: 0, completedAt: now }, wakeAt: now + 1000 },
-    { name: 'the third time after 4 s', parts: { retries: 2, completedAt: now }, wakeAt: now + 4000 },
-    { name: 'at most after 60 s', parts: { retries: RETRY_BUDGET - 1, completedAt: now }, wakeAt: now + 16_000 },
+    { name: 'the first time after 1 s', parts: { retries: 0, completedAt: now }, requeueAt: now + 1000 },
+    { name: 'the third time after 4 s', parts: { retries: 2, completedAt: now }, requeueAt: now + 4000 },
+    { name: 'at most after 60 s', parts: { retries: RETRY_BUDGET - 1, completedAt: now }, requeueAt: now + 16_000 },
     {
       name: 'by the hub when the clock of the spoke is ahead',
       parts: { retries: 0, createdAt: now - 500, completedAt: now + 3_600_000 },
-      wakeAt: now + 500,
+      requeueAt: now + 500,
     },
     {
       name: 'by the hub when the clock of the spoke is behind',
       parts: { retries: 0, createdAt: now - 500, completedAt: now - 3_600_000 },
-      wakeAt: now + 500,
+      requeueAt: now + 500,
     },
-  ])('for an action that failed: $name', async ({ parts, wakeAt }) => {
+  ])('for an action that failed: $name', async ({ parts, requeueAt }) => {
     const { outcome, writes } = await step({ current: 'Starting', stored: 'Starting' }, { actions: failedAction(parts) });
-    expect(outcome.wakeAt).toBe(wakeAt);
+    expect(outcome.requeueAt).toBe(requeueAt);
     expect(writes).not.toContain('create managedclusteractions precache-ns-create');
   });
 
@@ -366,7 +366,7 @@ describe('a spoke whose annotations cannot be used', () => {
   test.each(['NotStarted', 'PreparingToStart', 'Starting'] as const)('in %s: nothing is written, and the reason is told', async (state) => {
     const { writes, outcome } = await step({ current: state, stored: state }, free, { context: { problem } });
     expect(writes).toEqual([]);
-    expect(outcome).toEqual({ state, message: problem, wakeAt: now + 60_000 });
+    expect(outcome).toEqual({ state, message: problem, requeueAt: now + 60_000 });
   });
 
   test('goes on at the next step once they are mended', async () => {
@@ -384,7 +384,7 @@ describe('a spoke whose annotations cannot be used', () => {
 test('a job without a pod is looked at again when that is to be told', async () => {
   const views = { jobView: buildView(foundJob({}), { createdAt: now - 10_000 }) };
   const { outcome } = await step({ current: 'Starting', stored: 'Starting' }, { actions: allExecuted(), ...views });
-  expect(outcome.wakeAt).toBe(now + 20_000);
+  expect(outcome.requeueAt).toBe(now + 20_000);
 });
 
 function allExecuted(profile: 'talm' | 'least-privilege' = 'least-privilege') {

@@ -5,20 +5,20 @@ import type { Write } from '../writes/apply.ts';
 import { interpret, isHeldUp, type StepContext } from './interpret.ts';
 import type { JobState } from './kind.ts';
 
-/** As many transitions as the observation allows, without any effect: pure. */
+/** Advances the machine as far as the observation allows; returns the effects without running them. Pure. */
 export function decide<S extends JobState>(
   state: S,
   spoke: SpokeObservation,
   context: StepContext<S>,
-): { state: S; message: string | undefined; lookAt: number | undefined; effects: SpokeJobEffect[] } {
+): { state: S; message: string | undefined; requeueAt: number | undefined; effects: SpokeJobEffect[] } {
   const effects: SpokeJobEffect[] = [];
   let current = state;
   let message: string | undefined;
-  let lookAt: number | undefined;
+  let requeueAt: number | undefined;
   for (;;) {
     const meaning = interpret(current, spoke, context);
     message = meaning.message ?? message;
-    lookAt = meaning.lookAt;
+    requeueAt = meaning.requeueAt;
     if (!meaning.event) break;
     const next = context.job.machine.advance(current, meaning.event);
     effects.push(...next.effects.filter((effect) => !effects.includes(effect)));
@@ -26,21 +26,21 @@ export function decide<S extends JobState>(
     message = meaning.message;
     current = next.state;
   }
-  return { state: current, message, lookAt, effects };
+  return { state: current, message, requeueAt, effects };
 }
 
-/** What a spoke has come to, and what it is missing. */
+/** State of a spoke, and its missing writes. */
 export interface StepPlan<S extends string> {
   readonly state: S;
-  /** Why the spoke waits or failed. */
+  /** Reason for which the spoke waits or failed. */
   readonly message: string | undefined;
   readonly writes: readonly Write[];
-  /** When the spoke is to be planned again even if nothing happens, milliseconds since the epoch. */
-  readonly wakeAt: number | undefined;
+  /** Time of the next plan even without events, milliseconds since the epoch. */
+  readonly requeueAt: number | undefined;
 }
 
 /**
- * Decides, and plans what the new state requires. Pure.
+ * Advances the state and plans the writes that the new state requires. Pure.
  * @param states `stored`: the state in the upgrade's status; a spoke is cleaned only after its verdict is stored
  */
 export function planStep<S extends JobState>(
@@ -49,20 +49,20 @@ export function planStep<S extends JobState>(
   { spoke, effects: effectsOf }: Pick<SpokeReach, 'spoke' | 'effects'>,
   context: StepContext<S>,
 ): StepPlan<S> {
-  const { state, message, lookAt, effects: taken } = decide(states.current, spoke, context);
+  const { state, message, requeueAt, effects: taken } = decide(states.current, spoke, context);
   const { machine } = context.job;
   const isTimed = !machine.isFinal(state) && context.now < context.deadlineAt && Number.isFinite(context.deadlineAt);
   const deadline = isTimed ? context.deadlineAt : undefined;
-  // Another upgrade's spoke: nothing is created on it, and while that one works on it time does not count.
-  if (context.heldBy !== undefined) return { state, message, writes: [], wakeAt: context.holderEnded ? deadline : undefined };
-  // Somebody has to mend something first; the edit that does enqueues the spoke.
-  if (!machine.isFinal(state) && isHeldUp(spoke, context)) return { state, message, writes: [], wakeAt: deadline };
+  // Nothing is created on another upgrade's spoke, and time does not count while that upgrade works there.
+  if (context.heldBy !== undefined) return { state, message, writes: [], requeueAt: context.holderEnded ? deadline : undefined };
+  // The user's fix enqueues the spoke again.
+  if (!machine.isFinal(state) && isHeldUp(spoke, context)) return { state, message, writes: [], requeueAt: deadline };
   const plan = new SpokePlan(context.now);
   const effects = effectsOf(task, state, plan);
   for (const effect of [...taken, ...machine.ensured(state)]) {
     const isCleaning = effect === 'remove' || effect === 'forget';
     if (!isCleaning || states.stored === state) effects[effect]();
   }
-  for (const at of [lookAt, deadline]) if (at !== undefined) plan.wake(at);
-  return { state, message, writes: plan.writes, wakeAt: plan.wakeAt };
+  for (const at of [requeueAt, deadline]) if (at !== undefined) plan.requeue(at);
+  return { state, message, writes: plan.writes, requeueAt: plan.requeueAt };
 }

@@ -33,7 +33,7 @@ afterAll(async () => {
   await spoke?.stop();
 });
 
-/** What a cluster says whose constraints admit no pod of the job. */
+/** Refuses pods as a cluster does whose constraints admit no pod of the job. */
 async function refusePods(): Promise<void> {
   const metadata = { name: 'no-pods' };
   const refusal = { expression: 'false', message: 'unable to validate against any security context constraint' };
@@ -43,12 +43,12 @@ async function refusePods(): Promise<void> {
   await admin.request('POST', `${POLICIES.replace('policies', 'policybindings')}`, { body: binding });
   const pod = { metadata: { name: 'probe' }, spec: { containers: [{ name: 'c', image: 'i' }], automountServiceAccountToken: false } };
   const ask = () => admin.request('POST', '/api/v1/namespaces/default/pods?dryRun=All', { body: pod }).then(String, String);
-  // It takes effect a moment after it was created.
+  // The policy takes effect a moment after its creation.
   await vi.waitUntil(async () => (await ask()).includes('security context constraint'), { timeout: 30_000 });
 }
 
-/** What the hub makes of the Job as it is on the spoke, `afterMs` after it began to watch it. */
-async function judge(state: PrecacheState, afterMs: number) {
+/** Interprets the Job on the spoke, `afterMs` after the start of the hub's watch. */
+async function interpretAfter(state: PrecacheState, afterMs: number) {
   const view = ManagedClusterView.schema.parse({
     metadata: {
       name: precacheNames.views.job.name,
@@ -79,8 +79,8 @@ async function judge(state: PrecacheState, afterMs: number) {
     trouble: undefined,
     digest: undefined,
   };
-  const { state: next, message, lookAt } = decide(state, seen, context);
-  return { state: next, message, lookAt: lookAt === undefined ? undefined : lookAt - Date.parse(CREATED) };
+  const { state: next, message, requeueAt } = decide(state, seen, context);
+  return { state: next, message, requeueAt: requeueAt === undefined ? undefined : requeueAt - Date.parse(CREATED) };
 }
 
 const Events = z.object({ items: z.array(z.looseObject({ reason: z.string(), message: z.string() })) });
@@ -106,8 +106,8 @@ test('a job whose pods are refused says so after 30 s, one whose pod does not ru
   };
   expect(await vi.waitUntil(refused, { timeout: 60_000 })).toContain('unable to validate against any security context constraint');
 
-  expect(await judge('Starting', 29_000)).toMatchObject({ state: 'Starting', lookAt: 30_000 });
-  expect((await judge('Starting', 30_000)).message).toMatch(
+  expect(await interpretAfter('Starting', 29_000)).toMatchObject({ state: 'Starting', requeueAt: 30_000 });
+  expect((await interpretAfter('Starting', 30_000)).message).toMatch(
     /^job pre-cache has had no pod for 30 s; see kubectl -n \S+ get pods,events on the cluster: the cluster refuses to create it \(FailedCreate\)/,
   );
 
@@ -118,6 +118,6 @@ test('a job whose pods are refused says so after 30 s, one whose pod does not ru
   };
   // The controller tries again after 10, 20, 40 s.
   await vi.waitUntil(pending, { timeout: 120_000 });
-  expect(await judge('Starting', 60_000)).toEqual({ state: 'Active', message: undefined, lookAt: 120_000 });
-  expect((await judge('Active', 120_000)).message).toMatch(/^the pod of job pre-cache has not been running for 2 min/);
+  expect(await interpretAfter('Starting', 60_000)).toEqual({ state: 'Active', message: undefined, requeueAt: 120_000 });
+  expect((await interpretAfter('Active', 120_000)).message).toMatch(/^the pod of job pre-cache has not been running for 2 min/);
 });

@@ -24,7 +24,7 @@ let leader: HubProcess;
 let worker: HubProcess;
 let now: number;
 let timers: { at: number; fire: () => void }[];
-/** What the jobs wanted. */
+/** Keys that the jobs enqueued. */
 let wanted: StepKey[];
 /** Keys that the queue still has. */
 let held: Set<string>;
@@ -45,17 +45,17 @@ const clock: Clock = {
   },
 };
 
-/** Lets time pass, and timers fire in order; what they began has ended. */
+/** Advances the clock, fires timers in order, and lets their work end. */
 async function pass(ms: number): Promise<void> {
   const end = now + ms;
-  await settled();
+  await idle();
   for (;;) {
     const [next] = timers.filter(({ at }) => at <= end).toSorted((a, b) => a.at - b.at);
     if (!next) break;
     timers = timers.filter((each) => each !== next);
     now = Math.max(now, next.at);
     next.fire();
-    await settled();
+    await idle();
   }
   now = end;
 }
@@ -92,8 +92,8 @@ const stateOf = (upgrade = UPGRADE) => jobs.run(upgrade.uid)?.spokes.get(SPOKE)?
 const messageOf = (upgrade = UPGRADE) => jobs.run(upgrade.uid)?.spokes.get(SPOKE)?.message;
 const keyOf = ({ uid }: UpgradeIdentity): StepKey => ({ kind: 'backup', upgrade: uid, cluster: SPOKE });
 const untilWanted = (upgrade = UPGRADE) => vi.waitFor(() => expect(wanted.splice(0)).toContainEqual(keyOf(upgrade)));
-/** Everything that was begun by now has ended: nothing here waits for more than promises. */
-const settled = async (): Promise<void> => {
+/** Waits for all work: nothing here waits for more than promises. */
+const idle = async (): Promise<void> => {
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 };
 
@@ -106,19 +106,19 @@ const versionOf = (process: HubProcess, kind: Resource, name: string): string | 
   const cache = kind === ManagedClusterView ? process.caches.views : process.caches.actions;
   return cache.get({ namespace: SPOKE, name })?.metadata.resourceVersion;
 };
-/** Processes have seen an object as it is now. */
-const seen = (kind: Resource, name: string, ...by: HubProcess[]) => {
+/** Waits until processes have the object in their caches. */
+const untilCached = (kind: Resource, name: string, ...by: HubProcess[]) => {
   const namespace = kind === ClusterGroupUpgrade ? 'default' : SPOKE;
   const version = hub.get(kind, { namespace, name })?.metadata.resourceVersion;
   return vi.waitFor(() => expect(by.map((process) => versionOf(process, kind, name))).toEqual(by.map(() => version)));
 };
 
-/** The agent's answer to a view, or to an action. */
+/** Answers a view or an action as the agent does. */
 async function answer(kind: Resource, name: string, status: unknown, ...by: HubProcess[]): Promise<void> {
   const object = hub.get(kind, { namespace: SPOKE, name });
   if (!object) throw new Error(`${name} is not there`);
   hub.put(kind, { ...object, status });
-  await seen(kind, name, ...by);
+  await untilCached(kind, name, ...by);
 }
 const NOT_FOUND = {
   conditions: [agentCondition('Processing', 'False', 'GetResourceFailed', 'namespaces "openshift-talo-backup" not found')],
@@ -129,35 +129,35 @@ const DONE = { conditions: [agentCondition('Completed', 'True', 'ActionDone')] }
 async function store(state: BackupState, upgrade = UPGRADE, by: readonly HubProcess[] = [leader, worker]): Promise<void> {
   const { metadata } = hub.get(ClusterGroupUpgrade, upgrade) ?? { metadata: { ...upgrade } };
   hub.put(ClusterGroupUpgrade, { metadata, status: { status: {}, backup: { status: { [SPOKE]: state } } } });
-  await seen(ClusterGroupUpgrade, upgrade.name, ...by);
+  await untilCached(ClusterGroupUpgrade, upgrade.name, ...by);
   jobs.noteStored(upgrade.uid, { [SPOKE]: state });
 }
 
-/** Asks for the backup, and stores that it has begun. */
+/** Requests the backup, and stores that it has begun. */
 async function begin(upgrade = UPGRADE): Promise<void> {
   request(upgrade);
   await store(stateOf(upgrade) ?? 'PreparingToStart', upgrade);
 }
 
-/** Has the spoke looked at, for something that is not about its objects. */
+/** Enqueues the spoke by a change that is not about its objects. */
 async function touch(note: string): Promise<void> {
   const { status } = leader.caches.clusters.get({ name: SPOKE }) ?? {};
   hub.put(ManagedCluster, { metadata: { name: SPOKE, annotations: { note } }, status });
   await vi.waitFor(() => expect(leader.caches.clusters.get({ name: SPOKE })?.metadata.annotations).toEqual({ note }));
-  await settled();
+  await idle();
 }
 
-/** Brings the spoke to Starting by steps that run elsewhere; its actions are there. */
+/** Brings the spoke to Starting by steps that run elsewhere; its actions exist. */
 async function untilStarting(): Promise<void> {
   await begin();
   await untilWanted();
   await runElsewhere();
-  await seen(ManagedClusterView, 'view-backup-namespace', leader, worker);
+  await untilCached(ManagedClusterView, 'view-backup-namespace', leader, worker);
   await answer(ManagedClusterView, 'view-backup-namespace', NOT_FOUND, leader, worker);
   await untilWanted();
   expect(stateOf()).toBe('Starting');
   await runElsewhere();
-  await seen(ManagedClusterAction, 'backup-job-create', leader, worker);
+  await untilCached(ManagedClusterAction, 'backup-job-create', leader, worker);
 }
 
 describe('steps that another process runs', () => {
@@ -178,27 +178,27 @@ describe('steps that another process runs', () => {
 
   test('are wanted only for what is stored, and for what is not yet so', async () => {
     request();
-    await settled();
+    await idle();
     expect(wanted).toEqual([]);
     await store('PreparingToStart');
     await untilWanted();
     await runElsewhere();
-    await seen(ManagedClusterView, 'view-backup-namespace', leader, worker);
+    await untilCached(ManagedClusterView, 'view-backup-namespace', leader, worker);
     wanted = [];
     await store('PreparingToStart');
-    await settled();
+    await idle();
     expect(wanted).toEqual([]);
   });
 
   test('do nothing while their caches have not seen what they were wanted for, and then do', async () => {
     await begin();
     await runElsewhere();
-    await seen(ManagedClusterView, 'view-backup-namespace', leader, worker);
+    await untilCached(ManagedClusterView, 'view-backup-namespace', leader, worker);
     worker.hold('managedclusterviews');
     await answer(ManagedClusterView, 'view-backup-namespace', NOT_FOUND, leader);
     expect(await runElsewhere()).toBe(false);
     worker.hold();
-    await seen(ManagedClusterView, 'view-backup-namespace', worker);
+    await untilCached(ManagedClusterView, 'view-backup-namespace', worker);
     expect(await runElsewhere()).toBe(true);
   });
 
@@ -219,7 +219,7 @@ describe('steps that another process runs', () => {
     await begin();
     held.add(UPGRADE.uid);
     await pass(15_000);
-    await settled();
+    await idle();
     expect(hub.writes).toEqual([]);
     held.clear();
     await pass(15_000);
@@ -228,7 +228,7 @@ describe('steps that another process runs', () => {
 });
 
 describe('a step that waited in the queue of a hub that is gone', () => {
-  /** The spoke is Starting, and the status says so. */
+  /** Stores that the spoke is Starting. */
   async function starting(): Promise<void> {
     await untilStarting();
     await store('Starting');
@@ -279,11 +279,11 @@ describe('one upgrade at a time on a spoke', () => {
     await begin();
     await untilWanted();
     await runElsewhere();
-    await seen(ManagedClusterView, 'view-backup-namespace', leader, worker);
+    await untilCached(ManagedClusterView, 'view-backup-namespace', leader, worker);
     hub.writes.length = 0;
     await begin(OTHER);
     expect(messageOf(OTHER)).toBe('waits for ClusterGroupUpgrade default/upgrade, which is backing up this cluster');
-    await settled();
+    await idle();
     expect(wanted).not.toContainEqual(keyOf(OTHER));
     for (const step of [runElsewhere(keyOf(OTHER)), jobs.apply(keyOf(OTHER), stop.signal)]) await step;
     expect(hub.writes).toEqual([]);
@@ -306,7 +306,7 @@ describe('one upgrade at a time on a spoke', () => {
   test('a hub that starts after the spoke was cleaned asks for no step, and lets others have it', async () => {
     await store('Succeeded');
     request(UPGRADE, { [SPOKE]: 'Succeeded' });
-    await settled();
+    await idle();
     expect([wanted, timers]).toEqual([[], []]);
     await begin(OTHER);
     await untilWanted(OTHER);
@@ -331,7 +331,7 @@ describe('a spoke for which nothing can be written', () => {
     jobs.fail(keyOf(UPGRADE), TERMINATING);
     expect([stateOf(), messageOf()]).toEqual(['PreparingToStart', `cannot go on: ${TERMINATING}`]);
     await runElsewhere();
-    await seen(ManagedClusterView, 'view-backup-namespace', leader);
+    await untilCached(ManagedClusterView, 'view-backup-namespace', leader);
     await pass(15_000);
     await vi.waitFor(() => expect(messageOf()).toBeUndefined());
   });
@@ -358,7 +358,7 @@ describe('a spoke for which nothing can be written', () => {
 test('a spoke that an upgrade which has ended could not clean is given up by who waits for it, counted from that end', async () => {
   await begin();
   await runElsewhere();
-  await seen(ManagedClusterView, 'view-backup-namespace', leader, worker);
+  await untilCached(ManagedClusterView, 'view-backup-namespace', leader, worker);
   await begin(OTHER);
   await pass(PATIENCE - 20_000);
   expect(stateOf(OTHER)).toBe('PreparingToStart');
@@ -386,7 +386,7 @@ test('an error of the look itself is told like that of a step', async () => {
   jobs.start({ enqueue: () => {}, forget: () => {}, holds: () => false }, stop.signal);
   const labels = { [Label.work]: 'backup', [Label.upgradeUid]: UPGRADE.uid };
   hub.put(ManagedClusterView, { metadata: { name: 'view-backup-namespace', namespace: SPOKE, labels } });
-  await seen(ManagedClusterView, 'view-backup-namespace', leader);
+  await untilCached(ManagedClusterView, 'view-backup-namespace', leader);
   request(UPGRADE, { [SPOKE]: 'Starting' });
   await store('Starting');
   await vi.waitFor(() => expect(messageOf()).toBe('cannot go on: the template is broken'));
@@ -396,7 +396,7 @@ function refuse(): never {
   throw new Error('the template is broken');
 }
 
-/** Clusters that are available, of an upgrade whose status says of all of them that they begin. */
+/** Puts available clusters of an upgrade, all of which begin by its status. */
 async function putFleet(count: number, work: 'backup' | 'precache') {
   const clusters = Array.from({ length: count }, (_, index) => `fleet-${index}`);
   const conditions = [agentCondition(CLUSTER_AVAILABLE, 'True', 'Test')];
@@ -411,10 +411,10 @@ async function putFleet(count: number, work: 'backup' | 'precache') {
     spec: { clusters, remediationStrategy },
     status: { status: {}, ...status },
   });
-  await seen(ClusterGroupUpgrade, UPGRADE.name, leader);
+  await untilCached(ClusterGroupUpgrade, UPGRADE.name, leader);
   return { clusters, stored, spec };
 }
-/** How many clusters were asked for. */
+/** Counts the clusters with enqueued keys. */
 const countBegun = () => new Set(wanted.map(({ cluster }) => cluster)).size;
 
 test.each([
@@ -433,7 +433,7 @@ test.each([
     other.request({ upgrade: UPGRADE, clusters, stored, inputs });
   }
   await vi.waitFor(() => expect(countBegun()).toBe(125));
-  await settled();
+  await idle();
   expect(countBegun()).toBe(125);
   await pass(20_000);
   await vi.waitFor(() => expect(countBegun()).toBe(150));
@@ -448,7 +448,7 @@ test('a spoke that is about to get its job keeps its turn until the job is there
     hub.put(kind, { metadata: { namespace: 'fleet-0', name, labels, uid: name }, status });
   tell(ManagedClusterView, 'view-backup-namespace', NOT_FOUND);
   await vi.waitFor(() => expect(jobs.run(UPGRADE.uid)?.spokes.get('fleet-0')?.state).toBe('Starting'));
-  await settled();
+  await idle();
   expect(countBegun()).toBe(125);
   tell(ManagedClusterAction, job.names.actions.createJob, DONE);
   await vi.waitFor(() => expect(countBegun()).toBe(126));
@@ -460,7 +460,7 @@ test('what was asked for is not asked for again while its spoke looks the same, 
   await touch('one');
   expect(wanted).toEqual([]);
   await runElsewhere();
-  await seen(ManagedClusterView, 'view-backup-namespace', leader, worker);
+  await untilCached(ManagedClusterView, 'view-backup-namespace', leader, worker);
   await touch('two');
   expect(wanted).toEqual([]);
   hub.remove(ManagedClusterView, { namespace: SPOKE, name: 'view-backup-namespace' });
@@ -473,11 +473,11 @@ test('what was written is not asked for again while no watch tells of it: a serv
   leader.hold('managedclusterviews');
   await jobs.apply(keyOf(UPGRADE), stop.signal);
   await pass(45_000);
-  await settled();
+  await idle();
   expect(wanted).toEqual([]);
   expect(hub.writes).toEqual(['create managedclusterviews view-backup-namespace']);
   await pass(15_000);
-  await settled();
+  await idle();
   expect(wanted).toEqual([]);
   hub.remove(ManagedClusterView, { namespace: SPOKE, name: 'view-backup-namespace' });
   leader.hold();

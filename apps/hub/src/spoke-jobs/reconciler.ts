@@ -5,7 +5,7 @@ import { type Clock, type Logger, type Metrics, type Reconciler, startReconciler
 import { onSpokeChanges, type SpokeChange } from '../spokes/changes.ts';
 import { findDenial } from '../spokes/denied-cluster.ts';
 import { BY_UID } from '../spokes/port/caches.ts';
-import { countWays, holdsSpoke } from '../spokes/reach.ts';
+import { countTransports, holdsSpoke } from '../spokes/reach.ts';
 import { keyId, parseStepKey, type StepKey } from '../steps/step-key.ts';
 import type { StepQueue } from '../steps/step-queue.ts';
 import { StepRequests } from '../steps/step-requests.ts';
@@ -19,34 +19,34 @@ import { observeSpoke, observeStep, storedSpoke } from './observe.ts';
 import { decide, planStep } from './plan.ts';
 import { type RunRequest, SpokeJobRun, type TrackedSpoke } from './run.ts';
 
-/** What running a kind of job needs. */
+/** Dependencies of `SpokeJobs`. */
 interface SpokeJobsDeps extends Omit<SpokeStepDeps, 'mayBegin'> {
   readonly logger: Logger;
   readonly metrics?: Metrics;
-  /** Is called whenever what the status of an upgrade should say has changed. */
+  /** Receives an upgrade whose status is out of date. */
   readonly onChange: (upgrade: UpgradeIdentity) => void;
-  /** Of timers. */
+  /** Clock of the timers. */
   readonly clock: Clock;
 }
 
-/** From so many spokes without a job on, those that have one wait this long until they are watched; a job takes minutes. */
+/** Number of spokes without a job above which new jobs are watched late: the delay saves work, and a job takes minutes. */
 const MANY_BEGINNING = 50;
 const WATCH_DELAY_MS = 10_000;
 
 /**
- * Runs one kind of job for every upgrade: derives each spoke's state from what is observed, and requests a step where the stored status
- * leaves something to write. The leader's part; it keeps nothing that cannot be had again. Keys are those of steps.
+ * Runs one kind of job for every upgrade: derives each spoke's state from its observation, and requests a step when the stored status leaves writes.
+ * Only the leader has one, and it can rebuild everything in it. Its keys are those of steps.
  */
 export class SpokeJobs<S extends JobState, I> {
   readonly job: SpokeJob<S, I>;
-  /** Applies one step in the leader's own process. */
+  /** Applies one step in the leader's process. */
   readonly apply: SpokeStep;
   readonly #deps: SpokeJobsDeps;
   readonly #runs = new Map<string, SpokeJobRun<S, I>>();
   readonly #claims: Claims;
   readonly #admission: Admission;
   readonly #mayBegin = (uid: string, cluster: string): boolean =>
-    this.#runs.get(uid)?.spokes.has(cluster) === true && this.#claims.take(uid, cluster) === undefined;
+    this.#runs.get(uid)?.spokes.has(cluster) === true && this.#claims.claim(uid, cluster) === undefined;
   #requests: StepRequests | undefined;
   #reconciler: Reconciler | undefined;
 
@@ -59,7 +59,7 @@ export class SpokeJobs<S extends JobState, I> {
     this.#admission = new Admission({ clock, onAdmitted: (key) => this.#reconciler?.enqueue(key) });
   }
 
-  /** Begins to reconcile, and to request steps of `queue`, until the signal aborts. */
+  /** Starts reconciling and requesting steps of `queue`, until the signal aborts. */
   start(queue: StepQueue, signal: AbortSignal): Pick<Reconciler, 'stopped'> {
     const { clock, logger, metrics } = this.#deps;
     const shared = { clock, logger, signal, ...(metrics && { metrics }) };
@@ -91,7 +91,7 @@ export class SpokeJobs<S extends JobState, I> {
     return { stopped: Promise.all([reconciler.stopped, requests.stopped]).then(() => {}) };
   }
 
-  /** Takes what one pass over an upgrade asks for; the states of spokes it concerns are derived at once. */
+  /** Accepts the request of one reconcile of an upgrade; reconciles changed spokes at once. */
   request(request: RunRequest<S, I>): SpokeJobRun<S, I> {
     const { uid } = request.upgrade;
     const known = this.#runs.get(uid);
@@ -101,33 +101,33 @@ export class SpokeJobs<S extends JobState, I> {
       this.#logTransports(request);
       for (const cluster of run.spokes.keys()) if (run.isUnderWay(cluster)) this.#claims.set(uid, cluster);
     }
-    const changed = known ? run.take(request) : [...run.spokes.keys()];
-    // With the last verdict stored nobody is left whom cleaning could delay.
-    const isSettled = known !== undefined && changed.length > 0 && run.isSettled();
-    for (const cluster of isSettled ? run.spokes.keys() : changed) this.#look(run, cluster);
+    const changed = known ? run.update(request) : [...run.spokes.keys()];
+    // Once the last verdict is stored, cleaning delays nobody.
+    const hasAllVerdicts = known !== undefined && changed.length > 0 && run.hasAllVerdicts();
+    for (const cluster of hasAllVerdicts ? run.spokes.keys() : changed) this.#reconcileNow(run, cluster);
     return run;
   }
 
-  /** Logs once for each upgrade how its clusters are reached, and why. */
+  /** Logs once for each upgrade the transport of its clusters, and the reason. */
   #logTransports({ upgrade, clusters }: RunRequest<S, I>): void {
-    const transports = countWays(this.#deps.caches, this.job.transport, clusters);
+    const transports = countTransports(this.#deps.caches, this.job.transport, clusters);
     const fields = { work: this.job.work, upgrade: upgrade.name };
     for (const [reason, { by, count }] of transports)
       this.#deps.logger.info({ ...fields, by, clusters: count, reason }, 'Reaching clusters');
   }
 
-  /** Takes over what a status write stored, if any job has begun: only then are spokes cleaned. */
+  /** Accepts the states of a status write when a job has begun: spokes are cleaned only after that. */
   noteStored(uid: string, stored: Readonly<Record<string, S>>): void {
     const run = this.#runs.get(uid);
     if (run) this.request({ ...run.request, stored });
   }
 
-  /** What is known of an upgrade's jobs, if any has begun. */
+  /** Returns an upgrade's run, if any job has begun. */
   run(uid: string): SpokeJobRun<S, I> | undefined {
     return this.#runs.get(uid);
   }
 
-  /** Forgets an upgrade, and lets others have its spokes. */
+  /** Forgets an upgrade and releases its spokes. */
   end(uid: string): void {
     const run = this.#runs.get(uid);
     if (!run) return;
@@ -141,12 +141,12 @@ export class SpokeJobs<S extends JobState, I> {
     }
   }
 
-  /** True while anything of an upgrade's job is left on the hub, but for what waits there for the upgrade's end. */
+  /** True while an upgrade's job has objects on the hub, except those that wait for the upgrade's end. */
   hasHubObjects(uid: string, cluster: string): boolean {
     return holdsSpoke(this.#deps.caches, this.job.work, uid, cluster);
   }
 
-  /** Takes over why steps of a spoke keep failing: it stands in the status, and ends the spoke at its deadline. */
+  /** Records the error of a spoke's failing steps: the status shows it, and it becomes the verdict at the deadline. */
   fail({ upgrade, cluster }: Pick<StepKey, 'upgrade' | 'cluster'>, message: string): void {
     const run = this.#runs.get(upgrade);
     const record = run?.spokes.get(cluster);
@@ -160,31 +160,31 @@ export class SpokeJobs<S extends JobState, I> {
     this.#reconciler?.enqueue(keyId(this.#keyOf(upgrade, cluster)), { at: Math.max(deadlineAt, this.#deps.now() + 1000) });
   }
 
-  /** Claims a cluster for what an upgrade left on it, or returns who has it. */
-  take(uid: string, cluster: string): Holder | undefined {
-    return this.#claims.take(uid, cluster);
+  /** Claims a cluster to clean up after an upgrade, or returns the upgrade that holds it. */
+  claim(uid: string, cluster: string): Holder | undefined {
+    return this.#claims.claim(uid, cluster);
   }
 
-  /** Lets another upgrade have a cluster. */
+  /** Releases a cluster for other upgrades. */
   release(uid: string, cluster: string): void {
     if (this.#claims.release(uid, cluster)) this.#enqueueWaiting(cluster);
   }
 
-  /** Derives a spoke's state, and has the reconciler derive it again in time. */
-  #look(run: SpokeJobRun<S, I>, cluster: string): void {
+  /** Reconciles a spoke now, and schedules its next reconcile. */
+  #reconcileNow(run: SpokeJobRun<S, I>, cluster: string): void {
     const id = keyId(this.#keyOf(run.request.upgrade.uid, cluster));
     try {
       const afterMs = this.#reconcile(id);
       if (afterMs !== undefined) this.#reconciler?.enqueue(id, { afterMs });
     } catch {
-      // One broken spoke fails no other: its own reconcile throws the same, and that is reported.
+      // One broken spoke must not fail the others: its own reconcile throws and reports the same error.
       this.#reconciler?.enqueue(id);
     }
   }
 
   /**
-   * Derives a spoke's state from what is observed now, records it, and requests what the stored status leaves to write.
-   * @returns milliseconds until the next time; undefined: when something happens
+   * Derives a spoke's state from its observation, records it, and requests the writes that the stored status leaves.
+   * @returns milliseconds until the next reconcile; undefined: only an event brings the next one
    */
   #reconcile(id: string): number | undefined {
     const key = parseStepKey(id);
@@ -203,27 +203,27 @@ export class SpokeJobs<S extends JobState, I> {
       this.#record(run, cluster, record, { state: record.state, message: paused });
       return undefined;
     }
-    // A spoke that can begin is claimed by the look at it.
-    const holder = record.state === this.job.machine.initial ? this.#claims.take(uid, cluster) : undefined;
+    // A reconcile claims a spoke that can begin.
+    const holder = record.state === this.job.machine.initial ? this.#claims.claim(uid, cluster) : undefined;
     const held = holder && { name: holder.name, hasEnded: this.#hasEnded(holder, cluster) };
     const { spoke, context } = observeSpoke(this.job, run.request, { ...record, cluster, holder: held }, { caches, now });
-    const { state, message, lookAt } = decide(record.state, spoke, context);
+    const { state, message, requeueAt } = decide(record.state, spoke, context);
     const isFinal = this.job.machine.isFinal(state);
     const hasEnded = isFinal && record.state !== state;
     this.#record(run, cluster, record, { state, message });
     if (!isFinal) this.#recordProgress(run, record, spoke.report);
     this.#releaseFree(uid, cluster, record);
     if (hasEnded) this.#enqueueWaiting(cluster);
-    // While somebody works on the spoke, time does not count.
+    // Time does not count while another upgrade works on the spoke.
     const isTimed = !isFinal && (holder === undefined || context.holderEnded);
-    const times = [lookAt, isTimed && at < context.deadlineAt ? context.deadlineAt : undefined];
+    const times = [requeueAt, isTimed && at < context.deadlineAt ? context.deadlineAt : undefined];
     const isKept = holder !== undefined || (!isFinal && isHeldUp(spoke, context));
     if (!isKept && this.#isStored(run, record, cluster)) times.push(this.#requestStep(run, record, key));
     const next = Math.min(...times.filter((time) => time !== undefined));
     return Number.isFinite(next) ? Math.max(next - at, 0) : undefined;
   }
 
-  /** Whether whoever goes by the stored status would do what is right now; the key is enqueued again when it is written. */
+  /** True when a step by the stored status would do what the current state requires. A write of the status enqueues the key again. */
   #isStored(run: SpokeJobRun<S, I>, record: TrackedSpoke<S>, cluster: string): boolean {
     const { machine, digest } = this.job;
     const { upgrade, inputs } = run.request;
@@ -232,7 +232,10 @@ export class SpokeJobs<S extends JobState, I> {
     return machine.isFinal(record.state) ? stored.state === record.state : !machine.isFinal(stored.state);
   }
 
-  /** @returns when the key is to be reconciled again, milliseconds since the epoch */
+  /**
+   * Requests a step if its plan has writes.
+   * @returns time of the next reconcile, milliseconds since the epoch
+   */
   #requestStep(run: SpokeJobRun<S, I>, record: TrackedSpoke<S>, key: StepKey): number | undefined {
     const requests = this.#requests;
     if (!requests) return undefined;
@@ -243,18 +246,18 @@ export class SpokeJobs<S extends JobState, I> {
     if (!plan || plan.writes.length === 0) {
       requests.done(key);
       this.#forgive(run, record);
-      return plan?.wakeAt;
+      return plan?.requeueAt;
     }
-    if (run.isBeginning(record.state) && !this.#admission.admit(keyId(key))) return plan.wakeAt;
-    const isPaced = this.job.machine.isFinal(record.state) && !run.isSettled();
+    if (run.isBeginning(record.state) && !this.#admission.admit(keyId(key))) return plan.requeueAt;
+    const isPaced = this.job.machine.isFinal(record.state) && !run.hasAllVerdicts();
     if (isPaced) record.cleanAt ??= this.#admission.scheduleCleaning();
     const { state, cleanAt } = record;
     const description = `${state}${isPaced ? ' scheduled' : ''}: ${describeWrites(plan.writes)}`;
     const afterMs = requests.request(key, { plan: description, priority: this.job.priorities[state], at: isPaced ? cleanAt : undefined });
-    return Math.min(now() + afterMs, plan.wakeAt ?? Number.POSITIVE_INFINITY);
+    return Math.min(now() + afterMs, plan.requeueAt ?? Number.POSITIVE_INFINITY);
   }
 
-  /** What kept a spoke back is over. */
+  /** Clears the recorded error of a spoke. */
   #forgive(run: SpokeJobRun<S, I>, record: TrackedSpoke<S>): void {
     if (record.trouble === undefined) return;
     if (record.message === record.trouble) record.message = undefined;
@@ -272,20 +275,20 @@ export class SpokeJobs<S extends JobState, I> {
     run: SpokeJobRun<S, I>,
     cluster: string,
     record: TrackedSpoke<S>,
-    seen: { readonly state: S; readonly message: string | undefined },
+    next: { readonly state: S; readonly message: string | undefined },
   ): void {
     const { upgrade } = run.request;
-    const isFinal = this.job.machine.isFinal(seen.state);
-    // A final state keeps the message its verdict came with.
-    const message = isFinal && record.state === seen.state ? record.message : isFinal ? seen.message : (record.trouble ?? seen.message);
-    if (record.state === seen.state && record.message === message) return;
-    if (record.state !== seen.state) {
-      const fields = { work: this.job.work, upgrade: upgrade.name, cluster, from: record.state, to: seen.state };
+    const isFinal = this.job.machine.isFinal(next.state);
+    // A final state keeps the message of its verdict.
+    const message = isFinal && record.state === next.state ? record.message : isFinal ? next.message : (record.trouble ?? next.message);
+    if (record.state === next.state && record.message === message) return;
+    if (record.state !== next.state) {
+      const fields = { work: this.job.work, upgrade: upgrade.name, cluster, from: record.state, to: next.state };
       this.#deps.logger.debug(fields, 'Job state changed');
     }
-    record.state = seen.state;
+    record.state = next.state;
     record.message = message;
-    if (!run.isOnItsWay(seen.state)) this.#admission.leave(keyId(this.#keyOf(upgrade.uid, cluster)));
+    if (!run.isOnItsWay(next.state)) this.#admission.leave(keyId(this.#keyOf(upgrade.uid, cluster)));
     if (isFinal) record.progress = undefined;
     this.#deps.onChange(upgrade);
   }
@@ -299,29 +302,29 @@ export class SpokeJobs<S extends JobState, I> {
     this.#deps.onChange(run.request.upgrade);
   }
 
-  /** A spoke that is done, or whose upgrade is being torn down, is free once nothing of it is left on the hub. */
+  /** Releases a spoke without objects on the hub, once it is done or its upgrade is torn down. */
   #releaseFree(uid: string, cluster: string, record: TrackedSpoke<S> | undefined): void {
     const isOver = !record || this.job.machine.isFinal(record.state);
     if (isOver && !this.hasHubObjects(uid, cluster)) this.release(uid, cluster);
   }
 
-  /** Spokes that may be waiting for the cluster are reconciled, and their patience begins now. */
+  /** Reconciles the spokes that wait for the cluster, and restarts their patience. */
   #enqueueWaiting(cluster: string): void {
     for (const run of this.#runs.values()) {
       const record = run.spokes.get(cluster);
       if (record?.state !== this.job.machine.initial) continue;
       record.since = this.#deps.now();
-      this.#look(run, cluster);
+      this.#reconcileNow(run, cluster);
     }
   }
 
-  /** The holder has its verdict for the cluster, or is no run any more: what holds is what it left there. */
+  /** True when the holder has a verdict for the cluster or no run: only its leftovers hold the cluster. */
   #hasEnded(holder: Holder, cluster: string): boolean {
     const record = this.#runs.get(holder.uid)?.spokes.get(cluster);
     return !record || this.job.machine.isFinal(record.state);
   }
 
-  /** What concerns which keys. */
+  /** Maps changes of watches to keys. */
   #changes(): Watch {
     const { caches } = this.#deps;
     return {
@@ -365,11 +368,11 @@ export class SpokeJobs<S extends JobState, I> {
     const run = this.#runs.get(uid);
     if (kind === 'begun' && run) {
       this.#admission.leave(keyId(this.#keyOf(uid, cluster)));
-      // A job that has just begun has nothing to say yet: while many spokes still wait for theirs, watching it can wait.
+      // A new job has nothing to report yet: while many spokes wait for theirs, its watch can wait.
       return add(uid, cluster, run.countBeginning() > MANY_BEGINNING ? WATCH_DELAY_MS : 0);
     }
     if (run?.spokes.has(cluster) || kind === 'gone') add(uid, cluster);
-    // Whoever needs the name of what is gone goes on.
+    // Runs of other upgrades may wait for the name of the deleted object.
     if (kind === 'gone') for (const [other, { spokes }] of this.#runs) if (other !== uid && spokes.has(cluster)) add(other, cluster);
   }
 
@@ -380,5 +383,5 @@ export class SpokeJobs<S extends JobState, I> {
 
 type Add = (uid: string, cluster: string, afterMs?: number) => void;
 
-/** The server's own words: a message in the status is short, and which path was asked helps nobody who reads it there. */
+/** Keeps the server's message without the request's path: messages in a status are short, and the path helps no reader. */
 const troubleOf = (message: string): string => TROUBLE_PREFIX + message.slice(0, 1024).replace(/^[A-Z]{3,6} \/[^ ]{1,600}: (\d{3}: )?/, '');

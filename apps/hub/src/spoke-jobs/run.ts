@@ -2,7 +2,7 @@ import type { PrecacheProgress } from '@flotilla/api/ran';
 import type { SpokeJobMachine, UpgradeIdentity } from '@flotilla/rollout';
 import type { JobState, SpokeJob } from './kind.ts';
 
-/** What the reconciler wants of a kind of job, from one pass over one upgrade. */
+/** Jobs that one reconcile of an upgrade requests. */
 export interface RunRequest<S extends string, I> {
   readonly upgrade: UpgradeIdentity;
   /** Spokes of the remediation plan, and those whose job has begun. */
@@ -22,24 +22,24 @@ export interface SpokeRecord<S extends string> {
   progress: PrecacheProgress | undefined;
 }
 
-/** A record with what only the engine reads. */
+/** A record with the engine's own fields. */
 export interface TrackedSpoke<S extends string> extends SpokeRecord<S> {
-  /** Since when the spoke is waited for while it has no view, milliseconds since the epoch: time spent waiting for others does not count. */
+  /** Start of the wait while the spoke has no view, milliseconds since the epoch. Time spent waiting for other upgrades does not count. */
   since: number;
-  /** Why its last steps failed, as a sentence; absent while they succeed. */
+  /** Error of its last steps, as a sentence; absent while they succeed. */
   trouble: string | undefined;
-  /** Its turn to be cleaned, milliseconds since the epoch. */
+  /** Scheduled time of its cleaning, milliseconds since the epoch. */
   cleanAt: number | undefined;
 }
 
-/** What the run of one upgrade asks of its engine. */
+/** Surroundings of a `SpokeJobRun`. */
 interface RunSurroundings<S extends JobState, I> {
   readonly job: Pick<SpokeJob<S, I>, 'machine' | 'digest'>;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
-/** One upgrade whose spokes run a job. Nothing in it that cannot be had again from the API server. */
+/** One upgrade whose spokes run a job. The API server's objects suffice to rebuild it. */
 export class SpokeJobRun<S extends JobState, I> {
   request: RunRequest<S, I>;
   readonly spokes = new Map<string, TrackedSpoke<S>>();
@@ -52,11 +52,11 @@ export class SpokeJobRun<S extends JobState, I> {
     this.#digest = job.digest;
     this.#now = now;
     this.request = request;
-    this.take(request);
+    this.update(request);
   }
 
-  /** Takes over a newer request; spokes already under way keep what they know. Returns those that need a look: new ones, and those whose verdict is stored. */
-  take(request: RunRequest<S, I>): string[] {
+  /** Accepts a newer request; spokes under way keep their records. Returns the spokes to reconcile: new ones, and those whose verdict is stored. */
+  update(request: RunRequest<S, I>): string[] {
     const changed = this.#digest?.(request.inputs) === this.#digest?.(this.request.inputs) ? [] : this.#startOver();
     if (request.paused !== this.request.paused) changed.push(...this.#restartPatience());
     this.request = request;
@@ -74,7 +74,7 @@ export class SpokeJobRun<S extends JobState, I> {
     return changed;
   }
 
-  /** A verdict about another spec is none. The others see by what they made that it is outdated. */
+  /** Restarts spokes with a verdict about another spec. The others notice by the digests of their objects. */
   #startOver(): string[] {
     const ended = [...this.spokes].filter(([, { state }]) => this.#machine.isFinal(state));
     for (const record of this.spokes.values()) record.since = this.#now();
@@ -89,7 +89,7 @@ export class SpokeJobRun<S extends JobState, I> {
     return unbegun.map(([cluster]) => cluster);
   }
 
-  /** True for a state in which nothing is on its way to a spoke that would make its job. */
+  /** True for a state in which no object leads to a job yet. */
   isBeginning(state: S): boolean {
     return state === this.#machine.initial || state === 'PreparingToStart';
   }
@@ -99,19 +99,19 @@ export class SpokeJobRun<S extends JobState, I> {
     return this.isBeginning(state) || state === 'Starting';
   }
 
-  /** Spokes to which nothing is on its way yet. */
+  /** Counts the spokes without an object that leads to a job. */
   countBeginning(): number {
     let count = 0;
     for (const { state } of this.spokes.values()) if (this.isBeginning(state)) count += 1;
     return count;
   }
 
-  /** True when every spoke has its verdict, and the verdict is in the status. */
-  isSettled(): boolean {
+  /** True when every spoke has its verdict in the status. */
+  hasAllVerdicts(): boolean {
     return [...this.spokes.values()].every(({ state, stored }) => this.#machine.isFinal(state) && stored === state);
   }
 
-  /** True while the spoke is being worked on: no other upgrade may touch it. */
+  /** True while the job runs on the spoke: no other upgrade may touch it. */
   isUnderWay(cluster: string): boolean {
     const state = this.spokes.get(cluster)?.state ?? this.#machine.initial;
     return state !== this.#machine.initial && !this.#machine.isFinal(state);

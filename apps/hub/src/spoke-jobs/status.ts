@@ -1,4 +1,4 @@
-/** The roll-up of all spokes (spec/talm 3.4, 5.1 and the decisions of the design). Pure. */
+/** Rolls up the states of all spokes (spec/talm 3.4, 5.1 and the decisions of the design). Pure. */
 
 /** Status, reason and message of the condition of a kind of job. */
 export interface RollUp<R extends string = string> {
@@ -10,20 +10,20 @@ export interface RollUp<R extends string = string> {
   readonly finished: boolean;
 }
 
-/** What the condition of a kind of job says. */
+/** Texts of the condition of a kind of job. */
 interface RollUpTexts<S extends string, R extends string> {
   /** `… in progress for 3 clusters` */
   readonly work: string;
   /** Reason when every spoke succeeded. */
   readonly completed: R;
   readonly isFinal: (state: S) => boolean;
-  /** When all spokes fail the upgrade does not end, as in the reference; default: it does. */
+  /** The upgrade does not end when all spokes fail, as in the reference; default: it ends. */
   readonly outlivesFailure?: boolean | undefined;
 }
 
 /**
- * Rolls up the states of the spokes in the plan. Unlike the reference, a spoke that has not started counts as in
- * progress, and spokes that left the plan do not count at all.
+ * Rolls up the states of the spokes in the plan. Unlike the reference, an unstarted spoke counts as in progress. Spokes that left the plan do not
+ * count.
  */
 export function rollUpSpokes<S extends string, R extends string>(
   plan: readonly string[],

@@ -5,7 +5,7 @@ import { defineTarget, type RandomValues } from '@flotilla/control-plane/fuzzing
 import { judgeWork, trimWork } from '@flotilla/rollout';
 import { expect, test } from 'vitest';
 import { buildPrecacheSettings } from '../../testing/observation-builders.ts';
-import { judgeRegistration } from '../registration/plan.ts';
+import { decideRegistration } from '../registration/plan.ts';
 import { observeActions, toObservation, trimAction, trimView } from '../spokes/actions/observe.ts';
 import { observeWork, trimJobWork } from '../spokes/work/observe.ts';
 import { trimReport } from '../trim-cluster.ts';
@@ -44,7 +44,7 @@ const judged = {
   digest: undefined,
 };
 
-/** What caches keep of a message, and what the hub says around it. */
+/** Bound of a message: the cached part, and the hub's words around it. */
 const MAX_TOLD = 2_400;
 
 interface Hostile {
@@ -91,9 +91,9 @@ const ofWork = {
   },
 };
 
-/** Bytes of one object that a server takes. */
+/** Largest object that a server accepts, in bytes. */
 const SERVER_BYTES = 1_400_000;
-/** A list of values that fills what the server takes. */
+/** Builds a list of values of the largest size that the server accepts. */
 function fill<T>(random: RandomValues, value: (index: number, text: string) => T): T[] {
   const text = 'x'.repeat(random.pick([0, 10, 1_000, 32_000, SERVER_BYTES]));
   const count = Math.max(1, Math.floor(SERVER_BYTES / JSON.stringify(value(0, text)).length));
@@ -102,7 +102,7 @@ function fill<T>(random: RandomValues, value: (index: number, text: string) => T
 const condition = (i: number, text: string) => ({ ...done, type: `T${i}`, message: text.slice(0, 32_000) });
 const claim = (name: string, value: string) => ({ name, value });
 const feedback = (i: number, string: string) => ({ name: `v${i}`, fieldValue: { type: 'String', string } });
-/** Statuses by which a spoke fills its objects. */
+/** Builds statuses by which a spoke fills its objects. */
 const largest = (random: RandomValues) => ({
   cluster: random.chance(0.5)
     ? { conditions: fill(random, condition) }
@@ -124,16 +124,16 @@ const largest = (random: RandomValues) => ({
     },
   },
 });
-/** Characters that the hub keeps of an object: thousands of spokes have several. */
+/** Bound of the characters that the hub keeps of an object: thousands of spokes have several. */
 const MOST_KEPT = 300_000;
 
 const targets = [
   defineTarget('statuses as large as a server takes', {
-    // Three times the usual bound: what takes 150 ms on one machine takes 440 ms on another.
+    // Three times the usual bound: a run of 150 ms on one machine takes 440 ms on another.
     maxPauseMs: 600,
     make: largest,
     run: async (given) => {
-      // A watch brings them one by one.
+      // A watch delivers them one by one.
       const cluster = trimReport(
         ManagedCluster.schema.parse({ metadata: metadata('a'), spec: { hubAcceptsClient: false }, status: given.cluster }),
       );
@@ -145,7 +145,7 @@ const targets = [
       await turn();
       for (const each of [cluster, view]) expect(JSON.stringify(each).length).toBeLessThan(MOST_KEPT);
       await turn();
-      const verdict = judgeRegistration({ cluster, renewTime: time, hubNamespace: 'flotilla', now: 0 });
+      const verdict = decideRegistration({ cluster, renewTime: time, hubNamespace: 'flotilla', now: 0 });
       expect(findCondition(verdict.conditions, HUB_ACCEPTED)?.status).toBe('False');
       await turn();
       judgeWork(trimWork(work), { now: 0, appliedSince: () => 0 });
@@ -192,11 +192,11 @@ const targets = [
     }),
     run: ({ status, accepts, renewTime }) => {
       const cluster = ManagedCluster.schema.parse({ metadata: metadata('spoke-1'), spec: { hubAcceptsClient: accepts }, status });
-      const verdict = judgeRegistration({ cluster, renewTime, hubNamespace: 'flotilla', now: 0 });
+      const verdict = decideRegistration({ cluster, renewTime, hubNamespace: 'flotilla', now: 0 });
       expect(verdict.isAccepted).toBe(accepts);
       const again =
         verdict.conditions &&
-        judgeRegistration({
+        decideRegistration({
           cluster: { ...cluster, status: { conditions: verdict.conditions } },
           renewTime,
           hubNamespace: 'flotilla',

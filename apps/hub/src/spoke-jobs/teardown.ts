@@ -8,38 +8,37 @@ import { cleaningOf } from '../spokes/port/workload.ts';
 import { isLeftBehind, reachSpoke } from '../spokes/reach.ts';
 import type { JobState, SpokeJob } from './kind.ts';
 
-/** What tearing down needs. */
+/** Dependencies of `Teardown`. */
 interface TeardownDeps extends ApplyPlanDeps {
   readonly caches: SpokeJobCaches;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
-/** Spokes worked on at the same time. */
 const PARALLEL = 16;
 
-/** What tearing a kind of job down needs of it. */
+/** Part of a kind of job that its teardown uses. */
 export interface TeardownJob {
   readonly work: SpokeJob<JobState, never>['work'];
   readonly names: SpokeJob<JobState, never>['names'];
   readonly cleansFirst?: boolean | undefined;
   /** Actions whose execution leaves the spoke clean. */
   readonly deletions: readonly string[];
-  /** The state in which nothing is on a spoke yet. */
+  /** State in which a spoke has no objects yet. */
   readonly initial: string;
 }
 
 /**
- * Removes what a job left on spokes and hub, for an upgrade that is being deleted or has ended (spec/talm 2.14, 3.7).
- * Level-triggered: call `advance` until it returns true. A spoke that is away is remembered (leftovers.ts), but nothing is
- * created that would fire when it returns, maybe in the midst of another upgrade.
+ * Removes the objects of a job from spokes and hub, for an upgrade that is being deleted or has ended (spec/talm 2.14, 3.7). Level-triggered: call
+ * `advance` until it returns true. An absent spoke gets a leftover mark instead of actions (leftovers/): these would run on its return, maybe during
+ * another upgrade.
  */
 export class Teardown {
   readonly #deps: TeardownDeps;
   readonly #upgrade: UpgradeIdentity;
   readonly #job: TeardownJob;
   readonly #done = new Set<string>();
-  /** Spokes whose work was there: when it is gone, they are clean. */
+  /** Spokes that had a work: a spoke is clean once its work is gone. */
   readonly #byWork = new Set<string>();
 
   constructor(upgrade: UpgradeIdentity, job: TeardownJob, deps: TeardownDeps) {
@@ -49,9 +48,9 @@ export class Teardown {
   }
 
   /**
-   * Takes every spoke as far as it goes now.
+   * Advances every spoke as far as possible now.
    * @param states the spokes' states in the upgrade's status
-   * @param force wait for the spokes no longer: what is still to be removed there is remembered
+   * @param force mark absent spokes instead of waiting for them
    * @param named clusters that the upgrade names; default: every one
    * @returns true when nothing is left to do
    */
@@ -59,13 +58,13 @@ export class Teardown {
     const pending = this.#spokes(states).filter((cluster) => !this.#done.has(cluster));
     await mapConcurrently(pending, PARALLEL, async (cluster) => {
       if (!named || named.has(cluster) || Object.hasOwn(states, cluster)) return this.#advanceSpoke(cluster, states[cluster], force);
-      // What bears the labels elsewhere is not of its making: removed if that can be, and not waited for.
+      // Objects with our labels in other namespaces are not ours: they are removed if possible, and never waited for.
       await this.#advanceSpoke(cluster, undefined, true).catch(() => this.#done.add(cluster));
     });
     return pending.every((cluster) => this.#done.has(cluster));
   }
 
-  /** Spokes with anything of ours on the hub, and those that ended without success, which still have the job. */
+  /** Spokes with objects of ours on the hub, and unsuccessful ones, which still have the job. */
   #spokes(states: Readonly<Record<string, string>>): string[] {
     const { views, actions, jobWorks } = this.#deps.caches;
     const key = `${this.#job.work}/${this.#upgrade.uid}`;
@@ -74,13 +73,13 @@ export class Teardown {
     return [...new Set([...withObjects.map(({ metadata }) => metadata.namespace ?? ''), ...unclean])];
   }
 
-  /** Another upgrade works on the spoke by now: what is there is its own, and its start has removed what was ours. */
+  /** True when another upgrade works on the spoke: its start has removed our objects. */
   #isAnothers(cluster: string): boolean {
     const objects = objectsIn(this.#deps.caches, this.#job.work, cluster);
     return objects.some((object) => !isLeftBehind(object) && object.metadata.labels?.[Label.upgradeUid] !== this.#upgrade.uid);
   }
 
-  /** Whether a spoke in this state has something of the job, as far as the status can tell. */
+  /** True when a spoke in this state may have objects of the job. */
   #isUnclean(state: string): boolean {
     return state !== this.#job.initial && state !== 'Succeeded';
   }

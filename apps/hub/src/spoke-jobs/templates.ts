@@ -1,11 +1,11 @@
-/** What the templates of all kinds of jobs have in common (spec/talm 3.5, 5.1). Pure. */
+/** Shared templates of all kinds of jobs (spec/talm 3.5, 5.1). Pure. */
 import { Annotation } from '@flotilla/api';
 import type { SpokeJobNames, SpokeManifest } from '../spokes/port/workload.ts';
 
 /** Lets a pod run on the management cores of a partitioned node. */
 export const MANAGEMENT_ANNOTATION = { 'target.workload.openshift.io/management': '{"effect":"PreferredDuringScheduling"}' };
 
-/** The namespace of a job: whose it is tells a later step whether an earlier attempt left it. */
+/** Builds the namespace of a job. Its upgrade's uid shows a later step whether an earlier attempt left it. */
 export const namespaceTemplate = (name: string, upgradeUid: string): SpokeManifest['template'] => ({
   apiVersion: 'v1',
   kind: 'Namespace',
@@ -16,7 +16,7 @@ export const namespaceTemplate = (name: string, upgradeUid: string): SpokeManife
   },
 });
 
-/** Makes the account of a job cluster-admin, as the reference's jobs need it. */
+/** Makes a job's account cluster-admin, as the reference's jobs need it. */
 export const clusterAdminTemplate = (
   { namespace, clusterRoleBinding }: Pick<SpokeJobNames, 'namespace' | 'clusterRoleBinding'>,
   serviceAccount: string,

@@ -8,15 +8,15 @@ import type { ReadStored } from '../stored-upgrade.ts';
 import { applyWrites, type Ownership } from '../writes/apply.ts';
 import { type PlanDeps, planRolloutSpoke } from './plan.ts';
 
-/** What the step of one spoke in a rollout needs. */
+/** Dependencies of `createSpokeStep`. */
 export interface SpokeStepDeps extends PlanDeps {
   readonly client: Client;
   readonly logger: Logger;
 }
 
 /**
- * A step of kind `rollout`: makes true what the stored status says of one spoke. Idempotent; safe to stop anywhere. True when it wrote.
- * @param readStored asked before anything is written: by a status from before, the work of a template that is done would come again
+ * A step of kind `rollout`: applies the stored status to one spoke. Idempotent; safe to stop anywhere. True when it wrote.
+ * @param readStored reads the status before any write: a stale one would bring the work of a finished template back
  */
 export function createSpokeStep(
   deps: SpokeStepDeps,
@@ -29,10 +29,10 @@ export function createSpokeStep(
     const upgrade = expected.writes.length > 0 ? await readStored(known) : known;
     if (!upgrade) return false;
     const { writes, wakeAt } = upgrade === known ? expected : planRolloutSpoke(upgrade, cluster, deps);
-    const judge = (existing: KubeObject) => judgeOwner(existing, upgrade, deps);
+    const decide = (existing: KubeObject) => decideOwner(existing, upgrade, deps);
     const { works, rolloutViews, rolloutActions, clusters } = deps.caches;
     const caches = [works, rolloutViews, rolloutActions, clusters];
-    await applyWrites(writes, { client: deps.client, judge, caches, signal, logger: deps.logger });
+    await applyWrites(writes, { client: deps.client, decideOwner: decide, caches, signal, logger: deps.logger });
     if (writes.length === 0 && wakeAt !== undefined)
       throw new WaitingError(
         'FLOTILLA_WAITING_FOR_RETRY',
@@ -43,8 +43,8 @@ export function createSpokeStep(
   };
 }
 
-/** Whose an object is that is in the way of one of ours. */
-async function judgeOwner(existing: KubeObject, upgrade: ClusterGroupUpgrade, deps: SpokeStepDeps): Promise<Ownership> {
+/** Decides the owner of an object that has a name the plan needs. */
+async function decideOwner(existing: KubeObject, upgrade: ClusterGroupUpgrade, deps: SpokeStepDeps): Promise<Ownership> {
   const identity = identityOf(upgrade);
   if (isOurs(existing, identity)) return 'ours';
   if (isReferencesAction(existing, identity)) return 'leftover';
@@ -56,7 +56,7 @@ async function judgeOwner(existing: KubeObject, upgrade: ClusterGroupUpgrade, de
     : 'leftover';
 }
 
-/** The upgrade of a uid. One that is too new for the cache must not be taken for dead. */
+/** Finds the upgrade of a uid. The API server is asked too, because an upgrade that is too new for the cache is not dead. */
 async function findOwner(
   uid: string,
   { metadata }: KubeObject,

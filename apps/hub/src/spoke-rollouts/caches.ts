@@ -16,7 +16,7 @@ import { trimAction } from '../spokes/actions/observe.ts';
 import { type BY_UID, SPOKE_JOBS } from '../spokes/port/caches.ts';
 import type { TenancyCaches } from '../tenancy-caches.ts';
 
-/** The watches a spoke's step reads from; there are no other reads. */
+/** Watches that a spoke's step reads; it reads nothing else. */
 export interface SpokeCaches extends TenancyCaches {
   readonly upgrades: WatchCache<ClusterGroupUpgrade, typeof BY_UID>;
   readonly clusters: WatchCache<ManagedCluster>;
@@ -29,20 +29,20 @@ export interface SpokeCaches extends TenancyCaches {
   readonly rolloutActions: WatchCache<ManagedClusterAction, TransportIndex>;
 }
 
-/** Everything a rollout is judged from. */
+/** Watches that a rollout reads. */
 export interface RolloutCaches extends SpokeCaches, PlacementCaches {
   readonly parents: WatchCache<Policy>;
   /** Copies in the clusters' namespaces. */
   readonly children: WatchCache<Policy>;
 }
 
-/** Index of works, views and actions by the uid of their upgrade; the reference's say none, they are found by `upgradeIndexValue`. */
+/** Index of works, views and actions by their upgrade's uid. Objects of the reference carry none and are found by `upgradeIndexValue`. */
 export const BY_UPGRADE = 'upgrade';
 type TransportIndex = typeof BY_CLUSTER | typeof BY_UPGRADE;
 
 const OF_ROLLOUTS = `${Label.upgradeName},${Label.work} notin (${SPOKE_JOBS.join(',')})`;
 
-/** Caches of what a rollout creates on the hub, without what nothing reads. A hub may lack works, actions and views. */
+/** Caches of a rollout's objects on the hub, without the parts that nothing reads. A hub may lack works, actions and views. */
 export function rolloutCaches(client: Client, shared: WatchSurroundings): Omit<SpokeCaches, 'upgrades' | 'clusters' | keyof TenancyCaches> {
   const indexes = {
     [BY_CLUSTER]: ({ metadata }: ManifestWork | ManagedClusterView) => [metadata.namespace ?? ''],
@@ -52,10 +52,10 @@ export function rolloutCaches(client: Client, shared: WatchSurroundings): Omit<S
   };
   const ours = { ...shared, labelSelector: `${Label.work}=${ROLLOUT_WORK}`, optional: true, indexes };
   return {
-    // By the reference's label: what it began is seen too.
+    // The reference's label selects works that the reference began, too.
     works: new WatchCache(client, ManifestWork, { ...ours, labelSelector: OF_ROLLOUTS, transform: trimWork }),
     templates: new WatchCache(client, ManifestWorkReplicaSet, { ...shared, optional: true, transform: trimTemplate }),
-    // What the reference labels is of rollouts.
+    // All views and actions with the reference's label belong to rollouts.
     rolloutViews: new WatchCache(client, ManagedClusterView, {
       ...ours,
       labelSelector: OF_ROLLOUTS,

@@ -4,7 +4,7 @@ import { BY_CLUSTER } from '../indexes.ts';
 import { decidingLabelsOf } from '../tenancy-caches.ts';
 import type { SpokeCaches } from './caches.ts';
 
-/** Gathers what concerns one spoke. */
+/** Gathers the facts about one spoke. */
 export function observeRolloutSpoke(upgrade: ClusterGroupUpgrade, cluster: string, caches: SpokeCaches): ObservedSpoke {
   const managed = caches.clusters.get({ name: cluster });
   return {

@@ -4,7 +4,7 @@ import { findDenial } from '../spokes/denied-cluster.ts';
 import type { SpokeCaches } from './caches.ts';
 import { observeRolloutSpoke } from './observe.ts';
 
-/** What planning the step of one spoke in a rollout needs. */
+/** Dependencies of `planRolloutSpoke`. */
 export interface PlanDeps {
   readonly caches: SpokeCaches;
   /** Milliseconds since the epoch. */
@@ -15,18 +15,18 @@ export interface PlanDeps {
   readonly talmStrict?: boolean | undefined;
 }
 
-/** A spoke's target, and what it is missing. */
+/** Target of a spoke, and its missing writes. */
 interface RolloutSpokePlan {
   readonly target: SpokeTarget;
   readonly writes: readonly HubWrite[];
-  /** When the spoke is to be planned again even if nothing happens, milliseconds since the epoch. */
+  /** Time of the next plan even without events, milliseconds since the epoch. */
   readonly wakeAt?: number | undefined;
 }
 
 const DEFAULT_VIEW_SECONDS = 10;
 
 /**
- * Plans the writes that a spoke's target is missing: none when it is true, and none while the spoke waits for a change of `works`,
+ * Plans the writes that a spoke's target is missing. It plans none for a reached target, or while the spoke waits for a change of `works`,
  * `rolloutViews`, `rolloutActions`, `templates` or `clusters`.
  * @param upgrade as stored
  */
@@ -37,6 +37,6 @@ export function planRolloutSpoke(upgrade: ClusterGroupUpgrade, cluster: string, 
   const target = targetOf(upgrade, cluster);
   const plan = { target, ...planSpoke(target, observed, settings) };
   if (talmStrict || findDenial(observed.managed) === undefined) return plan;
-  // It may have no namespace, and has no agent.
+  // A denied cluster has no agent and may have no namespace.
   return { ...plan, writes: plan.writes.filter((write) => write.verb !== 'create' || write.object.metadata.namespace !== cluster) };
 }

@@ -17,7 +17,7 @@ const SPOKES = ['a', 'b', 'c'];
 /** A watchdog that a test waits for, and one that it does not. */
 const SHORT_MS = 80;
 const LONG_MS = 600_000;
-/** What a server says that cannot be written to now. */
+/** Error of a server that is unavailable. */
 const AWAY = new ApiError('FLOTILLA_API_UNAVAILABLE', 'PATCH', { status: 503, reason: '', serverMessage: 'away' });
 const condition = { type: 'Progressing', status: 'True', reason: 'InProgress', message: '', lastTransitionTime: '2026-01-01T00:00:00Z' };
 const logger = createLogger({ name: 'test', level: 'silent' });
@@ -25,11 +25,11 @@ const logger = createLogger({ name: 'test', level: 'silent' });
 let hub: MemoryHub;
 let stop: AbortController;
 let rollouts: SpokeRollouts;
-/** Carries a step out in the process that asks for it, as a queue in memory does. */
+/** Runs a step in the requesting process, as an in-memory queue does. */
 let step: StepHandler;
-/** How often the rollouts told of errors that last. */
-let told: number;
-/** What the rollouts asked for, in order. */
+/** Number of calls of `onProblem`. */
+let errors: number;
+/** Enqueued keys, in order. */
 let asked: string[];
 let priorities: Map<string, number>;
 let start: (watchdogMs: number, now?: () => number) => void;
@@ -39,7 +39,7 @@ beforeEach(async () => {
   hub = new MemoryHub();
   stop = new AbortController();
   asked = [];
-  told = 0;
+  errors = 0;
   const { client } = await hub.process();
   caches = createCaches(client, { logger, metrics: createMetrics() });
   await fillCaches(caches, logger, stop.signal);
@@ -55,7 +55,7 @@ beforeEach(async () => {
       caches,
       queue: { enqueue, holds: () => false, forget: () => {} },
       apply: step,
-      onProblem: () => (told += 1),
+      onProblem: () => (errors += 1),
       clock: { ...systemClock, now },
       logger,
       watchdogMs,
@@ -81,8 +81,8 @@ const inProgress = (...clusters: string[]) => ({
   currentBatchRemediationProgress: Object.fromEntries(clusters.map((cluster) => [cluster, { state: 'InProgress' }])),
 });
 const until = (want: string[]) => vi.waitFor(() => expect(asked).toEqual(want), { timeout: 2000, interval: 5 });
-/** Everything that was put by now has been looked at: the caches have what comes last, and the event loop has gone round. */
-async function settled(): Promise<void> {
+/** Waits until everything put so far has been reconciled: the caches are current, and the event loop has turned. */
+async function idle(): Promise<void> {
   const { metadata } = hub.put(ManagedCluster, buildCluster({ metadata: { name: 'last', uid: 'uid-last' } }));
   await vi.waitFor(() => expect(caches.clusters.get({ name: 'last' })?.metadata.resourceVersion).toBe(metadata.resourceVersion));
   await new Promise((resolve) => setImmediate(resolve));
@@ -128,7 +128,7 @@ describe('what is late is carried out here, and its error is known as long as it
       expect(rollouts.problem(upgrade(), 'a')?.message).toContain('ManifestWork a/taken belongs to no ClusterGroupUpgrade; delete'),
     );
     expect(rollouts.problem(upgrade(), 'a')?.isRefused).toBe(false);
-    expect(told).toBeGreaterThan(0);
+    expect(errors).toBeGreaterThan(0);
     hub.remove(ManifestWork, { ...taken, name: 'taken' });
     await vi.waitFor(() => expect(rollouts.problems(upgrade()).size).toBe(0), { timeout: 5000 });
     expect(hub.names(ManifestWork)).toEqual(['taken']);
@@ -156,7 +156,7 @@ test('an upgrade that changes does not ask again for what was asked for a moment
   await until(['rollout a']);
   put({ status: {}, remediationPlan: [['a']], computedMaxConcurrency: 1 });
   await vi.waitFor(() => expect(caches.upgrades.get(UPGRADE)?.status?.computedMaxConcurrency).toBe(1));
-  await settled();
+  await idle();
   expect(asked).toEqual(['rollout a']);
 });
 
@@ -223,7 +223,7 @@ test('what is left of a batch yields to the next one', async () => {
   hub.put(ManifestWork, { metadata: { name: 'left', namespace: 'a', labels } } satisfies KubeObject);
   put({ status: inProgress('b', 'c') }, { manifestWorkTemplates: ['t'] });
   await vi.waitFor(() => expect([caches.works.size, caches.templates.size, caches.upgrades.size]).toEqual([1, 1, 1]));
-  await settled();
+  await idle();
   start(LONG_MS);
   await vi.waitFor(() => expect(Object.fromEntries(priorities)).toEqual({ a: 3, b: 1, c: 1 }));
 });
@@ -233,10 +233,10 @@ test('somebody who undoes everything at once is not followed at his pace', async
   put({ status: {}, remediationPlan: [['a']] });
   for (let round = 0; round < 20; round += 1) {
     putCluster('a', { round: String(round) });
-    await settled();
+    await idle();
     const [upgrade] = caches.upgrades.list();
     await step({ kind: 'rollout', upgrade: upgrade?.metadata.uid ?? '', cluster: 'a' }, stop.signal);
-    await settled();
+    await idle();
   }
   expect(asked).toEqual(Array.from({ length: 12 }, () => 'rollout a'));
 });
@@ -255,7 +255,7 @@ test('a process that has lost its lease writes nothing more', async () => {
 
 test('a work in a cluster that the upgrade never named keeps it from nothing, whatever its labels say', async () => {
   const labels = { 'openshift-cluster-group-upgrades/clusterGroupUpgrade': UPGRADE.name, 'flotilla.io/upgrade-uid': UPGRADE.uid };
-  // Every write of it is refused: only so would it hold an upgrade.
+  // All writes of the spoke are refused, because only that would hold an upgrade.
   hub.refuse = () => AWAY;
   start(LONG_MS);
   put({ status: {}, conditions: [{ ...condition, type: 'Succeeded' }], remediationPlan: [['a']] });

@@ -25,7 +25,7 @@ import { BY_UPGRADE, type RolloutCaches } from './caches.ts';
 import { planRolloutSpoke } from './plan.ts';
 import { LastingProblems } from './status.ts';
 
-/** What carrying out rollouts needs. */
+/** Dependencies of `SpokeRollouts`. */
 interface RolloutsDeps {
   readonly caches: RolloutCaches & { readonly upgrades: WatchCache<ClusterGroupUpgrade, typeof BY_UID | typeof BY_LABELS> };
   readonly queue: StepQueue;
@@ -35,15 +35,15 @@ interface RolloutsDeps {
   readonly signal: AbortSignal;
   /** Applies a late step in this process. */
   readonly apply: StepHandler;
-  /** Is called when an error that lasts came, changed or went. */
+  /** Receives an upgrade when a lasting error of it appears, changes or goes. */
   readonly onProblem: (upgrade: Ref) => void;
-  /** Milliseconds after which what is still not true is late, and enqueued again. Default 15 000. */
+  /** Milliseconds after which missing writes are late and enqueued again. Default 15 000. */
   readonly watchdogMs?: number;
   /** Decide as the reference does; default false. */
   readonly talmStrict?: boolean;
 }
 
-/** Index of upgrades by what the labels of their hub objects say (`upgradeIndexValue`). */
+/** Index of upgrades by the labels of their hub objects (`upgradeIndexValue`). */
 export const BY_LABELS = 'labels';
 /** Indexes that the cache of upgrades needs. */
 export const upgradeLabelIndexes = {
@@ -53,18 +53,18 @@ export const upgradeLabelIndexes = {
   ],
 };
 
-/** Whoever waits to be upgraded goes before what is left of the batch before. */
+/** Clusters to upgrade go before clean-up after an earlier batch. */
 const priorities = { prepare: 1, remediate: 1, complete: 2, cleanup: 3 } as const;
-/** Stands for the Placements among the clusters of an upgrade; as a key, for all of its spokes too. */
+/** Stands for the Placements among the clusters of an upgrade; as a key it also plans all spokes. */
 const PLACEMENTS = '';
 
 /**
- * Compares what the stored status of every upgrade says of each spoke, and of the Placements, with the caches, and requests a step where they
- * differ. The leader's part; it keeps nothing that cannot be had again. Keys are those of steps.
+ * Compares the stored status of every upgrade with the caches, per spoke and for the Placements, and requests steps for the differences. Only the
+ * leader has one, and it can rebuild everything in it. Its keys are those of steps.
  */
 export class SpokeRollouts {
   readonly #deps: RolloutsDeps;
-  /** By the upgrade's uid. */
+  /** Problems by uid of the upgrade. */
   readonly #problems = new Map<string, LastingProblems>();
   readonly #requests: StepRequests;
   #reconciler: Reconciler | undefined;
@@ -77,7 +77,7 @@ export class SpokeRollouts {
     this.#requests = new StepRequests({ ...deps, name: 'rollout', onApplied: (...applied) => this.#onApplied(...applied) });
   }
 
-  /** Begins to reconcile, until the signal aborts. */
+  /** Starts reconciling, until the signal aborts. */
   start(): Pick<Reconciler, 'stopped'> {
     const { clock, logger, metrics, signal } = this.#deps;
     const reconciler = startReconciler({
@@ -102,8 +102,8 @@ export class SpokeRollouts {
   }
 
   /**
-   * True when nothing of a rollout is left on the hub that the upgrade's end has to wait for.
-   * @param leavingCounts what is being deleted and only waits for its cluster's agent to let it go is left too
+   * True when no object of a rollout on the hub delays the upgrade's end.
+   * @param leavingCounts objects that only wait for their cluster's agent to remove a finalizer count too
    */
   isClean(upgrade: ClusterGroupUpgrade, { leavingCounts }: { readonly leavingCounts: boolean }): boolean {
     const isPlaced = this.#placementWrites(upgrade).length > 0 || this.#hasPlacements(upgrade);
@@ -111,12 +111,12 @@ export class SpokeRollouts {
     return !isPlaced && ![...this.#leftovers(upgrade, leavingCounts)].some((cluster) => named.has(cluster));
   }
 
-  /** The error that lasts of a cluster's steps, or of the Placements for no cluster. */
+  /** Returns the lasting error of a cluster's steps; an undefined cluster stands for the Placements. */
   problem({ metadata: { uid = '' } }: ClusterGroupUpgrade, cluster: string | undefined): RolloutProblem | undefined {
     return this.#problems.get(uid)?.of(cluster ?? PLACEMENTS);
   }
 
-  /** All errors that last, by cluster. */
+  /** Returns all lasting errors, by cluster. */
   problems({ metadata: { uid = '' } }: ClusterGroupUpgrade): ReadonlyMap<string, RolloutProblem> {
     return this.#problems.get(uid)?.all ?? new Map();
   }
@@ -133,7 +133,7 @@ export class SpokeRollouts {
     return placements.byIndex(BY_UPGRADE_NAME, value).length + bindings.byIndex(BY_UPGRADE_NAME, value).length > 0;
   }
 
-  /** Clusters with anything of the upgrade that should not be there. */
+  /** Clusters with objects of the upgrade and no target. */
   #leftovers(upgrade: ClusterGroupUpgrade, leavingCounts = true): Set<string> {
     const { works, rolloutViews, rolloutActions } = this.#deps.caches;
     const { namespace = '', name, uid = '' } = upgrade.metadata;
@@ -149,7 +149,10 @@ export class SpokeRollouts {
     return new Set([...found, ...kept].filter((cluster) => !targets.has(cluster)));
   }
 
-  /** @returns milliseconds until the next time; undefined: when something happens */
+  /**
+   * Plans a key.
+   * @returns milliseconds until the next reconcile; undefined: only an event brings the next one
+   */
   #reconcile(key: StepKey): number | undefined {
     const [upgrade] = this.#deps.caches.upgrades.byIndex(BY_UID, key.upgrade);
     if (!upgrade) {
@@ -160,7 +163,7 @@ export class SpokeRollouts {
     const placing = this.#placementWrites(upgrade);
     if (key.cluster !== PLACEMENTS) return this.#planSpoke(upgrade, key, placing.length === 0);
     const requeueMs = this.#report(key, placing.length > 0 ? { plan: describeWrites(placing), priority: 0 } : undefined);
-    // All spokes of an upgrade in one go: most of them have nothing to write.
+    // All spokes of an upgrade share a reconcile: most of them have nothing to write.
     const clusters = new Set([...targetsOf(upgrade).keys(), ...this.#leftovers(upgrade), ...this.#requests.open(key.upgrade)]);
     clusters.delete(PLACEMENTS);
     for (const cluster of clusters) {
@@ -171,10 +174,13 @@ export class SpokeRollouts {
     return requeueMs;
   }
 
-  /** @param isPlaced the Placements are as the upgrade wants them */
+  /**
+   * Plans one spoke and requests its step.
+   * @param isPlaced the Placements need no write
+   */
   #planSpoke(upgrade: ClusterGroupUpgrade, key: StepKey, isPlaced: boolean): number | undefined {
     const { target, writes, wakeAt } = planRolloutSpoke(upgrade, key.cluster, this.#planning);
-    // A view made before its object is there is blind for an interval: the policy is enforced first.
+    // A view made before its object stays blind for an interval, so the policy is enforced first.
     const isEnforced = isPlaced || target.phase !== 'remediate' || target.mode !== 'policy';
     const isRequested = writes.length > 0 && isEnforced;
     const requeueMs = this.#report(key, isRequested ? requestOf(target, writes) : undefined);
@@ -182,17 +188,20 @@ export class SpokeRollouts {
     return requeueMs === undefined || wakeMs === undefined ? (requeueMs ?? wakeMs) : Math.min(requeueMs, wakeMs);
   }
 
-  /** @param request absent: it is as it should be */
+  /**
+   * Requests a step, or records that none is needed.
+   * @param request absent: nothing to write
+   */
   #report(key: StepKey, request: StepRequest | undefined): number | undefined {
     if (request) return this.#requests.request(key, request);
-    this.#problems.get(key.upgrade)?.settle(key.cluster);
+    this.#problems.get(key.upgrade)?.clear(key.cluster);
     this.#requests.done(key);
     return undefined;
   }
 
-  /** An error of a step is told as long as it lasts. */
+  /** An error of a step is reported as long as it lasts. */
   #onApplied({ upgrade: uid, cluster }: StepKey, error: unknown): void {
-    if (error === undefined) this.#problems.get(uid)?.settle(cluster);
+    if (error === undefined) this.#problems.get(uid)?.clear(cluster);
     else this.#problems.get(uid)?.note(cluster, error);
   }
 
@@ -205,7 +214,7 @@ export class SpokeRollouts {
     this.#problems.delete(uid);
   }
 
-  /** What concerns which keys. */
+  /** Maps changes of watches to keys. */
   #changes(): Watch {
     const { upgrades, clusters, works, rolloutViews, rolloutActions, templates, placements, bindings } = this.#deps.caches;
     return {
@@ -256,7 +265,7 @@ const requestOf = (target: SpokeTarget, writes: readonly HubWrite[]): StepReques
   priority: priorities[target.phase],
 });
 
-/** Differs for targets that differ. */
+/** Describes a target; descriptions of different targets differ. */
 function describe(target: SpokeTarget): string {
   if (target.phase !== 'remediate') return target.phase;
   return target.mode === 'policy' ? `remediate ${target.policy}` : `remediate ${target.template}`;

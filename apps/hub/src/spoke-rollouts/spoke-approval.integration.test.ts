@@ -38,7 +38,7 @@ const GROUP = 'operators.coreos.com/v1alpha1';
 const content = (...names: string[]) =>
   JSON.stringify(names.map((name) => ({ kind: 'Subscription', name, apiVersion: GROUP, namespace: 'operators' })));
 
-/** An upgrade that has one spoke at a policy with Subscriptions. */
+/** Builds an upgrade with one spoke at a policy with Subscriptions. */
 const atPolicy = (spoke: Spoke, subscriptions = content('operator'), name: string = spoke) =>
   hub.upgrade(
     name,
@@ -55,7 +55,7 @@ const kindOn = (spoke: Spoke, kind: string) => {
   return served;
 };
 
-/** An operator on a spoke whose upgrade waits for its InstallPlan. */
+/** Installs an operator on a spoke whose upgrade waits for its InstallPlan. */
 function installOperator(spoke: Spoke, approval = 'Manual', names = ['operator']): void {
   const store = spokes.store(spoke);
   store.put(kindOn(spoke, 'Namespace'), undefined, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'operators' } });
@@ -82,14 +82,14 @@ const isApproved = (spoke: Spoke): boolean => {
   const spec = planOn(spoke)?.spec;
   return isJsonObject(spec) && spec.approved === true;
 };
-/** Executions of approvals on a spoke, in order. */
+/** Lists the executed approvals on a spoke, in order. */
 const executions = (spoke: Spoke): string[] =>
   spokes
     .events(spoke)
     .filter(({ type, name }) => type.startsWith('action') && name === PLAN)
     .map(({ type }) => type);
 
-/** Runs the step again and again, as changes in the watch caches would have it run. */
+/** Repeats the step, as changes in the watch caches would. */
 async function runUntil(
   condition: () => boolean | Promise<boolean>,
   upgrade: ClusterGroupUpgrade,
@@ -102,8 +102,8 @@ async function runUntil(
   });
 }
 
-/** Runs the step for so long that anything it still wanted to do would be seen. */
-async function settle(upgrade: ClusterGroupUpgrade, spoke: Spoke): Promise<void> {
+/** Repeats the step long enough to see any further write. */
+async function runOut(upgrade: ClusterGroupUpgrade, spoke: Spoke): Promise<void> {
   const reads = () => spokes.events(spoke).filter(({ type }) => type === 'view-read').length;
   const before = reads();
   await runUntil(() => reads() >= before + 4, upgrade, spoke);
@@ -113,7 +113,7 @@ test('a manual InstallPlan is approved once, and keeps its labels', async () => 
   installOperator('plain');
   const upgrade = await atPolicy('plain');
   await runUntil(() => isApproved('plain'), upgrade, 'plain');
-  await settle(upgrade, 'plain');
+  await runOut(upgrade, 'plain');
   expect(executions('plain')).toEqual(['action-executed']);
   expect(planOn('plain')?.metadata.labels).toEqual({ owner: 'olm' });
   expect(planOn('plain')?.spec).toEqual({ approval: 'Manual', approved: true, clusterServiceVersionNames: ['operator.v2'] });
@@ -141,7 +141,7 @@ test('an InstallPlan that changed since it was seen is looked at anew and approv
     upgrade,
     'conflict',
     async (step) => {
-      // Seen, and not yet approved: the spoke's agent is cut off from the hub before the action reaches it.
+      // The view has the plan, and the spoke's agent is cut off from the hub before the approval reaches it.
       if ((await views())?.status?.result === undefined) await worker.process(step);
     },
   );
@@ -158,7 +158,7 @@ test('an InstallPlan that changed since it was seen is looked at anew and approv
   spokes.reconnect('conflict');
 
   await runUntil(() => isApproved('conflict'), upgrade, 'conflict');
-  await settle(upgrade, 'conflict');
+  await runOut(upgrade, 'conflict');
   // A failing action is executed twice (spec/ocm 1.6).
   expect(executions('conflict')).toEqual(['action-failed', 'action-failed', 'action-executed']);
   expect((await views())?.metadata.uid).not.toBe(seen?.metadata.uid);
@@ -182,7 +182,7 @@ test('processes that die after any one of their writes approve once in the end',
     await attempt(dying.process, stepOf(upgrade, 'crashed')).catch(() => undefined);
     return isApproved('crashed');
   });
-  await settle(upgrade, 'crashed');
+  await runOut(upgrade, 'crashed');
   expect(executions('crashed')).toEqual(['action-executed']);
 });
 
@@ -190,7 +190,7 @@ test('an automatic InstallPlan is left alone', async () => {
   installOperator('automatic', 'Automatic');
   const upgrade = await atPolicy('automatic');
   await runUntil(() => spokes.events('automatic').some(({ type, name }) => type === 'view-read' && name === PLAN), upgrade, 'automatic');
-  await settle(upgrade, 'automatic');
+  await runOut(upgrade, 'automatic');
   expect(await hub.actions('automatic')).toEqual([]);
   expect(isApproved('automatic')).toBe(false);
 });
@@ -201,7 +201,7 @@ test('nothing is approved on a cluster that is not available', async () => {
   await hub.setAvailable('away', false);
   await eventually(() => worker.caches.clusters.get({ name: 'away' })?.status?.conditions?.[0]?.status === 'False');
   await runUntil(() => spokes.events('away').some(({ type, name }) => type === 'view-read' && name === PLAN), upgrade, 'away');
-  await settle(upgrade, 'away');
+  await runOut(upgrade, 'away');
   expect(await hub.actions('away')).toEqual([]);
   await hub.setAvailable('away', true);
   await runUntil(() => isApproved('away'), upgrade, 'away');
@@ -219,8 +219,8 @@ test('two Subscriptions of one InstallPlan, and two upgrades of one cluster, app
     upgrade,
     'shared',
   );
-  await settle(upgrade, 'shared');
-  await settle(other, 'shared');
+  await runOut(upgrade, 'shared');
+  await runOut(other, 'shared');
   expect(executions('shared')).toEqual(['action-executed']);
 });
 

@@ -79,7 +79,7 @@ describe('remediate with ManifestWorks', () => {
       { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'first', namespace: 'default' } },
     ]);
 
-    // Another process, which has not seen it created, adds none.
+    // A process whose cache lacks the new object adds none.
     await runStep(await hub.startProcess(), upgrade, spoke);
     expect((await hub.works(spoke)).map(({ metadata }) => metadata.uid)).toEqual([work?.metadata.uid]);
   });
@@ -90,7 +90,7 @@ describe('remediate with ManifestWorks', () => {
     await runStep(worker, upgrade, spoke);
     const [first] = await hub.works(spoke);
     const ref = { namespace: spoke, name: first?.metadata.name ?? '' };
-    // As the agent does until it has removed what it applied.
+    // An agent keeps its finalizer until it has removed the applied objects.
     await hub.client.patch(ManifestWork, ref, { metadata: { finalizers: ['test.io/agent'] } }, { type: 'merge' });
 
     const moved = await hub.store('sequence', running({ [spoke]: at(1) }));

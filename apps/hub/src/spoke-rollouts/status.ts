@@ -1,45 +1,48 @@
-/** Why something is not true although it was asked for, as far as that lasts. */
+/** Errors of requested steps, as far as they last. */
 import { errorMessage, FlotillaError, WaitingError } from '@flotilla/api';
 import type { RolloutProblem } from '@flotilla/rollout';
 import { ApiError, isConflict } from '@flotilla/runtime';
 
 interface Found {
   readonly problem: RolloutProblem;
-  /** How often in a row the API server has refused. */
+  /** Consecutive refusals by the API server. */
   readonly refusals: number;
 }
 
-/** Refusals in a row that are no accident, such as a webhook that was just changed. They are a watchdog's time apart. */
+/** Consecutive refusals that count as lasting; a webhook under change may cause one. They are a watchdog's time apart. */
 const REFUSALS = 2;
 
-/** The errors of one upgrade's steps that last, by cluster or `''` for the Placements. Nothing in it that cannot be had again. */
+/** Lasting errors of one upgrade's steps, by cluster or `''` for the Placements. The next failures rebuild them after a restart. */
 export class LastingProblems {
   readonly #found = new Map<string, Found>();
   readonly #onChange: () => void;
 
-  /** @param onChange told when a problem came, changed or went */
+  /**
+   * Creates an empty list.
+   * @param onChange called when a problem appears, changes or goes
+   */
   constructor(onChange: () => void) {
     this.#onChange = onChange;
   }
 
-  /** That of one name. */
+  /** Returns the problem of one name. */
   of(name: string): RolloutProblem | undefined {
     return this.#found.get(name)?.problem;
   }
 
-  /** All of them. */
+  /** Returns all problems by name. */
   get all(): ReadonlyMap<string, RolloutProblem> {
     return new Map([...this.#found].map(([name, { problem }]) => [name, problem]));
   }
 
-  /** It is true by now, or not wanted any more. */
-  settle(name: string): void {
+  /** Clears the problem of a name: the writes are done, or not wanted any more. */
+  clear(name: string): void {
     if (this.#found.delete(name)) this.#onChange();
   }
 
-  /** A try to make it true failed. */
+  /** Records a failed step. */
   note(name: string, error: unknown): void {
-    // Another writer was first, or the caches are behind: the next look is another one.
+    // Another writer was first, or the caches are stale: the next plan differs.
     if (isConflict(error) || (error instanceof FlotillaError && PASSING.has(error.code))) return;
     const before = this.#found.get(name);
     const refusals = isRefusal(error) ? (before?.refusals ?? 0) + 1 : 0;
@@ -51,7 +54,7 @@ export class LastingProblems {
 
 const PASSING: ReadonlySet<string> = new Set(['FLOTILLA_CACHE_BEHIND', 'FLOTILLA_WAITING_FOR_RETRY']);
 
-/** What the same call will be answered again: no right to it, denied at admission, not what the schema or a policy allows. */
+/** True for errors that the same call would get again: a missing right, a denied admission, an invalid object. */
 const isRefusal = (error: unknown): boolean => error instanceof ApiError && [400, 403, 413, 422].includes(error.status);
 
 function describe(error: unknown): string {

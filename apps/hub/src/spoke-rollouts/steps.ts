@@ -1,6 +1,6 @@
 import type { Reconciler } from '@flotilla/runtime';
 import { type BatchStepDeps, createBatchStep } from '../placements/apply.ts';
-import { lookAgain } from '../steps/look-again.ts';
+import { retryWhileBehind } from '../steps/behind-caches.ts';
 import type { StepKey } from '../steps/step-key.ts';
 import { type StepOptions, startSteps } from '../steps/step-queue.ts';
 import { createReadStored, type ReadStored } from '../stored-upgrade.ts';
@@ -10,24 +10,24 @@ import { createSpokeStep, type SpokeStepDeps } from './apply.ts';
 type RolloutStep = (key: StepKey, signal: AbortSignal) => Promise<boolean>;
 
 /**
- * What makes true what the stored status of an upgrade says, of one spoke or of the Placements.
- * @param isShared other processes take steps as well: what they have written, this one's watch of upgrades may not have told yet
+ * Creates the step that applies an upgrade's stored status to one spoke or to the Placements.
+ * @param isShared other processes run steps too, and this process's watch of upgrades may lag behind their writes
  */
 export function createRolloutStep(deps: SpokeStepDeps & BatchStepDeps, isShared: boolean): RolloutStep {
-  // Who takes all steps alone has seen the status that each of its writes was made for, and watches never go back.
+  // A process that runs all steps has read each status its writes were made for, and watches never go back.
   const readStored: ReadStored = isShared ? createReadStored(deps.client) : async (known) => known;
   const [ofSpoke, ofPlacements] = [createSpokeStep(deps, readStored), createBatchStep(deps, readStored)];
   return (key, signal) => (key.kind === 'placements' ? ofPlacements(key, signal) : ofSpoke(key, signal));
 }
 
 /**
- * Runs a rollout's steps, in whatever process; the caches are its own, and filled.
- * @param isRemote the watches that steps are wanted by are another process's: this one's may be behind
+ * Runs a rollout's steps in any process, with its own filled caches.
+ * @param isRemote the leader requests steps from another process's watches, so this process's may lag behind
  */
 export const startRolloutSteps = (step: RolloutStep, options: StepOptions & { readonly isRemote: boolean }): Reconciler =>
   startSteps({
     ...options,
     name: 'rollout-steps',
     kinds: ['rollout', 'placements'],
-    handle: options.isRemote ? lookAgain(step) : step,
+    handle: options.isRemote ? retryWhileBehind(step) : step,
   });

@@ -1,18 +1,18 @@
-/** What happens to a kind of job's spokes, as the watches of the hub tell it. */
+/** Changes of a job's spokes, from the watches of the hub. */
 import { type KubeObject, Label } from '@flotilla/api';
 import type { ManagedClusterAction } from '@flotilla/api/ocm';
 import type { SpokeJobCaches } from './port/caches.ts';
 import type { SpokeJobNames } from './port/workload.ts';
 
-/** Something that happened on one spoke of one upgrade. */
+/** Change on one spoke of one upgrade. */
 export interface SpokeChange {
   readonly upgradeUid: string;
   readonly cluster: string;
-  /** `gone`: an object of the hub; `begun`: the job is there; `changed`: anything else that may decide something. */
+  /** `gone`: a hub object was deleted; `begun`: the job exists; `changed`: any other change that may decide something. */
   readonly kind: 'gone' | 'begun' | 'changed';
 }
 
-/** Calls the listener for every change from now on; returns the way to end it. */
+/** Calls the listener for every change; returns a function that detaches it. */
 export function onSpokeChanges(
   { views, actions, jobWorks }: SpokeJobCaches,
   { work, names }: { readonly work: string; readonly names: SpokeJobNames },
@@ -33,7 +33,7 @@ export function onSpokeChanges(
   };
 }
 
-/** Actions whose end moves a spoke on count; the end of the others is seen when these end. */
+/** Only actions whose end moves a spoke on count, because the other actions have ended by then. */
 function ofAction(
   action: ManagedClusterAction,
   { actions: { createJob } }: SpokeJobNames,

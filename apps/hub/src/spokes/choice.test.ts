@@ -3,13 +3,13 @@ import { ClusterClaim, type ManagedCluster } from '@flotilla/api/ocm';
 import { describe, expect, test } from 'vitest';
 import { actionObject, clusterObject, viewObject } from '../../testing/observation-builders.ts';
 import { workOf } from '../../testing/work-builders.ts';
-import { chooseTransport, type Transport, wayTaken } from './choice.ts';
+import { begunTransport, chooseTransport, type Transport } from './choice.ts';
 
 const view = viewObject('view-precache-namespace');
 const leftover = viewObject('view-precache-namespace-leftover', undefined, { [Label.leftover]: 'true' });
 const deletion = (deletes: string) => actionObject('precache-ns-delete', undefined, { 'flotilla.io/deletes': deletes });
 
-describe('the way that was begun stays the way', () => {
+describe('the transport that was begun stays', () => {
   test.each([
     { name: 'nothing', want: undefined },
     { name: 'a work', work: workOf(), want: 'work' },
@@ -20,11 +20,11 @@ describe('the way that was begun stays the way', () => {
     { name: 'an action that cleans the spoke', actions: [deletion('after')], want: 'actions' },
     { name: 'an action that creates something', actions: [actionObject('precache-ns-create')], want: 'actions' },
   ] as const)('$name: $want', ({ want, ...given }) => {
-    expect(wayTaken({ views: [], actions: [], work: undefined, ...given })).toBe(want);
+    expect(begunTransport({ views: [], actions: [], work: undefined, ...given })).toBe(want);
   });
 });
 
-describe('the way to begin with', () => {
+describe('the transport of a new attempt', () => {
   const withLabels = (labels: Record<string, string>): ManagedCluster => {
     const cluster = clusterObject(true);
     return { ...cluster, metadata: { ...cluster.metadata, labels } };

@@ -1,32 +1,32 @@
-/** Which way a spoke is reached. Pure. */
+/** Chooses the transport to a spoke. Pure. */
 import type { KubeObject } from '@flotilla/api';
 import { claimedTransports, type ManagedCluster, type ManifestWork } from '@flotilla/api/ocm';
 import { z } from 'zod';
 import { ActionAnnotation, isLeftover } from './actions/hub-objects.ts';
 
-/** What the operator of the hub wants; `auto` takes works where it is known that somebody answers them. */
+/** Configured transport; `auto` uses works on clusters that are known to answer them. */
 export const Transport = z.enum(['auto', 'work', 'actions']);
 export type Transport = z.output<typeof Transport>;
 
-/** A way, and why it is this one. */
+/** A transport, and the reason for it. */
 export interface Choice {
   readonly by: 'actions' | 'work';
   readonly reason: string;
 }
 
-/** The way that was begun; undefined while nothing was. A view says that the spoke is reached by actions, whatever was tried before. */
-export function wayTaken(objects: {
+/** Returns the transport that was begun, if any. A view proves actions, even after a work was tried. */
+export function begunTransport(objects: {
   readonly views: readonly KubeObject[];
   readonly actions: readonly KubeObject[];
   readonly work: ManifestWork | undefined;
 }): Choice['by'] | undefined {
   if (objects.views.some((view) => !isLeftover(view))) return 'actions';
   if (objects.work) return 'work';
-  // Before a work begins, actions may clear what somebody else left.
+  // Actions may clear another attempt's objects before a work begins.
   return objects.actions.some(({ metadata }) => metadata.annotations?.[ActionAnnotation.deletes] !== 'before') ? 'actions' : undefined;
 }
 
-/** The way to begin with. */
+/** Chooses the transport of a new attempt. */
 export function chooseTransport(input: {
   readonly transport: Transport;
   readonly isServed: boolean;
@@ -45,7 +45,7 @@ export function chooseTransport(input: {
 
 const ADD_ON = /^feature\.open-cluster-management\.io\/addon-(.+)$/;
 
-/** Add-ons come to a cluster by ManifestWorks: one that is available shows that they are answered there (spec/ocm 2.1). */
+/** Add-ons reach a cluster by ManifestWorks, so an available one proves that works are answered there (spec/ocm 2.1). */
 function addOnOf(managed: ManagedCluster | undefined): string | undefined {
   for (const [label, value] of Object.entries(managed?.metadata.labels ?? {})) {
     const name = ADD_ON.exec(label)?.[1];

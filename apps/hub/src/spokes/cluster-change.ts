@@ -3,7 +3,7 @@ import { CLUSTER_AVAILABLE, type ManagedCluster } from '@flotilla/api/ocm';
 import type { Change } from '@flotilla/runtime';
 import { findDenial } from './denied-cluster.ts';
 
-/** A heartbeat changes neither what is selected nor what is seen on a cluster. */
+/** Ignores heartbeats: they change neither the selection of clusters nor the observation of one. */
 export function hasClusterChanged({ type, object, previous }: Change<ManagedCluster>): boolean {
   const facts = ({ metadata, spec, status }: ManagedCluster) =>
     JSON.stringify([

@@ -1,9 +1,9 @@
-/** The ways to reach a spoke, and which of them one upgrade takes on one cluster. */
+/** Reaches a spoke by the transport of its attempt. */
 import type { ManifestWork } from '@flotilla/api/ocm';
 import { isLeftover } from './actions/hub-objects.ts';
 import { observeActions, toObservation } from './actions/observe.ts';
 import { ActionsEffects } from './actions/plan.ts';
-import { type Choice, chooseTransport, type Transport, wayTaken } from './choice.ts';
+import { begunTransport, type Choice, chooseTransport, type Transport } from './choice.ts';
 import { BY_WORK_AND_CLUSTER, hubObjectsOf, type SpokeJobCaches, spokeKey } from './port/caches.ts';
 import type { SpokeReach } from './port/port.ts';
 import type { SpokeJobNames } from './port/workload.ts';
@@ -11,31 +11,31 @@ import { isFrozen } from './work/manifest-work.ts';
 import { observeWork } from './work/observe.ts';
 import { WorkEffects } from './work/plan.ts';
 
-/** Which spoke, for whom. */
+/** Spoke and upgrade to reach. */
 interface ReachInput {
   readonly job: { readonly work: string; readonly names: SpokeJobNames };
   readonly upgradeUid: string;
   readonly cluster: string;
-  /** Default: by actions where nothing was begun. */
+  /** Transport where nothing was begun; default: actions. */
   readonly transport?: Transport | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
-/** A spoke by the way that was begun on it, or by the one that is to be taken. */
+/** Reaches a spoke by the transport that was begun there, or by the chosen one. */
 export function reachSpoke(caches: SpokeJobCaches, { job, upgradeUid, cluster, transport = 'actions', now }: ReachInput): SpokeReach {
   const managed = caches.clusters.get({ name: cluster });
   const { views, actions, works } = hubObjectsOf(caches, spokeKey(job.work, upgradeUid, cluster));
-  const seen = observeActions(job.names, upgradeUid, { cluster: managed, views, actions });
+  const byActions = observeActions(job.names, upgradeUid, { cluster: managed, views, actions });
   const [work] = works;
-  const by = wayTaken({ views, actions, work }) ?? chooseTransport({ transport, managed, isServed: caches.jobWorks.present }).by;
+  const by = begunTransport({ views, actions, work }) ?? chooseTransport({ transport, managed, isServed: caches.jobWorks.present }).by;
   const isDetached = managed === undefined;
   const tried = work && { work, isDetached };
   if (by === 'actions')
     return {
       by,
-      spoke: toObservation(job.names, seen),
-      effects: (task, state, plan) => new ActionsEffects(task, seen, state, plan, tried),
+      spoke: toObservation(job.names, byActions),
+      effects: (task, state, plan) => new ActionsEffects(task, byActions, state, plan, tried),
     };
   const other = othersWork(caches, `${job.work}/${cluster}`, work);
   const spoke = observeWork(job.names, { cluster: managed, work, other, isClearing: actions.length > 0, now });
@@ -44,15 +44,15 @@ export function reachSpoke(caches: SpokeJobCaches, { job, upgradeUid, cluster, t
     by,
     spoke,
     effects: (task, state, plan) =>
-      new WorkEffects(task, { seen: spoke, work, other, actions: seen, isDetached, mayFallBack }, state, plan),
+      new WorkEffects(task, { observed: spoke, work, other, actions: byActions, isDetached, mayFallBack }, state, plan),
   };
 }
 
 const othersWork = ({ jobWorks }: SpokeJobCaches, key: string, own: ManifestWork | undefined): ManifestWork | undefined =>
   jobWorks.byIndex(BY_WORK_AND_CLUSTER, key).find((work) => work !== own);
 
-/** How many of these clusters are to be reached which way, by the reason for it. */
-export function countWays(
+/** Counts these clusters by transport and the reason for it. */
+export function countTransports(
   { clusters, jobWorks }: SpokeJobCaches,
   transport: Transport | undefined,
   names: readonly string[],
@@ -69,12 +69,12 @@ export function countWays(
   return ways;
 }
 
-/** Anything of an upgrade's job on a spoke that holds the spoke: not what has ended and waits for the upgrade's end to be removed. */
+/** True while objects of an upgrade's job hold the spoke. A frozen work, which waits for the upgrade's end, does not. */
 export function holdsSpoke(caches: SpokeJobCaches, work: string, upgradeUid: string, cluster: string): boolean {
   const { views, actions, works } = hubObjectsOf(caches, spokeKey(work, upgradeUid, cluster));
   return views.length > 0 || actions.length > 0 || works.some((each) => !isFrozen(each));
 }
 
-/** True for what an upgrade left behind: it keeps nobody away, for whoever begins removes it first. */
+/** True for a leftover: it blocks nobody, because the next attempt removes it first. */
 export const isLeftBehind = (object: Parameters<typeof isFrozen>[0] & Parameters<typeof isLeftover>[0]): boolean =>
   isLeftover(object) || isFrozen(object);

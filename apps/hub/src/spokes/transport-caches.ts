@@ -5,7 +5,7 @@ import { trimAction, trimView } from './actions/observe.ts';
 import { BY_SPOKE, BY_WORK_AND_CLUSTER, BY_WORK_AND_UPGRADE, SPOKE_JOBS, type SpokeJobCaches, spokeKey } from './port/caches.ts';
 import { trimJobWork } from './work/observe.ts';
 
-/** Caches of the actions, views and works that carry our label, without what no step reads. A hub may lack each kind. */
+/** Caches of our labelled actions, views and works, without the parts that no step reads. A hub may lack each kind. */
 export function transportCaches(client: Client, shared: WatchSurroundings): Pick<SpokeJobCaches, 'views' | 'actions' | 'jobWorks'> {
   const labelSelector = `${Label.work} in (${SPOKE_JOBS.join(',')})`;
   const workOf = ({ metadata }: KubeObject) => metadata.labels?.[Label.work] ?? '';

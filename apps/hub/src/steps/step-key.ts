@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
-/** What a step is about; what it does follows from what is observed. */
+/** Subject of a step; its plan follows from the observation. */
 const StepKind = z.enum(['precache', 'backup', 'rollout', 'placements']);
-/** One of them. */
+/** Kind of a step. */
 export type StepKind = z.output<typeof StepKind>;
 
 const StepKey = z
@@ -16,15 +16,15 @@ const StepKey = z
     'a step of a cluster names it, one of Placements names none',
   );
 /**
- * All that a queue carries: which kind of step, for which upgrade (uid), on which cluster; Placements are of the whole upgrade and name none.
- * Nothing else is taken from a queue, so that writing to it asks for a look and nothing more.
+ * The only content of a queue: kind of step, uid of the upgrade, cluster; empty for Placements, which belong to the whole upgrade. A forged key can
+ * only cause a reconcile.
  */
 export type StepKey = Readonly<z.output<typeof StepKey>>;
 
-/** A key as text, as queues carry it: equal for equal keys. */
+/** Serializes a key; equal keys give equal texts. */
 export const keyId = ({ kind, upgrade, cluster }: StepKey): string => `${kind}/${upgrade}/${cluster}`;
 
-/** The key that a text stands for; undefined for every other text. */
+/** Parses a key; undefined for any other text. */
 export function parseStepKey(text: string): StepKey | undefined {
   const [kind, upgrade, cluster, ...more] = text.split('/');
   return more.length > 0 ? undefined : StepKey.safeParse({ kind, upgrade, cluster }).data;

@@ -13,11 +13,11 @@ let requests: StepRequests;
 let stop: AbortController;
 let enqueued: EnqueueOptions[];
 let planned: string[];
-/** What is missing whenever a key is planned. */
+/** Missing writes of any planned key. */
 let missing: StepRequest | undefined;
-/** The queue has it. */
+/** True while the queue has the key. */
 let isHeld: boolean;
-/** Steps that were begun here; `end` lets the first of them end. */
+/** Steps that run in this process; `end` ends the first of them. */
 let begun: { cluster: string; signal: AbortSignal; end: (error?: Error) => void }[];
 let ended: unknown[];
 
@@ -41,7 +41,7 @@ beforeEach(() => {
 });
 afterEach(() => stop.abort());
 
-/** Plans a key, and again when that was asked for, as its reconciler does. */
+/** Plans a key, and again at the requested time, as its reconciler does. */
 function plan(key: StepKey): void {
   planned.push(key.cluster);
   if (!missing) return requests.done(key);

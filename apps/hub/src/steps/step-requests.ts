@@ -1,58 +1,58 @@
-/** Enqueues the steps that the leader plans, and applies here what no process has done in time. */
+/** Enqueues the steps that the leader plans, and applies late ones in this process. */
 import { type Clock, type Logger, type Metrics, type Reconciler, startReconciler } from '@flotilla/runtime';
 import { keyId, parseStepKey, type StepKey } from './step-key.ts';
 import { STEP_TIMEOUT_MS, type StepHandler, type StepQueue } from './step-queue.ts';
 
-/** What requesting steps needs. */
+/** Dependencies of `StepRequests`. */
 interface StepRequestsDeps {
-  /** In logs and metrics. */
+  /** Name in logs and metrics. */
   readonly name: string;
   readonly queue: StepQueue;
-  /** Applies a step in this process, so that its error is known. */
+  /** Applies a step in this process, which makes its error known. */
   readonly apply: StepHandler;
-  /** Is told how that went; without an error it did what there was to do. */
+  /** Receives the outcome of that; an undefined error means success. */
   readonly onApplied: (key: StepKey, error: unknown) => void;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics?: Metrics | undefined;
   readonly signal: AbortSignal;
-  /** Milliseconds after which what is still planned is enqueued again, or late; default 15 000. */
+  /** Milliseconds after which a step with writes is late and enqueued again; default 15 000. */
   readonly watchdogMs?: number | undefined;
 }
 
-/** A step that has something to write. */
+/** Step with missing writes. */
 export interface StepRequest {
   readonly priority: number;
-  /** Tells one plan of the key from another. */
+  /** Description of the writes; another description enqueues the key at once. */
   readonly plan: string;
-  /** Not before, milliseconds since the epoch. */
+  /** Earliest time of the step, milliseconds since the epoch. */
   readonly at?: number | undefined;
 }
 
 interface Entry {
   readonly id: string;
   plan: string;
-  /** When it was enqueued last, milliseconds since the epoch. */
+  /** Time of the last enqueue, milliseconds since the epoch. */
   enqueuedAt: number;
-  /** How often in a row. */
+  /** Enqueues in a row. */
   times: number;
-  /** Not done since it was requested. */
+  /** Requested and not done since. */
   isOpen: boolean;
-  /** Since when the key has had something to write without a break, milliseconds since the epoch; anew with each late application. */
+  /** Start of the unbroken time with missing writes, milliseconds since the epoch. Each late application restarts it. */
   since: number | undefined;
 }
 
 const WATCHDOG_MS = 15_000;
-/** So often a plan is enqueued within the time of the watchdog: somebody who undoes each write is not followed for ever. */
+/** Bound of enqueues of one plan within a watchdog's time: somebody may undo each write for ever. */
 const MOST_IN_A_ROW = 12;
-/** Late steps applied at the same time: this finds out why they are late, the work itself is the queue's. */
+/** Late steps at a time: they only find the error, and the queue does the work. */
 const LATE_PARALLEL = 4;
 
-/** The requested steps of one kind of work, in memory: the leader plans, and requests, them again after a restart. */
+/** Requested steps of one kind of work, in memory: the leader requests them again after a restart. */
 export class StepRequests {
   readonly #deps: StepRequestsDeps;
   readonly #watchdogMs: number;
-  /** By the upgrade's uid, then by cluster. */
+  /** Entries by uid of the upgrade, then by cluster. */
   readonly #entries = new Map<string, Map<string, Entry>>();
   readonly #late: Reconciler;
 
@@ -65,7 +65,7 @@ export class StepRequests {
       concurrency: LATE_PARALLEL,
       runTimeoutMs: STEP_TIMEOUT_MS,
       reconcile: (text, context) => this.#applyLate(text, context.signal),
-      // What went wrong was reported, and the plan decides whether it is tried again.
+      // `onApplied` has received the error, and the next plan decides about another try.
       onTrouble: async (text) => this.#late.forget(text),
       clock,
       logger,
@@ -74,19 +74,19 @@ export class StepRequests {
     });
   }
 
-  /** Resolves after the abort of the signal, when no late step is under way any more. */
+  /** Resolves after the signal aborts and the last late step ends. */
   get stopped(): Promise<void> {
     return this.#late.stopped;
   }
 
-  /** Clusters of an upgrade with a step that is not done; `''` for the upgrade's own. */
+  /** Returns an upgrade's clusters with an open step; `''` stands for the upgrade's own. */
   open(upgrade: string): string[] {
     return [...(this.#entries.get(upgrade) ?? [])].filter(([, { isOpen }]) => isOpen).map(([cluster]) => cluster);
   }
 
   /**
-   * Enqueues a key whose plan has writes: at once when it was not enqueued before, else when the last time is long ago.
-   * @returns milliseconds until the key is to be planned again
+   * Enqueues a key whose plan has writes: at once for a new plan, else only when the last enqueue is long ago.
+   * @returns milliseconds until the next plan of the key
    */
   request(key: StepKey, { plan, priority, at }: StepRequest): number {
     const now = this.#deps.clock.now();
@@ -97,7 +97,7 @@ export class StepRequests {
     if (!isScheduled) entry.since ??= now;
     if (this.#isDue(entry, plan, now)) this.#deps.queue.enqueue(id, { priority, ...(at !== undefined && { at }) });
     entry.isOpen = true;
-    // What waits for its turn, or for its time, is not late.
+    // A key in the queue, or one before its time, is not late.
     if (!isScheduled && !isHeld && this.#isOver(entry.since, now)) {
       entry.since = now;
       this.#late.enqueue(id);
@@ -105,7 +105,7 @@ export class StepRequests {
     return this.#watchdogMs + (isScheduled ? at - now : 0);
   }
 
-  /** Nothing is left to write for the key. */
+  /** Records that the key has no writes left. */
   done(key: StepKey): void {
     const entry = this.#entryOf(key);
     if (entry) Object.assign(entry, { since: undefined, isOpen: false });
@@ -137,20 +137,20 @@ export class StepRequests {
       Object.assign(entry, { plan, enqueuedAt: now, times: 1 });
       return true;
     }
-    // One that was done since is undone by somebody.
+    // Somebody undid a step that was done since.
     if (entry.isOpen || entry.times >= MOST_IN_A_ROW) return false;
     Object.assign(entry, { enqueuedAt: now, times: entry.times + 1 });
     return true;
   }
 
-  /** A time that is yet to come was noted before the clock stepped back: nothing waits for as long as it stepped. */
+  /** A time in the future predates a step back of the clock, so it counts as over. */
   #isOver(since: number | undefined, now: number): boolean {
     return since === undefined || !(since <= now) || now - since >= this.#watchdogMs;
   }
 
   async #applyLate(id: string, signal: AbortSignal): Promise<undefined> {
     const key = parseStepKey(id);
-    // Done, or forgotten, while it waited for its turn.
+    // The step was done or forgotten while it waited.
     if (!key || this.#entryOf(key)?.since === undefined) return;
     try {
       await this.#deps.apply(key, signal);

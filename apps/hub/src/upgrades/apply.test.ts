@@ -7,7 +7,7 @@ import { writeStatus } from './apply.ts';
 test('writes that are under way beside one another both teach what the server drops: neither is sent again', async () => {
   const stored = buildClusterGroupUpgrade({ status: { status: {} } });
   const answers: (() => void)[] = [];
-  // It keeps nothing of what it is sent.
+  // This server drops every field.
   const patch = () => new Promise((resolve) => answers.push(() => resolve(stored)));
   const client = { patch } as unknown as Client;
   const kept = { dropped: {} };

@@ -6,11 +6,10 @@ import { type DroppedFields, findDropped, isAllDropped } from './dropped-fields.
 import { fitStatus } from './status-budget.ts';
 
 /**
- * Patches what changed in the status, or nothing; fields that the server is known to drop are no change. Refused with a conflict when
- * the name belongs to another object by now, or when the object has changed since: a cache that is behind our own last write must not
- * have it undone.
- * @param kept is told what the server drops; writes that are under way beside one another teach the same one
- * @returns the upgrade as stored, with its status in full; undefined when there was nothing to write
+ * Patches the changes of the status, if any; fields that the server is known to drop do not count. A conflict means that the name belongs to another
+ * object, or that the object has changed since: a stale cache must not undo our own last write.
+ * @param kept collects the fields that the server drops; concurrent writes share it
+ * @returns the upgrade as stored, with its status in full; undefined without a write
  */
 export async function writeStatus(
   upgrade: ClusterGroupUpgrade,
@@ -25,14 +24,11 @@ export async function writeStatus(
   if (!answer) return undefined;
   kept.dropped = findDropped(fitted, answer.status, kept.dropped);
   const stored = withWholeStatus(answer);
-  // A CRD that does not know how a status is packed has lost what was: all of it again, in full.
+  // A CRD without `packed` has dropped the packed fields, so the status is written again in full.
   return canPack && kept.dropped.packed === true ? ((await writeStatus(stored, desired, { client, kept })) ?? stored) : stored;
 }
 
-/**
- * Adds or removes our finalizer; the resourceVersion guards against losing somebody else's. An upgrade that is gone, which the cache has not
- * seen yet, needs neither.
- */
+/** Adds or removes our finalizer; the resourceVersion guards other finalizers. An upgrade that is already gone needs neither. */
 export async function writeFinalizer(upgrade: ClusterGroupUpgrade, wanted: boolean, client: Client): Promise<void> {
   const { uid, resourceVersion, finalizers = [] } = upgrade.metadata;
   const others = finalizers.filter((finalizer) => finalizer !== CLEANUP_FINALIZER);

@@ -14,14 +14,14 @@ import { SpokeRollouts } from '../spoke-rollouts/reconciler.ts';
 import { createUpdateGraph } from '../update-graph.ts';
 import type { UpgradeJobs } from './jobs.ts';
 import { UpgradeReconciler } from './reconciler.ts';
-import { upgradesOf } from './wakes.ts';
+import { upgradesOf } from './watches.ts';
 
 const NAMESPACE = 'ns';
 const WORKERS = 4;
 const logger = createLogger({ name: 'test', level: 'silent' });
 const jobs = { precache: () => undefined, backUp: () => undefined, resumeCleaning: () => undefined, noteStored: () => undefined };
 
-/** An update graph whose answers wait until the test gives them. */
+/** Starts an update graph whose answers wait for the test. */
 async function startSlowGraph() {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   let asked = 0;
@@ -76,8 +76,8 @@ test('as many update graphs as there are workers do not answer: an upgrade witho
   const caches = createCaches(client, { logger });
   await fillCaches(caches, logger, stop.signal);
 
-  const looks = createChannel();
-  const graph = createUpdateGraph({ onAnswer: looks.enqueue, access: graphAccess({ allow: ['127.0.0.1'] }) });
+  const requeues = createChannel();
+  const graph = createUpdateGraph({ onAnswer: requeues.enqueue, access: graphAccess({ allow: ['127.0.0.1'] }) });
   const reconciler = new UpgradeReconciler({
     client,
     caches,
@@ -106,7 +106,7 @@ test('as many update graphs as there are workers do not answer: an upgrade witho
     onTrouble: logOnly,
     name: 'upgrades',
     for: upgradesOf(caches),
-    watches: [looks],
+    watches: [requeues],
     concurrency: WORKERS,
     reconcile: (key) => reconciler.reconcile(key),
     logger,

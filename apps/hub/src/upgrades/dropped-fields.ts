@@ -1,12 +1,12 @@
-/** Fields that an API server does not keep: its CRD is an older one, or the reference's, which has none of our additions. Pure. */
+/** Fields that an API server drops: its CRD is older, or the reference's without our additions. Pure. */
 import { isJsonObject } from '@flotilla/api';
 
-/** The fields by name; `true` for one that is dropped with all it holds. */
+/** Fields by name; `true` for one that is dropped with its content. */
 export interface DroppedFields {
   readonly [field: string]: true | DroppedFields;
 }
 
-/** What of `sent` is not in `stored`, the server's answer to it; and what was known to be dropped before and was not sent this time. */
+/** Finds the fields of `sent` that the server's answer `stored` lacks, and keeps known ones that were not sent. */
 export function findDropped(sent: unknown, stored: unknown, known: DroppedFields = {}): DroppedFields {
   if (!isJsonObject(sent) || !isJsonObject(stored)) return known;
   const dropped: Record<string, true | DroppedFields> = {};
@@ -19,7 +19,7 @@ export function findDropped(sent: unknown, stored: unknown, known: DroppedFields
   return dropped;
 }
 
-/** True when a merge patch says nothing but dropped fields: sending it would change nothing. */
+/** True when a merge patch has only dropped fields, so that sending it would change nothing. */
 export const isAllDropped = (patch: unknown, dropped: DroppedFields): boolean =>
   isJsonObject(patch) &&
   Object.entries(patch).every(([field, value]) => {

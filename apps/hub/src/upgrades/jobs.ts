@@ -21,25 +21,25 @@ import { Teardown } from '../spoke-jobs/teardown.ts';
 import type { SpokeJobCaches } from '../spokes/port/caches.ts';
 import type { PrecachingReport } from './status.ts';
 
-/** What the jobs of upgrades are run with. */
+/** Dependencies of `UpgradeJobs`. */
 interface UpgradeJobsDeps {
   readonly client: Client;
   readonly caches: SpokeJobCaches;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Nothing more is torn down once it aborts. */
+  /** Stops teardowns. */
   readonly signal: AbortSignal;
   readonly precaching: { readonly jobs: PrecacheJobs; readonly settings: PrecacheSettings };
   readonly backup: { readonly jobs: BackupJobs; readonly settings: BackupSettings };
 }
 
-/** What removes the jobs of one upgrade; kept until that is done. */
+/** Teardowns of one upgrade's jobs; kept until they are done. */
 export interface Teardowns {
   readonly precaching: Teardown;
   readonly backup: Teardown;
 }
 
-/** The jobs that an upgrade runs on its spokes, pre-caching and backup, as its reconciler asks for them. */
+/** Pre-caching and backup of upgrades, as their reconciler requests them. */
 export class UpgradeJobs {
   readonly #deps: UpgradeJobsDeps;
 
@@ -47,7 +47,7 @@ export class UpgradeJobs {
     this.#deps = deps;
   }
 
-  /** Hands the plan to the engine, and tells how it stands; while the plan is refused, what was begun goes on as it was. */
+  /** Requests pre-caching by the plan, and reports it. While the plan is refused, the begun jobs go on unchanged. */
   precache(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec, plan: UpgradePlan): PrecachingReport | undefined {
     const run = this.#requestPrecaching(upgrade, spec, plan);
     if (!run) return undefined;
@@ -62,7 +62,7 @@ export class UpgradeJobs {
     const existing = jobs.run(upgrade.metadata.uid ?? '');
     const wanted = plan.precaching?.spec;
     const stored = upgrade.status?.precaching?.status ?? {};
-    // What was begun goes on; on clusters that another tenant has now, nothing is begun.
+    // Begun jobs go on, but nothing begins on clusters that another tenant has now.
     const mayBegin = plan.selection.failure?.reason !== 'ClusterNotBound';
     if (!wanted) {
       const clusters = existing?.request.clusters.filter((cluster) => mayBegin || isBegun(stored[cluster])) ?? [];
@@ -78,7 +78,7 @@ export class UpgradeJobs {
     return jobs.request({ upgrade: identityOf(upgrade), clusters: [...clusters], stored: known, inputs, paused });
   }
 
-  /** Begins the backup when it is its turn; what was begun goes on, whichever gate has closed since. */
+  /** Starts the backup when its gate is next; a begun backup goes on even when a gate closes. */
   backUp(upgrade: ClusterGroupUpgrade, gates: GateInput): BackupReport | undefined {
     const { jobs, settings } = this.#deps.backup;
     const identity = identityOf(upgrade);
@@ -89,7 +89,7 @@ export class UpgradeJobs {
     return requestBackup(jobs, settings, { upgrade: identity, clusters: remainingClusters(gates), stored });
   }
 
-  /** Spokes are cleaned after their verdict: a hub that was started in mid-rollout goes on with those that still are to be. */
+  /** Resumes the cleaning of spokes after a restart in mid-rollout: spokes are cleaned after their verdict. */
   resumeCleaning(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec): void {
     const { precaching, backup } = this.#deps;
     const identity = identityOf(upgrade);
@@ -110,20 +110,20 @@ export class UpgradeJobs {
     }
   }
 
-  /** Tells the engines what a status write stored: only then are spokes cleaned. */
+  /** Reports a stored status to the engines: spokes are cleaned only after that. */
   noteStored(uid: string, status: ClusterGroupUpgradeStatus | undefined): void {
     const { precaching, backup } = this.#deps;
     precaching.jobs.noteStored(uid, status?.precaching?.status ?? {});
     backup.jobs.noteStored(uid, status?.backup?.status ?? {});
   }
 
-  /** Ends the jobs of an upgrade. */
+  /** Ends an upgrade's jobs. */
   end(uid: string): void {
     this.#deps.precaching.jobs.end(uid);
     this.#deps.backup.jobs.end(uid);
   }
 
-  /** What removes the jobs of an upgrade from spokes and hub. */
+  /** Creates the teardowns of an upgrade's jobs. */
   teardowns(upgrade: ClusterGroupUpgrade): Teardowns {
     const { client, now, caches, signal, precaching, backup } = this.#deps;
     const deps = { client, now, caches, signal };
@@ -134,7 +134,10 @@ export class UpgradeJobs {
     };
   }
 
-  /** True when nothing is left to remove. @param force drop what is on the hub without waiting for the spokes any longer */
+  /**
+   * Tears the jobs down; true when nothing is left.
+   * @param force drop the objects on the hub without waiting for the spokes
+   */
   async tearDown({ precaching, backup }: Teardowns, upgrade: ClusterGroupUpgrade, force: boolean): Promise<boolean> {
     this.end(upgrade.metadata.uid ?? '');
     const { status } = upgrade;
@@ -149,7 +152,7 @@ export class UpgradeJobs {
 
 const isBegun = (state: PrecacheState | undefined): boolean => state !== undefined && state !== 'NotStarted';
 
-/** The stored states; verdicts only when they are about the spec that is wanted now: a hub may have ended between an edit and its write. */
+/** Drops stored verdicts about another spec: the hub may have stopped between an edit and its status write. */
 function stillValid({ status }: ClusterGroupUpgrade, wanted: PrecachingSpec): Readonly<Record<string, PrecacheState>> {
   const { status: states = {}, spec } = status?.precaching ?? {};
   if (spec && specDigest(spec) === specDigest(wanted)) return states;

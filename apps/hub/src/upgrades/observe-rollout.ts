@@ -23,21 +23,24 @@ import { BY_UPGRADE_NAME } from '../placements/caches.ts';
 import type { RolloutCaches } from '../spoke-rollouts/caches.ts';
 import { findDenial } from '../spokes/denied-cluster.ts';
 
-/** What an observation needs besides the caches. */
+/** Surroundings of an observation besides the caches. */
 interface ObserveDeps {
-  /** Errors of steps that last. */
+  /** Lasting errors of steps. */
   readonly problem: RolloutObservation['problem'];
   readonly patience: PlacementPatience;
-  /** Since when something of the upgrade is seen. */
+  /** First sightings of facts about the upgrade. */
   readonly sightings: Sightings;
   readonly talmStrict: boolean;
-  /** What the upgrade may reach; absent: everything. */
+  /** Clusters and policies that the upgrade may reach; absent: all. */
   readonly tenancy: Tenancy | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
-/** Everything one pass of a running rollout looks at, read from caches alone. @param upgrade with the status the rollout runs by */
+/**
+ * Gathers the facts of one reconcile of a running rollout, from caches alone.
+ * @param upgrade with the status the rollout runs by
+ */
 export function observeRollout(upgrade: ClusterGroupUpgrade, caches: RolloutCaches, deps: ObserveDeps): RolloutObservation {
   const { problem, patience, talmStrict, tenancy, sightings, now } = deps;
   const { actions } = upgrade.spec ?? {};
@@ -84,7 +87,7 @@ export function observeRollout(upgrade: ClusterGroupUpgrade, caches: RolloutCach
       const denial = cluster === undefined || talmStrict ? undefined : findDenial(find(cluster));
       return denial === undefined ? problem(cluster) : { message: denial, isRefused: false };
     },
-    // The reference leaves them alone.
+    // The reference ignores drift.
     ...(!talmStrict && { drift: driftOf(sightings) }),
   };
 }
@@ -94,7 +97,7 @@ const driftOf = ({ since, known }: Sightings): RolloutObservation['drift'] => ({
   known: (cluster) => known(`drift ${cluster}`),
 });
 
-/** The copy of the policy of this Placement enforces. */
+/** True when the copy of this Placement's policy enforces. */
 function isEnforcedBy(
   { upgrade, placement, talmStrict }: { upgrade: ClusterGroupUpgrade; placement: string; talmStrict: boolean },
   copy: (policy: PolicyRef) => Policy | undefined,

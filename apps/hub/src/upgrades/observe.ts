@@ -8,14 +8,14 @@ import type { WatchCache } from '@flotilla/runtime';
 import { BY_CLUSTER } from '../indexes.ts';
 import { type TenancyCaches, tenancyOf } from '../tenancy-caches.ts';
 
-/** The watches a ClusterGroupUpgrade is judged from. */
+/** Watches that decide about a ClusterGroupUpgrade. */
 export interface UpgradeCaches extends TenancyCaches {
   readonly upgrades: WatchCache<ClusterGroupUpgrade>;
   readonly clusters: WatchCache<ManagedCluster>;
   readonly configs: WatchCache<PreCachingConfig>;
   /** ConfigMaps named `cluster-group-upgrade-overrides`. */
   readonly overrides: WatchCache<ConfigMap>;
-  /** Policies as their authors wrote them. */
+  /** Root policies, as their authors wrote them. */
   readonly parents: WatchCache<Policy>;
   /** Replicated policies in the clusters' namespaces. */
   readonly children: WatchCache<Policy, typeof BY_CLUSTER>;
@@ -24,7 +24,7 @@ export interface UpgradeCaches extends TenancyCaches {
   readonly placements: WatchCache<Placement>;
 }
 
-/** Gathers what concerns one upgrade. */
+/** Gathers the facts about one upgrade. */
 export function observeUpgrade(upgrade: ClusterGroupUpgrade, caches: UpgradeCaches): ObservedUpgrade {
   const namespace = upgrade.metadata.namespace ?? '';
   const ref = upgrade.spec?.preCachingConfigRef;
@@ -46,16 +46,16 @@ export function observeUpgrade(upgrade: ClusterGroupUpgrade, caches: UpgradeCach
   };
 }
 
-/** The API server serves the kinds of the policy framework; without them there is nothing to enforce, nor a way to. */
+/** True when the API server serves the policy framework; nothing can be enforced without it. */
 export const servesPolicies = ({ parents, placements }: Pick<UpgradeCaches, 'parents' | 'placements'>): boolean =>
   parents.present && placements.present;
 
-/** Selector of replicated policies; the parents are all others. */
+/** Selector of replicated policies; all others are root policies. */
 export const CHILD_POLICIES = Label.rootPolicy;
 
-/** A replicated policy is only asked whether it is there, its wave, whether it enforces, and whether a hub template is left in it. */
+/** Keeps a replicated policy's name, wave and action, and whether it holds an unresolved hub template. */
 export function trimChild(child: Policy): Policy {
-  // Bounded: a copy that is too deep or too large to be searched counts as one that is not resolved.
+  // The search is bounded: a copy beyond the bounds counts as unresolved.
   const unresolved = searchText(child.spec?.['policy-templates'], '{{hub') !== 'absent';
   const { name, namespace, labels, resourceVersion, uid, annotations } = child.metadata;
   const wave = annotations?.[Annotation.deployWave];

@@ -22,7 +22,7 @@ let now: number;
 let caches: ReturnType<typeof createCaches>;
 let reconciler: UpgradeReconciler;
 let events: EventToRecord[];
-/** Whether the spokes have been given up, in each look at their jobs. */
+/** Value of `force` in each teardown. */
 let gaveUp: boolean[];
 
 beforeEach(async () => {
@@ -38,7 +38,7 @@ afterEach(() => {
   hub.stop();
 });
 
-/** A process of the hub begins: caches, engine and reconciler know nothing of an earlier one. */
+/** Starts a hub process: caches, engine and reconciler know nothing of an earlier one. */
 async function begin(): Promise<void> {
   const { client } = await hub.process();
   caches = createCaches(client, { logger, metrics: createMetrics() });
@@ -99,8 +99,8 @@ const metadata = { finalizers: [CLEANUP_FINALIZER] };
 const DELETED = { ...metadata, deletionTimestamp: new Date(T0 - HOUR).toISOString() };
 const ENDED = { conditions: [met('Progressing', 'False'), met('Succeeded', 'True')] };
 
-/** The caches have seen everything that was put or removed by now. */
-const seen = () =>
+/** Waits until the caches have every object put or removed so far. */
+const untilCached = () =>
   vi.waitFor(() => {
     expect(caches.upgrades.get(UPGRADE)?.metadata.resourceVersion).toBe(stored()?.metadata.resourceVersion);
     expect(caches.placements.size).toBe(hub.names(Placement).length);
@@ -110,14 +110,14 @@ const seen = () =>
 test('an upgrade that was deleted long before the hub started keeps its finalizer until its Placements are gone', async () => {
   hub.put(ClusterGroupUpgrade, buildClusterGroupUpgrade({ metadata: DELETED, status: {} }));
   hub.put(Placement, PLACEMENT);
-  await seen();
+  await untilCached();
   for (let minute = 0; minute < 5; minute += 1) {
     await reconciler.reconcile(KEY);
     now += 60_000;
   }
   expect(stored()?.metadata.finalizers).toEqual([CLEANUP_FINALIZER]);
   hub.remove(Placement, PLACEMENT.metadata);
-  await seen();
+  await untilCached();
   await reconciler.reconcile(KEY);
   expect(stored()).toBeUndefined();
 });
@@ -125,12 +125,12 @@ test('an upgrade that was deleted long before the hub started keeps its finalize
 test('completedAt is not written before the hub is clean, however long ago the verdict was', async () => {
   hub.put(ClusterGroupUpgrade, buildClusterGroupUpgrade({ metadata, status: ENDED }));
   hub.put(Placement, PLACEMENT);
-  await seen();
+  await untilCached();
   now += HOUR;
   await reconciler.reconcile(KEY);
   expect(stored()?.status?.status.completedAt).toBeUndefined();
   hub.remove(Placement, PLACEMENT.metadata);
-  await seen();
+  await untilCached();
   await reconciler.reconcile(KEY);
   expect(stored()?.status?.status.completedAt).toBe(new Date(now).toISOString().replace('.000Z', 'Z'));
 });
@@ -138,7 +138,7 @@ test('completedAt is not written before the hub is clean, however long ago the v
 test('spokes have their time from the first attempt of this process on, not from the deletion', async () => {
   hub.put(ClusterGroupUpgrade, buildClusterGroupUpgrade({ metadata: DELETED, status: {} }));
   hub.put(Placement, PLACEMENT);
-  await seen();
+  await untilCached();
   await reconciler.reconcile(KEY);
   now += 59_000;
   await reconciler.reconcile(KEY);
@@ -150,7 +150,7 @@ test('spokes have their time from the first attempt of this process on, not from
 test('spokes have their time, and no more, when the clock steps back while they are cleaned', async () => {
   hub.put(ClusterGroupUpgrade, buildClusterGroupUpgrade({ metadata: DELETED, status: {} }));
   hub.put(Placement, PLACEMENT);
-  await seen();
+  await untilCached();
   await reconciler.reconcile(KEY);
   now -= HOUR;
   await reconciler.reconcile(KEY);
@@ -162,7 +162,7 @@ test('spokes have their time, and no more, when the clock steps back while they 
 test('a work that only its agent can let go is waited for as long as a spoke is, and no longer', async () => {
   hub.put(ClusterGroupUpgrade, buildClusterGroupUpgrade({ metadata: DELETED, spec: { clusters: ['spoke'] }, status: {} }));
   hub.put(ManifestWork, buildWork('leaving', { deletionTimestamp: DELETED.deletionTimestamp, finalizers: ['agent'] }));
-  await seen();
+  await untilCached();
   await reconciler.reconcile(KEY);
   expect(stored()?.metadata.finalizers).toEqual([CLEANUP_FINALIZER]);
   now += 60_000;
@@ -172,12 +172,12 @@ test('a work that only its agent can let go is waited for as long as a spoke is,
 
 test('a clock that steps back does not hold an upgrade for the length of the step', async () => {
   hub.put(ClusterGroupUpgrade, buildClusterGroupUpgrade({ metadata, spec: { clusters: ['nobody'] } }));
-  await seen();
+  await untilCached();
   await reconciler.reconcile(KEY);
-  await seen();
+  await untilCached();
   now -= HOUR;
   hub.put(ClusterGroupUpgrade, { ...stored(), spec: { ...stored()?.spec, clusters: ['somebody'] } } as ClusterGroupUpgrade);
-  await seen();
+  await untilCached();
   const { requeueAfterMs = 0 } = await reconciler.reconcile(KEY);
   expect(requeueAfterMs).toBeLessThanOrEqual(1000);
   expect(findCondition(stored()?.status?.conditions, 'ClustersSelected')?.message).toContain('somebody');
@@ -188,7 +188,7 @@ test('a spec beyond the limits, stored before there were any, ends in a conditio
     ClusterGroupUpgrade,
     buildClusterGroupUpgrade({ metadata, spec: { clusterSelector: Array.from({ length: 40_000 }, (_, i) => `key-${i}=x`) } }),
   );
-  await seen();
+  await untilCached();
   await reconciler.reconcile(KEY);
   expect(findCondition(stored()?.status?.conditions, 'Validated')).toMatchObject({
     status: 'False',
@@ -200,20 +200,20 @@ test('a spec beyond the limits, stored before there were any, ends in a conditio
 test('an upgrade without a spec says so in a condition, and goes on once it has one', async () => {
   const { spec: _, ...bare } = buildClusterGroupUpgrade({ metadata });
   hub.put(ClusterGroupUpgrade, bare);
-  await seen();
+  await untilCached();
   await reconciler.reconcile(KEY);
   expect(findCondition(stored()?.status?.conditions, 'ClustersSelected')).toMatchObject({
     status: 'False',
     reason: 'ClusterNotFound',
     message: expect.stringContaining('spec is missing: give it clusters'),
   });
-  await seen();
+  await untilCached();
   now += 1000;
   hub.put(ClusterGroupUpgrade, {
     ...stored(),
     spec: { clusters: ['nobody'], remediationStrategy: { maxConcurrency: 1 } },
   } as ClusterGroupUpgrade);
-  await seen();
+  await untilCached();
   await reconciler.reconcile(KEY);
   expect(findCondition(stored()?.status?.conditions, 'ClustersSelected')?.message).toContain('nobody');
 });

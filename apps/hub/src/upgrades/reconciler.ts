@@ -43,7 +43,7 @@ import {
 } from './status.ts';
 import { type News, newsOf, pauseAfter, sizeOf } from './status-pace.ts';
 
-/** What reconciling an upgrade needs. */
+/** Dependencies of `UpgradeReconciler`. */
 interface ReconcilerDeps extends PlanDeps {
   readonly client: Client;
   readonly caches: UpgradeCaches & SpokeJobCaches & RolloutCaches;
@@ -54,52 +54,52 @@ interface ReconcilerDeps extends PlanDeps {
   readonly logger: Logger;
 }
 
-/** One pass per upgrade and second that plans. Statuses are written as often as their size allows, but for those that all clusters wait for. */
+/** Plans each upgrade at most once a second. The status is written as often as its size allows; turning points of a batch are written at once. */
 const PASS_INTERVAL_MS = 1000;
-/** How often a rollout that may not write yet is looked at for such a moment. */
-const LOOK_INTERVAL_MS = 200;
-/** How long spokes are waited for when an upgrade ends, from this process's first attempt; what is on the hub is waited for always. */
+/** Milliseconds between two reconciles of a rollout whose status write is delayed: a turning point ends the delay. */
+const RUNNING_INTERVAL_MS = 200;
+/** Milliseconds that the end of an upgrade waits for spokes, from this process's first attempt; it always waits for the hub. */
 const SPOKE_PATIENCE_MS = 60_000;
-/** How often it is looked whether the hub is clean, even if nothing happens. */
+/** Milliseconds until the hub is checked again without events. */
 const CLEAN_RECHECK_MS = 5000;
 
-/** More than the CRD accepts: stored before it had limits, or under another's CRD. */
+/** Finds values beyond the CRD's limits: older CRDs and other vendors' have none. */
 const findExcess = limitsOf(ClusterGroupUpgradeSpec);
 
-/** What a pass ends with. */
+/** Result of a pass. */
 interface PassResult {
   readonly status: ClusterGroupUpgradeStatus;
   /** Milliseconds since the epoch. */
   readonly wakeAt: number | undefined;
-  /** For events. */
+  /** Facts for events. */
   readonly facts?: ValidationFacts;
 }
 
-/** What this process remembers of an upgrade; all of it can be had again. */
+/** Memory of one upgrade in this process; all of it can be rebuilt. */
 interface Memory {
   uid: string;
   writtenAt: number;
-  /** Bytes of the status that was written. */
+  /** Bytes of the last written status. */
   writtenBytes: number;
-  /** When the last pass before the start was made. */
+  /** Time of the last pass before the start. */
   preparedAt?: number | undefined;
-  /** When the last pass of the rollout was made. */
-  lookedAt?: number;
+  /** Time of the last pass of the rollout. */
+  advancedAt?: number;
   teardowns?: Teardowns;
-  /** When this process began to clean up. */
+  /** Start of the clean-up in this process. */
   cleaningSince?: number | undefined;
 }
 
 /**
- * Carries ClusterGroupUpgrades: gone, deleting, finalizer, ended, running, or plan, jobs, gates and start; then status. The only writer of
- * their status.
+ * Reconciles ClusterGroupUpgrades in this order: gone, deleting, finalizer, ended, running; otherwise plan, jobs, gates and start; status last. It is
+ * the only writer of their status.
  */
 export class UpgradeReconciler {
   readonly #deps: ReconcilerDeps;
   readonly #memory = new Map<string, Memory>();
   readonly #patience = new PlacementPatience();
   readonly #firstSeen = new FirstSeen();
-  /** What the server does not keep of what was written, of whichever upgrade: they share a CRD. */
+  /** Fields that the server drops, of any upgrade: upgrades share a CRD. */
   readonly #kept: { dropped: DroppedFields } = { dropped: {} };
 
   constructor(deps: ReconcilerDeps) {
@@ -122,21 +122,21 @@ export class UpgradeReconciler {
     const state = stateOf(upgrade);
     if (state === 'cleaned') return {};
     if (state === 'ended') return this.#complete(upgrade, memory);
-    // What an upgrade that waits is planned from can change a thousand times a second, while others are rolled out.
+    // The inputs of a waiting upgrade's plan can change a thousand times a second during other rollouts.
     const waitMs = isRunning(upgrade)
-      ? this.#leftOf(LOOK_INTERVAL_MS, memory.lookedAt)
+      ? this.#leftOf(RUNNING_INTERVAL_MS, memory.advancedAt)
       : Math.max(this.#pauseLeft(memory, 'states'), this.#leftOf(PASS_INTERVAL_MS, memory.preparedAt));
     if (waitMs > 0) return { requeueAfterMs: waitMs };
     return this.#advance(upgrade, memory);
   }
 
-  /** What is left of a pause, milliseconds. A beginning that is yet to come was noted before the clock stepped back. */
+  /** Milliseconds left of a pause. A start in the future predates a step back of the clock. */
   #leftOf(pauseMs: number, since = Number.NEGATIVE_INFINITY): number {
     const now = this.#deps.now();
     return since > now ? 0 : Math.max(since + pauseMs - now, 0);
   }
 
-  /** What is left of the pause after the last write before one with such news. */
+  /** Milliseconds left of the pause after the last write, for such news. */
   #pauseLeft({ writtenAt, writtenBytes }: Memory, news: News): number {
     return this.#leftOf(pauseAfter(writtenBytes, news), writtenAt);
   }
@@ -144,7 +144,7 @@ export class UpgradeReconciler {
   async #advance(upgrade: ClusterGroupUpgrade, memory: Memory): Promise<ReconcileResult> {
     const spec = ClusterGroupUpgradeSpec.safeParse(upgrade.spec ?? {});
     const found = findExcess(upgrade.spec);
-    // The reference judges by itself whatever else it accepts.
+    // The reference validates its other limits itself.
     const excess = this.#deps.talmStrict && found?.isValue ? undefined : found;
     if (!spec.success || excess) {
       const issues = spec.error?.issues ?? (excess ? [excess] : []);
@@ -153,12 +153,12 @@ export class UpgradeReconciler {
     }
     const running = isRunning(upgrade);
     if (running) {
-      memory.lookedAt = this.#deps.now();
+      memory.advancedAt = this.#deps.now();
       this.#deps.jobs.resumeCleaning(upgrade, spec.data);
     } else memory.preparedAt = this.#deps.now();
     const result = running ? this.#rollOut(upgrade, spec.data) : this.#prepare(upgrade, spec.data);
     if (!result) {
-      // The pass that comes when the policies are read is this one.
+      // The pass after the policies are read replaces this one.
       memory.preparedAt = undefined;
       return {};
     }
@@ -171,7 +171,7 @@ export class UpgradeReconciler {
     return again(wakeAt);
   }
 
-  /** Everything before the start, and the start itself once no gate refuses any more. Undefined while its policies are read. */
+  /** Prepares an upgrade, and starts its rollout once no gate refuses. Undefined while its policies are read. */
   #prepare(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec): PassResult | undefined {
     const { caches, jobs, now, talmStrict } = this.#deps;
     const observed = observeUpgrade(upgrade, caches);
@@ -210,7 +210,7 @@ export class UpgradeReconciler {
     }
   }
 
-  /** One pass of a rollout that has started, from its status alone. */
+  /** Advances a started rollout by its status and observation alone. */
   #rollOut(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec): PassResult {
     const { caches, now, rollout, talmStrict } = this.#deps;
     const at = now();
@@ -259,7 +259,7 @@ export class UpgradeReconciler {
     return {};
   }
 
-  /** After the verdict: `completedAt`, once everything is cleaned that this upgrade wants cleaned (spec/talm 2.4, 2.14). */
+  /** Writes `completedAt` after the verdict, once the clean-up is done (spec/talm 2.4, 2.14). */
   async #complete(upgrade: ClusterGroupUpgrade, memory: Memory): Promise<ReconcileResult> {
     const again = await this.#cleanUp(upgrade, memory);
     if (again) return this.#describeCleaning(upgrade, memory, again);
@@ -268,12 +268,12 @@ export class UpgradeReconciler {
   }
 
   /**
-   * Removes what the upgrade does not keep. Undefined once that is done, else when to look again. Spokes are waited for for a while: one
-   * that is away may stay so. What is on the hub enforces and fires, so it has to be gone, however long ago the upgrade ended.
+   * Removes the objects that the upgrade does not keep. Returns undefined once done, else the time of the next try. It waits for spokes only for a
+   * while, because one may stay away. Hub objects enforce policies and run on spokes, so they must go at any time.
    */
   async #cleanUp(upgrade: ClusterGroupUpgrade, memory: Memory): Promise<ReconcileResult | undefined> {
     const { jobs, rollout, now } = this.#deps;
-    // A clock that stepped back begins anew.
+    // A clock that stepped back restarts the wait.
     memory.cleaningSince = Math.min(memory.cleaningSince ?? now(), now());
     const leftMs = memory.cleaningSince + SPOKE_PATIENCE_MS - now();
     const isLate = leftMs <= 0;
@@ -286,7 +286,7 @@ export class UpgradeReconciler {
     return { requeueAfterMs: isLate ? CLEAN_RECHECK_MS : Math.max(leftMs, 1000) };
   }
 
-  /** What keeps the hub from being clean is told as long as it lasts. */
+  /** Reports the problems of the clean-up as long as they last. */
   async #describeCleaning(upgrade: ClusterGroupUpgrade, memory: Memory, again: ReconcileResult): Promise<ReconcileResult> {
     const waitMs = this.#pauseLeft(memory, 'states');
     if (waitMs > 0) return { requeueAfterMs: waitMs };
@@ -294,7 +294,7 @@ export class UpgradeReconciler {
     return again;
   }
 
-  /** One status write, and the events that tell of it. */
+  /** Writes the status once, and records its events. */
   async #write(
     upgrade: ClusterGroupUpgrade,
     desired: ClusterGroupUpgradeStatus,

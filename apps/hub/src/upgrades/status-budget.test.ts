@@ -4,7 +4,7 @@ import { fitStatus } from './status-budget.ts';
 
 const FLEET = 5000;
 const LIMIT = 512 * 1024;
-/** 40 characters that nobody could guess from each other, as in the fleets whose clusters have generated names. */
+/** Names of 40 unrelated characters, as in fleets with generated names. */
 const names = Array.from(
   { length: FLEET },
   (_, index) => `site-${((index * 7919 + 13) % FLEET).toString().padStart(5, '0')}-${'a1b2c3d4e5f6g7h8i9j0k1l2m3n4o'.slice(0, 29)}`,
@@ -92,7 +92,7 @@ const phases: Record<string, object> = {
   },
 };
 
-/** What a status says besides the explanations, in full. */
+/** Reads a status without its explanations. */
 function statesOf(status: ClusterGroupUpgradeStatus) {
   const { remediationPlan, clusters, precaching: images, backup, status: progress } = unpackStatus(status);
   return [remediationPlan, clusters?.map(({ name, state }) => [name, state]), images?.status, backup?.status, progress];

@@ -1,4 +1,4 @@
-/** The room a status has, whatever goes wrong on thousands of clusters: what is left out first, and what never. Pure. */
+/** Bounds a status that thousands of clusters fill with errors: details go first, states never. Pure. */
 import {
   type ClusterGroupUpgradeStatus,
   isFinalBackupState,
@@ -9,15 +9,15 @@ import {
 
 type Status = ClusterGroupUpgradeStatus;
 
-/** Bytes that a status may have, as JSON. */
+/** Largest status in bytes, as JSON. */
 const MAX_STATUS_BYTES = 500 * 1024;
 
-/** Names of the fields that details stand in. */
+/** Bytes of the names of detail fields. */
 const OVERHEAD = 256;
 
 /**
- * The status in the room there is. States are never left out: where they alone are too much, those that are over and what is said twice
- * are packed. What explains them is added as long as there is room: how clusters ended first, then why they wait, then how far they are.
+ * Fits a status into its bound. States always stay; when they alone are too large, finished ones and repetitions are packed. Details follow while
+ * there is room: messages of ended clusters, then of waiting ones, then progress.
  * @param canPack the API server keeps `packed`
  */
 export function fitStatus(status: Status, { canPack = true }: { readonly canPack?: boolean } = {}): Status {
@@ -26,7 +26,7 @@ export function fitStatus(status: Status, { canPack = true }: { readonly canPack
   return addDetails(states, status, MAX_STATUS_BYTES - bytesOf(states));
 }
 
-/** What is left out first when there is no room. */
+/** Removes the fields that go first. */
 function withoutDetails(status: Status): Status {
   const { messages: _, precaching, backup, clusters, ...rest } = status;
   const bare: Status = { ...rest };
@@ -66,7 +66,7 @@ function addDetails(bare: Status, { messages, clusters = [], precaching, backup 
   return result;
 }
 
-/** Messages of clusters whose part has ended, and those of all others. */
+/** Splits messages into those of ended clusters and the others. */
 function split(
   messages: Readonly<Record<string, string>> | undefined,
   isFinal: (cluster: string) => boolean,
@@ -77,5 +77,5 @@ function split(
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
-/** Empty maps are left out, as the reference's serialisation does. */
+/** Leaves out empty maps, as the reference's serialisation does. */
 export const orAbsent = <T extends object>(value: T): T | undefined => (Object.keys(value).length > 0 ? value : undefined);

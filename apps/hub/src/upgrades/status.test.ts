@@ -51,7 +51,7 @@ function reportOf(states: Readonly<Record<string, PrecacheState>>, parts: Partia
   return { rollUp: rollUp(clusters, new Map(Object.entries(states))), clusters, spokes };
 }
 
-/** One pass before the start, with the gates as they are for this upgrade. */
+/** Describes one pass before the start, with this upgrade's gates. */
 function describeStatus(
   given: ClusterGroupUpgrade,
   plan: UpgradePlan,

@@ -1,4 +1,4 @@
-/** The only file that sets a condition of a ClusterGroupUpgrade, and the only one that puts its status together. Pure. */
+/** Composes the status of a ClusterGroupUpgrade; no other file sets its conditions. Pure. */
 
 import { type Condition, conditionTime, findCondition } from '@flotilla/api';
 import {
@@ -41,35 +41,35 @@ import { orAbsent } from './status-budget.ts';
 /** Most entries of `precaching.progress`. */
 const PROGRESS_LIMIT = 1000;
 
-/** What is known of the pre-caching of an upgrade. */
+/** Pre-caching of an upgrade, as far as it is known. */
 export interface PrecachingReport {
   readonly rollUp: RollUp;
-  /** Clusters of the plan, and those that left it while they were under way. */
+  /** Clusters of the plan, and those that left it while under way. */
   readonly clusters: readonly string[];
   readonly spokes: ReadonlyMap<string, SpokeRecord<PrecacheState>>;
 }
 
-/** What a pass before the start of the rollout found. */
+/** Findings of a pass before the start of the rollout. */
 interface PreparationInput {
   readonly upgrade: ClusterGroupUpgrade;
   readonly plan: UpgradePlan;
   readonly precaching: PrecachingReport | undefined;
   readonly backup: BackupReport | undefined;
-  /** The gate that refuses; undefined when the rollout may start, or when the plan was refused. */
+  /** Refusal of a gate; undefined when the rollout may start, or when the plan was refused. */
   readonly refusal: Refusal | undefined;
-  /** Decide as the reference does: the clock runs while other upgrades and the backup are waited for. */
+  /** Decide as the reference does: the clock runs during the wait for other upgrades and the backup. */
   readonly talmStrict: boolean;
   readonly now: Date;
 }
 
-/** The status of an upgrade whose rollout has not started. */
+/** Describes an upgrade whose rollout has not started. */
 export function describePreparation(input: PreparationInput): ClusterGroupUpgradeStatus {
   const { upgrade, plan, precaching, backup, refusal } = input;
   const before = upgrade.status ?? { status: {} };
   const status: ClusterGroupUpgradeStatus = { ...before };
   const conditions = new Conditions(before.conditions ?? [], input);
   describePlan(status, conditions, input);
-  // Before the start only jobs record clusters: by those that are wanted now, not by one that was switched off since.
+  // Before the start only jobs record clusters, and a job that was switched off must leave no record.
   if (plan.stopped === undefined) status.clusters = undefined;
   if (precaching) describePrecaching(status, conditions, precaching, input);
   if (backup) describeBackUp(status, conditions, backup, input);
@@ -80,7 +80,7 @@ export function describePreparation(input: PreparationInput): ClusterGroupUpgrad
   return status;
 }
 
-/** The status of an upgrade after a pass of its rollout. */
+/** Describes an upgrade after a pass of its rollout. */
 export function describeRollout(
   before: ClusterGroupUpgradeStatus,
   advance: Advance,
@@ -95,10 +95,10 @@ export function describeRollout(
   return { ...before, conditions: conditions.all, clusters: orAbsent([...advance.clusters]), messages, waits, status: advance.status };
 }
 
-/** Stands for Placements and PlacementBindings among the clusters of `messages`; no cluster can be called so. */
+/** Key of Placements and PlacementBindings in `messages`; no cluster can have this name. */
 const PLACEMENTS = '(placements)';
 
-/** The status of an upgrade that is being cleaned up, after its verdict or its deletion: what keeps it, by cluster. */
+/** Describes an upgrade during its clean-up, after its verdict or deletion: the problems by cluster. */
 export function describeCleaning(
   upgrade: ClusterGroupUpgrade,
   problems: ReadonlyMap<string, Pick<RolloutProblem, 'message'>>,
@@ -107,19 +107,19 @@ export function describeCleaning(
   return { ...(upgrade.status ?? { status: {} }), messages: orAbsent(messages), waits: undefined };
 }
 
-/** The status of an upgrade that has ended and is cleaned. */
+/** Describes an upgrade that has ended and is clean. */
 export function describeEnd(upgrade: ClusterGroupUpgrade, now: Date): ClusterGroupUpgradeStatus {
   const { status, messages: _, ...before } = upgrade.status ?? { status: {} };
-  // What is deleted has no names any more.
+  // Deleted objects need no names.
   const gone = { safeResourceNames: undefined, placements: undefined, placementBindings: undefined };
   const { startedAt } = status;
   return { ...before, ...(keepsObjects(upgrade) ? {} : gone), status: { startedAt, completedAt: conditionTime(now.getTime()) } };
 }
 
-/** The status of an upgrade whose spec is missing or is not what the schema says, so that nothing can be planned. */
+/** Describes an upgrade without a spec, or with an invalid one. */
 export function describeUnreadable(upgrade: ClusterGroupUpgrade, issues: readonly SpecIssue[], now: Date): ClusterGroupUpgradeStatus {
   const before = upgrade.status ?? { status: {} };
-  // Each message ends with the fix of its reason.
+  // The messages carry their fixes already.
   const conditions = new Conditions(before.conditions ?? [], { now, talmStrict: true });
   if (upgrade.spec === undefined) conditions.set(ClusterGroupUpgradeCondition.clustersSelected, false, SPEC_MISSING);
   else {
@@ -131,20 +131,20 @@ export function describeUnreadable(upgrade: ClusterGroupUpgrade, issues: readonl
   return { ...before, conditions: conditions.all };
 }
 
-/** What is wrong with a spec, and where. */
+/** Problem of a spec, and its path. */
 type SpecIssue = { readonly path: readonly PropertyKey[]; readonly message: string };
 
-/** The reference, which does not require a spec, ends in the same words; the fix is ours. */
+/** The reference requires no spec and ends with the same words; the fix is ours. */
 const SPEC_MISSING: Said = {
   reason: 'ClusterNotFound',
   message:
     'Unable to select clusters: cannot obtain all the details about the clusters in the CR: no cluster specified for remediation; spec is missing: give it clusters or clusterLabelSelectors, and remediationStrategy.maxConcurrency',
 };
 
-/** When conditions are written, and in whose words. */
+/** Time and wording of conditions. */
 interface Voice {
   readonly now: Date;
-  /** The reference's own messages stay without our fix. */
+  /** Keep the reference's messages without our fix. */
   readonly talmStrict: boolean;
 }
 
@@ -154,7 +154,7 @@ interface Said {
   readonly message: string;
 }
 
-/** Conditions under construction; the order rule is setCondition's. Each message gets the fix of its reason. */
+/** Conditions under construction; `setCondition` decides their order. Each message gets the fix of its reason. */
 class Conditions {
   all: Condition[];
   readonly #voice: Voice;
@@ -208,7 +208,7 @@ function contentOf({ policies }: UpgradePlan): Record<string, string> {
   return contents;
 }
 
-/** Names are given once and kept: a name in use is never changed, whatever becomes of the annotation it was made from. */
+/** Chooses names once: a used name never changes, even when the annotation behind it does. */
 function describeNames(status: ClusterGroupUpgradeStatus, { upgrade, plan: { policies }, talmStrict }: PreparationInput): void {
   const { namespace = '' } = upgrade.metadata;
   const named = placementNames(upgrade, policies.forUpgrade, talmStrict);
@@ -237,7 +237,7 @@ function describePrecaching(
   { rollUp, clusters, spokes }: PrecachingReport,
   { plan, talmStrict }: PreparationInput,
 ): void {
-  // Of pre-caching that is not wanted any more the last word stays: what is left of it are spokes to be cleaned.
+  // Pre-caching that is not wanted any more keeps its last condition: only its spokes remain to be cleaned.
   if (plan.precaching !== undefined || plan.stopped !== undefined)
     conditions.set(
       ClusterGroupUpgradeCondition.precachingSucceeded,
@@ -273,7 +273,7 @@ function describeBackUp(
   if (rollUp.finished) recordFailed(status, rollUp.failed);
 }
 
-/** A job that goes on says what somebody has to act on: `kubectl get` shows nothing but the condition. */
+/** Adds trouble to the condition of a running job, because `kubectl get` shows nothing else. */
 function withTrouble<R extends Said & { readonly finished: boolean }>(
   rollUp: R,
   spokes: ReadonlyMap<string, { readonly message: string | undefined }>,
@@ -291,7 +291,7 @@ function recordFailed(status: ClusterGroupUpgradeStatus, failed: readonly string
   status.clusters = orAbsent([...ended.values()]);
 }
 
-/** Why clusters ended or wait, and how far those are that pull now. */
+/** Adds messages of clusters that ended or wait, and progress of those that pull. */
 function describeSpokes(status: ClusterGroupUpgradeStatus, { clusters, spokes }: PrecachingReport): void {
   const messages: Record<string, string> = {};
   const progress: [string, PrecacheProgress][] = [];
@@ -304,7 +304,7 @@ function describeSpokes(status: ClusterGroupUpgradeStatus, { clusters, spokes }:
   status.precaching = { ...status.precaching, messages: orAbsent(messages), progress: orAbsent(pulling) };
 }
 
-/** Why the rollout does not start, and who has left its plan by now. */
+/** Describes the refusal of the start, and removes failed clusters from the plan. */
 function describeRefusal(
   status: ClusterGroupUpgradeStatus,
   conditions: Conditions,

@@ -21,10 +21,10 @@ beforeEach(async () => {
 });
 afterEach(() => hub.stop());
 
-const apply = (writes: readonly Write[], judge: ApplyDeps['judge'] = () => 'ours') =>
-  applyWrites(writes, { client: process.client, caches: [process.caches.views, process.caches.actions], judge, signal: stop.signal });
+const apply = (writes: readonly Write[], decideOwner: ApplyDeps['decideOwner'] = () => 'ours') =>
+  applyWrites(writes, { client: process.client, caches: [process.caches.views, process.caches.actions], decideOwner, signal: stop.signal });
 const shown = () => process.caches.views.list().map(({ metadata }) => metadata.name);
-/** Puts a view, and waits until the cache shows it. */
+/** Puts a view, and waits for the cache. */
 async function put(name: string, more: object = {}): Promise<string> {
   const { metadata } = hub.put(ManagedClusterView, view(name, more));
   await vi.waitFor(() => expect(process.caches.views.get(refOf(name))?.metadata.resourceVersion).toBe(metadata.resourceVersion));

@@ -1,4 +1,4 @@
-/** Writes a plan on the hub. */
+/** Applies planned writes on the hub. */
 
 import { type KubeObject, type Ref, type Resource, refKey, WaitingError } from '@flotilla/api';
 import { ManifestWork } from '@flotilla/api/ocm';
@@ -6,10 +6,10 @@ import type { HubWrite } from '@flotilla/rollout';
 import { type Client, isAlreadyExists, isNotFound, type Logger } from '@flotilla/runtime';
 import { deleteWork } from './delete-work.ts';
 
-/** One write of a plan. */
+/** A planned write. */
 export type Write =
   | HubWrite
-  /** Of all that the selector finds; `objects` are those that are known. */
+  /** Deletes everything that the selector finds; `objects` are the known ones. */
   | {
       readonly verb: 'deleteCollection';
       readonly kind: Resource;
@@ -17,43 +17,43 @@ export type Write =
       readonly labelSelector: string;
       readonly objects: readonly KubeObject[];
     }
-  /** Nothing is written after it while the server has the object: the cache that the plan was made from is behind. */
+  /** Stops the plan while the server has the object: the cache behind the plan is stale. */
   | { readonly verb: 'confirmAbsent'; readonly kind: Resource; readonly ref: Ref };
 
-/**
- * Whose an object is that stands where one of ours should be: `ours` is there already; a `leftover` goes; anything else is left alone.
- */
+/** Owner of an object that has a planned object's name: `ours` exists already; a `leftover` is deleted; `takenBy` is left alone. */
 export type Ownership = 'ours' | 'leftover' | { readonly takenBy: string };
 
-/** A cache that is told of writes, so that the next plan of this process counts them in. */
+/** A cache that records writes, so that the next plan of this process includes them. */
 interface WrittenCache {
   readonly kind: Resource;
   wrote(object: KubeObject): void;
   deleted(ref: Ref, uid: string | undefined): void;
 }
 
-/** What applying a plan needs. */
+/** Dependencies of `applyWrites`. */
 export interface ApplyDeps {
   readonly client: Client;
-  /** The caches that the plan was made from, at most one of each kind. */
+  /** Caches behind the plan, at most one per kind. */
   readonly caches: readonly WrittenCache[];
-  readonly judge: (existing: KubeObject, kind: Resource) => Ownership | Promise<Ownership>;
-  /** Nothing more is written once it aborts: somebody else may have the spoke by then. */
+  readonly decideOwner: (existing: KubeObject, kind: Resource) => Ownership | Promise<Ownership>;
+  /** Stops further writes: another process may have the spoke by then. */
   readonly signal: AbortSignal;
-  /** Is told of each write at debug level. */
+  /** Logs each write at debug level. */
   readonly logger?: Logger | undefined;
 }
 
-/** Milliseconds until a name that is taken is tried again. */
+/** Milliseconds until a taken name is tried again. */
 const TAKEN_RETRY_MS = 5_000;
-/** Milliseconds until an object that is being deleted is expected to be gone. */
+/** Milliseconds until an object under deletion is expected to be gone. */
 const LEAVING_RETRY_MS = 500;
 /** Tries to create an object whose name is taken. */
 const CREATE_ATTEMPTS = 2;
-/** Milliseconds until a cache is expected to have caught up with the server. */
+/** Milliseconds until a stale cache is expected to have caught up. */
 const BEHIND_RETRY_MS = 500;
 
-/** Equal for writes that do the same. A created object counts by its name: its content follows from the upgrade's spec. */
+/**
+ * Describes writes; equal descriptions mean equal effects. A created object counts by its name, because its content follows from the upgrade's spec.
+ */
 export const describeWrites = (writes: readonly Write[]): string =>
   writes.map((write) => `${write.verb} ${write.kind.kind} ${describeTarget(write)}`).join();
 
@@ -73,8 +73,8 @@ function describeTarget(write: Write): string {
 }
 
 /**
- * Makes the writes in order. Throws `WaitingError` when a name belongs to something else, or when the plan's cache is behind; a conflict is
- * thrown as the server says it, so that the step is planned anew.
+ * Applies the writes in order. Throws `WaitingError` when a name belongs to another owner, or when the plan's cache is stale. A conflict is thrown as
+ * it is, so that the step is planned anew.
  */
 export async function applyWrites(writes: readonly Write[], deps: ApplyDeps): Promise<void> {
   for (const write of writes) {
@@ -101,7 +101,7 @@ async function applyWrite(write: Write, deps: ApplyDeps): Promise<void> {
       try {
         cache?.wrote(await client.patch(write.kind, write.ref, write.patch, { type: 'merge' }));
       } catch (error) {
-        // Its deletion is on its way to the watch, and brings the next plan.
+        // The watch will deliver the deletion, which brings the next plan.
         if (!isNotFound(error)) throw error;
       }
       return;
@@ -129,16 +129,16 @@ async function createObject(kind: Resource, object: KubeObject, deps: ApplyDeps)
       if (!isAlreadyExists(error)) throw error;
     }
     const existing = await deps.client.get(kind, { namespace, name });
-    // Created before, and not in the cache yet. One that is being deleted is created again once the cache has seen it go.
+    // The object was created before and is not in the cache yet. An object under deletion is created again after the cache has seen its end.
     if (existing && (await clearName(kind, existing, deps)) === 'ours') return;
   }
   throw new WaitingError('FLOTILLA_WAITING_FOR_DELETION', `${kind.kind} ${refKey({ namespace, name })} is being deleted`, LEAVING_RETRY_MS);
 }
 
-/** Deletes a leftover. Throws `WaitingError` when the object is somebody else's. */
+/** Deletes a leftover. Throws `WaitingError` when the object has another owner. */
 async function clearName(kind: Resource, existing: KubeObject, deps: ApplyDeps): Promise<'ours' | 'leftover'> {
   const { namespace, name, uid } = existing.metadata;
-  const owner = await deps.judge(existing, kind);
+  const owner = await deps.decideOwner(existing, kind);
   if (typeof owner === 'object')
     throw new WaitingError('FLOTILLA_NAME_TAKEN', `${kind.kind} ${refKey(existing.metadata)} belongs to ${owner.takenBy}`, TAKEN_RETRY_MS);
   if (owner === 'leftover') await deleteObject(kind, { namespace, name }, uid, deps);

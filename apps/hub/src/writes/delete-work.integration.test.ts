@@ -20,7 +20,7 @@ const create = (length: number) =>
     spec: { workload: { manifests: [{ apiVersion: 'v1', kind: 'ConfigMap', data: { x: 'x'.repeat(length) } }] } },
   });
 
-/** Whether the store has room for so much. */
+/** True when the store accepts a work of this size. */
 async function isTaken(length: number): Promise<boolean> {
   try {
     await create(length);

@@ -1,8 +1,8 @@
-/** How a ManifestWork is deleted, also one that the server has no room to delete. */
+/** Deletes ManifestWorks, even those that are too large for a deletion timestamp. */
 import { ManifestWork } from '@flotilla/api/ocm';
 import { type Client, isConflict, isNotFound, isTooLarge } from '@flotilla/runtime';
 
-/** Deletes a work. One that leaves no room for the time of its deletion goes at once, with what its agent would have cleaned up. */
+/** Deletes a work. A work without room for its deletion timestamp goes at once, without its agent's clean-up. */
 export async function deleteWork(client: Client, work: Pick<ManifestWork, 'metadata'>): Promise<void> {
   const { uid } = work.metadata;
   try {
@@ -14,8 +14,8 @@ export async function deleteWork(client: Client, work: Pick<ManifestWork, 'metad
 }
 
 /**
- * Deletes a work that no agent is to clean up after any more: without finalizers, whoever's they are.
- * @param more what else is taken from it first, should somebody hold it all the same
+ * Deletes a work without its agent's clean-up: removes all finalizers.
+ * @param more further fields to clear first, in case a finalizer is set again
  */
 export async function dismantleWork(
   client: Client,
@@ -27,7 +27,7 @@ export async function dismantleWork(
     client.patch(ManifestWork, ref, { metadata: { uid, finalizers: null, managedFields: [{}] }, ...more }, { type: 'merge' });
   const stripAll = async (refusal: unknown) => {
     if (isNotFound(refusal) || isConflict(refusal)) throw refusal;
-    // A server holds a status from before there were limits against every write.
+    // A server rejects every write to a status that predates its limits.
     const empty = { metadata: { uid }, status: null };
     await client.patch(ManifestWork, ref, empty, { type: 'merge', subresource: 'status' }).catch(() => Promise.reject(refusal));
     return strip();

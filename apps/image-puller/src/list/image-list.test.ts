@@ -23,7 +23,7 @@ interface FakeImage {
   labels?: Record<string, string>;
 }
 
-/** A registry in memory; an image that is not named resolves to a digest of its own name, one that is `undefined` does not resolve. */
+/** Fakes a registry: an unnamed image resolves to a digest of its own name, `undefined` fails to resolve. */
 function fakeSource(images: Record<string, FakeImage | undefined>): ImageSource {
   return {
     bytesRead: 0,

@@ -6,18 +6,18 @@ import type { ImageSource, Layer, ResolvedImage } from './image-source.ts';
 import { listOperatorHeads } from './operator-images.ts';
 import { listReleaseImages } from './release-images.ts';
 
-/** One image to have in the store, under every pull spec that names it. */
+/** A wanted image, with every pull spec that names it. */
 export interface WantedImage {
   readonly digest: string;
-  /** Pods name images by these; a store knows an image only under the names it was pulled by. */
+  /** Pods name images by these; a store knows an image only under the names of its pulls. */
   readonly pullSpecs: readonly PullName[];
-  /** None are known of an image that is handed over. */
+  /** Empty for an image that the store has to find. */
   readonly layers: readonly Layer[];
-  /** Why it was not found here, where it is left to the store to find it. */
+  /** Error of our own search, when the store has to find the image. */
   readonly handedOver?: unknown;
 }
 
-/** A pull spec and the digest it stands for. */
+/** A pull spec and its digest. */
 export interface PullName {
   readonly pullSpec: string;
   readonly referenceDigest: string;
@@ -29,10 +29,10 @@ interface UnresolvedImage {
   readonly error: unknown;
 }
 
-/** What to pull, in the order of the spec: release, components, indexes, operators, additional images. */
+/** Images to pull, in the order of the spec: release, components, indexes, operators, additional images. */
 export interface ImageList {
   readonly images: readonly WantedImage[];
-  /** The rest is pulled without these. */
+  /** Unresolved images do not stop the others. */
   readonly unresolved: readonly UnresolvedImage[];
 }
 
@@ -40,9 +40,9 @@ export interface ImageList {
 const PARALLEL_RESOLVES = 8;
 
 /**
- * Builds the list from the registry: release image and its components, index images and the related images of the wanted
- * channels' heads, additional images. Exclude patterns apply to components and related images.
- * @throws what reading the release image, an index or a pattern threw; a component that cannot be resolved is in `unresolved`
+ * Builds the list from the registry: release image and components, index images, related images of the wanted channels' heads, additional images.
+ * Exclude patterns apply to components and related images.
+ * @throws the error of reading the release image, an index or a pattern; a component that cannot be resolved is in `unresolved`
  */
 export async function buildImageList(spec: PullSpec, source: ImageSource, signal: AbortSignal): Promise<ImageList> {
   const patterns = compileExcludePatterns(spec.excludePatterns);
@@ -81,7 +81,7 @@ async function resolveAll(pullSpecs: readonly string[], source: ImageSource, sig
   return { images: byDigest(resolved.filter((image) => image !== undefined)), unresolved };
 }
 
-/** The same list, whose images of known digest that were not found are left to a store that finds images itself. */
+/** Moves unresolved images with a digest to the list, for a store that finds images itself. */
 export function handOver({ images, unresolved }: ImageList): ImageList {
   const handed = new Map<string, WantedImage & { readonly pullSpecs: PullName[] }>();
   const rest: UnresolvedImage[] = [];
@@ -97,12 +97,12 @@ export function handOver({ images, unresolved }: ImageList): ImageList {
   return { images: [...images, ...handed.values()], unresolved: rest };
 }
 
-/** The digest a pull spec names; none when it names none, or is no pull spec. */
+/** Reads the digest of a pull spec; undefined without a digest or for a malformed text. */
 function parseDigest(pullSpec: string): { digest?: string | undefined } {
   try {
     return parseImageReference(pullSpec);
   } catch {
-    // no runtime pulls what is no reference
+    // no runtime pulls a malformed reference
     return {};
   }
 }

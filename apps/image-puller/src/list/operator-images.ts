@@ -12,7 +12,7 @@ import {
 import { PullerErrorCode, SpecError } from '../errors.ts';
 import type { ImageSource } from './image-source.ts';
 
-/** Label of an index image that says where its catalogue is. */
+/** Label of an index image with the path of its catalogue. */
 const CONFIGS_LABEL = 'operators.operatorframework.io.index.configs.v1';
 const DEFAULT_CONFIGS = '/configs';
 
@@ -20,9 +20,9 @@ const DEFAULT_CONFIGS = '/configs';
 const limits = { maxFileBytes: 256 * 1024 * 1024, maxTotalBytes: 512 * 1024 * 1024 } as const;
 
 /**
- * Channel heads of every wanted package, from every index that has it. Indexes are read one after the other: a catalogue in
- * memory is the largest thing this program holds.
- * @throws ReleaseError when no index has a package, or none that has it has the channel
+ * Lists the channel heads of every wanted package, from every index that has it. Indexes are read one by one, because a catalogue is this program's
+ * largest use of memory.
+ * @throws ReleaseError when no index has a package, or none of its indexes has the channel
  */
 export async function listOperatorHeads(
   source: ImageSource,
@@ -47,7 +47,7 @@ interface Answer {
   refusal?: ReleaseError;
 }
 
-/** Another index may have the channel that this one lacks; everything else is a defect of the index. */
+/** Collects a package's head. An unknown channel may be in another index; any other error is a defect of the index. */
 function collect(answer: Answer, catalogue: Catalogue, wanted: PackageChannel): void {
   try {
     const head = catalogue.head(wanted);
@@ -80,7 +80,7 @@ async function loadCatalogue(
   );
 }
 
-/** The folder without its leading slash and with a closing one, as layers name paths. */
+/** Returns the folder as layers name paths: without a leading slash, with a final one. */
 function configsFolder(index: string, label: string | undefined): string {
   const parts = (label?.trim() || DEFAULT_CONFIGS).split('/').filter((part) => part !== '' && part !== '.');
   if (parts.length === 0 || parts.includes('..'))

@@ -10,7 +10,7 @@ afterEach(async () => {
   for (const resource of stack.splice(0).reverse()) await resource[Symbol.asyncDispose]();
 });
 
-/** A clock whose waits pass at once. */
+/** Clock whose waits pass at once. */
 function quickClock(): Clock & { waited(): number } {
   let now = 0;
   return {
@@ -26,7 +26,7 @@ function quickClock(): Clock & { waited(): number } {
   };
 }
 
-/** A mirror that serves image `good` of every repository; `misbehave` answers a manifest request first when it returns true. */
+/** Starts a mirror that serves image `good` of every repository; `misbehave` may answer a manifest request first. */
 async function startMirror(misbehave: (repository: string, response: ServerResponse) => boolean) {
   const store = new MemoryBlobs();
   const layer = await writeLayer(store, { content: { files: [{ path: 'f', content: { bytes: 'x' } }] }, compression: 'gzip', level: 1 });
@@ -47,7 +47,7 @@ async function startMirror(misbehave: (repository: string, response: ServerRespo
   stack.push({ [Symbol.asyncDispose]: () => new Promise<void>((resolve) => server.close(() => resolve()).closeAllConnections()) });
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('no port');
-  // nothing listens there: the source of a disconnected node
+  // no server listens there, as for the source of a disconnected node
   const rules = [{ prefix: '127.0.0.1:1', mirrors: [{ location: `127.0.0.1:${address.port}`, scheme: 'http' as const }] }];
   const client = new RegistryClient({ rules, insecureHosts: ['127.0.0.1:1'], clock: quickClock(), retry: { attempts: 2 } });
   stack.push(client);

@@ -17,8 +17,8 @@ import { readSmallFile } from '../small-file.ts';
 import type { ImageSource, ResolvedImage } from './image-source.ts';
 
 /**
- * The pull secret; an absent file means none.
- * @throws RegistryError when it does not parse, without its text
+ * Reads the pull secret; a missing file means none.
+ * @throws RegistryError for malformed text, without quoting it
  */
 export async function readPullSecret(path: string): Promise<DockerConfig> {
   const text = await readSmallFile(path, 'PULL_SECRET_PATH');
@@ -26,26 +26,26 @@ export async function readPullSecret(path: string): Promise<DockerConfig> {
 }
 
 /**
- * A registry client with the node's mirrors, trust and proxies and the pull secret.
- * @throws what reading the node's files throws
+ * Opens a registry client with the node's mirrors, trust and proxies, and the pull secret.
+ * @throws the error of reading the node's files
  */
 export async function openRegistryClient(config: Config, credentials: DockerConfig): Promise<RegistryClient> {
   const registries = await readNodeRegistries(config);
   return new RegistryClient({ ...registries, credentials, proxy: config.proxy, userAgent: 'flotilla-image-puller' });
 }
 
-/** The registry behind the list. Each pull spec is resolved once; transient failures are tried again. */
+/** Creates the source. Each pull spec is resolved once, and transient failures are retried. */
 export function createRegistrySource(client: RegistryClient, retry: Omit<RetryOptions, 'isTransient' | 'signal'>): ImageSource {
   const originals = new Map<string, RegistryImage>();
   const refused = new WeakSet<object>();
   const isPassing = (error: unknown): boolean => isTransient(error) && !refused.has(Object(error));
   const attempt = <T>(pullSpec: string, call: () => Promise<T>, signal: AbortSignal): Promise<T> => {
-    const judged = (): Promise<T> =>
+    const classified = (): Promise<T> =>
       call().catch(async (error: unknown) => {
         if (isDenied(error) && (await answers(client, [...originals.values()], pullSpec, signal))) refused.add(Object(error));
         throw error;
       });
-    return withRetries(judged, { ...retry, isTransient: isPassing, signal });
+    return withRetries(classified, { ...retry, isTransient: isPassing, signal });
   };
   const resolve = async (pullSpec: string, signal: AbortSignal): Promise<RegistryImage> => {
     const image = originals.get(pullSpec) ?? (await resolveImage(client, parseImageReference(pullSpec), { signal }));
@@ -62,7 +62,7 @@ export function createRegistrySource(client: RegistryClient, retry: Omit<RetryOp
   };
 }
 
-/** Whether the registry of a pull spec answers for another image now: then it is this image that it does not have. */
+/** True when the registry of a pull spec answers for another image: then it lacks this one. */
 async function answers(client: RegistryClient, known: readonly RegistryImage[], pullSpec: string, signal: AbortSignal): Promise<boolean> {
   const { host } = parseImageReference(pullSpec);
   const other = known.find(({ reference }) => reference.host === host && formatImageReference(reference) !== pullSpec);

@@ -3,7 +3,7 @@ import { PullerErrorCode, SpecError } from '../errors.ts';
 import type { ImageSource } from './image-source.ts';
 
 /**
- * The components of a release image.
+ * Lists the components of a release image.
  * @throws SpecError when the image is no release image; ReleaseError when its references are malformed
  */
 export async function listReleaseImages(

@@ -5,7 +5,10 @@ import { type Client, createClient } from '@flotilla/runtime';
 
 const USER_AGENT = 'flotilla-image-puller';
 
-/** Writes reports into an annotation of the puller's own Job, which the hub reads anyway; by its status, because the puller may not touch the spec. */
+/**
+ * Writes reports into an annotation of the puller's Job, which the hub reads anyway. It patches the status, because the puller must not touch the
+ * spec.
+ */
 export function jobSink(client: Client, namespace: string): (text: string, signal: AbortSignal) => Promise<void> {
   return async (text, signal) => {
     const change = { metadata: { annotations: { [Annotation.progress]: text } } };
@@ -13,5 +16,8 @@ export function jobSink(client: Client, namespace: string): (text: string, signa
   };
 }
 
-/** A client for the cluster the pod runs in, or for a kubeconfig. @throws FlotillaError when there is neither */
+/**
+ * Connects to the pod's own cluster, or to a kubeconfig's.
+ * @throws FlotillaError without either
+ */
 export const connectToCluster = (kubeconfigPath: string | undefined): Client => createClient({ kubeconfigPath, userAgent: USER_AGENT });

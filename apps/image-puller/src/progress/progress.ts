@@ -3,23 +3,23 @@ import type { PullerPhase, PullerReport } from '@flotilla/api/ran';
 import type { WantedImage } from '../list/image-list.ts';
 import type { Layer } from '../list/image-source.ts';
 
-/** The rate is taken over this long. */
+/** Window of the rate, in milliseconds. */
 const RATE_WINDOW_MS = 10_000;
-/** Before it was measured for so long there is no rate: the first bytes of a pull are a few manifests. */
+/** Milliseconds before there is a rate: the first bytes of a pull are only manifests. */
 const LEAST_MEASURED_MS = 3_000;
 const MAX_FAILURES = 10;
 const MAX_TEXT = 256;
-/** What a long error keeps of its beginning; its end, where runtimes put the cause, gets the rest. */
+/** Characters kept of a long error's start; its end, where runtimes put the cause, gets the rest. */
 const KEPT_HEAD = 64;
 
-/** How far the pull is: images by their verdict, bytes by layer, each layer counted once. No I/O. */
+/** Tracks the pull: images by their verdict, bytes by layer, each layer counted once. No I/O. */
 export class Progress {
   readonly #now: () => number;
   #phase: PullerPhase = 'listing';
   #message: string | undefined;
   readonly #sizes = new Map<string, number>();
   readonly #have = new Map<string, number>();
-  /** When a layer last grew. */
+  /** Time of a layer's last growth. */
   readonly #grewAt = new Map<string, number>();
   readonly #failures = new Map<string, string>();
   #imagesTotal = 0;
@@ -37,11 +37,11 @@ export class Progress {
   enter(phase: PullerPhase, message?: string): void {
     this.#phase = phase;
     this.#message = message;
-    // what was there before the pull is no rate
+    // bytes from before the pull are no rate
     if (phase === 'pulling') this.#samples.splice(0, this.#samples.length, { at: this.#now(), bytes: this.#bytesDone });
   }
 
-  /** The images of the list; those that cannot be resolved count as images too. */
+  /** Sets the expected images; unresolved ones count as images too. */
   expect(images: readonly WantedImage[], unresolved: number): void {
     this.#imagesTotal = images.length + unresolved;
     this.#imagesUnsized = images.filter(({ handedOver }) => handedOver !== undefined).length;
@@ -51,17 +51,17 @@ export class Progress {
     }
   }
 
-  /** Bytes that were read to build the list; the store fetches them again with their images. */
+  /** Sets the bytes read for the list; the store fetches them again with their images. */
   readForList(bytes: number): void {
     this.#bytesForList = bytes;
   }
 
-  /** What the plan's bytes do not hold. */
+  /** Bytes and images outside the plan's bytes. */
   get uncounted(): Pick<PullerReport, 'imagesUnsized' | 'bytesForList'> {
     return { imagesUnsized: this.#imagesUnsized, bytesForList: this.#bytesForList };
   }
 
-  /** Bytes of layers that are there or on their way in. A layer never shrinks: a broken transfer goes on where it stopped. */
+  /** Records bytes of stored or arriving layers. A layer never shrinks, because a broken transfer resumes. */
   sawLayers(bytes: ReadonlyMap<string, number>): void {
     for (const [digest, have] of bytes) {
       const size = this.#sizes.get(digest);
@@ -74,13 +74,13 @@ export class Progress {
     }
   }
 
-  /** When one of the layers last grew; undefined when none has. */
+  /** Returns the last growth of these layers; undefined before any. */
   lastGrowth(layers: readonly Layer[]): number | undefined {
     const times = layers.flatMap(({ digest }) => this.#grewAt.get(digest) ?? []);
     return times.length === 0 ? undefined : Math.max(...times);
   }
 
-  /** An image is in the store under all its names. */
+  /** Counts an image that the store has under all its names. */
   imageDone({ layers }: WantedImage): void {
     this.#imagesDone++;
     this.sawLayers(new Map(layers.map(({ digest, size }) => [digest, size])));
@@ -90,7 +90,7 @@ export class Progress {
     this.#failures.set(pullSpec, shorten(errorMessage(error), pullSpec));
   }
 
-  /** Compressed bytes in the store and not, each layer once. */
+  /** Compressed bytes in the store, and missing ones; each layer once. */
   get bytes(): { cached: number; missing: number } {
     return { cached: this.#bytesDone, missing: this.#bytesTotal - this.#bytesDone };
   }
@@ -121,7 +121,7 @@ export class Progress {
   }
 }
 
-/** A long error without what stands beside it already: runtimes repeat the image's name at every step. Then its middle goes. */
+/** Shortens a long error: first drops the image's name, which runtimes repeat at every step and which stands beside it, then the middle. */
 function shorten(error: string, pullSpec: string): string {
   if (error.length <= MAX_TEXT) return error;
   const digest = /sha256:[a-f0-9]{64}$/.exec(pullSpec)?.[0];
@@ -130,7 +130,7 @@ function shorten(error: string, pullSpec: string): string {
   return text.length <= MAX_TEXT ? text : `${text.slice(0, KEPT_HEAD)}…${text.slice(KEPT_HEAD + 1 - MAX_TEXT)}`;
 }
 
-/** The report as JSON of at most `maxBytes`: failures are left out from the end, then the message is cut. */
+/** Renders the report as JSON of at most `maxBytes`: drops failures from the end, then cuts the message. */
 export function fitReport(report: PullerReport, maxBytes: number): string {
   const size = (text: string): number => Buffer.byteLength(text);
   let text = JSON.stringify(report);

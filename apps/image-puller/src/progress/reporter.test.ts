@@ -5,7 +5,7 @@ import type { WantedImage } from '../list/image-list.ts';
 import { Progress } from './progress.ts';
 import { Reporter } from './reporter.ts';
 
-/** A clock that the test moves. */
+/** Clock that the test advances. */
 class StepClock implements Clock {
   #now = 0;
   #timers: { at: number; fn: () => void }[] = [];
@@ -23,7 +23,7 @@ class StepClock implements Clock {
     return { [Symbol.dispose]: cancel };
   }
 
-  /** Moves on by one second and lets promises settle. */
+  /** Advances one second and lets promises resolve. */
   async second(): Promise<void> {
     this.#now += 1_000;
     const due = this.#timers.filter(({ at }) => at <= this.#now);

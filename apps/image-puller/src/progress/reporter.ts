@@ -3,34 +3,34 @@ import type { PullerReport } from '@flotilla/api/ran';
 import type { Clock, Logger } from '@flotilla/runtime';
 import { fitReport } from './progress.ts';
 
-/** Kubernetes reads this much of a termination message. */
+/** Bytes that Kubernetes reads of a termination message. */
 const TERMINATION_BYTES = 4_096;
 const LINE_MS = 1_000;
 const WRITE_MS = 10_000;
-/** The last write may not hold up the end of the pod. */
+/** The last write must not delay the end of the pod. */
 const LAST_WRITE_MS = 2_500;
 
-/** Where reports go. */
+/** Destinations of reports. */
 export interface ReportSinks {
   /** One line of JSON, without its newline. */
   line(text: string): void;
   /** The pod's termination message. */
   terminationMessage(text: string): Promise<void>;
-  /** An annotation of the Job; absent when switched off or outside a cluster. */
+  /** Writes an annotation of the Job; absent when switched off or outside a cluster. */
   job?: ((text: string, signal: AbortSignal) => Promise<void>) | undefined;
 }
 
-/** What a reporter reads, and whom it tells. */
+/** Options of a `Reporter`. */
 interface ReporterOptions {
   readonly report: () => PullerReport;
   readonly sinks: ReportSinks;
-  /** Between two writes to the Job, milliseconds: where the hub reads it back, each is a write there too. */
+  /** Milliseconds between two writes to the Job: each may cost the hub a write when it reads the Job back. */
   readonly jobMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** Prints the report once a second and writes it to the Job every few, when it changed. Never fails the pull. */
+/** Prints the report every second, and writes a changed one to the Job every `jobMs`. Never fails the pull. */
 export class Reporter {
   readonly #options: ReporterOptions;
   #timer: Disposable | undefined;
@@ -50,7 +50,7 @@ export class Reporter {
     });
   }
 
-  /** Ends the timer and writes the last report everywhere, within three seconds. */
+  /** Stops the timer and writes the last report everywhere, within three seconds. */
   async finish(): Promise<void> {
     this.#timer?.[Symbol.dispose]();
     const { sinks, logger } = this.#options;
@@ -61,7 +61,7 @@ export class Reporter {
     } catch (error) {
       logger.debug({ err: errorMessage(error) }, 'No termination message');
     }
-    // a write under way would come in after the last one
+    // a write under way would overwrite the last one
     this.#stopWriting.abort();
     await this.#writing;
     await this.#write(report, LAST_WRITE_MS);

@@ -3,14 +3,14 @@ import type { z } from 'zod';
 import { NoSpaceError, PullerErrorCode, StoreError } from '../errors.ts';
 import type { ProtocolMethod } from './cri-protocol.ts';
 
-/** How a call is made. */
+/** Options of a call. */
 interface CallOptions {
   readonly signal: AbortSignal;
   readonly deadlineMs: number;
   readonly metadata?: Metadata;
 }
 
-/** A runtime's unix socket. */
+/** Connection to a runtime's unix socket. */
 export class CriConnection implements Disposable {
   readonly socket: string;
   readonly #client: Client;
@@ -29,8 +29,8 @@ export class CriConnection implements Disposable {
   }
 
   /**
-   * One call, its answer parsed.
-   * @throws StoreError or NoSpaceError; `undefined` is the answer to a call that the server does not have or whose object is not there
+   * Makes one call and parses its answer.
+   * @throws StoreError or NoSpaceError; see `isAbsent` for a missing call or object
    */
   async call<T>(method: ProtocolMethod, request: object, schema: z.ZodType<T>, options: CallOptions): Promise<T> {
     const answer = await new Promise<unknown>((resolve, reject) => {
@@ -67,7 +67,7 @@ export class CriConnection implements Disposable {
 const isServiceError = (error: unknown): error is ServiceError =>
   error instanceof Error && 'code' in error && 'details' in error && 'metadata' in error;
 
-/** Codes after which the same call may succeed later; the runtime reports broken downloads as UNKNOWN. */
+/** Codes of calls that may succeed later; the runtime reports broken downloads as UNKNOWN. */
 const transientCodes: ReadonlySet<number> = new Set([
   status.UNAVAILABLE,
   status.UNKNOWN,
@@ -77,11 +77,11 @@ const transientCodes: ReadonlySet<number> = new Set([
   status.RESOURCE_EXHAUSTED,
   status.INTERNAL,
 ]);
-/** What registries say through the runtime when asking again does not help. */
+/** Texts of registries, quoted by the runtime, for which a retry is useless. */
 const refusal =
   /\b(401|403|404)\b|unauthorized|forbidden|access denied|authorization failed|requested access to the resource is denied|manifest unknown|not found|no match for platform/i;
 
-/** What a runtime's refusal means. Exported for its table test. */
+/** Translates a runtime's refusal. Exported for its table test. */
 export function toStoreError(error: Pick<ServiceError, 'code' | 'details'>, socket: string): StoreError | NoSpaceError {
   const details = error.details.replaceAll(/\s+/g, ' ').slice(0, 800);
   if (/no space left on device|disk quota exceeded/i.test(details))
@@ -96,6 +96,6 @@ export function toStoreError(error: Pick<ServiceError, 'code' | 'details'>, sock
   return new StoreError(PullerErrorCode.storeRefused, `${name}: ${details}`, { transient, cause: error });
 }
 
-/** Whether an error says that the server does not have the call, or not the object. */
+/** True when the server lacks the call or the object. */
 export const isAbsent = (error: unknown, code: 'NOT_FOUND' | 'UNIMPLEMENTED'): boolean =>
   error instanceof StoreError && error.cause instanceof Error && 'code' in error.cause && error.cause.code === status[code];

@@ -1,8 +1,8 @@
 import { Metadata, type MethodDefinition } from '@grpc/grpc-js';
 import { fromJSON } from '@grpc/proto-loader';
 
-// The parts of the Kubernetes container runtime interface (runtime.v1) and of containerd's content API that are used. Written as
-// a descriptor, not as .proto files, so that a bundle carries them. Field numbers are the interfaces' own.
+// Used parts of the Kubernetes container runtime interface (runtime.v1) and of containerd's content API. A descriptor, unlike .proto files, is part
+// of a bundle. Field numbers are the interfaces' own.
 const text = (id: number) => ({ type: 'string', id });
 const method = (requestType: string, responseType: string) => ({ requestType, responseType, comment: '' });
 
@@ -62,7 +62,7 @@ const definitions = fromJSON(
   { longs: Number, defaults: true, keepCase: false },
 );
 
-/** One call of the protocol. */
+/** A call of the protocol. */
 export type ProtocolMethod = MethodDefinition<object, object>;
 
 function find(service: string, name: string): ProtocolMethod {
@@ -72,7 +72,7 @@ function find(service: string, name: string): ProtocolMethod {
   return found;
 }
 
-/** The calls that are made. */
+/** All calls of this program. */
 export const Protocol = {
   version: find('runtime.v1.RuntimeService', 'Version'),
   imageStatus: find('runtime.v1.ImageService', 'ImageStatus'),
@@ -82,7 +82,7 @@ export const Protocol = {
   contentStatuses: find('containerd.services.content.v1.Content', 'ListStatuses'),
 } as const;
 
-/** containerd keeps the kubelet's images in this namespace of its own. */
+/** Builds the metadata of containerd's own namespace for the kubelet's images. */
 export function containerdNamespace(): Metadata {
   const metadata = new Metadata();
   metadata.set('containerd-namespace', 'k8s.io');

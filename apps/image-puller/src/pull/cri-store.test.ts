@@ -30,7 +30,7 @@ async function listen(name: string, server: Server): Promise<string> {
   return socket;
 }
 
-/** A runtime that says its version. */
+/** Starts a runtime that reports its version. */
 function runtime(name: string): Promise<string> {
   const server = new Server();
   server.addService(
@@ -43,10 +43,10 @@ function runtime(name: string): Promise<string> {
   return listen(name, server);
 }
 
-/** A server that has no runtime behind it, as `cri` switched off in containerd. */
+/** Starts a server without a runtime, as containerd with `cri` switched off. */
 const stranger = (): Promise<string> => listen('stranger', new Server());
 
-/** A clock whose waits pass as soon as `meanwhile` is done. */
+/** Clock whose waits pass once `meanwhile` is done. */
 function quickClock(meanwhile: () => Promise<unknown> = async () => {}): Clock {
   let now = 0;
   return {

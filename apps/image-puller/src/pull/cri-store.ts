@@ -24,30 +24,30 @@ const InfoAnswer = z.object({ info: z.object({ digest: z.string(), size: z.numbe
 const StatusesAnswer = z.object({ statuses: z.array(z.object({ ref: z.string(), offset: z.number() })) });
 
 const CALL_MS = 30_000;
-/** Of several sockets one may be held by something that never answers. */
+/** Short, because one of several sockets may belong to a server that never answers. */
 const VERSION_MS = 10_000;
 const OPEN_RETRY_MS = 30_000;
-/** A pull may take this long plus what its bytes take at the slowest rate that still counts as alive. */
+/** Base time-out of a pull; its bytes add time at the slowest rate that counts as alive. */
 const PULL_BASE_MS = 10 * 60_000;
 const SLOWEST_BYTES_PER_SECOND = 16 * 1024;
 const PARALLEL_INFO = 16;
 
-/** What a CRI store needs. */
+/** Dependencies of a CRI store. */
 interface CriStoreOptions {
-  /** Sockets in the order they are tried. */
+  /** Sockets in the order of trial. */
   readonly sockets: readonly string[];
   readonly credentials: DockerConfig;
-  /** Where to measure the file system; default: where the runtime says its images are. */
+  /** Path on the measured file system; default: the runtime's image folder. */
   readonly storePath?: string | undefined;
   readonly signal: AbortSignal;
-  /** How long a runtime that does not answer is waited for, at most half a minute. */
+  /** Milliseconds of waiting for a runtime that does not answer, at most 30 s. */
   readonly retryForMs: number;
   readonly clock: Clock;
   readonly random: () => number;
 }
 
 /**
- * The image service of the node's runtime: of the first socket that answers. A runtime that is just being restarted is waited for.
+ * Opens the image service of the node's runtime, by the first socket that answers; waits for a runtime that restarts.
  * @throws StoreError when no socket answers
  */
 export async function openCriStore(options: CriStoreOptions): Promise<ImageStore> {
@@ -78,12 +78,12 @@ async function openFirst(options: CriStoreOptions): Promise<ImageStore> {
 }
 
 class CriStore implements ImageStore {
-  /** A runtime has mirrors and credentials of its own. */
+  /** A runtime has its own mirrors and credentials. */
   readonly findsImages = true;
   readonly description: string;
   readonly #connection: CriConnection;
   readonly #options: CriStoreOptions;
-  /** Only containerd has the content API; CRI itself reports no bytes in flight. */
+  /** Only containerd has the content API; CRI reports no bytes in flight. */
   #hasContent = true;
 
   constructor(connection: CriConnection, options: CriStoreOptions, description: string) {
@@ -98,7 +98,7 @@ class CriStore implements ImageStore {
       deadlineMs: CALL_MS,
     });
     if (!image) return false;
-    // a tag may have moved since it was pulled
+    // a tag may have moved since its pull
     return pullSpec.includes('@') || image.repoDigests.some((name) => name.endsWith(`@${referenceDigest}`));
   }
 
@@ -123,7 +123,7 @@ class CriStore implements ImageStore {
     const { imageFilesystems } = await this.#connection.call(Protocol.imageFsInfo, {}, FsAnswer, { signal, deadlineMs: CALL_MS });
     const candidates = [this.#options.storePath, imageFilesystems[0]?.fsId?.mountpoint];
     for (const path of candidates) if (path && (await stat(path).catch(() => undefined))) return measure(path);
-    // in a pod that does not mount the store, the pod's own root is a snapshot on the same file system
+    // without a mount of the store, the pod's root is a snapshot on the same file system
     return measure('/');
   }
 
@@ -131,11 +131,11 @@ class CriStore implements ImageStore {
     const found = new Map<string, number>();
     if (!this.#hasContent) return found;
     try {
-      const look = async ({ digest }: Layer): Promise<void> => {
+      const ask = async ({ digest }: Layer): Promise<void> => {
         const bytes = await this.#storedBytes(digest, signal);
         if (bytes !== undefined) found.set(digest, bytes);
       };
-      await mapConcurrently(layers, PARALLEL_INFO, look, { stopAtFailure: true });
+      await mapConcurrently(layers, PARALLEL_INFO, ask, { stopAtFailure: true });
       for (const [digest, bytes] of await this.#ingesting(signal)) if (!found.has(digest)) found.set(digest, bytes);
     } catch (error) {
       if (!isAbsent(error, 'UNIMPLEMENTED')) throw error;

@@ -4,10 +4,10 @@ import { NoSpaceError } from '../errors.ts';
 import type { StoreUsage } from '../space/space.ts';
 import type { ImageStore } from './store.ts';
 
-/** Blobs of one image at once; images run in parallel besides. */
+/** Blobs of one image at once; images run in parallel too. */
 const PARALLEL_BLOBS = 3;
 
-/** A store that is an OCI layout directory, filled by the own downloader. */
+/** Opens a store in an OCI layout directory, filled by our own downloader. */
 export async function openLayoutStore(directory: string, client: RegistryClient): Promise<ImageStore> {
   const layout = await OciLayout.open(directory);
   return {
@@ -37,13 +37,13 @@ export async function openLayoutStore(directory: string, client: RegistryClient)
   };
 }
 
-/** Size and use of the file system that holds a path, as `df` counts them. */
+/** Measures the file system of a path, as `df` does. */
 export async function measure(path: string): Promise<StoreUsage> {
   const { bsize, blocks, bfree, bavail } = await statfs(path);
   return { path, sizeBytes: blocks * bsize, usedBytes: (blocks - bfree) * bsize, availableBytes: bavail * bsize };
 }
 
-/** Whether a write failed for want of room. */
+/** True when a write failed for lack of space. */
 function isFull(error: unknown): boolean {
   for (let e: unknown = error; e instanceof Error; e = e.cause)
     if ('code' in e && (e.code === 'ENOSPC' || e.code === 'EDQUOT')) return true;

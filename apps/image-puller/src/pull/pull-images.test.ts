@@ -12,7 +12,7 @@ const image = (name: string, size: number, ...more: string[]): WantedImage => ({
   layers: [{ digest: `${name}-layer`, size }],
 });
 
-/** A store in memory that records its pulls; `pulling` decides how each ends. */
+/** Fakes a store that records its pulls; `pulling` decides how each ends. */
 function fakeStore(pulling: (name: string, signal: AbortSignal) => Promise<void> = async () => {}) {
   const held = new Set<string>();
   const pulls: string[] = [];
@@ -118,7 +118,7 @@ test('what is there under all its names is not missing', async () => {
   expect(progress.report()).toMatchObject({ imagesDone: 1, bytesDone: 10, bytesTotal: 60 });
 });
 
-/** The same store, whose runtime does not answer the first `calls` calls. */
+/** Wraps the store; its runtime fails the first `calls` calls. */
 function unavailableFor(store: ImageStore, calls: number): ImageStore {
   let left = calls;
   const gate = async <T>(call: () => Promise<T>): Promise<T> => {
@@ -160,7 +160,7 @@ test('a broken pull of an image that is there by then is not pulled again', asyn
   expect(pulls).toEqual(['a']);
 });
 
-/** A clock whose timers run at once, one after the other in the order of their times. */
+/** Clock that runs its timers at once, in the order of their times. */
 function simulatedClock(): Clock {
   let now = 0;
   const timers = new Map<() => void, number>();

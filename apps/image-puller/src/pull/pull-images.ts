@@ -8,7 +8,7 @@ import type { Progress } from '../progress/progress.ts';
 import { type RetryOptions, withRetries } from '../retry.ts';
 import type { ImageStore } from './store.ts';
 
-/** How long a store that fails is tried again, and who is told. */
+/** Retries of a failing store, and their reports. */
 interface StoreRetries {
   readonly retryForMs: number;
   readonly progress: Progress;
@@ -18,39 +18,39 @@ interface StoreRetries {
   readonly logger: Logger;
 }
 
-/** How images are pulled. */
+/** Options of `pullImages`. */
 interface PullOptions extends StoreRetries {
   readonly store: ImageStore;
   readonly images: readonly WantedImage[];
   readonly parallel: number;
 }
 
-/** What became of the images. */
+/** Result of `pullImages`. */
 interface PullOutcome {
   readonly pulled: number;
   readonly failures: readonly unknown[];
 }
 
 const POLL_MS = 1_000;
-/** Tries of an image that is refused. */
+/** Tries of a refused image. */
 const REFUSED_TRIES = 3;
 
-/** Those of the images that the store does not have under all their names; the others are counted as done. */
+/** Finds the images that the store lacks under some name; counts the others as done. */
 export async function findMissing(store: ImageStore, images: readonly WantedImage[], retries: StoreRetries): Promise<WantedImage[]> {
   const { progress, signal } = retries;
   const missing: WantedImage[] = [];
-  const look = async (image: WantedImage): Promise<void> => {
+  const check = async (image: WantedImage): Promise<void> => {
     const there = await Promise.all(image.pullSpecs.map((name) => askStore(() => store.has(name, signal), retries)));
     if (there.every(Boolean)) progress.imageDone(image);
     else missing.push(image);
   };
-  await mapConcurrently(images, 8, look, { stopAtFailure: true });
+  await mapConcurrently(images, 8, check, { stopAtFailure: true });
   const layers = new Map(missing.flatMap((image) => image.layers.map((layer) => [layer.digest, layer])));
   progress.sawLayers(await askStore(() => store.layerBytes([...layers.values()], signal), retries));
   return missing;
 }
 
-/** A question to the store, asked again while its runtime does not answer. */
+/** Asks the store, and again while its runtime does not answer. */
 export async function askStore<T>(ask: () => Promise<T>, retries: StoreRetries): Promise<T> {
   const onRetry = (error: unknown, waitMs: number): void =>
     retries.logger.warn({ waitMs, err: errorMessage(error) }, 'Asking the store again');
@@ -58,8 +58,8 @@ export async function askStore<T>(ask: () => Promise<T>, retries: StoreRetries):
 }
 
 /**
- * Pulls images in a sliding window, the largest first so that none is left over at the end. A failed image does not stop the
- * others; a full disk stops everything.
+ * Pulls images in a sliding window, the largest first so that none is left over at the end. A failed image does not stop the others; a full disk
+ * stops everything.
  * @throws NoSpaceError, or the signal's reason
  */
 export async function pullImages(options: PullOptions): Promise<PullOutcome> {
@@ -92,7 +92,7 @@ export async function pullImages(options: PullOptions): Promise<PullOutcome> {
   return { pulled, failures };
 }
 
-/** An image that nobody found says why on both ways. */
+/** Adds the error of our own search to the store's. */
 const withReason = (failure: unknown, { handedOver }: WantedImage): unknown =>
   handedOver === undefined
     ? failure
@@ -113,7 +113,7 @@ async function pullImage(image: WantedImage, { store, logger, progress, ...optio
       progressedAt: () => progress.lastGrowth(image.layers),
       onRetry: (error, waitMs) => logger.warn({ image: name.pullSpec, waitMs, err: errorMessage(error) }, 'Retrying a pull'),
     };
-    // looked at before each try: a runtime may have gone on with a pull whose caller it lost
+    // checked before each try: a runtime may have finished a pull after the connection broke
     const isPulled = await withRetries(async () => {
       if (await store.has(name, signal)) return false;
       await store.pull(name, image.layers, signal);
@@ -127,7 +127,7 @@ function isTransient(error: unknown): boolean {
   return error instanceof StoreError ? error.transient : isTransientRegistryError(error);
 }
 
-/** Asks the store once a second how far the layers of the images under way are. Only the display depends on it. */
+/** Polls the stored bytes of the active images once a second, only for display. */
 function pollLayers({ store, clock, progress, signal, logger }: PullOptions, active: ReadonlySet<WantedImage>): Disposable {
   let timer: Disposable | undefined;
   let stopped = false;

@@ -5,7 +5,7 @@ import { parseDocument } from 'yaml';
 import { z } from 'zod';
 import type { Config } from '../config.ts';
 
-/** Configurations of kubelets have some KiB. */
+/** Largest file: configurations of kubelets have some KiB. */
 const MAX_BYTES = 256 * 1024;
 
 const KubeletConfiguration = z.object({
@@ -14,8 +14,8 @@ const KubeletConfiguration = z.object({
 });
 
 /**
- * Percent of the image file system above which this node's kubelet removes unused images: what its configuration file says,
- * else `IMAGE_GC_HIGH_THRESHOLD_PERCENT`. A file that cannot be used is logged and passed over: the node runs with it.
+ * Reads the percentage of the image file system above which this node's kubelet removes unused images. The kubelet's configuration precedes
+ * `IMAGE_GC_HIGH_THRESHOLD_PERCENT`. An unusable file is logged and ignored, because the node runs with it.
  */
 export async function readGcThreshold(config: Pick<Config, 'kubeletConfigPath' | 'gcThresholdPercent'>, logger: Logger): Promise<number> {
   const path = config.kubeletConfigPath;
@@ -26,7 +26,7 @@ export async function readGcThreshold(config: Pick<Config, 'kubeletConfigPath' |
     const [problem] = document.errors;
     if (problem) throw problem;
     const parsed = KubeletConfiguration.parse(document.toJS({ maxAliasCount: 0 }));
-    // The kubelet takes 0 for unset.
+    // The kubelet treats 0 as unset.
     return parsed.imageGCHighThresholdPercent || config.gcThresholdPercent;
   } catch (error) {
     logger.warn({ path, err: errorMessage(error), percent: config.gcThresholdPercent }, 'Reading the configuration of the kubelet failed');

@@ -2,31 +2,31 @@ import { NoSpaceError } from '../errors.ts';
 
 /** The file system that holds a store. */
 export interface StoreUsage {
-  /** Where it was measured, for messages. */
+  /** Measured path, for messages. */
   readonly path: string;
   readonly sizeBytes: number;
   readonly usedBytes: number;
-  /** What may still be written: less than size minus used where blocks are reserved or a quota holds. */
+  /** Writable bytes: less than size minus used where blocks are reserved or a quota applies. */
   readonly availableBytes: number;
 }
 
-/** What the images of the list come to. */
+/** Space demand of the list. */
 interface SpaceDemand {
-  /** Compressed bytes of the layers that are not in the store, each once. */
+  /** Compressed bytes of missing layers, each once. */
   readonly missingBytes: number;
-  /** Compressed bytes of the layers that are. */
+  /** Compressed bytes of stored layers. */
   readonly cachedBytes: number;
-  /** What one compressed byte takes in the store. */
+  /** Store bytes per compressed byte. */
   readonly expansion: number;
-  /** `spaceRequired`: what the whole pre-cache may take. */
+  /** `spaceRequired`: bound of the whole pre-cache. */
   readonly spaceRequiredGiB: number | undefined;
 }
 
 const GIB = 2 ** 30;
 
 /**
- * Bytes that must be free: what is missing, unpacked; and not less than `spaceRequired` less what is there already. Nothing
- * when nothing is missing.
+ * Computes the bytes that must be free: the missing layers unpacked, but at least `spaceRequired` less the stored layers. Zero when nothing is
+ * missing.
  */
 export function requiredBytes({ missingBytes, cachedBytes, expansion, spaceRequiredGiB }: SpaceDemand): number {
   if (missingBytes === 0) return 0;
@@ -35,8 +35,8 @@ export function requiredBytes({ missingBytes, cachedBytes, expansion, spaceRequi
 }
 
 /**
- * Judges the space as spec/talm 4.7 does: available is `threshold` percent of the size less what is used, because the kubelet
- * removes unused images above that threshold; and never more than the file system lets us write. With no requirement something must be left.
+ * Checks the space as spec/talm 4.7 does: available is `threshold` percent of the size less the used bytes, because the kubelet removes unused images
+ * above the threshold. It never exceeds the writable bytes. Without a requirement some space must be left.
  * @throws NoSpaceError with the figures
  */
 export function requireSpace(usage: StoreUsage, required: number, thresholdPercent: number): void {

@@ -4,7 +4,7 @@ import { errorMessage } from '@flotilla/api';
 import { PrecacheSpecKey } from '@flotilla/api/ran';
 import { type PullSpec, parsePullSpec, refuse } from './spec.ts';
 
-/** A ConfigMap as a whole is at most 1 MiB. */
+/** Bound of a whole ConfigMap: 1 MiB. */
 const MAX_FILE_BYTES = 1024 * 1024;
 
 /**

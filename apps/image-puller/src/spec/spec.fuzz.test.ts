@@ -21,7 +21,7 @@ const linesOf = (text = ''): string[] => [
   ),
 ];
 
-/** A refusal says which key it is about. */
+/** Parses the keys; a refusal must name its key. */
 function readOrRefuse(given: Readonly<Record<string, string>>): PullSpec {
   try {
     return parsePullSpec(given);
@@ -47,7 +47,7 @@ const targets = [
       expect(additionalImages).toEqual(linesOf(given.additionalImages));
       expect(operatorIndexes).toEqual(linesOf(given['operators.indexes']));
       expect(excludePatterns).toEqual(linesOf(given.excludePrecachePatterns));
-      // Nothing is lost of what was read: it reads the same again.
+      // The parsed spec parses to itself again.
       const again = {
         'platform.image': platformImage,
         'operators.indexes': operatorIndexes.join('\n'),

@@ -2,14 +2,14 @@ import { DEFAULT_SPACE_REQUIRED, PrecacheSpecKey } from '@flotilla/api/ran';
 import { isPullSpecShaped, type PackageChannel, parsePackageChannel } from '@flotilla/release';
 import { PullerErrorCode, SpecError } from '../errors.ts';
 
-/** What to pull, as ConfigMap `pre-cache-spec` says it (spec/talm 3.5). */
+/** Images to pull, as ConfigMap `pre-cache-spec` lists them (spec/talm 3.5). */
 export interface PullSpec {
   readonly platformImage: string | undefined;
   readonly operatorIndexes: readonly string[];
   readonly packages: readonly PackageChannel[];
   readonly excludePatterns: readonly string[];
   readonly additionalImages: readonly string[];
-  /** GiB that the pre-cache as a whole may take; undefined when not given. */
+  /** Bound of the whole pre-cache in GiB; undefined when not given. */
   readonly spaceRequiredGiB: number | undefined;
 }
 
@@ -19,8 +19,8 @@ const MAX_LINES = 10_000;
 type Key = (typeof PrecacheSpecKey)[keyof typeof PrecacheSpecKey];
 
 /**
- * Parses the keys of the ConfigMap, each a text of lines: with or without a final newline; blank lines, surrounding blanks,
- * carriage returns and repetitions do not matter. An absent key counts as empty.
+ * Parses the keys of the ConfigMap, each a text of lines. Final newlines, blank lines, surrounding blanks, carriage returns and repetitions do not
+ * matter. An absent key counts as empty.
  * @throws SpecError `FLOTILLA_PULLER_SPEC_INVALID` naming the key and the line
  */
 export function parsePullSpec(keys: Readonly<Partial<Record<Key, string>>>): PullSpec {
@@ -41,12 +41,12 @@ export function parsePullSpec(keys: Readonly<Partial<Record<Key, string>>>): Pul
     );
   if (!spec.platformImage && spec.operatorIndexes.length === 0 && spec.additionalImages.length === 0)
     throw refuse(PrecacheSpecKey.platformImage, 'is empty, and so are operators.indexes and additionalImages; there is nothing to pull');
-  // A hub that follows the reference to the letter writes its default for operators alone too, where the reference measures nothing.
+  // A strict hub writes its default for operators alone too, where the reference measures nothing.
   const isUnasked = space === DEFAULT_SPACE_REQUIRED && !spec.platformImage && spec.additionalImages.length === 0;
   return { ...spec, spaceRequiredGiB: isUnasked ? undefined : parseSpace(space) };
 }
 
-/** A key that cannot be used. */
+/** Builds the error of an invalid key. */
 export function refuse(key: string, why: string, cause?: unknown): SpecError {
   return new SpecError(PullerErrorCode.specInvalid, `pre-cache-spec key ${key} ${why}`, { cause });
 }
@@ -79,7 +79,7 @@ function parsePackage(line: string): PackageChannel {
   return found;
 }
 
-/** GiB as a plain number; what the hub writes is an integer, a fraction is understood as well. */
+/** Parses GiB as a plain number; the hub writes integers, and fractions are accepted too. */
 function parseSpace(value: string | undefined): number | undefined {
   if (value === undefined) return undefined;
   const found = /^(\d{1,9}(?:\.\d{1,9})?)(?: ?GiB)?$/.exec(value);

@@ -18,7 +18,7 @@ test.each([
     });
 });
 
-/** A hub with one ManagedCluster, a spoke that answers as told, and a clock that jumps to the next timer; `onTick` sees each jump. */
+/** Fakes a hub with one ManagedCluster, a scripted spoke, and a clock that jumps to the next timer; `onTick` sees each jump. */
 function world(onTick: (elapsedMs: number, stop: () => void) => void) {
   const stopping = new AbortController();
   const start = Date.parse('2026-01-01T00:00:00Z');

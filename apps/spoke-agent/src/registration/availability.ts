@@ -5,19 +5,19 @@ import { updateClusterStatus } from './own-status.ts';
 
 const PROBE_EVERY_MS = 5_000;
 const PROBE_TIMEOUT_MS = 4_000;
-/** The spoke's API server may fail this long before the spoke counts as unavailable (spec/ocm 2.1). */
+/** Milliseconds of failing probes before the spoke counts as unavailable (spec/ocm 2.1). */
 export const UNAVAILABLE_AFTER_MS = 20_000;
-/** The condition is looked at so often: the hub turns it Unknown while the spoke is out of reach, and the agent turns it back. */
+/** Milliseconds between checks of the condition: the hub sets Unknown while it cannot reach the spoke, and the agent resets it. */
 const CHECK_EVERY_MS = 60_000;
 
-/** What the agent knows of its spoke's API server. */
+/** Probed health of the spoke's API server. */
 interface SpokeHealth {
-  /** When probes began to fail; undefined while they do not. */
+  /** Start of the failures; undefined while probes succeed. */
   readonly failingSince: number | undefined;
   readonly error: string | undefined;
 }
 
-/** The condition to report, or undefined while a failure is too young to judge. */
+/** Returns the condition to report; undefined while a failure is too young. */
 export function toAvailability(health: SpokeHealth, nowMs: number): Omit<Condition, 'lastTransitionTime'> | undefined {
   if (health.failingSince === undefined) {
     return { type: CLUSTER_AVAILABLE, status: 'True', reason: 'ManagedClusterAvailable', message: 'Managed cluster is available' };
@@ -31,7 +31,7 @@ export function toAvailability(health: SpokeHealth, nowMs: number): Omit<Conditi
   };
 }
 
-/** What the reporting works with. */
+/** Dependencies of `reportAvailability`. */
 export interface AvailabilityDeps {
   readonly hub: Pick<Client, 'get' | 'patch'>;
   readonly spoke: Pick<Client, 'getText'>;
@@ -40,20 +40,20 @@ export interface AvailabilityDeps {
   readonly logger: Logger;
 }
 
-/** Probes the spoke's /livez and keeps the ManagedCluster's condition, until the signal aborts. Writes only what changes. */
+/** Probes the spoke's /livez and keeps the ManagedCluster's condition, until the signal aborts. Writes only changes. */
 export async function reportAvailability(deps: AvailabilityDeps, signal: AbortSignal): Promise<void> {
   let health: SpokeHealth = { failingSince: undefined, error: undefined };
-  let settled: { readonly status: string; readonly atMs: number } | undefined;
+  let reported: { readonly status: string; readonly atMs: number } | undefined;
   while (!signal.aborted) {
     health = await probe(deps, health, signal);
     const wanted = toAvailability(health, deps.clock.now());
     const now = deps.clock.now();
-    const isSettled = settled?.status === wanted?.status && now - (settled?.atMs ?? 0) < CHECK_EVERY_MS;
-    if (wanted && !isSettled && !signal.aborted) {
+    const isReported = reported?.status === wanted?.status && now - (reported?.atMs ?? 0) < CHECK_EVERY_MS;
+    if (wanted && !isReported && !signal.aborted) {
       try {
-        settled = (await ensureCondition(deps, wanted)) ? { status: wanted.status, atMs: now } : undefined;
+        reported = (await ensureCondition(deps, wanted)) ? { status: wanted.status, atMs: now } : undefined;
       } catch (err) {
-        settled = undefined;
+        reported = undefined;
         if (!signal.aborted) deps.logger.warn({ err, managedCluster: deps.clusterName }, 'Reporting availability failed');
       }
     }
@@ -70,7 +70,7 @@ async function probe({ spoke, clock }: AvailabilityDeps, last: SpokeHealth, sign
   }
 }
 
-/** False when there is no ManagedCluster to report to. */
+/** Writes the condition if it differs; false without a ManagedCluster. */
 async function ensureCondition(deps: AvailabilityDeps, wanted: Omit<Condition, 'lastTransitionTime'>): Promise<boolean> {
   const written = await updateClusterStatus(deps, (status) => {
     const old = status.conditions ?? [];

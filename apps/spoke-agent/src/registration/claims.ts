@@ -5,34 +5,33 @@ import { type Client, type Clock, isForbidden, type Logger, pause } from '@floti
 import { z } from 'zod';
 import { updateClusterStatus } from './own-status.ts';
 
-/** Nodes come and go seldom, and a list of them costs the spoke. */
-const LOOK_EVERY_MS = 10 * 60_000;
+/** Milliseconds between reports: nodes change seldom, and a list of them costs the spoke. */
+const REPORT_EVERY_MS = 10 * 60_000;
 const RETRY_AFTER_MS = 60_000;
 const NODE_PAGE = 100;
 const MOST_NODES = 5_000;
 const ANSWER_BYTES = 4 * 1024 * 1024;
 
-/** What the agent sees of its spoke. */
+/** Observed facts of the spoke. */
 export interface SpokeFacts {
   /** `gitVersion` of the API server. */
   readonly kubeVersion: string;
   /** API groups it serves. */
   readonly groups: readonly string[];
-  /** Undefined where the agent may not list them. */
+  /** Nodes; undefined where the agent may not list them. */
   readonly nodes: readonly { readonly architecture: string; readonly runtime: string }[] | undefined;
-  /** The account that works are applied as may make what pre-caching is made of. */
+  /** The account that applies works may create the objects of pre-caching. */
   readonly worksMayPrecache: boolean;
-  /** The agent makes the account that the puller runs under. */
+  /** The agent creates the account of the puller. */
   readonly makesPullerAccount: boolean;
 }
 
-/** One claim. */
 interface Claim {
   readonly name: string;
   readonly value: string;
 }
 
-/** Ends of `gitVersion` by which distributions are known. */
+/** Suffixes of `gitVersion` that identify distributions. */
 const DISTRIBUTIONS: readonly (readonly [RegExp, string])[] = [
   [/\+k3s/, 'K3s'],
   [/\+rke2/, 'RKE2'],
@@ -42,13 +41,13 @@ const DISTRIBUTIONS: readonly (readonly [RegExp, string])[] = [
   [/-aks/i, 'AKS'],
 ];
 
-/** OpenShift by the API that its pods are admitted by: a ClusterVersion alone is no proof, for our version operator brings one. */
+/** OpenShift is identified by the API that admits its pods. A ClusterVersion proves nothing, because our version operator brings one. */
 function productOf({ groups, kubeVersion }: SpokeFacts): string {
   if (groups.includes('security.openshift.io')) return groups.includes('config.openshift.io') ? 'OpenShift' : 'MicroShift';
   return DISTRIBUTIONS.find(([pattern]) => pattern.test(kubeVersion))?.[1] ?? 'Other';
 }
 
-/** `2 amd64 containerd://2.1.4, 1 arm64 cri-o://1.33.0`, the most frequent first; cut after a whole entry. */
+/** Renders `2 amd64 containerd://2.1.4, 1 arm64 cri-o://1.33.0`, the most frequent first; cut after a whole entry. */
 function nodesText(nodes: NonNullable<SpokeFacts['nodes']>): string {
   const counts = new Map<string, number>();
   for (const { architecture, runtime } of nodes)
@@ -62,7 +61,7 @@ function nodesText(nodes: NonNullable<SpokeFacts['nodes']>): string {
   }, '');
 }
 
-/** What the agent says of its spoke. Pure. */
+/** Builds the agent's claims about its spoke. Pure. */
 export function toClaims(facts: SpokeFacts): Claim[] {
   return [
     { name: ClusterClaim.kubeVersion, value: facts.kubeVersion },
@@ -75,7 +74,7 @@ export function toClaims(facts: SpokeFacts): Claim[] {
 const transportsText = ({ worksMayPrecache, makesPullerAccount }: SpokeFacts): string =>
   ['actions', ...(worksMayPrecache ? ['works'] : []), ...(makesPullerAccount ? [PULLER_ACCOUNT] : [])].join(',');
 
-/** The list with ours in it: those of others stay as they are, in their place. */
+/** Replaces our claims in the list; other claims keep their place. */
 export function withClaims(current: unknown, ours: readonly Claim[]): unknown[] {
   const others = Array.isArray(current) ? current.filter((claim) => !isOurs(claim)) : [];
   return [...others, ...ours];
@@ -83,11 +82,11 @@ export function withClaims(current: unknown, ours: readonly Claim[]): unknown[] 
 
 const isOurs = (claim: unknown): boolean => isJsonObject(claim) && typeof claim.name === 'string' && AGENT_CLAIMS.includes(claim.name);
 
-/** What the reporting works with. */
+/** Dependencies of `reportClaims`. */
 interface ClaimsDeps {
   readonly hub: Pick<Client, 'get' | 'patch'>;
   readonly spoke: Pick<Client, 'getText'>;
-  /** As whom works are applied; undefined: this agent applies none. */
+  /** Client of the account that applies works; undefined: this agent applies none. */
   readonly workSpoke: Pick<Client, 'request'> | undefined;
   readonly makesPullerAccount: boolean;
   readonly clusterName: string;
@@ -95,14 +94,14 @@ interface ClaimsDeps {
   readonly logger: Logger;
 }
 
-/** Looks at the spoke and keeps its claims on the hub, until the signal aborts. Writes only what changes. */
+/** Observes the spoke and keeps its claims on the hub, until the signal aborts. Writes only changes. */
 export async function reportClaims(deps: ClaimsDeps, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const isReported = await report(deps, signal).catch((err: unknown) => {
       if (!signal.aborted) deps.logger.warn({ err, managedCluster: deps.clusterName }, 'Reporting claims failed');
       return false;
     });
-    await pause(deps.clock, isReported ? LOOK_EVERY_MS : RETRY_AFTER_MS, signal);
+    await pause(deps.clock, isReported ? REPORT_EVERY_MS : RETRY_AFTER_MS, signal);
   }
 }
 
@@ -157,7 +156,7 @@ async function readNodes({ logger }: ClaimsDeps, read: (path: string) => Promise
   }
 }
 
-/** What a work of pre-caching creates. */
+/** Resources that a work of pre-caching creates. */
 const CREATED = [
   { group: '', resource: 'namespaces' },
   { group: '', resource: 'serviceaccounts' },

@@ -4,10 +4,10 @@ import { AGENT_LEASE, ManagedCluster } from '@flotilla/api/ocm';
 import { type Client, type Clock, isNotFound, type Logger, pause } from '@flotilla/runtime';
 
 const DEFAULT_LEASE_SECONDS = 60;
-/** Spreads the fleet's renewals: up to a quarter later. */
+/** Spreads the fleet's renewals: each is up to a quarter later. */
 const JITTER = 0.25;
 
-/** What the renewal works with. */
+/** Dependencies of `keepLease`. */
 interface LeaseDeps {
   readonly hub: Client;
   readonly clusterName: string;
@@ -16,7 +16,7 @@ interface LeaseDeps {
   readonly random?: () => number;
 }
 
-/** Renews the lease, which is the hub's to make, until the signal aborts. The hub holds the spoke for unreachable five durations after the last renewal. */
+/** Renews the lease, which the hub creates, until the signal aborts. The hub declares the spoke unreachable five durations after the last renewal. */
 export async function keepLease(deps: LeaseDeps, signal: AbortSignal): Promise<void> {
   let seconds = DEFAULT_LEASE_SECONDS;
   while (!signal.aborted) {
@@ -50,5 +50,5 @@ async function renew({ hub, clusterName, clock }: LeaseDeps, leaseDurationSecond
   }
 }
 
-/** metav1.MicroTime. */
+/** Formats a metav1.MicroTime. */
 const microTime = (ms: number): string => new Date(ms).toISOString().replace('Z', '000Z');

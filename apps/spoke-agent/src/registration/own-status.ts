@@ -3,14 +3,14 @@ import { type Client, isConflict, patchStatus } from '@flotilla/runtime';
 
 const WRITE_TRIES = 5;
 
-/** What came of it; `absent`: the hub has no such object. */
+/** Result of a write; `absent`: the hub has no such object. */
 type Written = 'written' | 'unchanged' | 'absent';
 
 type ClusterStatus = NonNullable<ManagedCluster['status']>;
 
 /**
- * Changes the status of the agent's own ManagedCluster. Lists in it are read, changed and written whole: the version guards what others
- * say there. A write that lost the race is tried again, five times in all; throws what the server says then.
+ * Changes the status of the agent's own ManagedCluster. The version guards lists, which are written whole, against other writers. A conflict is
+ * retried, five tries in all; then the server's error is thrown.
  */
 export async function updateClusterStatus(
   { hub, clusterName: name }: { readonly hub: Pick<Client, 'get' | 'patch'>; readonly clusterName: string },

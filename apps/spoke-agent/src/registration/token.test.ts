@@ -7,7 +7,7 @@ import { keepToken, type TokenDeps } from './token.ts';
 const START = Date.parse('2026-01-01T00:00:00Z');
 const HOUR = 3_600_000;
 
-/** A token as API servers make them: its middle part says from when to when it is good. */
+/** Builds a token as API servers do: its middle part has the validity. */
 function token(fromMs: number, lifeMs: number): string {
   const claims = { iat: fromMs / 1000, exp: (fromMs + lifeMs) / 1000 };
   return `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.c2ln`;
@@ -19,7 +19,7 @@ const kubeconfig = (value: string): string =>
 const Patch = z.object({ stringData: z.record(z.string(), z.string()) });
 const Lifetime = z.object({ spec: z.object({ expirationSeconds: z.number() }) });
 
-/** A hub that gives tokens, a spoke that keeps the Secret, and the kubelet that writes it to the file five minutes later. */
+/** Fakes a hub that issues tokens, a spoke with the Secret, and a kubelet that writes the file five minutes later. */
 async function run(options: { readonly file: string; readonly untilMs: number; readonly fails?: (atMs: number) => boolean }) {
   const stopping = new AbortController();
   let now = START;

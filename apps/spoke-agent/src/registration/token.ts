@@ -4,18 +4,18 @@ import { AGENT_ACCOUNT } from '@flotilla/api/ocm';
 import { type Client, type Clock, type Logger, pause, requestToken } from '@flotilla/runtime';
 import { z } from 'zod';
 
-/** A file written by the kubelet lags behind its Secret; looking again sooner would only renew twice. */
-const LOOK_AGAIN_MS = 10 * 60_000;
-const LOOK_EVERY_MS = 3_600_000;
+/** Milliseconds until the next check after a renewal: the kubelet's file lags behind its Secret, and an earlier check would renew twice. */
+const RECHECK_MS = 10 * 60_000;
+const CHECK_EVERY_MS = 3_600_000;
 
-/** What the renewal works with. */
+/** Dependencies of `keepToken`. */
 export interface TokenDeps {
   readonly hub: Pick<Client, 'request'>;
   readonly spoke: Pick<Client, 'patch'>;
   readonly clusterName: string;
   /** Path of the kubeconfig for the hub, as the kubelet mounts it. */
   readonly kubeconfigPath: string;
-  /** The Secret on the spoke that it is mounted from, and its key. */
+  /** Secret on the spoke that the file is mounted from, and its key. */
   readonly secret: { readonly namespace: string; readonly name: string; readonly key: string };
   readonly clock: Clock;
   readonly logger: Logger;
@@ -26,20 +26,20 @@ export interface TokenDeps {
 }
 
 /**
- * Keeps the agent's token for the hub young, until the signal aborts: past half of its life it asks the hub for the next one and
- * stores it in the Secret, from where it reaches the file and, within a minute, the client. The old one stays good meanwhile, so no
- * step of this can lock the agent out, and a spoke may be away for half of a token's life.
+ * Keeps the agent's token for the hub young, until the signal aborts. Past half of its life, it requests the next one and stores it in the Secret.
+ * From there the token reaches the file and, within a minute, the client. The old token stays valid meanwhile, so no step can lock the agent out. A
+ * spoke may be away for half of a token's life.
  */
 export async function keepToken(deps: TokenDeps, signal: AbortSignal): Promise<void> {
   const { clock, logger, random = Math.random } = deps;
-  // Spreads the fleet, whose tokens may be of one hour.
+  // Spreads the fleet, whose tokens may live only one hour.
   const share = 0.5 + 0.2 * random();
   while (!signal.aborted) {
-    let waitMs = LOOK_AGAIN_MS;
+    let waitMs = RECHECK_MS;
     try {
       const current = readToken(await (deps.read ?? readText)(deps.kubeconfigPath));
       const dueMs = current.issuedAtMs + current.lifetimeMs * share - clock.now();
-      if (dueMs > 0) waitMs = Math.min(dueMs, LOOK_EVERY_MS);
+      if (dueMs > 0) waitMs = Math.min(dueMs, CHECK_EVERY_MS);
       else await renew(deps, current);
     } catch (err) {
       if (!signal.aborted) logger.warn({ err }, 'Renewing the token for the hub failed, trying again');
@@ -63,7 +63,7 @@ interface CurrentToken {
   readonly lifetimeMs: number;
 }
 
-/** Reads the kubeconfig as `join` writes it: JSON, one user, a token that says how long it lives. */
+/** Reads the kubeconfig as `join` writes it: JSON, one user, a token with its lifetime. */
 function readToken(text: string): CurrentToken {
   const kubeconfig = Kubeconfig.parse(JSON.parse(text));
   const [, claims = ''] = kubeconfig.users[0].user.token.split('.');

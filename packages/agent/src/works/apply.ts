@@ -5,10 +5,10 @@ import { textOf } from '../semantics.ts';
 import type { WorkManifest } from './manifests.ts';
 import { markedManifest } from './marks.ts';
 
-/** Field manager of works on a spoke, and what the managers that a work may choose begin with (spec/ocm 4.1). */
+/** Field manager of works on a spoke, and prefix of the field managers that a work may choose (spec/ocm 4.1). */
 const WORK_FIELD_MANAGER = 'work-agent';
 
-/** How applying one manifest ended; `error` undefined: it is applied. */
+/** Outcome of one apply; `error` undefined: success. */
 export interface Applied {
   readonly error: string | undefined;
   readonly reason: (typeof AppliedReason)[keyof typeof AppliedReason];
@@ -21,7 +21,7 @@ export const AppliedReason = {
   ignoreFields: 'AppliedManifestSSAIgnoreFieldError',
 } as const;
 
-/** Applies one manifest the way its update strategy says. Never throws for a refusal of the spoke. */
+/** Applies one manifest by its update strategy. Never throws for a refusal of the spoke. */
 export async function applyManifest(manifest: WorkManifest, key: string, access: WorkAccess): Promise<Applied> {
   const { target, config, refusal } = manifest;
   if (refusal !== undefined || !target) return { error: refusal ?? 'the manifest names nothing', reason: AppliedReason.failed };
@@ -41,7 +41,7 @@ type Ready = WorkManifest & { readonly target: NonNullable<WorkManifest['target'
 async function applyBy(type: string, manifest: Ready, key: string, access: WorkAccess): Promise<void> {
   const { served, namespace, name } = manifest.target;
   switch (type) {
-    // There is nothing to apply; `Available` says whether the object is there.
+    // `Available` alone tells whether the object exists.
     case 'ReadOnly':
       return;
     case 'CreateOnly':
@@ -69,7 +69,7 @@ function chosenFields({ config }: Ready) {
   );
 }
 
-/** What the manifest says is made true and what it no longer says is taken away; fields it never named are left to others. */
+/** Applies the manifest's fields and removes those it no longer has; fields it never had belong to others. */
 async function applyFields(
   { target, object }: Ready,
   key: string,

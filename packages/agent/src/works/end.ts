@@ -8,7 +8,7 @@ import { markKey, release } from './marks.ts';
 import { applyDelay, type WorkMemory, type WorkMoment, type WorkPass } from './pass.ts';
 import { refusedWork, WORK_DELETING, withApplied, withWorkCondition } from './status.ts';
 
-/** Whether the deletion policy of the work leaves this object on the spoke. */
+/** True when the work's deletion policy leaves this object on the spoke. */
 function isOrphaned({ spec }: ManifestWork, meta: ResourceMeta): boolean {
   const { propagationPolicy, selectivelyOrphans } = spec?.deleteOption ?? {};
   if (propagationPolicy === 'Orphan') return true;
@@ -16,13 +16,16 @@ function isOrphaned({ spec }: ManifestWork, meta: ResourceMeta): boolean {
   return rules?.some((rule) => isSameResource(rule, meta)) ?? false;
 }
 
-/** Entries of the last status whose objects the spec no longer names. */
+/** Entries of the last status whose objects left the spec. */
 export function removedEntries(work: ManifestWork, manifests: readonly WorkManifest[]): ManifestStatus[] {
   const kept = new Set(manifests.map(({ meta }) => identityOf(meta)));
   return (work.status?.resourceStatus?.manifests ?? []).filter(({ resourceMeta }) => !kept.has(identityOf(resourceMeta)));
 }
 
-/** Lets go of what the work no longer names. What cannot be removed stays in the status, behind the manifests: nothing else knows of it. */
+/**
+ * Releases the objects that left the work. An object that cannot be removed stays in the status, after the manifests, because nothing else records
+ * it.
+ */
 export async function dropEntries(
   work: ManifestWork,
   entries: readonly ManifestStatus[],
@@ -51,10 +54,10 @@ async function letGo(work: ManifestWork, meta: ResourceMeta, access: WorkAccess)
   }
 }
 
-/** Looks in a row that found something on its way out, until the hub is told: a namespace takes seconds to go, and each word is a write. */
-const TOLD_FROM = 4;
+/** Passes in a row with objects under deletion before the hub gets a status: a namespace takes seconds to go, and each status is a write. */
+const REPORT_FROM = 4;
 
-/** Ends a work that is being deleted: its finalizer goes when its objects are gone, or left where they are (spec/ocm 4.1). The stock agent tells nothing meanwhile. */
+/** Ends a work under deletion: its finalizer goes once its objects are gone or orphaned (spec/ocm 4.1). The stock agent reports nothing meanwhile. */
 export async function endWork(
   work: ManifestWork,
   memory: WorkMemory | undefined,
@@ -73,22 +76,22 @@ export async function endWork(
   const requeueAfterMs = Math.min(applyDelay(failures, moment), moment.cadence.statusSyncMs);
   const nextApplyAtMs = moment.nowMs + requeueAfterMs;
   const status = { ...work.status, conditions: withDeleting(work, remaining, moment.nowMs) };
-  const isLasting = hasProblem || failures >= TOLD_FROM;
-  const isTold = isLasting && moment.cadence.feedback !== 'immediate' && !isSameJson(status, work.status ?? {});
+  const isLasting = hasProblem || failures >= REPORT_FROM;
+  const isReported = isLasting && moment.cadence.feedback !== 'immediate' && !isSameJson(status, work.status ?? {});
   return {
-    ...(isTold && { status }),
+    ...(isReported && { status }),
     memory: { uid, generation, isEnding: true, failures, quietReads: 0, nextApplyAtMs, nextReadAtMs: nextApplyAtMs },
     requeueAfterMs,
   };
 }
 
-/** What is still there, the last of the manifests first. */
+/** Releases all objects, the last manifest first; returns those that remain. */
 async function releaseAll(work: ManifestWork, access: WorkAccess): Promise<{ remaining: string[]; hasProblem: boolean }> {
   const remaining: string[] = [];
   let hasProblem = false;
   for (const meta of (await namedBy(work, access)).toReversed()) {
     const { isDeleting, problem } = await letGo(work, meta, access);
-    // What stays anyway holds nothing up.
+    // An object to orphan delays nothing.
     if (problem !== undefined && !isOrphaned(work, meta)) {
       hasProblem = true;
       remaining.push(`${identityOf(meta)}: ${problem}`);
@@ -97,7 +100,7 @@ async function releaseAll(work: ManifestWork, access: WorkAccess): Promise<{ rem
   return { remaining, hasProblem };
 }
 
-/** Every object the work names now, or named when its status was written. */
+/** Lists the objects of the current spec and of the last status. */
 async function namedBy(work: ManifestWork, access: WorkAccess): Promise<ResourceMeta[]> {
   const written = (work.status?.resourceStatus?.manifests ?? []).map(({ resourceMeta }) => resourceMeta);
   const named = (await readManifests(work, access)).map(({ meta }) => meta);

@@ -11,7 +11,7 @@ interface NamedPath {
   readonly version?: string | undefined;
 }
 
-/** Condition type of a manifest whose status is read back, and its reasons (spec/ocm 4.2). */
+/** Reasons of condition `StatusFeedbackSynced` of a manifest (spec/ocm 4.2). */
 const FeedbackReason = {
   synced: 'StatusFeedbackSynced',
   none: 'NoStatusFeedbackSynced',
@@ -19,20 +19,20 @@ const FeedbackReason = {
 } as const;
 
 /**
- * How values are read back. `settled`: of a workload whose controller has not looked at its spec yet, none. `immediate`: as the stock work
- * agent does, which reads right after applying and hands on whatever the object says, the old version's readiness included (spec/ocm 4.3).
+ * Modes of reading values back. `settled` reads no values of a workload whose controller lags behind its spec. `immediate` reads right after an
+ * apply, as the stock work agent does, and may report the old version's readiness (spec/ocm 4.3).
  */
 export const FeedbackMode = ['settled', 'immediate'] as const;
-/** When feedback is read after an apply. */
+/** Mode of reading values back. */
 export type FeedbackMode = (typeof FeedbackMode)[number];
 
-/** What was read back from one object. */
+/** Feedback from one object. */
 export interface Feedback {
   readonly values: readonly FeedbackValue[];
   readonly condition: Omit<Condition, 'lastTransitionTime' | 'observedGeneration'>;
 }
 
-/** Values that every kind of these reports without naming paths, by `group/kind` (spec/ocm 4.2). */
+/** Values of these kinds without paths of their own, by `group/kind` (spec/ocm 4.2). */
 const WELL_KNOWN: Readonly<Record<string, readonly NamedPath[]>> = {
   'apps/Deployment': [
     { name: 'ReadyReplicas', path: '.status.readyReplicas' },
@@ -54,15 +54,15 @@ const WELL_KNOWN: Readonly<Record<string, readonly NamedPath[]>> = {
   ],
 };
 
-/** The condition of a manifest whose object cannot be read: old values are not kept, nobody may take them for today's. */
+/** Builds the feedback of an unreadable object: old values are dropped, because they would look current. */
 export const feedbackFailed = (message: string): Feedback => ({
   values: [],
   condition: { type: STATUS_FEEDBACK_SYNCED, status: 'False', reason: FeedbackReason.failed, message },
 });
 
 /**
- * Reads what the rules ask for, all from one read of the object. A missing key leaves its value out; a value that is no text, integer or
- * boolean is an error of its path alone.
+ * Reads the values of all rules from one read of the object. A missing key leaves its value out. A value that is no text, integer or boolean is an
+ * error of its path alone.
  */
 export function readFeedback(
   object: Json,
@@ -87,14 +87,14 @@ export function readFeedback(
 }
 
 /**
- * A workload whose controller has not looked at its spec yet still reports that the old one is available: right after an image was
- * changed that would end a rollout before it began. The stock agent hands such values on.
+ * Describes a workload whose controller lags behind its spec. Its status still reports the old version as available, which would end a rollout right
+ * after its image changed. The stock agent passes such values on.
  */
 function lagOf({ metadata, status }: Json): string | undefined {
   const generation = isJsonObject(metadata) ? metadata.generation : undefined;
-  const seen = isJsonObject(status) ? status.observedGeneration : undefined;
-  if (typeof generation !== 'number' || typeof seen !== 'number' || seen >= generation) return undefined;
-  return `status is of generation ${seen}, the object is at ${generation}`;
+  const observed = isJsonObject(status) ? status.observedGeneration : undefined;
+  if (typeof generation !== 'number' || typeof observed !== 'number' || observed >= generation) return undefined;
+  return `status is of generation ${observed}, the object is at ${generation}`;
 }
 
 function pathsOf(

@@ -2,8 +2,8 @@ import { isJsonObject } from '@flotilla/api';
 import { ServerRefusal } from '@flotilla/runtime';
 
 /**
- * The part of kubectl's JSONPath that feedback rules use (spec/ocm 4.2): `.a.b`, `['a.b']`, `[0]`, `[-1]`, `[*]`, `.*` and filters such
- * as `[?(@.type=="Ready")]`. Braces around the whole and a leading `$` are accepted. A key that is missing gives nothing, not an error.
+ * The part of kubectl's JSONPath that feedback rules use (spec/ocm 4.2): `.a.b`, `['a.b']`, `[0]`, `[-1]`, `[*]`, `.*` and filters such as
+ * `[?(@.type=="Ready")]`. Braces around the whole and a leading `$` are accepted. A missing key gives nothing, not an error.
  */
 type JsonPath = readonly Step[];
 
@@ -17,10 +17,10 @@ type Operator = '==' | '!=' | '<=' | '>=' | '<' | '>';
 
 const OPERATORS: readonly Operator[] = ['==', '!=', '<=', '>=', '<', '>'];
 const LONGEST = 2048;
-/** What ends a key that is not in quotes. Anything else is part of it, as in kubectl: a stray quote names a key that nobody has. */
+/** Characters that end an unquoted key. All others belong to it, as in kubectl: a stray quote becomes part of a key that no object has. */
 const KEY_END = /[.[\]\s,$@{}]/;
 
-/** Reads a path; throws `ServerRefusal` with the place and the fix. */
+/** Parses a path; throws `ServerRefusal` with the place and the fix. */
 export function parseJsonPath(text: string): JsonPath {
   if (text.length > LONGEST) throw new ServerRefusal(`path of ${text.length} characters: at most ${LONGEST} are allowed`);
   const bare = /^\{(.*)\}$/s.exec(text.trim())?.[1] ?? text.trim();
@@ -32,7 +32,7 @@ export function parseJsonPath(text: string): JsonPath {
   return steps;
 }
 
-/** The values a path leads to, in order; empty when a key or item is missing. */
+/** Finds the values at a path, in order; none when a key or item is missing. */
 export function valuesAt(path: JsonPath, root: unknown): unknown[] {
   let values: unknown[] = [root];
   for (const step of path) values = values.flatMap((value) => follow(step, value));
@@ -69,7 +69,7 @@ function isRelated(left: unknown, operator: Operator, right: unknown): boolean {
   return operator === '<=' ? left <= right : left >= right;
 }
 
-/** A place in the text. */
+/** Position in a text. */
 class Cursor {
   readonly #text: string;
   readonly #whole: string;
@@ -102,7 +102,7 @@ class Cursor {
     while (this.take(' '));
   }
 
-  /** Takes what matches here; the expression is sticky. */
+  /** Consumes a match at this position; the expression is sticky. */
   match(expression: RegExp): string | undefined {
     expression.lastIndex = this.#at;
     const found = expression.exec(this.#text)?.[0];
@@ -110,7 +110,7 @@ class Cursor {
     return found;
   }
 
-  /** One character, or undefined at the end. */
+  /** Consumes one character; undefined at the end. */
   next(): string | undefined {
     const char = this.#text[this.#at];
     if (char !== undefined) this.#at += 1;
@@ -183,7 +183,7 @@ function readOperand(cursor: Cursor): Operand {
   return operand;
 }
 
-/** A key inside a filter ends at the operator too. */
+/** Reads a path inside a filter, whose keys also end at the operator. */
 function readFilterPath(cursor: Cursor): Step[] {
   const steps: Step[] = [];
   for (;;) {
@@ -201,7 +201,7 @@ function readLiteral(cursor: Cursor): unknown {
   if (quoted !== undefined) return quoted;
   const word = cursor.match(/true|false|null|-?\d+(\.\d+)?/y);
   if (word === undefined) return cursor.fail('expected a text in quotes, a number, true, false or "@"');
-  // `01` is a number here, and none in JSON.
+  // `01` is a number here, but none in JSON.
   return word in WORDS ? WORDS[word] : Number(word);
 }
 

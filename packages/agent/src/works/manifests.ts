@@ -7,7 +7,7 @@ import { textOf, writeNamespace } from '../semantics.ts';
 
 type Json = Record<string, unknown>;
 
-/** One object that a work names on its spoke. */
+/** An object on the spoke that a work manages. */
 export interface WorkTarget {
   readonly served: ServedResource;
   readonly namespace: string | undefined;
@@ -17,14 +17,14 @@ export interface WorkTarget {
 /** `status.resourceStatus.manifests[].resourceMeta`. */
 export type ResourceMeta = ManifestStatus['resourceMeta'];
 
-/** One manifest as the agent understands it. */
+/** A manifest as the agent reads it. */
 export interface WorkManifest {
   readonly meta: ResourceMeta;
-  /** Undefined: the manifest names nothing that the spoke serves. */
+  /** Undefined when the spoke serves no such kind. */
   readonly target: WorkTarget | undefined;
   readonly object: Json;
   readonly config: ManifestConfig | undefined;
-  /** Why it cannot be applied; undefined: it can. */
+  /** Reason against applying it; undefined when it can be applied. */
   readonly refusal: string | undefined;
 }
 
@@ -34,7 +34,7 @@ const Head = z.looseObject({
   metadata: z.looseObject({ name: z.string().optional(), generateName: z.string().optional(), namespace: z.string().optional() }),
 });
 
-/** Reads every manifest of a work, in order; what is wrong with one says nothing about the others. */
+/** Reads every manifest of a work, in order; an invalid one does not affect the others. */
 export async function readManifests(work: ManifestWork, access: WorkAccess): Promise<WorkManifest[]> {
   const manifests: WorkManifest[] = [];
   const seen = new Set<string>();
@@ -53,7 +53,7 @@ export async function readManifests(work: ManifestWork, access: WorkAccess): Pro
   return manifests;
 }
 
-/** Why nothing of a work can be applied, whatever its manifests are; undefined: nothing stands against it. */
+/** Explains why no manifest of a work can be applied; undefined when nothing forbids it. */
 export function refusalOfWork({ spec }: ManifestWork): string | undefined {
   const manifests = spec?.workload?.manifests ?? [];
   if (isJsonObject(spec?.executor) && spec.executor.subject)
@@ -64,7 +64,7 @@ export function refusalOfWork({ spec }: ManifestWork): string | undefined {
     : undefined;
 }
 
-/** Objects of a work whose changes are to be told at once (`feedbackScrapeType: Watch`). */
+/** Objects of a work whose changes are reported at once (`feedbackScrapeType: Watch`). */
 export const watchedResources = ({ spec }: ManifestWork): ManifestConfig['resourceIdentifier'][] =>
   (spec?.manifestConfigs ?? [])
     .filter(({ feedbackScrapeType }) => feedbackScrapeType === 'Watch')
@@ -94,22 +94,22 @@ async function readManifest(ordinal: number, object: Json, access: WorkAccess): 
   }
 }
 
-/** The object of an entry of a status, as the spoke serves it now; undefined when it does not. */
+/** Finds the object of a status entry, as the spoke serves it now; undefined when it does not. */
 export async function targetOf(
   { group, version, kind, name, namespace }: ResourceMeta,
   access: WorkAccess,
 ): Promise<WorkTarget | undefined> {
   if (!kind || !name || !version) return undefined;
   const served = await access.findKind(groupVersion(group ?? '', version), kind);
-  // A scope that does not fit was refused when it was to be applied: there is nothing.
+  // The apply refused a namespace that does not fit the scope, so there is no object.
   return served?.namespaced === Boolean(namespace) ? { served, namespace: namespace || undefined, name } : undefined;
 }
 
-/** What an object is named by, whatever its version. By kind: the plural is not known before the spoke serves it. */
+/** Identifies an object across versions. It uses the kind, because the plural is unknown until the spoke serves it. */
 export const identityOf = ({ group = '', kind = '', namespace = '', name = '' }: ResourceMeta): string =>
   [group === '' ? kind : `${kind}.${group}`, namespace, name].join('/');
 
-/** Whether an identifier of a work's options names this manifest. */
+/** True when an identifier of a work's options matches this manifest. */
 export const isSameResource = (
   identifier: { group?: string | undefined; resource: string; name: string; namespace?: string | undefined },
   meta: ResourceMeta,

@@ -5,14 +5,14 @@ import type { WorkTarget } from './manifests.ts';
 type Json = Record<string, unknown>;
 
 /**
- * Which works hold an object of the spoke, and which of them created it: one annotation per work on the object itself. It takes the
- * place of the stock agent's AppliedManifestWork and owner references, which need a CRD and a garbage collector.
+ * Prefix of the annotations that tell which works hold an object, and which of them created it. They replace the stock agent's AppliedManifestWork
+ * and owner references, which need a CRD and a garbage collector.
  */
 const PREFIX = 'flotilla.io/work.';
-/** Longest name of an annotation behind its `/`, less the prefix's part of it. */
+/** Longest name part of an annotation, less the prefix's share. */
 const LONGEST = 63 - 'work.'.length;
 
-/** Whether the work made the object, or found it. */
+/** `created`: the work created the object; `found`: the object existed. */
 type Mark = 'created' | 'found';
 
 /** Key of a work's mark: its name, shortened and made unique when it is long. */
@@ -26,7 +26,7 @@ function hashOf(text: string): string {
   return (hash >>> 0).toString(16).padStart(8, '0');
 }
 
-/** The marks an object carries. */
+/** Reads the marks of an object. */
 function marksOf(object: Json): ReadonlyMap<string, Mark> {
   const marks = new Map<string, Mark>();
   for (const [key, value] of Object.entries(textsOf(object, 'annotations')))
@@ -40,7 +40,7 @@ const textsOf = (object: Json, field: 'labels' | 'annotations'): Json => {
   return isJsonObject(texts) ? texts : {};
 };
 
-/** Metadata that the server decides; a manifest that carries some of it was copied from a live object. */
+/** Metadata that the server sets; a manifest copied from a live object may have some of it. */
 const OF_THE_SERVER = new Set([
   'uid',
   'resourceVersion',
@@ -53,8 +53,8 @@ const OF_THE_SERVER = new Set([
 ]);
 
 /**
- * What a work applies: its manifest and its mark. Where another work holds the object too, both apply as the same field manager: the
- * other's marks, labels and annotations are kept, else the two would take them away from each other in turns.
+ * Builds the object that a work applies: its manifest and its mark. Works that share an object apply with the same field manager. So the other works'
+ * marks, labels and annotations are kept, or the works would remove them from each other in turns.
  */
 export function markedManifest(manifest: Json, target: WorkTarget, key: string, live: Json | undefined): Json {
   const marks = live ? marksOf(live) : new Map<string, Mark>();
@@ -73,12 +73,12 @@ export function markedManifest(manifest: Json, target: WorkTarget, key: string, 
   return { ...manifest, metadata };
 }
 
-/** What became of an object that a work let go of. */
+/** Result of releasing an object. */
 type Release = 'gone' | 'left' | 'deleting';
 
 /**
- * Ends a work's hold on an object. It is deleted when this work made it, no other holds it and it is not to be left; the last work
- * that holds it inherits the duty to delete it.
+ * Releases a work's object. The object is deleted when this work created it, no other work holds it, and it is not orphaned. Otherwise another holder
+ * inherits the duty to delete it.
  */
 export async function release(target: WorkTarget, key: string, isLeft: boolean, access: WorkAccess): Promise<Release> {
   const { served, namespace, name } = target;

@@ -2,12 +2,12 @@ import { backOffMs } from '@flotilla/pace';
 import type { FeedbackMode } from './feedback.ts';
 import type { WorkStatus } from './status.ts';
 
-/** Hub writes of one agent about works: the stock agent's limit, apart from actions and views (spec/ocm 4.3). */
+/** Hub writes a second about works: the stock agent's limit, apart from actions and views (spec/ocm 4.3). */
 export const WORK_HUB_QPS = 50;
-/** Writes of works to the hub at once, before the rate counts (spec/ocm 4.3). */
+/** Burst of hub writes about works before the rate applies (spec/ocm 4.3). */
 export const WORK_HUB_BURST = 100;
 
-/** How often a work is looked at, and how. */
+/** Cadence of passes over a work. */
 export interface WorkCadence {
   /** Milliseconds between two reads of feedback and availability while nothing changes. */
   readonly statusSyncMs: number;
@@ -16,63 +16,63 @@ export interface WorkCadence {
   /** Default `settled`. */
   readonly feedback?: FeedbackMode;
   /**
-   * Milliseconds between two reads of a work that asks to be watched (`feedbackScrapeType: Watch`). Absent: it is polled like the others,
-   * unless whoever makes the passes says by `isTold` that an object has changed.
+   * Milliseconds between two reads of a watched work (`feedbackScrapeType: Watch`). Absent: it is polled like others, unless the caller reports
+   * changes by `isTold`.
    */
   readonly watchedReadMs?: number;
 }
-/** As often as the stock work agent looks (spec/ocm 4.3). */
+/** Cadence of the stock work agent (spec/ocm 4.3). */
 export const DEFAULT_WORK_CADENCE: WorkCadence = { statusSyncMs: 10_000, resyncMs: 240_000 };
 
-/** What an agent remembers of a work between two passes; losing it means one more apply. */
+/** Memory of a work between two passes; its loss costs one more apply. */
 export interface WorkMemory {
   readonly uid: string | undefined;
   readonly generation: number | undefined;
-  /** It is being deleted: the objects are released, not applied. */
+  /** The work is under deletion: objects are released, not applied. */
   readonly isEnding: boolean;
   readonly nextApplyAtMs: number;
   readonly nextReadAtMs: number;
-  /** Reads in a row that found no change. */
+  /** Consecutive reads without a change. */
   readonly quietReads: number;
-  /** Applies in a row with a manifest that failed. */
+  /** Consecutive applies with a failed manifest. */
   readonly failures: number;
 }
 
-/** What a pass wants written to the hub, in this order, and when to look again. */
+/** Writes of a pass to the hub, in this order, and the time of the next pass. */
 export interface WorkPass {
   /** New `metadata.finalizers`. */
   readonly finalizers?: string[];
   readonly status?: WorkStatus;
   readonly memory?: WorkMemory | undefined;
-  /** Undefined: when the work changes. */
+  /** Undefined: only a change of the work causes the next pass. */
   readonly requeueAfterMs?: number;
 }
 
-/** When and how a pass is made. */
+/** Circumstances of a pass. */
 export interface WorkMoment {
   readonly nowMs: number;
   /** In [0, 1). */
   readonly random: number;
   readonly cadence: WorkCadence;
-  /** A watched object of the work has changed: it is read now, whenever it would be due. */
+  /** A watched object of the work has changed, so it is read before its time. */
   readonly isTold?: boolean;
 }
 
 const FIRST_READ_MS = 1000;
 const LAST_RETRY_MS = 60_000;
 
-/** Milliseconds until a work is due again. */
+/** Milliseconds until the next pass of a work. */
 export const untilNext = ({ nextApplyAtMs, nextReadAtMs }: WorkMemory, nowMs: number): number =>
   Math.max(0, Math.min(nextApplyAtMs, nextReadAtMs) - nowMs);
 
-/** Soon after a change, then less and less often, at last at the steady pace; the stock agent always waits up to 1.9 times that. */
+/** Milliseconds until the next read: short after a change, then growing to the steady interval. The stock agent always waits up to 1.9 times that. */
 export function readDelay(quietReads: number, { random, cadence }: WorkMoment, isWatched: boolean): number {
   if (cadence.feedback === 'immediate') return cadence.statusSyncMs * (1 + 0.9 * random);
   const steadyMs = Math.min(cadence.statusSyncMs, (isWatched && cadence.watchedReadMs) || Number.POSITIVE_INFINITY);
   return backOffMs({ baseMs: FIRST_READ_MS, maxMs: steadyMs * (1 + random / 10), floor: 1 }, quietReads + 1);
 }
 
-/** A failed manifest is tried again soon: what it lacks is often on its way. */
+/** Milliseconds until the next apply: short after a failure, because missing objects often arrive soon. */
 export const applyDelay = (failures: number, { random, cadence }: WorkMoment): number =>
   failures === 0
     ? cadence.resyncMs * (1 + random / 2)

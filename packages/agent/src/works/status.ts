@@ -6,7 +6,7 @@ import { type Applied, AppliedReason } from './apply.ts';
 import { type Feedback, type FeedbackMode, feedbackFailed, readFeedback } from './feedback.ts';
 import { identityOf, type ResourceMeta, type WorkManifest } from './manifests.ts';
 
-/** Condition type of a work that is being deleted: what is waited for. */
+/** Condition type of a work under deletion: the objects that remain. */
 export const WORK_DELETING = 'Deleting';
 
 type Verdict = Omit<Condition, 'lastTransitionTime' | 'observedGeneration'>;
@@ -15,14 +15,14 @@ export type WorkStatus = NonNullable<ManifestWork['status']>;
 
 const LONGEST_MESSAGE = 4096;
 
-/** Sets a condition whose message may be as long as what spokes say. */
+/** Sets a condition, and cuts its message, because a spoke's texts may be long. */
 export const withWorkCondition = (
   conditions: readonly Condition[] | null | undefined,
   next: Omit<Condition, 'lastTransitionTime'>,
   nowMs: number,
 ): Condition[] => withCondition(conditions, { ...next, message: next.message.slice(0, LONGEST_MESSAGE) }, nowMs);
 
-/** The `Applied` condition of one manifest. */
+/** Builds the `Applied` condition of one manifest. */
 const appliedVerdict = ({ error, reason }: Applied): Verdict => ({
   type: WORK_APPLIED,
   status: error === undefined ? 'True' : 'False',
@@ -30,14 +30,14 @@ const appliedVerdict = ({ error, reason }: Applied): Verdict => ({
   message: error === undefined ? 'Apply manifest complete' : `Failed to apply manifest: ${error}`,
 });
 
-/** What one look at a manifest's object showed. */
+/** Observation of one manifest's object. */
 interface Observation {
   readonly available: Verdict;
-  /** Undefined: there was nothing to read back from. */
+  /** Undefined: no feedback was requested. */
   readonly feedback: Feedback | undefined;
 }
 
-/** Looks whether the object of a manifest is there, and reads its feedback. "Available" means that it exists, no more (spec/ocm 4.2). */
+/** Reads a manifest's object and its feedback. "Available" only means that it exists (spec/ocm 4.2). */
 export async function observeManifest(
   { target, config }: WorkManifest,
   access: WorkAccess,
@@ -61,14 +61,14 @@ export async function observeManifest(
   }
 }
 
-/** The status of one manifest; without `applied` its last `Applied` condition stands, without `observation` all that was read last. */
+/** Builds the status of one manifest. Without `applied` its last `Applied` condition stays; without `observation` all feedback does. */
 export function manifestStatus(
   meta: ResourceMeta,
   previous: ManifestStatus | undefined,
-  seen: { applied?: Applied | undefined; observation: Observation | undefined },
+  outcome: { applied?: Applied | undefined; observation: Observation | undefined },
   nowMs: number,
 ): ManifestStatus {
-  const { applied, observation } = seen;
+  const { applied, observation } = outcome;
   const verdicts = [applied && appliedVerdict(applied), observation?.available, observation?.feedback?.condition];
   let conditions: Condition[] = [...(previous?.conditions ?? [])];
   for (const verdict of verdicts) if (verdict) conditions = withWorkCondition(conditions, verdict, nowMs);
@@ -76,19 +76,19 @@ export function manifestStatus(
   return { resourceMeta: meta, conditions, statusFeedback: values.length > 0 ? { values: [...values] } : {} };
 }
 
-/** An entry with the outcome of one more try, and all else as it was. */
+/** Replaces an entry's `Applied` condition and keeps the rest. */
 export const withApplied = (entry: ManifestStatus, applied: Applied, nowMs: number): ManifestStatus => ({
   ...entry,
   conditions: withWorkCondition(entry.conditions, appliedVerdict(applied), nowMs),
 });
 
-/** The last status of a manifest; the place in the list alone would hand one object's conditions to another. */
+/** Finds the last status of a manifest. Its ordinal alone would give it another object's conditions. */
 export const previousOf = (work: ManifestWork, meta: ResourceMeta): ManifestStatus | undefined =>
   work.status?.resourceStatus?.manifests?.find(
     ({ resourceMeta }) => resourceMeta.ordinal === meta.ordinal && identityOf(resourceMeta) === identityOf(meta),
   );
 
-/** The status of a work whose manifests are in these states; those that were not read leave `Available` as it was. */
+/** Builds the status of a work from its manifests; unread manifests leave `Available` as it was. */
 export function workStatus(
   work: ManifestWork,
   manifests: readonly ManifestStatus[],
@@ -109,7 +109,7 @@ const countOf = (manifests: readonly ManifestStatus[], type: string, status: Con
 function appliedWork(manifests: readonly ManifestStatus[]): Verdict {
   if (manifests.length > 0 && countOf(manifests, WORK_APPLIED, 'True') === manifests.length)
     return { type: WORK_APPLIED, status: 'True', reason: 'AppliedManifestWorkComplete', message: 'Apply manifest work complete' };
-  // Of a work without manifests nobody else can say what is wrong.
+  // A work without manifests has no other place for the reason.
   const why = manifests.length === 0 ? ': spec.workload.manifests is empty: name at least one manifest' : '';
   return { type: WORK_APPLIED, status: 'False', reason: 'AppliedManifestWorkFailed', message: `Failed to apply manifest work${why}` };
 }
@@ -130,5 +130,5 @@ function availableWork(manifests: readonly ManifestStatus[]): Verdict {
   return verdict('True', 'ResourcesAvailable', 'All resources are available');
 }
 
-/** The outcome for every manifest of a work of which nothing can be applied. */
+/** Builds the outcome of every manifest of a work that cannot be applied. */
 export const refusedWork = (refusal: string): Applied => ({ error: refusal, reason: AppliedReason.failed });

@@ -18,11 +18,11 @@ const kind = (name: string, namespaced = true, group = ''): ServedResource => ({
   namespaced,
 });
 
-/** A spoke of plain objects; what is applied replaces what was there. */
+/** Spoke of plain objects; an apply replaces the object. */
 class PlainSpoke implements WorkAccess {
   readonly objects = new Map<string, Json>();
   kinds = [kind('ConfigMap'), kind('Namespace', false)];
-  /** Every call but reads of kinds, as `verb key`. */
+  /** Calls in order as `verb key`, without reads of kinds. */
   readonly calls: string[] = [];
   refusal: string | undefined;
   keepsDeleted = false;
@@ -75,7 +75,7 @@ const configMap = (name: string, data: Json = { a: '1' }) => ({
   data,
 });
 
-/** A work with its agent's memory, on a clock that the test moves. */
+/** A work with its agent's memory, on a clock that the test advances. */
 class Hub {
   readonly spoke = new PlainSpoke();
   nowMs = Date.parse('2026-01-01T00:00:00Z');
@@ -100,7 +100,7 @@ class Hub {
     this.work = ManifestWork.schema.parse(mergePatched(this.work, { metadata: { generation, ...metadata }, spec }));
   }
 
-  /** One pass, written to the hub; says what was written and when the next is due. */
+  /** Runs one pass and writes it to the hub; returns the writes and the next due time. */
   async pass(isTold = false) {
     const moment = { nowMs: this.nowMs, random: this.random, cadence: this.cadence, isTold };
     const { finalizers, status, memory, requeueAfterMs } = await passWork(this.work, this.memory, this.spoke, moment);
@@ -114,7 +114,7 @@ class Hub {
     return { finalizers, hasWritten: status !== undefined, requeueAfterMs };
   }
 
-  /** Passes until the clock has moved on by so much; the moments of the passes, in milliseconds from now. */
+  /** Runs passes until the clock has advanced; returns their times, in milliseconds from now. */
   async run(ms: number): Promise<number[]> {
     const from = this.nowMs;
     const moments: number[] = [];
@@ -235,7 +235,7 @@ test.each([
   expect(hub.work.status?.conditions?.[0]?.lastTransitionTime).toBe('2026-01-01T00:00:00Z');
 });
 
-/** When the work was applied, in seconds from now. */
+/** Times of the applies, in seconds from now. */
 async function applyMoments(hub: Hub, ms: number): Promise<number[]> {
   const from = hub.nowMs;
   const moments: number[] = [];

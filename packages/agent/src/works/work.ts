@@ -10,8 +10,8 @@ import { applyDelay, readDelay, untilNext, type WorkMemory, type WorkMoment, typ
 import { manifestStatus, observeManifest, previousOf, refusedWork, workStatus } from './status.ts';
 
 /**
- * One look at a work: applies it when it is new, changed, failed or due for repair; else reads its objects when that is due (spec/ocm
- * 4.1 to 4.3). Says what to write; writes nothing to the hub. Refusals of the spoke end in conditions, never in an error.
+ * Passes over a work once: applies it when it is new, changed, failed or due for repair, else reads its objects when due (spec/ocm 4.1 to 4.3). It
+ * returns the hub's writes without sending them. Refusals of the spoke become conditions, never errors.
  */
 export async function passWork(
   work: ManifestWork,
@@ -21,7 +21,7 @@ export async function passWork(
 ): Promise<WorkPass> {
   if (work.metadata.deletionTimestamp) return endWork(work, memory, access, moment);
   const finalizers = work.metadata.finalizers ?? [];
-  // Before anything reaches the spoke: a work that is deleted right after must not leave it behind. The write wakes the next pass.
+  // The finalizer comes before any object, so that a work deleted right after cannot orphan one. This write causes the next pass.
   if (!finalizers.includes(WORK_FINALIZER)) return { finalizers: [...finalizers, WORK_FINALIZER] };
   const { uid, generation } = work.metadata;
   const known = memory && !memory.isEnding && memory.uid === uid && memory.generation === generation ? memory : undefined;
@@ -30,9 +30,9 @@ export async function passWork(
   if (known && !isApplyDue && nowMs < known.nextReadAtMs && !moment.isTold)
     return { memory: known, requeueAfterMs: untilNext(known, nowMs) };
 
-  // The stock agent applies in one controller and reads in another: two writes, and what is read belongs to no apply.
+  // The stock agent applies and reads in separate controllers: two writes, and reads independent of applies.
   const isReadApart = isApplyDue && cadence.feedback === 'immediate';
-  const manifests = await lookAtManifests(work, access, { isApplyDue, isRead: !isReadApart }, moment);
+  const manifests = await passManifests(work, access, { isApplyDue, isRead: !isReadApart }, moment);
   const status = workStatus(work, manifests.statuses, nowMs, { isRead: !isReadApart });
   const hasChanged = !isSameJson(status, work.status ?? {});
   const quietReads = hasChanged || !known ? 0 : known.quietReads + 1;
@@ -49,7 +49,7 @@ export async function passWork(
   return { ...(hasChanged && { status }), memory: next, requeueAfterMs: untilNext(next, nowMs) };
 }
 
-async function lookAtManifests(
+async function passManifests(
   work: ManifestWork,
   access: WorkAccess,
   { isApplyDue, isRead }: { isApplyDue: boolean; isRead: boolean },

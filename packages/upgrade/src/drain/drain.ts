@@ -1,29 +1,29 @@
-/** What is done about a node whose drain takes too long (spec/muo 7.6). */
+/** Plans steps against a drain that takes too long (spec/muo 7.6). */
 import type { Pod, PodDisruptionBudget } from '@flotilla/api/core';
 import { protects } from './selector.ts';
 
-/** How long a drain may take; minutes. */
+/** Limits of a drain, in minutes. */
 export interface DrainSettings {
   readonly timeOut: number;
   readonly expectedDrainTime: number;
   /** `PDBForceDrainTimeout` of the UpgradeConfig. */
   readonly forceDrainTimeout: number;
-  /** Nothing is removed; a drain may be late all the same. */
+  /** Remove nothing; a drain may still be late. */
   readonly disabled: boolean;
   readonly ignoredNamespaces: readonly Pick<RegExp, 'test'>[];
 }
 
-/** What is done to a pod. */
+/** Act on a pod. */
 type DrainAction = 'delete' | 'clear-finalizers';
 
 interface Strategy {
   readonly name: string;
-  /** About pods with a disruption budget, or about the others. */
+  /** True for pods with a disruption budget, false for the others. */
   readonly budget: boolean;
   readonly action: DrainAction;
-  /** Which pods it is about. */
+  /** Selects the strategy's pods. */
   readonly concerns: (pod: Pod) => boolean;
-  /** Which of them it acts on now; the rest it waits for. */
+  /** Selects the pods to act on now; the strategy waits for the rest. */
   readonly actsOn: (pod: Pod) => boolean;
 }
 
@@ -32,28 +32,28 @@ const hasFinalizers = ({ metadata }: Pod): boolean => (metadata.finalizers ?? []
 const isStuck = (pod: Pod): boolean => isTerminating(pod) && !hasFinalizers(pod);
 const any = (): boolean => true;
 
-/** In the order they are carried out, each under the name it has for pods without a budget and for those with one. */
+/** Methods in the order of their use, each with its names for pods without and with a budget. */
 const METHODS: readonly (Omit<Strategy, 'name' | 'budget'> & { readonly names: readonly [plain: string, guarded: string] })[] = [
   { names: ['DELETE', 'PDB-DELETE'], action: 'delete', concerns: any, actsOn: (pod) => !isTerminating(pod) },
   { names: ['DEFAULT-FINALIZER', 'PDB-FINALIZER'], action: 'clear-finalizers', concerns: hasFinalizers, actsOn: any },
   { names: ['POD-STUCK-TERMINATING', 'PDB-STUCK-TERMINATING'], action: 'delete', concerns: isStuck, actsOn: any },
 ];
-/** Those for pods without a budget first. */
+/** Strategies for pods without a budget come first. */
 const STRATEGIES: readonly Strategy[] = [false, true].flatMap((budget) =>
   METHODS.map(({ names: [plain, guarded], ...method }): Strategy => ({ ...method, budget, name: budget ? guarded : plain })),
 );
 
-/** One thing to do. */
+/** One act on a pod. */
 export interface DrainStep {
   readonly strategy: string;
   readonly action: DrainAction;
   readonly pod: Pod;
 }
 
-/** What is to be done about a node, and whether its drain is late. */
+/** Steps for a node, and whether its drain is late. */
 interface DrainPlan {
   readonly steps: readonly DrainStep[];
-  /** Pods with a disruption budget are among them. */
+  /** Some pods of the steps have a disruption budget. */
   readonly forcesBudgets: boolean;
   readonly isLate: boolean;
 }
@@ -62,19 +62,19 @@ const MINUTE = 60_000;
 const waitOf = ({ budget }: Strategy, settings: DrainSettings): number =>
   (budget ? settings.forceDrainTimeout + settings.expectedDrainTime : settings.timeOut) * MINUTE;
 
-/** Moments at which something may change for a node that was cordoned then, without anything happening; in order. */
+/** Times at which a plan may change without any event, for a node cordoned at `sinceMs`; in order. */
 export function drainMoments(sinceMs: number, settings: DrainSettings): number[] {
   const waits = settings.disabled ? [] : STRATEGIES.map((strategy) => waitOf(strategy, settings));
   const ends = waits.map((wait) => wait + settings.expectedDrainTime * MINUTE);
   return [...new Set([...waits, ...ends, settings.timeOut * MINUTE])].map((wait) => sinceMs + wait).toSorted((a, b) => a - b);
 }
 
-/** Whether pods have to be looked at: no strategy's time has come before. */
+/** True when pods must be read: the first strategy's time has come. */
 export const isDrainDue = (sinceMs: number, settings: DrainSettings, nowMs: number): boolean =>
   (drainMoments(sinceMs, settings)[0] ?? Number.POSITIVE_INFINITY) < nowMs;
 
 /**
- * Judges a node by its pods.
+ * Plans the steps for a node by its pods.
  * @param pods on the node
  * @param budgets of the cluster
  */
@@ -104,14 +104,14 @@ export function planDrain(
   };
 }
 
-/** When a drain is late, given what was tried: what was tried last gets the time that a drain is expected to take. */
+/** Time from which a drain is late: the last strategy gets the expected time of a drain. */
 function lateFrom(sinceMs: number, tried: readonly Strategy[], settings: DrainSettings): number {
   const timeOut = settings.timeOut * MINUTE;
   const last = Math.max(...tried.map((strategy) => waitOf(strategy, settings))) + settings.expectedDrainTime * MINUTE;
   return sinceMs + (tried.length > 0 && last > timeOut ? last : timeOut);
 }
 
-/** A pod that leaves with its node's drain: none that its DaemonSet or the node itself keeps there. */
+/** True for a pod that a drain removes, unlike pods of DaemonSets and of the node itself. */
 function isRemovable({ metadata }: Pod, { ignoredNamespaces }: DrainSettings): boolean {
   if (metadata.ownerReferences?.some(({ kind }) => kind === 'DaemonSet')) return false;
   if (metadata.annotations?.['kubernetes.io/config.mirror'] !== undefined) return false;

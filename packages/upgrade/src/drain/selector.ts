@@ -1,7 +1,7 @@
 import type { LabelSelector } from '@flotilla/api';
 import type { Pod, PodDisruptionBudget } from '@flotilla/api/core';
 
-/** Whether a budget is about a pod: same namespace, all labels and expressions; no selector selects nothing, an empty one everything. */
+/** True when a budget covers a pod: same namespace, all labels and expressions. No selector selects nothing, an empty one everything. */
 export function protects({ metadata, spec }: PodDisruptionBudget, pod: Pod): boolean {
   if (metadata.namespace !== pod.metadata.namespace || !spec?.selector) return false;
   return selects(spec.selector, pod.metadata.labels ?? {});

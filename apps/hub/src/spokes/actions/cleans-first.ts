@@ -1,4 +1,4 @@
-/** A job that deletes before it looks, as the reference's backup does (spec/talm 5.1): what may follow the deletions, and when. */
+/** Deletes before any look, as the reference's backup does (spec/talm 5.1), and decides when the job may follow. */
 import { Annotation } from '@flotilla/api';
 import { ManagedClusterAction } from '@flotilla/api/ocm';
 import type { Write } from '../../writes/apply.ts';
@@ -6,8 +6,8 @@ import type { SpokeTask } from '../port/port.ts';
 import type { ActionsSpoke } from './observe.ts';
 
 /**
- * True when the deletions were executed and nothing is left, or when this attempt has begun: deleting later would take its own namespace.
- * The view of the namespace is made after both deletions were asked for, so one that is missing has ended and was tidied away.
+ * True when the deletions were executed and nothing is left, or when this attempt has begun: a later deletion would take its own namespace. The view
+ * of the namespace is made after both deletions, so a missing deletion has ended and was tidied away.
  */
 export function isCleaned(task: SpokeTask, spoke: ActionsSpoke): boolean {
   const { namespaceView: view, actions } = spoke;
@@ -19,7 +19,7 @@ export function isCleaned(task: SpokeTask, spoke: ActionsSpoke): boolean {
   return deletionsOf(task).every((name) => !actions.has(name) || isDone(name, actions));
 }
 
-/** Deletions that no action shows: the server is asked whether they are there, for the cache of actions may be behind that of views. */
+/** Asks the server for deletions without an action in the cache: the cache of actions may lag behind that of views. */
 export function unconfirmedDeletions(task: SpokeTask, spoke: ActionsSpoke): Write[] {
   if (hasBegun(task, spoke) || spoke.namespaceView?.answer.kind !== 'absent') return [];
   return deletionsOf(task)
@@ -39,7 +39,7 @@ const isDone = (name: string, actions: ActionsSpoke['actions']): boolean => {
   return action?.deletes === 'before' && action.outcome === 'executed';
 };
 
-/** Deletions to see to: both before there is a view; then those that are under way, and that of a namespace that is still there. */
+/** Lists the deletions to ensure: both before there is a view; then those with an action, and that of an existing namespace. */
 export function deletionsDue(task: SpokeTask, spoke: ActionsSpoke): string[] {
   return deletionsOf(task).filter(
     (name) =>
@@ -47,6 +47,6 @@ export function deletionsDue(task: SpokeTask, spoke: ActionsSpoke): string[] {
   );
 }
 
-/** The namespace of the job is on the spoke: the job can be made. */
+/** True when the job's namespace is on the spoke, so that the job can be created. */
 export const isNamespaceSeen = ({ namespaceView: view }: ActionsSpoke): boolean =>
   view?.ours === true && view.answer.kind === 'found' && !view.answer.object.metadata.deletionTimestamp;

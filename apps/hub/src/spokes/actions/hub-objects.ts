@@ -1,4 +1,4 @@
-/** The actions and views of a job, as the hub creates them in a spoke's namespace (spec/talm 3.5, 5.1). Pure. */
+/** Builds a job's actions and views in a spoke's namespace on the hub (spec/talm 3.5, 5.1). Pure. */
 
 import { createHash } from 'node:crypto';
 import { Annotation, type KubeObject, Label } from '@flotilla/api';
@@ -7,34 +7,34 @@ import { workLabels } from '@flotilla/rollout';
 import type { NamedJob, ObjectPlace } from '../port/port.ts';
 import type { SpokeManifest, ViewDefinition } from '../port/workload.ts';
 
-/** Annotations that carry what a later step must know without reading a template. */
+/** Annotations that save a later step from reading templates. */
 export const ActionAnnotation = {
-  /** Digest of the template, to see whether the spec changed since. */
+  /** Digest of the template; another digest shows a changed spec. */
   template: 'flotilla.io/template',
   retries: Annotation.retries,
-  /** How many of these failures were a verdict of the spoke, or a job that vanished; the others may pass. */
+  /** Retries that count against the budget: refusals by the spoke and vanished jobs. Other failures may pass. */
   refusals: 'flotilla.io/refusals',
   /** On deletions: `before` or `after` the workload. */
   deletes: 'flotilla.io/deletes',
-  /** On the view of the namespace: why the spoke is not reached by a work. */
+  /** On the view of the namespace: reason for which no work reaches the spoke. */
   fallback: 'flotilla.io/work-refused',
-  /** On the view of a leftover: the deletions that are owed, separated by commas. */
+  /** On the view of a leftover: owed deletions, separated by commas. */
   owed: 'flotilla.io/owed-deletions',
 } as const;
 
-/** Whether a deletion removes what an earlier attempt left, or what this one leaves. */
+/** `before`: removes an earlier attempt's objects; `after`: removes this attempt's. */
 export type DeletionTime = 'before' | 'after';
 
-/** Selector of everything a kind of job created on the hub for this upgrade. */
+/** Selects everything that a kind of job created on the hub for this upgrade. */
 export const upgradeSelector = (work: string, uid: string): string => `${Label.work}=${work},${Label.upgradeUid}=${uid}`;
 
-/** First 16 hex digits of a template's SHA-256. */
+/** Computes the first 16 hex digits of a template's SHA-256. */
 export const templateDigest = (template: unknown): string =>
   createHash('sha256').update(JSON.stringify(template)).digest('hex').slice(0, 16);
 
 const digestOf = ({ digest }: ObjectPlace): Record<string, string> => (digest === undefined ? {} : { [Annotation.specDigest]: digest });
 
-/** How often an action was tried before. */
+/** Earlier tries of an action. */
 export interface Tries {
   readonly retries: number;
   readonly refusals: number;
@@ -48,7 +48,7 @@ const triesOf = (tries: Tries | undefined): Record<string, string> =>
       }
     : {};
 
-/** The action that creates one object on the spoke. */
+/** Builds the action that creates one object on the spoke. */
 export function createAction(place: ObjectPlace, manifest: SpokeManifest, tries?: Tries): KubeObject {
   const { job, upgrade, cluster } = place;
   return {
@@ -71,7 +71,10 @@ export function createAction(place: ObjectPlace, manifest: SpokeManifest, tries?
   };
 }
 
-/** The action that deletes the job's namespace, or its ClusterRoleBinding, from the spoke. One that nobody waits for keeps nobody away. */
+/**
+ * Builds the action that deletes the job's namespace or ClusterRoleBinding from the spoke. A deletion without a waiter is labelled as leftover, so
+ * that it blocks no other upgrade.
+ */
 export function deleteAction(
   place: ObjectPlace,
   name: string,
@@ -95,7 +98,7 @@ export function deleteAction(
   };
 }
 
-/** A view, polled by the spoke's agent every `intervalSeconds` (0: the agent's default of 30). */
+/** Builds a view, polled by the spoke's agent every `intervalSeconds` (0: the agent's default of 30). */
 export function createView(place: ObjectPlace, view: ViewDefinition, intervalSeconds: number): KubeObject {
   const { job, upgrade, cluster } = place;
   const { kind: _, ...target } = view.target;
@@ -113,11 +116,11 @@ export function createView(place: ObjectPlace, view: ViewDefinition, intervalSec
   };
 }
 
-/** True for the view that remembers what an upgrade left on a spoke. */
+/** True for the view that marks the leftovers of an upgrade on a spoke. */
 export const isLeftover = ({ metadata }: KubeObject): boolean => metadata.labels?.[Label.leftover] === 'true';
 
 /**
- * The view that outlives its upgrade. It looks at the job's namespace, which tells whether the spoke is back and whether anything is there.
+ * Builds the view that outlives its upgrade. It watches the job's namespace, which shows whether the spoke is back and has objects of the job.
  * @param deletions names of the actions that are owed
  */
 export function createLeftover(place: ObjectPlace, deletions: readonly string[]): KubeObject {
@@ -134,7 +137,7 @@ export function createLeftover(place: ObjectPlace, deletions: readonly string[])
   };
 }
 
-/** The deletions that such a view remembers. */
+/** Reads the deletions that a leftover's view owes. */
 export function owedDeletions({ names }: Pick<NamedJob, 'names'>, { metadata }: KubeObject): string[] {
   const owed = metadata.annotations?.[ActionAnnotation.owed]?.split(',') ?? [];
   const { deleteNamespace, deleteClusterRoleBinding } = names.actions;

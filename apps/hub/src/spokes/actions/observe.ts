@@ -1,4 +1,4 @@
-/** What actions and views say of one spoke, read from watch caches alone. */
+/** Observes one spoke by its actions and views, from watch caches alone. */
 
 import { Annotation, Label } from '@flotilla/api';
 import { JobStatus } from '@flotilla/api/core';
@@ -6,53 +6,53 @@ import type { ManagedCluster, ManagedClusterAction, ManagedClusterView } from '@
 import type { ActionOutcome } from '@flotilla/rollout';
 import { countOf, isAvailable, observeOutcome, readViewAnswer, type ViewTarget } from '@flotilla/rollout';
 import { z } from 'zod';
-import type { Answer, Failure, Sight, SpokeObservation } from '../port/port.ts';
+import type { Answer, Failure, SpokeObservation, WatchedObject } from '../port/port.ts';
 import { isRefusal, RETRY_BUDGET } from '../port/refusals.ts';
 import { reportOf, trimText } from '../port/report.ts';
 import type { SpokeJobNames, ViewDefinition } from '../port/workload.ts';
 import { ActionAnnotation } from './hub-objects.ts';
 
-/** A view of the hub as far as a step needs it. */
+/** A view on the hub, reduced to a step's needs. */
 export interface ViewObservation {
   readonly uid: string;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
   readonly ours: boolean;
   readonly intervalSeconds: number;
-  /** Of the spec it was made for; absent where specs are not told apart. */
+  /** Digest of its spec; absent for jobs without digests. */
   readonly digest: string | undefined;
   readonly answer: Answer;
-  /** Why the spoke is not reached by a work, where one was tried. */
+  /** Reason for which no work reaches the spoke, after one was tried. */
   readonly fallback?: string | undefined;
 }
 
-/** An action of the hub as far as a step needs it. */
+/** An action on the hub, reduced to a step's needs. */
 export interface ActionObservation extends ActionOutcome {
   readonly uid: string;
   readonly ours: boolean;
   readonly template: string | undefined;
-  /** How many of its retries count against the budget. */
+  /** Retries that count against the budget. */
   readonly refusals: number;
-  /** Of a deletion: `before` or `after` the workload. */
+  /** Value `before` or `after` of a deletion. */
   readonly deletes: string | undefined;
-  /** Of the spec it was made for; absent where specs are not told apart. */
+  /** Digest of its spec; absent for jobs without digests. */
   readonly digest: string | undefined;
 }
 
-/** The actions and views of one spoke, for one upgrade. */
+/** Actions and views of one spoke, for one upgrade. */
 export interface ActionsSpoke {
   readonly available: boolean;
   readonly namespaceView: ViewObservation | undefined;
   readonly jobView: ViewObservation | undefined;
   readonly actions: ReadonlyMap<string, ActionObservation>;
-  /** What all of it was read from; default: nothing. */
+  /** Cached objects behind the observation; default: none. */
   readonly cached?: Pick<CachedSpoke, 'views' | 'actions'>;
 }
 
-/** Longer ones do not exist in Kubernetes. */
+/** Kubernetes allows no longer names. */
 const Name = z.string().max(253);
 
-/** The parts of a viewed object that decide something. */
+/** Fields of a viewed object that decide something. */
 const ViewedObject = z.object({
   kind: Name,
   metadata: z.object({
@@ -64,15 +64,15 @@ const ViewedObject = z.object({
   status: z.unknown().optional(),
 });
 
-/** The same of an answer that may not say whose it is. */
+/** The same fields, all optional, for answers without an identity. */
 const AnyObject = ViewedObject.partial().extend({ metadata: ViewedObject.shape.metadata.partial().optional() });
 
-/** Whose an object on a spoke is, what it was made for, and how far it is. */
+/** Annotations that tell an object's owner, spec and progress. */
 const KEPT_ANNOTATIONS = [Annotation.upgradeUid, Annotation.specDigest, Annotation.progress];
-/** Longer ones are not the hub's. */
+/** Longest value that the hub writes. */
 const MAX_MARK = 256;
 
-/** Drops what no step reads, so that thousands of views fit in memory. */
+/** Drops fields that no step reads, so that thousands of views fit in memory. */
 export function trimView(view: ManagedClusterView): ManagedClusterView {
   const parsed = AnyObject.safeParse(view.status?.result);
   if (!parsed.success) return { ...view, ...(view.status && { status: { conditions: view.status.conditions, result: undefined } }) };
@@ -89,7 +89,7 @@ export function trimView(view: ManagedClusterView): ManagedClusterView {
   return { ...view, status: { conditions: view.status?.conditions, result: trimmed } };
 }
 
-/** What a verdict needs; a malformed status stays one. */
+/** Keeps the fields of a verdict; a malformed status stays malformed. */
 function trimJobStatus(status: unknown): unknown {
   const parsed = JobStatus.safeParse(status ?? {});
   if (!parsed.success) return 'malformed';
@@ -112,7 +112,7 @@ export function trimAction(action: ManagedClusterAction): ManagedClusterAction {
   };
 }
 
-/** A spoke's objects as the caches hold them: those of one kind of job, of one upgrade. */
+/** Cached objects of a spoke, for one kind of job and one upgrade. */
 export interface CachedSpoke {
   readonly cluster: ManagedCluster | undefined;
   readonly views: readonly ManagedClusterView[];
@@ -134,9 +134,9 @@ export function observeActions(names: SpokeJobNames, upgradeUid: string, { clust
   };
 }
 
-/** What they come to, in the words of the port. */
-export function toObservation({ actions: { createJob } }: Pick<SpokeJobNames, 'actions'>, seen: ActionsSpoke): SpokeObservation {
-  const { available, namespaceView, jobView, actions } = seen;
+/** Translates them into an observation of the port. */
+export function toObservation({ actions: { createJob } }: Pick<SpokeJobNames, 'actions'>, spoke: ActionsSpoke): SpokeObservation {
+  const { available, namespaceView, jobView, actions } = spoke;
   const views = [namespaceView, jobView].filter((view) => view?.ours === true);
   const objects = [...views, ...[...actions.values()].filter(({ ours }) => ours)];
   const answer = jobView?.ours ? jobView.answer : undefined;
@@ -144,11 +144,11 @@ export function toObservation({ actions: { createJob } }: Pick<SpokeJobNames, 'a
   return {
     available,
     isHeld: namespaceView !== undefined || jobView !== undefined || actions.size > 0,
-    // The first view: it outlives a process.
-    since: startOf(seen),
+    // The first view counts, because it outlives a process.
+    since: startOf(spoke),
     digests: [...objects.map((object) => object?.digest), made].filter((digest) => digest !== undefined),
-    namespace: sightOf(namespaceView),
-    job: sightOf(jobView),
+    namespace: watchedObjectOf(namespaceView),
+    job: watchedObjectOf(jobView),
     report: reportOf(answer),
     failure: failureOf(actions),
     losses: actions.get(createJob)?.refusals ?? 0,
@@ -161,10 +161,10 @@ function startOf({ namespaceView, jobView }: ActionsSpoke): number | undefined {
   return created.length > 0 ? Math.min(...created) : undefined;
 }
 
-const sightOf = (view: ViewObservation | undefined): Sight | undefined =>
+const watchedObjectOf = (view: ViewObservation | undefined): WatchedObject | undefined =>
   view?.ours ? { since: view.createdAt, answer: view.answer } : undefined;
 
-/** An action that failed again after it was created anew; one that has used up its budget goes first. */
+/** Finds an action that failed again after its recreation; exhausted ones come first. */
 function failureOf(actions: ActionsSpoke['actions']): Failure | undefined {
   const failing = [...actions].filter(([, action]) => action.ours && action.outcome === 'failed' && action.retries > 0);
   const isExhausted = (action: ActionObservation) => action.refusals >= RETRY_BUDGET && isRefusal(action.message);
@@ -184,7 +184,10 @@ function observeView(upgradeUid: string, view: ManagedClusterView, { target, tru
   };
 }
 
-/** Reads a view of a job's object. @param trusted whatever it says of whose it is */
+/**
+ * Reads a view of a job's object.
+ * @param trusted accept the answer without checking its object's identity
+ */
 export const readAnswer = (view: ManagedClusterView, target: ViewTarget, trusted = false): Answer =>
   readViewAnswer(view, ViewedObject, target, { trusted });
 

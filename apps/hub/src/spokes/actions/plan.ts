@@ -1,4 +1,4 @@
-/** The effects of a job's machine by actions and views: each plans only what is missing. Pure. */
+/** Plans the effects of a job's machine by actions and views; each effect plans only missing writes. Pure. */
 import { type KubeObject, Label, type Resource } from '@flotilla/api';
 import { ManagedClusterAction, ManagedClusterView, type ManifestWork } from '@flotilla/api/ocm';
 import { backOffMs } from '@flotilla/pace';
@@ -23,17 +23,17 @@ import {
 } from './hub-objects.ts';
 import type { ActionObservation, ActionsSpoke, ViewObservation } from './observe.ts';
 
-/** A deletion on the spoke: executed, on its way, or neither: then the hub must remember it. */
+/** `done`: executed on the spoke. `asked`: on its way. `open`: neither, so the hub must remember the deletion. */
 type Deletion = 'done' | 'asked' | 'open';
 
-/** A work that was tried before: nothing begins beside it. */
+/** A work of an earlier try: the job does not begin beside it. */
 interface TriedWork {
   readonly work: ManifestWork;
-  /** The cluster is none of this hub any more. */
+  /** The cluster does not belong to this hub any more. */
   readonly isDetached: boolean;
 }
 
-/** See `SpokeEffects`. */
+/** Implements `SpokeEffects` by actions and views. */
 export class ActionsEffects implements SpokeEffects {
   readonly task: SpokeTask;
   readonly spoke: ActionsSpoke;
@@ -55,7 +55,7 @@ export class ActionsEffects implements SpokeEffects {
     this.#endTried();
   }
 
-  /** From now on the spoke is reached by actions: its view is there, and says why. */
+  /** Switches the spoke to actions for good: its view on the hub carries the reason. */
   fallBack(why: string): void {
     const view = this.view(this.names.views.namespace, 0);
     const annotations = { ...view.metadata.annotations, [ActionAnnotation.fallback]: why };
@@ -68,7 +68,7 @@ export class ActionsEffects implements SpokeEffects {
     endWork(this.#plan, work, { available: this.spoke.available, isDetached });
   }
 
-  /** Deletes an earlier attempt's namespace, and with it the ClusterRoleBinding, which would make our job's account cluster-admin. */
+  /** Deletes an earlier attempt's namespace, and the ClusterRoleBinding that would make our job's account cluster-admin. */
   clear(): void {
     if (this.#hasCleared) return;
     this.#hasCleared = true;
@@ -78,16 +78,16 @@ export class ActionsEffects implements SpokeEffects {
     const deletions = new Map<string, Deletion>();
     for (const name of due) deletions.set(name, this.ensureDeleted(name, 'before'));
     const view = this.spoke.namespaceView;
-    // Not before both were asked for: that they were is what the view then stands for.
+    // The view proves that both deletions were requested, so it must follow them.
     if (cleansFirst && !view?.ours) return [...deletions.values()].includes('open') ? undefined : this.look();
     const isGone = deletions.get(actions.deleteNamespace) === 'done';
     if (!isGone || !view || view.intervalSeconds === CLEANUP_POLL_SECONDS) return;
-    // The first view is polled every 30 s; a namespace is gone in a few. A new view also answers at once (spec/ocm 1.12).
+    // The first view is polled every 30 s, but a namespace is gone in a few. A new view also answers at once (spec/ocm 1.12).
     this.delete(ManagedClusterView, views.namespace.name, view.uid);
     this.create(ManagedClusterView, this.view(views.namespace, CLEANUP_POLL_SECONDS));
   }
 
-  /** Creates the actions of the workload at once and in order: the agent takes them one after the other. */
+  /** Creates the workload's actions at once and in order, because the agent runs them one after the other. */
   ensure(): void {
     const { jobView, available } = this.spoke;
     const { cleansFirst } = this.task.job;
@@ -97,7 +97,7 @@ export class ActionsEffects implements SpokeEffects {
     if (cleansFirst) this.#plan.add(...unconfirmedDeletions(this.task, this.spoke));
     const { createJob } = this.names.actions;
     const jobCreated = this.spoke.actions.get(createJob)?.outcome === 'executed';
-    // A view that is made together with the job says nothing before the job was made.
+    // A view created with the job may answer before the job exists.
     const lost = jobView?.ours && (jobCreated || !cleansFirst) ? jobView : undefined;
     for (const manifest of this.task.workload.manifests()) {
       const isJob = manifest.action === createJob;
@@ -113,13 +113,13 @@ export class ActionsEffects implements SpokeEffects {
     if (!action?.ours) return this.create(ManagedClusterAction, createAction(this.task, manifest));
     if (action.outcome === 'executed') return;
     if (action.outcome === 'failed') return this.retry(action, manifest.action, (tries) => createAction(this.task, manifest, tries));
-    // Not executed yet: it follows the spec. A new object, because the agent freezes what it has executed (spec/ocm 1.6).
+    // A pending action follows the spec. It is replaced, because the agent freezes executed actions (spec/ocm 1.6).
     if (action.template !== templateDigest(manifest.template)) this.recreate(action, manifest.action, createAction(this.task, manifest));
   }
 
   private recreateLostJob(manifest: SpokeManifest, action: ActionObservation, { uid, createdAt }: ViewObservation): void {
     const unview = () => this.delete(ManagedClusterView, this.names.views.job.name, uid);
-    // A view made together with the job may have looked before the job was there.
+    // A view created with the job may have been answered before the job existed.
     if (this.task.job.cleansFirst && createdAt < endedAt(action, this.#plan.now)) {
       unview();
       return this.watchJob();
@@ -134,17 +134,17 @@ export class ActionsEffects implements SpokeEffects {
     this.create(ManagedClusterView, this.view(this.names.views.job, this.task.workload.jobViewSeconds));
   }
 
-  /** The view of the job, once the job is there: one created earlier answers `not found` and is then blind for an interval. */
+  /** Creates the job's view after the job: an earlier view answers `not found` and is blind for an interval. */
   watch(): void {
     const { jobView, actions } = this.spoke;
-    // A spoke that is Active has its job, whether or not the action is still there to say so.
+    // An Active spoke has its job, even after its action was tidied away.
     const created = this.state === 'Active' || actions.get(this.names.actions.createJob)?.outcome === 'executed';
     if (!created) return;
     if (!jobView?.ours) this.watchJob();
     this.retryAfterJob();
   }
 
-  /** The job does without what comes after it, so a failure there is no verdict; it is tried again all the same. */
+  /** Retries failed actions after the job. The job needs none of them, so their failure is no verdict. */
   private retryAfterJob(): void {
     const failed = [...this.spoke.actions].filter(
       ([, action]) => action.ours && action.outcome === 'failed' && action.refusals < RETRY_BUDGET,
@@ -156,21 +156,21 @@ export class ActionsEffects implements SpokeEffects {
     }
   }
 
-  /** Deletes the spoke's namespace first: as long as hub objects are left, it is known that the spoke is not clean. */
+  /** Deletes the spoke's namespace before the hub objects, because hub objects mark the spoke as not clean. */
   remove(): void {
     const { namespaceView, jobView } = this.spoke;
     if (!this.anythingLeft()) return;
     const deletions = this.deleteOnSpoke();
     const isViewed = [namespaceView, jobView].some((view) => view?.ours);
-    // Whoever keeps the hub tidy removes actions that have ended, failed ones too: a view is what stays.
+    // A tidy-up of the hub may remove ended actions, even failed ones, but keeps views.
     if (deletions.includes('open') && !isViewed) this.look();
     if (!deletions.includes('open') && isViewed) this.deleteAll(ManagedClusterView);
     if (deletions.every((deletion) => deletion === 'done')) this.deleteAll(ManagedClusterAction);
   }
 
   /**
-   * Asks for the deletion on the spoke, whether or not anything is left on the hub. True once all of it was executed; where deletions come
-   * before any look nobody waits, as in the reference: they stay on the hub.
+   * Requests the deletions on the spoke, even without objects on the hub. True once all were executed. Jobs that clean first wait for none, as in the
+   * reference: their deletions stay on the hub.
    */
   clean(): boolean {
     const deletions = this.deleteOnSpoke();
@@ -183,7 +183,7 @@ export class ActionsEffects implements SpokeEffects {
     return deletions;
   }
 
-  /** What an older spec left on the hub goes at once; what it left on the spoke is found by the view that follows. */
+  /** Drops an older spec's objects on the hub at once; the next view finds those on the spoke. */
   startOver(): void {
     this.forget();
   }
@@ -192,14 +192,16 @@ export class ActionsEffects implements SpokeEffects {
     if (this.anythingLeft()) this.drop();
   }
 
-  /** Removes everything of this upgrade's job from the hub but deletions that nobody waits for, views last: they may be all that remembers the spoke. */
+  /**
+   * Removes this upgrade's objects from the hub, except deletions without a waiter. Views go last, because they may be the only record of the spoke.
+   */
   drop(): void {
     this.#endTried();
     this.deleteAll(ManagedClusterAction, this.task.job.cleansFirst);
     this.deleteAll(ManagedClusterView);
   }
 
-  /** Leaves nothing on the hub but a view that remembers what is still to be deleted on the spoke. */
+  /** Leaves only a view on the hub that remembers the spoke's owed deletions. */
   remember(): void {
     this.create(ManagedClusterView, createLeftover(this.task, this.task.workload.deletions));
     this.deleteAll(ManagedClusterAction);
@@ -217,8 +219,8 @@ export class ActionsEffects implements SpokeEffects {
   }
 
   /**
-   * How far a deletion is. One from before the workload says nothing about what the workload left behind.
-   * Nothing is created for a spoke that is away: it would fire when it returns (spec/ocm 1.6).
+   * Ensures a deletion and returns its progress. A deletion from before the workload proves nothing about the workload's objects. An absent spoke
+   * gets no action, because it would run on the spoke's return (spec/ocm 1.6).
    */
   private ensureDeleted(name: string, when: DeletionTime): Deletion {
     const action = this.spoke.actions.get(name);
@@ -234,14 +236,14 @@ export class ActionsEffects implements SpokeEffects {
     return 'open';
   }
 
-  /** Creates a failed action anew after 1, 2, 4, … s (at most 60), so that the second execution of spec/ocm 1.6 is over. */
+  /** Recreates a failed action after 1, 2, 4, … s (at most 60): the second execution of spec/ocm 1.6 must be over. */
   private retry(action: ActionObservation, name: string, build: (tries: Tries) => KubeObject): void {
     const dueAt = endedAt(action, this.#plan.now) + backOffMs(BACK_OFF, action.retries + 1);
     if (this.#plan.now < dueAt) {
-      this.#plan.wake(dueAt);
+      this.#plan.requeue(dueAt);
       return;
     }
-    // An outage of the spoke's API server costs nothing but time; a job that vanished was created by an action that succeeded.
+    // An outage of the spoke's API server counts as no refusal. A vanished job was created by a successful action.
     const counts = action.outcome === 'executed' || isRefusal(action.message);
     this.recreate(action, name, build({ retries: action.retries + 1, refusals: action.refusals + Number(counts) }));
   }
@@ -259,7 +261,10 @@ export class ActionsEffects implements SpokeEffects {
     this.#plan.add({ verb: 'delete', kind, ref: { namespace: this.task.cluster, name }, uid: uid ?? '' });
   }
 
-  /** @param keepsLeftovers those that nobody waits for stay */
+  /**
+   * Deletes all objects of a kind by selector.
+   * @param keepsLeftovers spares deletions without a waiter
+   */
   private deleteAll(kind: typeof ManagedClusterView | typeof ManagedClusterAction, keepsLeftovers = false): void {
     const { job, upgrade, cluster } = this.task;
     const { views = [], actions = [] } = this.spoke.cached ?? {};
@@ -282,7 +287,7 @@ export class ActionsEffects implements SpokeEffects {
   }
 }
 
-/** The second execution of an action that failed is over within a second (spec/ocm 1.6). */
+/** The second execution of a failed action is over within a second (spec/ocm 1.6). */
 const BACK_OFF = { baseMs: 1000, maxMs: 60_000, floor: 1 };
-/** Seconds between polls while a namespace is being removed. */
+/** Seconds between polls of a namespace under deletion. */
 const CLEANUP_POLL_SECONDS = 2;

@@ -3,7 +3,7 @@ import type { ManagedCluster, ManagedClusterAction, ManagedClusterView, Manifest
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import type { WatchCache } from '@flotilla/runtime';
 
-/** The watches a step reads from; there are no other reads. */
+/** Watches that a step reads; it reads nothing else. */
 export interface SpokeJobCaches {
   readonly clusters: WatchCache<ManagedCluster>;
   readonly upgrades: WatchCache<ClusterGroupUpgrade, typeof BY_UID>;
@@ -23,7 +23,7 @@ export const BY_WORK_AND_CLUSTER = 'work-and-cluster';
 export const BY_WORK_AND_UPGRADE = 'work-and-upgrade';
 type TransportIndex = typeof BY_SPOKE | typeof BY_WORK_AND_CLUSTER | typeof BY_WORK_AND_UPGRADE;
 
-/** Values of `flotilla.io/work` on actions, views and works of jobs, which are watched here. */
+/** Values of `flotilla.io/work` on the watched actions, views and works of jobs. */
 export const SPOKE_JOBS = ['precache', 'backup'];
 
 /** Key of one spoke's part of one upgrade. */
@@ -32,12 +32,12 @@ export const spokeKey = (work: string, upgradeUid: string, cluster: string): str
 /** Indexes that the cache of upgrades needs. */
 export const upgradeIndexes = { [BY_UID]: ({ metadata }: ClusterGroupUpgrade) => [metadata.uid ?? ''] };
 
-/** What is on the hub of one spoke's part of one upgrade. */
+/** Finds the hub objects of one spoke's part of one upgrade. */
 export function hubObjectsOf({ views, actions, jobWorks }: Pick<SpokeJobCaches, 'views' | 'actions' | 'jobWorks'>, key: string) {
   return { views: views.byIndex(BY_SPOKE, key), actions: actions.byIndex(BY_SPOKE, key), works: jobWorks.byIndex(BY_SPOKE, key) };
 }
 
-/** What one kind of job has on the hub for one cluster, whichever upgrade's it is. */
+/** Finds the hub objects of one kind of job for one cluster, of all upgrades. */
 export function objectsIn({ views, actions, jobWorks }: SpokeJobCaches, work: string, cluster: string): KubeObject[] {
   const key = `${work}/${cluster}`;
   return [views, actions, jobWorks].flatMap((cache): KubeObject[] => cache.byIndex(BY_WORK_AND_CLUSTER, key));

@@ -1,30 +1,30 @@
-/** How a ManifestWork of a job ends: by its agent, which cleans the spoke first, or by the hub where no agent ever said anything of it. Pure. */
+/** Ends a job's ManifestWork: its agent cleans the spoke first; the hub removes a work that no agent ever answered. Pure. */
 import { findCondition } from '@flotilla/api';
 import { ManifestWork, WORK_APPLIED, WORK_FINALIZER } from '@flotilla/api/ocm';
 import type { SpokePlan } from './spoke-plan.ts';
 
-/** A work of which no agent has said anything for this long is not answered, while its cluster is available. Agents take a second (spec/ocm 4.3). */
+/** Milliseconds without an answer before a work on an available cluster counts as unanswered. Agents take a second (spec/ocm 4.3). */
 export const UNANSWERED_MS = 60_000;
 
-/** Whether anybody is there to answer. */
+/** Cluster of a work, as far as its agent may answer. */
 interface AnsweringCluster {
   readonly available: boolean;
-  /** It is no cluster of this hub any more. */
+  /** The cluster does not belong to this hub any more. */
   readonly isDetached: boolean;
 }
 
-/** True for a work that is on its way out. */
+/** True for a work under deletion. */
 export const isLeaving = (work: ManifestWork | undefined): boolean => work?.metadata.deletionTimestamp !== undefined;
 
-/** When the hub's server took a work, milliseconds since the epoch. */
+/** Creation time of a work by the hub's server, milliseconds since the epoch. */
 export const createdAt = ({ metadata }: ManifestWork): number => Date.parse(metadata.creationTimestamp ?? '') || 0;
 
-/** True once an agent has said anything about a work. */
+/** True once an agent has reported on the work. */
 export const isAnswered = ({ status }: ManifestWork): boolean => findCondition(status?.conditions, WORK_APPLIED) !== undefined;
 
 /**
- * Plans the deletion of a work, and takes away the finalizer that it was made with where nobody else will. Where an agent says something
- * at the same moment, the work is its own again.
+ * Plans the deletion of a work, and removes our own finalizer where no agent will. The patch's resourceVersion leaves the work to an agent that
+ * answers at the same moment.
  */
 export function endWork(plan: SpokePlan, work: ManifestWork, cluster: AnsweringCluster): void {
   const lateAt = createdAt(work) + UNANSWERED_MS;
@@ -34,6 +34,6 @@ export function endWork(plan: SpokePlan, work: ManifestWork, cluster: AnsweringC
     const others = finalizers.filter((finalizer) => finalizer !== WORK_FINALIZER);
     const patch = { metadata: { uid, resourceVersion, finalizers: others } };
     plan.add({ verb: 'patch', kind: ManifestWork, ref: { namespace, name }, patch });
-  } else if (isHeld && cluster.available) plan.wake(lateAt);
+  } else if (isHeld && cluster.available) plan.requeue(lateAt);
   if (!isLeaving(work)) plan.add({ verb: 'delete', kind: ManifestWork, ref: { namespace, name }, uid: uid ?? '' });
 }

@@ -1,10 +1,10 @@
-/** How a kind of job reaches a spoke, in words that name no way of doing it. Types alone; `../reach.ts` says which ways there are. */
+/** Port to a spoke, independent of the transport. Types alone; `../reach.ts` has the transports. */
 import type { PullerReport } from '@flotilla/api/ran';
 import type { SpokeJobEffect, UpgradeIdentity, ViewAnswer } from '@flotilla/rollout';
 import type { SpokePlan } from './spoke-plan.ts';
 import type { SpokeJobNames, Workload } from './workload.ts';
 
-/** The parts of an object on a spoke that decide something. */
+/** Fields of an object on a spoke that decide something. */
 export interface SpokeObject {
   readonly kind: string;
   readonly metadata: {
@@ -16,61 +16,61 @@ export interface SpokeObject {
   readonly status?: unknown;
 }
 
-/** What is known of one object: `found`, `absent`, `unknown`, or still `pending`. */
+/** Knowledge of one object: `found`, `absent`, `unknown`, or still `pending`. */
 export type Answer = ViewAnswer<SpokeObject>;
 
-/** An object on the spoke that is looked at for this upgrade. */
-export interface Sight {
-  /** Since when, milliseconds since the epoch by the hub's clock. */
+/** An object on the spoke that this upgrade watches. */
+export interface WatchedObject {
+  /** Start of the watch, milliseconds since the epoch by the hub's clock. */
   readonly since: number;
   readonly answer: Answer;
 }
 
-/** Something that the spoke was asked for and did not do, in spite of more than one try. */
+/** A request that the spoke failed more than once. */
 export interface Failure {
   readonly message: string;
-  /** When it counts as its last word if it lasts, milliseconds since the epoch; undefined: it may pass. */
+  /** Time from which a lasting failure is final, milliseconds since the epoch; undefined: it may pass. */
   readonly finalAt: number | undefined;
 }
 
-/** One spoke, for one upgrade and one kind of job. */
+/** Observation of one spoke, for one upgrade and one kind of job. */
 export interface SpokeObservation {
-  /** Its agent answers. */
+  /** The spoke's agent answers. */
   readonly available: boolean;
-  /** Something of this upgrade's is on the hub, and so may be on the spoke. */
+  /** This upgrade has objects on the hub, and so perhaps on the spoke. */
   readonly isHeld: boolean;
-  /** Since when the spoke is reached for; undefined: not yet. It outlives a process. */
+  /** Start of the attempt, milliseconds since the epoch; undefined before it. It survives a restart of the process. */
   readonly since: number | undefined;
-  /** Digests of the specs that what is on the hub was made for. */
+  /** Digests of the specs of the objects on the hub. */
   readonly digests: readonly string[];
-  readonly namespace: Sight | undefined;
-  readonly job: Sight | undefined;
-  /** What the puller said last. */
+  readonly namespace: WatchedObject | undefined;
+  readonly job: WatchedObject | undefined;
+  /** Last report of the puller. */
   readonly report: PullerReport | undefined;
   readonly failure: Failure | undefined;
-  /** How often the job vanished from the spoke and was created again. */
+  /** Number of times the job vanished from the spoke and was created again. */
   readonly losses: number;
-  /** An agent has taken up what it was given, even if nothing on the spoke is known yet. */
+  /** An agent has accepted its task, even if nothing on the spoke is known yet. */
   readonly isAnswered?: boolean;
-  /** What is to be told of the way the spoke is reached while there is nothing else to tell. */
+  /** Remark about the transport, shown while there is no other message. */
   readonly note?: string | undefined;
 }
 
-/** What reaching a spoke needs of a kind of job. */
+/** Part of a kind of job that its transport uses. */
 export interface NamedJob {
   /** Value of `flotilla.io/work`. */
   readonly work: string;
   readonly names: SpokeJobNames;
-  /** What an earlier attempt may have left is deleted without looking first, the job is made once its namespace is seen, and nobody waits for the end of its deletion. */
+  /** Delete an earlier attempt's objects without looking first, create the job once its namespace is seen, and do not wait for the final deletion. */
   readonly cleansFirst?: boolean | undefined;
 }
 
-/** Where an object of a job goes. */
+/** Place of a job's object. */
 export interface ObjectPlace {
   readonly job: NamedJob;
   readonly upgrade: UpgradeIdentity;
   readonly cluster: string;
-  /** Digest of what the job is to do; absent when that never changes. */
+  /** Digest of the job's spec; absent when the spec never changes. */
   readonly digest?: string | undefined;
 }
 
@@ -79,20 +79,20 @@ export interface SpokeTask extends ObjectPlace {
   readonly workload: Workload;
 }
 
-/** The effects of a job's machine on one spoke, and its end. Each adds to a plan the writes that are missing. */
+/** Effects of a job's machine on one spoke, and its end. Each adds the missing writes to a plan. */
 export interface SpokeEffects extends Readonly<Record<SpokeJobEffect, () => void>> {
-  /** Removes what is on the spoke, whether or not anything is left on the hub. True once that is known to be done. */
+  /** Removes the job's objects on the spoke, even without objects on the hub. True once they are known to be gone. */
   clean(): boolean;
-  /** Leaves nothing on the hub but what remembers that the spoke is still to be cleaned. */
+  /** Leaves only a mark on the hub that the spoke must still be cleaned. */
   remember(): void;
-  /** Removes everything of this upgrade's job from the hub. */
+  /** Removes all objects of this upgrade's job from the hub. */
   drop(): void;
 }
 
-/** A spoke as it is reached now: what is seen of it, and what can be done. */
+/** A spoke by its current transport: observation and effects. */
 export interface SpokeReach {
   readonly by: 'actions' | 'work';
   readonly spoke: SpokeObservation;
-  /** @param state what the spoke's job has come to */
+  /** @param state state of the spoke's job */
   readonly effects: (task: SpokeTask, state: string, plan: SpokePlan) => SpokeEffects;
 }

@@ -2,13 +2,13 @@ import { Annotation } from '@flotilla/api';
 import { PullerReport } from '@flotilla/api/ran';
 import type { Answer } from './port.ts';
 
-/** Longest text of a spoke that is kept, in characters: the longest is a puller's report, with ten failures at most. */
+/** Longest text of a spoke that is kept, in characters: the longest is a puller's report with its ten failures. */
 const MAX_TEXT = 16_384;
 
-/** As much of a spoke's text as caches keep; a report that is cut is none any more. */
+/** Cuts a spoke's text to the length that caches keep; a cut report is invalid. */
 export const trimText = (text: string): string => text.slice(0, MAX_TEXT);
 
-/** What the puller of a Job reported last; undefined when it is malformed. */
+/** Reads the last report of a Job's puller; undefined when it is malformed. */
 export const reportOf = (job: Answer | undefined): PullerReport | undefined =>
   job?.kind === 'found' ? parseReport(job.object.metadata.annotations?.[Annotation.progress] ?? '') : undefined;
 
@@ -17,6 +17,6 @@ function parseReport(text: string): PullerReport | undefined {
   try {
     return PullerReport.safeParse(JSON.parse(text)).data;
   } catch {
-    return undefined; // no JSON: an older or foreign puller; progress is not shown, nothing else depends on it
+    return undefined; // an older or foreign puller writes no JSON: progress is not shown, and nothing else depends on it
   }
 }

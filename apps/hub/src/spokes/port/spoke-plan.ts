@@ -1,12 +1,12 @@
 import type { Write } from '../../writes/apply.ts';
 
-/** The writes that a spoke is missing, in their order, and when there may be others. */
+/** Missing writes of a spoke, in order, and the time of its next plan. */
 export class SpokePlan {
   /** Milliseconds since the epoch. */
   readonly now: number;
   readonly writes: Write[] = [];
-  /** The earliest moment at which another plan may differ although nothing happens, milliseconds since the epoch. */
-  wakeAt: number | undefined;
+  /** Earliest time at which another plan may differ without any event, milliseconds since the epoch. */
+  requeueAt: number | undefined;
 
   constructor(now: number) {
     this.now = now;
@@ -16,8 +16,11 @@ export class SpokePlan {
     this.writes.push(...writes);
   }
 
-  /** Asks for another plan then; the earliest of several counts. @param at milliseconds since the epoch */
-  wake(at: number): void {
-    this.wakeAt = Math.min(this.wakeAt ?? at, at);
+  /**
+   * Requests another plan; the earliest of several times counts.
+   * @param at milliseconds since the epoch
+   */
+  requeue(at: number): void {
+    this.requeueAt = Math.min(this.requeueAt ?? at, at);
   }
 }

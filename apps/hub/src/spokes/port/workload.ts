@@ -1,39 +1,39 @@
-/** What is put on a spoke, and by which names: of any kind of job, by any way. Types, and the workload that puts nothing. */
+/** Workload of a kind of job on a spoke, for any transport. Types, and the workload without objects. */
 import type { ViewTarget } from '@flotilla/rollout';
 
-/** One object to create on a spoke, and the action that does it. */
+/** An object to create on a spoke, and its action. */
 export interface SpokeManifest {
   /** Name of the action. */
   readonly action: string;
   readonly template: Readonly<Record<string, unknown>> & { readonly kind: string };
-  /** Not needed for the job to start: created once the job is, so that the job begins earlier. */
+  /** The job starts without it, so it is created after the job. */
   readonly afterJob?: true;
 }
 
-/** A view: its name in the spoke's hub namespace, and what it asks for. */
+/** A view: its name in the spoke's hub namespace, and its target. */
 export interface ViewDefinition {
   readonly name: string;
-  /** How the agent is to find the kind. */
+  /** Name by which the agent finds the kind. */
   readonly resource: string;
   readonly target: ViewTarget;
-  /** What it shows is taken for the target, whatever it says of whose it is, as the reference takes it; default false. */
+  /** Accept its answer without checking the object's identity, as the reference does; default false. */
   readonly trusted?: boolean;
 }
 
 /** Names on spoke and hub. */
 export interface SpokeJobNames {
-  /** On the spoke. */
+  /** Namespace on the spoke. */
   readonly namespace: string;
   readonly job: string;
   readonly clusterRoleBinding: string;
-  /** The ManifestWork that carries all of it. */
+  /** ManifestWork that carries all objects. */
   readonly manifestWork: string;
   /** Actions that every kind of job has. */
   readonly actions: { readonly deleteNamespace: string; readonly deleteClusterRoleBinding: string; readonly createJob: string };
   readonly views: { readonly namespace: ViewDefinition; readonly job: ViewDefinition };
 }
 
-/** What is done on one spoke. */
+/** Workload of one spoke. */
 export interface Workload {
   /** Objects to create, in order; the namespace is the first, the job the last. */
   readonly manifests: () => readonly SpokeManifest[];
@@ -41,13 +41,13 @@ export interface Workload {
   readonly deletions: readonly string[];
   /** Seconds between the agent's polls of the job. */
   readonly jobViewSeconds: number;
-  /** Milliseconds the hub waits for a verdict, from the spoke's first view on, or from the request while there can be none. */
+  /** Milliseconds that the hub waits for a verdict after the spoke's first view, or after the request while there can be no view. */
   readonly patienceMs: number;
-  /** Why nothing may be put on this spoke: what somebody has to mend. A job that is there goes on. */
+  /** Reason that forbids new objects on this spoke until somebody fixes it. An existing job goes on. */
   readonly problem?: string | undefined;
 }
 
-/** A workload of which nothing is left to do but its deletions. */
+/** Workload that only deletes. */
 export const cleaningOf = (deletions: readonly string[]): Workload => ({
   manifests: () => [],
   deletions,

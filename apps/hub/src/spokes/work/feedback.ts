@@ -1,20 +1,20 @@
-/** What the hub asks a work agent to read back from the objects of a job, and by which names. Scalars alone (spec/ocm 4.2). Pure. */
+/** Feedback rules of a job's work, and the names of the values. Agents return scalars alone (spec/ocm 4.2). Pure. */
 import { Annotation } from '@flotilla/api';
 import type { ManifestConfig } from '@flotilla/api/ocm';
 
-/** Names of values that are read back. */
+/** Names of feedback values. */
 export const Value = {
-  /** Which attempt created the object, and so whose it is and for which spec: the work says that of its attempt. */
+  /** Attempt that created the object. It implies owner and spec, which the attempt's work carries. */
   attempt: 'attempt',
-  /** Since when it is being deleted. */
+  /** Deletion timestamp of the namespace. */
   leaving: 'leaving',
   active: 'active',
   ready: 'ready',
-  /** Type of the Job's first condition, and why it has it. */
+  /** Type of the Job's first condition; `reason` and `message` are its fields. */
   verdict: 'verdict',
   reason: 'reason',
   message: 'message',
-  /** The puller's report, as JSON: from the read that has the verdict, and in no manifest of its own. */
+  /** Report of the puller, as JSON, from the same read as the verdict. */
   progress: 'progress',
 } as const;
 
@@ -26,16 +26,16 @@ const rule = (paths: Readonly<Record<string, string>>): Rules => [
 
 const annotation = (name: string): string => `.metadata.annotations.${name.replaceAll('.', '\\.')}`;
 
-/** From the same read as all else, so that a verdict and whose it is belong together. */
+/** The attempt comes from the same read as the other values, so that a verdict and its owner belong together. */
 const IDENTITY = { [Value.attempt]: annotation(Annotation.attempt) };
 
 /**
- * A Job says first that it will end (`SuccessCriteriaMet`, `FailureTarget`) and then that it has (`Complete`, `Failed`): the first stays the first,
- * so that its end is one change. Clusters before Kubernetes 1.31 say the second alone. A filter by type would find nothing, or change twice.
+ * Reads the first condition of a Job, which stays first: `SuccessCriteriaMet` or `FailureTarget` precede `Complete` or `Failed`. So the end of a Job
+ * is one change. Clusters before Kubernetes 1.31 have the latter alone. A filter by type would find nothing, or change twice.
  */
 const verdict = (field: string): string => `.status.conditions[0].${field}`;
 
-/** Rules by kind. Nothing that decides nothing: every value costs the hub with every write of the agent, and each change of one is a write. */
+/** Rules by kind. Each value decides something: every value costs the hub in each write of the agent, and each change is a write. */
 export const FEEDBACK = {
   namespace: rule({ ...IDENTITY, [Value.leaving]: '.metadata.deletionTimestamp' }),
   job: rule({

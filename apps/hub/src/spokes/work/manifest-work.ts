@@ -1,4 +1,4 @@
-/** The one ManifestWork that carries a job to a spoke: applied, the job starts; deleted, the spoke is clean (spec/ocm 4.1). Pure. */
+/** Builds the single ManifestWork that carries a job to a spoke: its creation starts the job, its deletion cleans the spoke (spec/ocm 4.1). Pure. */
 import { Annotation, type KubeObject } from '@flotilla/api';
 import { type ManifestConfig, ManifestWork, WORK_FINALIZER } from '@flotilla/api/ocm';
 import { workLabels } from '@flotilla/rollout';
@@ -9,30 +9,30 @@ import { FEEDBACK } from './feedback.ts';
 
 type Template = SpokeManifest['template'];
 
-/** Which creation of the objects of a job this is: what an earlier one left proves nothing. */
+/** Creation of a job's objects: objects of an earlier attempt prove nothing. */
 export interface Attempt {
-  /** Never the same twice for one spoke. */
+  /** Unique per spoke. */
   readonly id: string;
-  /** How often the job vanished from the spoke and was made again. */
+  /** Number of times the job vanished from the spoke and was created again. */
   readonly losses: number;
 }
 
-/** What a work carries. */
+/** Content of a work. */
 interface JobWork {
   readonly manifests: readonly SpokeManifest[];
   readonly attempt: Attempt;
 }
 
 const FROZEN = 'flotilla.io/frozen';
-/** On a work whose job has ended without success: it is kept with what it put on the spoke, and begins nothing. */
+/** Mark of a work whose job ended without success: the work and its objects stay, and nothing begins. */
 export const frozenMark = { [FROZEN]: 'true' } as const;
-/** True for such a work. */
+/** True for a frozen work. */
 export const isFrozen = ({ metadata }: Pick<KubeObject, 'metadata'>): boolean => metadata.annotations?.[FROZEN] === 'true';
 
-/** The mark on the Job: a later one is another job. */
+/** Mark of the Job; another mark is another job. */
 const jobAttempt = ({ id, losses }: Attempt): string => `${id}.${losses}`;
 
-/** The work, in the spoke's hub namespace. */
+/** Builds the work in the spoke's hub namespace. */
 export function buildJobWork(place: ObjectPlace, work: JobWork): KubeObject {
   const { job, upgrade, cluster, digest } = place;
   const { id, losses } = work.attempt;
@@ -43,7 +43,7 @@ export function buildJobWork(place: ObjectPlace, work: JobWork): KubeObject {
       name: job.names.manifestWork,
       namespace: cluster,
       labels: workLabels(upgrade, job.work),
-      // The agent would put it there before it applies anything: this way it begins at once, and nobody writes for it.
+      // The agent needs its finalizer before it applies anything; setting it here saves a write and lets the agent begin at once.
       finalizers: [WORK_FINALIZER],
       annotations: {
         [Annotation.attempt]: id,
@@ -55,9 +55,9 @@ export function buildJobWork(place: ObjectPlace, work: JobWork): KubeObject {
   };
 }
 
-/** `spec` of the work: the manifests in the order in which they are needed, and what is read back. */
+/** Builds `spec` of the work: manifests in the order of need, and feedback rules. */
 export function workSpec(place: ObjectPlace, { manifests, attempt }: JobWork): Record<string, unknown> {
-  // What the job does without comes after it.
+  // The job needs no manifest that follows it.
   const ordered = [...manifests.filter(({ afterJob }) => !afterJob), ...manifests.filter(({ afterJob }) => afterJob)];
   const templates = ordered.map(({ template }) => marked(template, place, attempt));
   return {
@@ -68,13 +68,13 @@ export function workSpec(place: ObjectPlace, { manifests, attempt }: JobWork): R
 }
 
 /**
- * Options under which agents leave the objects as they are, and still remove them with the work: nothing of a job that has ended is made
- * again, not even by an agent that was away.
+ * Options that make agents leave the objects unchanged and still remove them with the work. No agent recreates an ended job, not even one that was
+ * away.
  */
 export const frozenConfigs = (manifests: readonly SpokeManifest[]): ManifestConfig[] =>
   manifests.map(({ template }) => ({ resourceIdentifier: identify(template), updateStrategy: { type: 'ReadOnly' } }));
 
-/** Whose an object is stands on it: the namespace's and the Job's first creator, for neither is ever changed by a later one. */
+/** Marks namespace and Job with owner, spec and attempt: later attempts never change either object, so the marks name the creator. */
 function marked(template: Template, { upgrade, digest }: ObjectPlace, attempt: Attempt): Template {
   if (template.kind !== 'Namespace' && template.kind !== 'Job') return template;
   const metadata = Object(template.metadata);
@@ -91,12 +91,12 @@ function configOf(template: Template): ManifestConfig[] {
   const resourceIdentifier = identify(template);
   const updateStrategy = { type: 'CreateOnly' };
   if (template.kind === 'Namespace') return [{ resourceIdentifier, updateStrategy, feedbackRules: FEEDBACK.namespace }];
-  // Seen at once where the agent can watch; the others look every 10 to 19 s (spec/ocm 4.3).
+  // Agents with a watch report at once; others poll every 10 to 19 s (spec/ocm 4.3).
   if (template.kind === 'Job') return [{ resourceIdentifier, updateStrategy, feedbackRules: FEEDBACK.job, feedbackScrapeType: 'Watch' }];
   return [];
 }
 
-/** Every kind that jobs are made of has a regular plural. */
+/** Every kind of a job's objects has a regular plural. */
 function identify({ apiVersion, kind, metadata }: Template): ManifestConfig['resourceIdentifier'] {
   const { name, namespace } = Object(metadata);
   const group = String(apiVersion).includes('/') ? String(apiVersion).split('/')[0] : '';

@@ -50,17 +50,17 @@ const report = (parts: Partial<PullerReport>): Values => ({
 interface Row {
   readonly name: string;
   readonly from: PrecacheState;
-  /** Absent: there is none. */
+  /** Absent: the spoke has no work. */
   readonly work?: WorkCase;
   readonly other?: WorkCase;
   readonly away?: true;
-  /** Seconds after the work was made; default 5. */
+  /** Seconds after the creation of the work; default 5. */
   readonly at?: number;
   readonly digest?: string;
   readonly to: PrecacheState;
   readonly message?: string;
   readonly effects?: readonly string[];
-  readonly lookAt?: number;
+  readonly requeueAt?: number;
 }
 const cleaning = { effects: ['clear'], message: 'removing what an earlier attempt left on the cluster' } as const;
 
@@ -72,7 +72,7 @@ const rows: Row[] = [
     from: 'PreparingToStart',
     work: {},
     to: 'PreparingToStart',
-    lookAt: CREATED_AT + 30 * SECOND,
+    requeueAt: CREATED_AT + 30 * SECOND,
   },
   {
     name: 'a work that no agent has touched for a minute',
@@ -81,7 +81,7 @@ const rows: Row[] = [
     at: UNANSWERED_MS / SECOND,
     to: 'PreparingToStart',
     message: silent(60),
-    lookAt: CREATED_AT + 120 * SECOND,
+    requeueAt: CREATED_AT + 120 * SECOND,
   },
   {
     name: 'a work that no agent of an absent cluster has touched',
@@ -159,7 +159,7 @@ const rows: Row[] = [
     work: job(),
     to: 'Starting',
     message: 'job pre-cache has no running pod yet',
-    lookAt: CREATED_AT + 30_000,
+    requeueAt: CREATED_AT + 30_000,
   },
   { name: 'a job with a pod', from: 'Starting', work: job({ active: 1, ready: 1 }), to: 'Active' },
   { name: 'a job that succeeded', from: 'Starting', work: job({ verdict: 'Complete' }), to: 'Succeeded' },
@@ -260,7 +260,7 @@ const rows: Row[] = [
     at: 31,
     to: 'Starting',
     message: `Job pre-cache: ${DENIED}`,
-    lookAt: CREATED_AT + 32 * SECOND,
+    requeueAt: CREATED_AT + 32 * SECOND,
   },
   {
     name: 'a refusal for as long as five tries',
@@ -307,9 +307,9 @@ const observe = ({ work, other, away: isAway, at: seconds = 5 }: Omit<Row, 'name
 
 describe('what a work means', () => {
   test.each(rows)('$from, $name: $to', (row) => {
-    const { from, to, message, effects = [], lookAt, at: seconds = 5, digest = 'd1' } = row;
+    const { from, to, message, effects = [], requeueAt, at: seconds = 5, digest = 'd1' } = row;
     const given = { ...context, now: CREATED_AT + seconds * SECOND, digest };
-    expect(decide(from, observe(row), given)).toEqual({ state: to, message, effects, lookAt });
+    expect(decide(from, observe(row), given)).toEqual({ state: to, message, effects, requeueAt });
   });
 
   test('how far the puller is counts in a namespace of ours alone', () => {

@@ -1,4 +1,4 @@
-/** What a ManifestWork of a job says about its spoke: feedback counts for the objects that this very attempt created (spec/ocm 4.2). Pure. */
+/** Observes a spoke by its job's ManifestWork: feedback counts only for objects of this attempt (spec/ocm 4.2). Pure. */
 import { Annotation, type Condition, findCondition, Label } from '@flotilla/api';
 import {
   type ManagedCluster,
@@ -11,30 +11,30 @@ import {
 import { countOf, isAvailable } from '@flotilla/rollout';
 import { ActionAnnotation } from '../actions/hub-objects.ts';
 import { createdAt, isAnswered, isLeaving } from '../port/ending-work.ts';
-import type { Answer, Failure, Sight, SpokeObservation } from '../port/port.ts';
+import type { Answer, Failure, SpokeObservation, WatchedObject } from '../port/port.ts';
 import { isRefusal } from '../port/refusals.ts';
 import { reportOf, trimText } from '../port/report.ts';
 import type { SpokeJobNames } from '../port/workload.ts';
 import { Value } from './feedback.ts';
 import { isFrozen } from './manifest-work.ts';
 
-/** A spoke's works as the caches hold them, of one kind of job. */
+/** Cached works of a spoke, for one kind of job. */
 export interface CachedWorks {
   readonly cluster: ManagedCluster | undefined;
-  /** Of this upgrade. */
+  /** Work of this upgrade. */
   readonly work: ManifestWork | undefined;
-  /** Of another one: it has the name. */
+  /** Work of another upgrade, which has the name. */
   readonly other: ManifestWork | undefined;
-  /** Actions of this upgrade: those that remove what somebody else left. */
+  /** This upgrade has actions that remove another attempt's objects. */
   readonly isClearing: boolean;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
-/** As long as five tries of an action take: then a refusal is the spoke's last word. */
+/** Milliseconds for which a refusal must last to be final: five tries of an action take as long. */
 const REFUSED_MS = 31_000;
 
-/** Drops what no step reads: manifests, and all that a spoke says at length. */
+/** Drops manifests and long texts of a spoke, which no step reads. */
 export function trimJobWork({ apiVersion, kind, metadata, status }: ManifestWork): ManifestWork {
   const manifests = status?.resourceStatus?.manifests?.slice(0, MAX_MANIFESTS).map(trimManifest);
   return { apiVersion, kind, metadata, ...(status && { status: { conditions: status.conditions, resourceStatus: { manifests } } }) };
@@ -44,7 +44,7 @@ const MAX_MANIFESTS = 32;
 
 function trimManifest({ resourceMeta, conditions, statusFeedback }: ManifestStatus): ManifestStatus {
   const isReadBack = (statusFeedback?.values ?? []).length > 0 || findCondition(conditions, WORK_APPLIED)?.status === 'False';
-  // Of what is applied and not read back nothing decides anything.
+  // Applied manifests without feedback decide nothing.
   if (!isReadBack && !['Namespace', 'Job'].includes(resourceMeta.kind ?? '')) return { resourceMeta, conditions: [] };
   return {
     resourceMeta,
@@ -62,9 +62,9 @@ function trimManifest({ resourceMeta, conditions, statusFeedback }: ManifestStat
 export function observeWork(names: SpokeJobNames, { cluster, work, other, isClearing, now }: CachedWorks): SpokeObservation {
   const available = isAvailable(cluster);
   const here = work && isLive(work) ? work : undefined;
-  const namespace = here ? namespaceSight(here, names) : work || other ? LEFT : undefined;
+  const namespace = here ? observeNamespace(here, names) : work || other ? LEFT : undefined;
   const isOwn = isOurs(namespace);
-  const job = here && (isOwn || namespace?.answer.kind !== 'found') ? jobSight(here, names) : undefined;
+  const job = here && (isOwn || namespace?.answer.kind !== 'found') ? observeJob(here, names) : undefined;
   return {
     available,
     isHeld: isClearing || (work !== undefined && !isFrozen(work)),
@@ -79,21 +79,21 @@ export function observeWork(names: SpokeJobNames, { cluster, work, other, isClea
   };
 }
 
-/** Neither on its way out nor kept for what it shows. */
+/** True for a work that is neither under deletion nor frozen. */
 const isLive = (work: ManifestWork): boolean => !isLeaving(work) && !isFrozen(work);
 
-/** Whether the namespace was made by this very attempt: others' carry no annotations here. */
-const isOurs = (namespace: Sight | undefined): boolean =>
+/** True when this attempt created the namespace: only then does the observation carry annotations. */
+const isOurs = (namespace: WatchedObject | undefined): boolean =>
   namespace?.answer.kind === 'found' && namespace.answer.object.metadata.annotations?.[Annotation.upgradeUid] !== undefined;
 
-/** How often the job of a work was lost. */
+/** Number of times a work lost its job. */
 export const lossesOf = ({ metadata }: ManifestWork): number => countOf(metadata.annotations?.[ActionAnnotation.refusals]);
 
-/** What an earlier attempt left is found by this one's work, or has a work still. */
-const LEFT: Sight = { since: 0, answer: { kind: 'found', object: { kind: 'Namespace', metadata: { name: '' } } } };
-/** Somebody else's Job where ours should be. */
+/** WatchedObject of an earlier attempt's namespace: this attempt's work finds it, or its work still exists. */
+const LEFT: WatchedObject = { since: 0, answer: { kind: 'found', object: { kind: 'Namespace', metadata: { name: '' } } } };
+/** A Job of another creator in place of ours. */
 const FOREIGN = Symbol('a Job that this attempt did not create');
-/** Stands for the spec of such a Job, which is nobody's. */
+/** Digest of such a Job; it equals no spec's. */
 const OTHER_JOB = 'of another attempt';
 
 const digestsOf = ({ metadata }: ManifestWork): string[] => {
@@ -106,7 +106,7 @@ const manifestOf = (work: ManifestWork, kind: string, name: string): ManifestSta
 
 type Values = ReadonlyMap<string, string | number>;
 
-/** What was read back from one object; values of an object that is not there any more are kept by stock agents, and are none. */
+/** Values of one object. Stock agents keep the values of a deleted object, which do not count. */
 type Read = Exclude<Answer, { kind: 'found' }> | { readonly kind: 'read'; readonly values: Values };
 
 function read(work: ManifestWork, manifest: ManifestStatus | undefined): Read {
@@ -126,8 +126,8 @@ function read(work: ManifestWork, manifest: ManifestStatus | undefined): Read {
 }
 
 /**
- * It was there and is not, as of the latest spec; before the first apply nothing is there either. Both times are one agent's, in whole
- * seconds: what went in the second of its apply is told by that something was read of it.
+ * True when the object existed and is gone, as of the latest spec; before the first apply it is absent too. Both times come from one agent, in whole
+ * seconds. Within the same second, earlier feedback proves that the object existed.
  */
 function isAbsent({ metadata, status }: ManifestWork, { conditions }: ManifestStatus, available: Condition): boolean {
   const applied = findCondition(conditions, WORK_APPLIED);
@@ -139,16 +139,16 @@ function isAbsent({ metadata, status }: ManifestWork, { conditions }: ManifestSt
   return laterMs > 0 || (laterMs === 0 && findCondition(conditions, STATUS_FEEDBACK_SYNCED) !== undefined);
 }
 
-function namespaceSight(work: ManifestWork, { namespace }: SpokeJobNames): Sight {
+function observeNamespace(work: ManifestWork, { namespace }: SpokeJobNames): WatchedObject {
   const since = createdAt(work);
   const manifest = manifestOf(work, 'Namespace', namespace);
-  const seen = read(work, manifest);
-  if (seen.kind !== 'read') {
-    // What is refused is not there: the attempt goes on to say so.
-    const isRefused = seen.kind === 'pending' && findCondition(manifest?.conditions, WORK_APPLIED)?.status === 'False';
-    return { since, answer: isRefused ? { kind: 'absent' } : seen };
+  const feedback = read(work, manifest);
+  if (feedback.kind !== 'read') {
+    // A refused namespace is absent, so that the attempt goes on and reports the refusal.
+    const isRefused = feedback.kind === 'pending' && findCondition(manifest?.conditions, WORK_APPLIED)?.status === 'False';
+    return { since, answer: isRefused ? { kind: 'absent' } : feedback };
   }
-  const { values } = seen;
+  const { values } = feedback;
   const leaving = values.get(Value.leaving);
   const metadata = {
     name: namespace,
@@ -158,14 +158,14 @@ function namespaceSight(work: ManifestWork, { namespace }: SpokeJobNames): Sight
   return { since, answer: { kind: 'found', object: { kind: 'Namespace', metadata } } };
 }
 
-/** Whether the object was created by this very work: an earlier one of the same upgrade made what proves nothing now. */
+/** True when this work created the object: objects of the same upgrade's earlier attempt prove nothing. */
 function isOfAttempt({ metadata }: ManifestWork, values: Values): boolean {
   const id = metadata.annotations?.[Annotation.attempt];
   const mark = String(values.get(Value.attempt) ?? '');
   return id !== undefined && (mark === id || mark.startsWith(`${id}.`));
 }
 
-/** What stands on an object that this work's attempt created. */
+/** Annotations of an object that this work's attempt created. */
 function marksOf({ metadata }: ManifestWork): Record<string, string> {
   const digest = metadata.annotations?.[Annotation.specDigest];
   return {
@@ -174,21 +174,21 @@ function marksOf({ metadata }: ManifestWork): Record<string, string> {
   };
 }
 
-function jobSight(work: ManifestWork, { job, namespace }: SpokeJobNames): Sight | typeof FOREIGN | undefined {
-  const seen = read(work, manifestOf(work, 'Job', job));
+function observeJob(work: ManifestWork, { job, namespace }: SpokeJobNames): WatchedObject | typeof FOREIGN | undefined {
+  const feedback = read(work, manifestOf(work, 'Job', job));
   const since = createdAt(work);
-  if (seen.kind === 'pending') return undefined;
-  if (seen.kind !== 'read') return { since, answer: seen };
-  if (!isOfAttempt(work, seen.values)) return FOREIGN;
-  const progress = String(seen.values.get(Value.progress) ?? '');
+  if (feedback.kind === 'pending') return undefined;
+  if (feedback.kind !== 'read') return { since, answer: feedback };
+  if (!isOfAttempt(work, feedback.values)) return FOREIGN;
+  const progress = String(feedback.values.get(Value.progress) ?? '');
   const metadata = { name: job, namespace, annotations: { ...marksOf(work), [Annotation.progress]: progress } };
-  return { since, answer: { kind: 'found', object: { kind: 'Job', metadata, status: jobStatus(seen.values) } } };
+  return { since, answer: { kind: 'found', object: { kind: 'Job', metadata, status: jobStatus(feedback.values) } } };
 }
 
 const SUCCEEDED: readonly unknown[] = ['SuccessCriteriaMet', 'Complete'];
 const FAILED: readonly unknown[] = ['FailureTarget', 'Failed'];
 
-/** A Job's status from the scalars of one read; what the Job does not say is left out. */
+/** Builds a Job's status from the scalars of one read; missing scalars stay out. */
 function jobStatus(values: Values): Record<string, unknown> {
   const counts = [Value.active, Value.ready].flatMap((name) => (values.has(name) ? [[name, values.get(name)]] : []));
   const verdict = values.get(Value.verdict);
@@ -200,7 +200,7 @@ function jobStatus(values: Values): Record<string, unknown> {
   };
 }
 
-/** What the agent could not apply and goes on trying; it says so as long as that lasts. */
+/** Finds a manifest that the agent could not apply and retries; its condition lasts as long as the failure. */
 function failureOf(work: ManifestWork, now: number): Failure | undefined {
   const failing = (work.status?.resourceStatus?.manifests ?? []).flatMap(({ resourceMeta: { kind, name }, conditions }) => {
     const applied = findCondition(conditions, WORK_APPLIED);
@@ -211,7 +211,7 @@ function failureOf(work: ManifestWork, now: number): Failure | undefined {
   return failing.find(({ finalAt }) => finalAt !== undefined) ?? failing[0];
 }
 
-/** A spoke whose clock is ahead must not be waited for, nor one that is behind be judged at once. */
+/** Corrects a spoke's clock: one ahead must not delay the verdict, one behind must not hasten it. */
 function refusedSince(work: ManifestWork, { lastTransitionTime }: Condition, now: number): number {
   const at = Date.parse(lastTransitionTime) || 0;
   return at > now ? createdAt(work) : Math.max(at, createdAt(work));

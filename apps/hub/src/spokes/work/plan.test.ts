@@ -31,7 +31,7 @@ interface Given {
   readonly actions?: ReadonlyMap<string, ActionObservation>;
   readonly available?: boolean;
   readonly isDetached?: boolean;
-  /** Seconds after the work was made; default 5. */
+  /** Seconds after the creation of the work; default 5. */
   readonly at?: number;
   readonly mayFallBack?: boolean;
   readonly images?: string[];
@@ -50,8 +50,8 @@ async function run(effect: SpokeJobEffect, given: Given) {
   } = given;
   const now = CREATED_AT + at * SECOND;
   const [work, other] = [given.work && workOf(given.work), given.other && workOf(given.other)];
-  const seen = observeWork(precacheNames, { cluster: clusterObject(available), work, other, isClearing: actions.size > 0, now });
-  const spoke = { seen, work, other, actions: buildSpoke({ available, actions }), isDetached, mayFallBack };
+  const observed = observeWork(precacheNames, { cluster: clusterObject(available), work, other, isClearing: actions.size > 0, now });
+  const spoke = { observed, work, other, actions: buildSpoke({ available, actions }), isDetached, mayFallBack };
   const { client, writes, created } = recordingClient(work ? [work] : []);
   const patches: unknown[] = [];
   const patching: typeof client = {
@@ -66,13 +66,13 @@ async function run(effect: SpokeJobEffect, given: Given) {
   const task = { ...taskOf(images), upgrade: { ...UPGRADE, uid: upgradeUid } };
   new WorkEffects(task, spoke, 'Starting', plan)[effect]();
   await applyPlanned(plan, task, patching);
-  return { writes, created, patches, wakeAt: plan.wakeAt, isMissing: plan.writes.length > 0 };
+  return { writes, created, patches, requeueAt: plan.requeueAt, isMissing: plan.writes.length > 0 };
 }
 
 const create = 'create manifestworks precache-work';
 const remove = 'delete manifestworks precache-work work-uid';
 const release = 'patch manifestworks precache-work';
-/** As the hub makes it; only an agent takes the finalizer away. */
+/** Work as the hub creates it; only an agent removes the finalizer. */
 const made: WorkCase = { finalizers: [WORK_FINALIZER] };
 const begun: WorkCase = { ...made, namespace: there(OURS) };
 const running: WorkCase = { ...begun, job: there({ attempt: 'a1.0', active: 1 }) };
@@ -80,10 +80,10 @@ const foreign: WorkCase = { namespace: there({ attempt: 'b1' }) };
 const lost: WorkCase = { ...begun, job: { available: 'False', availableAt: 3 } };
 const clearing = new Map([['precache-ns-delete', buildAction({ deletes: 'before' })]]);
 
-const rows: ({ name: string; effect: SpokeJobEffect; writes: string[]; wakeAt?: number } & Given)[] = [
+const rows: ({ name: string; effect: SpokeJobEffect; writes: string[]; requeueAt?: number } & Given)[] = [
   { name: 'creates the work', effect: 'look', writes: [create] },
   { name: 'creates nothing that a cluster would carry out whenever it returns', effect: 'look', available: false, writes: [] },
-  { name: 'waits for an answer', effect: 'look', work: {}, writes: [], wakeAt: CREATED_AT + 60 * SECOND },
+  { name: 'waits for an answer', effect: 'look', work: {}, writes: [], requeueAt: CREATED_AT + 60 * SECOND },
   { name: 'does not give up where works are what is wanted', effect: 'look', work: {}, at: 61, writes: [] },
   {
     name: 'goes on by actions where nobody answers for a minute',
@@ -128,7 +128,7 @@ const rows: ({ name: string; effect: SpokeJobEffect; writes: string[]; wakeAt?: 
     effect: 'ensure',
     work: { ...lost, annotations: { 'flotilla.io/refusals': '2' } },
     writes: [],
-    wakeAt: CREATED_AT + 7 * SECOND,
+    requeueAt: CREATED_AT + 7 * SECOND,
   },
   { name: 'removes the work', effect: 'remove', work: running, writes: [remove] },
   {
@@ -153,7 +153,7 @@ const rows: ({ name: string; effect: SpokeJobEffect; writes: string[]; wakeAt?: 
     effect: 'remove',
     work: made,
     writes: [remove],
-    wakeAt: CREATED_AT + 60 * SECOND,
+    requeueAt: CREATED_AT + 60 * SECOND,
   },
   { name: 'holds nothing back that no agent has seen', effect: 'remove', work: made, at: 60, writes: [release, remove] },
   { name: 'lets go of it later, too', effect: 'remove', work: { ...made, deleting: true }, at: 60, writes: [release] },
@@ -177,10 +177,10 @@ const rows: ({ name: string; effect: SpokeJobEffect; writes: string[]; wakeAt?: 
   { name: 'starts over once', effect: 'startOver', work: { ...running, deleting: true }, writes: [] },
 ];
 
-test.each(rows)('$effect: $name', async ({ effect, writes, wakeAt, ...given }) => {
+test.each(rows)('$effect: $name', async ({ effect, writes, requeueAt, ...given }) => {
   const done = await run(effect, given);
   expect(done.writes.map((write) => write.replace(/ flotilla.io.*$/, ''))).toEqual(writes);
-  expect(done.wakeAt).toBe(wakeAt);
+  expect(done.requeueAt).toBe(requeueAt);
   expect(done.isMissing).toBe(writes.length > 0);
 });
 

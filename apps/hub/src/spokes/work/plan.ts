@@ -1,4 +1,4 @@
-/** The effects of a job's machine by one ManifestWork: created, the job starts; deleted, the agent leaves the spoke clean. Pure. */
+/** Plans the effects of a job's machine by one ManifestWork: its creation starts the job, its deletion makes the agent clean the spoke. Pure. */
 import { Annotation, type KubeObject } from '@flotilla/api';
 import { MAX_WORK_BYTES, ManifestWork } from '@flotilla/api/ocm';
 import { backOffMs } from '@flotilla/pace';
@@ -10,25 +10,25 @@ import type { SpokePlan } from '../port/spoke-plan.ts';
 import { type Attempt, buildJobWork, frozenConfigs, frozenMark, isFrozen, workSpec } from './manifest-work.ts';
 import { lossesOf } from './observe.ts';
 
-/** What is on the hub for one spoke. */
+/** Hub objects of one spoke. */
 interface WorkSpoke {
-  readonly seen: SpokeObservation;
+  readonly observed: SpokeObservation;
   readonly work: ManifestWork | undefined;
   readonly other: ManifestWork | undefined;
-  /** The same spoke by actions: they clear what somebody else left, and are what is left when nobody answers works. */
+  /** The same spoke by actions: they clear another attempt's objects, and replace a work that no agent answers. */
   readonly actions: ActionsSpoke;
-  /** The cluster is none of this hub any more. */
+  /** The cluster does not belong to this hub any more. */
   readonly isDetached: boolean;
-  /** Go on by actions when no agent answers. */
+  /** Use actions when no agent answers. */
   readonly mayFallBack: boolean;
 }
 
 type BuiltWork = KubeObject & { readonly spec: Record<string, unknown> };
 
-/** A job that vanished is made again after 1, 2, 4, … s. */
+/** Delays before a vanished job is created again: 1, 2, 4, … s. */
 const BACK_OFF = { baseMs: 1000, maxMs: 60_000, floor: 1 };
 
-/** See `SpokeEffects`. */
+/** Implements `SpokeEffects` by one ManifestWork. */
 export class WorkEffects implements SpokeEffects {
   readonly #task: SpokeTask;
   readonly #spoke: WorkSpoke;
@@ -42,27 +42,27 @@ export class WorkEffects implements SpokeEffects {
     this.#actions = new ActionsEffects(task, spoke.actions, state, plan);
   }
 
-  /** To look and to begin are one: the work says whose the namespace is. */
+  /** Creates the work, which begins the job too: its feedback tells the owner of the namespace. */
   look(): void {
-    const { work, other, seen } = this.#spoke;
+    const { work, other, observed } = this.#spoke;
     if (work && isLeaving(work)) return this.#end(work);
     if (other || (work && isFrozen(work))) return;
     if (work) return this.#awaitAnswer(work);
-    // It would be carried out whenever the cluster returns.
-    if (seen.available) this.#begin();
+    // A work for an absent cluster would run on its return.
+    if (observed.available) this.#begin();
   }
 
-  /** What an earlier attempt left goes with its work, or by the actions that remove it where there is none. */
+  /** Removes an earlier attempt's objects with its work, or by actions where there is no work. */
   clear(): void {
-    const { work, other, seen } = this.#spoke;
+    const { work, other, observed } = this.#spoke;
     if (other) this.#end(other);
     if (work && (isFrozen(work) || isLeaving(work))) this.#end(work);
-    const answer = seen.namespace?.answer;
+    const answer = observed.namespace?.answer;
     const isGoing = answer?.kind === 'found' && answer.object.metadata.deletionTimestamp !== undefined;
     if (work && !isFrozen(work) && !isLeaving(work) && !isGoing) this.#actions.clear();
   }
 
-  /** What no agent has seen yet carries the new spec from now on: nobody would be there to remove it. */
+  /** Patches an unanswered work with the new spec: without an agent nobody could remove it. */
   startOver(): void {
     const { work } = this.#spoke;
     if (!work || isLeaving(work) || isFrozen(work) || isAnswered(work)) return this.remove();
@@ -71,14 +71,14 @@ export class WorkEffects implements SpokeEffects {
     this.#patch(work, { metadata: { resourceVersion, annotations: metadata.annotations }, spec });
   }
 
-  /** The work, and the job again that vanished from the spoke. */
+  /** Ensures the work, and recreates a job that vanished from the spoke. */
   ensure(): void {
-    const { work, seen } = this.#spoke;
-    if (!work || isLeaving(work) || seen.job?.answer.kind !== 'absent') return this.look();
+    const { work, observed } = this.#spoke;
+    if (!work || isLeaving(work) || observed.job?.answer.kind !== 'absent') return this.look();
     const losses = lossesOf(work);
     const dueAt = createdAt(work) + lostFor(losses);
-    if (this.#plan.now < dueAt) return this.#plan.wake(dueAt);
-    // Another manifest of it makes any agent apply at once; by itself it would after minutes.
+    if (this.#plan.now < dueAt) return this.#plan.requeue(dueAt);
+    // A changed manifest makes any agent apply at once; otherwise it would after minutes.
     const attempt = { id: work.metadata.annotations?.[Annotation.attempt] ?? '', losses: losses + 1 };
     const { metadata, spec } = this.#build(attempt);
     this.#patch(work, { metadata: { annotations: metadata.annotations }, spec });
@@ -88,14 +88,14 @@ export class WorkEffects implements SpokeEffects {
     this.look();
   }
 
-  /** The agent removes everything before the work is gone, and a work that is not gone is all that has to be remembered. */
+  /** Deletes the work; the agent cleans the spoke first. An existing work is record enough of an unclean spoke. */
   remove(): void {
     const { work } = this.#spoke;
     if (work) this.#end(work);
     this.#dropActions();
   }
 
-  /** The spoke keeps the job for whoever wants to know why it failed: nothing of it is made again, and all of it goes with the work. */
+  /** Freezes a failed job's work, so that users can examine the job. Nothing of it is created again, and all of it goes with the work. */
   forget(): void {
     const { work } = this.#spoke;
     if (work && !isLeaving(work) && !isFrozen(work)) {
@@ -122,16 +122,16 @@ export class WorkEffects implements SpokeEffects {
   #begin(): void {
     const work = this.#build(this.#newAttempt());
     const bytes = Buffer.byteLength(JSON.stringify(work.spec));
-    // No hub takes it, whatever is wanted.
+    // No hub accepts a larger work.
     if (bytes > MAX_WORK_BYTES) return this.#actions.fallBack(`a work of ${bytes} bytes is more than the ${MAX_WORK_BYTES} allowed`);
     this.#plan.add({ verb: 'create', kind: ManifestWork, object: work });
   }
 
   #awaitAnswer(work: ManifestWork): void {
-    const { seen, mayFallBack } = this.#spoke;
-    if (isAnswered(work) || !seen.available) return;
+    const { observed, mayFallBack } = this.#spoke;
+    if (isAnswered(work) || !observed.available) return;
     const lateAt = createdAt(work) + UNANSWERED_MS;
-    if (this.#plan.now < lateAt) return this.#plan.wake(lateAt);
+    if (this.#plan.now < lateAt) return this.#plan.requeue(lateAt);
     if (mayFallBack) this.#actions.fallBack(`no work agent of the cluster has answered for ${UNANSWERED_MS / 1000} s`);
   }
 
@@ -149,7 +149,7 @@ export class WorkEffects implements SpokeEffects {
     this.#patch(work, { metadata: { annotations: frozenMark }, spec: { manifestConfigs } });
   }
 
-  /** Never another work of the same name. */
+  /** The uid keeps the patch from another work of the same name. */
   #patch({ metadata }: ManifestWork, change: { metadata: Record<string, unknown>; spec: Record<string, unknown> }): void {
     const patch = { ...change, metadata: { ...change.metadata, uid: metadata.uid } };
     const { namespace, name } = metadata;
@@ -157,8 +157,8 @@ export class WorkEffects implements SpokeEffects {
   }
 
   #end(work: ManifestWork): void {
-    const { seen, isDetached } = this.#spoke;
-    endWork(this.#plan, work, { available: seen.available, isDetached });
+    const { observed, isDetached } = this.#spoke;
+    endWork(this.#plan, work, { available: observed.available, isDetached });
   }
 
   #dropActions(): void {
@@ -166,9 +166,9 @@ export class WorkEffects implements SpokeEffects {
   }
 }
 
-/** Never the same twice for one spoke, whoever's attempt it is. */
+/** Builds an id that is unique per spoke across all attempts. */
 const attemptOf = (upgradeUid: string, nowMs: number): string => `${upgradeUid.slice(0, 8)}-${nowMs.toString(36)}`;
 
-/** After the work was made: the sum of all pauses so far. */
+/** Milliseconds from the work's creation to the next try: the sum of all pauses so far. */
 const lostFor = (losses: number): number =>
   Array.from({ length: losses + 1 }, (_, at) => backOffMs(BACK_OFF, at + 1)).reduce((a, b) => a + b, 0);

@@ -4,19 +4,19 @@ import { ACTION_COMPLETED, ManagedClusterAction } from '@flotilla/api/ocm';
 import { type Client, type Clock, type ReconcileContext, type ReconcileResult, replaceStatus } from '@flotilla/runtime';
 import type { HubLimiter } from '../../hub-limiter.ts';
 
-/** What a reconcile of an action works with. */
+/** Dependencies of `reconcileAction`. */
 interface ActionDeps {
   readonly hub: Client;
   readonly spoke: SpokeAccess;
   readonly clock: Clock;
   readonly limit: HubLimiter;
-  /** The last known version. */
+  /** Returns the last known version. */
   readonly get: (name: string) => ManagedClusterAction | undefined;
 }
 
 /**
- * Executes one action, unless it is done (spec/ocm 1.6). A done action is frozen, also when it is edited. A failed one runs again
- * whenever it is looked at: its own status write wakes it once, later a touch or a restart does. Nothing retries by time.
+ * Executes one action, unless it is done (spec/ocm 1.6). A done action stays frozen, even when edited. A failed one runs again at every reconcile:
+ * its own status write causes one, later a touch or a restart does. No timer retries it.
  */
 export async function reconcileAction(name: string, deps: ActionDeps, { logger, signal }: ReconcileContext): Promise<ReconcileResult> {
   const action = deps.get(name);
@@ -29,7 +29,7 @@ export async function reconcileAction(name: string, deps: ActionDeps, { logger, 
   if (isSameJson(conditions, action.status?.conditions ?? [])) return {};
 
   await deps.limit(signal);
-  // Under the version that was executed: a conflict means the action changed meanwhile.
+  // The executed version guards the write: a conflict means that the action has changed.
   await replaceStatus(deps.hub, ManagedClusterAction, { ...action, status: { conditions, result: result ?? null } });
   return {};
 }

@@ -4,17 +4,17 @@ import { ManagedClusterView, VIEW_PROCESSING } from '@flotilla/api/ocm';
 import { type Client, type Clock, type ReconcileContext, type ReconcileResult, replaceStatus } from '@flotilla/runtime';
 import type { HubLimiter } from '../../hub-limiter.ts';
 
-/** What a reconcile of a view works with. */
+/** Dependencies of `reconcileView`. */
 interface ViewDeps {
   readonly hub: Client;
   readonly spoke: SpokeAccess;
   readonly clock: Clock;
   readonly limit: HubLimiter;
-  /** The last known version. */
+  /** Returns the last known version. */
   readonly get: (name: string) => ManagedClusterView | undefined;
 }
 
-/** Reads a view's object when it is due and writes what changed; a read that finds no change writes nothing (spec/ocm 1.11). */
+/** Reads a view's object when it is due, and writes only a change (spec/ocm 1.11). */
 export async function reconcileView(name: string, deps: ViewDeps, { logger, signal }: ReconcileContext): Promise<ReconcileResult> {
   const view = deps.get(name);
   if (!view) return {};
@@ -32,7 +32,7 @@ export async function reconcileView(name: string, deps: ViewDeps, { logger, sign
       'Writing what a view shows',
     );
     await deps.limit(signal);
-    // Under the version the read was for: an answer to an older question must not reach the view.
+    // The read version guards the write: an answer to an older question must not reach the view.
     await replaceStatus(deps.hub, ManagedClusterView, { ...view, status });
   }
   return { requeueAfterMs: poll.requeueAfterMs };

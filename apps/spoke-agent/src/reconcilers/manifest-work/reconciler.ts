@@ -3,21 +3,21 @@ import { ManifestWork } from '@flotilla/api/ocm';
 import { type Client, type Clock, isNotFound, patchStatus, type ReconcileContext, type ReconcileResult } from '@flotilla/runtime';
 import type { HubLimiter } from '../../hub-limiter.ts';
 
-/** What a reconcile of a work works with. */
+/** Dependencies of `reconcileWork`. */
 interface WorkDeps {
   readonly hub: Client;
   readonly spoke: WorkAccess;
   readonly clock: Clock;
   readonly limit: HubLimiter;
   readonly cadence: WorkCadence;
-  /** By the name of the work; kept between reconciles. */
+  /** Memories by name of the work; kept between reconciles. */
   readonly memories: Map<string, WorkMemory>;
   readonly random: () => number;
-  /** The last known version. */
+  /** Returns the last known version. */
   readonly get: (name: string) => ManifestWork | undefined;
 }
 
-/** Looks at one work and writes what changed: its finalizer, then its status (spec/ocm 4.1 to 4.3). Nothing is written when all is as it was. */
+/** Reconciles one work and writes only changes: its finalizer, then its status (spec/ocm 4.1 to 4.3). */
 export async function reconcileWork(name: string, deps: WorkDeps, { logger, signal }: ReconcileContext): Promise<ReconcileResult> {
   const { hub, limit, memories } = deps;
   const work = deps.get(name);
@@ -37,7 +37,7 @@ export async function reconcileWork(name: string, deps: WorkDeps, { logger, sign
     await patchStatus(hub, ManifestWork, work, pass.status);
     logger.info({ manifestWork: name, generation: work.metadata.generation, conditions: reasonsOf(pass.status) }, 'Work changed');
   }
-  // Only now: after a failed write the same has to be done again.
+  // Stored last: a failed write must be repeated.
   if (pass.memory) memories.set(name, pass.memory);
   else memories.delete(name);
   return { requeueAfterMs: pass.requeueAfterMs };
@@ -45,13 +45,13 @@ export async function reconcileWork(name: string, deps: WorkDeps, { logger, sign
 
 const reasonsOf = (status: WorkStatus): readonly string[] => (status.conditions ?? []).map(({ reason }) => reason);
 
-/** Under the version that was looked at: a conflict means that the work changed meanwhile, and is thrown. */
+/** Writes the finalizers of the observed version; throws the conflict when the work has changed. */
 async function writeFinalizers(hub: Client, { metadata }: ManifestWork, finalizers: readonly string[]): Promise<void> {
   const { name, namespace, resourceVersion } = metadata;
   try {
     await hub.patch(ManifestWork, { name, namespace }, { metadata: { resourceVersion, finalizers } }, { type: 'merge' });
   } catch (error) {
-    // Gone while it was looked at.
+    // The work was deleted meanwhile.
     if (!isNotFound(error)) throw error;
   }
 }

@@ -42,7 +42,7 @@ interface Row {
   readonly context?: StepContext<BackupState>;
   readonly to: BackupState;
   readonly message?: string;
-  readonly lookAt?: number;
+  readonly requeueAt?: number;
   readonly effects?: readonly string[];
 }
 const rows: Row[] = [
@@ -86,7 +86,7 @@ const rows: Row[] = [
     from: 'Starting',
     spoke: { jobView: buildView(found({}), { createdAt: JUST_NOW }) },
     to: 'Starting',
-    lookAt: JUST_NOW + 30_000,
+    requeueAt: JUST_NOW + 30_000,
     message: 'job backup-agent has no running pod yet',
   },
   {
@@ -133,7 +133,7 @@ const rows: Row[] = [
 ];
 
 describe('a backup', () => {
-  test.each(rows)('$from, $name: $to', ({ from, spoke, to, effects = [], message, lookAt, context: given = context }) => {
-    expect(decide(from, toObservation(job.names, buildSpoke(spoke)), given)).toEqual({ state: to, message, effects, lookAt });
+  test.each(rows)('$from, $name: $to', ({ from, spoke, to, effects = [], message, requeueAt, context: given = context }) => {
+    expect(decide(from, toObservation(job.names, buildSpoke(spoke)), given)).toEqual({ state: to, message, effects, requeueAt });
   });
 });

@@ -8,20 +8,20 @@ import type { TeardownJob } from '../../teardown.ts';
 import { BACKUP_JOB_SECONDS, backupManifests } from './manifests.ts';
 import type { BackupSettings } from './settings.ts';
 
-/** How one upgrade wants its clusters backed up. */
+/** Inputs of a backup from one upgrade. */
 export interface BackupInputs {
   /** Image that takes the backup. */
   readonly image: string;
 }
-/** Backing up a spoke before its upgrade, as a kind of job. */
+/** Kind of job that backs up a spoke before its upgrade. */
 type BackupJob = SpokeJob<BackupState, BackupInputs>;
-/** Runs backups and remembers their states. */
+/** Engine of all backups. */
 export type BackupJobs = SpokeJobs<BackupState, BackupInputs>;
 
-/** Seconds the hub waits for a verdict beyond the job's own deadline. */
+/** Seconds that the hub waits for a verdict beyond the job's own deadline. */
 const GRACE_SECONDS = 720;
 
-/** As in pre-caching: a spoke that can get its job goes first, cleaning up has all the time there is. */
+/** A spoke that can get its job goes first; cleaning up is never urgent. */
 const priorities: Record<BackupState, number> = {
   PreparingToStart: 1,
   Starting: 3,
@@ -51,7 +51,7 @@ export const backupNames: SpokeJobNames = {
   },
 };
 
-/** The same, where a view is taken at its word as the reference takes it. */
+/** Trusts each view's answer without checking its target, as the reference does. */
 const strictNames: SpokeJobNames = {
   ...backupNames,
   views: {
@@ -60,7 +60,7 @@ const strictNames: SpokeJobNames = {
   },
 };
 
-/** The job with the settings of this hub. */
+/** Creates the kind of job with the settings of this hub. */
 export function createBackupJob({
   image: ownImage = '',
   jobViewSeconds,
@@ -85,7 +85,7 @@ export function createBackupJob({
   };
 }
 
-/** What has to be removed when an upgrade ends or is deleted. */
+/** Objects to remove when an upgrade ends or is deleted. */
 export const backupTeardown = ({ talmStrict }: Pick<BackupSettings, 'talmStrict'> = {}): TeardownJob => ({
   work: 'backup',
   names: backupNames,

@@ -1,13 +1,13 @@
-/** The objects a backup puts on a spoke, in the order they must be created (spec/talm 5.1). Pure. */
+/** Builds the objects of a backup on a spoke, in the order of their creation (spec/talm 5.1). Pure. */
 import { BackupAction, BackupName } from '@flotilla/api/ran';
 import type { SpokeManifest } from '../../../spokes/port/workload.ts';
 import { type HostMount, mountHost } from '../../host-mounts.ts';
 import { clusterAdminTemplate, MANAGEMENT_ANNOTATION, namespaceTemplate } from '../../templates.ts';
 
-/** Seconds a backup may run. */
+/** Deadline of a backup's Job, in seconds. */
 export const BACKUP_JOB_SECONDS = 480;
 
-/** The image works in a chroot on the host: it reads the tools and writes the copy to `/var/recovery`. Paths and order are the reference's. */
+/** The image chroots into the host, reads its tools and writes the copy to `/var/recovery`. Paths and order are the reference's. */
 const hostMounts: readonly HostMount[] = [
   { path: '/boot', readOnly: true },
   { path: '/dev/log', type: 'Socket' },

@@ -1,4 +1,4 @@
-/** What an upgrade's reconciler asks of the backup, and what its status says of it (spec/talm 2.3, 5.1). */
+/** Requests backups for an upgrade, and describes them in its status (spec/talm 2.3, 5.1). */
 
 import { conditionTime } from '@flotilla/api';
 import { type BackupState, type ClusterGroupUpgradeStatus, cutAtWord, explain, isFinalBackupState } from '@flotilla/api/ran';
@@ -11,16 +11,16 @@ import type { BackupSettings } from './settings.ts';
 /** Status, reason and message of condition BackupSuceeded. */
 type BackupRollUp = RollUp<'BackupCompleted' | 'BackupImageMissing'>;
 
-/** What is known of the backup of an upgrade. */
+/** Backup of an upgrade, as far as it is known. */
 export interface BackupReport {
   /** `finished` when every cluster has its verdict; `failed` are those that leave the plan. */
   readonly rollUp: BackupRollUp;
-  /** Clusters asked for, and those whose backup had begun before. */
+  /** Clusters of the request, and those whose backup had begun before. */
   readonly clusters: readonly string[];
   readonly spokes: ReadonlyMap<string, SpokeRecord<BackupState>>;
 }
 
-/** What the reconciler wants backed up, from one pass over one upgrade. */
+/** Backups that one reconcile of an upgrade requests. */
 interface BackupRequest {
   readonly upgrade: UpgradeIdentity;
   /** Clusters of the remediation plan. */
@@ -30,9 +30,8 @@ interface BackupRequest {
 }
 
 /**
- * Begins the backup, or goes on with it, and tells how it stands. To be called in every pass while the backup is wanted, and after it too
- * while anything of it may be left: spokes are cleaned after their verdict is stored. Not a verdict on a hub without an image: whoever
- * starts the hub with one lets the upgrade go on.
+ * Starts or continues the backup, and reports it. Each reconcile must call it while the backup is wanted or has objects left: spokes are cleaned
+ * after their verdict is stored. A hub without an image gives no verdict, so a restart with an image lets the upgrade go on.
  */
 export function requestBackup(
   jobs: BackupJobs,
@@ -49,7 +48,10 @@ export function requestBackup(
   return { rollUp: rollUpBackup(clusters, states, talmStrict), clusters: all, spokes: run.spokes };
 }
 
-/** Rolls up the states of the spokes in the plan. @param talmStrict when all spokes fail the upgrade does not end */
+/**
+ * Rolls up the states of the spokes in the plan.
+ * @param talmStrict the upgrade does not end when all spokes fail
+ */
 export const rollUpBackup = (plan: readonly string[], states: ReadonlyMap<string, BackupState>, talmStrict = false): BackupRollUp =>
   rollUpSpokes<BackupState, 'BackupCompleted'>(plan, states, {
     work: 'Backup',
@@ -66,7 +68,7 @@ const IMAGE_MISSING: BackupRollUp = {
   finished: false,
 };
 
-/** `status.backup` of an upgrade; what it was while nothing has begun. */
+/** Builds `status.backup`; keeps the previous one while nothing has begun. */
 export function describeBackup(
   before: ClusterGroupUpgradeStatus['backup'],
   { clusters, spokes }: BackupReport,

@@ -1,14 +1,14 @@
-/** Settings of the puller that a ManagedCluster may have for itself. Pure. */
+/** Puller settings that a ManagedCluster may set for itself. Pure. */
 import { z } from 'zod';
 import type { PullerVariable } from './puller-variables.ts';
 
 interface ClusterValue {
-  /** Annotation of a ManagedCluster; an empty one takes away what the hub has for all. */
+  /** Annotation of a ManagedCluster; an empty value removes the hub's setting for all. */
   readonly annotation: string;
   /** Variable of the puller. */
   readonly variable: PullerVariable;
   readonly schema: z.ZodType<string>;
-  /** What is expected. */
+  /** Expected form, for the problem's message. */
   readonly hint: string;
 }
 
@@ -17,11 +17,11 @@ const isJsonList = (text: string): boolean => {
   try {
     return Array.isArray(JSON.parse(text));
   } catch {
-    return false; // the caller says what was expected
+    return false; // The caller reports the expected form.
   }
 };
 
-/** Whether the values make sense beyond that is the puller's to say. */
+/** Checks the form only; the puller checks the values. */
 export const CLUSTER_VALUES: readonly ClusterValue[] = [
   { annotation: 'flotilla.io/http-proxy', variable: 'HTTP_PROXY', schema: proxyUrl, hint: 'http://host:port' },
   { annotation: 'flotilla.io/https-proxy', variable: 'HTTPS_PROXY', schema: proxyUrl, hint: 'http://host:port' },
@@ -48,7 +48,9 @@ export const CLUSTER_VALUES: readonly ClusterValue[] = [
   },
 ];
 
-/** The variables of these annotations, and what is wrong with others. A proxy's URL may hold a password: values are not repeated. */
+/**
+ * Reads the variables of these annotations, and problems of malformed ones. Problems do not repeat values, because a proxy's URL may hold a password.
+ */
 export function clusterValues(annotations: Readonly<Record<string, string>>): {
   variables: Partial<Record<PullerVariable, string>>;
   problems: string[];

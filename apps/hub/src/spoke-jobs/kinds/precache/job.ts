@@ -24,26 +24,23 @@ import { markWithDigest, specDigest } from './spec-digest.ts';
 import { type SpokeNode, spokeNode } from './spoke-node.ts';
 import type { JobProfile } from './workload-inputs.ts';
 
-/** What one upgrade wants pre-cached, and how. */
+/** Inputs of pre-caching from one upgrade. */
 export interface PrecacheInputs {
   readonly spec: PrecachingSpec;
-  /** Image of the puller; empty when the one that is wanted may not be used. */
+  /** Image of the puller; empty when the wanted one is not allowed. */
   readonly image: string;
   readonly profile: JobProfile;
-  /** Seconds the job may run. */
+  /** Deadline of the Job, in seconds. */
   readonly jobSeconds: number;
 }
-/** Pre-caching a spoke, as a kind of job. */
+/** Kind of job that pre-caches a spoke. */
 export type PrecacheJob = SpokeJob<PrecacheState, PrecacheInputs>;
-/** Runs pre-caching and remembers its states. */
+/** Engine of all pre-caching. */
 export type PrecacheJobs = SpokeJobs<PrecacheState, PrecacheInputs>;
-/** Pre-caching of one upgrade, as its engine remembers it. */
+/** Pre-caching of one upgrade, in its engine. */
 export type PrecacheRun = SpokeJobRun<PrecacheState, PrecacheInputs>;
 
-/**
- * Work nearest the pull goes first: a spoke that can get its job now, then one that can begin. A spoke that has its job needs the
- * hub for nothing but being watched, and cleaning up has all the time there is.
- */
+/** A spoke that can get its job goes first, then one that can begin. A spoke with a job only needs to be watched, and cleaning up is never urgent. */
 const priorities: Record<PrecacheState, number> = {
   PreparingToStart: 1,
   NotStarted: 2,
@@ -73,12 +70,12 @@ export const precacheNames: SpokeJobNames = {
   },
 };
 
-/** Where PreCachingConfigs are found. */
+/** Source of PreCachingConfigs. */
 interface PrecacheConfigs {
   readonly get: (ref: Ref) => PreCachingConfig | undefined;
 }
 
-/** The job with the settings of this hub. */
+/** Creates the kind of job with the settings of this hub. */
 export function createPrecacheJob(settings: PrecacheSettings, configs: PrecacheConfigs = { get: () => undefined }): PrecacheJob {
   return {
     work: 'precache',
@@ -128,14 +125,14 @@ function problemOf(
 }
 
 /**
- * Reports of progress a second that an upgrade has its spokes make, all together. Each is a write on the hub, of 15 ms of its server's CPU where
- * it is a work's: they must leave room for jobs that begin and for verdicts.
+ * Progress reports a second from all spokes of an upgrade together. Each costs a write on the hub, by a work 15 ms of its server's CPU, and must
+ * leave room for new jobs and verdicts.
  */
 const REPORTS_PER_SECOND = 25;
 
 /**
- * Seconds between two reports of a spoke. In steps of twice as long: what a job is made with must not be another one whenever a cluster
- * leaves the plan.
+ * Computes the seconds between two reports of a spoke. It grows in doublings, because a job's manifest must not change whenever a cluster leaves the
+ * plan.
  */
 export function progressPace(shortestSeconds: number, clusters: number): number {
   const wanted = clusters / REPORTS_PER_SECOND / shortestSeconds;
@@ -144,7 +141,7 @@ export function progressPace(shortestSeconds: number, clusters: number): number 
 
 const NO_IMAGE = 'the PreCachingConfig names an image of the puller that the hub does not allow';
 
-/** The one that the upgrade's PreCachingConfig names, if this hub allows it, else the hub's own. */
+/** Returns the image of the upgrade's PreCachingConfig if this hub allows it, else the hub's own. */
 function imageOf(
   { metadata, spec }: ClusterGroupUpgrade,
   { image, imageAllow, talmStrict = false }: PrecacheSettings,
@@ -157,7 +154,7 @@ function imageOf(
   return isImageAllowed(wanted, imageAllow) ? wanted : '';
 }
 
-/** What has to be removed when an upgrade ends or is deleted. */
+/** Objects to remove when an upgrade ends or is deleted. */
 export const precacheTeardown = (profile: JobProfile): TeardownJob => ({
   work: 'precache',
   names: precacheNames,
@@ -165,6 +162,6 @@ export const precacheTeardown = (profile: JobProfile): TeardownJob => ({
   initial: precacheJobMachine.initial,
 });
 
-/** Only the reference's shape has a ClusterRoleBinding, which outlives the namespace. */
+/** Only the reference's job has a ClusterRoleBinding, which outlives the namespace. */
 const deletionsOf = (profile: JobProfile): string[] =>
   profile === 'talm' ? [PrecacheAction.deleteNamespace, PrecacheAction.deleteClusterRoleBinding] : [PrecacheAction.deleteNamespace];

@@ -1,4 +1,4 @@
-/** Our own job: root, because only root may use the runtime's socket, and nothing else. Pure. */
+/** Builds our own job: it runs as root for the runtime's socket, without any other privilege. Pure. */
 import { SpokeName } from '@flotilla/api/ran';
 import type { SpokeManifest } from '../../../spokes/port/workload.ts';
 import { MANAGEMENT_ANNOTATION } from '../../templates.ts';
@@ -6,22 +6,22 @@ import type { PullerVariables } from './puller-variables.ts';
 import { inPod, type NodeMount } from './spoke-node.ts';
 import type { WorkloadInputs } from './workload-inputs.ts';
 
-/** Has the admission of SecurityContextConstraints take this one, and no other that may be open to the account. */
+/** Requires this SecurityContextConstraint: admission could choose another one that is open to the account. */
 const SCC_ANNOTATION = { 'openshift.io/required-scc': 'privileged' };
 
 /**
- * Memory: the heap below, half as much again for buffers of downloads, and Node itself. No limit on the CPU: it would make a pull slower and
- * keep the pod off the management cores of a partitioned node.
+ * Memory covers the heap below, half as much again for download buffers, and Node itself. A CPU limit would slow pulls and keep the pod off the
+ * management cores of a partitioned node.
  */
 const RESOURCES = { requests: { cpu: '100m', memory: '256Mi' }, limits: { memory: '1Gi' } };
 const HEAP_MIB = 640;
 
-/** Where the spec is mounted, and beside it the hub's certificate authorities. */
+/** Mount path of the spec and of the hub's certificate authorities. */
 const CONFIG_PATH = '/etc/config';
-/** Key of ConfigMap `pre-cache-spec`. */
+/** Key of the certificate authorities in ConfigMap `pre-cache-spec`. */
 export const CA_FILE = 'registry-ca.pem';
 
-/** Job `pre-cache` with the puller beside the node's runtime. */
+/** Builds Job `pre-cache` with the puller beside the node's runtime. */
 export function leastPrivilegeJobTemplate(inputs: WorkloadInputs): SpokeManifest['template'] {
   const { node } = inputs;
   return {
@@ -37,7 +37,7 @@ export function leastPrivilegeJobTemplate(inputs: WorkloadInputs): SpokeManifest
           restartPolicy: 'Never',
           serviceAccountName: SpokeName.serviceAccount,
           priorityClassName: 'system-cluster-critical',
-          // The node's own resolver: the puller must see registries as the runtime does.
+          // The puller must resolve registries as the node's runtime does.
           dnsPolicy: 'Default',
           volumes: [
             { name: 'config', configMap: { name: SpokeName.specConfigMap, defaultMode: 420 } },
@@ -50,7 +50,7 @@ export function leastPrivilegeJobTemplate(inputs: WorkloadInputs): SpokeManifest
   };
 }
 
-/** The puller's variables; an empty one of the node takes away what all spokes have. */
+/** Merges the puller's variables; an empty one of the node removes the value for all spokes. */
 function variablesOf({ node, variables, caBundle }: WorkloadInputs): { name: string; value: string }[] {
   const authorities = [caBundle && `${CONFIG_PATH}/${CA_FILE}`, node.variables.REGISTRY_CA].filter(Boolean);
   const all: PullerVariables = {
@@ -83,13 +83,13 @@ function container(inputs: WorkloadInputs): Record<string, unknown> {
       readOnlyRootFilesystem: true,
       capabilities: { drop: ['ALL'] },
       seccompProfile: { type: 'RuntimeDefault' },
-      // Where SELinux is on, a confined container may not connect to the runtime's socket; elsewhere it means nothing.
+      // SELinux forbids a confined container the runtime's socket; the type has no effect elsewhere.
       seLinuxOptions: { type: 'spc_t' },
     },
   };
 }
 
-/** Connecting to a socket works through a read-only mount. What is mounted below a folder is read-only too, where the kernel can. */
+/** A socket accepts connections through a read-only mount. Mounts below a folder are read-only too where the kernel supports it. */
 const hostMount = ({ name, path, type }: NodeMount): Record<string, unknown> => ({
   name,
   mountPath: inPod(path),

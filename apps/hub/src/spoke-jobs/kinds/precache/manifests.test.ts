@@ -141,7 +141,7 @@ describe('profile least-privilege', () => {
     });
   });
 
-  /** What was looked at on such clusters, object by object; see the comments in the files. */
+  /** Objects recorded on such clusters; see the comments in the files. */
   const recorded = async (name: string): Promise<unknown> =>
     parseAllDocuments(await readFile(new URL(`recorded/${name}.yaml`, import.meta.url), 'utf8')).map((document) => document.toJS());
   const objects = (cluster: ManagedCluster) =>

@@ -1,4 +1,4 @@
-/** The objects a pre-cache puts on a spoke, in the order they must be created (spec/talm 3.5, 3.6). Pure. */
+/** Builds the objects of a pre-cache on a spoke, in the order of their creation (spec/talm 3.5, 3.6). Pure. */
 
 import { SccRole } from '@flotilla/api';
 import { PrecacheAction, precacheSpecData, SpokeName } from '@flotilla/api/ran';
@@ -10,7 +10,7 @@ import type { WorkloadInputs } from './workload-inputs.ts';
 
 const namespace = SpokeName.namespace;
 
-/** All objects of a pre-cache. The first is the namespace, the last is the job. */
+/** Builds all objects of a pre-cache. The namespace is first, the job last. */
 export function precacheManifests(inputs: WorkloadInputs): SpokeManifest[] {
   return [
     { action: PrecacheAction.createNamespace, template: namespaceTemplate(namespace, inputs.upgradeUid) },
@@ -28,7 +28,7 @@ export function precacheManifests(inputs: WorkloadInputs): SpokeManifest[] {
 
 const object = (apiVersion: string, kind: string, name: string) => ({ apiVersion, kind, metadata: { name, namespace } });
 
-/** Whom the puller runs as. Each object costs the hub with every write about it, so none is sent that the spoke's agent makes itself. */
+/** Builds the puller's account and its rights. Every object costs the hub writes, so objects that the spoke's agent makes itself are left out. */
 function account({ profile, node }: WorkloadInputs): SpokeManifest[] {
   const serviceAccount = {
     action: PrecacheAction.createServiceAccount,
@@ -40,7 +40,7 @@ function account({ profile, node }: WorkloadInputs): SpokeManifest[] {
       { action: PrecacheAction.createClusterRoleBinding, template: clusterAdminTemplate(SpokeName, SpokeName.serviceAccount) },
     ];
   if (node.hasAccount) return [];
-  // Metadata can be patched by the status too, and the spec cannot: the puller reports, and moves its Job nowhere.
+  // A patch of the status may change metadata but never the spec: the puller can report, but not move its Job.
   const rules = [{ apiGroups: ['batch'], resources: ['jobs/status'], verbs: ['patch'], resourceNames: [SpokeName.job] }];
   return [
     serviceAccount,
@@ -50,7 +50,7 @@ function account({ profile, node }: WorkloadInputs): SpokeManifest[] {
       template: { ...object('rbac.authorization.k8s.io/v1', 'Role', SpokeName.role), rules },
     },
     { action: PrecacheAction.createRoleBinding, afterJob: true, template: binding(SpokeName.roleBinding, 'Role', SpokeName.role) },
-    // Before the job: without it no pod is admitted. In this namespace alone, so it ends with it.
+    // The binding precedes the job, because no pod is admitted without it. It lies in this namespace, so it ends with it.
     ...(node.hasSccs
       ? [{ action: PrecacheAction.createSccRoleBinding, template: binding(SpokeName.sccRoleBinding, 'ClusterRole', SccRole.privileged) }]
       : []),

@@ -1,33 +1,33 @@
-/** Which paths of a node the puller may be given, and what for. Pure. */
+/** Paths of a node that the puller may get, and their use. Pure. */
 import { posix } from 'node:path';
 import type { PullerVariable } from './puller-variables.ts';
 
-/** Type of the volume. `DirectoryOrCreate` is for a folder that may be missing where it is asked for: a pod whose folder is missing never starts. */
+/** Type of the volume. `DirectoryOrCreate` suits a folder that may be missing, because a pod with a missing `Directory` never starts. */
 export type NodePathType = 'Directory' | 'DirectoryOrCreate' | 'File';
 
-/** A path of the node that the puller is given when it is known to be there. */
+/** A path of the node that the puller gets when it is known to exist. */
 interface NodePath {
-  /** Annotation of a ManagedCluster that names it; an empty one says that there is none. */
+  /** Annotation of a ManagedCluster that names the path; an empty value means that there is none. */
   readonly annotation: string;
-  /** It must be one of these or lie below one: a path becomes a mount in a pod of root's. */
+  /** Allowed paths and their parents: the path becomes a mount in a pod that runs as root. */
   readonly places: readonly string[];
   readonly type: NodePathType;
-  /** Variable by which the puller is told where it is mounted. */
+  /** Variable that tells the puller the mount path. */
   readonly variable: PullerVariable;
-  /** Where every OpenShift node has it. Elsewhere nothing is guessed: a pod whose host path is missing never starts. */
+  /** Path on every OpenShift node. Other products get no default, because a pod whose host path is missing never starts. */
   readonly openshift?: string;
 }
 
-/** Where the runtime's socket may be; the folder that holds it is mounted, because a runtime that restarts makes a new socket. */
+/** Allowed places of the runtime's socket. Its folder is mounted, because a restarted runtime makes a new socket. */
 export const SOCKET_PATH = {
   annotation: 'flotilla.io/runtime-socket',
   places: ['/run', '/var/run', '/var/snap/microk8s/common/run'],
 } as const;
 
-/** Folder that every Linux node has and in which runtimes put their sockets. */
+/** Folder of every Linux node where runtimes put their sockets. */
 export const RUN_DIRECTORY = '/run';
 
-/** Sockets below it, in the order they are tried: a runtime that serves a Kubernetes distribution before a general one. */
+/** Default sockets, in the order of trial: runtimes of a Kubernetes distribution precede general ones. */
 export const RUNTIME_SOCKETS = [
   '/run/crio/crio.sock',
   '/run/k3s/containerd/containerd.sock',
@@ -36,7 +36,7 @@ export const RUNTIME_SOCKETS = [
   '/run/cri-dockerd.sock',
 ] as const;
 
-/** Everything else of a node that the puller can use. All of it is mounted read-only. */
+/** Other paths of a node that the puller can use. All are mounted read-only. */
 export const NODE_PATHS: readonly NodePath[] = [
   {
     annotation: 'flotilla.io/runtime-storage',
@@ -97,12 +97,12 @@ export const NODE_PATHS: readonly NodePath[] = [
   },
 ];
 
-/** All places a host path of the puller may be in, in order. The spoke's admission policy has the same. */
+/** All allowed host paths of the puller, in order. The spoke's admission policy has the same list. */
 export const HOST_PLACES: readonly string[] = [
   ...new Set([RUN_DIRECTORY, ...SOCKET_PATH.places, ...NODE_PATHS.flatMap(({ places }) => places)]),
 ].toSorted();
 
-/** Why a path of an annotation cannot be used, or undefined when it can. */
+/** Explains why an annotation's path cannot be used; undefined when it can. */
 export function pathProblem(annotation: string, path: string, places: readonly string[]): string | undefined {
   const isPlain = path.length <= 256 && /^\/[\w./@+-]+$/.test(path) && posix.normalize(path) === path && !path.endsWith('/');
   if (isPlain && places.some((place) => path === place || path.startsWith(`${place}/`))) return undefined;

@@ -1,4 +1,4 @@
-/** Variables that the hub gives the puller. The spoke's admission policy admits these and no other: SECURITY.md lists them with their values. */
+/** Variables that the hub gives the puller. The spoke's admission policy admits no others; SECURITY.md lists their values. */
 export const PULLER_VARIABLES = [
   'CONFIG_VOLUME_PATH',
   'CRI_SOCKET',
@@ -18,8 +18,8 @@ export const PULLER_VARIABLES = [
   'STORE_PATH',
 ] as const;
 
-/** Name of one. */
+/** Name of a puller variable. */
 export type PullerVariable = (typeof PULLER_VARIABLES)[number];
 
-/** Values by name; an empty one takes away what is given otherwise. */
+/** Values by name; an empty one removes the default. */
 export type PullerVariables = Readonly<Partial<Record<PullerVariable, string>>>;

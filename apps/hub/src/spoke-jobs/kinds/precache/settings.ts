@@ -2,7 +2,7 @@ import type { Transport } from '../../../spokes/choice.ts';
 import type { PullerVariables } from './puller-variables.ts';
 import type { JobProfile } from './workload-inputs.ts';
 
-/** What the operator of the hub decides about pre-caching; from the configuration, the same for every upgrade. */
+/** Pre-caching settings of this hub, the same for every upgrade. */
 export interface PrecacheSettings {
   /** Image of the puller; empty when none is configured. */
   readonly image: string;
@@ -11,13 +11,13 @@ export interface PrecacheSettings {
   readonly imageAllow: readonly string[];
   /** Take no image from a PreCachingConfig, as the reference does; default false. */
   readonly talmStrict?: boolean;
-  /** How spokes are reached; default: by actions and views. */
+  /** Transport to spokes; default: actions and views. */
   readonly transport?: Transport;
   /** Variables of the puller on every spoke, by name; empty ones are left out. A spoke's annotations win. */
   readonly variables: PullerVariables;
   /** Certificate authorities for the puller, PEM; empty for none. */
   readonly caBundle: string;
-  /** Seconds between a spoke agent's polls of the job; bounds how late a verdict is seen. */
+  /** Seconds between a spoke agent's polls of the job; a verdict is at most this late. */
   readonly jobViewSeconds: number;
   /** Least seconds between a puller's reports; more with many spokes, because each costs one write on the hub. */
   readonly progressViewSeconds: number;

@@ -3,12 +3,12 @@ import { type PrecachingSpec, precacheSpecData } from '@flotilla/api/ran';
 import { templateDigest } from '../../../spokes/actions/hub-objects.ts';
 import type { SpokeManifest } from '../../../spokes/port/workload.ts';
 
-/** Every look at every spoke of an upgrade asks for the digest of one and the same spec. */
+/** Cached, because every reconcile of every spoke of an upgrade needs the digest of the same spec. */
 const digests = new WeakMap<PrecachingSpec, string>();
 
 /**
- * Digest of what a spec makes the puller do; the order of its lists is no part of it, nor what it says nothing of: a hub that knows one field more
- * starts nothing over. Specs are taken as immutable: one is read once.
+ * Computes the digest of a spec's effect on the puller. It ignores the order of lists and empty fields, so a hub that knows another field starts
+ * nothing over. Specs are immutable, so each is read once.
  */
 export function specDigest(spec: PrecachingSpec): string {
   const known = digests.get(spec);
@@ -19,7 +19,7 @@ export function specDigest(spec: PrecachingSpec): string {
   return digest;
 }
 
-/** The manifests, with the namespace and the job saying which spec they were made for. */
+/** Annotates namespace and job with the digest of their spec. */
 export function markWithDigest(manifests: readonly SpokeManifest[], digest: string): SpokeManifest[] {
   return manifests.map((manifest) => {
     const { template } = manifest;

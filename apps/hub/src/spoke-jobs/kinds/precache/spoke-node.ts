@@ -1,4 +1,4 @@
-/** What the hub knows of a spoke's nodes, from its ManagedCluster alone. Pure. */
+/** Derives the facts about a spoke's nodes from its ManagedCluster alone. Pure. */
 import { posix } from 'node:path';
 import { Annotation } from '@flotilla/api';
 import { ClusterClaim, claimedTransports, claimOf, type ManagedCluster, PULLER_ACCOUNT } from '@flotilla/api/ocm';
@@ -7,37 +7,37 @@ import { CLUSTER_VALUES, clusterValues } from './cluster-values.ts';
 import { NODE_PATHS, type NodePathType, pathProblem, RUN_DIRECTORY, RUNTIME_SOCKETS, SOCKET_PATH } from './node-paths.ts';
 import type { PullerVariable, PullerVariables } from './puller-variables.ts';
 
-/** A path of the node in the puller's pod, always read-only. It is found below `/host` there. */
+/** A path of the node, mounted read-only below `/host` in the puller's pod. */
 export interface NodeMount {
-  /** Of its volume. */
+  /** Name of its volume. */
   readonly name: string;
   readonly path: string;
   readonly type: NodePathType;
 }
 
-/** How a pre-cache fits the nodes of one spoke. */
+/** Node-dependent part of a pre-cache on one spoke. */
 export interface SpokeNode {
-  /** The spoke serves SecurityContextConstraints: without leave to use one, no pod with a host path is admitted. */
+  /** The spoke serves SecurityContextConstraints: without the right to one, no pod with a host path is admitted. */
   readonly hasSccs: boolean;
   /** The spoke's agent makes the puller's account. */
   readonly hasAccount: boolean;
   readonly mounts: readonly NodeMount[];
   /** Variables of the puller, by name. */
   readonly variables: PullerVariables;
-  /** Annotations that cannot be used: nothing is put on the spoke until they are mended. */
+  /** Messages about malformed annotations: nothing is put on the spoke until they are fixed. */
   readonly problems: readonly string[];
-  /** An annotation under our prefix that is not known: what it was meant to say must not be overlooked. */
+  /** Message about an unknown annotation under our prefix: a typo must not pass unnoticed. */
   readonly unknown: string | undefined;
 }
 
-/** Where the puller finds a path of the node. */
+/** Path of a node's file in the puller's pod. */
 export const inPod = (path: string): string => `/host${path}`;
 
-/** What a product is, by the claim `product.open-cluster-management.io` or the label `vendor`. */
+/** OpenShift products, by claim `product.open-cluster-management.io` or label `vendor`. */
 const OPENSHIFT = new Set(['OpenShift', 'OpenShiftDedicated', 'OSD', 'ROSA', 'ARO']);
 const MORE_WITH_SCCS = new Set(['ROKS', 'MicroShift']);
 
-/** The spoke's own word for what it is: a spoke can change by it what is put on itself, and nothing else. */
+/** Product that the spoke claims. A false claim only changes the objects on that spoke. */
 function productOf(cluster: ManagedCluster | undefined): string {
   const named = claimOf(cluster, ClusterClaim.product) ?? cluster?.metadata.labels?.vendor ?? '';
   if (OPENSHIFT.has(named) || MORE_WITH_SCCS.has(named)) return named;
@@ -45,7 +45,7 @@ function productOf(cluster: ManagedCluster | undefined): string {
   return claimOf(cluster, ClusterClaim.microshiftVersion) ? 'MicroShift' : named;
 }
 
-/** Annotations of the ManagedCluster win over what its product has; of an unknown node nothing but `/run` is taken for granted. */
+/** Annotations of the ManagedCluster override the defaults of its product. Only `/run` is assumed of an unknown node. */
 export function spokeNode(cluster: ManagedCluster | undefined): SpokeNode {
   const annotations = cluster?.metadata.annotations ?? {};
   const product = productOf(cluster);
@@ -64,7 +64,7 @@ export function spokeNode(cluster: ManagedCluster | undefined): SpokeNode {
   return { hasSccs, hasAccount, mounts: [...found.mounts.values()], variables: found.variables, problems: found.problems, unknown };
 }
 
-/** All that is read of a ManagedCluster. */
+/** All annotations that the hub reads from a ManagedCluster. */
 const KNOWN = [Annotation.hold, ...[SOCKET_PATH, ...NODE_PATHS, ...CLUSTER_VALUES].map(({ annotation }) => annotation)];
 
 interface Draft {
@@ -88,13 +88,13 @@ function addSocket(found: Draft, annotations: Readonly<Record<string, string>>):
   found.variables.CRI_SOCKET = (socket ? [socket] : RUNTIME_SOCKETS).map(inPod).join(',');
 }
 
-/** Once a folder of certificates is named, the puller reads no other: the one beside registries.conf has to be named too. */
+/** The puller reads no default folder of certificates once one is named, so the one beside registries.conf is named too. */
 function addCertificates({ variables }: Draft): void {
   const { REGISTRIES_CONF_DIR: registries, REGISTRY_CERTS_DIRS: certificates } = variables;
   if (registries && certificates) variables.REGISTRY_CERTS_DIRS = `${registries}/certs.d:${certificates}`;
 }
 
-/** The value of an annotation when it may be used; empty says "none". */
+/** Returns an annotation's value when it is allowed; an empty value means "none". */
 function usable(found: Draft, annotation: string, value: string | undefined, places: readonly string[]): string | undefined {
   if (value === undefined || value === '') return value;
   const problem = pathProblem(annotation, value, places);

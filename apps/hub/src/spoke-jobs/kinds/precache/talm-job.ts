@@ -1,4 +1,4 @@
-/** The reference's job, field by field (spec/talm 3.6), for workload images that expect the host under /host. Pure. */
+/** Builds the reference's job, field by field (spec/talm 3.6), for workload images that expect the host under /host. Pure. */
 import { SpokeName } from '@flotilla/api/ran';
 import type { SpokeManifest } from '../../../spokes/port/workload.ts';
 import { type HostMount, mountHost } from '../../host-mounts.ts';
@@ -25,7 +25,7 @@ const hostMounts: readonly HostMount[] = [
   { path: '/var/tmp' },
 ];
 
-/** Job `pre-cache` as the reference writes it. */
+/** Builds Job `pre-cache` as the reference writes it. */
 export function talmJobTemplate(inputs: WorkloadInputs): SpokeManifest['template'] {
   const host = mountHost(hostMounts);
   return {

@@ -2,20 +2,20 @@ import type { PrecachingSpec } from '@flotilla/api/ran';
 import type { PullerVariables } from './puller-variables.ts';
 import type { SpokeNode } from './spoke-node.ts';
 
-/** `least-privilege`: the folder of the runtime's socket and one Role. `talm`: the reference's shape, cluster-admin and host mounts. */
+/** `least-privilege` mounts the folder of the runtime's socket and has one Role. `talm` is the reference's job: cluster-admin and host mounts. */
 export type JobProfile = 'least-privilege' | 'talm';
 
-/** What the objects are made from. */
+/** Inputs of the objects of a pre-cache. */
 export interface WorkloadInputs {
   readonly upgradeUid: string;
   readonly spec: PrecachingSpec;
   /** Image of the puller. */
   readonly image: string;
-  /** Seconds the job may run. */
+  /** Deadline of the Job, in seconds. */
   readonly deadlineSeconds: number;
   readonly profile: JobProfile;
   readonly node: SpokeNode;
-  /** Variables of the puller that are the same on every spoke; those of the node win. */
+  /** Variables of the puller on every spoke; the node's own override them. */
   readonly variables: PullerVariables;
   /** Certificate authorities for the puller, PEM; empty for none. */
   readonly caBundle: string;

@@ -2,18 +2,18 @@ import { WaitingError } from '@flotilla/api';
 import { keyId, type StepKey } from './step-key.ts';
 import type { StepHandler } from './step-queue.ts';
 
-/** Milliseconds until the next try, after each that found nothing to do. */
+/** Milliseconds until each next try after one without writes. */
 const PAUSES_MS = [150, 500, 1500];
-/** Keys remembered; one that another process takes next time is never forgotten otherwise. */
+/** Bound of remembered keys: a key that another process does next time is never removed otherwise. */
 const MAX_KEYS = 10_000;
 
 /**
- * For a process that steps reach faster than the events they are planned from: one that finds nothing to do is tried again a few times, and
- * then counts as done by somebody else. Throws WaitingError until then.
- * @param handle resolves to true when it did something
+ * Retries a step without writes a few times, because keys may arrive before the watch events of this process. Throws WaitingError for each retry;
+ * afterwards the step counts as done by another process.
+ * @param handle resolves to true when it wrote
  */
-export function lookAgain(handle: (key: StepKey, signal: AbortSignal) => Promise<boolean>): StepHandler {
-  /** How often in a row a key came in vain. */
+export function retryWhileBehind(handle: (key: StepKey, signal: AbortSignal) => Promise<boolean>): StepHandler {
+  /** Consecutive runs without writes, by key. */
   const counts = new Map<string, number>();
   return async (key, signal) => {
     const id = keyId(key);

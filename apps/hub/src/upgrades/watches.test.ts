@@ -5,7 +5,7 @@ import { createLogger, createMetrics } from '@flotilla/runtime';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { MemoryHub } from '../../testing/memory-hub.ts';
 import { createCaches, fillCaches } from '../caches.ts';
-import { upgradesOf, watchesOf } from './wakes.ts';
+import { upgradesOf, watchesOf } from './watches.ts';
 
 const POLICY = buildPolicy('p');
 const COPY = buildChild(POLICY, 'spoke');
@@ -20,13 +20,13 @@ const logger = createLogger({ name: 'test', level: 'silent' });
 let hub: MemoryHub;
 let stop: AbortController;
 let caches: ReturnType<typeof createCaches>;
-/** Keys of upgrades, in the order in which they were woken. */
-let woken: string[];
+/** Keys of enqueued upgrades, in order. */
+let enqueued: string[];
 
 beforeEach(async () => {
   hub = new MemoryHub();
   stop = new AbortController();
-  woken = [];
+  enqueued = [];
   caches = createCaches((await hub.process()).client, { logger, metrics: createMetrics() }, true);
   hub.put(Policy, COPY);
   hub.put(ClusterGroupUpgrade, buildClusterGroupUpgrade({ metadata: { name: 'running', uid: 'uid-running' }, status: RUNNING }));
@@ -35,44 +35,44 @@ beforeEach(async () => {
     buildClusterGroupUpgrade({ metadata: { name: 'waiting', uid: 'uid-waiting' }, spec: { managedPolicies: ['p'] } }),
   );
   await fillCaches(caches, logger, stop.signal);
-  for (const each of [upgradesOf(caches), ...watchesOf(caches)]) each.attach((key) => woken.push(key));
-  woken.length = 0;
+  for (const each of [upgradesOf(caches), ...watchesOf(caches)]) each.attach((key) => enqueued.push(key));
+  enqueued.length = 0;
 });
 afterEach(() => {
   stop.abort();
   hub.stop();
 });
 
-/** Everything that was put by now has been seen. */
-async function settled(): Promise<void> {
+/** Waits until everything put so far has been reconciled. */
+async function idle(): Promise<void> {
   const { metadata } = hub.put(ManagedCluster, buildCluster({ metadata: { name: 'last', uid: 'uid-last' } }));
   await vi.waitFor(() => expect(caches.clusters.get({ name: 'last' })?.metadata.resourceVersion).toBe(metadata.resourceVersion));
 }
 
-test('a copy of a policy that changes is looked at by who waits, not by who runs', async () => {
+test('a copy of a policy that changes enqueues a waiting upgrade and no running one', async () => {
   hub.put(Policy, { ...COPY, spec: { ...COPY.spec, 'policy-templates': ['{{hub fromSecret hub}}'] } });
-  await vi.waitFor(() => expect(woken).toEqual(['ns/waiting']));
-  await settled();
-  expect(woken).toEqual(['ns/waiting']);
+  await vi.waitFor(() => expect(enqueued).toEqual(['ns/waiting']));
+  await idle();
+  expect(enqueued).toEqual(['ns/waiting']);
 });
 
-test('a copy that goes away is looked at by who runs too: its cluster has nothing to do there any more', async () => {
+test('a copy that goes away enqueues a running upgrade too: its cluster has nothing left to do', async () => {
   hub.remove(Policy, COPY.metadata);
-  await vi.waitFor(() => expect(woken.toSorted()).toEqual(['ns/running', 'ns/waiting']));
+  await vi.waitFor(() => expect(enqueued.toSorted()).toEqual(['ns/running', 'ns/waiting']));
 });
 
-test('a cluster set that is bound to a namespace is looked at by all upgrades there, and a set that changes by all', async () => {
+test('a cluster set that is bound to a namespace enqueues all upgrades there, and a changed set all', async () => {
   hub.put(ClusterGroupUpgrade, buildClusterGroupUpgrade({ metadata: { namespace: 'elsewhere', name: 'other', uid: 'uid-other' } }));
-  await vi.waitFor(() => expect(woken).toEqual(['elsewhere/other']));
-  woken.length = 0;
+  await vi.waitFor(() => expect(enqueued).toEqual(['elsewhere/other']));
+  enqueued.length = 0;
   const { apiVersion, kind } = ManagedClusterSetBinding;
   const binding = { apiVersion, kind, metadata: { namespace: 'ns', name: 'blue' }, spec: { clusterSet: 'blue' } };
   hub.put(ManagedClusterSetBinding, binding);
-  await vi.waitFor(() => expect(woken.toSorted()).toEqual(['ns/running', 'ns/waiting']));
-  woken.length = 0;
+  await vi.waitFor(() => expect(enqueued.toSorted()).toEqual(['ns/running', 'ns/waiting']));
+  enqueued.length = 0;
   hub.put(ManagedClusterSet, { apiVersion, kind: ManagedClusterSet.kind, metadata: { name: 'blue', generation: 2 } });
-  await vi.waitFor(() => expect(woken.toSorted()).toEqual(['elsewhere/other', 'ns/running', 'ns/waiting']));
-  woken.length = 0;
+  await vi.waitFor(() => expect(enqueued.toSorted()).toEqual(['elsewhere/other', 'ns/running', 'ns/waiting']));
+  enqueued.length = 0;
   hub.remove(ManagedClusterSetBinding, binding.metadata);
-  await vi.waitFor(() => expect(woken.toSorted()).toEqual(['ns/running', 'ns/waiting']));
+  await vi.waitFor(() => expect(enqueued.toSorted()).toEqual(['ns/running', 'ns/waiting']));
 });

@@ -1,4 +1,4 @@
-/** Which upgrades are looked at when something changes. What it was that changed reaches no decision. */
+/** Maps changes to the upgrades they enqueue. No event's content reaches a decision. */
 
 import { findCondition, type KubeObject, Label, refKey } from '@flotilla/api';
 import { type ManagedClusterSet, PLACEMENT_SATISFIED, type Placement, type Policy } from '@flotilla/api/ocm';
@@ -11,15 +11,15 @@ import { hasClusterChanged } from '../spokes/cluster-change.ts';
 import { BY_UID, type SpokeJobCaches } from '../spokes/port/caches.ts';
 import type { UpgradeCaches } from './observe.ts';
 
-/** Index of upgrades by the names of the policies they manage: those of the spec, and those of a rollout that runs, whatever became of the spec. */
+/** Index of upgrades by the names of their policies: those of the spec, and those of a running rollout, which outlive an edit of the spec. */
 const BY_POLICY = 'policy';
-/** Index of upgrades by `namespace/name` of those they wait for. */
+/** Index of upgrades by `namespace/name` of their blocking upgrades. */
 const BY_BLOCKER = 'blocker';
 /** Index of upgrades that have not ended: `yes`. */
 const BY_OPEN = 'open';
 
 /** Indexes that the cache of upgrades needs. */
-export const wakeIndexes = {
+export const watchIndexes = {
   [BY_POLICY]: ({ spec, status }: ClusterGroupUpgrade) => [
     ...new Set([...(spec?.managedPolicies ?? []), ...(status?.managedPoliciesForUpgrade ?? []).map(({ name }) => name)]),
   ],
@@ -32,13 +32,13 @@ type Caches = Omit<UpgradeCaches & SpokeJobCaches & RolloutCaches, 'upgrades'> &
   readonly upgrades: WatchCache<ClusterGroupUpgrade, UpgradeIndex>;
 };
 
-/** The upgrades themselves; the end of one concerns those that wait for it. */
+/** Watches the upgrades; the end of one enqueues the upgrades that it blocks. */
 export const upgradesOf = ({ upgrades }: Pick<Caches, 'upgrades'>): Watch =>
   watch(upgrades, {
     enqueue: (change) => [change.object, ...(hasEndedAnew(change) ? upgrades.byIndex(BY_BLOCKER, refKey(change.object.metadata)) : [])],
   });
 
-/** What else concerns which upgrades. */
+/** Watches the other objects that concern upgrades. */
 export function watchesOf(caches: Caches): Watch[] {
   const { upgrades, clusterSetBindings, clusterSets } = caches;
   const open = () => upgrades.byIndex(BY_OPEN, 'yes');
@@ -66,7 +66,7 @@ const policyWatches = ({ upgrades, parents, children, placements }: Caches): Wat
   watch(parents, { select: hasParentChanged, enqueue: ({ object }) => upgrades.byIndex(BY_POLICY, object.metadata.name) }),
   watch(children, {
     select: hasChildChanged,
-    // What is running was validated before; but a cluster whose copy is gone has nothing to do there any more.
+    // A running upgrade has validated its policies, but a cluster whose copy is gone has nothing left to do.
     enqueue: ({ type, object: { metadata } }) =>
       upgrades
         .byIndex(BY_POLICY, metadata.name.slice(metadata.name.indexOf('.') + 1))
@@ -75,12 +75,12 @@ const policyWatches = ({ upgrades, parents, children, placements }: Caches): Wat
   watch(placements, { select: hasPlacementChanged, enqueue: ({ object }) => upgrades.byIndex(BY_LABELS, upgradeIndexOf(object)) }),
 ];
 
-/** Works say how far a cluster is; everything else matters when the upgrade waits for it to be gone. */
+/** Watches hub objects: works show a cluster's progress; the others matter only when the upgrade waits for their end. */
 function hubObjectWatches(caches: Caches): Watch[] {
   const { upgrades } = caches;
   const ownersOf = ({ metadata }: KubeObject) => {
     const uid = metadata.labels?.[Label.upgradeUid];
-    // What the reference created says no uid.
+    // Objects of the reference carry no uid.
     return (uid === undefined ? upgrades.byIndex(BY_LABELS, upgradeIndexOf({ metadata })) : upgrades.byIndex(BY_UID, uid)).slice(0, 1);
   };
   const endingOwner = { enqueue: ({ object }: Change<KubeObject>) => ownersOf(object).filter(isEnding) };
@@ -98,7 +98,7 @@ function hubObjectWatches(caches: Caches): Watch[] {
   ];
 }
 
-/** Who is upgraded by a selector may change with any cluster; who is running has its clusters. */
+/** Any cluster may change the clusters of a selector; a running upgrade has fixed clusters. */
 function concerns(upgrade: ClusterGroupUpgrade, cluster: string): boolean {
   const { spec } = upgrade;
   if (!isRunning(upgrade) && (spec?.clusterLabelSelectors || spec?.clusterSelector)) return true;
@@ -121,11 +121,11 @@ function hasEndedAnew({ type, object, previous }: Change<ClusterGroupUpgrade>): 
   return type === 'deleted' || !previous || verdict(object) !== verdict(previous);
 }
 
-/** Which clusters are in it shows on the clusters. */
+/** Clusters show their set themselves, so only the set's spec counts. */
 const hasClusterSetChanged = ({ type, object, previous }: Change<ManagedClusterSet>): boolean =>
   type === 'deleted' || object.metadata.generation !== previous?.metadata.generation || object.metadata.deletionTimestamp !== undefined;
 
-/** The policy itself, or how any cluster complies with it. */
+/** True when the policy, or any cluster's compliance with it, changed. */
 function hasParentChanged({ type, object, previous }: Change<Policy>): boolean {
   if (type === 'deleted' || !previous) return true;
   const { generation, annotations, labels } = object.metadata;
