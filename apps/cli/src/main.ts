@@ -1,5 +1,6 @@
 import { errorMessage, FlotillaError } from '@flotilla/api';
 import { Command } from 'commander';
+import { checkCommand } from './check-talm/command.ts';
 import { joinCommand } from './join/command.ts';
 import { payloadCommand } from './payload/command.ts';
 import { diffCommand } from './payload-diff/command.ts';
@@ -18,7 +19,8 @@ const program = new Command('flotilla')
   .description('Manages a fleet from the command line.')
   .addCommand(joinCommand())
   .addCommand(payloadCommand().addCommand(diffCommand()))
-  .addCommand(upgradeCommand());
+  .addCommand(upgradeCommand())
+  .addCommand(checkCommand());
 endWithUsage(program);
 try {
   await program.parseAsync();

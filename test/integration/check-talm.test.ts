@@ -1,0 +1,84 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { KubeObject, type Resource, untyped } from '@flotilla/api';
+import { CustomResourceDefinition } from '@flotilla/api/core';
+import { ClusterGroupUpgrade, ranCrds } from '@flotilla/api/ran';
+import { childEnvironment } from '@flotilla/control-plane/processes';
+import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
+import type { Client } from '@flotilla/runtime';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { REFERENCE_CRDS, readReferenceCrd } from '../fixtures/reference-resources.ts';
+
+const MAIN = join(import.meta.dirname, '../../apps/cli/src/main.ts');
+const Deployment = untyped('apps/v1', 'Deployment', 'deployments');
+const Upgrade = untyped(ClusterGroupUpgrade.apiVersion, ClusterGroupUpgrade.kind, ClusterGroupUpgrade.plural);
+const UPGRADES = '/apis/ran.openshift.io/v1alpha1/namespaces/default/clustergroupupgrades';
+
+let server: ApiServer;
+let client: Client;
+
+beforeAll(async () => {
+  server = await startApiServer();
+  client = await server.client();
+  for (const name of REFERENCE_CRDS) await client.create(CustomResourceDefinition, await readReferenceCrd(name));
+});
+afterAll(() => server?.stop());
+
+const check = (...args: string[]): Promise<{ code: unknown; stdout: string; stderr: string }> =>
+  new Promise((resolve) => {
+    const all = [MAIN, 'check', 'talm', '--kubeconfig', server.kubeconfig, ...args];
+    execFile(process.execPath, all, { env: childEnvironment() }, (error, stdout, stderr) =>
+      resolve({ code: error === null ? 0 : error.code, stdout, stderr }),
+    );
+  });
+const verdicts = async (): Promise<string[]> => {
+  const { stdout } = await check('--json');
+  return JSON.parse(stdout).objects.map(({ object, verdict }: { object: string; verdict: string }) => `${verdict} ${object}`);
+};
+const create = (kind: Resource, object: object) => client.create(kind, KubeObject.parse(object));
+
+test('a hub of TALM: what has to be done first is said, and when it is done the answer is yes', async () => {
+  expect(await check()).toMatchObject({ code: 0, stdout: expect.stringContaining('nothing to carry over') });
+
+  const labels = { app: 'talm' };
+  const pod = { metadata: { labels }, spec: { containers: [{ name: 'manager', image: 'registry.test/talm:1' }] } };
+  await create(Deployment, {
+    metadata: { name: 'cluster-group-upgrades-controller-manager-v2', namespace: 'default' },
+    spec: { replicas: 1, selector: { matchLabels: labels }, template: pod },
+  });
+  const spec = { clusters: ['spoke-1'], remediationStrategy: { maxConcurrency: 1 } };
+  for (const name of ['waits', 'runs']) await create(Upgrade, { metadata: { name, namespace: 'default' }, spec });
+  const status = {
+    conditions: [{ type: 'Progressing', status: 'True', reason: 'InProgress', message: '', lastTransitionTime: '2026-01-01T00:00:00Z' }],
+    remediationPlan: [['spoke-1']],
+    status: { startedAt: '2026-01-01T00:00:00Z', currentBatch: 1, currentBatchStartedAt: '2026-01-01T00:00:00Z' },
+  };
+  await client.request('PATCH', `${UPGRADES}/runs/status`, { body: { status }, contentType: 'application/merge-patch+json' });
+
+  const before = await check();
+  expect(before.code).toBe(3);
+  expect(before.stdout).toMatch(/Deployment default\/cluster-group-upgrades-controller-manager-v2\s+stop first/);
+  expect(before.stdout).toMatch(/ClusterGroupUpgrade default\/runs\s+carries over\s+it runs, and goes on in batch 1 of 1/);
+  expect(await verdicts()).toEqual([
+    'stopFirst Deployment default/cluster-group-upgrades-controller-manager-v2',
+    'differs CustomResourceDefinition clustergroupupgrades.ran.openshift.io',
+    'carriesOver ClusterGroupUpgrade default/runs',
+    'carriesOver ClusterGroupUpgrade default/waits',
+  ]);
+
+  await client.patch(
+    Deployment,
+    { namespace: 'default', name: 'cluster-group-upgrades-controller-manager-v2' },
+    { spec: { replicas: 0 } },
+    { type: 'merge' },
+  );
+  for (const crd of ranCrds()) await client.apply(CustomResourceDefinition, KubeObject.parse(crd), { fieldManager: 'test', force: true });
+  expect((await check()).code).toBe(0);
+  expect((await verdicts()).filter((line) => !line.startsWith('carriesOver'))).toEqual([]);
+});
+
+test('a server that cannot be reached is an error, and no answer', async () => {
+  const { code, stdout, stderr } = await check('--kubeconfig', '/nowhere/kubeconfig');
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toContain('/nowhere/kubeconfig');
+});
