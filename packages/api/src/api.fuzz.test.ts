@@ -35,11 +35,11 @@ const status = {
 };
 const spokeKinds: readonly [Resource, ...Resource[]] = [ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork, Policy];
 
-/** What a spoke's status does to the object: nothing. */
+/** Checks that a spoke's status leaves the rest of the object intact. */
 function readHostile({ kind, raw }: { kind: number; raw: unknown }): void {
   const parsed = (spokeKinds[kind] ?? ManagedCluster).schema.parse({ metadata, spec: { hubAcceptsClient: false }, status: raw });
   expect(parsed).toMatchObject({ metadata, spec: { hubAcceptsClient: false } });
-  // A policy has none that are read.
+  // A policy has no conditions that are read.
   const conditions: unknown = kind === spokeKinds.length - 1 ? undefined : parsed.status;
   if (typeof conditions === 'object' && conditions !== null && 'conditions' in conditions && Array.isArray(conditions.conditions))
     expect(conditions.conditions.length).toBeLessThanOrEqual(64);
@@ -62,7 +62,7 @@ const config = {
   spec: { overrides: { platformImage: 'a/b:1' }, spaceRequired: '35 GiB', excludePrecachePatterns: ['aws'], additionalImages: ['a/b:1'] },
 };
 
-/** A user's object is readable, or refused with the field. */
+/** Checks that a user's object is readable, or refused with the field. */
 function readUsers<T extends KubeObject>(kind: Resource<T>, raw: unknown): void {
   const parsed = kind.schema.safeParse(raw);
   if (!parsed.success) expect(parsed.error.issues.length).toBeGreaterThan(0);

@@ -1,13 +1,13 @@
-/** Parts of the specs that users write, each with the limits that its CRD states; see `limitsOf`. */
+/** Bounded parts of the specs that users write; each states a limit of its CRD, see `limitsOf`. */
 import { z } from 'zod';
 
-/** A text of at most so many characters. */
+/** Text of at most `maxLength` characters. */
 export const text = (maxLength: number) => z.string().meta({ maxLength });
 
-/** A list of at most so many entries. */
+/** List of at most `maxItems` entries. */
 export const list = <T extends z.ZodType>(entry: T, maxItems: number) => z.array(entry).meta({ maxItems });
 
-/** A map of at most so many keys. Its keys are bounded by the size of a request alone: a CRD has no limit for them. */
+/** Map of at most `maxProperties` keys. The keys are bounded only by the size of a request: a CRD has no limit for them. */
 export const map = <T extends z.ZodType>(value: T, maxProperties: number) => z.record(z.string(), value).meta({ maxProperties });
 
 /** Name of an object or a namespace. */
@@ -19,5 +19,5 @@ export const labelKey = () => text(317);
 /** Value of a label. */
 export const labelValue = () => text(63);
 
-/** Reference of an image; programs read no longer one. */
+/** Reference of an image; no program accepts a longer one. */
 export const image = () => text(1024);

@@ -11,14 +11,14 @@ export const Condition = z.object({
 });
 export type Condition = z.output<typeof Condition>;
 
-/** The condition of a type, if the object has one. */
+/** Finds the condition of a type. */
 export const findCondition = <C extends { type: string }>(conditions: readonly C[] | null | undefined, type: string): C | undefined =>
   conditions?.find((condition) => condition.type === type);
 
-/** RFC 3339 with whole seconds, as metav1.Time is written. */
+/** Formats RFC 3339 with whole seconds, as metav1.Time does. */
 export const conditionTime = (nowMs: number): string => `${new Date(nowMs).toISOString().slice(0, 19)}Z`;
 
-/** Sets a condition as `meta.SetStatusCondition` does: it keeps its place, and `lastTransitionTime` moves only when the status flips. */
+/** Sets a condition as `meta.SetStatusCondition` does: it keeps its place, and `lastTransitionTime` moves only when the status changes. */
 export function withCondition(
   conditions: readonly Condition[] | null | undefined,
   next: Omit<Condition, 'lastTransitionTime'>,

@@ -7,11 +7,11 @@ export type CrdManifest = { apiVersion: string; kind: string; metadata: { name: 
 interface CrdOptions {
   readonly description: string;
   readonly spec?: StructuralSchema;
-  /** Fields at the top level, of a kind that does not keep them under `spec`. */
+  /** Top-level fields, for a kind that does not keep them under `spec`. */
   readonly fields?: Readonly<Record<string, StructuralSchema>>;
-  /** Fields at the top level that an object must have. */
+  /** Required top-level fields. */
   readonly required?: readonly string[];
-  /** What the server asks of an object as a whole, in CEL. */
+  /** CEL rules about the whole object. */
   readonly rules?: readonly { rule: string; message: string }[];
   /** Absent: the kind has no status subresource. */
   readonly status?: StructuralSchema;
@@ -19,7 +19,7 @@ interface CrdOptions {
   readonly columns?: readonly { name: string; type: string; jsonPath: string }[];
 }
 
-/** A CustomResourceDefinition made from a kind and its schemas. */
+/** Builds a CustomResourceDefinition from a kind and its schemas. */
 export function crd<T extends KubeObject>(resource: Resource<T>, options: CrdOptions): CrdManifest {
   const { status, shortNames, columns } = options;
   const [group, version] = resource.apiVersion.split('/');

@@ -1,4 +1,4 @@
-/** An error with a stable code that a caller can act on, also across process boundaries. */
+/** An error with a stable code that callers can act on, even across process boundaries. */
 export class FlotillaError extends Error {
   readonly code: string;
   constructor(code: string, message: string, options?: { cause?: unknown }) {
@@ -8,10 +8,10 @@ export class FlotillaError extends Error {
   }
 }
 
-/** The input is wrong and trying again does not help: becomes a condition, is not retried. */
+/** The input is wrong and a retry is useless: it becomes a condition. */
 export class TerminalError extends FlotillaError {}
 
-/** Not a failure: something else has to happen first. Look again after `retryAfterMs`. */
+/** Something else has to happen first, so it is no failure. Retry after `retryAfterMs`. */
 export class WaitingError extends FlotillaError {
   readonly retryAfterMs: number;
   constructor(code: string, message: string, retryAfterMs: number) {
@@ -20,7 +20,7 @@ export class WaitingError extends FlotillaError {
   }
 }
 
-/** Message of whatever was thrown, its causes included, on one line and at most 1 KiB. */
+/** Formats any thrown value with its causes, on one line and at most 1 KiB. */
 export function errorMessage(error: unknown): string {
   const parts: string[] = [];
   for (let e: unknown = error; e !== undefined && e !== null && parts.length < 4; e = e instanceof Error ? e.cause : undefined) {

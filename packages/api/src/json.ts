@@ -1,8 +1,8 @@
 type Json = Record<string, unknown>;
-/** A JSON object, as opposed to a list, a scalar or null. */
+/** True for a JSON object, as opposed to a list, a scalar or null. */
 export const isJsonObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Deep equality of JSON values; the order of keys does not count. */
+/** Compares JSON values deeply; the order of keys does not count. */
 export function isSameJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((item, index) => isSameJson(item, b[index]));

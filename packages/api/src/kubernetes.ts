@@ -7,7 +7,7 @@ export interface Ref {
   readonly name: string;
 }
 
-/** `metadata` as far as the programs read it; everything else is kept as it came. */
+/** Used fields of `metadata`; all others are kept unchanged. */
 export const ObjectMeta = z.looseObject({
   name: z.string().default(''),
   generateName: z.string().optional(),
@@ -27,7 +27,7 @@ export type ObjectMeta = z.output<typeof ObjectMeta>;
 export const KubeObject = z.looseObject({ apiVersion: z.string().optional(), kind: z.string().optional(), metadata: ObjectMeta });
 export type KubeObject = z.output<typeof KubeObject>;
 
-/** What a client needs to know about a kind: where it is served and how its objects are read. */
+/** A kind for a client: its path on the server, and the schema of its objects. */
 export interface Resource<T extends KubeObject = KubeObject> {
   /** `group/version`, or `v1` for the core group. */
   readonly apiVersion: string;
@@ -35,11 +35,11 @@ export interface Resource<T extends KubeObject = KubeObject> {
   /** Plural in the URL. */
   readonly plural: string;
   readonly namespaced: boolean;
-  /** Parses one object as it came from a server; throws a ZodError that names the field. */
+  /** Parses one object from a server; throws a ZodError that names the field. */
   readonly schema: z.ZodType<T>;
 }
 
-/** Declares a kind. */
+/** Declares a kind with a schema of its objects. */
 export function resource<T extends KubeObject>(
   apiVersion: string,
   kind: string,
@@ -54,16 +54,16 @@ export function resource<T extends KubeObject>(
 export const untyped = (apiVersion: string, kind: string, plural: string, namespaced = true): Resource =>
   resource(apiVersion, kind, plural, namespaced, KubeObject);
 
-/** `namespace/name`, or the name alone for cluster-scoped objects. */
+/** Formats `namespace/name`, or the name alone for cluster-scoped objects. */
 export const refKey = (ref: Ref): string => (ref.namespace ? `${ref.namespace}/${ref.name}` : ref.name);
 
-/** What `refKey` was made of. */
+/** Parses a key of `refKey`. */
 export function refOfKey(key: string): Ref {
   const slash = key.indexOf('/');
   return slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
 
-/** A label selector as metav1 defines it. Operators are not enum-checked (spec/talm 1.1). */
+/** A label selector of metav1. Operators are not checked against an enum (spec/talm 1.1). */
 export const LabelSelector = z.object({
   matchLabels: map(labelValue(), 64).optional().describe('Labels that must be equal.'),
   matchExpressions: list(

@@ -1,25 +1,24 @@
 import type { z } from 'zod';
 import { type StructuralSchema, toStructural } from './structural.ts';
 
-/** A value that its schema does not accept: where, and why. */
+/** A value that its schema does not accept. */
 interface Excess {
   readonly path: readonly (string | number)[];
   /** `has 3 entries, at most 2 are accepted`. */
   readonly message: string;
-  /** It is not too large but another value than the schema accepts. */
+  /** The value is not too large, but differs from the accepted ones. */
   readonly isValue?: true;
 }
 
 /**
- * Finds the first text, list or map that is larger than its schema accepts (`maxLength`, `maxItems`, `maxProperties`), number that is too
- * small (`minimum`) or text that is none of the choices (`enum`). Limits are given by
- * `.meta()`, so that they stand in the CRD while an object beyond them, stored before there were any or under another's CRD, can still be
- * read; whoever acts on it asks here first.
+ * Finds the first value beyond its schema. Texts, lists and maps may be too large (`maxLength`, `maxItems`, `maxProperties`). Numbers may be too
+ * small (`minimum`), and texts may be no choice (`enum`). Limits come from `.meta()`, so the CRD has them, but an older object beyond them can still
+ * be read. Programs check an object here before they act on it.
  * @throws FlotillaError `FLOTILLA_SCHEMA_NOT_STRUCTURAL` for a schema that no CRD can have
  */
 export const limitsOf = (schema: z.ZodType): ((value: unknown) => Excess | undefined) => limitsOfSchema(toStructural(schema));
 
-/** The same for a schema that is written out. */
+/** The same for a written-out schema. */
 export const limitsOfSchema =
   (schema: StructuralSchema) =>
   (value: unknown): Excess | undefined =>
@@ -56,7 +55,7 @@ function firstExcess<K extends string | number>(
   return undefined;
 }
 
-/** The API server counts characters, not code units; a text that has no more of those has no more characters either. */
+/** Counts characters as the API server does; a text with few enough code units needs no count. */
 const lengthOf = (text: string, limit: unknown): number =>
   typeof limit === 'number' && text.length > limit ? Array.from(text).length : text.length;
 

@@ -1,4 +1,4 @@
-/** JSON merge patch (RFC 7386) from one value to another, or undefined when they are equal. Lists are replaced whole. */
+/** Computes the JSON merge patch (RFC 7386) from one value to another; undefined for equal ones. Lists are replaced whole. */
 export function mergePatch(before: unknown, after: unknown): unknown {
   if (after === undefined) return before === undefined ? undefined : null;
   if (!isObject(before) || !isObject(after)) return isSame(before, after) ? undefined : after;

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { readNamePattern } from './name-pattern.ts';
 
 const PIECES = ['*', '?', 'a', 'b', '-', ']', '\\a', '\\*', '[a-b]', '[^a]'] as const;
-/** The same by a regular expression. Without slashes, of which one knows no more than the table above. */
+/** Builds the same pattern as a regular expression, without slashes, which the table above covers. */
 const asExpression = (pieces: readonly string[]): RegExp => {
   const meaning: Readonly<Record<string, string>> = { '*': '.*', '?': '.', ']': '\\]', '\\a': 'a' };
   return new RegExp(`^${pieces.map((piece) => meaning[piece] ?? piece).join('')}$`);

@@ -1,13 +1,13 @@
-/** Whether a text matches the pattern that was read. */
+/** Matches a text against a parsed pattern. */
 type NamePattern = (text: string) => boolean;
 
 type OneOf = (sign: string) => boolean;
-/** What matches one character, or any number of them. */
+/** Matches one character; `*` matches any number. */
 type Token = '*' | OneOf;
 
 /**
- * Reads a pattern of names as Go's `path.Match` does: `*` and `?` for anything but a slash, `[a-z]` and `[^a-z]`, `\` before what stands for
- * itself. Undefined when it is malformed. What it gives takes time linear in text × pattern, whatever either is.
+ * Parses a pattern of names as Go's `path.Match` does: `*` and `?` for anything but a slash, `[a-z]` and `[^a-z]`, `\` before a literal. Undefined
+ * for a malformed pattern. The matcher's time is linear in text × pattern for any input.
  */
 export function readNamePattern(pattern: string): NamePattern | undefined {
   const signs = Array.from(pattern);
@@ -32,7 +32,7 @@ function readToken(signs: readonly string[], at: number): { readonly token: Toke
   return literal === undefined ? undefined : { token: (one) => one === literal, next: at + (sign === '\\' ? 2 : 1) };
 }
 
-/** Characters and ranges up to the closing bracket; undefined when there is none, or a range lacks an end or runs backwards. */
+/** Reads characters and ranges up to the closing bracket. Undefined without one, or for a range without an end or in reverse. */
 function readSet(signs: readonly string[], start: number): { readonly token: OneOf; readonly next: number } | undefined {
   const isNegated = signs[start] === '^';
   const ranges: (readonly [string, string])[] = [];
@@ -47,7 +47,7 @@ function readSet(signs: readonly string[], start: number): { readonly token: One
   return { token: (one) => ranges.some(([from, to]) => from <= one && one <= to) !== isNegated, next: at + 1 };
 }
 
-/** One end of a range. A dash and a closing bracket stand for themselves behind a `\` alone. */
+/** Reads one end of a range. A dash and a closing bracket are literals only after a `\`. */
 function readEnd(signs: readonly string[], at: number): { readonly sign: string; readonly next: number } | undefined {
   const isEscaped = signs[at] === '\\';
   const sign = signs[isEscaped ? at + 1 : at];
@@ -55,7 +55,7 @@ function readEnd(signs: readonly string[], at: number): { readonly sign: string;
   return { sign, next: at + (isEscaped ? 2 : 1) };
 }
 
-/** Only the last `*` is ever made longer: what came before it matched as early as it can. */
+/** Backtracks only to the last `*`: everything before it matched as early as possible. */
 function matches(tokens: readonly Token[], text: readonly string[]): boolean {
   let [at, token] = [0, 0];
   let star: { readonly token: number; at: number } | undefined;

@@ -1,9 +1,9 @@
-/** Names that are API: spokes, hub objects, labels and annotations (spec/talm 2.1, 3.5, 3.6; spec/ocm 1.14). */
+/** Names that are API: of spokes, hub objects, labels and annotations (spec/talm 2.1, 3.5, 3.6; spec/ocm 1.14). */
 
 /** Field manager of every write of the hub. */
 export const FIELD_MANAGER = 'flotilla-hub';
 
-/** ClusterRoles that OpenShift has for the use of each SecurityContextConstraints. */
+/** ClusterRoles of OpenShift for the use of each SecurityContextConstraints. */
 export const SccRole = { privileged: 'system:openshift:scc:privileged' } as const;
 
 /** Labels. The first two are the reference's; ours carry the prefix `flotilla.io/`. */
@@ -12,45 +12,45 @@ export const Label = {
   upgradeNamespace: 'openshift-cluster-group-upgrades/clusterGroupUpgradeNamespace',
   /** uid of the ClusterGroupUpgrade that created the object. */
   upgradeUid: 'flotilla.io/upgrade-uid',
-  /** What the object is part of, such as `precache`, `backup` or `registration`. */
+  /** Work that the object belongs to, such as `precache`, `backup` or `registration`. */
   work: 'flotilla.io/work',
-  /** `"true"` on a view: what its upgrade left on the spoke is still to be removed. */
+  /** `"true"` on a view: the spoke still has objects of its upgrade. */
   leftover: 'flotilla.io/leftover',
   rootPolicy: 'policy.open-cluster-management.io/root-policy',
-  /** On a Placement: the policy it is for. */
+  /** On a Placement: its policy. */
   forPolicy: 'openshift-cluster-group-upgrades/forPolicy',
   app: 'app',
   /** `"true"`: Velero leaves the object out. */
   excludeFromBackup: 'velero.io/exclude-from-backup',
   /** On the hub namespace of a spoke: the spoke's name. */
   clusterName: 'open-cluster-management.io/cluster-name',
-  /** On a PlacementDecision: the Placement it answers. */
+  /** On a PlacementDecision: its Placement. */
   placement: 'cluster.open-cluster-management.io/placement',
   /** On a ManagedCluster: its first upgrade after the import is done, or runs (spec/talm 5.2). */
   ztpDone: 'ztp-done',
   ztpRunning: 'ztp-running',
 } as const;
 
-/** Annotations. */
+/** Annotations of hub and spoke objects. */
 export const Annotation = {
-  /** On objects created on a spoke: uid of the ClusterGroupUpgrade they belong to. */
+  /** On objects on a spoke: uid of their ClusterGroupUpgrade. */
   upgradeUid: 'flotilla.io/upgrade-uid',
-  /** On namespace and Job of a pre-cache, and on the hub objects that are about them: digest of the spec they were made for. */
+  /** On namespace and Job of a pre-cache, and on their hub objects: digest of their spec. */
   specDigest: 'flotilla.io/spec-digest',
-  /** On the work of a job, and on the namespace and Job that it creates: which attempt they are of. */
+  /** On the work of a job, and on its namespace and Job: their attempt. */
   attempt: 'flotilla.io/attempt',
-  /** On Job `pre-cache`: what its puller reported last, as JSON (`PullerReport`). */
+  /** On Job `pre-cache`: the puller's last report, as JSON (`PullerReport`). */
   progress: 'flotilla.io/progress',
-  /** On an action: how often it was made anew after a failure. */
+  /** On an action: number of its recreations after failures. */
   retries: 'flotilla.io/retries',
   nameSuffix: 'cluster-group-upgrades-operator/name-suffix',
   /** On hub objects with a safe name: `<namespace>/<desired name>`. */
   resourceName: 'cluster-group-upgrades-operator/rname',
   /** On a ManifestWork and its template: feedback values that end it, as a JSON list of `{manifestIndex, name, value}`. */
   expectedValues: 'openshift-cluster-group-upgrades/expectedValues',
-  /** On a policy: seconds it must stay compliant. */
+  /** On a policy: seconds for which it must stay compliant. */
   soakSeconds: 'ran.openshift.io/soak-seconds',
-  /** `partial`: a blocking upgrade that ended in any way no longer blocks. */
+  /** `partial`: a blocking upgrade stops blocking at any end. */
   blockingCompletionMode: 'ran.openshift.io/blocking-cgu-completion-mode',
   /** `"true"`, with `partial`: only clusters that completed in every blocking upgrade are upgraded. */
   blockingClusterFiltering: 'ran.openshift.io/blocking-cgu-cluster-filtering',

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 
 /**
- * A list that somebody else writes, entry by entry: what cannot be read is left out, and of too many the last are kept. It
- * never fails: an object whose status a spoke writes must stay readable whatever the spoke writes, because rights of the
- * spoke are in its other fields. What is left out is missing, so that whoever waits for it goes on waiting.
+ * Parses a list of another writer entry by entry: unreadable entries are left out, and of too many the last are kept. It never fails, because rights
+ * of a spoke are in other fields of the object whose status it writes. A left-out entry is absent, so its waiters go on waiting.
  */
 export const readableList = <T extends z.ZodType>(entry: T, most: number) =>
   z.preprocess((value: unknown) => {
@@ -15,5 +14,5 @@ export const readableList = <T extends z.ZodType>(entry: T, most: number) =>
     });
   }, z.array(z.custom<z.output<T>>()).optional());
 
-/** A field that somebody else writes: absent when it cannot be read. */
+/** Parses a field of another writer: an unreadable one is absent. */
 export const readable = <T extends z.ZodType>(field: T) => field.optional().catch(undefined);

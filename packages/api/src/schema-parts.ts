@@ -1,39 +1,39 @@
-/** Pieces that the written-out schemas of other projects' kinds are made of. */
+/** Parts of the written-out schemas of other projects' kinds. */
 export const text = { type: 'string' };
 export const texts = { type: 'array', items: text };
 export const flag = { type: 'boolean' };
 export const int32 = { type: 'integer', format: 'int32' };
 export const int64 = { type: 'integer', format: 'int64' };
 
-/** Any object, kept as it is. */
+/** Any object, kept unchanged. */
 export const anyObject = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
 
-/** Any Kubernetes object: the server wants its `apiVersion` and `kind`. */
+/** Any Kubernetes object: the server requires its `apiVersion` and `kind`. */
 export const embedded = { ...anyObject, 'x-kubernetes-embedded-resource': true };
 
 /** A string with a fixed set of values. */
 export const choice = (...values: readonly string[]) => ({ ...text, enum: values });
 
-/** An object with these fields alone. */
+/** An object with only these fields. */
 export const object = (properties: Record<string, unknown>, required?: readonly string[]) => ({
   type: 'object',
   properties,
   ...(required && { required }),
 });
 
-/** An array of these. */
+/** An array of these items. */
 export const list = (items: unknown) => ({ type: 'array', items });
 
-/** A list with at most so many entries. */
+/** A list of at most `maxItems` entries. */
 export const listUpTo = (maxItems: number, items: unknown) => ({ ...list(items), maxItems });
 
-/** A text of at most so many characters. */
+/** A text of at most `maxLength` characters. */
 export const textUpTo = (maxLength: number) => ({ ...text, maxLength });
 
-/** A rule in CEL that the server asks of a value as a whole. */
+/** A CEL rule about the whole value. */
 export const rule = (expression: string, message: string) => ({ 'x-kubernetes-validations': [{ rule: expression, message }] });
 
-/** metav1.Condition as servers check it. */
+/** metav1.Condition, as servers check it. */
 export const condition = object(
   {
     type: { ...text, maxLength: 316 },

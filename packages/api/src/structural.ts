@@ -4,7 +4,7 @@ import { FlotillaError } from './errors.ts';
 /** A JSON schema node in the form Kubernetes accepts in a CustomResourceDefinition. */
 export type StructuralSchema = { readonly [key: string]: unknown };
 
-/** Keywords copied as they are; everything else zod emits is either handled below or has no place in a CRD. */
+/** Keywords that are copied; all others of zod are handled below or have no place in a CRD. */
 const KEPT = [
   'description',
   'type',
@@ -25,7 +25,7 @@ const KEPT = [
   'required',
 ] as const;
 
-/** Keywords that make a schema non-structural, and what to write instead. */
+/** Keywords that make a schema non-structural, and their replacements. */
 const REFUSED: Record<string, string> = {
   $ref: 'drop .meta({ id }) and recursion',
   oneOf: 'use optional fields and a CEL rule',
@@ -35,15 +35,15 @@ const REFUSED: Record<string, string> = {
   not: 'use a CEL rule',
 };
 
-/** Formats the API server checks itself; zod's patterns for them are not RE2, so the format stands alone. */
+/** Formats that the API server checks itself; zod's patterns for them are not RE2, so only the format stays. */
 const SERVER_FORMATS = new Set(['uri', 'email', 'hostname', 'ipv4', 'ipv6', 'cidr', 'uuid', 'byte', 'date', 'date-time']);
 
 const INT32 = 2 ** 31;
 
 /**
- * The structural OpenAPI v3 schema of a zod schema, for a CustomResourceDefinition. The input side is described: fields
- * with a default are optional, and the server fills them in. Every `x-kubernetes-*` given by `.meta()` passes through.
- * @throws FlotillaError `FLOTILLA_SCHEMA_NOT_STRUCTURAL` naming the path of what a CRD cannot express.
+ * Converts a zod schema to a structural OpenAPI v3 schema for a CustomResourceDefinition. It describes the input side: fields with a default are
+ * optional, and the server fills them in. Every `x-kubernetes-*` given by `.meta()` passes through.
+ * @throws FlotillaError `FLOTILLA_SCHEMA_NOT_STRUCTURAL` naming the path that a CRD cannot express
  */
 export function toStructural(schema: z.ZodType): StructuralSchema {
   return convert(z.toJSONSchema(schema, { target: 'openapi-3.0', io: 'input', reused: 'inline', unrepresentable: 'throw' }), '$');
@@ -56,13 +56,13 @@ function convert(node: unknown, path: string): StructuralSchema {
   return defined({ ...kept(node), ...numeric(node), ...textual(node, path), ...children(node, path) });
 }
 
-/** The one use of `anyOf` the server accepts, in exactly this shape. */
+/** Builds the only `anyOf` that the server accepts, in exactly this shape. */
 function intOrString(node: StructuralSchema): StructuralSchema {
   const { type: _, minimum: _min, maximum: _max, ...rest } = kept(node);
   return { ...rest, anyOf: [{ type: 'integer' }, { type: 'string' }] };
 }
 
-/** The parts merged above take a keyword back by setting it to undefined. */
+/** Drops keywords that a later part has set to undefined. */
 const defined = (node: StructuralSchema): StructuralSchema =>
   Object.fromEntries(Object.entries(node).filter(([, value]) => value !== undefined));
 
@@ -71,7 +71,7 @@ function kept(node: StructuralSchema): StructuralSchema {
   return Object.fromEntries(Object.entries(node).filter(([key]) => isKept(key)));
 }
 
-/** zod bounds every integer by what a double or an int32 can hold; Kubernetes says that with a format. */
+/** Replaces zod's integer bounds of a double or an int32 by Kubernetes' format. */
 function numeric({ type, minimum, maximum }: StructuralSchema): StructuralSchema {
   if (type !== 'integer') return {};
   const bounds = { minimum: minimum === -INT32 || minimum === Number.MIN_SAFE_INTEGER ? undefined : minimum };
@@ -109,8 +109,8 @@ const notStructural = (path: string, what: string, fix: string) =>
   new FlotillaError('FLOTILLA_SCHEMA_NOT_STRUCTURAL', `${path}: ${what} is not possible in a CRD; ${fix}`);
 
 /**
- * What the API server would refuse in a schema, one line per finding (the structural rules of apiextensions, as far as
- * schemas made here can break them). Empty when it is structural.
+ * Lists what the API server would refuse in a schema, one line per finding. It has the structural rules of apiextensions that schemas made here can
+ * break. Empty for a structural schema.
  */
 export function lintStructural(schema: unknown, path = '$'): string[] {
   if (!isNode(schema)) return [`${path}: not a schema`];

@@ -1,6 +1,6 @@
 import { ClusterGroupUpgrade } from '../src/ran/cluster-group-upgrade.ts';
 
-/** A ClusterGroupUpgrade with the real schema's defaults; `spec` is merged over one cluster and maxConcurrency 1. */
+/** Builds a ClusterGroupUpgrade with the real schema's defaults; `spec` is merged over one cluster and maxConcurrency 1. */
 export function buildClusterGroupUpgrade(
   name: string,
   spec: Record<string, unknown> = {},
@@ -14,18 +14,18 @@ export function buildClusterGroupUpgrade(
   });
 }
 
-/** What a definition for tests is of. */
+/** Kind of a definition for tests. */
 export interface OpenKind {
   readonly group: string;
   readonly kind: string;
   readonly plural: string;
   /** Default `Namespaced`. */
   readonly scope?: 'Namespaced' | 'Cluster';
-  /** What the schema says of some fields; all others are kept as they come. */
+  /** Schemas of some fields; all others are kept unchanged. */
   readonly properties?: Readonly<Record<string, unknown>>;
 }
 
-/** A CustomResourceDefinition of a kind whose objects may have any field. */
+/** Builds a CustomResourceDefinition of a kind whose objects may have any field. */
 export function buildOpenDefinition({ group, kind, plural, scope = 'Namespaced', properties }: OpenKind) {
   const openAPIV3Schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true, ...(properties && { properties }) };
   return {

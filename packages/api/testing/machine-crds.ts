@@ -2,7 +2,7 @@ import { type CrdManifest, crd } from '../src/crd.ts';
 import { FileIntegrity, Machine, MachineConfigPool, MachineSet } from '../src/machine/kinds.ts';
 import { anyObject } from '../src/schema-parts.ts';
 
-/** CRDs of machines and their configuration: clusters that have them have them from their release; for tests and the demo. */
+/** CRDs of machines and their configuration, for tests and the demo: real clusters have them from their release. */
 export function machineCrds(): CrdManifest[] {
   const open = { spec: anyObject, status: anyObject };
   return [

@@ -6,7 +6,7 @@ import type { Endpoint } from './endpoint.ts';
 import { RegistryError, RegistryErrorCode, tooLargeError } from './errors.ts';
 import type { Answer, Call, Transport } from './transport.ts';
 
-/** What a registry asks for in `WWW-Authenticate`. */
+/** Parsed `WWW-Authenticate` challenge. */
 interface Challenge {
   scheme: 'basic' | 'bearer';
   parameters: Record<string, string>;
@@ -19,10 +19,10 @@ const TokenAnswer = z.object({
 });
 
 const MAX_TOKEN_BYTES = 256 * 1024;
-/** What the token specification prescribes when the answer does not say. */
+/** Lifetime that the token specification prescribes for an answer without one. */
 const DEFAULT_TOKEN_SECONDS = 60;
 
-/** Parses one `WWW-Authenticate` header; undefined when it names no scheme we speak. */
+/** Parses one `WWW-Authenticate` header; undefined without a supported scheme. */
 function parseChallenge(header: string | undefined): Challenge | undefined {
   const scheme = /^\s*(basic|bearer)\b/i.exec(header ?? '')?.[1]?.toLowerCase();
   if (header === undefined || (scheme !== 'basic' && scheme !== 'bearer')) return undefined;
@@ -33,13 +33,13 @@ function parseChallenge(header: string | undefined): Challenge | undefined {
   return { scheme, parameters };
 }
 
-/** Answers 401 challenges and remembers the outcome per server and scope. */
+/** Answers 401 challenges and caches the header per server and scope. */
 export class Authenticator {
   readonly #transport: Transport;
   readonly #credentials: DockerConfig;
   readonly #clock: Clock;
   readonly #documentMs: number;
-  /** By `host scope`: header value and when it stops being good. */
+  /** Header value and its expiry, by `host scope`. */
   readonly #headers = new Map<string, { value: string; until: number }>();
   /** Token requests in flight, so that parallel blobs share one. */
   readonly #pending = new Map<string, Promise<string | undefined>>();
@@ -51,7 +51,7 @@ export class Authenticator {
     this.#documentMs = options.documentMs;
   }
 
-  /** Sends the call with what is known, and once more with what the server asks for. A second 401 is returned as it is. */
+  /** Sends the call with a cached header, and once more as the server's challenge asks. A second 401 is returned unchanged. */
   async send(call: Call, { endpoint, actions, reopen }: SendOptions): Promise<Answer> {
     const scope = `repository:${endpoint.repository}:${actions}`;
     const key = `${endpoint.host} ${scope}`;
@@ -68,7 +68,7 @@ export class Authenticator {
   }
 
   async #authorize(key: string, asked: AuthorizationRequest): Promise<string | undefined> {
-    // Another call may have renewed the token while ours was under way.
+    // Another call may have renewed the token meanwhile.
     const current = this.#headers.get(key);
     if (current && current.value !== asked.rejected && current.until > this.#clock.now()) return current.value;
     const pending = this.#pending.get(key);
@@ -98,7 +98,7 @@ export class Authenticator {
     };
     const { token, seconds } = await this.#fetchToken(call);
     const value = `Bearer ${token}`;
-    // A tenth early: a token that ends during a request costs a round trip.
+    // A tenth early: a token that expires during a request costs a round trip.
     this.#headers.set(key, { value, until: this.#clock.now() + seconds * 900 });
     return value;
   }
@@ -132,7 +132,7 @@ export class Authenticator {
 interface SendOptions {
   endpoint: Endpoint;
   actions: 'pull' | 'pull,push';
-  /** Makes the body anew: the first one is spent when the 401 comes. */
+  /** Creates the body again: the first one is spent when the 401 arrives. */
   reopen?: () => Call['body'];
 }
 
@@ -141,7 +141,7 @@ interface AuthorizationRequest {
   scope: string;
   endpoint: Endpoint;
   image: string;
-  /** Header value that was just refused. */
+  /** Header value that the server has just refused. */
   rejected: string | undefined;
 }
 

@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto';
 import { RegistryError, RegistryErrorCode } from './errors.ts';
 
-/** Content of a blob to be written: at once or as a stream. */
+/** Content of a blob to write: at once or as a stream. */
 export type BlobContent = Buffer | AsyncIterable<Buffer>;
 
-/** A place for blobs by digest: a layout directory, or memory for fixtures. */
+/** Store of blobs by digest: a layout directory, or memory for fixtures. */
 export interface BlobStore {
   has(digest: string): Promise<boolean>;
-  /** Streams a blob that is there. */
+  /** Streams an existing blob. */
   openBlob(digest: string): AsyncIterable<Buffer>;
-  /** A whole blob, verified; refused above `maxBytes`. */
+  /** Reads a whole blob and verifies it; refuses more than `maxBytes`. */
   readBlob(digest: string, maxBytes: number): Promise<Buffer>;
-  /** Writes a blob and says what it is; writing one that is there changes nothing. */
+  /** Writes a blob and returns its digest and size; an existing one stays. */
   putBlob(content: BlobContent): Promise<{ digest: string; size: number }>;
 }
 

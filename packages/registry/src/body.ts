@@ -1,20 +1,20 @@
 import type { Readable } from 'node:stream';
 
-/** How slow a body may be before it counts as broken. */
+/** Slowest accepted body. */
 export interface StallLimits {
-  /** Length of one observation, milliseconds. */
+  /** Length of one observation, in milliseconds. */
   windowMs: number;
-  /** Bytes that must arrive in it, unless the reader itself is the slow one. */
+  /** Bytes that must arrive in it, unless the reader is the slow side. */
   minBytes: number;
 }
 
-// Generous: what waits here at a cut is kept, what waits in the socket behind it is lost.
+// Generous: bytes here survive a cut, bytes in the socket do not.
 const HIGH_WATER = 512 * 1024;
 const LOW_WATER = 128 * 1024;
 
 /**
- * Yields every byte that arrived, also those that arrived just before the connection broke: async iteration of a stream
- * drops what it had buffered at the error, and those bytes would have to be served again.
+ * Yields every byte that arrived, even right before the connection broke. Async iteration of a stream drops its buffer at the error, and those bytes
+ * would have to be served again.
  */
 export async function* drainBody(body: Readable, limits: StallLimits): AsyncGenerator<Buffer> {
   const queue: Buffer[] = [];

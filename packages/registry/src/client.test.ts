@@ -14,7 +14,7 @@ let image: ImageReference;
 const clients: RegistryClient[] = [];
 const waits: number[] = [];
 
-/** A clock whose waits pass at once. */
+/** Clock whose waits pass at once. */
 const clockAt = (now: () => number): Clock => ({
   now,
   setTimer(ms, fn) {

@@ -15,20 +15,20 @@ import { type Answer, type Call, defaultTimeouts, type HostTls, type Timeouts, T
 export interface RegistryClientOptions {
   /** Pull secret; default none. */
   credentials?: DockerConfig;
-  /** Mirrors, other places and what is blocked; default none. */
+  /** Mirrors, other locations and blocks; default none. */
   rules?: readonly RegistryRule[];
   /** PEM certificates trusted besides the system's. */
   ca?: string | undefined;
-  /** By `host[:port]`. */
+  /** TLS by `host[:port]`. */
   hostTls?: ReadonlyMap<string, HostTls>;
   /** Default: no proxy; the environment is not read. */
   proxy?: ProxySettings;
-  /** `host[:port]` spoken to over plain HTTP. */
+  /** Servers that use plain HTTP, as `host[:port]`. */
   insecureHosts?: readonly string[];
   /** Default `flotilla`. */
   userAgent?: string;
   timeouts?: Partial<Timeouts>;
-  /** Default: five tries over about eight seconds. Its longest wait also bounds what `Retry-After` may ask. */
+  /** Default: five tries over about eight seconds. Its longest wait also bounds `Retry-After`. */
   retry?: Partial<RetryPolicy>;
   /** Default: 16 KiB in 60 s. */
   stall?: StallLimits;
@@ -38,7 +38,7 @@ export interface RegistryClientOptions {
   random?: () => number;
 }
 
-/** A manifest or index as served. */
+/** A manifest or index, as served. */
 interface FetchedManifest {
   digest: string;
   mediaType: string;
@@ -51,22 +51,22 @@ interface RepositoryCall {
   path: string;
   headers?: Record<string, string>;
   signal?: AbortSignal;
-  /** Bound of one try, milliseconds; default none. */
+  /** Bound of one try, in milliseconds; default none. */
   deadlineMs?: number;
   actions?: 'pull' | 'pull,push';
   /** Tries in all; default the client's retry policy. */
   attempts?: number;
-  /** Makes the body anew for each try. */
+  /** Creates the body for each try. */
   body?: () => Call['body'];
 }
 
-/** All of a wait is left to chance, so that a fleet does not come back in one instant. */
+/** Jitters the whole wait, so that a fleet does not return in one instant. */
 const RETRY: RetryPolicy = { attempts: 5, baseMs: 250, maxMs: 60_000, floor: 0 };
-/** A server that failed is tried last for this long, milliseconds. */
+/** Milliseconds for which a failed server is tried last. */
 const PENALTY_MS = 30_000;
-/** Progress that resets the count of failures inside one blob, bytes. */
+/** Bytes of progress that reset the count of failures inside one blob. */
 const PROGRESS_BYTES = 64 * 1024;
-/** Tries on a mirror before the next server is asked. */
+/** Tries on a mirror before the next server. */
 const MIRROR_ATTEMPTS = 2;
 
 /** An OCI distribution client: credentials, mirrors, retries, verification. Close it when done. */
@@ -102,8 +102,8 @@ export class RegistryClient {
   }
 
   /**
-   * Fetches what the reference points to, at most 4 MiB, verified against the reference's digest or the server's header.
-   * @throws RegistryError any code; `image` and `host` say where.
+   * Fetches the reference's document, at most 4 MiB, verified against the reference's digest or the server's header.
+   * @throws RegistryError any code; `image` and `host` name the place.
    */
   async fetchManifest(reference: ImageReference, options: { signal?: AbortSignal } = {}): Promise<FetchedManifest> {
     const target = reference.digest ?? reference.tag ?? 'latest';
@@ -127,13 +127,13 @@ export class RegistryClient {
     });
   }
 
-  /** Every place that an image is looked for in, as `host/repository`: its own name and, by the rules, its mirrors. */
+  /** Lists every location of an image as `host/repository`: its own name and the mirrors of the rules. */
   placesOf(reference: ImageReference): ReadonlySet<string> {
     const endpoints = listEndpoints(reference, this.#rules, this.#insecureHosts);
     return new Set([`${reference.host}/${reference.repository}`, ...endpoints.map(({ host, repository }) => `${host}/${repository}`)]);
   }
 
-  /** Digest the reference points to now, without its content; undefined when the registry does not have it. */
+  /** Returns the reference's current digest without its content; undefined when the registry lacks it. */
   async headManifest(reference: ImageReference, options: { signal?: AbortSignal } = {}): Promise<string | undefined> {
     const path = `manifests/${reference.digest ?? reference.tag ?? 'latest'}`;
     const call = { method: 'HEAD', path, headers: { accept: MANIFEST_ACCEPT }, ...this.#document(options.signal) } as const;
@@ -145,7 +145,7 @@ export class RegistryClient {
     }
   }
 
-  /** A whole small blob, verified. */
+  /** Reads and verifies a whole small blob. */
   async readBlob(reference: ImageReference, descriptor: Descriptor, options: { maxBytes: number; signal?: AbortSignal }): Promise<Buffer> {
     const details = { image: formatImageReference(reference), host: reference.host };
     const what = `blob ${descriptor.digest} of ${details.image}`;
@@ -160,8 +160,8 @@ export class RegistryClient {
   }
 
   /**
-   * Streams a blob from `offset`, going on with `Range` after broken connections, and verifies size and digest at the end:
-   * the last bytes are good only when the generator returns. `hash` has already seen the bytes before `offset`.
+   * Streams a blob from `offset`, resumes with `Range` after broken connections, and verifies size and digest at the end. The last bytes are valid
+   * only when the generator returns. `hash` includes the bytes before `offset` already.
    */
   async *streamBlob(
     reference: ImageReference,
@@ -192,7 +192,7 @@ export class RegistryClient {
     if (found !== descriptor.digest) throw mismatch(`blob of ${image}`, details);
   }
 
-  /** One connection's worth of a blob, from `state.position` on. */
+  /** Reads a blob over one connection, from `state.position` on. */
   async *#readOnce(reference: ImageReference, descriptor: Descriptor, { state, signal }: { state: BlobPosition; signal?: AbortSignal }) {
     const opened = await this.#openBlob(reference, descriptor, { offset: state.position, signal });
     state.host = opened.host;
@@ -215,7 +215,7 @@ export class RegistryClient {
     const call = { method: 'GET', path: `blobs/${descriptor.digest}`, headers, signal } as const;
     return this.callMirrors(reference, call, async (answer, endpoint) => {
       const start = answer.status === 206 ? /^bytes (\d+)-/.exec(answer.headers['content-range'] ?? '')?.[1] : '0';
-      // A server without ranges sends all again (200): what we have is skipped.
+      // A server without ranges sends all bytes again (200), so known ones are skipped.
       if (start === undefined || Number(start) > offset) {
         answer.body.destroy();
         throw new RegistryError(RegistryErrorCode.badResponse, `${endpoint.host} answered another range than bytes ${offset}-`, {
@@ -226,7 +226,7 @@ export class RegistryClient {
     });
   }
 
-  /** Asks mirrors and source in turn, each with retries, until `read` succeeds; the last failure is thrown. */
+  /** Asks mirrors and source in turn, each with retries, until `read` succeeds; throws the last failure. */
   async callMirrors<T>(
     reference: ImageReference,
     call: RepositoryCall,
@@ -256,7 +256,7 @@ export class RegistryClient {
     });
   }
 
-  /** Sends one call to the reference's own registry, never to a mirror, with retries. For pushes. */
+  /** Calls the reference's own registry, never a mirror, with retries. For pushes. */
   async callSource<T>(
     reference: ImageReference,
     call: RepositoryCall,
@@ -289,7 +289,7 @@ export class RegistryClient {
   /** Milliseconds until the next try; undefined: the failure is final. */
   #delayMs(error: unknown, failures: number, attempts: number): number | undefined {
     if (!(error instanceof RegistryError) || !isTransient(error) || failures >= attempts) return undefined;
-    // Jitter is added to what the server asked for.
+    // Jitter is added to the server's `Retry-After`.
     return backOffMs(this.#retry, failures, this.#random) + Math.min(error.retryAfterMs ?? 0, this.#retry.maxMs);
   }
 
@@ -299,7 +299,7 @@ export class RegistryClient {
     return endpointUrl(host, spoken, `${repository}/${path}`);
   }
 
-  /** Bytes of blobs that were read so far. */
+  /** Bytes of blobs read so far. */
   get bytesRead(): number {
     return this.#bytesRead;
   }
@@ -354,7 +354,7 @@ function tooLong({ digest, size }: Descriptor, image: string, host: string) {
   });
 }
 
-/** The last server's failure, with what the others said before it. */
+/** Adds the other servers' failures to the last one's. */
 function withSkipped(error: RegistryError, earlier: readonly RegistryError[]): RegistryError {
   if (earlier.length === 0) return error;
   const { code, image, host, status, retryAfterMs, cause } = error;

@@ -49,7 +49,7 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A registry that wants a token of `auth.test`, which is the same server. */
+/** A registry that requires a token of `auth.test`, which is the same server. */
 const withToken: RequestListener = (request, response) => {
   if (request.url?.startsWith('/token')) return void response.end(JSON.stringify({ token: 'good' }));
   if (request.headers.authorization === 'Bearer good') return void response.end(MANIFEST);
@@ -57,7 +57,7 @@ const withToken: RequestListener = (request, response) => {
 };
 const open: RequestListener = (_request, response) => void response.end(MANIFEST);
 
-/** A CONNECT proxy that wants a password and leads every host to one port; `asked` has what it was asked for. */
+/** Starts a CONNECT proxy that requires a password and connects every host to one port; `asked` has its requests. */
 async function startProxy(target: number, answer: 'tunnel' | 'silence' | 403 = 'tunnel') {
   const asked: string[] = [];
   const server = createHttpServer((request, response) => {
@@ -89,7 +89,7 @@ function makeClient(options: RegistryClientOptions): RegistryClient {
   return client;
 }
 
-// nobody resolves this name: who reaches it went through the proxy
+// this name does not resolve, so every request to it used the proxy
 const image = parseImageReference('registry.test/team/app:1');
 
 describe('through a proxy', () => {

@@ -2,14 +2,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ENTRIES_PER_TURN, type EntryBudget, type LayerEntry, parseWhiteout } from './layer-tree.ts';
 
 interface CoveredNode {
-  /** Decided itself and with all below: files, links, whiteouts. */
+  /** Hidden with everything below: files, links, whiteouts. */
   hidden: boolean;
-  /** Opaque directory: all below is decided. */
+  /** Opaque directory: hides everything below. */
   opaque: boolean;
   readonly children: Map<string, CoveredNode>;
 }
 
-/** Paths that upper layers already decide. As a tree: looking one up costs its own length, whatever there is. */
+/** Paths that upper layers decide, as a tree: a look-up costs only the path's length. */
 export class CoveredPaths {
   readonly #root = node();
   readonly #budget: EntryBudget;
@@ -30,7 +30,10 @@ export class CoveredPaths {
     return at.hidden;
   }
 
-  /** Remembers what a layer decides for those below it. @throws RegistryError `FLOTILLA_REGISTRY_TOO_LARGE` */
+  /**
+   * Records the paths that a layer decides for those below.
+   * @throws RegistryError `FLOTILLA_REGISTRY_TOO_LARGE`
+   */
   async addLayer(entries: readonly LayerEntry[]): Promise<void> {
     for (const [index, { path, type }] of entries.entries()) {
       if (index % ENTRIES_PER_TURN === ENTRIES_PER_TURN - 1) await nextTurn();

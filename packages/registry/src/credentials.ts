@@ -2,7 +2,7 @@ import { readNamePattern } from '@flotilla/api';
 import { z } from 'zod';
 import { RegistryError, RegistryErrorCode } from './errors.ts';
 
-/** One entry of `auths`, where Go writes null for what is not set: base64 `auth`, or the two words of it, or a refresh token. */
+/** An entry of `auths`, where Go writes null for an unset field: base64 `auth`, or its two parts, or a refresh token. */
 const DockerAuth = z.object({
   auth: z.string().nullish(),
   username: z.string().nullish(),
@@ -10,7 +10,7 @@ const DockerAuth = z.object({
   identitytoken: z.string().nullish(),
 });
 
-/** The part of a Docker `config.json` (or pull secret) that is honoured. Credential helpers are not. */
+/** Supported part of a Docker `config.json` (or pull secret). Credential helpers are not. */
 export const DockerConfig = z.object({
   auths: z
     .record(z.string(), DockerAuth.nullable())
@@ -19,7 +19,7 @@ export const DockerConfig = z.object({
 });
 export type DockerConfig = z.output<typeof DockerConfig>;
 
-/** What to show a registry. */
+/** Credential for a registry. */
 export interface Credential {
   username: string;
   password: string;
@@ -49,8 +49,8 @@ export function parseDockerConfig(text: string): DockerConfig {
 }
 
 /**
- * The entry for a repository: `host[:port][/path]`, the host's words may be patterns (`*.example.com`: one word each, as the kubelet
- * matches them). A host that is written out goes before a pattern, then the longest key counts.
+ * Finds the entry for a repository. Keys are `host[:port][/path]`; words of the host may be patterns (`*.example.com`: one word each, as the kubelet
+ * matches them). An exact host precedes a pattern, then the longest key wins.
  */
 export function findCredential(config: DockerConfig, host: string, repository: string): Credential | undefined {
   let best: { rank: number; value: Credential } | undefined;
@@ -68,10 +68,10 @@ export function findCredential(config: DockerConfig, host: string, repository: s
   return best?.value;
 }
 
-/** Longer keys than this are of equal rank. */
+/** Length from which keys rank equally. */
 const MAX_KEY = 4096;
 
-/** Word by word, the port exactly. */
+/** Matches word by word, and the port exactly. */
 function matchesHost(pattern: string, host: string): boolean {
   if (!/[*?[]/.test(pattern)) return false;
   const [wanted, given] = [splitHost(pattern), splitHost(host)];
@@ -102,7 +102,7 @@ function toCredential(key: string, entry: z.output<typeof DockerAuth>): Credenti
   return { username: decoded.slice(0, colon), password: decoded.slice(colon + 1).replace(/(?<!\0)\0+$/, '') };
 }
 
-/** Keys may be URLs (`https://index.docker.io/v1/`), hosts or host/path prefixes. */
+/** Splits a key, which may be a URL (`https://index.docker.io/v1/`), a host or a host/path prefix. */
 function canonicalKey(key: string): { host: string; path: string } {
   const bare = key
     .replace(/^https?:\/\//, '')

@@ -6,11 +6,11 @@ import type { OciLayout } from './layout.ts';
 import type { Descriptor, Platform } from './manifest.ts';
 import { type ResolvedImage, resolveImage } from './resolve.ts';
 
-/** Where a download stands. Bytes are compressed, each blob counted once. */
+/** Progress of a download. Bytes are compressed, and each blob counts once. */
 export interface DownloadProgress {
   imagesDone: number;
   imagesTotal: number;
-  /** On disk, those found there at the start included. */
+  /** Bytes on disk, with those from earlier runs. */
   bytesDone: number;
   /** Grows until every manifest is read. */
   bytesTotal: number;
@@ -22,30 +22,29 @@ interface DownloadResult {
   status: 'present' | 'downloaded' | 'failed';
   /** Digest of the platform's manifest, once known. */
   digest?: string;
-  /** Why it failed. */
+  /** Reason of the failure. */
   error?: RegistryError;
 }
 
-/** What downloadImages needs. */
+/** Dependencies and options of `downloadImages`. */
 interface DownloadOptions {
   client: RegistryClient;
   layout: OciLayout;
   images: readonly ImageReference[];
-  /** Images worked on at once; default 4. */
+  /** Images at once; default 4. */
   parallelImages?: number;
-  /** Blobs under way at once, over all images; default 4. */
+  /** Blobs at once, over all images; default 4. */
   parallelBlobs?: number;
   /** Default: linux on this processor. */
   platform?: Platform;
   signal?: AbortSignal;
-  /** Called at every chunk: throttle it yourself. */
+  /** Receives every chunk's progress: throttle it yourself. */
   onProgress?: (progress: DownloadProgress) => void;
 }
 
 /**
- * Brings images into the layout: manifests first (so that the total is known early), then blobs, image by image in a
- * sliding window. What is there is skipped; a failed image does not stop the others. Never throws for a registry's sake:
- * each image has its result, in the order given.
+ * Downloads images into the layout: manifests first, which gives an early total, then blobs, image by image in a sliding window. Existing content is
+ * skipped, and a failed image does not stop the others. Never throws for a registry's failure: each image has its result, in the given order.
  */
 export async function downloadImages(options: DownloadOptions): Promise<DownloadResult[]> {
   const { client, layout, images, platform, signal, parallelImages = 4, parallelBlobs = 4 } = options;
@@ -82,7 +81,7 @@ async function fetchLayers(
   { client, layout, blobs, tally, signal }: FetchContext,
 ): Promise<'present' | 'downloaded'> {
   const name = formatImageReference(image.reference);
-  // A failing layer ends its image, but only once the others have stopped: nothing runs on unattended.
+  // A failing layer fails its image, but only after the other layers have stopped: nothing runs on unattended.
   const stop = new AbortController();
   const both = signal ? AbortSignal.any([signal, stop.signal]) : stop.signal;
   const outcomes = await Promise.allSettled(
@@ -122,7 +121,7 @@ async function outcome<T>(reference: ImageReference, work: () => Promise<T>): Pr
   }
 }
 
-/** Counts each blob once, however many images share it. */
+/** Counts each blob once, even when images share it. */
 class Tally {
   readonly #blobs = new Map<string, number>();
   readonly #progress: DownloadProgress;

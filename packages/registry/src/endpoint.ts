@@ -1,40 +1,40 @@
 import { formatImageReference, type ImageReference } from './image-reference.ts';
 
-/** How a server is spoken to; `either`: TLS whose certificate is not verified, or plain HTTP where no TLS is. */
+/** Protocol of a server; `either`: TLS without verification, or plain HTTP where there is no TLS. */
 export type Scheme = 'https' | 'http' | 'either';
 
-/** Where else the images below a prefix are. */
+/** Another location of the images below a prefix. */
 interface MirrorLocation {
-  /** `host[:port][/path]`; what follows the prefix is appended. */
+  /** `host[:port][/path]`; the name's rest after the prefix is appended. */
   location: string;
   scheme?: Scheme;
-  /** Which references are looked for here; default all. */
+  /** References that this mirror serves; default all. */
   use?: 'all' | 'digest-only' | 'tag-only';
 }
 
-/** How the images below a prefix are reached, as a `[[registry]]` of containers-registries.conf(5) says it. */
+/** Access to the images below a prefix, as a `[[registry]]` of containers-registries.conf(5). */
 export interface RegistryRule {
-  /** `host[:port][/path]`, or `*.domain` for every host below a domain. The longest one that matches counts. */
+  /** `host[:port][/path]`, or `*.domain` for every host below a domain. The longest match wins. */
   prefix: string;
-  /** What stands in place of the prefix at the source; default: the source is where the image's name says. */
+  /** Replacement of the prefix at the source; default: the image's own name. */
   location?: string;
   /** Default `https`. */
   scheme?: Scheme;
-  /** The source is never asked; the mirrors are. */
+  /** The source is never asked, but the mirrors are. */
   blocked?: boolean;
-  /** Asked in this order, before the source. */
+  /** Mirrors in the order of trial, before the source. */
   mirrors: readonly MirrorLocation[];
 }
 
-/** One server and repository that may hold an image. */
+/** A server and repository that may hold an image. */
 export interface Endpoint {
-  /** `host[:port]` to connect to. */
+  /** `host[:port]` of the connection. */
   host: string;
   repository: string;
   scheme: Scheme;
 }
 
-/** Where to look for an image, in order: mirrors of the longest matching prefix, then the source. Nowhere when all is blocked. */
+/** Lists an image's locations in order: mirrors of the longest matching prefix, then the source. Empty when all are blocked. */
 export function listEndpoints(
   reference: ImageReference,
   rules: readonly RegistryRule[],
@@ -55,7 +55,7 @@ export function listEndpoints(
   return places.filter(({ location }) => !findRule(location, rules)?.rule.blocked).map((place) => toEndpoint(place, plainHosts));
 }
 
-/** The rule for an image's name, and how much of the name its prefix matches. */
+/** Finds the rule for an image's name, and the length of the matched prefix. */
 function findRule(name: string, rules: readonly RegistryRule[]): { rule: RegistryRule; length: number } | undefined {
   let best: { rule: RegistryRule; length: number } | undefined;
   for (const rule of rules) {
@@ -67,12 +67,12 @@ function findRule(name: string, rules: readonly RegistryRule[]): { rule: Registr
   return best;
 }
 
-/** Characters of the name that a prefix matches, up to the end of a word; 0 when it does not. */
+/** Counts the name's characters that a prefix matches, up to the end of a word; 0 without a match. */
 function matchPrefix(name: string, prefix: string): number {
   let end = prefix.length;
   if (prefix.startsWith('*.')) {
     const at = name.indexOf(prefix.slice(1));
-    // at least one character stands for the wildcard, and all of them are the host's
+    // the wildcard stands for at least one character, all within the host
     if (at < 1 || name.slice(0, at).includes('/')) return 0;
     end = at + prefix.length - 1;
   } else if (!name.startsWith(prefix)) return 0;
@@ -89,7 +89,7 @@ function toEndpoint({ location, scheme = 'https' }: { location: string; scheme?:
   };
 }
 
-/** URL of a path under `/v2/` of a server; `path` is already escaped. */
+/** Builds the URL of a path under `/v2/` of a server; `path` is already escaped. */
 export function endpointUrl(host: string, scheme: 'https' | 'http', path: string): URL {
   return new URL(`${scheme}://${host}/v2/${path}`);
 }

@@ -1,6 +1,6 @@
 import { FlotillaError } from '@flotilla/api';
 
-/** Every code this package throws; the README's table explains each. */
+/** Codes of this package's errors; the README's table explains each. */
 export const RegistryErrorCode = {
   badReference: 'FLOTILLA_REGISTRY_BAD_REFERENCE',
   badCredentials: 'FLOTILLA_REGISTRY_BAD_CREDENTIALS',
@@ -24,22 +24,22 @@ export const RegistryErrorCode = {
 } as const;
 export type RegistryErrorCode = (typeof RegistryErrorCode)[keyof typeof RegistryErrorCode];
 
-/** What a RegistryError knows besides its message. */
+/** Details of a RegistryError. */
 export interface RegistryErrorDetails {
-  /** The image as its reference names it. */
+  /** Image, as its reference names it. */
   image?: string;
   /** `host[:port]` of the server that answered or did not. */
   host?: string;
-  /** HTTP status, when there was an answer. */
+  /** HTTP status of an answer. */
   status?: number;
-  /** What the server asked us to wait (`Retry-After`), milliseconds. */
+  /** Requested wait of the server (`Retry-After`), in milliseconds. */
   retryAfterMs?: number;
-  /** What the servers said that were asked before this one. */
+  /** Failures of earlier servers. */
   earlier?: readonly RegistryError[];
   cause?: unknown;
 }
 
-/** A failure of a registry, of what it sent, or of the local layout. `code` is stable; `image` and `host` say where. */
+/** Failure of a registry, of its content, or of the local layout. `code` is stable; `image` and `host` name the place. */
 export class RegistryError extends FlotillaError {
   declare readonly code: RegistryErrorCode;
   readonly image: string | undefined;
@@ -58,14 +58,14 @@ export class RegistryError extends FlotillaError {
   }
 }
 
-/** Whether the same request may succeed when sent again: a server that was asked failed with a rate limit, a server error or a broken connection. */
+/** True when a retry may succeed: some server failed with a rate limit, a server error or a broken connection. */
 export function isTransient(error: unknown): boolean {
   return error instanceof RegistryError && [error, ...error.earlier].some(isPassing);
 }
 
 /**
- * Whether a server refused the image (401, 403, 404) and no other failed in passing but those no connection reaches: a mirror that
- * does not have an image hands on to a source that a disconnected node never reaches, which alone looks like a broken link.
+ * True when a server refused the image (401, 403, 404) and no other server may recover. A disconnected node never reaches its source after a mirror's
+ * refusal, and that alone looks like a broken link. So unreachable servers do not count.
  */
 export function isDenied(error: unknown): boolean {
   if (!(error instanceof RegistryError)) return false;
@@ -80,7 +80,7 @@ function isPassing({ code }: RegistryError): boolean {
 
 const isRefusal = ({ code }: RegistryError): boolean => code === RegistryErrorCode.unauthorized || code === RegistryErrorCode.notFound;
 
-/** What the system or undici says of a connection that never came about. */
+/** Codes of the system or undici for a connection that was never established. */
 const NO_CONNECTION: ReadonlySet<unknown> = new Set([
   'EAI_AGAIN',
   'ECONNREFUSED',
@@ -92,20 +92,20 @@ const NO_CONNECTION: ReadonlySet<unknown> = new Set([
 ]);
 
 function isNeverReached({ cause }: RegistryError): boolean {
-  // several addresses of one host fail with one error for each
+  // several addresses of one host give one error each
   const failures: unknown[] = cause instanceof AggregateError ? cause.errors : [cause];
   return failures.length > 0 && failures.every((one) => one instanceof Error && 'code' in one && NO_CONNECTION.has(one.code));
 }
 
-/** The error of an answer or a file with more bytes than are read. */
+/** Builds the error of an answer or file with too many bytes. */
 export function tooLargeError(what: string, maxBytes: number, details: RegistryErrorDetails = {}): RegistryError {
   return new RegistryError(RegistryErrorCode.tooLarge, `${what} is larger than ${maxBytes} bytes`, details);
 }
 
-/** The error of a call that `signal` ended. */
+/** Builds the error of a call that `signal` ended. */
 export function abortedError(signal: AbortSignal, details: RegistryErrorDetails = {}): RegistryError {
   return new RegistryError(RegistryErrorCode.aborted, 'stopped before it was complete', { ...details, cause: signal.reason });
 }
 
-/** Whether an error is the caller's own abort. */
+/** True for the caller's own abort. */
 export const isAborted = (error: unknown): boolean => error instanceof RegistryError && error.code === RegistryErrorCode.aborted;

@@ -6,19 +6,19 @@ import { RegistryError, RegistryErrorCode } from './errors.ts';
 import { isDigest } from './image-reference.ts';
 import { normalizeEntryPath } from './layer-tree.ts';
 
-/** Where files of images are kept, and how many. */
+/** Folder and bounds of a file cache. */
 interface FileCacheOptions {
-  /** A folder of its own for each choice of files; made when it is not there. */
+  /** Folder for one choice of files; created when missing. */
   readonly folder: string;
-  /** Images whose files are kept: the pinned ones and those used last; default 4. */
+  /** Images to keep: the pinned ones and the most recently used; default 4. */
   readonly keep?: number;
-  /** All files that are kept together, bytes; default 768 MiB. Pinned images alone may exceed it. */
+  /** Bytes of all kept files; default 768 MiB. Pinned images alone may exceed it. */
   readonly maxBytes?: number;
-  /** Largest file that is read back, bytes; default 64 MiB. */
+  /** Bytes of the largest file that is read back; default 64 MiB. */
   readonly maxFileBytes?: number;
 }
 
-/** The list of an entry's files; written last, so that an entry without one does not count. */
+/** List of an entry's files; written last, so that an entry without it does not count. */
 const LIST = 'files.json';
 const MAX_LIST_BYTES = 16 * 1024 * 1024;
 const FileList = z.object({
@@ -26,15 +26,15 @@ const FileList = z.object({
   files: z.array(z.object({ path: z.string(), size: z.int().min(0), sha256: z.string() })).max(100_000),
 });
 
-/** An entry, and one that was not finished. */
+/** Names of an entry and of an unfinished one. */
 const ENTRY = /^[a-f0-9]{64}$/;
 const UNFINISHED = /^\.[a-f0-9-]{36}\.tmp$/;
-/** A writer that has not finished for so long was killed, milliseconds. */
+/** Milliseconds after which an unfinished writer counts as killed. */
 const ABANDONED_MS = 60 * 60_000;
 
 /**
- * Files read out of images, by the digest that pins each image. An entry appears whole or not at all, and each of its files is compared
- * with its hash when it is read back: what has changed on the disk counts as not there.
+ * Files read from images, by the digest that pins each image. An entry appears whole or not at all. Each file is compared with its hash when it is
+ * read back, so a file that changed on disk counts as missing.
  */
 export class FileCache {
   readonly #folder: string;
@@ -49,7 +49,7 @@ export class FileCache {
     this.#maxFileBytes = maxFileBytes;
   }
 
-  /** Files of an image by path; undefined when they are not all there, as they were. */
+  /** Reads an image's files by path; undefined when one is missing or changed. */
   async read(digest: string): Promise<Map<string, Buffer> | undefined> {
     const entry = this.#entryOf(digest);
     const list = await this.#readList(entry);
@@ -60,17 +60,17 @@ export class FileCache {
       if (bytes === undefined || sha256Of(bytes) !== sha256) return undefined;
       files.set(path, bytes);
     }
-    // what is used stays
+    // a used entry stays longest
     const now = new Date();
     await utimes(entry, now, now).catch(() => undefined);
     return files;
   }
 
   /**
-   * Keeps the files of an image, and first drops those of the images that were used longest ago.
-   * @param pinned digests of images that are never dropped for another one
-   * @throws RegistryError `_TOO_LARGE` for what does not fit beside the pinned images, `_STORE_FAILED` when the disk refuses, `_BAD_LAYER` for a
-   * path that leaves its folder
+   * Stores the files of an image after it drops the least recently used images.
+   * @param pinned digests of images that are never dropped
+   * @throws RegistryError `_TOO_LARGE` for files that do not fit beside the pinned images, `_STORE_FAILED` when the disk refuses, `_BAD_LAYER` for a
+   * path outside its folder
    */
   async write(digest: string, files: ReadonlyMap<string, Buffer>, pinned: ReadonlySet<string> = new Set()): Promise<void> {
     const entry = this.#entryOf(digest);
@@ -86,7 +86,7 @@ export class FileCache {
         list.push({ path, size: bytes.length, sha256: sha256Of(bytes) });
       }
       await writeFile(join(unfinished, LIST), JSON.stringify({ digest, files: list }), { flag: 'wx', flush: true });
-      // a damaged entry, or one that another has written by now: the same content either way
+      // the entry is damaged, or another process wrote the same content meanwhile
       await rm(entry, { recursive: true, force: true });
       await rename(unfinished, entry);
     } catch (cause) {
@@ -114,7 +114,7 @@ export class FileCache {
     }
   }
 
-  /** Drops before it is written, so that the bound holds while it is. Only what this class has written is ever removed. */
+  /** Drops entries before the write, so that the bound holds during it. It removes only entries of this class. */
   async #makeRoom(digest: string, bytes: number, pinned: ReadonlySet<string>): Promise<void> {
     const isPinned = (one: string): boolean => pinned.has(one);
     const others = (await this.#entries()).filter((entry) => entry.digest !== digest);
@@ -132,7 +132,7 @@ export class FileCache {
     }
   }
 
-  /** What is kept; what a killed writer left behind goes on the way. */
+  /** Lists the entries, and removes those of killed writers. */
   async #entries(): Promise<{ readonly path: string; readonly digest: string; readonly usedMs: number; readonly bytes: number }[]> {
     const entries = [];
     for (const name of await readdir(this.#folder)) {
@@ -140,7 +140,7 @@ export class FileCache {
       const found = ENTRY.test(name) || UNFINISHED.test(name) ? await stat(path).catch(() => undefined) : undefined;
       if (!found) continue;
       if (ENTRY.test(name)) {
-        // an entry without its list cannot be read back either
+        // an entry without its list cannot be read back
         const list = await this.#readList(path);
         const bytes = list ? sum(list.files.map(({ size }) => size)) : Number.POSITIVE_INFINITY;
         entries.push({ path, digest: `sha256:${name}`, usedMs: found.mtimeMs, bytes });
@@ -154,7 +154,7 @@ const sum = (sizes: readonly number[]): number => sizes.reduce((total, size) => 
 const sizeOf = (files: ReadonlyMap<string, Buffer>): number => sum([...files.values()].map(({ length }) => length));
 const sha256Of = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
-/** A plain file of exactly this size; undefined when it is anything else. */
+/** Reads a plain file of exactly this size; undefined for anything else. */
 async function readWhole(path: string, size: number): Promise<Buffer | undefined> {
   try {
     await using file = await open(path, 'r');

@@ -1,6 +1,6 @@
 import { RegistryError, RegistryErrorCode } from './errors.ts';
 
-/** Where an image is: `host/repository[:tag][@digest]`. At least one of tag and digest is set; the digest wins. */
+/** Location of an image: `host/repository[:tag][@digest]`. It has a tag, a digest, or both; the digest wins. */
 export interface ImageReference {
   /** Host with its port, as written (`docker.io` stays `docker.io`). */
   host: string;
@@ -17,12 +17,12 @@ const TAG = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$/;
 const DIGEST = /^sha256:[a-f0-9]{64}$/;
 const MAX_REPOSITORY = 255;
 
-/** Whether `text` is a digest this package can verify (sha256). */
+/** True for a digest that this package can verify (sha256). */
 export const isDigest = (text: string): boolean => DIGEST.test(text);
 
 /**
- * Parses an image reference with Docker's rules. A name without a registry host is completed with `defaultRegistry` and
- * refused when there is none; without tag and digest the tag is `latest`.
+ * Parses an image reference by Docker's rules. A name without a registry host gets `defaultRegistry`, and is refused without one. The default tag is
+ * `latest`.
  * @throws RegistryError `FLOTILLA_REGISTRY_BAD_REFERENCE`, naming the text and the fix.
  */
 export function parseImageReference(text: string, options: { defaultRegistry?: string } = {}): ImageReference {
@@ -38,7 +38,7 @@ export function parseImageReference(text: string, options: { defaultRegistry?: s
 
   const colon = nameAndTag.lastIndexOf(':');
   const hasTag = colon > nameAndTag.lastIndexOf('/');
-  // `host:5000` alone would read as name and tag; it then has no repository and is refused below for lack of a registry.
+  // `host:5000` alone reads as name and tag, has no repository, and is refused below for lack of a registry.
   const tag = hasTag ? nameAndTag.slice(colon + 1) : undefined;
   const name = hasTag ? nameAndTag.slice(0, colon) : nameAndTag;
   if (tag !== undefined && !TAG.test(tag)) throw refuse('its tag may have letters, digits, "_", "." and "-" only, 128 at most');
@@ -58,17 +58,17 @@ function splitName(name: string, defaultRegistry: string | undefined, refuse: (f
   return normalizeDocker(defaultRegistry, name);
 }
 
-/** On Docker Hub a one-word repository means `library/<word>`. */
+/** Completes a one-word repository on Docker Hub to `library/<word>`. */
 function normalizeDocker(host: string, repository: string) {
   return { host, repository: host === 'docker.io' && !repository.includes('/') ? `library/${repository}` : repository };
 }
 
-/** The reference as text; parsing it again gives the same reference. */
+/** Formats the reference; parsing the text gives the same reference. */
 export function formatImageReference({ host, repository, tag, digest }: ImageReference): string {
   return `${host}/${repository}${tag ? `:${tag}` : ''}${digest ? `@${digest}` : ''}`;
 }
 
-/** The same repository, at a digest and without a tag. */
+/** Pins the repository to a digest, without a tag. */
 export function pinImageReference({ host, repository }: ImageReference, digest: string): ImageReference {
   return { host, repository, digest };
 }

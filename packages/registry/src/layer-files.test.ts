@@ -10,7 +10,7 @@ import { type ReadLayerFilesOptions, readLayerFiles } from './layer-files.ts';
 import { MediaType } from './manifest.ts';
 import { resolveImage } from './resolve.ts';
 
-/** A tar entry: path to content, or a header for what is no plain file. */
+/** A tar entry: path to content, or a header for other types than files. */
 type Entries = readonly (readonly [string, string | Buffer | Partial<Header>])[];
 
 let registry: HostileRegistry;
@@ -71,7 +71,7 @@ describe('readLayerFiles', () => {
 
   const skippable = Buffer.concat([Buffer.from('5a2a4d18', 'hex'), Buffer.from([5, 0, 0, 0]), Buffer.from('hello')]);
   const emptySkippable = Buffer.from('502a4d1800000000', 'hex');
-  /** As zstd:chunked writes layers: a frame for each part of the archive, and frames to skip with the table of contents. */
+  /** Packs layers as zstd:chunked does: a frame for each part of the archive, and skippable frames with the table of contents. */
   const inFrames = (tar: Buffer, size: number): Buffer =>
     Buffer.concat([
       skippable,

@@ -9,27 +9,27 @@ import type { ResolvedImage } from './resolve.ts';
 import { type EntrySink, type TarEntry, TarScanner } from './tar-scanner.ts';
 import { unpackLayer } from './unpacked-layer.ts';
 
-/** What to read from an image's file system, and the bounds. Give `match` or `paths`. */
+/** Selection of files from an image, and bounds. Give `match` or `paths`. */
 export interface ReadLayerFilesOptions {
-  /** Chooses files by their path in the image, links to directories followed (`configs/pkg/catalog.json`). */
+  /** Selects files by their path in the image, with links to directories resolved (`configs/pkg/catalog.json`). */
   match?: (path: string) => boolean;
-  /** Exact paths. Layers below the one that settles all of them are not read. */
+  /** Exact paths. Layers below the one that decides all of them are not read. */
   paths?: readonly string[];
   /** Largest single file, bytes; default 64 MiB. */
   maxFileBytes?: number;
   /** All files together, bytes; default 512 MiB. */
   maxTotalBytes?: number;
-  /** Tar entries over all layers with the directories they imply, and names visited through links; default 500,000. */
+  /** Tar entries over all layers with their implied directories, and names visited through links; default 500,000. */
   maxEntries?: number;
-  /** Unpacked bytes over all layers: the guard against decompression bombs; default 8 GiB. */
+  /** Unpacked bytes over all layers, against decompression bombs; default 8 GiB. */
   maxUnpackedBytes?: number;
   signal?: AbortSignal;
 }
 
 /**
- * Files of an image as a container would see them: layers in order, whiteouts and opaque directories applied, links
- * followed inside the image. Every layer that is used is verified. A path that is not there is missing in the result.
- * @throws RegistryError `_BAD_LAYER` for path tricks and broken archives, `_TOO_LARGE` for any bound, and what fetching throws.
+ * Reads files of an image as a container would see them: layers in order, whiteouts and opaque directories applied, links resolved inside the image.
+ * Every used layer is verified. A missing path is absent from the result.
+ * @throws RegistryError `_BAD_LAYER` for path tricks and broken archives, `_TOO_LARGE` for any bound, and errors of fetching
  */
 export async function readLayerFiles(
   client: Pick<RegistryClient, 'streamBlob'>,
@@ -40,7 +40,7 @@ export async function readLayerFiles(
   return reading.run();
 }
 
-/** Characters that a path may have on average: in real images half as many. */
+/** Average bound of a path's characters: real images have half as many. */
 const PATH_CHARACTERS = 128;
 
 class LayerReading {
@@ -49,7 +49,7 @@ class LayerReading {
   readonly #options: ReadLayerFilesOptions;
   readonly #paths: ReadonlySet<string> | undefined;
   readonly #limits;
-  /** By layer, then by path in the archive. */
+  /** Captured files by layer, then by path in the archive. */
   readonly #captured = new Map<number, Map<string, Buffer>>();
   readonly #entries = new Map<number, LayerEntry[]>();
   readonly #covered;
@@ -79,7 +79,7 @@ class LayerReading {
   async run(): Promise<Map<string, Buffer>> {
     for (let layer = this.#image.layers.length - 1; layer >= 0; layer--) {
       await this.#scan(layer, (path) => this.#wants(path) && !this.#covered.has(path), { keepEntries: true });
-      const early = this.#settled();
+      const early = this.#decided();
       if (early) return early;
       await this.#covered.addLayer(this.#entries.get(layer) ?? []);
     }
@@ -88,7 +88,7 @@ class LayerReading {
     return new Map([...found].map(([path, file]) => [path, this.#captured.get(file.layer)?.get(file.path) ?? Buffer.alloc(0)]));
   }
 
-  /** Directories that no entry names count like those that one does. */
+  /** Creates a budget that counts implied directories like entries. */
   #budget(): EntryBudget {
     return new EntryBudget(this.#limits.entries, () => this.#tooMany());
   }
@@ -101,8 +101,8 @@ class LayerReading {
     return this.#paths ? this.#paths.has(path) : (this.#options.match?.(path) ?? false);
   }
 
-  /** All exact paths seen as plain files in the layers read so far: nothing below can change them. */
-  #settled(): Map<string, Buffer> | undefined {
+  /** Returns the files once all exact paths were plain files in upper layers: lower layers cannot change them. */
+  #decided(): Map<string, Buffer> | undefined {
     if (!this.#paths) return undefined;
     const found = new Map<string, Buffer>();
     for (const files of this.#captured.values()) for (const [path, bytes] of files) if (!found.has(path)) found.set(path, bytes);
@@ -124,7 +124,7 @@ class LayerReading {
     return found;
   }
 
-  /** Files that are wanted under a link's name were passed over: the links are known only now. */
+  /** Reads files that are wanted under a link's name: the links are known only after the first scan. */
   async #rescanMissing(found: ReadonlyMap<string, FileNode>): Promise<void> {
     const missing = Map.groupBy(
       [...found.values()].filter((file) => !this.#captured.get(file.layer)?.has(file.path)),
@@ -150,7 +150,7 @@ class LayerReading {
       if (++this.#entryCount > most || this.#pathCharacters > most * PATH_CHARACTERS) throw this.#tooMany();
       entries.push(entry);
       if (entry.type === 'file' && capture(entry.path)) return this.#keep(captured, entry);
-      // A later entry of the same name wins, also when it is no file.
+      // A later entry of the same name wins, even when it is no file.
       if (keepEntries && entry.type !== 'directory') captured.delete(entry.path);
       return undefined;
     });
@@ -163,7 +163,7 @@ class LayerReading {
       throw this.#tooLarge(`file "${path.slice(0, 200)}" has ${size} bytes, at most ${this.#limits.file} are read`);
     this.#kept += size - (captured.get(path)?.length ?? 0);
     if (this.#kept > this.#limits.total) throw this.#tooLarge(`the files to read have more than ${this.#limits.total} bytes`);
-    // Grown as bytes come: a header that lies about its size must not allocate.
+    // Allocated as bytes arrive, because a header may lie about its size.
     const pieces: Buffer[] = [];
     let have = 0;
     captured.set(path, Buffer.alloc(0));
@@ -175,7 +175,7 @@ class LayerReading {
   }
 
   async #unpack(descriptor: Descriptor, scanner: TarScanner): Promise<void> {
-    // The client's stream throws before it ends when the digest is wrong, and all of it is read.
+    // The client's stream throws on a wrong digest before it ends, and it is read whole.
     const source = this.#client.streamBlob(this.#image.reference, descriptor, { signal: this.#options.signal });
     try {
       for await (const chunk of unpackLayer(source)) {

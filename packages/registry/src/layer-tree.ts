@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { RegistryError, RegistryErrorCode } from './errors.ts';
 
-/** What one layer says about one path. */
+/** Entry of one layer for one path. */
 export interface LayerEntry {
-  /** Normalised: no leading or trailing slash, no dots. Never empty. */
+  /** Normalised path: no leading or trailing slash, no dots, never empty. */
   path: string;
   type: 'file' | 'directory' | 'symlink' | 'hardlink' | 'other';
   /** Target of a symlink (as written) or of a hard link (normalised). */
@@ -11,12 +11,12 @@ export interface LayerEntry {
   size: number;
 }
 
-/** Where a file's content stands. */
+/** Location of a file's content. */
 export interface FileNode {
   kind: 'file';
   /** Index in the manifest's list of layers. */
   layer: number;
-  /** Path of the entry that holds the bytes. */
+  /** Path of the entry with the bytes. */
   path: string;
 }
 interface DirectoryNode {
@@ -37,8 +37,7 @@ const MAX_PATH = 4096;
 const MAX_DEPTH = 256;
 
 /**
- * An archive's name as a path from the image's root.
- * An absolute one is in the image too, as for container runtimes.
+ * Normalises an archive's name to a path from the image's root. An absolute name lies in the image too, as for container runtimes.
  * @throws RegistryError `FLOTILLA_REGISTRY_BAD_LAYER` for `..`, NUL, and names too long or too deep.
  */
 export function normalizeEntryPath(name: string): string {
@@ -52,7 +51,7 @@ export function normalizeEntryPath(name: string): string {
   return segments.join('/');
 }
 
-/** Splits a whiteout's path: what it hides, and whether it hides only the children. */
+/** Splits a whiteout's path into the hidden path, and whether only its children are hidden. */
 export function parseWhiteout(path: string): { hides: string; childrenOnly: boolean } | undefined {
   const slash = path.lastIndexOf('/');
   const [parent, name] = [path.slice(0, Math.max(slash, 0)), path.slice(slash + 1)];
@@ -62,7 +61,7 @@ export function parseWhiteout(path: string): { hides: string; childrenOnly: bool
   return { hides: parent ? `${parent}/${bare}` : bare, childrenOnly: false };
 }
 
-/** How many of something may still be made. */
+/** Budget of tree nodes. */
 export class EntryBudget {
   #left: number;
   readonly #refuse: () => RegistryError;
@@ -72,26 +71,29 @@ export class EntryBudget {
     this.#refuse = refuse;
   }
 
-  /** Counts one more. @throws RegistryError when there were too many. */
+  /**
+   * Counts one node.
+   * @throws RegistryError when the budget is spent
+   */
   take(): void {
     if (--this.#left < 0) throw this.#refuse();
   }
 }
 
-/** Entries that are handled before others of the process have their turn. */
+/** Entries per turn of the event loop. */
 export const ENTRIES_PER_TURN = 1_000;
 
-/** The file system that the layers give when laid over one another. */
+/** File system of stacked layers. */
 export class LayerTree {
   readonly #root: DirectoryNode = { kind: 'directory', children: new Map() };
   readonly #budget: EntryBudget;
 
-  /** `budget` bounds the nodes of the tree: entries, and the directories that their paths imply. */
+  /** Creates an empty tree; `budget` bounds its nodes: entries and implied directories. */
   constructor(budget: EntryBudget) {
     this.#budget = budget;
   }
 
-  /** Lays a layer on top: its whiteouts first, then its entries in order, later ones winning. */
+  /** Adds a layer on top: its whiteouts first, then its entries in order, later ones winning. */
   async addLayer(layer: number, entries: readonly LayerEntry[]): Promise<void> {
     for (const { path } of entries) this.#applyWhiteout(path);
     for (const [index, entry] of entries.entries()) {
@@ -119,7 +121,7 @@ export class LayerTree {
     const before = directory.children.get(name);
     if (!before) this.#budget.take();
     if (entry.type === 'directory') {
-      // A directory over a directory is the same directory; over anything else it replaces it.
+      // A directory merges with a directory, and replaces anything else.
       if (before?.kind !== 'directory') directory.children.set(name, { kind: 'directory', children: new Map() });
     } else if (entry.type === 'file') directory.children.set(name, { kind: 'file', layer, path: entry.path });
     else if (entry.type === 'symlink') directory.children.set(name, { kind: 'symlink', target: entry.target });
@@ -130,7 +132,7 @@ export class LayerTree {
     } else directory.children.set(name, { kind: 'other' });
   }
 
-  /** As a container runtime does: links of lower layers are followed inside the root, missing directories are made. */
+  /** Creates a directory as container runtimes do: links of lower layers are resolved inside the root, missing directories are created. */
   #makeDirectory(path: string): DirectoryNode {
     const real = this.#resolve(path, { create: true });
     if (real?.kind !== 'directory') throw badLink(path, 'a parent directory is a link or file that leads nowhere');
@@ -141,7 +143,7 @@ export class LayerTree {
     return this.#resolve(path, { create: false });
   }
 
-  /** What has this name, be it a link: a hard link to a link is that link, wherever it leads. */
+  /** Finds the node of this name without resolving it: a hard link to a link is that link. */
   #lookupItself(path: string): TreeNode | undefined {
     const { parent, name } = splitPath(path);
     const directory = this.#lookup(parent);
@@ -149,7 +151,7 @@ export class LayerTree {
   }
 
   /**
-   * Walks a path from the root, following every link. Undefined where it leads nowhere.
+   * Resolves a path from the root through every link; undefined where it leads nowhere.
    * @throws RegistryError `FLOTILLA_REGISTRY_BAD_LAYER` for links out of the root and for link loops.
    */
   #resolve(path: string, { create }: { create: boolean }): TreeNode | undefined {
@@ -184,15 +186,18 @@ export class LayerTree {
     return made;
   }
 
-  /** The file behind a path, links followed. @throws RegistryError as the links deserve. */
+  /**
+   * Finds the file behind a path through links.
+   * @throws RegistryError for links out of the root and for link loops
+   */
   findFile(path: string): FileNode | undefined {
     const node = this.#lookup(path);
     return node?.kind === 'file' ? node : undefined;
   }
 
   /**
-   * Every file under every name it has, also through links to directories. Links that loop, dangle or lead out of the
-   * image have no file behind them and are passed over.
+   * Lists every file under each of its names, also through links to directories. Links that loop, dangle or leave the image have no file and are
+   * skipped.
    * @throws RegistryError `FLOTILLA_REGISTRY_TOO_LARGE` after `maxVisits` names.
    */
   *files(maxVisits: number): Generator<{ path: string; file: FileNode }> {

@@ -9,7 +9,7 @@ import { MediaType } from './manifest.ts';
 
 const BLOCK = 512;
 
-/** One header as tar writes it, sound but for what the case makes odd. */
+/** Builds a valid tar header, except for the case's oddity. */
 function header(random: RandomValues, name: string, size: number, flag: string): Buffer {
   const block = Buffer.alloc(BLOCK);
   block.write(name.slice(0, 100), 0, 'utf8');
@@ -77,7 +77,7 @@ function layer(random: RandomValues): Buffer {
   return random.chance(0.3) ? random.mutateBytes(squeezed) : squeezed;
 }
 
-/** Reads layers as if a registry had sent them, a piece at a time. */
+/** Reads layers as if a registry had sent them in pieces. */
 async function readLayers(layers: readonly Buffer[], options: Parameters<typeof readLayerFiles>[2]): Promise<void> {
   const descriptors = layers.map((bytes) => ({
     mediaType: MediaType.ociLayer,

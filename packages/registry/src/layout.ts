@@ -10,23 +10,23 @@ import { abortedError, isAborted, RegistryError, RegistryErrorCode, tooLargeErro
 import { type ImageReference, isDigest } from './image-reference.ts';
 import { type Descriptor, ImageIndex, MediaType, parseDocument } from './manifest.ts';
 
-/** Annotation of `index.json` entries that holds the image's name (OCI image-layout). */
+/** Annotation of `index.json` entries with the image's name (OCI image-layout). */
 const REF_NAME = 'org.opencontainers.image.ref.name';
-/** The same for containerd's importer, which takes full names from here. */
+/** The same for containerd's importer, which reads full names from it. */
 const CONTAINERD_NAME = 'io.containerd.image.name';
 
-/** Options of fetchBlob. */
+/** Options of `fetchBlob`. */
 interface FetchBlobOptions {
   signal?: AbortSignal;
-  /** Called with the bytes of this blob now on disk: those found first, then as they come, 0 when a bad file is dropped. */
+  /** Receives the bytes of this blob on disk: first those found, then each progress, 0 when a bad file is dropped. */
   onBytes?: (onDisk: number) => void;
 }
 
 const MAX_INDEX_BYTES = 64 * 1024 * 1024;
 
 /**
- * An OCI image layout directory. Files appear whole or not at all; a download that was killed goes on where it stopped.
- * Any number of calls in one process may share it; one process at a time may write.
+ * An OCI image layout directory. Files appear whole or not at all, and an interrupted download resumes. Any number of calls in one process may share
+ * it; only one process may write at a time.
  */
 export class OciLayout implements BlobStore {
   readonly directory: string;
@@ -37,7 +37,7 @@ export class OciLayout implements BlobStore {
     this.directory = directory;
   }
 
-  /** Opens a layout, making what is missing and removing temporary files of a killed process. */
+  /** Opens a layout: creates missing parts and removes temporary files of a killed process. */
   static async open(directory: string): Promise<OciLayout> {
     const layout = new OciLayout(directory);
     await mkdir(join(directory, 'blobs', 'sha256'), { recursive: true });
@@ -55,7 +55,7 @@ export class OciLayout implements BlobStore {
     return join(this.directory, 'index.json');
   }
 
-  /** Path of a blob, there or not. */
+  /** Path of a blob, even a missing one. */
   blobPath(digest: string): string {
     if (!isDigest(digest)) throw new RegistryError(RegistryErrorCode.badLayout, `"${digest.slice(0, 100)}" is not a sha256 digest`);
     return join(this.directory, 'blobs', 'sha256', digest.slice('sha256:'.length));
@@ -69,7 +69,7 @@ export class OciLayout implements BlobStore {
     return exists(this.blobPath(digest));
   }
 
-  /** Bytes of an unfinished download that are on disk already. */
+  /** Bytes on disk of an unfinished download. */
   async partialSize(digest: string): Promise<number> {
     return (await stat(this.#partialPath(digest)).catch(() => undefined))?.size ?? 0;
   }
@@ -81,7 +81,7 @@ export class OciLayout implements BlobStore {
   async readBlob(digest: string, maxBytes: number): Promise<Buffer> {
     const bytes = await readBounded(this.openBlob(digest), maxBytes, { tooLarge: () => tooLargeError(`blob ${digest}`, maxBytes) });
     if (sha256(bytes) === digest) return bytes;
-    // Bit rot or a half-written disk: without the file the next reader fetches it again.
+    // Bit rot or an incomplete write: without the file the next reader fetches it again.
     await rm(this.blobPath(digest), { force: true });
     throw new RegistryError(RegistryErrorCode.digestMismatch, `blob ${digest} in ${this.directory} was damaged and is removed; run again`);
   }
@@ -107,8 +107,8 @@ export class OciLayout implements BlobStore {
   }
 
   /**
-   * Makes sure a blob is in the layout. Calls for the same digest share one download; a partial file is hashed again and
-   * continued with `Range`. Content with a wrong digest is removed and fetched once more from the start.
+   * Ensures that a blob is in the layout. Calls for the same digest share one download; a partial file is hashed again and resumed with `Range`.
+   * Content with a wrong digest is removed and fetched once more from the start.
    * @throws RegistryError of the client, or `FLOTILLA_REGISTRY_STORE_FAILED` when the disk refuses.
    */
   async fetchBlob(
@@ -130,7 +130,7 @@ export class OciLayout implements BlobStore {
         await shared;
         return 'present';
       } catch (error) {
-        // The one who downloaded gave up; that is no reason for us to.
+        // An abort of the downloading caller does not concern this one.
         if (!isAborted(error)) throw error;
       }
     }
@@ -177,7 +177,7 @@ export class OciLayout implements BlobStore {
     }
   }
 
-  /** Only bytes read back from the disk are believed. */
+  /** Hashes the bytes read back from the disk; no other bytes are trusted. */
   async #rehash(path: string, size: number) {
     const found = await stat(path).catch(() => undefined);
     const hash = createHash('sha256');
@@ -193,29 +193,29 @@ export class OciLayout implements BlobStore {
     return { hash, offset };
   }
 
-  /** Entries of `index.json`. */
+  /** Reads the entries of `index.json`. */
   async images(): Promise<Descriptor[]> {
     return parseDocument('index.json', await readFile(this.#indexPath), ImageIndex).manifests;
   }
 
-  /** The entry with this full name, or with this digest. */
+  /** Finds the entry with this full name, or with this digest. */
   async findImage(nameOrDigest: string): Promise<Descriptor | undefined> {
     return (await this.images()).find((entry) => entry.digest === nameOrDigest || entry.annotations?.[REF_NAME] === nameOrDigest);
   }
 
-  /** Names an image whose blobs are all there; a name that exists moves to the new image. */
+  /** Names an image whose blobs exist; an existing name moves to the new image. */
   async addImage(descriptor: Descriptor, name: string): Promise<void> {
     const annotations = { ...descriptor.annotations, [REF_NAME]: name, [CONTAINERD_NAME]: name };
     await this.#changeIndex((entries) => {
       const same = entries.some((entry) => entry.digest === descriptor.digest && entry.annotations?.[REF_NAME] === name);
       if (same) return undefined;
       const next = [...entries.filter((entry) => entry.annotations?.[REF_NAME] !== name), { ...descriptor, annotations }];
-      // By name: the file is the same whichever image was ready first.
+      // Sorted by name, so that the file does not depend on the order of completion.
       return next.sort((a, b) => ((a.annotations?.[REF_NAME] ?? '') < (b.annotations?.[REF_NAME] ?? '') ? -1 : 1));
     });
   }
 
-  /** One writer at a time: reading, changing and renaming is not atomic together. */
+  /** Changes the index with one writer at a time: read, change and rename together are not atomic. */
   async #changeIndex(change: (entries: Descriptor[]) => Descriptor[] | undefined): Promise<void> {
     const turn = this.#indexWrites.then(async () => {
       const next = change(await this.images());
@@ -256,7 +256,7 @@ async function exists(path: string): Promise<boolean> {
 
 const openForAppend = (path: string) => open(path, 'a');
 
-/** `write` may write less than asked. */
+/** Writes the whole chunk, because `write` may write less. */
 async function writeAll(file: FileHandle, chunk: Buffer): Promise<void> {
   for (let done = 0; done < chunk.length; ) done += (await file.write(chunk, done)).bytesWritten;
 }

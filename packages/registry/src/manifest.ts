@@ -13,9 +13,9 @@ export const MediaType = {
   dockerManifest: 'application/vnd.docker.distribution.manifest.v2+json',
 } as const;
 
-/** Largest manifest or index read, bytes: the limit registries themselves use. */
+/** Bytes of the largest manifest or index: the limit of registries themselves. */
 export const MAX_MANIFEST_BYTES = 4 * 1024 * 1024;
-/** Largest image configuration read, bytes. */
+/** Bytes of the largest image configuration. */
 export const MAX_CONFIG_BYTES = 8 * 1024 * 1024;
 
 const digest = z.string().regex(/^sha256:[a-f0-9]{64}$/, 'must be sha256: and 64 hexadecimal digits');
@@ -58,7 +58,7 @@ export const ImageIndex = z.object({
 });
 export type ImageIndex = z.output<typeof ImageIndex>;
 
-/** The part of an image configuration that readers here need. Artifacts may have an empty one. */
+/** Used part of an image configuration. Artifacts may have an empty one. */
 export const ImageConfig = z.looseObject({
   os: z.string().optional(),
   architecture: z.string().optional(),
@@ -77,14 +77,14 @@ export const ImageConfig = z.looseObject({
 });
 export type ImageConfig = z.output<typeof ImageConfig>;
 
-/** Whether a media type is an index of several images. */
+/** True for an index of several images. */
 export const isIndexType = (mediaType: string): boolean => mediaType === MediaType.ociIndex || mediaType === MediaType.dockerIndex;
 
 /** `Accept` of every manifest request. */
 export const MANIFEST_ACCEPT = [MediaType.ociIndex, MediaType.dockerIndex, MediaType.ociManifest, MediaType.dockerManifest].join(', ');
 
 /**
- * Parses JSON that came from a registry.
+ * Parses JSON from a registry.
  * @throws RegistryError `FLOTILLA_REGISTRY_BAD_MANIFEST` naming the first wrong field.
  */
 export function parseDocument<T>(what: string, bytes: Buffer, schema: z.ZodType<T>, details: RegistryErrorDetails = {}): T {
@@ -105,7 +105,7 @@ export function parseDocument<T>(what: string, bytes: Buffer, schema: z.ZodType<
   throw refuse(`${issue?.path.join('.') || 'document'}: ${issue?.message ?? 'does not fit'}`);
 }
 
-/** Media type a manifest has by its content, when header and document say nothing useful. */
+/** Derives a manifest's media type from its content when header and document declare none. */
 export function manifestTypeOf(bytes: Buffer, declared: string | undefined, details: RegistryErrorDetails): string {
   const shape = z.object({ mediaType: z.string().optional(), manifests: z.unknown().optional(), layers: z.unknown().optional() });
   const document = parseDocument('manifest', bytes, shape, details);
@@ -121,14 +121,14 @@ export function manifestTypeOf(bytes: Buffer, declared: string | undefined, deta
   );
 }
 
-/** The platform of the running process: what is pulled unless another is asked for. */
+/** Platform of the running process, the default of pulls. */
 export function currentPlatform(): Platform {
   return { os: 'linux', architecture: process.arch === 'x64' ? 'amd64' : process.arch };
 }
 
 /**
  * Picks a platform's manifest from an index. Attestations (platform unknown) never match.
- * @throws RegistryError `FLOTILLA_REGISTRY_NO_PLATFORM` listing what there is.
+ * @throws RegistryError `FLOTILLA_REGISTRY_NO_PLATFORM` listing the platforms.
  */
 export function selectPlatform(index: ImageIndex, platform: Platform, details: RegistryErrorDetails): Descriptor {
   const fits = index.manifests.filter((m) => m.platform?.os === platform.os && m.platform.architecture === platform.architecture);

@@ -5,13 +5,13 @@ import { parseRegistriesConf } from './registries-conf.ts';
 
 const digest = `sha256:${'a'.repeat(64)}`;
 
-/** `scheme host/repository` of every server that is asked for the image, in order. */
+/** Lists every asked server of the image as `scheme host/repository`, in order. */
 const servers = (image: string, ...texts: string[]): string[] => {
   const rules = parseRegistriesConf(texts.map((text, i) => ({ name: `${i}.conf`, text })));
   return listEndpoints(parseImageReference(image), rules, new Set()).map((e) => `${e.scheme} ${e.host}/${e.repository}`);
 };
 
-/** What a machine configuration renders for an ImageDigestMirrorSet, an ImageTagMirrorSet and a source that is never contacted. */
+/** A machine configuration's file for an ImageDigestMirrorSet, an ImageTagMirrorSet and a source that is never contacted. */
 const rendered = `
 unqualified-search-registries = ["registry.access.redhat.com", "docker.io"]
 short-name-mode = ""

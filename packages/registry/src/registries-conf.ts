@@ -6,12 +6,12 @@ import { RegistryError, RegistryErrorCode } from './errors.ts';
 
 /** One file of containers-registries.conf(5), version 2. */
 export interface RegistriesFile {
-  /** For messages. */
+  /** Name for messages. */
   readonly name: string;
   readonly text: string;
 }
 
-/** `host[:port][/path]`; a slash at the end says nothing. */
+/** `host[:port][/path]`; a trailing slash is ignored. */
 const location = z
   .string()
   .max(512)
@@ -45,14 +45,14 @@ const RegistryTable = z
 const RegistriesTable = z.object({ registry: z.array(RegistryTable).max(5_000).default([]) });
 
 /**
- * The rules of a node's `registries.conf` and of the files in `registries.conf.d`, in the order they are read: a later file's table
- * replaces an earlier one's of the same prefix, as container runtimes do it.
+ * Parses a node's `registries.conf` and the files in `registries.conf.d`, in order. A later file's table replaces an earlier one's of the same
+ * prefix, as in container runtimes.
  * @throws RegistryError `FLOTILLA_REGISTRY_BAD_CONFIG` naming file and field
  */
 export function parseRegistriesConf(files: readonly RegistriesFile[]): RegistryRule[] {
   const rules = new Map<string, RegistryRule>();
   for (const file of files) {
-    // within one file the first table of a prefix counts
+    // within one file the first table of a prefix wins
     const own = new Map<string, RegistryRule>();
     for (const rule of readFile(file)) if (!own.has(rule.prefix)) own.set(rule.prefix, rule);
     for (const [prefix, rule] of own) rules.set(prefix, rule);

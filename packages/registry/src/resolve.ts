@@ -17,7 +17,7 @@ import {
   selectPlatform,
 } from './manifest.ts';
 
-/** One platform's image behind a reference. */
+/** Image of one platform behind a reference. */
 export interface ResolvedImage {
   reference: ImageReference;
   /** Digest of the platform's manifest. */
@@ -25,18 +25,18 @@ export interface ResolvedImage {
   mediaType: string;
   manifest: ImageManifest;
   config: ImageConfig;
-  /** Lowest first, as in the manifest. */
+  /** Layers, the lowest first, as in the manifest. */
   layers: Descriptor[];
-  /** What the reference itself points to: an index, or the manifest. */
+  /** Document of the reference itself: an index, or the manifest. */
   top: Descriptor;
 }
 
-/** Options of resolveImage. */
+/** Options of `resolveImage`. */
 interface ResolveOptions {
   /** Default: linux on the processor of this process. */
   platform?: Platform;
   signal?: AbortSignal;
-  /** Documents are read from here when there, and written here when fetched. */
+  /** Store of documents, which are read from it and written to it. */
   store?: BlobStore;
 }
 
@@ -44,8 +44,8 @@ interface ResolveOptions {
 const MAX_INDEX_DEPTH = 3;
 
 /**
- * Follows a reference to one platform's manifest and configuration.
- * @throws RegistryError `_NO_PLATFORM`, `_BAD_MANIFEST`, and whatever fetching throws.
+ * Resolves a reference to one platform's manifest and configuration.
+ * @throws RegistryError `_NO_PLATFORM`, `_BAD_MANIFEST`, and errors of fetching
  */
 export async function resolveImage(
   client: RegistryClient,

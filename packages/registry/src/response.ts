@@ -9,7 +9,7 @@ const ErrorBody = z.object({ errors: z.array(z.object({ code: z.string(), messag
 const MAX_ERROR_BYTES = 16 * 1024;
 
 /**
- * Returns for 2xx; else reads the server's words (bounded) and throws.
+ * Returns for 2xx; otherwise reads the server's message (bounded) and throws.
  * @throws RegistryError `_UNAUTHORIZED` (401, 403), `_NOT_FOUND`, `_RATE_LIMITED`, `_UNAVAILABLE` (408, 5xx), `_BAD_RESPONSE` (the rest).
  */
 export async function requireSuccess(answer: Answer, { image, host }: { image: string; host: string }): Promise<void> {
@@ -36,7 +36,7 @@ async function serverWords(answer: Answer): Promise<string | undefined> {
     const first = ErrorBody.parse(JSON.parse(bytes.toString('utf8'))).errors[0];
     return first ? `${first.code}${first.message ? ` ${first.message}` : ''}`.slice(0, 256) : undefined;
   } catch {
-    // The words are a courtesy: a page of HTML, a cut body or none at all leaves the status to speak.
+    // The message is optional: for HTML, a cut body or none the status suffices.
     return undefined;
   }
 }

@@ -1,26 +1,26 @@
 import { RegistryError, RegistryErrorCode } from './errors.ts';
 
-/** Header of one tar entry, names as they stand in the archive. */
+/** Header of one tar entry, with names as in the archive. */
 export interface TarEntry {
   name: string;
   type: 'file' | 'directory' | 'symlink' | 'hardlink' | 'other';
   linkName: string;
-  /** Bytes of content; 0 for everything but files. */
+  /** Bytes of content; 0 for all types but files. */
   size: number;
 }
 
-/** Receives an entry's content piece by piece; undefined skips it. */
+/** Receives an entry's content in pieces; undefined skips it. */
 export type EntrySink = ((chunk: Buffer) => void) | undefined;
 
 const BLOCK = 512;
-/** Longest pax or GNU long-name record, bytes. Path limits are far below. */
+/** Bytes of the longest pax or GNU long-name record. Path limits are far below. */
 const MAX_EXTENSION_BYTES = 1024 * 1024;
 
 const badTar = (problem: string) => new RegistryError(RegistryErrorCode.badLayer, `layer is not a sound tar archive: ${problem}`);
 
 /**
- * Reads a tar stream pushed to it (ustar, pax, GNU long names) without ever buffering more than a header or a bounded
- * extension record. tar-stream's own reader holds extension records of any announced size in memory.
+ * Parses a pushed tar stream (ustar, pax, GNU long names), and buffers at most a header or a bounded extension record. tar-stream's own reader
+ * buffers extension records of any announced size.
  */
 export class TarScanner {
   readonly #onEntry: (entry: TarEntry) => EntrySink;
@@ -37,7 +37,10 @@ export class TarScanner {
     this.#onEntry = onEntry;
   }
 
-  /** Takes the next bytes. @throws RegistryError `FLOTILLA_REGISTRY_BAD_LAYER` */
+  /**
+   * Consumes the next bytes.
+   * @throws RegistryError `FLOTILLA_REGISTRY_BAD_LAYER`
+   */
   write(chunk: Buffer): void {
     for (let at = 0; at < chunk.length && this.#zeroBlocks < 2; ) {
       if (this.#remaining > 0) at += this.#takeContent(chunk, at);
@@ -49,7 +52,10 @@ export class TarScanner {
     }
   }
 
-  /** Call after the last byte. @throws RegistryError when the archive stops inside an entry. */
+  /**
+   * Ends the archive after the last byte.
+   * @throws RegistryError when it stops inside an entry
+   */
   end(): void {
     if (this.#remaining > 0 || (this.#filled > 0 && this.#zeroBlocks < 2)) throw badTar('it ends in the middle of an entry');
   }
@@ -139,7 +145,7 @@ function readText(bytes: Buffer): string {
   return bytes.toString('utf8', 0, end < 0 ? bytes.length : end);
 }
 
-/** Octal text, or GNU's base 256 when the top bit is set. */
+/** Parses octal text, or GNU's base 256 when the top bit is set. */
 function readNumber(field: Buffer): number {
   let value = 0;
   if ((field[0] ?? 0) & 0x80) {
@@ -159,7 +165,7 @@ function verifyChecksum(header: Buffer): void {
   if (sum !== readNumber(header.subarray(148, 156))) throw badTar('a header with a wrong checksum');
 }
 
-/** Pax records: `<length> <key>=<value>\n`, the length counting itself. */
+/** Parses pax records: `<length> <key>=<value>\n`, the length counting itself. */
 function parsePax(bytes: Buffer): { path?: string; linkpath?: string; size?: number } {
   const found: { path?: string; linkpath?: string; size?: number } = {};
   for (let at = 0; at < bytes.length; ) {

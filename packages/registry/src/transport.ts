@@ -12,61 +12,61 @@ import {
 import { endpointUrl } from './endpoint.ts';
 import { abortedError, RegistryError, RegistryErrorCode } from './errors.ts';
 
-/** Bounds of every call, milliseconds. */
+/** Time-outs of every call, in milliseconds. */
 export interface Timeouts {
   /** TCP and TLS set-up. Default 10 s. */
   connectMs: number;
   /** From the request to the answer's headers. Default 30 s. */
   headersMs: number;
-  /** Silence inside a body. Default 30 s. */
+  /** Pause inside a body. Default 30 s. */
   bodyIdleMs: number;
   /** A whole small answer: manifest, token, upload step. Default 60 s. */
   documentMs: number;
 }
 
-/** For a registry over a slow link. */
+/** Defaults for a registry over a slow link. */
 export const defaultTimeouts: Timeouts = { connectMs: 10_000, headersMs: 30_000, bodyIdleMs: 30_000, documentMs: 60_000 };
 
 /** One HTTP request, before redirects. */
 export interface Call extends Omit<HttpRequest, 'dispatcherFor'> {
-  /** Bound of the whole answer, body included, milliseconds; default none (blobs). */
+  /** Time-out of the whole answer with its body, in milliseconds; default none (blobs). */
   deadlineMs?: number;
-  /** The server's certificate is not verified, nor those of servers it leads to. */
+  /** Skip the verification of certificates, also after redirects. */
   unverified?: boolean;
-  /** Named in errors. */
+  /** Image for errors. */
   image: string;
 }
 
-/** An answer whose body has not been read. */
+/** An answer with an unread body. */
 export interface Answer extends OpenAnswer {
-  /** A redirect led to another server; its refusals say nothing about our credentials. */
+  /** A redirect led to another server, whose refusals do not concern our credentials. */
   redirected: boolean;
 }
 
-/** TLS of one server: authorities trusted besides the others, and what it wants of us. All PEM. */
+/** TLS of one server: additional authorities, and our client certificate. All PEM. */
 export interface HostTls {
   ca?: string;
   cert?: string;
   key?: string;
 }
 
-/** How servers are reached and trusted. */
+/** Settings of connections and trust. */
 interface TransportOptions {
   /** PEM certificates trusted besides the system's. */
   ca?: string | undefined;
-  /** By `host[:port]`. */
+  /** TLS by `host[:port]`. */
   hostTls?: ReadonlyMap<string, HostTls> | undefined;
   proxy?: ProxySettings | undefined;
   timeouts: Timeouts;
   userAgent: string;
 }
 
-/** Sends single requests: connections, proxies, trust, time-outs and redirects; no retries and no credentials of its own. */
+/** Sends single requests with connections, proxies, trust, time-outs and redirects, but without retries or credentials of its own. */
 export class Transport {
   readonly #options: TransportOptions;
-  /** By whose certificates are trusted. */
+  /** Connections by their trusted certificates. */
   readonly #connections = new Map<string, Connections>();
-  /** What servers that may speak either were found to speak. */
+  /** Detected schemes of servers that may use either. */
   readonly #schemes = new Map<string, 'https' | 'http'>();
 
   constructor(options: TransportOptions) {
@@ -74,8 +74,8 @@ export class Transport {
   }
 
   /**
-   * Whether a server that may speak either speaks TLS.
-   * @throws RegistryError when neither comes about
+   * Detects whether a server that may use either scheme uses TLS.
+   * @throws RegistryError when neither connects
    */
   async detectScheme(host: string, { image, signal }: Pick<Call, 'image' | 'signal'>): Promise<'https' | 'http'> {
     const known = this.#schemes.get(host);
@@ -96,13 +96,13 @@ export class Transport {
   }
 
   /**
-   * Follows redirects as `redirectOf` allows.
+   * Sends a call and follows redirects as `redirectOf` allows.
    * @throws RegistryError `FLOTILLA_REGISTRY_UNREACHABLE`, `_UNTRUSTED`, `_BAD_RESPONSE`, `_ABORTED`.
    */
   async send(call: Call): Promise<Answer> {
     const { image, signal, deadlineMs, unverified = false } = call;
     const { headersMs, bodyIdleMs } = this.#options.timeouts;
-    // The server that was asked last: after redirects it is another one than the call's.
+    // Last asked server, which redirects may change.
     let { host } = call.url;
     try {
       const answer = await openAnswer({
@@ -115,7 +115,7 @@ export class Transport {
         },
         headersTimeout: headersMs,
         bodyTimeout: bodyIdleMs,
-        // Little is buffered here: what is buffered at a kill has been served and is lost.
+        // A small buffer: buffered bytes were served, and are lost at a kill.
         highWaterMark: 16 * 1024,
       });
       return { ...answer, redirected: answer.url.origin !== call.url.origin };
@@ -147,7 +147,7 @@ export class Transport {
   }
 }
 
-/** An exception of a request or of a body as a RegistryError; RegistryErrors pass through. */
+/** Converts an exception of a request or body to a RegistryError; RegistryErrors pass through. */
 export function toNetworkError(
   error: unknown,
   { image, host, signal }: { image: string; host: string; signal?: AbortSignal },
@@ -174,7 +174,7 @@ export function toNetworkError(
   });
 }
 
-/** Why a proxy does not let a request pass; undefined when it is not the proxy, or only has a problem. */
+/** Explains a proxy's refusal; undefined for other failures and passing problems of the proxy. */
 function proxyRefusal(error: unknown): string | undefined {
   const text = error instanceof Error ? error.message : '';
   const status = /^Proxy response \((\d{3})\)|^Proxy Authentication Required \((\d{3})\)/.exec(text);

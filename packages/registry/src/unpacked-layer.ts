@@ -5,9 +5,9 @@ import { isZstd, ZstdFrames } from './zstd-frames.ts';
 type Unpacker = Gunzip | ZstdDecompress;
 
 /**
- * A layer's bytes unpacked: all members of a gzip, all frames of a zstd stream. What it is says its beginning, not its media
- * type: registries hold layers whose type lies. The source is read to its end.
- * @throws RegistryError `FLOTILLA_REGISTRY_BAD_LAYER` for what is left over behind the last member or frame; Node's errors for broken ones
+ * Unpacks a layer's bytes: all members of a gzip, all frames of a zstd stream. The first bytes decide the format, because media types in registries
+ * may lie. The source is read to its end.
+ * @throws RegistryError `FLOTILLA_REGISTRY_BAD_LAYER` for data after the last member or frame; Node's errors for broken ones
  */
 export async function* unpackLayer(source: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
   const first = await firstBytes(source);
@@ -17,7 +17,7 @@ export async function* unpackLayer(source: AsyncGenerator<Buffer>): AsyncGenerat
   else yield* whole;
 }
 
-/** The first chunk with at least a magic number in it; less when there is no more. */
+/** Reads at least a magic number; less at the end of the source. */
 async function firstBytes(source: AsyncGenerator<Buffer>): Promise<Buffer> {
   let bytes: Buffer = Buffer.alloc(0);
   while (bytes.length < 4) {
@@ -42,7 +42,7 @@ async function* framesOf(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> 
 async function* unpackWith(unpacker: Unpacker, source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const feeding = feed(unpacker, source);
   feeding.catch((error: unknown) => unpacker.destroy(error instanceof Error ? error : new Error(String(error))));
-  // Its errors arrive through the iteration, or below when that was over.
+  // Its errors arrive through the iteration, or below after its end.
   unpacker.on('error', () => undefined);
   try {
     yield* unpacker;
@@ -52,7 +52,7 @@ async function* unpackWith(unpacker: Unpacker, source: AsyncIterable<Buffer>): A
   }
 }
 
-/** Writes the source to the unpacker. One that takes less than it was given has found the end of what it unpacks. */
+/** Writes the source to the unpacker. An unpacker that consumes less than it received has found its end. */
 async function feed(unpacker: Unpacker, source: AsyncIterable<Buffer>): Promise<void> {
   let stop = (): void => undefined;
   unpacker.once('close', () => stop());
@@ -74,7 +74,7 @@ async function feed(unpacker: Unpacker, source: AsyncIterable<Buffer>): Promise<
   unpacker.end();
 }
 
-/** Zeros are padding, as gzip itself takes them. */
+/** Refuses other bytes than zeros, which are padding for gzip too. */
 function refuseLeftOver(bytes: Buffer): void {
   if (bytes.some((byte) => byte !== 0)) throw new RegistryError(RegistryErrorCode.badLayer, 'it has data after its end');
 }

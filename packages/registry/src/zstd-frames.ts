@@ -1,6 +1,6 @@
 import { RegistryError, RegistryErrorCode } from './errors.ts';
 
-/** Each frame costs a call of the decompressor, an empty one too. Images of 100,000 files in a few frames each stay below. */
+/** Bound of frames: each costs a call of the decompressor, even an empty one. Images of 100,000 files in a few frames each stay below. */
 const MAX_FRAMES = 250_000;
 const FRAME_MAGIC = 0xfd2fb528;
 /** The last hex digit is free. */
@@ -8,34 +8,37 @@ const SKIPPABLE_MAGIC = 0x184d2a50;
 
 const badFrame = (problem: string) => new RegistryError(RegistryErrorCode.badLayer, `zstd: ${problem}`);
 
-/** Whether bytes begin as a zstd stream does: with a frame, or with one to skip. */
+/** True when bytes start a zstd stream: with a frame, or with a skippable one. */
 export function isZstd(bytes: Buffer): boolean {
   return bytes.length >= 4 && (bytes.readUInt32LE(0) === FRAME_MAGIC || isSkippable(bytes.readUInt32LE(0)));
 }
 
 const isSkippable = (magic: number): boolean => (magic & 0xfffffff0) >>> 0 === SKIPPABLE_MAGIC;
 
-/** What comes next: a field that must be whole to be understood, or so many bytes to pass on or to leave out. */
+/** Next part of the stream: a field that must be whole, or bytes to pass on or skip. */
 type Part = 'magic' | 'skipSize' | 'descriptor' | 'header' | 'blockHeader' | 'block' | 'checksum' | 'skipped';
 
 const FIELD_BYTES: Partial<Record<Part, number>> = { magic: 4, skipSize: 4, descriptor: 1, blockHeader: 3 };
 
 /**
- * Cuts a zstd stream where its frames end (RFC 8878, 3.1), and leaves out skippable ones: a decompressor that gets no piece
- * with two frames in it reads them all, where Node's drops what follows the first of a piece.
+ * Cuts a zstd stream at the ends of its frames (RFC 8878, 3.1), and drops skippable ones. Node's decompressor ignores bytes after the first frame of
+ * a piece, so no piece may have two frames.
  */
 export class ZstdFrames {
   #part: Part = 'magic';
   #left = 4;
-  /** Bytes of the field so far. */
+  /** Bytes of the current field. */
   #field: number[] = [];
   #checksum = false;
   #lastBlock = false;
   #frames = 0;
-  /** The frame's magic number was read and is not passed on yet. */
+  /** The frame's magic number was read and must still be passed on. */
   #starts = false;
 
-  /** Pieces of `chunk`, in order, none with the end of one frame and the start of another. @throws RegistryError `_BAD_LAYER` */
+  /**
+   * Splits a chunk into pieces, none with the end of one frame and the start of another.
+   * @throws RegistryError `_BAD_LAYER`
+   */
   *split(chunk: Buffer): Generator<Buffer> {
     let from = 0;
     for (let at = 0; at < chunk.length; ) {
@@ -52,7 +55,7 @@ export class ZstdFrames {
     if (from < chunk.length) yield this.#piece(chunk.subarray(from));
   }
 
-  /** The magic number is known to belong to a frame only when it was read, so the piece behind it brings it along. */
+  /** Prepends the magic number, which is known to start a frame only after it was read. */
   #piece(bytes: Buffer): Buffer {
     const piece = this.#starts ? Buffer.concat([MAGIC_BYTES, bytes]) : bytes;
     this.#starts = false;
@@ -63,7 +66,10 @@ export class ZstdFrames {
     return this.#part !== 'magic' && this.#part !== 'skipSize' && this.#part !== 'skipped';
   }
 
-  /** Call after the last byte. @throws RegistryError when the stream stops inside a frame. */
+  /**
+   * Ends the stream after the last byte.
+   * @throws RegistryError when it stops inside a frame
+   */
   end(): void {
     if (this.#part !== 'magic' || this.#field.length > 0) throw badFrame('it ends in the middle of a frame');
   }
@@ -105,7 +111,7 @@ export class ZstdFrames {
 
   #enterBlock(header: number): void {
     this.#lastBlock = (header & 1) !== 0;
-    // A run-length block is one byte, whatever size it unpacks to.
+    // A run-length block has one byte, whatever its unpacked size.
     this.#enter('block', ((header >> 1) & 3) === 1 ? 1 : header >> 3);
   }
 }

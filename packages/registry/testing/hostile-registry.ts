@@ -7,22 +7,22 @@ import { listImageParts } from './image-graph.ts';
 /** Answers a request and returns true, or leaves it to the honest part. */
 type Handler = (request: IncomingMessage, response: ServerResponse, path: string) => boolean | Promise<boolean>;
 
-/** An in-process registry for unit tests that serves what it is given and misbehaves as told. */
+/** In-process registry for unit tests that serves given content and misbehaves by its handlers. */
 export interface HostileRegistry extends AsyncDisposable {
   host: string;
-  /** `METHOD path` of every request. */
+  /** All requests as `METHOD path`. */
   requests: string[];
-  /** `Authorization` of every request. */
+  /** `Authorization` header of every request. */
   authorizations: (string | undefined)[];
-  /** Tried in order before the honest part. */
+  /** Handlers in the order of trial, before the honest part. */
   handlers: Handler[];
-  /** Serves bytes as a blob (or manifest, with its type) under its digest and the names given. */
+  /** Serves bytes as a blob (or manifest, with its type) under its digest and the given names. */
   serve(bytes: Buffer, mediaType?: string, ...names: string[]): Descriptor;
   /** Serves all parts of an image from a store, the top under `name`. */
   serveImage(store: BlobStore, top: Descriptor, name: string): Promise<void>;
 }
 
-/** Starts one on a random loopback port. */
+/** Starts a hostile registry on a random loopback port. */
 export async function startHostileRegistry(): Promise<HostileRegistry> {
   const content = new Map<string, { bytes: Buffer; mediaType: string }>();
   const registry = { requests: [] as string[], authorizations: [] as (string | undefined)[], handlers: [] as Handler[] };

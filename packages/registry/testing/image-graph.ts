@@ -1,13 +1,13 @@
 import type { BlobStore } from '../src/blob-store.ts';
 import { type Descriptor, ImageIndex, ImageManifest, isIndexType, MAX_MANIFEST_BYTES, parseDocument } from '../src/manifest.ts';
 
-/** What an image consists of in a store: manifests children first, and every blob once. */
+/** Parts of an image in a store: manifests, children first, and every blob once. */
 interface ImageParts {
   manifests: Descriptor[];
   blobs: Descriptor[];
 }
 
-/** Collects what hangs below a manifest or index. Platforms of an index that the store does not hold are left out. */
+/** Collects the parts below a manifest or index. Platforms of an index that the store lacks are left out. */
 export async function listImageParts(store: BlobStore, top: Descriptor): Promise<ImageParts> {
   const manifests = new Map<string, Descriptor>();
   const blobs = new Map<string, Descriptor>();

@@ -8,17 +8,17 @@ import { type Descriptor, type ImageConfig, MediaType, type Platform } from '../
 
 /** One path of a layer. Content is bytes, a file on disk with its size, a symlink's target, or nothing for a directory. */
 export interface LayerFile {
-  /** From the image's root, without a leading slash. */
+  /** Path from the image's root, without a leading slash. */
   path: string;
   /** Permission bits; default 0o644, for directories 0o755. */
   mode?: number;
   content: { bytes: Buffer | string } | { file: string; size: number } | { symlink: string } | 'directory';
 }
 
-/** How a layer is packed. */
+/** Compression of a layer. */
 type Compression = 'gzip' | 'zstd' | 'none';
 
-/** A layer to write: files, or a tar stream that is taken as it is. */
+/** A layer to write: files, or a finished tar stream. */
 interface LayerInput {
   content: { files: readonly LayerFile[] } | { tar: AsyncIterable<Buffer> };
   compression: Compression;
@@ -37,7 +37,7 @@ interface ImageInput {
   mtime?: number;
 }
 
-/** A layer in the store; give it to several images to share it. */
+/** A layer in the store; several images may share it. */
 export interface WrittenLayer {
   descriptor: Descriptor;
   /** Digest of the uncompressed tar. */
@@ -45,7 +45,7 @@ export interface WrittenLayer {
 }
 
 const CHUNK = 64 * 1024;
-/** No name, no time, "unknown" system: the same bytes on every machine. */
+/** Header without name and time, with "unknown" system: the same bytes on every machine. */
 const GZIP_HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]);
 const LAYER_TYPE = { gzip: MediaType.ociLayerGzip, zstd: MediaType.ociLayerZstd, none: MediaType.ociLayer } as const;
 
@@ -73,7 +73,7 @@ export async function writeImage(store: BlobStore, input: ImageInput): Promise<D
   return { mediaType: MediaType.ociManifest, ...(await putJson(store, manifest)), platform: input.platform };
 }
 
-/** Writes an index over images written before. */
+/** Writes an index over existing images. */
 export async function writeIndex(
   store: BlobStore,
   manifests: readonly Descriptor[],
@@ -96,7 +96,7 @@ async function putJson(store: BlobStore, document: unknown) {
   return store.putBlob(Buffer.from(JSON.stringify(document)));
 }
 
-/** Files as a tar stream: parents made, sorted by path, so the order given does not matter. */
+/** Packs files as a tar stream: creates parents and sorts by path, so that the given order does not matter. */
 async function* tarFiles(files: readonly LayerFile[], mtime: number): AsyncGenerator<Buffer> {
   const all = new Map<string, LayerFile>();
   for (const file of files) {
@@ -134,7 +134,7 @@ async function fill(archive: ReturnType<typeof pack>, files: readonly LayerFile[
   archive.finalize();
 }
 
-/** Compressors may cut their output by the chunks they are fed: feed them all the same. */
+/** Cuts the source into equal chunks, because compressors may cut their output by their input's chunks. */
 async function* evenChunks(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let pending: Buffer[] = [];
   let size = 0;

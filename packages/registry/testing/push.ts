@@ -7,14 +7,14 @@ import { formatImageReference, type ImageReference } from '../src/image-referenc
 import { type Descriptor, MAX_MANIFEST_BYTES } from '../src/manifest.ts';
 import { listImageParts } from './image-graph.ts';
 
-/** What to push and where. */
+/** Image and target of a push. */
 interface PushOptions {
   client: RegistryClient;
-  /** Holds the image's blobs: an OciLayout or MemoryBlobs. */
+  /** Store with the image's blobs: an OciLayout or MemoryBlobs. */
   store: BlobStore;
-  /** Manifest or index, as writeImage, writeIndex or OciLayout.findImage give it. */
+  /** Manifest or index, as writeImage, writeIndex or OciLayout.findImage return it. */
   image: Descriptor;
-  /** Target; its tag is set, or the digest alone when it has none. */
+  /** Target; the push sets its tag, or only the digest without a tag. */
   reference: ImageReference;
   /** Repositories of the same registry that may hold blobs already. */
   mountFrom?: readonly string[];
@@ -23,22 +23,22 @@ interface PushOptions {
   signal?: AbortSignal;
 }
 
-/** What a push did. */
+/** Result of a push. */
 interface PushResult {
   digest: string;
-  /** Blobs sent. */
+  /** Sent blobs. */
   uploaded: number;
   /** Blobs mounted from another repository. */
   mounted: number;
-  /** Bytes of the blobs sent. */
+  /** Bytes of the sent blobs. */
   bytes: number;
 }
 
 const UPLOAD_ATTEMPTS = 3;
-/** Answers to upload steps, milliseconds. */
+/** Time-out of upload steps, in milliseconds. */
 const STEP_MS = 60_000;
 
-/** Pushes an image: blobs that are missing, then manifests, children first, so that a name never points to something partial. */
+/** Pushes an image: missing blobs, then manifests, children first, so that a name never points to a partial image. */
 export async function pushImage(options: PushOptions): Promise<PushResult> {
   const { client, store, image, reference, signal } = options;
   const { manifests, blobs } = await listImageParts(store, image);
@@ -74,7 +74,7 @@ async function pushBlob(blob: Descriptor, options: PushOptions): Promise<BlobOut
       if (await hasBlob(blob, options)) return 'present';
       return await upload(blob, options);
     } catch (error) {
-      // An upload's session does not survive a failure: begin again from the question whether it is there.
+      // An upload's session does not survive a failure, so the next try checks again whether the blob exists.
       const isSpent = error instanceof RegistryError && error.code === RegistryErrorCode.notFound;
       if (tries >= UPLOAD_ATTEMPTS || !(isTransient(error) || isSpent)) throw error;
     }
@@ -95,7 +95,7 @@ async function hasBlob(blob: Descriptor, { client, reference, signal }: PushOpti
 async function upload(blob: Descriptor, { client, store, reference, mountFrom = [], signal }: PushOptions): Promise<BlobOutcome> {
   const base = { actions: 'pull,push', signal } as const;
   let location: URL | undefined;
-  // A mount that does not work out starts an upload instead, so no further request is needed for one.
+  // A failed mount starts an upload instead, which saves a request.
   const mounts = mountFrom.map((from) => `?mount=${blob.digest}&from=${encodeURIComponent(from)}`);
   for (const query of mounts.length > 0 ? mounts : ['']) {
     const call = {
@@ -125,7 +125,7 @@ async function upload(blob: Descriptor, { client, store, reference, mountFrom = 
   return 'uploaded';
 }
 
-/** Our credentials go with the upload, so it must stay on the server they are for. */
+/** Checks that the upload stays on its server, because our credentials go with it. */
 function uploadLocation(
   location: string | undefined,
   { base, host, reference }: { base: URL; host: string; reference: ImageReference },

@@ -4,17 +4,17 @@ import { currentPlatform } from '../src/manifest.ts';
 import { listImageParts } from './image-graph.ts';
 import { writeImage } from './image-writer.ts';
 
-/** An image on a registry of one's own; disposing ends the registry. */
+/** An image on its own registry; disposing ends the registry. */
 export interface ServedImage extends AsyncDisposable {
-  /** Name and port of the registry, which speaks plain HTTP. */
+  /** Address of the registry, which uses plain HTTP. */
   readonly host: string;
-  /** Of the image, by digest. */
+  /** Pull spec of the image, by digest. */
   readonly pullSpec: string;
-  /** How many requests have come. */
+  /** Number of requests so far. */
   readonly requests: number;
 }
 
-/** Serves an image of one layer with these files for this machine. Knows nothing but to hand out manifests and blobs. */
+/** Serves an image of one layer with these files for this machine, by its manifests and blobs alone. */
 export async function serveImage(files: Readonly<Record<string, string>>): Promise<ServedImage> {
   const store = new MemoryBlobs();
   const image = await writeImage(store, {

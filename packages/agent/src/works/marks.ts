@@ -77,8 +77,8 @@ export function markedManifest(manifest: Json, target: WorkTarget, key: string, 
 type Release = 'gone' | 'left' | 'deleting';
 
 /**
- * Releases a work's object. The object is deleted when this work created it, no other work holds it, and it is not orphaned. Otherwise another holder
- * inherits the duty to delete it.
+ * Releases a work's object. The object is deleted when this work created it, no other work holds it, and it is not orphaned. One of the
+ * other holders inherits the duty to delete it.
  */
 export async function release(target: WorkTarget, key: string, isLeft: boolean, access: WorkAccess): Promise<Release> {
   const { served, namespace, name } = target;

@@ -3,11 +3,11 @@ import { KubeObject, resource } from '../kubernetes.ts';
 import { readable, readableList } from '../readable.ts';
 import { configConditions } from './conditions.ts';
 
-/** A version an operator says it has reached: its own as `operator`, those of operands by name. */
+/** Reached version of an operator: its own as `operator`, those of operands by name. */
 export const OperandVersion = z.looseObject({ name: z.string(), version: z.string() });
 export type OperandVersion = z.output<typeof OperandVersion>;
 
-/** Something that belongs to an operator; an empty name means all of the resource. */
+/** Object of an operator; an empty name means all of the resource. */
 export const RelatedObject = z.looseObject({
   group: z.string(),
   resource: z.string(),
@@ -16,7 +16,7 @@ export const RelatedObject = z.looseObject({
 });
 export type RelatedObject = z.output<typeof RelatedObject>;
 
-/** What an operator reports. Its parts hold only together; what cannot be read of them is missing. */
+/** Report of an operator. It is valid only as a whole; unreadable parts are absent. */
 export const ClusterOperatorStatus = z.looseObject({
   conditions: configConditions,
   versions: readableList(OperandVersion, 256),
@@ -26,6 +26,6 @@ export const ClusterOperatorStatus = z.looseObject({
 export type ClusterOperatorStatus = z.output<typeof ClusterOperatorStatus>;
 
 const Schema = KubeObject.extend({ spec: readable(z.looseObject({})), status: readable(ClusterOperatorStatus) });
-/** How an operator of the cluster is (spec/cvo 6). Cluster-scoped. */
+/** Health of an operator of the cluster (spec/cvo 6). Cluster-scoped. */
 export type ClusterOperator = z.output<typeof Schema>;
 export const ClusterOperator = resource('config.openshift.io/v1', 'ClusterOperator', 'clusteroperators', false, Schema);

@@ -3,7 +3,7 @@ import { KubeObject, resource } from '../kubernetes.ts';
 import { readable, readableList } from '../readable.ts';
 import { configConditions } from './conditions.ts';
 
-/** A release as update graphs and status name it. */
+/** A release in update graphs and status. */
 export const Release = z.looseObject({
   version: z.string().default(''),
   image: z.string().default(''),
@@ -14,17 +14,17 @@ export const Release = z.looseObject({
 });
 export type Release = z.output<typeof Release>;
 
-/** The release an admin asks for (spec/cvo 5.8). */
+/** Release that an admin requests (spec/cvo 5.8). */
 const DesiredUpdate = z.looseObject({
   architecture: z.string().optional(),
   version: z.string().optional(),
   image: z.string().optional(),
   force: z.boolean().optional(),
-  /** Behind a feature gate: risks the admin takes. */
+  /** Behind a feature gate: accepted risks. */
   acceptRisks: z.array(z.looseObject({ name: z.string() })).optional(),
 });
 
-/** An object that somebody else manages (spec/cvo 5.10). */
+/** Object that somebody else manages (spec/cvo 5.10). */
 export const ComponentOverride = z.looseObject({
   kind: z.string(),
   group: z.string(),
@@ -34,7 +34,7 @@ export const ComponentOverride = z.looseObject({
 });
 export type ComponentOverride = z.output<typeof ComponentOverride>;
 
-/** What an admin asks of the cluster's version. */
+/** Version settings of an admin. */
 export const ClusterVersionSpec = z.looseObject({
   clusterID: z.string().default(''),
   desiredUpdate: DesiredUpdate.nullish(),
@@ -52,7 +52,7 @@ export const ClusterVersionSpec = z.looseObject({
 });
 export type ClusterVersionSpec = z.output<typeof ClusterVersionSpec>;
 
-/** One release the cluster was sent to; the newest stands first (spec/cvo 5.5). */
+/** One update of the cluster; the newest stands first (spec/cvo 5.5). */
 export const UpdateHistory = z.looseObject({
   /** Completed, or Partial. */
   state: z.string().default(''),
@@ -65,7 +65,7 @@ export const UpdateHistory = z.looseObject({
 });
 export type UpdateHistory = z.output<typeof UpdateHistory>;
 
-/** A reason not to take an update, and the clusters it is one for (spec/cvo 5.7). */
+/** Risk of an update, and the clusters it concerns (spec/cvo 5.7). */
 export const ConditionalUpdateRisk = z.looseObject({
   url: z.string().default(''),
   name: z.string(),
@@ -75,7 +75,7 @@ export const ConditionalUpdateRisk = z.looseObject({
 });
 export type ConditionalUpdateRisk = z.output<typeof ConditionalUpdateRisk>;
 
-/** An update that may be recommended for this cluster, or not. */
+/** Update that is recommended for this cluster only without matching risks. */
 export const ConditionalUpdate = z.looseObject({
   release: Release,
   risks: z.array(ConditionalUpdateRisk).default([]),
@@ -85,7 +85,7 @@ export const ConditionalUpdate = z.looseObject({
 });
 export type ConditionalUpdate = z.output<typeof ConditionalUpdate>;
 
-/** What is known of the cluster's version. Whoever wrote it: what cannot be read of it is missing. */
+/** Status of the cluster's version. Its writer may be another operator, so unreadable parts are absent. */
 export const ClusterVersionStatus = z.looseObject({
   desired: readable(Release),
   history: readableList(UpdateHistory, 1_000),
@@ -95,15 +95,15 @@ export const ClusterVersionStatus = z.looseObject({
     z.looseObject({ enabledCapabilities: z.array(z.string()).nullish(), knownCapabilities: z.array(z.string()).nullish() }),
   ),
   conditions: configConditions,
-  /** Null where none are known. */
+  /** Null without known updates. */
   availableUpdates: z.array(Release).nullish().catch(undefined),
   conditionalUpdates: readableList(ConditionalUpdate, 1_000),
-  /** Behind a feature gate: all risks of these updates, each once. */
+  /** Behind a feature gate: all risks of these updates, without repetition. */
   conditionalUpdateRisks: readableList(ConditionalUpdateRisk, 1_000),
 });
 export type ClusterVersionStatus = z.output<typeof ClusterVersionStatus>;
 
 const Schema = KubeObject.extend({ spec: ClusterVersionSpec, status: ClusterVersionStatus.optional() });
-/** The version a cluster has and the one it shall have (spec/cvo 5). Cluster-scoped; there is one, named `version`. */
+/** Current and desired version of a cluster (spec/cvo 5). Cluster-scoped; there is one, named `version`. */
 export type ClusterVersion = z.output<typeof Schema>;
 export const ClusterVersion = resource('config.openshift.io/v1', 'ClusterVersion', 'clusterversions', false, Schema);

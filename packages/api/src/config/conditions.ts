@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { readableList } from '../readable.ts';
 
-/** A condition of this group: unlike metav1.Condition it may be without reason and message, and knows no generation. */
+/** Condition of this group: unlike metav1.Condition it may lack reason and message, and has no generation. */
 export const ConfigCondition = z.looseObject({
   type: z.string(),
   status: z.enum(['True', 'False', 'Unknown']),
@@ -11,5 +11,5 @@ export const ConfigCondition = z.looseObject({
 });
 export type ConfigCondition = z.output<typeof ConfigCondition>;
 
-/** Conditions that somebody else writes; what cannot be read is missing. */
+/** Conditions of other writers; unreadable ones are absent. */
 export const configConditions = readableList(ConfigCondition, 128);

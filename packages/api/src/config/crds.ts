@@ -6,7 +6,7 @@ import { clusterOperatorSchema, clusterVersionSchema } from './crd-schemas.ts';
 const column = (name: string, jsonPath: string, type = 'string') => ({ name, type, jsonPath });
 const status = (condition: string) => `.status.conditions[?(@.type=="${condition}")].status`;
 
-/** CRDs of ClusterVersion and ClusterOperator: what a cluster needs where no release has brought them. */
+/** CRDs of ClusterVersion and ClusterOperator, for a cluster without a release's own. */
 export function configCrds(): CrdManifest[] {
   return [
     crd(ClusterVersion, {

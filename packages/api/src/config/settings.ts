@@ -9,7 +9,7 @@ const FeatureGateSchema = KubeObject.extend({
     z.looseObject({ featureGates: readableList(z.looseObject({ version: z.string(), enabled: GateNames, disabled: GateNames }), 1_000) }),
   ),
 });
-/** Feature set of the cluster, and the gates that are on under each release (spec/cvo 1.5). */
+/** Feature set of the cluster, and the enabled gates of each release (spec/cvo 1.5). */
 export type FeatureGate = z.output<typeof FeatureGateSchema>;
 export const FeatureGate = resource('config.openshift.io/v1', 'FeatureGate', 'featuregates', false, FeatureGateSchema);
 
@@ -18,7 +18,7 @@ const ProxySchema = KubeObject.extend({
     z.looseObject({ httpProxy: z.string().default(''), httpsProxy: z.string().default(''), noProxy: z.string().default('') }),
   ),
 });
-/** Proxy the cluster's own components use (spec/cvo 3.7). */
+/** Proxy of the cluster's own components (spec/cvo 3.7). */
 export type ClusterProxy = z.output<typeof ProxySchema>;
 export const ClusterProxy = resource('config.openshift.io/v1', 'Proxy', 'proxies', false, ProxySchema);
 
@@ -31,7 +31,7 @@ const InfrastructureSchema = KubeObject.extend({
     }),
   ),
 });
-/** What the cluster runs on (spec/cvo 3.7, 4.1). */
+/** Infrastructure of the cluster (spec/cvo 3.7, 4.1). */
 export type Infrastructure = z.output<typeof InfrastructureSchema>;
 export const Infrastructure = resource('config.openshift.io/v1', 'Infrastructure', 'infrastructures', false, InfrastructureSchema);
 
@@ -48,6 +48,6 @@ const ApiServerSchema = KubeObject.extend({
     }),
   ),
 });
-/** How the cluster's API server is configured, its TLS profile among it (spec/cvo 3.7). */
+/** Configuration of the cluster's API server, with its TLS profile (spec/cvo 3.7). */
 export type APIServer = z.output<typeof ApiServerSchema>;
 export const APIServer = resource('config.openshift.io/v1', 'APIServer', 'apiservers', false, ApiServerSchema);

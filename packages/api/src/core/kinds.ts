@@ -22,7 +22,7 @@ const NodeSchema = KubeObject.extend({
   ),
   status: readable(z.looseObject({ conditions: z.array(z.looseObject({ type: z.string(), status: z.string() })).nullish() })),
 });
-/** A machine of a cluster, as far as anybody here looks. */
+/** Used fields of a cluster's machine. */
 export type Node = z.output<typeof NodeSchema>;
 export const Node = resource('v1', 'Node', 'nodes', false, NodeSchema);
 
@@ -30,7 +30,7 @@ const PodSchema = KubeObject.extend({
   metadata: ObjectMeta.extend({ ownerReferences: readable(z.array(z.looseObject({ kind: z.string() }))) }),
   spec: readable(z.looseObject({ nodeName: z.string().optional() })),
 });
-/** A pod, as far as anybody here looks. */
+/** Used fields of a pod. */
 export type Pod = z.output<typeof PodSchema>;
 export const Pod = resource('v1', 'Pod', 'pods', true, PodSchema);
 
@@ -38,7 +38,7 @@ const count = z.union([z.number(), z.string()]).nullish();
 const DisruptionBudgetSchema = KubeObject.extend({
   spec: readable(z.looseObject({ selector: LabelSelector.nullish(), minAvailable: count, maxUnavailable: count })),
 });
-/** How many pods a drain may take away at once. */
+/** Bound of the pods that a drain may remove at once. */
 export type PodDisruptionBudget = z.output<typeof DisruptionBudgetSchema>;
 export const PodDisruptionBudget = resource('policy/v1', 'PodDisruptionBudget', 'poddisruptionbudgets', true, DisruptionBudgetSchema);
 
@@ -63,7 +63,7 @@ const LeaseSchema = KubeObject.extend({
     })
     .optional(),
 });
-/** Who leads, and since when. */
+/** Holder and times of a leadership. */
 export type Lease = z.output<typeof LeaseSchema>;
 export const Lease = resource('coordination.k8s.io/v1', 'Lease', 'leases', true, LeaseSchema);
 
@@ -88,13 +88,13 @@ const EventSchema = KubeObject.extend({
   regarding: ObjectReference.optional(),
   related: ObjectReference.nullish(),
 });
-/** Something that happened, in the newer of the two APIs that serve events. */
+/** Event of the newer of the two events APIs. */
 export type Event = z.output<typeof EventSchema>;
 export const Event = resource('events.k8s.io/v1', 'Event', 'events', true, EventSchema);
 
 const JobStatusSchema = z.looseObject({
   active: z.number().optional(),
-  /** Of the active pods those that run; absent before Kubernetes 1.24. */
+  /** Number of active pods that run; absent before Kubernetes 1.24. */
   ready: z.number().nullish(),
   succeeded: z.number().optional(),
   failed: z.number().optional(),
@@ -102,6 +102,6 @@ const JobStatusSchema = z.looseObject({
     .array(z.looseObject({ type: z.string(), status: z.string(), reason: z.string().optional(), message: z.string().optional() }))
     .nullish(),
 });
-/** `status` of a batch/v1 Job as far as a verdict needs it. */
+/** `status` of a batch/v1 Job, as far as a verdict needs it. */
 export type JobStatus = z.output<typeof JobStatusSchema>;
 export const JobStatus = JobStatusSchema;

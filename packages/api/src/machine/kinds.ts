@@ -15,7 +15,7 @@ const MachineSetSchema = KubeObject.extend({
   }),
   status: readable(z.looseObject({ replicas: z.number().default(0), readyReplicas: z.number().default(0) })),
 });
-/** A set of alike Machines. */
+/** A set of equal Machines. */
 export type MachineSet = z.output<typeof MachineSetSchema>;
 export const MachineSet = resource('machine.openshift.io/v1beta1', 'MachineSet', 'machinesets', true, MachineSetSchema);
 
@@ -40,7 +40,7 @@ const PoolSchema = KubeObject.extend({
     }),
   ),
 });
-/** Nodes that get the same configuration. */
+/** Nodes with the same configuration. */
 export type MachineConfigPool = z.output<typeof PoolSchema>;
 export const MachineConfigPool = resource(
   'machineconfiguration.openshift.io/v1',
@@ -51,6 +51,6 @@ export const MachineConfigPool = resource(
 );
 
 const FileIntegritySchema = KubeObject.extend({});
-/** A watch over the files of nodes. */
+/** Watch over the files of nodes. */
 export type FileIntegrity = z.output<typeof FileIntegritySchema>;
 export const FileIntegrity = resource('fileintegrity.openshift.io/v1alpha1', 'FileIntegrity', 'fileintegrities', true, FileIntegritySchema);

@@ -5,11 +5,11 @@ export const MACHINE_NAMESPACE = 'openshift-machine-api';
 
 /** Labels of Machines, MachineSets and Nodes. */
 export const MachineLabel = {
-  /** `"true"` on what is there for the time of an upgrade only. */
+  /** `"true"` on objects that exist only during an upgrade. */
   upgrade: 'upgrade.managed.openshift.io',
-  /** On a Machine and in the selector of its MachineSet: the name of that. */
+  /** On a Machine, and in the selector of its MachineSet: the MachineSet's name. */
   machineSet: 'machine.openshift.io/cluster-api-machineset',
-  /** Pool of machines that a MachineSet belongs to. */
+  /** Machine pool of a MachineSet. */
   pool: 'hive.openshift.io/machine-pool',
   /** On a Node, with or without a value. */
   master: 'node-role.kubernetes.io/master',
@@ -18,24 +18,24 @@ export const MachineLabel = {
   infra: 'node-role.kubernetes.io/infra',
 } as const;
 
-/** Annotations of a Node that its machine config daemon goes by. */
+/** Annotations of a Node that its machine config daemon reads and writes. */
 export const MachineConfigAnnotation = {
-  /** How the daemon is: one of `MachineConfigState`. */
+  /** State of the daemon: one of `MachineConfigState`. */
   state: 'machineconfiguration.openshift.io/state',
-  /** Why it is Degraded or Unreconcilable, for people. */
+  /** Cause of Degraded or Unreconcilable, for people. */
   reason: 'machineconfiguration.openshift.io/reason',
-  /** Name of the configuration that the Node has. */
+  /** Name of the Node's current configuration. */
   current: 'machineconfiguration.openshift.io/currentConfig',
-  /** Name of the one that it shall have. */
+  /** Name of the Node's desired configuration. */
   desired: 'machineconfiguration.openshift.io/desiredConfig',
 } as const;
 /** States of a machine config daemon. */
 export const MachineConfigState = {
   done: 'Done',
   working: 'Working',
-  /** Something failed, such as a drain that took an hour. It goes on trying, and stays in this state until it is Done. */
+  /** A failure, such as a drain that took an hour. The daemon retries, and keeps this state until it is Done. */
   degraded: 'Degraded',
-  /** The configuration cannot be had from the one that the Node has. */
+  /** The current configuration cannot change to the desired one. */
   unreconcilable: 'Unreconcilable',
 } as const;
 /** Taint of a cordoned Node. */

@@ -1,8 +1,8 @@
 /** Names around UpgradeConfig that other programs rely on (spec/muo 0, 1.5, 8.1). */
 
-/** Name of the only UpgradeConfig that is acted upon. */
+/** Name of the only UpgradeConfig that takes effect. */
 export const UPGRADE_CONFIG_NAME = 'managed-upgrade-config';
-/** Namespace of the operator, its configuration and its UpgradeConfig, unless told otherwise. */
+/** Default namespace of the operator, its configuration and its UpgradeConfig. */
 export const OPERATOR_NAMESPACE = 'openshift-managed-upgrade-operator';
 /** Name of the operator; also `createdBy` of its silences. */
 export const OPERATOR_NAME = 'managed-upgrade-operator';
@@ -11,7 +11,7 @@ export const OPERATOR_CONFIG_MAP = { name: 'managed-upgrade-operator-config', ke
 /** Lease of the operator's leader election. */
 export const OPERATOR_LEASE = 'managed-upgrade-operator-lock';
 
-/** Condition types of a history entry: those of the steps, and some that are about the upgrade as a whole. */
+/** Condition types of a history entry: those of the steps, and some about the whole upgrade. */
 export const UpgradeCondition = {
   startedNotificationSent: 'StartedNotificationSent',
   isClusterUpgradable: 'IsClusterUpgradable',
@@ -29,17 +29,17 @@ export const UpgradeCondition = {
   healthyAfter: 'ClusterHealthyAfterUpgrade',
   postUpgradeTasks: 'PostUpgradeTasksCompleted',
   completedNotificationSent: 'CompletedNotificationSent',
-  /** The upgrade was given up before it changed anything. */
+  /** The upgrade was given up before any change. */
   failed: 'FailedUpgrade',
-  /** Flotilla: whether the UpgradeConfig can be carried out, and what is to be mended when not. */
+  /** Flotilla: the UpgradeConfig is valid; otherwise the message has the fix. */
   validated: 'Validated',
-  /** Flotilla: whether the operator's ConfigMap can be used; said once it could not. */
+  /** Flotilla: the operator's ConfigMap is valid; set from the first time it was not. */
   configured: 'OperatorConfigured',
-  /** Flotilla: whether the cluster has the ClusterVersion that an upgrade goes by; said once it had none. */
+  /** Flotilla: the cluster has the required ClusterVersion; set from the first time it had none. */
   clusterVersionFound: 'ClusterVersionFound',
-  /** Flotilla: whether the upgrade is the one that is asked for by now; said once it was not, or nobody could be asked. */
+  /** Flotilla: the upgrade is still the wanted one; set from the first time it was not, or the provider did not answer. */
   synced: 'SpecSynced',
-  /** Flotilla: this attempt has ended, why, and what begins another one. */
+  /** Flotilla: this attempt has ended; the message has the cause and the start of the next attempt. */
   ended: 'UpgradeEnded',
 } as const;
 export type UpgradeCondition = (typeof UpgradeCondition)[keyof typeof UpgradeCondition];
@@ -47,17 +47,20 @@ export type UpgradeCondition = (typeof UpgradeCondition)[keyof typeof UpgradeCon
 /** Reasons of the condition `UpgradeEnded`. */
 export const EndReason = {
   done: 'Done',
-  /** Its window ended before anything was changed. */
+  /** The window ended before any change. */
   givenUp: 'GivenUp',
-  /** Another upgrade, or none, was asked for before anything was changed. */
+  /** Another upgrade, or none, was wanted before any change. */
   withdrawn: 'Withdrawn',
 } as const;
 export type EndReason = (typeof EndReason)[keyof typeof EndReason];
 
-/** Flotilla: annotation of a ClusterVersion whose channel an upgrade has changed and that was not sent yet: the channel before, a space, the one since. */
+/**
+ * Flotilla: annotation of a ClusterVersion whose channel an upgrade has changed before its start. It holds the previous channel, a space, and the new
+ * one.
+ */
 export const CHANNEL_ANNOTATION = 'flotilla.io/channel-before-upgrade';
 
-/** What owners of a cluster are told of (spec/muo 8.1). */
+/** Notifications to owners of a cluster (spec/muo 8.1). */
 export const NotificationState = {
   started: 'StateStarted',
   delayed: 'StateDelayed',
@@ -70,10 +73,12 @@ export const NotificationState = {
   workersFinished: 'StateWorkerPlaneFinishedSL',
   healthCheck: 'StateHealthCheckSL',
   preHealthCheck: 'StatePreHealthCheckSL',
-  /** Flotilla: withdrawn after its start was told, before it changed anything. OCM's policies have no such word of the operator: a service log. */
+  /**
+   * Flotilla: withdrawn before any change, after its start was reported. OCM's policies lack such a state of the operator, so it is a service log.
+   */
   cancelled: 'StateCancelledSL',
 } as const;
 export type NotificationState = (typeof NotificationState)[keyof typeof NotificationState];
 
-/** Features that are off unless the configuration enables them (spec/muo 4.7). */
+/** Features that the configuration must enable (spec/muo 4.7). */
 export const FeatureGateName = { preHealthCheck: 'PreHealthCheck', serviceLog: 'ServiceLogNotification' } as const;

@@ -3,7 +3,7 @@ import { KubeObject, ObjectMeta, resource } from '../kubernetes.ts';
 
 const time = () => z.string().meta({ format: 'date-time' }).optional();
 
-/** Which steps an upgrade takes. */
+/** Type of an upgrade, which selects its steps. */
 export const UpgradeType = z.enum(['OSD', 'ARO']);
 export type UpgradeType = z.output<typeof UpgradeType>;
 
@@ -13,7 +13,7 @@ const Desired = z.object({
   image: z.string().optional().describe('Release image to upgrade to, by digest; instead of version and channel.'),
 });
 
-/** What a user or a provider asks for (spec/muo 1.3). */
+/** Upgrade that a user or a provider requests (spec/muo 1.3). */
 export const UpgradeConfigSpec = z.object({
   type: UpgradeType.describe('Which upgrader runs: its list of steps.'),
   upgradeAt: z.string().describe('Earliest start, RFC 3339.'),
@@ -32,7 +32,7 @@ export type UpgradeConfigSpec = z.output<typeof UpgradeConfigSpec>;
 export const UpgradePhase = z.enum(['New', 'Pending', 'Upgrading', 'Upgraded', 'Failed']);
 export type UpgradePhase = z.output<typeof UpgradePhase>;
 
-/** How far a step of an upgrade is (spec/muo 1.5). */
+/** Progress of a step of an upgrade (spec/muo 1.5). */
 export const StepCondition = z.object({
   type: z.string().describe('Step, or what the condition says of the upgrade as a whole.'),
   status: z.enum(['True', 'False', 'Unknown']).describe('Whether it is so.'),
@@ -46,7 +46,7 @@ export const StepCondition = z.object({
 });
 export type StepCondition = z.output<typeof StepCondition>;
 
-/** One upgrade (spec/muo 1.4); additions to the fields of the reference are said so in their description. */
+/** One upgrade (spec/muo 1.4); descriptions mark additions to the reference's fields. */
 export const UpgradeHistory = z.object({
   version: z.string().optional().describe('Version that is upgraded to; absent while that of an image is not known.'),
   precedingVersion: z.string().optional().describe('Version that is upgraded from.'),
@@ -85,7 +85,7 @@ export const UpgradeHistory = z.object({
 });
 export type UpgradeHistory = z.output<typeof UpgradeHistory>;
 
-/** What the operator reports. */
+/** Report of the operator. */
 export const UpgradeConfigStatus = z.object({
   history: z.array(UpgradeHistory).optional().describe('Upgrades, the newest first.'),
 });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ManagedCluster } from './managed-cluster.ts';
 
-/** Claims of a ManagedCluster: what a spoke says of itself (spec/ocm 2.1). The first four are those of the fleet framework. */
+/** Claims of a ManagedCluster, which its spoke reports (spec/ocm 2.1). The first four are those of the fleet framework. */
 export const ClusterClaim = {
   /** `v1.33.2` */
   kubeVersion: 'kubeversion.open-cluster-management.io',
@@ -11,7 +11,7 @@ export const ClusterClaim = {
   microshiftVersion: 'version.microshift.io',
   /** Nodes by architecture and runtime: `2 amd64 containerd://2.1.4, 1 arm64 cri-o://1.33.0`. */
   nodes: 'nodes.flotilla.io',
-  /** How a job may come to the spoke, `actions` or `actions,works`; and `puller-account` where the agent makes that. */
+  /** Supported transports of jobs, `actions` or `actions,works`; and `puller-account` where the agent creates that account. */
   transports: 'transports.flotilla.io',
 } as const;
 
@@ -19,12 +19,12 @@ export const ClusterClaim = {
 type ClusterClaimName = (typeof ClusterClaim)[keyof typeof ClusterClaim];
 
 /**
- * In claim `transports.flotilla.io`: the agent makes the account that the puller runs under, so that no job has to bring it. It has no claim of its
- * own because an older agent leaves claims that it does not know, and replaces this one.
+ * Part of claim `transports.flotilla.io`: the agent creates the puller's account, so no job has to bring it. It has no claim of its own, because an
+ * older agent keeps claims it does not know, but replaces this one.
  */
 export const PULLER_ACCOUNT = 'puller-account';
 
-/** Claims that Flotilla's agent reports where no agent of the fleet framework does; those of others stay. */
+/** Claims that Flotilla's agent reports where no agent of the fleet framework does; other claims stay. */
 export const AGENT_CLAIMS: readonly string[] = [
   ClusterClaim.kubeVersion,
   ClusterClaim.product,
@@ -34,16 +34,16 @@ export const AGENT_CLAIMS: readonly string[] = [
 
 /** Longest value of a claim, in characters (spec/ocm 2.1). */
 export const CLAIM_VALUE_CHARS = 1024;
-/** A spoke writes them: beyond this they count as not said. */
+/** Bound of a spoke's claims; a longer list counts as absent. */
 const MOST_CLAIMS = 256;
 
 const Claims = z.array(z.object({ name: z.string(), value: z.string() })).max(MOST_CLAIMS);
 
-/** A claim of a cluster; undefined when the spoke does not say it, or says it so that it cannot be read. */
+/** Reads a claim of a cluster; undefined when it is missing or unreadable. */
 export function claimOf(cluster: Pick<ManagedCluster, 'status'> | undefined, name: ClusterClaimName): string | undefined {
   return Claims.safeParse(cluster?.status?.clusterClaims).data?.find((claim) => claim.name === name)?.value;
 }
 
-/** The transports that a spoke's agent says it serves; none where it does not say. */
+/** Transports that a spoke's agent claims to serve; none without the claim. */
 export const claimedTransports = (cluster: Pick<ManagedCluster, 'status'> | undefined): readonly string[] =>
   claimOf(cluster, ClusterClaim.transports)?.split(',') ?? [];

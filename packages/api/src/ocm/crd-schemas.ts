@@ -1,9 +1,8 @@
 import { choice, condition, embedded, flag, int32, list, listUpTo, object, rule, text, textUpTo } from '../schema-parts.ts';
 
 /**
- * Schemas of kinds other projects own, written out as their servers enforce them (spec/ocm 1.2, 1.8, 2.1; works, placements and
- * policies have files of their own). They are not generated from the zod schemas beside them: those read more than a server
- * accepts, these accept no more than it does.
+ * Schemas of kinds that other projects own, written out as their servers enforce them (spec/ocm 1.2, 1.8, 2.1). Works, placements and policies have
+ * files of their own. The zod schemas beside them read more than a server accepts, so these are not generated from them.
  */
 const quantities = {
   type: 'object',
@@ -12,7 +11,7 @@ const quantities = {
   ...rule('self.all(name, size(name) <= 128)', 'a name may have 128 characters'),
 };
 
-/** A condition that a spoke writes. The pattern is metav1's: nothing in a type takes more than one byte. */
+/** Condition that a spoke writes. The pattern is metav1's, so every character of a type is one byte. */
 export const reportedCondition = {
   ...condition,
   properties: {
@@ -24,7 +23,7 @@ export const reportedCondition = {
   },
 };
 
-/** Most characters of all messages in one list of conditions: each may be long, not all of them. */
+/** Bound of all messages in one list of conditions, in characters: a single one may be longer than its share. */
 const MESSAGES = 32_768;
 /** Conditions that a spoke writes. */
 export const reportedConditions = {
@@ -73,7 +72,7 @@ const managedNamespaces = {
   ),
 };
 
-/** `spec` and `status` of ManagedCluster (spec/ocm 2.1). The status is bounded as a whole: a denial must fit beside all that a spoke may write. */
+/** `spec` and `status` of ManagedCluster (spec/ocm 2.1). The status is bounded as a whole: a denial must fit beside everything a spoke may write. */
 export const managedClusterSchema = {
   spec: object({
     hubAcceptsClient: { ...flag, description: "The hub lets the cluster's agent in." },

@@ -18,7 +18,7 @@ import { manifestWorkReplicaSetSchema, manifestWorkSchema } from './work-crd-sch
 
 const statusOf = (condition: string): string => `.status.conditions[?(@.type=="${condition}")].status`;
 
-/** As where the fleet framework is installed: who is let in, whether it came, whether it is there. */
+/** Columns as in the fleet framework: acceptance, arrival and availability. */
 const managedClusterColumns = [
   { name: 'Hub Accepted', type: 'boolean', jsonPath: '.spec.hubAcceptsClient' },
   { name: 'Managed Cluster URLs', type: 'string', jsonPath: '.spec.managedClusterClientConfigs[*].url' },
@@ -27,10 +27,7 @@ const managedClusterColumns = [
   { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
 ];
 
-/**
- * CRDs of what a hub and its spokes talk through (spec/ocm 1.2, 1.8, 2.1, 4): what a plain Kubernetes hub needs where no fleet
- * management has installed them.
- */
+/** CRDs of the objects between hub and spokes (spec/ocm 1.2, 1.8, 2.1, 4), for a plain Kubernetes hub without fleet management. */
 export function transportCrds(): CrdManifest[] {
   return [
     crd(ManagedCluster, {
@@ -46,7 +43,7 @@ export function transportCrds(): CrdManifest[] {
   ];
 }
 
-/** CRDs of cluster sets and their bindings (spec/ocm 2.3): what a hub that keeps tenants apart needs where no fleet management has installed them. */
+/** CRDs of cluster sets and their bindings (spec/ocm 2.3), for a hub with tenants but without fleet management. */
 export function clusterSetCrds(): CrdManifest[] {
   return [
     crd(ManagedClusterSet, { description: 'A set of clusters.', ...managedClusterSetSchema, shortNames: ['mclset', 'mclsets'] }),
@@ -58,7 +55,7 @@ export function clusterSetCrds(): CrdManifest[] {
   ];
 }
 
-/** CRDs of the policy framework and of placements (spec/ocm 2.4, 3): hubs that have the framework have them; for tests and the demo. */
+/** CRDs of the policy framework and of placements (spec/ocm 2.4, 3), for tests and the demo: hubs with the framework have them. */
 export function policyCrds(): CrdManifest[] {
   return [
     crd(Policy, { description: 'A policy and how the clusters comply with it.', ...policySchema, shortNames: ['plc'] }),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { KubeObject, resource } from '../kubernetes.ts';
 import { spokeConditions, spokeStatus } from './spoke-status.ts';
 
-/** One imperative operation on a spoke (spec/ocm 1.2). `actionType` is Create, Update or Delete; nothing enforces it but the agent. */
+/** One imperative operation on a spoke (spec/ocm 1.2). `actionType` is Create, Update or Delete; only the agent enforces that. */
 const ManagedClusterActionSpec = z.looseObject({
   actionType: z.string().optional(),
   kube: z
@@ -18,7 +18,7 @@ const Schema = KubeObject.extend({
   spec: ManagedClusterActionSpec.optional(),
   status: spokeStatus({ conditions: spokeConditions, result: z.unknown().optional() }),
 });
-/** What the hub wants done on a cluster, in the namespace of that cluster. */
+/** Operation on a cluster, in the hub namespace of that cluster. */
 export type ManagedClusterAction = z.output<typeof Schema>;
 export const ManagedClusterAction = resource(
   'action.open-cluster-management.io/v1beta1',
@@ -28,7 +28,7 @@ export const ManagedClusterAction = resource(
   Schema,
 );
 
-/** The one condition type of an action, and its reasons (spec/ocm 1.3). */
+/** Only condition type of an action, and its reasons (spec/ocm 1.3). */
 export const ACTION_COMPLETED = 'Completed';
 export const ActionReason = {
   done: 'ActionDone',

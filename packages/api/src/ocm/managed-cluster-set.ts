@@ -9,7 +9,7 @@ const SetSchema = KubeObject.extend({
     })
     .nullish(),
 });
-/** A set of clusters; who may use it is said by bindings (spec/ocm 2.3). Cluster-scoped. */
+/** A set of clusters; bindings tell who may use it (spec/ocm 2.3). Cluster-scoped. */
 export type ManagedClusterSet = z.output<typeof SetSchema>;
 export const ManagedClusterSet = resource(
   'cluster.open-cluster-management.io/v1beta2',

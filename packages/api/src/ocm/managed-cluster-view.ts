@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { KubeObject, resource } from '../kubernetes.ts';
 import { spokeConditions, spokeStatus } from './spoke-status.ts';
 
-/** The object a view reads (spec/ocm 1.8). */
+/** Object of a view (spec/ocm 1.8). */
 export const ViewScope = z.looseObject({
   resource: z.string().optional(),
   apiGroup: z.string().optional(),
@@ -28,7 +28,7 @@ export const ManagedClusterView = resource(
   Schema,
 );
 
-/** The one condition type of a view, and its reasons (spec/ocm 1.10). */
+/** Only condition type of a view, and its reasons (spec/ocm 1.10). */
 export const VIEW_PROCESSING = 'Processing';
 export const ViewReason = {
   getting: 'GetResourceProcessing',

@@ -5,26 +5,26 @@ import { readable } from '../readable.ts';
 import { isBeyondReading, spokeConditions, spokeStatus } from './spoke-status.ts';
 
 const Fields = KubeObject.extend({
-  // What cannot be read lets nobody in: an object must not keep a right because its latest version is odd.
+  // An unreadable spec denies the cluster: no object may keep a right because its latest version is odd.
   spec: readable(z.looseObject({ hubAcceptsClient: readable(z.boolean()), leaseDurationSeconds: readable(z.number()) })),
   status: spokeStatus({ conditions: spokeConditions }),
-  /** Of its conditions something is left out because it is beyond every bound: it takes room in the store all the same. */
+  /** Some conditions exceed every bound and were left out, but still take room in the store. */
   hasUnread: z.boolean().optional(),
 });
 const Schema = z.preprocess((cluster) => {
   const status = isJsonObject(cluster) ? cluster.status : undefined;
   return isJsonObject(cluster) && isJsonObject(status) && isBeyondReading(status.conditions) ? { ...cluster, hasUnread: true } : cluster;
 }, Fields);
-/** A spoke, as the hub knows it (spec/ocm 2.1). Cluster-scoped; its hub namespace has the same name. */
+/** A spoke on the hub (spec/ocm 2.1). Cluster-scoped; its hub namespace has the same name. */
 export type ManagedCluster = z.output<typeof Schema>;
 export const ManagedCluster = resource('cluster.open-cluster-management.io/v1', 'ManagedCluster', 'managedclusters', false, Schema);
 
-/** Condition type that says whether the spoke's agent is alive. */
+/** Condition type for a living agent. */
 export const CLUSTER_AVAILABLE = 'ManagedClusterConditionAvailable';
-/** Condition type that says whether the hub lets the spoke's agent in. */
+/** Condition type for an accepted agent. */
 export const HUB_ACCEPTED = 'HubAcceptedManagedCluster';
 
 /** Lease that the agent renews in the spoke's hub namespace (spec/ocm 2.1). */
 export const AGENT_LEASE = 'managed-cluster-lease';
-/** ServiceAccount in the spoke's hub namespace whose tokens the agent holds where Flotilla itself lets it in. */
+/** ServiceAccount in the spoke's hub namespace; an agent accepted by Flotilla itself holds its tokens. */
 export const AGENT_ACCOUNT = 'spoke-agent';

@@ -3,7 +3,7 @@ import { KubeObject, resource } from '../kubernetes.ts';
 import { readableList } from '../readable.ts';
 import { spokeConditions, spokeStatus } from './spoke-status.ts';
 
-/** Names one manifest of a work on the spoke. */
+/** Identifies one manifest of a work on the spoke. */
 const ResourceIdentifier = z.looseObject({
   group: z.string().optional(),
   resource: z.string(),
@@ -11,7 +11,7 @@ const ResourceIdentifier = z.looseObject({
   namespace: z.string().optional(),
 });
 
-/** How one manifest is applied and what is read back from it. */
+/** Options of applying one manifest and of its feedback. */
 export const ManifestConfig = z.looseObject({
   resourceIdentifier: ResourceIdentifier,
   feedbackRules: z
@@ -30,12 +30,12 @@ export const ManifestConfig = z.looseObject({
       serverSideApply: z.looseObject({ force: z.boolean().optional(), fieldManager: z.string().optional() }).nullish(),
     })
     .nullish(),
-  /** When feedback is read: Poll (default), or Watch, at each change of the object. */
+  /** Time of feedback: Poll (default), or Watch, at each change of the object. */
   feedbackScrapeType: z.string().nullish(),
 });
 export type ManifestConfig = z.output<typeof ManifestConfig>;
 
-/** Objects to keep on a spoke, and how (spec/ocm 4.1). */
+/** Objects to keep on a spoke, with options (spec/ocm 4.1). */
 export const ManifestWorkSpec = z.looseObject({
   workload: z.looseObject({ manifests: z.array(z.looseObject({})).nullish() }).optional(),
   deleteOption: z
@@ -43,7 +43,7 @@ export const ManifestWorkSpec = z.looseObject({
       /** Foreground (default), Orphan or SelectivelyOrphan. */
       propagationPolicy: z.string().optional(),
       selectivelyOrphans: z.looseObject({ orphaningRules: z.array(ResourceIdentifier).nullish() }).nullish(),
-      /** Seconds. */
+      /** Time in seconds. */
       ttlSecondsAfterFinished: z.number().nullish(),
     })
     .nullish(),
@@ -52,11 +52,11 @@ export const ManifestWorkSpec = z.looseObject({
 });
 export type ManifestWorkSpec = z.output<typeof ManifestWorkSpec>;
 
-/** More than a work of 50 KiB can hold. */
+/** Bound above any work of 50 KiB. */
 const MAX_MANIFESTS = 2_000;
 const MAX_VALUES = 256;
 
-/** One value read back from a manifest; the field that `type` names holds it. */
+/** Feedback value of a manifest, in the field that `type` names. */
 export const FeedbackValue = z.looseObject({
   name: z.string(),
   fieldValue: z.looseObject({
@@ -70,7 +70,7 @@ export const FeedbackValue = z.looseObject({
 });
 export type FeedbackValue = z.output<typeof FeedbackValue>;
 
-/** What became of one manifest; `resourceMeta.ordinal` is its index in the spec (spec/ocm 4.2). */
+/** Status of one manifest; `resourceMeta.ordinal` is its index in the spec (spec/ocm 4.2). */
 export const ManifestStatus = z.looseObject({
   resourceMeta: z.looseObject({
     ordinal: z.number(),
@@ -93,7 +93,7 @@ const Schema = KubeObject.extend({
     resourceStatus: spokeStatus({ manifests: readableList(ManifestStatus, MAX_MANIFESTS) }),
   }),
 });
-/** Objects that a spoke's agent applies and keeps as they are, in the hub namespace of the spoke (spec/ocm 4.1, 4.2). */
+/** Objects that a spoke's agent applies and keeps unchanged, in the hub namespace of the spoke (spec/ocm 4.1, 4.2). */
 export type ManifestWork = z.output<typeof Schema>;
 export const ManifestWork = resource('work.open-cluster-management.io/v1', 'ManifestWork', 'manifestworks', true, Schema);
 
@@ -109,7 +109,7 @@ const ReplicaSetSchema = KubeObject.extend({
     })
     .optional(),
 });
-/** A template of ManifestWorks; a ClusterGroupUpgrade reads `manifestWorkTemplate` alone (spec/ocm 4.4, 4.5). */
+/** A template of ManifestWorks; a ClusterGroupUpgrade reads only `manifestWorkTemplate` (spec/ocm 4.4, 4.5). */
 export type ManifestWorkReplicaSet = z.output<typeof ReplicaSetSchema>;
 export const ManifestWorkReplicaSet = resource(
   'work.open-cluster-management.io/v1alpha1',
@@ -119,11 +119,11 @@ export const ManifestWorkReplicaSet = resource(
   ReplicaSetSchema,
 );
 
-/** Condition of a manifest: its feedback was read. */
+/** Condition type of a manifest with read feedback. */
 export const STATUS_FEEDBACK_SYNCED = 'StatusFeedbackSynced';
 
-/** Of the work agent: with it a work that is deleted is gone when its objects are (spec/ocm 4.1). */
+/** Finalizer of the work agent: it keeps a deleted work until its objects are gone (spec/ocm 4.1). */
 export const WORK_FINALIZER = 'cluster.open-cluster-management.io/manifest-work-cleanup';
 
-/** What a work may hold at most. */
+/** Largest work, in bytes. */
 export const MAX_WORK_BYTES = 500 * 1024;

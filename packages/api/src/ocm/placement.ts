@@ -3,13 +3,13 @@ import { KubeObject, resource } from '../kubernetes.ts';
 import { readable } from '../readable.ts';
 import { spokeConditions, spokeStatus } from './spoke-status.ts';
 
-/** A label selector as it comes from a server: lists may be null. */
+/** A label selector from a server, whose lists may be null. */
 const Selector = z.looseObject({
   matchLabels: z.record(z.string(), z.string()).nullish(),
   matchExpressions: z.array(z.looseObject({ key: z.string(), operator: z.string(), values: z.array(z.string()).nullish() })).nullish(),
 });
 
-/** What a Placement selects: predicates are ORed, what is inside one is ANDed (spec/ocm 2.4). */
+/** Selection of a Placement: predicates are ORed, the parts of one are ANDed (spec/ocm 2.4). */
 export const PlacementSpec = z.looseObject({
   clusterSets: z.array(z.string()).nullish(),
   numberOfClusters: z.number().nullish(),
@@ -26,7 +26,7 @@ const PlacementSchema = KubeObject.extend({
 export type Placement = z.output<typeof PlacementSchema>;
 export const Placement = resource('cluster.open-cluster-management.io/v1beta1', 'Placement', 'placements', true, PlacementSchema);
 
-/** Condition type that says whether a Placement found clusters. */
+/** Condition type for a Placement that found clusters. */
 export const PLACEMENT_SATISFIED = 'PlacementSatisfied';
 
 const DecisionSchema = KubeObject.extend({
@@ -34,7 +34,7 @@ const DecisionSchema = KubeObject.extend({
     .looseObject({ decisions: z.array(z.looseObject({ clusterName: z.string(), reason: z.string().optional() })).nullish() })
     .nullish(),
 });
-/** At most 100 of the clusters a Placement chose; all that carry its label together are its answer (spec/ocm 2.4). */
+/** At most 100 chosen clusters of a Placement; all decisions with its label together are the choice (spec/ocm 2.4). */
 export type PlacementDecision = z.output<typeof DecisionSchema>;
 export const PlacementDecision = resource(
   'cluster.open-cluster-management.io/v1beta1',

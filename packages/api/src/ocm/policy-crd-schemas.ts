@@ -1,6 +1,6 @@
 import { anyObject, choice, condition, flag, int32, int64, labelSelector, list, object, text, texts } from '../schema-parts.ts';
 
-/** `spec` and `status` of Policy (spec/ocm 3.1, 3.3): the fields read are typed, the others kept, nothing is required. */
+/** `spec` and `status` of Policy (spec/ocm 3.1, 3.3): used fields are typed, others kept, none required. */
 export const policySchema = {
   spec: {
     ...object({
@@ -30,7 +30,7 @@ const named = { ...text, minLength: 1 };
 const reference = (groups: readonly string[], kinds: readonly string[]) =>
   object({ apiGroup: choice(...groups), kind: choice(...kinds), name: named }, ['apiGroup', 'kind', 'name']);
 
-/** PlacementBinding has its fields at the top level (spec/ocm 3.5); its status is empty. */
+/** Fields of PlacementBinding, which has them at the top level (spec/ocm 3.5); its status is empty. */
 export const placementBindingSchema = {
   fields: {
     placementRef: reference(['apps.open-cluster-management.io', 'cluster.open-cluster-management.io'], ['PlacementRule', 'Placement']),
@@ -49,7 +49,7 @@ const tolerationKey = {
 };
 const claimSelector = object({ matchExpressions: labelSelector.properties.matchExpressions });
 
-/** `spec` and `status` of Placement (spec/ocm 2.4). How decisions are ranked and grouped is kept and not looked into. */
+/** `spec` and `status` of Placement (spec/ocm 2.4). Ranking and grouping of decisions are kept unread. */
 export const placementSchema = {
   spec: object({
     clusterSets: texts,

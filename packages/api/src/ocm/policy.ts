@@ -10,7 +10,7 @@ const CompliancePerCluster = z.looseObject({
   compliant: z.string().optional(),
 });
 
-/** Entries of a roll-up that are read: above any fleet. */
+/** Largest number of entries that are read: above any fleet. */
 const MAX_CLUSTERS = 50_000;
 
 const Schema = KubeObject.extend({
@@ -24,6 +24,6 @@ const Schema = KubeObject.extend({
     .optional(),
   status: spokeStatus({ compliant: readable(z.string()), status: readableList(CompliancePerCluster, MAX_CLUSTERS) }),
 });
-/** A policy of the policy framework, root or replicated (spec/ocm 3.1, 3.2). What is inside its templates is read with its own care. */
+/** A policy of the policy framework, root or replicated (spec/ocm 3.1, 3.2). Its templates have a parser of their own. */
 export type Policy = z.output<typeof Schema>;
 export const Policy = resource('policy.open-cluster-management.io/v1', 'Policy', 'policies', true, Schema);

@@ -3,7 +3,7 @@ import type { StructuralSchema } from '../structural.ts';
 import { managedClusterActionSchema, managedClusterSchema, managedClusterViewSchema } from './crd-schemas.ts';
 import { manifestWorkSchema } from './work-crd-schemas.ts';
 
-/** Every place in a schema that takes any number of bytes. */
+/** Finds every place in a schema that accepts any number of bytes. */
 function unboundedIn(schema: StructuralSchema, path: string): string[] {
   const { type, properties = {}, items, additionalProperties } = schema;
   const children = Object.entries(properties as Record<string, StructuralSchema>).flatMap(([key, child]) =>

@@ -9,7 +9,7 @@ import { Policy } from './policy.ts';
 const fine = { type: 'Applied', status: 'True', reason: 'Done', message: 'm', lastTransitionTime: '2026-01-01T00:00:00Z' };
 const kinds: readonly Resource[] = [ManagedCluster, ManagedClusterAction, ManagedClusterView, ManifestWork, Policy];
 
-/** As a client reads it: from JSON, where a spoke may write any number. */
+/** Parses as a client does: from JSON, where a spoke may write any number. */
 const parse = <T extends KubeObject>(kind: Resource<T>, status: string, spec: object = {}): T =>
   kind.schema.parse(JSON.parse(`{"metadata":{"name":"a","namespace":"b"},"spec":${JSON.stringify(spec)},"status":${status}}`));
 

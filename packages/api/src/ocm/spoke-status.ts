@@ -3,21 +3,21 @@ import { Condition } from '../conditions.ts';
 import { isJsonObject } from '../json.ts';
 import { readable, readableList } from '../readable.ts';
 
-/** Most conditions of one object that are read: the last ones, where a hub adds its own. */
+/** Number of conditions that are read per object: the last ones, because a hub appends its own. */
 const MAX_CONDITIONS = 64;
 
-/** Longest text of a condition that is read; servers with a schema take none that is longer. */
+/** Longest text of a condition that is read; servers with a schema accept none longer. */
 const MAX_TEXT = 32_768;
 
-/** Most characters kept of a message: what real components say is shorter, thousands of spokes say it, and a status shows 256. */
+/** Longest kept message, in characters: real components write less, thousands of spokes write one, and a status shows 256. */
 const MAX_MESSAGE = 2_048;
-/** Of these so many are its end, which tells a refusal from what was there already (`already exists`, `not found`). */
+/** Kept characters of a message's end, which tells a refusal from an existing object (`already exists`, `not found`). */
 const MAX_END = 256;
 
 const shorten = (message: string): string =>
   message.length <= MAX_MESSAGE ? message : `${message.slice(0, MAX_MESSAGE - MAX_END - 1)}…${message.slice(-MAX_END)}`;
 
-/** A condition as far as servers bound it. A number that no double holds is as good as the largest that one does. */
+/** Condition within the bounds of servers. A number too large for a double is clamped to the largest safe one. */
 const SpokeCondition = Condition.extend({
   type: z.string().max(316),
   reason: z.string().max(1024),
@@ -29,7 +29,7 @@ const SpokeCondition = Condition.extend({
     .optional(),
 });
 
-/** Whether of these conditions something is not even read, for their number or the length of a text. */
+/** True when some conditions are not read, because of their number or the length of a text. */
 export const isBeyondReading = (conditions: unknown): boolean =>
   Array.isArray(conditions) &&
   (conditions.length > MAX_CONDITIONS ||
@@ -41,5 +41,5 @@ export const isBeyondReading = (conditions: unknown): boolean =>
 /** Conditions of an object whose status a spoke writes. */
 export const spokeConditions = readableList(SpokeCondition, MAX_CONDITIONS);
 
-/** The status of an object as a spoke writes it; its other fields are kept as they came. */
+/** Status that a spoke writes; its other fields are kept unchanged. */
 export const spokeStatus = <T extends z.ZodRawShape>(shape: T) => readable(z.looseObject(shape));

@@ -124,7 +124,7 @@ const manifestStatus = object(
   ['conditions', 'resourceMeta'],
 );
 
-/** Most characters of all messages and of all values read back in one work: its deletion must fit beside what is said of it. */
+/** Bound of all messages and feedback values of one work, in characters: its deletion must fit beside them. */
 const SAID = 262_144;
 const messages = 'each.conditions.map(one, size(one.message)).sum()';
 const values =
@@ -143,7 +143,7 @@ export const manifestWorkSchema = {
 const count = { type: 'integer' };
 const counts = object({ total: count, applied: count, available: count, degraded: count, progressing: count });
 
-/** `spec` and `status` of ManifestWorkReplicaSet (spec/ocm 4.4). How it rolls out by itself is kept and not looked into. */
+/** `spec` and `status` of ManifestWorkReplicaSet (spec/ocm 4.4). Its own rollout is kept unread. */
 export const manifestWorkReplicaSetSchema = {
   spec: object(
     {

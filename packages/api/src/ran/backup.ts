@@ -1,10 +1,10 @@
 import { z } from 'zod';
 
-/** Backup states as stored in status (spec/talm 5.1). A cluster without one has not started. */
+/** Backup states as stored in status (spec/talm 5.1). A cluster without a state has not started. */
 export const BackupState = z.enum(['PreparingToStart', 'Starting', 'Active', 'Succeeded', 'BackupTimeout', 'UnrecoverableError']);
 export type BackupState = z.output<typeof BackupState>;
 
-/** States that end a cluster's backup. */
+/** True for states that end a cluster's backup. */
 export const isFinalBackupState = (state: BackupState): boolean =>
   state === 'Succeeded' || state === 'BackupTimeout' || state === 'UnrecoverableError';
 

@@ -6,9 +6,9 @@ import { BackupState } from './backup.ts';
 import { PrecachingSpec } from './pre-caching-config.ts';
 import { PrecacheProgress, PrecacheState } from './precache.ts';
 
-/** Most clusters of one upgrade; as many names are all that an object has room for. */
+/** Bound of an upgrade's clusters; an object has no room for more names. */
 const CLUSTERS = 20_000;
-/** Annotations of an object have at most 256 KiB together. */
+/** Bound of an object's annotations together: 256 KiB. */
 const ANNOTATIONS_LENGTH = 262_144;
 
 /** Edits of ManagedCluster labels and annotations at one moment of the upgrade. */
@@ -22,7 +22,7 @@ const ClusterActions = {
   removeClusterAnnotations: list(labelKey(), 1_000).optional().describe('Keys of annotations to remove.'),
 };
 
-/** What a user asks for (spec/talm 1.1), within limits (see `limitsOf`) that no fleet comes near. */
+/** Upgrade that a user requests (spec/talm 1.1), within limits (see `limitsOf`) above any fleet. */
 export const ClusterGroupUpgradeSpec = z.object({
   backup: z.boolean().default(false).describe('Deprecated. Back up each cluster before it is remediated.'),
   preCaching: z.boolean().default(false).describe('Pull the images of the upgrade into each cluster first, whether or not enable is set.'),
@@ -94,12 +94,12 @@ const CurrentItem = z.object({
 });
 
 /**
- * A map that one writer owns. Otherwise the server keeps an entry of managedFields for every cluster, which costs as much room and
- * more time than the map itself. A merge patch still changes single keys.
+ * Marks a map with a single writer. Otherwise the server keeps an entry of managedFields for every cluster, which costs as much room and more time
+ * than the map. A merge patch still changes single keys.
  */
 const writtenWhole = { 'x-kubernetes-map-type': 'atomic' };
 
-/** How far one cluster of the current batch is. */
+/** Progress of one cluster of the current batch. */
 export const ClusterProgress = z.object({
   state: z.string().optional().describe('NotStarted, InProgress or Completed.'),
   policyIndex: z.int().optional().describe('Index of its current policy.'),
@@ -109,7 +109,7 @@ export const ClusterProgress = z.object({
 
 const ranges = z.record(z.string(), z.string()).optional();
 
-/** What of a large status is said by numbers of clusters instead of their names; see packed-status.ts. */
+/** Parts of a large status by numbers of clusters instead of their names; see packed-status.ts. */
 const PackedStatus = z.object({
   others: z.array(z.string()).optional().describe('Clusters that the rest of the status names nowhere.'),
   plan: z.array(z.string()).optional().describe('remediationPlan, each batch as ranges of numbers.'),
@@ -120,7 +120,7 @@ const PackedStatus = z.object({
 });
 export type PackedStatus = z.output<typeof PackedStatus>;
 
-/** What the hub reports (spec/talm 1.2); additions to the reference's fields are said so in their description. */
+/** Report of the hub (spec/talm 1.2); descriptions mark additions to the reference's fields. */
 export const ClusterGroupUpgradeStatus = z.object({
   conditions: z.array(Condition).optional().describe('The last element is the current state: the order is part of the contract.'),
   computedMaxConcurrency: z.int().optional().describe('Effective size of a batch.'),

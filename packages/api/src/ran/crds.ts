@@ -3,7 +3,7 @@ import { toStructural } from '../structural.ts';
 import { ClusterGroupUpgrade, ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus } from './cluster-group-upgrade.ts';
 import { PreCachingConfig, PreCachingConfigSpec } from './pre-caching-config.ts';
 
-/** CRDs of the kinds a user writes: ClusterGroupUpgrade and PreCachingConfig (spec/talm 1). */
+/** CRDs of the kinds that users write: ClusterGroupUpgrade and PreCachingConfig (spec/talm 1). */
 export function ranCrds(): CrdManifest[] {
   return [
     crd(ClusterGroupUpgrade, {

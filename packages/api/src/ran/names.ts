@@ -1,4 +1,4 @@
-/** Names of what a ClusterGroupUpgrade leaves on spokes and hub (spec/talm 2.1, 3.5, 3.6). */
+/** Names of a ClusterGroupUpgrade's objects on spokes and hub (spec/talm 2.1, 3.5, 3.6). */
 
 /** Objects on a spoke. */
 export const SpokeName = {
@@ -11,7 +11,7 @@ export const SpokeName = {
   role: 'pre-cache-agent',
   roleBinding: 'pre-cache-agent',
   sccRoleBinding: 'pre-cache-scc',
-  /** Made by our agent, where the account does not come from the hub. */
+  /** Created by our agent, where the hub does not send the account. */
   pullerBinding: 'pre-cache-puller',
 } as const;
 

@@ -36,7 +36,7 @@ test.each([0.9, 0.8, 0.6, 0.5, 0.4, 0])('packed into %f of its size, nothing is 
   const packed = packStatus(status, size(status) * part);
   expect(packed.packed).toBeDefined();
   expect(size(packed)).toBeLessThan(size(status));
-  // Through JSON, as an API server has it.
+  // JSON, as an API server stores it.
   expect(unpackStatus(ClusterGroupUpgradeStatus.parse(JSON.parse(JSON.stringify(packed))))).toEqual(status);
   expect(packed.clusters).toEqual(status.clusters);
 });

@@ -1,6 +1,6 @@
 /**
- * A status of thousands of clusters in less room: what is said of a cluster in several places is said in full in one of them, and in the
- * others by its number. Nothing is lost: `unpackStatus(packStatus(status))` is the status. Pure.
+ * Packs a status of thousands of clusters: repeated facts about a cluster are spelled out once, and by the cluster's number elsewhere. Nothing is
+ * lost: `unpackStatus(packStatus(status))` is the status. Pure.
  */
 import { type ClusterGroupUpgradeStatus, ClusterProgress, type PackedStatus } from './cluster-group-upgrade.ts';
 
@@ -8,7 +8,10 @@ type Status = ClusterGroupUpgradeStatus;
 type Progress = NonNullable<Status['status']['currentBatchRemediationProgress']>;
 type Packed = { -readonly [K in keyof PackedStatus]: PackedStatus[K] };
 
-/** The status in at most so many bytes of JSON, if packing suffices: as little of it packed as is needed. @param maxBytes as JSON */
+/**
+ * Packs as little of the status as `maxBytes` of JSON require, as far as packing suffices.
+ * @param maxBytes as JSON
+ */
 export function packStatus(status: Status, maxBytes: number): Status {
   if (bytesOf(status) <= maxBytes) return status;
   const roll = rollOf(status);
@@ -25,7 +28,7 @@ export function packStatus(status: Status, maxBytes: number): Status {
   return status;
 }
 
-/** The status in full. One that is not packed is returned as it is. */
+/** Unpacks the status; an unpacked one is returned unchanged. */
 export function unpackStatus(status: Status): Status {
   const { packed, ...plain } = status;
   if (!packed) return status;
@@ -45,7 +48,7 @@ export function unpackStatus(status: Status): Status {
   return { ...whole, status: { ...plain.status, currentBatchRemediationProgress: progress } };
 }
 
-/** The status is ours, but a person with the right to may have edited it: an entry that cannot be read says nothing. */
+/** Parses an entry. An authorised person may have edited the status, so an unreadable entry counts as empty. */
 function readEntry(text: string): Progress[string] {
   try {
     return ClusterProgress.safeParse(JSON.parse(text)).data ?? {};
@@ -57,10 +60,10 @@ function readEntry(text: string): Progress[string] {
 type ToRanges = (names: Iterable<string>) => string;
 type Stage = (status: Status, toRanges: ToRanges) => Status;
 
-/** In this order: what is over first, then what is said twice; where a cluster stands now stays in full. */
+/** Stages in this order: finished parts first, then repetitions; the current state of a cluster stays unpacked. */
 const STAGES: readonly Stage[] = [packJobs, packPlan, packEnded, packSoaks];
 
-/** Pre-caching and backup of clusters that are recorded, and of all once the rollout has started; pre-caching of those in backup. */
+/** Packs pre-caching and backup of recorded clusters, and of all once the rollout has started; also pre-caching of clusters in backup. */
 function packJobs(status: Status, toRanges: ToRanges): Status {
   const recorded = recordedIn(status);
   const after = { precaching: status.backup?.status ?? {}, backup: {} };
@@ -81,7 +84,7 @@ function packPlan({ remediationPlan, ...status }: Status, toRanges: ToRanges): S
   return remediationPlan ? withPacked(status, { plan: remediationPlan.map(toRanges) }) : status;
 }
 
-/** Progress of clusters whose record says how they ended. */
+/** Packs the progress of clusters whose record has their end. */
 function packEnded(status: Status, toRanges: ToRanges): Status {
   const recorded = recordedIn(status);
   const progress = Object.entries(status.status.currentBatchRemediationProgress ?? {});
@@ -112,7 +115,7 @@ const withPacked = (status: Status, more: Packed): Status => ({ ...status, packe
 
 const recordedIn = ({ clusters = [] }: Status): ReadonlySet<string> => new Set(clusters.map(({ name }) => name));
 
-/** All clusters that a status names, each once, in order: their numbers are their places here. */
+/** Lists all clusters of a status in order, without repetition: a cluster's number is its place here. */
 const rollOf = ({ remediationPlan = [], clusters = [], precaching, backup, status }: Status): string[] =>
   [
     ...new Set([
@@ -137,7 +140,7 @@ function group(entries: readonly (readonly [cluster: string, value: string])[], 
 const ungroup = (groups: Readonly<Record<string, string>>, names: (ranges: string) => string[]): Record<string, string> =>
   Object.fromEntries(Object.entries(groups).flatMap(([value, ranges]) => names(ranges).map((name) => [name, value])));
 
-/** `3,5-9` in the order given; only numbers that follow each other are one range. */
+/** Formats `3,5-9` in the given order; only consecutive numbers form a range. */
 function formatRanges(numbers: readonly number[]): string {
   const ranges: [number, number][] = [];
   for (const number of numbers) {
@@ -148,7 +151,7 @@ function formatRanges(numbers: readonly number[]): string {
   return ranges.map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`)).join(',');
 }
 
-/** More clusters than any fleet has: somebody with the right to may have edited the status. */
+/** Bound above any fleet, because an authorised person may have edited the status. */
 const MOST_NUMBERS = 100_000;
 
 function parseRanges(text: string): number[] {

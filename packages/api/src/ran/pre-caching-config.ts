@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { image, list, text } from '../bounded.ts';
 import { KubeObject, resource } from '../kubernetes.ts';
 
-/** Overrides of what the policies say should be pre-cached (spec/talm 1.3), within limits (see `limitsOf`). */
+/** Overrides of the pre-caching that policies ask for (spec/talm 1.3), within limits (see `limitsOf`). */
 export const PreCachingConfigSpec = z.object({
   overrides: z
     .object({
@@ -23,7 +23,7 @@ export const PreCachingConfigSpec = z.object({
 });
 export type PreCachingConfigSpec = z.output<typeof PreCachingConfigSpec>;
 
-/** The images an upgrade needs, as found in policies and overrides (spec/talm 1.2, 3.2, 3.3). */
+/** Images of an upgrade, from policies and overrides (spec/talm 1.2, 3.2, 3.3). */
 export const PrecachingSpec = z.object({
   platformImage: z.string().optional().describe('Release image to pre-cache.'),
   operatorsIndexes: z.array(z.string()).optional().describe('Operator index images.'),
@@ -44,7 +44,7 @@ export const PrecacheSpecKey = {
   spaceRequired: 'spaceRequired',
 } as const satisfies Record<keyof PrecachingSpec, string>;
 
-/** Data of that ConfigMap: every key present, joined by newlines, no final newline. Its order is part of what digests are made of. */
+/** Builds the data of that ConfigMap: every key present, joined by newlines, without a final newline. Digests depend on its order. */
 export function precacheSpecData(spec: PrecachingSpec): Record<string, string> {
   const fields = Object.entries(PrecacheSpecKey) as [keyof PrecachingSpec, string][];
   return Object.fromEntries(fields.map(([field, key]) => [key, [spec[field] ?? []].flat().join('\n')]));

@@ -12,11 +12,11 @@ export const PrecacheState = z.enum([
 ]);
 export type PrecacheState = z.output<typeof PrecacheState>;
 
-/** States that end a cluster's pre-caching. */
+/** True for states that end a cluster's pre-caching. */
 export const isFinalPrecacheState = (state: PrecacheState): boolean =>
   state === 'Succeeded' || state === 'PrecacheTimeout' || state === 'UnrecoverableError';
 
-/** How far one spoke's pull is. */
+/** Progress of one spoke's pull. */
 export const PrecacheProgress = z.object({
   imagesDone: z.int().describe('Images present on the node.'),
   imagesTotal: z.int().describe('Images needed.'),
@@ -31,21 +31,21 @@ export const PullerPhase = z.enum(['listing', 'checking-space', 'pulling', 'done
 export type PullerPhase = z.output<typeof PullerPhase>;
 
 /**
- * What the puller prints once a second, writes into annotation `flotilla.io/progress` of its Job as JSON, and leaves as its
- * termination message.
+ * Report of the puller: printed once a second, written as JSON into annotation `flotilla.io/progress` of its Job, and left as its termination
+ * message.
  */
 export const PullerReport = z.object({
   phase: PullerPhase,
   ...PrecacheProgress.shape,
-  /** Images whose bytes are not counted: the registry did not tell them, the node's runtime was left to find them. */
+  /** Images without counted bytes: the registry gave no size, and the node's runtime had to find them. */
   imagesUnsized: z.int().optional(),
-  /** Bytes read from registries to build the list: they cross the link again when the runtime pulls their images. */
+  /** Bytes read from registries to build the list; they are transferred again when the runtime pulls the images. */
   bytesForList: z.int().optional(),
-  /** Images that could not be pulled, at most ten; texts of at most 256 characters, where `…` stands for the image's name and what is left out. */
+  /** Failed images, at most ten. Texts have at most 256 characters; `…` replaces the image's name and omitted parts. */
   failures: z.array(z.object({ image: z.string(), error: z.string() })).default([]),
-  /** Set at the end: why it failed, or absent. */
+  /** Cause of the failure, at the end; else absent. */
   message: z.string().optional(),
-  /** RFC 3339. */
+  /** Time in RFC 3339. */
   at: z.string(),
 });
 export type PullerReport = z.output<typeof PullerReport>;
@@ -53,7 +53,7 @@ export type PullerReport = z.output<typeof PullerReport>;
 /** Exit codes of the image puller. */
 export const PullerExit = {
   done: 0,
-  /** Anything not listed below. */
+  /** Any failure not listed below. */
   internal: 1,
   badSpec: 10,
   registryRefused: 11,
@@ -62,5 +62,5 @@ export const PullerExit = {
   interrupted: 14,
 } as const;
 
-/** `spaceRequired` when nobody says otherwise, in GiB (spec/talm 3.3); for a platform image or additional images alone (spec/talm 4.1). */
+/** Default of `spaceRequired` in GiB (spec/talm 3.3); for a platform image or additional images alone (spec/talm 4.1). */
 export const DEFAULT_SPACE_REQUIRED = '35';

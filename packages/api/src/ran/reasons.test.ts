@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { conditionMessage, cutAtWord, explain, fixOf, type Reason, reasons } from './reasons.ts';
 
 const all = Object.keys(reasons) as Reason[];
-/** Reasons after which nobody has to do anything. */
+/** Reasons that need no action. */
 const WELL = new Set<Reason>([
   'ClusterSelectionCompleted',
   'ValidationCompleted',

@@ -1,9 +1,9 @@
-/** One vocabulary for users: every reason that the hub gives for an upgrade or one of its clusters, with its meaning and its fix. */
+/** All reasons that the hub gives users for an upgrade or one of its clusters, with meaning and fix. */
 
 /** A row of the table. */
 interface ReasonRow {
   readonly meaning: string;
-  /** The next step; `{name}` stands for a value of the case. Absent: there is nothing to do. */
+  /** Next step; `{name}` stands for a value of the case. Absent: nothing to do. */
   readonly fix?: string;
   /** The reference has this reason; with `--talm-strict` its message is the reference's, without our fix. */
   readonly isReferences?: true;
@@ -171,7 +171,7 @@ const clusterReasons = {
   PodNotRunning: { meaning: 'The pod of the job does not run.', fix: 'see kubectl -n {namespace} get pods,events on the cluster' },
 } as const satisfies Readonly<Record<string, ReasonRow>>;
 
-/** The whole table; its keys are the reasons. */
+/** Table of all reasons by name. */
 export const reasons = { ...conditionReasons, ...clusterReasons } as const satisfies Readonly<Record<string, ReasonRow>>;
 
 /** Reason of a condition of a ClusterGroupUpgrade. */
@@ -182,30 +182,33 @@ export type Reason = keyof typeof reasons;
 /** Values of the placeholders in a fix. */
 type FixValues = Readonly<Record<string, string>>;
 
-/** The next step of a reason; empty where there is nothing to do. */
+/** Next step of a reason; empty when there is nothing to do. */
 export function fixOf(reason: Reason, values: FixValues = {}): string {
   const { fix = '' }: ReasonRow = reasons[reason];
   return fix.replaceAll(/\{(\w+)\}/g, (placeholder, name: string) => values[name] ?? placeholder);
 }
 
-/** The sentence for a user: the value and what is wrong with it, then the next step. @param problem without its fix */
+/**
+ * Builds the sentence for a user: the problem with its value, then the next step.
+ * @param problem without its fix
+ */
 export function explain(reason: Reason, problem: string, values: FixValues = {}): string {
   const [said, fix] = [problem.trimEnd(), fixOf(reason, values)];
   return fix === '' || said.includes(fix) ? said : `${said}; ${fix}`;
 }
 
-/** The message of a condition as its status says it: with the fix, but for the reference's own words where they must stay alone. */
+/** Builds the message of a condition with its fix; strict mode keeps the reference's messages alone. */
 export function conditionMessage(reason: ConditionReason, message: string, talmStrict: boolean): string {
   const { fix, isReferences }: ReasonRow = reasons[reason];
   return fix === undefined || !isReferences || talmStrict ? message : explain(reason, message);
 }
 
-/** Beginnings of the fixes that sentences about single clusters end with. */
+/** Starts of the fixes in sentences about single clusters. */
 const CLUSTER_FIXES = [
   ...new Set([...Object.values(clusterReasons), reasons.UnknownAnnotation].map(({ fix }) => fix.split('{')[0] ?? fix)),
 ];
 
-/** What of these clusters somebody has to act on: the first, by name, and how many more there are; undefined for none. */
+/** Summarizes the clusters that need an action: the first by name, and the number of others; undefined for none. */
 export function summarizeTrouble(messages: Readonly<Record<string, string>>, where: string): string | undefined {
   const troubled = Object.keys(messages).filter((cluster) => CLUSTER_FIXES.some((fix) => messages[cluster]?.includes(fix)));
   const first = troubled.reduce<string | undefined>((least, name) => (least === undefined || name < least ? name : least), undefined);
@@ -214,10 +217,10 @@ export function summarizeTrouble(messages: Readonly<Record<string, string>>, whe
   return `cluster ${first}: ${messages[first]}${others}`;
 }
 
-/** Most characters of what a status says of one cluster. */
+/** Longest text about one cluster in a status, in characters. */
 const MOST_CHARACTERS = 256;
 
-/** Cuts a text at the end of a word, with `…`, to at most so many characters. */
+/** Cuts a text at the end of a word, with `…`, to at most `most` characters. */
 export function cutAtWord(text: string, most = MOST_CHARACTERS): string {
   const characters = Array.from(text.slice(0, most * 2));
   if (characters.length <= most && text.length <= most * 2) return text;
