@@ -66,7 +66,7 @@ test.each<{ name: string; hub: Partial<TalmHub>; want: string[] }>([
   {
     name: 'one that pre-caches',
     hub: { upgrades: [upgrade({ status: {}, precaching: { status: { a: 'Active', b: 'NotStarted', c: 'Starting' } } })] },
-    want: [expect.stringMatching(/^differs \| 2 clusters pre-cache; their jobs begin anew/)],
+    want: [expect.stringMatching(/^differs \| clusters that pre-cache now \(2\) begin anew/)],
   },
   {
     name: 'one whose pre-caching failed everywhere',

@@ -128,7 +128,7 @@ function differencesOf(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSp
   const backedUp = findCondition(status?.conditions, ClusterGroupUpgradeCondition.backupSucceeded)?.status === 'True';
   return [
     ...(begun > 0 && !isRunning(upgrade)
-      ? [{ why: `${begun} clusters pre-cache; their jobs begin anew, and images that are there already are not pulled again` }]
+      ? [{ why: `clusters that pre-cache now (${begun}) begin anew; images that are there already are not pulled again` }]
       : []),
     ...(hasFailed && !isRunning(upgrade)
       ? [
