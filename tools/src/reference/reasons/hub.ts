@@ -26,6 +26,8 @@ export const upgradeEventReasons: ReasonRows = {
   ],
   CguClusterFailed: ['A cluster is recorded as failed.', 'mend what the note names, and upgrade it by another upgrade'],
   CguHeld: ['An error holds a cluster, or a part of the upgrade.', 'mend what the note names; the hub tries again'],
+  CguPaused: ['Somebody has paused the upgrade: nothing new starts.', 'remove annotation `flotilla.io/paused` to go on'],
+  CguResumed: ['The upgrade goes on after a pause.'],
   CguWaitingForWindow: ['The upgrade waits for its window.', 'wait, or move or remove the annotations of the window'],
 };
 
