@@ -40,7 +40,7 @@ test('every entry has a meaning, and no fix ends like a sentence', () => {
   expect(rows.filter(([, [, fix = '']]) => /[.;]$/.test(fix)).map(([reason]) => reason)).toEqual([]);
 });
 
-test('the options in code and on the page are the same', async () => {
+test('the options in code and on the page are the same', { timeout: 60_000 }, async () => {
   const page = await read('options.md');
   const parts = new Map(
     page
