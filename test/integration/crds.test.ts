@@ -4,7 +4,7 @@ import type { CrdManifest, KubeObject } from '@flotilla/api';
 import { configCrds } from '@flotilla/api/config';
 import { CustomResourceDefinition } from '@flotilla/api/core';
 import { managedCrds } from '@flotilla/api/managed';
-import { ManifestWork, Placement, policyCrds, transportCrds } from '@flotilla/api/ocm';
+import { clusterSetCrds, ManifestWork, Placement, policyCrds, transportCrds } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, PreCachingConfig, ranCrds } from '@flotilla/api/ran';
 import { runCommand } from '@flotilla/control-plane/processes';
 import { type ApiServer, startApiServer } from '@flotilla/control-plane/servers';
@@ -46,7 +46,7 @@ describe('the CRDs on a real API server', () => {
     });
 
   beforeAll(async () => {
-    server = await startApiServer({ crds: [...hubCrds(), ...configCrds(), ...managedCrds()] });
+    server = await startApiServer({ crds: [...hubCrds(), ...clusterSetCrds(), ...configCrds(), ...managedCrds()] });
     client = await server.client();
   });
   afterAll(() => server?.stop());

@@ -1,37 +1,21 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { CrdManifest } from '@flotilla/api';
 import { configCrds } from '@flotilla/api/config';
 import { managedCrds } from '@flotilla/api/managed';
 import { clusterSetCrds, transportCrds } from '@flotilla/api/ocm';
 import { ranCrds } from '@flotilla/api/ran';
-import { backupJobMachine, precacheJobMachine, rolloutClusterMachine, rolloutMachine } from '@flotilla/rollout';
-import { stateDiagram } from '@flotilla/rollout/diagram';
-import { describeOptions, type OptionRows } from '@flotilla/runtime';
-import { managedUpgradeMachine } from '@flotilla/upgrade';
 import { stringify } from 'yaml';
+import { root } from './reference/load-app.ts';
+import { referencePages } from './reference/pages.ts';
 
 /** One committed file made from a source in the repository. */
 interface Output {
   /** Path from the repository's root. */
   readonly path: string;
-  /** The whole file. `current` is what it is now, for files that are generated in part; empty when there is none. */
-  readonly render: (current: string) => string;
+  /** The whole file. */
+  readonly render: () => string | Promise<string>;
 }
-
-const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
-
-/** The options of a program. Nobody imports an app, so its rows are read from the file. */
-async function optionsOf(app: string): Promise<OptionRows> {
-  const { options } = (await import(pathToFileURL(join(root, 'apps', app, 'src/config.ts')).href)) as { options: OptionRows };
-  return options;
-}
-
-const hasOptions = ['hub', 'image-puller', 'spoke-agent', 'upgrade-operator', 'version-operator'];
-const tables = await Promise.all(
-  hasOptions.map(async (app) => ({ path: `apps/${app}/README.md`, table: optionTable(await optionsOf(app)) })),
-);
 
 /** Every generated file. Append here what is generated next. */
 const outputs: readonly Output[] = [
@@ -56,41 +40,8 @@ const outputs: readonly Output[] = [
     path: `charts/spoke/templates/crds/${crd.metadata.name}.yaml`,
     render: () => crdTemplate(crd, 'and .Values.crds.enabled .Values.versionOperator.enabled'),
   })),
-  {
-    path: 'apps/hub/README.md',
-    render: (current) =>
-      Object.entries({
-        'precache states': precacheJobMachine.machine,
-        'backup states': backupJobMachine.machine,
-        'rollout states': rolloutMachine,
-        'rollout states of a cluster': rolloutClusterMachine,
-      }).reduce((document, [name, machine]) => withBlock(document, name, diagramBlock(machine)), current),
-  },
-  {
-    path: 'apps/upgrade-operator/README.md',
-    render: (current) => withBlock(current, 'phases', diagramBlock(managedUpgradeMachine)),
-  },
-  ...tables.map(({ path, table }) => ({ path, render: (current: string) => withBlock(current, 'options', table) })),
+  ...referencePages,
 ];
-
-/** The options of a program as a table in Markdown. */
-function optionTable(rows: OptionRows): string {
-  const lines = describeOptions(rows).map(({ flag, variable, byDefault, meaning }) => {
-    const shown = byDefault === '' ? '' : `\`${byDefault}\` `;
-    return `| \`${flag}\` | \`${variable}\` | ${shown}| ${meaning} |`;
-  });
-  return ['| option | variable | default | meaning |', '| --- | --- | --- | --- |', ...lines].join('\n');
-}
-
-const diagramBlock = (machine: Parameters<typeof stateDiagram>[0]): string => `\`\`\`mermaid\n${stateDiagram(machine)}\`\`\``;
-
-/** A document with what is between the markers of a block replaced. */
-function withBlock(document: string, name: string, content: string): string {
-  const [begin, end] = [`<!-- generated: ${name} -->`, `<!-- end of generated: ${name} -->`];
-  const [from, to] = [document.indexOf(begin), document.indexOf(end)];
-  if (from < 0 || to < from) throw new Error(`no block "${name}": write ${begin} and ${end} on lines of their own where it belongs`);
-  return `${document.slice(0, from + begin.length)}\n\n${content}\n\n${document.slice(to)}`;
-}
 
 /**
  * A CRD as a chart template: Helm never upgrades a `crds/` folder, and a template can be switched off and kept on uninstall.
@@ -119,7 +70,7 @@ async function generate(root: string, check: boolean): Promise<string[]> {
   for (const { path, render } of outputs) {
     const file = join(root, path);
     const current = await readFile(file, 'utf8').catch(() => undefined);
-    const wanted = render(current ?? '');
+    const wanted = await render();
     if (wanted === current) continue;
     differing.push(path);
     if (check) continue;

@@ -1,10 +1,6 @@
 import { errorMessage, FlotillaError } from '@flotilla/api';
-import { Command } from 'commander';
-import { checkCommand } from './check-talm/command.ts';
-import { joinCommand } from './join/command.ts';
-import { payloadCommand } from './payload/command.ts';
-import { diffCommand } from './payload-diff/command.ts';
-import { upgradeCommand } from './upgrade/command.ts';
+import type { Command } from 'commander';
+import { createProgram } from './program.ts';
 
 // A reader such as `head` may close the pipe early.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -15,12 +11,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 /** Exit code of a command whose arguments are wrong. */
 const USAGE = 2;
 
-const program = new Command('flotilla')
-  .description('Manages a fleet from the command line.')
-  .addCommand(joinCommand())
-  .addCommand(payloadCommand().addCommand(diffCommand()))
-  .addCommand(upgradeCommand())
-  .addCommand(checkCommand());
+const program = createProgram();
 endWithUsage(program);
 try {
   await program.parseAsync();

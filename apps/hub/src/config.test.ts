@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FlotillaError } from '@flotilla/api';
@@ -91,11 +91,6 @@ describe('readConfig', () => {
     expect(thrown).toBeInstanceOf(FlotillaError);
     expect(thrown).toMatchObject({ code: 'FLOTILLA_CONFIG' });
     for (const part of want) expect(String(thrown)).toContain(part);
-  });
-
-  test('the README lists every option with its variable', async () => {
-    const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8');
-    for (const { flag, variable } of describeOptions(options)) expect(readme).toContain(`| \`${flag}\` | \`${variable}\` |`);
   });
 
   test('no two options share a variable', () => {

@@ -49,7 +49,7 @@ const caBundle = z
     }
   });
 
-/** Rows of the README's table of options. */
+/** Rows of docs/reference/options.md. */
 export const options = {
   kubeconfig: ['<file>', z.string().optional(), 'hub API server; in-cluster when absent'],
   role: [

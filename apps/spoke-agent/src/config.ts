@@ -8,7 +8,7 @@ const seconds = (byDefaultMs: number) =>
     .positive({ error: 'must be more than 0 seconds' })
     .default(byDefaultMs / 1000);
 
-/** Rows of the README's table of options. */
+/** Rows of docs/reference/options.md. */
 export const options = {
   clusterName: [
     '<name>',

@@ -21,7 +21,7 @@ const url = z
   .string()
   .refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol), { error: 'must be an http or https URL' });
 
-/** The README's table is made of these. */
+/** Rows of docs/reference/options.md. */
 export const options = {
   kubeconfig: ['<file>', z.string().optional(), 'API server of the cluster; in-cluster when absent'],
   namespace: ['<namespace>', z.string().min(1).default(OPERATOR_NAMESPACE), 'of UpgradeConfig, ConfigMap and Lease', 'OPERATOR_NAMESPACE'],

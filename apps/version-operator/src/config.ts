@@ -22,7 +22,7 @@ const url = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' 
 
 const file = z.string().min(1, { error: 'is empty: give a path' });
 
-/** The README's table is made of these. */
+/** Rows of docs/reference/options.md. */
 export const options = {
   kubeconfig: [
     '<file>',

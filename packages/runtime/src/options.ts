@@ -8,7 +8,7 @@ import { z } from 'zod';
 
 /**
  * One setting: what its flag takes (`<file>`, `[on]` for a switch), what it must be, with its default, what it means (in Markdown), and its
- * variable where that is not the flag in capitals. `--help` and the README's table are made of these.
+ * variable where that is not the flag in capitals. `--help` and docs/reference/options.md are made of these.
  */
 type OptionRow = readonly [takes: string, schema: z.ZodType, meaning: string, variable?: string];
 

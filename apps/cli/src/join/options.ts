@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { checkOptions } from '@flotilla/runtime';
 import { z } from 'zod';
 
-/** Flags and their meanings, for `--help` and the README's table. */
+/** Flags and their meanings, for `--help` and docs/reference/options.md. */
 export const flags = [
   ['--hub-kubeconfig <file>', 'kubeconfig of an administrator of the hub'],
   ['--spoke-kubeconfig <file>', 'kubeconfig of an administrator of the spoke; not needed with --print'],

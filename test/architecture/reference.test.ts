@@ -1,0 +1,82 @@
+import { readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { programKeys, userKeys } from '../../tools/src/reference/keys.ts';
+import { METRIC_FILES, metricRows } from '../../tools/src/reference/metrics.ts';
+import { cliCommands, optionsOf, PROGRAMS } from '../../tools/src/reference/options.ts';
+import { reasonParts } from '../../tools/src/reference/reasons-page.ts';
+import { programSources, reasonsIn } from './source-words.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+const read = (page: string): Promise<string> => readFile(join(root, 'docs/reference', page), 'utf8');
+/** Words in the first column of a page's tables, without anchors. */
+const firstColumn = (page: string): string[] =>
+  [...page.matchAll(/^\| (?:<a id="[^"]*"><\/a>)?`([^`]+)` \|/gm)].map(([, word = '']) => word);
+const sorted = (words: Iterable<string>): string[] => [...new Set(words)].toSorted();
+const sources = await programSources();
+
+/** Reasons that are part of the code, but of no condition or event that a user sees. */
+const NOT_FOR_USERS = new Set(['NotFound', 'NoMatch', 'Conflict', 'ClusterVersionNotFound', 'NoAvailableCondition']);
+/** Reasons that code composes, or takes from another program's object, so that no literal has them. */
+const COMPOSED = [
+  /^Cgu(Precaching|Backup)(Started|Completed|PartiallyDone|Failed|Impeded)$/,
+  /^Upgrade(Started|Delayed|ScaleSkipped|Skipped|Completed|Failed|ControlPlaneStarted|ControlPlaneFinished|WorkerPlaneFinished|HealthCheck|PreHealthCheck|Cancelled)$/,
+  /^(Minor|Major)VersionClusterUpdateInProgress$/,
+];
+
+test('every reason that code gives has an entry, and every entry is a reason of the code', async () => {
+  const found = sorted(sources.flatMap(reasonsIn).filter((reason) => !NOT_FOR_USERS.has(reason)));
+  const documented = sorted(firstColumn(await read('reasons.md')));
+  expect(found.filter((reason) => !documented.includes(reason) && !['CguPrecaching', 'CguBackup'].includes(reason))).toEqual([]);
+  const everything = sources.map(({ text }) => text).join('\n');
+  const unknown = documented.filter((reason) => /^\w+$/.test(reason) && !COMPOSED.some((pattern) => pattern.test(reason)));
+  expect(unknown.filter((reason) => !new RegExp(`\\b${reason}\\b`).test(everything))).toEqual([]);
+});
+
+test('every entry has a meaning, and no fix ends like a sentence', () => {
+  const rows = Object.values(reasonParts).flatMap((part) => Object.entries(part));
+  expect(rows.filter(([, [meaning]]) => !/[.]$/.test(meaning)).map(([reason]) => reason)).toEqual([]);
+  expect(rows.filter(([, [, fix = '']]) => /[.;]$/.test(fix)).map(([reason]) => reason)).toEqual([]);
+});
+
+test('the options in code and on the page are the same', { timeout: 60_000 }, async () => {
+  const page = await read('options.md');
+  const parts = new Map(
+    page
+      .split(/^## /m)
+      .slice(1)
+      .map((part): [string, string[]] => [part.slice(0, part.indexOf('\n')), firstColumn(part)]),
+  );
+  for (const app of PROGRAMS) {
+    // The rows that the program reads, by the names they have in its file.
+    const keys = (await optionsOf(app)).map(({ flag }) => flag);
+    expect(sorted(parts.get(app) ?? []), app).toEqual(sorted(keys));
+  }
+  const commands = await cliCommands();
+  expect(sorted(parts.keys())).toEqual(sorted([...PROGRAMS, ...commands.map(({ words }) => words)]));
+  for (const { words, command } of commands) {
+    const flags = z.array(z.looseObject({ flags: z.string() })).parse(command.options);
+    expect(sorted((parts.get(words) ?? []).filter((option) => option.startsWith('-'))), words).toEqual(
+      sorted(flags.map(({ flags: flag }) => flag)),
+    );
+  }
+});
+
+test('the metrics in code and on the page are the same', async () => {
+  const makers = sources.filter(({ text }) => /new (Counter|Gauge|Histogram|Summary)[(<]/.test(text)).map(({ path }) => path);
+  expect(sorted(makers)).toEqual(sorted(Object.values(METRIC_FILES)));
+  const names = Object.values(await metricRows()).flatMap((rows) => rows.map(({ name }) => name));
+  expect(sorted(firstColumn(await read('metrics.md')))).toEqual(sorted(names));
+  const written = sources.flatMap(({ text }) => [...text.matchAll(/'((?:flotilla|upgradeoperator|managed_upgrade)_[a-z_]+[a-z])'/g)]);
+  expect(written.map(([, name = '']) => name).filter((name) => !names.includes(name))).toEqual([]);
+});
+
+test('the annotations and labels in code and on the page are the same', async () => {
+  const charts = await Promise.all(['upgrade-operator'].map((name) => readFile(join(root, `charts/spoke/templates/${name}.yaml`), 'utf8')));
+  const texts = [...sources.map(({ text }) => text), ...charts];
+  const found = texts.flatMap((text) => [...text.matchAll(/['" ](flotilla\.io\/[\w.-]*\w\.?)['":]/g)].map(([, key = '']) => key));
+  const known = sorted([...Object.keys(userKeys), ...Object.keys(programKeys)]);
+  expect(sorted(found.map((key) => (key === 'flotilla.io/work.' ? 'flotilla.io/work.<work>' : key)))).toEqual(known);
+  expect(sorted(firstColumn(await read('annotations.md')).filter((key) => key.startsWith('flotilla.io/')))).toEqual(known);
+});
