@@ -1,4 +1,5 @@
 import { errorMessage, FlotillaError } from '@flotilla/api';
+import { withVersion } from '@flotilla/runtime';
 import { Command } from 'commander';
 import { checkCommand } from './check-talm/command.ts';
 import { joinCommand } from './join/command.ts';
@@ -15,7 +16,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 /** Exit code of a command whose arguments are wrong. */
 const USAGE = 2;
 
-const program = new Command('flotilla')
+const program = withVersion(new Command('flotilla'), 'flotilla')
   .description('Manages a fleet from the command line.')
   .addCommand(joinCommand())
   .addCommand(payloadCommand().addCommand(diffCommand()))
