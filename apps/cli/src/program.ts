@@ -1,3 +1,4 @@
+import { withVersion } from '@flotilla/runtime';
 import { Command } from 'commander';
 import { checkCommand } from './check-talm/command.ts';
 import { joinCommand } from './join/command.ts';
@@ -7,7 +8,7 @@ import { upgradeCommand } from './upgrade/command.ts';
 
 /** `flotilla` with all its commands; help and docs/reference/options.md are made of it. */
 export const createProgram = (): Command =>
-  new Command('flotilla')
+  withVersion(new Command('flotilla'), 'flotilla')
     .description('Manages a fleet from the command line.')
     .addCommand(joinCommand())
     .addCommand(payloadCommand().addCommand(diffCommand()))

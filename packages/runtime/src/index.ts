@@ -31,6 +31,7 @@ export {
   readOptionFile,
   readOptions,
   schemaOf,
+  withVersion,
 } from './options.ts';
 export { serveProbes } from './probes.ts';
 export { embedProgram, type Program, type ProgramOptions, runProgram } from './program.ts';
@@ -47,6 +48,7 @@ export { patchStatus, replaceStatus } from './status.ts';
 export { requestToken } from './token-request.ts';
 
 export { eventSubject, logOnly, troubleEvents } from './trouble-event.ts';
+export { BUILD_CONSTANTS, type Build, readBuild } from './version.ts';
 export { WatchCache, type WatchSurroundings } from './watch-cache.ts';
 export { type Channel, createChannel, type Watch, watch } from './watches.ts';
 

@@ -5,6 +5,7 @@ import { resolve } from 'node:path';
 import { errorMessage, FlotillaError } from '@flotilla/api';
 import { Command, Option } from 'commander';
 import { z } from 'zod';
+import { versionLine } from './version.ts';
 
 /**
  * One setting: what its flag takes (`<file>`, `[on]` for a switch), what it must be, with its default, what it means (in Markdown), and its
@@ -47,12 +48,13 @@ interface OptionSource<S extends z.ZodType> {
 }
 
 /**
- * Reads settings: a flag wins over its variable, an empty variable says nothing. Prints help and ends with `--help`; an unknown flag ends
- * the program with code 2. Throws `FLOTILLA_CONFIG` naming every wrong setting, its value and what is expected.
+ * Reads settings: a flag wins over its variable, an empty variable says nothing. Prints help or version and ends with `--help` and
+ * `--version`; an unknown flag ends the program with code 2. Throws `FLOTILLA_CONFIG` naming every wrong setting, its value and what is expected.
  */
 export function readOptions<S extends z.ZodType>(source: OptionSource<S>): Readonly<z.output<S>> {
   const { program, description, rows, schema, argv, env, otherwise = {} } = source;
   const command = new Command(program).description(description).exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2));
+  withVersion(command, program);
   const options = describeOptions(rows).map(({ key, flag, takes, variable, byDefault, meaning }) => {
     const help = `${meaning.replaceAll('`', '')}${byDefault === '' ? '' : ` (default ${byDefault})`} [env ${variable}]`;
     const option = new Option(`${flag} ${takes}`, help);
@@ -66,6 +68,15 @@ export function readOptions<S extends z.ZodType>(source: OptionSource<S>): Reado
     command.getOptionValueSource(name) === 'cli' ? command.getOptionValue(name) : env[variable] || undefined,
   ]);
   return checkOptions(schema, { ...withoutUndefined(otherwise), ...withoutUndefined(Object.fromEntries(given)) }, rows);
+}
+
+/** Gives a command `--version`, which prints program, version and commit, and ends. */
+export function withVersion(command: Command, program: string): Command {
+  // Commander's own would ask git at every start.
+  return command.option('--version', 'print version and commit').on('option:version', () => {
+    process.stdout.write(`${versionLine(program)}\n`);
+    process.exit();
+  });
 }
 
 /** Checks settings that were read elsewhere; see `readOptions`. */

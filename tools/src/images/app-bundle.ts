@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join, posix, relative, resolve } from 'node:path';
 import { FlotillaError } from '@flotilla/api';
 import type { LayerFile } from '@flotilla/registry/testing';
+import { BUILD_CONSTANTS, type Build, readBuild } from '@flotilla/runtime';
 import { build } from 'esbuild';
 import { z } from 'zod';
 import { type AppImage, EXTERNALS } from './apps.ts';
@@ -19,10 +20,14 @@ interface AppBundle {
 
 /**
  * Bundles one program into `/app/main.mjs`, with what it imports later and the files it finds by path beside it.
- * Independent of the machine: the same sources give the same bytes wherever the repository lies.
+ * Without `from` it says the version and commit of this repository. Independent of the machine: the same commit gives the same bytes wherever the repository lies.
  * Throws `FLOTILLA_IMAGES_BUNDLE` naming the module that is missing or the file that cannot be placed.
  */
-export async function bundleApp(root: string, app: AppImage): Promise<AppBundle> {
+export async function bundleApp(
+  root: string,
+  app: Pick<AppImage, 'entry'> & Partial<AppImage>,
+  from: Build = readBuild(),
+): Promise<AppBundle> {
   if (!existsSync(join(root, app.entry))) throw new FlotillaError('FLOTILLA_IMAGES_BUNDLE', `${app.entry} does not exist`);
   const result = await build({
     absWorkingDir: root,
@@ -38,6 +43,7 @@ export async function bundleApp(root: string, app: AppImage): Promise<AppBundle>
     target: 'node24',
     banner: { js: BANNER },
     external: [...EXTERNALS],
+    define: { [BUILD_CONSTANTS.version]: JSON.stringify(from.version), [BUILD_CONSTANTS.commit]: JSON.stringify(from.commit) },
     // Names stay: stack traces and error classes are read by people and by code.
     minifySyntax: true,
     minifyWhitespace: true,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Descriptor, OciLayout } from '@flotilla/registry';
 import { type LayerFile, writeImage, writeIndex } from '@flotilla/registry/testing';
-import { z } from 'zod';
+import { type Build, readBuild } from '@flotilla/runtime';
 import { bundleApp, licenceTexts } from './app-bundle.ts';
 import { type AppImage, type AppName, appImages, appNames } from './apps.ts';
 import { type BaseLayer, baseLayer, type DebianLayer, redisLayer } from './base-layer.ts';
@@ -24,8 +24,10 @@ interface BuildImagesOptions {
   readonly architectures?: readonly Architecture[];
   /** Registry and path before the program's name, as the layout names its images; default `flotilla.local`. */
   readonly prefix?: string;
-  /** Default: the version of the repository. */
+  /** Default: the version. */
   readonly tag?: string;
+  /** What programs and labels say of themselves; default: the version of the repository and its commit. */
+  readonly build?: Build;
   /** What to do when Debian's archive has newer packages than the committed list; see DebianOptions. Default `refuse`. */
   readonly superseded?: DebianOptions['superseded'];
   /** Default: see imagesCacheFolder. */
@@ -64,14 +66,15 @@ export async function prepareBase(architecture: Architecture, log: (message: str
 
 /**
  * Builds the images of the programs into an OCI layout, without a container engine: about 30 s an architecture the first
- * time, 2 s from the cache. The same sources, lock file and Debian packages give the same digests on every machine.
+ * time, 2 s from the cache. The same commit and Debian packages give the same digests on every machine.
  * Throws `FLOTILLA_IMAGES_*` naming what is missing.
  */
 export async function buildImages(options: BuildImagesOptions): Promise<BuiltImages> {
   const { output, apps = appNames, log = () => undefined } = options;
   const folder = options.cacheFolder ?? imagesCacheFolder();
   const wanted = options.architectures ?? architectureNames;
-  const version = await repositoryVersion();
+  const build = options.build ?? readBuild();
+  const { version } = build;
   const layout = await OciLayout.open(output);
   const lock = await readFile(join(ROOT, 'package-lock.json'), 'utf8');
 
@@ -88,7 +91,7 @@ export async function buildImages(options: BuildImagesOptions): Promise<BuiltIma
 
   const images: Partial<Record<AppName, BuiltImage>> = {};
   for (const app of apps) {
-    const { files, packageFolders } = await bundleApp(ROOT, appImages[app]);
+    const { files, packageFolders } = await bundleApp(ROOT, appImages[app], build);
     const npm = npmComponents(packageFolders, lock);
     const bill = { path: 'app/bom.cdx.json', content: { bytes: JSON.stringify(billOf({ name: app, version }, npm)) } };
     const licences = { path: 'app/licences.txt', content: { bytes: await licenceTexts(ROOT, packageFolders) } };
@@ -101,10 +104,10 @@ export async function buildImages(options: BuildImagesOptions): Promise<BuiltIma
       const debianPackages = below.flatMap((each) => each.debianPackages);
       return [{ architecture, nodeVersion: base.nodeVersion, layers: below.map((each) => each.layer), debianPackages }];
     });
-    const built = foundations.map((foundation) => buildOne(layout, { app, foundation, layer, version }));
+    const platforms = foundations.map((foundation) => buildOne(layout, { app, foundation, layer, build }));
     const name = `${options.prefix ?? 'flotilla.local'}/${app}:${options.tag ?? version}`;
     const boms: BuiltImage['boms'] = await writeBoms(join(output, 'boms'), { app, version, npm, foundations });
-    images[app] = { ...(await nameImage(layout, name, await Promise.all(built))), boms };
+    images[app] = { ...(await nameImage(layout, name, await Promise.all(platforms))), boms };
   }
   return { layout, images, bases };
 }
@@ -120,10 +123,6 @@ interface Foundation {
 function hasRedis(app: AppName): boolean {
   const { hasRedis = false }: AppImage = appImages[app];
   return hasRedis;
-}
-
-async function repositoryVersion(): Promise<string> {
-  return z.object({ version: z.string() }).parse(JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))).version;
 }
 
 /** What the files beside the images are made from. */
@@ -160,7 +159,7 @@ interface ImageParts {
   readonly app: AppName;
   readonly foundation: Foundation;
   readonly layer: CachedLayer;
-  readonly version: string;
+  readonly build: Build;
 }
 
 interface PlatformImage {
@@ -169,7 +168,7 @@ interface PlatformImage {
   readonly bytes: number;
 }
 
-async function buildOne(layout: OciLayout, { app, foundation, layer, version }: ImageParts): Promise<PlatformImage> {
+async function buildOne(layout: OciLayout, { app, foundation, layer, build }: ImageParts): Promise<PlatformImage> {
   const { architecture, nodeVersion, debianPackages } = foundation;
   const layers = [...foundation.layers, layer];
   const { user, description }: AppImage = appImages[app];
@@ -190,7 +189,8 @@ async function buildOne(layout: OciLayout, { app, foundation, layer, version }: 
       Labels: {
         'org.opencontainers.image.title': `flotilla-${app}`,
         'org.opencontainers.image.description': description,
-        'org.opencontainers.image.version': version,
+        'org.opencontainers.image.version': build.version,
+        'org.opencontainers.image.revision': build.commit,
         'org.opencontainers.image.licenses': 'Apache-2.0',
         'flotilla.io/node': nodeVersion,
         'flotilla.io/debian-packages': debianPackages.map(({ name, version }) => `${name}=${version}`).join(' '),

@@ -1,6 +1,6 @@
-import { fileURLToPath } from 'node:url';
 import { checkOptions } from '@flotilla/runtime';
 import { z } from 'zod';
+import { spokeChart } from './chart.ts';
 
 /** Flags and their meanings, for `--help` and docs/reference/options.md. */
 export const flags = [
@@ -14,12 +14,11 @@ export const flags = [
   ['--image <image>', "the agent's image: repository[:tag][@sha256:…]; required unless --values has it"],
   ['--namespace <namespace>', "the agent's namespace on the spoke (default flotilla)"],
   ['--values <file>', 'more values for the chart'],
-  ['--chart <folder>', 'chart of the agent (default charts/spoke of this repository)'],
+  ['--chart <chart>', 'chart of the agent: folder, archive or oci:// address (default: the one of this release)'],
   ['--timeout-seconds <n>', 'how long to wait for the hub to let the spoke in (default 60)'],
   ['--print', 'write the objects for the spoke to standard output, for kubectl apply -f -, instead of installing them'],
 ] as const;
 
-const CHART = fileURLToPath(new URL('../../../../charts/spoke', import.meta.url));
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 const name = z
   .string({ error: 'is required: name of the spoke, as in --name spoke-1' })
@@ -58,7 +57,16 @@ const Options = z
     image: Image.optional(),
     namespace: name.default('flotilla'),
     values: z.string().min(1).optional(),
-    chart: z.string().min(1).default(CHART),
+    chart: z
+      .string()
+      .min(1, { error: 'is empty: give a chart' })
+      .optional()
+      .transform((given, context) => {
+        const chart = given ?? spokeChart();
+        if (chart !== undefined) return chart;
+        context.addIssue({ code: 'custom', message: 'is required: the chart of the agent, as in --chart flotilla-spoke-0.1.0.tgz' });
+        return z.NEVER;
+      }),
     timeoutSeconds: z.coerce.number({ error: 'must be a number of seconds' }).positive().default(60),
     print: z.boolean().default(false),
   })

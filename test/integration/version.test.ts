@@ -1,0 +1,40 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { readBuild } from '@flotilla/runtime';
+import { expect, onTestFinished, test } from 'vitest';
+import { bundleApp } from '../../tools/src/images/app-bundle.ts';
+
+const run = promisify(execFile);
+const ROOT = join(import.meta.dirname, '../..');
+const programs = [
+  { app: 'cli', name: 'flotilla' },
+  { app: 'hub', name: 'hub' },
+  { app: 'image-puller', name: 'image-puller' },
+  { app: 'spoke-agent', name: 'spoke-agent' },
+  { app: 'upgrade-operator', name: 'upgrade-operator' },
+  { app: 'version-operator', name: 'version-operator' },
+];
+
+test.each(programs)(
+  '$app says version and commit, in a checkout and bundled',
+  async ({ app, name }) => {
+    const entry = `apps/${app}/src/main.ts`;
+    const { version, commit } = readBuild();
+    const checkout = await run(process.execPath, [join(ROOT, entry), '--version']);
+    expect(checkout.stdout).toBe(`${name} ${version} (commit ${commit})\n`);
+
+    const folder = await mkdtemp(join(tmpdir(), 'flotilla-version-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    for (const { path, content } of (await bundleApp(ROOT, { entry }, { version: '7.8.9', commit: 'c0ffee' })).files) {
+      if (typeof content !== 'object' || !('bytes' in content)) continue;
+      await mkdir(dirname(join(folder, path)), { recursive: true });
+      await writeFile(join(folder, path), content.bytes);
+    }
+    const bundled = await run(process.execPath, [join(folder, 'app/main.mjs'), '--version'], { cwd: folder });
+    expect(bundled.stdout).toBe(`${name} 7.8.9 (commit c0ffee)\n`);
+  },
+  60_000,
+);
