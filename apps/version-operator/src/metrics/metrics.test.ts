@@ -1,7 +1,7 @@
 import { ClusterOperator } from '@flotilla/api/config';
-import { createMetrics } from '@flotilla/runtime';
+import { createMetrics, serveSamples } from '@flotilla/runtime';
 import { expect, test } from 'vitest';
-import { serveSamples } from './metrics.ts';
+import { VERSION_METRICS } from './metrics.ts';
 import type { Sample } from './samples.ts';
 import { Tallies } from './tallies.ts';
 
@@ -15,7 +15,7 @@ const operator = (conditions: Record<string, string>) =>
 test('a scrape says what is so now, and nothing that was', async () => {
   const metrics = createMetrics({ process: false });
   let samples: Sample[] = [{ metric: 'cluster_version_capability', labels: { name: 'Build' }, value: 1 }];
-  const served = serveSamples(metrics, () => samples);
+  const served = serveSamples(metrics, VERSION_METRICS, () => samples);
   expect(await metrics.registry.metrics()).toContain('cluster_version_capability{name="Build"} 1');
   samples = [{ metric: 'cluster_operator_up', labels: { name: 'dns', version: '1', reason: '' }, value: 0 }];
   const text = await metrics.registry.metrics();

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { ClusterOperator, ClusterVersion } from '@flotilla/api/config';
 import { describe, expect, test } from 'vitest';
-import { type MetricName, type MetricSources, metricLabels, samplesOf } from './samples.ts';
+import { type MetricName, VERSION_METRICS } from './metrics.ts';
+import { type MetricSources, samplesOf } from './samples.ts';
 
 const at = (day: number): string => `2026-01-0${day}T00:00:00Z`;
 const seconds = (day: number): number => Date.parse(at(day)) / 1_000;
@@ -26,7 +27,7 @@ const valuesOf = (metric: MetricName, given: Partial<MetricSources>): Record<str
   Object.fromEntries(
     samplesOf(sources(given))
       .filter((sample) => sample.metric === metric)
-      .map(({ labels, value }) => [metricLabels[metric].map((label) => labels[label]).join(' | '), value]),
+      .map(({ labels, value }) => [VERSION_METRICS[metric].labels.map((label) => labels[label]).join(' | '), value]),
   );
 
 test('every sample has every label of its metric', () => {
@@ -34,7 +35,7 @@ test('every sample has every label of its metric', () => {
   for (const { metric, labels } of samplesOf(
     sources({ operators: [operator], release, progress: { done: 1, total: 2 }, updatesFreshAtMs: 1 }),
   ))
-    expect(Object.keys(labels).toSorted(), metric).toEqual([...metricLabels[metric]].toSorted());
+    expect(Object.keys(labels).toSorted(), metric).toEqual([...VERSION_METRICS[metric].labels].toSorted());
 });
 
 describe('cluster_version', () => {
@@ -200,7 +201,7 @@ test('alerts of the chart ask for metrics and labels that there are', async () =
   const chart = new URL('../../../../charts/spoke/templates/version-operator-monitoring.yaml', import.meta.url);
   const asked = [...(await readFile(chart, 'utf8')).matchAll(/\b(cluster_[a-z_]+)(?:\{([^}]*)\})?/g)];
   expect(asked.length).toBeGreaterThan(10);
-  const labelsOf = new Map<string, readonly string[]>(Object.entries(metricLabels));
+  const labelsOf = new Map<string, readonly string[]>(Object.entries(VERSION_METRICS).map(([name, { labels }]) => [name, labels]));
   const unknown = asked.flatMap(([, name = '', matchers = '']) => {
     const asksFor = [...matchers.matchAll(/(\w+)!?=/g)].map(([, label = '']) => label);
     return asksFor.every((label) => labelsOf.get(name)?.includes(label)) && labelsOf.has(name) ? [] : [`${name}{${matchers}}`];

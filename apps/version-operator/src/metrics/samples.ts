@@ -1,12 +1,10 @@
 import { findCondition } from '@flotilla/api';
 import type { ClusterOperator, ClusterVersion, ConfigCondition, Release } from '@flotilla/api/config';
+import type { Sample as AnySample } from '@flotilla/runtime';
+import type { MetricName } from './metrics.ts';
 
-/** One value of a metric; every label of the metric is there. */
-export interface Sample {
-  readonly metric: MetricName;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly value: number;
-}
+/** One value of these metrics. */
+export type Sample = AnySample<MetricName>;
 
 /** What the metrics are read from (spec/cvo 7.1). */
 export interface MetricSources {
@@ -21,23 +19,6 @@ export interface MetricSources {
   /** Last good answer of the update-graph service, or when what is asked of it changed, milliseconds since the epoch. */
   readonly updatesFreshAtMs?: number | undefined;
 }
-
-/** Gauges and their labels, named as dashboards and alerts have them. */
-export const metricLabels = {
-  cluster_version: ['type', 'version', 'image', 'from_version'],
-  cluster_version_available_updates: ['upstream', 'channel'],
-  cluster_version_capability: ['name'],
-  cluster_operator_up: ['name', 'version', 'reason'],
-  cluster_operator_conditions: ['name', 'condition', 'reason'],
-  cluster_operator_condition_transitions: ['name', 'condition'],
-  cluster_installer: ['type', 'version', 'invoker'],
-  cluster_version_operator_update_retrieval_timestamp_seconds: ['name'],
-  cluster_version_conditional_update_condition_seconds: ['version', 'condition', 'status', 'reason'],
-  cluster_version_risk_conditions: ['condition', 'risk', 'reason'],
-  cluster_version_payload: ['version', 'type'],
-  cluster_operator_payload_errors: ['version'],
-} as const;
-export type MetricName = keyof typeof metricLabels;
 
 /** What the caches say, as samples; those that count over time are kept by `Tallies`. Pure. */
 export function samplesOf(sources: MetricSources): Sample[] {

@@ -1,8 +1,8 @@
 import type { Ref } from '@flotilla/api';
 import { CLUSTER_VERSION_NAME, type ClusterOperator, type ClusterVersion } from '@flotilla/api/config';
 import { ConfigMap } from '@flotilla/api/core';
-import type { Client, Clock, Metrics, WatchCache } from '@flotilla/runtime';
-import { serveSamples } from './metrics.ts';
+import { type Client, type Clock, type Metrics, serveSamples, type WatchCache } from '@flotilla/runtime';
+import { VERSION_METRICS } from './metrics.ts';
 import { type MetricSources, samplesOf } from './samples.ts';
 import { Tallies } from './tallies.ts';
 
@@ -34,7 +34,7 @@ export function serveVersionMetrics(options: VersionMetricsOptions): VersionMetr
     if (change.type === 'deleted') tallies.countTransitions(name, change.object, undefined);
     else tallies.countTransitions(name, change.previous, change.object);
   });
-  const served = serveSamples(metrics, () => [
+  const served = serveSamples(metrics, VERSION_METRICS, () => [
     ...samplesOf({
       clusterVersion: versions.get({ name: CLUSTER_VERSION_NAME }),
       operators: operators.list(),
