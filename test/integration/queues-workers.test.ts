@@ -105,8 +105,16 @@ describe('two processes on one Redis', () => {
       await store.close();
       await redis[Symbol.asyncDispose]();
     };
-    return { url: redis.url, store, work, [Symbol.asyncDispose]: end };
+    const stopServer = () => redis[Symbol.asyncDispose]();
+    return { url: redis.url, store, work, stopServer, [Symbol.asyncDispose]: end };
   }
+
+  it('says that it is reachable until its server is gone', async () => {
+    await using one = await suite();
+    await until(() => expect(one.store.isReachable()).toBe(true));
+    await one.stopServer();
+    await until(() => expect(one.store.isReachable()).toBe(false));
+  });
 
   it('see in a run whatever was written before a want, over 500 racing ones', async () => {
     await using two = await suite();

@@ -11,6 +11,8 @@ export interface QueueStore extends AsyncDisposable {
   readonly description: string;
   /** Process id of the server that this process started, while it runs. */
   readonly serverPid: () => number | undefined;
+  /** False while the server does not answer and keys wait in this process. */
+  readonly isReachable: () => boolean;
   /** Empties a server with FLUSHALL, even other users' data; tests of "holds work, never truth" use it. */
   readonly flush: () => Promise<void>;
   /** Value for `queue` of `startReconciler`; undefined: its own memory. */

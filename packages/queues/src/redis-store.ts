@@ -59,6 +59,7 @@ export async function openRedisStore(target: RedisTarget, options: StoreTimes & 
     kind: target.kind,
     description: target.description,
     serverPid: target.serverPid,
+    isReachable: () => producers.status === 'ready',
     flush: async () => void (await workers.flushall()),
     // Workers need a server with a URL.
     queue: (queue) => new BullmqBackend({ ...queue, producers, workers, lockMs, watchdogMs, isShared: target.kind === 'redis' }),

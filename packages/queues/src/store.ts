@@ -45,6 +45,7 @@ function openInProcessStore(): QueueStore {
     kind: 'in-process',
     description: "this process's own memory",
     serverPid: () => undefined,
+    isReachable: () => true,
     flush: nothing,
     queue: undefined,
     close: nothing,
