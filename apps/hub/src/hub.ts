@@ -19,6 +19,7 @@ import { createCaches, createWorkerCaches, fillCaches } from './caches.ts';
 import type { HubConfig } from './config.ts';
 import { graphAccess } from './graph-access.ts';
 import { startLeftovers } from './leftovers/reconciler.ts';
+import { serveFleetMetrics } from './metrics/fleet-metrics.ts';
 import { createPolicyReader } from './policy-reader.ts';
 import { startRegistration } from './registration/reconciler.ts';
 import { createBackupJob } from './spoke-jobs/kinds/backup/job.ts';
@@ -55,6 +56,7 @@ export async function lead({ client, store, config, logger, metrics, clock }: Hu
   const precache = new SpokeJobs(createPrecacheJob(settings, caches.configs), jobsDeps);
   const backup = new SpokeJobs(createBackupJob(backupSettings(config)), jobsDeps);
   await fillCaches(caches, logger, signal);
+  using _fleet = serveFleetMetrics({ metrics, caches, jobs: [precache, backup], clock });
 
   const steps = { queue: store.queue, concurrency: config.stepConcurrency, signal, logger, metrics, clock };
   const stepDeps = { client, caches, logger, now, viewSeconds: config.jobViewSeconds, talmStrict: config.talmStrict };

@@ -1,8 +1,9 @@
 import { openStore } from '@flotilla/queues';
-import { createClient, type Program, type ProgramOptions } from '@flotilla/runtime';
+import { createClient, type Program, type ProgramOptions, serveSamples } from '@flotilla/runtime';
 import { type HubConfig, readConfig } from './config.ts';
 import { installCrds } from './crd-installer.ts';
 import { lead, runWorker } from './hub.ts';
+import { PROCESS_METRICS } from './metrics/metric-table.ts';
 
 /** Describes the hub as a program with these arguments and environment; default: the process's. Its run throws as `readConfig` does. */
 export const hubProgram = (argv?: readonly string[], env?: NodeJS.ProcessEnv): ProgramOptions<HubConfig> => ({
@@ -19,6 +20,9 @@ async function main(program: Program<HubConfig>): Promise<void> {
   program.defer(() => client.close());
   const store = await openStore({ redisUrl: config.redisUrl, redisCa: config.redisCa, preference: config.queueStore, log: logger });
   program.defer(() => store.close());
+  serveSamples(metrics, PROCESS_METRICS, () => [
+    { metric: 'flotilla_queue_up', labels: { store: store.kind }, value: Number(store.isReachable()) },
+  ]);
   if (config.installCrds && config.role === 'hub')
     await installCrds(client, { transport: config.standalone, clusterSets: config.standalone && config.tenancy }, logger);
   program.ready();

@@ -286,6 +286,7 @@ export class SpokeJobs<S extends JobState, I> {
       const fields = { work: this.job.work, upgrade: upgrade.name, cluster, from: record.state, to: next.state };
       this.#deps.logger.debug(fields, 'Job state changed');
     }
+    if (record.state !== next.state) record.seenAt = this.#deps.now();
     record.state = next.state;
     record.message = message;
     if (!run.isOnItsWay(next.state)) this.#admission.leave(keyId(this.#keyOf(upgrade.uid, cluster)));
@@ -299,6 +300,7 @@ export class SpokeJobs<S extends JobState, I> {
     const progress = { imagesDone, imagesTotal, bytesDone, bytesTotal, bytesPerSecond } satisfies PrecacheProgress;
     if (isSameJson(progress, record.progress)) return;
     record.progress = progress;
+    record.seenAt = this.#deps.now();
     this.#deps.onChange(run.request.upgrade);
   }
 

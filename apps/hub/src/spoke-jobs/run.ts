@@ -26,6 +26,8 @@ export interface SpokeRecord<S extends string> {
 export interface TrackedSpoke<S extends string> extends SpokeRecord<S> {
   /** Start of the wait while the spoke has no view, milliseconds since the epoch. Time spent waiting for other upgrades does not count. */
   since: number;
+  /** Last observed change of its state or progress, milliseconds since the epoch. */
+  seenAt: number;
   /** Error of its last steps, as a sentence; absent while they succeed. */
   trouble: string | undefined;
   /** Scheduled time of its cleaning, milliseconds since the epoch. */
@@ -66,7 +68,7 @@ export class SpokeJobRun<S extends JobState, I> {
       if (!record) {
         const state = stored ?? this.#machine.initial;
         const nothing = { message: undefined, progress: undefined, trouble: undefined, cleanAt: undefined };
-        this.spokes.set(cluster, { state, stored, ...nothing, since: this.#now() });
+        this.spokes.set(cluster, { state, stored, ...nothing, since: this.#now(), seenAt: this.#now() });
       }
       if (!record || (stored !== undefined && record.stored !== stored && this.#machine.isFinal(stored))) changed.push(cluster);
       if (record) record.stored = stored;
@@ -109,6 +111,12 @@ export class SpokeJobRun<S extends JobState, I> {
   /** True when every spoke has its verdict in the status. */
   hasAllVerdicts(): boolean {
     return [...this.spokes.values()].every(({ state, stored }) => this.#machine.isFinal(state) && stored === state);
+  }
+
+  /** Last observed change of the spoke under way that has been still for longest, milliseconds since the epoch. */
+  oldestObservation(): number | undefined {
+    const times = [...this.spokes].flatMap(([cluster, { seenAt }]) => (this.isUnderWay(cluster) ? [seenAt] : []));
+    return times.length > 0 ? times.reduce((one, other) => Math.min(one, other)) : undefined;
   }
 
   /** True while the job runs on the spoke: no other upgrade may touch it. */

@@ -1,0 +1,122 @@
+/** The fleet as numbers, read from caches at each scrape. Pure. */
+import { findCondition } from '@flotilla/api';
+import { CLUSTER_AVAILABLE, type ManagedCluster } from '@flotilla/api/ocm';
+import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition, PrecacheState } from '@flotilla/api/ran';
+import { isAvailable, isEnding, isRunning, judgeWindow, leastLeftMs, RecordState } from '@flotilla/rollout';
+import type { Sample } from '@flotilla/runtime';
+import type { FleetMetric } from './metric-table.ts';
+
+/** Upgrades that have series of their own, so that nobody fills a Prometheus by creating upgrades. */
+export const MOST_UPGRADES = 100;
+
+/** Everything the samples are made from. */
+export interface FleetSources {
+  readonly upgrades: readonly ClusterGroupUpgrade[];
+  readonly clusters: readonly ManagedCluster[];
+  readonly cluster: (name: string) => ManagedCluster | undefined;
+  /** When the cluster of this upgrade that runs a job, and has been still for longest, was last seen to change, milliseconds since the epoch. */
+  readonly oldestObservation: (uid: string) => number | undefined;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+type FleetSample = Sample<FleetMetric>;
+
+/** All samples of the fleet. */
+export function fleetSamples(sources: FleetSources): FleetSample[] {
+  const unfinished = sources.upgrades.filter((upgrade) => !isEnding(upgrade)).toSorted(byAge);
+  const named = unfinished.slice(0, MOST_UPGRADES);
+  return [
+    ...counted('flotilla_clusters', 'availability', ['available', 'unavailable', 'unknown'], sources.clusters.map(availabilityOf)),
+    ...counted('flotilla_upgrades', 'state', UPGRADE_STATES, sources.upgrades.map(upgradeStateOf)),
+    { metric: 'flotilla_upgrades_overflow', labels: {}, value: unfinished.length - named.length },
+    ...named.flatMap((upgrade) => upgradeSamples(upgrade, sources)),
+  ];
+}
+
+/** Running ones come first, then older ones, so that a series does not come and go with each new upgrade. */
+const byAge = (one: ClusterGroupUpgrade, other: ClusterGroupUpgrade): number =>
+  Number(isRunning(other)) - Number(isRunning(one)) || rankOf(one).localeCompare(rankOf(other));
+const rankOf = ({ metadata }: ClusterGroupUpgrade): string => `${metadata.creationTimestamp} ${metadata.namespace}/${metadata.name}`;
+
+function availabilityOf({ status }: ManagedCluster): string {
+  const condition = findCondition(status?.conditions, CLUSTER_AVAILABLE);
+  if (condition?.status === 'True') return 'available';
+  return condition?.status === 'False' ? 'unavailable' : 'unknown';
+}
+
+const UPGRADE_STATES = ['refused', 'waiting', 'precaching', 'running', 'paused', 'succeeded', 'failed', 'deleting'] as const;
+
+function upgradeStateOf(upgrade: ClusterGroupUpgrade): (typeof UPGRADE_STATES)[number] {
+  const is = (type: string) => findCondition(upgrade.status?.conditions, type)?.status;
+  const { clustersSelected, validated, precacheSpecValid, succeeded } = ClusterGroupUpgradeCondition;
+  if (upgrade.metadata.deletionTimestamp !== undefined) return 'deleting';
+  if (isEnding(upgrade)) return is(succeeded) === 'True' ? 'succeeded' : 'failed';
+  if (isPaused(upgrade)) return 'paused';
+  if (isRunning(upgrade)) return 'running';
+  if ([clustersSelected, validated, precacheSpecValid].some((type) => is(type) === 'False')) return 'refused';
+  return upgrade.spec?.preCaching && is(ClusterGroupUpgradeCondition.precachingSucceeded) === 'False' ? 'precaching' : 'waiting';
+}
+
+const isPaused = ({ status }: ClusterGroupUpgrade): boolean =>
+  findCondition(status?.conditions, ClusterGroupUpgradeCondition.paused)?.status === 'True';
+
+/** One sample for each of the values, zero where nothing has it: an absent series would not end an alert. */
+function counted(
+  metric: FleetMetric,
+  label: string,
+  values: readonly string[],
+  found: readonly string[],
+  labels: Readonly<Record<string, string>> = {},
+): FleetSample[] {
+  const counts = new Map(values.map((value) => [value, 0]));
+  for (const value of found) counts.set(value, (counts.get(value) ?? 0) + 1);
+  return [...counts].map(([value, count]) => ({ metric, labels: { ...labels, [label]: value }, value: count }));
+}
+
+function upgradeSamples(upgrade: ClusterGroupUpgrade, { cluster, oldestObservation, now }: FleetSources): FleetSample[] {
+  const { namespace = '', name, uid = '' } = upgrade.metadata;
+  const labels = { upgrade_namespace: namespace, upgrade: name };
+  const { status, remediationPlan = [], precaching } = upgrade.status ?? { status: {} };
+  const one = (metric: FleetMetric, value: number | undefined): FleetSample[] => (value === undefined ? [] : [{ metric, labels, value }]);
+  const states = clusterStates(upgrade);
+  const away = [...states].filter(([each, state]) => !ENDED.has(state) && !isAvailable(cluster(each))).length;
+  const seenAt = oldestObservation(uid);
+  return [
+    ...counted('flotilla_upgrade_clusters', 'state', CLUSTER_STATES, [...states.values()], labels),
+    ...one('flotilla_upgrade_clusters_away', away),
+    ...one('flotilla_upgrade_paused', Number(isPaused(upgrade))),
+    ...one('flotilla_upgrade_batch', status.currentBatch ?? 0),
+    ...one('flotilla_upgrade_batches', remediationPlan.length),
+    ...one('flotilla_upgrade_seconds_left', inSeconds(leastLeftMs(upgrade, now))),
+    ...one('flotilla_upgrade_window_seconds_left', windowSecondsLeft(upgrade, now)),
+    ...(precaching?.status
+      ? counted('flotilla_upgrade_precaching_clusters', 'state', PrecacheState.options, Object.values(precaching.status), labels)
+      : []),
+    ...one('flotilla_upgrade_precaching_bytes_done', precaching?.summary?.bytesDone),
+    ...one('flotilla_upgrade_precaching_bytes_total', precaching?.summary?.bytesTotal),
+    ...one('flotilla_upgrade_oldest_observation_seconds', seenAt === undefined ? undefined : inSeconds(Math.max(now - seenAt, 0))),
+  ];
+}
+
+const inSeconds = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : ms / 1000);
+
+const CLUSTER_STATES = ['waiting', 'in_progress', RecordState.complete, RecordState.timedOut, RecordState.failed] as const;
+const ENDED: ReadonlySet<string> = new Set(Object.values(RecordState));
+
+/** Each cluster of the plan, and each that has left it with a verdict. */
+function clusterStates(upgrade: ClusterGroupUpgrade): ReadonlyMap<string, string> {
+  const { remediationPlan = [], clusters = [], status } = upgrade.status ?? { status: {} };
+  const states = new Map(remediationPlan.flat().map((cluster) => [cluster, 'waiting']));
+  const batch = status.currentBatchStartedAt === undefined ? [] : (remediationPlan[(status.currentBatch ?? 0) - 1] ?? []);
+  for (const cluster of batch) states.set(cluster, 'in_progress');
+  for (const { name, state } of clusters) states.set(name, state);
+  return states;
+}
+
+/** Undefined while no window closes, or the next one is yet to open. */
+function windowSecondsLeft(upgrade: ClusterGroupUpgrade, now: number): number | undefined {
+  const window = judgeWindow(upgrade, now);
+  if (window.kind === 'open') return window.closesAt === undefined ? undefined : inSeconds(window.closesAt - now);
+  return window.kind === 'closed' && window.opensAt === undefined ? 0 : undefined;
+}
