@@ -1,23 +1,13 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { runCommand } from '@flotilla/control-plane/processes';
-import { ensureDebianPackages, ensureTools, MONITORING_PACKAGES } from '@flotilla/control-plane/toolchain';
-import { expect, test } from 'vitest';
-import { parseAllDocuments } from 'yaml';
-import { z } from 'zod';
-import { CHARTS, NAMESPACE } from './chart-hub.ts';
-import { REQUIRED, sets } from './chart-server.ts';
+import { test } from 'vitest';
+import { type AlertCase, over, play, renderedRules } from './alert-story.ts';
+import { NAMESPACE } from './chart-hub.ts';
 
-const PrometheusRule = z.looseObject({
-  kind: z.literal('PrometheusRule'),
-  metadata: z.looseObject({ name: z.string() }),
-  spec: z.object({ groups: z.array(z.looseObject({ rules: z.array(z.looseObject({ alert: z.string() })) })) }),
-});
-
-/** Alerts that whoever runs the reference operator has silences and runbooks for. */
+/** Beside our own, those that whoever runs the reference operator has silences and runbooks for. */
 const ALERTS = [
   'ClusterVersionOperatorDown',
+  'ClusterVersionOperatorNoLeader',
+  'ClusterVersionUpdateStuck',
+  'ClusterVersionReconcileFailing',
   'CannotRetrieveUpdates',
   'UpdateAvailable',
   'ClusterReleaseNotAccepted',
@@ -31,6 +21,8 @@ const ALERTS = [
 
 const UPGRADE_ALERTS = [
   'ManagedUpgradeOperatorDown',
+  'ManagedUpgradeOperatorNoLeader',
+  'ManagedUpgradeReconcileFailing',
   'UpgradeConfigValidationFailedSRE',
   'UpgradeClusterCheckFailedSRE',
   'UpgradeControlPlaneUpgradeTimeoutSRE',
@@ -49,28 +41,6 @@ const VERSION_OPERATOR = [
 ];
 const UPGRADE_OPERATOR = ['upgradeOperator.enabled=true', 'upgradeOperator.alerts.enabled=true'];
 
-async function renderedRules(operator: readonly string[]) {
-  const tools = await ensureTools(['helm']);
-  const values = [...REQUIRED.spoke, ...operator];
-  const text = await runCommand(tools.path('helm'), ['template', 'agent', join(CHARTS, 'spoke'), '-n', NAMESPACE, ...sets(values)]);
-  const found = parseAllDocuments(text).flatMap((document) => PrometheusRule.safeParse(document.toJS()).data ?? []);
-  return found[0] ?? expect.fail('no PrometheusRule');
-}
-
-/** What is so, sample by sample, and what comes of it. Samples are as far apart as the chart has them scraped. */
-interface AlertCase {
-  readonly alert: string;
-  readonly about: string;
-  /** Series → its samples, as promtool writes them. */
-  readonly series: Readonly<Record<string, string>>;
-  /** It does not fire yet, fires with these labels, and does not fire any more. */
-  readonly silentAt: string;
-  readonly firesAt: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly goneAt: string;
-}
-const INTERVAL = '30s';
-
 const condition = (name: string, type: string, reason: string) =>
   `cluster_operator_conditions{name="${name}", condition="${type}", reason="${reason}"}`;
 const up = (name: string, reason = 'AsExpected') => `cluster_operator_up{name="${name}", version="1", reason="${reason}"}`;
@@ -83,10 +53,32 @@ const [HOUR, HALF_AN_HOUR, TEN_MINUTES] = [
   { silentAt: '29m', firesAt: '31m', goneAt: '36m' },
   { silentAt: '9m', firesAt: '11m', goneAt: '16m' },
 ] as const;
-/** A value until five minutes before it is looked at for the last time, and then another. */
-const over = (minutes: number, from: number, to: number | 'stale') => `${from}x${2 * minutes + 5} ${to === 'stale' ? to : `${to}x20`}`;
 const DEGRADED = { alert: 'ClusterOperatorDegraded', ...HALF_AN_HOUR } as const;
 const RISKY = { alert: 'OpenShiftUpdateRiskMightApply', silentAt: '14m', firesAt: '16m', goneAt: '21m' } as const;
+
+const noLeader = (alert: string, job: string, severity: string): AlertCase => ({
+  alert,
+  about: 'it runs, and another holds the lease',
+  series: {
+    [`up{job="${job}", namespace="${NAMESPACE}"}`]: '1x60',
+    [`flotilla_leader{job="${job}", namespace="${NAMESPACE}", lease="l"}`]: over(10, 0, 1),
+  },
+  ...TEN_MINUTES,
+  labels: { severity },
+});
+const failing = (alert: string, job: string): AlertCase => ({
+  alert,
+  about: 'each reconcile throws, and then one succeeds',
+  series: {
+    [`flotilla_reconcile_seconds_count{job="${job}", namespace="${NAMESPACE}", controller="c", result="retry"}`]: '0+1x100',
+    [`flotilla_reconcile_seconds_count{job="${job}", namespace="${NAMESPACE}", controller="c", result="done"}`]: '5x40 6+1x60',
+    [`flotilla_reconcile_seconds_count{job="${job}", namespace="${NAMESPACE}", controller="other", result="done"}`]: '0+1x100',
+  },
+  silentAt: '14m',
+  firesAt: '17m',
+  goneAt: '22m',
+  labels: { severity: 'warning', controller: 'c' },
+});
 
 const casesOf = (job: string): readonly AlertCase[] => [
   {
@@ -96,6 +88,17 @@ const casesOf = (job: string): readonly AlertCase[] => [
     ...TEN_MINUTES,
     labels: { severity: 'critical' },
   },
+  noLeader('ClusterVersionOperatorNoLeader', job, 'critical'),
+  {
+    alert: 'ClusterVersionUpdateStuck',
+    about: 'manifests wait, and then go on',
+    series: { 'cluster_version_payload{version="2", type="pending"}': '900-10x20 700x275 690-10x20' },
+    silentAt: '139m',
+    firesAt: '142m',
+    goneAt: '151m',
+    labels: { severity: 'warning', version: '2' },
+  },
+  failing('ClusterVersionReconcileFailing', job),
   {
     alert: 'CannotRetrieveUpdates',
     about: 'the service was never heard of, and then was',
@@ -195,6 +198,8 @@ const UPGRADE_CASES: readonly AlertCase[] = [
     ...TEN_MINUTES,
     labels: { severity: 'warning' },
   },
+  noLeader('ManagedUpgradeOperatorNoLeader', 'managed-upgrade-operator-metrics', 'warning'),
+  failing('ManagedUpgradeReconcileFailing', 'managed-upgrade-operator-metrics'),
   ...(
     [
       ['UpgradeConfigValidationFailedSRE', gauge('upgradeoperator_upgradeconfig_validation_failed'), 'critical', {}],
@@ -271,44 +276,12 @@ const UPGRADE_CASES: readonly AlertCase[] = [
   },
 ];
 
-/** A case as promtool takes it. */
-function promtoolTest({ alert: alertname, about: name, series, silentAt, firesAt, labels, goneAt }: AlertCase) {
-  const expected = (eval_time: string, ...of: readonly object[]) => ({ alertname, eval_time, exp_alerts: of });
-  return {
-    name: `${alertname}: ${name}`,
-    interval: INTERVAL,
-    input_series: Object.entries(series).map(([key, values]) => ({ series: key, values })),
-    alert_rule_test: [expected(silentAt), expected(firesAt, { exp_labels: labels }), expected(goneAt)],
-  };
-}
-
-type Rules = Awaited<ReturnType<typeof renderedRules>>;
-
 test('the alerts of the version operator are known by name; each fires for what it is about, and ends with it', async () => {
-  const rules = await renderedRules(VERSION_OPERATOR);
+  const rules = await renderedRules('spoke', VERSION_OPERATOR);
   await play(rules, ALERTS, casesOf(rules.metadata.name));
 });
 
 test('so are those of the upgrade operator, and none has a namespace: it would hold up the upgrade that it is about', async () => {
-  const rules = await renderedRules(UPGRADE_OPERATOR);
+  const rules = await renderedRules('spoke', UPGRADE_OPERATOR);
   await play(rules, UPGRADE_ALERTS, UPGRADE_CASES);
 });
-
-async function play({ spec: { groups } }: Rules, alerts: readonly string[], cases: readonly AlertCase[]): Promise<void> {
-  await ensureDebianPackages(MONITORING_PACKAGES, console.log);
-  expect(groups.flatMap(({ rules }) => rules.map(({ alert: name }) => name))).toEqual(alerts);
-  expect(new Set(cases.map(({ alert }) => alert))).toEqual(new Set(alerts));
-  // texts are for people
-  const bare = groups.map((group) => ({ ...group, rules: group.rules.map((rule) => ({ ...rule, annotations: undefined })) }));
-  const dir = await mkdtemp(join(tmpdir(), 'flotilla-alerts-'));
-  try {
-    await writeFile(join(dir, 'whole.json'), JSON.stringify({ groups }));
-    await writeFile(join(dir, 'rules.json'), JSON.stringify({ groups: bare }));
-    const story = { rule_files: ['rules.json'], evaluation_interval: INTERVAL, tests: cases.map(promtoolTest) };
-    await writeFile(join(dir, 'story.json'), JSON.stringify(story));
-    await runCommand('promtool', ['check', 'rules', join(dir, 'whole.json')]);
-    await runCommand('promtool', ['test', 'rules', join(dir, 'story.json')]);
-  } finally {
-    await rm(dir, { recursive: true, force: true });
-  }
-}

@@ -31,7 +31,7 @@ export { precacheJobMachine } from './spoke-jobs/precache.ts';
 export type { SpokeJobEffect, SpokeJobEvent, SpokeJobMachine } from './spoke-jobs/spoke-job.ts';
 export { type ActionOutcome, countOf, endedAt, observeOutcome } from './transport/action-outcome.ts';
 export { readViewAnswer, type ViewAnswer, type ViewTarget } from './transport/view-answer.ts';
-export { describeUnknown } from './upgrade/annotations.ts';
+export { describeUnknown, findUnknownAnnotation } from './upgrade/annotations.ts';
 export { setCondition } from './upgrade/conditions.ts';
 export { FirstSeen, type Sightings } from './upgrade/first-seen.ts';
 export type { HubWrite } from './upgrade/hub-write.ts';

@@ -1,4 +1,4 @@
-import { createMetrics, type Metrics } from '@flotilla/runtime';
+import { createMetrics, type Metrics, type MetricTable, serveSamples } from '@flotilla/runtime';
 import { z } from 'zod';
 import { loadApp } from './load-app.ts';
 import { code, page, table } from './markdown.ts';
@@ -18,7 +18,7 @@ export const METRIC_FILES = {
   every: 'packages/runtime/src/metrics.ts',
   upgrade: 'apps/upgrade-operator/src/metrics/upgrade-metrics.ts',
   series: 'apps/upgrade-operator/src/metrics/collector.ts',
-  version: 'apps/version-operator/src/metrics/metrics.ts',
+  tables: 'packages/runtime/src/samples.ts',
 } as const;
 
 /** Every metric, by the heading it stands under. */
@@ -35,18 +35,15 @@ export async function metricRows(): Promise<Readonly<Record<string, readonly Met
     'upgrade-operator',
     'metrics/collector.ts',
   );
-  const { serveSamples } = await loadApp<{ serveSamples: (metrics: Metrics, samples: () => []) => Disposable }>(
-    'version-operator',
-    'metrics/metrics.ts',
-  );
-  const version = createMetrics({ process: false });
-  version.registry.clear();
-  serveSamples(version, () => []);
+  const hub = await loadApp<Record<'FLEET_METRICS' | 'PROCESS_METRICS', MetricTable>>('hub', 'metrics/metric-table.ts');
+  const { VERSION_METRICS } = await loadApp<{ VERSION_METRICS: MetricTable }>('version-operator', 'metrics/metrics.ts');
   return {
     'Every program': rowsOf(every.registry),
     'Upgrade operator': rowsOf(upgrade.registry),
     'Upgrade operator: from the UpgradeConfig': rowsOf(createUpgradeCollector().registry),
-    'Version operator': rowsOf(version.registry),
+    'Version operator': rowsOfTable(VERSION_METRICS),
+    'Hub: every process': rowsOfTable(hub.PROCESS_METRICS),
+    'Hub: the leader': rowsOfTable(hub.FLEET_METRICS),
   };
 }
 
@@ -57,6 +54,13 @@ const rowsOf = (registry: Registry): MetricRow[] =>
     const { name, help, labelNames } = Metric.parse(metric);
     return { name, type: metric.constructor.name.toLowerCase(), labels: labelNames, help };
   });
+
+function rowsOfTable(metrics: MetricTable): MetricRow[] {
+  const own = createMetrics({ process: false });
+  own.registry.clear();
+  serveSamples(own, metrics, () => []);
+  return rowsOf(own.registry);
+}
 
 /** `docs/reference/metrics.md`. */
 export async function metricsPage(): Promise<string> {

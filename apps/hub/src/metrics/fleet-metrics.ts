@@ -3,7 +3,7 @@ import type { createCaches } from '../caches.ts';
 import { FLEET_METRICS } from './metric-table.ts';
 import { fleetSamples } from './samples.ts';
 
-/** What the fleet's metrics are read from. */
+/** Sources of the fleet's metrics. */
 interface FleetMetricsOptions {
   readonly metrics: Metrics;
   readonly caches: Pick<ReturnType<typeof createCaches>, 'upgrades' | 'clusters'>;

@@ -40,7 +40,7 @@ export function decideRegistration({ cluster, renewTime, hubNamespace, now }: Re
   const refusal = refusalOf(cluster, hubNamespace);
   const endsAt = leaseEnd(cluster, renewTime);
   let wanted = withCondition(conditions, accepted(refusal), now);
-  // A denied cluster never joins anew.
+  // A denied cluster must not keep a text of its agent, so an existing condition is overwritten.
   if (refusal ? findCondition(wanted, JOINED) : renewTime !== undefined) wanted = withCondition(wanted, joined, now);
   // Only an agent can report its cluster as available, and a denied cluster's agent has no access.
   if (refusal ? findCondition(wanted, CLUSTER_AVAILABLE) : now >= endsAt) wanted = withCondition(wanted, leaseStopped, now);

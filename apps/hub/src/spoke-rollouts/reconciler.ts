@@ -160,15 +160,15 @@ export class SpokeRollouts {
       return undefined;
     }
     this.#remember(upgrade);
+    if (key.cluster !== PLACEMENTS) return this.#planSpoke(upgrade, key);
     const placing = this.#placementWrites(upgrade);
-    if (key.cluster !== PLACEMENTS) return this.#planSpoke(upgrade, key, placing.length === 0);
     const requeueMs = this.#report(key, placing.length > 0 ? { plan: describeWrites(placing), priority: 0 } : undefined);
     // All spokes of an upgrade share a reconcile: most of them have nothing to write.
     const clusters = new Set([...targetsOf(upgrade).keys(), ...this.#leftovers(upgrade), ...this.#requests.open(key.upgrade)]);
     clusters.delete(PLACEMENTS);
     for (const cluster of clusters) {
       const spoke = keyOf(key.upgrade, cluster);
-      const afterMs = this.#planSpoke(upgrade, spoke, placing.length === 0);
+      const afterMs = this.#planSpoke(upgrade, spoke, placing);
       if (afterMs !== undefined) this.#reconciler?.enqueue(keyId(spoke), { afterMs });
     }
     return requeueMs;
@@ -176,13 +176,14 @@ export class SpokeRollouts {
 
   /**
    * Plans one spoke and requests its step.
-   * @param isPlaced the Placements need no write
+   * @param placing missing writes of the Placements; default: planned where they matter, since that takes longer than the spoke
    */
-  #planSpoke(upgrade: ClusterGroupUpgrade, key: StepKey, isPlaced: boolean): number | undefined {
+  #planSpoke(upgrade: ClusterGroupUpgrade, key: StepKey, placing?: readonly HubWrite[]): number | undefined {
     const { target, writes, wakeAt } = planRolloutSpoke(upgrade, key.cluster, this.#planning);
     // A view made before its object stays blind for an interval, so the policy is enforced first.
-    const isEnforced = isPlaced || target.phase !== 'remediate' || target.mode !== 'policy';
-    const isRequested = writes.length > 0 && isEnforced;
+    const waitsForPolicy = (): boolean =>
+      target.phase === 'remediate' && target.mode === 'policy' && (placing ?? this.#placementWrites(upgrade)).length > 0;
+    const isRequested = writes.length > 0 && !waitsForPolicy();
     const requeueMs = this.#report(key, isRequested ? requestOf(target, writes) : undefined);
     const wakeMs = wakeAt === undefined ? undefined : Math.max(wakeAt - this.#deps.clock.now(), 0);
     return requeueMs === undefined || wakeMs === undefined ? (requeueMs ?? wakeMs) : Math.min(requeueMs, wakeMs);
