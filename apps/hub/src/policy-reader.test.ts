@@ -2,19 +2,19 @@ import { Policy } from '@flotilla/api/ocm';
 import { beforeEach, expect, test } from 'vitest';
 import { createPolicyReader, type PolicyReader } from './policy-reader.ts';
 
-const told: string[] = [];
+const called: string[] = [];
 let known: Map<string, Policy>;
 /** Clock of a machine on which each piece takes 15 ms. */
 let now: number;
 let reader: PolicyReader;
 
 beforeEach(() => {
-  told.length = 0;
+  called.length = 0;
   known = new Map();
   now = 0;
   reader = createPolicyReader({
     current: ({ name }) => known.get(name),
-    onRead: (waiter) => void told.push(waiter),
+    onRead: (waiter) => void called.push(waiter),
     now: () => (now += 15),
   });
 });
@@ -31,22 +31,22 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 async function turnsUntilTold(waiter: string): Promise<number> {
   for (let turns = 1; turns < 100; turns++) {
     await turn();
-    if (told.includes(waiter)) return turns;
+    if (called.includes(waiter)) return turns;
   }
-  throw new Error(`${waiter} was never told`);
+  throw new Error(`${waiter} was never called`);
 }
 
 test('a small policy is read at once', () => {
   expect(reader.read(policy('small', 1), 'a')?.objects).toHaveLength(1);
-  expect(told).toEqual([]);
+  expect(called).toEqual([]);
 });
 
-test('the event loop turns while a large policy is read, and whoever asked is told at the end', async () => {
+test('the event loop turns while a large policy is read, and each waiter is called at the end', async () => {
   const large = policy('large', 20);
   expect(reader.read(large, 'a')).toBeUndefined();
   expect(reader.read(large, 'b')).toBeUndefined();
   expect(await turnsUntilTold('a')).toBeGreaterThan(5);
-  expect(told).toEqual(['a', 'b']);
+  expect(called).toEqual(['a', 'b']);
   expect(reader.read(large, 'a')?.objects).toHaveLength(20);
 });
 
@@ -62,12 +62,12 @@ test('a change of status reads nothing again, a new generation does', async () =
   expect(reader.read(edited, 'b')?.objects).toHaveLength(2);
 });
 
-test('whoever waits for a policy that is edited meanwhile is told when the edited one is read', async () => {
+test('a waiter of a policy that is edited meanwhile is called when the edited one is read', async () => {
   expect(reader.read(policy('p', 20), 'a')).toBeUndefined();
   const edited = policy('p', 30, { generation: 2 });
   expect(reader.read(edited, 'b')).toBeUndefined();
   await turnsUntilTold('b');
-  expect(told).toEqual(['a', 'b']);
+  expect(called).toEqual(['a', 'b']);
   expect(reader.read(edited, 'a')?.objects).toHaveLength(30);
 });
 
@@ -75,7 +75,7 @@ test('a large policy keeps nobody with a small one waiting', async () => {
   reader.read(policy('large', 60), 'a');
   reader.read(policy('small', 1), 'b');
   await turnsUntilTold('b');
-  expect(told).toEqual(['b']);
+  expect(called).toEqual(['b']);
 });
 
 test('a policy that is made anew under its name is another', () => {

@@ -21,21 +21,21 @@ async function serve(listener: RequestListener): Promise<string> {
 }
 
 function graph(options: UpdateGraphOptions = {}) {
-  const told = new Map<string, () => void>();
+  const answers = new Map<string, () => void>();
   const access = graphAccess({ allow: ['127.0.0.1', 'graph.invalid'] });
-  const created = createUpdateGraph({ access, ...options, onAnswer: (waiter) => told.get(waiter)?.() });
+  const created = createUpdateGraph({ access, ...options, onAnswer: (waiter) => answers.get(waiter)?.() });
   open.push(() => created.close());
   let waiters = 0;
   /** Looks a release up; waits for a pending answer and looks it up again. */
   return async (upstream: string, version = '4.20.1', channel = 'stable-4.20'): Promise<string> => {
     const waiter = `ns/upgrade-${waiters++}`;
     const { promise: answered, resolve } = Promise.withResolvers<void>();
-    told.set(waiter, resolve);
-    const look = () => created.lookUp({ upstream, channel, version }, waiter);
-    let found = look();
+    answers.set(waiter, resolve);
+    const lookUp = () => created.lookUp({ upstream, channel, version }, waiter);
+    let found = lookUp();
     if (found.kind === 'pending') {
       await answered;
-      found = look();
+      found = lookUp();
     }
     if (found.kind !== 'known') throw Object.assign(new Error(found.kind), found);
     return found.image;
@@ -217,10 +217,10 @@ describe('a server that a policy names', () => {
     { name: 'a redirect', body: '', status: 302, location: 'ftp://secret.internal/' },
   ])('is not quoted: $name', async ({ body, status = 200, location }) => {
     const url = await serve((_, response) => response.writeHead(status, location ? { location } : {}).end(body));
-    const told: string[] = [];
-    const asked = graph({ access: asReference, onFailure: (failure) => told.push(failure.message, String(failure.cause)) })(url);
+    const failures: string[] = [];
+    const asked = graph({ access: asReference, onFailure: (failure) => failures.push(failure.message, String(failure.cause)) })(url);
     await expect(asked).rejects.toMatchObject({ message: expect.not.stringMatching(/secret|root|471/) });
-    if (status !== 500) expect(told.join()).toMatch(/secret|root|471|nodes\.0/);
+    if (status !== 500) expect(failures.join()).toMatch(/secret|root|471|nodes\.0/);
   });
 
   test('is not quoted: what its certificate says, and where its name leads', async () => {

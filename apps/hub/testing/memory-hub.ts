@@ -23,7 +23,7 @@ export interface HubProcess {
 }
 
 /** Plurals of the kinds whose events are held back. */
-interface Sight {
+interface EventFilter {
   held: readonly string[];
 }
 
@@ -40,8 +40,8 @@ export class MemoryHub {
 
   /** Starts a process with filled caches of its own. */
   async process(): Promise<HubProcess> {
-    const sight: Sight = { held: [] };
-    const client = this.#client(sight);
+    const filter: EventFilter = { held: [] };
+    const client = this.#client(filter);
     const shared = { logger: createLogger({ name: 'test', level: 'silent' }), metrics: createMetrics() };
     const caches: SpokeJobCaches = {
       clusters: new WatchCache(client, ManagedCluster),
@@ -51,7 +51,7 @@ export class MemoryHub {
     for (const cache of Object.values(caches)) cache.start(this.#stop.signal);
     await Promise.all(Object.values(caches).map((cache) => cache.synced()));
     const hold = (...kinds: readonly string[]): void => {
-      sight.held = kinds;
+      filter.held = kinds;
       this.#notify();
     };
     return { client, caches, hold };
@@ -109,10 +109,10 @@ export class MemoryHub {
     for (const wake of waiting) wake();
   }
 
-  async *#follow<T extends KubeObject>(sight: Sight, kind: Resource<T>, after: string, signal?: AbortSignal) {
+  async *#follow<T extends KubeObject>(filter: EventFilter, kind: Resource<T>, after: string, signal?: AbortSignal) {
     let at = Number(after);
     while (!signal?.aborted && !this.#stop.signal.aborted) {
-      const next = sight.held.includes(kind.plural)
+      const next = filter.held.includes(kind.plural)
         ? undefined
         : this.#log.find((entry) => entry.kind === kind.plural && entry.version > at);
       if (next) {
@@ -122,7 +122,7 @@ export class MemoryHub {
     }
   }
 
-  #client(sight: Sight): Client {
+  #client(filter: EventFilter): Client {
     const refuse = (): never => {
       throw new Error('a step must not make this call');
     };
@@ -137,7 +137,7 @@ export class MemoryHub {
         const items = [...this.#objects].filter(([key]) => key.startsWith(prefix)).map(([, object]) => kind.schema.parse(object));
         return { items: transform ? items.map(transform) : items, resourceVersion: String(this.#log.length) };
       },
-      watch: (kind, { resourceVersion, signal }) => this.#follow(sight, kind, resourceVersion, signal),
+      watch: (kind, { resourceVersion, signal }) => this.#follow(filter, kind, resourceVersion, signal),
       create: async (kind, object) => {
         const key = refKey(object.metadata);
         this.writes.push(`create ${kind.plural} ${object.metadata.name}`);

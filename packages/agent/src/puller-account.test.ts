@@ -48,7 +48,7 @@ describe("the puller's account", () => {
     expect(kinds()).toEqual(['RoleBinding', 'Job']);
   });
 
-  test('is what the Job waits for: a refusal is told, and no Job is made', async () => {
+  test('precedes the Job: a refusal is reported, and no Job is created', async () => {
     const refusal = 'rolebindings is forbidden: User "agent" cannot create resource "rolebindings"';
     const { access, kinds } = spokeOf({ RoleBinding: refusal });
     await expect(withPullerAccount(access, 'agent-puller').create(jobs, NAMESPACE, job())).rejects.toThrow(refusal);

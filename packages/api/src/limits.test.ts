@@ -8,7 +8,7 @@ const upgrade = limitsOf(ClusterGroupUpgradeSpec);
 const config = limitsOf(PreCachingConfigSpec);
 const remediationStrategy = { maxConcurrency: 100 };
 
-test('what large fleets use is within the limits', () => {
+test('large fleets stay within the limits', () => {
   const names = many(20_000, (index) => `edge-site-${index}.${'region'.repeat(20)}`);
   const values = many(5_000, (index) => `site-${index}`);
   expect(
@@ -91,7 +91,7 @@ test('characters are counted as the API server counts them, not as code units', 
   expect(config({ spaceRequired: '\u{1F680}'.repeat(65) })).toMatchObject({ message: 'has 65 characters, at most 64 are accepted' });
 });
 
-test('what is beyond the limits can still be read: who reads it has to be able to say so', () => {
+test('a spec beyond the limits can still be read, so that its reader can report it', () => {
   const metadata = { name: 'large', namespace: 'default' };
   expect(
     ClusterGroupUpgrade.schema.safeParse({ metadata, spec: { remediationStrategy, clusterSelector: many(40_000, String) } }).success,

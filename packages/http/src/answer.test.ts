@@ -34,7 +34,7 @@ test('fetches a text with its headers', async () => {
   expect(await get(url, { headers: { 'user-agent': 'Boat/1' } })).toMatchObject({ status: 200, text: 'Boat/1 /text' });
 });
 
-test('of any other answer only the status is told', async () => {
+test('any other answer gives only its status', async () => {
   const url = await serve((_, response) => response.writeHead(503).end('x'.repeat(200_000)));
   expect(await get(url)).toMatchObject({ status: 503, text: '' });
 });

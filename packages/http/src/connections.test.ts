@@ -56,7 +56,7 @@ describe('a guard', () => {
     expect(new Set(seen)).toEqual(new Set([`${new URL(`http://${host}`).host}:${port}`]));
   });
 
-  test('that sees an address only when it is connected ends the connection before anything is sent', async () => {
+  test('that gets an address only after the connection ends it before anything is sent', async () => {
     let asked = 0;
     const port = await listen(createServer((_, response) => void response.end(String(asked++))));
     let looks = 0;
@@ -66,7 +66,7 @@ describe('a guard', () => {
     expect(asked).toBe(0);
   });
 
-  test("that lets an address pass is in nobody's way, and proxies are not judged", async () => {
+  test('that allows an address changes nothing, and proxies are not checked', async () => {
     const port = await listen(createServer((_, response) => void response.end('here')));
     expect(await ask(`http://localhost:${port}/`, () => undefined)).toEqual(['here']);
     expect(await ask('http://far.invalid/', () => new Error('not there'), { http: `http://127.0.0.1:${port}` })).toEqual(['here']);

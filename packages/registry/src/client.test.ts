@@ -51,7 +51,7 @@ const readAll = (client: RegistryClient, descriptor: { digest: string; size: num
   Array.fromAsync(client.streamBlob(image, { mediaType: 'x', ...descriptor })).then((chunks) => Buffer.concat(chunks));
 
 describe('blobs from a bad server', () => {
-  test('a connection cut several times is continued with Range and nothing is asked for twice', async () => {
+  test('a connection cut several times is resumed with Range, and no byte is requested twice', async () => {
     const bytes = randomBytes(600_000);
     const blob = registry.serve(bytes);
     const starts: number[] = [];

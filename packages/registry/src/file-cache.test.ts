@@ -81,7 +81,7 @@ describe('files of images, kept by digest', () => {
     expect((await readdir(root)).sort()).toEqual(['b', 'c'].map((digit) => digit.repeat(64)));
   });
 
-  test('what does not fit beside pinned images is refused, and pushes nothing out', async () => {
+  test('files that do not fit beside pinned images are refused, and push nothing out', async () => {
     const cache = new FileCache({ folder: root, keep: 9, maxBytes: 250 });
     const large = new Map([['manifests/a.yaml', Buffer.alloc(100)]]);
     const pinned = new Set([digest('a'), digest('b')]);

@@ -38,7 +38,7 @@ short-name-mode = ""
     insecure = true
 `;
 
-describe('what an OpenShift node has', () => {
+describe('configuration of an OpenShift node', () => {
   test.each<[string, string, string[]]>([
     [
       'an image by digest is looked for at the digest mirror, then at its source',

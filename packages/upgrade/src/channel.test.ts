@@ -22,7 +22,7 @@ test.each([
   expect(told(patched(now, channelReturn(now)))).toEqual(want);
 });
 
-test('what somebody has chosen between two upgrades is what the second comes back to', () => {
+test('the second upgrade returns to the channel that somebody chose between two upgrades', () => {
   const first = patched(buildVersion(), channelChange(buildVersion(), 'stable-4.15'));
   const chosen = patched(first, { spec: { channel: 'fast-4.15' } });
   const second = patched(chosen, channelChange(chosen, 'stable-4.16'));

@@ -6,7 +6,7 @@ const T0 = Date.parse('2026-02-01T10:00:00Z');
 const entry: UpgradeHistory = { version: '4.14.12', phase: 'Upgrading', conditions: [] };
 const waiting = { kind: 'waiting', reason: 'machine a' } as const;
 
-test('a step that waits is told of as the reference does, and of what it waits for', () => {
+test("a waiting step has the reference's message, and the reason of its wait", () => {
   expect(withStepEnd(entry, 'UpgradeCommenced', waiting, T0).conditions).toEqual([
     {
       type: 'UpgradeCommenced',
@@ -50,7 +50,7 @@ test('times move with what they are the time of', () => {
   expect(again).not.toHaveProperty('completeTime');
 });
 
-test('what is new stands first', () => {
+test('a new condition stands first', () => {
   const two = withStepEnd(withStepEnd(entry, 'A', waiting, T0), 'B', waiting, T0);
   expect(two.conditions?.map(({ type }) => type)).toEqual(['B', 'A']);
   expect(withStepEnd(two, 'A', { kind: 'done' }, T0).conditions?.map(({ type }) => type)).toEqual(['B', 'A']);

@@ -65,7 +65,7 @@ test.each([
   expect(inForce.upgradeConfig.spec).toEqual(held ? { ...buildSpec(spec), ...beginningOf(buildSpec()) } : buildSpec(spec));
 });
 
-test('what counts at once is that of the spec, also while a change of the rest is held', () => {
+test('fields that apply at once come from the spec, even while a change of the rest is held', () => {
   const { upgradeConfig } = upgradeInForce(build({ desired: other, PDBForceDrainTimeout: 5, capacityReservation: false }, begun));
   expect(upgradeConfig.spec).toMatchObject({ PDBForceDrainTimeout: 5, capacityReservation: false, desired: { version: '4.14.12' } });
 });
@@ -77,7 +77,7 @@ test.each([
   { phase: 'Failed' as const, want: false },
 ])('an upgrade in phase $phase is under way: $want', ({ phase, want }) => expect(isUnderWay(build({}, { ...begun, phase }))).toBe(want));
 
-describe('what is held is said', () => {
+describe('message about a held upgrade', () => {
   const current = build({}, begun);
   test.each([
     {

@@ -13,14 +13,14 @@ const entry = (rest: Partial<UpgradeHistory>): UpgradeHistory => ({
   ...rest,
 });
 
-test('one that nobody has seen yet has all its steps before it', () => {
+test('an upgrade before its first reconcile has all steps left', () => {
   const report = reportUpgrade(build());
   expect(report).toMatchObject({ phase: 'unseen', to: '4.14.12', upgradeAt: '2026-02-01T10:00:00Z', complaints: [] });
   expect(report.steps).toHaveLength(17);
   expect(report.steps.every(({ state }) => state === 'left')).toBe(true);
 });
 
-test('one under way: done, waiting for what since when, failing, left', () => {
+test('a running upgrade has steps that are done, waiting with reason and time, failing, or left', () => {
   const conditions = [
     {
       type: 'ComputeCapacityReserved',
@@ -45,7 +45,7 @@ test('one under way: done, waiting for what since when, failing, left', () => {
   ]);
 });
 
-test('what is wrong is said: validation, configuration, what could not be told', () => {
+test('problems are reported: validation, configuration, unsent notifications', () => {
   const conditions = [
     { type: 'Validated', status: 'False' as const, message: 'a downgrade' },
     { type: 'OperatorConfigured', status: 'True' as const, message: 'valid' },

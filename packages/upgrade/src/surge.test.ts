@@ -91,7 +91,7 @@ describe('capacity', () => {
   });
 });
 
-test('what remains: sets to delete, nodes of machines that run or go, machines without one', () => {
+test('remains: sets to delete, nodes of machines that run or go, machines without one', () => {
   const going = buildSet('b-upgrade', UPGRADE, {}, { deletionTimestamp: '2026-02-01T10:00:00Z' });
   const remains = surgeRemains(observed([a, ...good.sets, going], [...good.machines, machine('b-upgrade', { phase: 'Deleting' })]));
   expect(remains.sets.map(({ metadata }) => metadata.name)).toEqual(['a-upgrade']);

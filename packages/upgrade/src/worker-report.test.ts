@@ -24,7 +24,7 @@ test.each([
   { name: 'that takes pods', node: Node.schema.parse({ metadata: { name: 'a' } }) },
 ])('no node $name is', ({ node }) => expect(told([node])).toEqual([]));
 
-describe('what holds a node', () => {
+describe('holders of a node', () => {
   const budgets = [buildBudget({ matchLabels: { app: 'guarded' } })];
   test('is named, with budgets and finalizers, those with a budget first', () => {
     const pods = [

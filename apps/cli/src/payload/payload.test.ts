@@ -42,7 +42,7 @@ const flotilla = (...args: string[]): Promise<Outcome> =>
     );
   });
 
-test('what is included, as JSON on a clean standard output', async () => {
+test('included manifests, as JSON on a clean standard output', async () => {
   const { code, stdout, stderr } = await flotilla('payload', 'included', '.', '--json');
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toEqual([
@@ -53,7 +53,7 @@ test('what is included, as JSON on a clean standard output', async () => {
   expect(stderr).toContain('4.20.1: 3 of 4 manifests are included');
 });
 
-test('what is left out and why, as a table', async () => {
+test('left-out manifests with their reasons, as a table', async () => {
   const { stdout } = await flotilla('payload', 'included', '.', '--why');
   expect(stdout).toMatch(
     /^FILE +KIND +NAMESPACE +NAME +RULE +WHY\n0000_50_b_01\.yaml +Namespace +other +feature-gate +feature gate G is required but not enabled\n$/,
@@ -84,7 +84,7 @@ test.each([
   expect((await flotilla('payload', 'graph', '.', '--format', format)).stdout).toContain(want);
 });
 
-describe('what is wrong', () => {
+describe('problems', () => {
   test('by file and line, with code 2 for errors', async () => {
     const path = 'release-manifests/0000_50_c_00.yaml';
     await writeFile(

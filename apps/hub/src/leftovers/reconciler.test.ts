@@ -84,7 +84,7 @@ const carriesOut = (name: string): void =>
   answer(ManagedClusterAction, name, { conditions: [agentCondition('Completed', 'True', 'ActionDone')] });
 const untilAsked = () => vi.waitFor(() => expect(actions().toSorted()).toEqual(['backup-crb-delete', 'backup-ns-delete']));
 
-test('strictly the deletions are asked for and stay, nobody waits for them, and they keep no other upgrade away', async () => {
+test('strict mode requests the deletions and keeps them, waits for none, and blocks no other upgrade', async () => {
   setAvailable(true);
   expect(await end('UnrecoverableError', { talmStrict: true })).toBe(true);
   expect([views(), actions().toSorted()]).toEqual([[], ['backup-crb-delete', 'backup-ns-delete']]);
@@ -107,7 +107,7 @@ describe('an upgrade that ends while a spoke is away', () => {
     await vi.waitFor(() => expect([views(), actions()]).toEqual([[], []]));
   });
 
-  test('is asked for its deletion once, though the view is seen a moment longer than the actions', async () => {
+  test('requests its deletion once, although the cache has the view longer than the actions', async () => {
     setAvailable(false);
     await end('Active');
     setAvailable(true);
@@ -134,7 +134,7 @@ describe('an upgrade that ends while a spoke is away', () => {
     await untilAsked();
   });
 
-  test('a deletion that was refused is asked for again, not given up', async () => {
+  test('a refused deletion is requested again, not given up', async () => {
     setAvailable(true);
     expect(await end('UnrecoverableError', { force: true })).toBe(true);
     seesNamespace(UPGRADE.uid);
@@ -199,7 +199,7 @@ describe('another upgrade on such a spoke', () => {
   });
 });
 
-test('what bears the labels of an upgrade in a cluster that it never named is not waited for, though it cannot be removed', async () => {
+test("objects with an upgrade's labels in a cluster that it never named delay nothing, even when they cannot be removed", async () => {
   setAvailable(true);
   const labels = { [Label.work]: 'backup', [Label.upgradeUid]: UPGRADE.uid };
   hub.put(ManagedClusterAction, { metadata: { name: 'backup-job-create', namespace: SPOKE, labels } });

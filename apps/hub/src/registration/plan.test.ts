@@ -59,7 +59,7 @@ describe('the end of a lease', () => {
   });
 });
 
-describe('what may be placed on a cluster', () => {
+describe('taints of a cluster', () => {
   const UNREACHABLE = 'cluster.open-cluster-management.io/unreachable';
   const UNAVAILABLE = 'cluster.open-cluster-management.io/unavailable';
   const mine = { key: 'example.com/mine', effect: 'NoSelect' };
@@ -84,7 +84,7 @@ describe('what may be placed on a cluster', () => {
   });
 });
 
-describe('who is let in', () => {
+describe('acceptance', () => {
   test('whom the administrator accepts, under the label that placements select by', () => {
     const verdict = decide({ available: 'True' }, 10, 5);
     expect(conditionOf(verdict, HUB_ACCEPTED)).toEqual(['True', 'HubClusterAdminAccepted']);
@@ -116,7 +116,7 @@ describe('who is let in', () => {
     expect(conditionOf(decide({ accepts: false, available: 'True' }, 1000), CLUSTER_AVAILABLE)?.[0]).toBe('Unknown');
   });
 
-  test('of a cluster that is denied no word of its agent stays', () => {
+  test('a denied cluster keeps no text of its agent', () => {
     const given = cluster({ accepts: false, available: 'True' });
     const word = { type: 'ManagedClusterJoined', status: 'True' as const, reason: 'Evil', message: 'evil', lastTransitionTime: time(0) };
     given.status?.conditions?.push(word);

@@ -16,7 +16,7 @@ const cluster = (status: Record<string, unknown>, metadata: Record<string, unkno
   ManagedCluster.schema.parse({ metadata: { name: 'spoke', ...metadata }, status: { conditions: own, ...status } });
 const kept = (conditions: readonly Condition[]) => conditions.map(({ type }) => type);
 
-describe('what is taken from a cluster', () => {
+describe('trims of a cluster', () => {
   test.each([
     {
       name: 'nothing of one that reports what agents report',
@@ -51,7 +51,7 @@ describe('what is taken from a cluster', () => {
     expect(planTrim(cluster({}, { managedFields }), true)).toEqual({ managedFields: true });
   });
 
-  test('of one that is denied all that its agent reported', () => {
+  test('all reports of a denied cluster', () => {
     const conditions = [...own, condition('Other')];
     const trim = planTrim(cluster({ conditions, clusterClaims: [{ name: 'a', value: 'b' }] }), false);
     expect(trim?.status).toEqual({ conditions: own, clusterClaims: null });

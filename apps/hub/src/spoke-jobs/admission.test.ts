@@ -75,7 +75,7 @@ test('a spoke that has begun may go on, however long it takes, and makes room on
   expect(begun).toEqual(['slow', 'b']);
 });
 
-test('one that is gone while it waits is left out', () => {
+test('a key that leaves while it waits is skipped', () => {
   const { begun, leave } = start(1, ['a', 'gone', 'c']);
   leave('gone');
   leave('a');

@@ -58,7 +58,7 @@ async function step(
 const executed = new Map([['precache-job-create', buildAction()]]);
 const creations = ['ns', 'sa', 'spec-cm', 'job'].map((name) => `create managedclusteractions precache-${name}-create`);
 
-describe('what a step writes', () => {
+describe('writes of a step', () => {
   const rows: { name: string; states: States; spoke: Partial<ActionsSpoke>; writes: string[]; task?: SpokeTask }[] = [
     {
       name: 'start: one view',
@@ -278,7 +278,7 @@ describe('what a step writes', () => {
   });
 });
 
-describe('when a step wants to be looked at again', () => {
+describe('requeueAt of a step', () => {
   test('at the deadline', async () => {
     const { outcome } = await step({ current: 'PreparingToStart', stored: undefined }, { namespaceView: buildView({ kind: 'pending' }) });
     expect(outcome.requeueAt).toBe(context.deadlineAt);
@@ -381,7 +381,7 @@ describe('a spoke whose annotations cannot be used', () => {
   });
 });
 
-test('a job without a pod is looked at again when that is to be told', async () => {
+test('a job without a pod is requeued for the time of its message', async () => {
   const views = { jobView: buildView(foundJob({}), { createdAt: now - 10_000 }) };
   const { outcome } = await step({ current: 'Starting', stored: 'Starting' }, { actions: allExecuted(), ...views });
   expect(outcome.requeueAt).toBe(now + 20_000);

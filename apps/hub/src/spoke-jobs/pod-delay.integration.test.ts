@@ -62,7 +62,7 @@ async function interpretAfter(state: PrecacheState, afterMs: number) {
     },
   });
   const views = [trimView(view)];
-  const seen = toObservation(
+  const observed = toObservation(
     precacheNames,
     observeActions(precacheNames, UPGRADE.uid, { cluster: clusterObject(true), views, actions: [] }),
   );
@@ -79,7 +79,7 @@ async function interpretAfter(state: PrecacheState, afterMs: number) {
     trouble: undefined,
     digest: undefined,
   };
-  const { state: next, message, requeueAt } = decide(state, seen, context);
+  const { state: next, message, requeueAt } = decide(state, observed, context);
   return { state: next, message, requeueAt: requeueAt === undefined ? undefined : requeueAt - Date.parse(CREATED) };
 }
 

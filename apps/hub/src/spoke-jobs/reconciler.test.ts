@@ -176,7 +176,7 @@ describe('steps that another process runs', () => {
     expect(hub.names(ManagedClusterView)).toEqual(['view-backup-namespace', 'view-backup-job']);
   });
 
-  test('are wanted only for what is stored, and for what is not yet so', async () => {
+  test('are requested only for the stored state, and only while it has writes', async () => {
     request();
     await idle();
     expect(wanted).toEqual([]);
@@ -190,7 +190,7 @@ describe('steps that another process runs', () => {
     expect(wanted).toEqual([]);
   });
 
-  test('do nothing while their caches have not seen what they were wanted for, and then do', async () => {
+  test('do nothing while their caches lag behind the request, and then write', async () => {
     await begin();
     await runElsewhere();
     await untilCached(ManagedClusterView, 'view-backup-namespace', leader, worker);
@@ -248,7 +248,7 @@ describe('a step that waited in the queue of a hub that is gone', () => {
     expect(hub.writes).toEqual([]);
   });
 
-  test('nor when its process has seen the spoke cleaned, but not yet why', async () => {
+  test('nor when its process has the cleaned spoke in its caches, but not the stored verdict', async () => {
     await starting();
     worker.hold('clustergroupupgrades');
     await store('Succeeded', UPGRADE, [leader]);
@@ -294,7 +294,7 @@ describe('one upgrade at a time on a spoke', () => {
     expect(messageOf(OTHER)).toBeUndefined();
   });
 
-  test('who comes second begins nowhere, although nothing of the first is there yet and its job was forged', async () => {
+  test('the second upgrade begins nowhere, even before the first has objects, and with a forged job', async () => {
     await begin();
     await begin(OTHER);
     for (const step of [runElsewhere(keyOf(OTHER)), jobs.apply(keyOf(OTHER), stop.signal)]) await step;
@@ -344,7 +344,7 @@ describe('a spoke for which nothing can be written', () => {
     expect(messageOf()).toBe(`cannot go on: Forbidden: ${said}`);
   });
 
-  test('times out by the time it was asked for, and names the error', async () => {
+  test('times out by the time of its request, and names the error', async () => {
     request();
     jobs.fail(keyOf(UPGRADE), TERMINATING);
     await pass(PATIENCE - 1);
@@ -376,7 +376,7 @@ test('a spoke that an upgrade which has ended could not clean is given up by who
   expect(messageOf(OTHER)).toMatch(/^timed out: waits for ClusterGroupUpgrade default\/upgrade, which has ended/);
 });
 
-test('an error of the look itself is told like that of a step', async () => {
+test('an error of the reconcile itself is reported like that of a step', async () => {
   const broken = {
     ...job,
     workload: () => ({ ...job.workload({ image: '' }, { upgradeUid: '', managed: undefined, clusters: 1 }), manifests: refuse }),
@@ -454,7 +454,7 @@ test('a spoke that is about to get its job keeps its turn until the job is there
   await vi.waitFor(() => expect(countBegun()).toBe(126));
 });
 
-test('what was asked for is not asked for again while its spoke looks the same, and at once when it does not', async () => {
+test('a requested step is not enqueued again while its plan is the same, and at once when it differs', async () => {
   await begin();
   await untilWanted();
   await touch('one');
@@ -467,7 +467,7 @@ test('what was asked for is not asked for again while its spoke looks the same, 
   await untilWanted();
 });
 
-test('what was written is not asked for again while no watch tells of it: a server that is behind is not given the same to do twice', async () => {
+test('a write is not requested again before its watch event: a slow server does not get the same work twice', async () => {
   await begin();
   await untilWanted();
   leader.hold('managedclusterviews');
@@ -484,7 +484,7 @@ test('what was written is not asked for again while no watch tells of it: a serv
   await untilWanted();
 });
 
-test('a step that fails is asked for again as before', async () => {
+test('a failed step is enqueued again as before', async () => {
   await begin();
   await untilWanted();
   hub.refuse = () => new ApiError('FLOTILLA_API', 'no', { status: 500, reason: 'InternalError', serverMessage: 'no' });
@@ -493,7 +493,7 @@ test('a step that fails is asked for again as before', async () => {
   await untilWanted();
 });
 
-test('what another upgrade left on the spoke is part of how it looks', async () => {
+test('leftovers of another upgrade are part of the plan', async () => {
   const labels = { [Label.work]: 'precache', [Label.upgradeUid]: OTHER.uid };
   const left = { name: 'precache-work', namespace: 'fleet-0', labels, annotations: { 'flotilla.io/frozen': 'true' } };
   hub.put(ManifestWork, { metadata: left });

@@ -88,7 +88,7 @@ async function idle(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
 }
 
-test('clusters that still have to be edited are asked for, and again while they are not', async () => {
+test('clusters with missing edits are enqueued, and again while the edits are missing', async () => {
   hub.refuse = () => AWAY;
   start(SHORT_MS);
   putCluster('a', { name: 'a' });
@@ -99,7 +99,7 @@ test('clusters that still have to be edited are asked for, and again while they 
   await vi.waitFor(() => expect(asked.slice(-2)).toEqual(['rollout c', 'rollout c']));
 });
 
-test('what is not true is asked for again although the clock has stepped back', async () => {
+test('missing writes are enqueued again although the clock has stepped back', async () => {
   hub.refuse = () => AWAY;
   let stepMs = 0;
   start(SHORT_MS, () => Date.now() - stepMs);
@@ -110,7 +110,7 @@ test('what is not true is asked for again although the clock has stepped back', 
   await vi.waitFor(() => expect(asked.slice(0, 2)).toEqual(['rollout a', 'rollout a']), { timeout: 2000, interval: 5 });
 });
 
-describe('what is late is carried out here, and its error is known as long as it lasts', () => {
+describe('a late step is applied here, and its error is known as long as it lasts', () => {
   const upgrade = () => caches.upgrades.get(UPGRADE) ?? buildClusterGroupUpgrade();
   const template = {
     metadata: { name: 't', namespace: UPGRADE.namespace },
@@ -149,7 +149,7 @@ describe('what is late is carried out here, and its error is known as long as it
   });
 });
 
-test('an upgrade that changes does not ask again for what was asked for a moment ago', async () => {
+test('a changed upgrade does not enqueue again the steps of a moment ago', async () => {
   start(LONG_MS);
   putCluster('a', {});
   put({ status: {}, remediationPlan: [['a']] });
@@ -195,7 +195,7 @@ test('by a status from before no Placement is brought back', async () => {
   expect(hub.names(Placement)).toHaveLength(1);
 });
 
-test('what happens in a cluster is looked at alone, and what does not belong to the batch any more is cleaned', async () => {
+test('an event of a cluster plans that cluster alone, and clusters outside the batch are cleaned', async () => {
   start(LONG_MS);
   for (const cluster of SPOKES) putCluster(cluster, { name: cluster });
   hub.put(ManifestWorkReplicaSet, {
@@ -213,7 +213,7 @@ test('what happens in a cluster is looked at alone, and what does not belong to 
   await until(['rollout a', 'rollout b', 'rollout c']);
 });
 
-test('what is left of a batch yields to the next one', async () => {
+test('clean-up of a batch yields to the next batch', async () => {
   for (const cluster of SPOKES) putCluster(cluster, { name: cluster });
   hub.put(ManifestWorkReplicaSet, {
     metadata: { name: 't', namespace: UPGRADE.namespace },

@@ -132,7 +132,7 @@ test('a manual InstallPlan is approved once, and keeps its labels', async () => 
     expect(metadata.labels).toMatchObject({ [Label.upgradeName]: 'plain', [Label.upgradeNamespace]: 'default' });
 });
 
-test('an InstallPlan that changed since it was seen is looked at anew and approved then', async () => {
+test('an InstallPlan that changed after its view is viewed again and then approved', async () => {
   installOperator('conflict');
   const upgrade = await atPolicy('conflict');
   const views = async () => (await hub.views('conflict')).find(({ metadata }) => metadata.name === PLAN);

@@ -84,7 +84,7 @@ describe('remediate with ManifestWorks', () => {
     expect((await hub.works(spoke)).map(({ metadata }) => metadata.uid)).toEqual([work?.metadata.uid]);
   });
 
-  test('the next work is created when the one before is gone, not when its deletion was asked for', async () => {
+  test('the next work is created when the one before is gone, not when its deletion was requested', async () => {
     const spoke = await hub.spoke('sequence');
     const upgrade = await hub.upgrade('sequence', TEMPLATES, running({ [spoke]: at(0) }));
     await runStep(worker, upgrade, spoke);

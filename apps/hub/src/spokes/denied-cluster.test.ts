@@ -12,11 +12,11 @@ const cluster = (spec: unknown, accepted?: { status: string; reason: string; mes
     }),
   });
 
-test('a cluster that is not accepted is told with the fix', () => {
+test('the message of a cluster that is not accepted has the fix', () => {
   expect(findDenial(cluster({ hubAcceptsClient: false }))).toBe(`cluster denied: hubAcceptsClient is false; ${fixOf('ClusterDenied')}`);
 });
 
-test('a name that the hub refuses is told in the words of that refusal', () => {
+test('the message of a refused name is that of the refusal', () => {
   const refused = { status: 'False', reason: 'Error', message: 'metadata.name "default" cannot be: take another' };
   expect(findDenial(cluster({ hubAcceptsClient: true }, refused))).toBe(`cluster denied: ${refused.message}`);
 });

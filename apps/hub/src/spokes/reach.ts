@@ -57,16 +57,16 @@ export function countTransports(
   transport: Transport | undefined,
   names: readonly string[],
 ): ReadonlyMap<string, { readonly by: Choice['by']; readonly count: number }> {
-  const ways = new Map<string, { by: Choice['by']; count: number }>();
+  const counts = new Map<string, { by: Choice['by']; count: number }>();
   for (const name of names) {
     const { by, reason } = chooseTransport({
       transport: transport ?? 'actions',
       managed: clusters.get({ name }),
       isServed: jobWorks.present,
     });
-    ways.set(reason, { by, count: (ways.get(reason)?.count ?? 0) + 1 });
+    counts.set(reason, { by, count: (counts.get(reason)?.count ?? 0) + 1 });
   }
-  return ways;
+  return counts;
 }
 
 /** True while objects of an upgrade's job hold the spoke. A frozen work, which waits for the upgrade's end, does not. */

@@ -48,8 +48,8 @@ function plan(key: StepKey): void {
   clock.setTimer(requests.request(key, missing), () => plan(key));
 }
 
-describe('what is due', () => {
-  test('is asked for at once, and again each time the watchdog looks', async () => {
+describe('a due step', () => {
+  test("is enqueued at once, and again at each watchdog's time", async () => {
     plan(KEY);
     expect(enqueued).toEqual([{ priority: 1 }]);
     await clock.advance(999);
@@ -58,7 +58,7 @@ describe('what is due', () => {
     expect([enqueued.length, planned.length]).toEqual([4, 4]);
   });
 
-  test('is asked for again at once when something else is missing, and not otherwise', async () => {
+  test('is enqueued again at once when other writes are missing, and not otherwise', async () => {
     requests.request(KEY, REQUEST);
     await clock.advance(1);
     requests.request(KEY, REQUEST);
@@ -93,8 +93,8 @@ describe('what is due', () => {
   });
 });
 
-describe('what stays due', () => {
-  test('is carried out here, each time the watchdog looks, and how that went is told', async () => {
+describe('a late step', () => {
+  test("is applied here, at each watchdog's time, and its outcome is reported", async () => {
     plan(KEY);
     await clock.advance(1000);
     expect(begun).toHaveLength(1);

@@ -4,12 +4,12 @@ import { findDropped, isAllDropped } from './dropped-fields.ts';
 const sent = { state: 'a', ours: ['x'], part: { state: 'b', ours: { cluster: 'y' }, absent: undefined } };
 const stored = { state: 'a', part: { state: 'b' } };
 
-test('what the server kept or was not sent is not dropped', () => {
+test('kept fields and fields that were not sent are not dropped', () => {
   expect(findDropped(sent, stored)).toEqual({ ours: true, part: { ours: true } });
   expect(findDropped(stored, stored)).toEqual({});
 });
 
-test('what is known stays known while it is not sent, until the server keeps it', () => {
+test('a dropped field stays known while it is not sent, until the server keeps it', () => {
   const known = findDropped(sent, stored);
   expect(findDropped(stored, stored, known)).toEqual(known);
   expect(findDropped({ state: 'a' }, { state: 'a' }, known)).toEqual(known);

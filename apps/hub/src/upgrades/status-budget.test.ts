@@ -126,7 +126,7 @@ describe(`${FLEET} clusters with names of 40 characters`, () => {
   });
 });
 
-describe('what is left out first', () => {
+describe('order of left-out fields', () => {
   const fleet = (message: string) => ({
     clusters: [{ name: 'ended', state: 'timedout', message }],
     messages: { held: message },

@@ -17,7 +17,7 @@ test.each([
   expect([pauseAfter(bytes, 'states'), pauseAfter(bytes, 'progress')]).toEqual([states, progress]);
 });
 
-describe('what is news of the first rank', () => {
+describe('news of the first rank', () => {
   test.each([
     { name: 'the first word', before: undefined, after: status(PULLING), want: 'states' },
     { name: 'a verdict', before: status(PULLING), after: status({ ...PULLING, status: { a: 'Succeeded', b: 'Active' } }), want: 'states' },

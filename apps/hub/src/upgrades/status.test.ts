@@ -333,7 +333,7 @@ describe('after the start', () => {
     ...parts,
   });
 
-  test('Progressing is told while it runs, and the verdict comes last', () => {
+  test('Progressing is set while it runs, and the verdict comes last', () => {
     const running = describeRollout(prepared, pass({}), said(at));
     expect(lines(running)).toEqual([SELECTED, VALIDATED, 'Progressing True InProgress: Remediating non-compliant policies']);
     const clusters = [{ name: 'a', state: 'complete' }];
@@ -342,7 +342,7 @@ describe('after the start', () => {
     expect([running.clusters, ended.clusters]).toEqual([undefined, clusters]);
   });
 
-  test('what clusters wait for is said as long as they wait', () => {
+  test('waits are in the status as long as clusters wait', () => {
     const running = describeRollout(prepared, pass({ waits: new Map([['a', { for: 'policy p' }]]) }), said(at));
     expect(running.waits).toEqual([{ for: 'policy p', clusters: 1, names: ['a'] }]);
     expect(describeRollout(running, pass({}), said(later)).waits).toBeUndefined();

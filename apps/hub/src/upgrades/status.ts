@@ -84,12 +84,12 @@ export function describePreparation(input: PreparationInput): ClusterGroupUpgrad
 export function describeRollout(
   before: ClusterGroupUpgradeStatus,
   advance: Advance,
-  voice: Voice & { readonly pause?: Pause | undefined },
+  wording: Wording & { readonly pause?: Pause | undefined },
 ): ClusterGroupUpgradeStatus {
-  const conditions = new Conditions(before.conditions ?? [], voice);
+  const conditions = new Conditions(before.conditions ?? [], wording);
   conditions.set(ClusterGroupUpgradeCondition.progressing, advance.progressing.status === 'True', advance.progressing);
   if (advance.succeeded) conditions.set(ClusterGroupUpgradeCondition.succeeded, advance.succeeded.status === 'True', advance.succeeded);
-  conditions.setPaused(advance.succeeded ? undefined : voice.pause);
+  conditions.setPaused(advance.succeeded ? undefined : wording.pause);
   const messages = orAbsent(advance.messages);
   const waits = orAbsent(summarizeWaits(advance.waits, before.waits));
   return { ...before, conditions: conditions.all, clusters: orAbsent([...advance.clusters]), messages, waits, status: advance.status };
@@ -135,21 +135,21 @@ export function describeUnreadable(upgrade: ClusterGroupUpgrade, issues: readonl
 type SpecIssue = { readonly path: readonly PropertyKey[]; readonly message: string };
 
 /** The reference requires no spec and ends with the same words; the fix is ours. */
-const SPEC_MISSING: Said = {
+const SPEC_MISSING: ConditionText = {
   reason: 'ClusterNotFound',
   message:
     'Unable to select clusters: cannot obtain all the details about the clusters in the CR: no cluster specified for remediation; spec is missing: give it clusters or clusterLabelSelectors, and remediationStrategy.maxConcurrency',
 };
 
 /** Time and wording of conditions. */
-interface Voice {
+interface Wording {
   readonly now: Date;
   /** Keep the reference's messages without our fix. */
   readonly talmStrict: boolean;
 }
 
 /** Reason and message of a condition. */
-interface Said {
+interface ConditionText {
   readonly reason: ConditionReason;
   readonly message: string;
 }
@@ -157,15 +157,15 @@ interface Said {
 /** Conditions under construction; `setCondition` decides their order. Each message gets the fix of its reason. */
 class Conditions {
   all: Condition[];
-  readonly #voice: Voice;
+  readonly #wording: Wording;
 
-  constructor(conditions: Condition[], voice: Voice) {
+  constructor(conditions: Condition[], wording: Wording) {
     this.all = conditions;
-    this.#voice = voice;
+    this.#wording = wording;
   }
 
-  set(type: string, isTrue: boolean, { reason, message }: Said): void {
-    const { now, talmStrict } = this.#voice;
+  set(type: string, isTrue: boolean, { reason, message }: ConditionText): void {
+    const { now, talmStrict } = this.#wording;
     const text = conditionMessage(reason, message, talmStrict);
     this.all = setCondition(this.all, { type, status: isTrue ? 'True' : 'False', reason, message: text }, now);
   }
@@ -229,7 +229,7 @@ function describeNames(status: ClusterGroupUpgradeStatus, { upgrade, plan: { pol
   status.placementBindings = orAbsent(named.placementBindings);
 }
 
-const SELECTED: Said = { reason: 'ClusterSelectionCompleted', message: 'All selected clusters are valid' };
+const SELECTED: ConditionText = { reason: 'ClusterSelectionCompleted', message: 'All selected clusters are valid' };
 
 function describePrecaching(
   status: ClusterGroupUpgradeStatus,
@@ -267,14 +267,14 @@ function describeBackUp(
   { now, talmStrict }: PreparationInput,
 ): void {
   const { rollUp, spokes } = report;
-  const said = talmStrict ? rollUp : withTrouble(rollUp, spokes, 'status.backup.messages');
-  conditions.set(ClusterGroupUpgradeCondition.backupSucceeded, rollUp.status === 'True', said);
+  const content = talmStrict ? rollUp : withTrouble(rollUp, spokes, 'status.backup.messages');
+  conditions.set(ClusterGroupUpgradeCondition.backupSucceeded, rollUp.status === 'True', content);
   status.backup = describeBackup(status.backup, report, { now });
   if (rollUp.finished) recordFailed(status, rollUp.failed);
 }
 
 /** Adds trouble to the condition of a running job, because `kubectl get` shows nothing else. */
-function withTrouble<R extends Said & { readonly finished: boolean }>(
+function withTrouble<R extends ConditionText & { readonly finished: boolean }>(
   rollUp: R,
   spokes: ReadonlyMap<string, { readonly message: string | undefined }>,
   where: string,
@@ -314,8 +314,8 @@ function describeRefusal(
   const failed = new Set([precaching, backup].flatMap((job) => (job?.rollUp.finished ? job.rollUp.failed : [])));
   if (failed.size > 0)
     status.remediationPlan = orAbsent(plan.batches.map((batch) => batch.filter((c) => !failed.has(c))).filter((b) => b.length > 0));
-  const said = outcome?.progressing ?? progressing;
-  if (said) conditions.set(ClusterGroupUpgradeCondition.progressing, said.status === 'True', said);
+  const content = outcome?.progressing ?? progressing;
+  if (content) conditions.set(ClusterGroupUpgradeCondition.progressing, content.status === 'True', content);
   if (outcome) conditions.set(ClusterGroupUpgradeCondition.succeeded, outcome.succeeded.status === 'True', outcome.succeeded);
   const clockRuns = talmStrict && (gate === 'blocking' || gate === 'backup' || gate === 'filter');
   if (clockRuns) status.status = { ...status.status, startedAt: status.status.startedAt ?? conditionTime(now.getTime()) };

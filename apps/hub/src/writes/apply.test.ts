@@ -31,7 +31,7 @@ async function put(name: string, more: object = {}): Promise<string> {
   return metadata.uid ?? '';
 }
 
-test('writes are made in order, and the cache shows them although its watch tells of none', async () => {
+test('writes are applied in order, and the cache has them without a watch event', async () => {
   const uid = await put('old');
   process.hold('managedclusterviews');
   await apply([create('new'), { verb: 'delete', kind: ManagedClusterView, ref: refOf('old'), uid }]);
@@ -104,7 +104,7 @@ test('a plan by a cache that is behind ends before it writes', async () => {
   expect(hub.names(ManagedClusterView)).toEqual(['b']);
 });
 
-test('plans that would write something else are told apart', () => {
+test('descriptions of different writes differ', () => {
   const patch = (version: string): Write => ({
     verb: 'patch',
     kind: ManagedClusterView,

@@ -76,7 +76,7 @@ test('a report parses and keeps ten failures of 256 characters', () => {
   );
 });
 
-test('what ends a long error stays readable: the cause comes last, and the image is named beside it', () => {
+test('the end of a long error stays readable: the cause comes last, and the image is named beside it', () => {
   const progress = new Progress(() => 0);
   const digest = `sha256:${'0'.repeat(64)}`;
   const name = `registry.example/operators/gone@${digest}`;

@@ -74,7 +74,7 @@ test('the first candidate that answers is taken: not one that is absent, no sock
   expect(store.description).toBe(`crio v2.1 at ${socketAt('crio')}`);
 });
 
-test('of two that answer the order decides', async () => {
+test('the first of two answering sockets wins', async () => {
   const [one, other] = [await runtime('containerd'), await runtime('crio')];
   await using first = await open([one, other]);
   await using second = await open([other, one]);

@@ -107,7 +107,7 @@ test('an abort reaches the pulls under way and starts no other', async () => {
   expect(pulls).toEqual(['a', 'b']);
 });
 
-test('what is there under all its names is not missing', async () => {
+test('an image with all its names in the store is not missing', async () => {
   const { store, held } = fakeStore();
   held.add('a').add('b');
   const images = [image('a', 10), image('b', 20, 'b2'), image('c', 30)];
@@ -141,7 +141,7 @@ test('a runtime that is away for a while costs no image', async () => {
   expect(held.size).toBe(20);
 });
 
-test('a runtime that is away while the store is looked at does not end the run', async () => {
+test('a runtime that is away during the check of the store does not end the run', async () => {
   const { store, held } = fakeStore();
   held.add('a');
   const images = [image('a', 10), image('b', 20)];

@@ -26,10 +26,10 @@ test.each<[string, Partial<typeof usage>, number, number, boolean]>([
   ['with no requirement and nothing left it fails', { usedBytes: 85 * GIB }, 0, 85, false],
   ['an empty file system has no room', { sizeBytes: 0, usedBytes: 0, availableBytes: 0 }, 0, 85, false],
 ])('%s', (_, given, gib, threshold, fits) => {
-  const judge = (): void => requireSpace({ ...usage, ...given }, gib * GIB, threshold);
-  if (fits) expect(judge).not.toThrow();
+  const check = (): void => requireSpace({ ...usage, ...given }, gib * GIB, threshold);
+  if (fits) expect(check).not.toThrow();
   else
-    expect(judge).toThrow(
+    expect(check).toThrow(
       expect.objectContaining({ code: 'FLOTILLA_PULLER_NO_SPACE', message: expect.stringMatching(/not enough space.*\/store/) }),
     );
 });

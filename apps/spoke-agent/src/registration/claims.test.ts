@@ -11,7 +11,7 @@ const facts = (parts: Partial<SpokeFacts>): SpokeFacts => ({
 });
 const claim = (parts: Partial<SpokeFacts>, name: string) => toClaims(facts(parts)).find((each) => each.name === name)?.value;
 
-describe('what a spoke says that it is', () => {
+describe('product of a spoke', () => {
   test.each([
     { name: 'OpenShift', given: { groups: ['security.openshift.io', 'config.openshift.io'] }, want: 'OpenShift' },
     { name: 'MicroShift, which has constraints and no ClusterVersion', given: { groups: ['security.openshift.io'] }, want: 'MicroShift' },
@@ -33,7 +33,7 @@ describe('what a spoke says that it is', () => {
     expect(claim({ nodes }, 'nodes.flotilla.io')).toBe('2 amd64 containerd://2.1.4, 1 arm64 cri-o://1.33.0');
   });
 
-  test('of many kinds of nodes as many whole entries as a claim holds', () => {
+  test('many kinds of nodes give as many whole entries as a claim holds', () => {
     const nodes = Array.from({ length: 500 }, (_, i) => ({
       architecture: 'amd64',
       runtime: `containerd://2.${String(i).padStart(3, '0')}`,

@@ -159,13 +159,13 @@ const resourceIdentifier = { group: '', resource: 'configmaps', name: 'one', nam
 const feedbackRules = [{ type: 'JSONPaths', jsonPaths: [{ name: 'a', path: '.data.b' }] }];
 const watched = { manifestConfigs: [{ resourceIdentifier, feedbackRules, feedbackScrapeType: 'Watch' }] };
 
-test('a work that asks to be watched is read every 2 s where changes are not told', async () => {
+test('a watched work is read every 2 s where changes are not reported', async () => {
   const hub = new Hub([configMap('one')], watched);
   hub.cadence = { ...DEFAULT_WORK_CADENCE, watchedReadMs: 2000 };
   expect(await hub.run(10_000)).toEqual([0, 1000, 3000, 5000, 7000, 9000]);
 });
 
-test('where changes are told, a changed value is read and written at once, and never without one', async () => {
+test('where changes are reported, a changed value is read and written at once, and never without one', async () => {
   const hub = new Hub([configMap('one')], watched);
   await hub.run(60_000);
   expect(await hub.pass(true)).toMatchObject({ hasWritten: false });
@@ -189,7 +189,7 @@ describe('as the stock agent', () => {
     expect(hub.writes).toBe(2);
   });
 
-  test('what was read of the old version stands beside the new one until it is read again', async () => {
+  test('feedback of the old version stays beside the new one until the next read', async () => {
     const hub = stock(watched);
     await hub.run(60_000);
     hub.spoke.objects.set('ConfigMap/ns/one', { ...hub.spoke.objects.get('ConfigMap/ns/one'), data: { b: 'old' } });
@@ -203,7 +203,7 @@ describe('as the stock agent', () => {
     expect(hub.manifest(0)?.statusFeedback?.values).toEqual([{ name: 'a', fieldValue: { type: 'String', string: 'new' } }]);
   });
 
-  test('a work that ends tells nothing', async () => {
+  test('a work that ends reports nothing', async () => {
     const hub = stock();
     await hub.run(60_000);
     const { writes } = hub;
@@ -298,7 +298,7 @@ test('a manifest whose scope was wrong leaves nothing behind when it is mended',
   expect(hub.work.status?.resourceStatus?.manifests).toHaveLength(1);
 });
 
-test('what cannot be removed stays in the status behind the manifests until it is removed', async () => {
+test('an object that cannot be removed stays in the status after the manifests until it is removed', async () => {
   const hub = new Hub([configMap('gone'), configMap('kept')]);
   await hub.pass();
   hub.edit({ workload: { manifests: [configMap('kept')] } });
@@ -314,7 +314,7 @@ test('what cannot be removed stays in the status behind the manifests until it i
   expect(hub.spoke.objects.has('ConfigMap/ns/gone')).toBe(false);
 });
 
-test('a work that ends is looked at at once and waits for its objects with growing pauses', async () => {
+test('a work that ends is released at once and waits for its objects with growing pauses', async () => {
   const hub = new Hub([configMap('one')]);
   await hub.run(60_000);
   hub.spoke.keepsDeleted = true;
@@ -332,7 +332,7 @@ test('a work that ends is looked at at once and waits for its objects with growi
   expect(await hub.pass()).toEqual({ finalizers: undefined, hasWritten: false, requeueAfterMs: undefined });
 });
 
-test('what goes within seconds is not told, and what cannot go is told at once', async () => {
+test('an object that goes within seconds is not reported, and one that cannot go is reported at once', async () => {
   const ending = async (hub: Hub) => {
     await hub.pass();
     hub.edit({}, { deletionTimestamp: '2026-01-01T00:02:00Z' });

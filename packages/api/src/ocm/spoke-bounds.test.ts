@@ -22,7 +22,7 @@ function unboundedIn(schema: StructuralSchema, path: string): string[] {
   ];
 }
 
-describe('what a spoke writes is bounded by the schema', () => {
+describe('the schema bounds every write of a spoke', () => {
   test.each([
     { name: 'the status of its cluster', schema: managedClusterSchema.status, open: [] },
     { name: 'the status of a work', schema: manifestWorkSchema.status, open: [] },

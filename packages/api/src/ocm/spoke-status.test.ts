@@ -43,7 +43,7 @@ test.each([{ hubAcceptsClient: 'true' }, { hubAcceptsClient: 1 }, { hubAcceptsCl
   expect(parse(ManagedCluster, '{}', spec).spec?.hubAcceptsClient).toBeUndefined();
 });
 
-test('what can be read of a list is read, in its order', () => {
+test('readable entries of a list are read, in order', () => {
   const conditions = [{}, fine, { ...fine, status: 'Maybe' }, { ...fine, type: 'Other', observedGeneration: 3 }];
   expect(parse(ManagedCluster, JSON.stringify({ conditions })).status?.conditions).toEqual([
     fine,
@@ -56,7 +56,7 @@ test('a generation beyond all numbers counts as the largest', () => {
   expect(parse(ManagedClusterView, status).status?.conditions?.[0]?.observedGeneration).toBe(Number.MAX_SAFE_INTEGER);
 });
 
-test('of too many conditions the last are read, where a hub adds its own', () => {
+test('the last of too many conditions are read, because a hub appends its own', () => {
   const conditions = Array.from({ length: 100 }, (_, i) => ({ ...fine, type: `T${i}` }));
   const read = parse(ManagedCluster, JSON.stringify({ conditions })).status?.conditions;
   expect(read).toHaveLength(64);

@@ -11,7 +11,7 @@ describe('ConfigMap pre-cache-spec', () => {
     'spaceRequired',
   ];
 
-  test('all keys are there when nothing is asked for', () =>
+  test('all keys are present for an empty spec', () =>
     expect(precacheSpecData({})).toEqual(Object.fromEntries(keys.map((key) => [key, '']))));
 
   test('lists are joined by newlines without a final one', () => {

@@ -29,7 +29,7 @@ describe('pods without a budget', () => {
   });
   test('lose their finalizers', () =>
     expect(steps(46, [buildPod('p', { ...terminating, ...finalizers })])).toEqual(['DEFAULT-FINALIZER clear-finalizers p']));
-  test('are deleted and lose their finalizers in one look', () =>
+  test('are deleted and lose their finalizers in one plan', () =>
     expect(steps(46, [buildPod('p', finalizers)])).toEqual(['DELETE delete p', 'DEFAULT-FINALIZER clear-finalizers p']));
   test('that hang in their end are deleted again', () =>
     expect(steps(46, [buildPod('p', terminating)])).toEqual(['POD-STUCK-TERMINATING delete p']));
@@ -79,7 +79,7 @@ describe('a drain is late', () => {
   });
 });
 
-test('moments at which to look are the ends of waits', () => {
+test('drain moments are the ends of waits', () => {
   expect(drainMoments(since, settings).map((moment) => (moment - since) / MINUTE)).toEqual([45, 53, 68, 76]);
   expect(drainMoments(since, { ...settings, disabled: true }).map((moment) => (moment - since) / MINUTE)).toEqual([45]);
   expect(isDrainDue(since, settings, since + 45 * MINUTE)).toBe(false);

@@ -119,7 +119,7 @@ describe('readAnswer follows spec/ocm 1.12', () => {
     expect(JSON.stringify(small).length).toBeLessThan(500);
   });
 
-  test('what is kept of a hostile answer is small', () => {
+  test('the kept part of a hostile answer is small', () => {
     const hostile = {
       ...job,
       metadata: {
@@ -171,7 +171,7 @@ describe('the report on a Job', () => {
 });
 
 describe('observeActions', () => {
-  const seen = (parts: Partial<CachedSpoke>) =>
+  const readSpoke = (parts: Partial<CachedSpoke>) =>
     observeActions(precacheNames, UPGRADE.uid, { cluster: undefined, views: [], actions: [], ...parts });
   const done = (status: 'True' | 'False', reason: string, message = '') => agentCondition('Completed', status, reason, message);
   const outcomes: { name: string; condition?: ReturnType<typeof agentCondition>; want: 'pending' | 'executed' | 'failed' }[] = [
@@ -190,7 +190,7 @@ describe('observeActions', () => {
   ];
   test.each(outcomes)('an action: $name is $want', ({ condition, want }) => {
     const action = trimAction(actionObject('precache-job-create', condition));
-    expect(seen({ actions: [action] }).actions.get('precache-job-create')).toMatchObject({
+    expect(readSpoke({ actions: [action] }).actions.get('precache-job-create')).toMatchObject({
       ours: true,
       outcome: want,
     });
@@ -202,7 +202,7 @@ describe('observeActions', () => {
       spec: { actionType: 'Create', kube: { template: { filler: 'x'.repeat(10_000) } } },
     });
     expect(JSON.stringify(trimAction(full)).length).toBeLessThan(1000);
-    expect(seen({ actions: [trimAction(full)] }).actions.get('precache-job-create')).toMatchObject({
+    expect(readSpoke({ actions: [trimAction(full)] }).actions.get('precache-job-create')).toMatchObject({
       template: 'abc',
       retries: 3,
     });
@@ -210,18 +210,18 @@ describe('observeActions', () => {
 
   test('retries that are no number count as none', () => {
     const action = actionObject('precache-job-create', undefined, { 'flotilla.io/retries': 'many' });
-    expect(seen({ actions: [action] }).actions.get('precache-job-create')).toMatchObject({ retries: 0 });
+    expect(readSpoke({ actions: [action] }).actions.get('precache-job-create')).toMatchObject({ retries: 0 });
   });
 
   test('objects of others are seen as such', () => {
     const foreign = viewObject('view-precache-job', getting(job), {});
-    expect(seen({ views: [foreign] }).jobView).toMatchObject({ ours: false });
+    expect(readSpoke({ views: [foreign] }).jobView).toMatchObject({ ours: false });
   });
 
   test('a spoke is available when its condition says so, or when nothing is said of it at all', () => {
     const silent = { ...clusterObject(false), status: { conditions: [] } };
     const shown = [clusterObject(true), silent, { ...silent, status: undefined }, clusterObject(false), undefined];
-    expect(shown.map((cluster) => seen({ cluster }).available)).toEqual([true, true, true, false, false]);
+    expect(shown.map((cluster) => readSpoke({ cluster }).available)).toEqual([true, true, true, false, false]);
   });
 });
 

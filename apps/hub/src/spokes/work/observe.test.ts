@@ -305,14 +305,14 @@ const observe = ({ work, other, away: isAway, at: seconds = 5 }: Omit<Row, 'name
     ...parts,
   });
 
-describe('what a work means', () => {
+describe('events from a work', () => {
   test.each(rows)('$from, $name: $to', (row) => {
     const { from, to, message, effects = [], requeueAt, at: seconds = 5, digest = 'd1' } = row;
     const given = { ...context, now: CREATED_AT + seconds * SECOND, digest };
     expect(decide(from, observe(row), given)).toEqual({ state: to, message, effects, requeueAt });
   });
 
-  test('how far the puller is counts in a namespace of ours alone', () => {
+  test('progress of the puller counts only in a namespace of ours', () => {
     const progress = report({ imagesDone: 1 });
     expect(observe({ work: job({ active: 1, ...progress }) }).report).toMatchObject({ imagesDone: 1, bytesPerSecond: 5 });
     expect(observe({ work: { ...job(progress), namespace: there({}) } }).report).toBeUndefined();

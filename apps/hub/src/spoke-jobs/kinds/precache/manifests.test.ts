@@ -200,7 +200,7 @@ describe('profile least-privilege', () => {
     expect(JSON.stringify(template('precache-spec-cm-create', change))).not.toContain('registry-ca.pem');
   });
 
-  test("what one cluster says wins over the hub's settings for all", () => {
+  test("annotations of one cluster override the hub's settings for all", () => {
     const annotations = { 'flotilla.io/http-proxy': 'http://near:3128', 'flotilla.io/https-proxy': '' };
     const node = spokeNode({ ...clusterObject(true), metadata: { name: 's', annotations } });
     const text = JSON.stringify(

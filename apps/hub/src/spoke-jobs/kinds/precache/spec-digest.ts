@@ -13,8 +13,8 @@ const digests = new WeakMap<PrecachingSpec, string>();
 export function specDigest(spec: PrecachingSpec): string {
   const known = digests.get(spec);
   if (known !== undefined) return known;
-  const said = Object.entries(precacheSpecData(spec)).filter(([, lines]) => lines !== '');
-  const digest = templateDigest(said.map(([key, lines]) => [key, lines.split('\n').toSorted()]));
+  const filled = Object.entries(precacheSpecData(spec)).filter(([, lines]) => lines !== '');
+  const digest = templateDigest(filled.map(([key, lines]) => [key, lines.split('\n').toSorted()]));
   digests.set(spec, digest);
   return digest;
 }

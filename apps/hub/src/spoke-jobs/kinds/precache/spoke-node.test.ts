@@ -24,7 +24,7 @@ const cluster = (parts: Given = {}) => {
 };
 const paths = (object: ReturnType<typeof cluster>) => spokeNode(object).mounts.map(({ path }) => path);
 
-test('of an unknown node only /run is taken for granted, and every usual socket below it is a candidate', () => {
+test('an unknown node gets only /run, with every usual socket below it as a candidate', () => {
   const { mounts, variables, hasSccs, problems } = spokeNode(cluster());
   expect({ mounts, hasSccs, problems }).toEqual({
     mounts: [{ name: 'runtime-socket', path: '/run', type: 'Directory' }],
@@ -154,7 +154,7 @@ describe('settings of one cluster', () => {
   });
 });
 
-test("an annotation of ours that is not known is told with the one that was meant; others are nobody's business", () => {
+test('an unknown annotation of ours is reported with the closest known one; others are ignored', () => {
   expect(spokeNode(cluster({ annotations: { 'flotilla.io/http_proxy': 'http://a', 'example.com/http_proxy': 'b' } })).unknown).toMatch(
     /^flotilla\.io\/http_proxy on the ManagedCluster is not known; did you mean flotilla\.io\/http-proxy\?/,
   );
