@@ -1,6 +1,5 @@
 import { errorMessage } from '@flotilla/api';
-import { downloadImages, OciLayout, parseImageReference, RegistryClient } from '@flotilla/registry';
-import { listImageParts } from '@flotilla/registry/testing';
+import { downloadImages, listImageParts, OciLayout, parseImageReference, RegistryClient } from '@flotilla/registry';
 import { type ComponentImage, REGISTRY_NAME, type Started } from '../../tools/src/fleets/fleet.ts';
 
 /** Where images are, and where they come from when they are not there. */

@@ -91,6 +91,11 @@ describe('rendering', () => {
         'networkPolicy.from[0].podSelector.matchLabels.purpose=metrics',
       ].map((value) => value.replace('scrape=true', 'scrape=yes')),
     },
+    {
+      name: 'hub by a registry alone',
+      chart: 'hub',
+      values: ['image.repository=', 'precacheImage.repository=', 'imageRegistry=registry.example.com/f'],
+    },
     { name: 'hub without RHACM', chart: 'hub', values: ['standalone=true', 'autoUpgrades=false'] },
     { name: 'hub of tenants without RHACM', chart: 'hub', values: ['standalone=true', 'tenancy=true'] },
     { name: 'spoke with defaults', chart: 'spoke', values: [] },
@@ -473,13 +478,13 @@ describe('rendering', () => {
       name: 'a hub without an image',
       chart: 'hub',
       values: ['image.repository='],
-      why: 'image.repository is not set and has no default: push',
+      why: 'imageRegistry is not set and has no default: put',
     },
     {
       name: 'an agent without an image',
       chart: 'spoke',
       values: ['image.repository='],
-      why: 'pass --set image.repository=registry.example.com/flotilla/spoke-agent',
+      why: 'pass --set imageRegistry=registry.example.com/flotilla, or image.repository for',
     },
   ] as const)('refuses $name and says so', async ({ chart, values, why }) => {
     await expect(render(chart, ...values)).rejects.toThrow(why);

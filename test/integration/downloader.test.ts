@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { REGISTRY_LOGIN, startRegistry } from '@flotilla/control-plane/servers';
-import { OciLayout, parseImageReference, RegistryClient, readLayerFiles, resolveImage } from '@flotilla/registry';
-import { pushImage, writeImage, writeIndex, writeLayer } from '@flotilla/registry/testing';
+import { OciLayout, parseImageReference, pushImage, RegistryClient, readLayerFiles, resolveImage } from '@flotilla/registry';
+import { writeImage, writeIndex, writeLayer } from '@flotilla/registry/testing';
 import { expect, test } from 'vitest';
 import { runSeeds, type SeededRun, startDownloaderFixture } from '../bench/downloader-run.ts';
 

@@ -42,17 +42,26 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{ .Values.serviceAccount.name | default (include "hub.fullname" .) }}
 {{- end -}}
 
-{{- /* repository@digest or repository:tag. Takes a list of the image's values, the default tag, and names of the values and of our image. */ -}}
-{{- define "hub.image" -}}
-{{- $image := index . 0 -}}
-{{- if not $image.repository -}}
-{{- $value := printf "%s.repository" (index . 2) -}}
-{{- fail (printf "%s is not set and has no default: push the images (npm run images -- --push registry.example.com/flotilla) and pass --set %s=registry.example.com/flotilla/%s" $value $value (index . 3)) -}}
-{{- end -}}
-{{- if $image.digest -}}
-{{ $image.repository }}@{{ $image.digest }}
+{{- /* Repository of an image: its own, or that of imageRegistry. Takes a list: root, the image's values, their name, our image's name. */ -}}
+{{- define "hub.repository" -}}
+{{- $values := (index . 0).Values -}}
+{{- if (index . 1).repository -}}
+{{ (index . 1).repository }}
+{{- else if $values.imageRegistry -}}
+{{ trimSuffix "/" $values.imageRegistry }}/{{ index . 3 }}
 {{- else -}}
-{{ $image.repository }}:{{ $image.tag | default (index . 1) }}
+{{- fail (printf "imageRegistry is not set and has no default: put the images on a registry (flotilla mirror, or npm run images -- --push) and pass --set imageRegistry=registry.example.com/flotilla, or %s.repository for this image alone" (index . 2)) -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* repository@digest or repository:tag. Takes the list of hub.repository. */ -}}
+{{- define "hub.image" -}}
+{{- $image := index . 1 -}}
+{{- $repository := include "hub.repository" . -}}
+{{- if $image.digest -}}
+{{ $repository }}@{{ $image.digest }}
+{{- else -}}
+{{ $repository }}:{{ $image.tag | default (index . 0).Chart.AppVersion }}
 {{- end -}}
 {{- end -}}
 

@@ -41,7 +41,7 @@ spec:
       {{- if eq $.role "worker" }}
       args: [--role, worker]
       {{- end }}
-      image: {{ include "hub.image" (list .Values.image .Chart.AppVersion "image" "hub") }}
+      image: {{ include "hub.image" (list . .Values.image "image" "hub") }}
       imagePullPolicy: {{ .Values.image.pullPolicy }}
       env:
         - name: POD_NAMESPACE
@@ -53,7 +53,7 @@ spec:
             fieldRef:
               fieldPath: metadata.name
         - name: PRECACHE_IMAGE
-          value: {{ include "hub.image" (list .Values.precacheImage .Chart.AppVersion "precacheImage" "image-puller") | quote }}
+          value: {{ include "hub.image" (list . .Values.precacheImage "precacheImage" "image-puller") | quote }}
         - name: PRECACHE_JOB_PROFILE
           value: {{ .Values.precacheJobProfile }}
         - name: TRANSPORT

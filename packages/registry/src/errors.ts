@@ -21,6 +21,8 @@ export const RegistryErrorCode = {
   tooLarge: 'FLOTILLA_REGISTRY_TOO_LARGE',
   aborted: 'FLOTILLA_REGISTRY_ABORTED',
   storeFailed: 'FLOTILLA_REGISTRY_STORE_FAILED',
+  taken: 'FLOTILLA_REGISTRY_TAKEN',
+  partlyTagged: 'FLOTILLA_REGISTRY_PARTLY_TAGGED',
 } as const;
 export type RegistryErrorCode = (typeof RegistryErrorCode)[keyof typeof RegistryErrorCode];
 

@@ -51,6 +51,11 @@ export class OciLayout implements BlobStore {
     return layout;
   }
 
+  /** Opens a layout to read it: nothing is made or removed, so it may be on a medium that cannot be written. */
+  static read(directory: string): OciLayout {
+    return new OciLayout(directory);
+  }
+
   get #indexPath(): string {
     return join(this.directory, 'index.json');
   }

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { BlobStore } from '../src/blob-store.ts';
+import { listImageParts } from '../src/image-graph.ts';
 import type { Descriptor } from '../src/manifest.ts';
-import { listImageParts } from './image-graph.ts';
 
 /** Answers a request and returns true, or leaves it to the honest part. */
 type Handler = (request: IncomingMessage, response: ServerResponse, path: string) => boolean | Promise<boolean>;

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { MemoryBlobs } from '../src/blob-store.ts';
+import { listImageParts } from '../src/image-graph.ts';
 import { currentPlatform } from '../src/manifest.ts';
-import { listImageParts } from './image-graph.ts';
 import { writeImage } from './image-writer.ts';
 
 /** An image on its own registry; disposing ends the registry. */

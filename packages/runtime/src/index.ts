@@ -49,7 +49,7 @@ export { patchStatus, replaceStatus } from './status.ts';
 export { requestToken } from './token-request.ts';
 
 export { eventSubject, logOnly, troubleEvents } from './trouble-event.ts';
-export { BUILD_CONSTANTS, type Build, readBuild } from './version.ts';
+export { BUILD_CONSTANTS, type Build, readBuild, versionLine } from './version.ts';
 export { WatchCache, type WatchSurroundings } from './watch-cache.ts';
 export { type Channel, createChannel, type Watch, watch } from './watches.ts';
 

@@ -11,6 +11,13 @@ import { type AppImage, EXTERNALS } from './apps.ts';
 /** Packages written for CommonJS call `require`, which an ES module does not have. */
 const BANNER = "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);";
 
+/** A program to bundle. */
+interface Bundled extends Partial<AppImage> {
+  readonly entry: string;
+  /** Keep what is imported later in the one file. Default false. */
+  readonly isOneFile?: boolean;
+}
+
 /** A program, bundled. */
 interface AppBundle {
   readonly files: readonly LayerFile[];
@@ -23,11 +30,7 @@ interface AppBundle {
  * Without `from` it says the version and commit of this repository. Independent of the machine: the same commit gives the same bytes wherever the repository lies.
  * Throws `FLOTILLA_IMAGES_BUNDLE` naming the module that is missing or the file that cannot be placed.
  */
-export async function bundleApp(
-  root: string,
-  app: Pick<AppImage, 'entry'> & Partial<AppImage>,
-  from: Build = readBuild(),
-): Promise<AppBundle> {
+export async function bundleApp(root: string, app: Bundled, from: Build = readBuild()): Promise<AppBundle> {
   if (!existsSync(join(root, app.entry))) throw new FlotillaError('FLOTILLA_IMAGES_BUNDLE', `${app.entry} does not exist`);
   const result = await build({
     absWorkingDir: root,
@@ -35,7 +38,7 @@ export async function bundleApp(
     outdir: 'app',
     outExtension: { '.js': '.mjs' },
     // what is imported only when it is needed lies apart, and takes no memory until then
-    splitting: true,
+    splitting: !app.isOneFile,
     write: false,
     bundle: true,
     platform: 'node',

@@ -95,6 +95,8 @@ export async function buildImages(options: BuildImagesOptions): Promise<BuiltIma
     const npm = npmComponents(packageFolders, lock);
     const bill = { path: 'app/bom.cdx.json', content: { bytes: JSON.stringify(billOf({ name: app, version }, npm)) } };
     const licences = { path: 'app/licences.txt', content: { bytes: await licenceTexts(ROOT, packageFolders) } };
+    await mkdir(join(output, 'licences'), { recursive: true });
+    await writeFile(join(output, 'licences', `${app}.txt`), licences.content.bytes);
     const layer = await appLayer(folder, [...files, bill, licences]);
     await placeLayer(layout, layer);
     const foundations = wanted.flatMap((architecture): Foundation[] => {

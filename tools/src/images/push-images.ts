@@ -1,5 +1,4 @@
-import { parseImageReference, type RegistryClient } from '@flotilla/registry';
-import { pushImage } from '@flotilla/registry/testing';
+import { parseImageReference, pushImage, type RegistryClient } from '@flotilla/registry';
 import { type AppName, appNames } from './apps.ts';
 import type { BuiltImages } from './build-images.ts';
 

@@ -11,7 +11,7 @@ const run = promisify(execFile);
 
 /** Builds helm's arguments that install the agent, or with `template` print its objects. */
 export function helmArguments(options: JoinOptions, address: ServerAddress): string[] {
-  const { name, image, namespace, values, chart, print, spokeKubeconfig } = options;
+  const { name, image, imageRegistry, namespace, values, chart, print, spokeKubeconfig } = options;
   // A pod reads the address once, so a new address must replace the pod; a new token must not.
   const hash = createHash('sha256').update(`${address.server} ${address.certificateAuthority}`).digest('hex').slice(0, 16);
   const set: [string, string | undefined][] = [
@@ -20,7 +20,9 @@ export function helmArguments(options: JoinOptions, address: ServerAddress): str
     ['hub.kubeconfigKey', SECRET_KEY],
     ['image.repository', image?.repository],
     ['image.tag', image?.tag],
-    ['image.digest', image?.digest],
+    // Empty, so that a tag wins over the digest of a released chart.
+    ['image.digest', image && (image.digest ?? '')],
+    ['imageRegistry', imageRegistry],
     ['podAnnotations.flotilla\\.io/hub', hash],
   ];
   return [

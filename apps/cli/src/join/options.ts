@@ -11,7 +11,8 @@ export const flags = [
   ['--hub-server <url>', 'address of the hub as the spoke reaches it; default that of --hub-kubeconfig'],
   ['--hub-ca <file>', 'PEM of the authority of that address; default that of --hub-kubeconfig'],
   ['--token-days <n>', 'days until the token runs out unless the agent renews it, which it does from half of them on (default 30)'],
-  ['--image <image>', "the agent's image: repository[:tag][@sha256:…]; required unless --values has it"],
+  ['--image <image>', "the agent's image: repository[:tag][@sha256:…]; required unless --image-registry or --values says where it is"],
+  ['--image-registry <registry>', 'registry and path of all images, for the image of the chart, as in registry.example.com/flotilla'],
   ['--namespace <namespace>', "the agent's namespace on the spoke (default flotilla)"],
   ['--values <file>', 'more values for the chart'],
   ['--chart <chart>', 'chart of the agent: folder, archive or oci:// address (default: the one of this release)'],
@@ -55,6 +56,10 @@ const Options = z
       .max(30, { error: 'must be at most 30: the agent renews its token, and the hub hands out no longer ones' })
       .default(30),
     image: Image.optional(),
+    imageRegistry: z
+      .string()
+      .regex(/^[^@\s]+$/, { error: 'must be a registry and a path, as in registry.example.com/flotilla' })
+      .optional(),
     namespace: name.default('flotilla'),
     values: z.string().min(1).optional(),
     chart: z
@@ -75,10 +80,10 @@ const Options = z
     error: 'is required: path of a kubeconfig for the spoke, or use --print',
   })
   // Checked here because the chart would complain only after the hub has accepted the spoke.
-  .refine(({ image, values }) => image !== undefined || values !== undefined, {
+  .refine(({ image, imageRegistry, values }) => [image, imageRegistry, values].some((one) => one !== undefined), {
     path: ['image'],
     error:
-      'is required: image of the agent, as in --image registry.example.com/flotilla/spoke-agent:0.1.0 (npm run images -- --push fills a registry), or --values',
+      'is required: image of the agent, as in --image registry.example.com/flotilla/spoke-agent:0.1.0 (npm run images -- --push fills a registry), or --image-registry, or --values',
   });
 /** Complete options of a registration. */
 export type JoinOptions = z.output<typeof Options>;

@@ -1,6 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http';
-import { currentPlatform, MemoryBlobs, RegistryClient } from '@flotilla/registry';
-import { listImageParts, writeImage, writeLayer } from '@flotilla/registry/testing';
+import { currentPlatform, listImageParts, MemoryBlobs, RegistryClient } from '@flotilla/registry';
+import { writeImage, writeLayer } from '@flotilla/registry/testing';
 import type { Clock } from '@flotilla/runtime';
 import { afterEach, expect, test } from 'vitest';
 import { createRegistrySource } from './registry-source.ts';

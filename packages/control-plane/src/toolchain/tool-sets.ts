@@ -20,7 +20,9 @@ export type ToolName =
   | 'config-policy-controller'
   | 'crio'
   | 'pinns'
-  | 'import-image';
+  | 'import-image'
+  | 'cosign'
+  | 'actionlint';
 
 /** A program that is compiled from the C sources of a Go module. */
 export interface CProgram {
@@ -69,6 +71,19 @@ export const TOOL_SETS: readonly ToolSet[] = [
   },
   { name: 'registry', packages: { registry: 'github.com/distribution/distribution/v3/cmd/registry' }, coldBuild: 'about 2 minutes' },
   { name: 'helm', packages: { helm: 'helm.sh/helm/v4/cmd/helm' }, coldBuild: 'about 4 minutes' },
+  {
+    name: 'cosign',
+    packages: { cosign: 'github.com/sigstore/cosign/v3/cmd/cosign' },
+    env: { CGO_ENABLED: '0' },
+    linkerFlags: '-s -w',
+    coldBuild: 'about 4 minutes',
+  },
+  {
+    name: 'actionlint',
+    packages: { actionlint: 'github.com/rhysd/actionlint/cmd/actionlint' },
+    env: { CGO_ENABLED: '0' },
+    coldBuild: 'half a minute',
+  },
   {
     name: 'crio',
     packages: { crio: 'github.com/cri-o/cri-o/cmd/crio', 'import-image': 'flotilla.dev/tools/crio/import-image' },

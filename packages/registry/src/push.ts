@@ -1,14 +1,14 @@
 import { Readable } from 'node:stream';
 import { mapConcurrently } from '@flotilla/pace';
-import type { BlobStore } from '../src/blob-store.ts';
-import type { RegistryClient } from '../src/client.ts';
-import { isTransient, RegistryError, RegistryErrorCode } from '../src/errors.ts';
-import { formatImageReference, type ImageReference } from '../src/image-reference.ts';
-import { type Descriptor, MAX_MANIFEST_BYTES } from '../src/manifest.ts';
+import type { BlobStore } from './blob-store.ts';
+import type { RegistryClient } from './client.ts';
+import { isTransient, RegistryError, RegistryErrorCode } from './errors.ts';
 import { listImageParts } from './image-graph.ts';
+import { formatImageReference, type ImageReference } from './image-reference.ts';
+import { type Descriptor, MAX_MANIFEST_BYTES } from './manifest.ts';
 
 /** Image and target of a push. */
-interface PushOptions {
+export interface PushOptions {
   client: RegistryClient;
   /** Store with the image's blobs: an OciLayout or MemoryBlobs. */
   store: BlobStore;
@@ -40,23 +40,12 @@ const STEP_MS = 60_000;
 
 /** Pushes an image: missing blobs, then manifests, children first, so that a name never points to a partial image. */
 export async function pushImage(options: PushOptions): Promise<PushResult> {
-  const { client, store, image, reference, signal } = options;
+  const { store, image, reference } = options;
   const { manifests, blobs } = await listImageParts(store, image);
   const outcomes = await mapConcurrently(blobs, options.parallelBlobs ?? 4, (blob) => pushBlob(blob, options));
   for (const manifest of manifests) {
-    const bytes = await store.readBlob(manifest.digest, MAX_MANIFEST_BYTES);
     const target = manifest.digest === image.digest ? (reference.tag ?? manifest.digest) : manifest.digest;
-    const headers = { 'content-type': manifest.mediaType };
-    const call = {
-      method: 'PUT',
-      path: `manifests/${target}`,
-      headers,
-      body: () => bytes,
-      actions: 'pull,push',
-      deadlineMs: STEP_MS,
-      signal,
-    } as const;
-    await client.callSource(reference, call, async (answer) => void answer.body.resume());
+    await putManifest(manifest, target, options);
   }
   return {
     digest: image.digest,
@@ -64,6 +53,22 @@ export async function pushImage(options: PushOptions): Promise<PushResult> {
     mounted: outcomes.filter((o) => o === 'mounted').length,
     bytes: blobs.reduce((sum, blob, index) => sum + (outcomes[index] === 'uploaded' ? blob.size : 0), 0),
   };
+}
+
+/** Puts a manifest under a tag or its digest; the blobs and manifests that it names must be there. */
+export async function putManifest(manifest: Descriptor, target: string, { client, store, reference, signal }: PushOptions): Promise<void> {
+  const bytes = await store.readBlob(manifest.digest, MAX_MANIFEST_BYTES);
+  const headers = { 'content-type': manifest.mediaType };
+  const put = {
+    method: 'PUT',
+    path: `manifests/${target}`,
+    headers,
+    body: () => bytes,
+    actions: 'pull,push',
+    deadlineMs: STEP_MS,
+    signal,
+  } as const;
+  await client.callSource(reference, put, async (answer) => void answer.body.resume());
 }
 
 type BlobOutcome = 'present' | 'mounted' | 'uploaded';

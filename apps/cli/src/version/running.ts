@@ -1,0 +1,26 @@
+import { Deployment } from '@flotilla/api/core';
+import type { Client } from '@flotilla/runtime';
+import { z } from 'zod';
+import { table } from '../payload/print.ts';
+
+const DeploymentStatus = z.looseObject({
+  metadata: z.looseObject({ labels: z.record(z.string(), z.string()).default({}) }),
+  spec: z.looseObject({
+    replicas: z.number().default(1),
+    template: z.looseObject({ spec: z.looseObject({ containers: z.array(z.looseObject({ image: z.string().default('') })) }) }),
+  }),
+  status: z.looseObject({ readyReplicas: z.number().default(0) }).default({ readyReplicas: 0 }),
+});
+
+/** Lists the Deployments of our charts in a cluster, each with its version, ready pods and image. One request. */
+export async function runningPrograms(client: Pick<Client, 'list'>): Promise<string> {
+  const { items } = await client.list(Deployment, { labelSelector: 'app.kubernetes.io/part-of=flotilla' });
+  const rows = items.map((item) => {
+    const { metadata, spec, status } = DeploymentStatus.parse(item);
+    const images = spec.template.spec.containers.map(({ image }) => image).join(',');
+    const ready = `${status.readyReplicas}/${spec.replicas}`;
+    return [item.metadata.namespace ?? '', item.metadata.name, metadata.labels['app.kubernetes.io/version'] ?? '', ready, images];
+  });
+  if (rows.length === 0) return 'No Deployment of a Flotilla chart is in this cluster.';
+  return table(['NAMESPACE', 'DEPLOYMENT', 'VERSION', 'READY', 'IMAGE'], rows);
+}

@@ -1,0 +1,85 @@
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { FlotillaError } from '@flotilla/api';
+import { runCommand } from '@flotilla/control-plane/processes';
+import type { LayerFile } from '@flotilla/registry/testing';
+import { z } from 'zod';
+import { bundleApp, licenceTexts } from '../images/app-bundle.ts';
+import { billOf, npmComponents } from '../images/sbom.ts';
+import { archive } from './archive.ts';
+import type { ReleaseSource } from './source.ts';
+
+/** What the command line is packaged with. */
+interface CliOptions {
+  readonly root: string;
+  /** Folder of the release. */
+  readonly output: string;
+  readonly source: ReleaseSource;
+  /** Package of the agent's chart, which `join` installs. */
+  readonly spokeChart: string;
+}
+
+/** Shell → file of its completion script. */
+const COMPLETIONS = { bash: 'flotilla.bash', zsh: '_flotilla', fish: 'flotilla.fish' } as const;
+
+/** Writes the command line as one file and as an npm package, with completions, bill of materials and licences. */
+export async function packageCli({ root, output, source, spokeChart }: CliOptions): Promise<void> {
+  const { files, packageFolders } = await bundleApp(root, { entry: 'apps/cli/src/main.ts', isOneFile: true }, source);
+  const [main, ...others] = files;
+  if (!main || others.length > 0 || typeof main.content !== 'object' || !('bytes' in main.content))
+    throw new FlotillaError('FLOTILLA_RELEASE_CLI', `the command line needs files beside it: ${others.map(({ path }) => path).join(', ')}`);
+  const program = Buffer.concat([Buffer.from('#!/usr/bin/env node\n'), Buffer.from(main.content.bytes)]);
+  for (const folder of ['cli', 'completions', 'licences', 'boms']) await mkdir(join(output, folder), { recursive: true });
+  const oneFile = join(output, 'cli', 'flotilla');
+  await writeFile(oneFile, program);
+  await chmod(oneFile, 0o755);
+  const completions = await writeCompletions(oneFile, join(output, 'completions'));
+
+  const licences = await licenceTexts(root, packageFolders);
+  await writeFile(join(output, 'licences', 'cli.txt'), licences);
+  const npm = npmComponents(packageFolders, await readFile(join(root, 'package-lock.json'), 'utf8'));
+  const bill = `${JSON.stringify(billOf({ name: 'cli', version: source.version }, npm), undefined, 2)}\n`;
+  await writeFile(join(output, 'boms', 'cli.cdx.json'), bill);
+
+  const packed = await archive(
+    [
+      text('package.json', await manifest(root, source)),
+      text('README.md', README),
+      text('LICENSE', await readFile(join(root, 'LICENSE'), 'utf8')),
+      text('licences.txt', licences),
+      text('bom.cdx.json', bill),
+      ...completions.map(([name, script]) => text(`completions/${name}`, script)),
+      { path: 'package/flotilla.mjs', mode: 0o755, content: { bytes: program } },
+      { path: 'package/flotilla-spoke.tgz', content: { bytes: await readFile(spokeChart) } },
+    ],
+    source.committedAt,
+  );
+  await writeFile(join(output, 'cli', `flotilla-${source.version}.tgz`), packed);
+}
+
+const text = (path: string, bytes: string): LayerFile => ({ path: `package/${path}`, content: { bytes } });
+
+async function writeCompletions(program: string, folder: string): Promise<[string, string][]> {
+  const written: [string, string][] = [];
+  for (const [shell, name] of Object.entries(COMPLETIONS)) {
+    const script = await runCommand(process.execPath, [program, 'completion', shell]);
+    await writeFile(join(folder, name), script);
+    written.push([name, script]);
+  }
+  return written;
+}
+
+async function manifest(root: string, { version }: ReleaseSource): Promise<string> {
+  const ours = z
+    .object({ license: z.string(), engines: z.object({ node: z.string() }) })
+    .parse(JSON.parse(await readFile(join(root, 'package.json'), 'utf8')));
+  const bin = { flotilla: 'flotilla.mjs', 'kubectl-flotilla': 'flotilla.mjs' };
+  const description = 'flotilla: the command line of Flotilla, also as plugin of kubectl';
+  return `${JSON.stringify({ name: 'flotilla', version, description, ...ours, type: 'module', bin }, undefined, 2)}\n`;
+}
+
+const README = `# flotilla
+
+The command line of Flotilla: \`flotilla --help\`, or \`kubectl flotilla --help\`. It needs Node 24.
+Completion scripts for bash, zsh and fish are in \`completions\`; \`flotilla completion SHELL\` prints them.
+`;
