@@ -12,9 +12,11 @@ const Environment = z.object({
   FLOTILLA_FUZZ_CASE: z.coerce.number().int().optional(),
   FLOTILLA_CONFINEMENT_SEED: z.coerce.number().int().default(20_261_123),
   FLOTILLA_TEST_REPORT: z.string().min(1).optional(),
+  DOCKER_AUTH_CONFIG: z.string().min(1).optional(),
   HOSTILE_SEED: z.coerce.number().int().optional(),
   HOSTILE_WRITES: z.coerce.number().int().min(1).default(60),
   FLOTILLA_PAYLOADS: z.string().min(1).optional(),
+  INIT_CWD: z.string().default('.'),
   PATH: z.string().default('/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'),
 });
 
@@ -36,6 +38,10 @@ interface ControlPlaneEnvironment {
   readonly confinementSeed: number;
   /** A hostile account's writes: `HOSTILE_WRITES`, and `HOSTILE_SEED`, by default another one each time. */
   readonly hostile: { readonly writes: number; readonly seed?: number | undefined };
+  /** Docker's config.json as text (`DOCKER_AUTH_CONFIG`), where no file has it. */
+  readonly registryAuth?: string | undefined;
+  /** Paths that a command was given are resolved against it: npm says where the command was typed (`INIT_CWD`). */
+  readonly callersDir: string;
   /** File that a test run's report is written to (`FLOTILLA_TEST_REPORT`). */
   readonly testReport?: string | undefined;
 }
@@ -51,6 +57,8 @@ export function readEnvironment(): ControlPlaneEnvironment {
     fuzz: { seed: env.FLOTILLA_FUZZ_SEED, seconds: env.FLOTILLA_FUZZ_SECONDS, only: env.FLOTILLA_FUZZ_CASE },
     confinementSeed: env.FLOTILLA_CONFINEMENT_SEED,
     hostile: { writes: env.HOSTILE_WRITES, seed: env.HOSTILE_SEED },
+    registryAuth: env.DOCKER_AUTH_CONFIG,
+    callersDir: env.INIT_CWD,
     testReport: env.FLOTILLA_TEST_REPORT,
     path: `${env.PATH}:/usr/local/sbin:/usr/sbin:/sbin:/usr/local/go/bin`,
   };
