@@ -1,37 +1,34 @@
-import { CLUSTER_VERSION_NAME, ClusterOperator, ClusterVersion, CONFIG_NAME, VERSION_NAMESPACE } from '@flotilla/api/config';
-import { ConfigMap } from '@flotilla/api/core';
-import { ACCEPT_RISKS, type AcceptanceEvent } from '@flotilla/release';
+import { CLUSTER_VERSION_NAME, type ClusterVersion, CONFIG_NAME } from '@flotilla/api/config';
+import { ACCEPT_RISKS } from '@flotilla/release';
 import {
+  type Channel,
   type Client,
   type Clock,
   createChannel,
-  createEventRecorder,
   type Logger,
   type Metrics,
+  type Reconciler,
   startReconciler,
-  troubleEvents,
-  WatchCache,
+  type WatchCache,
 } from '@flotilla/runtime';
-import { type ClusterWriter, createClusterWriter, createObserver, type WouldWrite } from './apply/cluster-writer.ts';
+import { createClusterWriter, createObserver, type WouldWrite } from './apply/cluster-writer.ts';
 import { Deletions } from './apply/deletions.ts';
 import { DriftTeller } from './apply/drift-teller.ts';
 import { MendPace } from './apply/mend-pace.ts';
 import { PayloadWorker } from './apply/worker.ts';
-import { Kinds } from './cluster/kinds.ts';
-import { LiveObjects } from './cluster/live-objects.ts';
-import { RequestBudget } from './cluster/request-budget.ts';
-import { buildContextOf, type ClusterSettings, clusterSettings, featuresOf } from './cluster/settings.ts';
-import { Wakeups } from './cluster/wakeups.ts';
+import { type ClusterView, readCluster } from './cluster/cluster-view.ts';
+import { featuresOf } from './cluster/settings.ts';
 import { serveVersionMetrics } from './metrics/version-metrics.ts';
 import { type GivenRelease, readFirstRelease } from './payload/first-release.ts';
 import { startPrefetch } from './payload/prefetch.ts';
-import { readRelease } from './payload/release.ts';
+import { type LoadedRelease, readRelease } from './payload/release.ts';
 import type { SourceSurroundings } from './payload/release-source.ts';
 import { ReleaseTaker } from './payload/release-taker.ts';
 import type { ReleaseFiles, ReleaseSource } from './payload/source.ts';
-import type { VersionCaches } from './reconcilers/cluster-version/observe.ts';
 import { startVersionReconciler } from './reconcilers/cluster-version/reconciler.ts';
 import { startClusterUpdates, type UpdateSources } from './updates/cluster-updates.ts';
+import type { Updates } from './updates/reconciler.ts';
+import { VersionEvents } from './version-events.ts';
 
 /** What an operator is made of. */
 export interface VersionOperatorOptions {
@@ -62,208 +59,55 @@ export interface VersionOperatorOptions {
   readonly clock: Clock;
 }
 
-/** What is told so close together is looked at once, milliseconds: a pass tells of each of its thousand manifests twice. */
+/** Changes are gathered for so long, milliseconds: a pass reports each of its thousand manifests twice. */
 const GATHER_MS = 50;
 
 /**
- * Applies releases as the cluster's ClusterVersion asks until the signal aborts, or until other features are on than the release was read with:
- * then it is to be run again, with `isChanged`.
+ * Applies releases as the cluster's ClusterVersion asks until the signal aborts, or until the cluster turns on other features than the release
+ * was read with: then the caller runs it again, with `isChanged`.
  */
 export async function runVersionOperator(options: VersionOperatorOptions, stop: AbortSignal): Promise<void> {
-  const { client, logger, metrics, clock } = options;
   const outdated = new AbortController();
   const signal = AbortSignal.any([stop, outdated.signal]);
-  const surroundings = { logger, metrics, clock };
-  const settings = clusterSettings(client, surroundings);
-  const caches = versionCaches(client, surroundings);
-  const started = [...Object.values(settings), ...Object.values(caches)];
-  for (const cache of started) cache.start(signal);
-  await Promise.all(started.map((cache) => cache.synced()));
-
-  const version = () => caches.versions.get({ name: CLUSTER_VERSION_NAME });
-  const context = () => buildContextOf(settings, version()?.metadata.uid);
-  const wakeups = new Wakeups(clock);
-  const budget = new RequestBudget(8);
-  const live = new LiveObjects(client, wakeups, { ...surroundings, kinds: new Kinds(client, wakeups, clock) });
-  live.start(signal);
-  await seen(caches.versions, logger, signal);
+  const cluster = await readCluster(options, signal);
+  await clusterVersionCreated(cluster.caches.versions, options.logger, signal);
   if (signal.aborted) return;
 
-  const { given, reopen, profile, excludeIdentifier, alwaysEnabled, degradedBlocks, passEveryMs, observe } = options;
-  const reading = () => {
-    const { featureSet } = featuresOf(settings, '');
-    return { profile, featureSet, gatesOf: (of: string) => featuresOf(settings, of).listed, excludeIdentifier };
-  };
-  const release = await readFirstRelease(
-    { given, reopen, clusterVersion: version, isObserving: observe !== undefined, client, clock, logger },
-    (files, { image, verified }) => readRelease(files, { ...reading(), image, verified, local: true, signal }),
-    signal,
-  );
-  logger.info(
-    {
-      release: release.release.version,
-      image: release.release.image,
-      manifests: release.manifests.length,
-      excluded: release.excluded.length,
-    },
-    'Loaded the release',
-  );
-  const features = featureKey(settings, release.release.version);
-  const followed = settings.featureGates.subscribe(() => {
-    if (featureKey(settings, release.release.version) === features) return;
-    logger.info({ release: release.release.version }, 'Other features are on, reading the release again');
-    outdated.abort(new Error('other features are on'));
-  });
-
-  const told = createChannel();
-  const tellVersion = (): void => told.enqueue(CLUSTER_VERSION_NAME, GATHER_MS);
-  const events = createEventRecorder({ client, controller: 'version-operator', instance: options.instance, logger, metrics, clock });
-  const writer: ClusterWriter = observe ? createObserver(observe) : createClusterWriter(client, budget);
-  const worker = new PayloadWorker({
-    tools: {
-      client,
-      live,
-      writer,
-      budget,
-      deletions: new Deletions(client),
-      drift: new DriftTeller({ clock, logger, tell: (event) => events.record(eventOf(event, version())) }),
-    },
-    wakeups,
-    clock,
-    logger,
-    context,
-    degradedBlocks,
-    passEveryMs,
-    onReport: tellVersion,
-  });
-  const source = options.source({
-    applied: () => taker.taken.manifests,
-    clusterVersion: version,
-    proxy: () => settings.proxies.get({ name: CONFIG_NAME }),
-  });
-  const taker: ReleaseTaker = new ReleaseTaker(release, {
-    source,
-    reading,
-    clock,
-    logger,
-    signal,
-    tell: (event) => !observe && events.record(eventOf(event, version())),
-    onProgress: tellVersion,
-  });
-
-  const onTrouble = troubleEvents(observe ? { record: () => {} } : events, () => subjectOf(version()));
-  const prefetch = options.isPrefetching ? startPrefetch({ client, source, onTrouble, logger, metrics, clock, signal }) : undefined;
-
-  const drift = createChannel();
-  const pace = new MendPace(clock);
-  live.onDrift = ({ key }) => drift.enqueue(key, pace.delayMs(key));
-  const mending = startReconciler({
-    name: 'drift',
-    watches: [drift],
-    concurrency: 4,
-    backOff: { baseMs: 200, maxMs: 30_000 },
-    logger,
-    metrics,
-    clock,
-    signal,
-    reconcile: async (key) => {
-      if (await worker.mend(key)) pace.count(key);
-      return undefined;
-    },
-    onTrouble,
-  });
-  const updates =
-    options.updates &&
-    startClusterUpdates(
-      {
-        client,
-        versions: caches.versions,
-        proxies: settings.proxies,
-        running: () => worker.work?.release.release,
-        sources: options.updates,
-        asksAlerts: () => worker.work?.release.featureGates.has(ACCEPT_RISKS) ?? false,
-        onChange: tellVersion,
-        onTrouble,
-        ...surroundings,
-      },
-      signal,
-    );
-  using served =
-    metrics &&
-    serveVersionMetrics({
-      metrics,
-      client,
-      versions: caches.versions,
-      operators: caches.operators,
-      work: () => ({ release: releaseOf(worker), progress: worker.report() }),
-      updatesFreshAtMs: () => updates?.freshAtMs(),
-      clock,
-    });
-  const reconciler = startVersionReconciler(
-    {
-      client,
-      worker,
-      taker,
-      alwaysEnabled,
-      isChanged: options.isChanged ?? false,
-      caches,
-      told,
-      pendingDeletions: () => worker.pendingDeletions(),
-      updates: updates?.known,
-      onFailure: served?.countFailure,
-      isObserving: observe !== undefined,
-      clock,
-      logger,
-      metrics,
-    },
-    signal,
-  );
-  const built = [settings.proxies, settings.apiServers, settings.infrastructures, caches.versions];
-  const unsubscribe = [followed, ...built.map((cache) => cache.subscribe(() => worker.lookAgain()))];
+  const release = await loadFirstRelease(options, cluster, signal);
+  const run: Run = { options, cluster, release, signal, told: createChannel(), events: new VersionEvents(options, cluster.version) };
+  const worker = createWorker(run);
+  const { taker, source } = createTaker(run);
+  const mending = startMending(run, worker);
+  const prefetch = startPrefetching(run, source);
+  const updates = startUpdates(run, worker);
+  using metrics = serveMetrics(run, worker, updates);
+  const reconciler = startVersion(run, { worker, taker, updates, onFailure: metrics?.countFailure });
+  const unsubscribe = [rerunOnOtherFeatures(run, outdated), restartOnOtherContext(run, worker)];
   try {
     await worker.run(signal);
   } finally {
     for (const end of unsubscribe) end();
-    await Promise.all([
-      reconciler.stopped,
-      updates?.stopped,
-      prefetch?.stopped,
-      mending.stopped,
-      live.stopped(),
-      ...started.map((cache) => cache.stopped()),
-    ]);
-    await events.close();
+    await Promise.all([...[reconciler, updates, prefetch, mending].map((part) => part?.stopped), cluster.stopped()]);
+    await run.events.close();
   }
 }
 
-/** Changes when other features are on under a version. */
-function featureKey(settings: ClusterSettings, version: string): string {
-  const { featureSet, listed } = featuresOf(settings, version);
-  return JSON.stringify([featureSet, listed && [...listed].sort()]);
+/** One run of the operator, which every part of it belongs to. */
+interface Run {
+  readonly options: VersionOperatorOptions;
+  readonly cluster: ClusterView;
+  /** The release that the run begins with. */
+  readonly release: LoadedRelease;
+  readonly signal: AbortSignal;
+  /** Enqueues the ClusterVersion. */
+  readonly told: Channel;
+  readonly events: VersionEvents;
 }
 
-/** What is applied, for the metrics. */
-function releaseOf({ work }: PayloadWorker) {
-  const { release, createdAt } = work?.release ?? {};
-  return release && { version: release.version, image: release.image, createdAt };
-}
+const enqueueVersion = ({ told }: Run): void => told.enqueue(CLUSTER_VERSION_NAME, GATHER_MS);
 
-function versionCaches(
-  client: Client,
-  surroundings: { readonly logger: Logger; readonly metrics?: Metrics; readonly clock: Clock },
-): VersionCaches {
-  const configMap = (namespace: string, name: string) =>
-    new WatchCache(client, ConfigMap, { ...surroundings, namespace, fieldSelector: `metadata.name=${name}` });
-  return {
-    versions: new WatchCache(client, ClusterVersion, { ...surroundings, optional: true, absentRetryMs: 2_000 }),
-    operators: new WatchCache(client, ClusterOperator, { ...surroundings, optional: true, absentRetryMs: 2_000 }),
-    adminGates: configMap('openshift-config-managed', 'admin-gates'),
-    adminAcks: configMap('openshift-config', 'admin-acks'),
-  };
-}
-
-/** Waits until there is a ClusterVersion: somebody has to ask for a release. */
-async function seen(versions: WatchCache<ClusterVersion>, logger: Logger, signal: AbortSignal): Promise<void> {
+/** Waits for the ClusterVersion, because nobody has asked for a release before. */
+async function clusterVersionCreated(versions: WatchCache<ClusterVersion>, logger: Logger, signal: AbortSignal): Promise<void> {
   if (versions.get({ name: CLUSTER_VERSION_NAME })) return;
   logger.warn({ clusterVersion: CLUSTER_VERSION_NAME }, 'Waiting for somebody to create the ClusterVersion');
   await new Promise<void>((resolve) => {
@@ -276,19 +120,178 @@ async function seen(versions: WatchCache<ClusterVersion>, logger: Logger, signal
   });
 }
 
-const eventOf = ({ type, reason, message }: AcceptanceEvent, version: ClusterVersion | undefined) => ({
-  type,
-  reason,
-  action: reason,
-  note: message,
-  regarding: subjectOf(version),
+/** The features of this moment decide which manifests of a release count. */
+const readingOf = ({ profile, excludeIdentifier }: VersionOperatorOptions, { settings }: ClusterView) => ({
+  profile,
+  featureSet: featuresOf(settings, '').featureSet,
+  gatesOf: (version: string) => featuresOf(settings, version).listed,
+  excludeIdentifier,
 });
 
-const subjectOf = (version: ClusterVersion | undefined) => ({
-  apiVersion: ClusterVersion.apiVersion,
-  kind: ClusterVersion.kind,
-  // whoever looks for these events looks there, although the kind has no namespace
-  namespace: VERSION_NAMESPACE,
-  name: CLUSTER_VERSION_NAME,
-  uid: version?.metadata.uid,
-});
+async function loadFirstRelease(options: VersionOperatorOptions, cluster: ClusterView, signal: AbortSignal): Promise<LoadedRelease> {
+  const { given, reopen, observe, client, clock, logger } = options;
+  const loaded = await readFirstRelease(
+    { given, reopen, clusterVersion: cluster.version, isObserving: observe !== undefined, client, clock, logger },
+    (files, { image, verified }) => readRelease(files, { ...readingOf(options, cluster), image, verified, local: true, signal }),
+    signal,
+  );
+  const { release, manifests, excluded } = loaded;
+  logger.info(
+    { release: release.version, image: release.image, manifests: manifests.length, excluded: excluded.length },
+    'Loaded the release',
+  );
+  return loaded;
+}
+
+function createWorker(run: Run): PayloadWorker {
+  const { client, clock, logger, observe, degradedBlocks, passEveryMs } = run.options;
+  const { live, budget, wakeups, context } = run.cluster;
+  const writer = observe ? createObserver(observe) : createClusterWriter(client, budget);
+  const drift = new DriftTeller({ clock, logger, tell: (event) => run.events.record(event) });
+  const tools = { client, live, writer, budget, deletions: new Deletions(client), drift };
+  return new PayloadWorker({ tools, wakeups, clock, logger, context, degradedBlocks, passEveryMs, onReport: () => enqueueVersion(run) });
+}
+
+function createTaker(run: Run): { readonly taker: ReleaseTaker; readonly source: ReleaseSource } {
+  const { options, cluster, release, signal, events } = run;
+  const { clock, logger, observe } = options;
+  const source = options.source({
+    applied: () => taker.taken.manifests,
+    clusterVersion: cluster.version,
+    proxy: () => cluster.settings.proxies.get({ name: CONFIG_NAME }),
+  });
+  const taker: ReleaseTaker = new ReleaseTaker(release, {
+    source,
+    reading: () => readingOf(options, cluster),
+    clock,
+    logger,
+    signal,
+    tell: (event) => !observe && events.record(event),
+    onProgress: () => enqueueVersion(run),
+  });
+  return { taker, source };
+}
+
+/** Puts objects back that drift from what was applied, one reconcile per object. */
+function startMending({ options, cluster, signal, events }: Run, worker: PayloadWorker): Reconciler {
+  const { clock, logger, metrics } = options;
+  const drifted = createChannel();
+  const pace = new MendPace(clock);
+  cluster.live.onDrift = ({ key }) => drifted.enqueue(key, pace.delayMs(key));
+  return startReconciler({
+    name: 'drift',
+    watches: [drifted],
+    concurrency: 4,
+    backOff: { baseMs: 200, maxMs: 30_000 },
+    logger,
+    metrics,
+    clock,
+    signal,
+    reconcile: async (key) => {
+      if (await worker.mend(key)) pace.count(key);
+      return undefined;
+    },
+    onTrouble: events.onTrouble,
+  });
+}
+
+function startPrefetching({ options, signal, events }: Run, source: ReleaseSource): Reconciler | undefined {
+  const { client, logger, metrics, clock } = options;
+  return options.isPrefetching ? startPrefetch({ client, source, onTrouble: events.onTrouble, logger, metrics, clock, signal }) : undefined;
+}
+
+function startUpdates(run: Run, worker: PayloadWorker): Updates | undefined {
+  const { client, logger, metrics, clock, updates: sources } = run.options;
+  const { caches, settings } = run.cluster;
+  if (!sources) return undefined;
+  return startClusterUpdates(
+    {
+      client,
+      versions: caches.versions,
+      proxies: settings.proxies,
+      running: () => worker.work?.release.release,
+      sources,
+      asksAlerts: () => worker.work?.release.featureGates.has(ACCEPT_RISKS) ?? false,
+      onChange: () => enqueueVersion(run),
+      onTrouble: run.events.onTrouble,
+      logger,
+      metrics,
+      clock,
+    },
+    run.signal,
+  );
+}
+
+function serveMetrics({ options, cluster: { caches } }: Run, worker: PayloadWorker, updates: Updates | undefined) {
+  const { metrics, client, clock } = options;
+  const applied = () => {
+    const { release, createdAt } = worker.work?.release ?? {};
+    return release && { version: release.version, image: release.image, createdAt };
+  };
+  return (
+    metrics &&
+    serveVersionMetrics({
+      metrics,
+      client,
+      versions: caches.versions,
+      operators: caches.operators,
+      work: () => ({ release: applied(), progress: worker.report() }),
+      updatesFreshAtMs: () => updates?.freshAtMs(),
+      clock,
+    })
+  );
+}
+
+interface VersionParts {
+  readonly worker: PayloadWorker;
+  readonly taker: ReleaseTaker;
+  readonly updates: Updates | undefined;
+  readonly onFailure: ((version: string) => void) | undefined;
+}
+
+function startVersion({ options, cluster, told, signal }: Run, { worker, taker, updates, onFailure }: VersionParts): Reconciler {
+  const { client, alwaysEnabled, isChanged = false, observe, clock, logger, metrics } = options;
+  return startVersionReconciler(
+    {
+      client,
+      worker,
+      taker,
+      alwaysEnabled,
+      isChanged,
+      caches: cluster.caches,
+      told,
+      pendingDeletions: () => worker.pendingDeletions(),
+      updates: updates?.known,
+      onFailure,
+      isObserving: observe !== undefined,
+      clock,
+      logger,
+      metrics,
+    },
+    signal,
+  );
+}
+
+/** Ends the run when other features are on under the version of the release, because they decide what the release consists of. */
+function rerunOnOtherFeatures({ options: { logger }, cluster: { settings }, release }: Run, outdated: AbortController): () => void {
+  const { version } = release.release;
+  const featureKey = (): string => {
+    const { featureSet, listed } = featuresOf(settings, version);
+    return JSON.stringify([featureSet, listed && [...listed].sort()]);
+  };
+  const before = featureKey();
+  return settings.featureGates.subscribe(() => {
+    if (featureKey() === before) return;
+    logger.info({ release: version }, 'Other features are on, reading the release again');
+    outdated.abort(new Error('other features are on'));
+  });
+}
+
+/** Begins a pass at once when the cluster fills in other values into objects. */
+function restartOnOtherContext({ cluster: { settings, caches } }: Run, worker: PayloadWorker): () => void {
+  const filledIn = [settings.proxies, settings.apiServers, settings.infrastructures, caches.versions];
+  const ends = filledIn.map((cache) => cache.subscribe(() => worker.lookAgain()));
+  return () => {
+    for (const end of ends) end();
+  };
+}

@@ -49,22 +49,7 @@ const firstEvents: Readonly<Record<PayloadState, PayloadWorkEvent>> = {
 };
 
 /** How far the work is; the parts of the report that are the worker's own. */
-type Progress = Pick<
-  WorkReport,
-  | 'generation'
-  | 'failure'
-  | 'failingSinceMs'
-  | 'done'
-  | 'total'
-  | 'completed'
-  | 'reconciling'
-  | 'release'
-  | 'versionHash'
-  | 'verified'
-  | 'capabilities'
-  | 'featureGates'
-  | 'operatorStarts'
->;
+type Progress = Omit<WorkReport, 'acceptance'>;
 
 /** Applies a release, pass by pass, and keeps it as it is. One at a time. */
 export class PayloadWorker {

@@ -3,8 +3,14 @@ import { quoted } from '../errors.ts';
 import type { YamlValue } from './canonical-json.ts';
 import { resolvePlain } from './plain-scalar.ts';
 
-/** Limits of a document: levels, values that its aliases stand for, and characters that are read again for what Go's reader forgives. */
-const limits = { depth: 100, aliasedValues: 5_000, charactersAgain: 2 * 1024 * 1024, doubledKeys: 100 } as const;
+/** Limits of a document: levels, and characters that are read again for what Go's reader forgives. */
+const limits = { depth: 100, charactersAgain: 2 * 1024 * 1024, doubledKeys: 100 } as const;
+
+/** Values that a document may have with its aliases written out, and values that its aliases may stand for. */
+interface Bounds {
+  readonly values: number;
+  readonly aliasedValues: number;
+}
 
 /** A key that stands twice in one mapping. */
 interface DoubledKey {
@@ -18,9 +24,13 @@ interface DoubledKey {
  * bracket may be indented less than its key, `<<` merges. The doubled keys are the first hundred.
  * @throws Error with the line, counted from `firstLine`, for what is not YAML; for what JSON has not, and beyond the limits
  */
-export function readManifestYaml(text: string, firstLine = 1): { readonly value: YamlValue; readonly doubledKeys: readonly DoubledKey[] } {
+export function readManifestYaml(
+  text: string,
+  firstLine = 1,
+  most: Bounds = { values: Number.POSITIVE_INFINITY, aliasedValues: 5_000 },
+): { readonly value: YamlValue; readonly doubledKeys: readonly DoubledKey[] } {
   const { source, events } = parse(text, firstLine);
-  const reader = new EventReader(source, events);
+  const reader = new EventReader(source, events, most);
   return { value: reader.document(), doubledKeys: reader.doubledKeys };
 }
 
@@ -43,15 +53,17 @@ function parse(text: string, firstLine: number): { source: string; events: Event
 class EventReader {
   readonly #source: string;
   readonly #events: readonly Event[];
+  readonly #most: Bounds;
   #at = 0;
   #values = 0;
   #aliasedValues = 0;
   readonly #anchors = new Map<string, { readonly value: YamlValue; readonly values: number }>();
   readonly doubledKeys: DoubledKey[] = [];
 
-  constructor(source: string, events: readonly Event[]) {
+  constructor(source: string, events: readonly Event[], most: Bounds) {
     this.#source = source;
     this.#events = events;
+    this.#most = most;
   }
 
   /** What follows the event of the document; null when it is empty. */
@@ -69,6 +81,7 @@ class EventReader {
     // Inside of it the name stands for nothing that could be written out.
     this.#anchors.delete(anchor);
     const before = this.#values++;
+    if (before >= this.#most.values) throw new Error(`it has more than ${this.#most.values} values; JSON may have more`);
     const value = this.#read(event);
     if (anchor !== '') this.#anchors.set(anchor, { value, values: this.#values - before });
     return value;
@@ -130,8 +143,8 @@ class EventReader {
     if (!anchored) throw new Error(`the alias ${quoted(name)} stands for nothing before it`);
     this.#values += anchored.values;
     this.#aliasedValues += anchored.values;
-    if (this.#aliasedValues > limits.aliasedValues)
-      throw new Error(`its aliases stand for more than ${limits.aliasedValues} values; write it plainly`);
+    if (this.#aliasedValues > this.#most.aliasedValues)
+      throw new Error(`its aliases stand for more than ${this.#most.aliasedValues} values; write it plainly`);
     return anchored.value;
   }
 

@@ -11,7 +11,6 @@ import {
   replaceStatus,
   startReconciler,
   type Trouble,
-  type Watch,
   watch,
 } from '@flotilla/runtime';
 import { applyVersion, type VersionActors } from './apply.ts';
@@ -24,8 +23,6 @@ interface VersionDeps extends VersionActors {
   readonly caches: VersionCaches;
   /** Whatever else concerns it: what the worker and releases on their way tell. */
   readonly told: Channel;
-  /** Further watches whose changes concern it. */
-  readonly watches?: readonly Watch[];
   /** What is known of updates, once it is. */
   readonly updates?: () => KnownUpdates | undefined;
   readonly pendingDeletions: () => readonly string[];
@@ -43,7 +40,7 @@ const PROGRESS_EVERY_MS = 1_000;
 
 /** Reconciles the one ClusterVersion of a cluster until the signal aborts. */
 export function startVersionReconciler(deps: VersionDeps, signal: AbortSignal): Reconciler {
-  const { caches, told, watches = [], logger, metrics, clock } = deps;
+  const { caches, told, logger, metrics, clock } = deps;
   const reconcile = versionReconcile(deps);
   const concerned = { enqueue: () => [CLUSTER_VERSION_NAME] };
   return startReconciler({
@@ -54,7 +51,6 @@ export function startVersionReconciler(deps: VersionDeps, signal: AbortSignal): 
       watch(caches.operators, { ...concerned, gatherMs: 500 }),
       watch(caches.adminGates, concerned),
       watch(caches.adminAcks, concerned),
-      ...watches,
     ],
     backOff: { baseMs: 100, maxMs: 10_000 },
     logger,

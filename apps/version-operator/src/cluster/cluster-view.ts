@@ -1,0 +1,69 @@
+import { CLUSTER_VERSION_NAME, ClusterOperator, ClusterVersion } from '@flotilla/api/config';
+import { ConfigMap } from '@flotilla/api/core';
+import type { BuildContext } from '@flotilla/release';
+import { type Client, type Clock, type Logger, type Metrics, WatchCache, type WatchSurroundings } from '@flotilla/runtime';
+import type { VersionCaches } from '../reconcilers/cluster-version/observe.ts';
+import { Kinds } from './kinds.ts';
+import { LiveObjects } from './live-objects.ts';
+import { RequestBudget } from './request-budget.ts';
+import { buildContextOf, type ClusterSettings, clusterSettings } from './settings.ts';
+import { Wakeups } from './wakeups.ts';
+
+/** The operator's view of its cluster. */
+export interface ClusterView {
+  readonly settings: ClusterSettings;
+  readonly caches: VersionCaches;
+  readonly live: LiveObjects;
+  readonly wakeups: Wakeups;
+  readonly budget: RequestBudget;
+  /** Undefined before somebody creates it. */
+  readonly version: () => ClusterVersion | undefined;
+  /** The values of this moment that go into the objects of a release. */
+  readonly context: () => BuildContext;
+  /** Resolves when nothing is read any more, after the signal has aborted. */
+  readonly stopped: () => Promise<void>;
+}
+
+interface ClusterViewOptions {
+  readonly client: Client;
+  readonly logger: Logger;
+  readonly metrics?: Metrics;
+  readonly clock: Clock;
+}
+
+/** Begins to read the cluster until the signal aborts; resolves when its settings and its ClusterVersion have been read. */
+export async function readCluster({ client, logger, metrics, clock }: ClusterViewOptions, signal: AbortSignal): Promise<ClusterView> {
+  const surroundings = { logger, metrics, clock };
+  const settings = clusterSettings(client, surroundings);
+  const caches = versionCaches(client, surroundings);
+  const wakeups = new Wakeups(clock);
+  const live = new LiveObjects(client, wakeups, { ...surroundings, kinds: new Kinds(client, wakeups, clock) });
+  const started = [...Object.values(settings), ...Object.values(caches)];
+  for (const part of [...started, live]) part.start(signal);
+  await Promise.all(started.map((cache) => cache.synced()));
+  const version = () => caches.versions.get({ name: CLUSTER_VERSION_NAME });
+  return {
+    settings,
+    caches,
+    live,
+    wakeups,
+    budget: new RequestBudget(8),
+    version,
+    context: () => buildContextOf(settings, version()?.metadata.uid),
+    stopped: async () => {
+      await Promise.all([...started, live].map((part) => part.stopped()));
+    },
+  };
+}
+
+function versionCaches(client: Client, surroundings: WatchSurroundings): VersionCaches {
+  const installed = { ...surroundings, optional: true, absentRetryMs: 2_000 };
+  const configMap = (namespace: string, name: string) =>
+    new WatchCache(client, ConfigMap, { ...surroundings, namespace, fieldSelector: `metadata.name=${name}` });
+  return {
+    versions: new WatchCache(client, ClusterVersion, installed),
+    operators: new WatchCache(client, ClusterOperator, installed),
+    adminGates: configMap('openshift-config-managed', 'admin-gates'),
+    adminAcks: configMap('openshift-config', 'admin-acks'),
+  };
+}
