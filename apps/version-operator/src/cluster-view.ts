@@ -2,12 +2,12 @@ import { CLUSTER_VERSION_NAME, ClusterOperator, ClusterVersion } from '@flotilla
 import { ConfigMap } from '@flotilla/api/core';
 import type { BuildContext } from '@flotilla/release';
 import { type Client, type Clock, type Logger, type Metrics, WatchCache, type WatchSurroundings } from '@flotilla/runtime';
-import type { VersionCaches } from '../reconcilers/cluster-version/observe.ts';
-import { Kinds } from './kinds.ts';
-import { LiveObjects } from './live-objects.ts';
-import { RequestBudget } from './request-budget.ts';
-import { buildContextOf, type ClusterSettings, clusterSettings } from './settings.ts';
-import { Wakeups } from './wakeups.ts';
+import { Kinds } from './cluster/kinds.ts';
+import { LiveObjects } from './cluster/live-objects.ts';
+import { RequestBudget } from './cluster/request-budget.ts';
+import { buildContextOf, type ClusterSettings, clusterSettings } from './cluster/settings.ts';
+import { Wakeups } from './cluster/wakeups.ts';
+import type { VersionCaches } from './reconcilers/cluster-version/observe.ts';
 
 /** The operator's view of its cluster. */
 export interface ClusterView {
