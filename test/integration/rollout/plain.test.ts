@@ -28,7 +28,7 @@ test.concurrent('two policies go through a canary and two batches, in order, and
   expect(status?.managedPoliciesForUpgrade?.map(({ name }) => name)).toEqual(['whole-base', 'whole-app']);
   expect((await world.recorded('whole')).sort()).toEqual(clusters.map((cluster) => `${cluster}: complete`));
   expect(status?.status).toEqual({ startedAt: expect.any(String), completedAt: expect.any(String) });
-  expect(status?.conditions?.map(({ type }) => type)).toEqual(['ClustersSelected', 'Validated', 'Progressing', 'Succeeded']);
+  expect(status?.conditions?.map(({ type }) => type)).toEqual(['Ready', 'ClustersSelected', 'Validated', 'Progressing', 'Succeeded']);
   expect(world.history('whole').texts('Progressing').slice(-2)).toEqual([REMEDIATING, `False ${COMPLETED}`]);
   for (const cluster of clusters) await world.untilReleased('whole-base', cluster);
   await expectOrderlyBatches(world, 'whole');

@@ -120,7 +120,7 @@ export class UpgradeReconciler {
       return {};
     }
     const state = stateOf(upgrade);
-    if (state === 'cleaned') return {};
+    if (state === 'cleaned') return this.#noteGeneration(upgrade, memory);
     if (state === 'ended') return this.#complete(upgrade, memory);
     // The inputs of a waiting upgrade's plan can change a thousand times a second during other rollouts.
     const waitMs = isRunning(upgrade)
@@ -148,7 +148,11 @@ export class UpgradeReconciler {
     const excess = this.#deps.talmStrict && found?.isValue ? undefined : found;
     if (!spec.success || excess) {
       const issues = spec.error?.issues ?? (excess ? [excess] : []);
-      await this.#write(upgrade, describeUnreadable(upgrade, issues, new Date(this.#deps.now())), memory);
+      await this.#write(
+        upgrade,
+        describeUnreadable(upgrade, issues, { now: new Date(this.#deps.now()), talmStrict: this.#deps.talmStrict }),
+        memory,
+      );
       return {};
     }
     const running = isRunning(upgrade);
@@ -227,7 +231,12 @@ export class UpgradeReconciler {
     const gates = batchGatesOf(upgrade, { now: at, talmStrict });
     const advance = advanceRollout({ spec, status, observation, gates, now: at });
     return {
-      status: describeRollout(status, advance, { now: new Date(at), talmStrict, pause: gates.pause }),
+      status: describeRollout(status, advance, {
+        now: new Date(at),
+        talmStrict,
+        pause: gates.pause,
+        generation: talmStrict ? undefined : upgrade.metadata.generation,
+      }),
       wakeAt: earliest(advance.wakeAt, observation.lookAt),
     };
   }
@@ -264,6 +273,14 @@ export class UpgradeReconciler {
     const again = await this.#cleanUp(upgrade, memory);
     if (again) return this.#describeCleaning(upgrade, memory, again);
     await this.#write(upgrade, describeEnd(upgrade, new Date(this.#deps.now())), memory);
+    return {};
+  }
+
+  /** An edit after the end changes nothing; a tool that compares generations would wait for ever unless the status says that it was seen. */
+  async #noteGeneration(upgrade: ClusterGroupUpgrade, memory: Memory): Promise<ReconcileResult> {
+    const { metadata, status } = upgrade;
+    if (status?.observedGeneration === undefined || status.observedGeneration === metadata.generation) return {};
+    await this.#write(upgrade, { ...status, observedGeneration: metadata.generation }, memory);
     return {};
   }
 

@@ -206,7 +206,8 @@ describe('conditions (spec/talm 2.3), in order', () => {
       const fix = fixOf(line.split(/[ :]/)[2] as ConditionReason);
       return fix === '' ? line : `${line.trimEnd()}; ${fix}`;
     });
-    expect(lines(status)).toEqual(withFix);
+    // Which begin the list is what ready.test.ts asks.
+    expect(lines(status).filter((line) => !/^(Ready|Stalled) /.test(line))).toEqual(withFix);
   });
 
   test('the one whose status changes moves to the end, the others keep place and time', () => {

@@ -36,6 +36,7 @@ import {
 import { type BackupReport, describeBackup } from '../spoke-jobs/kinds/backup/report.ts';
 import type { RollUp } from '../spoke-jobs/kinds/precache/rollup.ts';
 import type { SpokeRecord } from '../spoke-jobs/run.ts';
+import { withReading } from './ready.ts';
 import { orAbsent } from './status-budget.ts';
 
 /** Most entries of `precaching.progress`. */
@@ -67,7 +68,8 @@ export function describePreparation(input: PreparationInput): ClusterGroupUpgrad
   const { upgrade, plan, precaching, backup, refusal } = input;
   const before = upgrade.status ?? { status: {} };
   const status: ClusterGroupUpgradeStatus = { ...before };
-  const conditions = new Conditions(before.conditions ?? [], input);
+  const generation = input.talmStrict ? undefined : upgrade.metadata.generation;
+  const conditions = new Conditions(before.conditions ?? [], { ...input, generation });
   describePlan(status, conditions, input);
   // Before the start only jobs record clusters, and a job that was switched off must leave no record.
   if (plan.stopped === undefined) status.clusters = undefined;
@@ -75,7 +77,8 @@ export function describePreparation(input: PreparationInput): ClusterGroupUpgrad
   if (backup) describeBackUp(status, conditions, backup, input);
   if (refusal) describeRefusal(status, conditions, input, refusal);
   conditions.setPaused(input.talmStrict || refusal?.outcome ? undefined : findPause(upgrade));
-  status.conditions = conditions.all;
+  status.conditions = conditions.withReady();
+  status.observedGeneration = generation;
   if (precaching) describeSpokes(status, precaching);
   return status;
 }
@@ -92,7 +95,15 @@ export function describeRollout(
   conditions.setPaused(advance.succeeded ? undefined : wording.pause);
   const messages = orAbsent(advance.messages);
   const waits = orAbsent(summarizeWaits(advance.waits, before.waits));
-  return { ...before, conditions: conditions.all, clusters: orAbsent([...advance.clusters]), messages, waits, status: advance.status };
+  return {
+    ...before,
+    observedGeneration: wording.generation,
+    conditions: conditions.withReady(),
+    clusters: orAbsent([...advance.clusters]),
+    messages,
+    waits,
+    status: advance.status,
+  };
 }
 
 /** Key of Placements and PlacementBindings in `messages`; no cluster can have this name. */
@@ -117,10 +128,15 @@ export function describeEnd(upgrade: ClusterGroupUpgrade, now: Date): ClusterGro
 }
 
 /** Describes an upgrade without a spec, or with an invalid one. */
-export function describeUnreadable(upgrade: ClusterGroupUpgrade, issues: readonly SpecIssue[], now: Date): ClusterGroupUpgradeStatus {
+export function describeUnreadable(
+  upgrade: ClusterGroupUpgrade,
+  issues: readonly SpecIssue[],
+  { now, talmStrict }: Wording,
+): ClusterGroupUpgradeStatus {
   const before = upgrade.status ?? { status: {} };
+  const generation = talmStrict ? undefined : upgrade.metadata.generation;
   // The messages carry their fixes already.
-  const conditions = new Conditions(before.conditions ?? [], { now, talmStrict: true });
+  const conditions = new Conditions(before.conditions ?? [], { now, talmStrict: true, generation });
   if (upgrade.spec === undefined) conditions.set(ClusterGroupUpgradeCondition.clustersSelected, false, SPEC_MISSING);
   else {
     const [{ path, message } = { path: [], message: 'cannot be read' }] = issues;
@@ -128,7 +144,8 @@ export function describeUnreadable(upgrade: ClusterGroupUpgrade, issues: readonl
     const text = explain(ValidationReason.spec, `${field} cannot be used: ${message}`);
     conditions.set(ClusterGroupUpgradeCondition.validated, false, { reason: ValidationReason.spec, message: text });
   }
-  return { ...before, conditions: conditions.all };
+  const all = talmStrict ? conditions.all : withReading(conditions.all, { now, generation });
+  return { ...before, observedGeneration: generation, conditions: all };
 }
 
 /** Problem of a spec, and its path. */
@@ -146,6 +163,8 @@ interface Wording {
   readonly now: Date;
   /** Keep the reference's messages without our fix. */
   readonly talmStrict: boolean;
+  /** Generation that the pass has read; absent with `--talm-strict`, because the reference states none. */
+  readonly generation?: number | undefined;
 }
 
 /** Reason and message of a condition. */
@@ -165,9 +184,15 @@ class Conditions {
   }
 
   set(type: string, isTrue: boolean, { reason, message }: ConditionText): void {
-    const { now, talmStrict } = this.#wording;
+    const { now, talmStrict, generation } = this.#wording;
     const text = conditionMessage(reason, message, talmStrict);
-    this.all = setCondition(this.all, { type, status: isTrue ? 'True' : 'False', reason, message: text }, now);
+    const set = setCondition(this.all, { type, status: isTrue ? 'True' : 'False', reason, message: text }, now);
+    this.all = generation === undefined ? set : withGeneration(set, type, generation);
+  }
+
+  /** The conditions, begun by those for tools that know nothing of upgrades. */
+  withReady(): Condition[] {
+    return this.#wording.talmStrict ? this.all : withReading(this.all, this.#wording);
   }
 
   /** Condition Paused stands last while it lasts: `kubectl get` shows the last one. */
@@ -178,6 +203,9 @@ class Conditions {
     this.all = [...this.all.filter((condition) => condition !== found), ...(pause && found ? [found] : [])];
   }
 }
+
+const withGeneration = (conditions: Condition[], type: string, observedGeneration: number): Condition[] =>
+  conditions.map((condition) => (condition.type === type ? { ...condition, observedGeneration } : condition));
 
 function describePlan(status: ClusterGroupUpgradeStatus, conditions: Conditions, input: PreparationInput): void {
   const { plan } = input;

@@ -122,6 +122,7 @@ export type PackedStatus = z.output<typeof PackedStatus>;
 
 /** Report of the hub (spec/talm 1.2); descriptions mark additions to the reference's fields. */
 export const ClusterGroupUpgradeStatus = z.object({
+  observedGeneration: z.int().optional().describe('Flotilla: generation of the spec that the rest of the status is about.'),
   conditions: z.array(Condition).optional().describe('The last element is the current state: the order is part of the contract.'),
   computedMaxConcurrency: z.int().optional().describe('Effective size of a batch.'),
   remediationPlan: z.array(z.array(z.string())).optional().describe('The batches, in order.'),

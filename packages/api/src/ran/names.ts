@@ -57,4 +57,8 @@ export const ClusterGroupUpgradeCondition = {
   succeeded: 'Succeeded',
   /** Stands last while the upgrade is paused, and is removed then. */
   paused: 'Paused',
+  /** Flotilla: first of all, for tools that know nothing of upgrades. True once the upgrade has succeeded. */
+  ready: 'Ready',
+  /** Flotilla: stands after it while the upgrade has failed or is refused. */
+  stalled: 'Stalled',
 } as const;
