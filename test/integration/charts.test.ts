@@ -87,6 +87,7 @@ describe('rendering', () => {
         'backupImage=registry.example.com/backup:1',
         'workers.enabled=true',
         'workers.autoscaling.enabled=true',
+        'dashboards.enabled=true',
         'networkPolicy.enabled=true',
         'networkPolicy.from[0].podSelector.matchLabels.purpose=metrics',
       ].map((value) => value.replace('scrape=true', 'scrape=yes')),

@@ -16,7 +16,7 @@ interface CrdOptions {
   /** Absent: the kind has no status subresource. */
   readonly status?: StructuralSchema;
   readonly shortNames?: readonly string[];
-  readonly columns?: readonly { name: string; type: string; jsonPath: string }[];
+  readonly columns?: readonly { name: string; type: string; jsonPath: string; priority?: number }[];
 }
 
 /** Builds a CustomResourceDefinition from a kind and its schemas. */

@@ -75,14 +75,19 @@ describe('CRDs', () => {
     expect(unbounded).toEqual([]);
   });
 
-  it('shows the columns and the short name of the reference', () => {
+  it('shows the columns and the short name of the reference, and ours when they are asked for', () => {
     const { names, versions } = find('clustergroupupgrades.ran.openshift.io');
     expect(names.shortNames).toEqual(['cgu']);
     expect(versions[0].subresources).toEqual({ status: {} });
+    const wide = { priority: 1 };
     expect(versions[0].additionalPrinterColumns).toEqual([
       { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
       { name: 'State', type: 'string', jsonPath: '.status.conditions[-1:].reason' },
       { name: 'Details', type: 'string', jsonPath: '.status.conditions[-1:].message' },
+      { name: 'Cached', type: 'string', jsonPath: '.status.summary.cached', ...wide },
+      { name: 'Batch', type: 'string', jsonPath: '.status.summary.batch', ...wide },
+      { name: 'Failed', type: 'integer', jsonPath: '.status.summary.failed', ...wide },
+      { name: 'Eta', type: 'string', jsonPath: '.status.summary.eta', ...wide },
     ]);
   });
 

@@ -1,6 +1,6 @@
 export { type Advance, advanceRollout } from './batches/advance.ts';
 export { rolloutClusterMachine } from './batches/cluster-machine.ts';
-export { leastLeftMs } from './batches/estimate.ts';
+export { estimateEnd, leastLeftMs } from './batches/estimate.ts';
 export { startRollout, stateBeforeStart } from './batches/start.ts';
 export { isTurningPoint } from './batches/turning-point.ts';
 export { summarizeWaits } from './batches/waits.ts';

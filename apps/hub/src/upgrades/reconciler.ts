@@ -42,6 +42,7 @@ import {
   type PrecachingReport,
 } from './status.ts';
 import { type News, newsOf, pauseAfter, sizeOf } from './status-pace.ts';
+import { withSummary } from './status-summary.ts';
 
 /** Dependencies of `UpgradeReconciler`. */
 interface ReconcilerDeps extends PlanDeps {
@@ -318,7 +319,7 @@ export class UpgradeReconciler {
     memory: Memory,
     facts: ValidationFacts = {},
   ): Promise<void> {
-    const written = await writeStatus(upgrade, desired, { client: this.#deps.client, kept: this.#kept });
+    const written = await writeStatus(upgrade, withSummary(upgrade, desired), { client: this.#deps.client, kept: this.#kept });
     if (!written) return;
     memory.writtenAt = this.#deps.now();
     memory.writtenBytes = sizeOf(written.status);

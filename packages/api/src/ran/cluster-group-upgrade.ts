@@ -198,6 +198,19 @@ export const ClusterGroupUpgradeStatus = z.object({
     )
     .optional()
     .describe('Flotilla: what the clusters of a running rollout wait for, at most 20 things, those that most wait for first.'),
+  summary: z
+    .object({
+      cached: z.string().optional().describe('Clusters whose images are pulled, of those that pre-cache, as in 3/10.'),
+      batch: z.string().optional().describe('The current batch, 0 before the first, of all batches, as in 2/5.'),
+      failed: z.int().optional().describe('Clusters that failed or timed out.'),
+      eta: z
+        .string()
+        .meta({ format: 'date-time' })
+        .optional()
+        .describe('End of the rollout by the mean of the batches that have ended; absent in the first batch and between batches.'),
+    })
+    .optional()
+    .describe('Flotilla: the upgrade in four values, which `kubectl get -o wide` shows.'),
   packed: PackedStatus.optional().describe(
     'Flotilla: what a status of thousands of clusters would say twice, by numbers: places among all clusters that it names, sorted.',
   ),

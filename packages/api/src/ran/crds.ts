@@ -22,6 +22,10 @@ export function ranCrds(): CrdManifest[] {
         { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
         { name: 'State', type: 'string', jsonPath: '.status.conditions[-1:].reason' },
         { name: 'Details', type: 'string', jsonPath: '.status.conditions[-1:].message' },
+        { name: 'Cached', type: 'string', jsonPath: '.status.summary.cached', priority: 1 },
+        { name: 'Batch', type: 'string', jsonPath: '.status.summary.batch', priority: 1 },
+        { name: 'Failed', type: 'integer', jsonPath: '.status.summary.failed', priority: 1 },
+        { name: 'Eta', type: 'string', jsonPath: '.status.summary.eta', priority: 1 },
       ],
     }),
     crd(PreCachingConfig, {
