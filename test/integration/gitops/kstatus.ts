@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-const Object = z.looseObject({
+const Observed = z.looseObject({
   metadata: z.looseObject({ generation: z.number().optional(), deletionTimestamp: z.string().optional() }),
   status: z
     .looseObject({
@@ -12,7 +12,7 @@ const Object = z.looseObject({
 
 /** What the published rules of kstatus say of a custom resource, in their order. */
 export function kstatus(given: unknown): 'Terminating' | 'InProgress' | 'Failed' | 'Current' {
-  const { metadata, status } = Object.parse(given);
+  const { metadata, status } = Observed.parse(given);
   if (metadata.deletionTimestamp) return 'Terminating';
   if (status?.observedGeneration !== undefined && status.observedGeneration !== metadata.generation) return 'InProgress';
   for (const { type, status: is } of status?.conditions ?? []) {

@@ -14,7 +14,9 @@ test('alerts and dashboards of the chart ask for metrics and labels that there a
   const known = new Map<string, readonly string[]>(
     Object.entries({ ...FLEET_METRICS, ...PROCESS_METRICS }).map(([name, { labels }]) => [name, labels]),
   );
-  const asked = texts.flatMap((text) => [...text.matchAll(/\b(flotilla_[a-z_]+)(?:\{ \{\{- \$ours -\}\}([^}]*)\}|\{namespace=[\\\\]*"\$namespace[\\\\]*"([^}]*)\})?/g)]);
+  const asked = texts.flatMap((text) => [
+    ...text.matchAll(/\b(flotilla_[a-z_]+)(?:\{ \{\{- \$ours -\}\}([^}]*)\}|\{namespace=[\\\\]*"\$namespace[\\\\]*"([^}]*)\})?/g),
+  ]);
   expect(asked.length).toBeGreaterThan(15);
   const unknown = asked.flatMap(([, name = '', matchers = '']) => {
     const labels = known.get(name);
