@@ -16,7 +16,7 @@ interface PublishOptions {
 }
 
 /** One image or chart on the registry. */
-export interface Published {
+interface Published {
   readonly reference: ImageReference;
   readonly digest: string;
   /** Bytes that were sent; 0 when the registry had everything. */

@@ -8,7 +8,7 @@ import { formatImageReference, type ImageReference } from './image-reference.ts'
 import { type Descriptor, MAX_MANIFEST_BYTES } from './manifest.ts';
 
 /** Image and target of a push. */
-export interface PushOptions {
+interface PushOptions {
   client: RegistryClient;
   /** Store with the image's blobs: an OciLayout or MemoryBlobs. */
   store: BlobStore;

@@ -12,7 +12,7 @@ import { checksums, filesBelow, provenance } from './provenance.ts';
 import type { ReleaseSource } from './source.ts';
 
 /** What a release is made of. */
-export interface ReleaseOptions {
+interface ReleaseOptions {
   readonly root: string;
   /** Folder of the release; it must be empty or not be there. */
   readonly output: string;

@@ -4,7 +4,7 @@ import { fileDigest } from '../images/layer.ts';
 import type { ReleaseSource } from './source.ts';
 
 /** A file of a release. */
-export interface ReleaseFile {
+interface ReleaseFile {
   /** Path in the release, with slashes. */
   readonly path: string;
   /** Hexadecimal. */

@@ -21,8 +21,9 @@ const MirrorOptions = z.object({
   from: z.string({ error: 'is required: folder of a release, as in --from flotilla-0.1.0' }).min(1, { error: 'is empty: give a folder' }),
   to: z
     .string({ error: 'is required: registry and path, as in --to mirror.example.com:5000/flotilla' })
-    .regex(/^[^@\s/:]+(:\d+)?(\/[^@\s:]+)?$/, { error: 'must be host[:port][/path] without a scheme, a tag or a digest' })
-    .transform((place) => place.replace(/\/+$/, '')),
+    .regex(/^[^@\s/:]+(:\d+)?(\/[^@\s/:]+)*$/, {
+      error: 'must be host[:port][/path] without a scheme, a tag, a digest or a slash at the end',
+    }),
   authfile: z.string().min(1, { error: 'is empty: give a file' }).optional(),
   registryCa: z.string().min(1, { error: 'is empty: give a file' }).optional(),
   insecureRegistry: z.boolean().default(false),
