@@ -145,7 +145,7 @@ test('says what an update would do, in its order, and changes nothing', async ()
   const { code, stdout, stderr } = await flotilla('--json');
   expect(await stored()).toEqual(before);
   expect(stderr).toContain('4.20.2: 7 to create, 2 to change, 1 to delete, 4 as they are, 2 refused');
-  expect(code).toBe(2);
+  expect(code).toBe(3);
   const { nodes, version } = JSON.parse(stdout);
   expect(version).toBe('4.20.2');
   const objects = nodes.flatMap(({ objects }: { objects: object[] }) => objects);

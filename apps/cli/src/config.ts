@@ -1,7 +1,21 @@
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { delimiter, join } from 'node:path';
 import { pathFromCaller } from '@flotilla/runtime';
 
-/** Resolves a path of the command line; see `pathFromCaller`. */
+/** A path of the command line; see `pathFromCaller`. */
 export const callersPath = (path: string): string => pathFromCaller(path, process.env);
 
-/** Kubeconfig of the caller's environment, for commands without the option. */
-export const readKubeconfig = (): string | undefined => process.env.KUBECONFIG || undefined;
+/** Kubeconfigs of whoever runs the command, where no option names one: those of KUBECONFIG, else the one in the home folder. */
+export function readKubeconfigs(): string[] {
+  const named = (process.env.KUBECONFIG ?? '').split(delimiter).filter((path) => path !== '');
+  if (named.length > 0) return named.map(callersPath);
+  const usual = join(homedir(), '.kube', 'config');
+  return existsSync(usual) ? [usual] : [];
+}
+
+/** Settings of the terminal in the environment. */
+export const readTerminal = (): { readonly noColor: boolean; readonly columns: number | undefined } => ({
+  noColor: (process.env.NO_COLOR ?? '') !== '' || process.env.TERM === 'dumb',
+  columns: Number(process.env.COLUMNS) || undefined,
+});

@@ -1,5 +1,3 @@
-import { errorMessage, FlotillaError } from '@flotilla/api';
-import type { Command } from 'commander';
 import { createProgram } from './program.ts';
 
 // A reader such as `head` may close the pipe early.
@@ -8,20 +6,18 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit();
 });
 
-/** Exit code of a command whose arguments are wrong. */
-const USAGE = 2;
-
-const program = createProgram();
-endWithUsage(program);
 try {
+  const program = createProgram();
+  // Only this needs the runtime, whose import would make `--help` slow.
+  if (process.argv.includes('--version')) {
+    const { versionLine } = await import('@flotilla/runtime');
+    program.on('option:version', () => {
+      process.stdout.write(`${versionLine('flotilla')}\n`);
+      process.exit();
+    });
+  }
   await program.parseAsync();
 } catch (error) {
-  process.stderr.write(`flotilla: ${errorMessage(error)}\n`);
-  process.exitCode = error instanceof FlotillaError && error.code === 'FLOTILLA_CONFIG' ? USAGE : 1;
-}
-
-/** Sets exit code 2 for usage errors, as in all our programs, and 0 for requested help. */
-function endWithUsage(command: Command): void {
-  command.exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : USAGE));
-  for (const each of command.commands) endWithUsage(each);
+  const { complain } = await import('./complain.ts');
+  complain(error);
 }

@@ -1,22 +1,39 @@
-import { withVersion } from '@flotilla/runtime';
 import { Command } from 'commander';
-import { checkCommand } from './check-talm/command.ts';
+import { type CommandRow, commands } from './commands.ts';
 import { completionCommand } from './completion/command.ts';
-import { joinCommand } from './join/command.ts';
-import { mirrorCommand } from './mirror/command.ts';
-import { payloadCommand } from './payload/command.ts';
-import { diffCommand } from './payload-diff/command.ts';
-import { upgradeCommand } from './upgrade/command.ts';
-import { versionCommand } from './version/command.ts';
+import { Exit } from './exit.ts';
 
-/** `flotilla` with all its commands; help and docs/reference/options.md are made of it. */
-export const createProgram = (): Command =>
-  withVersion(new Command('flotilla'), 'flotilla')
+/** The command line as commander reads it, made of the table. */
+export function createProgram(): Command {
+  const program = new Command('flotilla')
     .description('Manages a fleet from the command line.')
-    .addCommand(joinCommand())
-    .addCommand(payloadCommand().addCommand(diffCommand()))
-    .addCommand(upgradeCommand())
-    .addCommand(checkCommand())
-    .addCommand(mirrorCommand())
-    .addCommand(versionCommand())
-    .addCommand(completionCommand());
+    .option('--version', 'print version and commit')
+    .configureHelp({ helpWidth: 120 });
+  for (const row of commands) program.addCommand(build(row));
+  program.addCommand(completionCommand());
+  program.addHelpText(
+    'after',
+    `\nExit codes: ${Exit.yes} yes, ${Exit.unknown} could not find out, ${Exit.usage} typed wrong, ${Exit.no} the answer is no, ${Exit.timeUp} time is up.`,
+  );
+  endWithUsage(program);
+  return program;
+}
+
+function build({ name, meaning, takes = [], options = [], load, commands: below = [] }: CommandRow): Command {
+  const command = new Command(name).description(meaning).showHelpAfterError(`(flotilla ${name} --help lists what there is)`);
+  for (const [argument, of] of takes) command.argument(argument, of);
+  for (const [flags, of] of options) command.option(flags, of);
+  for (const row of below) command.addCommand(build(row));
+  if (load)
+    command.action(async () => {
+      const run = await load();
+      await run(command.args, command.opts());
+    });
+  return command;
+}
+
+/** A command that was typed wrong ends with 2, as every program of ours does; help that was asked for ends with 0. */
+function endWithUsage(command: Command): void {
+  command.exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? Exit.yes : Exit.usage));
+  for (const each of command.commands) endWithUsage(each);
+}

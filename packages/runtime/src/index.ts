@@ -16,7 +16,7 @@ export { ApiError, isAlreadyExists, isConflict, isForbidden, isNotFound, isTooLa
 export { createEventRecorder, type EventRecorder } from './event-recorder.ts';
 export type { EventSubject, EventToRecord } from './event-recorder-object.ts';
 
-export { readServerAddress, type ServerAddress } from './kubeconfig.ts';
+export { readContextNamespace, readServerAddress, type ServerAddress } from './kubeconfig.ts';
 export { runWithLease } from './leader-election.ts';
 export { createLogger, type Logger } from './logger.ts';
 export { createMetrics, type Metrics } from './metrics.ts';
@@ -31,7 +31,6 @@ export {
   readOptionFile,
   readOptions,
   schemaOf,
-  withVersion,
 } from './options.ts';
 export { serveProbes } from './probes.ts';
 export { embedProgram, type Program, type ProgramOptions, runProgram } from './program.ts';

@@ -76,7 +76,7 @@ const User = z.object({
 const Kubeconfig = z.object({
   clusters: listOf(Named.extend({ cluster: z.unknown() })),
   users: listOf(Named.extend({ user: z.unknown() })),
-  contexts: listOf(Named.extend({ context: z.object({ cluster: text, user: text }).nullish() })),
+  contexts: listOf(Named.extend({ context: z.object({ cluster: text, user: text, namespace: text }).nullish() })),
   'current-context': text,
 });
 

@@ -32,6 +32,19 @@ export function loadKubeconfig(source: KubeconfigSource): ClusterAccess {
   }
 }
 
+/** Namespace of the context that a kubeconfig is used with; undefined where it names none. Throws as `createClient` does. */
+export function readContextNamespace({ kubeconfigPath: path, context: asked }: KubeconfigSource): string | undefined {
+  if (path === undefined) return undefined;
+  try {
+    const config = parseKubeconfig(readBounded(path));
+    const name = contextOf(config, asked, `kubeconfig ${path}`);
+    return config.contexts.find((one) => one.name === name)?.context?.namespace;
+  } catch (error) {
+    if (error instanceof FlotillaError) throw error;
+    throw invalid(`kubeconfig ${path} cannot be read: ${errorMessage(error)}`, error);
+  }
+}
+
 function inPod(): ClusterAccess {
   const access = podAccess(process.env);
   return withServer(access, 'in-cluster config names no server: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set');

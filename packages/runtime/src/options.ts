@@ -71,7 +71,7 @@ export function readOptions<S extends z.ZodType>(source: OptionSource<S>): Reado
 }
 
 /** Gives a command `--version`, which prints program, version and commit, and ends. */
-export function withVersion(command: Command, program: string): Command {
+function withVersion(command: Command, program: string): Command {
   // Commander's own would ask git at every start.
   return command.option('--version', 'print version and commit').on('option:version', () => {
     process.stdout.write(`${versionLine(program)}\n`);

@@ -18,12 +18,11 @@ const programs: readonly (readonly [string, string])[] = [
   ['2', 'a wrong option: every one is named with its variable, its value and what is expected'],
 ];
 const commands: readonly (readonly [string, string])[] = [
-  ['0', 'done'],
-  ['1', 'the command could not do its work, or `upgrade status` found no UpgradeConfig; standard error says why'],
-  [
-    '2',
-    'wrong arguments; with `payload diff` also: the server would refuse something; with `payload lint` also: there are errors, or with `--strict` warnings',
-  ],
+  ['0', 'yes: it is so, or it is done'],
+  ['1', 'could not find out: no server, no right, no such object; standard error says why, and the next step'],
+  ['2', 'wrong arguments'],
+  ['3', 'the answer is no: the upgrade has failed, the server would refuse something, there are errors'],
+  ['4', 'the time is up'],
 ];
 
 const codes = (rows: readonly (readonly [string, string])[]): string => table(['code', 'meaning'], rows);

@@ -1,44 +1,26 @@
-import { FlotillaError } from '@flotilla/api';
-import { createClient } from '@flotilla/runtime';
-import { Command } from 'commander';
+import { checkOptions } from '@flotilla/runtime';
 import { z } from 'zod';
-import { callersPath, readKubeconfig } from '../config.ts';
-import { readOptions } from '../payload/options.ts';
-import { table } from '../payload/print.ts';
+import { Exit, endWith } from '../exit.ts';
+import { connect } from '../hub/connect.ts';
+import { AccessOptions } from '../hub/options.ts';
+import type { Run } from '../run.ts';
+import { table } from '../terminal/table.ts';
 import { judgeTalmHub, type TalmCheck, type Verdict } from './judge.ts';
 import { readTalmHub } from './read.ts';
 
-/** Exit code of an answer that is no. */
-const NO = 3;
-
-const Options = z.object({
-  kubeconfig: z.string().min(1, { error: 'is empty: give the path of a kubeconfig' }).optional(),
+const Options = AccessOptions.extend({
+  output: z.enum(['json'], { error: 'must be json' }).optional(),
   json: z.boolean().default(false),
 });
 
-/** `flotilla check talm`: what of a hub that TALM manages carries over. Reads alone; exit code 3 while something stops the move. */
-export function checkCommand(): Command {
-  const talm = new Command('talm')
-    .description('Says which objects of a hub that TALM manages carry over, which mean something else here, and what to do first.')
-    .option('--kubeconfig <file>', 'kubeconfig of the hub; default: KUBECONFIG')
-    .option('--json', 'as JSON')
-    .action(checkTalm);
-  return new Command('check').description('Checks a hub before a move.').addCommand(talm);
-}
-
-async function checkTalm(given: unknown): Promise<void> {
-  const options = readOptions(Options, given);
-  const kubeconfigPath = options.kubeconfig === undefined ? readKubeconfig() : callersPath(options.kubeconfig);
-  if (kubeconfigPath === undefined) throw new FlotillaError('FLOTILLA_CONFIG', '--kubeconfig is required, or KUBECONFIG');
-  const client = createClient({ kubeconfigPath, userAgent: 'flotilla-cli' });
-  try {
-    const check = judgeTalmHub(await readTalmHub(client));
-    process.stdout.write(`${options.json ? JSON.stringify(check) : render(check)}\n`);
-    if (check.objects.some(({ verdict }) => STOPS.has(verdict))) process.exitCode = NO;
-  } finally {
-    await client.close();
-  }
-}
+/** `flotilla check talm`: what of a hub that TALM manages carries over. Reads alone; ends with 3 while something stops the move. */
+export const checkTalm: Run = async (_, given) => {
+  const options = checkOptions(Options, given);
+  await using connected = connect(options);
+  const check = judgeTalmHub(await readTalmHub(connected.client));
+  process.stdout.write(`${options.json || options.output === 'json' ? JSON.stringify(check) : render(check)}\n`);
+  if (check.objects.some(({ verdict }) => STOPS.has(verdict))) endWith(Exit.no);
+};
 
 /** Verdicts with which a move loses or breaks something. */
 const STOPS: ReadonlySet<Verdict> = new Set(['stopFirst', 'refused', 'missing']);

@@ -1,20 +1,16 @@
 import { Namespace, Secret } from '@flotilla/api/core';
 import { AGENT_ACCOUNT } from '@flotilla/api/ocm';
 import { createClient, requestToken } from '@flotilla/runtime';
-import { Command } from 'commander';
+import type { Run } from '../run.ts';
 import { hubAddress, renderKubeconfig, secretObjects } from './agent-secret.ts';
 import { helmArguments, helmCommand, runHelm } from './helm.ts';
 import { acceptCluster, FIELD_MANAGER, untilLetIn } from './hub-side.ts';
-import { flags, type JoinOptions, readOptions } from './options.ts';
+import { type JoinOptions, readOptions } from './options.ts';
 
 /** `flotilla join`: registers a spoke with a hub that has no RHACM. */
-export function joinCommand(): Command {
-  const command = new Command('join').description('Registers a spoke with a standalone hub. May be repeated: it renews what is there.');
-  for (const [flag, meaning] of flags) command.option(flag, meaning);
-  return command.action((given: unknown) => join(readOptions(given)));
-}
+export const join: Run = (_, given) => register(readOptions(given));
 
-async function join(options: JoinOptions): Promise<void> {
+async function register(options: JoinOptions): Promise<void> {
   const { name } = options;
   const address = await hubAddress(options);
   const hub = createClient({ kubeconfigPath: options.hubKubeconfig, userAgent: 'flotilla-cli' });

@@ -2,24 +2,6 @@ import { checkOptions } from '@flotilla/runtime';
 import { z } from 'zod';
 import { spokeChart } from './chart.ts';
 
-/** Flags and their meanings, for `--help` and docs/reference/options.md. */
-export const flags = [
-  ['--hub-kubeconfig <file>', 'kubeconfig of an administrator of the hub'],
-  ['--spoke-kubeconfig <file>', 'kubeconfig of an administrator of the spoke; not needed with --print'],
-  ['--name <name>', 'name of the spoke: its ManagedCluster, and its namespace on the hub'],
-  ['--label <key=value...>', 'labels of the ManagedCluster'],
-  ['--hub-server <url>', 'address of the hub as the spoke reaches it; default that of --hub-kubeconfig'],
-  ['--hub-ca <file>', 'PEM of the authority of that address; default that of --hub-kubeconfig'],
-  ['--token-days <n>', 'days until the token runs out unless the agent renews it, which it does from half of them on (default 30)'],
-  ['--image <image>', "the agent's image: repository[:tag][@sha256:…]; required unless --image-registry or --values says where it is"],
-  ['--image-registry <registry>', 'registry and path of all images, for the image of the chart, as in registry.example.com/flotilla'],
-  ['--namespace <namespace>', "the agent's namespace on the spoke (default flotilla)"],
-  ['--values <file>', 'more values for the chart'],
-  ['--chart <chart>', 'chart of the agent: folder, archive or oci:// address (default: the one of this release)'],
-  ['--timeout-seconds <n>', 'how long to wait for the hub to let the spoke in (default 60)'],
-  ['--print', 'write the objects for the spoke to standard output, for kubectl apply -f -, instead of installing them'],
-] as const;
-
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 const name = z
   .string({ error: 'is required: name of the spoke, as in --name spoke-1' })

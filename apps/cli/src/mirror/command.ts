@@ -3,19 +3,10 @@ import { join } from 'node:path';
 import { FlotillaError } from '@flotilla/api';
 import { formatImageReference, OciLayout, parseDockerConfig, parseImageReference, publishLayout, RegistryClient } from '@flotilla/registry';
 import { checkOptions, readOptionFile } from '@flotilla/runtime';
-import { Command } from 'commander';
 import { z } from 'zod';
 import { callersPath } from '../config.ts';
+import type { Run } from '../run.ts';
 import { checkRelease } from './release-folder.ts';
-
-/** Flag → meaning. */
-const flags = [
-  ['--from <folder>', 'the release: the folder that npm run release made, or a copy of it'],
-  ['--to <registry>', 'registry and path to fill, as in mirror.example.com:5000/flotilla'],
-  ['--authfile <file>', "credentials of the registry, as Docker's config.json"],
-  ['--registry-ca <file>', "PEM of the registry's authority"],
-  ['--insecure-registry', 'speak plain HTTP to the registry'],
-] as const;
 
 const MirrorOptions = z.object({
   from: z.string({ error: 'is required: folder of a release, as in --from flotilla-0.1.0' }).min(1, { error: 'is empty: give a folder' }),
@@ -31,11 +22,7 @@ const MirrorOptions = z.object({
 type MirrorOptions = z.output<typeof MirrorOptions>;
 
 /** `flotilla mirror`: puts the images and charts of a release on a registry. */
-export function mirrorCommand(): Command {
-  const command = new Command('mirror').description('Puts the images and charts of a release on a registry.');
-  for (const [flag, meaning] of flags) command.option(flag, meaning);
-  return command.action((given: unknown) => mirror(checkOptions(MirrorOptions, given)));
-}
+export const runMirror: Run = (_, given) => mirror(checkOptions(MirrorOptions, given));
 
 async function mirror(options: MirrorOptions): Promise<void> {
   const { to, authfile, insecureRegistry } = options;

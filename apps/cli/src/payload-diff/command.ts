@@ -8,53 +8,35 @@ import {
   releaseFeatureGates,
   type TaskNode,
 } from '@flotilla/release';
-import { createClient } from '@flotilla/runtime';
-import { Command } from 'commander';
+import { checkOptions } from '@flotilla/runtime';
 import { z } from 'zod';
-import { callersPath } from '../config.ts';
+import { Exit, endWith } from '../exit.ts';
+import { connect } from '../hub/connect.ts';
 import { openPayload } from '../payload/open-payload.ts';
-import { DiffOptions, readOptions, registryFlags } from '../payload/options.ts';
+import { DiffOptions } from '../payload/options.ts';
+import type { Run } from '../run.ts';
 import { type ClusterView, ServedKinds, viewCluster } from './cluster-view.ts';
 import { kindKeyOf, type ObjectPlan, type PlanTools, planObject } from './object-plan.ts';
 import { diffAsJson, diffAsText } from './print.ts';
 
-/** Exit code when the server would refuse an object. */
-const REFUSED = 2;
-/** Objects that are planned at once. */
+/** Objects that are asked about at once. */
 const AT_ONCE = 8;
 
-/** `flotilla payload diff`: the effects of an update on a cluster. */
-export function diffCommand(): Command {
-  const command = new Command('diff')
-    .argument('<payload>', 'root of the payload, or its image')
-    .requiredOption('--kubeconfig <file>', 'of the cluster; nothing on it is changed');
-  for (const [flag, meaning] of registryFlags) command.option(flag, meaning);
-  return command
-    .description(
-      `Says what an update would create, change, leave and delete on a cluster, in its order. Ends with ${REFUSED} when the server would refuse some of it.`,
-    )
-    .option('--json', 'as JSON')
-    .option('--all', 'as text: list what is left alone, too')
-    .option('--release-image <image>', 'pull spec that fills in the templates; default: that of the image, else release.invalid/release')
-    .option('--profile <profile>', 'profile of the cluster (default self-managed-high-availability)')
-    .option('--exclude <identifier>', 'leave out what carries exclude.release.openshift.io/<identifier>: "true"')
-    .action(async (given: string, options: unknown) => {
-      const settings = readOptions(DiffOptions, options);
-      const client = createClient({ kubeconfigPath: callersPath(settings.kubeconfig), userAgent: 'flotilla-cli' });
-      try {
-        const view = await viewCluster(client);
-        const { version, nodes, included } = await planUpdate(given, settings, view);
-        const tools = { client, kinds: new ServedKinds(client), context: view.context, brought: broughtBy(included) };
-        const plans = await planAll(nodes, tools);
-        const diff = { version, from: view.clusterVersion?.status?.desired?.version ?? '', nodes, plans };
-        process.stdout.write(settings.json ? `${diffAsJson(diff)}\n` : diffAsText(diff, settings.all));
-        process.stderr.write(`${version}: ${summaryOf([...plans.values()])}\n`);
-        if ([...plans.values()].some(({ refused }) => refused !== '')) process.exitCode = REFUSED;
-      } finally {
-        await client.close();
-      }
-    });
-}
+/** `flotilla payload diff`: what an update to a release would do to a cluster. */
+export const showDiff: Run = async ([given = ''], options) => {
+  const settings = checkOptions(DiffOptions, options);
+  await using connected = connect(settings);
+  const { client } = connected;
+  const view = await viewCluster(client);
+  const { version, nodes, included } = await planUpdate(given, settings, view);
+  const tools = { client, kinds: new ServedKinds(client), context: view.context, brought: broughtBy(included) };
+  const plans = await planAll(nodes, tools);
+  const diff = { version, from: view.clusterVersion?.status?.desired?.version ?? '', nodes, plans };
+  const isJson = settings.json || settings.output === 'json';
+  process.stdout.write(isJson ? `${diffAsJson(diff)}\n` : diffAsText(diff, settings.all));
+  process.stderr.write(`${version}: ${summaryOf([...plans.values()])}\n`);
+  if ([...plans.values()].some(({ refused }) => refused !== '')) endWith(Exit.no);
+};
 
 /** Plans the manifests that the cluster includes, in the order of an update. */
 async function planUpdate(given: string, options: DiffOptions, view: ClusterView) {
@@ -95,7 +77,7 @@ const Definition = z.looseObject({
   versions: z.array(z.looseObject({ name: z.string(), served: z.boolean() })),
 });
 
-/** Lists the kinds that a CustomResourceDefinition serves. */
+/** Kinds that a CustomResourceDefinition brings. */
 function kindsOf({ spec }: Readonly<Record<string, unknown>>): string[] {
   const parsed = Definition.safeParse(spec);
   if (!parsed.success) return [];
@@ -103,7 +85,7 @@ function kindsOf({ spec }: Readonly<Record<string, unknown>>): string[] {
   return versions.filter(({ served }) => served).map(({ name: version }) => kindKeyOf({ group, version, kind: names.kind }));
 }
 
-/** Plans each manifest's object. */
+/** Plans by manifest. */
 async function planAll(nodes: readonly TaskNode[], tools: PlanTools): Promise<ReadonlyMap<Manifest, ObjectPlan>> {
   const manifests = nodes.flatMap(({ tasks }) => tasks.map(({ manifest }) => manifest));
   const plans = await mapConcurrently(manifests, AT_ONCE, (manifest) => planObject(manifest, tools));

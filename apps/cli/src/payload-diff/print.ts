@@ -1,5 +1,6 @@
 import type { FieldChange, Manifest, TaskNode } from '@flotilla/release';
 import { printed } from '../payload/print.ts';
+import { safeText } from '../terminal/safe-text.ts';
 import type { ObjectPlan } from './object-plan.ts';
 
 /** Effects of an update, in its order. */
@@ -39,7 +40,7 @@ export function diffAsText({ nodes, plans }: UpdateDiff, isAll: boolean): string
         .flatMap(linesOf);
       return lines.length === 0 ? [] : [headingOf(node, index), ...lines];
     })
-    .map((line) => `${line}\n`)
+    .map((line) => `${safeText(line)}\n`)
     .join('');
 }
 

@@ -42,7 +42,7 @@ const flotilla = (...args: string[]): Promise<Outcome> =>
     );
   });
 
-test('included manifests, as JSON on a clean standard output', async () => {
+test('what is included, as JSON on a clean standard output', async () => {
   const { code, stdout, stderr } = await flotilla('payload', 'included', '.', '--json');
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toEqual([
@@ -53,7 +53,7 @@ test('included manifests, as JSON on a clean standard output', async () => {
   expect(stderr).toContain('4.20.1: 3 of 4 manifests are included');
 });
 
-test('left-out manifests with their reasons, as a table', async () => {
+test('what is left out and why, as a table', async () => {
   const { stdout } = await flotilla('payload', 'included', '.', '--why');
   expect(stdout).toMatch(
     /^FILE +KIND +NAMESPACE +NAME +RULE +WHY\n0000_50_b_01\.yaml +Namespace +other +feature-gate +feature gate G is required but not enabled\n$/,
@@ -84,8 +84,8 @@ test.each([
   expect((await flotilla('payload', 'graph', '.', '--format', format)).stdout).toContain(want);
 });
 
-describe('problems', () => {
-  test('by file and line, with code 2 for errors', async () => {
+describe('what is wrong', () => {
+  test('by file and line, with code 3 for errors', async () => {
     const path = 'release-manifests/0000_50_c_00.yaml';
     await writeFile(
       join(root, path),
@@ -97,7 +97,7 @@ describe('problems', () => {
     const { code, stdout, stderr } = await flotilla('payload', 'lint', '.');
     await rm(join(root, path));
     expect({ code, stdout, stderr }).toEqual({
-      code: 2,
+      code: 3,
       stdout: `release-manifests/0000_50_b_01.yaml:1: warning: annotation: Namespace other: annotations have no include.release.openshift.io/<profile>: no cluster takes the manifest
 ${path}:1: error: annotation: ServiceAccount c: release.openshift.io/delete has the value "yes"; write "true", or take it away
 ${path}:1: error: kind: ServiceAccount c: has no metadata.namespace, which its kind needs
@@ -112,21 +112,21 @@ ${path}:1: error: kind: ServiceAccount c: has no metadata.namespace, which its k
       code: 0,
       found: [expect.objectContaining({ level: 'warning', rule: 'annotation', file: 'release-manifests/0000_50_b_01.yaml', line: 1 })],
     });
-    expect((await flotilla('payload', 'lint', '.', '--strict')).code).toBe(2);
+    expect((await flotilla('payload', 'lint', '.', '--strict')).code).toBe(3);
   });
 
   test('of a payload that cannot be loaded', async () => {
     await rm(join(root, 'release-manifests/image-references'));
     const { code, stdout } = await flotilla('payload', 'lint', '.');
     await writeFile(join(root, 'release-manifests/image-references'), files['release-manifests/image-references'] ?? '');
-    expect(code).toBe(2);
+    expect(code).toBe(3);
     expect(stdout).toContain('release-manifests/image-references:1: error: layout: the file is missing');
   });
 
   test('of one ClusterOperator', async () => {
     await writeFile(join(root, 'co.yaml'), 'apiVersion: config.openshift.io/v1\nkind: ClusterOperator\nmetadata: {name: a}\nspec: {}\n');
     const { code, stdout } = await flotilla('payload', 'lint', 'co.yaml');
-    expect(code).toBe(2);
+    expect(code).toBe(3);
     expect(stdout).toContain('co.yaml:2: error: CO-1: ClusterOperator a: lists no versions');
   });
 });
@@ -140,7 +140,7 @@ describe('refused with a sentence and a code, 2 for what was typed wrong; nothin
       name: 'wrong options',
       args: ['graph', '.', '--format', 'x', '--seed', '-', '--feature-set', 'y'],
       ends: 2,
-      want: /--feature-set: must be one of .*; --format: must be one of dot, mermaid, json; --seed: must be a whole number/,
+      want: /--feature-set is "y": must be one of .*; --format is "x": must be one of dot, mermaid, json; --seed is "-": must be a whole number/,
     },
     { name: 'no folder to look at', args: ['lint', 'nowhere'], want: /^flotilla: .*nowhere cannot be read/ },
     { name: 'an image that is none', args: ['lint', 'host.example/Release:1'], want: /its repository must be lower-case/ },

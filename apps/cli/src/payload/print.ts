@@ -1,16 +1,16 @@
 import { fileNameOf, type Manifest, type TaskNode } from '@flotilla/release';
 
-/** A manifest in a command's output. */
+/** A manifest as commands print it. */
 interface PrintedManifest {
   /** Name of its file, without the folder. */
   readonly file: string;
   readonly kind: string;
-  /** Empty for cluster-scoped objects. */
+  /** Empty for what has none. */
   readonly namespace: string;
   readonly name: string;
 }
 
-/** Selects a manifest's printed fields. */
+/** Fields of a manifest that commands print. */
 export const printed = (manifest: Manifest): PrintedManifest => ({
   file: fileNameOf(manifest),
   kind: manifest.kind,
@@ -18,14 +18,7 @@ export const printed = (manifest: Manifest): PrintedManifest => ({
   name: manifest.name,
 });
 
-/** Renders rows below a heading, with columns of the needed width. */
-export function table(heading: readonly string[], rows: readonly (readonly string[])[]): string {
-  const all = [heading, ...rows];
-  const widths = heading.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
-  return all.map((row) => `${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('   ')}`.trimEnd()).join('\n');
-}
-
-/** Renders a graph as JSON: nodes with their manifests and predecessors. */
+/** A graph as JSON: nodes with what they apply and what comes before them. */
 export const graphAsJson = (nodes: readonly TaskNode[]): string =>
   JSON.stringify({
     nodes: nodes.map(({ tasks, in: after }, index) => ({
@@ -37,14 +30,14 @@ export const graphAsJson = (nodes: readonly TaskNode[]): string =>
 
 const idOf = (index: number): string => `n${index}`;
 
-/** Renders a graph for Graphviz. */
+/** A graph for Graphviz. */
 export function graphAsDot(nodes: readonly TaskNode[]): string {
   const boxes = nodes.map((node, index) => `  ${idOf(index)} [label=${JSON.stringify(labelOf(node).join('\n'))}, shape=box];`);
   const edges = nodes.flatMap(({ out }, index) => out.map((next) => `  ${idOf(index)} -> ${idOf(next)};`));
   return ['digraph tasks {', ...boxes, ...edges, '}'].join('\n');
 }
 
-/** Renders a graph for Mermaid. */
+/** A graph for Mermaid. */
 export function graphAsMermaid(nodes: readonly TaskNode[]): string {
   const boxes = nodes.map((node, index) => `  ${idOf(index)}["${labelOf(node).map(escapeMermaid).join('<br/>')}"]`);
   const edges = nodes.flatMap(({ out }, index) => out.map((next) => `  ${idOf(index)} --> ${idOf(next)}`));

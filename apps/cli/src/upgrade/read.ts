@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { FlotillaError } from '@flotilla/api';
 import { CLUSTER_VERSION_NAME, ClusterVersion } from '@flotilla/api/config';
 import { UPGRADE_CONFIG_NAME, UpgradeConfig } from '@flotilla/api/managed';
-import { createClient } from '@flotilla/runtime';
 import { parse } from 'yaml';
-import { callersPath, readKubeconfig } from '../config.ts';
+import { callersPath } from '../config.ts';
+import { connect } from '../hub/connect.ts';
 import type { UpgradeOptions } from './options.ts';
 
 /** An UpgradeConfig, and the missing requirement of its cluster. */
@@ -18,21 +18,16 @@ interface ReadUpgrade {
 export async function readUpgradeConfig(options: UpgradeOptions): Promise<ReadUpgrade> {
   const { file, namespace } = options;
   if (file !== undefined) return { upgradeConfig: parseUpgradeConfig(await readFile(callersPath(file), 'utf8'), file) };
-  const kubeconfig = options.kubeconfig === undefined ? readKubeconfig() : callersPath(options.kubeconfig);
-  if (kubeconfig === undefined) throw new FlotillaError('FLOTILLA_CONFIG', '--kubeconfig is required, or KUBECONFIG, or --file');
-  const client = createClient({ kubeconfigPath: kubeconfig, userAgent: 'flotilla-cli' });
-  try {
-    const found = await client.get(UpgradeConfig, { namespace, name: UPGRADE_CONFIG_NAME });
-    if (!found)
-      throw new FlotillaError(
-        'FLOTILLA_NO_UPGRADE',
-        `there is no UpgradeConfig ${namespace}/${UPGRADE_CONFIG_NAME} on ${client.server}; create it, or name its namespace with --namespace`,
-      );
-    const version = await client.get(ClusterVersion, { name: CLUSTER_VERSION_NAME });
-    return { upgradeConfig: found, missing: version ? undefined : noClusterVersion(client.server) };
-  } finally {
-    await client.close();
-  }
+  await using connected = connect(options);
+  const { client } = connected;
+  const found = await client.get(UpgradeConfig, { namespace, name: UPGRADE_CONFIG_NAME });
+  if (!found)
+    throw new FlotillaError(
+      'FLOTILLA_NO_UPGRADE',
+      `there is no UpgradeConfig ${namespace}/${UPGRADE_CONFIG_NAME} on ${client.server}; create it, or name its namespace with --namespace`,
+    );
+  const version = await client.get(ClusterVersion, { name: CLUSTER_VERSION_NAME });
+  return { upgradeConfig: found, missing: version ? undefined : noClusterVersion(client.server) };
 }
 
 const noClusterVersion = (server: string): string =>

@@ -37,7 +37,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 /** Runs the command as a process; files are relative to the folder. */
 const run = (...args: string[]) =>
   new Promise<{ code: number; out: string; err: string }>((resolve) => {
-    execFile(process.execPath, [MAIN, 'upgrade', ...args], { cwd: folder, env: { INIT_CWD: folder } }, (error, out, err) =>
+    execFile(process.execPath, [MAIN, 'upgrade', ...args], { cwd: folder, env: { INIT_CWD: folder, HOME: folder } }, (error, out, err) =>
       resolve({ code: error ? Number(error.code) : 0, out, err }),
     );
   });
@@ -78,7 +78,7 @@ test.each([
     ends: 1,
     says: 'wrong.yaml: spec.type',
   },
-  { name: 'neither cluster nor file', args: ['plan'], ends: 2, says: '--kubeconfig is required, or KUBECONFIG, or --file' },
+  { name: 'neither cluster nor file', args: ['plan'], ends: 2, says: 'no kubeconfig: name one with --kubeconfig' },
   { name: 'an option that is not known', args: ['plan', '--flie', 'new.yaml'], ends: 2, says: "unknown option '--flie'" },
   { name: 'a command that is not known', args: ['stauts'], ends: 2, says: "unknown command 'stauts'" },
 ])('refuses $name', async ({ args, ends, says }) => {

@@ -1,7 +1,7 @@
 import { Deployment } from '@flotilla/api/core';
 import type { Client } from '@flotilla/runtime';
 import { z } from 'zod';
-import { table } from '../payload/print.ts';
+import { table } from '../terminal/table.ts';
 
 const DeploymentStatus = z.looseObject({
   metadata: z.looseObject({ labels: z.record(z.string(), z.string()).default({}) }),

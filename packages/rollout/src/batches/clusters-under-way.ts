@@ -15,6 +15,13 @@ interface ClustersInput {
   readonly now: number;
 }
 
+/** The state that its stored progress puts a cluster in. @param batch from 1; 0 while the clusters are prepared */
+export function stateByProgress(progress: ClusterProgress | undefined, batch: number): RolloutClusterState {
+  if (!progress) return batch === 0 ? 'preparing' : 'waiting';
+  if (progress.state === ProgressState.completed) return 'editing';
+  return progress.firstCompliantAt === undefined ? 'remediating' : 'soaking';
+}
+
 /** Progress and records under construction. */
 export class ClustersUnderWay {
   readonly plan: readonly (readonly string[])[];
@@ -99,10 +106,7 @@ export class ClustersUnderWay {
 
   /** By the progress alone. */
   stateOf(cluster: string): RolloutClusterState {
-    const progress = this.progress[cluster];
-    if (!progress) return this.batch === 0 ? 'preparing' : 'waiting';
-    if (progress.state === ProgressState.completed) return 'editing';
-    return progress.firstCompliantAt === undefined ? 'remediating' : 'soaking';
+    return stateByProgress(this.progress[cluster], this.batch);
   }
 
   /** What keeps clusters from getting on, by cluster. */

@@ -1,0 +1,237 @@
+/**
+ * Every command with its options: help, completions and the documentation come from this table. It imports nothing, so that `--help` costs no
+ * more than it prints; what a command does is loaded when it runs.
+ */
+
+import type { Run } from './run.ts';
+
+/** Flag and meaning. */
+type OptionRow = readonly [flags: string, meaning: string];
+
+/** One command, or a group of them. */
+export interface CommandRow {
+  readonly name: string;
+  readonly meaning: string;
+  /** Arguments, as usage shows them, each with its meaning. */
+  readonly takes?: readonly (readonly [argument: string, meaning: string])[];
+  readonly options?: readonly OptionRow[];
+  readonly load?: () => Promise<Run>;
+  readonly commands?: readonly CommandRow[];
+}
+
+const access = [
+  ['--kubeconfig <file>', 'kubeconfig to use (default KUBECONFIG, else ~/.kube/config)'],
+  ['--context <name>', 'context of the kubeconfig (default its current one)'],
+] as const;
+const namespace = ['-n, --namespace <namespace>', "namespace of the ClusterGroupUpgrade (default the context's, else default)"] as const;
+const json = ['-o, --output <format>', 'json: the answer by its schema'] as const;
+const formats = ['-o, --output <format>', 'wide: more columns, nothing cut; json: the answer by its schema'] as const;
+const hub = ['--hub-namespace <namespace>', 'namespace of the Lease by which the hub leads (default flotilla)'] as const;
+const upgradeName = ['[cgu]', 'name of a ClusterGroupUpgrade'] as const;
+
+const registry: readonly OptionRow[] = [
+  ['--pull-secret <file>', "credentials of the registry, as Docker's config.json"],
+  ['--registry-ca <file>', "PEM of the registry's authority"],
+  ['--insecure-registry <host...>', 'registries that are spoken to over plain HTTP'],
+];
+const templating: readonly OptionRow[] = [
+  ['--release-image <image>', 'pull spec that fills in the templates; default: that of the image, else release.invalid/release'],
+  ['--profile <profile>', 'profile of the cluster (default self-managed-high-availability)'],
+  ['--exclude <identifier>', 'leave out what carries exclude.release.openshift.io/<identifier>: "true"'],
+];
+const payload: readonly OptionRow[] = [
+  ...templating,
+  ['--feature-set <set>', 'feature set of the cluster (default Default)'],
+  [
+    '--feature-gates <names>',
+    'feature gates that are on, with commas between them; default: those the payload turns on for the feature set',
+  ],
+  ['--capabilities <set>', 'baseline of capabilities, such as None or v4.18 (default vCurrent)'],
+  ['--enable-capability <name...>', 'capabilities beyond the baseline'],
+  ['--major-version <n>', "major version of the cluster; default: the payload's own"],
+  ...registry,
+];
+const payloadRoot = ['<payload>', 'root of the payload, or its image'] as const;
+const upgradeConfig: readonly OptionRow[] = [
+  ['--kubeconfig <file>', 'kubeconfig of the cluster (default KUBECONFIG, else ~/.kube/config)'],
+  ['--context <name>', 'context of the kubeconfig (default its current one)'],
+  ['-f, --file <file>', 'read the UpgradeConfig from a file (YAML or JSON) instead of a cluster'],
+  ['-n, --namespace <namespace>', 'namespace of the UpgradeConfig (default openshift-managed-upgrade-operator)'],
+  json,
+  ['--json', 'the same as -o json'],
+];
+
+/** The commands. */
+export const commands: readonly CommandRow[] = [
+  {
+    name: 'status',
+    meaning:
+      'Shows how far upgrades are: clusters, bytes, expected end, what is waited for, failures by cause. Ends with 3 for one that failed.',
+    takes: [upgradeName],
+    options: [
+      namespace,
+      ['-A, --all-namespaces', 'upgrades of all namespaces'],
+      ['-l, --selector <selector>', 'upgrades with these labels'],
+      ['-w, --watch', 'go on until the upgrade ends: redraws on a terminal, a line per change in a pipe'],
+      formats,
+      hub,
+      ...access,
+    ],
+    load: async () => (await import('./status/command.ts')).showStatus,
+  },
+  {
+    name: 'wait',
+    meaning:
+      'Waits until the clusters of an upgrade are cached, or the upgrade is done. Ends with 3 when that cannot be any more, 4 when the time is up, each with the causes.',
+    takes: [['<cgu>', 'name of a ClusterGroupUpgrade']],
+    options: [
+      ['--for <state>', 'cached, done, or batch=N: that batch has begun (default done)'],
+      ['--timeout <duration>', 'how long, such as 90s, 30m, 4h (default 30m; 0 looks once)'],
+      namespace,
+      json,
+      hub,
+      ...access,
+    ],
+    load: async () => (await import('./wait/command.ts')).waitFor,
+  },
+  {
+    name: 'why',
+    meaning:
+      'Says why a cluster waits, or what all of an upgrade wait for: one chain, each link with its evidence, and what would release the last.',
+    takes: [
+      ['<cgu>', 'name of a ClusterGroupUpgrade'],
+      ['[cluster]', 'a cluster; without one: all, by cause'],
+    ],
+    options: [namespace, formats, hub, ...access],
+    load: async () => (await import('./why/command.ts')).showWhy,
+  },
+  {
+    name: 'join',
+    meaning: 'Registers a spoke with a standalone hub. May be repeated: it renews what is there.',
+    options: [
+      ['--hub-kubeconfig <file>', 'kubeconfig of an administrator of the hub'],
+      ['--spoke-kubeconfig <file>', 'kubeconfig of an administrator of the spoke; not needed with --print'],
+      ['--name <name>', 'name of the spoke: its ManagedCluster, and its namespace on the hub'],
+      ['--label <key=value...>', 'labels of the ManagedCluster'],
+      ['--hub-server <url>', 'address of the hub as the spoke reaches it; default that of --hub-kubeconfig'],
+      ['--hub-ca <file>', 'PEM of the authority of that address; default that of --hub-kubeconfig'],
+      ['--token-days <n>', 'days until the token runs out unless the agent renews it, which it does from half of them on (default 30)'],
+      ['--image <image>', "the agent's image: repository[:tag][@sha256:…]; required unless --image-registry or --values says where it is"],
+      ['--image-registry <registry>', 'registry and path of all images, for the image of the chart, as in registry.example.com/flotilla'],
+      ['-n, --namespace <namespace>', "the agent's namespace on the spoke (default flotilla)"],
+      ['--values <file>', 'more values for the chart'],
+      ['--chart <chart>', 'chart of the agent: folder, archive or oci:// address (default: the one of this release)'],
+      ['--timeout-seconds <n>', 'how long to wait for the hub to let the spoke in (default 60)'],
+      ['--print', 'write the objects for the spoke to standard output, for kubectl apply -f -, instead of installing them'],
+    ],
+    load: async () => (await import('./join/command.ts')).join,
+  },
+  {
+    name: 'payload',
+    meaning: 'Shows what a release payload comes to, in a folder or in its image.',
+    commands: [
+      {
+        name: 'included',
+        meaning: 'Lists the manifests that a cluster takes of a payload, in load order.',
+        takes: [payloadRoot],
+        options: [
+          ...payload,
+          ['-o, --output <format>', 'json: a list of {file, kind, namespace, name}'],
+          ['--json', 'the same as -o json'],
+          ['--why', 'list what is left out instead, and why'],
+        ],
+        load: async () => (await import('./payload/command.ts')).showIncluded,
+      },
+      {
+        name: 'graph',
+        meaning: 'Shows in which order a payload is applied.',
+        takes: [payloadRoot],
+        options: [
+          ...payload,
+          ['--format <format>', 'dot, mermaid or json (default dot)'],
+          ['--state <state>', 'install, update or reconcile (default update)'],
+          ['--seed <n>', 'of reconciling: how many tries failed before; the order follows it (default 0)'],
+        ],
+        load: async () => (await import('./payload/command.ts')).showGraph,
+      },
+      {
+        name: 'lint',
+        meaning: 'Says what is wrong in a payload, by file and line. Ends with 3 when there are errors.',
+        takes: [['<payload>', 'root of the payload, its image, or a file with ClusterOperators']],
+        options: [
+          ...registry,
+          ['-o, --output <format>', 'json: a list of {level, rule, file, line, message}'],
+          ['--json', 'the same as -o json'],
+          ['--strict', 'end with 3 for warnings too'],
+        ],
+        load: async () => (await import('./payload/lint-command.ts')).lint,
+      },
+      {
+        name: 'diff',
+        meaning:
+          'Says what an update would create, change, leave and delete on a cluster, in its order. Ends with 3 when the server would refuse some of it.',
+        takes: [payloadRoot],
+        options: [
+          ...access,
+          ...templating,
+          ...registry,
+          ['-o, --output <format>', 'json: every object'],
+          ['--json', 'the same as -o json'],
+          ['--all', 'as text: list what is left alone, too'],
+        ],
+        load: async () => (await import('./payload-diff/command.ts')).showDiff,
+      },
+    ],
+  },
+  {
+    name: 'upgrade',
+    meaning: 'Shows the managed upgrade of a cluster.',
+    commands: [
+      {
+        name: 'plan',
+        meaning: 'Lists the steps that the upgrade takes, in order.',
+        options: upgradeConfig,
+        load: async () => (await import('./upgrade/command.ts')).showPlan,
+      },
+      {
+        name: 'status',
+        meaning: 'Shows how far each step is: done, waiting for what, left.',
+        options: upgradeConfig,
+        load: async () => (await import('./upgrade/command.ts')).showStatus,
+      },
+    ],
+  },
+  {
+    name: 'check',
+    meaning: 'Checks a hub before a move.',
+    commands: [
+      {
+        name: 'talm',
+        meaning: 'Says which objects of a hub that TALM manages carry over, which mean something else here, and what to do first.',
+        options: [...access, json, ['--json', 'the same as -o json']],
+        load: async () => (await import('./check-talm/command.ts')).checkTalm,
+      },
+    ],
+  },
+  {
+    name: 'mirror',
+    meaning: 'Puts the images and charts of a release on a registry.',
+    options: [
+      ['--from <folder>', 'the release: the folder that npm run release made, or a copy of it'],
+      ['--to <registry>', 'registry and path to fill, as in mirror.example.com:5000/flotilla'],
+      ['--authfile <file>', "credentials of the registry, as Docker's config.json"],
+      ['--registry-ca <file>', "PEM of the registry's authority"],
+      ['--insecure-registry', 'speak plain HTTP to the registry'],
+    ],
+    load: async () => (await import('./mirror/command.ts')).runMirror,
+  },
+  {
+    name: 'version',
+    meaning: 'Says version and commit of this program, and with --kubeconfig or --context what of Flotilla runs in that cluster.',
+    options: [
+      ['--kubeconfig <file>', 'kubeconfig of a hub or spoke'],
+      ['--context <name>', 'context of the kubeconfig (default its current one)'],
+    ],
+    load: async () => (await import('./version/command.ts')).showVersion,
+  },
+];

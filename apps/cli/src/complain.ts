@@ -1,0 +1,41 @@
+import { errorMessage, FlotillaError } from '@flotilla/api';
+import { ApiError, RuntimeErrorCode } from '@flotilla/runtime';
+import { Exit, endWith } from './exit.ts';
+import { safeText } from './terminal/safe-text.ts';
+
+/** Says why the command could not do its work, and the next step; never a stack. */
+export function complain(error: unknown): void {
+  process.stderr.write(`flotilla: ${safeText(nextStep(error))}\n`);
+  endWith(error instanceof FlotillaError && error.code === 'FLOTILLA_CONFIG' ? Exit.usage : Exit.unknown);
+}
+
+/** The sentence for an error, with what to do about it. */
+export function nextStep(error: unknown): string {
+  if (!(error instanceof ApiError)) return errorMessage(error);
+  if (error.code === RuntimeErrorCode.forbidden) return missingRight(error);
+  if (error.code === RuntimeErrorCode.unauthorized)
+    return `${errorMessage(error)}: the server does not accept the credentials of the kubeconfig; log in again, or name another --context`;
+  if (error.code === RuntimeErrorCode.unreachable || error.code === RuntimeErrorCode.timeout)
+    return `${errorMessage(error)}: see that the server of the kubeconfig runs and can be reached from here, or name another --kubeconfig or --context`;
+  if (error.code === RuntimeErrorCode.notFound)
+    return `${errorMessage(error)}: the server does not serve that kind; name the hub with --kubeconfig or --context, or install the hub's CRDs (charts/hub)`;
+  return errorMessage(error);
+}
+
+/** Kubernetes' words for a missing right. */
+const DENIED = /cannot (\w+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]+)")?/;
+
+/** ClusterRoles of charts/hub, named for the release `flotilla`, by what they let one read. */
+const roles: Readonly<Record<string, string>> = {
+  clustergroupupgrades: 'flotilla-view',
+  precachingconfigs: 'flotilla-view',
+};
+const INSPECT = 'flotilla-inspect';
+
+/** Names the right that is missing, and the ClusterRole that has it. */
+function missingRight(error: ApiError): string {
+  const [, verb, resource = '', group = '', namespace] = DENIED.exec(error.serverMessage) ?? [];
+  if (verb === undefined) return errorMessage(error);
+  const where = namespace === undefined ? 'in all namespaces' : `in namespace ${namespace}`;
+  return `you may not ${verb} ${resource}${group === '' ? '' : `.${group}`} ${where}: ask for ClusterRole ${roles[resource] ?? INSPECT} of charts/hub, which has that right`;
+}

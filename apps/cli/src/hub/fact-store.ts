@@ -1,0 +1,137 @@
+import { Annotation, type KubeObject, type Ref, type Resource } from '@flotilla/api';
+import { Lease } from '@flotilla/api/core';
+import { AGENT_LEASE, ManagedCluster, ManifestWork, Policy } from '@flotilla/api/ocm';
+import { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { mapConcurrently } from '@flotilla/pace';
+import { desiredWorkName, resourceName, type UpgradeFacts } from '@flotilla/rollout';
+import type { Client } from '@flotilla/runtime';
+import { nextStep } from '../complain.ts';
+import { ReadSet } from './read-set.ts';
+import { whole } from './upgrades.ts';
+
+/** Name of the Lease of the hub (its option `--lease-name`). */
+const HUB_LEASE = 'flotilla-hub';
+/** Rounds of reading for one answer: each follows one more link of the chain. */
+const MOST_ROUNDS = 20;
+const AT_ONCE = 8;
+
+/** Where objects are read. */
+interface FactOptions {
+  readonly client: Client;
+  readonly hubNamespace: string;
+}
+
+/**
+ * Objects that an answer rests on. An answer is made again and again: what it asked for and was not there yet is read before the next time, so
+ * that nothing is read that no link needs.
+ */
+export class FactStore {
+  readonly #client: Client;
+  readonly #hubNamespace: string;
+  readonly #clusters: ReadSet<ManagedCluster>;
+  readonly #upgrades: ReadSet<ClusterGroupUpgrade>;
+  readonly #policies: ReadSet<Policy>;
+  readonly #works: ReadSet<ManifestWork>;
+  readonly #leases: ReadSet<Lease>;
+  readonly #hub: ReadSet<Lease>;
+  readonly #notes = new Set<string>();
+
+  constructor({ client, hubNamespace }: FactOptions) {
+    this.#client = client;
+    this.#hubNamespace = hubNamespace;
+    const setOf = <T extends KubeObject>(kind: Resource<T>) => new ReadSet(kind, (ref) => client.get(kind, ref));
+    this.#clusters = setOf(ManagedCluster);
+    this.#upgrades = setOf(ClusterGroupUpgrade);
+    this.#policies = setOf(Policy);
+    this.#works = setOf(ManifestWork);
+    this.#leases = setOf(Lease);
+    this.#hub = new ReadSet(Lease, (ref) => this.#readHubLease(ref));
+  }
+
+  /** Sentences on objects that could not be read. */
+  get notes(): string[] {
+    return [...this.#notes];
+  }
+
+  /** Makes an answer about an upgrade, and reads what it lacks until it lacks nothing. */
+  async answer<T>(upgrade: ClusterGroupUpgrade, make: (facts: UpgradeFacts) => T): Promise<T> {
+    for (let round = 1; ; round += 1) {
+      const made = make(this.#facts(upgrade));
+      const reads = this.#sets().flatMap((set) => set.takeReads((what, error) => this.#note(what, error)));
+      if (reads.length === 0 || round >= MOST_ROUNDS) return made;
+      await mapConcurrently(reads, AT_ONCE, (read) => read());
+    }
+  }
+
+  /** Reads all clusters by one list instead of one by one. */
+  async readClusters(): Promise<void> {
+    try {
+      const { items } = await this.#client.list(ManagedCluster, { transform: trim, pageSize: 2_500 });
+      for (const cluster of items) this.#clusters.add(cluster);
+    } catch (error) {
+      this.#note('ManagedClusters', error);
+    }
+  }
+
+  /** The same facts without anything that is read for a single cluster: for answers about thousands. */
+  async answerBare<T>(upgrade: ClusterGroupUpgrade, make: (facts: UpgradeFacts) => T): Promise<T> {
+    const skip = () => ({ kind: 'skipped' }) as const;
+    const cluster = (name: string) => this.#clusters.known({ name });
+    return this.answer(upgrade, (facts) => make({ ...facts, cluster, agentLease: skip, policyCopy: skip, policy: skip, work: skip }));
+  }
+
+  /** Forgets what may have changed, before the next look. */
+  forget(): void {
+    for (const set of this.#sets()) set.clear();
+    this.#notes.clear();
+  }
+
+  #sets() {
+    return [this.#clusters, this.#upgrades, this.#policies, this.#works, this.#leases, this.#hub];
+  }
+
+  #facts(upgrade: ClusterGroupUpgrade): UpgradeFacts {
+    return {
+      upgrade,
+      now: Date.now(),
+      hub: this.#hub.want({ namespace: this.#hubNamespace, name: HUB_LEASE }),
+      cluster: (name) => this.#clusters.want({ name }),
+      agentLease: (namespace) => this.#leases.want({ namespace, name: AGENT_LEASE }),
+      upgradeAt: (ref) => {
+        const seen = this.#upgrades.want(ref);
+        return seen.kind === 'read' && seen.object ? { kind: 'read', object: whole(seen.object) } : seen;
+      },
+      policyCopy: ({ namespace, name }, cluster) => this.#policies.want({ namespace: cluster, name: `${namespace}.${name}` }),
+      policy: (ref) => this.#policies.want(ref),
+      work: (namespace, template) => {
+        const name = resourceName(upgrade, desiredWorkName(upgrade.metadata.namespace ?? '', template), '');
+        return this.#works.want({ namespace, name });
+      },
+    };
+  }
+
+  /** In the namespace that is named, else wherever it is, as far as the asker may look. */
+  async #readHubLease(ref: Ref): Promise<Lease | undefined> {
+    const named = await this.#client.get(Lease, ref);
+    if (named) return named;
+    const { items } = await this.#client.list(Lease, { fieldSelector: `metadata.name=${ref.name}` });
+    return items.toSorted((a, b) => ((a.spec?.renewTime ?? '') < (b.spec?.renewTime ?? '') ? 1 : -1))[0];
+  }
+
+  #note(what: string, error: unknown): string {
+    const why = nextStep(error);
+    this.#notes.add(`${what} could not be read: ${why}`);
+    return why;
+  }
+}
+
+/** Keeps the fields that answers ask for: thousands of clusters are held at once. */
+const trim = ({ metadata: { name, labels, annotations = {} }, spec, status }: ManagedCluster): ManagedCluster => ({
+  metadata: {
+    name,
+    labels,
+    ...(Object.hasOwn(annotations, Annotation.hold) && { annotations: { [Annotation.hold]: annotations[Annotation.hold] ?? '' } }),
+  },
+  spec: spec && { hubAcceptsClient: spec.hubAcceptsClient },
+  status: status && { conditions: status.conditions },
+});

@@ -1,0 +1,89 @@
+import { FlotillaError } from '@flotilla/api';
+import type { StatusAnswer } from '@flotilla/api/answers';
+import { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { type Client, checkOptions } from '@flotilla/runtime';
+import { z } from 'zod';
+import { Exit, endWith } from '../exit.ts';
+import { connect } from '../hub/connect.ts';
+import { FactStore } from '../hub/fact-store.ts';
+import { HubOptions } from '../hub/options.ts';
+import { followUpgrade, readUpgrade, type UpgradeRef, whole } from '../hub/upgrades.ts';
+import type { Run } from '../run.ts';
+import { HOME, type Screen, standardScreen } from '../terminal/screen.ts';
+import { askStatus, judgeStatus } from './ask.ts';
+import { statusLine, statusPage, statusTable } from './print.ts';
+
+const Options = HubOptions.extend({
+  allNamespaces: z.boolean().default(false),
+  selector: z.string().min(1, { error: 'is empty: give labels such as site=north' }).optional(),
+  watch: z.boolean().default(false),
+});
+type Options = z.output<typeof Options>;
+
+const hasFailed = ({ stage }: StatusAnswer): boolean => stage === 'failed' || stage === 'timed-out';
+const hasEnded = (answer: StatusAnswer): boolean => answer.stage === 'done' || hasFailed(answer);
+
+/** `flotilla status [CGU]`. */
+export const showStatus: Run = async ([name], given) => {
+  const options = checkOptions(Options, given);
+  if (options.watch && name === undefined) throw new FlotillaError('FLOTILLA_CONFIG', '--watch needs the name of a ClusterGroupUpgrade');
+  if (name !== undefined && (options.allNamespaces || options.selector !== undefined))
+    throw new FlotillaError('FLOTILLA_CONFIG', 'a name goes with neither -A nor -l: leave out one of them');
+  await using connected = connect(options);
+  const { client } = connected;
+  const namespace = options.namespace ?? connected.namespace;
+  const screen = standardScreen(options.output === 'wide');
+  if (name === undefined) return listAll(client, { options, namespace, screen });
+  if (options.watch) return follow(client, { namespace, name }, { options, screen });
+  const answer = await askStatus(new FactStore({ client, ...options }), await readUpgrade(client, { namespace, name }));
+  screen.write(options.output === 'json' ? `${JSON.stringify(answer)}\n` : `${statusPage(answer, screen, Date.now())}\n`);
+  if (hasFailed(answer)) endWith(Exit.no);
+};
+
+interface Listing {
+  readonly options: Options;
+  readonly namespace: string;
+  readonly screen: Screen;
+}
+
+async function listAll(client: Client, { options, namespace, screen }: Listing): Promise<void> {
+  const within = options.allNamespaces ? {} : { namespace };
+  const { items } = await client.list(ClusterGroupUpgrade, { ...within, labelSelector: options.selector });
+  const store = new FactStore({ client, ...options });
+  if (items.length > 0) await store.readClusters();
+  const answers: StatusAnswer[] = [];
+  for (const item of items) {
+    const upgrade = whole(item);
+    answers.push(await judgeStatus(store, upgrade));
+  }
+  if (options.output === 'json') screen.write(`${JSON.stringify({ items: answers })}\n`);
+  else if (answers.length > 0) screen.write(`${statusTable(answers, screen)}\n`);
+  else
+    process.stderr.write(
+      `no ClusterGroupUpgrade ${options.allNamespaces ? 'in any namespace' : `in namespace ${namespace}: name another with -n, or add -A for all`}\n`,
+    );
+  for (const note of store.notes) process.stderr.write(`? ${note}\n`);
+}
+
+interface Following {
+  readonly options: Options;
+  readonly screen: Screen;
+}
+
+async function follow(client: Client, ref: UpgradeRef, { options, screen }: Following): Promise<void> {
+  const stopping = new AbortController();
+  process.once('SIGINT', () => stopping.abort());
+  let last = '';
+  const store = new FactStore({ client, ...options });
+  for await (const upgrade of followUpgrade(client, ref, stopping.signal)) {
+    store.forget();
+    const answer = await askStatus(store, upgrade);
+    const line = options.output === 'json' ? JSON.stringify(answer) : statusLine(answer);
+    if (screen.isTerminal && options.output !== 'json') screen.write(`${HOME}${statusPage(answer, screen, Date.now())}\n`);
+    else if (line !== last) screen.write(`${line}\n`);
+    last = line;
+    if (!hasEnded(answer)) continue;
+    if (hasFailed(answer)) endWith(Exit.no);
+    return;
+  }
+}

@@ -1,0 +1,153 @@
+import type { Figure, StatusAnswer } from '@flotilla/api/answers';
+import { safeText } from '../terminal/safe-text.ts';
+import { type Screen, tinted } from '../terminal/screen.ts';
+import { cut, table } from '../terminal/table.ts';
+import { age, bytes, duration, figure } from '../terminal/units.ts';
+
+type Look = Pick<Screen, 'width' | 'hasColor'>;
+
+/** A row for each upgrade. */
+export function statusTable(answers: readonly StatusAnswer[], { width }: Look): string {
+  return table(
+    ['UPGRADE', 'STAGE', 'BATCH', 'CACHED', 'DONE', 'FAILED', 'ENDS', 'WAITING FOR'],
+    answers.map((answer) => {
+      const { upgrade, stage, batch, cached, clusters, ends, waits } = answer;
+      const [first] = waits;
+      return [
+        upgrade,
+        stage,
+        `${batch.current}/${batch.of}`,
+        cached ? `${cached.done}/${cached.of}` : '-',
+        `${clusters.done}/${clusters.total}`,
+        String(clusters.failed),
+        ends ? figure(ends.seconds, duration) : '-',
+        first ? `${first.says} (${first.clusters})` : '-',
+      ];
+    }),
+    { width },
+  );
+}
+
+/** One upgrade, for a person. */
+export function statusPage(answer: StatusAnswer, look: Look, now: number): string {
+  const { waits, failures, current, notes } = answer;
+  const { width } = look;
+  const lines = [
+    ...headLines(answer, look, now),
+    ...(answer.cached ? [cachedLine(answer.cached, width)] : []),
+    clustersLine(answer.clusters, width),
+    ...(waits.length > 0
+      ? ['', table(['WAITING FOR', 'COUNT', 'EXAMPLE', 'SINCE'], waits.map(waitRow(now)), { width, indent: '  ' })]
+      : []),
+    ...(failures.length > 0 ? ['', table(['COUNT', 'EXAMPLE', 'FAILED'], failures.map(failureRow), { width, indent: '  ' })] : []),
+    ...(current.length > 0
+      ? ['', table(['CLUSTER', 'STATE', 'AT', 'ITS OWN UPGRADE'], current.map(currentRow), { width, indent: '  ' })]
+      : []),
+    ...notes.map((note) => `? ${safeText(note)}`),
+  ];
+  return lines.map((line) => (line.includes('\n') ? line : cutPlain(line, width))).join('\n');
+}
+
+/** A line with colours is made to fit before they are put in. */
+const cutPlain = (line: string, width: number | undefined): string => (line.includes('\u001b') ? line : cut(line, width));
+
+function headLines(answer: StatusAnswer, look: Look, now: number): string[] {
+  const { upgrade, stage, says, batch, window, ends } = answer;
+  const color = stage === 'failed' || stage === 'timed-out' || stage === 'refused' ? 'bad' : stage === 'done' ? 'good' : 'faint';
+  const parts = [
+    batch.current > 0 ? `batch ${batch.current} of ${batch.of}` : batch.of > 0 ? `${batch.of} batches` : '',
+    windowText(window, now),
+    ends ? endText(ends, now) : '',
+  ].filter((part) => part !== '');
+  const head = cut([safeText(upgrade), stage, ...parts].join('   '), look.width);
+  return [
+    head.replace(stage, tinted(look, color, stage)),
+    safeText(says),
+    `${hubText(answer.hub, now)}${answer.oldest ? `   oldest ${age(answer.oldest.observedAt, now)} (${safeText(answer.oldest.cluster)})` : ''}`,
+  ];
+}
+
+function hubText({ state, holder = '', renewedAt, why = '' }: StatusAnswer['hub'], now: number): string {
+  if (state === 'unseen') return `? whether a hub leads is not known: ${safeText(why)}`;
+  if (state === 'silent') return `no hub leads: the Lease was renewed ${age(renewedAt, now)} ago, so nothing below is known to be so now`;
+  return `${safeText(holder)} leads, seen ${age(renewedAt, now)} ago`;
+}
+
+function windowText({ state, closesAt, opensAt }: StatusAnswer['window'], now: number): string {
+  if (state === 'none') return '';
+  if (state === 'open')
+    return closesAt === undefined ? 'window open' : `window closes in ${age(new Date(now).toISOString(), Date.parse(closesAt))}`;
+  return opensAt === undefined ? `window ${state}` : `window opens in ${duration((Date.parse(opensAt) - now) / 1000)}`;
+}
+
+function endText({ seconds, latestAt, fitsWindow }: NonNullable<StatusAnswer['ends']>, now: number): string {
+  const fits = fitsWindow === undefined ? '' : fitsWindow ? ', fits the window' : ', does not fit the window';
+  const latest = latestAt === undefined ? '' : `, at the latest in ${duration((Date.parse(latestAt) - now) / 1000)}`;
+  return `ends in ${figure(seconds, duration)}${latest}${fits}`;
+}
+
+/** Cells of a bar. */
+const BAR = 24;
+const bar = (part: number, of: number): string => {
+  const full = of > 0 ? Math.round((part / of) * BAR) : 0;
+  return `${'█'.repeat(full)}${'░'.repeat(BAR - full)}`;
+};
+
+function cachedLine(
+  { done, of, pulling, failed, bytesDone, bytesTotal, bytesPerSecond, secondsLeft }: NonNullable<StatusAnswer['cached']>,
+  width: number | undefined,
+): string {
+  const parts = [
+    `${done} of ${of}`,
+    ...(pulling > 0 ? [`${pulling} pulling`] : []),
+    ...(failed > 0 ? [`${failed} failed`] : []),
+    `${figure(bytesDone, bytes)} of ${figure(bytesTotal, bytes)}`,
+    ...(done + failed < of ? [rate(bytesPerSecond), `left ${figure(secondsLeft, duration)}`] : []),
+  ];
+  return `cached  ${isNarrow(width) ? '' : `${bar(done, of)}  `}${parts.join('   ')}`;
+}
+
+const rate = (perSecond: Figure): string => `${figure(perSecond, bytes)}/s`;
+
+function clustersLine({ done, total, inBatch, failed, left }: StatusAnswer['clusters'], width: number | undefined): string {
+  const parts = [
+    `${done} of ${total}`,
+    ...(inBatch > 0 ? [`${inBatch} in batch`] : []),
+    ...(failed > 0 ? [`${failed} failed`] : []),
+    `${left} to come`,
+  ];
+  return `done    ${isNarrow(width) ? '' : `${bar(done, total)}  `}${parts.join('   ')}`;
+}
+
+const isNarrow = (width: number | undefined): boolean => width !== undefined && width < 80;
+
+const waitRow =
+  (now: number) =>
+  ({ says, clusters, example, since }: StatusAnswer['waits'][number]): string[] => [
+    cut(says, 60),
+    String(clusters),
+    example,
+    since === undefined ? '-' : age(since, now),
+  ];
+const failureRow = ({ says, clusters, example }: StatusAnswer['failures'][number]): string[] => [String(clusters), example, says];
+const currentRow = ({ name, state, at = '-', managed = [] }: StatusAnswer['current'][number]): string[] => [
+  name,
+  state,
+  at,
+  managed.join('; ') || '-',
+];
+
+/** One line for a pipe, the same while nothing has changed. */
+export function statusLine({ upgrade, stage, batch, cached, clusters, waits }: StatusAnswer): string {
+  const [first] = waits;
+  const parts = [
+    upgrade,
+    `stage=${stage}`,
+    `batch=${batch.current}/${batch.of}`,
+    ...(cached ? [`cached=${cached.done}/${cached.of}`] : []),
+    `done=${clusters.done}/${clusters.total}`,
+    `failed=${clusters.failed}`,
+    ...(first ? [`waiting=${JSON.stringify(first.says)}`] : []),
+  ];
+  return safeText(parts.join(' '));
+}

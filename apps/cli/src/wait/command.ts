@@ -1,0 +1,89 @@
+import { FlotillaError } from '@flotilla/api';
+import type { StatusAnswer } from '@flotilla/api/answers';
+import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { type Client, checkOptions } from '@flotilla/runtime';
+import { z } from 'zod';
+import { Exit, endWith } from '../exit.ts';
+import { connect } from '../hub/connect.ts';
+import { FactStore } from '../hub/fact-store.ts';
+import { Duration, HubOptions } from '../hub/options.ts';
+import { followUpgrade, readUpgrade, type UpgradeRef } from '../hub/upgrades.ts';
+import type { Run } from '../run.ts';
+import { askStatus, judgeStatus } from '../status/ask.ts';
+import { statusLine } from '../status/print.ts';
+import { safeText } from '../terminal/safe-text.ts';
+import { standardScreen } from '../terminal/screen.ts';
+import { table } from '../terminal/table.ts';
+import { duration } from '../terminal/units.ts';
+
+const Options = HubOptions.extend({
+  for: z
+    .string()
+    .regex(/^(?:cached|done|batch=[1-9]\d{0,4})$/, { error: 'must be cached, done or batch=N' })
+    .default('done'),
+  timeout: Duration.prefault('30m'),
+});
+type Options = z.output<typeof Options>;
+
+type Verdict = 'yes' | 'no' | 'not yet';
+
+/** Whether what is waited for is so, or cannot be any more. */
+function judge(goal: string, { stage, cached, batch }: StatusAnswer): Verdict {
+  const hasEnded = stage === 'done' || stage === 'failed' || stage === 'timed-out' || stage === 'deleting';
+  if (goal === 'done') return stage === 'done' ? 'yes' : hasEnded ? 'no' : 'not yet';
+  if (goal === 'cached') {
+    if (cached && cached.done === cached.of) return 'yes';
+    if (hasEnded || (cached && cached.done + cached.failed === cached.of)) return 'no';
+    return 'not yet';
+  }
+  const wanted = Number(goal.slice('batch='.length));
+  if (batch.current >= wanted || stage === 'done') return 'yes';
+  return hasEnded || (batch.of > 0 && wanted > batch.of) ? 'no' : 'not yet';
+}
+
+/** `flotilla wait CGU`. */
+export const waitFor: Run = async ([name = ''], given) => {
+  const options = checkOptions(Options, given);
+  if (options.output === 'wide') throw new FlotillaError('FLOTILLA_CONFIG', '--output is "wide": must be json');
+  await using connected = connect(options);
+  const { client } = connected;
+  const ref = { namespace: options.namespace ?? connected.namespace, name };
+  const { verdict, upgrade } = await untilJudged(client, ref, options);
+  const store = new FactStore({ client, ...options });
+  const answer = await askStatus(store, upgrade);
+  if (options.output === 'json') process.stdout.write(`${JSON.stringify(answer)}\n`);
+  if (verdict === 'yes') return;
+  if (options.output !== 'json') process.stdout.write(causes(answer));
+  const why = verdict === 'no' ? `will not be ${options.for} any more` : `is not ${options.for} after ${duration(options.timeout / 1000)}`;
+  process.stderr.write(`flotilla: ${ref.namespace}/${name} ${why}: ${safeText(answer.says)}\n`);
+  endWith(verdict === 'no' ? Exit.no : Exit.timeUp);
+};
+
+/** By the upgrade alone: a look at all clusters for each change would cost the server more than the wait is worth. */
+async function untilJudged(client: Client, ref: UpgradeRef, options: Options): Promise<{ verdict: Verdict; upgrade: ClusterGroupUpgrade }> {
+  const screen = standardScreen();
+  const store = new FactStore({ client, ...options });
+  let upgrade = await readUpgrade(client, ref);
+  let verdict = judge(options.for, await judgeStatus(store, upgrade));
+  if (verdict !== 'not yet' || options.timeout === 0) return { verdict, upgrade };
+  let last = '';
+  for await (const next of followUpgrade(client, ref, AbortSignal.timeout(options.timeout))) {
+    upgrade = next;
+    const answer = await judgeStatus(store, upgrade);
+    verdict = judge(options.for, answer);
+    const line = statusLine(answer);
+    if (options.output !== 'json' && line !== last) screen.write(`${line}\n`);
+    last = line;
+    if (verdict !== 'not yet') break;
+  }
+  return { verdict, upgrade };
+}
+
+/** Causes of the wait and of failures, the most first. */
+function causes({ waits, failures }: StatusAnswer): string {
+  const rows = [
+    ...failures.map(({ says, clusters, example }) => ['failed', String(clusters), example, says]),
+    ...waits.map(({ says, clusters, example }) => ['waits for', String(clusters), example, says]),
+  ];
+  return rows.length === 0 ? '' : `${table(['', 'COUNT', 'EXAMPLE', 'CAUSE'], rows)}\n`;
+}

@@ -1,0 +1,46 @@
+import type { WhyAllAnswer, WhyAnswer } from '@flotilla/api/answers';
+import { safeText } from '../terminal/safe-text.ts';
+import type { Screen } from '../terminal/screen.ts';
+import { cut, table } from '../terminal/table.ts';
+import { age } from '../terminal/units.ts';
+
+type Look = Pick<Screen, 'width'>;
+
+/** Narrower, evidence goes below its link. */
+const BESIDE = 130;
+
+/** The chain, each link below what waits for it, with its evidence. */
+export function whyText({ chain, release, notes, isCertain }: WhyAnswer, { width }: Look, now: number): string {
+  const said = chain.map(
+    ({ says, isUnknown }, depth) => `${depth === 0 ? '' : `${'  '.repeat(depth - 1)}└ `}${isUnknown ? '? ' : ''}${safeText(says)}`,
+  );
+  const shown = chain.map(({ object, field, value, observedAt }) =>
+    safeText(`${object}  ${field}=${value}  ${age(observedAt, now)} ago`).replace('? ago', 'age unknown'),
+  );
+  const column = Math.max(...said.map((text) => text.length));
+  const isBeside = width === undefined || width >= BESIDE;
+  const lines = said.flatMap((text, depth) =>
+    isBeside
+      ? [cut(`${text.padEnd(Math.min(column, 70))}   ${shown[depth]}`, width)]
+      : [cut(text, width), cut(`${'  '.repeat(depth + 1)}${shown[depth]}`, width)],
+  );
+  const at = release.at === undefined ? '' : ` (${release.at})`;
+  return [
+    ...lines,
+    ...(isCertain ? [] : ['what is marked ? is not known to be so now']),
+    safeText(`${release.byItself ? 'releases by itself: ' : 'to release it: '}${release.says}${at}`),
+    ...notes.map((note) => `? ${safeText(note)}`),
+  ].join('\n');
+}
+
+/** Causes with counts, then the chain of the first. */
+export function whyAllText({ waits, first }: WhyAllAnswer, look: Look, now: number): string {
+  const rows = waits.map(({ says, clusters, example, since }) => [
+    cut(says, 70),
+    String(clusters),
+    example,
+    since === undefined ? '-' : age(since, now),
+  ]);
+  const folded = rows.length > 0 ? [table(['WAITING FOR', 'COUNT', 'EXAMPLE', 'SINCE'], rows, look), ''] : [];
+  return [...folded, whyText(first, look, now)].join('\n');
+}

@@ -1,0 +1,111 @@
+import { z } from 'zod';
+import { Figure } from './figure.ts';
+import { FoldedWait } from './why.ts';
+
+/** Where an upgrade is, in a word. */
+export const UpgradeStage = z.enum([
+  'unplanned',
+  'refused',
+  'pre-caching',
+  'waiting',
+  'preparing',
+  'rolling-out',
+  'between-batches',
+  'cleaning-up',
+  'done',
+  'failed',
+  'timed-out',
+  'deleting',
+]);
+export type UpgradeStage = z.output<typeof UpgradeStage>;
+
+/** Whether a hub decides now. */
+export const HubSign = z.object({
+  state: z.enum(['leads', 'silent', 'unseen']).describe('unseen: the Lease could not be read or is not there.'),
+  holder: z.string().optional().describe('Who holds the Lease.'),
+  renewedAt: z.string().optional().describe('When it was renewed last.'),
+  why: z.string().optional().describe('Why nobody can tell.'),
+});
+export type HubSign = z.output<typeof HubSign>;
+
+/** Clusters whose part has failed for the same cause. */
+export const FoldedFailure = z.object({
+  says: z.string().describe('The cause, as the example has it.'),
+  clusters: z.int().describe('How many failed for it.'),
+  example: z.string().describe('One of them.'),
+});
+export type FoldedFailure = z.output<typeof FoldedFailure>;
+
+/** State of a cluster of the current batch, and the managed upgrade below it. */
+export const SpokeProgress = z.object({
+  name: z.string().describe('The cluster.'),
+  state: z.string().describe('Its state in the batch.'),
+  at: z.string().optional().describe('The policy or ManifestWork it is at.'),
+  managed: z
+    .array(z.string())
+    .optional()
+    .describe('What its UpgradeConfig or ClusterVersion reports, as far as objects of the hub show it.'),
+});
+export type SpokeProgress = z.output<typeof SpokeProgress>;
+
+/** Progress of an upgrade. */
+export const StatusAnswer = z.object({
+  upgrade: z.string().describe('The ClusterGroupUpgrade, namespace/name.'),
+  stage: UpgradeStage.describe('Where it is.'),
+  says: z.string().describe("The hub's own words on it."),
+  hub: HubSign.describe('Whether a hub decides now.'),
+  batch: z
+    .object({ current: z.int().describe('From 1; 0 before the first.'), of: z.int().describe('Batches of the plan.') })
+    .describe('Where in the plan it is.'),
+  window: z
+    .object({
+      state: z.enum(['none', 'open', 'closed', 'invalid']).describe('none: it needs no window.'),
+      closesAt: z.string().optional().describe('When an open one closes.'),
+      opensAt: z.string().optional().describe('When a closed one opens.'),
+      says: z.string().optional().describe('Why it is closed or invalid.'),
+    })
+    .describe('The window in which batches start.'),
+  clusters: z
+    .object({
+      total: z.int().describe('Clusters of the upgrade that have something to do.'),
+      done: z.int().describe('Complete.'),
+      failed: z.int().describe('Failed or timed out.'),
+      inBatch: z.int().describe('Under way.'),
+      left: z.int().describe('Still to come.'),
+    })
+    .describe('Clusters by how far they are.'),
+  cached: z
+    .object({
+      done: z.int().describe('Clusters that have the images.'),
+      failed: z.int().describe('Clusters that could not get them.'),
+      pulling: z.int().describe('Clusters that pull now.'),
+      of: z.int().describe('Clusters that are to have them.'),
+      states: z.record(z.string(), z.int()).describe('Clusters by pre-caching state.'),
+      bytesDone: Figure.describe('Bytes that are there.'),
+      bytesTotal: Figure.describe('Bytes that are needed.'),
+      bytesPerSecond: Figure.describe('Rate over all clusters that pull.'),
+      secondsLeft: Figure.describe('Time until all have them.'),
+    })
+    .optional()
+    .describe('Pre-caching; absent for an upgrade without.'),
+  ends: z
+    .object({
+      seconds: Figure.describe('Time until the last batch has ended.'),
+      latestAt: z.string().optional().describe('When it times out.'),
+      fitsWindow: z.boolean().optional().describe('Ends before the window closes, by that forecast.'),
+    })
+    .optional()
+    .describe('Expected end of the rollout; absent before its start and after its end.'),
+  waits: z.array(FoldedWait).describe('What clusters wait for, the largest first.'),
+  failures: z.array(FoldedFailure).describe('Why clusters failed, the largest first.'),
+  current: z.array(SpokeProgress).describe('Clusters of the current batch that are not done, at most twenty.'),
+  oldest: z
+    .object({
+      cluster: z.string().describe('The cluster that was heard of longest ago.'),
+      observedAt: z.string().optional().describe('When; absent where it never was.'),
+    })
+    .optional()
+    .describe('Oldest observation among the clusters that are not done.'),
+  notes: z.array(z.string()).describe('What could not be looked at, and the right that is missing.'),
+});
+export type StatusAnswer = z.output<typeof StatusAnswer>;

@@ -1,0 +1,45 @@
+/** What an answer rests on. Whoever asks reads the objects; here nothing is read. */
+import type { Lease } from '@flotilla/api/core';
+import type { ManagedCluster, ManifestWork, Policy } from '@flotilla/api/ocm';
+import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { z } from 'zod';
+import type { BlockingRef } from '../gates/blocking.ts';
+import type { PolicyRef } from '../upgrade/model.ts';
+
+/** An object as it was read, or why it was not. Skipped: nobody wanted it, which is no gap. */
+export type Seen<T> =
+  | { readonly kind: 'read'; readonly object: T | undefined }
+  | { readonly kind: 'unread'; readonly why: string }
+  | { readonly kind: 'skipped' };
+
+/** Everything that answers about one upgrade rest on. */
+export interface UpgradeFacts {
+  /** With its status in full. */
+  readonly upgrade: ClusterGroupUpgrade;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  /** The Lease by which hubs lead. */
+  readonly hub: Seen<Lease>;
+  readonly cluster: (name: string) => Seen<ManagedCluster>;
+  /** The Lease that the agent of a cluster renews. */
+  readonly agentLease: (cluster: string) => Seen<Lease>;
+  readonly upgradeAt: (ref: BlockingRef) => Seen<ClusterGroupUpgrade>;
+  /** The copy of a policy in the namespace of a cluster. */
+  readonly policyCopy: (policy: PolicyRef, cluster: string) => Seen<Policy>;
+  readonly policy: (policy: PolicyRef) => Seen<Policy>;
+  /** The ManifestWork of a template on a cluster. */
+  readonly work: (cluster: string, template: string) => Seen<ManifestWork>;
+}
+
+/** The object, where it was read and is there. */
+export const objectOf = <T>(seen: Seen<T>): T | undefined => (seen.kind === 'read' ? seen.object : undefined);
+
+const ManagedFields = z.array(z.looseObject({ subresource: z.string().optional(), time: z.string().optional() })).catch([]);
+
+/** When the status of an upgrade was written last, as the API server noted it. */
+export function statusWrittenAt({ metadata }: Pick<ClusterGroupUpgrade, 'metadata'>): string | undefined {
+  const fields = ManagedFields.parse(metadata.managedFields ?? []);
+  return fields
+    .flatMap(({ subresource, time }) => (subresource === 'status' && time !== undefined ? [time] : []))
+    .reduce<string | undefined>((latest, time) => (latest === undefined || time > latest ? time : latest), undefined);
+}

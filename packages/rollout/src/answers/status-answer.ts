@@ -1,0 +1,193 @@
+/** How far an upgrade is, from its stored status and what else was read. Pure. */
+import { findCondition, refKey } from '@flotilla/api';
+import type { Figure, SpokeProgress, StatusAnswer, UpgradeStage } from '@flotilla/api/answers';
+import { CLUSTER_AVAILABLE } from '@flotilla/api/ocm';
+import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition, isFinalPrecacheState, type PrecacheState } from '@flotilla/api/ran';
+import { indexOf } from '../batches/cluster-progress.ts';
+import { stateByProgress } from '../batches/clusters-under-way.ts';
+import { upgradeDeadline } from '../batches/deadlines.ts';
+import { leastLeftMs } from '../batches/estimate.ts';
+import { closedMs, judgeWindow } from '../gates/window.ts';
+import { RecordState } from '../upgrade/model.ts';
+import { RolloutState } from '../upgrade/rollout-machine.ts';
+import { isRunning, stateOf, templatesOf } from '../upgrade/stage.ts';
+import { objectOf, type UpgradeFacts } from './facts.ts';
+import { foldFailures, foldWaits } from './fold.ts';
+import { judgeHub } from './hub-sign.ts';
+import { managedUpgradeOf } from './managed-upgrade.ts';
+import { Inquiry } from './why.ts';
+
+/** Clusters of the current batch that an answer names. */
+const MOST_CURRENT = 20;
+
+/** Prefix of the annotations of windows. */
+const WINDOWS = 'flotilla.io/window-';
+
+/** How far the upgrade is. */
+export function answerStatus(facts: UpgradeFacts, notes: readonly string[] = []): StatusAnswer {
+  const { upgrade, now } = facts;
+  const inquiry = new Inquiry(facts);
+  const clusters = countClusters(upgrade, inquiry);
+  const cached = describeCached(upgrade);
+  const ends = describeEnd(upgrade, now);
+  const oldest = findOldest(facts, inquiry.open);
+  const { status } = upgrade;
+  return {
+    upgrade: refKey(upgrade.metadata),
+    stage: stageOf(upgrade),
+    says: status?.conditions?.at(-1)?.message.trim() ?? 'no hub has looked at it yet',
+    hub: judgeHub(facts.hub, now),
+    batch: { current: status?.status.currentBatch ?? 0, of: status?.remediationPlan?.length ?? 0 },
+    window: describeWindow(upgrade, now),
+    clusters,
+    ...(cached && { cached }),
+    ...(ends && { ends }),
+    waits: foldWaits(inquiry),
+    failures: foldFailures(status),
+    current: describeCurrent(facts),
+    ...(oldest && { oldest }),
+    notes: [...notes],
+  };
+}
+
+/** Where it is, in a word. */
+function stageOf(upgrade: ClusterGroupUpgrade): UpgradeStage {
+  const { metadata, status } = upgrade;
+  if (metadata.deletionTimestamp !== undefined) return 'deleting';
+  const condition = (type: string) => findCondition(status?.conditions, type);
+  const succeeded = condition(ClusterGroupUpgradeCondition.succeeded);
+  if (succeeded) {
+    if (!status?.status.completedAt) return 'cleaning-up';
+    return succeeded.status === 'True' ? 'done' : succeeded.reason === 'TimedOut' ? 'timed-out' : 'failed';
+  }
+  if (isRunning(upgrade)) {
+    const state = stateOf(upgrade);
+    return state === RolloutState.preparing ? 'preparing' : state === RolloutState.gated ? 'between-batches' : 'rolling-out';
+  }
+  const { clustersSelected, validated, precacheSpecValid, precachingSucceeded, progressing } = ClusterGroupUpgradeCondition;
+  if ([clustersSelected, validated, precacheSpecValid].some((type) => condition(type)?.status === 'False')) return 'refused';
+  if (condition(precachingSucceeded)?.reason === 'InProgress') return 'pre-caching';
+  return condition(progressing) || condition(validated) ? 'waiting' : 'unplanned';
+}
+
+function countClusters({ status }: ClusterGroupUpgrade, { members, open }: Inquiry): StatusAnswer['clusters'] {
+  const records = status?.clusters ?? [];
+  const done = records.filter(({ state }) => state === RecordState.complete).length;
+  const recorded = new Set(records.map(({ name }) => name));
+  const current = status?.remediationPlan?.[(status.status.currentBatch ?? 0) - 1] ?? [];
+  const underWay = new Set([...current, ...Object.keys(status?.status.currentBatchRemediationProgress ?? {})]);
+  const inBatch = open.filter((cluster) => underWay.has(cluster) && !recorded.has(cluster)).length;
+  return { total: members.size, done, failed: records.length - done, inBatch, left: Math.max(open.length - inBatch, 0) };
+}
+
+const exact = (value: number): Figure => ({ certainty: 'exact', value });
+const forecast = (value: number, why: string): Figure => ({ certainty: 'forecast', value, why });
+const unknown = (why: string): Figure => ({ certainty: 'unknown', why });
+
+function describeCached({ status }: ClusterGroupUpgrade): StatusAnswer['cached'] {
+  const { precaching } = status ?? {};
+  const all = Object.values(precaching?.status ?? {});
+  if (!precaching || all.length === 0) return undefined;
+  const count = (matches: (state: PrecacheState) => boolean) => all.filter(matches).length;
+  const states = Object.fromEntries([...Map.groupBy(all, (state) => state)].map(([state, some]) => [state, some.length]));
+  const done = states.Succeeded ?? 0;
+  const { summary, progress = {} } = precaching;
+  const rate = Object.values(progress).reduce((sum, { bytesPerSecond }) => sum + bytesPerSecond, 0);
+  const quiet = count((state) => !isFinalPrecacheState(state) && state !== 'Active');
+  const unheard = 'no puller has reported its bytes';
+  return {
+    done,
+    failed: count((state) => isFinalPrecacheState(state) && state !== 'Succeeded'),
+    pulling: states.Active ?? 0,
+    of: all.length,
+    states,
+    bytesDone: summary ? exact(summary.bytesDone) : unknown(unheard),
+    bytesTotal: !summary
+      ? unknown(unheard)
+      : quiet === 0
+        ? exact(summary.bytesTotal)
+        : forecast(summary.bytesTotal, `${quiet} clusters have not reported theirs yet`),
+    bytesPerSecond: Object.keys(progress).length > 0 ? exact(rate) : unknown('nobody pulls, or no rate is reported'),
+    secondsLeft: timeLeft({
+      isOver: all.every(isFinalPrecacheState),
+      quiet,
+      rate,
+      left: summary && summary.bytesTotal - summary.bytesDone,
+    }),
+  };
+}
+
+interface Pulling {
+  readonly isOver: boolean;
+  /** Clusters that have not reported their bytes. */
+  readonly quiet: number;
+  readonly rate: number;
+  readonly left: number | undefined;
+}
+
+function timeLeft({ isOver, quiet, rate, left }: Pulling): Figure {
+  if (isOver) return exact(0);
+  if (left === undefined) return unknown('no puller has reported its bytes');
+  if (quiet > 0) return unknown(`${quiet} clusters have not reported their bytes yet`);
+  return rate > 0
+    ? forecast(Math.ceil(left / rate), 'the bytes that are left, at the present rate of all together')
+    : unknown('no rate is reported');
+}
+
+function describeWindow(upgrade: ClusterGroupUpgrade, now: number): StatusAnswer['window'] {
+  if (!Object.keys(upgrade.metadata.annotations ?? {}).some((key) => key.startsWith(WINDOWS))) return { state: 'none' };
+  const window = judgeWindow(upgrade, now);
+  const time = (at: number | undefined) => (at === undefined ? undefined : new Date(at).toISOString());
+  if (window.kind === 'open') return { state: 'open', closesAt: time(window.closesAt) };
+  if (window.kind === 'invalid') return { state: 'invalid', says: window.message };
+  return { state: 'closed', opensAt: time(window.opensAt), says: window.message };
+}
+
+function describeEnd(upgrade: ClusterGroupUpgrade, now: number): StatusAnswer['ends'] {
+  const { status, spec } = upgrade;
+  const { startedAt, currentBatch = 0, pausedSeconds = 0, pausedAt } = status?.status ?? {};
+  if (!isRunning(upgrade) || startedAt === undefined || !spec) return undefined;
+  const begun = Date.parse(startedAt);
+  const timeoutMs = spec.remediationStrategy.timeout * 60_000;
+  const stoodStill = closedMs(upgrade, begun, now) + pausedSeconds * 1000;
+  const deadline = upgradeDeadline({ upgradeStartedAt: begun + stoodStill, timeoutMs });
+  // A pause that lasts moves the deadline on for as long as it lasts.
+  const latest = pausedAt === undefined ? { latestAt: new Date(deadline).toISOString() } : {};
+  const left = currentBatch > 1 ? leastLeftMs(upgrade, now) : undefined;
+  if (left === undefined) return { seconds: unknown('no batch has ended yet'), ...latest };
+  const window = judgeWindow(upgrade, now);
+  const closesAt = window.kind === 'open' ? window.closesAt : undefined;
+  const seconds = forecast(Math.ceil(left / 1000), `each batch takes what the ${currentBatch - 1} before took`);
+  return { seconds, ...latest, ...(closesAt !== undefined && { fitsWindow: now + left <= closesAt }) };
+}
+
+function describeCurrent(facts: UpgradeFacts): SpokeProgress[] {
+  const { upgrade } = facts;
+  const { status } = upgrade;
+  const recorded = new Set(status?.clusters?.map(({ name }) => name));
+  const batch = status?.status.currentBatch ?? 0;
+  const templates = templatesOf(upgrade);
+  if (!isRunning(upgrade)) return [];
+  return Object.entries(status?.status.currentBatchRemediationProgress ?? {})
+    .filter(([name]) => !recorded.has(name))
+    .slice(0, MOST_CURRENT)
+    .map(([name, progress]) => {
+      const index = indexOf(progress, templates.length > 0 ? 'manifestWork' : 'policy');
+      const at = templates[index] ?? status?.managedPoliciesForUpgrade?.[index]?.name;
+      const work = templates[index] === undefined ? undefined : objectOf(facts.work(name, templates[index]));
+      const managed = work ? managedUpgradeOf(work).map(({ says }) => says) : [];
+      return { name, state: stateByProgress(progress, batch), ...(at !== undefined && { at }), ...(managed.length > 0 && { managed }) };
+    });
+}
+
+/** Of a cluster that is not available nothing newer is known than the time since when. */
+function findOldest(facts: UpgradeFacts, open: readonly string[]): StatusAnswer['oldest'] {
+  let oldest: StatusAnswer['oldest'];
+  for (const cluster of open) {
+    const condition = findCondition(objectOf(facts.cluster(cluster))?.status?.conditions, CLUSTER_AVAILABLE);
+    if (!condition || condition.status === 'True') continue;
+    const { lastTransitionTime: observedAt } = condition;
+    if (oldest?.observedAt === undefined || observedAt < oldest.observedAt) oldest = { cluster, observedAt };
+  }
+  return oldest;
+}

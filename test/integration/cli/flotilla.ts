@@ -1,0 +1,29 @@
+/** The command line as a process, as an operator types it. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { childEnvironment } from '@flotilla/control-plane/processes';
+
+const MAIN = join(import.meta.dirname, '../../../apps/cli/src/main.ts');
+
+/** What a command said, and how it ended. */
+interface Said {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Runs `flotilla` against the server of a kubeconfig. */
+export async function flotilla(kubeconfig: string, ...args: readonly string[]): Promise<Said> {
+  const env = childEnvironment({ KUBECONFIG: kubeconfig });
+  const child = spawn(process.execPath, [MAIN, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let [out, err] = ['', ''];
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    out += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    err += text;
+  });
+  const [code] = await once(child, 'close');
+  return { code: typeof code === 'number' ? code : 1, out, err };
+}

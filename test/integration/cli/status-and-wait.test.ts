@@ -1,0 +1,72 @@
+/** `flotilla status`, `wait` and `why` beside a real hub, on real API servers. */
+import { StatusAnswer, WhyAnswer } from '@flotilla/api/answers';
+import { expect } from 'vitest';
+import { RolloutWorld } from '../rollout/world.ts';
+import { testIn } from '../world.ts';
+import { flotilla } from './flotilla.ts';
+
+const test = testIn(() => RolloutWorld.start({ spokes: ['spoke-1', 'spoke-2', 'spoke-3', 'held'] }));
+
+test('an upgrade behind a closed window is waiting for it, and wait ends with 4 and that cause', async ({ world }) => {
+  await world.policies(['spoke-1', 'spoke-2'], { shut: {} });
+  const window = { 'flotilla.io/window-start': '2099-01-01T00:00:00Z' };
+  await world.upgrade('shut', ['spoke-1', 'spoke-2'], ['shut'], {}, window);
+  await world.untilCondition('shut', 'Progressing', /WaitingForWindow/);
+  const status = await flotilla(world.server.kubeconfig, 'status', 'shut', '-o', 'json');
+  expect(status).toMatchObject({ code: 0, err: '' });
+  expect(StatusAnswer.parse(JSON.parse(status.out))).toMatchObject({
+    stage: 'waiting',
+    hub: { state: 'leads' },
+    window: { state: 'closed', opensAt: '2099-01-01T00:00:00.000Z' },
+    clusters: { total: 2, done: 0, left: 2 },
+    waits: [{ cause: 'gate-window', clusters: 2, example: 'spoke-1' }],
+  });
+  const wait = await flotilla(world.server.kubeconfig, 'wait', 'shut', '--timeout', '1s');
+  expect(wait.code).toBe(4);
+  expect(wait.out).toMatch(/waits for +2 +spoke-1 +the window to open/);
+  const why = await flotilla(world.server.kubeconfig, 'why', 'shut', 'spoke-2', '-o', 'json');
+  expect(WhyAnswer.parse(JSON.parse(why.out))).toMatchObject({
+    cause: 'gate-window',
+    isCertain: true,
+    release: { byItself: true, at: '2099-01-01T00:00:00.000Z' },
+  });
+});
+
+test('an upgrade that ends well: wait ends with 0, a line per change in a pipe, status says done', async ({ world }) => {
+  await world.policies(['spoke-1', 'spoke-2', 'spoke-3'], { good: {} });
+  await world.upgrade('good', ['spoke-1', 'spoke-2', 'spoke-3'], ['good'], { remediationStrategy: { maxConcurrency: 1, timeout: 240 } });
+  const wait = await flotilla(world.server.kubeconfig, 'wait', 'good', '--for', 'done', '--timeout', '2m');
+  expect(wait).toMatchObject({ code: 0, err: '' });
+  const lines = wait.out.trim().split('\n');
+  expect(new Set(lines).size).toBe(lines.length);
+  expect(lines.at(-1)).toMatch(/^default\/good stage=done .*done=3\/3 failed=0$/);
+  const status = await flotilla(world.server.kubeconfig, 'status', '-A');
+  expect(status.out).toMatch(/default\/good +done .*3\/3/);
+});
+
+test('a policy that does not come to comply is the cause of all behind it; wait ends with 3 once the upgrade has failed', async ({
+  world,
+}) => {
+  await world.policies(['held', 'spoke-3'], { stuck: {} });
+  world.propagator.script('policies/stuck', 'held', { never: true });
+  await world.upgrade('stuck', ['held', 'spoke-3'], ['stuck'], { remediationStrategy: { maxConcurrency: 1, timeout: 240 } });
+  await world.untilInProgress('stuck', 'held');
+  const why = await flotilla(world.server.kubeconfig, 'why', 'stuck', 'spoke-3', '-o', 'json');
+  const answer = WhyAnswer.parse(JSON.parse(why.out));
+  expect(answer).toMatchObject({ cause: 'policy', isCertain: true, notes: [] });
+  expect(answer.chain.map(({ says }) => says).slice(0, 4)).toEqual([
+    'spoke-3 waits for batch 2',
+    'batch 1 waits for held (0 of 1 done)',
+    'held is at policy stuck',
+    'policy stuck is NonCompliant',
+  ]);
+  const all = await flotilla(world.server.kubeconfig, 'why', 'stuck');
+  expect(all.out).toMatch(/batch 1 to end +1 +spoke-3/);
+  expect(all.out).toMatch(/policy stuck to be compliant +1 +held/);
+  await world.edit('stuck', { remediationStrategy: { timeout: 0 } });
+  const wait = await flotilla(world.server.kubeconfig, 'wait', 'stuck', '--timeout', '1m');
+  expect(wait.code).toBe(3);
+  expect(wait.out).toMatch(/failed +1 +held +timed.*stuck/);
+  const failed = await flotilla(world.server.kubeconfig, 'why', 'stuck', 'held');
+  expect(failed).toMatchObject({ code: 3, out: expect.stringContaining('held timed out: at policy stuck') });
+});
