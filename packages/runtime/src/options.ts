@@ -13,8 +13,8 @@ import { versionLine } from './version.ts';
  */
 type OptionRow = readonly [takes: string, schema: z.ZodType, meaning: string, variable?: string];
 
-/** Settings by the names that the program gives them: `redisUrl` is `--redis-url` and `REDIS_URL`. */
-export type OptionRows = Readonly<Record<string, OptionRow>>;
+/** Settings by the names that the program gives them: `redisUrl` is `--redis-url` and `REDIS_URL`. Every program has `--version` and `--help` already. */
+export type OptionRows = Readonly<Record<string, OptionRow>> & { readonly version?: never; readonly help?: never };
 
 /** The settings together; what no flag and no variable names is added with `extend`. */
 export const schemaOf = <R extends OptionRows>(rows: R) =>

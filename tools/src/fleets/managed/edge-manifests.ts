@@ -95,7 +95,7 @@ function rights(): Record<string, object> {
 
 function operator(name: string, version: string, images: Readonly<Record<string, string>>): object {
   const labels = { app: `${name}-operator` };
-  const settings = { name, namespace: EDGE_NAMESPACE, version, image: images[name] };
+  const settings = { name, namespace: EDGE_NAMESPACE, release: version, image: images[name] };
   return {
     ...object('apps/v1', 'Deployment', { name: `${name}-operator`, namespace: EDGE_NAMESPACE }),
     spec: {

@@ -21,7 +21,7 @@ const text = z.string({ error: 'is required' }).min(1);
 const rows = {
   name: ['<name>', text, 'of the ClusterOperator and the Deployment'],
   namespace: ['<namespace>', text, 'of the Deployment'],
-  version: ['<version>', text, 'of the release'],
+  release: ['<version>', text, 'version of the release'],
   image: ['<image>', text, 'of the Deployment, by digest'],
   logLevel: ['<level>', option.logLevel.default('info'), 'error, warn, info, debug or silent'],
 } satisfies OptionRows;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { reportOf, Workload, workloadOf } from './workload.ts';
 
-const settings = { name: 'gateway', namespace: 'openshift-edge', version: '4.20.2', image: 'registry.test/gateway@sha256:1' };
+const settings = { name: 'gateway', namespace: 'openshift-edge', release: '4.20.2', image: 'registry.test/gateway@sha256:1' };
 const workload = (counts: Record<string, number>): Workload =>
   Workload.schema.parse({ metadata: { name: 'gateway', generation: 2 }, status: counts });
 const running = { observedGeneration: 2, replicas: 1, updatedReplicas: 1, availableReplicas: 1 };

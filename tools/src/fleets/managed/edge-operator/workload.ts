@@ -9,7 +9,7 @@ interface WorkloadSettings {
   readonly name: string;
   readonly namespace: string;
   /** Version of the release. */
-  readonly version: string;
+  readonly release: string;
   /** Image of the workload, by digest. */
   readonly image: string;
 }
@@ -28,7 +28,7 @@ export const Workload = resource('apps/v1', 'Deployment', 'deployments', true, W
 const REPLICAS = 1;
 
 /** The Deployment as this release wants it. The new pod is ready before the old one goes. */
-export function workloadOf({ name, namespace, version, image }: WorkloadSettings): KubeObject {
+export function workloadOf({ name, namespace, release: version, image }: WorkloadSettings): KubeObject {
   const labels = { app: name };
   return {
     metadata: { name, namespace },
@@ -49,7 +49,7 @@ export function workloadOf({ name, namespace, version, image }: WorkloadSettings
 }
 
 /** What the operator says of itself while its Deployment is like this. */
-export function reportOf({ name, namespace, version }: WorkloadSettings, workload: Workload): OperatorReport {
+export function reportOf({ name, namespace, release: version }: WorkloadSettings, workload: Workload): OperatorReport {
   const { replicas, updatedReplicas, availableReplicas, observedGeneration } = workload.status;
   const isSeen = observedGeneration >= (workload.metadata.generation ?? 0);
   const isRolledOut = isSeen && [replicas, updatedReplicas, availableReplicas].every((count) => count === REPLICAS);
