@@ -1,14 +1,11 @@
 /** Why a spoke, or an upgrade as a whole, waits: the questions in the hub's own order, the first that waits is the cause. Pure. */
-import { type Condition, findCondition, refKey } from '@flotilla/api';
+import { findCondition, refKey } from '@flotilla/api';
 import type { WhyAnswer } from '@flotilla/api/answers';
 import {
   type ClusterGroupUpgrade,
   ClusterGroupUpgradeCondition,
-  fixOf,
   isFinalBackupState,
   isFinalPrecacheState,
-  type Reason,
-  reasons,
   unpackStatus,
 } from '@flotilla/api/ran';
 import { stateByProgress } from '../batches/clusters-under-way.ts';
@@ -18,6 +15,7 @@ import { RecordState } from '../upgrade/model.ts';
 import { RolloutState } from '../upgrade/rollout-machine.ts';
 import { isRunning, stateOf } from '../upgrade/stage.ts';
 import { clusterWait, heldWait, presence } from './batch-waits.ts';
+import { conditionEvidence, fixFor } from './conditions.ts';
 import { objectOf, type UpgradeFacts } from './facts.ts';
 import { behind, byItself, bySomebody, type Finding, finding, link, specEvidence, upgradeEvidence } from './finding.ts';
 import { backupWait, gateInputOf, gateWait } from './gate-waits.ts';
@@ -374,17 +372,6 @@ const whereItStood = ({
     : currentManifestWork
       ? `at ManifestWork ${currentManifestWork.name}`
       : 'without a sentence';
-
-const conditionEvidence = (facts: UpgradeFacts, condition: Condition | undefined, type: string) =>
-  upgradeEvidence(facts, `status.conditions[${type}]`, `${condition?.status ?? ''} ${condition?.reason ?? ''}`.trim());
-
-/** The fix of the reason of a condition. */
-function fixFor({ reason }: Condition): string {
-  const fix = isReason(reason) ? fixOf(reason) : '';
-  return fix === '' || fix.includes('{') ? 'Do as the message says.' : `${fix.charAt(0).toUpperCase()}${fix.slice(1)}.`;
-}
-
-const isReason = (text: string): text is Reason => Object.hasOwn(reasons, text);
 
 /** The answer as it is printed. @param cluster the spoke that was asked about; absent for the whole */
 export function answerWhy(

@@ -1,0 +1,218 @@
+import type { Condition } from '@flotilla/api';
+import { Lease } from '@flotilla/api/core';
+import { ManagedCluster, Policy } from '@flotilla/api/ocm';
+import { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { describe, expect, test } from 'vitest';
+import type { Seen, UpgradeFacts } from './facts.ts';
+import { foldWaits } from './fold.ts';
+import { answerWhy, Inquiry } from './why.ts';
+
+const NOW = Date.parse('2026-01-01T12:00:00Z');
+const iso = (secondsAgo: number): string => new Date(NOW - secondsAgo * 1000).toISOString();
+const condition = (type: string, status: Condition['status'], reason: string, message = ''): Condition => ({
+  type,
+  status,
+  reason,
+  message,
+  lastTransitionTime: iso(60),
+});
+const RUNNING = [condition('Progressing', 'True', 'InProgress')];
+const PLANNED = [condition('ClustersSelected', 'True', 'ClusterSelectionCompleted')];
+
+/** The world of one question; what is left out is well and fresh. */
+interface World {
+  readonly spec?: object;
+  readonly status?: object;
+  readonly annotations?: Record<string, string>;
+  /** Seconds since the hub renewed its Lease; `unread` where nobody may look. */
+  readonly hub?: number | 'unread';
+  readonly cluster?:
+    | { readonly annotations?: Record<string, string>; readonly spec?: object; readonly available?: Condition['status'] }
+    | 'gone';
+  /** Seconds since the agent renewed its Lease. */
+  readonly agent?: number;
+  readonly policy?: string;
+  readonly blocker?: object;
+}
+
+const read = <T>(object: T | undefined): Seen<T> => ({ kind: 'read', object });
+const lease = (ago: number) =>
+  Lease.schema.parse({
+    metadata: { name: 'lease', namespace: 'flotilla' },
+    spec: { holderIdentity: 'hub-1', leaseDurationSeconds: 15, renewTime: iso(ago) },
+  });
+const upgradeOf = (name: string, { spec = {}, status, annotations = {} }: World) =>
+  ClusterGroupUpgrade.schema.parse({
+    metadata: { name, namespace: 'default', uid: `uid-${name}`, annotations },
+    spec: { clusters: ['a', 'b'], remediationStrategy: { maxConcurrency: 1 }, managedPolicies: ['p'], ...spec },
+    ...(status && { status: { status: {}, conditions: PLANNED, ...status } }),
+  });
+
+function factsOf(world: World): UpgradeFacts {
+  const { hub = 1, agent = 1, cluster = {} } = world;
+  const managed = (name: string) =>
+    cluster === 'gone'
+      ? undefined
+      : ManagedCluster.schema.parse({
+          metadata: { name, annotations: cluster.annotations ?? {} },
+          spec: { hubAcceptsClient: true, ...cluster.spec },
+          status: { conditions: [condition('ManagedClusterConditionAvailable', cluster.available ?? 'True', 'Any')] },
+        });
+  return {
+    upgrade: upgradeOf('u', world),
+    now: NOW,
+    hub: hub === 'unread' ? { kind: 'unread', why: 'you may not get leases' } : read(lease(hub)),
+    cluster: (name) => read(managed(name)),
+    agentLease: () => read(lease(agent)),
+    upgradeAt: ({ name }) => read(world.blocker && upgradeOf(name, world.blocker)),
+    policyCopy: (_, name) =>
+      read(
+        world.policy === undefined
+          ? undefined
+          : Policy.schema.parse({ metadata: { name: 'ns.p', namespace: name }, status: { compliant: world.policy } }),
+      ),
+    policy: () => read(undefined),
+    work: () => read(undefined),
+  };
+}
+
+const why = (world: World, cluster?: string) => {
+  const facts = factsOf(world);
+  return answerWhy(new Inquiry(facts), facts.upgrade, cluster, []);
+};
+
+const inBatch = (currentBatch: number, progress: object = {}, more: object = {}) => ({
+  conditions: RUNNING,
+  remediationPlan: [['a'], ['b']],
+  managedPoliciesForUpgrade: [{ name: 'p', namespace: 'ns' }],
+  status: { startedAt: iso(600), currentBatch, currentBatchStartedAt: iso(300), currentBatchRemediationProgress: progress },
+  ...more,
+});
+const AT_POLICY = { a: { state: 'InProgress', policyIndex: 0 } };
+const waiting = (annotations: Record<string, string> = {}, spec: object = {}): World => ({
+  spec,
+  annotations,
+  status: { remediationPlan: [['a'], ['b']] },
+});
+
+describe('the cause of a cluster that waits', () => {
+  test.each<{ name: string; world: World; cluster?: string; cause: string; certain?: boolean }>([
+    { name: 'before any hub has looked', world: {}, cause: 'not-planned' },
+    { name: 'while no hub leads', world: { ...waiting(), hub: 120 }, cause: 'hub-silent', certain: false },
+    {
+      name: 'of a refused spec',
+      world: { status: { conditions: [condition('Validated', 'False', 'InvalidSpec', 'spec.x is wrong')] } },
+      cause: 'refused',
+    },
+    { name: 'of no part of the upgrade', world: waiting(), cluster: 'stranger', cause: 'not-a-member' },
+    { name: 'that is not enabled', world: waiting({}, { enable: false }), cause: 'gate-enable' },
+    { name: 'behind a pause', world: waiting({ 'flotilla.io/paused': 'drain' }), cause: 'paused' },
+    { name: 'behind a window', world: waiting({ 'flotilla.io/window-start': '2099-01-01T00:00:00Z' }), cause: 'gate-window' },
+    { name: 'behind an annotation that is not known', world: waiting({ 'flotilla.io/windowstart': 'x' }), cause: 'gate-annotations' },
+    {
+      name: 'behind an upgrade that is not there',
+      world: waiting({}, { blockingCRs: [{ name: 'x', namespace: 'default' }] }),
+      cause: 'gate-blocking',
+    },
+    {
+      name: 'behind an upgrade that is not enabled',
+      world: { ...waiting({}, { blockingCRs: [{ name: 'x', namespace: 'default' }] }), blocker: waiting({}, { enable: false }) },
+      cause: 'gate-enable',
+    },
+    {
+      name: 'for its turn to pre-cache',
+      world: { spec: { preCaching: true }, status: { precaching: { status: { a: 'NotStarted' } } } },
+      cause: 'precache-line',
+    },
+    {
+      name: 'for its turn to pre-cache, and is held',
+      world: {
+        spec: { preCaching: true },
+        status: { precaching: { status: { a: 'NotStarted' } } },
+        cluster: { annotations: { 'flotilla.io/hold': 'disk' } },
+      },
+      cause: 'held',
+    },
+    {
+      name: 'for its pull',
+      world: { spec: { preCaching: true }, status: { precaching: { status: { a: 'Active' } } } },
+      cause: 'precache-pull',
+    },
+    {
+      name: 'for its pull, while its agent is silent',
+      world: { spec: { preCaching: true }, status: { precaching: { status: { a: 'Active' } } }, agent: 600 },
+      cause: 'agent-silent',
+      certain: false,
+    },
+    { name: 'at a policy', world: { status: inBatch(1, AT_POLICY), policy: 'NonCompliant' }, cause: 'policy' },
+    { name: 'at a policy that is not placed there', world: { status: inBatch(1, AT_POLICY) }, cause: 'policy' },
+    { name: 'at a policy, and is no ManagedCluster', world: { status: inBatch(1, AT_POLICY), cluster: 'gone' }, cause: 'cluster-missing' },
+    {
+      name: 'at a policy, and is not let in',
+      world: { status: inBatch(1, AT_POLICY), cluster: { spec: { hubAcceptsClient: false } } },
+      cause: 'cluster-denied',
+    },
+    {
+      name: 'at a policy, and is away',
+      world: { status: inBatch(1, AT_POLICY), cluster: { available: 'Unknown' } },
+      cause: 'cluster-unavailable',
+      certain: false,
+    },
+    {
+      name: 'and is held in its batch',
+      world: { status: inBatch(1), cluster: { annotations: { 'flotilla.io/hold': 'disk' } } },
+      cause: 'held',
+    },
+    {
+      name: 'whose edits are refused',
+      world: { status: inBatch(1, { a: { state: 'Completed' } }, { messages: { a: 'may not patch' } }) },
+      cause: 'refused',
+    },
+    { name: 'that has timed out', world: { status: inBatch(2, {}, { clusters: [{ name: 'a', state: 'timedout' }] }) }, cause: 'failed' },
+    { name: 'that is done', world: { status: inBatch(2, {}, { clusters: [{ name: 'a', state: 'complete' }] }) }, cause: 'done' },
+    {
+      name: 'of an upgrade that has failed',
+      world: { status: { conditions: [condition('Succeeded', 'False', 'TimedOut', 'took too long')], status: { completedAt: iso(1) } } },
+      cause: 'failed',
+    },
+  ])('$name', ({ world, cluster = 'a', cause, certain = true }) => {
+    const answer = why(world, cluster);
+    expect([answer.cause, answer.isCertain]).toEqual([cause, certain]);
+    expect(answer.release.says).not.toBe('');
+    for (const { object, field, value } of answer.chain) expect([object, field, value]).not.toContain('');
+  });
+
+  test('of a later batch is that of the cluster that its batch waits for', () => {
+    const answer = why({ status: inBatch(1, AT_POLICY), policy: 'NonCompliant' }, 'b');
+    expect(answer.cause).toBe('policy');
+    expect(answer.chain.map(({ says }) => says)).toEqual([
+      'b waits for batch 2',
+      'batch 1 waits for a (0 of 1 done)',
+      'a is at policy p',
+      'policy p is NonCompliant',
+    ]);
+  });
+
+  test('is told although nobody may see whether a hub leads', () => {
+    expect(why({ ...waiting({}, { enable: false }), hub: 'unread' }, 'a')).toMatchObject({ cause: 'gate-enable' });
+  });
+});
+
+test('a window says when it opens by itself, and a pause who ends it', () => {
+  const opens = why(waiting({ 'flotilla.io/window-start': '2099-01-01T00:00:00Z' })).release;
+  expect(opens).toMatchObject({ byItself: true, at: '2099-01-01T00:00:00.000Z' });
+  expect(why(waiting({ 'flotilla.io/paused': 'drain' })).release).toMatchObject({
+    byItself: false,
+    says: 'Remove the annotation flotilla.io/paused from the ClusterGroupUpgrade.',
+  });
+});
+
+test('thousands of clusters are folded by what they wait for', () => {
+  const clusters = Array.from({ length: 5_000 }, (_, index) => `c-${index}`);
+  const status = { ...inBatch(1, AT_POLICY), remediationPlan: [['a'], clusters] };
+  const waits = foldWaits(new Inquiry(factsOf({ spec: { clusters: [] }, status, policy: 'NonCompliant' })));
+  expect(waits.map(({ cause, clusters: count, example }) => [cause, count, example])).toEqual([
+    ['batch', 5_000, 'c-0'],
+    ['policy', 1, 'a'],
+  ]);
+});
