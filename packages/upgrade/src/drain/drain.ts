@@ -30,13 +30,13 @@ interface Strategy {
 const isTerminating = ({ metadata }: Pod): boolean => metadata.deletionTimestamp !== undefined;
 const hasFinalizers = ({ metadata }: Pod): boolean => (metadata.finalizers ?? []).length > 0;
 const isStuck = (pod: Pod): boolean => isTerminating(pod) && !hasFinalizers(pod);
-const any = (): boolean => true;
+const always = (): boolean => true;
 
 /** Methods in the order of their use, each with its names for pods without and with a budget. */
 const METHODS: readonly (Omit<Strategy, 'name' | 'budget'> & { readonly names: readonly [plain: string, guarded: string] })[] = [
-  { names: ['DELETE', 'PDB-DELETE'], action: 'delete', concerns: any, actsOn: (pod) => !isTerminating(pod) },
-  { names: ['DEFAULT-FINALIZER', 'PDB-FINALIZER'], action: 'clear-finalizers', concerns: hasFinalizers, actsOn: any },
-  { names: ['POD-STUCK-TERMINATING', 'PDB-STUCK-TERMINATING'], action: 'delete', concerns: isStuck, actsOn: any },
+  { names: ['DELETE', 'PDB-DELETE'], action: 'delete', concerns: always, actsOn: (pod) => !isTerminating(pod) },
+  { names: ['DEFAULT-FINALIZER', 'PDB-FINALIZER'], action: 'clear-finalizers', concerns: hasFinalizers, actsOn: always },
+  { names: ['POD-STUCK-TERMINATING', 'PDB-STUCK-TERMINATING'], action: 'delete', concerns: isStuck, actsOn: always },
 ];
 /** Strategies for pods without a budget come first. */
 const STRATEGIES: readonly Strategy[] = [false, true].flatMap((budget) =>
