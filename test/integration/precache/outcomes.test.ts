@@ -30,6 +30,7 @@ describe.each(TRANSPORTS)('by %s', (transport) => {
       { name: 'late', state: 'failed' },
     ]);
     expect(status?.conditions?.map(({ type }) => type)).toEqual([
+      'Ready',
       'ClustersSelected',
       'Validated',
       'PrecacheSpecValid',
