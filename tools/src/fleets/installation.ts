@@ -3,7 +3,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readEnvironment, runCommand } from '@flotilla/control-plane/processes';
 import { ensureTools } from '@flotilla/control-plane/toolchain';
-import type { Fleet, SpokeSite } from './fleet.ts';
+import type { Fleet, Site, SpokeSite } from './fleet.ts';
 import type { ProgramImages } from './program-images.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
@@ -36,12 +36,29 @@ export async function installFlotilla(installation: Installation): Promise<void>
   await untilAvailable(fleet, spokes);
 }
 
-/** Waits until the hub calls spokes available. Throws CommandError. */
+/** Waits until the hub calls spokes available. Throws an Error with what hub and agents say of it, since their clusters go with it. */
 export async function untilAvailable({ hub }: Pick<Fleet, 'hub'>, spokes: readonly SpokeSite[]): Promise<void> {
   const clusters = spokes.map(({ name }) => `managedcluster/${name}`);
-  await hub.kubectl(['wait', '--for=condition=ManagedClusterConditionAvailable', ...clusters, `--timeout=${START_SECONDS}s`], {
-    timeoutMs: (START_SECONDS + 20) * 1000,
-  });
+  const wait = ['wait', '--for=condition=ManagedClusterConditionAvailable', ...clusters, `--timeout=${START_SECONDS}s`];
+  try {
+    await hub.kubectl(wait, { timeoutMs: (START_SECONDS + 20) * 1000 });
+  } catch (error) {
+    const state = await Promise.all([
+      describeSite(hub, ['get', 'managedclusters', '-o', 'yaml']),
+      ...spokes.map((spoke) => describeSite(spoke)),
+    ]);
+    throw new Error(`not every spoke is available\n${state.join('\n')}`, { cause: error });
+  }
+}
+
+/** Pods of a cluster and the last lines of ours; what cannot be read says why in its place. */
+async function describeSite(site: Site, ...further: string[][]): Promise<string> {
+  const pods = ['get', 'pods', '--all-namespaces', '-o', 'wide'];
+  const events = ['get', 'events', '--namespace', NAMESPACE];
+  const log = ['logs', '--namespace', NAMESPACE, '--selector', 'app.kubernetes.io/part-of=flotilla', '--prefix', '--tail', '40'];
+  const read = (args: readonly string[]) => site.kubectl(args).catch((error: unknown) => String(error));
+  const answers = await Promise.all([pods, events, log, ...further].map(read));
+  return [`== ${site.name}`, ...answers].join('\n');
 }
 
 /** Where the image of a program is, for nodes. */

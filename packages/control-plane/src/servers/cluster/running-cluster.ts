@@ -90,7 +90,7 @@ export class RunningCluster implements Cluster {
     const certificate = await createServerCertificate(dir, [network.address, network.adminAddress, '127.0.0.1', '10.96.0.1']);
     this.certificateAuthority = certificate.pem;
     this.kubeconfig = await this.kubeconfigFor(ADMIN);
-    await startParts({
+    const processes = await startParts({
       name,
       dir,
       space,
@@ -105,7 +105,7 @@ export class RunningCluster implements Cluster {
       apiServerFlags: this.#options.apiServerFlags ?? [],
     });
     if (this.#options.rate) await this.setRate(this.#options.rate);
-    await waitForNode(this.client(), name);
+    await waitForNode(this.client(), name, processes);
     this.startedInMs = Math.round(performance.now() - start);
   }
 

@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { waitUntilReady } from '../../processes/readiness.ts';
+import type { ServerProcess } from '../../processes/server-process.ts';
 import type { Tools } from '../../toolchain/tools.ts';
 import { ADMIN, type Credential, renderKubeconfig, writeCredentials } from '../api-server/credentials.ts';
 import { commonApiServerFlags, etcdFlags } from '../api-server/flags.ts';
@@ -35,12 +36,16 @@ export const API_SERVER_PORT = 6443;
 /** User the kubelet authenticates as. */
 export const nodeUser = (name: string) => ({ name: `system:node:${name}`, groups: ['system:nodes'] });
 
-/** Starts every program of the cluster; returns once the API server answers and the kubelet has what it needs. */
-export async function startParts(parts: ClusterParts): Promise<void> {
+/**
+ * Starts every program of the cluster; returns those that a Ready node says nothing about, once the API server answers and the
+ * kubelet has what it needs.
+ */
+export async function startParts(parts: ClusterParts): Promise<ServerProcess[]> {
   const { keyFile } = await startApiServerParts(parts);
   await fillRuntime(parts);
-  await startNodeParts(parts);
-  await startControllers(parts, keyFile);
+  // Written once and before its readers start: a program that reads a file in the moment it is written finds it empty, and ends.
+  const admin = await writeInternal(parts, ADMIN);
+  return [await startNodeParts(parts, admin), ...(await startControllers(parts, admin, keyFile))];
 }
 
 async function startApiServerParts(parts: ClusterParts): Promise<{ keyFile: string }> {
@@ -84,30 +89,31 @@ async function fillRuntime({ dir, pauseProgram, runtime, runtimeProcess }: Clust
   await runtime.importImage(archive, PAUSE_IMAGE);
 }
 
-async function startNodeParts(parts: ClusterParts): Promise<void> {
+/** Returns the process of kube-proxy. */
+async function startNodeParts(parts: ClusterParts, admin: string): Promise<ServerProcess> {
   const { name, dir, space, tools, network } = parts;
   await writeFile(join(dir, 'resolv.conf'), '');
   await writeFile(join(dir, 'kubelet.json'), JSON.stringify(kubeletConfig(dir, parts.runtime)));
-  await writeFile(join(dir, 'kube-proxy.json'), JSON.stringify(kubeProxyConfig(await writeInternal(parts, ADMIN))));
+  await writeFile(join(dir, 'kube-proxy.json'), JSON.stringify(kubeProxyConfig(admin)));
   await space.start('kubelet', tools.path('kubelet'), [
     `--config=${join(dir, 'kubelet.json')}`,
     `--kubeconfig=${await writeInternal(parts, nodeUser(name).name)}`,
     `--hostname-override=${name}`,
     `--node-ip=${network.address}`,
   ]);
-  await space.start('kube-proxy', tools.path('kube-proxy'), [`--config=${join(dir, 'kube-proxy.json')}`, `--hostname-override=${name}`]);
+  return space.start('kube-proxy', tools.path('kube-proxy'), [`--config=${join(dir, 'kube-proxy.json')}`, `--hostname-override=${name}`]);
 }
 
-async function startControllers(parts: ClusterParts, keyFile: string): Promise<void> {
+async function startControllers(parts: ClusterParts, admin: string, keyFile: string): Promise<ServerProcess[]> {
   const { dir, space, tools, certificate } = parts;
-  const common = [`--kubeconfig=${await writeInternal(parts, ADMIN)}`, '--leader-elect=false', '--secure-port=0'];
-  await space.start('kube-controller-manager', tools.path('kube-controller-manager'), [
+  const common = [`--kubeconfig=${admin}`, '--leader-elect=false', '--secure-port=0'];
+  const manager = await space.start('kube-controller-manager', tools.path('kube-controller-manager'), [
     ...common,
     `--service-account-private-key-file=${keyFile}`,
     `--root-ca-file=${certificate.certFile}`,
     `--flex-volume-plugin-dir=${join(dir, 'volume-plugins')}`,
   ]);
-  await space.start('kube-scheduler', tools.path('kube-scheduler'), common);
+  return [manager, await space.start('kube-scheduler', tools.path('kube-scheduler'), common)];
 }
 
 /** Writes a kubeconfig for a program of the cluster itself, over loopback; returns its path. */
