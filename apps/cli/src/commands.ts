@@ -27,6 +27,13 @@ const namespace = ['-n, --namespace <namespace>', "namespace of the ClusterGroup
 const json = ['-o, --output <format>', 'json: the answer by its schema'] as const;
 const formats = ['-o, --output <format>', 'wide: more columns, nothing cut; json: the answer by its schema'] as const;
 const hub = ['--hub-namespace <namespace>', 'namespace of the Lease by which the hub leads (default flotilla)'] as const;
+const cguName = ['<cgu>', 'name of a ClusterGroupUpgrade'] as const;
+const writing = [
+  ['--dry-run', 'let the server check the change, say what it would touch, and store nothing'],
+  ['-y, --yes', 'do not ask; needed where nobody can be asked'],
+] as const;
+const reason = ['--reason <text>', 'why, for whoever looks'] as const;
+const steering: readonly OptionRow[] = [namespace, ...writing, json, hub, ...access];
 const upgradeName = ['[cgu]', 'name of a ClusterGroupUpgrade'] as const;
 
 const registry: readonly OptionRow[] = [
@@ -83,7 +90,7 @@ export const commands: readonly CommandRow[] = [
     name: 'wait',
     meaning:
       'Waits until the clusters of an upgrade are cached, or the upgrade is done. Ends with 3 when that cannot be any more, 4 when the time is up, each with the causes.',
-    takes: [['<cgu>', 'name of a ClusterGroupUpgrade']],
+    takes: [cguName],
     options: [
       ['--for <state>', 'cached, done, or batch=N: that batch has begun (default done)'],
       ['--timeout <duration>', 'how long, such as 90s, 30m, 4h (default 30m; 0 looks once)'],
@@ -98,12 +105,71 @@ export const commands: readonly CommandRow[] = [
     name: 'why',
     meaning:
       'Says why a cluster waits, or what all of an upgrade wait for: one chain, each link with its evidence, and what would release the last.',
-    takes: [
-      ['<cgu>', 'name of a ClusterGroupUpgrade'],
-      ['[cluster]', 'a cluster; without one: all, by cause'],
-    ],
+    takes: [cguName, ['[cluster]', 'a cluster; without one: all, by cause']],
     options: [namespace, formats, hub, ...access],
     load: async () => (await import('./why/command.ts')).showWhy,
+  },
+  {
+    name: 'pause',
+    meaning: 'Lets nothing new begin in an upgrade; what runs ends. Ends with 3 for one that has ended, 4 when no hub has taken it up.',
+    takes: [cguName],
+    options: [reason, ...steering],
+    load: async () => (await import('./steer/pause.ts')).pauseUpgrade,
+  },
+  {
+    name: 'resume',
+    meaning: 'Lets an upgrade go on that was paused.',
+    takes: [cguName],
+    options: steering,
+    load: async () => (await import('./steer/pause.ts')).resumeUpgrade,
+  },
+  {
+    name: 'hold',
+    meaning: 'Lets nothing begin on a cluster, in any upgrade, until unhold.',
+    takes: [['<cluster>', 'name of a ManagedCluster']],
+    options: [reason, ...writing, json, ...access],
+    load: async () => (await import('./steer/hold.ts')).holdCluster,
+  },
+  {
+    name: 'unhold',
+    meaning: 'Lets upgrades go on with a cluster that was held.',
+    takes: [['<cluster>', 'name of a ManagedCluster']],
+    options: [...writing, json, ...access],
+    load: async () => (await import('./steer/hold.ts')).unholdCluster,
+  },
+  {
+    name: 'window',
+    meaning: 'Shows and sets the window in which batches of an upgrade start.',
+    commands: [
+      {
+        name: 'show',
+        meaning: 'Says whether it is open, and until when or from when on. Ends with 3 for one that cannot be read.',
+        takes: [cguName],
+        options: [namespace, json, ...access],
+        load: async () => (await import('./steer/window.ts')).showWindow,
+      },
+      {
+        name: 'set',
+        meaning: 'Sets the window; what is not given is taken away.',
+        takes: [cguName],
+        options: [
+          ['--start <time>', 'from then on, RFC 3339 with zone, as in 2026-12-05T22:00:00+01:00'],
+          ['--end <time>', 'until then'],
+          ['--schedule <cron>', 'openings of windows that recur: five cron fields, as in "0 22 * * 6"'],
+          ['--duration <time>', 'how long each is open, such as 4h; between 15m and 168h'],
+          ['--timezone <zone>', 'IANA zone of the schedule, such as Europe/Berlin (default UTC)'],
+          ...steering,
+        ],
+        load: async () => (await import('./steer/window.ts')).setWindow,
+      },
+      {
+        name: 'clear',
+        meaning: 'Takes the window away: batches start at any time.',
+        takes: [cguName],
+        options: steering,
+        load: async () => (await import('./steer/window.ts')).clearWindow,
+      },
+    ],
   },
   {
     name: 'join',

@@ -1,6 +1,6 @@
 export type { Seen, UpgradeFacts } from './answers/facts.ts';
 export { foldWaits } from './answers/fold.ts';
-export { answerStatus } from './answers/status-answer.ts';
+export { answerStatus, describeWindow } from './answers/status-answer.ts';
 export { answerWhy, Inquiry } from './answers/why.ts';
 export { type Advance, advanceRollout } from './batches/advance.ts';
 export { rolloutClusterMachine } from './batches/cluster-machine.ts';

@@ -36,16 +36,16 @@ export interface ListOptions extends CallOptions, ManyOptions {
   readonly pageSize?: number;
 }
 
-/** How a patch is meant. */
-export interface PatchOptions extends CallOptions {
-  readonly type: 'merge' | 'json';
-  readonly subresource?: string;
-}
-
 /** Options of calls that write an object. */
 export interface WriteOptions extends CallOptions {
   /** The server checks the write and answers with what it would store, and stores nothing; default false. */
   readonly dryRun?: boolean;
+}
+
+/** How a patch is meant. */
+export interface PatchOptions extends WriteOptions {
+  readonly type: 'merge' | 'json';
+  readonly subresource?: string;
 }
 
 /** In whose name it is applied, and whether over others. */

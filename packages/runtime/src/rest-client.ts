@@ -98,7 +98,7 @@ export class RestClient implements Client {
 
   async patch<T extends KubeObject>(kind: Resource<T>, ref: Ref, patch: unknown, options: PatchOptions): Promise<T> {
     const contentType = options.type === 'json' ? 'application/json-patch+json' : 'application/merge-patch+json';
-    const path = objectPath(kind, ref, options.subresource);
+    const path = objectPath(kind, ref, options.subresource) + query({ dryRun: dryRunOf(options) });
     return this.#object(kind, { ...bounds(options), method: 'PATCH', path, body: patch, contentType, idempotent: false });
   }
 

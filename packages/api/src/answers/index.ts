@@ -1,3 +1,4 @@
+export { ChangeAnswer } from './change.ts';
 export { Figure } from './figure.ts';
-export { FoldedFailure, HubSign, SpokeProgress, StatusAnswer, UpgradeStage } from './status.ts';
+export { FoldedFailure, HubSign, SpokeProgress, StatusAnswer, UpgradeStage, WindowAnswer, WindowState } from './status.ts';
 export { FoldedWait, Release, WaitCause, WhyAllAnswer, WhyAnswer, WhyLink } from './why.ts';

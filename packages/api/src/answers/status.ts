@@ -48,6 +48,23 @@ export const SpokeProgress = z.object({
 });
 export type SpokeProgress = z.output<typeof SpokeProgress>;
 
+/** The window in which batches of an upgrade start. */
+export const WindowState = z.object({
+  state: z.enum(['none', 'open', 'closed', 'invalid']).describe('none: it needs no window.'),
+  closesAt: z.string().optional().describe('When an open one closes.'),
+  opensAt: z.string().optional().describe('When a closed one opens.'),
+  says: z.string().optional().describe('Why it is closed or invalid.'),
+});
+export type WindowState = z.output<typeof WindowState>;
+
+/** The window of an upgrade, and the annotations that make it. */
+export const WindowAnswer = z.object({
+  upgrade: z.string().describe('The ClusterGroupUpgrade, namespace/name.'),
+  window: WindowState.describe('How it is now.'),
+  annotations: z.record(z.string(), z.string()).describe('Its annotations.'),
+});
+export type WindowAnswer = z.output<typeof WindowAnswer>;
+
 /** Progress of an upgrade. */
 export const StatusAnswer = z.object({
   upgrade: z.string().describe('The ClusterGroupUpgrade, namespace/name.'),
@@ -57,14 +74,7 @@ export const StatusAnswer = z.object({
   batch: z
     .object({ current: z.int().describe('From 1; 0 before the first.'), of: z.int().describe('Batches of the plan.') })
     .describe('Where in the plan it is.'),
-  window: z
-    .object({
-      state: z.enum(['none', 'open', 'closed', 'invalid']).describe('none: it needs no window.'),
-      closesAt: z.string().optional().describe('When an open one closes.'),
-      opensAt: z.string().optional().describe('When a closed one opens.'),
-      says: z.string().optional().describe('Why it is closed or invalid.'),
-    })
-    .describe('The window in which batches start.'),
+  window: WindowState.describe('The window in which batches start.'),
   clusters: z
     .object({
       total: z.int().describe('Clusters of the upgrade that have something to do.'),

@@ -1,6 +1,6 @@
 /** How far an upgrade is, from its stored status and what else was read. Pure. */
 import { findCondition, refKey } from '@flotilla/api';
-import type { Figure, SpokeProgress, StatusAnswer, UpgradeStage } from '@flotilla/api/answers';
+import type { Figure, SpokeProgress, StatusAnswer, UpgradeStage, WindowState } from '@flotilla/api/answers';
 import { CLUSTER_AVAILABLE } from '@flotilla/api/ocm';
 import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition, isFinalPrecacheState, type PrecacheState } from '@flotilla/api/ran';
 import { indexOf } from '../batches/cluster-progress.ts';
@@ -134,7 +134,8 @@ function timeLeft({ isOver, quiet, rate, left }: Pulling): Figure {
     : unknown('no rate is reported');
 }
 
-function describeWindow(upgrade: ClusterGroupUpgrade, now: number): StatusAnswer['window'] {
+/** The window of an upgrade at a time (epoch milliseconds). */
+export function describeWindow(upgrade: Pick<ClusterGroupUpgrade, 'metadata'>, now: number): WindowState {
   if (!Object.keys(upgrade.metadata.annotations ?? {}).some((key) => key.startsWith(WINDOWS))) return { state: 'none' };
   const window = judgeWindow(upgrade, now);
   const time = (at: number | undefined) => (at === undefined ? undefined : new Date(at).toISOString());

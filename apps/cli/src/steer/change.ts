@@ -1,0 +1,95 @@
+import { FlotillaError, type KubeObject, type Ref, type Resource } from '@flotilla/api';
+import type { ChangeAnswer } from '@flotilla/api/answers';
+import { type Client, isConflict } from '@flotilla/runtime';
+import { z } from 'zod';
+import { Exit, endWith } from '../exit.ts';
+import { AccessOptions, HubOptions } from '../hub/options.ts';
+import { consent } from './consent.ts';
+import { changeText } from './print.ts';
+
+const writing = {
+  dryRun: z.boolean().default(false),
+  yes: z.boolean().default(false),
+  output: z.literal('json', { error: 'must be json' }).optional(),
+};
+/** Options of commands that change a ClusterGroupUpgrade. */
+export const SteerOptions = HubOptions.extend(writing);
+/** Options of commands that change a ManagedCluster. */
+export const ClusterOptions = AccessOptions.extend(writing);
+
+/** Why, as whoever looks later reads it; annotations of an object have 256 KiB together. */
+export const Reason = z
+  .string()
+  .trim()
+  .min(1, { error: 'is empty: say why, or leave it out' })
+  .max(500, { error: 'is longer than 500 characters: say it shorter' });
+
+/** Annotations to write on one object; undefined takes one away. */
+interface Change<T extends KubeObject> {
+  readonly kind: Resource<T>;
+  readonly object: T;
+  readonly annotations: Readonly<Record<string, string | undefined>>;
+  /** Clusters that it touches. */
+  readonly clusters: number;
+  readonly says: readonly string[];
+  readonly undo: string;
+  /** Waits until a hub has taken it up; false when none has in time. */
+  readonly untilTakenUp?: () => Promise<boolean>;
+}
+
+interface CarryOutOptions {
+  readonly dryRun: boolean;
+  readonly yes: boolean;
+  readonly output?: 'json' | undefined;
+}
+
+/** Says what a change touches, asks, writes it, and says how it ended, also by the exit code. */
+export async function carryOut<T extends KubeObject>(client: Client, change: Change<T>, options: CarryOutOptions): Promise<void> {
+  const answer = describe(change);
+  const { outcome } = answer;
+  const say = (ended: ChangeAnswer) =>
+    process.stdout.write(options.output === 'json' ? `${JSON.stringify(ended)}\n` : `${changeText(ended)}\n`);
+  if (outcome === 'unchanged') return void say(answer);
+  if (options.dryRun) {
+    await write(client, change, true);
+    return void say({ ...answer, outcome: 'dry-run' });
+  }
+  if (!options.yes && !(await consent(answer))) {
+    say({ ...answer, outcome: 'declined' });
+    return endWith(Exit.no);
+  }
+  await write(client, change, false);
+  const isTakenUp = (await change.untilTakenUp?.()) ?? true;
+  say({ ...answer, outcome: isTakenUp ? 'changed' : 'unanswered' });
+  if (!isTakenUp) endWith(Exit.timeUp);
+}
+
+function describe<T extends KubeObject>({ kind, object, annotations, clusters, says, undo }: Change<T>): ChangeAnswer {
+  const { namespace, name } = object.metadata;
+  const changes = Object.entries(annotations)
+    .map(([key, after]) => ({ key, before: object.metadata.annotations?.[key], after }))
+    .filter(({ before, after }) => before !== after);
+  const isSame = changes.length === 0;
+  return {
+    object: `${kind.kind} ${namespace === undefined ? name : `${namespace}/${name}`}`,
+    outcome: isSame ? 'unchanged' : 'changed',
+    annotations: changes,
+    clusters: isSame ? 0 : clusters,
+    says: isSame ? [] : [...says],
+    ...(!isSame && { undo }),
+  };
+}
+
+/** By its uid: an object of the same name that came meanwhile is not the one that was asked about. */
+async function write<T extends KubeObject>(client: Client, { kind, object, annotations }: Change<T>, dryRun: boolean): Promise<void> {
+  const { namespace, name, uid } = object.metadata;
+  const ref: Ref = { name, ...(namespace !== undefined && { namespace }) };
+  const values = Object.fromEntries(Object.entries(annotations).map(([key, value]) => [key, value ?? null]));
+  try {
+    await client.patch(kind, ref, { metadata: { uid, annotations: values } }, { type: 'merge', dryRun });
+  } catch (error) {
+    if (!isConflict(error)) throw error;
+    const gone = `${kind.kind} ${name} is another one than a moment ago: look at it again, and repeat the command`;
+    throw new FlotillaError('FLOTILLA_NO_UPGRADE', gone, { cause: error });
+  }
+}

@@ -1,0 +1,97 @@
+import { Annotation, FlotillaError, findCondition, refKey } from '@flotilla/api';
+import type { StatusAnswer } from '@flotilla/api/answers';
+import { ClusterGroupUpgrade, ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
+import { type Client, checkOptions } from '@flotilla/runtime';
+import { Exit, endWith } from '../exit.ts';
+import { connect } from '../hub/connect.ts';
+import { FactStore } from '../hub/fact-store.ts';
+import { followUpgrade, readUpgrade, type UpgradeRef } from '../hub/upgrades.ts';
+import type { Run } from '../run.ts';
+import { judgeStatus } from '../status/ask.ts';
+import { carryOut, Reason, SteerOptions } from './change.ts';
+import { openClusters, pauseEffects, resumeEffects } from './effects.ts';
+
+/** A hub reconciles within a second; a busy one within some. */
+const TAKEN_UP_WITHIN_MS = 15_000;
+
+const PauseOptions = SteerOptions.extend({ reason: Reason.optional() });
+
+/** `flotilla pause CGU`. */
+export const pauseUpgrade: Run = async ([name = ''], given) => {
+  const options = checkOptions(PauseOptions, given);
+  await using connected = connect(options);
+  const { client } = connected;
+  const ref = { namespace: options.namespace ?? connected.namespace, name };
+  const { upgrade, status } = await look(client, ref, options.hubNamespace);
+  if (hasEnded(status)) return refuse(`${refKey(ref)} has ended (${status.stage}): there is nothing to pause`);
+  await carryOut(
+    client,
+    {
+      kind: ClusterGroupUpgrade,
+      object: upgrade,
+      annotations: { [Annotation.paused]: 'drain', [Annotation.pausedReason]: options.reason },
+      clusters: openClusters(status),
+      says: pauseEffects(status),
+      undo: `flotilla resume ${name} -n ${ref.namespace}`,
+      untilTakenUp: () => untilPaused(client, ref, true),
+    },
+    options,
+  );
+};
+
+/** `flotilla resume CGU`. */
+export const resumeUpgrade: Run = async ([name = ''], given) => {
+  const options = checkOptions(SteerOptions, given);
+  await using connected = connect(options);
+  const { client } = connected;
+  const ref = { namespace: options.namespace ?? connected.namespace, name };
+  const { upgrade, status } = await look(client, ref, options.hubNamespace);
+  await carryOut(
+    client,
+    {
+      kind: ClusterGroupUpgrade,
+      object: upgrade,
+      annotations: { [Annotation.paused]: undefined, [Annotation.pausedReason]: undefined },
+      clusters: openClusters(status),
+      says: resumeEffects(status),
+      undo: `flotilla pause ${name} -n ${ref.namespace}`,
+      untilTakenUp: () => untilPaused(client, ref, false),
+    },
+    options,
+  );
+};
+
+/** An upgrade, and how far it is by itself alone. */
+export async function look(
+  client: Client,
+  ref: UpgradeRef,
+  hubNamespace: string,
+): Promise<{ upgrade: ClusterGroupUpgrade; status: StatusAnswer }> {
+  const upgrade = await readUpgrade(client, ref);
+  return { upgrade, status: await judgeStatus(new FactStore({ client, hubNamespace }), upgrade) };
+}
+
+/** Nothing in it begins any more. */
+export const hasEnded = ({ stage }: Pick<StatusAnswer, 'stage'>): boolean =>
+  stage === 'done' || stage === 'failed' || stage === 'timed-out' || stage === 'deleting';
+
+/** Says why the answer is no, and ends with it. */
+export function refuse(why: string): void {
+  process.stderr.write(`flotilla: ${why}\n`);
+  endWith(Exit.no);
+}
+
+/** Waits until the hub says that the upgrade is paused, or is not; false when the time is up. */
+async function untilPaused(client: Client, ref: UpgradeRef, wanted: boolean): Promise<boolean> {
+  try {
+    for await (const { status } of followUpgrade(client, ref, AbortSignal.timeout(TAKEN_UP_WITHIN_MS))) {
+      const isPaused = findCondition(status?.conditions, ClusterGroupUpgradeCondition.paused) !== undefined;
+      if (isPaused === wanted) return true;
+    }
+    return false;
+  } catch (error) {
+    // It was deleted meanwhile: nothing of it begins any more, and nothing waits to be resumed.
+    if (error instanceof FlotillaError && error.code === 'FLOTILLA_NO_UPGRADE') return true;
+    throw error;
+  }
+}

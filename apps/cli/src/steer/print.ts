@@ -1,0 +1,49 @@
+import type { ChangeAnswer, WindowAnswer } from '@flotilla/api/answers';
+import { safeText } from '../terminal/safe-text.ts';
+
+const heads = {
+  changed: 'is changed',
+  unchanged: 'is so already; nothing was changed',
+  'dry-run': 'would be changed',
+  declined: 'was not changed',
+  unanswered: 'is changed, but no hub has taken it up yet',
+} as const satisfies Record<ChangeAnswer['outcome'], string>;
+
+/** A change, for a person. */
+export function changeText({ object, outcome, annotations, clusters, says, undo }: ChangeAnswer): string {
+  const touched =
+    outcome === 'unchanged' || outcome === 'declined' ? '' : `, touching ${clusters} ${clusters === 1 ? 'cluster' : 'clusters'}`;
+  const lines = [
+    `${object} ${heads[outcome]}${touched}`,
+    ...annotations.map(({ key, before, after }) => `  ${key}: ${shown(before)} -> ${shown(after)}`),
+    ...(outcome === 'declined' ? [] : says.map((sentence) => `  ${sentence}`)),
+    ...(outcome === 'unanswered' ? ['  see what it says with flotilla status; a hub with --talm-strict takes none of it up'] : []),
+    ...(outcome === 'changed' && undo !== undefined ? [`  undo: ${undo}`] : []),
+  ];
+  return lines.map(safeText).join('\n');
+}
+
+const shown = (value: string | undefined): string => (value === undefined ? '(none)' : JSON.stringify(value));
+
+/** A window, for a person: times in the zone of whoever looks, and in UTC beside it. */
+export function windowText({ upgrade, window: { state, opensAt, closesAt, says }, annotations }: WindowAnswer): string {
+  const head = {
+    none: 'needs no window: batches start at any time',
+    open: closesAt === undefined ? 'window is open' : `window is open until ${bothZones(closesAt)}`,
+    closed: opensAt === undefined ? 'window is closed and does not open again' : `window opens at ${bothZones(opensAt)}`,
+    invalid: 'window cannot be read',
+  }[state];
+  const lines = [
+    `${upgrade}: ${head}`,
+    ...(says === undefined ? [] : [`  ${says}`]),
+    ...Object.entries(annotations).map(([key, value]) => `  ${key}: ${value}`),
+  ];
+  return lines.map(safeText).join('\n');
+}
+
+function bothZones(time: string): string {
+  const local = new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'short' }).format(new Date(time));
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const utc = time.replace(/:00(?:\.000)?Z$/, 'Z');
+  return zone === 'UTC' ? utc : `${local} ${zone} (${utc})`;
+}

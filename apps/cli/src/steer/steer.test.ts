@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest';
+import { pauseEffects, resumeEffects } from './effects.ts';
+import { changeText, windowText } from './print.ts';
+
+const clusters = { total: 100, done: 12, failed: 0, inBatch: 8, left: 80 };
+const unknown = { certainty: 'unknown' } as const;
+const cached = {
+  done: 12,
+  failed: 1,
+  pulling: 88,
+  of: 500,
+  states: {},
+  bytesDone: unknown,
+  bytesTotal: unknown,
+  bytesPerSecond: unknown,
+  secondsLeft: unknown,
+};
+
+test.each([
+  {
+    name: 'in a batch, while others pull',
+    status: { clusters, cached, batch: { current: 7, of: 51 } },
+    says: [
+      '8 clusters in batch 7 go on to their end',
+      '88 pulls end by themselves',
+      '399 pulls are not begun',
+      '80 clusters are not begun',
+    ],
+  },
+  {
+    name: 'before the start',
+    status: { clusters: { ...clusters, inBatch: 0, left: 1 }, batch: { current: 0, of: 1 } },
+    says: ['1 cluster is not begun'],
+  },
+])('a pause $name says what goes on and what does not begin', ({ status, says }) => {
+  expect(pauseEffects(status)).toEqual([...says, 'time-outs stand still, windows do not']);
+});
+
+test('the end of a pause says when nothing begins all the same', () => {
+  const window = { state: 'closed', says: 'Waiting for the window' } as const;
+  expect(resumeEffects({ clusters, window })).toContain('the window is closed: Waiting for the window');
+  expect(resumeEffects({ clusters, window: { state: 'open' } })).toHaveLength(2);
+});
+
+test('a change shows what it writes, escaped, and how to take it back', () => {
+  const text = changeText({
+    object: 'ClusterGroupUpgrade ran/site',
+    outcome: 'changed',
+    annotations: [{ key: 'flotilla.io/paused-reason', before: '\u001b[2Jgone', after: 'ticket' }],
+    clusters: 1,
+    says: ['time-outs stand still'],
+    undo: 'flotilla resume site -n ran',
+  });
+  expect(text.split('\n')).toEqual([
+    'ClusterGroupUpgrade ran/site is changed, touching 1 cluster',
+    '  flotilla.io/paused-reason: "\\u001b[2Jgone" -> "ticket"',
+    '  time-outs stand still',
+    '  undo: flotilla resume site -n ran',
+  ]);
+});
+
+test.each([
+  [{ state: 'none' }, 'ran/site: needs no window: batches start at any time'],
+  [{ state: 'open' }, 'ran/site: window is open'],
+  [{ state: 'closed', says: 'It ended' }, 'ran/site: window is closed and does not open again\n  It ended'],
+  [{ state: 'invalid', says: 'no zone' }, 'ran/site: window cannot be read\n  no zone'],
+] as const)('a window that is %j', (window, text) => {
+  expect(windowText({ upgrade: 'ran/site', window, annotations: {} })).toBe(text);
+});

@@ -1,0 +1,21 @@
+import { z } from 'zod';
+
+/** An annotation before and after a change; absent where it was not or is no more. */
+const AnnotationChange = z.object({
+  key: z.string().describe('Its name.'),
+  before: z.string().optional().describe('Its value before.'),
+  after: z.string().optional().describe('Its value after.'),
+});
+
+/** Outcome of a command that writes, or would write. */
+export const ChangeAnswer = z.object({
+  object: z.string().describe('Kind and name of the object that is changed.'),
+  outcome: z
+    .enum(['changed', 'unchanged', 'dry-run', 'declined', 'unanswered'])
+    .describe('unchanged: it was so before. unanswered: it is stored, and no hub has taken it up in time.'),
+  annotations: z.array(AnnotationChange).describe('Annotations that differ.'),
+  clusters: z.int().describe('Clusters that it touches.'),
+  says: z.array(z.string()).describe('What it means for them, a sentence each.'),
+  undo: z.string().optional().describe('The command that takes it back.'),
+});
+export type ChangeAnswer = z.output<typeof ChangeAnswer>;
