@@ -68,8 +68,8 @@ export async function setUp(command: SetUpFor, log: Log): Promise<void> {
   if (obstacle && runtimes.length > 0) log(`No whole clusters here: ${obstacle}`);
   if (redis && !(await findProgram('redis-server')))
     log('No redis-server on PATH: tests that need it are skipped; install the package redis-server');
-  const ready = await ensureTools(tools, { log });
-  if (!obstacle && runtimes.length > 0) await prepareBase(hostArchitecture(), log);
+  const hasNodes = !obstacle && runtimes.length > 0;
+  const [ready] = await Promise.all([ensureTools(tools, { log }), ...(hasNodes ? [prepareBase(hostArchitecture(), log)] : [])]);
   log(`Programs: ${describeTools(ready)}`);
 }
 
