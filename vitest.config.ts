@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './tools/src/longest-first.ts';
 
@@ -5,7 +6,7 @@ import { LongestFirst } from './tools/src/longest-first.ts';
 export default defineConfig({
   test: {
     // Integration files mostly wait for servers: three at a time keep two cores busy and no more.
-    maxWorkers: 3,
+    maxWorkers: Math.max(3, availableParallelism()),
     sequence: { sequencer: LongestFirst },
     projects: [
       {

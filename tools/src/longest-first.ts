@@ -5,6 +5,8 @@ export const LONGEST = [
   'e2e/precache',
   'e2e/crio',
   'e2e/managed-upgrade',
+  'upgrade-operator/src/withdrawn-osd.integration',
+  'upgrade-operator/src/withdrawn-aro.integration',
   'rollout/chaos.test',
   'precache/edits',
   'precache/disturbances',

@@ -5,7 +5,7 @@ const count = (n: number, one: string, many: string): string => `${n} ${n === 1 
 /** Clusters of an upgrade that are not at their end. */
 export const openClusters = ({ clusters }: Pick<StatusAnswer, 'clusters'>): number => clusters.inBatch + clusters.left;
 
-/** What a pause means for an upgrade as it is now. */
+/** Sentences on a pause of an upgrade as it is now. */
 export function pauseEffects({ clusters, cached, batch }: Pick<StatusAnswer, 'clusters' | 'cached' | 'batch'>): string[] {
   const unbegun = cached ? cached.of - cached.done - cached.failed - cached.pulling : 0;
   return [
@@ -17,7 +17,7 @@ export function pauseEffects({ clusters, cached, batch }: Pick<StatusAnswer, 'cl
   ];
 }
 
-/** What the end of a pause means. */
+/** Sentences on the end of a pause. */
 export function resumeEffects({ clusters, window }: Pick<StatusAnswer, 'clusters' | 'window'>): string[] {
   return [
     ...(clusters.left > 0 ? [`${count(clusters.left, 'cluster', 'clusters')} may begin as their batches come`] : []),

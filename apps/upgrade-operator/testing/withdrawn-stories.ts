@@ -9,9 +9,9 @@ import { eventually } from '@flotilla/pace/testing';
 import { type Client, WatchCache } from '@flotilla/runtime';
 import { type StepName, upgraders } from '@flotilla/upgrade';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { MemoryWorld } from '../testing/memory-world.ts';
-import { CASE_REF, createUpgrade, installKinds } from '../testing/operator-case.ts';
-import { MemoryOcm, MortalOperator } from '../testing/withdrawn-case.ts';
+import { MemoryWorld } from './memory-world.ts';
+import { CASE_REF, createUpgrade, installKinds } from './operator-case.ts';
+import { MemoryOcm, MortalOperator } from './withdrawn-case.ts';
 
 const TARGET = '4.14.12';
 const NEXT = '4.14.13';
@@ -32,25 +32,13 @@ interface Case {
   readonly kill: Kill;
 }
 
-const CASES: readonly Case[] = (['OSD', 'ARO'] as const).flatMap((type) =>
-  upgraders[type].steps.flatMap((step) => WAYS.flatMap((way) => KILLS.map((kill) => ({ type, step, way, kill })))),
-);
+const casesOf = (type: UpgradeType): readonly Case[] =>
+  upgraders[type].steps.flatMap((step) => WAYS.flatMap((way) => KILLS.map((kill) => ({ type, step, way, kill }))));
 const isBeforeCommencing = ({ type, step }: Case) => upgraders[type].steps.indexOf(step) <= upgraders[type].steps.indexOf('commence');
 
 let server: ApiServer;
 let client: Client;
 const counts = { cases: 0, before: 0, patched: 0, left: 0, after: 0, wentOn: 0, said: 0, killed: 0, slowestMs: 0 };
-
-beforeAll(async () => {
-  server = await startApiServer();
-  client = await server.client();
-  await installKinds(client);
-  await client.create(Namespace, { metadata: { name: INTEGRITY.namespace } });
-});
-afterAll(async () => {
-  process.stdout.write(`withdrawn: ${JSON.stringify(counts)}\n`);
-  await server?.stop();
-});
 
 const stored = () => client.get(UpgradeConfig, CASE_REF);
 const phases = async () => ((await stored())?.status?.history ?? []).map(({ version, phase }) => `${version} ${phase}`).join(', ');
@@ -217,18 +205,32 @@ async function goesOn(story: Story, { way, kill }: Case): Promise<void> {
   if (kill === 'alive') expect(said()).toBe(true);
 }
 
-test.for(CASES)('$type in $step: $way, $kill', { timeout: 240_000 }, async (given) => {
-  await using story = new Story(given);
-  await story.begin();
-  await withdrawIn(story, given);
-  const isBefore = isBeforeCommencing(given);
-  counts.cases += 1;
-  counts[isBefore ? 'before' : 'after'] += 1;
-  try {
-    await (isBefore ? endsThere(story, given) : goesOn(story, given));
-  } finally {
-    if (isBefore && story.asked.length > 0) counts.patched += 1;
-    if (!(await nothingLeft(story)())) counts.left += 1;
-  }
-  expect(story.asked).toEqual(isBefore ? [] : [`${CHANNEL} ${TARGET}`]);
-});
+/** One test for each step of an upgrader, way to withdraw, and fate of the operator; a server for all of them. */
+export function describeWithdrawn(type: UpgradeType): void {
+  beforeAll(async () => {
+    server = await startApiServer();
+    client = await server.client();
+    await installKinds(client);
+    await client.create(Namespace, { metadata: { name: INTEGRITY.namespace } });
+  });
+  afterAll(async () => {
+    process.stdout.write(`withdrawn: ${JSON.stringify(counts)}\n`);
+    await server?.stop();
+  });
+
+  test.for(casesOf(type))('$type in $step: $way, $kill', { timeout: 240_000 }, async (given) => {
+    await using story = new Story(given);
+    await story.begin();
+    await withdrawIn(story, given);
+    const isBefore = isBeforeCommencing(given);
+    counts.cases += 1;
+    counts[isBefore ? 'before' : 'after'] += 1;
+    try {
+      await (isBefore ? endsThere(story, given) : goesOn(story, given));
+    } finally {
+      if (isBefore && story.asked.length > 0) counts.patched += 1;
+      if (!(await nothingLeft(story)())) counts.left += 1;
+    }
+    expect(story.asked).toEqual(isBefore ? [] : [`${CHANNEL} ${TARGET}`]);
+  });
+}

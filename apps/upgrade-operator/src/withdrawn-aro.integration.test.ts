@@ -1,0 +1,3 @@
+import { describeWithdrawn } from '../testing/withdrawn-stories.ts';
+
+describeWithdrawn('ARO');
