@@ -152,6 +152,11 @@ export class HubWorld implements AsyncDisposable {
     }
   }
 
+  /** Sets annotations of the upgrade; null removes one. */
+  async annotate(name: string, annotations: Readonly<Record<string, string | null>>): Promise<void> {
+    await this.client.patch(ClusterGroupUpgrade, upgradeRef(name), { metadata: { annotations } }, { type: 'merge' });
+  }
+
   /** Starts another hub; resolves when it leads. */
   async startHub({ args = [] }: { readonly args?: readonly string[] } = {}): Promise<TestHub> {
     if (this.#processes) return this.startHubProcess({ args });

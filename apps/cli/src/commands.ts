@@ -124,6 +124,14 @@ export const commands: readonly CommandRow[] = [
     load: async () => (await import('./steer/pause.ts')).resumeUpgrade,
   },
   {
+    name: 'retry',
+    meaning:
+      'Tries clusters again that failed: in an upgrade that goes on in last batches or by another pull, after its end by a new upgrade for them alone. Ends with 3 when none has failed.',
+    takes: [cguName, ['[clusters...]', 'clusters; without one: all that failed']],
+    options: [['--failed', 'all that failed, as without clusters'], ...steering],
+    load: async () => (await import('./steer/retry.ts')).retryUpgrade,
+  },
+  {
     name: 'hold',
     meaning: 'Lets nothing begin on a cluster, in any upgrade, until unhold.',
     takes: [['<cluster>', 'name of a ManagedCluster']],

@@ -32,11 +32,12 @@ const roles: Readonly<Record<string, string>> = {
 };
 const INSPECT = 'flotilla-inspect';
 const STEER = 'flotilla-steer';
+const OPERATE = 'flotilla-operate';
 
 /** Names the right that is missing, and the ClusterRole that has it. */
 function missingRight(error: ApiError): string {
   const [, verb, resource = '', group = '', namespace] = DENIED.exec(error.serverMessage) ?? [];
   if (verb === undefined) return errorMessage(error);
   const where = namespace === undefined ? 'in all namespaces' : `in namespace ${namespace}`;
-  return `you may not ${verb} ${resource}${group === '' ? '' : `.${group}`} ${where}: ask for ClusterRole ${verb === 'patch' ? STEER : (roles[resource] ?? INSPECT)} of charts/hub, which has that right`;
+  return `you may not ${verb} ${resource}${group === '' ? '' : `.${group}`} ${where}: ask for ClusterRole ${verb === 'patch' ? STEER : verb === 'create' ? OPERATE : (roles[resource] ?? INSPECT)} of charts/hub, which has that right`;
 }

@@ -66,6 +66,14 @@ export const Annotation = {
   /** On a ClusterGroupUpgrade: `drain` lets nothing new begin; the reason, for people, stands beside it. */
   paused: 'flotilla.io/paused',
   pausedReason: 'flotilla.io/paused-reason',
+  /**
+   * On a ClusterGroupUpgrade: each new value, a time in RFC 3339, tries failed clusters again once, as `status.lastHandledRetryAt` confirms; names
+   * after commas beside it say which, else all.
+   */
+  retryAt: 'flotilla.io/retry-at',
+  retryClusters: 'flotilla.io/retry-clusters',
+  /** On a ClusterGroupUpgrade: `namespace/name` of the ended one whose failed clusters it tries again. */
+  retryOf: 'flotilla.io/retry-of',
   /** On a ManagedCluster: nothing is begun on it; the value says why. */
   hold: 'flotilla.io/hold',
 } as const;

@@ -5,6 +5,7 @@ export { answerWhy, Inquiry } from './answers/why.ts';
 export { type Advance, advanceRollout } from './batches/advance.ts';
 export { rolloutClusterMachine } from './batches/cluster-machine.ts';
 export { estimateEnd, leastLeftMs } from './batches/estimate.ts';
+export { findRetry, retriedPrecaches, retryInRollout } from './batches/retry.ts';
 export { startRollout, stateBeforeStart } from './batches/start.ts';
 export { isTurningPoint } from './batches/turning-point.ts';
 export { summarizeWaits } from './batches/waits.ts';

@@ -18,6 +18,7 @@ import type { PolicyExamination } from './policies/policies.ts';
 import { examinePolicies } from './policies/policies.ts';
 import type { PolicyStructure } from './policies/policy-structure.ts';
 import type { LookUpRelease, ReleaseLookup, ReleaseQuery } from './software/platform-image.ts';
+import { findOtherSoftware } from './software/same-software.ts';
 import type { SoftwareFailure } from './software/software-spec.ts';
 import { derivePrecachingSpec } from './software/software-spec.ts';
 import {
@@ -240,9 +241,10 @@ function derive(observed: ObservedUpgrade, spec: ClusterGroupUpgradeSpec, polici
     updateGraphUrl: deps.updateGraphUrl,
     lookUpRelease: lookUpFor(observed, deps),
   });
-  return 'pending' in software || software.failure || software.workloadImage || deps.precacheImage !== ''
-    ? software
-    : { failure: NO_IMAGE };
+  if ('pending' in software || software.failure) return software;
+  if (!software.workloadImage && deps.precacheImage === '') return { failure: NO_IMAGE };
+  const failure = deps.talmStrict ? undefined : findOtherSoftware(observed.upgrade, software.spec, observed.upgradeAt);
+  return failure ? { failure } : software;
 }
 
 const lookUpFor =

@@ -79,11 +79,6 @@ export class RolloutWorld extends HubWorld {
     await this.client.patch(ClusterGroupUpgrade, upgradeRef(name), { spec }, { type: 'merge' });
   }
 
-  /** Sets annotations of the upgrade; null removes one. */
-  async annotate(name: string, annotations: Readonly<Record<string, string | null>>): Promise<void> {
-    await this.client.patch(ClusterGroupUpgrade, upgradeRef(name), { metadata: { annotations } }, { type: 'merge' });
-  }
-
   async annotateCluster(name: string, annotations: Readonly<Record<string, string | null>>): Promise<void> {
     await this.client.patch(ManagedCluster, { name }, { metadata: { annotations } }, { type: 'merge' });
   }

@@ -22,6 +22,15 @@ export const userKeys: Readonly<Record<string, KeyRow>> = {
   'flotilla.io/window-timezone': annotation(UPGRADE, 'IANA time zone of the schedule; default UTC.'),
   'flotilla.io/paused': annotation(UPGRADE, '`drain`: nothing new begins; what runs ends.'),
   'flotilla.io/paused-reason': annotation(UPGRADE, 'Why it is paused; condition `Paused` quotes it.'),
+  'flotilla.io/retry-at': annotation(
+    UPGRADE,
+    'RFC 3339: each new value tries failed clusters again once; `status.lastHandledRetryAt` confirms it.',
+  ),
+  'flotilla.io/retry-clusters': annotation(UPGRADE, 'Clusters that are meant, with commas between them; default all that failed.'),
+  'flotilla.io/retry-of': annotation(
+    UPGRADE,
+    '`namespace/name` of the upgrade whose failed clusters it tries again: it pulls the same images or none.',
+  ),
   'flotilla.io/hold': annotation(CLUSTER, 'No upgrade begins on the cluster; the value says why.'),
   'flotilla.io/http-proxy': annotation(CLUSTER, '`HTTP_PROXY` of the puller on the cluster.'),
   'flotilla.io/https-proxy': annotation(CLUSTER, '`HTTPS_PROXY` of the puller on the cluster.'),

@@ -24,15 +24,18 @@ export const Reason = z
   .min(1, { error: 'is empty: say why, or leave it out' })
   .max(500, { error: 'is longer than 500 characters: say it shorter' });
 
-/** Annotations to write on one object; undefined takes one away. */
+/** Annotations to write on one object, where undefined takes one away; or an object to create with them. */
 interface Change<T extends KubeObject> {
   readonly kind: Resource<T>;
   readonly object: T;
+  /** The object is not there yet; default false. */
+  readonly isNew?: boolean;
   readonly annotations: Readonly<Record<string, string | undefined>>;
   /** Clusters that it touches. */
   readonly clusters: number;
   readonly says: readonly string[];
-  readonly undo: string;
+  /** Absent where nothing takes it back. */
+  readonly undo?: string;
   /** Waits until a hub has taken it up; false when none has in time. */
   readonly untilTakenUp?: () => Promise<boolean>;
 }
@@ -60,28 +63,33 @@ export async function carryOut<T extends KubeObject>(client: Client, change: Cha
   }
   await write(client, change, false);
   const isTakenUp = (await change.untilTakenUp?.()) ?? true;
-  say({ ...answer, outcome: isTakenUp ? 'changed' : 'unanswered' });
+  say({ ...answer, outcome: !isTakenUp ? 'unanswered' : change.isNew ? 'created' : 'changed' });
   if (!isTakenUp) endWith(Exit.timeUp);
 }
 
-function describe<T extends KubeObject>({ kind, object, annotations, clusters, says, undo }: Change<T>): ChangeAnswer {
+function describe<T extends KubeObject>({ kind, object, isNew = false, annotations, clusters, says, undo }: Change<T>): ChangeAnswer {
   const { namespace, name } = object.metadata;
   const changes = Object.entries(annotations)
-    .map(([key, after]) => ({ key, before: object.metadata.annotations?.[key], after }))
+    .map(([key, after]) => ({ key, before: isNew ? undefined : object.metadata.annotations?.[key], after }))
     .filter(({ before, after }) => before !== after);
-  const isSame = changes.length === 0;
+  const isSame = changes.length === 0 && !isNew;
   return {
     object: `${kind.kind} ${namespace === undefined ? name : `${namespace}/${name}`}`,
     outcome: isSame ? 'unchanged' : 'changed',
     annotations: changes,
     clusters: isSame ? 0 : clusters,
     says: isSame ? [] : [...says],
-    ...(!isSame && { undo }),
+    ...(!isSame && undo !== undefined && { undo }),
   };
 }
 
 /** By its uid: an object of the same name that came meanwhile is not the one that was asked about. */
-async function write<T extends KubeObject>(client: Client, { kind, object, annotations }: Change<T>, dryRun: boolean): Promise<void> {
+async function write<T extends KubeObject>(
+  client: Client,
+  { kind, object, isNew, annotations }: Change<T>,
+  dryRun: boolean,
+): Promise<void> {
+  if (isNew) return void (await client.create(kind, object, { dryRun }));
   const { namespace, name, uid } = object.metadata;
   const ref: Ref = { name, ...(namespace !== undefined && { namespace }) };
   const values = Object.fromEntries(Object.entries(annotations).map(([key, value]) => [key, value ?? null]));

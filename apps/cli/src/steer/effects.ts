@@ -1,6 +1,7 @@
 import type { StatusAnswer } from '@flotilla/api/answers';
 
-const count = (n: number, one: string, many: string): string => `${n} ${n === 1 ? one : many}`;
+/** A number with its noun. */
+export const count = (n: number, one: string, many: string): string => `${n} ${n === 1 ? one : many}`;
 
 /** Clusters of an upgrade that are not at their end. */
 export const openClusters = ({ clusters }: Pick<StatusAnswer, 'clusters'>): number => clusters.inBatch + clusters.left;

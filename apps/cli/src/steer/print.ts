@@ -3,6 +3,7 @@ import { safeText } from '../terminal/safe-text.ts';
 
 const heads = {
   changed: 'is changed',
+  created: 'is created',
   unchanged: 'is so already; nothing was changed',
   'dry-run': 'would be changed',
   declined: 'was not changed',
@@ -18,7 +19,7 @@ export function changeText({ object, outcome, annotations, clusters, says, undo 
     ...annotations.map(({ key, before, after }) => `  ${key}: ${shown(before)} -> ${shown(after)}`),
     ...(outcome === 'declined' ? [] : says.map((sentence) => `  ${sentence}`)),
     ...(outcome === 'unanswered' ? ['  see what it says with flotilla status; a hub with --talm-strict takes none of it up'] : []),
-    ...(outcome === 'changed' && undo !== undefined ? [`  undo: ${undo}`] : []),
+    ...((outcome === 'changed' || outcome === 'created') && undo !== undefined ? [`  undo: ${undo}`] : []),
   ];
   return lines.map(safeText).join('\n');
 }

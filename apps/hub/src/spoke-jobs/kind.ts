@@ -23,6 +23,8 @@ interface SpokeJobWords {
 interface WorkloadTarget {
   readonly upgradeUid: string;
   readonly managed: ManagedCluster | undefined;
+  /** Absent where nothing of the workload depends on it. */
+  readonly cluster?: string | undefined;
   /** Clusters of the upgrade. */
   readonly clusters: number;
 }
@@ -49,6 +51,9 @@ export interface SpokeJob<S extends JobState, I> {
   /** Reads the inputs from a stored upgrade and this process's configuration; undefined while its status names no such job. */
   readonly inputsIn: (upgrade: ClusterGroupUpgrade) => I | undefined;
   readonly workload: (inputs: I, target: WorkloadTarget) => Workload;
-  /** Digest of the job's inputs; a spoke with another digest starts over. Absent when the inputs never change. */
-  readonly digest?: (inputs: I) => string;
+  /**
+   * Digest of the job's inputs for one cluster, or without one of what is the same for all; a spoke with another digest starts over. Absent when the
+   * inputs never change.
+   */
+  readonly digest?: (inputs: I, cluster?: string) => string;
 }

@@ -88,7 +88,7 @@ function observe<S extends JobState, I>(
 ) {
   const managed = caches.clusters.get({ name: cluster });
   const reach = reachSpoke(caches, { job, upgradeUid: uid, cluster, transport: job.transport, now: now() });
-  const workload = job.workload(inputs, { upgradeUid: uid, managed, clusters });
+  const workload = job.workload(inputs, { upgradeUid: uid, managed, cluster, clusters });
   const context: StepContext<S> = {
     job,
     upgradeUid: uid,
@@ -98,7 +98,7 @@ function observe<S extends JobState, I>(
     heldBy: undefined,
     holderEnded: false,
     trouble: undefined,
-    digest: job.digest?.(inputs),
+    digest: job.digest?.(inputs, cluster),
     problem: findDenial(managed) ?? workload.problem,
   };
   return { reach, workload, context };

@@ -228,7 +228,7 @@ export class SpokeJobs<S extends JobState, I> {
     const { machine, digest } = this.job;
     const { upgrade, inputs } = run.request;
     const stored = storedSpoke(this.job, this.#deps.caches.upgrades.byIndex(BY_UID, upgrade.uid)[0], cluster);
-    if (!stored || digest?.(stored.inputs) !== digest?.(inputs)) return false;
+    if (!stored || digest?.(stored.inputs, cluster) !== digest?.(inputs, cluster)) return false;
     return machine.isFinal(record.state) ? stored.state === record.state : !machine.isFinal(stored.state);
   }
 

@@ -59,7 +59,9 @@ export class SpokeJobRun<S extends JobState, I> {
 
   /** Accepts a newer request; spokes under way keep their records. Returns the spokes to reconcile: new ones, and those whose verdict is stored. */
   update(request: RunRequest<S, I>): string[] {
-    const changed = this.#digest?.(request.inputs) === this.#digest?.(this.request.inputs) ? [] : this.#startOver();
+    const before = this.request.inputs;
+    const isOther = (cluster?: string) => this.#digest?.(request.inputs, cluster) !== this.#digest?.(before, cluster);
+    const changed = this.#startOver(isOther() ? () => true : isOther);
     if (request.paused !== this.request.paused) changed.push(...this.#restartPatience());
     this.request = request;
     for (const cluster of request.clusters) {
@@ -76,10 +78,11 @@ export class SpokeJobRun<S extends JobState, I> {
     return changed;
   }
 
-  /** Restarts spokes with a verdict about another spec. The others notice by the digests of their objects. */
-  #startOver(): string[] {
-    const ended = [...this.spokes].filter(([, { state }]) => this.#machine.isFinal(state));
-    for (const record of this.spokes.values()) record.since = this.#now();
+  /** Restarts spokes with a verdict about other inputs. The others notice by the digests of their objects. */
+  #startOver(isOther: (cluster: string) => boolean): string[] {
+    const others = [...this.spokes].filter(([cluster]) => isOther(cluster));
+    const ended = others.filter(([, { state }]) => this.#machine.isFinal(state));
+    for (const [, record] of others) record.since = this.#now();
     for (const [, record] of ended) Object.assign(record, { state: this.#machine.initial, message: undefined, cleanAt: undefined });
     return ended.map(([cluster]) => cluster);
   }

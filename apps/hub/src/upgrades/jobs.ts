@@ -8,7 +8,16 @@ import {
   type PrecachingSpec,
 } from '@flotilla/api/ran';
 import type { UpgradePlan } from '@flotilla/rollout';
-import { findPause, type GateInput, identityOf, judgeGates, namedClusters, remainingClusters } from '@flotilla/rollout';
+import {
+  findPause,
+  findRetry,
+  type GateInput,
+  identityOf,
+  judgeGates,
+  namedClusters,
+  remainingClusters,
+  retriedPrecaches,
+} from '@flotilla/rollout';
 import type { Client } from '@flotilla/runtime';
 import { type BackupJobs, backupTeardown } from '../spoke-jobs/kinds/backup/job.ts';
 import { type BackupReport, requestBackup } from '../spoke-jobs/kinds/backup/report.ts';
@@ -54,28 +63,43 @@ export class UpgradeJobs {
     const planned = plan.stopped === undefined ? plan.precachingClusters : run.request.clusters;
     const states = new Map([...run.spokes].map(([cluster, { state }]) => [cluster, state]));
     const { talmStrict } = this.#deps.precaching.settings;
-    return { rollUp: rollUp(planned, states, talmStrict), clusters: run.request.clusters, spokes: run.spokes };
+    const { clusters, inputs } = run.request;
+    return { rollUp: rollUp(planned, states, talmStrict), clusters, spokes: run.spokes, retries: inputs.retries ?? {} };
   }
 
   #requestPrecaching(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec, plan: UpgradePlan): PrecacheRun | undefined {
     const { jobs, settings } = this.#deps.precaching;
     const existing = jobs.run(upgrade.metadata.uid ?? '');
     const wanted = plan.precaching?.spec;
-    const stored = upgrade.status?.precaching?.status ?? {};
+    const { states: stored, retries } = this.#afterRetry(upgrade);
     // Begun jobs go on, but nothing begins on clusters that another tenant has now.
     const mayBegin = plan.selection.failure?.reason !== 'ClusterNotBound';
     if (!wanted) {
       const clusters = existing?.request.clusters.filter((cluster) => mayBegin || isBegun(stored[cluster])) ?? [];
       return existing && jobs.request({ ...existing.request, clusters, stored });
     }
-    const known = existing ? stored : stillValid(upgrade, wanted);
+    const known = existing ? stored : stillValid(upgrade, stored, wanted);
     const clusters = new Set(plan.precachingClusters);
     for (const cluster of Object.keys(stored)) if (isBegun(stored[cluster])) clusters.add(cluster);
     const { image = settings.image } = plan.precaching ?? {};
     const jobSeconds = spec.remediationStrategy.timeout * 60;
-    const inputs = { spec: wanted, image, profile: settings.profile, jobSeconds };
+    const inputs = { spec: wanted, image, profile: settings.profile, jobSeconds, retries };
     const paused = settings.talmStrict ? undefined : findPause(upgrade)?.message;
     return jobs.request({ upgrade: identityOf(upgrade), clusters: [...clusters], stored: known, inputs, paused });
+  }
+
+  /** The stored states but of clusters that are tried again, and how often each was. The same until a status confirms the retry. */
+  #afterRetry(
+    upgrade: ClusterGroupUpgrade,
+  ): Pick<Required<PrecachingReport>, 'retries'> & { states: Readonly<Record<string, PrecacheState>> } {
+    const { status: states = {}, retries = {} } = upgrade.status?.precaching ?? {};
+    const retry = this.#deps.precaching.settings.talmStrict ? undefined : findRetry(upgrade);
+    const again = retry ? retriedPrecaches(states, retry) : [];
+    if (again.length === 0) return { states, retries };
+    return {
+      states: pick(states, (cluster) => !again.includes(cluster)),
+      retries: { ...retries, ...Object.fromEntries(again.map((cluster) => [cluster, (retries[cluster] ?? 0) + 1])) },
+    };
   }
 
   /** Starts the backup when its gate is next; a begun backup goes on even when a gate closes. */
@@ -153,8 +177,12 @@ export class UpgradeJobs {
 const isBegun = (state: PrecacheState | undefined): boolean => state !== undefined && state !== 'NotStarted';
 
 /** Drops stored verdicts about another spec: the hub may have stopped between an edit and its status write. */
-function stillValid({ status }: ClusterGroupUpgrade, wanted: PrecachingSpec): Readonly<Record<string, PrecacheState>> {
-  const { status: states = {}, spec } = status?.precaching ?? {};
+function stillValid(
+  { status }: ClusterGroupUpgrade,
+  states: Readonly<Record<string, PrecacheState>>,
+  wanted: PrecachingSpec,
+): Readonly<Record<string, PrecacheState>> {
+  const { spec } = status?.precaching ?? {};
   if (spec && specDigest(spec) === specDigest(wanted)) return states;
   return pick(states, (_, state) => !isFinalPrecacheState(state));
 }

@@ -6,6 +6,7 @@ import {
   batchGatesOf,
   eventsBetween,
   FirstSeen,
+  findRetry,
   type GateInput,
   isRunning,
   isTurningPoint,
@@ -18,6 +19,7 @@ import {
   planUpgrade,
   readSoak,
   remainingClusters,
+  retryInRollout,
   startRollout,
   stateBeforeStart,
   stateOf,
@@ -219,7 +221,9 @@ export class UpgradeReconciler {
   #rollOut(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec): PassResult {
     const { caches, now, rollout, talmStrict } = this.#deps;
     const at = now();
-    const status = upgrade.status ?? { status: {} };
+    const retry = talmStrict ? undefined : findRetry(upgrade);
+    const stored = upgrade.status ?? { status: {} };
+    const status = retry ? retryInRollout(stored, retry) : stored;
     const problem = (cluster: string | undefined) => rollout.problem(upgrade, cluster);
     const observation = observeRollout(upgrade, caches, {
       problem,

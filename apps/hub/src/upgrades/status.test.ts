@@ -48,7 +48,7 @@ function reportOf(states: Readonly<Record<string, PrecacheState>>, parts: Partia
   const spokes = new Map(
     Object.entries(states).map(([name, state]) => [name, { state, stored: state, message: undefined, progress: undefined, ...parts }]),
   );
-  return { rollUp: rollUp(clusters, new Map(Object.entries(states))), clusters, spokes };
+  return { rollUp: rollUp(clusters, new Map(Object.entries(states))), clusters, spokes, retries: {} };
 }
 
 /** Describes one pass before the start, with this upgrade's gates. */

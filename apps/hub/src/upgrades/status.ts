@@ -19,6 +19,7 @@ import {
   desiredViewNames,
   desiredWorkName,
   findPause,
+  findRetry,
   identityOf,
   keepsObjects,
   PRECACHE_SPEC_VALID,
@@ -48,6 +49,8 @@ export interface PrecachingReport {
   /** Clusters of the plan, and those that left it while under way. */
   readonly clusters: readonly string[];
   readonly spokes: ReadonlyMap<string, SpokeRecord<PrecacheState>>;
+  /** Number of tries on demand beyond the first, by cluster. */
+  readonly retries: Readonly<Record<string, number>>;
 }
 
 /** Findings of a pass before the start of the rollout. */
@@ -79,6 +82,7 @@ export function describePreparation(input: PreparationInput): ClusterGroupUpgrad
   conditions.setPaused(input.talmStrict || refusal?.outcome ? undefined : findPause(upgrade));
   status.conditions = conditions.withReady();
   status.observedGeneration = generation;
+  if (!input.talmStrict && plan.stopped === undefined) status.lastHandledRetryAt = findRetry(upgrade)?.at ?? status.lastHandledRetryAt;
   if (precaching) describeSpokes(status, precaching);
   return status;
 }
@@ -262,7 +266,7 @@ const SELECTED: ConditionText = { reason: 'ClusterSelectionCompleted', message: 
 function describePrecaching(
   status: ClusterGroupUpgradeStatus,
   conditions: Conditions,
-  { rollUp, clusters, spokes }: PrecachingReport,
+  { rollUp, clusters, spokes, retries }: PrecachingReport,
   { plan, talmStrict }: PreparationInput,
 ): void {
   // Pre-caching that is not wanted any more keeps its last condition: only its spokes remain to be cleaned.
@@ -284,7 +288,14 @@ function describePrecaching(
     reported += 1;
   }
   const summary = reported > 0 ? sum : undefined;
-  status.precaching = { ...status.precaching, status: states, messages: undefined, progress: undefined, summary };
+  status.precaching = {
+    ...status.precaching,
+    status: states,
+    messages: undefined,
+    progress: undefined,
+    summary,
+    retries: orAbsent(retries),
+  };
   if (rollUp.finished) recordFailed(status, rollUp.failed);
 }
 

@@ -11,7 +11,7 @@ const AnnotationChange = z.object({
 export const ChangeAnswer = z.object({
   object: z.string().describe('Kind and name of the object that is changed.'),
   outcome: z
-    .enum(['changed', 'unchanged', 'dry-run', 'declined', 'unanswered'])
+    .enum(['changed', 'created', 'unchanged', 'dry-run', 'declined', 'unanswered'])
     .describe('unchanged: it was so before. unanswered: it is stored, and no hub has taken it up in time.'),
   annotations: z.array(AnnotationChange).describe('Annotations that differ.'),
   clusters: z.int().describe('Clusters that it touches.'),

@@ -123,6 +123,10 @@ export type PackedStatus = z.output<typeof PackedStatus>;
 /** Report of the hub (spec/talm 1.2); descriptions mark additions to the reference's fields. */
 export const ClusterGroupUpgradeStatus = z.object({
   observedGeneration: z.int().optional().describe('Flotilla: generation of the spec that the rest of the status is about.'),
+  lastHandledRetryAt: z
+    .string()
+    .optional()
+    .describe('Flotilla: value of the annotation flotilla.io/retry-at by which failed clusters were last tried again.'),
   conditions: z.array(Condition).optional().describe('The last element is the current state: the order is part of the contract.'),
   computedMaxConcurrency: z.int().optional().describe('Effective size of a batch.'),
   remediationPlan: z.array(z.array(z.string())).optional().describe('The batches, in order.'),
@@ -219,6 +223,11 @@ export const ClusterGroupUpgradeStatus = z.object({
       spec: PrecachingSpec.optional().describe('The images to pre-cache.'),
       status: z.record(z.string(), PrecacheState).optional().describe('Pre-caching state of each cluster.').meta(writtenWhole),
       clusters: z.array(z.string()).optional().describe('Deprecated, always empty.'),
+      retries: z
+        .record(z.string(), z.int())
+        .optional()
+        .describe('Flotilla: how often a cluster that failed was tried again on demand; absent for those that were not.')
+        .meta(writtenWhole),
       messages: z
         .record(z.string(), z.string())
         .optional()

@@ -98,6 +98,10 @@ const conditionReasons = {
     meaning: 'It is not known which images to pull.',
     fix: 'correct what is named in the policies or in the PreCachingConfig of spec.preCachingConfigRef',
   },
+  RetryDiffers: {
+    meaning: 'An upgrade that tries failed clusters again would pull other images than the one it repeats.',
+    fix: 'correct the policies or the PreCachingConfig, or remove the annotation flotilla.io/retry-of to pull these',
+  },
   PrecachingCompleted: { isReferences: true, meaning: 'Every cluster has the images.' },
   BackupCompleted: { isReferences: true, meaning: 'Every cluster is backed up.' },
   BackupImageMissing: {

@@ -204,10 +204,8 @@ class Pass {
     if (mode.kind !== 'policy') return [];
     const { records, plan, batch } = this.#clusters;
     const failures = new Set(records.filter(({ state }) => state === RecordState.failed).map(({ name }) => name));
-    return plan
-      .slice(0, drift ? batch : batch - 1)
-      .flat()
-      .filter((cluster) => !failures.has(cluster) && exists(cluster) && firstPending(mode, cluster) !== undefined);
+    const tried = new Set(plan.slice(0, drift ? batch : batch - 1).flat());
+    return [...tried].filter((cluster) => !failures.has(cluster) && exists(cluster) && firstPending(mode, cluster) !== undefined);
   }
 
   /** A success is one of the whole plan, but for clusters that have left the fleet. */

@@ -20,7 +20,7 @@ export interface Drift {
 /** In the order of the plan. None by ManifestWorks: those of earlier batches are gone. */
 export function findDrift(clusters: ClustersUnderWay, { mode, exists, drift }: RolloutObservation): Drift[] {
   if (mode.kind !== 'policy' || !drift) return [];
-  return clusters.plan.flat().flatMap((cluster) => {
+  return [...new Set(clusters.plan.flat())].flatMap((cluster) => {
     const policy = clusters.isComplete(cluster) && exists(cluster) ? firstPending(mode, cluster) : undefined;
     return policy === undefined ? [] : [{ cluster, policy, since: drift.since(cluster) }];
   });

@@ -5,8 +5,8 @@ import { ClusterGroupUpgradeCondition, type ClusterGroupUpgradeStatus } from '@f
 import { ProgressState } from '../upgrade/model.ts';
 
 /**
- * True when the next status hands over to another batch, starts it, ends or pauses the rollout, or says of the last cluster of a batch that
- * it is done. No cluster is at work then, so each moment until it is stored is lost. There are a few of these per batch, however many clusters.
+ * True when the next status hands over to another batch, starts it, ends or pauses the rollout, takes a retry up, or says of the last cluster
+ * of a batch that it is done. No cluster is at work then, so each moment until it is stored is lost. There are a few of these per batch, however many clusters.
  */
 export function isTurningPoint(before: ClusterGroupUpgradeStatus, after: ClusterGroupUpgradeStatus): boolean {
   const ends = !hasEnded(before) && hasEnded(after);
@@ -14,7 +14,8 @@ export function isTurningPoint(before: ClusterGroupUpgradeStatus, after: Cluster
     before.status.currentBatch !== after.status.currentBatch || before.status.currentBatchStartedAt !== after.status.currentBatchStartedAt;
   const isPaused = (status: ClusterGroupUpgradeStatus) =>
     findCondition(status.conditions, ClusterGroupUpgradeCondition.paused) !== undefined;
-  return ends || handsOver || isPaused(before) !== isPaused(after) || (isAtWork(before) && !isAtWork(after));
+  const isRetried = before.lastHandledRetryAt !== after.lastHandledRetryAt;
+  return ends || handsOver || isRetried || isPaused(before) !== isPaused(after) || (isAtWork(before) && !isAtWork(after));
 }
 
 const hasEnded = ({ conditions }: ClusterGroupUpgradeStatus): boolean =>

@@ -39,6 +39,7 @@ export function eventsBetween(
     ...held,
     ...windowEvents(before, after, events),
     ...pauseEvents(before, after, events),
+    ...retryEvents(before, after, events),
     ...verdictEvents(after, events),
   ];
 }
@@ -199,6 +200,15 @@ function pauseEvents(before: Status | undefined, after: Status, events: UpgradeE
   const [was, is] = [before, after].map((status) => findCondition(status?.conditions, ClusterGroupUpgradeCondition.paused));
   if (is && was?.message !== is.message) return [events.paused(is.message ?? '')];
   return was && !is && !verdictOf(after) ? [events.resumed()] : [];
+}
+
+function retryEvents(before: Status | undefined, after: Status, events: UpgradeEvents): UpgradeEvent[] {
+  if (after.lastHandledRetryAt === undefined || before?.lastHandledRetryAt === after.lastHandledRetryAt) return [];
+  const pulled = Object.entries(after.precaching?.retries ?? {}).filter(([name, count]) => before?.precaching?.retries?.[name] !== count);
+  const failed = (status: Status | undefined) =>
+    (status?.clusters ?? []).flatMap(({ name, state }) => (state === 'complete' ? [] : [name]));
+  const left = new Set(failed(after));
+  return [events.retried([...new Set([...pulled.map(([name]) => name), ...failed(before).filter((name) => !left.has(name))])])];
 }
 
 function verdictEvents(after: Status, events: UpgradeEvents): UpgradeEvent[] {

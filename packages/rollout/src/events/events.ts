@@ -1,7 +1,7 @@
 /** The events of an upgrade, word for word those of the reference, and our own for what it says nothing about (spec/talm 5.4). Pure. */
 
 import { ManagedCluster } from '@flotilla/api/ocm';
-import { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { ClusterGroupUpgrade, cutAtWord } from '@flotilla/api/ran';
 
 const PREFIX = 'cgu.openshift.io/';
 
@@ -223,9 +223,18 @@ export function upgradeEvents(upgrade: ClusterGroupUpgrade, total: number) {
     /** `message`: that of condition Paused. */
     paused: (message: string) => event('Normal', ['CguPaused', 'Paused'], `${title}: ${message}`, { 'event-type': 'global' }),
 
+    /** `clusters`: those that failed and are tried again. */
+    retried: (clusters: readonly string[]) =>
+      event('Normal', ['CguRetried', 'Retried'], `${title}: ${retryText(clusters)}`, { 'event-type': 'global' }),
+
     resumed: () => event('Normal', ['CguResumed', 'Resumed'], `${title}: goes on after a pause`, { 'event-type': 'global' }),
   };
 }
+
+const retryText = (clusters: readonly string[]): string =>
+  clusters.length > 0
+    ? `tries again, as asked: ${cutAtWord(clusters.toSorted().join(', '))}`
+    : 'nothing is tried again: no cluster that is meant has failed';
 
 /** What `upgradeEvents` makes. */
 export type UpgradeEvents = ReturnType<typeof upgradeEvents>;

@@ -29,7 +29,7 @@ export interface SoftwareInput {
 
 /** `reason` and `message` of condition PrecacheSpecValid when there is no spec. */
 export interface SoftwareFailure {
-  readonly reason: 'PrecacheSpecIncomplete';
+  readonly reason: 'PrecacheSpecIncomplete' | 'RetryDiffers';
   readonly message: string;
   /** Nobody needs to edit anything: asking again may help (the update graph did not answer). */
   readonly transient: boolean;

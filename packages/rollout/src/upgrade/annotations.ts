@@ -13,6 +13,9 @@ const OF_UPGRADES = [
   Annotation.windowTimezone,
   Annotation.paused,
   Annotation.pausedReason,
+  Annotation.retryAt,
+  Annotation.retryClusters,
+  Annotation.retryOf,
 ];
 
 /** The first annotation of an upgrade that is not known, with the fix. */

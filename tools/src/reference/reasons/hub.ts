@@ -28,6 +28,7 @@ export const upgradeEventReasons: ReasonRows = {
   CguHeld: ['An error holds a cluster, or a part of the upgrade.', 'mend what the note names; the hub tries again'],
   CguPaused: ['Somebody has paused the upgrade: nothing new starts.', 'remove annotation `flotilla.io/paused` to go on'],
   CguResumed: ['The upgrade goes on after a pause.'],
+  CguRetried: ['Clusters that failed are tried again, as somebody has asked; the note names them.'],
   CguWaitingForWindow: ['The upgrade waits for its window.', 'wait, or move or remove the annotations of the window'],
 };
 

@@ -32,6 +32,8 @@ export interface PrecacheInputs {
   readonly profile: JobProfile;
   /** Deadline of the Job, in seconds. */
   readonly jobSeconds: number;
+  /** Number of tries on demand beyond the first, by cluster. */
+  readonly retries?: Readonly<Record<string, number>> | undefined;
 }
 /** Kind of job that pre-caches a spoke. */
 export type PrecacheJob = SpokeJob<PrecacheState, PrecacheInputs>;
@@ -92,25 +94,32 @@ export function createPrecacheJob(settings: PrecacheSettings, configs: PrecacheC
     priorities,
     statesIn: (status) => status?.precaching?.status,
     inputsIn: (upgrade) => {
-      const spec = upgrade.status?.precaching?.spec;
+      const { spec, retries } = upgrade.status?.precaching ?? {};
       const image = imageOf(upgrade, settings, configs);
-      return spec && upgrade.spec && { spec, image, profile: settings.profile, jobSeconds: upgrade.spec.remediationStrategy.timeout * 60 };
+      const { profile } = settings;
+      return spec && upgrade.spec && { spec, image, profile, jobSeconds: upgrade.spec.remediationStrategy.timeout * 60, retries };
     },
-    workload: ({ spec, image, profile, jobSeconds }, { upgradeUid, managed, clusters }) => {
+    workload: ({ spec, image, profile, jobSeconds, retries }, { upgradeUid, managed, cluster, clusters }) => {
       const node = spokeNode(managed);
       const { caBundle } = settings;
       const variables = { PROGRESS_SECONDS: String(progressPace(settings.progressViewSeconds, clusters)), ...settings.variables };
       const inputs = { upgradeUid, spec, image, profile, deadlineSeconds: jobSeconds, node, variables, caBundle };
       return {
-        manifests: () => markWithDigest(precacheManifests(inputs), specDigest(spec)),
+        manifests: () => markWithDigest(precacheManifests(inputs), digestOf({ spec, retries }, cluster)),
         problem: image === '' ? NO_IMAGE : problemOf(managed, node, settings),
         deletions: deletionsOf(profile),
         jobViewSeconds: settings.jobViewSeconds,
         patienceMs: jobSeconds * 1000 + settings.graceMs,
       };
     },
-    digest: ({ spec }) => specDigest(spec),
+    digest: digestOf,
   };
+}
+
+/** A retry is another job of the same spec: what the failed one left is another's. */
+function digestOf({ spec, retries = {} }: Pick<PrecacheInputs, 'spec' | 'retries'>, cluster = ''): string {
+  const count = Object.hasOwn(retries, cluster) ? retries[cluster] : undefined;
+  return count ? `${specDigest(spec)}-${count}` : specDigest(spec);
 }
 
 /** The reference reads no annotation of the cluster, and its shape of the job takes nothing from them. */

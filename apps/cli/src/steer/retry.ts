@@ -1,0 +1,176 @@
+import { Annotation, FlotillaError, findCondition, refKey } from '@flotilla/api';
+import type { StatusAnswer } from '@flotilla/api/answers';
+import { ClusterGroupUpgrade, ClusterGroupUpgradeCondition, isFinalPrecacheState } from '@flotilla/api/ran';
+import { findRetry, isRunning, namedClusters, RecordState, retriedPrecaches, retryInRollout } from '@flotilla/rollout';
+import { type Client, checkOptions } from '@flotilla/runtime';
+import { z } from 'zod';
+import { connect } from '../hub/connect.ts';
+import { followUpgrade, type UpgradeRef } from '../hub/upgrades.ts';
+import type { Run } from '../run.ts';
+import { carryOut, SteerOptions } from './change.ts';
+import { count } from './effects.ts';
+import { look, refuse } from './pause.ts';
+import { repetitionOf } from './repetition.ts';
+
+/** A hub reconciles within a second; a busy one within some. */
+const TAKEN_UP_WITHIN_MS = 15_000;
+
+const RetryOptions = SteerOptions.extend({ failed: z.boolean().default(false) });
+type RetryOptions = z.output<typeof RetryOptions>;
+
+/** `flotilla retry CGU [CLUSTER…]`. */
+export const retryUpgrade: Run = async ([name = '', ...names], given) => {
+  const options = checkOptions(RetryOptions, given);
+  if (options.failed && names.length > 0)
+    throw new FlotillaError('FLOTILLA_CONFIG', `--failed means all that failed: leave it out, or leave out ${names.join(' ')}`);
+  await using connected = connect(options);
+  const { client } = connected;
+  const ref = { namespace: options.namespace ?? connected.namespace, name };
+  const { upgrade, status } = await look(client, ref, options.hubNamespace);
+  const stranger = names.find((each) => !namedClusters(upgrade).has(each));
+  if (stranger !== undefined)
+    return refuse(`${stranger} is no cluster of ${refKey(ref)}: flotilla status ${name} -o json names those that failed`);
+  if (status.stage === 'deleting') return refuse(`${refKey(ref)} is being deleted: there is nothing to try again`);
+  if (hasVerdict(upgrade)) await repeat(client, upgrade, names, options);
+  else await tryAgain(client, { upgrade, status }, names, options);
+};
+
+const hasVerdict = ({ status }: ClusterGroupUpgrade): boolean =>
+  findCondition(status?.conditions, ClusterGroupUpgradeCondition.succeeded) !== undefined;
+
+/** Asks the hub to try clusters again in an upgrade that has not ended. */
+async function tryAgain(
+  client: Client,
+  { upgrade, status }: { upgrade: ClusterGroupUpgrade; status: StatusAnswer },
+  names: readonly string[],
+  options: RetryOptions,
+): Promise<void> {
+  const key = refKey(upgrade.metadata);
+  const annotations = {
+    [Annotation.retryAt]: new Date().toISOString(),
+    [Annotation.retryClusters]: names.length > 0 ? names.join(',') : undefined,
+  };
+  const asked = { ...upgrade, metadata: { ...upgrade.metadata, annotations: { ...upgrade.metadata.annotations, ...given(annotations) } } };
+  const again = clustersAgain(asked);
+  const not = (names.length > 0 ? names : failedOf(upgrade)).filter((cluster) => !again.includes(cluster));
+  if (again.length === 0)
+    return refuse(not.length > 0 ? `nothing is tried again: ${whyNot(upgrade, not)}` : `no cluster of ${key} has failed`);
+  if (names.length > 0 && not.length > 0) return refuse(whyNot(upgrade, not));
+  const many = count(again.length, 'cluster', 'clusters');
+  const { batch } = status;
+  await carryOut(
+    client,
+    {
+      kind: ClusterGroupUpgrade,
+      object: upgrade,
+      annotations,
+      clusters: again.length,
+      says: [
+        isRunning(upgrade)
+          ? `${many} of batches that have begun ${again.length === 1 ? 'comes' : 'come'} again after batch ${batch.of}: ${listed(again)}`
+          : `${many} ${again.length === 1 ? 'pulls' : 'pull'} again: ${listed(again)}`,
+        ...(not.length > 0 ? [whyNot(upgrade, not)] : []),
+      ],
+      untilTakenUp: () => untilHandled(client, upgrade, findRetry(asked)?.at ?? ''),
+    },
+    options,
+  );
+}
+
+const given = (values: Readonly<Record<string, string | undefined>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(values).filter((entry): entry is [string, string] => entry[1] !== undefined));
+
+/** Clusters that the hub would try again, by its own rules. */
+function clustersAgain(asked: ClusterGroupUpgrade): string[] {
+  const retry = findRetry(asked);
+  if (!retry) return [];
+  if (!isRunning(asked)) return retriedPrecaches(asked.status?.precaching?.status, retry);
+  const before = asked.status ?? { status: {} };
+  const left = new Set(retryInRollout(before, retry).clusters?.map(({ name }) => name));
+  return (before.clusters ?? []).flatMap(({ name }) => (left.has(name) ? [] : [name]));
+}
+
+/** Clusters whose part has ended and not well. */
+function failedOf({ status }: ClusterGroupUpgrade): string[] {
+  const recorded = (status?.clusters ?? []).flatMap(({ name, state }) => (state === RecordState.complete ? [] : [name]));
+  const pulls = Object.entries(status?.precaching?.status ?? {});
+  return [
+    ...new Set([...recorded, ...pulls.flatMap(([name, state]) => (isFinalPrecacheState(state) && state !== 'Succeeded' ? [name] : []))]),
+  ];
+}
+
+/** Why clusters that were meant are not tried again in an upgrade that goes on. */
+function whyNot(upgrade: ClusterGroupUpgrade, clusters: readonly string[]): string {
+  const failed = new Set(failedOf(upgrade));
+  const [well, early] = [clusters.filter((cluster) => !failed.has(cluster)), clusters.filter((cluster) => failed.has(cluster))];
+  const said = [
+    ...(well.length > 0 ? [`${listed(well)} ${well.length === 1 ? 'has' : 'have'} not failed`] : []),
+    ...(early.length > 0
+      ? [
+          `${listed(early)} failed before the rollout began, and ${early.length === 1 ? 'stays' : 'stay'} out of it: try again when the upgrade has ended`,
+        ]
+      : []),
+  ];
+  return said.join('; ');
+}
+
+/** Names that a sentence lists at most. */
+const MOST_NAMES = 5;
+
+const listed = (names: readonly string[]): string =>
+  names.length <= MOST_NAMES ? names.join(', ') : `${names.slice(0, MOST_NAMES).join(', ')} and ${names.length - MOST_NAMES} others`;
+
+async function untilHandled(client: Client, { metadata }: ClusterGroupUpgrade, at: string): Promise<boolean> {
+  const ref = { namespace: metadata.namespace ?? '', name: metadata.name };
+  for await (const { status } of followUpgrade(client, ref, AbortSignal.timeout(TAKEN_UP_WITHIN_MS))) {
+    if (status?.lastHandledRetryAt === at) return true;
+    // It ended before the hub saw the request: nothing of it begins any more.
+    if (findCondition(status?.conditions, ClusterGroupUpgradeCondition.succeeded)) return false;
+  }
+  return false;
+}
+
+/** Creates an upgrade for those that failed in one that has ended. */
+async function repeat(client: Client, upgrade: ClusterGroupUpgrade, names: readonly string[], options: RetryOptions): Promise<void> {
+  const { namespace = '', name } = upgrade.metadata;
+  const done = new Set((upgrade.status?.clusters ?? []).flatMap((each) => (each.state === RecordState.complete ? [each.name] : [])));
+  const well = names.filter((cluster) => done.has(cluster));
+  if (well.length > 0) return refuse(`${listed(well)} ${well.length === 1 ? 'has' : 'have'} not failed in ${namespace}/${name}`);
+  const clusters = names.length > 0 ? [...new Set(names)] : failedOf(upgrade);
+  if (clusters.length === 0) return refuse(`no cluster of ${namespace}/${name} has failed: name those to try again`);
+  const { items } = await client.list(ClusterGroupUpgrade, { namespace });
+  const other = items.find((each) => each.metadata.annotations?.[Annotation.retryOf] === `${namespace}/${name}` && !hasVerdict(each));
+  if (other)
+    return refuse(
+      `${namespace}/${other.metadata.name} tries clusters of it again already: flotilla status ${other.metadata.name} -n ${namespace}`,
+    );
+  if (!upgrade.spec) return refuse(`${namespace}/${name} has no spec to repeat`);
+  const object = repetitionOf(upgrade.metadata, upgrade.spec, clusters, new Set(items.map(({ metadata }) => metadata.name)));
+  const ref = { namespace, name: object.metadata.name };
+  const fixed = object.metadata.annotations?.[Annotation.windowEnd];
+  await carryOut(
+    client,
+    {
+      kind: ClusterGroupUpgrade,
+      object,
+      isNew: true,
+      annotations: object.metadata.annotations ?? {},
+      clusters: clusters.length,
+      says: [
+        `tries ${count(clusters.length, 'cluster', 'clusters')} again, with the same spec: ${listed(clusters)}`,
+        ...(fixed !== undefined && Date.parse(fixed) <= Date.now()
+          ? [`its window ended at ${fixed}: set another with flotilla window set ${ref.name} -n ${namespace}`]
+          : []),
+      ],
+      undo: `kubectl delete cgu ${ref.name} -n ${namespace}`,
+      untilTakenUp: () => untilSeen(client, ref),
+    },
+    options,
+  );
+}
+
+async function untilSeen(client: Client, ref: UpgradeRef): Promise<boolean> {
+  for await (const { status } of followUpgrade(client, ref, AbortSignal.timeout(TAKEN_UP_WITHIN_MS)))
+    if ((status?.conditions?.length ?? 0) > 0) return true;
+  return false;
+}
