@@ -20,6 +20,7 @@ const LIBRARIES: Record<string, readonly string[]> = {
   registry: ['api', 'http', 'pace'],
   release: ['api'],
   rollout: ['api', 'pace', 'release'],
+  software: ['api', 'pace', 'registry', 'release'],
   upgrade: ['api'],
 };
 

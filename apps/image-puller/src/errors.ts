@@ -1,13 +1,9 @@
 import { FlotillaError, TerminalError } from '@flotilla/api';
 
-/** Codes of this program's refusals; those of the registry client and of packages/release pass through. */
+/** Codes of this program's refusals; those of packages/software, registry and release pass through. */
 export const PullerErrorCode = {
   /** An environment variable has an invalid value. */
   configInvalid: 'FLOTILLA_PULLER_CONFIG_INVALID',
-  /** A key of the ConfigMap is missing, too large or malformed. */
-  specInvalid: 'FLOTILLA_PULLER_SPEC_INVALID',
-  /** An image of the spec contradicts its key: no release image, no operator index. */
-  imageUnsuitable: 'FLOTILLA_PULLER_IMAGE_UNSUITABLE',
   noSpace: 'FLOTILLA_PULLER_NO_SPACE',
   /** The node's store does not answer. */
   storeUnreachable: 'FLOTILLA_PULLER_STORE_UNREACHABLE',
@@ -15,9 +11,6 @@ export const PullerErrorCode = {
   storeRefused: 'FLOTILLA_PULLER_STORE_REFUSED',
 } as const;
 export type PullerErrorCode = (typeof PullerErrorCode)[keyof typeof PullerErrorCode];
-
-/** The spec, or an image in it, is invalid. */
-export class SpecError extends TerminalError {}
 
 /** The node has too little space for the images. */
 export class NoSpaceError extends TerminalError {

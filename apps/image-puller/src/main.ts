@@ -3,16 +3,17 @@ import { stat, writeFile } from 'node:fs/promises';
 import { errorMessage } from '@flotilla/api';
 import { PullerExit } from '@flotilla/api/ran';
 import { type Client, createLogger, type Logger, systemClock } from '@flotilla/runtime';
+import { createRegistrySource } from '@flotilla/software';
 import { type Config, readConfig } from './config.ts';
-import { createRegistrySource, openRegistryClient, readPullSecret } from './list/registry-source.ts';
 import { connectToCluster, jobSink } from './progress/job-annotation.ts';
 import { Progress } from './progress/progress.ts';
 import { Reporter, type ReportSinks } from './progress/reporter.ts';
 import { openCriStore } from './pull/cri-store.ts';
 import { openLayoutStore } from './pull/layout-store.ts';
+import { openRegistryClient, readPullSecret } from './registry-client.ts';
 import { runPuller } from './run.ts';
 import { readGcThreshold } from './space/gc-threshold.ts';
-import { readPullSpec } from './spec/spec-files.ts';
+import { readPullSpec } from './spec-files.ts';
 import { exitCodeOf } from './verdict.ts';
 
 /** Milliseconds for which the list waits for a registry that does not answer. */

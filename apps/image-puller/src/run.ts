@@ -1,14 +1,13 @@
 import { errorMessage } from '@flotilla/api';
 import { PullerExit } from '@flotilla/api/ran';
 import type { Clock, Logger } from '@flotilla/runtime';
+import type { ImageSource, PullSpec } from '@flotilla/software';
+import { buildImageList, handOver, type ImageList } from '@flotilla/software';
 import type { Config } from './config.ts';
-import { buildImageList, handOver, type ImageList } from './list/image-list.ts';
-import type { ImageSource } from './list/image-source.ts';
 import type { Progress } from './progress/progress.ts';
 import { askStore, findMissing, pullImages } from './pull/pull-images.ts';
 import type { ImageStore } from './pull/store.ts';
 import { requiredBytes, requireSpace } from './space/space.ts';
-import type { PullSpec } from './spec/spec.ts';
 import { type ExitCode, exitCodeOf, exitCodeOfPull } from './verdict.ts';
 
 /** Dependencies of `runPuller`. */

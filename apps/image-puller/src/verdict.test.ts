@@ -2,12 +2,13 @@ import { TerminalError } from '@flotilla/api';
 import { PullerExit } from '@flotilla/api/ran';
 import { RegistryError, RegistryErrorCode } from '@flotilla/registry';
 import { ReleaseError, ReleaseErrorCode } from '@flotilla/release';
+import { SoftwareErrorCode, SpecError } from '@flotilla/software';
 import { expect, test } from 'vitest';
-import { NoSpaceError, PullerErrorCode, SpecError, StoreError } from './errors.ts';
+import { NoSpaceError, PullerErrorCode, StoreError } from './errors.ts';
 import { exitCodeOf, exitCodeOfPull } from './verdict.ts';
 
 test.each<[string, unknown, number]>([
-  ['a bad key', new SpecError(PullerErrorCode.specInvalid, 'x'), PullerExit.badSpec],
+  ['a bad key', new SpecError(SoftwareErrorCode.specInvalid, 'x'), PullerExit.badSpec],
   ['a bad catalogue', new ReleaseError(ReleaseErrorCode.catalogueInvalid, 'x'), PullerExit.badSpec],
   ['a bad variable', new TerminalError(PullerErrorCode.configInvalid, 'x'), PullerExit.badSpec],
   ['a bad reference', new RegistryError(RegistryErrorCode.badReference, 'x'), PullerExit.badSpec],

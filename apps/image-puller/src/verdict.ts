@@ -2,7 +2,8 @@ import { TerminalError } from '@flotilla/api';
 import { PullerExit } from '@flotilla/api/ran';
 import { RegistryError, RegistryErrorCode } from '@flotilla/registry';
 import { ReleaseError } from '@flotilla/release';
-import { NoSpaceError, PullerErrorCode, SpecError, StoreError } from './errors.ts';
+import { SpecError } from '@flotilla/software';
+import { NoSpaceError, PullerErrorCode, StoreError } from './errors.ts';
 
 /** Exit code of the program. */
 export type ExitCode = (typeof PullerExit)[keyof typeof PullerExit];

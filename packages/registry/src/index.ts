@@ -12,6 +12,7 @@ export { formatImageReference, parseImageReference } from './image-reference.ts'
 export { readLayerFiles } from './layer-files.ts';
 export { OciLayout } from './layout.ts';
 export { currentPlatform, Descriptor, MediaType, Platform } from './manifest.ts';
+export { type RetryOptions, withRetries } from './patience.ts';
 export { publishLayout } from './publish.ts';
 export { pushImage } from './push.ts';
 export type { RegistriesFile } from './registries-conf.ts';

@@ -1,6 +1,6 @@
 import { PullerReport } from '@flotilla/api/ran';
+import type { WantedImage } from '@flotilla/software';
 import { expect, test } from 'vitest';
-import type { WantedImage } from '../list/image-list.ts';
 import { fitReport, Progress } from './progress.ts';
 
 const image = (name: string, ...layers: [string, number][]): WantedImage => ({

@@ -1,7 +1,6 @@
 import { errorMessage } from '@flotilla/api';
 import type { PullerPhase, PullerReport } from '@flotilla/api/ran';
-import type { WantedImage } from '../list/image-list.ts';
-import type { Layer } from '../list/image-source.ts';
+import type { Layer, WantedImage } from '@flotilla/software';
 
 /** Window of the rate, in milliseconds. */
 const RATE_WINDOW_MS = 10_000;

@@ -1,7 +1,7 @@
 import { PullerReport } from '@flotilla/api/ran';
 import { type Clock, createLogger } from '@flotilla/runtime';
+import type { WantedImage } from '@flotilla/software';
 import { expect, test } from 'vitest';
-import type { WantedImage } from '../list/image-list.ts';
 import { Progress } from './progress.ts';
 import { Reporter } from './reporter.ts';
 

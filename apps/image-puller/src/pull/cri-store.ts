@@ -1,13 +1,11 @@
 import { stat } from 'node:fs/promises';
 import { errorMessage } from '@flotilla/api';
 import { mapConcurrently } from '@flotilla/pace';
-import { type DockerConfig, findCredential, parseImageReference } from '@flotilla/registry';
+import { type DockerConfig, findCredential, parseImageReference, withRetries } from '@flotilla/registry';
 import type { Clock } from '@flotilla/runtime';
+import type { Layer, PullName } from '@flotilla/software';
 import { z } from 'zod';
 import { PullerErrorCode, StoreError } from '../errors.ts';
-import type { PullName } from '../list/image-list.ts';
-import type { Layer } from '../list/image-source.ts';
-import { withRetries } from '../retry.ts';
 import type { StoreUsage } from '../space/space.ts';
 import { CriConnection, isAbsent } from './cri-connection.ts';
 import { containerdNamespace, Protocol } from './cri-protocol.ts';

@@ -1,7 +1,7 @@
 import { type Clock, createLogger, systemClock } from '@flotilla/runtime';
+import type { WantedImage } from '@flotilla/software';
 import { expect, test } from 'vitest';
 import { NoSpaceError, PullerErrorCode, StoreError } from '../errors.ts';
-import type { WantedImage } from '../list/image-list.ts';
 import { Progress } from '../progress/progress.ts';
 import { findMissing, pullImages } from './pull-images.ts';
 import type { ImageStore } from './store.ts';

@@ -1,11 +1,10 @@
 import { errorMessage } from '@flotilla/api';
 import { mapConcurrently } from '@flotilla/pace';
-import { isTransient as isTransientRegistryError } from '@flotilla/registry';
+import { isTransient as isTransientRegistryError, type RetryOptions, withRetries } from '@flotilla/registry';
 import type { Clock, Logger } from '@flotilla/runtime';
+import type { WantedImage } from '@flotilla/software';
 import { NoSpaceError, PullerErrorCode, StoreError } from '../errors.ts';
-import type { WantedImage } from '../list/image-list.ts';
 import type { Progress } from '../progress/progress.ts';
-import { type RetryOptions, withRetries } from '../retry.ts';
 import type { ImageStore } from './store.ts';
 
 /** Retries of a failing store, and their reports. */

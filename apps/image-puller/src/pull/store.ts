@@ -1,5 +1,4 @@
-import type { PullName } from '../list/image-list.ts';
-import type { Layer } from '../list/image-source.ts';
+import type { Layer, PullName } from '@flotilla/software';
 import type { StoreUsage } from '../space/space.ts';
 
 /** Store of images. */

@@ -1,7 +1,7 @@
-import { RegistryError, RegistryErrorCode } from '@flotilla/registry';
-import type { Clock } from '@flotilla/runtime';
+import type { Clock } from '@flotilla/pace';
 import { expect, test } from 'vitest';
-import { withRetries } from './retry.ts';
+import { RegistryError, RegistryErrorCode } from './errors.ts';
+import { withRetries } from './patience.ts';
 
 /** Clock whose waits pass at once. */
 function quickClock(): Clock & { readonly waits: number[] } {

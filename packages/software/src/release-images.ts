@@ -1,5 +1,5 @@
 import { type ComponentImage, IMAGE_REFERENCES_PATH, imageReferencesLimits, parseImageReferences } from '@flotilla/release';
-import { PullerErrorCode, SpecError } from '../errors.ts';
+import { SoftwareErrorCode, SpecError } from './errors.ts';
 import type { ImageSource } from './image-source.ts';
 
 /**
@@ -17,7 +17,7 @@ export async function listReleaseImages(
   const content = files.get(IMAGE_REFERENCES_PATH);
   if (!content)
     throw new SpecError(
-      PullerErrorCode.imageUnsuitable,
+      SoftwareErrorCode.imageUnsuitable,
       `platform.image ${releaseImage} has no file ${IMAGE_REFERENCES_PATH}; name a release image`,
     );
   return parseImageReferences(content, releaseImage).images;

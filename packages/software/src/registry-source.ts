@@ -1,38 +1,16 @@
 import {
-  type DockerConfig,
   formatImageReference,
   isDenied,
   isTransient,
-  parseDockerConfig,
   parseImageReference,
-  RegistryClient,
+  type RegistryClient,
   type ResolvedImage as RegistryImage,
+  type RetryOptions,
   readLayerFiles,
   resolveImage,
+  withRetries,
 } from '@flotilla/registry';
-import type { Config } from '../config.ts';
-import { readNodeRegistries } from '../node-registries.ts';
-import { type RetryOptions, withRetries } from '../retry.ts';
-import { readSmallFile } from '../small-file.ts';
 import type { ImageSource, ResolvedImage } from './image-source.ts';
-
-/**
- * Reads the pull secret; a missing file means none.
- * @throws RegistryError for malformed text, without quoting it
- */
-export async function readPullSecret(path: string): Promise<DockerConfig> {
-  const text = await readSmallFile(path, 'PULL_SECRET_PATH');
-  return text === undefined ? { auths: {} } : parseDockerConfig(text);
-}
-
-/**
- * Opens a registry client with the node's mirrors, trust and proxies, and the pull secret.
- * @throws the error of reading the node's files
- */
-export async function openRegistryClient(config: Config, credentials: DockerConfig): Promise<RegistryClient> {
-  const registries = await readNodeRegistries(config);
-  return new RegistryClient({ ...registries, credentials, proxy: config.proxy, userAgent: 'flotilla-image-puller' });
-}
 
 /** Creates the source. Each pull spec is resolved once, and transient failures are retried. */
 export function createRegistrySource(client: RegistryClient, retry: Omit<RetryOptions, 'isTransient' | 'signal'>): ImageSource {

@@ -1,7 +1,7 @@
 import { defineTarget } from '@flotilla/control-plane/fuzzing';
 import { compileExcludePatterns } from '@flotilla/release';
 import { expect, test } from 'vitest';
-import { type PullSpec, parsePullSpec } from './spec.ts';
+import { type PullSpec, parsePullSpec } from './pull-spec.ts';
 
 const keys = {
   'platform.image': 'host/release:1',

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { parsePullSpec } from '../spec/spec.ts';
 import { buildImageList, handOver } from './image-list.ts';
 import type { ImageSource, ResolvedImage } from './image-source.ts';
+import { parsePullSpec } from './pull-spec.ts';
 
 const encode = (value: unknown): Uint8Array => new TextEncoder().encode(typeof value === 'string' ? value : JSON.stringify(value));
 const release = (tags: Record<string, string>): Uint8Array =>

@@ -1,7 +1,7 @@
 import { TerminalError } from '@flotilla/api';
 import { withRetries as sendAgain } from '@flotilla/http';
 import { type BackOff, backOffMs, type Clock } from '@flotilla/pace';
-import { RegistryError } from '@flotilla/registry';
+import { RegistryError } from './errors.ts';
 
 /** Options of `withRetries`. */
 export interface RetryOptions {

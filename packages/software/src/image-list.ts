@@ -1,9 +1,9 @@
 import { mapConcurrently } from '@flotilla/pace';
 import { parseImageReference } from '@flotilla/registry';
 import { compileExcludePatterns, type ExcludePatterns } from '@flotilla/release';
-import type { PullSpec } from '../spec/spec.ts';
 import type { ImageSource, Layer, ResolvedImage } from './image-source.ts';
 import { listOperatorHeads } from './operator-images.ts';
+import type { PullSpec } from './pull-spec.ts';
 import { listReleaseImages } from './release-images.ts';
 
 /** A wanted image, with every pull spec that names it. */

@@ -1,6 +1,6 @@
 import { DEFAULT_SPACE_REQUIRED, PrecacheSpecKey } from '@flotilla/api/ran';
 import { isPullSpecShaped, type PackageChannel, parsePackageChannel } from '@flotilla/release';
-import { PullerErrorCode, SpecError } from '../errors.ts';
+import { SoftwareErrorCode, SpecError } from './errors.ts';
 
 /** Images to pull, as ConfigMap `pre-cache-spec` lists them (spec/talm 3.5). */
 export interface PullSpec {
@@ -48,7 +48,7 @@ export function parsePullSpec(keys: Readonly<Partial<Record<Key, string>>>): Pul
 
 /** Builds the error of an invalid key. */
 export function refuse(key: string, why: string, cause?: unknown): SpecError {
-  return new SpecError(PullerErrorCode.specInvalid, `pre-cache-spec key ${key} ${why}`, { cause });
+  return new SpecError(SoftwareErrorCode.specInvalid, `pre-cache-spec key ${key} ${why}`, { cause });
 }
 
 function linesOf(key: Key, value: string): string[] {

@@ -9,7 +9,7 @@ import {
   readCatalogue,
   unknownPackage,
 } from '@flotilla/release';
-import { PullerErrorCode, SpecError } from '../errors.ts';
+import { SoftwareErrorCode, SpecError } from './errors.ts';
 import type { ImageSource } from './image-source.ts';
 
 /** Label of an index image with the path of its catalogue. */
@@ -69,7 +69,7 @@ async function loadCatalogue(
   const found = await source.readFiles(image, { match: (path) => path.startsWith(folder) && isCataloguePath(path), ...limits }, signal);
   if (found.size === 0)
     throw new SpecError(
-      PullerErrorCode.imageUnsuitable,
+      SoftwareErrorCode.imageUnsuitable,
       `operators.indexes ${index} has no file-based catalogue under /${folder}; name an index image with one (databases are not read)`,
     );
   const files: CatalogueFile[] = [...found].map(([path, content]) => ({ path, content })).sort((a, b) => (a.path < b.path ? -1 : 1));
@@ -85,7 +85,7 @@ function configsFolder(index: string, label: string | undefined): string {
   const parts = (label?.trim() || DEFAULT_CONFIGS).split('/').filter((part) => part !== '' && part !== '.');
   if (parts.length === 0 || parts.includes('..'))
     throw new SpecError(
-      PullerErrorCode.imageUnsuitable,
+      SoftwareErrorCode.imageUnsuitable,
       `operators.indexes ${index} has the label ${CONFIGS_LABEL}=${JSON.stringify(label?.slice(0, 120))}, which is no folder`,
     );
   return `${parts.join('/')}/`;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parsePullSpec } from './spec.ts';
+import { parsePullSpec } from './pull-spec.ts';
 
 const digest = `sha256:${'0'.repeat(64)}`;
 

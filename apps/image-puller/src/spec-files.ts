@@ -2,7 +2,7 @@ import { open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorMessage } from '@flotilla/api';
 import { PrecacheSpecKey } from '@flotilla/api/ran';
-import { type PullSpec, parsePullSpec, refuse } from './spec.ts';
+import { type PullSpec, parsePullSpec, refuse } from '@flotilla/software';
 
 /** Bound of a whole ConfigMap: 1 MiB. */
 const MAX_FILE_BYTES = 1024 * 1024;

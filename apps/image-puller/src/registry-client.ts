@@ -1,0 +1,22 @@
+import { type DockerConfig, parseDockerConfig, RegistryClient } from '@flotilla/registry';
+import type { Config } from './config.ts';
+import { readNodeRegistries } from './node-registries.ts';
+import { readSmallFile } from './small-file.ts';
+
+/**
+ * Reads the pull secret; a missing file means none.
+ * @throws RegistryError for malformed text, without quoting it
+ */
+export async function readPullSecret(path: string): Promise<DockerConfig> {
+  const text = await readSmallFile(path, 'PULL_SECRET_PATH');
+  return text === undefined ? { auths: {} } : parseDockerConfig(text);
+}
+
+/**
+ * Opens a registry client with the node's mirrors, trust and proxies, and the pull secret.
+ * @throws the error of reading the node's files
+ */
+export async function openRegistryClient(config: Config, credentials: DockerConfig): Promise<RegistryClient> {
+  const registries = await readNodeRegistries(config);
+  return new RegistryClient({ ...registries, credentials, proxy: config.proxy, userAgent: 'flotilla-image-puller' });
+}
