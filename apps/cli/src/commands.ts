@@ -87,6 +87,26 @@ export const commands: readonly CommandRow[] = [
     load: async () => (await import('./status/command.ts')).showStatus,
   },
   {
+    name: 'plan',
+    meaning:
+      'Says what an upgrade would do, before it does anything: batches, bytes that clusters pull, and whether it fits into its window. Writes nothing. Ends with 3 for one that would be refused or does not fit.',
+    takes: [upgradeName],
+    options: [
+      ['-f, --file <file>', 'a file with a ClusterGroupUpgrade that is not applied; a PreCachingConfig and templates beside it count too'],
+      ['--rate <bytes>', 'what a cluster pulls in a second, such as 6MB'],
+      ['--batch-minutes <n>', 'how long a batch takes'],
+      ['--no-images', 'look up no images in the registry'],
+      ['--registries-conf <file>', "mirrors, in the containers' registries.conf"],
+      ['--save', 'print the digest that binds the upgrade to this plan (annotation flotilla.io/plan)'],
+      namespace,
+      formats,
+      ...registry,
+      hub,
+      ...access,
+    ],
+    load: async () => (await import('./plan/command.ts')).showPlan,
+  },
+  {
     name: 'wait',
     meaning:
       'Waits until the clusters of an upgrade are cached, or the upgrade is done. Ends with 3 when that cannot be any more, 4 when the time is up, each with the causes.',

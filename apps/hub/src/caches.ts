@@ -1,6 +1,7 @@
 import { ConfigMap } from '@flotilla/api/core';
 import { ManagedCluster, Policy } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, OVERRIDES_CONFIG_MAP, PreCachingConfig } from '@flotilla/api/ran';
+import { CHILD_POLICIES, trimChild } from '@flotilla/rollout';
 import { type Client, type Logger, WatchCache, type WatchSurroundings } from '@flotilla/runtime';
 import { BY_CLUSTER } from './indexes.ts';
 import { placementCaches } from './placements/caches.ts';
@@ -11,7 +12,6 @@ import { transportCaches } from './spokes/transport-caches.ts';
 import { withWholeStatus } from './stored-upgrade.ts';
 import { tenancyCaches } from './tenancy-caches.ts';
 import { trimReport } from './trim-cluster.ts';
-import { CHILD_POLICIES, trimChild } from './upgrades/observe.ts';
 import { watchIndexes } from './upgrades/watches.ts';
 
 /**

@@ -72,6 +72,8 @@ export const Annotation = {
    */
   retryAt: 'flotilla.io/retry-at',
   retryClusters: 'flotilla.io/retry-clusters',
+  /** On a ClusterGroupUpgrade: digest of the only plan that it may start by. */
+  plan: 'flotilla.io/plan',
   /** On a ClusterGroupUpgrade: `namespace/name` of the ended one whose failed clusters it tries again. */
   retryOf: 'flotilla.io/retry-of',
   /** On a ManagedCluster: nothing is begun on it; the value says why. */

@@ -13,6 +13,7 @@ import type { ClusterSelection } from './clusters/cluster-selection.ts';
 import { CLUSTER_API_MISSING, findNobodySelected, selectClusters } from './clusters/cluster-selection.ts';
 import type { Tenancy } from './clusters/tenancy.ts';
 import type { BlockingRef } from './gates/blocking.ts';
+import { findOtherPlan, planDigest } from './plan-digest.ts';
 import { createComplianceTest, isManifestWorkMode } from './policies/compliance.ts';
 import type { PolicyExamination } from './policies/policies.ts';
 import { examinePolicies } from './policies/policies.ts';
@@ -148,7 +149,12 @@ export function planUpgrade(observed: ObservedUpgrade, spec: ClusterGroupUpgrade
   // The rollout has nothing to do for an upgrade that only pre-caches, as in the reference.
   const { isCompliant, compliant } = planFor(true);
   const planned = { ...base, policies, validation, batches, isCompliant, compliant };
-  if (!spec.preCaching || batches.length === 0) return { ...planned, stopped: undefined, recheckAfterMs: undefined };
+  const bound = (plan: UpgradePlan): UpgradePlan => {
+    if (deps.talmStrict) return plan;
+    const refused = findOtherPlan(observed.upgrade, () => planDigest(plan, spec, observed.template));
+    return refused ? { ...plan, validation: refused, precaching: undefined, precachingClusters: [], stopped: 'validation' } : plan;
+  };
+  if (!spec.preCaching || batches.length === 0) return bound({ ...planned, stopped: undefined, recheckAfterMs: undefined });
 
   const software = derive(observed, spec, policies, deps);
   if ('pending' in software) return { ...planned, stopped: 'releaseLookup', recheckAfterMs: undefined };
@@ -157,13 +163,8 @@ export function planUpgrade(observed: ObservedUpgrade, spec: ClusterGroupUpgrade
     const recheckAfterMs = software.failure.transient ? RECHECK_MS : undefined;
     return { ...planned, precaching: { failure: software.failure }, precachingClusters, stopped: 'precacheSpec', recheckAfterMs };
   }
-  return {
-    ...planned,
-    precaching: { spec: software.spec, image: software.workloadImage },
-    precachingClusters,
-    stopped: undefined,
-    recheckAfterMs: undefined,
-  };
+  const precaching = { spec: software.spec, image: software.workloadImage };
+  return bound({ ...planned, precaching, precachingClusters, stopped: undefined, recheckAfterMs: undefined });
 }
 
 /** Nobody is no failure for the reference, which then ends as if all were done. */

@@ -3,3 +3,4 @@ export { buildImageList, handOver, type ImageList, type PullName, type WantedIma
 export type { ImageSource, Layer } from './image-source.ts';
 export { type PullSpec, parsePullSpec, refuse } from './pull-spec.ts';
 export { createRegistrySource } from './registry-source.ts';
+export { sizeOfList } from './sizes.ts';

@@ -27,6 +27,7 @@ export const userKeys: Readonly<Record<string, KeyRow>> = {
     'RFC 3339: each new value tries failed clusters again once; `status.lastHandledRetryAt` confirms it.',
   ),
   'flotilla.io/retry-clusters': annotation(UPGRADE, 'Clusters that are meant, with commas between them; default all that failed.'),
+  'flotilla.io/plan': annotation(UPGRADE, 'Digest of the plan that `flotilla plan --save` printed: the upgrade starts by no other.'),
   'flotilla.io/retry-of': annotation(
     UPGRADE,
     '`namespace/name` of the upgrade whose failed clusters it tries again: it pulls the same images or none.',

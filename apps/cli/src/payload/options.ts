@@ -2,7 +2,8 @@ import { capabilitySets, featureSets } from '@flotilla/release';
 import { z } from 'zod';
 import { AccessOptions } from '../hub/options.ts';
 
-const RegistryOptions = z.object({
+/** Options of commands that read a registry. */
+export const RegistryOptions = z.object({
   pullSecret: z.string().min(1, { error: 'is empty: give a file' }).optional(),
   registryCa: z.string().min(1, { error: 'is empty: give a file' }).optional(),
   insecureRegistry: z.array(z.string()).default([]),

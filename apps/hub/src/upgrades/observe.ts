@@ -1,9 +1,7 @@
-import { Annotation, Label } from '@flotilla/api';
 import type { ConfigMap } from '@flotilla/api/core';
 import type { ManagedCluster, ManifestWorkReplicaSet, Placement, Policy } from '@flotilla/api/ocm';
 import { type ClusterGroupUpgrade, OVERRIDES_CONFIG_MAP, type PreCachingConfig } from '@flotilla/api/ran';
 import type { ObservedUpgrade } from '@flotilla/rollout';
-import { searchText } from '@flotilla/rollout';
 import type { WatchCache } from '@flotilla/runtime';
 import { BY_CLUSTER } from '../indexes.ts';
 import { type TenancyCaches, tenancyOf } from '../tenancy-caches.ts';
@@ -49,25 +47,3 @@ export function observeUpgrade(upgrade: ClusterGroupUpgrade, caches: UpgradeCach
 /** True when the API server serves the policy framework; nothing can be enforced without it. */
 export const servesPolicies = ({ parents, placements }: Pick<UpgradeCaches, 'parents' | 'placements'>): boolean =>
   parents.present && placements.present;
-
-/** Selector of replicated policies; all others are root policies. */
-export const CHILD_POLICIES = Label.rootPolicy;
-
-/** Keeps a replicated policy's name, wave and action, and whether it holds an unresolved hub template. */
-export function trimChild(child: Policy): Policy {
-  // The search is bounded: a copy beyond the bounds counts as unresolved.
-  const unresolved = searchText(child.spec?.['policy-templates'], '{{hub') !== 'absent';
-  const { name, namespace, labels, resourceVersion, uid, annotations } = child.metadata;
-  const wave = annotations?.[Annotation.deployWave];
-  return {
-    metadata: {
-      name,
-      namespace,
-      labels,
-      resourceVersion,
-      uid,
-      ...(wave !== undefined && { annotations: { [Annotation.deployWave]: wave } }),
-    },
-    spec: { remediationAction: child.spec?.remediationAction, 'policy-templates': unresolved ? ['{{hub'] : [] },
-  };
-}

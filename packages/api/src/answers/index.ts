@@ -1,4 +1,5 @@
 export { ChangeAnswer } from './change.ts';
 export { Figure } from './figure.ts';
+export { PlanAnswer, PlannedPull } from './plan.ts';
 export { FoldedFailure, HubSign, SpokeProgress, StatusAnswer, UpgradeStage, WindowAnswer, WindowState } from './status.ts';
 export { FoldedWait, Release, WaitCause, WhyAllAnswer, WhyAnswer, WhyLink } from './why.ts';

@@ -98,6 +98,10 @@ const conditionReasons = {
     meaning: 'It is not known which images to pull.',
     fix: 'correct what is named in the policies or in the PreCachingConfig of spec.preCachingConfigRef',
   },
+  PlanDiffers: {
+    meaning: 'The upgrade is bound to a saved plan, and would do something else.',
+    fix: 'see with flotilla plan what it would do now; set the annotation flotilla.io/plan to the digest of that, or remove it',
+  },
   RetryDiffers: {
     meaning: 'An upgrade that tries failed clusters again would pull other images than the one it repeats.',
     fix: 'correct the policies or the PreCachingConfig, or remove the annotation flotilla.io/retry-of to pull these',

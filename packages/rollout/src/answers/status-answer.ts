@@ -12,6 +12,7 @@ import { RecordState } from '../upgrade/model.ts';
 import { RolloutState } from '../upgrade/rollout-machine.ts';
 import { isRunning, stateOf, templatesOf } from '../upgrade/stage.ts';
 import { objectOf, type UpgradeFacts } from './facts.ts';
+import { exact, forecast, unknown } from './figures.ts';
 import { foldFailures, foldWaits } from './fold.ts';
 import { judgeHub } from './hub-sign.ts';
 import { managedUpgradeOf } from './managed-upgrade.ts';
@@ -79,10 +80,6 @@ function countClusters({ status }: ClusterGroupUpgrade, { members, open }: Inqui
   const inBatch = open.filter((cluster) => underWay.has(cluster) && !recorded.has(cluster)).length;
   return { total: members.size, done, failed: records.length - done, inBatch, left: Math.max(open.length - inBatch, 0) };
 }
-
-const exact = (value: number): Figure => ({ certainty: 'exact', value });
-const forecast = (value: number, why: string): Figure => ({ certainty: 'forecast', value, why });
-const unknown = (why: string): Figure => ({ certainty: 'unknown', why });
 
 function describeCached({ status }: ClusterGroupUpgrade): StatusAnswer['cached'] {
   const { precaching } = status ?? {};

@@ -16,6 +16,7 @@ const OF_UPGRADES = [
   Annotation.retryAt,
   Annotation.retryClusters,
   Annotation.retryOf,
+  Annotation.plan,
 ];
 
 /** The first annotation of an upgrade that is not known, with the fix. */

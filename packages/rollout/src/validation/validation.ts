@@ -41,6 +41,8 @@ export interface Validation {
 /** Reasons of condition Validated (spec/talm 2.3). */
 export const ValidationReason = {
   completed: 'ValidationCompleted',
+  /** Ours: bound to another plan. */
+  planDiffers: 'PlanDiffers',
   policiesMissing: 'NotAllManagedPoliciesExist',
   policiesAmbiguous: 'AmbiguousManagedPoliciesNames',
   templatesMissing: 'NotAllManifestTemplatesExist',

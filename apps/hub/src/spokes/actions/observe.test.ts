@@ -1,8 +1,8 @@
 import { ManagedClusterAction, Policy } from '@flotilla/api/ocm';
+import { trimChild } from '@flotilla/rollout';
 import { describe, expect, test } from 'vitest';
 import { actionObject, agentCondition, clusterObject, UPGRADE, viewObject } from '../../../testing/observation-builders.ts';
 import { precacheNames } from '../../spoke-jobs/kinds/precache/job.ts';
-import { trimChild } from '../../upgrades/observe.ts';
 import type { Answer } from '../port/port.ts';
 import { reportOf } from '../port/report.ts';
 import { type CachedSpoke, observeActions, readAnswer, trimAction, trimView } from './observe.ts';

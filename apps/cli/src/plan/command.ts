@@ -1,0 +1,116 @@
+import { Annotation, FlotillaError } from '@flotilla/api';
+import type { PlanAnswer } from '@flotilla/api/answers';
+import type { ClusterGroupUpgradeSpec } from '@flotilla/api/ran';
+import { answerPlan, type ObservedUpgrade, objectDefinitions, planUpgrade, repositoryOf, type UpgradePlan } from '@flotilla/rollout';
+import { checkOptions } from '@flotilla/runtime';
+import { z } from 'zod';
+import { nextStep } from '../complain.ts';
+import { Exit, endWith } from '../exit.ts';
+import { connect } from '../hub/connect.ts';
+import { HubOptions } from '../hub/options.ts';
+import { RegistryOptions } from '../payload/options.ts';
+import type { Run } from '../run.ts';
+import { standardScreen } from '../terminal/screen.ts';
+import { lookUpImages } from './images.ts';
+import { planPage } from './print.ts';
+import { observe, readGiven, readGivenFile, specOf } from './read.ts';
+
+/** The puller's own where the runtime stores images: docs/puller.md. */
+const EXPANSION = 2.5;
+
+/** `6MB`, `800kB`, `1GB`, or bytes, as a number. */
+const Rate = z
+  .string()
+  .regex(/^\d{1,9}(?:\.\d{1,3})?(?:kB|MB|GB)?$/, { error: 'must be bytes a second such as 6MB or 800kB' })
+  .transform((text) => Number.parseFloat(text) * ({ kB: 1e3, MB: 1e6, GB: 1e9 }[text.slice(-2)] ?? 1))
+  .refine((rate) => rate > 0, { error: 'must be more than 0' });
+
+const Minutes = z.coerce.number({ error: 'must be a number of minutes' }).positive({ error: 'must be more than 0' }).max(100_000);
+
+const Options = HubOptions.extend({
+  ...RegistryOptions.shape,
+  file: z.string().min(1, { error: 'is empty: give a path' }).optional(),
+  rate: Rate.optional(),
+  batchMinutes: Minutes.optional(),
+  images: z.boolean().default(true),
+  registriesConf: z.string().min(1, { error: 'is empty: give a file' }).optional(),
+  save: z.boolean().default(false),
+});
+type Options = z.output<typeof Options>;
+
+/** `flotilla plan CGU|-f FILE`. */
+export const showPlan: Run = async ([name], given) => {
+  const options = checkOptions(Options, given);
+  if ((name === undefined) === (options.file === undefined))
+    throw new FlotillaError('FLOTILLA_CONFIG', 'give the name of a ClusterGroupUpgrade, or a file with -f; one of them');
+  await using connected = connect(options);
+  const { client } = connected;
+  const namespace = options.namespace ?? connected.namespace;
+  const objects =
+    options.file === undefined ? await readGiven(client, { namespace, name: name ?? '' }) : await readGivenFile(options.file, namespace);
+  const observed = await observe(client, objects);
+  const answer = await makeAnswer(observed, options);
+  const screen = standardScreen(options.output === 'wide');
+  if (options.output === 'json') screen.write(`${JSON.stringify(answer)}\n`);
+  else screen.write(`${planPage(answer, screen)}\n`);
+  if (options.save) save(answer);
+  if (answer.refused !== undefined || answer.rollout.fits === false) endWith(Exit.no);
+};
+
+async function makeAnswer(observed: ObservedUpgrade, options: Options): Promise<PlanAnswer> {
+  const spec = specOf(observed.upgrade);
+  const plan = planHere(observed, spec);
+  const notes = ['settings of the hub are not known here: its allowed images, tenancy and update graph are taken as given'];
+  const images = await imagesOf(plan, options, notes);
+  const { rate, batchMinutes } = options;
+  return answerPlan({
+    observed,
+    spec,
+    plan,
+    images,
+    bytesPerSecond: rate,
+    secondsPerBatch: batchMinutes === undefined ? undefined : batchMinutes * 60,
+    expansion: EXPANSION,
+    now: Date.now(),
+    notes,
+  });
+}
+
+/** By the function that the hub plans with; what only a running hub knows counts as allowed. */
+function planHere(observed: ObservedUpgrade, spec: ClusterGroupUpgradeSpec): UpgradePlan {
+  const wanted = observed.config?.spec?.overrides?.preCacheImage?.trim();
+  return planUpgrade(unbound(observed), spec, {
+    talmStrict: false,
+    updateGraphUrl: undefined,
+    lookUpRelease: () => ({ kind: 'pending' }),
+    readPolicy: objectDefinitions,
+    standalone: false,
+    now: Date.now,
+    precacheImage: 'the image of the hub',
+    precacheImageAllow: wanted ? [repositoryOf(wanted)] : [],
+  });
+}
+
+/** A plan says what would be done now, whatever was saved before. */
+function unbound(observed: ObservedUpgrade): ObservedUpgrade {
+  const { [Annotation.plan]: _, ...annotations } = observed.upgrade.metadata.annotations ?? {};
+  return { ...observed, upgrade: { ...observed.upgrade, metadata: { ...observed.upgrade.metadata, annotations } } };
+}
+
+async function imagesOf({ precaching }: UpgradePlan, options: Options, notes: string[]): Promise<PlanAnswer['images']> {
+  if (!precaching?.spec || !options.images) return undefined;
+  try {
+    return await lookUpImages(precaching.spec, options);
+  } catch (error) {
+    notes.push(`the images could not be looked up from here: ${nextStep(error)}`);
+    return undefined;
+  }
+}
+
+/** Says how to bind the upgrade to the plan, beside standard output, which is for the answer. */
+function save({ upgrade, digest }: PlanAnswer): void {
+  const [namespace, name] = upgrade.split('/');
+  if (digest === undefined) process.stderr.write('flotilla: there is no whole plan to save; see what is refused\n');
+  else
+    process.stderr.write(`to let it start by this plan alone: kubectl -n ${namespace} annotate cgu ${name} ${Annotation.plan}=${digest}\n`);
+}

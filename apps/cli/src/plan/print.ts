@@ -1,0 +1,69 @@
+import type { Figure, PlanAnswer } from '@flotilla/api/answers';
+import { safeText } from '../terminal/safe-text.ts';
+import type { Screen } from '../terminal/screen.ts';
+import { cut, table } from '../terminal/table.ts';
+import { bytes, duration, figure } from '../terminal/units.ts';
+
+/** Batches that a page lists at most. */
+const MOST_BATCHES = 10;
+
+/** A plan, for a person. */
+export function planPage(answer: PlanAnswer, { width }: Pick<Screen, 'width'>): string {
+  const { images, pulls, notes, refused } = answer;
+  const lines = [
+    headOf(answer),
+    ...(refused === undefined ? [] : [`REFUSED  ${refused}`]),
+    ...(images ? [`images ${images.count}, layers ${images.layers}, ${bytes(images.bytes)} for ${images.platform}`] : []),
+    ...(images?.unresolved ?? []).map(({ image, why }) => `! ${image} is not found: ${why}`),
+    ...(pulls.length > 0 ? ['', pullTable(answer, width), `all together ${figure(answer.bytes, bytes)} from the registry`] : []),
+    ...(answer.batches.length > 0 ? ['', batchTable(answer.batches, width)] : []),
+    ...(answer.changes.length > 0 ? [`changes, in order: ${answer.changes.join(', ')}`] : []),
+    ...fitLines(answer),
+    ...notes.map((note) => `? ${note}`),
+  ];
+  return lines.map((line) => (line.includes('\n') ? line : cut(safeText(line), width))).join('\n');
+}
+
+function headOf({ upgrade, batches, compliant }: PlanAnswer): string {
+  const clusters = batches.flat().length;
+  const parts = [
+    `${clusters} ${clusters === 1 ? 'cluster' : 'clusters'} in ${batches.length} ${batches.length === 1 ? 'batch' : 'batches'}`,
+    ...(compliant > 0 ? [`${compliant} with nothing to do`] : []),
+  ];
+  return `${upgrade}: ${parts.join(', ')}`;
+}
+
+const pullTable = ({ pulls }: PlanAnswer, width: number | undefined): string =>
+  table(
+    ['CLUSTERS', 'LIKE', 'KNOWN', 'PULL', 'SPACE', 'TIME'],
+    pulls.map(({ clusters, example, says, ...figures }) => [
+      String(clusters),
+      example,
+      says,
+      figure(figures.bytes, bytes),
+      figure(figures.space, bytes),
+      figure(figures.seconds, duration),
+    ]),
+    { width, indent: '  ' },
+  );
+
+function batchTable(batches: PlanAnswer['batches'], width: number | undefined): string {
+  const rows = batches.map((clusters, index) => [String(index + 1), String(clusters.length), clusters.join(', ')]);
+  const shown =
+    rows.length > MOST_BATCHES ? [...rows.slice(0, MOST_BATCHES - 1), ['…', '', `and ${rows.length - MOST_BATCHES + 1} more`]] : rows;
+  return table(['BATCH', 'COUNT', 'CLUSTERS'], shown, { width, indent: '  ' });
+}
+
+function fitLines({ window, rollout: { seconds, windowSeconds, fits }, batches }: PlanAnswer): string[] {
+  if (batches.length === 0) return [];
+  const word = fits === undefined ? '' : fits ? ': FITS' : ': DOES NOT FIT';
+  const head = {
+    none: 'no window: batches start at any time',
+    open: windowSeconds === undefined ? 'window open' : `window open for ${duration(windowSeconds)} more`,
+    closed: windowSeconds === undefined ? `window closed: ${window.says}` : `window of ${duration(windowSeconds)}: ${window.says}`,
+    invalid: `window: ${window.says}`,
+  }[window.state];
+  return [`rollout ${figure(seconds, duration)}${why(seconds)}${word}`, head];
+}
+
+const why = ({ certainty, why: reason }: Figure): string => (certainty === 'exact' || reason === undefined ? '' : ` (${reason})`);

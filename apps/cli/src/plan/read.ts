@@ -1,0 +1,129 @@
+import { readFile } from 'node:fs/promises';
+import { Annotation, FlotillaError, type KubeObject, limitsOf, type Resource, refKey, refOfKey } from '@flotilla/api';
+import { ConfigMap } from '@flotilla/api/core';
+import { ManagedCluster, ManifestWorkReplicaSet, Policy } from '@flotilla/api/ocm';
+import { ClusterGroupUpgrade, ClusterGroupUpgradeSpec, OVERRIDES_CONFIG_MAP, PreCachingConfig } from '@flotilla/api/ran';
+import { CHILD_POLICIES, type ObservedUpgrade, trimChild } from '@flotilla/rollout';
+import { type Client, isNotFound } from '@flotilla/runtime';
+import { parseAllDocuments } from 'yaml';
+import { callersPath } from '../config.ts';
+import { readUpgrade, type UpgradeRef, whole } from '../hub/upgrades.ts';
+
+/** Objects of a file, which count before those of the server. */
+interface GivenObjects {
+  readonly upgrade: ClusterGroupUpgrade;
+  readonly configs: readonly PreCachingConfig[];
+  readonly templates: readonly ManifestWorkReplicaSet[];
+}
+
+/** An upgrade of the server alone. */
+export async function readGiven(client: Client, ref: UpgradeRef): Promise<GivenObjects> {
+  return { upgrade: await readUpgrade(client, ref), configs: [], templates: [] };
+}
+
+/**
+ * Reads a file with one ClusterGroupUpgrade, and what it needs beside it.
+ * @throws FlotillaError `FLOTILLA_CONFIG` naming the document and its problem
+ */
+export async function readGivenFile(file: string, namespace: string): Promise<GivenObjects> {
+  const documents = parseAllDocuments(await readFile(callersPath(file), 'utf8'));
+  const objects = documents.map((document, index) => {
+    const [problem] = document.errors;
+    if (problem) throw refuse(file, `document ${index + 1}: ${problem.message.split('\n')[0]}`);
+    return document.toJS() as unknown;
+  });
+  const of = <T extends KubeObject>(kind: Resource<T>) =>
+    objects.filter((object) => isKind(object, kind)).map((object) => parseObject(file, kind, object, namespace));
+  const [upgrade, ...others] = of(ClusterGroupUpgrade);
+  if (!upgrade || others.length > 0)
+    throw refuse(file, `it has ${upgrade ? others.length + 1 : 'no'} ClusterGroupUpgrade: give one with exactly one`);
+  return { upgrade: { ...upgrade, status: undefined }, configs: of(PreCachingConfig), templates: of(ManifestWorkReplicaSet) };
+}
+
+const refuse = (file: string, why: string) => new FlotillaError('FLOTILLA_CONFIG', `${file}: ${why}`);
+
+const isKind = (object: unknown, { apiVersion, kind }: Resource): boolean =>
+  typeof object === 'object' &&
+  object !== null &&
+  'kind' in object &&
+  object.kind === kind &&
+  'apiVersion' in object &&
+  object.apiVersion === apiVersion;
+
+function parseObject<T extends KubeObject>(file: string, { kind, schema }: Resource<T>, object: unknown, namespace: string): T {
+  const parsed = schema.safeParse(object);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    throw refuse(file, `${kind}: ${issue?.path.join('.') || 'the document'}: ${issue?.message}`);
+  }
+  const { metadata } = parsed.data;
+  return { ...parsed.data, metadata: { ...metadata, namespace: metadata.namespace ?? namespace } };
+}
+
+/**
+ * The spec of an upgrade, by its schema and its limits.
+ * @throws FlotillaError `FLOTILLA_NO_UPGRADE` naming the field
+ */
+export function specOf({ metadata, spec }: ClusterGroupUpgrade): ClusterGroupUpgradeSpec {
+  const parsed = ClusterGroupUpgradeSpec.safeParse(spec ?? {});
+  const issue = parsed.error?.issues[0] ?? findExcess(spec);
+  if (parsed.success && !issue) return parsed.data;
+  throw new FlotillaError(
+    'FLOTILLA_NO_UPGRADE',
+    `${refKey(metadata)}: ${['spec', ...(issue?.path ?? [])].map(String).join('.')} ${issue?.message}`,
+  );
+}
+
+const findExcess = limitsOf(ClusterGroupUpgradeSpec);
+
+/** Reads what a plan looks at, with the asker's rights. The whole fleet and its policies are listed once each. */
+export async function observe(client: Client, { upgrade, configs, templates }: GivenObjects): Promise<ObservedUpgrade> {
+  const { namespace = '', annotations = {} } = upgrade.metadata;
+  const spec = specOf(upgrade);
+  const isByPolicies = (spec.managedPolicies?.length ?? 0) > 0;
+  const [managed, children, parents, served] = await Promise.all([
+    listServed(client, ManagedCluster, {}),
+    isByPolicies ? listServed(client, Policy, { labelSelector: CHILD_POLICIES, transform: trimChild, pageSize: 2_500 }) : [],
+    isByPolicies ? listServed(client, Policy, { labelSelector: `!${CHILD_POLICIES}` }) : [],
+    spec.manifestWorkTemplates?.length ? listServed(client, ManifestWorkReplicaSet, { namespace }) : [],
+  ]);
+  const ref = spec.preCachingConfigRef;
+  const configRef = ref?.name ? { namespace: ref.namespace || namespace, name: ref.name } : undefined;
+  const first = annotations[Annotation.retryOf];
+  const [config, overrides, retried] = await Promise.all([
+    configRef && (configs.find(isAt(configRef)) ?? client.get(PreCachingConfig, configRef)),
+    client.get(ConfigMap, { namespace, name: OVERRIDES_CONFIG_MAP }),
+    first === undefined ? undefined : client.get(ClusterGroupUpgrade, refOfKey(first)),
+  ]);
+  const copies = Map.groupBy(children ?? [], ({ metadata }) => metadata.namespace ?? '');
+  return {
+    upgrade,
+    managed: managed ?? [],
+    tenancy: undefined,
+    childrenOf: (clusters) => clusters.flatMap((cluster) => copies.get(cluster) ?? []),
+    parent: (ns, name) => parents?.find(isAt({ namespace: ns, name })),
+    config,
+    overrides,
+    template: (name) => [...templates, ...(served ?? [])].find(isAt({ namespace, name })),
+    servesPolicies: children !== undefined && parents !== undefined,
+    servesClusters: managed !== undefined,
+    upgradeAt: (at) => (retried && isAt(at)(retried) ? whole(retried) : undefined),
+  };
+}
+
+const isAt =
+  (ref: { readonly namespace: string; readonly name: string }) =>
+  ({ metadata }: KubeObject): boolean =>
+    metadata.name === ref.name && metadata.namespace === ref.namespace;
+
+type Listing<T extends KubeObject> = Parameters<Client['list']>[1] & { readonly transform?: (object: T) => T };
+
+/** Undefined where the server does not serve the kind. */
+async function listServed<T extends KubeObject>(client: Client, kind: Resource<T>, options: Listing<T>): Promise<T[] | undefined> {
+  try {
+    return (await client.list(kind, options)).items;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}

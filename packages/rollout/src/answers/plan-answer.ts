@@ -1,0 +1,117 @@
+/** What an upgrade would do, as `flotilla plan` says it. Pure. */
+import { refKey } from '@flotilla/api';
+import type { Figure, PlanAnswer, PlannedPull } from '@flotilla/api/answers';
+import type { ClusterGroupUpgradeSpec } from '@flotilla/api/ran';
+import { judgeWindow } from '../gates/window.ts';
+import type { ObservedUpgrade, UpgradePlan } from '../plan.ts';
+import { planDigest } from '../plan-digest.ts';
+import { atMost, exact, forecast, unknown } from './figures.ts';
+import { describeWindow } from './status-answer.ts';
+
+/** Facts of an answer besides the plan. */
+interface PlanFacts {
+  readonly observed: Pick<ObservedUpgrade, 'upgrade' | 'template'>;
+  readonly spec: ClusterGroupUpgradeSpec;
+  readonly plan: UpgradePlan;
+  /** The images, where somebody has looked them up. */
+  readonly images?: PlanAnswer['images'];
+  /** Bytes a second at which a cluster pulls. */
+  readonly bytesPerSecond?: number | undefined;
+  readonly secondsPerBatch?: number | undefined;
+  /** Store bytes per compressed byte, as the puller reckons. */
+  readonly expansion: number;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  readonly notes: readonly string[];
+}
+
+/** Makes the answer. */
+export function answerPlan(facts: PlanFacts): PlanAnswer {
+  const { observed, spec, plan, images, now, notes } = facts;
+  const { upgrade } = observed;
+  const pulls = pullsOf(facts);
+  const refused = refusalOf(plan);
+  return {
+    upgrade: refKey(upgrade.metadata),
+    ...(refused !== undefined && { refused }),
+    batches: plan.batches,
+    compliant: plan.compliant.length,
+    changes: spec.manifestWorkTemplates?.length
+      ? spec.manifestWorkTemplates
+      : plan.policies.forUpgrade.map(({ namespace, name }) => `${namespace}/${name}`),
+    window: describeWindow(upgrade, now),
+    ...(images && { images }),
+    pulls,
+    bytes: sum(pulls),
+    rollout: rolloutOf(facts),
+    ...(plan.stopped === undefined && { digest: planDigest(plan, spec, observed.template) }),
+    notes: [...notes],
+  };
+}
+
+function refusalOf({ stopped, selection, validation, precaching }: UpgradePlan): string | undefined {
+  if (stopped === undefined) return undefined;
+  if (stopped === 'releaseLookup')
+    return 'the policies name a release by its version alone: its image is known when the hub has asked the update graph; apply the upgrade with enable: false and plan again';
+  if (stopped === 'policyReading') return 'the policies are still being read';
+  return (selection.failure ?? (stopped === 'validation' ? validation : precaching?.failure))?.message.trim();
+}
+
+/** Nobody has looked what is there already, except where this upgrade has pulled it. */
+function pullsOf({ observed: { upgrade }, spec, plan, images, bytesPerSecond, expansion }: PlanFacts): PlannedPull[] {
+  if (!spec.preCaching) return [];
+  const states = upgrade.status?.precaching?.status ?? {};
+  const isThere = (cluster: string) => states[cluster] === 'Succeeded';
+  const groups = Map.groupBy(plan.precachingClusters, (cluster) => isThere(cluster));
+  const described = [...groups].map(([there, clusters]): PlannedPull => {
+    const base = { clusters: clusters.length, example: clusters[0] ?? '' };
+    if (there) return { ...base, says: 'pulled by this upgrade', bytes: exact(0), space: exact(0), seconds: exact(0) };
+    const says = 'not looked at';
+    if (!images) return { ...base, says, bytes: unknown(UNSEEN), space: unknown(UNSEEN), seconds: unknown(UNSEEN) };
+    const asked = Number.parseInt(plan.precaching?.spec?.spaceRequired ?? '0', 10) * 2 ** 30 || 0;
+    return {
+      ...base,
+      says,
+      bytes: atMost(images.bytes, `layers that are there already are not pulled; sizes are those of ${images.platform}`),
+      space: forecast(Math.max(images.bytes * expansion, asked), `${expansion} bytes for each compressed byte, and at least spaceRequired`),
+      seconds:
+        bytesPerSecond === undefined
+          ? unknown('no rate is known: give one with --rate')
+          : atMost(Math.ceil(images.bytes / bytesPerSecond), 'all bytes at the rate that was given'),
+    };
+  });
+  return described.toSorted((one, other) => other.clusters - one.clusters);
+}
+
+const UNSEEN = 'the images were not looked up';
+
+function sum(pulls: readonly PlannedPull[]): Figure {
+  const missing = pulls.find(({ bytes }) => bytes.value === undefined);
+  if (missing) return missing.bytes;
+  const total = pulls.reduce((bytes, pull) => bytes + (pull.bytes.value ?? 0) * pull.clusters, 0);
+  return pulls.find(({ bytes }) => bytes.certainty !== 'exact')
+    ? atMost(total, 'layers that are there already are not pulled')
+    : exact(total);
+}
+
+function rolloutOf({ observed: { upgrade }, spec, plan, secondsPerBatch, now }: PlanFacts): PlanAnswer['rollout'] {
+  const count = plan.batches.length;
+  const seconds: Figure =
+    secondsPerBatch === undefined
+      ? atMost(spec.remediationStrategy.timeout * 60, 'remediationStrategy.timeout ends it; --batch-minutes gives a forecast')
+      : forecast(count * secondsPerBatch, `${count} batches, each as long as was given`);
+  const windowSeconds = windowLength(upgrade, now);
+  if (windowSeconds === undefined || seconds.value === undefined) return { seconds };
+  const fits = seconds.value <= windowSeconds;
+  // A time-out that is longer than the window says nothing: it may be ready earlier.
+  return { seconds, windowSeconds, ...((fits || seconds.certainty === 'forecast') && { fits }) };
+}
+
+/** How long the next window is open, or this one still is; undefined where nothing closes it, or it never opens. */
+function windowLength(upgrade: ObservedUpgrade['upgrade'], now: number): number | undefined {
+  const window = judgeWindow(upgrade, now);
+  const from = window.kind === 'closed' ? window.opensAt : now;
+  if (window.kind === 'invalid' || from === undefined) return undefined;
+  const then = judgeWindow(upgrade, from);
+  return then.kind === 'open' && then.closesAt !== undefined ? Math.max(then.closesAt - from, 0) / 1000 : undefined;
+}

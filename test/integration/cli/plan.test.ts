@@ -1,0 +1,146 @@
+/** `flotilla plan` beside a real hub, on a real API server, with a real registry. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Annotation } from '@flotilla/api';
+import { PlanAnswer } from '@flotilla/api/answers';
+import { ManagedCluster, ManagedClusterAction, ManifestWork, Policy } from '@flotilla/api/ocm';
+import { ClusterGroupUpgrade, PreCachingConfig } from '@flotilla/api/ran';
+import { expect } from 'vitest';
+import { hostOf, type PullerWorld, REGISTRY_NAME, startPullerWorld } from '../image-puller-fixture.ts';
+import { RolloutWorld } from '../rollout/world.ts';
+import { testIn } from '../world.ts';
+import { flotilla } from './flotilla.ts';
+
+const spokes = ['plan-1', 'plan-2', 'plan-3', 'plan-4', 'bound-1', 'bound-2'];
+const test = testIn(() => RolloutWorld.start({ spokes }));
+
+/** Everything on the server that a plan could have written. */
+async function objects({ client }: RolloutWorld): Promise<string[]> {
+  const lists = await Promise.all([
+    client.list(ClusterGroupUpgrade),
+    client.list(ManagedCluster),
+    client.list(Policy),
+    client.list(ManagedClusterAction),
+    client.list(ManifestWork),
+  ]);
+  return lists.flatMap(({ items }) =>
+    items.map(({ metadata }) => `${metadata.uid} ${metadata.generation} ${JSON.stringify(metadata.annotations)}`),
+  );
+}
+
+const upgradeOf = (name: string, clusters: readonly string[], policies: readonly string[], spec: object = {}) => ({
+  apiVersion: ClusterGroupUpgrade.apiVersion,
+  kind: ClusterGroupUpgrade.kind,
+  metadata: { name, namespace: 'default' },
+  spec: { clusters, managedPolicies: policies, enable: false, remediationStrategy: { maxConcurrency: 2, timeout: 60 }, ...spec },
+});
+
+const mirrored = ({ registry }: PullerWorld): string =>
+  `[[registry]]\nprefix = "${REGISTRY_NAME}"\nlocation = "${hostOf(registry.url)}"\ninsecure = true\n`;
+
+test('a file that is not applied: batches as the hub makes them, bytes as the registry has them, and nothing written', async ({
+  world,
+}) => {
+  await using images = await startPullerWorld('plan', [400_000, 300_000]);
+  const conf = join(world.dir, 'registries.conf');
+  await writeFile(conf, mirrored(images));
+  await world.policies(spokes.slice(0, 4), { 'plan-p': {} });
+  const config = {
+    apiVersion: PreCachingConfig.apiVersion,
+    kind: PreCachingConfig.kind,
+    metadata: { name: 'planned', namespace: 'default' },
+    spec: {
+      overrides: {
+        platformImage: images.release.release,
+        operatorsIndexes: [images.release.index],
+        operatorsPackagesAndChannels: ['ptp:stable'],
+      },
+    },
+  };
+  const upgrade = upgradeOf('planned', spokes.slice(0, 4), ['plan-p'], {
+    preCaching: true,
+    preCachingConfigRef: { name: 'planned' },
+    remediationStrategy: { maxConcurrency: 2, timeout: 60, canaries: ['plan-3'] },
+  });
+  const file = join(world.dir, 'planned.json');
+  await writeFile(file, `${JSON.stringify(config)}\n---\n${JSON.stringify(upgrade)}\n`);
+
+  const before = await objects(world);
+  const args = ['plan', '-f', file, '--registries-conf', conf, '--rate', '1MB', '--batch-minutes', '4'];
+  const json = await flotilla(world.server.kubeconfig, ...args, '-o', 'json');
+  expect(json).toMatchObject({ code: 0, err: '' });
+  const answer = PlanAnswer.parse(JSON.parse(json.out));
+  const bytes = [...images.release.layers.values()].reduce((sum, size) => sum + size, 0);
+  expect(answer).toMatchObject({
+    upgrade: 'default/planned',
+    batches: [['plan-3'], ['plan-1', 'plan-2'], ['plan-4']],
+    changes: ['policies/plan-p'],
+    // Release, two components, index and operator.
+    images: { count: 5, layers: images.release.layers.size, bytes, unresolved: [] },
+    pulls: [
+      { clusters: 4, bytes: { certainty: 'at-most', value: bytes }, seconds: { certainty: 'at-most', value: Math.ceil(bytes / 1e6) } },
+    ],
+    bytes: { certainty: 'at-most', value: 4 * bytes },
+    rollout: { seconds: { certainty: 'forecast', value: 720 } },
+    window: { state: 'none' },
+  });
+  const page = await flotilla(world.server.kubeconfig, ...args);
+  expect(page.out).toContain('default/planned: 4 clusters in 3 batches');
+  expect(page.out).toMatch(/4 +plan-3 +not looked at +≤ /);
+  expect(await objects(world)).toEqual(before);
+
+  await world.client.create(PreCachingConfig, config);
+  await world.client.create(ClusterGroupUpgrade, upgrade);
+  await world.untilCondition('planned', 'PrecachingSuceeded', /^True/);
+  expect((await world.get('planned'))?.status?.remediationPlan).toEqual(answer.batches);
+  const later = PlanAnswer.parse(JSON.parse((await flotilla(world.server.kubeconfig, 'plan', 'planned', '--no-images', '-o', 'json')).out));
+  expect(later.digest).toBe(answer.digest);
+  expect(later.pulls).toMatchObject([{ clusters: 4, says: 'pulled by this upgrade', bytes: { certainty: 'exact', value: 0 } }]);
+});
+
+test('an upgrade that is bound to a plan starts by no other, says what differs, and goes on when it is so again', async ({ world }) => {
+  const run = async () => await flotilla(world.server.kubeconfig, 'plan', 'bound', '--save', '-o', 'json');
+  const clusters = ['bound-1', 'bound-2'];
+  await world.policies(clusters, { 'bound-p': {} });
+  await world.client.create(ClusterGroupUpgrade, upgradeOf('bound', clusters, ['bound-p']));
+  await world.untilCondition('bound', 'Progressing', /NotEnabled/);
+  const saved = await run();
+  const { digest = '' } = PlanAnswer.parse(JSON.parse(saved.out));
+  expect(saved.err).toContain(`kubectl -n default annotate cgu bound flotilla.io/plan=${digest}`);
+
+  await world.annotate('bound', { [Annotation.plan]: digest });
+  await world.edit('bound', { remediationStrategy: { maxConcurrency: 1, timeout: 60 }, enable: true });
+  await world.untilCondition('bound', 'Validated', /PlanDiffers: The upgrade differs from the plan that was saved: the batches;/);
+  expect(await world.recorded('bound')).toEqual([]);
+  const other = PlanAnswer.parse(JSON.parse((await run()).out));
+  expect(other.digest).not.toBe(digest);
+  expect(await world.condition('bound', 'Validated')).toContain(other.digest ?? 'no digest');
+
+  await world.annotate('bound', { [Annotation.plan]: other.digest ?? '' });
+  await world.untilCompleted('bound');
+});
+
+test.for([
+  { name: 'neither a name nor a file', args: [], code: 2, err: /give the name of a ClusterGroupUpgrade, or a file with -f/ },
+  { name: 'no such upgrade', args: ['nobody'], code: 1, err: /there is no ClusterGroupUpgrade nobody in namespace default/ },
+  { name: 'a rate without sense', args: ['x', '--rate', 'fast'], code: 2, err: /--rate is "fast": must be bytes a second such as 6MB/ },
+])('$name is refused with the next step', async ({ args, code, err }, { world }) => {
+  expect(await flotilla(world.server.kubeconfig, 'plan', ...args)).toMatchObject({ code, out: '', err: expect.stringMatching(err) });
+});
+
+test('what would be refused is said in the words of the hub, and ends with 3', async ({ world }) => {
+  const file = join(world.dir, 'refused.yaml');
+  await writeFile(file, JSON.stringify(upgradeOf('refused', ['nobody-1'], ['plan-p'])));
+  const said = await flotilla(world.server.kubeconfig, 'plan', '-f', file);
+  expect(said).toMatchObject({ code: 3, out: expect.stringMatching(/REFUSED +Unable to select clusters: .*nobody-1/) });
+  await writeFile(file, `${JSON.stringify(upgradeOf('a', [], []))}\n---\n${JSON.stringify(upgradeOf('b', [], []))}`);
+  expect(await flotilla(world.server.kubeconfig, 'plan', '-f', file)).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('it has 2 ClusterGroupUpgrade'),
+  });
+  await writeFile(file, 'kind: ClusterGroupUpgrade\n  spec: {');
+  expect(await flotilla(world.server.kubeconfig, 'plan', '-f', file)).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('document 1:'),
+  });
+});
