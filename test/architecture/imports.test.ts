@@ -24,8 +24,8 @@ const LIBRARIES: Record<string, readonly string[]> = {
   upgrade: ['api'],
 };
 
-/** Entries of apps that tests of the whole, and nobody else, may run in their own process. */
-const EMBEDDED = ['@flotilla/hub/program'];
+/** Entries of apps that tests of the whole, and nobody else, may use in their own process. */
+const EMBEDDED = ['@flotilla/cli/commands', '@flotilla/hub/program'];
 
 interface Source {
   /** Path from the root, with slashes. */

@@ -11,7 +11,7 @@ export function complain(error: unknown): void {
 
 /** The sentence for an error, with what to do about it. */
 export function nextStep(error: unknown): string {
-  if (!(error instanceof ApiError)) return errorMessage(error);
+  if (!(error instanceof ApiError)) return isMissingFile(error) ? `${errorMessage(error)}: name one that is there` : errorMessage(error);
   if (error.code === RuntimeErrorCode.forbidden) return missingRight(error);
   if (error.code === RuntimeErrorCode.unauthorized)
     return `${errorMessage(error)}: the server does not accept the credentials of the kubeconfig; log in again, or name another --context`;
@@ -20,6 +20,12 @@ export function nextStep(error: unknown): string {
   if (error.code === RuntimeErrorCode.notFound)
     return `${errorMessage(error)}: the server does not serve that kind; name the hub with --kubeconfig or --context, or install the hub's CRDs (charts/hub)`;
   return errorMessage(error);
+}
+
+/** A file or folder that somebody named is not there, here or in what it was caused by. */
+function isMissingFile(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return ('code' in error && error.code === 'ENOENT') || isMissingFile(error.cause);
 }
 
 /** Kubernetes' words for a missing right. */

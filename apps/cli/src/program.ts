@@ -8,7 +8,8 @@ export function createProgram(): Command {
   const program = new Command('flotilla')
     .description('Manages a fleet from the command line.')
     .option('--version', 'print version and commit')
-    .configureHelp({ helpWidth: 120 });
+    .configureHelp({ helpWidth: 120 })
+    .showHelpAfterError('(flotilla --help lists what there is)');
   for (const row of commands) program.addCommand(build(row));
   program.addCommand(completionCommand());
   program.addHelpText(

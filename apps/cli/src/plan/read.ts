@@ -1,10 +1,9 @@
-import { readFile } from 'node:fs/promises';
 import { Annotation, FlotillaError, type KubeObject, limitsOf, type Resource, refKey, refOfKey } from '@flotilla/api';
 import { ConfigMap } from '@flotilla/api/core';
 import { ManagedCluster, ManifestWorkReplicaSet, Policy } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, ClusterGroupUpgradeSpec, OVERRIDES_CONFIG_MAP, PreCachingConfig } from '@flotilla/api/ran';
 import { CHILD_POLICIES, type ObservedUpgrade, trimChild } from '@flotilla/rollout';
-import { type Client, isNotFound } from '@flotilla/runtime';
+import { type Client, isNotFound, readOptionFile } from '@flotilla/runtime';
 import { parseAllDocuments } from 'yaml';
 import { callersPath } from '../config.ts';
 import { readUpgrade, type UpgradeRef, whole } from '../hub/upgrades.ts';
@@ -26,7 +25,7 @@ export async function readGiven(client: Client, ref: UpgradeRef): Promise<GivenO
  * @throws FlotillaError `FLOTILLA_CONFIG` naming the document and its problem
  */
 export async function readGivenFile(file: string, namespace: string): Promise<GivenObjects> {
-  const documents = parseAllDocuments(await readFile(callersPath(file), 'utf8'));
+  const documents = parseAllDocuments((await readOptionFile('--file', callersPath(file))) ?? '');
   const objects = documents.map((document, index) => {
     const [problem] = document.errors;
     if (problem) throw refuse(file, `document ${index + 1}: ${problem.message.split('\n')[0]}`);

@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import { FlotillaError } from '@flotilla/api';
 import { CLUSTER_VERSION_NAME, ClusterVersion } from '@flotilla/api/config';
 import { UPGRADE_CONFIG_NAME, UpgradeConfig } from '@flotilla/api/managed';
+import { readOptionFile } from '@flotilla/runtime';
 import { parse } from 'yaml';
 import { callersPath } from '../config.ts';
 import { connect } from '../hub/connect.ts';
@@ -17,7 +17,7 @@ interface ReadUpgrade {
 /** Reads the UpgradeConfig from a file or a cluster. Throws an error that names the problem and its place. */
 export async function readUpgradeConfig(options: UpgradeOptions): Promise<ReadUpgrade> {
   const { file, namespace } = options;
-  if (file !== undefined) return { upgradeConfig: parseUpgradeConfig(await readFile(callersPath(file), 'utf8'), file) };
+  if (file !== undefined) return { upgradeConfig: parseUpgradeConfig((await readOptionFile('--file', callersPath(file))) ?? '', file) };
   await using connected = connect(options);
   const { client } = connected;
   const found = await client.get(UpgradeConfig, { namespace, name: UPGRADE_CONFIG_NAME });

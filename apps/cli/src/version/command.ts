@@ -7,8 +7,8 @@ import { runningPrograms } from './running.ts';
 /** `flotilla version`: the version of this program, and of what runs in a cluster. */
 export const showVersion: Run = async (_, given) => {
   const options = checkOptions(AccessOptions, given);
-  process.stdout.write(`${versionLine('flotilla')}\n`);
-  if (options.kubeconfig === undefined && options.context === undefined) return;
+  const own = `${versionLine('flotilla')}\n`;
+  if (options.kubeconfig === undefined && options.context === undefined) return void process.stdout.write(own);
   await using connected = connect(options);
-  process.stdout.write(`${await runningPrograms(connected.client)}\n`);
+  process.stdout.write(`${own}${await runningPrograms(connected.client)}\n`);
 };
