@@ -66,7 +66,7 @@ export class FactStore {
   /** Reads all clusters by one list instead of one by one. */
   async readClusters(): Promise<void> {
     try {
-      const { items } = await this.#client.list(ManagedCluster, { transform: trim, pageSize: 2_500 });
+      const { items } = await this.#client.list(ManagedCluster, { transform: trim });
       for (const cluster of items) this.#clusters.add(cluster);
     } catch (error) {
       this.#note('ManagedClusters', error);

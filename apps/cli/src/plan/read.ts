@@ -82,7 +82,7 @@ export async function observe(client: Client, { upgrade, configs, templates }: G
   const isByPolicies = (spec.managedPolicies?.length ?? 0) > 0;
   const [managed, children, parents, served] = await Promise.all([
     listServed(client, ManagedCluster, {}),
-    isByPolicies ? listServed(client, Policy, { labelSelector: CHILD_POLICIES, transform: trimChild, pageSize: 2_500 }) : [],
+    isByPolicies ? listServed(client, Policy, { labelSelector: CHILD_POLICIES, transform: trimChild }) : [],
     isByPolicies ? listServed(client, Policy, { labelSelector: `!${CHILD_POLICIES}` }) : [],
     spec.manifestWorkTemplates?.length ? listServed(client, ManifestWorkReplicaSet, { namespace }) : [],
   ]);
