@@ -17,6 +17,7 @@ export { createEventRecorder, type EventRecorder } from './event-recorder.ts';
 export type { EventSubject, EventToRecord } from './event-recorder-object.ts';
 
 export { readContextNamespace, readServerAddress, type ServerAddress } from './kubeconfig.ts';
+export { mergeKubeconfigs } from './kubeconfig-merge.ts';
 export { runWithLease } from './leader-election.ts';
 export { createLogger, type Logger } from './logger.ts';
 export { createMetrics, type Metrics } from './metrics.ts';

@@ -33,15 +33,16 @@ export function loadKubeconfig(source: KubeconfigSource): ClusterAccess {
 }
 
 /** Namespace of the context that a kubeconfig is used with; undefined where it names none. Throws as `createClient` does. */
-export function readContextNamespace({ kubeconfigPath: path, context: asked }: KubeconfigSource): string | undefined {
-  if (path === undefined) return undefined;
+export function readContextNamespace({ kubeconfigPath: path, kubeconfig, context: asked }: KubeconfigSource): string | undefined {
+  if (path === undefined && kubeconfig === undefined) return undefined;
+  const from = kubeconfig === undefined ? `kubeconfig ${path}` : 'kubeconfig text';
   try {
-    const config = parseKubeconfig(readBounded(path));
-    const name = contextOf(config, asked, `kubeconfig ${path}`);
+    const config = parseKubeconfig(kubeconfig ?? readBounded(path ?? ''));
+    const name = contextOf(config, asked, from);
     return config.contexts.find((one) => one.name === name)?.context?.namespace;
   } catch (error) {
     if (error instanceof FlotillaError) throw error;
-    throw invalid(`kubeconfig ${path} cannot be read: ${errorMessage(error)}`, error);
+    throw invalid(`${from} cannot be read: ${errorMessage(error)}`, error);
   }
 }
 
@@ -86,7 +87,8 @@ export function readServerAddress(source: KubeconfigSource): ServerAddress {
   }
 }
 
-function readBounded(path: string): string {
+/** A file of the size that a kubeconfig may have. Throws for a larger one, and as reading does. */
+export function readBounded(path: string): string {
   if (statSync(path).size > MAX_KUBECONFIG_BYTES) throw new Error('it is larger than 4 MiB');
   return readFileSync(path, 'utf8');
 }

@@ -1,5 +1,5 @@
 import { FlotillaError } from '@flotilla/api';
-import { type Client, createClient, readContextNamespace } from '@flotilla/runtime';
+import { type Client, createClient, mergeKubeconfigs, readContextNamespace } from '@flotilla/runtime';
 import { callersPath, readKubeconfigs } from '../config.ts';
 import type { AccessOptions } from './options.ts';
 
@@ -17,28 +17,13 @@ const NO_KUBECONFIG = 'no kubeconfig: name one with --kubeconfig, in KUBECONFIG,
  */
 export function connect({ kubeconfig, context }: AccessOptions): Connected {
   const paths = kubeconfig === undefined ? readKubeconfigs() : [callersPath(kubeconfig)];
+  const source = paths.length > 1 ? { kubeconfig: mergeKubeconfigs(paths), context } : { kubeconfigPath: paths[0], context };
   try {
-    const kubeconfigPath = chooseFile(paths, context);
-    const client = createClient({ kubeconfigPath, context, userAgent: 'flotilla-cli', onInvalid: () => undefined });
-    const namespace = readContextNamespace({ kubeconfigPath, context }) ?? 'default';
+    const client = createClient({ ...source, userAgent: 'flotilla-cli', onInvalid: () => undefined });
+    const namespace = readContextNamespace(source) ?? 'default';
     return { client, namespace, [Symbol.asyncDispose]: () => client.close() };
   } catch (error) {
     if (paths.length > 0) throw error;
     throw new FlotillaError('FLOTILLA_CONFIG', NO_KUBECONFIG, { cause: error });
-  }
-}
-
-/** Chooses the first of several files that has the context; the first of all when none is named. */
-function chooseFile(paths: readonly string[], context: string | undefined): string | undefined {
-  if (paths.length < 2 || context === undefined) return paths[0];
-  return paths.find((kubeconfigPath) => hasContext(kubeconfigPath, context)) ?? paths[0];
-}
-
-function hasContext(kubeconfigPath: string, context: string): boolean {
-  try {
-    readContextNamespace({ kubeconfigPath, context });
-    return true;
-  } catch {
-    return false;
   }
 }
