@@ -5,8 +5,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 /** A request, as far as it decides. */
 interface Asked {
   readonly method: string;
-  /** Path with its query. */
-  readonly url: string;
+  /** Pattern of the route that the path matched: the path itself has many spellings. */
+  readonly route: string | undefined;
   readonly headers: IncomingHttpHeaders;
 }
 
@@ -45,18 +45,18 @@ export const SECURITY_HEADERS = {
   'cache-control': 'no-store',
 } as const;
 
-/** Paths below it need the token. */
+/** Routes below it need the token. */
 const API = '/api/';
 
 /** Why a request is refused; undefined for one that is taken. */
-export function refusalOf({ method, url, headers }: Asked, { port, token }: Door): Refused | undefined {
+export function refusalOf({ method, route, headers }: Asked, { port, token }: Door): Refused | undefined {
   const host = headers.host ?? '';
   // A name that somebody lets resolve to this machine would make their page one of the same origin.
   if (host !== `127.0.0.1:${port}` && host !== `localhost:${port}`)
     return { status: 421, says: `Host is ${JSON.stringify(host)}: open the address that the command printed` };
   if (headers.origin !== undefined && headers.origin !== `http://${host}`)
     return { status: 403, says: 'Origin is another page: only the console itself may ask' };
-  const isApi = url.startsWith(API);
+  const isApi = route?.startsWith(API) === true;
   if (!isFromHere(headers, method === 'GET' && !isApi))
     return { status: 403, says: 'Sec-Fetch-Site is another page: only the console itself may ask' };
   if (isApi && !hasToken(headers.authorization, token))

@@ -62,9 +62,9 @@ export async function openServer(options: ServerOptions): Promise<ConsoleServer>
 function guard(app: FastifyInstance, door: Door): void {
   // A form of another page may send text without asking first.
   app.removeContentTypeParser('text/plain');
-  app.addHook('onRequest', async ({ method, url, headers }, reply) => {
+  app.addHook('onRequest', async ({ method, headers, routeOptions }, reply) => {
     reply.headers(SECURITY_HEADERS);
-    const refused = refusalOf({ method, url, headers }, door);
+    const refused = refusalOf({ method, route: routeOptions.url, headers }, door);
     if (refused) await reply.code(refused.status).send(refusal(refused.says));
   });
   app.setNotFoundHandler((_, reply) => reply.code(404).send(refusal('there is nothing here: open the address that the command printed')));
