@@ -4,7 +4,7 @@ import { useEffect } from 'preact/hooks';
 import { useRoute } from 'preact-iso';
 import { useFilters } from '../address.ts';
 import { WindowText } from '../fleet/upgrades.tsx';
-import { Action } from '../steer/action.tsx';
+import { Steer } from '../steer/steer.tsx';
 import { Scroll } from '../table/scroll.tsx';
 import { WhyPanel } from '../why/panel.tsx';
 import { Age } from '../words/age.tsx';
@@ -96,11 +96,7 @@ function Head({ row, rights }: HeadProps): JSX.Element {
         <StageMark stage={stage} />
         {paused !== null && <HeldMark word={`paused: ${safeText(paused)}`} />}
         <div class="actions">
-          {paused !== null ? (
-            <Action action="resume" of={key} lack={lack} />
-          ) : (
-            !ENDED.includes(stage) && <Action action="pause" of={key} lack={lack} />
-          )}
+          <Steer offered={paused !== null ? 'resume' : ENDED.includes(stage) ? undefined : 'pause'} of={key} lack={lack} />
         </div>
       </header>
       <p class="says">{safeText(says)}</p>

@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { useRoute } from 'preact-iso';
 import { upgradePath } from '../address.ts';
-import { Action } from '../steer/action.tsx';
+import { Steer } from '../steer/steer.tsx';
 import { Scroll } from '../table/scroll.tsx';
 import { Why } from '../why/chain.tsx';
 import { Age } from '../words/age.tsx';
@@ -78,12 +78,7 @@ function Head({ name, row, rights }: HeadProps): JSX.Element {
         <SpokeMark state={state} />
         {hold !== null && <HeldMark word={`held: ${safeText(hold)}`} />}
         <div class="actions">
-          <Action
-            key={hold === null ? 'hold' : 'unhold'}
-            action={hold === null ? 'hold' : 'unhold'}
-            of={name}
-            lack={rights?.steerSpokes ?? null}
-          />
+          <Steer offered={hold === null ? 'hold' : 'unhold'} of={name} lack={rights?.steerSpokes ?? null} />
         </div>
       </header>
       <dl class="facts">

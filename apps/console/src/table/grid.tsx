@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX, TargetedKeyboardEvent } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { useFilters } from '../address.ts';
 import { useWindow } from './use-window.ts';
 
@@ -25,40 +25,47 @@ interface GridProps<R> {
 
 const ROW_HEIGHT = 32;
 
-/** A table of any length, of which the rows in sight are drawn. One row has the focus; arrows move it. */
+/**
+ * A table of any length, of which the rows in sight are drawn. Arrows move the active row. The focus stays on the table: a row that is drawn
+ * anew would lose it.
+ */
 export function Grid<R extends { readonly key: string }>({ label, layout, columns, rows: given, open, empty }: GridProps<R>): JSX.Element {
   const { query, set } = useFilters();
   const rows = inOrder(given, columns, query.sort);
   const [active, setActive] = useState('');
   const scroller = useRef<HTMLDivElement>(null);
-  const wanted = useRef(false);
   const at = Math.max(
     rows.findIndex(({ key }) => key === active),
     0,
   );
   const { items, height, scrollTo } = useWindow({ count: rows.length, rowHeight: ROW_HEIGHT, headHeight: ROW_HEIGHT, kept: at, scroller });
 
-  useEffect(() => {
-    if (!wanted.current) return;
-    wanted.current = false;
-    scroller.current?.querySelector<HTMLElement>(`[aria-rowindex="${at + 2}"]`)?.focus({ preventScroll: true });
-  });
+  const activeRow = rows[at];
+  const idOf = ({ key }: R): string => `${layout}-${key}`;
 
   const onKeyDown = (event: TargetedKeyboardEvent<HTMLDivElement>): void => {
     const page = Math.max(Math.floor((scroller.current?.clientHeight ?? 0) / ROW_HEIGHT) - 2, 1);
     const next = movedBy(event.key, { at, page, last: rows.length - 1 });
     const row = rows[next ?? at];
-    const isOnRow = event.target instanceof HTMLElement && event.target.getAttribute('role') === 'row';
-    if (!row || (next === undefined && !(event.key === 'Enter' && isOnRow))) return;
+    const isOpened = event.key === 'Enter' && event.target === event.currentTarget;
+    if (!row || (next === undefined && !isOpened)) return;
     event.preventDefault();
     if (next === undefined) return open(row);
-    wanted.current = true;
     setActive(row.key);
     scrollTo(next);
   };
 
   return (
-    <div ref={scroller} class={`grid ${layout}`} role="grid" aria-label={label} aria-rowcount={rows.length + 1} onKeyDown={onKeyDown}>
+    <div
+      ref={scroller}
+      class={`grid ${layout}`}
+      role="grid"
+      aria-label={label}
+      aria-rowcount={rows.length + 1}
+      aria-activedescendant={activeRow && idOf(activeRow)}
+      tabIndex={0}
+      onKeyDown={onKeyDown}
+    >
       <div class="head" role="rowgroup">
         <div class="row" role="row" aria-rowindex={1}>
           {columns.map((column) => (
@@ -74,12 +81,13 @@ export function Grid<R extends { readonly key: string }>({ label, layout, column
           return (
             <div
               key={row.key}
-              class="row"
+              id={idOf(row)}
+              class={isActive ? 'row active' : 'row'}
               role="row"
               aria-rowindex={index + 2}
-              tabIndex={isActive ? 0 : -1}
               style={{ transform: `translateY(${start}px)` }}
-              onFocus={() => setActive(row.key)}
+              onFocusIn={() => setActive(row.key)}
+              onPointerDown={() => setActive(row.key)}
             >
               {columns.map(({ name, cell }) => (
                 <div key={name} role="gridcell">

@@ -8,7 +8,7 @@ interface ScrollProps {
 
 /** A table that is wider than a narrow page: it can be scrolled, by keyboard too. */
 export const Scroll = ({ label, children }: ScrollProps): JSX.Element => (
-  <div class="scroll" tabIndex={0} role="region" aria-labelledby={label}>
+  <div class="scroll" tabIndex={0} role="group" aria-labelledby={label}>
     {children}
   </div>
 );

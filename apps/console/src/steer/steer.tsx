@@ -4,23 +4,41 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { safeText } from '../words/safe-text.ts';
 import { useWorld } from '../world-context.ts';
 
-interface ActionProps {
-  readonly action: ActionRequest['action'];
+type Action = ActionRequest['action'];
+
+interface SteerProps {
+  /** The change that makes sense now; undefined for none. */
+  readonly offered: Action | undefined;
   readonly of: string;
   /** The sentence on the right that is missing; null where it is there. */
   readonly lack: string | null;
 }
 
 const words = {
-  pause: { button: 'Pause', title: 'Pause', takesReason: true },
-  resume: { button: 'Resume', title: 'Resume', takesReason: false },
-  hold: { button: 'Hold', title: 'Hold', takesReason: true },
-  unhold: { button: 'Unhold', title: 'Unhold', takesReason: false },
-} as const satisfies Record<ActionRequest['action'], object>;
+  pause: { button: 'Pause', takesReason: true },
+  resume: { button: 'Resume', takesReason: false },
+  hold: { button: 'Hold', takesReason: true },
+  unhold: { button: 'Unhold', takesReason: false },
+} as const satisfies Record<Action, object>;
 
-/** A change that somebody may want: it is checked and shown before it is made. */
-export function Action({ action, of, lack }: ActionProps): JSX.Element {
-  const [isOpen, setOpen] = useState(false);
+/** A change that somebody may want: it is checked and shown before it is made, and its end is shown though another one is offered by then. */
+export function Steer({ offered, of, lack }: SteerProps): JSX.Element {
+  const [opened, setOpened] = useState<Action>();
+  return (
+    <>
+      {offered !== undefined && <Offer action={offered} lack={lack} onOpen={() => setOpened(offered)} />}
+      {opened !== undefined && <Change action={opened} of={of} onEnd={() => setOpened(undefined)} />}
+    </>
+  );
+}
+
+interface OfferProps {
+  readonly action: Action;
+  readonly lack: string | null;
+  readonly onOpen: () => void;
+}
+
+function Offer({ action, lack, onOpen }: OfferProps): JSX.Element {
   const { button } = words[action];
   if (lack !== null)
     return (
@@ -32,12 +50,9 @@ export function Action({ action, of, lack }: ActionProps): JSX.Element {
       </span>
     );
   return (
-    <>
-      <button type="button" onClick={() => setOpen(true)}>
-        {button}…
-      </button>
-      {isOpen && <Change action={action} of={of} onEnd={() => setOpen(false)} />}
-    </>
+    <button type="button" onClick={onOpen}>
+      {button}…
+    </button>
   );
 }
 
@@ -46,7 +61,9 @@ type Step =
   | { readonly kind: 'checked' | 'ended'; readonly answer: ChangeAnswer }
   | { readonly kind: 'problem'; readonly says: string };
 
-interface ChangeProps extends Pick<ActionProps, 'action' | 'of'> {
+interface ChangeProps {
+  readonly action: Action;
+  readonly of: string;
   readonly onEnd: () => void;
 }
 
@@ -55,7 +72,7 @@ function Change({ action, of, onEnd }: ChangeProps): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   const [reason, setReason] = useState('');
   const [step, setStep] = useState<Step>({ kind: 'busy', says: 'Checking what it would do…' });
-  const { button, title, takesReason } = words[action];
+  const { button, takesReason } = words[action];
   const send = async (dryRun: boolean): Promise<void> => {
     setStep({ kind: 'busy', says: dryRun ? 'Checking what it would do…' : 'Changing, and waiting for the hub to take it up…' });
     try {
@@ -72,7 +89,7 @@ function Change({ action, of, onEnd }: ChangeProps): JSX.Element {
   return (
     <dialog ref={dialog} class="change" aria-labelledby="change-title" onClose={onEnd}>
       <h2 id="change-title">
-        {title} {of}
+        {button} {of}
       </h2>
       <div aria-live="polite">
         {step.kind === 'busy' && <p>{step.says}</p>}
