@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX, TargetedKeyboardEvent } from 'preact';
-import { useRef, useState } from 'preact/hooks';
+import { useMemo, useRef, useState } from 'preact/hooks';
 import { useFilters } from '../address.ts';
 import { useWindow } from './use-window.ts';
 
@@ -31,7 +31,8 @@ const ROW_HEIGHT = 32;
  */
 export function Grid<R extends { readonly key: string }>({ label, layout, columns, rows: given, open, empty }: GridProps<R>): JSX.Element {
   const { query, set } = useFilters();
-  const rows = inOrder(given, columns, query.sort);
+  // Scrolling draws the table again and again, with the same rows.
+  const rows = useMemo(() => inOrder(given, columns, query.sort), [given, query.sort]);
   const [active, setActive] = useState('');
   const scroller = useRef<HTMLDivElement>(null);
   const at = Math.max(

@@ -4,6 +4,8 @@ import type { Fleet } from './fleet.ts';
 
 /** Between two messages: a person sees no sooner, and a thousand changes a second become four messages. */
 const EVERY_MS = 250;
+/** Share of the time that goes into making rows at most, as one part of so many. */
+const ONE_PART_OF = 5;
 /** Between two looks at the clock. */
 const AGE_MS = 5_000;
 /** A page that was away for less gets what it missed. */
@@ -49,6 +51,7 @@ export class Feed {
   #remembered: Remembered[] = [];
   #number = 0;
   #forgotten = 0;
+  #notBefore = 0;
 
   constructor(fleet: Fleet) {
     this.#fleet = fleet;
@@ -91,7 +94,7 @@ export class Feed {
   }
 
   #look(): void {
-    if (this.#fleet.isChanged) this.#say();
+    if (this.#fleet.isChanged && performance.now() >= this.#notBefore) this.#say();
   }
 
   #age(): void {
@@ -111,7 +114,10 @@ export class Feed {
   }
 
   #say(): void {
+    const begun = performance.now();
     const { message, members } = this.#fleet.takeChanges(Date.now());
+    const ended = performance.now();
+    this.#notBefore = ended + (ended - begun) * (ONE_PART_OF - 1);
     if (Object.keys(message).length > 0) this.#send(message, undefined);
     for (const each of members) this.#send(each, each.members?.upgrade);
   }

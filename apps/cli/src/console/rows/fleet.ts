@@ -1,5 +1,6 @@
 import { refKey, refOfKey } from '@flotilla/api';
 import type { MemberRow, SpokeRow, StreamMessage, UpgradeRow } from '@flotilla/api/answers';
+import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { judgeHub } from '@flotilla/rollout';
 import { RowTable } from './row-table.ts';
 import type { Sources } from './sources.ts';
@@ -17,6 +18,7 @@ export class Fleet {
   readonly #parts = new Map<string, ReadonlyMap<string, MemberRow>>();
   /** Spoke to upgrades that it is in. */
   readonly #upgradesOf = new Map<string, Set<string>>();
+  readonly #ended = new Set<string>();
   readonly #changedUpgrades = new Set<string>();
   readonly #changedSpokes = new Set<string>();
   #said: Pick<StreamMessage, 'hub' | 'unseen'> = {};
@@ -32,9 +34,10 @@ export class Fleet {
     return this.#changedUpgrades.size > 0 || this.#changedSpokes.size > 0;
   }
 
-  /** Times have gone by: windows open, forecasts move, hubs fall silent. */
+  /** Times have gone by: windows open, forecasts move, hubs fall silent. Nothing of that moves an upgrade that has ended. */
   age(): void {
-    for (const { metadata } of this.#sources.upgrades.list()) this.#changedUpgrades.add(refKey(metadata));
+    for (const { metadata, status } of this.#sources.upgrades.list())
+      if (status?.status.completedAt === undefined) this.#changedUpgrades.add(refKey(metadata));
   }
 
   /** Makes the rows that may have changed. @returns one message for everybody, and one for each upgrade that is looked at */
@@ -84,9 +87,8 @@ export class Fleet {
 
   /** Upgrades that go on before those that have ended, then the latest first. */
   #rank(upgrade: string): string {
-    const object = this.#sources.upgrades.get(refOfKey(upgrade));
-    const hasEnded = object?.status?.status.completedAt !== undefined;
-    return `${hasEnded ? 0 : 1} ${object?.metadata.creationTimestamp ?? ''} ${upgrade}`;
+    const { creationTimestamp } = this.#sources.upgrades.get(refOfKey(upgrade))?.metadata ?? {};
+    return `${this.#ended.has(upgrade) ? 0 : 1} ${creationTimestamp ?? ''} ${upgrade}`;
   }
 
   /** Spokes whose part has changed. */
@@ -96,22 +98,36 @@ export class Fleet {
     if (!upgrade) {
       this.#upgrades.drop(key);
       this.#parts.delete(key);
+      this.#ended.delete(key);
       this.#sources.writtenAt.delete(key);
       for (const spoke of before?.keys() ?? []) this.#upgradesOf.get(spoke)?.delete(key);
       this.#looked.get(key)?.replace([]);
       return new Set(before?.keys());
     }
     const facts = this.#sources.facts(upgrade, now);
-    const parts = memberRows(facts);
+    const parts = memberRows(facts, before);
     this.#upgrades.put(upgradeRow(facts, this.#sources.writtenAt.get(key)));
     this.#parts.set(key, parts);
     this.#looked.get(key)?.replace(parts.values());
-    return this.#noteMembers(key, before, parts);
+    const touched = this.#noteMembers(key, before, parts);
+    // Spokes show an upgrade that goes on before one that has ended.
+    return this.#noteEnd(key, upgrade) ? touched.union(new Set(parts.keys())) : touched;
+  }
+
+  /** True when it has ended since the last time, or goes on again. */
+  #noteEnd(key: string, { status }: ClusterGroupUpgrade): boolean {
+    const hasEnded = status?.status.completedAt !== undefined;
+    if (hasEnded === this.#ended.has(key)) return false;
+    if (hasEnded) this.#ended.add(key);
+    else this.#ended.delete(key);
+    return true;
   }
 
   #noteMembers(key: string, before: ReadonlyMap<string, MemberRow> | undefined, after: ReadonlyMap<string, MemberRow>): Set<string> {
-    const touched = new Set<string>(after.keys());
-    for (const spoke of after.keys()) {
+    const touched = new Set<string>();
+    for (const [spoke, row] of after) {
+      if (before?.get(spoke) === row) continue;
+      touched.add(spoke);
       const upgrades = this.#upgradesOf.get(spoke);
       if (upgrades) upgrades.add(key);
       else this.#upgradesOf.set(spoke, new Set([key]));

@@ -31,8 +31,11 @@ function pauseOf({ metadata, status }: ClusterGroupUpgrade): string | null {
   return metadata.annotations?.[Annotation.paused] === undefined ? null : 'asked for; no hub has taken it up yet';
 }
 
-/** The part of each member, by the decisions of `flotilla why`, without what is read for a single one. */
-export function memberRows(facts: UpgradeFacts): Map<string, MemberRow> {
+/**
+ * The part of each member, by the decisions of `flotilla why`, without what is read for a single one.
+ * @param before rows of the last time: one that says the same stays the same object
+ */
+export function memberRows(facts: UpgradeFacts, before?: ReadonlyMap<string, MemberRow>): Map<string, MemberRow> {
   const { status } = facts.upgrade;
   const inquiry = new Inquiry(facts);
   const places = new Map((status?.remediationPlan ?? []).flatMap((batch, at) => batch.map((cluster) => [cluster, at + 1])));
@@ -45,14 +48,19 @@ export function memberRows(facts: UpgradeFacts): Map<string, MemberRow> {
     const isUnderWay = (current > 0 && batch === current) || Object.hasOwn(progress, key);
     const state: SpokeState = own.cause === 'done' || own.cause === 'failed' ? own.cause : isUnderWay ? 'in-batch' : 'waiting';
     const isDone = cause === 'done';
-    rows.set(key, {
+    const row = {
       key,
       state,
       batch,
       cached: status?.precaching?.status?.[key] ?? null,
       cause: isDone ? null : own.cause,
       says: isDone ? null : own.says,
-    });
+    };
+    const known = before?.get(key);
+    rows.set(key, known && isSame(known, row) ? known : row);
   }
   return rows;
 }
+
+const isSame = (a: MemberRow, b: MemberRow): boolean =>
+  a.state === b.state && a.batch === b.batch && a.cached === b.cached && a.cause === b.cause && a.says === b.says;
