@@ -48,10 +48,20 @@ interface RunningConsole extends AsyncDisposable {
   readonly end: () => Promise<number | null>;
 }
 
+interface StartOptions {
+  readonly args?: readonly string[];
+  /** Default: that of the sources. */
+  readonly program?: string;
+  readonly env?: Record<string, string>;
+}
+
 /** Starts the command against the server of a kubeconfig; resolves when it has printed its address. */
-export async function startConsole(kubeconfig: string, ...args: readonly string[]): Promise<RunningConsole> {
-  const env = childEnvironment({ KUBECONFIG: kubeconfig });
-  const child = spawn(process.execPath, [MAIN, 'console', ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+export async function startConsole(kubeconfig: string, options: StartOptions = {}): Promise<RunningConsole> {
+  const { args = [], program = MAIN, env } = options;
+  const child = spawn(process.execPath, [program, 'console', ...args], {
+    env: childEnvironment({ KUBECONFIG: kubeconfig, ...env }),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const exited = once(child, 'exit');
   let said = '';
   const address = await new Promise<string>((resolve, reject) => {

@@ -1,13 +1,19 @@
 /** The console's server on a real API server: whom it lets in, what it sends, what it says of missing rights. */
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Annotation } from '@flotilla/api';
 import { ChangeAnswer, type StreamMessage, WhyAnswer } from '@flotilla/api/answers';
 import { ManagedCluster } from '@flotilla/api/ocm';
-import { describe, expect } from 'vitest';
+import { describe, expect, onTestFinished } from 'vitest';
+import { packConsolePage } from '../../../tools/src/console-page/build.ts';
+import { bundleApp } from '../../../tools/src/images/app-bundle.ts';
 import { flotilla } from '../cli/flotilla.ts';
 import { RolloutWorld } from '../rollout/world.ts';
 import { testIn } from '../world.ts';
 import { type AskOptions, startConsole } from './console.ts';
 
+const ROOT = join(import.meta.dirname, '../../..');
 const spokes = ['first-1', 'first-2', 'again-1', 'asked-1'];
 const users = [{ name: 'viewer' }, { name: 'nobody' }];
 const test = testIn(() => RolloutWorld.start({ spokes, apiServer: { users } }));
@@ -130,12 +136,30 @@ test('questions and changes are answered as the commands answer them', async ({ 
   });
 });
 
+test('the program of one file serves the page that is in it, and leaves none of it behind', async ({ world }) => {
+  const folder = await mkdtemp(join(tmpdir(), 'flotilla-console-test-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const { constants, packageFolders } = await packConsolePage();
+  expect(packageFolders).toContain('node_modules/preact');
+  const { files } = await bundleApp(ROOT, { entry: 'apps/cli/src/main.ts', isOneFile: true, constants });
+  const [main] = files;
+  if (files.length !== 1 || typeof main?.content !== 'object' || !('bytes' in main.content)) throw new TypeError('not one file');
+  const program = join(folder, 'flotilla.mjs');
+  await writeFile(program, main.content.bytes);
+  const running = await startConsole(world.server.kubeconfig, { program, env: { TMPDIR: folder } });
+  const page = await running.ask('/');
+  const [, script = ''] = /src="([^"]+)"/.exec(page.body) ?? [];
+  expect(await running.ask(script)).toMatchObject({ status: 200, headers: { 'content-type': expect.stringMatching(/javascript/) } });
+  expect(await running.end()).toBe(0);
+  expect(await readdir(folder)).toEqual(['flotilla.mjs']);
+});
+
 describe('with fewer rights', () => {
   test('what the asker may not see or do is a sentence with the role to ask for', async ({ world }) => {
     await world.policies(['asked-1'], { 'asked-p': {} });
     await world.upgrade('asked', ['asked-1'], ['asked-p'], { enable: false });
     await letView(world);
-    await using running = await startConsole(await world.server.kubeconfigFor('viewer'), '-n', 'default');
+    await using running = await startConsole(await world.server.kubeconfigFor('viewer'), { args: ['-n', 'default'] });
     const received = await running.read('', (message) => upgradeOf(message, 'default/asked') !== undefined);
     expect(received[0]?.message.rights).toEqual({
       upgrades: null,

@@ -4,7 +4,7 @@ import { FlotillaError } from '@flotilla/api';
 import { runCommand } from '@flotilla/control-plane/processes';
 import type { LayerFile } from '@flotilla/registry/testing';
 import { z } from 'zod';
-import { buildConsolePage, readPage } from '../console-page/build.ts';
+import { packConsolePage } from '../console-page/build.ts';
 import { bundleApp, licenceTexts } from '../images/app-bundle.ts';
 import { billOf, npmComponents } from '../images/sbom.ts';
 import { archive } from './archive.ts';
@@ -25,8 +25,10 @@ const COMPLETIONS = { bash: 'flotilla.bash', zsh: '_flotilla', fish: 'flotilla.f
 
 /** Writes the command line as one file and as an npm package, with completions, bill of materials and licences. */
 export async function packageCli({ root, output, source, spokeChart }: CliOptions): Promise<void> {
-  const constants = { FLOTILLA_CONSOLE_PAGE: JSON.stringify(await packedPage()) };
-  const { files, packageFolders } = await bundleApp(root, { entry: 'apps/cli/src/main.ts', isOneFile: true, constants }, source);
+  const { constants, ...page } = await packConsolePage();
+  const bundle = await bundleApp(root, { entry: 'apps/cli/src/main.ts', isOneFile: true, constants }, source);
+  const { files } = bundle;
+  const packageFolders = [...new Set([...bundle.packageFolders, ...page.packageFolders])].toSorted();
   const [main, ...others] = files;
   if (!main || others.length > 0 || typeof main.content !== 'object' || !('bytes' in main.content))
     throw new FlotillaError('FLOTILLA_RELEASE_CLI', `the command line needs files beside it: ${others.map(({ path }) => path).join(', ')}`);
@@ -57,13 +59,6 @@ export async function packageCli({ root, output, source, spokeChart }: CliOption
     source.committedAt,
   );
   await writeFile(join(output, 'cli', `flotilla-${source.version}.tgz`), packed);
-}
-
-/** The page of `flotilla console`, which the program unpacks when it serves it: files in base64 by path, as JSON. */
-async function packedPage(): Promise<string> {
-  await buildConsolePage();
-  const files = [...(await readPage())].map(([path, content]) => [path, content.toString('base64')]);
-  return JSON.stringify(Object.fromEntries(files));
 }
 
 const text = (path: string, bytes: string): LayerFile => ({ path: `package/${path}`, content: { bytes } });
