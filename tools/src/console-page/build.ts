@@ -31,6 +31,10 @@ export async function buildConsolePage(outDir = DIST): Promise<BuiltPage> {
     root: HOME,
     configFile: false,
     logLevel: 'warn',
+    // A NODE_ENV of its caller would put names of folders into the page.
+    define: { 'process.env.NODE_ENV': '"production"' },
+    oxc: { jsx: { runtime: 'automatic', importSource: 'preact', development: false } },
+    resolve: { conditions: ['module', 'browser', 'production'] },
     build: { outDir, emptyOutDir: true, target: 'es2024', modulePreload: false, assetsInlineLimit: 0 },
   });
   const contents = [...(await readPage(outDir)).values()];
