@@ -25,7 +25,7 @@ export const runConsole: Run = async (_args, given) => {
   await using page = await openPage((line) => void process.stderr.write(`${line}\n`));
   await using connected = connect(access);
   const { client } = connected;
-  const rights = await askRights(client, namespace);
+  const rights = await askRights(client, { namespace, hubNamespace });
   const sources = new Sources({ client, rights, hubNamespace, namespace });
   const fleet = new Fleet(sources);
   const feed = new Feed(fleet);

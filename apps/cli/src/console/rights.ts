@@ -12,8 +12,16 @@ import { lackOf } from '../complain.ts';
 const REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
 const Review = z.looseObject({ status: z.looseObject({ allowed: z.boolean() }) });
 
-/** Asks the API server what the asker may do. @param namespace of upgrades; undefined: all */
-export async function askRights(client: Client, namespace: string | undefined): Promise<Rights> {
+/** Namespaces that are asked about. */
+interface RightsOptions {
+  /** Namespace of the upgrades; all when absent. */
+  readonly namespace?: string | undefined;
+  /** Namespace of the hub's Lease. */
+  readonly hubNamespace: string;
+}
+
+/** Asks the API server what the asker may do. */
+export async function askRights(client: Client, { namespace, hubNamespace }: RightsOptions): Promise<Rights> {
   const lacks = async (kind: Resource<KubeObject>, verbs: readonly string[], within?: string): Promise<string | null> => {
     for (const verb of verbs)
       if (!(await isAllowed(client, kind, { verb, namespace: within }))) return lackOf({ verb, kind, namespace: within });
@@ -22,7 +30,7 @@ export async function askRights(client: Client, namespace: string | undefined): 
   const [upgrades, spokes, lease, steerUpgrades, steerSpokes] = await Promise.all([
     lacks(ClusterGroupUpgrade, ['list', 'watch'], namespace),
     lacks(ManagedCluster, ['list', 'watch']),
-    lacks(Lease, ['list', 'watch']),
+    lacks(Lease, ['list', 'watch'], hubNamespace),
     lacks(ClusterGroupUpgrade, ['patch'], namespace),
     lacks(ManagedCluster, ['patch']),
   ]);

@@ -65,7 +65,7 @@ export const StreamMessage = z.object({
   server: z.string().optional().describe('The API server that is looked at.'),
   rights: Rights.optional().describe('What the asker may do.'),
   hub: HubSign.optional().describe('Whether a hub decides now.'),
-  unseen: z.array(z.string()).optional().describe('Kinds whose watch is broken, a sentence each.'),
+  unseen: z.array(z.string()).optional().describe('Kinds whose watch is broken and upgrades that cannot be shown, a sentence each.'),
   upgrades: changesOf(UpgradeRow).optional().describe('Changes of upgrades.'),
   spokes: changesOf(SpokeRow).optional().describe('Changes of spokes.'),
   members: z

@@ -1,4 +1,4 @@
-import { refKey, refOfKey } from '@flotilla/api';
+import { errorMessage, refKey, refOfKey } from '@flotilla/api';
 import type { MemberRow, SpokeRow, StreamMessage, UpgradeRow } from '@flotilla/api/answers';
 import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
 import { judgeHub } from '@flotilla/rollout';
@@ -19,6 +19,8 @@ export class Fleet {
   /** Spoke to upgrades that it is in. */
   readonly #upgradesOf = new Map<string, Set<string>>();
   readonly #ended = new Set<string>();
+  /** Upgrade to why no row can be made of it. */
+  readonly #odd = new Map<string, string>();
   readonly #changedUpgrades = new Set<string>();
   readonly #changedSpokes = new Set<string>();
   #said: Pick<StreamMessage, 'hub' | 'unseen'> = {};
@@ -44,7 +46,7 @@ export class Fleet {
   takeChanges(now: number): { message: StreamMessage; members: StreamMessage[] } {
     for (const spoke of this.#changedSpokes) for (const key of this.#upgradesOf.get(spoke) ?? []) this.#changedUpgrades.add(key);
     const touched = new Set(this.#changedSpokes);
-    for (const key of this.#changedUpgrades) for (const spoke of this.#makeUpgrade(key, now)) touched.add(spoke);
+    for (const key of this.#changedUpgrades) for (const spoke of this.#tryUpgrade(key, now)) touched.add(spoke);
     for (const spoke of touched) this.#makeSpoke(spoke);
     this.#changedUpgrades.clear();
     this.#changedSpokes.clear();
@@ -89,6 +91,17 @@ export class Fleet {
   #rank(upgrade: string): string {
     const { creationTimestamp } = this.#sources.upgrades.get(refOfKey(upgrade))?.metadata ?? {};
     return `${this.#ended.has(upgrade) ? 0 : 1} ${creationTimestamp ?? ''} ${upgrade}`;
+  }
+
+  /** One upgrade that nobody understands must not hide all others: its rows stay as they were, and the page says so. */
+  #tryUpgrade(key: string, now: number): Set<string> {
+    this.#odd.delete(key);
+    try {
+      return this.#makeUpgrade(key, now);
+    } catch (error) {
+      this.#odd.set(key, `ClusterGroupUpgrade ${key} cannot be shown as it is now: ${errorMessage(error)}`);
+      return new Set();
+    }
   }
 
   /** Spokes whose part has changed. */
@@ -149,7 +162,7 @@ export class Fleet {
 
   /** Signs of life that differ from those last said. */
   #signs(now: number): StreamMessage {
-    const next = { hub: judgeHub(this.#sources.hub(), now), unseen: this.#sources.unseen(now) };
+    const next = { hub: judgeHub(this.#sources.hub(), now), unseen: [...this.#sources.unseen(now), ...this.#odd.values()] };
     const isSame = JSON.stringify(next) === JSON.stringify(this.#said);
     this.#said = next;
     return isSame ? {} : next;
