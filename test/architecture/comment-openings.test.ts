@@ -6,6 +6,7 @@ import { clauseOpenings } from './comment-openings.ts';
 /** Rooms whose comments follow the rule; a room joins once its comments do. */
 const ROOMS = [
   'apps/cli',
+  'apps/console',
   'apps/hub',
   'apps/image-puller',
   'apps/spoke-agent',

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startServerPool } from '@flotilla/control-plane/servers';
 import type { TestProject } from 'vitest/node';
+import { buildConsolePage } from '../../tools/src/console-page/build.ts';
 import { bundleProgram } from '../../tools/src/fleets/programs.ts';
 import { appImages, appNames } from '../../tools/src/images/apps.ts';
 
@@ -21,6 +22,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const dir = await mkdtemp(join(tmpdir(), 'flotilla-programs-'));
   stack.defer(() => rm(dir, { recursive: true, force: true }));
   await Promise.all(appNames.map((app) => bundleProgram(appImages[app], join(dir, app))));
+  // One of an earlier state of the sources would be served as it is.
+  await buildConsolePage();
   project.provide('programs', dir);
   project.provide('apiServers', stack.use(await startServerPool()).address);
   return () => stack.disposeAsync();

@@ -15,7 +15,9 @@ async function printLines(root: string): Promise<void> {
     const lines = text.split('\n').length - 1;
     rooms.set(room, (rooms.get(room) ?? 0) + lines);
     files.push({ name: file, lines });
-    functions.push(...functionLines(text).map(({ name, lines }) => ({ name: `${file} ${name}`, lines })));
+    functions.push(
+      ...functionLines(text, file.endsWith('x') ? 'tsx' : 'ts').map(({ name, lines }) => ({ name: `${file} ${name}`, lines })),
+    );
   }
   for (const [room, lines] of [...rooms].toSorted(([a], [b]) => a.localeCompare(b))) console.log(`${String(lines).padStart(6)}  ${room}`);
   console.log(`${String(files.reduce((sum, { lines }) => sum + lines, 0)).padStart(6)}  together`);

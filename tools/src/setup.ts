@@ -3,6 +3,7 @@ import { errorMessage, FlotillaError } from '@flotilla/api';
 import { cleanupOnExit, findProgram, sweepLeftovers } from '@flotilla/control-plane/processes';
 import { clusterObstacle, OCM_TOOLS } from '@flotilla/control-plane/servers';
 import {
+  BROWSER_PACKAGE,
   BUILD_PACKAGES,
   type DebianPackage,
   describeTools,
@@ -24,14 +25,16 @@ interface Parts {
   /** The controllers of Open Cluster Management: a third of a build from nothing. */
   readonly ocm: boolean;
   readonly redis: boolean;
+  /** A browser, for the console's page. */
+  readonly browser: boolean;
 }
 
 /** Commands that need set-up → the parts they run. */
 const PARTS = {
-  tests: { runtimes: ['containerd', 'crio'], ocm: true, redis: true },
-  demo: { runtimes: ['containerd'], ocm: false, redis: false },
-  'demo --ocm': { runtimes: ['containerd'], ocm: true, redis: false },
-  'demo --api-only': { runtimes: [], ocm: false, redis: false },
+  tests: { runtimes: ['containerd', 'crio'], ocm: true, redis: true, browser: true },
+  demo: { runtimes: ['containerd'], ocm: false, redis: false, browser: false },
+  'demo --ocm': { runtimes: ['containerd'], ocm: true, redis: false, browser: false },
+  'demo --api-only': { runtimes: [], ocm: false, redis: false, browser: false },
 } as const satisfies Record<string, Parts>;
 
 /** A command that needs set-up. */
@@ -61,16 +64,26 @@ export function requirementsOf(command: SetUpFor, clusters: boolean): { tools: T
 export async function setUp(command: SetUpFor, log: Log): Promise<void> {
   const swept = await sweepLeftovers();
   if (swept.length > 0) log(`Removed what ${swept.length} killed ${swept.length === 1 ? 'run' : 'runs'} left behind`);
-  const { runtimes, redis }: Parts = PARTS[command];
+  const { runtimes, redis, browser }: Parts = PARTS[command];
   const obstacle = clusterObstacle();
   const { tools, packages } = requirementsOf(command, !obstacle);
   await ensureDebianPackages(packages, log);
   if (obstacle && runtimes.length > 0) log(`No whole clusters here: ${obstacle}`);
   if (redis && !(await findProgram('redis-server')))
     log('No redis-server on PATH: tests that need it are skipped; install the package redis-server');
+  if (browser) await ensureBrowser(log);
   const hasNodes = !obstacle && runtimes.length > 0;
   const [ready] = await Promise.all([ensureTools(tools, { log }), ...(hasNodes ? [prepareBase(hostArchitecture(), log)] : [])]);
   log(`Programs: ${describeTools(ready)}`);
+}
+
+/** Tests of pages are the only ones that a machine without a browser skips. */
+async function ensureBrowser(log: Log): Promise<void> {
+  try {
+    await ensureDebianPackages([BROWSER_PACKAGE], log);
+  } catch (error) {
+    log(`No browser here, tests of pages are skipped: ${errorMessage(error)}`);
+  }
 }
 
 const HELP = `usage: npm run setup -- [options]

@@ -47,7 +47,7 @@ export async function readSourceGraph(root: string): Promise<SourceGraph> {
       const path = join(entry.parentPath, entry.name);
       const file = relative(root, path).replaceAll(sep, '/');
       if (!entry.isFile() || file.includes('node_modules/')) continue;
-      if (file.endsWith('.ts')) texts.set(file, await readFile(path, 'utf8'));
+      if (/\.tsx?$/.test(file)) texts.set(file, await readFile(path, 'utf8'));
       if (!file.endsWith('/package.json')) continue;
       const { name, exports } = Package.parse(JSON.parse(await readFile(path, 'utf8')));
       for (const [key, target] of Object.entries(exports)) entries.set(posix.join(name, key), posix.join(posix.dirname(file), target));
@@ -58,7 +58,7 @@ export async function readSourceGraph(root: string): Promise<SourceGraph> {
 
 /** The graph of these sources. */
 export function graphOf(texts: ReadonlyMap<string, string>, entries: ReadonlyMap<string, string> = new Map()): SourceGraph {
-  return { modules: new Map([...texts].map(([file, text]) => [file, parseModule(text)])), entries };
+  return { modules: new Map([...texts].map(([file, text]) => [file, parseModule(text, file.endsWith('x') ? 'tsx' : 'ts')])), entries };
 }
 
 interface Node {
@@ -78,7 +78,7 @@ const nodes = (value: unknown): readonly Node[] => (Array.isArray(value) ? value
 const childrenOf = (node: Node): Node[] => Object.values(node).flatMap((value) => (isNode(value) ? [value] : nodes(value)));
 
 /** What a source imports and exports. */
-export function parseModule(text: string): Module {
+export function parseModule(text: string, lang: 'ts' | 'tsx' = 'ts'): Module {
   const imports: Import[] = [];
   const exports: Export[] = [];
   const visit = (node: Node): void => {
@@ -87,7 +87,7 @@ export function parseModule(text: string): Module {
       imports.push({ to, names: node.type === 'ImportDeclaration' ? importedNames(nodes(node.specifiers)) : undefined });
     childrenOf(node).forEach(visit);
   };
-  for (const node of nodes(parseAst(text, { lang: 'ts' }).body)) {
+  for (const node of nodes(parseAst(text, { lang }).body)) {
     visit(node);
     exports.push(...exportsIn(node));
   }
@@ -167,15 +167,15 @@ export function reachedFrom(graph: SourceGraph, starts: Iterable<string>): Reado
 
 /** Whether a source is a test, or what tests share. */
 export const isTestSource = (file: string): boolean =>
-  /\.test\.ts$|^test\/|^(apps|packages)\/[^/]+\/testing\/|^packages\/control-plane\//.test(file);
+  /\.test\.tsx?$|^test\/|^(apps|packages)\/[^/]+\/testing\/|^packages\/control-plane\//.test(file);
 
 /** The programs that are shipped, and what their charts are generated from. */
 export function productMains(graph: SourceGraph): string[] {
-  return [...graph.modules.keys()].filter((file) => /^apps\/[^/]+\/src\/main\.ts$/.test(file) || file === 'tools/src/generate.ts');
+  return [...graph.modules.keys()].filter((file) => /^apps\/[^/]+\/src\/main\.tsx?$/.test(file) || file === 'tools/src/generate.ts');
 }
 
 /** How many lines each function of a source has, by its name or that of the variable or member that holds it. */
-export function functionLines(text: string): { readonly name: string; readonly lines: number }[] {
+export function functionLines(text: string, lang: 'ts' | 'tsx' = 'ts'): { readonly name: string; readonly lines: number }[] {
   const found: { name: string; lines: number }[] = [];
   const visit = (node: Node, holder: string): void => {
     const name = node.id ?? node.key;
@@ -186,6 +186,6 @@ export function functionLines(text: string): { readonly name: string; readonly l
     }
     for (const child of childrenOf(node)) visit(child, node.type === 'BlockStatement' ? '' : called);
   };
-  for (const node of nodes(parseAst(text, { lang: 'ts' }).body)) visit(node, '');
+  for (const node of nodes(parseAst(text, { lang }).body)) visit(node, '');
   return found;
 }

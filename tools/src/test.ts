@@ -25,7 +25,15 @@ const setUpStage: Stage = {
 };
 
 const checks: readonly Stage[] = [
-  { name: 'types', run: () => runCheck('tsc', 'node_modules/.bin/tsc', ['-p', 'tsconfig.json']) },
+  {
+    name: 'types',
+    async run() {
+      const programs = ['tsconfig.json', 'apps/console/tsconfig.json'];
+      const results: StageResult[] = [];
+      for (const program of programs) results.push(await runCheck(`tsc -p ${program}`, 'node_modules/.bin/tsc', ['-p', program]));
+      return addUp(results);
+    },
+  },
   { name: 'format and lint', run: () => runCheck('biome', 'node_modules/.bin/biome', ['check', '.']) },
   { name: 'type-aware lint', run: () => runCheck('oxlint', 'node_modules/.bin/oxlint', ['--type-aware', '.']) },
   { name: 'generated files', run: () => runCheck('npm run generate -- --check', 'tools/src/generate.ts', ['--check']) },

@@ -166,6 +166,13 @@ export const commands: readonly CommandRow[] = [
     load: async () => (await import('./steer/hold.ts')).unholdCluster,
   },
   {
+    name: 'console',
+    meaning:
+      'Serves a live page about all upgrades and spokes to this machine alone, with the rights of whoever runs it, until it is ended.',
+    options: [['-n, --namespace <namespace>', 'namespace of the ClusterGroupUpgrades (default all)'], hub, ...access],
+    load: async () => (await import('./console/command.ts')).runConsole,
+  },
+  {
     name: 'window',
     meaning: 'Shows and sets the window in which batches of an upgrade start.',
     commands: [

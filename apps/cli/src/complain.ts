@@ -44,6 +44,20 @@ const OPERATE = 'flotilla-operate';
 function missingRight(error: ApiError): string {
   const [, verb, resource = '', group = '', namespace] = DENIED.exec(error.serverMessage) ?? [];
   if (verb === undefined) return errorMessage(error);
+  return lackOf({ verb, kind: { plural: resource, apiVersion: group === '' ? 'v1' : `${group}/` }, namespace });
+}
+
+/** A right that somebody lacks. */
+interface Lack {
+  readonly verb: string;
+  readonly kind: { readonly plural: string; readonly apiVersion: string };
+  /** All of them when absent. */
+  readonly namespace?: string | undefined;
+}
+
+/** The sentence on a missing right, with the ClusterRole that has it. */
+export function lackOf({ verb, kind: { plural, apiVersion }, namespace }: Lack): string {
+  const group = apiVersion.includes('/') ? `.${apiVersion.slice(0, apiVersion.indexOf('/'))}` : '';
   const where = namespace === undefined ? 'in all namespaces' : `in namespace ${namespace}`;
-  return `you may not ${verb} ${resource}${group === '' ? '' : `.${group}`} ${where}: ask for ClusterRole ${verb === 'patch' ? STEER : verb === 'create' ? OPERATE : (roles[resource] ?? INSPECT)} of charts/hub, which has that right`;
+  return `you may not ${verb} ${plural}${group} ${where}: ask for ClusterRole ${verb === 'patch' ? STEER : verb === 'create' ? OPERATE : (roles[plural] ?? INSPECT)} of charts/hub, which has that right`;
 }

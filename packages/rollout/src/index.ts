@@ -1,5 +1,6 @@
-export type { Seen, UpgradeFacts } from './answers/facts.ts';
+export { type Seen, statusWrittenAt, type UpgradeFacts } from './answers/facts.ts';
 export { foldWaits } from './answers/fold.ts';
+export { judgeHub } from './answers/hub-sign.ts';
 export { answerPlan } from './answers/plan-answer.ts';
 export { answerStatus, describeWindow } from './answers/status-answer.ts';
 export { answerWhy, Inquiry } from './answers/why.ts';

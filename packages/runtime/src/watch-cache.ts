@@ -39,6 +39,13 @@ export interface WatchCacheOptions<T extends KubeObject, N extends string = neve
 
 type Listener<T> = (change: Change<T>) => void;
 
+/** A failure of a list or watch. */
+interface WatchFailure {
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly reason: string;
+}
+
 const BACK_OFF: BackOff = { baseMs: 200, maxMs: 10_000 };
 /** After a watch that simply ended: at once, but not in a tight loop when the server ends each one at once. */
 const REOPEN: BackOff = { baseMs: 20, maxMs: 2_000 };
@@ -69,6 +76,7 @@ export class WatchCache<T extends KubeObject, N extends string = never> {
   #failures = 0;
   #fruitless = 0;
   #troubled = false;
+  #lastFailure: WatchFailure | undefined;
   #loggedAt = Number.NEGATIVE_INFINITY;
   #wake: (() => void) | undefined;
 
@@ -115,6 +123,11 @@ export class WatchCache<T extends KubeObject, N extends string = never> {
 
   get kind(): Resource {
     return this.#kind;
+  }
+
+  /** The last failure of a list or watch, unless the server has sent something since. A watch that was opened again may be silent for a minute. */
+  get lastFailure(): WatchFailure | undefined {
+    return this.#lastFailure;
   }
 
   get size(): number {
@@ -224,6 +237,7 @@ export class WatchCache<T extends KubeObject, N extends string = never> {
 
   #logFailure(err: unknown): void {
     const { logger } = this.#options;
+    this.#lastFailure = { at: this.#clock.now(), reason: errorMessage(err) };
     const fields = { kind: this.#kind.kind, failures: this.#failures, reason: errorMessage(err) };
     // One lost watch is everyday life too; an outage is said once a minute.
     const serious = this.#failures > 1 || this.#version === undefined;
@@ -238,6 +252,7 @@ export class WatchCache<T extends KubeObject, N extends string = never> {
   }
 
   #recovered(): void {
+    this.#lastFailure = undefined;
     if (!this.#troubled) return;
     this.#troubled = false;
     this.#options.logger?.info({ kind: this.#kind.kind }, 'Watching again');

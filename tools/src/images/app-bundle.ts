@@ -16,6 +16,8 @@ interface Bundled extends Partial<AppImage> {
   readonly entry: string;
   /** Keep what is imported later in the one file. Default false. */
   readonly isOneFile?: boolean;
+  /** More constants that are put in, as JSON texts. */
+  readonly constants?: Readonly<Record<string, string>>;
 }
 
 /** A program, bundled. */
@@ -46,7 +48,11 @@ export async function bundleApp(root: string, app: Bundled, from: Build = readBu
     target: 'node24',
     banner: { js: BANNER },
     external: [...EXTERNALS],
-    define: { [BUILD_CONSTANTS.version]: JSON.stringify(from.version), [BUILD_CONSTANTS.commit]: JSON.stringify(from.commit) },
+    define: {
+      [BUILD_CONSTANTS.version]: JSON.stringify(from.version),
+      [BUILD_CONSTANTS.commit]: JSON.stringify(from.commit),
+      ...app.constants,
+    },
     // Names stay: stack traces and error classes are read by people and by code.
     minifySyntax: true,
     minifyWhitespace: true,

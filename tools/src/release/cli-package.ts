@@ -4,6 +4,7 @@ import { FlotillaError } from '@flotilla/api';
 import { runCommand } from '@flotilla/control-plane/processes';
 import type { LayerFile } from '@flotilla/registry/testing';
 import { z } from 'zod';
+import { packConsolePage } from '../console-page/build.ts';
 import { bundleApp, licenceTexts } from '../images/app-bundle.ts';
 import { billOf, npmComponents } from '../images/sbom.ts';
 import { archive } from './archive.ts';
@@ -24,7 +25,10 @@ const COMPLETIONS = { bash: 'flotilla.bash', zsh: '_flotilla', fish: 'flotilla.f
 
 /** Writes the command line as one file and as an npm package, with completions, bill of materials and licences. */
 export async function packageCli({ root, output, source, spokeChart }: CliOptions): Promise<void> {
-  const { files, packageFolders } = await bundleApp(root, { entry: 'apps/cli/src/main.ts', isOneFile: true }, source);
+  const { constants, ...page } = await packConsolePage();
+  const bundle = await bundleApp(root, { entry: 'apps/cli/src/main.ts', isOneFile: true, constants }, source);
+  const { files } = bundle;
+  const packageFolders = [...new Set([...bundle.packageFolders, ...page.packageFolders])].toSorted();
   const [main, ...others] = files;
   if (!main || others.length > 0 || typeof main.content !== 'object' || !('bytes' in main.content))
     throw new FlotillaError('FLOTILLA_RELEASE_CLI', `the command line needs files beside it: ${others.map(({ path }) => path).join(', ')}`);

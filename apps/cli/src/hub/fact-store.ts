@@ -10,7 +10,7 @@ import { ReadSet } from './read-set.ts';
 import { whole } from './upgrades.ts';
 
 /** Name of the Lease of the hub (its option `--lease-name`). */
-const HUB_LEASE = 'flotilla-hub';
+export const HUB_LEASE = 'flotilla-hub';
 /** Rounds of reading for one answer: each follows one more link of the chain. */
 const MOST_ROUNDS = 20;
 const AT_ONCE = 8;

@@ -25,7 +25,7 @@ export const Reason = z
   .max(500, { error: 'is longer than 500 characters: say it shorter' });
 
 /** Annotations to write on one object, where undefined takes one away; or an object to create with them. */
-interface Change<T extends KubeObject> {
+export interface Change<T extends KubeObject> {
   readonly kind: Resource<T>;
   readonly object: T;
   /** The object is not there yet; default false. */
@@ -49,22 +49,25 @@ interface CarryOutOptions {
 /** Says what a change touches, asks, writes it, and says how it ended, also by the exit code. */
 export async function carryOut<T extends KubeObject>(client: Client, change: Change<T>, options: CarryOutOptions): Promise<void> {
   const answer = describe(change);
-  const { outcome } = answer;
   const say = (ended: ChangeAnswer) =>
     process.stdout.write(options.output === 'json' ? `${JSON.stringify(ended)}\n` : `${changeText(ended)}\n`);
-  if (outcome === 'unchanged') return void say(answer);
-  if (options.dryRun) {
-    await write(client, change, true);
-    return void say({ ...answer, outcome: 'dry-run' });
-  }
-  if (!options.yes && !(await consent(answer))) {
+  if (answer.outcome !== 'unchanged' && !options.dryRun && !options.yes && !(await consent(answer))) {
     say({ ...answer, outcome: 'declined' });
     return endWith(Exit.no);
   }
-  await write(client, change, false);
+  const ended = await makeChange(client, change, options.dryRun);
+  say(ended);
+  if (ended.outcome === 'unanswered') endWith(Exit.timeUp);
+}
+
+/** Writes a change, unless it is so already, and says how it ended. @param dryRun the server checks it and stores nothing */
+export async function makeChange<T extends KubeObject>(client: Client, change: Change<T>, dryRun: boolean): Promise<ChangeAnswer> {
+  const answer = describe(change);
+  if (answer.outcome === 'unchanged') return answer;
+  await write(client, change, dryRun);
+  if (dryRun) return { ...answer, outcome: 'dry-run' };
   const isTakenUp = (await change.untilTakenUp?.()) ?? true;
-  say({ ...answer, outcome: !isTakenUp ? 'unanswered' : change.isNew ? 'created' : 'changed' });
-  if (!isTakenUp) endWith(Exit.timeUp);
+  return { ...answer, outcome: !isTakenUp ? 'unanswered' : change.isNew ? 'created' : 'changed' };
 }
 
 function describe<T extends KubeObject>({ kind, object, isNew = false, annotations, clusters, says, undo }: Change<T>): ChangeAnswer {

@@ -3,30 +3,18 @@ import { ManagedCluster } from '@flotilla/api/ocm';
 import { type Client, checkOptions } from '@flotilla/runtime';
 import { connect } from '../hub/connect.ts';
 import type { Run } from '../run.ts';
-import { ClusterOptions, carryOut, Reason } from './change.ts';
+import { type Change, ClusterOptions, carryOut, Reason } from './change.ts';
 
-const HoldOptions = ClusterOptions.extend({ reason: Reason.default('held') });
+/** The reason of a hold for which none is given. */
+export const HELD = 'held';
+const HoldOptions = ClusterOptions.extend({ reason: Reason.default(HELD) });
 
 /** `flotilla hold CLUSTER`. */
 export const holdCluster: Run = async ([name = ''], given) => {
   const options = checkOptions(HoldOptions, given);
   await using connected = connect(options);
   const { client } = connected;
-  await carryOut(
-    client,
-    {
-      kind: ManagedCluster,
-      object: await readCluster(client, name),
-      annotations: { [Annotation.hold]: options.reason },
-      clusters: 1,
-      says: [
-        'no upgrade begins anything on it; what runs there ends',
-        'others of its batch go on, and the batch waits for it until its time is up',
-      ],
-      undo: `flotilla unhold ${name}`,
-    },
-    options,
-  );
+  await carryOut(client, await planHold(client, name, options.reason), options);
 };
 
 /** `flotilla unhold CLUSTER`. */
@@ -34,20 +22,35 @@ export const unholdCluster: Run = async ([name = ''], given) => {
   const options = checkOptions(ClusterOptions, given);
   await using connected = connect(options);
   const { client } = connected;
-  const cluster = await readCluster(client, name);
-  await carryOut(
-    client,
-    {
-      kind: ManagedCluster,
-      object: cluster,
-      annotations: { [Annotation.hold]: undefined },
-      clusters: 1,
-      says: ['upgrades go on with it as their batches come'],
-      undo: `flotilla hold ${name}`,
-    },
-    options,
-  );
+  await carryOut(client, await planUnhold(client, name), options);
 };
+
+/** The change that holds a cluster. */
+export async function planHold(client: Client, name: string, reason: string): Promise<Change<ManagedCluster>> {
+  return {
+    kind: ManagedCluster,
+    object: await readCluster(client, name),
+    annotations: { [Annotation.hold]: reason },
+    clusters: 1,
+    says: [
+      'no upgrade begins anything on it; what runs there ends',
+      'others of its batch go on, and the batch waits for it until its time is up',
+    ],
+    undo: `flotilla unhold ${name}`,
+  };
+}
+
+/** The change that ends the hold of a cluster. */
+export async function planUnhold(client: Client, name: string): Promise<Change<ManagedCluster>> {
+  return {
+    kind: ManagedCluster,
+    object: await readCluster(client, name),
+    annotations: { [Annotation.hold]: undefined },
+    clusters: 1,
+    says: ['upgrades go on with it as their batches come'],
+    undo: `flotilla hold ${name}`,
+  };
+}
 
 /** @throws FlotillaError `FLOTILLA_NO_CLUSTER` naming the command that lists those that there are */
 async function readCluster(client: Client, name: string): Promise<ManagedCluster> {

@@ -8,7 +8,7 @@ import { FactStore } from '../hub/fact-store.ts';
 import { followUpgrade, readUpgrade, type UpgradeRef } from '../hub/upgrades.ts';
 import type { Run } from '../run.ts';
 import { judgeStatus } from '../status/ask.ts';
-import { carryOut, Reason, SteerOptions } from './change.ts';
+import { type Change, carryOut, Reason, SteerOptions } from './change.ts';
 import { openClusters, pauseEffects, resumeEffects } from './effects.ts';
 
 /** A hub reconciles within a second; a busy one within some. */
@@ -21,22 +21,9 @@ export const pauseUpgrade: Run = async ([name = ''], given) => {
   const options = checkOptions(PauseOptions, given);
   await using connected = connect(options);
   const { client } = connected;
-  const ref = { namespace: options.namespace ?? connected.namespace, name };
-  const { upgrade, status } = await look(client, ref, options.hubNamespace);
-  if (hasEnded(status)) return refuse(`${refKey(ref)} has ended (${status.stage}): there is nothing to pause`);
-  await carryOut(
-    client,
-    {
-      kind: ClusterGroupUpgrade,
-      object: upgrade,
-      annotations: { [Annotation.paused]: 'drain', [Annotation.pausedReason]: options.reason },
-      clusters: openClusters(status),
-      says: pauseEffects(status),
-      undo: `flotilla resume ${name} -n ${ref.namespace}`,
-      untilTakenUp: () => untilPaused(client, ref, true),
-    },
-    options,
-  );
+  const planned = await planPause(client, { namespace: options.namespace ?? connected.namespace, name }, options);
+  if ('refused' in planned) return refuse(planned.refused);
+  await carryOut(client, planned, options);
 };
 
 /** `flotilla resume CGU`. */
@@ -44,22 +31,51 @@ export const resumeUpgrade: Run = async ([name = ''], given) => {
   const options = checkOptions(SteerOptions, given);
   await using connected = connect(options);
   const { client } = connected;
-  const ref = { namespace: options.namespace ?? connected.namespace, name };
-  const { upgrade, status } = await look(client, ref, options.hubNamespace);
-  await carryOut(
-    client,
-    {
-      kind: ClusterGroupUpgrade,
-      object: upgrade,
-      annotations: { [Annotation.paused]: undefined, [Annotation.pausedReason]: undefined },
-      clusters: openClusters(status),
-      says: resumeEffects(status),
-      undo: `flotilla pause ${name} -n ${ref.namespace}`,
-      untilTakenUp: () => untilPaused(client, ref, false),
-    },
-    options,
-  );
+  await carryOut(client, await planResume(client, { namespace: options.namespace ?? connected.namespace, name }, options), options);
 };
+
+/** Where the hub's Lease is, and why it is done. */
+interface PausePlan {
+  readonly hubNamespace: string;
+  readonly reason?: string | undefined;
+}
+
+/** The change that pauses an upgrade, or why there is nothing to pause. */
+export async function planPause(
+  client: Client,
+  ref: UpgradeRef,
+  { hubNamespace, reason }: PausePlan,
+): Promise<Change<ClusterGroupUpgrade> | { readonly refused: string }> {
+  const { upgrade, status } = await look(client, ref, hubNamespace);
+  if (hasEnded(status)) return { refused: `${refKey(ref)} has ended (${status.stage}): there is nothing to pause` };
+  return {
+    kind: ClusterGroupUpgrade,
+    object: upgrade,
+    annotations: { [Annotation.paused]: 'drain', [Annotation.pausedReason]: reason },
+    clusters: openClusters(status),
+    says: pauseEffects(status),
+    undo: `flotilla resume ${ref.name} -n ${ref.namespace}`,
+    untilTakenUp: () => untilPaused(client, ref, true),
+  };
+}
+
+/** The change that ends the pause of an upgrade. */
+export async function planResume(
+  client: Client,
+  ref: UpgradeRef,
+  { hubNamespace }: Pick<PausePlan, 'hubNamespace'>,
+): Promise<Change<ClusterGroupUpgrade>> {
+  const { upgrade, status } = await look(client, ref, hubNamespace);
+  return {
+    kind: ClusterGroupUpgrade,
+    object: upgrade,
+    annotations: { [Annotation.paused]: undefined, [Annotation.pausedReason]: undefined },
+    clusters: openClusters(status),
+    says: resumeEffects(status),
+    undo: `flotilla pause ${ref.name} -n ${ref.namespace}`,
+    untilTakenUp: () => untilPaused(client, ref, false),
+  };
+}
 
 /** An upgrade, and how far it is by itself alone. */
 export async function look(

@@ -1,4 +1,16 @@
 export { ChangeAnswer } from './change.ts';
+export {
+  ActionRequest,
+  EventsAnswer,
+  MemberRow,
+  Refusal,
+  Rights,
+  SpokeAnswer,
+  SpokeRow,
+  SpokeState,
+  StreamMessage,
+  UpgradeRow,
+} from './console.ts';
 export { Figure } from './figure.ts';
 export { PlanAnswer, PlannedPull } from './plan.ts';
 export { FoldedFailure, HubSign, SpokeProgress, StatusAnswer, UpgradeStage, WindowAnswer, WindowState } from './status.ts';

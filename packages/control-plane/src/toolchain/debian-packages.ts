@@ -17,6 +17,7 @@ const PACKAGES = {
   'redis-server': 'redis-server',
   prometheus: 'prometheus',
   'prometheus-alertmanager': 'prometheus-alertmanager',
+  'chromium-headless-shell': 'chromium-headless-shell',
   conmon: 'conmon',
   crun: 'crun',
   gcc: 'cc',
@@ -39,6 +40,9 @@ export type RuntimeName = keyof typeof NODE_PACKAGES;
 
 /** A cluster's monitoring. */
 export const MONITORING_PACKAGES: readonly DebianPackage[] = ['prometheus', 'prometheus-alertmanager'];
+
+/** The browser that looks at pages. */
+export const BROWSER_PACKAGE = 'chromium-headless-shell' satisfies DebianPackage;
 
 /** What building the programs needs besides Go. */
 export const BUILD_PACKAGES: readonly DebianPackage[] = ['gcc', 'libc6-dev'];

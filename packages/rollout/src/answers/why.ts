@@ -16,10 +16,10 @@ import { RolloutState } from '../upgrade/rollout-machine.ts';
 import { isRunning, stateOf } from '../upgrade/stage.ts';
 import { clusterWait, heldWait, presence } from './batch-waits.ts';
 import { conditionEvidence, fixFor } from './conditions.ts';
-import { objectOf, type UpgradeFacts } from './facts.ts';
+import type { UpgradeFacts } from './facts.ts';
 import { behind, byItself, bySomebody, type Finding, finding, link, specEvidence, upgradeEvidence } from './finding.ts';
 import { backupWait, gateInputOf, gateWait } from './gate-waits.ts';
-import { judgeHub } from './hub-sign.ts';
+import { hubWait } from './hub-waits.ts';
 import { precacheWait } from './precache-waits.ts';
 
 /** Blocking upgrades that are followed behind each other. */
@@ -34,6 +34,7 @@ export class Inquiry {
   readonly #batchOf: ReadonlyMap<string, number>;
   readonly #known = new Map<string, Finding>();
   #whole: Finding | undefined;
+  #following: Finding | undefined;
 
   constructor(facts: UpgradeFacts, depth = 0) {
     this.#facts = facts;
@@ -81,7 +82,7 @@ export class Inquiry {
       this.#recorded(name) ??
       this.#ended() ??
       this.#strange(name) ??
-      this.#hubSilent() ??
+      hubWait(this.#facts) ??
       this.#refused() ??
       this.#job(name) ??
       this.#rollout(name)
@@ -89,7 +90,7 @@ export class Inquiry {
   }
 
   #wholeQuestions(): Finding {
-    return this.#ended() ?? this.#hubSilent() ?? this.#refused() ?? this.#next();
+    return this.#ended() ?? hubWait(this.#facts) ?? this.#refused() ?? this.#next();
   }
 
   #recorded(name: string): Finding | undefined {
@@ -156,23 +157,6 @@ export class Inquiry {
     );
   }
 
-  #hubSilent(): Finding | undefined {
-    const sign = judgeHub(this.#facts.hub, this.#facts.now);
-    if (sign.state !== 'silent') return undefined;
-    const lease = objectOf(this.#facts.hub);
-    const first = link('no hub decides: nobody renews its Lease', {
-      object: `Lease ${refKey(lease?.metadata ?? { name: '' })}`,
-      field: 'spec.renewTime',
-      value: sign.renewedAt ?? '(never)',
-      observedAt: sign.renewedAt,
-      isUnknown: true,
-    });
-    return finding('hub-silent', first, bySomebody('Start the hub, or see its pods and its log; then ask again.'), {
-      says: 'a hub that decides',
-      since: sign.renewedAt,
-    });
-  }
-
   /** What keeps the upgrade from being planned, in the hub's own words. */
   #refused(): Finding | undefined {
     const { upgrade } = this.#facts;
@@ -237,8 +221,14 @@ export class Inquiry {
     return { ...rest, own: { cause: 'batch', says: `batch ${current} to end` }, links: [head, ...rest.links] };
   }
 
-  /** What the upgrade waits for next: a gate, the preparation, or the slowest cluster of the current batch. */
+  /** Next thing that the upgrade waits for; thousands of clusters ask for it, so it is found once. */
   #next(): Finding {
+    this.#following ??= this.#findNext();
+    return this.#following;
+  }
+
+  /** A gate, the preparation, or the slowest cluster of the current batch. */
+  #findNext(): Finding {
     const { upgrade, now } = this.#facts;
     if (!isRunning(upgrade)) {
       const refusal = judgeGates(gateInputOf(this.#facts));

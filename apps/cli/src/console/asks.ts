@@ -1,0 +1,95 @@
+/** Questions of the page: each is asked as the command of the same name asks it. */
+import { FlotillaError, refOfKey } from '@flotilla/api';
+import type { EventsAnswer, SpokeAnswer, WhyAllAnswer, WhyAnswer } from '@flotilla/api/answers';
+import { Event, Lease } from '@flotilla/api/core';
+import { AGENT_LEASE } from '@flotilla/api/ocm';
+import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import type { Client } from '@flotilla/runtime';
+import { nextStep } from '../complain.ts';
+import { FactStore } from '../hub/fact-store.ts';
+import { readUpgrade, type UpgradeRef } from '../hub/upgrades.ts';
+import { askAll, askOne } from '../why/ask.ts';
+import type { Fleet } from './rows/fleet.ts';
+import type { Sources } from './rows/sources.ts';
+
+/** Where answers come from. */
+export interface AskDeps {
+  readonly client: Client;
+  readonly hubNamespace: string;
+  readonly fleet: Fleet;
+  readonly sources: Sources;
+}
+
+/** Events that an answer has at most. */
+const MOST_EVENTS = 50;
+
+/** The upgrade that a key names. @throws FlotillaError `FLOTILLA_CONFIG` for a key without a namespace */
+export function upgradeRefOf(key: string): UpgradeRef {
+  const { namespace, name } = refOfKey(key);
+  if (namespace === undefined || name === '')
+    throw new FlotillaError('FLOTILLA_CONFIG', `upgrade is ${JSON.stringify(key)}: give namespace/name`);
+  return { namespace, name };
+}
+
+/** Why a cluster of an upgrade waits, or all of them. */
+export async function askWhy(
+  { client, hubNamespace }: AskDeps,
+  key: string,
+  cluster: string | undefined,
+): Promise<WhyAnswer | WhyAllAnswer> {
+  const upgrade = await readUpgrade(client, upgradeRefOf(key));
+  const store = new FactStore({ client, hubNamespace });
+  return cluster === undefined ? askAll(store, upgrade) : askOne(store, upgrade, cluster);
+}
+
+/** Events of an upgrade. */
+export async function askEvents({ client }: AskDeps, key: string): Promise<EventsAnswer> {
+  const { namespace, name } = upgradeRefOf(key);
+  const { items } = await client.list(Event, { namespace, fieldSelector: `regarding.name=${name}` });
+  const events = items
+    .filter(({ regarding }) => regarding?.kind === 'ClusterGroupUpgrade')
+    .map(({ eventTime, metadata, reason = '', note = '', type }) => ({
+      at: eventTime ?? metadata.creationTimestamp ?? null,
+      reason,
+      note,
+      isWarning: type === 'Warning',
+    }));
+  return { events: events.toSorted((a, b) => (b.at ?? '').localeCompare(a.at ?? '')).slice(0, MOST_EVENTS) };
+}
+
+/** One spoke: its parts, its pull, and when its agent said something last. */
+export async function askSpoke(deps: AskDeps, name: string): Promise<SpokeAnswer> {
+  const parts = deps.fleet.partsOf(name);
+  const [first] = parts;
+  const upgrade = first && deps.sources.upgrades.get(refOfKey(first.upgrade));
+  return {
+    name,
+    ...(await lastSaid(deps.client, name)),
+    parts: parts.map(({ upgrade: key, row: { state, batch, cached, cause, says } }) => ({
+      upgrade: key,
+      state,
+      batch,
+      cached,
+      cause,
+      says,
+    })),
+    images: imagesOf(upgrade, name),
+  };
+}
+
+async function lastSaid(client: Client, namespace: string): Promise<Pick<SpokeAnswer, 'saidAt' | 'saidWhy'>> {
+  try {
+    const lease = await client.get(Lease, { namespace, name: AGENT_LEASE });
+    const saidAt = lease?.spec?.renewTime ?? null;
+    return { saidAt, saidWhy: saidAt === null ? 'its agent has renewed no Lease yet' : null };
+  } catch (error) {
+    return { saidAt: null, saidWhy: nextStep(error) };
+  }
+}
+
+function imagesOf(upgrade: ClusterGroupUpgrade | undefined, name: string): SpokeAnswer['images'] {
+  const progress = upgrade?.status?.precaching?.progress?.[name];
+  if (!progress) return null;
+  const { imagesDone: done, imagesTotal: total, bytesDone, bytesTotal } = progress;
+  return { done, total, bytesDone, bytesTotal };
+}

@@ -1,0 +1,100 @@
+import type { KubeObject, Ref, Resource } from '@flotilla/api';
+import type { Rights } from '@flotilla/api/answers';
+import { Lease } from '@flotilla/api/core';
+import { ManagedCluster } from '@flotilla/api/ocm';
+import { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { type Seen, statusWrittenAt, type UpgradeFacts } from '@flotilla/rollout';
+import { type Client, WatchCache } from '@flotilla/runtime';
+import { HUB_LEASE } from '../../hub/fact-store.ts';
+import { whole } from '../../hub/upgrades.ts';
+import { trimCluster } from './spoke-row.ts';
+
+/** Where objects are watched. */
+interface SourceOptions {
+  readonly client: Client;
+  readonly rights: Rights;
+  readonly hubNamespace: string;
+  /** Namespace of the upgrades; all when absent. */
+  readonly namespace?: string | undefined;
+}
+
+/** A failure this recent means that the watch is not back. */
+const RECENT_MS = 15_000;
+
+/** One watch for each kind that rows are made of, as far as the asker may watch it. */
+export class Sources {
+  readonly upgrades: WatchCache<ClusterGroupUpgrade>;
+  readonly clusters: WatchCache<ManagedCluster>;
+  readonly leases: WatchCache<Lease>;
+  readonly rights: Rights;
+  /** Key of an upgrade to when a hub wrote its status: the cache does not keep the field that says so. */
+  readonly writtenAt = new Map<string, string | undefined>();
+
+  constructor({ client, rights, hubNamespace, namespace }: SourceOptions) {
+    this.rights = rights;
+    const transform = (upgrade: ClusterGroupUpgrade): ClusterGroupUpgrade => {
+      this.writtenAt.set(keyOf(upgrade), statusWrittenAt(upgrade));
+      return whole(upgrade);
+    };
+    this.upgrades = new WatchCache(client, ClusterGroupUpgrade, { namespace, transform, onInvalid: ignore });
+    this.clusters = new WatchCache(client, ManagedCluster, { transform: trimCluster, onInvalid: ignore });
+    const lease = { namespace: hubNamespace, fieldSelector: `metadata.name=${HUB_LEASE}` };
+    this.leases = new WatchCache(client, Lease, { ...lease, onInvalid: ignore });
+  }
+
+  /** Begins to watch. */
+  start(signal: AbortSignal): void {
+    for (const { cache } of this.#watched) cache.start(signal);
+  }
+
+  /** Resolves when everything was listed once. */
+  async synced(): Promise<void> {
+    await Promise.all(this.#watched.map(({ cache }) => cache.synced()));
+  }
+
+  /** Sentences on kinds that are not heard of now. */
+  unseen(now: number): string[] {
+    return this.#watched.flatMap(({ cache: { kind, lastFailure } }) =>
+      lastFailure && now - lastFailure.at < RECENT_MS ? [`${kind.kind} is not seen: ${lastFailure.reason}`] : [],
+    );
+  }
+
+  /** The Lease of the hub, or why it is not known. */
+  hub(): Seen<Lease> {
+    const { lease } = this.rights;
+    if (lease !== null) return { kind: 'unread', why: lease };
+    return { kind: 'read', object: this.leases.list()[0] };
+  }
+
+  /** Facts of an answer without anything that is read for a single cluster. */
+  facts(upgrade: ClusterGroupUpgrade, now: number): UpgradeFacts {
+    const skip = () => ({ kind: 'skipped' }) as const;
+    return {
+      upgrade,
+      now,
+      hub: this.hub(),
+      cluster: (name) => this.#seen(this.clusters, { name }, this.rights.spokes),
+      upgradeAt: (ref) => this.#seen(this.upgrades, ref, this.rights.upgrades),
+      agentLease: skip,
+      policyCopy: skip,
+      policy: skip,
+      work: skip,
+    };
+  }
+
+  get #watched(): { readonly cache: Pick<WatchCache<KubeObject>, 'start' | 'synced' | 'lastFailure'> & { readonly kind: Resource } }[] {
+    const { upgrades, spokes, lease } = this.rights;
+    return [
+      ...(upgrades === null ? [{ cache: this.upgrades }] : []),
+      ...(spokes === null ? [{ cache: this.clusters }] : []),
+      ...(lease === null ? [{ cache: this.leases }] : []),
+    ];
+  }
+
+  #seen<T extends KubeObject>(cache: WatchCache<T>, ref: Ref, lack: string | null): Seen<T> {
+    return lack === null ? { kind: 'read', object: cache.get(ref) } : { kind: 'unread', why: lack };
+  }
+}
+
+const ignore = (): void => undefined;
+const keyOf = ({ metadata }: KubeObject): string => `${metadata.namespace}/${metadata.name}`;

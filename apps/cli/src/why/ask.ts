@@ -1,0 +1,18 @@
+import { refKey } from '@flotilla/api';
+import type { WhyAllAnswer, WhyAnswer } from '@flotilla/api/answers';
+import type { ClusterGroupUpgrade } from '@flotilla/api/ran';
+import { answerWhy, foldWaits, Inquiry } from '@flotilla/rollout';
+import type { FactStore } from '../hub/fact-store.ts';
+
+/** Asks why one cluster waits, or the upgrade as a whole. */
+export async function askOne(store: FactStore, upgrade: ClusterGroupUpgrade, cluster: string | undefined): Promise<WhyAnswer> {
+  const answer = await store.answer(upgrade, (facts) => answerWhy(new Inquiry(facts), upgrade, cluster, []));
+  return { ...answer, notes: store.notes };
+}
+
+/** Causes of all by what one list shows; the evidence of single objects for one of them alone. */
+export async function askAll(store: FactStore, upgrade: ClusterGroupUpgrade): Promise<WhyAllAnswer> {
+  await store.readClusters();
+  const waits = await store.answerBare(upgrade, (facts) => foldWaits(new Inquiry(facts)));
+  return { upgrade: refKey(upgrade.metadata), waits, first: await askOne(store, upgrade, undefined) };
+}

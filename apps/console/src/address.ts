@@ -1,0 +1,30 @@
+/** Addresses of views: everything that a view shows is in its address. */
+import { useLocation } from 'preact-iso';
+
+/** The page of an upgrade. @param key namespace/name */
+export const upgradePath = (key: string): string => `/upgrades/${key.split('/').map(encodeURIComponent).join('/')}`;
+/** The page of a spoke. */
+export const spokePath = (name: string): string => `/spokes/${encodeURIComponent(name)}`;
+
+/** The address of the present view with other filters; undefined takes one away. */
+function withQuery(path: string, query: Readonly<Record<string, string>>, changes: Readonly<Record<string, string | undefined>>): string {
+  const all = { ...query, ...changes };
+  const kept = Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '');
+  return kept.length === 0 ? path : `${path}?${new URLSearchParams(kept)}`;
+}
+
+/** Filters of the present view, as its address has them. */
+interface Filters {
+  readonly query: Readonly<Record<string, string>>;
+  /** The address with other filters, for a link. */
+  readonly href: (changes: Readonly<Record<string, string | undefined>>) => string;
+  /** Changes filters in place: going back leaves the view. */
+  readonly set: (changes: Readonly<Record<string, string | undefined>>) => void;
+}
+
+/** Reads and changes the filters of the present view. */
+export function useFilters(): Filters {
+  const { path, query, route } = useLocation();
+  const href = (changes: Readonly<Record<string, string | undefined>>) => withQuery(path, query, changes);
+  return { query, href, set: (changes) => route(href(changes), true) };
+}

@@ -1,0 +1,37 @@
+import { ActionRequest, ChangeAnswer, EventsAnswer, Refusal, SpokeAnswer, WhyAllAnswer, WhyAnswer } from '@flotilla/api/answers';
+import { z } from 'zod';
+
+const Why = z.union([WhyAllAnswer, WhyAnswer]);
+
+/** Questions that the server answers. Each throws an Error whose message says the next step. */
+export interface Asking {
+  readonly why: (upgrade: string, cluster?: string) => Promise<z.output<typeof Why>>;
+  readonly events: (upgrade: string) => Promise<EventsAnswer>;
+  readonly spoke: (name: string) => Promise<SpokeAnswer>;
+  readonly act: (request: ActionRequest) => Promise<ChangeAnswer>;
+}
+
+/** Asks with a token. */
+export function createAsking(token: string): Asking {
+  const headers = { authorization: `Bearer ${token}` };
+  const get = async <T>(path: string, query: Record<string, string>, schema: z.ZodType<T>): Promise<T> =>
+    read(await fetch(`${path}?${new URLSearchParams(query)}`, { headers }), schema);
+  return {
+    why: (upgrade, cluster) => get('/api/why', { upgrade, ...(cluster !== undefined && { cluster }) }, Why),
+    events: (upgrade) => get('/api/events', { upgrade }, EventsAnswer),
+    spoke: (name) => get('/api/spoke', { name }, SpokeAnswer),
+    async act(request) {
+      const body = JSON.stringify(ActionRequest.parse(request));
+      return read(
+        await fetch('/api/actions', { method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, body }),
+        ChangeAnswer,
+      );
+    },
+  };
+}
+
+async function read<T>(response: Response, schema: z.ZodType<T>): Promise<T> {
+  const answer: unknown = await response.json();
+  if (response.ok) return schema.parse(answer);
+  throw new Error(Refusal.safeParse(answer).data?.error ?? `the server answered ${response.status}`);
+}

@@ -1,0 +1,48 @@
+/** The secret of the printed address: in this tab's memory and session, in no address, no cookie and no log. */
+
+const KEY = 'flotilla-token';
+/** Tabs of the same address ask each other, so that a link may be opened in another one. */
+const CHANNEL = 'flotilla-token';
+/** Another tab answers at once or not at all. */
+const ASK_MS = 300;
+const TOKEN = /^[\w-]{43}$/;
+
+/** Takes the token out of the address, else from before a reload, else from another tab; undefined where there is none. */
+export async function findToken(): Promise<string | undefined> {
+  const given = new URLSearchParams(location.hash.slice(1)).get('token') ?? undefined;
+  if (given !== undefined) history.replaceState(null, '', `${location.pathname}${location.search}`);
+  const token = check(given) ?? check(sessionStorage.getItem(KEY)) ?? (await askOthers());
+  if (token !== undefined) {
+    sessionStorage.setItem(KEY, token);
+    answerOthers(token);
+  }
+  return token;
+}
+
+/** The server does not know it: it is that of an earlier run. */
+export const forgetToken = (): void => sessionStorage.removeItem(KEY);
+
+const check = (token: unknown): string | undefined => (typeof token === 'string' && TOKEN.test(token) ? token : undefined);
+
+function answerOthers(token: string): void {
+  const channel = new BroadcastChannel(CHANNEL);
+  channel.onmessage = ({ data }) => {
+    if (data === 'ask') channel.postMessage(token);
+  };
+}
+
+function askOthers(): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const channel = new BroadcastChannel(CHANNEL);
+    const end = (token: string | undefined): void => {
+      channel.close();
+      resolve(token);
+    };
+    channel.onmessage = ({ data }) => {
+      const token = check(data);
+      if (token !== undefined) end(token);
+    };
+    channel.postMessage('ask');
+    setTimeout(() => end(undefined), ASK_MS);
+  });
+}

@@ -1,0 +1,27 @@
+import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { useFilters } from '../address.ts';
+import { WhyPanel } from '../why/panel.tsx';
+import { useWorld } from '../world-context.ts';
+import { Spokes } from './spokes.tsx';
+import { Upgrades } from './upgrades.tsx';
+
+/** All upgrades and all spokes. */
+export function FleetPage(): JSX.Element {
+  const world = useWorld();
+  const { query } = useFilters();
+  useEffect(() => {
+    world.look(undefined);
+    document.title = 'Fleet · Flotilla';
+  }, [world]);
+  void world.spokes.version.value;
+  const asked = query.why === undefined ? undefined : world.spokes.get(query.why);
+  return (
+    <main id="main" class="page">
+      <h1>Fleet</h1>
+      <Upgrades />
+      {asked?.upgrade != null && <WhyPanel upgrade={asked.upgrade} cluster={asked.key} />}
+      <Spokes />
+    </main>
+  );
+}

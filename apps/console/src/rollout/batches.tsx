@@ -1,0 +1,70 @@
+import type { MemberRow, UpgradeRow } from '@flotilla/api/answers';
+import type { JSX } from 'preact';
+import { useFilters } from '../address.ts';
+
+interface BatchesProps {
+  readonly row: UpgradeRow;
+  readonly members: readonly MemberRow[];
+}
+
+interface Tally {
+  readonly done: number;
+  readonly failed: number;
+}
+
+/** The batches of the plan as a picture; each leads to its spokes. */
+export function Batches({ row: { batches, batch }, members }: BatchesProps): JSX.Element {
+  const { query, href } = useFilters();
+  const tallies = tally(members);
+  if (batches.length === 0) return <p class="empty">No batches are planned.</p>;
+  return (
+    <ol class={batches.length > 80 ? 'batches many' : 'batches'}>
+      {batches.map((size, index) => {
+        const number = index + 1;
+        const { done, failed } = tallies.get(number) ?? { done: 0, failed: 0 };
+        const word = stateOf({ number, current: batch.current, size, ended: done + failed });
+        const isChosen = query.batch === String(number);
+        const says = `Batch ${number}: ${word}, ${done} of ${size} done${failed > 0 ? `, ${failed} failed` : ''}`;
+        return (
+          <li key={number}>
+            <a
+              class={`batch ${word.replace(' ', '-')}`}
+              href={href({ batch: isChosen ? undefined : String(number) })}
+              aria-label={says}
+              aria-current={isChosen ? 'true' : undefined}
+              title={says}
+            >
+              <span class="number" aria-hidden="true">
+                {number}
+              </span>
+              <span class="tank" aria-hidden="true">
+                <span class="broken" style={{ height: `${(100 * failed) / size}%` }} />
+                <span class="full" style={{ height: `${(100 * done) / size}%` }} />
+              </span>
+            </a>
+          </li>
+        );
+      })}
+    </ol>
+  );
+}
+
+interface Place {
+  readonly number: number;
+  readonly current: number;
+  readonly size: number;
+  readonly ended: number;
+}
+
+const stateOf = ({ number, current, size, ended }: Place): string =>
+  ended >= size ? 'ended' : number === current ? 'under way' : number < current ? 'ended' : 'to come';
+
+function tally(members: readonly MemberRow[]): ReadonlyMap<number, Tally> {
+  const tallies = new Map<number, Tally>();
+  for (const { batch, state } of members) {
+    if (batch === null) continue;
+    const { done, failed } = tallies.get(batch) ?? { done: 0, failed: 0 };
+    tallies.set(batch, { done: done + (state === 'done' ? 1 : 0), failed: failed + (state === 'failed' ? 1 : 0) });
+  }
+  return tallies;
+}

@@ -1,0 +1,64 @@
+import type { UpgradeRow } from '@flotilla/api/answers';
+import type { JSX } from 'preact';
+import { spokePath, useFilters } from '../address.ts';
+import { Age } from '../words/age.tsx';
+import { safeText } from '../words/safe-text.ts';
+
+/** Waits by cause, the largest first; each leads to its spokes. */
+export function Waits({ waits }: Pick<UpgradeRow, 'waits'>): JSX.Element {
+  const { href } = useFilters();
+  if (waits.length === 0) return <p class="empty">No spoke waits.</p>;
+  return (
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">Waiting for</th>
+          <th scope="col">Spokes</th>
+          <th scope="col">Example</th>
+          <th scope="col">Since</th>
+        </tr>
+      </thead>
+      <tbody>
+        {waits.map(({ cause, says, clusters, example, since }) => (
+          <tr key={`${cause} ${says}`}>
+            <td class="text">
+              <a href={href({ cause, says, state: undefined, batch: undefined })}>{safeText(says)}</a>
+            </td>
+            <td class="number">{clusters}</td>
+            <td>
+              <a href={href({ why: example })}>{example}</a>
+            </td>
+            <td>{since === undefined ? '–' : <Age at={since} />}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** Failures by cause, the largest first. */
+export function Failures({ failures }: Pick<UpgradeRow, 'failures'>): JSX.Element {
+  if (failures.length === 0) return <p class="empty">No spoke has failed.</p>;
+  return (
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">Failed</th>
+          <th scope="col">Spokes</th>
+          <th scope="col">Example</th>
+        </tr>
+      </thead>
+      <tbody>
+        {failures.map(({ says, clusters, example }) => (
+          <tr key={says}>
+            <td class="text">{safeText(says)}</td>
+            <td class="number">{clusters}</td>
+            <td>
+              <a href={spokePath(example)}>{example}</a>
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

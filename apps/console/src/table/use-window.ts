@@ -1,0 +1,58 @@
+import {
+  defaultRangeExtractor,
+  elementScroll,
+  observeElementOffset,
+  observeElementRect,
+  type VirtualItem,
+  Virtualizer,
+} from '@tanstack/virtual-core';
+import type { RefObject } from 'preact';
+import { useLayoutEffect, useReducer, useState } from 'preact/hooks';
+
+/** Rows of a long list that are drawn. */
+interface Window {
+  readonly items: readonly VirtualItem[];
+  readonly height: number;
+  readonly scrollTo: (index: number) => void;
+}
+
+interface WindowOptions {
+  readonly count: number;
+  readonly rowHeight: number;
+  /** Height of what stays above the rows. */
+  readonly headHeight: number;
+  /** A row that stays drawn wherever the list is: it has the focus. */
+  readonly kept: number;
+  readonly scroller: RefObject<HTMLElement | null>;
+}
+
+const OVERSCAN = 8;
+
+/** Draws the rows around the place that a list is scrolled to. */
+export function useWindow({ count, rowHeight, headHeight, kept, scroller }: WindowOptions): Window {
+  const [, redraw] = useReducer((drawn: number, _change: undefined) => drawn + 1, 0);
+  const options = {
+    count,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowHeight,
+    overscan: OVERSCAN,
+    scrollPaddingStart: headHeight,
+    scrollToFn: elementScroll,
+    observeElementRect,
+    observeElementOffset,
+    onChange: () => redraw(undefined),
+    rangeExtractor: (range: Parameters<typeof defaultRangeExtractor>[0]) => {
+      const shown = defaultRangeExtractor(range);
+      return kept < 0 || kept >= count || shown.includes(kept) ? shown : [...shown, kept].toSorted((a, b) => a - b);
+    },
+  };
+  const [virtualizer] = useState(() => new Virtualizer<HTMLElement, HTMLElement>(options));
+  virtualizer.setOptions(options);
+  useLayoutEffect(() => virtualizer._didMount(), []);
+  useLayoutEffect(() => virtualizer._willUpdate());
+  return {
+    items: virtualizer.getVirtualItems(),
+    height: virtualizer.getTotalSize(),
+    scrollTo: (index) => virtualizer.scrollToIndex(index, { align: 'auto' }),
+  };
+}

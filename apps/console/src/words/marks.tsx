@@ -1,0 +1,84 @@
+import type { SpokeState, UpgradeStage } from '@flotilla/api/answers';
+import type { JSX } from 'preact';
+
+/** A shape for a state: it is told apart without its colour. */
+type Shape = 'check' | 'cross' | 'half' | 'ring' | 'dash' | 'bars' | 'question';
+
+const PATHS: Readonly<Record<Shape, JSX.Element>> = {
+  check: <path class="line" d="M2 6.5 5 9.5 10 3" />,
+  cross: <path class="line" d="M2.5 2.5l7 7m0-7l-7 7" />,
+  half: (
+    <>
+      <circle class="outline" cx="6" cy="6" r="4.5" />
+      <path class="solid" d="M6 1.5a4.5 4.5 0 0 1 0 9z" />
+    </>
+  ),
+  ring: <circle class="outline" cx="6" cy="6" r="4.5" />,
+  dash: <path class="line" d="M2 6h8" />,
+  bars: <path class="solid" d="M2.5 2h2.5v8H2.5zM7 2h2.5v8H7z" />,
+  question: <path class="line" d="M3.5 4.2C3.5 1.2 8.5 1.4 8.5 4c0 1.8-2.5 1.8-2.5 3.6M6 9.6v.6" />,
+};
+
+/** Colour of a state, which says no more than shape and word. */
+type Tone = 'good' | 'bad' | 'busy' | 'late' | 'faint';
+
+interface MarkProps {
+  readonly shape: Shape;
+  readonly tone: Tone;
+  readonly word: string;
+}
+
+/** A state: shape and word, and a colour that says nothing more. */
+export const Mark = ({ shape, tone, word }: MarkProps): JSX.Element => (
+  <span class={`mark ${tone}`}>
+    <svg viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">
+      {PATHS[shape]}
+    </svg>
+    {word}
+  </span>
+);
+
+const ofSpokes: Readonly<Record<SpokeState, MarkProps>> = {
+  done: { shape: 'check', tone: 'good', word: 'done' },
+  failed: { shape: 'cross', tone: 'bad', word: 'failed' },
+  'in-batch': { shape: 'half', tone: 'busy', word: 'in batch' },
+  waiting: { shape: 'ring', tone: 'faint', word: 'waiting' },
+  none: { shape: 'dash', tone: 'faint', word: 'no upgrade' },
+};
+
+/** The state of a spoke in an upgrade. */
+export const SpokeMark = ({ state }: { readonly state: SpokeState }): JSX.Element => <Mark {...ofSpokes[state]} />;
+
+/** The word for the state of a spoke. */
+export const spokeWord = (state: SpokeState): string => ofSpokes[state].word;
+
+const ofStages: Readonly<Record<UpgradeStage, MarkProps>> = {
+  unplanned: { shape: 'dash', tone: 'faint', word: 'unplanned' },
+  refused: { shape: 'cross', tone: 'bad', word: 'refused' },
+  'pre-caching': { shape: 'half', tone: 'busy', word: 'pre-caching' },
+  waiting: { shape: 'ring', tone: 'faint', word: 'waiting' },
+  preparing: { shape: 'half', tone: 'busy', word: 'preparing' },
+  'rolling-out': { shape: 'half', tone: 'busy', word: 'rolling out' },
+  'between-batches': { shape: 'ring', tone: 'busy', word: 'between batches' },
+  'cleaning-up': { shape: 'half', tone: 'busy', word: 'cleaning up' },
+  done: { shape: 'check', tone: 'good', word: 'done' },
+  failed: { shape: 'cross', tone: 'bad', word: 'failed' },
+  'timed-out': { shape: 'cross', tone: 'bad', word: 'timed out' },
+  deleting: { shape: 'dash', tone: 'late', word: 'being deleted' },
+};
+
+/** The stage of an upgrade. */
+export const StageMark = ({ stage }: { readonly stage: UpgradeStage }): JSX.Element => <Mark {...ofStages[stage]} />;
+
+/** Whether a spoke's agent is there. */
+export const AvailableMark = ({ available }: { readonly available: 'yes' | 'no' | 'unknown' }): JSX.Element =>
+  available === 'yes' ? (
+    <Mark shape="check" tone="good" word="yes" />
+  ) : available === 'no' ? (
+    <Mark shape="cross" tone="bad" word="no" />
+  ) : (
+    <Mark shape="question" tone="late" word="unknown" />
+  );
+
+/** Something stands still because somebody wants it. */
+export const HeldMark = ({ word }: { readonly word: string }): JSX.Element => <Mark shape="bars" tone="late" word={word} />;

@@ -1,0 +1,13 @@
+import { createContext } from 'preact';
+import { useContext } from 'preact/hooks';
+import type { World } from './connection/world.ts';
+
+/** The world that all views show. */
+export const WorldContext = createContext<World | undefined>(undefined);
+
+/** The world, inside a view. */
+export function useWorld(): World {
+  const world = useContext(WorldContext);
+  if (!world) throw new TypeError('a view is drawn outside the console');
+  return world;
+}

@@ -1,0 +1,127 @@
+/** `flotilla console` as a process, and what its server answers. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import { StreamMessage } from '@flotilla/api/answers';
+import { childEnvironment } from '@flotilla/control-plane/processes';
+import { createParser } from 'eventsource-parser';
+
+const MAIN = join(import.meta.dirname, '../../../apps/cli/src/main.ts');
+
+/** An answer over HTTP. */
+interface Answered {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: string;
+}
+
+/** How something is asked; GET by default. */
+export interface AskOptions {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+/** A message of the stream, with its id. */
+interface Received {
+  readonly id: string | undefined;
+  readonly message: StreamMessage;
+}
+
+/** A console that runs. */
+interface RunningConsole extends AsyncDisposable {
+  /** As it was printed. */
+  readonly address: string;
+  /** Without the token. */
+  readonly base: string;
+  readonly token: string;
+  /** Headers of whoever knows the token. */
+  readonly known: Readonly<Record<string, string>>;
+  /** Asks as a program would, with any header. */
+  readonly ask: (path: string, options?: AskOptions) => Promise<Answered>;
+  /** Messages of the stream, until one satisfies. */
+  readonly read: (query: string, isLast: (message: StreamMessage) => boolean, after?: string) => Promise<Received[]>;
+  /** Everything it has written. */
+  readonly said: () => string;
+  /** Ends it as Ctrl-C does; resolves with its exit code. */
+  readonly end: () => Promise<number | null>;
+}
+
+interface StartOptions {
+  readonly args?: readonly string[];
+  /** Default: that of the sources. */
+  readonly program?: string;
+  readonly env?: Record<string, string>;
+}
+
+/** Starts the command against the server of a kubeconfig; resolves when it has printed its address. */
+export async function startConsole(kubeconfig: string, options: StartOptions = {}): Promise<RunningConsole> {
+  const { args = [], program = MAIN, env } = options;
+  const child = spawn(process.execPath, [program, 'console', ...args], {
+    env: childEnvironment({ KUBECONFIG: kubeconfig, ...env }),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const exited = once(child, 'exit');
+  let said = '';
+  const address = await new Promise<string>((resolve, reject) => {
+    const listen = (text: string): void => {
+      said += text;
+      const [printed] = /http:\/\/\S+/.exec(said) ?? [];
+      if (printed !== undefined && said.endsWith('\n')) resolve(printed);
+    };
+    child.stdout.setEncoding('utf8').on('data', listen);
+    child.stderr.setEncoding('utf8').on('data', listen);
+    child.once('exit', () => reject(new Error(`the console ended: ${said}`)));
+  });
+  const [base = '', token = ''] = address.split('/#token=');
+  const known = { authorization: `Bearer ${token}` };
+  const end = async (): Promise<number | null> => {
+    child.kill('SIGINT');
+    const [code] = await exited;
+    return typeof code === 'number' ? code : null;
+  };
+  return {
+    address,
+    base,
+    token,
+    known,
+    ask: (path, options) => ask(base, path, options),
+    read: (query, isLast, after) =>
+      read(`${base}/api/stream${query}`, { ...known, ...(after !== undefined && { 'last-event-id': after }) }, isLast),
+    said: () => said,
+    end,
+    [Symbol.asyncDispose]: async () => void (await end()),
+  };
+}
+
+/** By Node's own client: `fetch` refuses to lie about Host. */
+function ask(base: string, path: string, { method = 'GET', headers = {}, body }: AskOptions = {}): Promise<Answered> {
+  const { hostname, port } = new URL(base);
+  return new Promise((resolve, reject) => {
+    const asking = request({ hostname, port, path, method, headers }, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (part: string) => {
+        text += part;
+      });
+      response.once('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text }));
+    });
+    asking.once('error', reject);
+    asking.end(body);
+  });
+}
+
+async function read(url: string, headers: Record<string, string>, isLast: (message: StreamMessage) => boolean): Promise<Received[]> {
+  const ending = new AbortController();
+  const response = await fetch(url, { headers, signal: AbortSignal.any([ending.signal, AbortSignal.timeout(30_000)]) });
+  if (!response.ok || !response.body) throw new Error(`the stream answered ${response.status}`);
+  const received: Received[] = [];
+  const parser = createParser({ onEvent: ({ id, data }) => received.push({ id, message: StreamMessage.parse(JSON.parse(data)) }) });
+  const decoder = new TextDecoder();
+  for await (const part of response.body) {
+    parser.feed(decoder.decode(part, { stream: true }));
+    if (received.some(({ message }) => isLast(message))) break;
+  }
+  ending.abort();
+  return received;
+}

@@ -1,0 +1,235 @@
+/** The console's page in a real browser, on a real API server with a hub. */
+import { createServer } from 'node:http';
+import { Annotation } from '@flotilla/api';
+import { ManagedCluster } from '@flotilla/api/ocm';
+import { mapConcurrently } from '@flotilla/pace';
+import { eventually } from '@flotilla/pace/testing';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { RolloutWorld } from '../rollout/world.ts';
+import { testIn } from '../world.ts';
+import { look, NO_BROWSER, startBrowser, violations } from './browser.ts';
+import { startConsole } from './console.ts';
+
+const spokes = ['live-1', 'live-2', 'steered-1', 'hostile-1', 'many-1', 'axe-1', 'axe-2'];
+const test = testIn(() => RolloutWorld.start({ spokes }));
+
+let browser: Browser | undefined;
+beforeAll(async () => {
+  browser = await startBrowser();
+});
+afterAll(() => browser?.close());
+
+/** The cells of a row of a grid, by its first. */
+const cellsOf = (page: Page, name: string) => page.getByRole('row').filter({ has: page.getByRole('link', { name, exact: true }) });
+
+test('what changes on the API server is seen in the page, from the fleet to a rollout to a spoke and its causes', async ({
+  world,
+  skip,
+}) => {
+  if (!browser) return skip(NO_BROWSER);
+  await world.policies(['live-1', 'live-2'], { 'live-p': {} });
+  world.propagator.script('policies/live-p', 'live-1', { never: true });
+  await world.upgrade('live', ['live-1', 'live-2'], ['live-p'], { remediationStrategy: { maxConcurrency: 1, timeout: 240 } });
+  await world.untilInProgress('live', 'live-1');
+  await using running = await startConsole(world.server.kubeconfig);
+  await using seen = await look(browser, running.address);
+  const { page } = seen;
+  expect(page.url()).toBe(`${running.base}/`);
+  await cellsOf(page, 'live-2').getByText('waiting').waitFor();
+  await world.client.patch(
+    ManagedCluster,
+    { name: 'live-2' },
+    { metadata: { labels: { openshiftVersion: '4.18.77' } } },
+    { type: 'merge' },
+  );
+  await cellsOf(page, 'live-2').getByText('4.18.77').waitFor();
+
+  await page.getByRole('link', { name: 'default/live' }).first().click();
+  await page.getByRole('heading', { level: 1, name: 'default/live' }).waitFor();
+  await page.getByRole('link', { name: /^Batch 1: under way, 0 of 1 done/ }).waitFor();
+  await page.getByRole('link', { name: /^Why live-2: batch 1 to end/ }).click();
+  expect(new URL(page.url()).searchParams.get('why')).toBe('live-2');
+  await page.getByText('policy live-p is NonCompliant').waitFor();
+  await page.getByText('Policy live-1/policies.live-p').first().waitFor();
+
+  world.propagator.script('policies/live-p', 'live-1', { seconds: 0 });
+  await world.untilCompleted('live');
+  await page.getByRole('link', { name: /^Batch 2: ended, 1 of 1 done/ }).waitFor();
+  await page.goto(`${running.base}/spokes/live-2`);
+  await page.getByRole('heading', { level: 1, name: 'live-2' }).waitFor();
+  await page.getByRole('table').getByText('done').waitFor();
+  expect(seen.complaints).toEqual([]);
+});
+
+test('an upgrade is paused and a spoke held after a dry run was shown, and nothing is changed before', async ({ world, skip }) => {
+  if (!browser) return skip(NO_BROWSER);
+  await world.policies(['steered-1'], { 'steered-p': {} });
+  await world.upgrade('steered', ['steered-1'], ['steered-p'], { enable: false });
+  await world.untilCondition('steered', 'Progressing', /NotEnabled/);
+  const annotations = async () => (await world.get('steered'))?.metadata.annotations ?? {};
+  await using running = await startConsole(world.server.kubeconfig);
+  await using seen = await look(browser, `${running.base}/upgrades/default/steered#token=${running.token}`);
+  const { page } = seen;
+  await page.getByRole('button', { name: 'Pause…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Pause default/steered' });
+  await dialog.getByText('would be changed, touching 1 cluster').waitFor();
+  expect(await annotations()).toEqual({});
+  await dialog.getByLabel('Why, for whoever looks').fill('ticket 4711');
+  await dialog.getByRole('button', { name: 'Pause', exact: true }).click();
+  await dialog.getByText('flotilla resume steered -n default').waitFor();
+  expect(await annotations()).toEqual({ [Annotation.paused]: 'drain', [Annotation.pausedReason]: 'ticket 4711' });
+  await dialog.getByRole('button', { name: 'Close' }).click();
+  await page.getByText(/^paused: .*ticket 4711/).waitFor();
+  await page.getByRole('button', { name: 'Resume…' }).waitFor();
+
+  await page.goto(`${running.base}/spokes/steered-1`);
+  await page.getByRole('button', { name: 'Hold…' }).click();
+  await page.getByRole('dialog').getByText('no upgrade begins anything on it').waitFor();
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+  expect((await world.client.get(ManagedCluster, { name: 'steered-1' }))?.metadata.annotations?.[Annotation.hold]).toBeUndefined();
+  await page.getByRole('button', { name: 'Hold…' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Hold', exact: true }).click();
+  await page.getByText('held: held').waitFor();
+  expect((await world.client.get(ManagedCluster, { name: 'steered-1' }))?.metadata.annotations?.[Annotation.hold]).toBe('held');
+  expect(seen.complaints).toEqual([]);
+});
+
+test('a text that a spoke wrote stays a text, and what it hides is shown', async ({ world, skip }) => {
+  if (!browser) return skip(NO_BROWSER);
+  const text = '<img src=x onerror="document.title=\'taken\'">\u202eexe.\u001b[31m';
+  const patch = { metadata: { annotations: { [Annotation.hold]: text }, labels: { openshiftVersion: '4.18' } } };
+  await world.client.patch(ManagedCluster, { name: 'hostile-1' }, patch, { type: 'merge' });
+  await using running = await startConsole(world.server.kubeconfig);
+  await using seen = await look(browser, `${running.base}/spokes/hostile-1#token=${running.token}`);
+  const shown = seen.page.getByText('held: <img');
+  await shown.waitFor();
+  expect(await shown.textContent()).toBe('held: <img src=x onerror="document.title=\'taken\'">\\u202eexe.\\u001b[31m');
+  expect(await seen.page.locator('img').count()).toBe(0);
+  expect(await seen.page.title()).toBe('hostile-1 · Flotilla');
+  expect(seen.complaints).toEqual([]);
+});
+
+test('a page under a name that leads here, or of another port, reaches nothing and cannot frame the console', async ({ world, skip }) => {
+  const rebinding = await startBrowser('--host-resolver-rules=MAP evil.test 127.0.0.1');
+  if (!rebinding) return skip(NO_BROWSER);
+  await using _ended = { [Symbol.asyncDispose]: () => rebinding.close() };
+  await using running = await startConsole(world.server.kubeconfig);
+  const { port } = new URL(running.base);
+  const foreign = createServer((_, response) => response.end('<!doctype html><title>evil</title><body>'));
+  await new Promise<void>((resolve) => foreign.listen(0, '127.0.0.1', resolve));
+  await using _closed = { [Symbol.asyncDispose]: () => new Promise<void>((resolve) => void foreign.close(() => resolve())) };
+  const address = foreign.address();
+  if (address === null || typeof address === 'string') throw new TypeError('no port');
+
+  await using rebound = await look(rebinding, `http://evil.test:${port}/#token=${running.token}`);
+  expect(await rebound.page.locator('body').textContent()).toContain('Host is');
+  await using other = await look(rebinding, `http://evil.test:${address.port}/`);
+  const reach = (url: string, options: string) =>
+    other.page.evaluate(`fetch(${JSON.stringify(url)}, ${options}).then((r) => r.type + r.status, () => 'refused')`);
+  const headers = JSON.stringify(running.known);
+  for (const base of [running.base, `http://evil.test:${port}`]) {
+    expect(await reach(`${base}/api/why?upgrade=a/b`, `{ headers: ${headers} }`)).toBe('refused');
+    expect(await reach(`${base}/api/actions`, `{ method: 'POST', body: '{}', headers: ${headers} }`)).toBe('refused');
+    expect(await reach(`${base}/`, '{}')).toBe('refused');
+  }
+  await other.page.evaluate(`document.body.innerHTML = '<iframe src="${running.base}/"></iframe>'`);
+  await eventually(
+    () =>
+      other.complaints.some((text) => /frame/i.test(text)) || other.page.frames().some((frame) => frame.url().startsWith('chrome-error:')),
+    'the frame to be refused',
+  );
+  const framed = other.page.frames().at(-1);
+  expect(await framed?.locator('#console').count()).toBe(0);
+});
+
+test('a thousand spokes are a few rows in the page; arrows move the focus, and filters are in the address', async ({ world, skip }) => {
+  if (!browser) return skip(NO_BROWSER);
+  const names = Array.from({ length: 1_000 }, (_, index) => `zz-${String(index).padStart(4, '0')}`);
+  await mapConcurrently(names, 16, (name) =>
+    world.client.create(ManagedCluster, { metadata: { name }, spec: { hubAcceptsClient: false } }),
+  );
+  await using running = await startConsole(world.server.kubeconfig);
+  await using seen = await look(browser, running.address);
+  const { page } = seen;
+  const grid = page.getByRole('grid', { name: 'Spokes' });
+  const total = spokes.length + names.length;
+  await eventually(async () => (await grid.getAttribute('aria-rowcount')) === String(total + 1), 'all rows to be counted');
+  expect(await grid.getByRole('row').count()).toBeLessThan(60);
+
+  await grid.focus();
+  await page.keyboard.press('End');
+  const active = async () =>
+    page.evaluate("document.getElementById(document.activeElement.getAttribute('aria-activedescendant'))?.getAttribute('aria-rowindex')");
+  await eventually(async () => (await active()) === String(total + 1), 'the last row to be active');
+  await grid.getByText('zz-0999').waitFor();
+  // The active row stays, wherever the list is scrolled to.
+  await page.evaluate("document.querySelector('[role=grid]').scrollTo(0, 0)");
+  await grid.getByText('axe-1').waitFor();
+  expect(await active()).toBe(String(total + 1));
+  await page.keyboard.press('PageUp');
+  await eventually(async () => Number(await active()) < total + 1, 'the active row to move up');
+  await page.keyboard.press('End');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { level: 1, name: 'zz-0999' }).waitFor();
+
+  await page.goBack();
+  await page.getByRole('searchbox').fill('zz-012');
+  await page.getByRole('button', { name: 'Spoke', exact: true }).click();
+  await page.getByRole('button', { name: 'Spoke', exact: true }).click();
+  await page.getByText(`10 of ${total}`).waitFor();
+  expect(new URL(page.url()).search).toBe('?q=zz-012&sort=-name');
+  await using again = await look(browser, `${page.url()}#token=${running.token}`);
+  await again.page.getByText(`10 of ${total}`).waitFor();
+  expect(await again.page.getByRole('grid').getByRole('row').nth(1).textContent()).toContain('zz-0129');
+  expect(seen.complaints).toEqual([]);
+});
+
+test('axe finds nothing on any page, in light, dark and forced colours, wide and narrow', async ({ world, skip }) => {
+  if (!browser) return skip(NO_BROWSER);
+  await world.policies(['axe-1', 'axe-2'], { 'axe-p': {} });
+  world.propagator.script('policies/axe-p', 'axe-1', { never: true });
+  await world.upgrade('axe', ['axe-1', 'axe-2'], ['axe-p'], { remediationStrategy: { maxConcurrency: 1, timeout: 240 } });
+  await world.untilInProgress('axe', 'axe-1');
+  await using running = await startConsole(world.server.kubeconfig);
+  const looks = [
+    { colorScheme: 'light' },
+    { colorScheme: 'dark' },
+    { forcedColors: 'active', reducedMotion: 'reduce' },
+    { viewport: { width: 360, height: 800 } },
+  ] as const;
+  const paths = ['/', '/?why=axe-2', '/upgrades/default/axe', '/spokes/axe-2', '/nowhere-at-all'];
+  for (const options of looks)
+    for (const path of paths.slice(0, 4)) {
+      await using seen = await look(browser, `${running.base}${path}#token=${running.token}`, options);
+      await seen.page.getByText('live', { exact: true }).waitFor();
+      await seen.page
+        .getByText(path === '/' ? 'default/axe' : 'axe-2')
+        .first()
+        .waitFor();
+      expect({ path, options, found: await violations(seen.page) }).toEqual({ path, options, found: [] });
+      expect(seen.complaints).toEqual([]);
+    }
+  await using seen = await look(browser, `${running.base}/upgrades/default/axe#token=${running.token}`);
+  await seen.page.getByRole('button', { name: 'Pause…' }).click();
+  await seen.page.getByText('would be changed').waitFor();
+  expect(await violations(seen.page)).toEqual([]);
+});
+
+test('the key is in no address, a link may be opened in another tab, and the end of the command is said', async ({ world, skip }) => {
+  if (!browser) return skip(NO_BROWSER);
+  await using running = await startConsole(world.server.kubeconfig);
+  await using seen = await look(browser, running.address);
+  const { page } = seen;
+  await page.getByText('live', { exact: true }).waitFor();
+  expect(await page.evaluate('document.cookie + location.href')).not.toContain(running.token);
+  await page.reload();
+  await page.getByText('live', { exact: true }).waitFor();
+  const tab = await page.context().newPage();
+  await tab.goto(`${running.base}/spokes/axe-1`);
+  await tab.getByRole('heading', { level: 1, name: 'axe-1' }).waitFor();
+  await using stranger = await look(browser, `${running.base}/`);
+  await stranger.page.getByText('This address lacks its key').waitFor();
+  await running.end();
+  await tab.getByText(/not live: nothing heard/).waitFor();
+});
