@@ -198,10 +198,11 @@ export async function startSlowProxy(
   };
 }
 
-/** A containerd of its own, whose mirror of REGISTRY_NAME is the given host over plain HTTP. Needs root. */
+/** A containerd of its own, whose mirror of REGISTRY_NAME is the given host over plain HTTP. Needs root; default: Debian's program. */
 export async function startContainerd(
   dir: string,
   mirror: string,
+  program = 'containerd',
 ): Promise<AsyncDisposable & { readonly socket: string; readonly state: string }> {
   const socket = join(dir, 'containerd.sock');
   const certs = join(dir, 'certs.d', REGISTRY_NAME);
@@ -217,6 +218,10 @@ root = "${dir}/root"
 state = "${dir}/state"
 [grpc]
   address = "${socket}"
+[ttrpc]
+  address = "${dir}/ttrpc.sock"
+[plugins."io.containerd.internal.v1.opt"]
+  path = "${dir}/opt"
 [plugins."io.containerd.grpc.v1.cri"]
   disable_apparmor = true
   [plugins."io.containerd.grpc.v1.cri".containerd]
@@ -229,7 +234,7 @@ state = "${dir}/state"
   );
   const server = await startServerProcess({
     name: 'containerd',
-    program: 'containerd',
+    program,
     args: ['-c', join(dir, 'config.toml')],
     logFile: join(dir, 'containerd.log'),
   });

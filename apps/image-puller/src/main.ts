@@ -54,7 +54,6 @@ async function main(): Promise<number> {
 }
 
 async function run(config: Config, deps: { progress: Progress; logger: Logger; signal: AbortSignal }): Promise<number> {
-  const { signal } = deps;
   const retry = { refusedTries: 1, retryForMs: Math.min(config.retryForMs, LIST_RETRY_MS), clock: systemClock, random: Math.random };
   // opened on first use, so that a bad secret or CA has its exit code and report
   const registry = lazy(async () => {
@@ -65,12 +64,12 @@ async function run(config: Config, deps: { progress: Progress; logger: Logger; s
     ...deps,
     config: { ...config, gcThresholdPercent: await readGcThreshold(config, deps.logger) },
     readSpec: () => readPullSpec(config.specDir),
-    openSource: async () => createRegistrySource((await registry()).client, retry),
+    openSource: async (content) => createRegistrySource((await registry()).client, retry, content),
     openStore: async () => {
       const { client, credentials } = await registry();
       return config.store === 'layout'
         ? openLayoutStore(config.layoutDir, client)
-        : openCriStore({ ...config, credentials, signal, clock: systemClock, random: Math.random });
+        : openCriStore({ ...config, ...deps, credentials, clock: systemClock, random: Math.random, fetching: { client, isCapped: false } });
     },
     clock: systemClock,
     random: Math.random,

@@ -2,8 +2,9 @@ import { errorMessage } from '@flotilla/api';
 import { PullerExit } from '@flotilla/api/ran';
 import type { Clock, Logger } from '@flotilla/runtime';
 import type { Config } from './config.ts';
+import { NoSpaceError } from './errors.ts';
 import { buildImageList, handOver, type ImageList } from './list/image-list.ts';
-import type { ImageSource } from './list/image-source.ts';
+import type { ImageSource, ListContent } from './list/image-source.ts';
 import type { Progress } from './progress/progress.ts';
 import { askStore, findMissing, pullImages } from './pull/pull-images.ts';
 import type { ImageStore } from './pull/store.ts';
@@ -16,7 +17,7 @@ interface RunDeps {
   readonly config: Pick<Config, 'parallelPulls' | 'retryForMs' | 'gcThresholdPercent' | 'expansion'>;
   readonly readSpec: () => Promise<PullSpec>;
   /** Opened during the run, so that a failure has its exit code and report. */
-  readonly openSource: () => Promise<ImageSource>;
+  readonly openSource: (content: ListContent | undefined) => Promise<ImageSource>;
   readonly openStore: () => Promise<ImageStore>;
   readonly progress: Progress;
   readonly signal: AbortSignal;
@@ -45,10 +46,32 @@ export async function runPuller(deps: RunDeps): Promise<ExitCode> {
 }
 
 async function pullEverything(deps: RunDeps): Promise<ExitCode> {
-  const { progress, logger, signal, config } = deps;
   const spec = await deps.readSpec();
   await using store = await deps.openStore();
-  const source = await deps.openSource();
+  try {
+    const code = await fillStore(store, spec, deps);
+    // After a failure the next run goes on with what is held.
+    if (code === PullerExit.done) await release(store, deps);
+    return code;
+  } catch (error) {
+    if (error instanceof NoSpaceError) await release(store, deps);
+    throw error;
+  }
+}
+
+/** Lets go of held content. A failure costs nothing but space until the hold ends by itself. */
+async function release(store: ImageStore, { logger }: RunDeps): Promise<void> {
+  try {
+    await store.release?.();
+  } catch (error) {
+    logger.warn({ err: errorMessage(error) }, 'Letting go of content failed');
+  }
+}
+
+async function fillStore(store: ImageStore, spec: PullSpec, deps: RunDeps): Promise<ExitCode> {
+  const { progress, logger, signal, config } = deps;
+  progress.fetchBy(store.fetchedBy);
+  const source = await deps.openSource(store.listContent);
   const found = await buildImageList(spec, source, signal);
   const list = store.findsImages ? handOver(found) : found;
   recordList(list, deps);

@@ -14,7 +14,7 @@ import type { Config } from '../config.ts';
 import { readNodeRegistries } from '../node-registries.ts';
 import { type RetryOptions, withRetries } from '../retry.ts';
 import { readSmallFile } from '../small-file.ts';
-import type { ImageSource, ResolvedImage } from './image-source.ts';
+import type { ImageSource, ListContent, ResolvedImage } from './image-source.ts';
 
 /**
  * Reads the pull secret; a missing file means none.
@@ -34,8 +34,13 @@ export async function openRegistryClient(config: Config, credentials: DockerConf
   return new RegistryClient({ ...registries, credentials, proxy: config.proxy, userAgent: 'flotilla-image-puller' });
 }
 
-/** Creates the source. Each pull spec is resolved once, and transient failures are retried. */
-export function createRegistrySource(client: RegistryClient, retry: Omit<RetryOptions, 'isTransient' | 'signal'>): ImageSource {
+/** Creates the source. Each pull spec is resolved once, and transient failures are retried. Content keeps what is read. */
+export function createRegistrySource(
+  client: RegistryClient,
+  retry: Omit<RetryOptions, 'isTransient' | 'signal'>,
+  content?: ListContent,
+): ImageSource {
+  const store = content?.documents;
   const originals = new Map<string, RegistryImage>();
   const refused = new WeakSet<object>();
   const isPassing = (error: unknown): boolean => isTransient(error) && !refused.has(Object(error));
@@ -48,17 +53,17 @@ export function createRegistrySource(client: RegistryClient, retry: Omit<RetryOp
     return withRetries(classified, { ...retry, isTransient: isPassing, signal });
   };
   const resolve = async (pullSpec: string, signal: AbortSignal): Promise<RegistryImage> => {
-    const image = originals.get(pullSpec) ?? (await resolveImage(client, parseImageReference(pullSpec), { signal }));
+    const image = originals.get(pullSpec) ?? (await resolveImage(client, parseImageReference(pullSpec), { signal, store }));
     originals.set(pullSpec, image);
     return image;
   };
   return {
     get bytesRead() {
-      return client.bytesRead;
+      return content ? content.bytesBeside : client.bytesRead;
     },
     resolve: async (pullSpec, signal) => toResolved(pullSpec, await attempt(pullSpec, () => resolve(pullSpec, signal), signal)),
     readFiles: ({ pullSpec }, selection, signal) =>
-      attempt(pullSpec, async () => readLayerFiles(client, await resolve(pullSpec, signal), { ...selection, signal }), signal),
+      attempt(pullSpec, async () => readLayerFiles(content ?? client, await resolve(pullSpec, signal), { ...selection, signal }), signal),
   };
 }
 

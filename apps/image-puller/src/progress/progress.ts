@@ -28,6 +28,8 @@ export class Progress {
   #bytesDone = 0;
   #imagesUnsized = 0;
   #bytesForList = 0;
+  #fetchedBy: PullerReport['fetchedBy'];
+  #imagesByRuntime = 0;
   readonly #samples: { at: number; bytes: number }[] = [];
 
   constructor(now: () => number) {
@@ -51,7 +53,17 @@ export class Progress {
     }
   }
 
-  /** Sets the bytes read for the list; the store fetches them again with their images. */
+  /** Sets who fetches blobs for this store. */
+  fetchBy(fetchedBy: NonNullable<PullerReport['fetchedBy']>): void {
+    this.#fetchedBy = fetchedBy;
+  }
+
+  /** Counts a pull whose blobs the runtime fetched. */
+  imageFetched(by: NonNullable<PullerReport['fetchedBy']>): void {
+    if (by === 'runtime') this.#imagesByRuntime++;
+  }
+
+  /** Sets the bytes read for the list that the store fetches again with their images. */
   readForList(bytes: number): void {
     this.#bytesForList = bytes;
   }
@@ -105,6 +117,8 @@ export class Progress {
       bytesTotal: this.#bytesTotal,
       bytesPerSecond: this.#rate(now),
       ...this.uncounted,
+      ...(this.#fetchedBy && { fetchedBy: this.#fetchedBy }),
+      ...(this.#fetchedBy === 'puller' && { imagesByRuntime: this.#imagesByRuntime }),
       failures: [...this.#failures].slice(0, MAX_FAILURES).map(([image, error]) => ({ image: image.slice(0, MAX_TEXT), error })),
       ...(this.#message === undefined ? {} : { message: this.#message }),
       at: new Date(now).toISOString(),

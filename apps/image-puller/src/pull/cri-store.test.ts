@@ -1,15 +1,16 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Clock } from '@flotilla/runtime';
+import { type Clock, createLogger } from '@flotilla/runtime';
 import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData } from '@grpc/grpc-js';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { PullerErrorCode } from '../errors.ts';
-import { Protocol } from './cri-protocol.ts';
+import { Protocol } from '../socket/cri-protocol.ts';
 import { openCriStore } from './cri-store.ts';
 
 let folder: string;
 const servers: Server[] = [];
+const logger = createLogger({ name: 'test', level: 'silent' });
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'flotilla-cri-store-'));
@@ -63,7 +64,7 @@ function quickClock(meanwhile: () => Promise<unknown> = async () => {}): Clock {
 
 function open(sockets: readonly string[], clock = quickClock()) {
   const { signal } = new AbortController();
-  return openCriStore({ sockets, credentials: { auths: {} }, signal, retryForMs: 60_000, clock, random: () => 0 });
+  return openCriStore({ sockets, credentials: { auths: {} }, signal, retryForMs: 60_000, clock, random: () => 0, logger });
 }
 
 test('the first candidate that answers is taken: not one that is absent, no socket, or no runtime', async () => {
