@@ -10,6 +10,8 @@ export interface BlobTransfer {
   readonly by: 'puller' | 'runtime';
   /** First byte asked for. */
   readonly from: number;
+  /** Bytes that were asked for. */
+  readonly asked: number;
   /** Bytes that were sent so far. */
   bytes: number;
 }
@@ -26,6 +28,8 @@ export interface CountingRegistry extends AsyncDisposable {
   rate: number | undefined;
   /** Blobs that get another first byte. */
   readonly corrupt: Set<string>;
+  /** Cuts all connections. */
+  cut(): void;
 }
 
 const PIECE = 16 * 1024;
@@ -63,10 +67,10 @@ export async function startCountingRegistry(target: string): Promise<CountingReg
     const options = { method: request.method, headers: request.headers };
     const passed = forward(`${target}${request.url}`, options, (answer) => {
       response.writeHead(answer.statusCode ?? 500, answer.headers);
-      const digest = /\/blobs\/(sha256:[0-9a-f]{64})$/.exec(request.url ?? '')?.[1];
+      const digest = /\/blobs\/(sha256:[0-9a-f]{64})(?:\?|$)/.exec(request.url ?? '')?.[1];
       if (request.method !== 'GET' || digest === undefined) return void answer.pipe(response);
       const from = Number(/^bytes=(\d+)-/.exec(request.headers.range ?? '')?.[1] ?? 0);
-      const transfer: BlobTransfer = { digest, by, from, bytes: 0 };
+      const transfer: BlobTransfer = { digest, by, from, asked: Number(answer.headers['content-length']), bytes: 0 };
       transfers.push(transfer);
       void pass(answer, response, transfer).catch(() => response.destroy());
     });
@@ -79,6 +83,7 @@ export async function startCountingRegistry(target: string): Promise<CountingReg
     transfers,
     runtimeRequests,
     sent,
+    cut: () => server.closeAllConnections(),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

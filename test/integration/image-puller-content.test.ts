@@ -19,7 +19,7 @@ import {
 
 let world: PullerWorld;
 beforeAll(async () => {
-  world = await startPullerWorld('puller-content', [9_000_000, 12_000_000, 1_200_000, 300_000]);
+  world = await startPullerWorld('puller-content', [20_000_000, 26_000_000, 1_200_000, 300_000]);
 });
 afterAll(() => world?.[Symbol.asyncDispose]());
 
@@ -91,4 +91,113 @@ describe.skipIf(!canRunContainerd).each(VERSIONS)('with containerd $version', ({
     expect(second.exitCode, second.log).toBe(PullerExit.done);
     expect(node.registry.transfers.slice(before)).toEqual([]);
   });
+
+  test('killed three times in mid-layer: no byte of a finished range is fetched again', { timeout: 120_000 }, async () => {
+    await using node = await startNode(options);
+    node.registry.rate = 12_000_000;
+    const runs: number[] = [];
+    for (const share of [0.25, 0.5, 0.75]) {
+      runs.push(node.registry.transfers.length);
+      const running = await node.start();
+      const isInMidLayer = () =>
+        servedBytes(node.registry.transfers) >= share * neededBytes() && node.registry.transfers.some((one) => isOpenRange(one));
+      await eventually(isInMidLayer, 'the moment of the kill', 60_000, 5);
+      running.child.kill('SIGKILL');
+      expect((await running.finished).exitCode).toBe(null);
+    }
+    runs.push(node.registry.transfers.length);
+    const last = await node.run();
+    expect(last.exitCode, last.log).toBe(PullerExit.done);
+    await expectPulled(node);
+    expect(node.registry.transfers.filter(({ by }) => by === 'runtime')).toEqual([]);
+    expect(last.log).toContain('Resuming a blob');
+    expect(servedTwice(node.registry.transfers, runs)).toEqual([]);
+    const served = servedBytes(node.registry.transfers);
+    console.log(`killed three times: served ${served} for ${neededBytes()}: ${(served / neededBytes()).toFixed(3)}`);
+    expect(served).toBeLessThanOrEqual(1.25 * neededBytes());
+  });
+
+  test('a link that is cut in mid-layer goes on at the byte of the cut', { timeout: 120_000 }, async () => {
+    await using node = await startNode(options);
+    node.registry.rate = 12_000_000;
+    const running = await node.start();
+    for (const share of [0.3, 0.6]) {
+      await eventually(() => servedBytes(node.registry.transfers) >= share * neededBytes(), 'the moment of the cut', 60_000, 5);
+      node.registry.cut();
+    }
+    const ended = await running.finished;
+    expect(ended.exitCode, ended.log).toBe(PullerExit.done);
+    expect(ended.last).toMatchObject({ imagesByRuntime: 0, imagesDone: IMAGES });
+    await expectPulled(node);
+    const served = servedBytes(node.registry.transfers);
+    console.log(`cut twice: served ${served} for ${neededBytes()}: ${(served / neededBytes()).toFixed(3)}`);
+    expect(served).toBeLessThanOrEqual(1.15 * neededBytes());
+  });
+
+  test('a cap holds in every second, over list and images', { timeout: 120_000 }, async () => {
+    await using node = await startNode(options);
+    const cap = 8_000_000;
+    const ended = await node.run({ BANDWIDTH: String(cap) });
+    expect(ended.exitCode, ended.log).toBe(PullerExit.done);
+    const start = node.registry.sent[0]?.[0] ?? 0;
+    const bins: number[] = [];
+    for (const [at, bytes] of node.registry.sent) {
+      const bin = Math.floor((at - start) / 1_000);
+      bins[bin] = (bins[bin] ?? 0) + bytes;
+    }
+    console.log(`cap ${cap}: ${bins.map((bytes) => ((bytes ?? 0) / cap).toFixed(3)).join(' ')}`);
+    expect(Math.max(...bins.map((bytes) => bytes ?? 0))).toBeLessThanOrEqual(1.05 * cap);
+    // A cap that is never used up would hold too.
+    expect(sum(bins.slice(1, -1))).toBeGreaterThan(0.5 * cap * (bins.length - 2));
+  });
+
+  test('wrong bytes are never stored, and the image is asked for anew', { timeout: 120_000 }, async () => {
+    await using node = await startNode(options);
+    const wrong = [...world.release.layers].find(([, size]) => size > 25_000_000)?.[0] ?? '';
+    node.registry.corrupt.add(wrong);
+    const ended = await node.run({ RETRY_FOR_SECONDS: '3' });
+    expect(ended.exitCode, ended.log).toBe(PullerExit.partlyDone);
+    expect(ended.last.failures).toHaveLength(1);
+    expect(ended.last.imagesDone).toBe(ended.last.imagesTotal - 1);
+    expect(ended.log).toContain('Leaving the blobs of an image to the runtime');
+    expect(await node.ctr('content', 'ls', '--quiet')).not.toContain(wrong);
+    // What is held now belongs to a next run, which gets the right bytes.
+    expect(await node.ctr('leases', 'ls')).toContain('flotilla-precache-');
+    node.registry.corrupt.clear();
+    const next = await node.run();
+    expect(next.exitCode, next.log).toBe(PullerExit.done);
+    await expectPulled(node);
+  });
+
+  test('switched off, the runtime fetches everything and the report says so', { timeout: 120_000 }, async () => {
+    await using node = await startNode(options);
+    const ended = await node.run({ FETCH_BLOBS: 'off' });
+    expect(ended.exitCode, ended.log).toBe(PullerExit.done);
+    expect(ended.last).toMatchObject({ fetchedBy: 'runtime', imagesDone: IMAGES });
+    expect(ended.last).not.toHaveProperty('imagesByRuntime');
+    expect(ended.last.bytesForList).toBeGreaterThan(0);
+    expect(node.registry.transfers.some(({ by }) => by === 'runtime')).toBe(true);
+    await expectPulled(node);
+  });
 });
+
+/** True for a range of the puller inside a layer that is on its way. */
+const isOpenRange = ({ by, bytes, asked }: BlobTransfer): boolean => by === 'puller' && bytes > 100_000 && bytes < asked - 100_000;
+
+/** Transfers that bring bytes of a range again that was finished: the same run asked for the next range of its blob. */
+function servedTwice(transfers: readonly BlobTransfer[], runs: readonly number[]): BlobTransfer[] {
+  const runOf = (index: number): number => runs.filter((start) => start <= index).length;
+  const isFinished = (one: BlobTransfer, index: number): boolean =>
+    transfers.some((next, at) => at > index && next.digest === one.digest && next.from > one.from && runOf(at) === runOf(index));
+  const finished = transfers.filter((one, index) => isFinished(one, index));
+  expect(finished.length).toBeGreaterThan(2);
+  return transfers.filter((again, at) =>
+    finished.some(
+      (one) =>
+        one.digest === again.digest &&
+        transfers.indexOf(one) < at &&
+        again.from < one.from + one.bytes &&
+        again.from + again.bytes > one.from,
+    ),
+  );
+}

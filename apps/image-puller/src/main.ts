@@ -2,6 +2,7 @@ import { writeSync } from 'node:fs';
 import { stat, writeFile } from 'node:fs/promises';
 import { errorMessage } from '@flotilla/api';
 import { PullerExit } from '@flotilla/api/ran';
+import type { RegistryClient } from '@flotilla/registry';
 import { type Client, createLogger, type Logger, systemClock } from '@flotilla/runtime';
 import { type Config, readConfig } from './config.ts';
 import { createRegistrySource, openRegistryClient, readPullSecret } from './list/registry-source.ts';
@@ -69,13 +70,17 @@ async function run(config: Config, deps: { progress: Progress; logger: Logger; s
       const { client, credentials } = await registry();
       return config.store === 'layout'
         ? openLayoutStore(config.layoutDir, client)
-        : openCriStore({ ...config, ...deps, credentials, clock: systemClock, random: Math.random, fetching: { client, isCapped: false } });
+        : openCriStore({ ...config, ...deps, credentials, clock: systemClock, random: Math.random, fetching: fetchingBy(client, config) });
     },
     clock: systemClock,
     random: Math.random,
   });
   return code;
 }
+
+/** Options of fetching blobs; undefined when it is switched off. */
+const fetchingBy = (client: RegistryClient, { fetchesBlobs, bytesPerSecond }: Config) =>
+  fetchesBlobs ? { client, isCapped: bytesPerSecond !== undefined } : undefined;
 
 function lazy<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;

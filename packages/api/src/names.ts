@@ -66,6 +66,8 @@ export const Annotation = {
   /** On a ClusterGroupUpgrade: `drain` lets nothing new begin; the reason, for people, stands beside it. */
   paused: 'flotilla.io/paused',
   pausedReason: 'flotilla.io/paused-reason',
+  /** On a PreCachingConfig: most bytes a second that each spoke's puller reads from registries. */
+  bandwidth: 'flotilla.io/bandwidth',
   /** On a ManagedCluster: nothing is begun on it; the value says why. */
   hold: 'flotilla.io/hold',
 } as const;

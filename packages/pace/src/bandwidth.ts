@@ -1,7 +1,7 @@
 import { type Clock, pause } from './clock.ts';
 
 /** Lateness of a timer that the next transfer may make up, in milliseconds; more would be a burst. */
-const MADE_UP_MS = 5;
+const MADE_UP_MS = 10;
 
 /** Spaces transfers so that a link carries at most so many bytes a second. Time without transfers gives no credit. */
 export class BandwidthLimit {

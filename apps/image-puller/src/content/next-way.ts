@@ -1,8 +1,8 @@
 import { isTransient } from '@flotilla/registry';
 import { CorruptBlobError, NoSpaceError, StoreError } from '../errors.ts';
 
-/** How to go on with an image whose blobs we could not fetch: once more, by the runtime's own pull, or not at all. */
-export type NextWay = 'again' | 'runtime' | 'stop';
+/** Ways to go on with an image whose blobs we could not fetch: once more, by the runtime's own pull, or not at all. */
+type NextWay = 'again' | 'runtime' | 'stop';
 
 /** Failures in a row, without a byte between them, after which the runtime tries: it may know other mirrors. */
 const MAX_FAILURES = 3;

@@ -10,6 +10,8 @@ import {
   readLayerFiles,
   resolveImage,
 } from '@flotilla/registry';
+import { systemClock } from '@flotilla/runtime';
+import { openBandwidth } from '../bandwidth.ts';
 import type { Config } from '../config.ts';
 import { readNodeRegistries } from '../node-registries.ts';
 import { type RetryOptions, withRetries } from '../retry.ts';
@@ -26,12 +28,19 @@ export async function readPullSecret(path: string): Promise<DockerConfig> {
 }
 
 /**
- * Opens a registry client with the node's mirrors, trust and proxies, and the pull secret.
+ * Opens a registry client with the node's mirrors, trust and proxies, the pull secret and the cap.
  * @throws the error of reading the node's files
  */
 export async function openRegistryClient(config: Config, credentials: DockerConfig): Promise<RegistryClient> {
   const registries = await readNodeRegistries(config);
-  return new RegistryClient({ ...registries, credentials, proxy: config.proxy, userAgent: 'flotilla-image-puller' });
+  const bandwidth = openBandwidth(config.bytesPerSecond, systemClock);
+  return new RegistryClient({
+    ...registries,
+    credentials,
+    ...(bandwidth && { bandwidth }),
+    proxy: config.proxy,
+    userAgent: 'flotilla-image-puller',
+  });
 }
 
 /** Creates the source. Each pull spec is resolved once, and transient failures are retried. Content keeps what is read. */
