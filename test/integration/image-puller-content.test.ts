@@ -41,11 +41,19 @@ const VERSIONS = [
 ];
 
 /** A node: a containerd behind a registry that counts. */
-async function startNode({ program, snapshotter }: { readonly program: string; readonly snapshotter: string }) {
+async function startNode({
+  program,
+  snapshotter,
+  discard,
+}: {
+  readonly program: string;
+  readonly snapshotter: string;
+  readonly discard?: boolean;
+}) {
   const stack = new AsyncDisposableStack();
   const registry: CountingRegistry = stack.use(await startCountingRegistry(world.registry.url));
   const dir = stack.use(await temporaryFolder('content'));
-  const containerd = stack.use(await startContainerd(dir.path, registry.host, program));
+  const containerd = stack.use(await startContainerd(dir.path, registry.host, { program, ...(discard && { discard }) }));
   await eventually(() => existsSync(containerd.socket), 'the socket');
   const ctr = async (...args: string[]): Promise<string> =>
     (await promisify(execFile)('ctr', ['-a', containerd.socket, '-n', 'k8s.io', ...args])).stdout;
@@ -167,6 +175,19 @@ describe.skipIf(!canRunContainerd).each(VERSIONS)('with containerd $version', ({
     const next = await node.run();
     expect(next.exitCode, next.log).toBe(PullerExit.done);
     await expectPulled(node);
+  });
+
+  test('a layer that was unpacked and discarded is not fetched again for another image', { timeout: 120_000 }, async () => {
+    await using node = await startNode({ ...options, discard: true });
+    const images = (name: string) => ({ additionalImages: world.release.components[name] ?? '' });
+    const [base = ''] = world.release.layers.keys();
+    const first = await node.run({}, images('component-2'));
+    expect(first.exitCode, first.log).toBe(PullerExit.done);
+    await eventually(async () => !(await node.ctr('content', 'ls', '--quiet')).includes(base), 'the layer to be discarded');
+    const second = await node.run({}, images('component-3'));
+    expect(second.exitCode, second.log).toBe(PullerExit.done);
+    expect(node.registry.transfers.filter(({ digest }) => digest === base)).toHaveLength(1);
+    expect(servedBytes(node.registry.transfers)).toBeLessThan(3_000_000);
   });
 
   test('switched off, the runtime fetches everything and the report says so', { timeout: 120_000 }, async () => {

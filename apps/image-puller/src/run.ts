@@ -86,6 +86,10 @@ async function fillStore(store: ImageStore, spec: PullSpec, deps: RunDeps): Prom
   const required = requiredBytes({
     missingBytes,
     cachedBytes: cached,
+    packedBytes: progress.packedIn(
+      missing,
+      list.images.filter((image) => !missing.includes(image)),
+    ),
     expansion: config.expansion,
     spaceRequiredGiB: spec.spaceRequiredGiB,
   });

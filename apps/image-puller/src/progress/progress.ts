@@ -107,6 +107,12 @@ export class Progress {
     return { cached: this.#bytesDone, missing: this.#bytesTotal - this.#bytesDone };
   }
 
+  /** Compressed bytes of these images' layers in the store that none of the others has, each once. */
+  packedIn(images: readonly WantedImage[], others: readonly WantedImage[]): number {
+    const digests = (all: readonly WantedImage[]): Set<string> => new Set(all.flatMap(({ layers }) => layers.map(({ digest }) => digest)));
+    return [...digests(images).difference(digests(others))].reduce((sum, digest) => sum + (this.#have.get(digest) ?? 0), 0);
+  }
+
   report(): PullerReport {
     const now = this.#now();
     return {

@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { RegistryClient } from '@flotilla/registry';
 import { type Clock, createLogger } from '@flotilla/runtime';
 import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData } from '@grpc/grpc-js';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -102,4 +103,13 @@ test.each<[string, () => Promise<string[]>, RegExp]>([
   });
   expect(clock.now()).toBeGreaterThan(10_000);
   expect(clock.now()).toBeLessThanOrEqual(30_000);
+});
+
+test.each(['containerd', 'cri-o'])('%s without a content service fetches the blobs itself', async (name) => {
+  await using client = new RegistryClient();
+  const { signal } = new AbortController();
+  const options = { credentials: { auths: {} }, signal, retryForMs: 0, clock: quickClock(), random: () => 0, logger };
+  await using store = await openCriStore({ ...options, sockets: [await runtime(name)], fetching: { client, isCapped: false } });
+  expect(store.fetchedBy).toBe('runtime');
+  expect(store.listContent).toBeUndefined();
 });
