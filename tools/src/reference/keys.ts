@@ -22,6 +22,7 @@ export const userKeys: Readonly<Record<string, KeyRow>> = {
   'flotilla.io/window-timezone': annotation(UPGRADE, 'IANA time zone of the schedule; default UTC.'),
   'flotilla.io/paused': annotation(UPGRADE, '`drain`: nothing new begins; what runs ends.'),
   'flotilla.io/paused-reason': annotation(UPGRADE, 'Why it is paused; condition `Paused` quotes it.'),
+  'flotilla.io/bandwidth': annotation('PreCachingConfig', 'Most bytes a second that the puller of each cluster reads from registries.'),
   'flotilla.io/hold': annotation(CLUSTER, 'No upgrade begins on the cluster; the value says why.'),
   'flotilla.io/http-proxy': annotation(CLUSTER, '`HTTP_PROXY` of the puller on the cluster.'),
   'flotilla.io/https-proxy': annotation(CLUSTER, '`HTTPS_PROXY` of the puller on the cluster.'),
