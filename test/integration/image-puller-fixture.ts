@@ -198,10 +198,11 @@ export async function startSlowProxy(
   };
 }
 
-/** A containerd of its own, whose mirror of REGISTRY_NAME is the given host over plain HTTP. Needs root. */
+/** A containerd of its own, whose mirror of REGISTRY_NAME is the given host over plain HTTP. Needs root; default: Debian's program, which keeps layers that it has unpacked. */
 export async function startContainerd(
   dir: string,
   mirror: string,
+  { program = 'containerd', discard = false }: { readonly program?: string; readonly discard?: boolean } = {},
 ): Promise<AsyncDisposable & { readonly socket: string; readonly state: string }> {
   const socket = join(dir, 'containerd.sock');
   const certs = join(dir, 'certs.d', REGISTRY_NAME);
@@ -217,19 +218,30 @@ root = "${dir}/root"
 state = "${dir}/state"
 [grpc]
   address = "${socket}"
+[ttrpc]
+  address = "${dir}/ttrpc.sock"
+[plugins."io.containerd.internal.v1.opt"]
+  path = "${dir}/opt"
 [plugins."io.containerd.grpc.v1.cri"]
   disable_apparmor = true
   [plugins."io.containerd.grpc.v1.cri".containerd]
     snapshotter = "native"
+    discard_unpacked_layers = ${discard}
   [plugins."io.containerd.grpc.v1.cri".cni]
     conf_dir = "${dir}/cni"
   [plugins."io.containerd.grpc.v1.cri".registry]
+    config_path = "${dir}/certs.d"
+# From containerd 2 on the names are these, and its unpacker knows no native snapshotter.
+[plugins."io.containerd.cri.v1.images"]
+  snapshotter = "overlayfs"
+  discard_unpacked_layers = ${discard}
+  [plugins."io.containerd.cri.v1.images".registry]
     config_path = "${dir}/certs.d"
 `,
   );
   const server = await startServerProcess({
     name: 'containerd',
-    program: 'containerd',
+    program,
     args: ['-c', join(dir, 'config.toml')],
     logFile: join(dir, 'containerd.log'),
   });

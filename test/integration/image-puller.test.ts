@@ -263,7 +263,7 @@ describe.skipIf(!canRunContainerd)('through the CRI of a real containerd', () =>
     await using slow = await startSlowProxy(world.registry.url, 1_000_000);
     await using containerd = await startContainerd(dir.path, slow.host);
     await expect.poll(() => existsSync(containerd.socket), { timeout: 20_000 }).toBe(true);
-    const env = { STORE: 'cri', CRI_SOCKET: containerd.socket, MAX_PARALLEL_PULLS: '2', ...mirrorTo(hostOf(world.registry.url)) };
+    const env = { STORE: 'cri', CRI_SOCKET: containerd.socket, MAX_PARALLEL_PULLS: '2', ...mirrorTo(slow.host) };
     const running = await startPuller(world.folder.path, spec, env);
     await expect.poll(() => running.reports.at(-1)?.imagesDone ?? 0, { timeout: 60_000, interval: 20 }).toBeGreaterThan(0);
     running.child.kill('SIGTERM');

@@ -24,6 +24,8 @@ interface Parts {
   readonly runtimes: readonly RuntimeName[];
   /** The controllers of Open Cluster Management: a third of a build from nothing. */
   readonly ocm: boolean;
+  /** The newest containerd, beside the one of the nodes. */
+  readonly newest: boolean;
   readonly redis: boolean;
   /** A browser, for the console's page. */
   readonly browser: boolean;
@@ -31,10 +33,10 @@ interface Parts {
 
 /** Commands that need set-up → the parts they run. */
 const PARTS = {
-  tests: { runtimes: ['containerd', 'crio'], ocm: true, redis: true, browser: true },
-  demo: { runtimes: ['containerd'], ocm: false, redis: false, browser: false },
-  'demo --ocm': { runtimes: ['containerd'], ocm: true, redis: false, browser: false },
-  'demo --api-only': { runtimes: [], ocm: false, redis: false, browser: false },
+  tests: { runtimes: ['containerd', 'crio'], ocm: true, newest: true, redis: true, browser: true },
+  demo: { runtimes: ['containerd'], ocm: false, newest: false, redis: false, browser: false },
+  'demo --ocm': { runtimes: ['containerd'], ocm: true, newest: false, redis: false, browser: false },
+  'demo --api-only': { runtimes: [], ocm: false, newest: false, redis: false, browser: false },
 } as const satisfies Record<string, Parts>;
 
 /** A command that needs set-up. */
@@ -46,12 +48,12 @@ const RUNTIMES: Readonly<Record<RuntimeName, readonly ToolName[]>> = { container
 
 /** Programs and Debian packages that a command uses on this machine; without whole clusters where they cannot run. */
 export function requirementsOf(command: SetUpFor, clusters: boolean): { tools: ToolName[]; packages: DebianPackage[] } {
-  const { runtimes, ocm, redis }: Parts = PARTS[command];
+  const { runtimes, ocm, newest, redis }: Parts = PARTS[command];
   if (!clusters || runtimes.length === 0) return { tools: [...EVERYWHERE], packages: [] };
   const ofRuntimes = runtimes.flatMap((name) => RUNTIMES[name]);
   const packages = runtimes.flatMap((name): readonly DebianPackage[] => NODE_PACKAGES[name]);
   return {
-    tools: [...EVERYWHERE, ...EVERY_CLUSTER, ...ofRuntimes, ...(ocm ? OCM_TOOLS : [])],
+    tools: [...EVERYWHERE, ...EVERY_CLUSTER, ...ofRuntimes, ...(newest ? (['containerd'] as const) : []), ...(ocm ? OCM_TOOLS : [])],
     packages: [...new Set([...packages, ...BUILD_PACKAGES, ...MONITORING_PACKAGES, ...(redis ? (['redis-server'] as const) : [])])],
   };
 }

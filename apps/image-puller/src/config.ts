@@ -1,5 +1,5 @@
 import { errorMessage, TerminalError } from '@flotilla/api';
-import { SpokeName } from '@flotilla/api/ran';
+import { LEAST_BANDWIDTH, MOST_BANDWIDTH, SpokeName } from '@flotilla/api/ran';
 import type { RegistryRule } from '@flotilla/registry';
 import { type OptionRows, option, readOptions, schemaOf } from '@flotilla/runtime';
 import { z } from 'zod';
@@ -97,6 +97,16 @@ export const options = {
   nodeName: ['<name>', z.string().default('unknown'), 'for the log, which goes to stderr as JSON'],
   namespace: ['<namespace>', z.string().default(SpokeName.namespace), 'namespace of Job `pre-cache`'],
   maxParallelPulls: ['<n>', option.whole(1, 64).default(5), 'images at once'],
+  bandwidth: [
+    '<bytes>',
+    option.whole(LEAST_BANDWIDTH, MOST_BANDWIDTH).optional(),
+    'most bytes a second that are read from registries, over all images; no bound when absent. With CRI-O, and for images that are left to the runtime, it holds for the list alone',
+  ],
+  fetchBlobs: [
+    '<on>',
+    z.enum(['on', 'off']).default('on'),
+    "`on` or `off`: fetch the blobs of images into containerd's content store; `off`, and always with CRI-O: the runtime fetches them",
+  ],
   retryForSeconds: [
     '<n>',
     option.whole(0, 7 * 24 * 3600).default(900),
@@ -157,6 +167,8 @@ export function readConfig(
     nodeName: settings.nodeName,
     namespace: settings.namespace,
     parallelPulls: settings.maxParallelPulls,
+    bytesPerSecond: settings.bandwidth,
+    fetchesBlobs: settings.fetchBlobs === 'on',
     retryForMs: settings.retryForSeconds * 1_000,
     kubeletConfigPath: settings.kubeletConfig,
     gcThresholdPercent: settings.imageGcHighThresholdPercent,

@@ -27,3 +27,10 @@ export class StoreError extends FlotillaError {
     this.transient = options.transient;
   }
 }
+
+/** The registry gave other bytes than their digest says; a second try from the start may get the right ones. */
+export class CorruptBlobError extends StoreError {
+  constructor(message: string, options: { cause?: unknown }) {
+    super(PullerErrorCode.storeRefused, message, { transient: true, cause: options.cause });
+  }
+}

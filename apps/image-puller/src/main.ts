@@ -2,6 +2,7 @@ import { writeSync } from 'node:fs';
 import { stat, writeFile } from 'node:fs/promises';
 import { errorMessage } from '@flotilla/api';
 import { PullerExit } from '@flotilla/api/ran';
+import type { RegistryClient } from '@flotilla/registry';
 import { type Client, createLogger, type Logger, systemClock } from '@flotilla/runtime';
 import { createRegistrySource } from '@flotilla/software';
 import { type Config, readConfig } from './config.ts';
@@ -55,7 +56,6 @@ async function main(): Promise<number> {
 }
 
 async function run(config: Config, deps: { progress: Progress; logger: Logger; signal: AbortSignal }): Promise<number> {
-  const { signal } = deps;
   const retry = { refusedTries: 1, retryForMs: Math.min(config.retryForMs, LIST_RETRY_MS), clock: systemClock, random: Math.random };
   // opened on first use, so that a bad secret or CA has its exit code and report
   const registry = lazy(async () => {
@@ -66,18 +66,22 @@ async function run(config: Config, deps: { progress: Progress; logger: Logger; s
     ...deps,
     config: { ...config, gcThresholdPercent: await readGcThreshold(config, deps.logger) },
     readSpec: () => readPullSpec(config.specDir),
-    openSource: async () => createRegistrySource((await registry()).client, retry),
+    openSource: async (content) => createRegistrySource((await registry()).client, retry, content),
     openStore: async () => {
       const { client, credentials } = await registry();
       return config.store === 'layout'
         ? openLayoutStore(config.layoutDir, client)
-        : openCriStore({ ...config, credentials, signal, clock: systemClock, random: Math.random });
+        : openCriStore({ ...config, ...deps, credentials, clock: systemClock, random: Math.random, fetching: fetchingBy(client, config) });
     },
     clock: systemClock,
     random: Math.random,
   });
   return code;
 }
+
+/** Options of fetching blobs; undefined when it is switched off. */
+const fetchingBy = (client: RegistryClient, { fetchesBlobs, bytesPerSecond }: Config) =>
+  fetchesBlobs ? { client, isCapped: bytesPerSecond !== undefined } : undefined;
 
 function lazy<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;

@@ -1,4 +1,6 @@
 import { type DockerConfig, parseDockerConfig, RegistryClient } from '@flotilla/registry';
+import { systemClock } from '@flotilla/runtime';
+import { openBandwidth } from './bandwidth.ts';
 import type { Config } from './config.ts';
 import { readNodeRegistries } from './node-registries.ts';
 import { readSmallFile } from './small-file.ts';
@@ -13,10 +15,17 @@ export async function readPullSecret(path: string): Promise<DockerConfig> {
 }
 
 /**
- * Opens a registry client with the node's mirrors, trust and proxies, and the pull secret.
+ * Opens a registry client with the node's mirrors, trust and proxies, the pull secret and the cap.
  * @throws the error of reading the node's files
  */
 export async function openRegistryClient(config: Config, credentials: DockerConfig): Promise<RegistryClient> {
   const registries = await readNodeRegistries(config);
-  return new RegistryClient({ ...registries, credentials, proxy: config.proxy, userAgent: 'flotilla-image-puller' });
+  const bandwidth = openBandwidth(config.bytesPerSecond, systemClock);
+  return new RegistryClient({
+    ...registries,
+    credentials,
+    ...(bandwidth && { bandwidth }),
+    proxy: config.proxy,
+    userAgent: 'flotilla-image-puller',
+  });
 }

@@ -1,9 +1,10 @@
 import { errorMessage } from '@flotilla/api';
 import { PullerExit } from '@flotilla/api/ran';
 import type { Clock, Logger } from '@flotilla/runtime';
-import type { ImageSource, PullSpec } from '@flotilla/software';
+import type { ImageSource, ListContent, PullSpec } from '@flotilla/software';
 import { buildImageList, handOver, type ImageList } from '@flotilla/software';
 import type { Config } from './config.ts';
+import { NoSpaceError } from './errors.ts';
 import type { Progress } from './progress/progress.ts';
 import { askStore, findMissing, pullImages } from './pull/pull-images.ts';
 import type { ImageStore } from './pull/store.ts';
@@ -15,7 +16,7 @@ interface RunDeps {
   readonly config: Pick<Config, 'parallelPulls' | 'retryForMs' | 'gcThresholdPercent' | 'expansion'>;
   readonly readSpec: () => Promise<PullSpec>;
   /** Opened during the run, so that a failure has its exit code and report. */
-  readonly openSource: () => Promise<ImageSource>;
+  readonly openSource: (content: ListContent | undefined) => Promise<ImageSource>;
   readonly openStore: () => Promise<ImageStore>;
   readonly progress: Progress;
   readonly signal: AbortSignal;
@@ -44,10 +45,32 @@ export async function runPuller(deps: RunDeps): Promise<ExitCode> {
 }
 
 async function pullEverything(deps: RunDeps): Promise<ExitCode> {
-  const { progress, logger, signal, config } = deps;
   const spec = await deps.readSpec();
   await using store = await deps.openStore();
-  const source = await deps.openSource();
+  try {
+    const code = await fillStore(store, spec, deps);
+    // After a failure the next run goes on with what is held.
+    if (code === PullerExit.done) await release(store, deps);
+    return code;
+  } catch (error) {
+    if (error instanceof NoSpaceError) await release(store, deps);
+    throw error;
+  }
+}
+
+/** Lets go of held content. A failure costs nothing but space until the hold ends by itself. */
+async function release(store: ImageStore, { logger }: RunDeps): Promise<void> {
+  try {
+    await store.release?.();
+  } catch (error) {
+    logger.warn({ err: errorMessage(error) }, 'Letting go of content failed');
+  }
+}
+
+async function fillStore(store: ImageStore, spec: PullSpec, deps: RunDeps): Promise<ExitCode> {
+  const { progress, logger, signal, config } = deps;
+  progress.fetchBy(store.fetchedBy);
+  const source = await deps.openSource(store.listContent);
   const found = await buildImageList(spec, source, signal);
   const list = store.findsImages ? handOver(found) : found;
   recordList(list, deps);
@@ -62,6 +85,10 @@ async function pullEverything(deps: RunDeps): Promise<ExitCode> {
   const required = requiredBytes({
     missingBytes,
     cachedBytes: cached,
+    packedBytes: progress.packedIn(
+      missing,
+      list.images.filter((image) => !missing.includes(image)),
+    ),
     expansion: config.expansion,
     spaceRequiredGiB: spec.spaceRequiredGiB,
   });

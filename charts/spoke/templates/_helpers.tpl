@@ -130,6 +130,7 @@ true
   "IMAGE_GC_HIGH_THRESHOLD_PERCENT" "([1-9][0-9]?|100)"
   "RETRY_FOR_SECONDS" "[0-9]{1,6}"
   "PROGRESS_SECONDS" "[0-9]{1,6}"
+  "BANDWIDTH" "[0-9]{1,13}"
 -}}
 {{- $entries := list -}}
 {{- range $name, $shape := $shapes -}}{{- $entries = append $entries (printf "'%s': r'^%s$'" $name $shape) -}}{{- end -}}

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import type { Clock } from '@flotilla/pace';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type HostileRegistry, startHostileRegistry } from '../testing/hostile-registry.ts';
-import { RegistryClient, type RegistryClientOptions } from './client.ts';
+import { RegistryClient } from './client.ts';
+import type { RegistryClientOptions } from './client-options.ts';
 import { type ImageReference, parseImageReference } from './image-reference.ts';
 import { MediaType } from './manifest.ts';
 import { resolveImage } from './resolve.ts';
@@ -294,5 +295,88 @@ describe('authentication', () => {
       return true;
     });
     await expect(makeClient().fetchManifest(image)).rejects.toThrow(/is not an HTTPS URL/);
+  });
+});
+
+describe('blobs by ranges', () => {
+  /** Range headers of all requests. */
+  function watchRanges(): (string | undefined)[] {
+    const ranges: (string | undefined)[] = [];
+    registry.handlers.push((request) => {
+      ranges.push(request.headers.range);
+      return false;
+    });
+    return ranges;
+  }
+  const readRanges = async (client: RegistryClient, blob: { digest: string; size: number }, offset: number, before = async () => {}) =>
+    Buffer.concat(
+      await Array.fromAsync(client.streamRanges(image, { mediaType: 'x', ...blob }, { offset, ranges: { bytes: 100_000, before } })),
+    );
+
+  test('a blob is asked for in ranges from the offset on, each after the bytes before it were taken', async () => {
+    const bytes = randomBytes(250_000);
+    const blob = registry.serve(bytes);
+    const ranges = watchRanges();
+    const asked: number[] = [];
+    const read = await readRanges(makeClient(), blob, 20_000, async () => void asked.push(ranges.length));
+    expect(read.equals(bytes.subarray(20_000))).toBe(true);
+    expect(ranges).toEqual(['bytes=20000-119999', 'bytes=120000-219999', 'bytes=220000-']);
+    expect(asked).toEqual([0, 1, 2]);
+  });
+
+  test('a range that is cut goes on where it was cut', async () => {
+    const bytes = randomBytes(150_000);
+    const blob = registry.serve(bytes);
+    const ranges = watchRanges();
+    registry.handlers.push((request, response) => {
+      if (request.headers.range !== 'bytes=0-99999') return false;
+      response.writeHead(206, { 'content-length': 100_000, 'content-range': `bytes 0-99999/${bytes.length}` });
+      response.write(bytes.subarray(0, 70_000), () => setImmediate(() => response.destroy()));
+      return true;
+    });
+    expect((await readRanges(makeClient(), blob, 0)).equals(bytes)).toBe(true);
+    expect(ranges).toEqual(['bytes=0-99999', 'bytes=70000-']);
+  });
+
+  test('an exception of the reader before a range is its own, and is not tried again', async () => {
+    const blob = registry.serve(randomBytes(10_000));
+    const full = async (): Promise<void> => {
+      throw new TypeError('the store is full');
+    };
+    await expect(readRanges(makeClient(), blob, 0, full)).rejects.toThrow(TypeError);
+    expect(registry.requests).toEqual([]);
+  });
+
+  test('everything that is read is taken from the bandwidth, before it is asked for where its size is known', async () => {
+    const bytes = randomBytes(90_000);
+    const blob = registry.serve(bytes);
+    registry.serve(Buffer.from(JSON.stringify(MANIFEST)), MediaType.ociManifest, '1');
+    const ranges = watchRanges();
+    const taken: [number, number][] = [];
+    const bandwidth = { rangeBytes: 40_000, take: async (size: number) => void taken.push([size, ranges.length]) };
+    const client = makeClient({ bandwidth });
+    expect((await readAll(client, blob)).equals(bytes)).toBe(true);
+    expect(taken).toEqual([
+      [40_000, 0],
+      [40_000, 1],
+      [10_000, 2],
+    ]);
+    await client.fetchManifest(image);
+    expect(taken.at(-1)).toEqual([Buffer.byteLength(JSON.stringify(MANIFEST)), 4]);
+  });
+
+  test('a server without ranges is read whole, at the bandwidth too', async () => {
+    const bytes = randomBytes(300_000);
+    const blob = registry.serve(bytes);
+    registry.handlers.push((_, response) => {
+      response.writeHead(200, { 'content-length': bytes.length }).end(bytes);
+      return true;
+    });
+    const taken: number[] = [];
+    const client = makeClient({ bandwidth: { rangeBytes: 40_000, take: async (size) => void taken.push(size) } });
+    expect((await readAll(client, blob)).equals(bytes)).toBe(true);
+    expect(registry.requests).toHaveLength(1);
+    expect(taken[0]).toBe(40_000);
+    expect(taken.slice(1).reduce((sum, size) => sum + size, 0)).toBeGreaterThan(150_000);
   });
 });

@@ -1,42 +1,15 @@
 import { createHash, type Hash } from 'node:crypto';
-import { type ProxySettings, type RetryPolicy, readBounded, withRetries } from '@flotilla/http';
+import { type RetryPolicy, readBounded, withRetries } from '@flotilla/http';
 import { backOffMs, type Clock, pause, systemClock } from '@flotilla/pace';
 import { Authenticator } from './auth.ts';
 import { drainBody, type StallLimits } from './body.ts';
-import type { DockerConfig } from './credentials.ts';
+import type { Bandwidth, BlobRanges, RegistryClientOptions } from './client-options.ts';
 import { type Endpoint, endpointUrl, listEndpoints, type RegistryRule } from './endpoint.ts';
-import { isTransient, RegistryError, RegistryErrorCode, tooLargeError } from './errors.ts';
+import { isTransient, mismatchError, RegistryError, RegistryErrorCode, tooLargeError, withSkipped } from './errors.ts';
 import { formatImageReference, type ImageReference } from './image-reference.ts';
 import { type Descriptor, MANIFEST_ACCEPT, MAX_MANIFEST_BYTES, manifestTypeOf } from './manifest.ts';
 import { requireSuccess } from './response.ts';
-import { type Answer, type Call, defaultTimeouts, type HostTls, type Timeouts, Transport, toNetworkError } from './transport.ts';
-
-/** Options of a RegistryClient; all are optional. */
-export interface RegistryClientOptions {
-  /** Pull secret; default none. */
-  credentials?: DockerConfig;
-  /** Mirrors, other locations and blocks; default none. */
-  rules?: readonly RegistryRule[];
-  /** PEM certificates trusted besides the system's. */
-  ca?: string | undefined;
-  /** TLS by `host[:port]`. */
-  hostTls?: ReadonlyMap<string, HostTls>;
-  /** Default: no proxy; the environment is not read. */
-  proxy?: ProxySettings;
-  /** Servers that use plain HTTP, as `host[:port]`. */
-  insecureHosts?: readonly string[];
-  /** Default `flotilla`. */
-  userAgent?: string;
-  timeouts?: Partial<Timeouts>;
-  /** Default: five tries over about eight seconds. Its longest wait also bounds `Retry-After`. */
-  retry?: Partial<RetryPolicy>;
-  /** Default: 16 KiB in 60 s. */
-  stall?: StallLimits;
-  /** Default: the system's. */
-  clock?: Clock;
-  /** In [0, 1); default `Math.random`. */
-  random?: () => number;
-}
+import { type Answer, type Call, defaultTimeouts, type Timeouts, Transport, toNetworkError } from './transport.ts';
 
 /** A manifest or index, as served. */
 interface FetchedManifest {
@@ -78,6 +51,7 @@ export class RegistryClient {
   readonly #retry: RetryPolicy;
   readonly #stall: StallLimits;
   readonly #timeouts: Timeouts;
+  readonly #bandwidth: Bandwidth | undefined;
   readonly #clock: Clock;
   readonly #random: () => number;
   #bytesRead = 0;
@@ -87,6 +61,7 @@ export class RegistryClient {
     this.#timeouts = { ...defaultTimeouts, ...options.timeouts };
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? Math.random;
+    this.#bandwidth = options.bandwidth;
     const { ca, hostTls, proxy, userAgent = 'flotilla' } = options;
     this.#transport = new Transport({ ca, hostTls, proxy, timeouts: this.#timeouts, userAgent });
     this.#authenticator = new Authenticator({
@@ -119,10 +94,12 @@ export class RegistryClient {
       const bytes = await readBounded(answer.body, MAX_MANIFEST_BYTES, {
         tooLarge: () => tooLargeError(`manifest of ${image}`, MAX_MANIFEST_BYTES, details),
       });
+      // Nobody knows the size before; what follows waits for it.
+      await this.#bandwidth?.take(bytes.length, options.signal);
       const digest = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
       const header = answer.headers['docker-content-digest'];
       const expected = reference.digest ?? (header?.startsWith('sha256:') ? header : digest);
-      if (digest !== expected) throw mismatch(`manifest of ${image}`, { expected, found: digest, ...details });
+      if (digest !== expected) throw mismatchError(`manifest of ${image}`, { expected, found: digest, ...details });
       return { digest, mediaType: manifestTypeOf(bytes, answer.headers['content-type'], details), bytes };
     });
   }
@@ -168,33 +145,51 @@ export class RegistryClient {
     descriptor: Descriptor,
     { offset = 0, hash = createHash('sha256'), signal }: { offset?: number; hash?: Hash; signal?: AbortSignal } = {},
   ): AsyncGenerator<Buffer> {
+    const state = { position: offset, host: reference.host };
+    for await (const chunk of this.#stream(reference, descriptor, { state, signal })) {
+      hash.update(chunk);
+      yield chunk;
+    }
+    const found = `sha256:${hash.digest('hex')}`;
     const image = formatImageReference(reference);
-    const state = { position: offset, mark: offset, failures: 0, host: reference.host };
+    if (found !== descriptor.digest)
+      throw mismatchError(`blob of ${image}`, { image, host: state.host, expected: descriptor.digest, found });
+  }
+
+  /** Streams a blob from `offset` by ranges and resumes as `streamBlob` does, for a store that compares the digest itself. */
+  streamRanges(
+    reference: ImageReference,
+    descriptor: Descriptor,
+    { offset, ranges, signal }: { offset: number; ranges: BlobRanges; signal?: AbortSignal },
+  ): AsyncGenerator<Buffer> {
+    return this.#stream(reference, descriptor, { state: { position: offset, host: reference.host }, ranges, signal });
+  }
+
+  async *#stream(reference: ImageReference, descriptor: Descriptor, { state, ranges, signal }: StreamOptions): AsyncGenerator<Buffer> {
+    const rangeBytes = Math.min(ranges?.bytes ?? descriptor.size, this.#bandwidth?.rangeBytes ?? descriptor.size);
+    const tries = { mark: state.position, failures: 0 };
     while (state.position < descriptor.size) {
+      await ranges?.before();
       try {
-        for await (const chunk of this.#readOnce(reference, descriptor, { state, signal })) {
-          hash.update(chunk);
-          yield chunk;
-        }
+        const end = Math.min(descriptor.size, state.position + rangeBytes);
+        await this.#bandwidth?.take(end - state.position, signal);
+        yield* this.#readOnce(reference, descriptor, { state, end, signal });
       } catch (error) {
-        const failure = toNetworkError(error, { image, host: state.host, signal });
-        const moved = state.position - state.mark >= PROGRESS_BYTES;
-        state.failures = moved ? 1 : state.failures + 1;
-        if (moved) state.mark = state.position;
-        const waitMs = this.#delayMs(failure, state.failures, this.#retry.attempts);
+        const failure = toNetworkError(error, { image: formatImageReference(reference), host: state.host, signal });
+        const moved = state.position - tries.mark >= PROGRESS_BYTES;
+        tries.failures = moved ? 1 : tries.failures + 1;
+        if (moved) tries.mark = state.position;
+        const waitMs = this.#delayMs(failure, tries.failures, this.#retry.attempts);
         if (waitMs === undefined) throw failure;
         this.#penalize(state.host);
         await pause(this.#clock, waitMs, signal);
       }
     }
-    const found = `sha256:${hash.digest('hex')}`;
-    const details = { image, host: state.host, expected: descriptor.digest, found };
-    if (found !== descriptor.digest) throw mismatch(`blob of ${image}`, details);
   }
 
-  /** Reads a blob over one connection, from `state.position` on. */
-  async *#readOnce(reference: ImageReference, descriptor: Descriptor, { state, signal }: { state: BlobPosition; signal?: AbortSignal }) {
-    const opened = await this.#openBlob(reference, descriptor, { offset: state.position, signal });
+  /** Reads a blob over one connection, from `state.position` to `end`, or to its own end where the server knows no ranges. */
+  async *#readOnce(reference: ImageReference, descriptor: Descriptor, { state, end, signal }: StreamOptions & { end: number }) {
+    const opened = await this.#openBlob(reference, descriptor, { offset: state.position, end, signal });
     state.host = opened.host;
     let skip = opened.skip;
     for await (const whole of drainBody(opened.body, this.#stall)) {
@@ -202,16 +197,17 @@ export class RegistryClient {
       skip -= whole.length - chunk.length;
       if (chunk.length === 0) continue;
       if (state.position + chunk.length > descriptor.size) throw tooLong(descriptor, formatImageReference(reference), state.host);
+      if (state.position >= end) await this.#bandwidth?.take(chunk.length, signal);
       state.position += chunk.length;
       this.#bytesRead += chunk.length;
       yield chunk;
     }
-    if (state.position < descriptor.size)
-      throw new Error(`blob ${descriptor.digest} ended at byte ${state.position} of ${descriptor.size}`);
+    if (state.position < end) throw new Error(`blob ${descriptor.digest} ended at byte ${state.position} of ${descriptor.size}`);
   }
 
-  async #openBlob(reference: ImageReference, descriptor: Descriptor, { offset, signal }: { offset: number; signal?: AbortSignal }) {
-    const headers = offset > 0 ? { range: `bytes=${offset}-` } : undefined;
+  async #openBlob(reference: ImageReference, descriptor: Descriptor, { offset, end, signal }: BlobRange) {
+    const isWhole = end === descriptor.size;
+    const headers = offset > 0 || !isWhole ? { range: `bytes=${offset}-${isWhole ? '' : end - 1}` } : undefined;
     const call = { method: 'GET', path: `blobs/${descriptor.digest}`, headers, signal } as const;
     return this.callMirrors(reference, call, async (answer, endpoint) => {
       const start = answer.status === 206 ? /^bytes (\d+)-/.exec(answer.headers['content-range'] ?? '')?.[1] : '0';
@@ -334,17 +330,22 @@ interface BlobPosition {
   host: string;
 }
 
+interface StreamOptions {
+  state: BlobPosition;
+  ranges?: BlobRanges | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+interface BlobRange {
+  offset: number;
+  end: number;
+  signal?: AbortSignal | undefined;
+}
+
 interface AttemptOptions<T> {
   reference: ImageReference;
   read: (answer: Answer, endpoint: Endpoint) => Promise<T>;
   attempts: number;
-}
-
-function mismatch(what: string, { expected, found, image, host }: { expected: string; found: string; image: string; host: string }) {
-  return new RegistryError(RegistryErrorCode.digestMismatch, `${what} from ${host} has digest ${found}, expected ${expected}`, {
-    image,
-    host,
-  });
 }
 
 function tooLong({ digest, size }: Descriptor, image: string, host: string) {
@@ -352,13 +353,4 @@ function tooLong({ digest, size }: Descriptor, image: string, host: string) {
     image,
     host,
   });
-}
-
-/** Adds the other servers' failures to the last one's. */
-function withSkipped(error: RegistryError, earlier: readonly RegistryError[]): RegistryError {
-  if (earlier.length === 0) return error;
-  const { code, image, host, status, retryAfterMs, cause } = error;
-  const before = earlier.map((one) => `${one.host}: ${one.message}`).join('; ');
-  const message = `${error.message} (before it: ${before.slice(0, 500)})`;
-  return new RegistryError(code, message, { image, host, status, retryAfterMs, earlier, cause });
 }

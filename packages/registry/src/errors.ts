@@ -111,3 +111,21 @@ export function abortedError(signal: AbortSignal, details: RegistryErrorDetails 
 
 /** True for the caller's own abort. */
 export const isAborted = (error: unknown): boolean => error instanceof RegistryError && error.code === RegistryErrorCode.aborted;
+
+/** Builds the error of content that differs from its digest. */
+export function mismatchError(
+  what: string,
+  { expected, found, image, host }: { expected: string; found: string; image: string; host: string },
+): RegistryError {
+  const message = `${what} from ${host} has digest ${found}, expected ${expected}`;
+  return new RegistryError(RegistryErrorCode.digestMismatch, message, { image, host });
+}
+
+/** Adds the other servers' failures to the last one's. */
+export function withSkipped(error: RegistryError, earlier: readonly RegistryError[]): RegistryError {
+  if (earlier.length === 0) return error;
+  const { code, image, host, status, retryAfterMs, cause } = error;
+  const before = earlier.map((one) => `${one.host}: ${one.message}`).join('; ');
+  const message = `${error.message} (before it: ${before.slice(0, 500)})`;
+  return new RegistryError(code, message, { image, host, status, retryAfterMs, earlier, cause });
+}

@@ -1,6 +1,7 @@
 export type { BlobStore } from './blob-store.ts';
 export { MemoryBlobs } from './blob-store.ts';
 export { RegistryClient } from './client.ts';
+export type { RegistryClientOptions } from './client-options.ts';
 
 export { DockerConfig, findCredential, parseDockerConfig } from './credentials.ts';
 export { downloadImages } from './download.ts';

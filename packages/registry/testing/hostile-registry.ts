@@ -39,12 +39,13 @@ export async function startHostileRegistry(): Promise<HostileRegistry> {
       response.writeHead(404).end(JSON.stringify({ errors: [{ code: 'MANIFEST_UNKNOWN', message: 'not here' }] }));
       return;
     }
-    const start = Number(/^bytes=(\d+)-/.exec(request.headers.range ?? '')?.[1] ?? 0);
-    const body = found.bytes.subarray(start);
-    response.writeHead(start > 0 ? 206 : 200, {
+    const range = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '');
+    const start = Number(range?.[1] ?? 0);
+    const body = found.bytes.subarray(start, range?.[2] ? Number(range[2]) + 1 : undefined);
+    response.writeHead(range ? 206 : 200, {
       'content-type': found.mediaType,
       'content-length': body.length,
-      ...(start > 0 ? { 'content-range': `bytes ${start}-${found.bytes.length - 1}/${found.bytes.length}` } : {}),
+      ...(range ? { 'content-range': `bytes ${start}-${start + body.length - 1}/${found.bytes.length}` } : {}),
     });
     response.end(request.method === 'HEAD' ? undefined : body);
   }

@@ -1,3 +1,5 @@
+import type { BlobStore, RegistryClient } from '@flotilla/registry';
+
 /** One compressed layer. */
 export interface Layer {
   readonly digest: string;
@@ -25,9 +27,19 @@ interface FileSelection {
   readonly maxTotalBytes: number;
 }
 
+/** A store that keeps what is read for the list. */
+export interface ListContent {
+  /** Manifests and configurations. */
+  readonly documents: BlobStore;
+  /** Streams a blob after it is stored, or from the registry where the store refuses it. */
+  streamBlob: RegistryClient['streamBlob'];
+  /** Bytes that the store refused, and that its images bring again. */
+  readonly bytesBeside: number;
+}
+
 /** Registry, as the list uses it. */
 export interface ImageSource {
-  /** Bytes of blobs read so far. */
+  /** Bytes of blobs read so far that their images bring again. */
   readonly bytesRead: number;
   resolve(pullSpec: string, signal: AbortSignal): Promise<ResolvedImage>;
   readFiles(image: ResolvedImage, selection: FileSelection, signal: AbortSignal): Promise<ReadonlyMap<string, Uint8Array>>;

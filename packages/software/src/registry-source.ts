@@ -10,10 +10,15 @@ import {
   resolveImage,
   withRetries,
 } from '@flotilla/registry';
-import type { ImageSource, ResolvedImage } from './image-source.ts';
+import type { ImageSource, ListContent, ResolvedImage } from './image-source.ts';
 
-/** Creates the source. Each pull spec is resolved once, and transient failures are retried. */
-export function createRegistrySource(client: RegistryClient, retry: Omit<RetryOptions, 'isTransient' | 'signal'>): ImageSource {
+/** Creates the source. Each pull spec is resolved once, and transient failures are retried. Content keeps what is read. */
+export function createRegistrySource(
+  client: RegistryClient,
+  retry: Omit<RetryOptions, 'isTransient' | 'signal'>,
+  content?: ListContent,
+): ImageSource {
+  const store = content?.documents;
   const originals = new Map<string, RegistryImage>();
   const refused = new WeakSet<object>();
   const isPassing = (error: unknown): boolean => isTransient(error) && !refused.has(Object(error));
@@ -26,17 +31,17 @@ export function createRegistrySource(client: RegistryClient, retry: Omit<RetryOp
     return withRetries(classified, { ...retry, isTransient: isPassing, signal });
   };
   const resolve = async (pullSpec: string, signal: AbortSignal): Promise<RegistryImage> => {
-    const image = originals.get(pullSpec) ?? (await resolveImage(client, parseImageReference(pullSpec), { signal }));
+    const image = originals.get(pullSpec) ?? (await resolveImage(client, parseImageReference(pullSpec), { signal, store }));
     originals.set(pullSpec, image);
     return image;
   };
   return {
     get bytesRead() {
-      return client.bytesRead;
+      return content ? content.bytesBeside : client.bytesRead;
     },
     resolve: async (pullSpec, signal) => toResolved(pullSpec, await attempt(pullSpec, () => resolve(pullSpec, signal), signal)),
     readFiles: ({ pullSpec }, selection, signal) =>
-      attempt(pullSpec, async () => readLayerFiles(client, await resolve(pullSpec, signal), { ...selection, signal }), signal),
+      attempt(pullSpec, async () => readLayerFiles(content ?? client, await resolve(pullSpec, signal), { ...selection, signal }), signal),
   };
 }
 

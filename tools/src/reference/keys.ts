@@ -32,6 +32,7 @@ export const userKeys: Readonly<Record<string, KeyRow>> = {
     UPGRADE,
     '`namespace/name` of the upgrade whose failed clusters it tries again: it pulls the same images or none.',
   ),
+  'flotilla.io/bandwidth': annotation('PreCachingConfig', 'Most bytes a second that the puller of each cluster reads from registries.'),
   'flotilla.io/hold': annotation(CLUSTER, 'No upgrade begins on the cluster; the value says why.'),
   'flotilla.io/http-proxy': annotation(CLUSTER, '`HTTP_PROXY` of the puller on the cluster.'),
   'flotilla.io/https-proxy': annotation(CLUSTER, '`HTTPS_PROXY` of the puller on the cluster.'),

@@ -27,6 +27,8 @@ export class Progress {
   #bytesDone = 0;
   #imagesUnsized = 0;
   #bytesForList = 0;
+  #fetchedBy: PullerReport['fetchedBy'];
+  #imagesByRuntime = 0;
   readonly #samples: { at: number; bytes: number }[] = [];
 
   constructor(now: () => number) {
@@ -50,7 +52,17 @@ export class Progress {
     }
   }
 
-  /** Sets the bytes read for the list; the store fetches them again with their images. */
+  /** Sets who fetches blobs for this store. */
+  fetchBy(fetchedBy: NonNullable<PullerReport['fetchedBy']>): void {
+    this.#fetchedBy = fetchedBy;
+  }
+
+  /** Counts a pull whose blobs the runtime fetched. */
+  imageFetched(by: NonNullable<PullerReport['fetchedBy']>): void {
+    if (by === 'runtime') this.#imagesByRuntime++;
+  }
+
+  /** Sets the bytes read for the list that the store fetches again with their images. */
   readForList(bytes: number): void {
     this.#bytesForList = bytes;
   }
@@ -94,6 +106,12 @@ export class Progress {
     return { cached: this.#bytesDone, missing: this.#bytesTotal - this.#bytesDone };
   }
 
+  /** Compressed bytes of these images' layers in the store that none of the others has, each once. */
+  packedIn(images: readonly WantedImage[], others: readonly WantedImage[]): number {
+    const digests = (all: readonly WantedImage[]): Set<string> => new Set(all.flatMap(({ layers }) => layers.map(({ digest }) => digest)));
+    return [...digests(images).difference(digests(others))].reduce((sum, digest) => sum + (this.#have.get(digest) ?? 0), 0);
+  }
+
   report(): PullerReport {
     const now = this.#now();
     return {
@@ -104,6 +122,8 @@ export class Progress {
       bytesTotal: this.#bytesTotal,
       bytesPerSecond: this.#rate(now),
       ...this.uncounted,
+      ...(this.#fetchedBy && { fetchedBy: this.#fetchedBy }),
+      ...(this.#fetchedBy === 'puller' && { imagesByRuntime: this.#imagesByRuntime }),
       failures: [...this.#failures].slice(0, MAX_FAILURES).map(([image, error]) => ({ image: image.slice(0, MAX_TEXT), error })),
       ...(this.#message === undefined ? {} : { message: this.#message }),
       at: new Date(now).toISOString(),

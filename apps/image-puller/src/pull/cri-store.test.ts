@@ -1,15 +1,17 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Clock } from '@flotilla/runtime';
+import { RegistryClient } from '@flotilla/registry';
+import { type Clock, createLogger } from '@flotilla/runtime';
 import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData } from '@grpc/grpc-js';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { PullerErrorCode } from '../errors.ts';
-import { Protocol } from './cri-protocol.ts';
+import { Protocol } from '../socket/cri-protocol.ts';
 import { openCriStore } from './cri-store.ts';
 
 let folder: string;
 const servers: Server[] = [];
+const logger = createLogger({ name: 'test', level: 'silent' });
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'flotilla-cri-store-'));
@@ -63,7 +65,7 @@ function quickClock(meanwhile: () => Promise<unknown> = async () => {}): Clock {
 
 function open(sockets: readonly string[], clock = quickClock()) {
   const { signal } = new AbortController();
-  return openCriStore({ sockets, credentials: { auths: {} }, signal, retryForMs: 60_000, clock, random: () => 0 });
+  return openCriStore({ sockets, credentials: { auths: {} }, signal, retryForMs: 60_000, clock, random: () => 0, logger });
 }
 
 test('the first candidate that answers is taken: not one that is absent, no socket, or no runtime', async () => {
@@ -101,4 +103,13 @@ test.each<[string, () => Promise<string[]>, RegExp]>([
   });
   expect(clock.now()).toBeGreaterThan(10_000);
   expect(clock.now()).toBeLessThanOrEqual(30_000);
+});
+
+test.each(['containerd', 'cri-o'])('%s without a content service fetches the blobs itself', async (name) => {
+  await using client = new RegistryClient();
+  const { signal } = new AbortController();
+  const options = { credentials: { auths: {} }, signal, retryForMs: 0, clock: quickClock(), random: () => 0, logger };
+  await using store = await openCriStore({ ...options, sockets: [await runtime(name)], fetching: { client, isCapped: false } });
+  expect(store.fetchedBy).toBe('runtime');
+  expect(store.listContent).toBeUndefined();
 });

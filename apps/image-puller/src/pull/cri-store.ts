@@ -1,16 +1,20 @@
 import { stat } from 'node:fs/promises';
 import { errorMessage } from '@flotilla/api';
 import { mapConcurrently } from '@flotilla/pace';
-import { type DockerConfig, findCredential, parseImageReference, withRetries } from '@flotilla/registry';
-import type { Clock } from '@flotilla/runtime';
+import { type DockerConfig, findCredential, parseImageReference, type RegistryClient, withRetries } from '@flotilla/registry';
+import type { Clock, Logger } from '@flotilla/runtime';
 import type { Layer, PullName } from '@flotilla/software';
 import { z } from 'zod';
+import { ContentStore } from '../content/content-store.ts';
+import { ContentWay } from '../content/content-way.ts';
+import { snapshotterOf } from '../content/image-content.ts';
 import { PullerErrorCode, StoreError } from '../errors.ts';
+import { CriConnection, isRefusal } from '../socket/connection.ts';
+import { Containerd, containerdMetadata } from '../socket/containerd-protocol.ts';
+import { Protocol } from '../socket/cri-protocol.ts';
 import type { StoreUsage } from '../space/space.ts';
-import { CriConnection, isAbsent } from './cri-connection.ts';
-import { containerdNamespace, Protocol } from './cri-protocol.ts';
 import { measure } from './layout-store.ts';
-import type { ImageStore } from './store.ts';
+import type { FetchedBy, ImageStore } from './store.ts';
 
 const VersionAnswer = z.object({ runtimeName: z.string(), runtimeVersion: z.string(), runtimeApiVersion: z.string() });
 const StatusAnswer = z.object({
@@ -42,6 +46,9 @@ interface CriStoreOptions {
   readonly retryForMs: number;
   readonly clock: Clock;
   readonly random: () => number;
+  readonly logger: Logger;
+  /** Fetches blobs into containerd's content store; absent: the runtime fetches them. */
+  readonly fetching?: { readonly client: RegistryClient; readonly isCapped: boolean } | undefined;
 }
 
 /**
@@ -61,7 +68,10 @@ async function openFirst(options: CriStoreOptions): Promise<ImageStore> {
     const connection = new CriConnection(socket);
     try {
       const version = await connection.call(Protocol.version, {}, VersionAnswer, { signal: options.signal, deadlineMs: VERSION_MS });
-      return new CriStore(connection, options, `${version.runtimeName} ${version.runtimeVersion} at ${socket}`);
+      const content = version.runtimeName === 'containerd' ? await openContent(connection, options) : undefined;
+      const description = `${version.runtimeName} ${version.runtimeVersion} at ${socket}`;
+      options.logger.info({ store: description, fetchedBy: content ? 'puller' : 'runtime' }, 'Opened the image store');
+      return new CriStore(connection, { ...options, content, description });
     } catch (error) {
       connection[Symbol.dispose]();
       options.signal.throwIfAborted();
@@ -75,19 +85,63 @@ async function openFirst(options: CriStoreOptions): Promise<ImageStore> {
   throw new StoreError(PullerErrorCode.storeUnreachable, problem, { transient: true, cause: failures[0] });
 }
 
+/** The content store and the images' way into it. */
+interface OpenContent {
+  readonly store: ContentStore;
+  readonly way: ContentWay;
+}
+
+/** Opens containerd's content store; undefined when nothing is to be fetched, or when it refuses. */
+async function openContent(connection: CriConnection, options: CriStoreOptions): Promise<OpenContent | undefined> {
+  const { fetching, signal, clock, logger } = options;
+  if (!fetching) return undefined;
+  const deps = { connection, signal, clock, logger, client: fetching.client };
+  const content = new ContentStore(deps);
+  try {
+    await content.probe();
+    const snapshotter = snapshotterOf((await imageFolder(connection, signal)) ?? '');
+    return { store: content, way: new ContentWay({ ...deps, content, snapshotter, isCapped: fetching.isCapped }) };
+  } catch (error) {
+    signal.throwIfAborted();
+    // A runtime that restarts is asked again.
+    if (isRefusal(error, 'UNAVAILABLE')) throw error;
+    logger.warn({ err: errorMessage(error) }, 'The runtime takes no content; it fetches the images itself');
+    return undefined;
+  }
+}
+
+/** Folder of the runtime's images. */
+async function imageFolder(connection: CriConnection, signal: AbortSignal): Promise<string | undefined> {
+  const { imageFilesystems } = await connection.call(Protocol.imageFsInfo, {}, FsAnswer, { signal, deadlineMs: CALL_MS });
+  return imageFilesystems[0]?.fsId?.mountpoint;
+}
+
 class CriStore implements ImageStore {
   /** A runtime has its own mirrors and credentials. */
   readonly findsImages = true;
   readonly description: string;
   readonly #connection: CriConnection;
   readonly #options: CriStoreOptions;
+  readonly #content: OpenContent | undefined;
   /** Only containerd has the content API; CRI reports no bytes in flight. */
   #hasContent = true;
 
-  constructor(connection: CriConnection, options: CriStoreOptions, description: string) {
+  constructor(
+    connection: CriConnection,
+    { content, description, ...options }: CriStoreOptions & { content: OpenContent | undefined; description: string },
+  ) {
     this.#connection = connection;
     this.#options = options;
+    this.#content = content;
     this.description = description;
+  }
+
+  get fetchedBy(): FetchedBy {
+    return this.#content ? 'puller' : 'runtime';
+  }
+
+  get listContent(): ContentStore | undefined {
+    return this.#content?.store;
   }
 
   async has({ pullSpec, referenceDigest }: PullName, signal: AbortSignal): Promise<boolean> {
@@ -100,13 +154,20 @@ class CriStore implements ImageStore {
     return pullSpec.includes('@') || image.repoDigests.some((name) => name.endsWith(`@${referenceDigest}`));
   }
 
-  async pull({ pullSpec }: PullName, layers: readonly Layer[], signal: AbortSignal): Promise<void> {
+  async pull({ pullSpec }: PullName, layers: readonly Layer[], signal: AbortSignal): Promise<FetchedBy> {
+    // An image that our own search did not find is the runtime's.
+    const isFilled = layers.length > 0 && (await this.#content?.way.fill(pullSpec)) === true;
     const bytes = layers.reduce((sum, { size }) => sum + size, 0);
     const deadlineMs = PULL_BASE_MS + (bytes / SLOWEST_BYTES_PER_SECOND) * 1_000;
     await this.#connection.call(Protocol.pullImage, { image: { image: pullSpec }, auth: this.#auth(pullSpec) }, PullAnswer, {
       signal,
       deadlineMs,
     });
+    return isFilled ? 'puller' : 'runtime';
+  }
+
+  async release(): Promise<void> {
+    await this.#content?.store.release();
   }
 
   #auth(pullSpec: string): object | undefined {
@@ -118,8 +179,7 @@ class CriStore implements ImageStore {
   }
 
   async usage(signal: AbortSignal): Promise<StoreUsage> {
-    const { imageFilesystems } = await this.#connection.call(Protocol.imageFsInfo, {}, FsAnswer, { signal, deadlineMs: CALL_MS });
-    const candidates = [this.#options.storePath, imageFilesystems[0]?.fsId?.mountpoint];
+    const candidates = [this.#options.storePath, await imageFolder(this.#connection, signal)];
     for (const path of candidates) if (path && (await stat(path).catch(() => undefined))) return measure(path);
     // without a mount of the store, the pod's root is a snapshot on the same file system
     return measure('/');
@@ -136,7 +196,7 @@ class CriStore implements ImageStore {
       await mapConcurrently(layers, PARALLEL_INFO, ask, { stopAtFailure: true });
       for (const [digest, bytes] of await this.#ingesting(signal)) if (!found.has(digest)) found.set(digest, bytes);
     } catch (error) {
-      if (!isAbsent(error, 'UNIMPLEMENTED')) throw error;
+      if (!isRefusal(error, 'UNIMPLEMENTED')) throw error;
       this.#hasContent = false;
     }
     return found;
@@ -144,17 +204,17 @@ class CriStore implements ImageStore {
 
   async #storedBytes(digest: string, signal: AbortSignal): Promise<number | undefined> {
     try {
-      const options = { signal, deadlineMs: CALL_MS, metadata: containerdNamespace() };
-      return (await this.#connection.call(Protocol.contentInfo, { digest }, InfoAnswer, options)).info?.size;
+      const options = { signal, deadlineMs: CALL_MS, metadata: containerdMetadata() };
+      return (await this.#connection.call(Containerd.contentInfo, { digest }, InfoAnswer, options)).info?.size;
     } catch (error) {
-      if (isAbsent(error, 'NOT_FOUND')) return undefined;
+      if (isRefusal(error, 'NOT_FOUND')) return undefined;
       throw error;
     }
   }
 
   async #ingesting(signal: AbortSignal): Promise<[string, number][]> {
-    const options = { signal, deadlineMs: CALL_MS, metadata: containerdNamespace() };
-    const { statuses } = await this.#connection.call(Protocol.contentStatuses, { filters: [] }, StatusesAnswer, options);
+    const options = { signal, deadlineMs: CALL_MS, metadata: containerdMetadata() };
+    const { statuses } = await this.#connection.call(Containerd.contentStatuses, { filters: [] }, StatusesAnswer, options);
     // refs read `layer-sha256:…`
     return statuses.flatMap(({ ref, offset }) => {
       const digest = /sha256:[a-f0-9]{64}$/.exec(ref)?.[0];

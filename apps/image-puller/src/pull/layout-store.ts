@@ -13,6 +13,7 @@ export async function openLayoutStore(directory: string, client: RegistryClient)
   return {
     description: `OCI layout ${directory}`,
     findsImages: false,
+    fetchedBy: 'puller',
     async has({ pullSpec, referenceDigest }) {
       return (await layout.findImage(pullSpec))?.digest === referenceDigest;
     },
@@ -25,6 +26,7 @@ export async function openLayoutStore(directory: string, client: RegistryClient)
         signal,
       });
       if (result?.error) throw isFull(result.error) ? new NoSpaceError(result.error.message, { cause: result.error }) : result.error;
+      return 'puller';
     },
     usage: () => measure(directory),
     async layerBytes(layers) {

@@ -19,11 +19,13 @@ function fakeStore(pulling: (name: string, signal: AbortSignal) => Promise<void>
   const store: ImageStore = {
     description: 'memory',
     findsImages: false,
+    fetchedBy: 'puller',
     has: async ({ pullSpec }) => held.has(pullSpec),
     async pull({ pullSpec }, _layers, signal) {
       pulls.push(pullSpec);
       await pulling(pullSpec, signal);
       held.add(pullSpec);
+      return 'puller';
     },
     usage: async () => ({ path: '/', sizeBytes: 1, usedBytes: 0, availableBytes: 1 }),
     layerBytes: async () => new Map(),

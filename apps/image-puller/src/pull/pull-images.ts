@@ -115,7 +115,7 @@ async function pullImage(image: WantedImage, { store, logger, progress, ...optio
     // checked before each try: a runtime may have finished a pull after the connection broke
     const isPulled = await withRetries(async () => {
       if (await store.has(name, signal)) return false;
-      await store.pull(name, image.layers, signal);
+      progress.imageFetched(await store.pull(name, image.layers, signal));
       return true;
     }, retries);
     if (isPulled) logger.info({ image: name.pullSpec, digest: image.digest }, 'Pulled');

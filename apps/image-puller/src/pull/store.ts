@@ -1,5 +1,9 @@
-import type { Layer, PullName } from '@flotilla/software';
+import type { PullerReport } from '@flotilla/api/ran';
+import type { Layer, ListContent, PullName } from '@flotilla/software';
 import type { StoreUsage } from '../space/space.ts';
+
+/** Fetches the blobs of an image: this program, or the runtime in its own pull. */
+export type FetchedBy = NonNullable<PullerReport['fetchedBy']>;
 
 /** Store of images. */
 export interface ImageStore extends AsyncDisposable {
@@ -7,15 +11,21 @@ export interface ImageStore extends AsyncDisposable {
   readonly description: string;
   /** The store may find an image that we do not, for example by its own mirrors. */
   readonly findsImages: boolean;
+  /** Fetches blobs for this store, as long as it can. */
+  readonly fetchedBy: FetchedBy;
+  /** Keeps what is read for the list, so that it is not fetched again; absent where the store cannot. */
+  readonly listContent?: ListContent | undefined;
   /** True when the store has the image under this name, as the registry has it now. */
   has(name: PullName, signal: AbortSignal): Promise<boolean>;
   /**
-   * Pulls under exactly this name.
+   * Pulls under exactly this name, and returns who fetched the blobs.
    * @throws StoreError, NoSpaceError or RegistryError
    */
-  pull(name: PullName, layers: readonly Layer[], signal: AbortSignal): Promise<void>;
+  pull(name: PullName, layers: readonly Layer[], signal: AbortSignal): Promise<FetchedBy>;
   /** Measures the file system of the store. */
   usage(signal: AbortSignal): Promise<StoreUsage>;
+  /** Lets go of what is held for a later run: all is pulled, or the node needs the space. */
+  release?(): Promise<void>;
   /** Returns the stored or arriving bytes of layers; unknown layers are absent. */
   layerBytes(layers: readonly Layer[], signal: AbortSignal): Promise<ReadonlyMap<string, number>>;
 }

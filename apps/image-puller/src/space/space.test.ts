@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { requiredBytes, requireSpace } from './space.ts';
 
 const GIB = 2 ** 30;
-const demand = { missingBytes: 2 * GIB, cachedBytes: 0, expansion: 2, spaceRequiredGiB: undefined };
+const demand = { missingBytes: 2 * GIB, cachedBytes: 0, packedBytes: 0, expansion: 2, spaceRequiredGiB: undefined };
 
 test.each<[string, Partial<Parameters<typeof requiredBytes>[0]>, number]>([
   ['what is missing, unpacked', {}, 4],
@@ -11,6 +11,17 @@ test.each<[string, Partial<Parameters<typeof requiredBytes>[0]>, number]>([
   ['what is missing when spaceRequired is less', { spaceRequiredGiB: 1 }, 4],
   ['spaceRequired less what is there', { spaceRequiredGiB: 35, cachedBytes: 10 * GIB }, 15],
   ['what is missing when most is there', { spaceRequiredGiB: 35, cachedBytes: 17 * GIB }, 4],
+  ['the files of layers that are there and packed', { missingBytes: 0, cachedBytes: 6 * GIB, packedBytes: 4 * GIB, expansion: 2.5 }, 6],
+  [
+    'spaceRequired less what is there, packed layers by their own size',
+    { spaceRequiredGiB: 35, cachedBytes: 10 * GIB, packedBytes: 4 * GIB },
+    19,
+  ],
+  [
+    'nothing more for packed layers of a store that unpacks nothing',
+    { missingBytes: 0, cachedBytes: 4 * GIB, packedBytes: 4 * GIB, expansion: 1 },
+    0,
+  ],
 ])('required is %s', (_, given, gib) => {
   expect(requiredBytes({ ...demand, ...given })).toBe(gib * GIB);
 });

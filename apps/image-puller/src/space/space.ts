@@ -16,6 +16,8 @@ interface SpaceDemand {
   readonly missingBytes: number;
   /** Compressed bytes of stored layers. */
   readonly cachedBytes: number;
+  /** Those of them that no pulled image has: they are still to be unpacked. */
+  readonly packedBytes: number;
   /** Store bytes per compressed byte. */
   readonly expansion: number;
   /** `spaceRequired`: bound of the whole pre-cache. */
@@ -25,13 +27,15 @@ interface SpaceDemand {
 const GIB = 2 ** 30;
 
 /**
- * Computes the bytes that must be free: the missing layers unpacked, but at least `spaceRequired` less the stored layers. Zero when nothing is
- * missing.
+ * Computes the bytes that must be free: the missing layers with their unpacked files, and the files of packed ones, but at least `spaceRequired` less
+ * what is there. Zero when nothing is missing.
  */
-export function requiredBytes({ missingBytes, cachedBytes, expansion, spaceRequiredGiB }: SpaceDemand): number {
-  if (missingBytes === 0) return 0;
-  const floor = (spaceRequiredGiB ?? 0) * GIB - cachedBytes * expansion;
-  return Math.ceil(Math.max(missingBytes * expansion, floor));
+export function requiredBytes({ missingBytes, cachedBytes, packedBytes, expansion, spaceRequiredGiB }: SpaceDemand): number {
+  const toUnpack = packedBytes * (expansion - 1);
+  const demand = missingBytes * expansion + toUnpack;
+  if (demand === 0) return 0;
+  const floor = (spaceRequiredGiB ?? 0) * GIB - (cachedBytes * expansion - toUnpack);
+  return Math.ceil(Math.max(demand, floor));
 }
 
 /**

@@ -1,4 +1,5 @@
 export { BACKUP_WORK, BackupAction, BackupName, BackupState, BackupView, isFinalBackupState } from './backup.ts';
+export { LEAST_BANDWIDTH, MOST_BANDWIDTH, readBandwidth } from './bandwidth.ts';
 export { ClusterGroupUpgrade, ClusterGroupUpgradeSpec, ClusterGroupUpgradeStatus } from './cluster-group-upgrade.ts';
 export { ranCrds } from './crds.ts';
 export {

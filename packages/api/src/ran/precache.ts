@@ -39,8 +39,12 @@ export const PullerReport = z.object({
   ...PrecacheProgress.shape,
   /** Images without counted bytes: the registry gave no size, and the node's runtime had to find them. */
   imagesUnsized: z.int().optional(),
-  /** Bytes read from registries to build the list; they are transferred again when the runtime pulls the images. */
+  /** Bytes read from registries to build the list that are transferred again when their images are pulled. */
   bytesForList: z.int().optional(),
+  /** Fetches the blobs: the puller, which resumes and may be capped, or the node's runtime. Absent from older pullers. */
+  fetchedBy: z.enum(['puller', 'runtime']).optional(),
+  /** Pulls that the puller left to the runtime, where it fetches itself. */
+  imagesByRuntime: z.int().optional(),
   /** Failed images, at most ten. Texts have at most 256 characters; `…` replaces the image's name and omitted parts. */
   failures: z.array(z.object({ image: z.string(), error: z.string() })).default([]),
   /** Cause of the failure, at the end; else absent. */

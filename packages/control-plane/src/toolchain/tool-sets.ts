@@ -18,6 +18,7 @@ export type ToolName =
   | 'ocm-placement'
   | 'policy-propagator'
   | 'config-policy-controller'
+  | 'containerd'
   | 'crio'
   | 'pinns'
   | 'import-image'
@@ -83,6 +84,15 @@ export const TOOL_SETS: readonly ToolSet[] = [
     packages: { actionlint: 'github.com/rhysd/actionlint/cmd/actionlint' },
     env: { CGO_ENABLED: '0' },
     coldBuild: 'half a minute',
+  },
+  {
+    // Debian's is 1.6; what a puller does to a content store must hold on both.
+    name: 'containerd',
+    packages: { containerd: 'github.com/containerd/containerd/v2/cmd/containerd' },
+    tags: ['no_btrfs', 'no_devmapper', 'no_zfs'],
+    env: { CGO_ENABLED: '0' },
+    linkerFlags: '-s -w -X github.com/containerd/containerd/v2/version.Version=2.4.2',
+    coldBuild: 'about 3 minutes',
   },
   {
     name: 'crio',

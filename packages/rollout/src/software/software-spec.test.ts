@@ -223,6 +223,14 @@ describe('a spec is refused', () => {
       message: `${prefix}PreCachingConfig cannot be used: spec.spaceRequired of ns/config "lots" is not a size; write a number and a unit, for example 40 GiB`,
     },
     {
+      name: 'when the cap is no number of bytes',
+      input: {
+        policies: [platform],
+        config: { ...config({}), metadata: { name: 'config', namespace: 'ns', annotations: { 'flotilla.io/bandwidth': '8 MB' } } },
+      },
+      message: `${prefix}PreCachingConfig cannot be used: annotation flotilla.io/bandwidth is "8 MB"; write bytes a second as a whole number from 16384 to 1000000000000`,
+    },
+    {
       name: 'when the space of the ConfigMap is no size',
       input: { policies: [platform], overrides: overrides({ 'precache.spaceRequired': '-3' }) },
       message: `${prefix}precache.spaceRequired of ConfigMap ns/cluster-group-upgrade-overrides "-3" is not a size; write a number and a unit, for example 40 GiB`,

@@ -1,6 +1,6 @@
 import { limitsOf, refKey } from '@flotilla/api';
 import type { ConfigMap } from '@flotilla/api/core';
-import { DEFAULT_SPACE_REQUIRED, type PreCachingConfig, PreCachingConfigSpec, type PrecachingSpec } from '@flotilla/api/ran';
+import { DEFAULT_SPACE_REQUIRED, type PreCachingConfig, PreCachingConfigSpec, type PrecachingSpec, readBandwidth } from '@flotilla/api/ran';
 import { compileExcludePatterns, isPullSpecShaped, parsePackageChannel, ReleaseError } from '@flotilla/release';
 import { quote } from '../values/go-format.ts';
 import { allowedImages, isImageAllowed } from './image-allow.ts';
@@ -88,6 +88,7 @@ export function derivePrecachingSpec(input: SoftwareInput): SoftwareResult {
     if (input.configRef?.name && !input.config)
       throw new Incomplete(`${CONFIG_FAILED} PreCachingConfig.ran.openshift.io ${JSON.stringify(input.configRef.name)} not found`);
     checkSize(input.config, input.talmStrict);
+    checkBandwidth(input);
     const spec = withoutEmpty(derive(input));
     checkConsistency(spec, input.talmStrict);
     const workloadImage = input.talmStrict ? undefined : input.config?.spec?.overrides?.preCacheImage?.trim();
@@ -130,6 +131,12 @@ const findExcess = limitsOf(PreCachingConfigSpec);
 function checkSize(config: PreCachingConfig | undefined, talmStrict: boolean): void {
   const excess = findExcess(config?.spec);
   if (excess) throw unusable(talmStrict, `${['spec', ...excess.path].join('.')} of ${nameOf(config)} ${excess.message}; shorten it`);
+}
+
+/** The reference reads no annotation. */
+function checkBandwidth({ config, talmStrict }: SoftwareInput): void {
+  const { problem } = talmStrict ? {} : readBandwidth(config?.metadata.annotations);
+  if (problem !== undefined) throw unusable(talmStrict, `annotation ${problem}`);
 }
 
 function platformImageOf(input: SoftwareInput): string {

@@ -33,11 +33,17 @@ test('the first in the order of the alphabet is told, beside good ones, and a lo
   expect(find(`flotilla.io/${'x'.repeat(300)}`)?.length).toBeLessThan(300);
 });
 
-test('a PreCachingConfig has fields and no annotations; it is named', () => {
+test('a PreCachingConfig has fields and one annotation; it is named', () => {
   const metadata = { name: 'config', namespace: 'ns', annotations: { 'flotilla.io/space-required': '40 GiB' } };
   expect(findUnknownConfigAnnotation({ metadata })).toMatch(
-    /^flotilla\.io\/space-required on PreCachingConfig ns\/config is not known; did you mean a field of its spec\?/,
+    /^flotilla\.io\/space-required on PreCachingConfig ns\/config is not known; did you mean a field of its spec or flotilla\.io\/bandwidth\?/,
   );
+});
+
+test('the cap of a PreCachingConfig is known, and a typo of it is near', () => {
+  const metadata = (key: string) => ({ metadata: { name: 'config', namespace: 'ns', annotations: { [key]: '1000000' } } });
+  expect(findUnknownConfigAnnotation(metadata('flotilla.io/bandwidth'))).toBeUndefined();
+  expect(findUnknownConfigAnnotation(metadata('flotilla.io/bandwith'))).toContain('did you mean flotilla.io/bandwidth?');
 });
 
 test('one of a ManagedCluster is told by those of a ManagedCluster', () => {

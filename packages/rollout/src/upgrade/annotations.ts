@@ -23,38 +23,45 @@ const OF_UPGRADES = [
 export const findUnknownAnnotation = ({ metadata }: Pick<ClusterGroupUpgrade, 'metadata'>): string | undefined =>
   describeUnknown(metadata, OF_UPGRADES, '');
 
-/** The same of a PreCachingConfig, which has none. */
+/** The same of a PreCachingConfig, which has one. */
 export const findUnknownConfigAnnotation = ({ metadata }: Pick<PreCachingConfig, 'metadata'>): string | undefined =>
-  describeUnknown(metadata, [], ` on PreCachingConfig ${metadata.namespace}/${metadata.name}`);
+  describeUnknown(
+    metadata,
+    [Annotation.bandwidth],
+    ` on PreCachingConfig ${metadata.namespace}/${metadata.name}`,
+    'a field of its spec or ',
+  );
 
-/** The first annotation under our prefix that is not known, with the fix. @param where follows the key in the sentence */
+/**
+ * The first annotation under our prefix that is not known, with the fix.
+ * @param where follows the key in the sentence
+ * @param besides what else may be meant, before the known ones, where none of them is near
+ */
 export function describeUnknown(
   { annotations = {} }: Pick<ObjectMeta, 'annotations'>,
   known: readonly string[],
   where: string,
+  besides = '',
 ): string | undefined {
   const stray = Object.keys(annotations)
     .toSorted()
     .find((key) => key.startsWith(PREFIX) && !known.includes(key));
   if (stray === undefined) return undefined;
-  return explain('UnknownAnnotation', `${stray.slice(0, MOST_SHOWN)}${where} is not known`, { known: suggest(stray, known) });
+  return explain('UnknownAnnotation', `${stray.slice(0, MOST_SHOWN)}${where} is not known`, { known: suggest(stray, known, besides) });
 }
 
 /** A key has at most 317 characters, of which a typo needs fewer. */
 const MOST_SHOWN = 100;
 
-/** The nearest key when it is near; else the nearest three. */
-function suggest(stray: string, known: readonly string[]): string {
+/** The nearest key when it is near; else the nearest three, after what else may be meant. */
+function suggest(stray: string, known: readonly string[], besides: string): string {
   const ranked = known
     .map((key) => ({ key, distance: distance(stray.slice(0, MOST_SHOWN), key) }))
     .toSorted((a, b) => a.distance - b.distance);
   const [nearest] = ranked;
-  if (!nearest) return 'a field of its spec';
-  if (nearest.distance <= NEAR) return nearest.key;
-  return ranked
-    .slice(0, 3)
-    .map(({ key }) => key)
-    .join(' or ');
+  if (nearest && nearest.distance <= NEAR) return nearest.key;
+  const most = ranked.slice(0, 3).map(({ key }) => key);
+  return `${besides}${most.join(' or ')}`;
 }
 
 /** Edits that a typo takes at most. */

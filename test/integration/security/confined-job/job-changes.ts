@@ -176,6 +176,7 @@ export const CHANGES: Readonly<Record<string, (parts: Edited, random: Random) =>
   'a threshold': ({ variable }, random) => variable('IMAGE_GC_HIGH_THRESHOLD_PERCENT', String(1 + Math.floor(random() * 120))),
   authorities: ({ variable }) => variable('REGISTRY_CA', '/etc/config/registry-ca.pem:/host/etc/ssl/certs/x.pem'),
   'authorities of the pod': ({ variable }) => variable('REGISTRY_CA', '/etc/shadow'),
+  'a cap': ({ variable }, random) => variable('BANDWIDTH', String(16_384 + Math.floor(random() * 1e9))),
   'a pace': ({ variable }, random) => variable('PROGRESS_SECONDS', String(1 + Math.floor(random() * 99))),
   'a deadline': ({ spec }, random) => void Object.assign(spec, { activeDeadlineSeconds: 1 + Math.floor(random() * 9999) }),
   'a grace period': ({ pod }, random) => void Object.assign(pod, { terminationGracePeriodSeconds: Math.floor(random() * 99) }),

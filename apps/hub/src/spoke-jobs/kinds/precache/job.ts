@@ -10,6 +10,7 @@ import {
   PrecacheState,
   PrecacheView,
   type PrecachingSpec,
+  readBandwidth,
   SpokeName,
 } from '@flotilla/api/ran';
 import { findHold, isImageAllowed, precacheJobMachine } from '@flotilla/rollout';
@@ -30,6 +31,8 @@ export interface PrecacheInputs {
   /** Image of the puller; empty when the wanted one is not allowed. */
   readonly image: string;
   readonly profile: JobProfile;
+  /** Cap of each puller, from the PreCachingConfig; default none. */
+  readonly bandwidth?: ReturnType<typeof readBandwidth>;
   /** Deadline of the Job, in seconds. */
   readonly jobSeconds: number;
   /** Number of tries on demand beyond the first, by cluster. */
@@ -95,18 +98,20 @@ export function createPrecacheJob(settings: PrecacheSettings, configs: PrecacheC
     statesIn: (status) => status?.precaching?.status,
     inputsIn: (upgrade) => {
       const { spec, retries } = upgrade.status?.precaching ?? {};
-      const image = imageOf(upgrade, settings, configs);
+      const config = configOf(upgrade, settings, configs);
       const { profile } = settings;
-      return spec && upgrade.spec && { spec, image, profile, jobSeconds: upgrade.spec.remediationStrategy.timeout * 60, retries };
+      const own = { image: imageOf(config, settings), bandwidth: readBandwidth(config?.metadata.annotations) };
+      return spec && upgrade.spec && { spec, ...own, profile, jobSeconds: upgrade.spec.remediationStrategy.timeout * 60, retries };
     },
-    workload: ({ spec, image, profile, jobSeconds, retries }, { upgradeUid, managed, cluster, clusters }) => {
+    workload: ({ spec, image, bandwidth = {}, profile, jobSeconds, retries }, { upgradeUid, managed, cluster, clusters }) => {
       const node = spokeNode(managed);
       const { caBundle } = settings;
-      const variables = { PROGRESS_SECONDS: String(progressPace(settings.progressViewSeconds, clusters)), ...settings.variables };
+      const pace = String(progressPace(settings.progressViewSeconds, clusters));
+      const variables = { PROGRESS_SECONDS: pace, ...settings.variables, BANDWIDTH: String(bandwidth.bytesPerSecond ?? '') };
       const inputs = { upgradeUid, spec, image, profile, deadlineSeconds: jobSeconds, node, variables, caBundle };
       return {
         manifests: () => markWithDigest(precacheManifests(inputs), digestOf({ spec, retries }, cluster)),
-        problem: image === '' ? NO_IMAGE : problemOf(managed, node, settings),
+        problem: image === '' ? NO_IMAGE : (bandwidth.problem ?? problemOf(managed, node, settings)),
         deletions: deletionsOf(profile),
         jobViewSeconds: settings.jobViewSeconds,
         patienceMs: jobSeconds * 1000 + settings.graceMs,
@@ -150,14 +155,18 @@ export function progressPace(shortestSeconds: number, clusters: number): number 
 
 const NO_IMAGE = 'the PreCachingConfig names an image of the puller that the hub does not allow';
 
-/** Returns the image of the upgrade's PreCachingConfig if this hub allows it, else the hub's own. */
-function imageOf(
+/** Returns the upgrade's PreCachingConfig, unless this hub follows the reference, which reads its spec alone. */
+function configOf(
   { metadata, spec }: ClusterGroupUpgrade,
-  { image, imageAllow, talmStrict = false }: PrecacheSettings,
+  { talmStrict = false }: PrecacheSettings,
   configs: PrecacheConfigs,
-) {
+): PreCachingConfig | undefined {
   const { name, namespace } = spec?.preCachingConfigRef ?? {};
-  const config = name && !talmStrict ? configs.get({ namespace: namespace || (metadata.namespace ?? ''), name }) : undefined;
+  return name && !talmStrict ? configs.get({ namespace: namespace || (metadata.namespace ?? ''), name }) : undefined;
+}
+
+/** Returns the image of a PreCachingConfig if this hub allows it, else the hub's own. */
+function imageOf(config: PreCachingConfig | undefined, { image, imageAllow }: PrecacheSettings): string {
   const wanted = config?.spec?.overrides?.preCacheImage?.trim();
   if (!wanted) return image;
   return isImageAllowed(wanted, imageAllow) ? wanted : '';

@@ -1,5 +1,6 @@
 /** Variables that the hub gives the puller. The spoke's admission policy admits no others; SECURITY.md lists their values. */
 export const PULLER_VARIABLES = [
+  'BANDWIDTH',
   'CONFIG_VOLUME_PATH',
   'CRI_SOCKET',
   'HTTPS_PROXY',

@@ -1,7 +1,7 @@
 import { status } from '@grpc/grpc-js';
 import { expect, test } from 'vitest';
 import { NoSpaceError, StoreError } from '../errors.ts';
-import { toStoreError } from './cri-connection.ts';
+import { toStoreError } from './connection.ts';
 
 const pulling = 'failed to pull and unpack image "h/a:1": ';
 

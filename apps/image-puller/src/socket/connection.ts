@@ -1,13 +1,27 @@
-import { Client, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js';
+import {
+  Client,
+  type ClientDuplexStream,
+  type ClientReadableStream,
+  credentials,
+  Metadata,
+  type ServiceError,
+  status,
+} from '@grpc/grpc-js';
 import type { z } from 'zod';
 import { NoSpaceError, PullerErrorCode, StoreError } from '../errors.ts';
-import type { ProtocolMethod } from './cri-protocol.ts';
+import type { ProtocolMethod } from './protocol.ts';
 
 /** Options of a call. */
-interface CallOptions {
+export interface CallOptions {
   readonly signal: AbortSignal;
   readonly deadlineMs: number;
   readonly metadata?: Metadata;
+}
+
+/** Options of a stream. */
+interface StreamOptions {
+  readonly metadata: Metadata;
+  readonly deadlineMs?: number;
 }
 
 /** Connection to a runtime's unix socket. */
@@ -30,7 +44,7 @@ export class CriConnection implements Disposable {
 
   /**
    * Makes one call and parses its answer.
-   * @throws StoreError or NoSpaceError; see `isAbsent` for a missing call or object
+   * @throws StoreError or NoSpaceError; see `isRefusal` for a missing call or object
    */
   async call<T>(method: ProtocolMethod, request: object, schema: z.ZodType<T>, options: CallOptions): Promise<T> {
     const answer = await new Promise<unknown>((resolve, reject) => {
@@ -49,7 +63,7 @@ export class CriConnection implements Disposable {
       if (options.signal.aborted) cancel();
     }).catch((error: unknown) => {
       options.signal.throwIfAborted();
-      throw isServiceError(error) ? toStoreError(error, this.socket) : error;
+      throw this.translate(error);
     });
     const parsed = schema.safeParse(answer);
     if (parsed.success) return parsed.data;
@@ -57,6 +71,23 @@ export class CriConnection implements Disposable {
       transient: false,
       cause: parsed.error,
     });
+  }
+
+  /** Translates the error of a stream, as `call` does that of a call. */
+  translate(error: unknown): unknown {
+    return isServiceError(error) ? toStoreError(error, this.socket) : error;
+  }
+
+  /** Opens a call that gives a stream of messages; the deadline bounds all of it. */
+  openAnswers(method: ProtocolMethod, request: object, { metadata, deadlineMs }: StreamOptions): ClientReadableStream<object> {
+    const { path, requestSerialize, responseDeserialize } = method;
+    const deadline = Date.now() + (deadlineMs ?? Number.POSITIVE_INFINITY);
+    return this.#client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request, metadata, { deadline });
+  }
+
+  /** Opens a call that takes and gives messages. Its user bounds the wait for each. */
+  openDuplex(method: ProtocolMethod, { metadata }: StreamOptions): ClientDuplexStream<object, object> {
+    return this.#client.makeBidiStreamRequest(method.path, method.requestSerialize, method.responseDeserialize, metadata);
   }
 
   [Symbol.dispose](): void {
@@ -96,6 +127,6 @@ export function toStoreError(error: Pick<ServiceError, 'code' | 'details'>, sock
   return new StoreError(PullerErrorCode.storeRefused, `${name}: ${details}`, { transient, cause: error });
 }
 
-/** True when the server lacks the call or the object. */
-export const isAbsent = (error: unknown, code: 'NOT_FOUND' | 'UNIMPLEMENTED'): boolean =>
+/** True when the server refused with this code. */
+export const isRefusal = (error: unknown, code: keyof typeof status): boolean =>
   error instanceof StoreError && error.cause instanceof Error && 'code' in error.cause && error.cause.code === status[code];

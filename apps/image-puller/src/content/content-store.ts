@@ -1,0 +1,232 @@
+import { createHash } from 'node:crypto';
+import { errorMessage } from '@flotilla/api';
+import { type Clock, Semaphore } from '@flotilla/pace';
+import { type BlobStore, type Descriptor, formatImageReference, type parseImageReference, type RegistryClient } from '@flotilla/registry';
+import type { Logger } from '@flotilla/runtime';
+import { z } from 'zod';
+import { NoSpaceError, PullerErrorCode, StoreError } from '../errors.ts';
+import { type CallOptions, type CriConnection, isRefusal } from '../socket/connection.ts';
+import { Containerd, containerdMetadata } from '../socket/containerd-protocol.ts';
+import { abortIngest, type IngestDeps, ingestBlob, ingestRef } from './ingest.ts';
+import { ContentLease } from './lease.ts';
+
+type ImageReference = ReturnType<typeof parseImageReference>;
+
+const InfoAnswer = z.object({ info: z.object({ digest: z.string(), size: z.number() }).nullish() });
+const ReadAnswer = z.object({ data: z.instanceof(Uint8Array) });
+const SnapshotAnswer = z.object({ info: z.object({ kind: z.number() }).nullish() });
+
+const CALL_MS = 30_000;
+/** Time for reading one blob back from the node's disk. */
+const READ_MS = 10 * 60_000;
+/** Bytes asked for at once where nothing is capped. A kill costs at most what one range has on its way. */
+const RANGE_BYTES = 4 * 1024 * 1024;
+/** Blobs on their way at once, over all images; each has some mebibytes in memory. */
+const PARALLEL_BLOBS = 8;
+/** Largest manifest or configuration that is read. */
+const MAX_DOCUMENT_BYTES = 8 * 1024 * 1024;
+/** Kind of a snapshot that is complete. */
+const COMMITTED = 3;
+
+/** Dependencies of a content store. */
+export interface ContentOptions {
+  readonly connection: CriConnection;
+  readonly client: RegistryClient;
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Receives the bytes of a blob as they arrive. */
+type OnBytes = (bytes: number) => void;
+
+/** containerd's content store, filled from registries by this program. A lease holds everything. */
+export class ContentStore {
+  /** Bytes read from registries that are not in the store, and are fetched again. */
+  bytesBeside = 0;
+  readonly #deps: IngestDeps & ContentOptions & { readonly lease: ContentLease };
+  readonly #fetching = new Map<string, Promise<void>>();
+  /** Documents that were found and not read yet. */
+  readonly #found = new Map<string, Buffer>();
+  readonly #slots = new Semaphore(PARALLEL_BLOBS);
+
+  constructor(options: ContentOptions) {
+    this.#deps = { ...options, lease: new ContentLease(options.connection, options.clock) };
+  }
+
+  /**
+   * Asks whether containerd lets us write content.
+   * @throws StoreError where it does not
+   */
+  async probe(): Promise<void> {
+    await this.#deps.lease.hold(this.#deps.signal);
+  }
+
+  /** Lets the collector take what no image uses. */
+  async release(): Promise<void> {
+    await this.#deps.lease.release(this.#deps.signal);
+  }
+
+  /** True when the store has the whole blob. */
+  async has(digest: string): Promise<boolean> {
+    return (await this.#ask(() => this.#deps.connection.call(Containerd.contentInfo, { digest }, InfoAnswer, this.#call())))?.info != null;
+  }
+
+  /** True when the layers up to this chain id are unpacked. */
+  async hasSnapshot(snapshotter: string, key: string): Promise<boolean> {
+    const { connection } = this.#deps;
+    const found = await this.#ask(() => connection.call(Containerd.statSnapshot, { snapshotter, key }, SnapshotAnswer, this.#call()));
+    return found?.info?.kind === COMMITTED;
+  }
+
+  /**
+   * Fetches a blob from the registry into the store by ranges, from where an earlier fetch ended. Calls for one blob share one fetch.
+   * @throws RegistryError, StoreError, CorruptBlobError or NoSpaceError
+   */
+  async fetch(reference: ImageReference, blob: Descriptor, onBytes: OnBytes = () => {}): Promise<void> {
+    const other = this.#fetching.get(blob.digest);
+    if (other) {
+      // Another repository may refuse the blob that this one gives.
+      const isThere = await other.then(
+        () => true,
+        () => false,
+      );
+      return isThere ? undefined : await this.fetch(reference, blob, onBytes);
+    }
+    const fetching = this.#slots.run(() => this.#fetch(reference, blob, onBytes));
+    this.#fetching.set(blob.digest, fetching);
+    try {
+      await fetching;
+    } finally {
+      this.#fetching.delete(blob.digest);
+    }
+  }
+
+  async #fetch(reference: ImageReference, blob: Descriptor, onBytes: OnBytes): Promise<void> {
+    const { client, signal, logger } = this.#deps;
+    const fields = { blob: blob.digest, image: formatImageReference(reference), bytes: blob.size };
+    await ingestBlob(this.#deps, ingestRef('layer', blob.digest), blob, async function* (offset, settle) {
+      if (offset > 0) logger.info({ ...fields, offset }, 'Resuming a blob');
+      // A range is in the ingest before the next is asked for, so no kill costs a finished one.
+      const ranges = { bytes: RANGE_BYTES, before: settle };
+      for await (const chunk of client.streamRanges(reference, blob, { offset, ranges, signal })) {
+        onBytes(chunk.length);
+        yield chunk;
+      }
+    });
+  }
+
+  /** Streams a stored blob. */
+  async *read(digest: string): AsyncGenerator<Buffer> {
+    const { connection, signal } = this.#deps;
+    const metadata = containerdMetadata();
+    const stream = connection.openAnswers(Containerd.contentRead, { digest }, { metadata, deadlineMs: READ_MS });
+    const cancel = (): void => stream.cancel();
+    signal.addEventListener('abort', cancel, { once: true });
+    try {
+      for await (const answer of stream) yield Buffer.from(ReadAnswer.parse(answer).data);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw connection.translate(error);
+    } finally {
+      signal.removeEventListener('abort', cancel);
+      cancel();
+    }
+  }
+
+  /** Stores a small blob whose bytes we have. */
+  async #put(bytes: Buffer, digest: string): Promise<void> {
+    const ref = ingestRef('manifest', digest);
+    await ingestBlob(this.#deps, ref, { digest, size: bytes.length }, async function* (offset) {
+      yield bytes.subarray(offset);
+    });
+  }
+
+  /** Manifests and configurations: they are stored as they are read, so the runtime does not ask for them again. */
+  get documents(): BlobStore {
+    return {
+      has: async (digest) => (await this.#readDocument(digest)) !== undefined,
+      openBlob: (digest) => this.read(digest),
+      readBlob: async (digest, maxBytes) => {
+        const bytes = this.#found.get(digest) ?? (await this.#readDocument(digest));
+        this.#found.delete(digest);
+        if (bytes && bytes.length <= maxBytes) return bytes;
+        throw new StoreError(PullerErrorCode.storeRefused, `document ${digest} is not in the store any more`, { transient: true });
+      },
+      putBlob: async (content) => {
+        const bytes = Buffer.isBuffer(content) ? content : Buffer.concat(await Array.fromAsync(content));
+        const digest = digestOf(bytes);
+        await this.#tolerate('Storing a document', () => this.#put(bytes, digest));
+        return { digest, size: bytes.length };
+      },
+    };
+  }
+
+  /** Reads and verifies a document; undefined when the store has none, or none that can be used. */
+  async #readDocument(digest: string): Promise<Buffer | undefined> {
+    const bytes = await this.#tolerate('Reading a document', () => this.#ask(() => this.#readWhole(digest)));
+    if (!bytes || digestOf(bytes) !== digest) return undefined;
+    // The next call reads it.
+    this.#found.set(digest, bytes);
+    return bytes;
+  }
+
+  async #readWhole(digest: string): Promise<Buffer | undefined> {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    for await (const chunk of this.read(digest)) {
+      size += chunk.length;
+      if (size > MAX_DOCUMENT_BYTES) return undefined;
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks);
+  }
+
+  /**
+   * Streams a blob that is read for the list: it is stored once and read from there. Where the store refuses it comes from the registry, and the image
+   * brings it again.
+   */
+  async *streamBlob(reference: ImageReference, blob: Descriptor, options: { signal?: AbortSignal } = {}): AsyncGenerator<Buffer> {
+    const { client, signal } = this.#deps;
+    const isStored = await this.#tolerate('Storing a blob of the list', async () => {
+      try {
+        await this.fetch(reference, blob);
+        return true;
+      } catch (error) {
+        // A full disk gets back what is half there.
+        if (error instanceof NoSpaceError) await abortIngest({ ...this.#deps, signal }, ingestRef('layer', blob.digest));
+        throw error;
+      }
+    });
+    if (isStored) return yield* this.read(blob.digest);
+    this.bytesBeside += blob.size;
+    yield* client.streamBlob(reference, blob, options);
+  }
+
+  /** Logs a refusal of the store and returns undefined; the list is not the store's. */
+  async #tolerate<T>(doing: string, work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await work();
+    } catch (error) {
+      this.#deps.signal.throwIfAborted();
+      if (!(error instanceof StoreError || error instanceof NoSpaceError)) throw error;
+      this.#deps.logger.warn({ err: errorMessage(error) }, `${doing} failed`);
+      return undefined;
+    }
+  }
+
+  async #ask<T>(call: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await call();
+    } catch (error) {
+      if (isRefusal(error, 'NOT_FOUND')) return undefined;
+      throw error;
+    }
+  }
+
+  #call(): CallOptions {
+    return { signal: this.#deps.signal, deadlineMs: CALL_MS, metadata: containerdMetadata() };
+  }
+}
+
+const digestOf = (bytes: Buffer): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;

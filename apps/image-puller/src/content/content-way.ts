@@ -1,0 +1,46 @@
+import { errorMessage } from '@flotilla/api';
+import { CorruptBlobError } from '../errors.ts';
+import type { ContentOptions, ContentStore } from './content-store.ts';
+import { type FillDeps, fillImage } from './image-content.ts';
+import { nextWay } from './next-way.ts';
+
+/** Dependencies of the way by the content store. */
+interface ContentWayOptions extends ContentOptions {
+  readonly content: ContentStore;
+  /** Bytes are capped. */
+  readonly isCapped: boolean;
+  readonly snapshotter: FillDeps['snapshotter'];
+}
+
+/** Fetches the blobs of images before the runtime pulls them, and leaves to the runtime what it cannot fetch. */
+export class ContentWay {
+  readonly #options: ContentWayOptions;
+  /** Failures in a row by pull spec, and blobs with wrong bytes; those arrive too, so they count for the whole run. */
+  readonly #failures = new Map<string, number>();
+  readonly #corrupt = new Map<string, number>();
+
+  constructor(options: ContentWayOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Puts the blobs of an image into the store.
+   * @returns false when the runtime has to fetch them
+   * @throws a failure that may pass, or NoSpaceError
+   */
+  async fill(pullSpec: string): Promise<boolean> {
+    const { logger, signal, isCapped } = this.#options;
+    try {
+      await fillImage(this.#options, pullSpec, () => this.#failures.delete(pullSpec));
+      return true;
+    } catch (error) {
+      signal.throwIfAborted();
+      const counts = error instanceof CorruptBlobError ? this.#corrupt : this.#failures;
+      const failures = (counts.get(pullSpec) ?? 0) + 1;
+      counts.set(pullSpec, failures);
+      if (nextWay(error, { failures, isCapped }) !== 'runtime') throw error;
+      logger.warn({ image: pullSpec, failures, isCapped, err: errorMessage(error) }, 'Leaving the blobs of an image to the runtime');
+      return false;
+    }
+  }
+}

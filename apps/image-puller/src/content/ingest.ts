@@ -1,0 +1,141 @@
+import { type Clock, pause } from '@flotilla/pace';
+import { z } from 'zod';
+import { CorruptBlobError, StoreError } from '../errors.ts';
+import { type CallOptions, type CriConnection, isRefusal } from '../socket/connection.ts';
+import { Containerd, containerdMetadata } from '../socket/containerd-protocol.ts';
+import type { ContentLease } from './lease.ts';
+import { ContentWriter, type ExpectedBlob } from './writer.ts';
+
+const StatusesAnswer = z.object({ statuses: z.array(z.object({ ref: z.string(), offset: z.number() })) });
+
+/** Bytes of one message; containerd takes up to 16 MiB. */
+const MESSAGE_BYTES = 1024 * 1024;
+const CALL_MS = 30_000;
+/** Pause between two looks at an ingest that another writer has. */
+const LOCKED_PAUSE_MS = 500;
+/** Time for which another writer's ingest may stand still. */
+const LOCKED_MS = 30_000;
+
+/** Name of an ingest: the runtime's own pull uses the same, so either goes on with the bytes of the other. */
+export const ingestRef = (kind: 'layer' | 'config' | 'manifest', digest: string): string => `${kind}-${digest}`;
+
+/** Dependencies of an ingest. */
+export interface IngestDeps {
+  readonly connection: CriConnection;
+  readonly lease: ContentLease;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/** Bytes of a blob from an offset on; `settle` stores all bytes that were given before. */
+type BlobSource = (offset: number, settle: () => Promise<void>) => AsyncIterable<Buffer>;
+
+/** Decides how to go on with an ingest of this length: an ingest longer than its blob is of no use. */
+export const resumeAt = (length: number, size: number): number | 'abort' => (length >= 0 && length <= size ? length : 'abort');
+
+/**
+ * Puts a blob into containerd's content store, from where an earlier ingest ended. The lease holds it, also when it was there.
+ * @returns true when it was not there
+ * @throws CorruptBlobError when the bytes are wrong, StoreError, NoSpaceError, or an error of the source
+ */
+export async function ingestBlob(deps: IngestDeps, ref: string, blob: ExpectedBlob, source: BlobSource): Promise<boolean> {
+  const opened = await openIngest(deps, ref, blob);
+  if (!opened) return false;
+  const { writer } = opened;
+  try {
+    await copy(writer, opened.offset, source);
+    await writer.commit(blob);
+    await writer[Symbol.asyncDispose]();
+    return true;
+  } catch (error) {
+    await writer[Symbol.asyncDispose]();
+    if (isRefusal(error, 'ALREADY_EXISTS')) return false;
+    if (!isRefusal(error, 'FAILED_PRECONDITION')) throw error;
+    // Wrong bytes stay in an ingest and fail every later commit.
+    await abortIngest(deps, ref);
+    throw new CorruptBlobError(`blob ${blob.digest} is not what its digest says: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** Removes what an ingest has. */
+export async function abortIngest({ connection, signal }: Pick<IngestDeps, 'connection' | 'signal'>, ref: string): Promise<void> {
+  const options: CallOptions = { signal, deadlineMs: CALL_MS, metadata: containerdMetadata() };
+  try {
+    await connection.call(Containerd.contentAbort, { ref }, z.unknown(), options);
+  } catch (error) {
+    if (!isRefusal(error, 'NOT_FOUND')) throw error;
+  }
+}
+
+/** Copies in messages of a mebibyte; what is shorter goes when the source asks for it. */
+async function copy(writer: ContentWriter, from: number, source: BlobSource): Promise<void> {
+  let offset = from;
+  let waiting: Buffer[] = [];
+  let length = 0;
+  const send = async (): Promise<void> => {
+    if (length === 0) return;
+    const data = Buffer.concat(waiting, length);
+    waiting = [];
+    length = 0;
+    await writer.write(offset, data);
+    offset += data.length;
+  };
+  const settle = async (): Promise<void> => {
+    await send();
+    await writer.settle();
+  };
+  try {
+    for await (const chunk of source(from, settle)) {
+      waiting.push(chunk);
+      length += chunk.length;
+      if (length >= MESSAGE_BYTES) await send();
+    }
+  } finally {
+    // Bytes that arrived before a cut are paid for.
+    await settle();
+  }
+}
+
+/** Opens the ingest, and waits for another writer of it as long as that one moves. Undefined for a stored blob. */
+async function openIngest(
+  deps: IngestDeps,
+  ref: string,
+  blob: ExpectedBlob,
+): Promise<{ readonly writer: ContentWriter; readonly offset: number } | undefined> {
+  const other = { offset: -1, movedAt: deps.clock.now() };
+  for (let isLeaseFresh = false; ; ) {
+    const writer = new ContentWriter(deps.connection, { ...deps, lease: await deps.lease.hold(deps.signal) });
+    try {
+      const offset = resumeAt(await writer.open(ref, blob), blob.size);
+      if (offset !== 'abort') return { writer, offset };
+      await writer[Symbol.asyncDispose]();
+      await abortIngest(deps, ref);
+    } catch (error) {
+      await writer[Symbol.asyncDispose]();
+      if (isRefusal(error, 'ALREADY_EXISTS')) return undefined;
+      if (isRefusal(error, 'NOT_FOUND') && !isLeaseFresh) {
+        deps.lease.forget();
+        isLeaseFresh = true;
+      } else if (isLocked(error)) await awaitOther(deps, ref, { other, error });
+      else throw error;
+    }
+  }
+}
+
+/** containerd says UNAVAILABLE also when it does not answer at all. */
+const isLocked = (error: unknown): boolean =>
+  error instanceof StoreError && isRefusal(error, 'UNAVAILABLE') && /\blocked\b/.test(error.message);
+
+async function awaitOther(
+  { connection, clock, signal }: IngestDeps,
+  ref: string,
+  { other, error }: { readonly other: { offset: number; movedAt: number }; readonly error: unknown },
+): Promise<void> {
+  const options: CallOptions = { signal, deadlineMs: CALL_MS, metadata: containerdMetadata() };
+  const { statuses } = await connection.call(Containerd.contentStatuses, { filters: [] }, StatusesAnswer, options);
+  const offset = statuses.find((status) => status.ref === ref)?.offset ?? other.offset;
+  if (offset !== other.offset) Object.assign(other, { offset, movedAt: clock.now() });
+  if (clock.now() - other.movedAt > LOCKED_MS) throw error;
+  await pause(clock, LOCKED_PAUSE_MS, signal);
+  signal.throwIfAborted();
+}

@@ -1,0 +1,20 @@
+import { isTransient } from '@flotilla/registry';
+import { CorruptBlobError, NoSpaceError, StoreError } from '../errors.ts';
+
+/** Ways to go on with an image whose blobs we could not fetch: once more, by the runtime's own pull, or not at all. */
+type NextWay = 'again' | 'runtime' | 'stop';
+
+/** Failures in a row, without a byte between them, after which the runtime tries: it may know other mirrors. */
+const MAX_FAILURES = 3;
+/** Wrong bytes come from the same place again; a second try is for a mirror that was cut. */
+const MAX_CORRUPT = 2;
+
+/**
+ * Decides after a failure, which is the n-th in a row. A broken link is waited for under a cap, because the runtime's own pull would not keep the cap.
+ */
+export function nextWay(error: unknown, { failures, isCapped }: { readonly failures: number; readonly isCapped: boolean }): NextWay {
+  if (error instanceof NoSpaceError) return 'stop';
+  if (error instanceof CorruptBlobError) return failures < MAX_CORRUPT ? 'again' : 'runtime';
+  if (error instanceof StoreError) return error.transient && failures < MAX_FAILURES ? 'again' : 'runtime';
+  return isTransient(error) && (isCapped || failures < MAX_FAILURES) ? 'again' : 'runtime';
+}
