@@ -138,7 +138,7 @@ function columnsOf(href: (changes: Readonly<Record<string, string>>) => string):
     { name: 'cached', title: 'Pre-cache', sortBy: ({ cached }) => cached ?? '', cell: ({ cached }) => cached ?? '–' },
     {
       name: 'cause',
-      title: 'Waits for',
+      title: 'Cause',
       sortBy: ({ says }) => says ?? '',
       cell: ({ key, upgrade, says }, isActive) =>
         upgrade === null || says === null ? (

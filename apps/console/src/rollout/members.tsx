@@ -89,7 +89,7 @@ function columnsOf(href: (changes: Readonly<Record<string, string>>) => string):
     { name: 'cached', title: 'Pre-cache', sortBy: ({ cached }) => cached ?? '', cell: ({ cached }) => cached ?? '–' },
     {
       name: 'cause',
-      title: 'Waits for',
+      title: 'Cause',
       sortBy: ({ says }) => says ?? '',
       cell: ({ key, says }, isActive) =>
         says === null ? (

@@ -140,7 +140,7 @@ function Parts({ saidAt, saidWhy, parts, images }: SpokeAnswer): JSX.Element {
                   <th scope="col">State</th>
                   <th scope="col">Batch</th>
                   <th scope="col">Pre-cache</th>
-                  <th scope="col">Waits for</th>
+                  <th scope="col">Cause</th>
                 </tr>
               </thead>
               <tbody>
