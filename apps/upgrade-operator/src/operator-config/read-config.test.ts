@@ -2,7 +2,26 @@ import { readFile } from 'node:fs/promises';
 import { ConfigMap } from '@flotilla/api/core';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { z } from 'zod';
 import { readOperatorConfig } from './read-config.ts';
+import { OperatorConfigFile } from './schema.ts';
+
+/** As much of a JSON schema as names keys. */
+interface Section {
+  readonly properties?: Readonly<Record<string, Section>> | undefined;
+}
+const Section: z.ZodType<Section> = z.object({
+  properties: z
+    .record(
+      z.string(),
+      z.lazy(() => Section),
+    )
+    .optional(),
+});
+const keysOf = ({ properties = {} }: Section): string[] =>
+  Object.entries(properties)
+    .flatMap(([key, section]) => [key, ...keysOf(section).map((below) => `${key}.${below}`)])
+    .toSorted();
 
 const LEAST = 'nodeDrain: {timeOut: 45}\n';
 const EXAMPLE = `
@@ -51,6 +70,14 @@ test('reads the example that is applied as it stands', async () => {
   const text = await readFile(new URL('../../../../examples/managed-upgrade/operator-config.yaml', import.meta.url), 'utf8');
   const { data } = ConfigMap.schema.parse(parse(text));
   expect(readOperatorConfig(data?.['config.yaml'])).toMatchObject({ configManager: { source: 'LOCAL' }, nodeDrain: { timeOut: 45 } });
+});
+
+test('knows the same keys as the values of its chart', async () => {
+  const text = await readFile(new URL('../../../../charts/spoke/values.schema.json', import.meta.url), 'utf8');
+  const chart = Section.parse(JSON.parse(text)).properties?.upgradeOperator?.properties?.config;
+  const own = Section.parse(z.toJSONSchema(OperatorConfigFile, { io: 'input' }));
+  expect(keysOf(own)).toContain('nodeDrain.timeOut');
+  expect(keysOf(Section.parse(chart))).toEqual(keysOf(own));
 });
 
 test('gives what is left out its documented default', () => {
