@@ -174,15 +174,20 @@ const runHub = async (site: Site, args: readonly string[] = []): Promise<Running
 /** A hub under RHACM, with a fleet, upgrades by policy and by works. */
 async function startManagedSite(values: readonly string[] = []): Promise<{ site: Site; hub: RunningProgram }> {
   const site = await Site.start([...transportCrds(), ...policyCrds()]);
-  const { admin } = site;
-  await registerSpokes(admin, [...CLUSTERS, SILENT]);
-  await createTemplates(admin);
-  site.use(await startPolicyPropagator({ client: admin, seed: 1, compliance: { seconds: 600, jitter: 0 } }));
-  await placePolicy(admin, 'policy', { clusters: ['spoke-1'] });
-  await eventually(async () => JSON.stringify(await allObjects(admin).then((all) => [...all.keys()])).includes('policies.policy'));
-  await site.install('hub', 'hub', [...HUB_IMAGES, 'agents.clusters={spoke-1}', ...values]);
-  await startFleet(site);
-  return { site, hub: await runHub(site) };
+  try {
+    const { admin } = site;
+    await registerSpokes(admin, [...CLUSTERS, SILENT]);
+    await createTemplates(admin);
+    site.use(await startPolicyPropagator({ client: admin, seed: 1, compliance: { seconds: 600, jitter: 0 } }));
+    await placePolicy(admin, 'policy', { clusters: ['spoke-1'] });
+    await eventually(async () => JSON.stringify(await allObjects(admin).then((all) => [...all.keys()])).includes('policies.policy'));
+    await site.install('hub', 'hub', [...HUB_IMAGES, 'agents.clusters={spoke-1}', ...values]);
+    await startFleet(site);
+    return { site, hub: await runHub(site) };
+  } catch (error) {
+    await site[Symbol.asyncDispose]();
+    throw error;
+  }
 }
 
 async function createPolicyUpgrade(admin: Client): Promise<void> {
