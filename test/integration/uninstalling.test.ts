@@ -67,6 +67,8 @@ class Site implements AsyncDisposable {
 
   /** Installs a chart by its documented command, and notes first what is there. */
   async install(release: string, chart: 'hub' | 'spoke', values: readonly string[]): Promise<void> {
+    // The server makes it a moment after it is ready.
+    await eventually(() => this.admin.request('GET', '/api/v1/namespaces/default/services/kubernetes'));
     this.#before = await allObjects(this.admin);
     await this.#run(['helm install', release, join(CHARTS, chart), '-n', NAMESPACE, '--create-namespace', ...sets(values)].join(' '));
   }
@@ -85,6 +87,17 @@ class Site implements AsyncDisposable {
     const now = await allObjects(this.admin);
     const left = [...now].filter(([name]) => !this.#before.has(name)).map(([name, finalizers]) => `${name} ${finalizers.join()}`.trim());
     return { left: left.toSorted(), lost: [...this.#before.keys()].filter((name) => !now.has(name)).toSorted() };
+  }
+
+  /** Waits until nothing is left of what was installed, and nothing else is lost: the server deletes some of it after its answer. */
+  async untilAsBefore(): Promise<void> {
+    let last: Awaited<ReturnType<Site['difference']>>;
+    const isDone = async () => {
+      last = await this.difference();
+      return last.left.length === 0;
+    };
+    await eventually(isDone, () => `nothing to be left of ${last.left.join(', ')}`, 60_000);
+    expect(await this.difference()).toEqual({ left: [], lost: [] });
   }
 
   #run(script: string): Promise<string> {
@@ -161,15 +174,20 @@ const runHub = async (site: Site, args: readonly string[] = []): Promise<Running
 /** A hub under RHACM, with a fleet, upgrades by policy and by works. */
 async function startManagedSite(values: readonly string[] = []): Promise<{ site: Site; hub: RunningProgram }> {
   const site = await Site.start([...transportCrds(), ...policyCrds()]);
-  const { admin } = site;
-  await registerSpokes(admin, [...CLUSTERS, SILENT]);
-  await createTemplates(admin);
-  site.use(await startPolicyPropagator({ client: admin, seed: 1, compliance: { seconds: 600, jitter: 0 } }));
-  await placePolicy(admin, 'policy', { clusters: ['spoke-1'] });
-  await eventually(async () => JSON.stringify(await allObjects(admin).then((all) => [...all.keys()])).includes('policies.policy'));
-  await site.install('hub', 'hub', [...HUB_IMAGES, 'agents.clusters={spoke-1}', ...values]);
-  await startFleet(site);
-  return { site, hub: await runHub(site) };
+  try {
+    const { admin } = site;
+    await registerSpokes(admin, [...CLUSTERS, SILENT]);
+    await createTemplates(admin);
+    site.use(await startPolicyPropagator({ client: admin, seed: 1, compliance: { seconds: 600, jitter: 0 } }));
+    await placePolicy(admin, 'policy', { clusters: ['spoke-1'] });
+    await eventually(async () => JSON.stringify(await allObjects(admin).then((all) => [...all.keys()])).includes('policies.policy'));
+    await site.install('hub', 'hub', [...HUB_IMAGES, 'agents.clusters={spoke-1}', ...values]);
+    await startFleet(site);
+    return { site, hub: await runHub(site) };
+  } catch (error) {
+    await site[Symbol.asyncDispose]();
+    throw error;
+  }
 }
 
 async function createPolicyUpgrade(admin: Client): Promise<void> {
@@ -201,7 +219,7 @@ describe('the hub', { timeout: 240_000, retry: 0 }, () => {
     await createPolicyUpgrade(site.admin);
     expect((await site.difference()).left).toEqual(expect.arrayContaining(MADE));
     await site.follow(...ENDING, 'Remove the CRDs');
-    expect(await site.difference()).toEqual({ left: [], lost: [] });
+    await site.untilAsBefore();
   });
 
   test('takes its CRDs with it when it is told so', async () => {
@@ -209,8 +227,7 @@ describe('the hub', { timeout: 240_000, retry: 0 }, () => {
     await using _ = site;
     await createUpgrade(site.admin, 'waits', ['spoke-1'], { manifestWorkTemplates: ['slow'], enable: false });
     await site.follow(...ENDING);
-    await eventually(async () => (await site.difference()).left.length === 0, 'the CRDs to go');
-    expect(await site.difference()).toEqual({ left: [], lost: [] });
+    await site.untilAsBefore();
   });
 
   test('keeps upgrades and CRDs, which go without it later', async () => {
@@ -225,8 +242,7 @@ describe('the hub', { timeout: 240_000, retry: 0 }, () => {
     expect(kept.filter((each) => /flotilla-hub/.test(each) && !each.startsWith('leases.'))).toEqual([]);
     await site.follow('The hub is gone already', 'Remove the CRDs');
     await site.admin.delete(Namespace, { name: NAMESPACE });
-    await eventually(async () => (await site.difference()).left.length === 0, 'everything to go', 60_000);
-    expect((await site.difference()).lost).toEqual([]);
+    await site.untilAsBefore();
   });
 
   test('without RHACM lets its clusters go too', async () => {
@@ -251,7 +267,7 @@ describe('the hub', { timeout: 240_000, retry: 0 }, () => {
       'Remove the CRDs',
       'Remove the CRDs of the transport',
     );
-    expect(await site.difference()).toEqual({ left: [], lost: [] });
+    await site.untilAsBefore();
   });
 });
 
@@ -300,5 +316,5 @@ test('a spoke has nothing left of agent and operators', { timeout: 120_000 }, as
     'Remove what the upgrade operator keeps',
     'Remove what the version operator keeps',
   );
-  expect(await site.difference()).toEqual({ left: [], lost: [] });
+  await site.untilAsBefore();
 });
