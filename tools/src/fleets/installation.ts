@@ -32,7 +32,11 @@ export async function installFlotilla(installation: Installation): Promise<void>
   const { hub, spokes } = fleet;
   await installHub(installation);
   await hub.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s']);
-  await Promise.all(spokes.map((spoke) => joinSpoke(spoke, installation)));
+  try {
+    await Promise.all(spokes.map((spoke) => joinSpoke(spoke, installation)));
+  } catch (error) {
+    throw new Error(`not every spoke has joined\n${await describeSite(hub, ['get', 'managedclusters', '-o', 'yaml'])}`, { cause: error });
+  }
   await untilAvailable(fleet, spokes);
 }
 

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
 import { childEnvironment } from '../environment.ts';
 import { ServerStartError } from '../errors.ts';
 
@@ -40,6 +41,9 @@ export async function startServerProcess(options: ServerProcessOptions): Promise
   const [program, args] = existsSync(SETPRIV)
     ? [SETPRIV, ['--pdeathsig', 'KILL', '--', options.program, ...options.args]]
     : [options.program, [...options.args]];
+  // A program that is not there would end behind setpriv, unseen until somebody waits for it.
+  if (!isThere(options))
+    throw new ServerStartError(`starting ${options.name}: there is no program ${options.program}; npm run setup installs it`);
   const log = await open(options.logFile, 'a');
   try {
     const child = spawn(program, args, {
@@ -59,6 +63,12 @@ export async function startServerProcess(options: ServerProcessOptions): Promise
   } finally {
     await log.close();
   }
+}
+
+function isThere({ program, env }: Pick<ServerProcessOptions, 'program' | 'env'>): boolean {
+  if (program.includes('/')) return existsSync(program);
+  const folders = (childEnvironment(env).PATH ?? '').split(delimiter);
+  return folders.some((folder) => existsSync(join(folder, program)));
 }
 
 function serverProcess(options: ServerProcessOptions, child: ChildProcess, exited: Promise<void>): ServerProcess {
