@@ -132,6 +132,7 @@ function Change({ action, of, onEnd }: ChangeProps): JSX.Element {
 
 const heads = {
   changed: 'is changed',
+  created: 'is created',
   unchanged: 'is so already; nothing was changed',
   'dry-run': 'would be changed',
   declined: 'was not changed',

@@ -27,6 +27,8 @@ interface WindowOptions {
 }
 
 const OVERSCAN = 8;
+/** A list whose style has not arrived yet is as high as all its rows: so many of them are drawn at most. */
+const MOST_DRAWN = 120;
 
 /** Draws the rows around the place that a list is scrolled to. */
 export function useWindow({ count, rowHeight, headHeight, kept, scroller }: WindowOptions): Window {
@@ -42,7 +44,7 @@ export function useWindow({ count, rowHeight, headHeight, kept, scroller }: Wind
     observeElementOffset,
     onChange: () => redraw(undefined),
     rangeExtractor: (range: Parameters<typeof defaultRangeExtractor>[0]) => {
-      const shown = defaultRangeExtractor(range);
+      const shown = defaultRangeExtractor(range).slice(0, MOST_DRAWN);
       return kept < 0 || kept >= count || shown.includes(kept) ? shown : [...shown, kept].toSorted((a, b) => a - b);
     },
   };
