@@ -283,7 +283,7 @@ test('a spoke has nothing left of agent and operators', { timeout: 120_000 }, as
     'versionOperator.enabled=true',
   ];
   const release = `versionOperator.release=registry.example.com/release@sha256:${'a'.repeat(64)}`;
-  await site.install('agent', 'spoke', [...REQUIRED.spoke, ...operators, release]);
+  await site.install('flotilla-spoke', 'spoke', [...REQUIRED.spoke, ...operators, release]);
   // What the programs write while they run.
   await admin.create(Namespace, { metadata: { name: VERSION_NAMESPACE } });
   for (const [namespace, name] of [
