@@ -96,8 +96,9 @@ export class UpgradeJobs {
     const retry = this.#deps.precaching.settings.talmStrict ? undefined : findRetry(upgrade);
     const again = retry ? retriedPrecaches(states, retry) : [];
     if (again.length === 0) return { states, retries };
+    const isAgain = new Set(again);
     return {
-      states: pick(states, (cluster) => !again.includes(cluster)),
+      states: pick(states, (cluster) => !isAgain.has(cluster)),
       retries: { ...retries, ...Object.fromEntries(again.map((cluster) => [cluster, (retries[cluster] ?? 0) + 1])) },
     };
   }
@@ -114,17 +115,13 @@ export class UpgradeJobs {
   }
 
   /** Resumes the cleaning of spokes after a restart in mid-rollout: spokes are cleaned after their verdict. */
-  resumeCleaning(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSpec): void {
+  resumeCleaning(upgrade: ClusterGroupUpgrade): void {
     const { precaching, backup } = this.#deps;
     const identity = identityOf(upgrade);
-    const images = upgrade.status?.precaching;
-    if (images?.status && !precaching.jobs.run(identity.uid)) {
-      const stored = pick(
-        images.status,
-        (cluster, state) => isFinalPrecacheState(state) && precaching.jobs.hasHubObjects(identity.uid, cluster),
-      );
-      const { image, profile } = precaching.settings;
-      const inputs = { spec: images.spec ?? {}, image, profile, jobSeconds: spec.remediationStrategy.timeout * 60 };
+    const states = upgrade.status?.precaching?.status;
+    const inputs = precaching.jobs.job.inputsIn(upgrade);
+    if (states && inputs && !precaching.jobs.run(identity.uid)) {
+      const stored = pick(states, (cluster, state) => isFinalPrecacheState(state) && precaching.jobs.hasHubObjects(identity.uid, cluster));
       precaching.jobs.request({ upgrade: identity, clusters: Object.keys(stored), stored, inputs });
     }
     const copies = upgrade.status?.backup?.status;

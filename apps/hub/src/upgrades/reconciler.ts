@@ -161,7 +161,7 @@ export class UpgradeReconciler {
     const running = isRunning(upgrade);
     if (running) {
       memory.advancedAt = this.#deps.now();
-      this.#deps.jobs.resumeCleaning(upgrade, spec.data);
+      this.#deps.jobs.resumeCleaning(upgrade);
     } else memory.preparedAt = this.#deps.now();
     const result = running ? this.#rollOut(upgrade, spec.data) : this.#prepare(upgrade, spec.data);
     if (!result) {
