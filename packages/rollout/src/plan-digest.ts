@@ -12,7 +12,7 @@ const parts: readonly Part[] = ['batches', 'images', 'changes'];
 
 const FORM = /^plan1(?:-[0-9a-f]{16}){3}$/;
 
-/** What the digest is made of. */
+/** Parts of a plan that its digest is made of. */
 interface Planned {
   readonly batches: readonly (readonly string[])[];
   readonly precaching: { readonly spec?: PrecachingSpec } | undefined;
@@ -30,7 +30,7 @@ export function planDigest(
 ): string {
   const content: Record<Part, unknown> = {
     batches,
-    images: sorted(precaching?.spec ?? {}),
+    images: precaching?.spec ?? {},
     changes: [
       policies.forUpgrade.map(({ name, namespace, objects }) => [namespace, name, objects]),
       manifestWorkTemplates.map((name) => [name, template(name)?.spec]),

@@ -4,6 +4,7 @@ import {
   ClusterGroupUpgrade,
   ClusterGroupUpgradeCondition,
   ClusterGroupUpgradeSpec,
+  hasFailedPrecache,
   isFinalPrecacheState,
   type PreCachingConfig,
 } from '@flotilla/api/ran';
@@ -124,7 +125,7 @@ function differencesOf(upgrade: ClusterGroupUpgrade, spec: ClusterGroupUpgradeSp
   const { status } = upgrade;
   const states = Object.values(status?.precaching?.status ?? {});
   const begun = states.filter((state) => state !== 'NotStarted' && !isFinalPrecacheState(state)).length;
-  const hasFailed = states.length > 0 && states.every((state) => isFinalPrecacheState(state) && state !== 'Succeeded');
+  const hasFailed = states.length > 0 && states.every(hasFailedPrecache);
   const backedUp = findCondition(status?.conditions, ClusterGroupUpgradeCondition.backupSucceeded)?.status === 'True';
   return [
     ...(begun > 0 && !isRunning(upgrade)

@@ -1,6 +1,6 @@
 import { Annotation, FlotillaError, findCondition, refKey } from '@flotilla/api';
 import type { StatusAnswer } from '@flotilla/api/answers';
-import { ClusterGroupUpgrade, ClusterGroupUpgradeCondition, isFinalPrecacheState } from '@flotilla/api/ran';
+import { ClusterGroupUpgrade, ClusterGroupUpgradeCondition, hasFailedPrecache } from '@flotilla/api/ran';
 import { findRetry, isRunning, namedClusters, RecordState, retriedPrecaches, retryInRollout } from '@flotilla/rollout';
 import { type Client, checkOptions } from '@flotilla/runtime';
 import { z } from 'zod';
@@ -94,9 +94,7 @@ function clustersAgain(asked: ClusterGroupUpgrade): string[] {
 function failedOf({ status }: ClusterGroupUpgrade): string[] {
   const recorded = (status?.clusters ?? []).flatMap(({ name, state }) => (state === RecordState.complete ? [] : [name]));
   const pulls = Object.entries(status?.precaching?.status ?? {});
-  return [
-    ...new Set([...recorded, ...pulls.flatMap(([name, state]) => (isFinalPrecacheState(state) && state !== 'Succeeded' ? [name] : []))]),
-  ];
+  return [...new Set([...recorded, ...pulls.flatMap(([name, state]) => (hasFailedPrecache(state) ? [name] : []))])];
 }
 
 /** Why clusters that were meant are not tried again in an upgrade that goes on. */

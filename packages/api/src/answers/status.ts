@@ -19,7 +19,7 @@ export const UpgradeStage = z.enum([
 ]);
 export type UpgradeStage = z.output<typeof UpgradeStage>;
 
-/** Whether a hub decides now. */
+/** Sign of a hub that decides. */
 export const HubSign = z.object({
   state: z.enum(['leads', 'silent', 'unseen']).describe('unseen: the Lease could not be read or is not there.'),
   holder: z.string().optional().describe('Who holds the Lease.'),

@@ -15,6 +15,7 @@ export { packStatus, unpackStatus } from './packed-status.ts';
 export { PreCachingConfig, PreCachingConfigSpec, PrecacheSpecKey, PrecachingSpec, precacheSpecData } from './pre-caching-config.ts';
 export {
   DEFAULT_SPACE_REQUIRED,
+  hasFailedPrecache,
   isFinalPrecacheState,
   PrecacheProgress,
   PrecacheState,

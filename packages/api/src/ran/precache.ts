@@ -16,6 +16,9 @@ export type PrecacheState = z.output<typeof PrecacheState>;
 export const isFinalPrecacheState = (state: PrecacheState): boolean =>
   state === 'Succeeded' || state === 'PrecacheTimeout' || state === 'UnrecoverableError';
 
+/** True for states in which a cluster's pre-caching has ended without its images. */
+export const hasFailedPrecache = (state: PrecacheState): boolean => isFinalPrecacheState(state) && state !== 'Succeeded';
+
 /** Progress of one spoke's pull. */
 export const PrecacheProgress = z.object({
   imagesDone: z.int().describe('Images present on the node.'),

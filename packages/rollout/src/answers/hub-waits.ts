@@ -1,4 +1,4 @@
-/** Whether anybody decides at all. Pure. */
+/** The wait for a hub that decides. Pure. */
 import { refKey } from '@flotilla/api';
 import { objectOf, type UpgradeFacts } from './facts.ts';
 import { bySomebody, type Finding, finding, link } from './finding.ts';

@@ -1,4 +1,4 @@
-/** What an upgrade would do, as `flotilla plan` says it. Pure. */
+/** The plan of an upgrade, as `flotilla plan` says it. Pure. */
 import { refKey } from '@flotilla/api';
 import type { Figure, PlanAnswer, PlannedPull } from '@flotilla/api/answers';
 import type { ClusterGroupUpgradeSpec } from '@flotilla/api/ran';
@@ -107,7 +107,7 @@ function rolloutOf({ observed: { upgrade }, spec, plan, secondsPerBatch, now }: 
   return { seconds, windowSeconds, ...((fits || seconds.certainty === 'forecast') && { fits }) };
 }
 
-/** How long the next window is open, or this one still is; undefined where nothing closes it, or it never opens. */
+/** Measures how long the next window is open, or this one still is; undefined where nothing closes it, or it never opens. */
 function windowLength(upgrade: ObservedUpgrade['upgrade'], now: number): number | undefined {
   const window = judgeWindow(upgrade, now);
   const from = window.kind === 'closed' ? window.opensAt : now;

@@ -2,7 +2,13 @@
 import { findCondition, refKey } from '@flotilla/api';
 import type { Figure, SpokeProgress, StatusAnswer, UpgradeStage, WindowState } from '@flotilla/api/answers';
 import { CLUSTER_AVAILABLE } from '@flotilla/api/ocm';
-import { type ClusterGroupUpgrade, ClusterGroupUpgradeCondition, isFinalPrecacheState, type PrecacheState } from '@flotilla/api/ran';
+import {
+  type ClusterGroupUpgrade,
+  ClusterGroupUpgradeCondition,
+  hasFailedPrecache,
+  isFinalPrecacheState,
+  type PrecacheState,
+} from '@flotilla/api/ran';
 import { indexOf } from '../batches/cluster-progress.ts';
 import { stateByProgress } from '../batches/clusters-under-way.ts';
 import { upgradeDeadline } from '../batches/deadlines.ts';
@@ -94,7 +100,7 @@ function describeCached({ status }: ClusterGroupUpgrade): StatusAnswer['cached']
   const unheard = 'no puller has reported its bytes';
   return {
     done,
-    failed: count((state) => isFinalPrecacheState(state) && state !== 'Succeeded'),
+    failed: count(hasFailedPrecache),
     pulling: states.Active ?? 0,
     of: all.length,
     states,

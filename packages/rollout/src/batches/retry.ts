@@ -4,20 +4,20 @@ import {
   type ClusterGroupUpgrade,
   type ClusterGroupUpgradeStatus,
   cutAtWord,
-  isFinalPrecacheState,
+  hasFailedPrecache,
   type PrecacheState,
 } from '@flotilla/api/ran';
 import { RecordState } from '../upgrade/model.ts';
-import { computeMaxConcurrency } from './batches.ts';
+import { planBatches } from './batches.ts';
 
-/** What an upgrade is asked to try again. */
+/** Request to try failed clusters again. */
 interface Retry {
   /** Value of the annotation; the status confirms it. */
   readonly at: string;
   readonly isMeant: (cluster: string) => boolean;
 }
 
-/** What the user asks for and no status has confirmed yet. Any new value of the annotation asks again, as with Flux's `requestedAt`. */
+/** Finds a request that no status has confirmed yet. Any new value of the annotation is one, as with Flux's `requestedAt`. */
 export function findRetry({ metadata: { annotations = {} }, status }: Pick<ClusterGroupUpgrade, 'metadata' | 'status'>): Retry | undefined {
   const at = cutAtWord(annotations[Annotation.retryAt]?.trim() ?? '');
   if (at === '' || at === status?.lastHandledRetryAt) return undefined;
@@ -28,9 +28,7 @@ export function findRetry({ metadata: { annotations = {} }, status }: Pick<Clust
 
 /** Clusters of a pre-caching that failed it and are meant. */
 export const retriedPrecaches = (states: Readonly<Record<string, PrecacheState>> | undefined, { isMeant }: Retry): string[] =>
-  Object.entries(states ?? {}).flatMap(([cluster, state]) =>
-    isFinalPrecacheState(state) && state !== 'Succeeded' && isMeant(cluster) ? [cluster] : [],
-  );
+  Object.entries(states ?? {}).flatMap(([cluster, state]) => (hasFailedPrecache(state) && isMeant(cluster) ? [cluster] : []));
 
 /**
  * A running rollout whose failed clusters of batches that have begun come again in last batches, as many at a time as a batch has. The plan keeps
@@ -48,19 +46,14 @@ export function retryInRollout(status: ClusterGroupUpgradeStatus, { at, isMeant 
   const ahead = new Set(plan.slice(begun).flat());
   const late = failed.filter((cluster) => !ahead.has(cluster));
   const kept = plan.map((batch, index) => (index === begun - 1 && begun === currentBatch ? batch.filter(isNotAgain) : batch));
+  const maxConcurrency = status.computedMaxConcurrency ?? late.length;
+  const { batches } = planBatches({ clusters: late, maxConcurrency, isCompliant: () => false });
   const left = Object.fromEntries(Object.entries(progress).filter(([cluster]) => isNotAgain(cluster)));
   return {
     ...status,
     lastHandledRetryAt: at,
-    remediationPlan: [...kept, ...inBatches(late, status.computedMaxConcurrency ?? late.length)],
+    remediationPlan: [...kept, ...batches],
     clusters: records.filter(({ name }) => isNotAgain(name)),
     status: { ...times, currentBatchRemediationProgress: left },
   };
-}
-
-function inBatches(clusters: readonly string[], wanted: number): string[][] {
-  const size = computeMaxConcurrency(wanted, clusters.length);
-  return Array.from({ length: Math.ceil(clusters.length / Math.max(size, 1)) }, (_, index) =>
-    clusters.slice(index * size, (index + 1) * size),
-  );
 }

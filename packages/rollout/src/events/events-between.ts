@@ -8,8 +8,8 @@ import {
   type ClusterGroupUpgrade,
   ClusterGroupUpgradeCondition,
   type ClusterGroupUpgradeStatus,
+  hasFailedPrecache,
   isFinalBackupState,
-  isFinalPrecacheState,
 } from '@flotilla/api/ran';
 import { TROUBLE_PREFIX } from '../upgrade/texts.ts';
 import { type Batch, type Phase, type UpgradeEvent, type UpgradeEvents, upgradeEvents } from './events.ts';
@@ -60,8 +60,7 @@ function failuresOf(status: Status | undefined, phase: Phase): ReadonlyMap<strin
     failures.set(cluster, message ? `${state}: ${message}` : state);
   };
   if (phase === 'precaching') {
-    for (const [cluster, state] of Object.entries(status?.precaching?.status ?? {}))
-      if (isFinalPrecacheState(state) && state !== 'Succeeded') add(cluster, state);
+    for (const [cluster, state] of Object.entries(status?.precaching?.status ?? {})) if (hasFailedPrecache(state)) add(cluster, state);
   } else {
     for (const [cluster, state] of Object.entries(status?.backup?.status ?? {}))
       if (isFinalBackupState(state) && state !== 'Succeeded') add(cluster, state);
