@@ -1,8 +1,9 @@
 /** Reads the objects that a move from TALM concerns, and writes nothing. */
 import { type KubeObject, type Resource, untyped } from '@flotilla/api';
 import { ClusterGroupUpgrade, PreCachingConfig } from '@flotilla/api/ran';
-import { type Client, isNotFound } from '@flotilla/runtime';
+import type { Client } from '@flotilla/runtime';
 import { z } from 'zod';
+import { listServed } from '../hub/list-served.ts';
 import { MANAGER_NAME, type TalmHub } from './judge.ts';
 
 const Deployment = untyped('apps/v1', 'Deployment', 'deployments');
@@ -12,7 +13,7 @@ const Definition = untyped('apiextensions.k8s.io/v1', 'CustomResourceDefinition'
 
 /** Reads a hub. Throws where a right is missing; a kind that the hub lacks has no objects. */
 export async function readTalmHub(client: Client): Promise<TalmHub> {
-  const list = <T extends KubeObject>(kind: Resource<T>) => listServed(client, kind);
+  const list = async <T extends KubeObject>(kind: Resource<T>) => (await listServed(client, kind)) ?? [];
   const deployments = await list(Deployment);
   return {
     managers: deployments.filter(({ metadata }) => metadata.name.startsWith(MANAGER_NAME)),
@@ -21,15 +22,6 @@ export async function readTalmHub(client: Client): Promise<TalmHub> {
     groups: await list(ImageBasedGroupUpgrade),
     keepsOurStatus: keepsOurStatus(await client.get(Definition, { name: 'clustergroupupgrades.ran.openshift.io' })),
   };
-}
-
-async function listServed<T extends KubeObject>(client: Client, kind: Resource<T>): Promise<readonly T[]> {
-  try {
-    return (await client.list(kind)).items;
-  } catch (error) {
-    if (isNotFound(error)) return [];
-    throw error;
-  }
 }
 
 /** The one part of a CRD that is read: the fields of the status. */

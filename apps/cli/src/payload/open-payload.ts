@@ -1,10 +1,10 @@
 import { stat } from 'node:fs/promises';
-import { parseDockerConfig, parseImageReference, RegistryClient, readLayerFiles, resolveImage } from '@flotilla/registry';
+import { parseImageReference, readLayerFiles, resolveImage } from '@flotilla/registry';
 import { isPayloadPath, type PayloadFile, payloadLimits } from '@flotilla/release';
 import { readPayloadFolder } from '@flotilla/release/folder';
-import { readOptionFile } from '@flotilla/runtime';
 import { callersPath } from '../config.ts';
-import type { RegistryOptions } from './options.ts';
+import { openRegistry } from '../registry/open.ts';
+import type { RegistryOptions } from '../registry/options.ts';
 
 /** Source and files of a payload. */
 interface OpenPayload {
@@ -41,14 +41,7 @@ function looksLikeImage(text: string): boolean {
 
 async function* readPayloadImage(pullSpec: string, options: RegistryOptions): AsyncGenerator<PayloadFile> {
   const reference = parseImageReference(pullSpec);
-  const read = (flag: string, given: string | undefined) => readOptionFile(flag, given && callersPath(given));
-  const pullSecret = await read('--pull-secret', options.pullSecret);
-  await using client = new RegistryClient({
-    credentials: pullSecret === undefined ? undefined : parseDockerConfig(pullSecret),
-    ca: await read('--registry-ca', options.registryCa),
-    insecureHosts: options.insecureRegistry,
-    userAgent: 'flotilla',
-  });
+  await using client = await openRegistry(options);
   const signal = AbortSignal.timeout(IMAGE_TIMEOUT_MS);
   const image = await resolveImage(client, reference, { signal });
   const { fileBytes: maxFileBytes, totalBytes: maxTotalBytes } = payloadLimits;

@@ -1,15 +1,7 @@
 import { capabilitySets, featureSets } from '@flotilla/release';
 import { z } from 'zod';
 import { AccessOptions } from '../hub/options.ts';
-
-/** Options of commands that read a registry. */
-export const RegistryOptions = z.object({
-  pullSecret: z.string().min(1, { error: 'is empty: give a file' }).optional(),
-  registryCa: z.string().min(1, { error: 'is empty: give a file' }).optional(),
-  insecureRegistry: z.array(z.string()).default([]),
-});
-/** Access to a registry. */
-export type RegistryOptions = z.output<typeof RegistryOptions>;
+import { RegistryOptions } from '../registry/options.ts';
 
 /** `-o json`, and its older spelling. */
 const Printing = z.object({ output: z.enum(['json'], { error: 'must be json' }).optional(), json: z.boolean().default(false) });

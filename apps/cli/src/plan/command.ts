@@ -8,7 +8,7 @@ import { nextStep } from '../complain.ts';
 import { Exit, endWith } from '../exit.ts';
 import { connect } from '../hub/connect.ts';
 import { HubOptions } from '../hub/options.ts';
-import { RegistryOptions } from '../payload/options.ts';
+import { RegistryOptions } from '../registry/options.ts';
 import type { Run } from '../run.ts';
 import { standardScreen } from '../terminal/screen.ts';
 import { lookUpImages } from './images.ts';

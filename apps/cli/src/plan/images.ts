@@ -2,11 +2,9 @@ import { errorMessage } from '@flotilla/api';
 import type { PlanAnswer } from '@flotilla/api/answers';
 import { type PrecachingSpec, precacheSpecData } from '@flotilla/api/ran';
 import { systemClock } from '@flotilla/pace';
-import { currentPlatform, parseDockerConfig, parseRegistriesConf, RegistryClient } from '@flotilla/registry';
-import { readOptionFile } from '@flotilla/runtime';
+import { currentPlatform } from '@flotilla/registry';
 import { buildImageList, createRegistrySource, parsePullSpec, sizeOfList } from '@flotilla/software';
-import { callersPath } from '../config.ts';
-import type { RegistryOptions } from '../payload/options.ts';
+import { openRegistry } from '../registry/open.ts';
 
 /** Time-out for looking up all images, in milliseconds. */
 const LOOK_UP_WITHIN_MS = 4 * 60_000;
@@ -16,18 +14,9 @@ const MOST_UNRESOLVED = 10;
 /** Looks up in the registry what a spec comes to, by the code that the puller runs. */
 export async function lookUpImages(
   spec: PrecachingSpec,
-  options: RegistryOptions & { registriesConf?: string | undefined },
+  options: Parameters<typeof openRegistry>[0],
 ): Promise<NonNullable<PlanAnswer['images']>> {
-  const read = (flag: string, given: string | undefined) => readOptionFile(flag, given && callersPath(given));
-  const pullSecret = await read('--pull-secret', options.pullSecret);
-  const mirrors = await read('--registries-conf', options.registriesConf);
-  await using client = new RegistryClient({
-    rules: mirrors === undefined ? [] : parseRegistriesConf([{ name: options.registriesConf ?? '', text: mirrors }]),
-    credentials: pullSecret === undefined ? undefined : parseDockerConfig(pullSecret),
-    ca: await read('--registry-ca', options.registryCa),
-    insecureHosts: options.insecureRegistry,
-    userAgent: 'flotilla',
-  });
+  await using client = await openRegistry(options);
   const patience = { refusedTries: 1, retryForMs: 20_000, clock: systemClock, random: Math.random };
   const list = await buildImageList(
     parsePullSpec(precacheSpecData(spec)),

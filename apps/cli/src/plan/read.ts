@@ -3,9 +3,10 @@ import { ConfigMap } from '@flotilla/api/core';
 import { ManagedCluster, ManifestWorkReplicaSet, Policy } from '@flotilla/api/ocm';
 import { ClusterGroupUpgrade, ClusterGroupUpgradeSpec, OVERRIDES_CONFIG_MAP, PreCachingConfig } from '@flotilla/api/ran';
 import { CHILD_POLICIES, type ObservedUpgrade, trimChild } from '@flotilla/rollout';
-import { type Client, isNotFound, readOptionFile } from '@flotilla/runtime';
+import { type Client, readOptionFile } from '@flotilla/runtime';
 import { parseAllDocuments } from 'yaml';
 import { callersPath } from '../config.ts';
+import { listServed } from '../hub/list-served.ts';
 import { readUpgrade, type UpgradeRef, whole } from '../hub/upgrades.ts';
 
 /** Objects of a file, which count before those of the server. */
@@ -81,7 +82,7 @@ export async function observe(client: Client, { upgrade, configs, templates }: G
   const spec = specOf(upgrade);
   const isByPolicies = (spec.managedPolicies?.length ?? 0) > 0;
   const [managed, children, parents, served] = await Promise.all([
-    listServed(client, ManagedCluster, {}),
+    listServed(client, ManagedCluster),
     isByPolicies ? listServed(client, Policy, { labelSelector: CHILD_POLICIES, transform: trimChild }) : [],
     isByPolicies ? listServed(client, Policy, { labelSelector: `!${CHILD_POLICIES}` }) : [],
     spec.manifestWorkTemplates?.length ? listServed(client, ManifestWorkReplicaSet, { namespace }) : [],
@@ -114,15 +115,3 @@ const isAt =
   (ref: { readonly namespace: string; readonly name: string }) =>
   ({ metadata }: KubeObject): boolean =>
     metadata.name === ref.name && metadata.namespace === ref.namespace;
-
-type Listing<T extends KubeObject> = Parameters<Client['list']>[1] & { readonly transform?: (object: T) => T };
-
-/** Undefined where the server does not serve the kind. */
-async function listServed<T extends KubeObject>(client: Client, kind: Resource<T>, options: Listing<T>): Promise<T[] | undefined> {
-  try {
-    return (await client.list(kind, options)).items;
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
-}

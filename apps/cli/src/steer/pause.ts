@@ -1,18 +1,16 @@
-import { Annotation, FlotillaError, findCondition, refKey } from '@flotilla/api';
+import { Annotation, findCondition, refKey } from '@flotilla/api';
 import type { StatusAnswer } from '@flotilla/api/answers';
 import { ClusterGroupUpgrade, ClusterGroupUpgradeCondition } from '@flotilla/api/ran';
 import { type Client, checkOptions } from '@flotilla/runtime';
 import { Exit, endWith } from '../exit.ts';
 import { connect } from '../hub/connect.ts';
 import { FactStore } from '../hub/fact-store.ts';
-import { followUpgrade, readUpgrade, type UpgradeRef } from '../hub/upgrades.ts';
+import { readUpgrade, type UpgradeRef } from '../hub/upgrades.ts';
 import type { Run } from '../run.ts';
 import { judgeStatus } from '../status/ask.ts';
 import { type Change, carryOut, Reason, SteerOptions } from './change.ts';
 import { openClusters, pauseEffects, resumeEffects } from './effects.ts';
-
-/** A hub reconciles within a second; a busy one within some. */
-const TAKEN_UP_WITHIN_MS = 15_000;
+import { untilTakenUp } from './taken-up.ts';
 
 const PauseOptions = SteerOptions.extend({ reason: Reason.optional() });
 
@@ -55,7 +53,7 @@ export async function planPause(
     clusters: openClusters(status),
     says: pauseEffects(status),
     undo: `flotilla resume ${ref.name} -n ${ref.namespace}`,
-    untilTakenUp: () => untilPaused(client, ref, true),
+    untilTakenUp: () => untilTakenUp(client, ref, isPaused),
   };
 }
 
@@ -73,7 +71,7 @@ export async function planResume(
     clusters: openClusters(status),
     says: resumeEffects(status),
     undo: `flotilla pause ${ref.name} -n ${ref.namespace}`,
-    untilTakenUp: () => untilPaused(client, ref, false),
+    untilTakenUp: () => untilTakenUp(client, ref, (seen) => !isPaused(seen)),
   };
 }
 
@@ -97,17 +95,6 @@ export function refuse(why: string): void {
   endWith(Exit.no);
 }
 
-/** Waits until the hub says that the upgrade is paused, or is not; false when the time is up. */
-async function untilPaused(client: Client, ref: UpgradeRef, wanted: boolean): Promise<boolean> {
-  try {
-    for await (const { status } of followUpgrade(client, ref, AbortSignal.timeout(TAKEN_UP_WITHIN_MS))) {
-      const isPaused = findCondition(status?.conditions, ClusterGroupUpgradeCondition.paused) !== undefined;
-      if (isPaused === wanted) return true;
-    }
-    return false;
-  } catch (error) {
-    // It was deleted meanwhile: nothing of it begins any more, and nothing waits to be resumed.
-    if (error instanceof FlotillaError && error.code === 'FLOTILLA_NO_UPGRADE') return true;
-    throw error;
-  }
-}
+/** The hub says of the upgrade that it is paused, or is not. */
+const isPaused = ({ status }: ClusterGroupUpgrade): boolean =>
+  findCondition(status?.conditions, ClusterGroupUpgradeCondition.paused) !== undefined;

@@ -5,15 +5,12 @@ import { findRetry, isRunning, namedClusters, RecordState, retriedPrecaches, ret
 import { type Client, checkOptions } from '@flotilla/runtime';
 import { z } from 'zod';
 import { connect } from '../hub/connect.ts';
-import { followUpgrade, type UpgradeRef } from '../hub/upgrades.ts';
 import type { Run } from '../run.ts';
 import { carryOut, SteerOptions } from './change.ts';
 import { count } from './effects.ts';
 import { look, refuse } from './pause.ts';
 import { repetitionOf } from './repetition.ts';
-
-/** A hub reconciles within a second; a busy one within some. */
-const TAKEN_UP_WITHIN_MS = 15_000;
+import { untilTakenUp } from './taken-up.ts';
 
 const RetryOptions = SteerOptions.extend({ failed: z.boolean().default(false) });
 type RetryOptions = z.output<typeof RetryOptions>;
@@ -46,6 +43,7 @@ async function tryAgain(
   options: RetryOptions,
 ): Promise<void> {
   const key = refKey(upgrade.metadata);
+  const ref = { namespace: upgrade.metadata.namespace ?? '', name: upgrade.metadata.name };
   const annotations = {
     [Annotation.retryAt]: new Date().toISOString(),
     [Annotation.retryClusters]: names.length > 0 ? names.join(',') : undefined,
@@ -71,7 +69,7 @@ async function tryAgain(
           : `${many} ${again.length === 1 ? 'pulls' : 'pull'} again: ${listed(again)}`,
         ...(not.length > 0 ? [whyNot(upgrade, not)] : []),
       ],
-      untilTakenUp: () => untilHandled(client, upgrade, findRetry(asked)?.at ?? ''),
+      untilTakenUp: () => untilTakenUp(client, ref, (seen) => seen.status?.lastHandledRetryAt === findRetry(asked)?.at),
     },
     options,
   );
@@ -118,16 +116,6 @@ const MOST_NAMES = 5;
 const listed = (names: readonly string[]): string =>
   names.length <= MOST_NAMES ? names.join(', ') : `${names.slice(0, MOST_NAMES).join(', ')} and ${names.length - MOST_NAMES} others`;
 
-async function untilHandled(client: Client, { metadata }: ClusterGroupUpgrade, at: string): Promise<boolean> {
-  const ref = { namespace: metadata.namespace ?? '', name: metadata.name };
-  for await (const { status } of followUpgrade(client, ref, AbortSignal.timeout(TAKEN_UP_WITHIN_MS))) {
-    if (status?.lastHandledRetryAt === at) return true;
-    // It ended before the hub saw the request: nothing of it begins any more.
-    if (findCondition(status?.conditions, ClusterGroupUpgradeCondition.succeeded)) return false;
-  }
-  return false;
-}
-
 /** Creates an upgrade for those that failed in one that has ended. */
 async function repeat(client: Client, upgrade: ClusterGroupUpgrade, names: readonly string[], options: RetryOptions): Promise<void> {
   const { namespace = '', name } = upgrade.metadata;
@@ -161,14 +149,8 @@ async function repeat(client: Client, upgrade: ClusterGroupUpgrade, names: reado
           : []),
       ],
       undo: `kubectl delete cgu ${ref.name} -n ${namespace}`,
-      untilTakenUp: () => untilSeen(client, ref),
+      untilTakenUp: () => untilTakenUp(client, ref, ({ status }) => (status?.conditions?.length ?? 0) > 0),
     },
     options,
   );
-}
-
-async function untilSeen(client: Client, ref: UpgradeRef): Promise<boolean> {
-  for await (const { status } of followUpgrade(client, ref, AbortSignal.timeout(TAKEN_UP_WITHIN_MS)))
-    if ((status?.conditions?.length ?? 0) > 0) return true;
-  return false;
 }
